@@ -1,0 +1,133 @@
+// Package internal_test guards the shape of the module: who may import whom.
+package internal_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/xdsproxy/xdsproxy"
+
+// allowed lists, for each package, the packages of this module that its
+// non-test code may import. A package that is not listed may not exist: say
+// here, in one line, where it stands before you create it.
+var allowed = map[string][]string{
+	"internal":         {},
+	"internal/session": {},
+	"internal/wire":    {"internal/session"},
+	"proxy":            {"internal/session", "internal/wire"},
+	"recorder":         {"internal/session"},
+	"decode":           {"internal/session"},
+	"check":            {"internal/session", "decode"},
+	"internal/render":  {"internal/session", "decode", "check"},
+	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
+	"internal/serve":   {"internal/session", "recorder", "decode", "check"},
+	"replay":           {"internal/session", "recorder", "decode", "check"},
+	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render"},
+	"internal/xdstest": {"internal/session", "decode"},
+	"cmd/xdsproxy": {
+		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
+		"internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
+	},
+}
+
+// thirdParty lists who may name which modules from outside. The keys are
+// import path prefixes. A module that is missing here may be named by anyone
+// who has a reason; these have a price, in size, start-up time or meaning.
+var thirdParty = map[string][]string{
+	"github.com/envoyproxy/":          {"decode", "internal/xdstest"},
+	"github.com/cncf/xds/":            {"decode", "internal/xdstest"},
+	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/protobuf":      {"decode", "check", "recorder", "internal/xdstest"},
+	"charm.land/":                     {"tui"},
+	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
+	"go.uber.org/zap":                 {"proxy", "recorder", "cmd/xdsproxy"},
+	"github.com/klauspost/compress":   {"recorder"},
+	"golang.org/x/net/http2/hpack":    {"internal/wire", "proxy"},
+	"github.com/rogpeppe/go-internal": {},                         // tests only
+	"github.com/google/go-cmp":        {},                         // tests only
+	"go.uber.org/goleak":              {},                         // tests only
+	"golang.org/x/net/http2":          {"internal/wire", "proxy"}, // hpack alone: see below
+}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		// Programs that measure are outside the house: nothing imports them.
+		if strings.HasPrefix(name, "internal/bench/") {
+			continue
+		}
+		may, known := allowed[ownerOf(name)]
+		if !known {
+			t.Errorf("package %s has no row in the table of allowed imports", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if in, ok := strings.CutPrefix(imp, module+"/"); ok {
+				if ownerOf(in) != ownerOf(name) && !slices.Contains(may, ownerOf(in)) {
+					t.Errorf("%s imports %s; it may import %v", name, in, may)
+				}
+				continue
+			}
+			if imp == "golang.org/x/net/http2" {
+				t.Errorf("%s imports golang.org/x/net/http2; only its hpack is used", name)
+			}
+			if prefix := longestPrefix(imp); prefix != "" && !slices.Contains(thirdParty[prefix], ownerOf(name)) {
+				t.Errorf("%s imports %s; only %v may", name, imp, thirdParty[prefix])
+			}
+		}
+	}
+}
+
+// ownerOf maps a package to its row: decode/registry belongs to decode.
+func ownerOf(name string) string {
+	for n := name; ; {
+		if _, ok := allowed[n]; ok && n != "internal" {
+			return n
+		}
+		i := strings.LastIndexByte(n, '/')
+		if i < 0 {
+			return name
+		}
+		n = n[:i]
+	}
+}
+
+func longestPrefix(imp string) string {
+	best := ""
+	for p := range thirdParty {
+		if (imp == p || strings.HasPrefix(imp, strings.TrimSuffix(p, "/")+"/")) && len(p) > len(best) {
+			best = p
+		}
+	}
+	return best
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}

@@ -1,0 +1,201 @@
+// Package session is the vocabulary that every other package speaks: what was
+// seen on a connection between an xDS client and a management server.
+//
+// It holds plain values. It performs no I/O, starts no goroutine, reads no
+// clock and knows nothing of xDS itself: what a message means is the business
+// of packages decode and check.
+package session
+
+import "time"
+
+// Seq numbers the entries of a session from 1, without holes. An entry that
+// had to be dropped keeps its number, so that a hole is always explained by a
+// later Gap entry.
+type Seq uint64
+
+// ConnID numbers the connections of a session from 1.
+type ConnID uint64
+
+// StreamID numbers the streams of a session from 1, across all connections. It
+// is not the HTTP/2 stream id, which is unique in one connection only.
+type StreamID uint64
+
+// Entry is one thing that was seen. There is one entry for each message, never
+// one for a whole stream, because a discovery stream lives for days.
+//
+// Which of the pointer fields are set follows from Kind. An Entry is a value;
+// what its pointers and slices refer to is immutable once it was appended to a
+// log, with one exception: the log's Transform may replace the Message and the
+// Headers before anyone else has seen them.
+type Entry struct {
+	Seq Seq
+	// Time is when the last byte of it had been read from its sender. It
+	// never decreases within a session.
+	Time time.Time
+	// Start is when its first byte had been read, or zero if that was Time.
+	Start time.Time
+
+	Conn   ConnID   // 0: of the session as a whole
+	Stream StreamID // 0: of the connection as a whole
+	H2     uint32   // HTTP/2 stream id; 0 for HTTP/1.1 and for whole connections
+	Side   Side     // who sent or caused it
+	Kind   Kind
+
+	Peer    *Peer    // Connect
+	Method  string   // Open: the :path, such as "/envoy.service.…/StreamAggregatedResources"
+	Headers []Field  // Open, Header, Trailer: in the order sent, pseudo-headers included
+	Status  *Status  // Trailer, Cancel, Disconnect
+	Message *Message // Message
+	GoAway  *GoAway  // GoAway
+	Gap     *Gap     // Gap
+	Note    *Note    // Note
+
+	// Problems says in words what could not be done with this entry, such as
+	// "cannot decompress: unknown grpc-encoding \"br\"".
+	Problems []string
+}
+
+// Kind says what an entry records.
+type Kind uint8
+
+// The kinds follow gRPC's binary log (grpc.binarylog.v1), extended by what
+// happens to connections and to the log itself.
+const (
+	KindUnknown    Kind = iota
+	KindConnect         // a connection was accepted; Peer
+	KindOpen            // the request headers of a stream; Method, Headers
+	KindHeader          // the response headers, early (1xx) ones included; Headers
+	KindMessage         // one message; Message
+	KindHalfClose       // the client will send no more on the stream
+	KindTrailer         // the regular end of a stream, by the server; Headers, Status
+	KindCancel          // the irregular end of a stream; Status, and Side for who ended it
+	KindGoAway          // GOAWAY of HTTP/2; GoAway
+	KindDisconnect      // a connection is over; Status.Message, and Side for who ended it
+	KindGap             // entries that the log had to drop; Gap
+	KindNote            // something to know about the recording itself; Note
+	KindTime            // "the time is at least this", written while nothing else happens
+	kindEnd
+)
+
+var kindNames = [...]string{
+	KindUnknown: "unknown", KindConnect: "connect", KindOpen: "open", KindHeader: "header",
+	KindMessage: "message", KindHalfClose: "half-close", KindTrailer: "trailer", KindCancel: "cancel",
+	KindGoAway: "goaway", KindDisconnect: "disconnect", KindGap: "gap", KindNote: "note", KindTime: "time",
+}
+
+// String is the word that the machine-readable forms use.
+func (k Kind) String() string {
+	if k < kindEnd {
+		return kindNames[k]
+	}
+	return kindNames[KindUnknown]
+}
+
+// Side names an end of a connection, or the proxy in between.
+type Side uint8
+
+// Client is the xDS client (downstream), Server the management server
+// (upstream).
+const (
+	SideUnknown Side = iota
+	Client
+	Server
+	Proxy
+)
+
+// String is the word that the machine-readable forms use.
+func (s Side) String() string {
+	switch s {
+	case Client:
+		return "client"
+	case Server:
+		return "server"
+	case Proxy:
+		return "proxy"
+	}
+	return "unknown"
+}
+
+// Opposite is the other end of the connection. The proxy has none.
+func (s Side) Opposite() Side {
+	switch s {
+	case Client:
+		return Server
+	case Server:
+		return Client
+	}
+	return s
+}
+
+// Peer is where a connection came from and where it went.
+type Peer struct {
+	Client   string // address of the client, as accepted
+	Listen   string // our address that it connected to
+	Upstream string // address that was dialled for it
+	Local    string // our own address on the upstream leg, which the server sees; empty if the dial failed
+}
+
+// Field is one header field. Values of "-bin" fields are as they were sent.
+type Field struct {
+	Name, Value string
+}
+
+// Get returns the value of the first field called name, or "".
+func Get(fields []Field, name string) string {
+	for i := range fields {
+		if fields[i].Name == name {
+			return fields[i].Value
+		}
+	}
+	return ""
+}
+
+// Status is how a stream or a connection ended.
+type Status struct {
+	// Code is the gRPC status code of a trailer, or -1 where there is none:
+	// for a stream that was reset, and for plain HTTP.
+	Code int32
+	// Message is the grpc-message, percent-decoded, or the reason in words.
+	Message string
+	// Reset is the HTTP/2 error code of RST_STREAM; meaningful if WasReset.
+	Reset    uint32
+	WasReset bool
+	// HTTP is the :status, where it is known.
+	HTTP int
+}
+
+// GoAway is what a GOAWAY frame said.
+type GoAway struct {
+	LastStream uint32
+	Code       uint32
+	Debug      string // at most the first 4 KiB
+}
+
+// Gap stands for entries that were dropped because the log could not keep up.
+type Gap struct {
+	First, Last Seq
+	Entries     uint64
+	Bytes       int64      // of message payload
+	Streams     []StreamID // the streams touched, without repetition; at most 1,024
+}
+
+// Note is something to know about the recording itself.
+type Note struct {
+	Code NoteCode
+	Text string // one sentence
+	Hint string // what a person may do about it, or ""
+}
+
+// NoteCode is the stable name of a kind of note.
+type NoteCode string
+
+// The notes that are written today.
+const (
+	NoteHeadersLost   NoteCode = "headers-lost"  // HPACK broke: no more headers of this side
+	NoteBlind         NoteCode = "blind"         // not HTTP, or framing broke: bytes only pass
+	NoteDialFailed    NoteCode = "dial-failed"   // the upstream could not be reached
+	NoteUndelivered   NoteCode = "undelivered"   // bytes that were read could not be written on
+	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
+	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
+	NoteProtocolError NoteCode = "http2-problem" // legal to go on, but not legal HTTP/2
+)

@@ -1,0 +1,55 @@
+package session
+
+// Message is one gRPC message, or the body of one HTTP request or response.
+type Message struct {
+	// Data is the message after decompression. It is shorter than Size if
+	// Truncated, and still in its Encoding if Compressed.
+	Data Chunks
+	// Size is the length of the message after decompression, in bytes. While
+	// Compressed it is the length before.
+	Size int64
+	// WireSize is the length as sent: of a gRPC message what its
+	// length prefix says, without the prefix.
+	WireSize int64
+	// Encoding is the compression that the sender applied, or "" for none.
+	Encoding string
+	// Compressed says that Data has not been decompressed: by the tap, which
+	// never does, or because the log's writer could not.
+	Compressed bool
+	// Masked says that secrets in Data were replaced by masks.
+	Masked bool
+	// Truncated says that Data holds only the beginning: the message was too
+	// large to keep, or its stream ended before it was whole.
+	Truncated bool
+	// Hash is the SHA-256 of the bytes as sent; only of truncated messages.
+	Hash []byte
+}
+
+// Chunks is a sequence of bytes kept in pieces, so that a large message never
+// has to be one allocation.
+type Chunks [][]byte
+
+// Len is the number of bytes.
+func (c Chunks) Len() int64 {
+	var n int64
+	for _, b := range c {
+		n += int64(len(b))
+	}
+	return n
+}
+
+// Bytes returns all of it in one piece. It copies only if there is more than
+// one chunk; the caller must not write to the result.
+func (c Chunks) Bytes() []byte {
+	switch len(c) {
+	case 0:
+		return nil
+	case 1:
+		return c[0]
+	}
+	out := make([]byte, 0, c.Len())
+	for _, b := range c {
+		out = append(out, b...)
+	}
+	return out
+}
