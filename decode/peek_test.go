@@ -1,0 +1,235 @@
+package decode
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const (
+	adsPath      = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+	deltaADSPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
+	clusterURL   = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	secretURL    = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+	wrapperURL   = "type.googleapis.com/envoy.service.discovery.v3.Resource"
+)
+
+// msg concatenates fields; str, sub and num make them.
+func msg(fields ...[]byte) []byte { return bytes.Join(fields, nil) }
+
+func str(num protowire.Number, v string) []byte {
+	return protowire.AppendString(protowire.AppendTag(nil, num, protowire.BytesType), v)
+}
+
+func sub(num protowire.Number, fields ...[]byte) []byte { return str(num, string(msg(fields...))) }
+
+func num(n protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType), v)
+}
+
+func anyOf(field protowire.Number, url string, body ...[]byte) []byte {
+	return sub(field, str(1, url), sub(2, body...))
+}
+
+var (
+	nodeField = msg(str(1, "n1"), str(2, "front"), sub(4, str(1, "eu"), str(2, "a")), str(6, "envoy"),
+		sub(8, sub(1, num(1, 1), num(2, 40))), str(10, "f1"))
+	sotwRequestBytes = msg(str(1, "v1"), sub(2, nodeField), str(3, "a"), str(3, "b"), str(4, clusterURL), str(5, "n7"),
+		sub(6, num(1, 13), str(2, "no")), sub(7, str(1, "c")))
+	sotwResponseBytes = msg(str(1, "v2"), anyOf(2, clusterURL, str(1, "c1"), num(4, 1)),
+		anyOf(2, wrapperURL, str(1, "w1"), anyOf(2, clusterURL, str(1, "inner")), str(3, "c2"), str(4, "al"), sub(6, num(1, 5))),
+		anyOf(2, wrapperURL, str(1, "w1"), str(3, "c3")),
+		str(4, clusterURL), str(5, "n8"), sub(6, str(1, "cp")), sub(7, sub(1, str(1, "gone")), sub(2, num(1, 5), str(2, "not found"))))
+	deltaRequestBytes = msg(sub(1, nodeField), str(2, clusterURL), str(3, "a"), str(4, "b"),
+		sub(5, str(1, "c"), str(2, "9")), str(6, "n9"), sub(8, str(1, "d")), sub(9, str(1, "e")))
+	deltaResponseBytes = msg(str(1, "sys"), sub(2, str(1, "1"), anyOf(2, clusterURL, str(1, "c1")), str(3, "c1")),
+		sub(2, str(1, "2"), anyOf(2, clusterURL, str(1, "c2")), sub(8, str(1, "xdstp://c2"))),
+		str(4, clusterURL), str(5, "n10"), str(6, "gone"), sub(8, str(1, "gone2")), sub(7, str(1, "cp")), sub(9, sub(1, str(1, "bad"))))
+
+	wantNode = &Node{ID: "n1", Cluster: "front", UserAgent: "envoy", UserAgentVersion: "1.40.0", Region: "eu", Zone: "a", ClientFeatures: []string{"f1"}}
+	wants    = map[Kind]Message{
+		SotwRequest: {Kind: SotwRequest, TypeURL: clusterURL, Version: "v1", Nonce: "n7", Node: wantNode,
+			Names: []string{"a", "b", "c"}, Error: &Error{Code: 13, Message: "no"}},
+		SotwResponse: {Kind: SotwResponse, TypeURL: clusterURL, Version: "v2", Nonce: "n8", ControlPlane: "cp",
+			Resources: []Resource{
+				{Name: "c1", TypeURL: clusterURL, Body: msg(str(1, "c1"), num(4, 1))},
+				{Name: "c2", Version: "w1", TypeURL: clusterURL, Body: str(1, "inner"), Aliases: []string{"al"}, TTL: 5 * time.Second, Wrapped: true},
+				{Name: "c3", Version: "w1", Wrapped: true, Empty: true},
+			},
+			ResourceErrors: []ResourceError{{Name: "gone", Error: Error{Code: 5, Message: "not found"}}}},
+		DeltaRequest: {Kind: DeltaRequest, TypeURL: clusterURL, Nonce: "n9", Node: wantNode, Subscribe: []string{"a", "d"},
+			Unsubscribe: []string{"b", "e"}, InitialVersions: []NameVersion{{"c", "9"}}},
+		DeltaResponse: {Kind: DeltaResponse, TypeURL: clusterURL, Version: "sys", Nonce: "n10", ControlPlane: "cp",
+			Resources: []Resource{
+				{Name: "c1", Version: "1", TypeURL: clusterURL, Body: str(1, "c1"), Wrapped: true},
+				{Name: "xdstp://c2", Version: "2", TypeURL: clusterURL, Body: str(1, "c2"), Wrapped: true},
+			},
+			Removed: []string{"gone", "gone2"}, ResourceErrors: []ResourceError{{Name: "bad"}}},
+	}
+	samples = []struct {
+		path string
+		side session.Side
+		kind Kind
+		data []byte
+	}{
+		{adsPath, session.Client, SotwRequest, sotwRequestBytes},
+		{adsPath, session.Server, SotwResponse, sotwResponseBytes},
+		{deltaADSPath, session.Client, DeltaRequest, deltaRequestBytes},
+		{deltaADSPath, session.Server, DeltaResponse, deltaResponseBytes},
+	}
+)
+
+func TestPeek(t *testing.T) {
+	for _, s := range samples {
+		got := Peek(LookupMethod(s.path), s.side, "application/grpc", s.data)
+		if diff := cmp.Diff(wants[s.kind], got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", s.kind, diff)
+		}
+	}
+}
+
+// Without a method the same comes out, and the guess is admitted.
+func TestPeekGuesses(t *testing.T) {
+	for _, s := range samples {
+		got := Peek(Method{}, s.side, "", s.data)
+		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "method is not known") {
+			t.Errorf("%v: problems %q", s.kind, got.Problems)
+		}
+		got.Problems = nil
+		if diff := cmp.Diff(wants[s.kind], got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", s.kind, diff)
+		}
+	}
+	for name, c := range map[string]struct {
+		side session.Side
+		data []byte
+		want Kind
+	}{
+		"empty":                        {session.Client, nil, Other},
+		"text":                         {session.Server, []byte("hello, world"), Other},
+		"delta removal only":           {session.Server, msg(str(4, clusterURL), str(5, "a"), str(6, "c1")), DeltaResponse},
+		"sotw without resources":       {session.Server, msg(str(1, "1"), str(4, clusterURL), str(5, "a"), sub(6, str(1, "cp"))), SotwResponse},
+		"delta that unsubscribes URLs": {session.Client, msg(str(2, clusterURL), str(4, "a.b/c")), DeltaRequest},
+		"delta with a pathy version":   {session.Server, msg(sub(2, str(1, "a.b/c"), anyOf(2, clusterURL), str(3, "x")), str(4, clusterURL)), DeltaResponse},
+		"sotw with a pathy name":       {session.Server, msg(anyOf(2, clusterURL, str(1, "a.b/c")), str(4, clusterURL)), SotwResponse},
+	} {
+		if got := Peek(Method{}, c.side, "", c.data).Kind; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestPeekJSON(t *testing.T) {
+	m := LookupMethod("/v3/discovery:clusters")
+	got := Peek(m, session.Client, "application/json", []byte(`{"version_info":"v1","node":{"id":"n1","cluster":"front",
+		"locality":{"region":"eu","zone":"a"},"user_agent_name":"envoy","user_agent_build_version":{"version":{"major_number":1,"minor_number":40}},
+		"client_features":["f1"]},"resource_names":["a","b"],"resource_locators":[{"name":"c"}],"type_url":"`+clusterURL+`","response_nonce":"n7",
+		"error_detail":{"code":13,"message":"no"}}`))
+	if diff := cmp.Diff(wants[SotwRequest], got); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	got = Peek(m, session.Server, "", []byte(`{"versionInfo":"v2","typeUrl":"`+clusterURL+`","nonce":"n8","controlPlane":{"identifier":"cp"},
+		"resources":[{"@type":"`+clusterURL+`","name":"c1"},
+		{"@type":"`+wrapperURL+`","name":"c2","version":"w1","aliases":["al"],"ttl":"5s","resource":{"@type":"`+clusterURL+`"}},
+		{"@type":"`+wrapperURL+`","name":"c3","version":"w1"}],
+		"resourceErrors":[{"resourceName":{"name":"gone"},"errorDetail":{"code":5,"message":"not found"}}]}`))
+	want := wants[SotwResponse]
+	want.Resources = append([]Resource(nil), want.Resources...)
+	for i := range want.Resources {
+		want.Resources[i].Body, got.Resources[i].Body = nil, nil
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("response (-want +got):\n%s", diff)
+	}
+	if got := Peek(m, session.Server, "", []byte(`{"resources": [`)); len(got.Problems) != 1 {
+		t.Errorf("a torn body: problems %q", got.Problems)
+	}
+}
+
+// What is whole before the damage is there, and the damage is said once.
+func TestPeekTorn(t *testing.T) {
+	for _, s := range samples {
+		for n := range s.data {
+			got := Peek(LookupMethod(s.path), s.side, "", s.data[:n])
+			if len(got.Problems) > 1 {
+				t.Fatalf("%v cut at %d: %q", s.kind, n, got.Problems)
+			}
+		}
+	}
+	got := Peek(LookupMethod(adsPath), session.Server, "", sotwResponseBytes[:len(sotwResponseBytes)-3])
+	if len(got.Problems) != 1 || got.Version != "v2" || len(got.Resources) != 3 || got.Nonce != "n8" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPeekNodeOfReports(t *testing.T) {
+	for path, data := range map[string][]byte{
+		"/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats":       sub(1, nodeField),
+		"/envoy.service.load_stats.v2.LoadReportingService/StreamLoadStats":       sub(1, nodeField),
+		"/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus": sub(2, nodeField),
+		"/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck":       sub(1, sub(1, nodeField)),
+	} {
+		got := Peek(LookupMethod(path), session.Client, "", data)
+		if diff := cmp.Diff(Message{Kind: Other, Node: wantNode}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// A list of empty names is much larger here than on the wire: it is cut.
+func TestPeekBoundsLists(t *testing.T) {
+	got := Peek(LookupMethod(adsPath), session.Client, "", bytes.Repeat([]byte{3<<3 | 2, 0}, maxItems+10))
+	if len(got.Names) != maxItems || len(got.Problems) != 1 {
+		t.Errorf("%d names, problems %q", len(got.Names), got.Problems)
+	}
+}
+
+func FuzzPeek(f *testing.F) {
+	for _, s := range samples {
+		f.Add(s.path, s.side == session.Client, s.data)
+		f.Add("", s.side == session.Client, s.data)
+	}
+	f.Add("/v3/discovery:clusters", false, []byte(`{"resources":[{"@type":"a/b","name":"c"}]}`))
+	f.Fuzz(func(t *testing.T, path string, client bool, data []byte) {
+		side := session.Server
+		if client {
+			side = session.Client
+		}
+		before := bytes.Clone(data)
+		got := Peek(LookupMethod(path), side, "", data)
+		if !bytes.Equal(before, data) {
+			t.Error("Peek wrote to its input")
+		}
+		if len(got.Problems) > maxProblems {
+			t.Errorf("%d problems", len(got.Problems))
+		}
+	})
+}
+
+// bigResponse is a state-of-the-world push of n clusters of about 220 bytes.
+func bigResponse(n int) []byte {
+	b := str(1, "v1")
+	for i := range n {
+		b = append(b, anyOf(2, clusterURL, str(1, fmt.Sprintf("outbound|80||service-%05d.default.svc.cluster.local", i)), str(28, strings.Repeat("x", 110)))...)
+	}
+	return append(b, msg(str(4, clusterURL), str(5, "n1"))...)
+}
+
+func BenchmarkPeek(b *testing.B) {
+	data := bigResponse(20_000)
+	m := LookupMethod(adsPath)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := Peek(m, session.Server, "", data); len(got.Resources) != 20_000 {
+			b.Fatal(len(got.Resources))
+		}
+	}
+}

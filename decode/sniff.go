@@ -1,0 +1,105 @@
+package decode
+
+import (
+	"bytes"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// sniff guesses the kind of a protobuf message whose method is not known. The
+// four messages differ in where they keep their type URL and in what their
+// field 2 holds:
+//
+//	DiscoveryRequest        2 node        4 type_url
+//	DeltaDiscoveryRequest   1 node        2 type_url
+//	DiscoveryResponse       2 Any         4 type_url
+//	DeltaDiscoveryResponse  2 Resource    4 type_url   6 removed name
+//
+// A message without a type URL where one is expected is Other.
+func sniff(side session.Side, data []byte) Kind {
+	var second, fourth, sixth []byte
+	late := false // a field that only delta responses have
+	s := scan(data)
+	for s.next() {
+		b, ok := s.bytes()
+		switch {
+		case !ok:
+		case s.num == 2 && second == nil:
+			second = b
+		case s.num == 4 && fourth == nil:
+			fourth = b
+		case s.num == 6 && sixth == nil:
+			sixth = b
+		case s.num == 8 || s.num == 9:
+			late = true
+		}
+	}
+	switch side {
+	case session.Client:
+		if isTypeURL(second) {
+			return DeltaRequest
+		}
+		if isTypeURL(fourth) {
+			return SotwRequest
+		}
+	case session.Server:
+		if !isTypeURL(fourth) {
+			if isTypeURL(firstBytes(second, 1)) {
+				return SotwResponse
+			}
+			return Other
+		}
+		if second != nil {
+			first := firstBytes(second, 1)
+			if bytes.Equal(first, fourth) || isWrapper(string(first)) || isTypeURL(first) && !holdsAny(second) {
+				return SotwResponse
+			}
+			return DeltaResponse
+		}
+		// A control_plane begins with the tag of its identifier.
+		if late || len(sixth) > 0 && sixth[0] != 0x0a {
+			return DeltaResponse
+		}
+		return SotwResponse
+	}
+	return Other
+}
+
+// isTypeURL says whether b has the form of a type URL: printable ASCII with a
+// slash, and a dot somewhere.
+func isTypeURL(b []byte) bool {
+	if len(b) == 0 || len(b) > 1024 || bytes.HasPrefix(b, []byte("xdstp:")) {
+		return false
+	}
+	for _, c := range b {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return bytes.IndexByte(b, '/') > 0 && bytes.IndexByte(b, '.') >= 0
+}
+
+// firstBytes is the first length-delimited field num of the message b, or nil.
+func firstBytes(b []byte, num protowire.Number) []byte {
+	for s := scan(b); s.next(); {
+		if v, ok := s.bytes(); ok && s.num == num {
+			return v
+		}
+	}
+	return nil
+}
+
+// holdsAny says whether field 2 of the message b is an Any, as in a Resource.
+func holdsAny(b []byte) bool {
+	for s := scan(b); s.next(); {
+		if s.num == 3 {
+			return true // the name of a Resource; an Any has no third field
+		}
+		if v, ok := s.bytes(); ok && s.num == 2 {
+			return isTypeURL(firstBytes(v, 1))
+		}
+	}
+	return false
+}
