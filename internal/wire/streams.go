@@ -1,0 +1,271 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const (
+	// maxStreams is how many streams of a connection are followed at once.
+	maxStreams = 1 << 16
+	// lingering is how many streams that one side has reset are followed on,
+	// for what the other side had already sent.
+	lingering = 128
+)
+
+// stream is what both directions know about an HTTP/2 stream. Its fields are
+// guarded by the tap's mutex, except for those that never change.
+type stream struct {
+	id   session.StreamID
+	h2   uint32
+	grpc framing // of the request; a response without known headers has the same
+
+	clientDone, serverDone bool // END_STREAM was seen
+	over                   bool // was reset
+}
+
+// table holds the streams of a connection by HTTP/2 stream id.
+type table struct {
+	open   map[uint32]*stream
+	linger []uint32 // reset, oldest first
+	full   bool     // has refused a stream
+}
+
+func (t *table) init() { t.open = make(map[uint32]*stream) }
+
+// drain empties the table and returns the streams that have not ended, in
+// order of their opening.
+func (t *table) drain() []*stream {
+	var out []*stream
+	for _, s := range t.open {
+		if !s.over && !s.serverDone {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b *stream) int { return int(int64(a.id) - int64(b.id)) })
+	t.init()
+	return out
+}
+
+// openStream registers a new stream, or returns nil if there are too many.
+func (t *Tap) openStream(h2 uint32, fr framing) (s *stream, refusedFirst bool) {
+	s = &stream{id: t.cfg.NewStream(), h2: h2, grpc: fr}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.streams.open) >= maxStreams {
+		for id, old := range t.streams.open {
+			if old.serverDone || old.over {
+				delete(t.streams.open, id)
+			}
+		}
+		t.streams.linger = t.streams.linger[:0]
+		t.client.evicted.Store(true)
+		t.server.evicted.Store(true)
+	}
+	if len(t.streams.open) >= maxStreams {
+		refusedFirst, t.streams.full = !t.streams.full, true
+		return nil, refusedFirst
+	}
+	t.streams.open[h2] = s
+	return s, false
+}
+
+func (t *Tap) lookup(h2 uint32) *stream {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.streams.open[h2]
+}
+
+// sideDone notes that one side has ended its half, and forgets the stream when
+// both have.
+func (t *Tap) sideDone(s *stream, side session.Side) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if side == session.Client {
+		s.clientDone = true
+	} else {
+		s.serverDone = true
+	}
+	if s.clientDone && s.serverDone {
+		delete(t.streams.open, s.h2)
+	}
+}
+
+// resetStream takes a stream out of the open ones; nil if it was not there.
+func (t *Tap) resetStream(h2 uint32) *stream {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.streams.open[h2]
+	if s == nil || s.over {
+		return s
+	}
+	s.over = true
+	t.streams.linger = append(t.streams.linger, h2)
+	if len(t.streams.linger) > lingering {
+		delete(t.streams.open, t.streams.linger[0])
+		t.streams.linger = slices.Delete(t.streams.linger, 0, 1)
+		t.client.evicted.Store(true)
+		t.server.evicted.Store(true)
+	}
+	return s
+}
+
+// dropEvicted forgets what this side was sending on streams that the table has
+// dropped. It runs on the goroutine that feeds this direction.
+func (h *half) dropEvicted(at time.Time) {
+	h.evicted.Store(false)
+	var gone []*recv
+	h.tap.mu.Lock()
+	for id, r := range h.recv {
+		if h.tap.streams.open[id] != r.stream {
+			gone = append(gone, r)
+		}
+	}
+	h.tap.mu.Unlock()
+	for _, r := range gone {
+		r.abort(h, at, "the other side reset the stream")
+		delete(h.recv, r.stream.h2)
+	}
+}
+
+func (h *half) newRecv(s *stream, fr framing, encoding string) *recv {
+	r := &recv{stream: s, framing: fr, encoding: encoding}
+	if h.recv == nil {
+		h.recv = make(map[uint32]*recv)
+	}
+	h.recv[s.h2] = r
+	return r
+}
+
+// entry begins an entry on a stream.
+func (h *half) entry(at time.Time, s *stream, kind session.Kind) session.Entry {
+	return session.Entry{Time: at, Stream: s.id, H2: s.h2, Side: h.side, Kind: kind}
+}
+
+func (h *half) requestHeaders(at time.Time, id uint32, fields []session.Field, problems []string, end bool) {
+	if r := h.recv[id]; r != nil { // trailers of a request; gRPC has none
+		e := h.entry(at, r.stream, session.KindHeader)
+		e.Headers, e.Problems = fields, problems
+		h.tap.append(e)
+		if end {
+			h.endStream(at, r, nil)
+		}
+		return
+	}
+	if id <= h.lastOpened { // of a stream that is over
+		return
+	}
+	h.lastOpened = id
+	fr, encoding := framingOf(fields, h.level)
+	s := h.open(at, id, fr, fields, problems)
+	if s == nil {
+		return
+	}
+	r := h.newRecv(s, fr, encoding)
+	if end {
+		h.endStream(at, r, nil)
+	}
+}
+
+// open records a new stream.
+func (h *half) open(at time.Time, id uint32, fr framing, fields []session.Field, problems []string) *stream {
+	s, refusedFirst := h.tap.openStream(id, fr)
+	if s == nil {
+		if refusedFirst {
+			h.note(at, session.NoteStreamLimit, fmt.Sprintf("more than %d streams are open on this connection; further ones are not recorded", maxStreams), "")
+		}
+		return nil
+	}
+	e := h.entry(at, s, session.KindOpen)
+	e.Method, e.Headers, e.Problems = session.Get(fields, ":path"), fields, problems
+	h.tap.append(e)
+	return s
+}
+
+// promise records a stream that the server opens by PUSH_PROMISE.
+func (h *half) promise(at time.Time, id uint32, fields []session.Field, problems []string) {
+	if s := h.open(at, id, framingBody, fields, problems); s != nil {
+		h.tap.sideDone(s, session.Client)
+	}
+}
+
+func (h *half) responseHeaders(at time.Time, id uint32, fields []session.Field, problems []string, end bool) {
+	r := h.recv[id]
+	s := h.streamOf(r, id)
+	// Only this direction writes serverDone, so it may read it without the lock.
+	if s == nil || s.serverDone {
+		return
+	}
+	informational := strings.HasPrefix(session.Get(fields, ":status"), "1")
+	trailers := r != nil // the final response headers were seen before
+	if end {
+		if r == nil {
+			r = h.newRecv(s, framingBody, "")
+		}
+		h.endStream(at, r, func(e *session.Entry) {
+			e.Headers, e.Problems = fields, problems
+			e.Status = statusOf(fields)
+			if trailers && e.Status.HTTP == 0 {
+				e.Status.HTTP = r.http
+			}
+		})
+		return
+	}
+	e := h.entry(at, s, session.KindHeader)
+	e.Headers, e.Problems = fields, problems
+	h.tap.append(e)
+	if informational || trailers {
+		return
+	}
+	fr, encoding := framingOf(fields, h.level)
+	if h.level != levelFull && s.grpc != framingUnknown {
+		fr = s.grpc
+	}
+	r = h.newRecv(s, fr, encoding)
+	r.http = statusOf(fields).HTTP
+}
+
+func (h *half) streamOf(r *recv, id uint32) *stream {
+	if r != nil {
+		return r.stream
+	}
+	return h.tap.lookup(id)
+}
+
+// endStream acts on END_STREAM: what was begun is flushed, and the end gets
+// its entry. fill, if not nil, adds what the trailers said.
+func (h *half) endStream(at time.Time, r *recv, fill func(*session.Entry)) {
+	r.finish(h, at)
+	delete(h.recv, r.stream.h2)
+	kind := session.KindHalfClose
+	if h.side == session.Server {
+		kind = session.KindTrailer
+	}
+	e := h.entry(at, r.stream, kind)
+	if fill != nil {
+		fill(&e)
+	} else if kind == session.KindTrailer {
+		e.Status = &session.Status{Code: -1, HTTP: r.http}
+	}
+	h.tap.append(e)
+	h.tap.sideDone(r.stream, h.side)
+}
+
+// reset acts on RST_STREAM.
+func (h *half) reset(at time.Time, id, code uint32) {
+	s := h.tap.resetStream(id)
+	if r := h.recv[id]; r != nil {
+		r.abort(h, at, "the sender reset the stream")
+		delete(h.recv, id)
+	}
+	if s == nil {
+		return
+	}
+	e := h.entry(at, s, session.KindCancel)
+	e.Status = &session.Status{Code: -1, Reset: code, WasReset: true}
+	h.tap.append(e)
+}

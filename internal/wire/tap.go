@@ -1,0 +1,212 @@
+// Package wire turns the bytes of one connection, both directions, into
+// entries.
+//
+// A Tap is a push parser: it is handed bytes as they pass and appends what it
+// understood to a Sink. It starts no goroutine, reads no clock, opens no
+// socket and pulls nothing. It changes no byte and refuses none: where it
+// cannot follow it says so in a note and lets the bytes go by. It decompresses
+// nothing and knows nothing of xDS.
+//
+// HTTP/2 is RFC 9113 with HPACK of RFC 7541, gRPC's framing is "gRPC over
+// HTTP2" of the gRPC project, and HTTP/1.1 (REST-JSON polling) is RFC 9112.
+package wire
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Sink takes entries. Append must not block; it assigns the sequence number.
+type Sink interface {
+	Append(session.Entry) session.Seq
+}
+
+// Config is what a Tap needs to know about its surroundings.
+type Config struct {
+	Conn      session.ConnID
+	Sink      Sink
+	NewStream func() session.StreamID // the next stream id of the session; called from both directions
+	Memory    *Memory                 // shared by all taps
+}
+
+// Tap follows one connection. Feed may be called for both directions at the
+// same time, but not twice at once for one direction.
+type Tap struct {
+	cfg    Config
+	client half
+	server half
+
+	mu      sync.Mutex // guards what the directions share, and nothing else
+	streams table
+	h1      pending
+}
+
+// NewTap returns a tap for a connection of which no byte has been seen.
+func NewTap(cfg Config) *Tap {
+	t := &Tap{cfg: cfg}
+	t.streams.init()
+	t.client = half{tap: t, side: session.Client, parse: (*half).sniffClient}
+	t.server = half{tap: t, side: session.Server, parse: (*half).sniffServer}
+	return t
+}
+
+// Feed reads the next bytes that one side has sent, which arrived at the given
+// time. It keeps no reference to p.
+//
+// The result is the largest n so that after p[:n] this direction is between
+// two messages and between two frames: where it could end without cutting
+// anything. It is -1 if there is no such place in p.
+func (t *Tap) Feed(from session.Side, at time.Time, p []byte) (boundary int) {
+	h := t.half(from)
+	defer func() {
+		if r := recover(); r != nil {
+			h.goBlind(at, fmt.Sprintf("internal error in the tap: %v", r))
+			boundary = len(p)
+		}
+	}()
+	if h.evicted.Load() {
+		h.dropEvicted(at)
+	}
+	return h.feed(at, p)
+}
+
+// End says that the connection is over, after the last Feed of both
+// directions has returned. Every stream that is still open gets its end, as
+// caused by the given side.
+func (t *Tap) End(by session.Side, at time.Time, reason string) {
+	t.client.end(at)
+	t.server.end(at)
+	open := t.streams.drain()
+	for _, req := range t.h1 {
+		open = append(open, req.stream)
+	}
+	if s := t.server.h1.unfinished; s != nil {
+		open = append(open, s)
+	}
+	for _, s := range open {
+		t.append(session.Entry{
+			Time: at, Stream: s.id, H2: s.h2, Side: by, Kind: session.KindCancel,
+			Status: &session.Status{Code: -1, Message: reason},
+		})
+	}
+}
+
+func (t *Tap) half(s session.Side) *half {
+	if s == session.Client {
+		return &t.client
+	}
+	return &t.server
+}
+
+func (t *Tap) append(e session.Entry) {
+	e.Conn = t.cfg.Conn
+	t.cfg.Sink.Append(e)
+}
+
+// level says how much of a direction is still understood. It only falls.
+type level uint8
+
+const (
+	levelFull        level = iota
+	levelHeadersLost       // header blocks are not decoded any more, DATA is
+	levelBlind             // nothing is
+)
+
+// half is one direction of a connection. Only the goroutine that feeds it
+// touches it, except for evicted.
+type half struct {
+	tap   *Tap
+	side  session.Side
+	level level
+
+	// parse consumes bytes in the direction's current protocol and returns the
+	// boundary as Feed does. If it returns handover, the rest of p goes to the
+	// parse function that it has set.
+	parse func(h *half, at time.Time, p []byte) (n int, handover bool)
+
+	sniffed int // bytes of the HTTP/2 preface seen
+	frames  framer
+	headers headerDecoder
+	h1      h1parser
+	recv    map[uint32]*recv // by HTTP/2 stream id: what this side is sending
+	partial int              // how many of them are inside a message
+	// lastOpened is the highest stream id that the client has opened.
+	lastOpened uint32
+
+	evicted atomic.Bool // the table has dropped streams that may be in recv
+}
+
+// feed hands p to the protocol's parser, and again where that changes.
+func (h *half) feed(at time.Time, p []byte) int {
+	boundary, done := -1, 0
+	for done < len(p) || done == 0 {
+		n, handover := h.parse(h, at, p[done:])
+		if !handover {
+			if n >= 0 {
+				boundary = done + n
+			}
+			break
+		}
+		done += n
+		if done == len(p) {
+			break
+		}
+	}
+	return boundary
+}
+
+// goBlind gives up on this direction.
+func (h *half) goBlind(at time.Time, reason string) {
+	h.goBlindHint(at, reason, "")
+}
+
+func (h *half) goBlindHint(at time.Time, reason, hint string) {
+	if h.level == levelBlind {
+		return
+	}
+	h.level = levelBlind
+	h.parse = (*half).skip
+	h.note(at, session.NoteBlind, reason, hint)
+	h.abortAll(at, "the tap lost the connection's framing")
+}
+
+// loseHeaders gives up on this direction's header blocks.
+func (h *half) loseHeaders(at time.Time, reason string) {
+	if h.level != levelFull {
+		return
+	}
+	h.level = levelHeadersLost
+	h.note(at, session.NoteHeadersLost, reason, "")
+}
+
+// skip is the parser of a blind direction: it may end anywhere.
+func (h *half) skip(_ time.Time, p []byte) (int, bool) { return len(p), false }
+
+func (h *half) note(at time.Time, code session.NoteCode, text, hint string) {
+	h.tap.append(session.Entry{
+		Time: at, Side: h.side, Kind: session.KindNote,
+		Note: &session.Note{Code: code, Text: text, Hint: hint},
+	})
+}
+
+// end flushes what is unfinished when the connection is over.
+func (h *half) end(at time.Time) {
+	h.h1.end(h, at)
+	h.abortAll(at, "the connection ended")
+}
+
+// abortAll flushes every message that is under assembly.
+func (h *half) abortAll(at time.Time, reason string) {
+	for id, r := range h.recv {
+		r.abort(h, at, reason)
+		delete(h.recv, id)
+	}
+	if r := h.h1.recv; r != nil {
+		r.abort(h, at, reason)
+		h.h1.unfinished, h.h1.recv = r.stream, nil
+	}
+}

@@ -1,0 +1,198 @@
+// Package proxy moves bytes: it accepts connections of xDS clients, dials the
+// management server for each, and pumps both ways until one end is done.
+//
+// On their way the bytes pass a tap (internal/wire), before they are written
+// on, so that a cause always has a lower sequence number than its effect. The
+// package's only outlet is Append; it reads no entry, decodes no message,
+// changes no byte and injects none. A connection never waits for its log.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/wire"
+)
+
+// Log takes what was seen. Append must not block.
+type Log interface {
+	Append(session.Entry) session.Seq
+}
+
+// Pair is one listener and the management server behind it.
+type Pair struct {
+	Listen, Upstream Addr
+}
+
+// Config says what to proxy and how.
+type Config struct {
+	Pairs []Pair
+	Log   Log
+	// DialTimeout bounds how long a client waits for the upstream before it is
+	// reset. 0: 5 s.
+	DialTimeout time.Duration
+	// Drain bounds how long a connection may go on once Serve is told to
+	// stop. Each direction ends at its next message boundary if that comes
+	// earlier. 0: at once.
+	Drain time.Duration
+	// TapMemory is the budget, in bytes, of all messages under assembly.
+	// 0: 256 MiB.
+	TapMemory int64
+	Logger    *zap.Logger // nil: none
+}
+
+// Proxy is a set of listeners and the connections made through them.
+type Proxy struct {
+	cfg       Config
+	listeners []net.Listener
+	memory    *wire.Memory
+	pool      buffers
+
+	conns   atomic.Uint64 // the last session.ConnID given
+	streams atomic.Uint64 // the last session.StreamID given
+
+	mu       sync.Mutex
+	open     map[*conn]struct{}
+	stopping bool
+	deadline time.Time // of the drain, once stopping
+	wg       sync.WaitGroup
+}
+
+// ListenError says which address could not be listened on.
+type ListenError struct {
+	Addr Addr
+	Err  error
+}
+
+func (e *ListenError) Error() string {
+	return fmt.Sprintf("cannot listen on %s: %v", e.Addr, cause(e.Err))
+}
+
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// cause is what the operating system said, without the layers around it.
+func cause(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
+
+// Listen binds the listeners of all pairs, or none of them. The error is a
+// *ListenError. Nothing is accepted before Serve.
+func Listen(cfg Config) (*Proxy, error) {
+	if cfg.DialTimeout == 0 {
+		cfg.DialTimeout = 5 * time.Second
+	}
+	if cfg.TapMemory == 0 {
+		cfg.TapMemory = 256 << 20
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = zap.NewNop()
+	}
+	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{})}
+	for _, pair := range cfg.Pairs {
+		l, err := pair.Listen.listen()
+		if err != nil {
+			p.closeListeners()
+			return nil, &ListenError{pair.Listen, err}
+		}
+		p.listeners = append(p.listeners, l)
+	}
+	return p, nil
+}
+
+// Addrs are the bound addresses, in the order of the pairs.
+func (p *Proxy) Addrs() []net.Addr {
+	out := make([]net.Addr, len(p.listeners))
+	for i, l := range p.listeners {
+		out[i] = l.Addr()
+	}
+	return out
+}
+
+// Serve accepts connections until ctx is done, then drains: it stops
+// accepting, lets each direction of each connection reach its next message
+// boundary, and returns when the last connection is closed.
+func (p *Proxy) Serve(ctx context.Context) error {
+	for i, l := range p.listeners {
+		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
+	}
+	<-ctx.Done()
+	p.closeListeners()
+	p.mu.Lock()
+	p.stopping = true
+	p.deadline = time.Now().Add(p.cfg.Drain)
+	for c := range p.open {
+		c.drain(p.deadline)
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+	return nil
+}
+
+// Close ends every connection at once. Serve returns soon after if its context
+// is done too.
+func (p *Proxy) Close() {
+	p.closeListeners()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopping = true
+	p.deadline = time.Now()
+	for c := range p.open {
+		c.abort()
+	}
+}
+
+func (p *Proxy) closeListeners() {
+	for _, l := range p.listeners {
+		l.Close()
+	}
+}
+
+func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
+	for backoff := time.Duration(0); ; {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			backoff = 0
+			p.wg.Go(func() { p.serve(ctx, nc, l.Addr(), pair) })
+			continue
+		case errors.Is(err, net.ErrClosed):
+			return
+		}
+		// Out of file descriptors, most likely: connections that end make room.
+		backoff = min(max(2*backoff, 5*time.Millisecond), time.Second)
+		p.cfg.Logger.Warn("cannot accept a connection", zap.Stringer("listen", pair.Listen), zap.Error(cause(err)), zap.Duration("retry", backoff))
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff):
+		}
+	}
+}
+
+// add registers a connection; from then on a drain reaches it.
+func (p *Proxy) add(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[c] = struct{}{}
+	if p.stopping {
+		c.drain(p.deadline)
+	}
+}
+
+func (p *Proxy) remove(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, c)
+}
