@@ -1,0 +1,172 @@
+package xdstest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	clusterservice "github.com/envoyproxy/go-control-plane/envoy/service/cluster/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	endpointservice "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
+	listenerservice "github.com/envoyproxy/go-control-plane/envoy/service/listener/v3"
+	routeservice "github.com/envoyproxy/go-control-plane/envoy/service/route/v3"
+	secretservice "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Options configure a ControlPlane.
+type Options struct {
+	// Listen is host:port (port 0 picks a free one) or unix:/path.
+	Listen string
+	// Account is filled with what the control plane sees; nil keeps none.
+	Account *Account
+	// ResendPause is how long the control plane holds a stream after a NACK,
+	// before it sends what was refused once more, as go-control-plane does. A
+	// new world ends the pause. 0 means a second; the loop would otherwise
+	// turn as fast as both ends can.
+	ResendPause time.Duration
+}
+
+// ControlPlane is a management server: a go-control-plane snapshot cache
+// behind the aggregated and the per-type services, state of the world and
+// delta. It survives Stop and Start with its worlds, and forgets its streams.
+type ControlPlane struct {
+	opts  Options
+	cache cache.SnapshotCache
+
+	mu      sync.Mutex
+	addr    string // where it listens, or listened last
+	version int    // of the last world that was set
+	changed chan struct{}
+	running *serving // nil while stopped
+}
+
+// serving is one run of the server, from Start to Stop.
+type serving struct {
+	grpc   *grpc.Server
+	cancel context.CancelFunc
+	done   chan struct{} // closed when Serve has returned
+}
+
+// StartControlPlane starts a control plane that has no world yet.
+func StartControlPlane(o Options) (*ControlPlane, error) {
+	if o.ResendPause == 0 {
+		o.ResendPause = time.Second
+	}
+	c := &ControlPlane{
+		opts:    o,
+		addr:    o.Listen,
+		cache:   cache.NewSnapshotCache(false, cache.IDHash{}, nil),
+		changed: make(chan struct{}),
+	}
+	return c, c.Start()
+}
+
+// Addr is where the control plane listens, the same for every Start.
+func (c *ControlPlane) Addr() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.addr
+}
+
+// Start listens and serves; it does nothing while the control plane runs.
+func (c *ControlPlane) Start() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running != nil {
+		return nil
+	}
+	l, err := listen(c.addr)
+	if err != nil {
+		return err
+	}
+	c.addr = addressOf(l)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &serving{
+		grpc: grpc.NewServer(
+			grpc.ForceServerCodecV2(codec{}),
+			grpc.StreamInterceptor(accountStreams(c.opts.Account)),
+			grpc.MaxRecvMsgSize(math.MaxInt32),
+			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+		),
+		cancel: cancel,
+		done:   make(chan struct{}),
+	}
+	xds := server.NewServer(ctx, c.cache, server.CallbackFuncs{
+		StreamRequestFunc: func(_ int64, req *discovery.DiscoveryRequest) error {
+			if req.GetErrorDetail() != nil {
+				c.pause(ctx)
+			}
+			return nil
+		},
+	})
+	discovery.RegisterAggregatedDiscoveryServiceServer(r.grpc, xds)
+	clusterservice.RegisterClusterDiscoveryServiceServer(r.grpc, xds)
+	endpointservice.RegisterEndpointDiscoveryServiceServer(r.grpc, xds)
+	listenerservice.RegisterListenerDiscoveryServiceServer(r.grpc, xds)
+	routeservice.RegisterRouteDiscoveryServiceServer(r.grpc, xds)
+	secretservice.RegisterSecretDiscoveryServiceServer(r.grpc, xds)
+	go func() {
+		defer close(r.done)
+		_ = r.grpc.Serve(l) // returns when Stop closes the listener
+	}()
+	c.running = r
+	return nil
+}
+
+// Stop closes every connection at once and waits for the handlers. It does
+// nothing while the control plane is stopped.
+func (c *ControlPlane) Stop() {
+	c.mu.Lock()
+	r := c.running
+	c.running = nil
+	c.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.cancel()
+	r.grpc.Stop()
+	<-r.done
+}
+
+// Set makes w the world of the node with this id, and pushes what changed.
+func (c *ControlPlane) Set(ctx context.Context, node string, w World) error {
+	c.mu.Lock()
+	c.version++
+	version := strconv.Itoa(c.version)
+	c.mu.Unlock()
+
+	snapshot, err := w.snapshot(version)
+	if err != nil {
+		return fmt.Errorf("world of %q: %w", node, err)
+	}
+	if err := c.cache.SetSnapshot(ctx, node, snapshot); err != nil {
+		return fmt.Errorf("world of %q: %w", node, err)
+	}
+	c.mu.Lock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+	return nil
+}
+
+// pause holds the calling stream: see Options.ResendPause.
+func (c *ControlPlane) pause(ctx context.Context) {
+	c.mu.Lock()
+	changed := c.changed
+	c.mu.Unlock()
+	t := time.NewTimer(c.opts.ResendPause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-changed:
+	case <-ctx.Done():
+	}
+}

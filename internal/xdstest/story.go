@@ -1,0 +1,216 @@
+package xdstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Story is a control plane with two backends, and a play for three clients
+// that connect to it by way of a proxy.
+type Story struct {
+	control  *ControlPlane
+	backends [2]*Backend
+}
+
+const (
+	stepLimit = 20 * time.Second // for what takes milliseconds when all is well
+	rejects   = 3                // turns of the resend loop that are played
+
+	envoyNode, deltaNode, grpcNode = "demo-envoy", "demo-delta", "demo-grpc"
+	greeter                        = "greeter.demo"
+)
+
+// NewStory starts a control plane at listen (host:port, unix:/path) and the
+// backends that its endpoints name.
+func NewStory(listen string) (*Story, error) {
+	control, err := StartControlPlane(Options{Listen: listen, ResendPause: 250 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	s := &Story{control: control}
+	for i, answer := range []grpc_health_v1.HealthCheckResponse_ServingStatus{
+		grpc_health_v1.HealthCheckResponse_SERVING, grpc_health_v1.HealthCheckResponse_NOT_SERVING,
+	} {
+		if s.backends[i], err = StartBackend(answer); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Addr is where the control plane listens: the upstream of the proxy.
+func (s *Story) Addr() string { return s.control.Addr() }
+
+// Close stops the control plane and the backends.
+func (s *Story) Close() {
+	s.control.Stop()
+	for _, b := range s.backends {
+		if b != nil {
+			b.Stop()
+		}
+	}
+}
+
+// Play plays one round with clients that dial the proxy: start-up, an update,
+// a rejected cluster that is sent again and again until it is fixed, delta
+// subscriptions, a rotated secret, a restart of the control plane. It calls
+// log with one line before each step, and takes a few seconds. It may be
+// called again when it has returned.
+func (s *Story) Play(ctx context.Context, proxy string, log func(step string)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &round{story: s, log: log, proxy: proxy}
+	r.envoy = NewSotWClient(ClientOptions{Dial: proxy, Node: &corev3.Node{
+		Id: envoyNode, Cluster: "demo", UserAgentName: "scripted Envoy",
+		Locality: &corev3.Locality{Region: "here", Zone: "a"},
+	}})
+	r.delta = NewDeltaClient(ClientOptions{Dial: proxy, Node: &corev3.Node{
+		Id: deltaNode, Cluster: "demo", UserAgentName: "scripted delta client",
+	}})
+	defer r.clients.Wait()
+	defer cancel()
+	for _, scene := range []func(context.Context) error{
+		r.startUp, r.callService, r.update, r.reject, r.fix, r.deltas, r.rotate, r.restart,
+	} {
+		if err := scene(ctx); err != nil {
+			return err
+		}
+	}
+	log("the round is over: the clients leave")
+	return nil
+}
+
+// round is one performance.
+type round struct {
+	story   *Story
+	log     func(string)
+	proxy   string
+	envoy   *SotWClient
+	delta   *DeltaClient
+	clients sync.WaitGroup
+}
+
+// world is the demo at one time; the zero value is its beginning.
+type world struct {
+	body     string
+	extra    *clusterv3.Cluster
+	rotation int
+}
+
+func (r *round) setEnvoy(ctx context.Context, w world) error {
+	payments, err := TLSCluster("payments", "payments-cert", ADS())
+	if err != nil {
+		return err
+	}
+	listener, err := Listener("ingress", "127.0.0.1:10000", "ingress-routes", ADS())
+	if err != nil {
+		return err
+	}
+	out := World{
+		Clusters:  []*clusterv3.Cluster{Cluster("web", ADS()), payments},
+		Listeners: []*listenerv3.Listener{listener},
+		Routes:    []*routev3.RouteConfiguration{DirectRoute("ingress-routes", w.body)},
+		Secrets:   []*tlsv3.Secret{FakeSecret("payments-cert", w.rotation)},
+	}
+	if w.extra != nil {
+		out.Clusters = append(out.Clusters, w.extra)
+	}
+	for _, c := range out.Clusters {
+		e, err := Endpoints(c.GetName(), r.story.backends[0].Addr())
+		if err != nil {
+			return err
+		}
+		out.Endpoints = append(out.Endpoints, e)
+	}
+	return r.story.control.Set(ctx, envoyNode, out)
+}
+
+func (r *round) setDelta(ctx context.Context, backend int, clusters ...string) error {
+	var out World
+	for _, name := range clusters {
+		e, err := Endpoints(name, r.story.backends[backend].Addr())
+		if err != nil {
+			return err
+		}
+		out.Clusters = append(out.Clusters, Cluster(name, ADS()))
+		out.Endpoints = append(out.Endpoints, e)
+	}
+	return r.story.control.Set(ctx, deltaNode, out)
+}
+
+func (r *round) setGRPC(ctx context.Context, backend int) error {
+	l, err := APIListener(greeter, "greeter-routes")
+	if err != nil {
+		return err
+	}
+	e, err := Endpoints("greeter", r.story.backends[backend].Addr())
+	if err != nil {
+		return err
+	}
+	return r.story.control.Set(ctx, grpcNode, World{
+		Clusters:  []*clusterv3.Cluster{Cluster("greeter", Self())},
+		Endpoints: []*endpointv3.ClusterLoadAssignment{e},
+		Listeners: []*listenerv3.Listener{l},
+		Routes:    []*routev3.RouteConfiguration{ClusterRoute("greeter-routes", "greeter")},
+	})
+}
+
+// step runs f with the limit that every step has.
+func step(ctx context.Context, what string, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stepLimit)
+	defer cancel()
+	err := f(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("demo: %s: nothing for %s", what, stepLimit)
+	}
+	if err != nil {
+		return fmt.Errorf("demo: %s: %w", what, err)
+	}
+	return nil
+}
+
+// accepted waits until the Envoy-like client has accepted a version above the
+// one it had of each type.
+func (r *round) accepted(ctx context.Context, what string, change func() error, types ...string) error {
+	before := map[string]string{}
+	if err := r.envoy.Wait(ctx, func(st SotWState) bool {
+		for _, t := range types {
+			before[t] = st.Accepted[t]
+		}
+		return true
+	}); err != nil {
+		return err
+	}
+	if err := change(); err != nil {
+		return fmt.Errorf("demo: %s: %w", what, err)
+	}
+	return step(ctx, what, func(ctx context.Context) error {
+		return r.envoy.Wait(ctx, func(st SotWState) bool {
+			for _, t := range types {
+				if st.Accepted[t] == before[t] {
+					return false
+				}
+			}
+			return true
+		})
+	})
+}
+
+// all are the types that the Envoy-like client asks for.
+func all() []string {
+	return []string{
+		resource.ClusterType, resource.EndpointType, resource.ListenerType, resource.RouteType, resource.SecretType,
+	}
+}
