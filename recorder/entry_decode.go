@@ -1,0 +1,203 @@
+package recorder
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// parseEntry reads an entry. Nothing of the result refers to b but the
+// message's data, which is one chunk of it. What is not data is bounded by
+// maxHead, because it takes up more room here than there.
+func parseEntry(b []byte) (session.Entry, error) {
+	var (
+		e    session.Entry
+		data []byte
+		head int
+	)
+	err := eachField(b, func(f field) (err error) {
+		if f.num != fieldData {
+			if head += 1 + len(f.bytes); head > maxHead {
+				return errors.New("an entry is longer than any that is written")
+			}
+		}
+		switch f.num {
+		case fieldSeq:
+			e.Seq = session.Seq(f.n)
+		case fieldTime:
+			e.Time = f.time()
+		case fieldStart:
+			e.Start = f.time()
+		case fieldConn:
+			e.Conn = session.ConnID(f.n)
+		case fieldStream:
+			e.Stream = session.StreamID(f.n)
+		case fieldH2:
+			e.H2 = uint32(f.n)
+		case fieldSide:
+			e.Side = session.Side(f.n)
+		case fieldKind:
+			e.Kind = session.Kind(f.n)
+		case fieldPeer:
+			e.Peer, err = parsePeer(f.bytes)
+		case fieldMethod:
+			e.Method = string(f.bytes)
+		case fieldHeaders:
+			var h session.Field
+			h, err = parseHeader(f.bytes)
+			e.Headers = append(e.Headers, h)
+		case fieldStatus:
+			e.Status, err = parseStatus(f.bytes)
+		case fieldMessage:
+			e.Message, err = parseMessage(f.bytes)
+		case fieldGoAway:
+			e.GoAway, err = parseGoAway(f.bytes)
+		case fieldGap:
+			e.Gap, err = parseGap(f.bytes)
+		case fieldNote:
+			e.Note, err = parseNote(f.bytes)
+		case fieldProblems:
+			e.Problems = append(e.Problems, string(f.bytes))
+		case fieldData:
+			data = f.bytes
+		}
+		return err
+	})
+	if err == nil && len(data) > 0 {
+		if e.Message == nil {
+			return e, errWire
+		}
+		e.Message.Data = session.Chunks{data}
+	}
+	return e, err
+}
+
+func parsePeer(b []byte) (*session.Peer, error) {
+	p := new(session.Peer)
+	return p, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			p.Client = string(f.bytes)
+		case 2:
+			p.Listen = string(f.bytes)
+		case 3:
+			p.Upstream = string(f.bytes)
+		case 4:
+			p.Local = string(f.bytes)
+		}
+		return nil
+	})
+}
+
+func parseHeader(b []byte) (h session.Field, err error) {
+	err = eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			h.Name = string(f.bytes)
+		case 2:
+			h.Value = string(f.bytes)
+		}
+		return nil
+	})
+	return h, err
+}
+
+func parseStatus(b []byte) (*session.Status, error) {
+	s := new(session.Status)
+	return s, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			s.Code = int32(protowire.DecodeZigZag(f.n))
+		case 2:
+			s.Message = string(f.bytes)
+		case 3:
+			s.Reset = uint32(f.n)
+		case 4:
+			s.WasReset = f.n != 0
+		case 5:
+			s.HTTP = int(int64(f.n))
+		}
+		return nil
+	})
+}
+
+func parseMessage(b []byte) (*session.Message, error) {
+	m := new(session.Message)
+	return m, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			m.Size = int64(f.n)
+		case 2:
+			m.WireSize = int64(f.n)
+		case 3:
+			m.Encoding = string(f.bytes)
+		case 4:
+			m.Compressed = f.n != 0
+		case 5:
+			m.Masked = f.n != 0
+		case 6:
+			m.Truncated = f.n != 0
+		case 7:
+			m.Hash = append([]byte(nil), f.bytes...)
+		}
+		return nil
+	})
+}
+
+func parseGoAway(b []byte) (*session.GoAway, error) {
+	g := new(session.GoAway)
+	return g, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			g.LastStream = uint32(f.n)
+		case 2:
+			g.Code = uint32(f.n)
+		case 3:
+			g.Debug = string(f.bytes)
+		}
+		return nil
+	})
+}
+
+func parseGap(b []byte) (*session.Gap, error) {
+	g := new(session.Gap)
+	return g, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			g.First = session.Seq(f.n)
+		case 2:
+			g.Last = session.Seq(f.n)
+		case 3:
+			g.Entries = f.n
+		case 4:
+			g.Bytes = int64(f.n)
+		case 5:
+			for p := f.bytes; len(p) > 0 && len(g.Streams) < maxGapStreams; {
+				id, n := protowire.ConsumeVarint(p)
+				if n < 0 {
+					return errWire
+				}
+				g.Streams = append(g.Streams, session.StreamID(id))
+				p = p[n:]
+			}
+		}
+		return nil
+	})
+}
+
+func parseNote(b []byte) (*session.Note, error) {
+	n := new(session.Note)
+	return n, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			n.Code = session.NoteCode(f.bytes)
+		case 2:
+			n.Text = string(f.bytes)
+		case 3:
+			n.Hint = string(f.bytes)
+		}
+		return nil
+	})
+}

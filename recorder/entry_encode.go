@@ -1,0 +1,189 @@
+package recorder
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// The field numbers of an entry; the package comment has the table.
+const (
+	fieldSeq      protowire.Number = 1
+	fieldTime     protowire.Number = 2
+	fieldStart    protowire.Number = 3
+	fieldConn     protowire.Number = 4
+	fieldStream   protowire.Number = 5
+	fieldH2       protowire.Number = 6
+	fieldSide     protowire.Number = 7
+	fieldKind     protowire.Number = 8
+	fieldPeer     protowire.Number = 9
+	fieldMethod   protowire.Number = 10
+	fieldHeaders  protowire.Number = 11
+	fieldStatus   protowire.Number = 12
+	fieldMessage  protowire.Number = 13
+	fieldGoAway   protowire.Number = 14
+	fieldGap      protowire.Number = 15
+	fieldNote     protowire.Number = 16
+	fieldProblems protowire.Number = 17
+	fieldData     protowire.Number = 18
+)
+
+// appendEntry appends an entry up to the bytes of its message's data, which
+// follow it in the file: they are large and need not be copied. It returns how
+// many those are.
+func appendEntry(b []byte, e *session.Entry) ([]byte, int64) {
+	b = appendUint(b, fieldSeq, uint64(e.Seq))
+	b = appendTime(b, fieldTime, e.Time)
+	b = appendTime(b, fieldStart, e.Start)
+	b = appendUint(b, fieldConn, uint64(e.Conn))
+	b = appendUint(b, fieldStream, uint64(e.Stream))
+	b = appendUint(b, fieldH2, uint64(e.H2))
+	b = appendUint(b, fieldSide, uint64(e.Side))
+	b = appendUint(b, fieldKind, uint64(e.Kind))
+	if p := e.Peer; p != nil {
+		b = appendNested(b, fieldPeer, func(b []byte) []byte {
+			b = appendString(b, 1, p.Client)
+			b = appendString(b, 2, p.Listen)
+			b = appendString(b, 3, p.Upstream)
+			return appendString(b, 4, p.Local)
+		})
+	}
+	b = appendString(b, fieldMethod, e.Method)
+	for i := range e.Headers {
+		b = appendNested(b, fieldHeaders, func(b []byte) []byte {
+			b = appendString(b, 1, e.Headers[i].Name)
+			return appendString(b, 2, e.Headers[i].Value)
+		})
+	}
+	if s := e.Status; s != nil {
+		b = appendNested(b, fieldStatus, func(b []byte) []byte {
+			b = appendUint(b, 1, protowire.EncodeZigZag(int64(s.Code)))
+			b = appendString(b, 2, s.Message)
+			b = appendUint(b, 3, uint64(s.Reset))
+			b = appendBool(b, 4, s.WasReset)
+			return appendUint(b, 5, uint64(s.HTTP))
+		})
+	}
+	if g := e.GoAway; g != nil {
+		b = appendNested(b, fieldGoAway, func(b []byte) []byte {
+			b = appendUint(b, 1, uint64(g.LastStream))
+			b = appendUint(b, 2, uint64(g.Code))
+			return appendString(b, 3, g.Debug)
+		})
+	}
+	if g := e.Gap; g != nil {
+		b = appendNested(b, fieldGap, func(b []byte) []byte { return appendGap(b, g) })
+	}
+	if n := e.Note; n != nil {
+		b = appendNested(b, fieldNote, func(b []byte) []byte {
+			b = appendString(b, 1, string(n.Code))
+			b = appendString(b, 2, n.Text)
+			return appendString(b, 3, n.Hint)
+		})
+	}
+	for _, p := range e.Problems {
+		b = protowire.AppendTag(b, fieldProblems, protowire.BytesType)
+		b = protowire.AppendString(b, p)
+	}
+	m := e.Message
+	if m == nil {
+		return b, 0
+	}
+	b = appendNested(b, fieldMessage, func(b []byte) []byte {
+		b = appendUint(b, 1, uint64(m.Size))
+		b = appendUint(b, 2, uint64(m.WireSize))
+		b = appendString(b, 3, m.Encoding)
+		b = appendBool(b, 4, m.Compressed)
+		b = appendBool(b, 5, m.Masked)
+		b = appendBool(b, 6, m.Truncated)
+		return appendString(b, 7, string(m.Hash))
+	})
+	n := m.Data.Len()
+	if n > 0 {
+		b = protowire.AppendTag(b, fieldData, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(n))
+	}
+	return b, n
+}
+
+func appendGap(b []byte, g *session.Gap) []byte {
+	b = appendUint(b, 1, uint64(g.First))
+	b = appendUint(b, 2, uint64(g.Last))
+	b = appendUint(b, 3, g.Entries)
+	b = appendUint(b, 4, uint64(g.Bytes))
+	if len(g.Streams) == 0 {
+		return b
+	}
+	return appendNested(b, 5, func(b []byte) []byte {
+		for _, s := range g.Streams {
+			b = protowire.AppendVarint(b, uint64(s))
+		}
+		return b
+	})
+}
+
+func appendUint(b []byte, num protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, num, protowire.VarintType)
+	return protowire.AppendVarint(b, v)
+}
+
+func appendBool(b []byte, num protowire.Number, v bool) []byte {
+	if !v {
+		return b
+	}
+	return appendUint(b, num, 1)
+}
+
+func appendString(b []byte, num protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	b = protowire.AppendTag(b, num, protowire.BytesType)
+	return protowire.AppendString(b, s)
+}
+
+// appendTime leaves out the zero time only, so that the epoch itself survives.
+func appendTime(b []byte, num protowire.Number, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	b = protowire.AppendTag(b, num, protowire.Fixed64Type)
+	return protowire.AppendFixed64(b, uint64(nanos(t)))
+}
+
+// nanos clamps what 64 bits cannot hold: years before 1678 and after 2262.
+func nanos(t time.Time) int64 {
+	const second = int64(time.Second)
+	switch s := t.Unix(); {
+	case s <= math.MinInt64/second:
+		return math.MinInt64
+	case s >= math.MaxInt64/second:
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+// appendNested appends a message field, whose length is known only afterwards:
+// it is moved if its length takes up more than a byte.
+func appendNested(b []byte, num protowire.Number, fill func([]byte) []byte) []byte {
+	b = protowire.AppendTag(b, num, protowire.BytesType)
+	start := len(b)
+	b = fill(append(b, 0))
+	n := uint64(len(b) - start - 1)
+	more := protowire.SizeVarint(n) - 1
+	if more == 0 {
+		b[start] = byte(n)
+		return b
+	}
+	var room [10]byte
+	b = append(b, room[:more]...)
+	copy(b[start+1+more:], b[start+1:len(b)-more])
+	protowire.AppendVarint(b[:start], n)
+	return b
+}

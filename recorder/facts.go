@@ -1,0 +1,48 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Facts are what a Reader has met so far.
+type Facts struct {
+	Path    string // "" when it is not read from a file
+	Version uint32
+	Created time.Time
+	Program string // what wrote it
+	Masked  bool   // its writer masked secrets
+
+	Complete bool // its regular end was met
+	Damaged  bool // see the DamageError
+
+	Entries, Messages    uint64
+	Connections, Streams uint64
+	Gaps, Lost           uint64    // Gap entries, and how many entries they stand for
+	First, Last          time.Time // of entries; zero if there is none
+	LastSeq              session.Seq
+	Bytes                int64 // of the recording, up to the end of what is whole
+	MessageBytes         int64 // of messages after decompression
+}
+
+// count adds an entry. Connections and streams are numbered from 1, so that
+// the highest number is how many there are, even where a gap hides some.
+func (f *Facts) count(e *session.Entry) {
+	f.Entries++
+	if f.First.IsZero() {
+		f.First = e.Time
+	}
+	f.Last = e.Time
+	f.LastSeq = e.Seq
+	f.Connections = max(f.Connections, uint64(e.Conn))
+	f.Streams = max(f.Streams, uint64(e.Stream))
+	if e.Message != nil {
+		f.Messages++
+		f.MessageBytes += e.Message.Size
+	}
+	if e.Gap != nil {
+		f.Gaps++
+		f.Lost += e.Gap.Entries
+	}
+}

@@ -1,0 +1,272 @@
+package recorder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const (
+	defaultQueueBytes = 64 << 20
+	// flushAfter is how long an entry waits for others to be written with.
+	flushAfter = 50 * time.Millisecond
+	// flushBytes is what makes the writer start at once.
+	flushBytes = 1 << 20
+)
+
+// Options say how a log is written. The zero value is fine.
+type Options struct {
+	// Transform may change an entry, and replace its Message and Headers,
+	// before anyone else sees it: it is where secrets are masked. It is called
+	// in order, on the writer's goroutine, with messages decompressed, unless
+	// Message.Compressed is still true. If it panics, the entry loses its
+	// payload and headers.
+	Transform func(*session.Entry)
+	// Masked is noted in the file: its Transform masks secrets.
+	Masked bool
+	// Program is noted in the file: what wrote it, such as "xdsproxy v1.2.0".
+	Program string
+	// QueueBytes bounds what waits to be written; 64 MiB if zero.
+	QueueBytes int64
+	// NoTicks leaves out Time entries: the entries bring their times from
+	// elsewhere, so that our clock says nothing about them.
+	NoTicks bool
+	// OnError is called, on the writer's goroutine, with an error when the
+	// file can no longer be written, and with nil when it can again.
+	OnError func(error)
+	// Logger is told the same, and more; nothing if nil.
+	Logger *zap.Logger
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// Log is a recording that is being written. Its methods may be called from any
+// goroutine.
+type Log struct {
+	path string
+	o    Options
+	w    *writer
+
+	mu     sync.Mutex
+	queue  queue
+	lost   hole // what found no room since the last Gap entry
+	seq    session.Seq
+	last   time.Time // of the newest entry
+	active time.Time // of the newest entry that was not a Time entry
+	woken  bool      // wake was sent to for what waits
+	closed bool
+	stats  Stats
+
+	// timer runs while something waits, and for the next Time entry; wake
+	// says that much waits.
+	timer *time.Timer
+	wake  chan struct{}
+	stop  chan struct{} // closed by Close
+	done  chan struct{} // closed when the writer is gone
+	err   error         // what Close returns; set before done is closed
+}
+
+// Stats counts what a log has done so far.
+type Stats struct {
+	Entries  uint64 // written, the log's own included
+	Messages uint64 // of them
+	Gaps     uint64 // of them
+	Lost     uint64 // entries dropped: they found no room, or could not be written
+	Bytes    int64  // length of the file
+	Queued   int64  // charged for what is not written yet
+	Failing  bool   // the file cannot be written at the moment
+}
+
+// Create starts a recording at path, with mode 0600. The file must not exist
+// yet: fs.ErrExist says that it does.
+func Create(path string, o Options) (*Log, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot start a recording at %s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot start a recording: %w", err)
+	}
+	// Readers probe the lock only of a file that has a header: nobody
+	// competes for it here.
+	err = lock(f)
+	var l *Log
+	if err == nil {
+		l, err = start(path, f, o)
+	}
+	if err != nil {
+		_ = f.Close()
+		_ = os.Remove(path)
+		return nil, fmt.Errorf("cannot start a recording at %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// start writes the header and lets the writer run.
+func start(path string, f sink, o Options) (*Log, error) {
+	if o.QueueBytes <= 0 {
+		o.QueueBytes = defaultQueueBytes
+	}
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l := &Log{
+		path:  path,
+		o:     o,
+		queue: queue{limit: o.QueueBytes},
+		timer: time.NewTimer(time.Hour),
+		wake:  make(chan struct{}, 1),
+		stop:  make(chan struct{}),
+		done:  make(chan struct{}),
+	}
+	l.timer.Stop()
+	file, err := newBlockFile(f, &fileHeader{
+		version: formatVersion, created: l.now(), program: o.Program, masked: o.Masked,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.stats.Bytes = file.end
+	l.w = newWriter(l, file)
+	go l.w.run()
+	return l, nil
+}
+
+// Path is the absolute path of the recording.
+func (l *Log) Path() string { return l.path }
+
+// Append adds an entry and returns the number that it got. It never waits: if
+// there is no room the entry is dropped, and a Gap entry will say so. The log
+// keeps what the entry refers to. A zero Time is set to now; a Time that lies
+// before that of an earlier entry is set to that. After Close it does nothing
+// and returns 0.
+func (l *Log) Append(e session.Entry) session.Seq {
+	cost := costOf(&e)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return 0
+	}
+	charged, large, room := l.queue.charge(cost)
+	if room && l.lost.open() {
+		l.addLocked(l.lost.close(), entryCost, false)
+	}
+	if room {
+		l.addLocked(e, charged, large)
+		return l.seq
+	}
+	l.stampLocked(&e)
+	l.lost.add(&e)
+	l.stats.Lost++
+	return l.seq
+}
+
+// addLocked stamps and queues an entry, and sees to it that the writer comes.
+func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
+	l.stampLocked(&e)
+	if len(l.queue.waiting) == 0 {
+		l.timer.Reset(flushAfter)
+	}
+	l.queue.put(e, charged, large)
+	if l.queue.bytes > flushBytes && !l.woken {
+		l.woken = true
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// stampLocked gives an entry its number and its time.
+func (l *Log) stampLocked(e *session.Entry) {
+	l.seq++
+	e.Seq = l.seq
+	if e.Time.IsZero() {
+		if l.o.NoTicks {
+			e.Time = l.last // the log's own entries have no time of their own
+		}
+		if e.Time.IsZero() {
+			e.Time = l.now()
+		}
+	}
+	if e.Time.Before(l.last) {
+		e.Time = l.last
+	}
+	l.last = e.Time
+	if e.Kind != session.KindTime {
+		l.active = e.Time
+	}
+}
+
+// now is the wall clock alone: a log outlives the process that could compare
+// its monotonic times.
+func (l *Log) now() time.Time { return l.o.Now().Round(0).UTC() }
+
+// tickLocked adds a Time entry if the log has been idle long enough, or at the
+// end if anything was written at all.
+func (l *Log) tickLocked(end bool) {
+	if l.o.NoTicks || l.seq == 0 {
+		return
+	}
+	now := l.now()
+	if end && now.After(l.last) || !end && now.Sub(l.last) >= tickPause(l.last.Sub(l.active)) {
+		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: now}, entryCost, false)
+	}
+}
+
+// rest sets the timer for the next Time entry, if nothing waits.
+func (l *Log) rest() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case len(l.queue.waiting) > 0: // the timer runs
+	case l.o.NoTicks || l.seq == 0:
+		l.timer.Stop()
+	default:
+		l.timer.Reset(tickPause(l.last.Sub(l.active)))
+	}
+}
+
+// Stats returns the counts as of now.
+func (l *Log) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Queued = l.queue.charged
+	return s
+}
+
+func (l *Log) lastSeq() session.Seq {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seq
+}
+
+func (l *Log) setBytes(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.Bytes = n
+}
+
+// Close writes what is queued, ends the recording and waits for the writer. It
+// returns an error if the end could not be written.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.stop)
+	}
+	l.mu.Unlock()
+	<-l.done
+	return l.err
+}

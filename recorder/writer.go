@@ -1,0 +1,191 @@
+package recorder
+
+import (
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// writer is the goroutine that empties the queue of a log into its file. It is
+// the only one that touches the fields.
+type writer struct {
+	log    *Log
+	file   *blockFile
+	expand decompressor
+	// lost is what could not be written since the file began to fail.
+	lost    hole
+	failing bool
+	spare   []record // the other slice of the queue, empty
+}
+
+func newWriter(l *Log, f *blockFile) *writer {
+	return &writer{log: l, file: f}
+}
+
+func (w *writer) run() {
+	defer close(w.log.done)
+	defer w.expand.close()
+	for {
+		select {
+		case <-w.log.timer.C:
+		case <-w.log.wake:
+		case <-w.log.stop:
+			w.log.err = w.finish()
+			return
+		}
+		w.write(w.take(false))
+	}
+}
+
+// take takes what waits. If that is nothing, it may be time for a Time entry.
+func (w *writer) take(last bool) []record {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost.open() && (last || l.queue.charged < l.queue.limit/2) {
+		l.addLocked(l.lost.close(), entryCost, false)
+	}
+	if len(l.queue.waiting) == 0 || last {
+		l.tickLocked(last)
+	}
+	l.woken = false
+	batch := l.queue.take(w.spare)
+	w.spare = nil
+	return batch
+}
+
+// write writes a batch, block by block, and gives its slots back.
+func (w *writer) write(batch []record) {
+	from := 0
+	for i := range batch {
+		e := &batch[i].entry
+		w.prepare(e)
+		if !w.file.measure(e) {
+			w.commit(batch[from:i])
+			from = i
+		}
+		w.file.add(e)
+	}
+	w.commit(batch[from:])
+	if cap(batch) <= spareSlots {
+		w.spare = batch[:0]
+	}
+	w.log.rest()
+}
+
+// prepare makes an entry what readers will see.
+func (w *writer) prepare(e *session.Entry) {
+	if m := e.Message; m != nil && m.Compressed {
+		w.expand.message(e)
+	}
+	if w.log.o.Transform == nil {
+		return
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			dropData(e)
+			e.Headers = nil
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)],
+				"not recorded: preparing it for the recording failed")
+			w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed",
+				zap.Uint64("seq", uint64(e.Seq)), zap.String("cause", fmt.Sprintf("%T", cause)), zap.Stack("stack"))
+		}
+	}()
+	w.log.o.Transform(e)
+}
+
+// commit writes the block made of these records, which are done with then.
+func (w *writer) commit(records []record) {
+	if len(records) == 0 {
+		return
+	}
+	err := w.file.commit()
+	recovered := err == nil && w.failing
+	var messages, gaps uint64
+	for i := range records {
+		e := &records[i].entry
+		if err != nil {
+			w.lost.add(e)
+			continue
+		}
+		switch {
+		case e.Message != nil:
+			messages++
+		case e.Kind == session.KindGap:
+			gaps++
+		}
+	}
+
+	l := w.log
+	l.mu.Lock()
+	l.queue.release(records)
+	if err != nil {
+		l.stats.Lost += uint64(len(records))
+	} else {
+		l.stats.Entries += uint64(len(records))
+		l.stats.Messages += messages
+		l.stats.Gaps += gaps
+	}
+	l.stats.Bytes = w.file.end
+	l.stats.Failing = err != nil
+	if recovered && w.lost.open() {
+		l.addLocked(w.lost.close(), entryCost, false)
+	}
+	l.mu.Unlock()
+	clear(records)
+	w.report(err, recovered)
+}
+
+// report says once that the file fails and once that it no longer does.
+func (w *writer) report(err error, recovered bool) {
+	o := &w.log.o
+	switch {
+	case err != nil && !w.failing:
+		w.failing = true
+		err = fmt.Errorf("cannot write the recording %s, entries are being lost: %w", w.log.path, err)
+		o.Logger.Error(err.Error())
+		if o.OnError != nil {
+			o.OnError(err)
+		}
+	case recovered:
+		w.failing = false
+		o.Logger.Warn("the recording can be written again; a gap entry says what was lost",
+			zap.String("path", w.log.path))
+		if o.OnError != nil {
+			o.OnError(nil)
+		}
+	}
+}
+
+// finish writes what is left, and the end mark if nothing is missing.
+func (w *writer) finish() error {
+	w.write(w.take(true))
+	w.write(w.take(false)) // a gap that ended with the last write
+	w.log.timer.Stop()
+	var err error
+	if w.failing {
+		err = fmt.Errorf("cannot complete the recording %s: its last entries could not be written", w.log.path)
+	} else {
+		s := w.log.Stats()
+		err = w.file.finish(endMark{entries: s.Entries, last: w.log.lastSeq()})
+		if err != nil {
+			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
+		}
+		w.log.setBytes(w.file.end)
+	}
+	if cerr := w.file.f.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
+	}
+	return err
+}
+
+// tickPause is how long to wait for the next Time entry after a log has been
+// idle for so long: a quarter of that, at least a second and at most an hour.
+// So a deadline that is judged by entries is noticed at most a quarter late,
+// and a week of silence costs a few hundred small entries, not 600,000.
+func tickPause(idle time.Duration) time.Duration {
+	return min(max(idle/4, time.Second), time.Hour)
+}
