@@ -1,0 +1,217 @@
+package check
+
+import (
+	"crypto/sha256"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func (t *Tracker) message(e *session.Entry) Change {
+	st := t.streams[e.Stream]
+	if st == nil || e.Stream == 0 {
+		st = t.newStream(e.Conn, e.Stream)
+	}
+	m := st.peek(e)
+	if e.Message.Compressed || e.Message.Truncated {
+		// Its nonce, version or names may be in the part that is missing.
+		st.uncertain = true
+	}
+	if m.Node != nil && m.Node.ID != "" {
+		st.client = m.Node.ID
+		if cn := t.conns[e.Conn]; cn != nil {
+			cn.client = st.client
+		}
+	}
+	c := t.about(e)
+	c.Message, c.Method, c.Variant, c.Uncertain = m, st.method, st.method.Variant, st.uncertain
+	if m.TypeURL != "" {
+		c.Type = decode.ShortType(m.TypeURL)
+	}
+	switch m.Kind {
+	case decode.SotwRequest, decode.DeltaRequest:
+		t.request(&c, st, m)
+	case decode.SotwResponse, decode.DeltaResponse:
+		c.What = RESP
+		if m.Kind == decode.DeltaResponse {
+			c.What, c.Removed = DELTA, m.Removed
+		}
+		if ts := st.types.of(st.key(m)); ts != nil && !st.ended {
+			ts.respond(e.Seq, m)
+		}
+	default:
+		c.What = RESP
+		if e.Side == session.Client {
+			c.What = REQ
+		}
+	}
+	return c
+}
+
+// peek reads the envelope. What is still compressed has none, but its method
+// tells what it is.
+func (st *stream) peek(e *session.Entry) *decode.Message {
+	content := st.content[0]
+	if e.Side == session.Server {
+		content = st.content[1]
+	}
+	var data []byte
+	if !e.Message.Compressed {
+		data = e.Message.Data.Bytes()
+	}
+	m := decode.Peek(st.method, e.Side, content, data)
+	if e.Message.Compressed {
+		m.Problems = append(m.Problems, "the message is still compressed")
+	}
+	return &m
+}
+
+// key names the state that a message belongs to.
+func (st *stream) key(m *decode.Message) string {
+	if m.TypeURL == "" {
+		return st.method.Type
+	}
+	return short(decode.TypeKey(m.TypeURL))
+}
+
+// request says what a request does. Its verdict and its change of names are
+// independent of each other: one request can do both.
+func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
+	ts := st.types.of(st.key(m))
+	if ts == nil || st.ended {
+		ts = &typeState{} // no room, or too late: judged alone
+		defer func() { t.lists.release(ts.names) }()
+		c.Uncertain = true
+	}
+	var words []string
+	verdict, seq := ts.judge(m, c.Uncertain || ts.forgot)
+	if verdict != "" {
+		words, c.Answers = append(words, verdict), seq
+	}
+	// On a stream whose beginning was not seen, an echoed nonce proves that
+	// this is not the first request.
+	first := !ts.asked && !(c.Uncertain && m.Nonce != "")
+	ts.asked = true
+	if m.Kind == decode.DeltaRequest {
+		c.Added, c.Removed = m.Subscribe, m.Unsubscribe
+	} else {
+		c.Added, c.Removed = t.lists.change(ts, m.Names, first)
+	}
+	switch {
+	case first || len(c.Added) > 0:
+		words = append(words, SUB)
+	case len(c.Removed) > 0:
+		words = append(words, UNSUB)
+	}
+	if len(words) == 0 {
+		words = []string{REQ}
+	}
+	c.What, c.Also = words[0], words[1:]
+	if len(c.Also) == 0 {
+		c.Also = nil
+	}
+}
+
+// of returns the state of a type, or nil if there is no room for another.
+func (ts *types) of(key string) *typeState {
+	if s := ts.byKey[key]; s != nil {
+		return s
+	}
+	if len(ts.byKey) >= maxTypes {
+		return nil
+	}
+	if ts.byKey == nil {
+		ts.byKey = make(map[string]*typeState)
+	}
+	s := &typeState{}
+	ts.byKey[key] = s
+	return s
+}
+
+func (ts *types) release(l *lists) {
+	for _, s := range ts.byKey {
+		l.release(s.names)
+		s.names = nil
+	}
+	ts.byKey = nil
+}
+
+// typeState is the conversation about one type on one stream.
+type typeState struct {
+	asked  bool      // a request of the type was seen
+	names  *nameList // of the last state-of-the-world request; nil: not known
+	sent   []sent    // responses, oldest first
+	forgot bool      // responses without a verdict had to be forgotten
+}
+
+// sent is one response.
+type sent struct {
+	seq            session.Seq
+	nonce, version string
+	judged         bool
+}
+
+func (s *typeState) respond(seq session.Seq, m *decode.Message) {
+	if len(s.sent) >= maxNonces {
+		s.sent = append(s.sent[:0], s.sent[1:]...)
+		s.forgot = true
+	}
+	s.sent = append(s.sent, sent{seq: seq, nonce: short(m.Nonce), version: short(m.Version)})
+}
+
+// judge returns the verdict that a request gives, if any. Only the first
+// request that echoes a nonce is its verdict; those after it change names
+// only. A request without a nonce judges nothing, except that an error after a
+// response without one can mean nothing else.
+func (s *typeState) judge(m *decode.Message, uncertain bool) (string, session.Seq) {
+	if m.Nonce == "" && m.Error == nil {
+		return "", 0
+	}
+	nonce := short(m.Nonce)
+	for i := len(s.sent) - 1; i >= 0; i-- {
+		r := &s.sent[i]
+		if r.nonce != nonce {
+			continue
+		}
+		if r.judged {
+			return "", 0
+		}
+		r.judged = true
+		seq, version := r.seq, r.version
+		if old := i - keepJudged; old > 0 {
+			s.sent = append(s.sent[:0], s.sent[old:]...)
+		}
+		switch {
+		case m.Error != nil:
+			return NACK, seq
+		case m.Kind == decode.DeltaRequest, short(m.Version) == version:
+			return ACK, seq
+		}
+		return "", 0 // neither, but the response is no longer open
+	}
+	if m.Nonce == "" {
+		return "", 0
+	}
+	// The response was not seen. It counts as judged from here on.
+	if m.Error == nil && !uncertain {
+		return "", 0
+	}
+	s.sent = append(s.sent, sent{nonce: nonce, version: short(m.Version), judged: true})
+	if len(s.sent) > maxNonces {
+		s.sent = append(s.sent[:0], s.sent[1:]...)
+	}
+	if m.Error != nil {
+		return NACK, 0
+	}
+	return ACK, 0
+}
+
+// short bounds what is kept of a string that a peer chose: a long one is
+// represented by its hash.
+func short(s string) string {
+	if len(s) <= maxKey {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256:" + string(sum[:])
+}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// nameList is the list of names of a state-of-the-world request, as sent. Many
+// clients ask for the same: equal lists are one.
+type nameList struct {
+	names []string
+	bytes int
+	hash  uint64
+	refs  int
+}
+
+// lists holds all name lists in use, bounded in bytes.
+type lists struct {
+	seed   maphash.Seed
+	byHash map[uint64]*nameList
+	bytes  int
+}
+
+// change remembers the names that a request asks for and returns what it adds
+// to and takes from those of the request before.
+func (l *lists) change(ts *typeState, names []string, first bool) (added, removed []string) {
+	var before []string
+	known := first
+	if ts.names != nil {
+		before, known = ts.names.names, true
+		if slices.Equal(before, names) {
+			return nil, nil
+		}
+	}
+	if known {
+		added, removed = missing(names, before), missing(before, names)
+	}
+	l.release(ts.names)
+	ts.names = l.keep(names)
+	return added, removed
+}
+
+// missing returns the elements of a that are not in b, each once.
+func missing(a, b []string) []string {
+	if len(a) == 0 {
+		return nil
+	}
+	seen := make(map[string]struct{}, len(b))
+	for _, s := range b {
+		seen[s] = struct{}{}
+	}
+	var out []string
+	for _, s := range a {
+		if _, ok := seen[s]; !ok {
+			seen[s] = struct{}{}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// keep returns the one list that equals names, or nil if there is no room for
+// it.
+func (l *lists) keep(names []string) *nameList {
+	var h maphash.Hash
+	h.SetSeed(l.seed)
+	size := 0
+	for _, s := range names {
+		h.WriteString(s)
+		h.WriteByte(0)
+		size += len(s) + 16
+	}
+	sum := h.Sum64()
+	if have := l.byHash[sum]; have != nil && slices.Equal(have.names, names) {
+		have.refs++
+		return have
+	}
+	if l.bytes+size > maxNameBytes || len(names) > maxNameList {
+		return nil
+	}
+	n := &nameList{names: names, bytes: size, hash: sum, refs: 1}
+	l.bytes += size
+	if l.byHash[sum] == nil {
+		l.byHash[sum] = n
+	}
+	return n
+}
+
+func (l *lists) release(n *nameList) {
+	if n == nil {
+		return
+	}
+	if n.refs--; n.refs > 0 {
+		return
+	}
+	l.bytes -= n.bytes
+	if l.byHash[n.hash] == n {
+		delete(l.byHash, n.hash)
+	}
+}
