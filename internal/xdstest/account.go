@@ -77,10 +77,9 @@ func (a *Account) Messages() []Record {
 func (a *Account) Wait(ctx context.Context, cond func([]Record) bool) error {
 	for {
 		a.mu.Lock()
-		changed := a.changed
-		ok := cond(slices.Clone(a.records))
+		changed, records := a.changed, slices.Clone(a.records)
 		a.mu.Unlock()
-		if ok {
+		if cond(records) {
 			return nil
 		}
 		select {

@@ -55,25 +55,23 @@ func TestAccountsOfBothEndsAgree(t *testing.T) {
 		Clusters:  []*clusterv3.Cluster{Cluster("c1", ADS())},
 		Endpoints: []*endpointv3.ClusterLoadAssignment{endpoints},
 	})
-	wait(func(st SotWState) bool { return st.Accepted[resource.EndpointType] != "" })
+	// The client is at rest when the last type it asks for is acknowledged; the
+	// server's account is then behind by what is under way.
+	settle := func() {
+		t.Helper()
+		sent := len(bySide(client, session.Client))
+		if err := server.Wait(ctx, func([]Record) bool { return len(bySide(server, session.Client)) == sent }); err != nil {
+			t.Fatalf("the server received %d of %d messages: %v", len(bySide(server, session.Client)), sent, err)
+		}
+	}
+	wait(func(st SotWState) bool { return st.Accepted[resource.ListenerType] != "" })
+	settle()
 	control.Stop()
 	if err := control.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wait(func(st SotWState) bool { return st.Streams > 1 && st.Fresh[resource.EndpointType] })
-	// The last acknowledgements are under way: the server's account is behind.
-	sent := len(bySide(client, session.Client))
-	if err := server.Wait(ctx, func(rs []Record) bool {
-		n := 0
-		for _, r := range rs {
-			if r.Kind == session.KindMessage && r.Side == session.Client {
-				n++
-			}
-		}
-		return n >= sent
-	}); err != nil {
-		t.Fatal(err)
-	}
+	wait(func(st SotWState) bool { return st.Streams > 1 && st.Fresh[resource.ClusterType] && st.Fresh[resource.EndpointType] })
+	settle()
 
 	for _, side := range []session.Side{session.Client, session.Server} {
 		s, c := bySide(server, side), bySide(client, side)
