@@ -70,7 +70,9 @@ func TestAccountsOfBothEndsAgree(t *testing.T) {
 	if err := control.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wait(func(st SotWState) bool { return st.Streams > 1 && st.Fresh[resource.ClusterType] && st.Fresh[resource.EndpointType] })
+	wait(func(st SotWState) bool {
+		return st.Streams > 1 && st.Fresh[resource.ClusterType] && st.Fresh[resource.EndpointType]
+	})
 	settle()
 
 	for _, side := range []session.Side{session.Client, session.Server} {
