@@ -64,6 +64,7 @@ func (t *Tap) Feed(from session.Side, at time.Time, p []byte) (boundary int) {
 	h := t.half(from)
 	defer func() {
 		if r := recover(); r != nil {
+			h.discard()
 			h.goBlind(at, fmt.Sprintf("internal error in the tap: %v", r))
 			boundary = len(p)
 		}
@@ -80,12 +81,12 @@ func (t *Tap) Feed(from session.Side, at time.Time, p []byte) (boundary int) {
 func (t *Tap) End(by session.Side, at time.Time, reason string) {
 	t.client.end(at)
 	t.server.end(at)
+	if t.server.h1.unfinished != nil {
+		t.h1 = append(t.h1, h1request{stream: t.server.h1.unfinished})
+	}
 	open := t.streams.drain()
 	for _, req := range t.h1 {
 		open = append(open, req.stream)
-	}
-	if s := t.server.h1.unfinished; s != nil {
-		open = append(open, s)
 	}
 	for _, s := range open {
 		t.append(session.Entry{
@@ -197,6 +198,18 @@ func (h *half) note(at time.Time, code session.NoteCode, text, hint string) {
 func (h *half) end(at time.Time) {
 	h.h1.end(h, at)
 	h.abortAll(at, "the connection ended")
+}
+
+// discard forgets what is under assembly without looking at it: after a panic
+// nothing of it can be trusted.
+func (h *half) discard() {
+	for _, r := range h.recv {
+		h.tap.cfg.Memory.give(r.taken)
+	}
+	if r := h.h1.recv; r != nil {
+		h.tap.cfg.Memory.give(r.taken)
+	}
+	h.recv, h.h1 = nil, h1parser{}
 }
 
 // abortAll flushes every message that is under assembly.
