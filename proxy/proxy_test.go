@@ -1,0 +1,412 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/http2"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memoryLog keeps entries, and lets a test wait for one.
+type memoryLog struct {
+	mu      sync.Mutex
+	entries []session.Entry
+}
+
+func (l *memoryLog) Append(e session.Entry) session.Seq {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, e)
+	return session.Seq(len(l.entries))
+}
+
+func (l *memoryLog) all() []session.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.entries)
+}
+
+// await returns the first entry that fits, once there is one.
+func (l *memoryLog) await(t *testing.T, what string, fits func(session.Entry) bool) session.Entry {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		for _, e := range l.all() {
+			if fits(e) {
+				return e
+			}
+		}
+	}
+	t.Fatalf("no entry of %s among %v", what, l.all())
+	return session.Entry{}
+}
+
+func ofKind(k session.Kind) func(session.Entry) bool {
+	return func(e session.Entry) bool { return e.Kind == k }
+}
+
+// world is a proxy between a client and an upstream that tests hold both ends
+// of.
+type world struct {
+	t        *testing.T
+	log      *memoryLog
+	proxy    *Proxy
+	upstream net.Listener
+	stop     func() // drains and waits
+}
+
+func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration) *world {
+	t.Helper()
+	w := &world{t: t, log: &memoryLog{}}
+	var err error
+	if w.upstream, err = net.Listen(upstream.Network, upstream.Address); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.upstream.Close() })
+	w.start(listen, Addr{upstream.Network, w.upstream.Addr().String()}, drain)
+	return w
+}
+
+func (w *world) start(listen, upstream Addr, drain time.Duration) {
+	var err error
+	w.proxy, err = Listen(Config{
+		Pairs: []Pair{{Listen: listen, Upstream: upstream}}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.proxy.Serve(ctx) }()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("Serve: %v", err)
+		}
+	})
+	w.t.Cleanup(w.stop)
+}
+
+// dial returns both ends of a new connection through the proxy.
+func (w *world) dial() (client, server net.Conn) {
+	w.t.Helper()
+	a := w.proxy.Addrs()[0]
+	client, err := net.Dial(a.Network(), a.String())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	server, err = w.upstream.Accept()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range []net.Conn{client, server} {
+		c.SetDeadline(time.Now().Add(30 * time.Second))
+		w.t.Cleanup(func() { c.Close() })
+	}
+	return client, server
+}
+
+var loopback = Addr{"tcp", "127.0.0.1:0"}
+
+// grpcOpening is what a client sends to open stream 1.
+func grpcOpening() []byte {
+	var b bytes.Buffer
+	b.WriteString(http2.ClientPreface)
+	f := http2.NewFramer(&b, nil)
+	f.WriteSettings()
+	// :path /s/M as a literal, content-type application/grpc likewise
+	block := []byte("\x04\x04/s/M\x0f\x10\x10application/grpc")
+	f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block, EndHeaders: true})
+	return b.Bytes()
+}
+
+func dataFrame(payload []byte) []byte {
+	var b bytes.Buffer
+	http2.NewFramer(&b, nil).WriteData(1, false, payload)
+	return b.Bytes()
+}
+
+// What leaves is what came, in any pieces, over TCP and unix sockets.
+func TestBytesAreEqual(t *testing.T) {
+	unix := func(name string) Addr { return Addr{"unix", filepath.Join(t.TempDir(), name)} }
+	for name, addrs := range map[string][2]Addr{
+		"tcp":       {loopback, loopback},
+		"unix":      {unix("down"), unix("up")},
+		"tcp-unix":  {loopback, unix("up2")},
+		"unix-tcp":  {unix("down2"), loopback},
+		"abstract":  {{"unix", "@xdsproxy-test-" + filepath.Base(t.TempDir())}, loopback},
+		"loopback6": {{"tcp", "[::1]:0"}, loopback},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, addrs[0], addrs[1], 0)
+			client, server := w.dial()
+			rng := rand.New(rand.NewPCG(1, 2))
+			for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+				sent := append(grpcOpening(), make([]byte, 3<<20)...)
+				for i := 100; i < len(sent); i++ {
+					sent[i] = byte(rng.Uint32())
+				}
+				go func() {
+					for rest := sent; len(rest) > 0; {
+						n := min(len(rest), 1+rng.IntN(100_000))
+						if _, err := way[0].Write(rest[:n]); err != nil {
+							return
+						}
+						rest = rest[n:]
+					}
+					way[0].(halfCloser).CloseWrite()
+				}()
+				got, err := io.ReadAll(way[1])
+				if err != nil || !bytes.Equal(got, sent) {
+					t.Fatalf("sent %d bytes, got %d, %v", len(sent), len(got), err)
+				}
+			}
+			e := w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
+			if e.Side != session.Client {
+				t.Errorf("ended by the %s", e.Side)
+			}
+			peer := w.log.all()[0].Peer
+			if peer == nil || peer.Upstream == "" || peer.Listen == "" || peer.Client == "" {
+				t.Errorf("connect says %+v", peer)
+			}
+		})
+	}
+}
+
+func TestHalfCloseIsPassedOn(t *testing.T) {
+	w := newWorld(t, loopback, loopback, 0)
+	client, server := w.dial()
+	client.(halfCloser).CloseWrite()
+	if _, err := io.ReadAll(server); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Write([]byte("still here")); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if got, err := io.ReadAll(client); string(got) != "still here" || err != nil {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestResetIsReset(t *testing.T) {
+	for _, by := range []session.Side{session.Client, session.Server} {
+		t.Run(by.String(), func(t *testing.T) {
+			w := newWorld(t, loopback, loopback, 0)
+			client, server := w.dial()
+			if _, err := client.Write(grpcOpening()); err != nil {
+				t.Fatal(err)
+			}
+			w.log.await(t, "open", ofKind(session.KindOpen))
+			from, to := client, server
+			if by == session.Server {
+				from, to = server, client
+			}
+			io.CopyN(io.Discard, server, int64(len(grpcOpening())))
+			from.(*net.TCPConn).SetLinger(0)
+			from.Close()
+			if _, err := io.ReadAll(to); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("the other end sees %v", err)
+			}
+			end := w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
+			if end.Side != by || !strings.Contains(end.Status.Message, "connection reset") {
+				t.Errorf("disconnect by %s: %s", end.Side, end.Status.Message)
+			}
+			cancel := w.log.await(t, "cancel", ofKind(session.KindCancel))
+			if cancel.Side != by || cancel.Stream != 1 {
+				t.Errorf("stream ended by %s: %+v", cancel.Side, cancel.Status)
+			}
+		})
+	}
+}
+
+func TestRefusedUpstreamResetsTheClient(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := Addr{"tcp", gone.Addr().String()}
+	gone.Close()
+	w := &world{t: t, log: &memoryLog{}}
+	w.start(loopback, upstream, 0)
+	c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
+	if err == nil {
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(20 * time.Second))
+		_, err = io.ReadAll(c)
+	}
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client sees %v", err)
+	}
+	w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
+	var kinds []string
+	for _, e := range w.log.all() {
+		kinds = append(kinds, e.Kind.String())
+		if e.Note != nil && (e.Note.Code != session.NoteDialFailed || !strings.Contains(e.Note.Text, "connection refused")) {
+			t.Errorf("note is %+v", e.Note)
+		}
+	}
+	if !slices.Equal(kinds, []string{"connect", "note", "disconnect"}) {
+		t.Errorf("entries are %v", kinds)
+	}
+}
+
+// What was read but could not be written on is told.
+func TestUndeliveredBytesAreTold(t *testing.T) {
+	w := newWorld(t, loopback, loopback, 0)
+	client, server := w.dial()
+	client.Write(grpcOpening())
+	io.CopyN(io.Discard, server, int64(len(grpcOpening())))
+	// The server reads no more. Once the client cannot write either, the proxy
+	// holds bytes that it has read and not written.
+	big := dataFrame(make([]byte, 16000))
+	for {
+		client.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+		if _, err := client.Write(big); err != nil {
+			break
+		}
+	}
+	server.(*net.TCPConn).SetLinger(0)
+	server.Close()
+	w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
+	note := w.log.await(t, "note", ofKind(session.KindNote))
+	if note.Note.Code != session.NoteUndelivered || note.Side != session.Server {
+		t.Errorf("note is %s on the %s's side: %s", note.Note.Code, note.Side, note.Note.Text)
+	}
+}
+
+func TestDrainEndsAtAMessageBoundary(t *testing.T) {
+	w := newWorld(t, loopback, loopback, 20*time.Second)
+	client, server := w.dial()
+	opening := grpcOpening()
+	message := append([]byte{0, 0, 0, 0, 10}, "0123456789"...)
+	first, second := dataFrame(message[:8]), append(dataFrame(message[8:]), dataFrame(message[:4])...)
+	client.Write(append(slices.Clone(opening), first...))
+	w.log.await(t, "open", ofKind(session.KindOpen))
+	io.CopyN(io.Discard, server, int64(len(opening)+len(first)))
+
+	stopped := make(chan struct{})
+	go func() { w.stop(); close(stopped) }()
+	// The listener is closed first, so a refused dial says that the drain has begun.
+	for {
+		c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	client.Write(second)
+	got, err := io.ReadAll(server)
+	if want := second[:9+len(message)-8]; err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the server got %q, %v; want %q", got, err, want)
+	}
+	<-stopped
+	if m := w.log.await(t, "message", ofKind(session.KindMessage)).Message; string(m.Data.Bytes()) != "0123456789" {
+		t.Errorf("message is %q", m.Data.Bytes())
+	}
+	if end := w.log.await(t, "disconnect", ofKind(session.KindDisconnect)); end.Side != session.Proxy {
+		t.Errorf("ended by the %s: %s", end.Side, end.Status.Message)
+	}
+}
+
+func TestDrainOfAnIdleConnectionIsImmediate(t *testing.T) {
+	w := newWorld(t, loopback, loopback, time.Hour)
+	client, _ := w.dial()
+	client.Write(grpcOpening())
+	w.log.await(t, "open", ofKind(session.KindOpen))
+	w.stop() // would outlast the test if it waited for the drain
+}
+
+func TestCloseCutsAtOnce(t *testing.T) {
+	w := newWorld(t, loopback, loopback, time.Hour)
+	client, server := w.dial()
+	client.Write(append(grpcOpening(), dataFrame([]byte{0, 0, 0, 0, 10, 'x'})...))
+	w.log.await(t, "open", ofKind(session.KindOpen))
+	w.proxy.Close()
+	if _, err := io.ReadAll(client); err == nil {
+		t.Error("the client sees a regular end")
+	}
+	io.ReadAll(server)
+	w.stop()
+}
+
+func TestListenIsAllOrNothing(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := Addr{"tcp", free.Addr().String()}
+	free.Close()
+	_, err = Listen(Config{Log: &memoryLog{}, Pairs: []Pair{{Listen: addr}, {Listen: Addr{"tcp", taken.Addr().String()}}}})
+	var le *ListenError
+	if !errors.As(err, &le) || err.Error() != "cannot listen on "+taken.Addr().String()+": address already in use" {
+		t.Errorf("error is %v", err)
+	}
+	again, err := net.Listen("tcp", addr.Address)
+	if err != nil {
+		t.Fatalf("the first listener was left open: %v", err)
+	}
+	again.Close()
+}
+
+func TestStaleUnixSocketIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Addr{"unix", path}
+	if _, err := a.listen(); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("a live socket gives %v", err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	l.Close()
+	l, err = a.listen()
+	if err != nil {
+		t.Fatalf("a stale socket gives %v", err)
+	}
+	l.Close()
+	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.listen(); err == nil {
+		t.Error("a file was taken for a socket")
+	}
+}
+
+func TestParseAddr(t *testing.T) {
+	for in, want := range map[string]string{
+		"127.0.0.1:80": "127.0.0.1:80", "[::1]:0": "[::1]:0", ":18000": ":18000", "istiod:15010": "istiod:15010",
+		"unix:/a/b": "unix:/a/b", "unix:///a/b": "unix:/a/b", "unix:@x": "unix:@x", "unix:rel": "unix:rel",
+		"": "", "host": "", "host:http": "", "host:70000": "", "unix:": "", "unix:@": "", "::1:80": "",
+	} {
+		a, err := ParseAddr(in)
+		switch {
+		case want == "" && err == nil:
+			t.Errorf("%q was read as %v", in, a)
+		case want != "" && (err != nil || a.String() != want):
+			t.Errorf("%q was read as %v, %v", in, a, err)
+		}
+	}
+}
