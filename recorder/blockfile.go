@@ -10,9 +10,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// window is how far back a block's compression looks. Responses that repeat do
-// so from one end to the other, hence more than a typical one.
-const window = 8 << 20
+// window is how far back the compression of a block looks: a whole block, where
+// it does not hold a single large message.
+const window = 4 << 20
 
 // sink is the file that a recording is written to.
 type sink interface {

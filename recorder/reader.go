@@ -76,8 +76,9 @@ func Open(path string) (*Reader, error) {
 		time.Sleep(openGrace / 10)
 	}
 	if err != nil {
+		err = r.headless(err)
 		_ = f.Close()
-		return nil, r.headless(err)
+		return nil, err
 	}
 	return r, nil
 }
