@@ -1,0 +1,164 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// eventRow fills the row of an entry that is no message; false: there is no
+// line for it.
+func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
+	r.role = muted
+	switch e.Kind {
+	case session.KindConnect:
+		r.what, r.text = "CONN", peerText(e.Peer)
+	case session.KindOpen:
+		r.what, r.text = "OPEN", methodText(c.Method, e.Method)
+	case session.KindHeader:
+		status := session.Get(e.Headers, ":status")
+		if status == "200" || status == "" {
+			return false
+		}
+		r.what, r.text = "HEAD", "HTTP status "+Safe(status)
+	case session.KindHalfClose:
+		r.what, r.text = "HALF", "the client sends no more"
+	case session.KindTrailer, session.KindCancel:
+		t.closeRow(r, e)
+	case session.KindGoAway:
+		r.what, r.text = "GOAWAY", goAwayText(e)
+	case session.KindDisconnect:
+		t.goneRow(r, e)
+	case session.KindNote:
+		noteRow(r, e.Note)
+	case session.KindTime:
+		return false
+	default:
+		r.what, r.text = "?", e.Kind.String()
+	}
+	for _, p := range e.Problems {
+		r.text += "  " + Safe(p)
+	}
+	return true
+}
+
+func peerText(p *session.Peer) string {
+	if p == nil {
+		return ""
+	}
+	return Safe(p.Client) + " to " + Safe(p.Upstream)
+}
+
+// methodText names a stream: "ADS sotw", "CDS delta", or by its path.
+func methodText(m decode.Method, path string) string {
+	typ := m.Type
+	switch m.Variant {
+	case decode.VariantSotwADS, decode.VariantDeltaADS:
+		typ = "ADS"
+	}
+	switch m.Variant {
+	case decode.VariantSotwADS, decode.VariantSotw:
+		typ += " sotw"
+	case decode.VariantDeltaADS, decode.VariantDelta:
+		typ += " delta"
+	case decode.VariantREST:
+		typ += " rest"
+	case decode.VariantLRS, decode.VariantCSDS:
+		typ = strings.ToUpper(string(m.Variant))
+	default:
+		return Safe(path)
+	}
+	if m.V2 {
+		typ += " v2"
+	}
+	return typ
+}
+
+// closeRow is the end of a stream: how it ended and what it had been.
+func (t *Table) closeRow(r *row, e *session.Entry) {
+	r.what = "CLOSE"
+	r.text = statusText(e)
+	if s := e.Status; s != nil && s.Code > 0 {
+		r.sign, r.role = "~", warned
+	}
+	if s := t.streams[e.Stream]; s != nil {
+		r.text += fmt.Sprintf(", %s, open %s", Count(s.messages, "message", "messages"), Duration(e.Time.Sub(s.since)))
+		delete(t.streams, e.Stream)
+	}
+}
+
+func statusText(e *session.Entry) string {
+	s := e.Status
+	switch {
+	case s == nil:
+		return "by the " + e.Side.String()
+	case s.WasReset:
+		text := "reset by the " + e.Side.String() + ", " + HTTP2Code(s.Reset)
+		if s.Message != "" {
+			text += ": " + Safe(s.Message)
+		}
+		return text
+	case s.Code >= 0:
+		text := GRPCCode(s.Code)
+		if s.Message != "" {
+			text += ": " + Safe(s.Message)
+		}
+		return text
+	case s.Message != "":
+		return Safe(s.Message)
+	case s.HTTP != 0:
+		return fmt.Sprintf("HTTP status %d", s.HTTP)
+	}
+	return "by the " + e.Side.String()
+}
+
+func goAwayText(e *session.Entry) string {
+	text := "by the " + e.Side.String()
+	if g := e.GoAway; g != nil {
+		text += ", " + HTTP2Code(g.Code)
+		if g.Debug != "" {
+			text += ": " + Safe(g.Debug)
+		}
+	}
+	return text
+}
+
+func (t *Table) goneRow(r *row, e *session.Entry) {
+	r.what = "GONE"
+	r.text = "ended by the " + e.Side.String()
+	if e.Status != nil && e.Status.Message != "" {
+		r.text = Safe(e.Status.Message)
+	}
+	if c := t.conns[e.Conn]; c != nil {
+		r.text += ", open " + Duration(e.Time.Sub(c.since))
+		delete(t.conns, e.Conn)
+	}
+}
+
+func noteRow(r *row, n *session.Note) {
+	r.what, r.sign, r.role = "note", "~", warned
+	if n == nil {
+		return
+	}
+	if n.Code == session.NoteDialFailed {
+		r.sign, r.role = "!", bad
+	}
+	r.text = Safe(n.Text)
+	if n.Hint != "" {
+		r.text += " (" + Safe(n.Hint) + ")"
+	}
+}
+
+// gapLine is a line of its own kind, so that nobody overlooks it.
+func (t *Table) gapLine(r row, g *session.Gap) string {
+	text := fmt.Sprintf("---- gap: %s not recorded (%d to %d, %s of messages)",
+		Count(g.Entries, "entry", "entries"), g.First, g.Last, Size(g.Bytes))
+	if n := len(g.Streams); n > 0 {
+		text += ", " + Count(n, "stream", "streams") + " touched"
+	}
+	line := padLeft(r.seq, seqWidth) + " " + r.time + " " + text + " ----"
+	return t.style.paint(bad, "!") + t.style.paint(bad, line)
+}

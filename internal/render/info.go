@@ -1,0 +1,76 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Info are the facts about a recording, in their machine-readable form.
+type Info struct {
+	Schema       string `json:"schema"`
+	Format       string `json:"format"`
+	Version      uint32 `json:"version"`
+	Complete     bool   `json:"complete"`
+	Damaged      bool   `json:"damaged"`
+	Entries      uint64 `json:"entries"`
+	Messages     uint64 `json:"messages"`
+	Streams      uint64 `json:"streams"`
+	Connections  uint64 `json:"connections"`
+	Gaps         uint64 `json:"gaps"`
+	Lost         uint64 `json:"lost"` // entries that the gaps stand for
+	First        string `json:"first,omitempty"`
+	Last         string `json:"last,omitempty"`
+	Bytes        int64  `json:"bytes"`         // of the recording
+	MessageBytes int64  `json:"message_bytes"` // of the messages in it, uncompressed
+	Masked       bool   `json:"masked"`
+
+	Clients int    `json:"clients"` // node ids
+	Program string `json:"program,omitempty"`
+
+	Name     string    `json:"-"`
+	From, To time.Time `json:"-"` // First and Last
+}
+
+const dateForm = "2006-01-02 15:04:05 MST"
+
+// Text is what a person reads.
+func (i *Info) Text(s Style) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", s.paint(title, Safe(i.Name)))
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-12s %s\n", name, value) }
+
+	state := s.paint(good, "complete")
+	switch {
+	case i.Damaged:
+		state = s.paint(bad, "damaged")
+	case !i.Complete:
+		state = s.paint(warned, "incomplete: still being written, or its writer was killed")
+	}
+	line("state", state)
+	line("format", fmt.Sprintf("%s, version %d", i.Format, i.Version))
+	if i.Program != "" {
+		line("written by", Safe(i.Program))
+	}
+	if !i.From.IsZero() {
+		line("from", i.From.UTC().Format(dateForm))
+		line("to", i.To.UTC().Format(dateForm)+", "+Duration(i.To.Sub(i.From)))
+	}
+	line("entries", Number(i.Entries))
+	line("messages", fmt.Sprintf("%s, %s", Number(i.Messages), Size(i.MessageBytes)))
+	line("on disk", Size(i.Bytes))
+	line("clients", Number(i.Clients))
+	line("connections", Number(i.Connections))
+	line("streams", Number(i.Streams))
+	if i.Gaps == 0 {
+		line("gaps", "none")
+	} else {
+		line("gaps", s.paint(bad, fmt.Sprintf("%s, %s lost", Number(i.Gaps), Count(i.Lost, "entry", "entries"))))
+	}
+	if i.Masked {
+		line("secrets", "masked")
+	} else {
+		line("secrets", s.paint(warned, "not masked"))
+	}
+	return b.String()
+}

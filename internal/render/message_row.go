@@ -1,0 +1,138 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const wildcard = "*"
+
+// messageRow fills the row of a message.
+func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
+	r.message = true
+	r.what, r.size = c.What, ShortSize(e.Message.Size)
+	r.version, r.res = "-", "-"
+	var notes []string
+	if m := c.Message; m != nil {
+		if m.Version != "" {
+			r.version = Safe(m.Version)
+		}
+		notes = t.describe(r, e, c)
+		if len(m.Problems) > 0 {
+			r.sign = "~"
+			notes = append(notes, Safe(m.Problems[0]))
+		}
+	}
+	if r.what == "" {
+		r.what = "MSG"
+	}
+	for _, p := range e.Problems {
+		notes = append(notes, Safe(p))
+	}
+	if e.Message.Masked {
+		notes = append(notes, "[masked]")
+	}
+	if e.Message.Truncated {
+		r.sign = "~"
+		notes = append(notes, fmt.Sprintf("[truncated: %s of %s kept]", Size(e.Message.Data.Len()), Size(e.Message.Size)))
+	}
+	switch c.What {
+	case check.NACK:
+		r.role, r.sign = bad, "!"
+	case check.ACK:
+		r.role = good
+	case check.RESP, check.DELTA:
+		r.role = accent
+	}
+	r.text = strings.Join(notes, "  ")
+}
+
+// describe fills in what a discovery message carries, and returns what else is
+// to be said of it.
+func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []string) {
+	m := c.Message
+	for _, w := range c.Also {
+		notes = append(notes, "also "+w)
+	}
+	if m.Error != nil {
+		notes = append(notes, errorText(m.Error))
+	}
+	if s := t.streams[e.Stream]; m.Node != nil && s != nil && !s.introduced {
+		s.introduced = true
+		notes = append(notes, nodeText(m.Node))
+	}
+	switch m.Kind {
+	case decode.SotwRequest:
+		r.res = askedFor(m.Names, c)
+		r.names = signed(c.Added, c.Removed)
+		if len(c.Added) == len(m.Names) && len(c.Removed) == 0 {
+			r.names = m.Names // all are new: the first request
+		}
+	case decode.SotwResponse:
+		r.res = strconv.Itoa(len(m.Resources))
+		r.names = m.ResourceNames()
+	case decode.DeltaRequest:
+		r.res = askedFor(m.Subscribe, c)
+		if n := len(c.Added) + len(c.Removed); n > 0 {
+			r.res = strconv.Itoa(n)
+		} else if c.What != check.SUB {
+			r.res = "-"
+		}
+		r.names = signed(c.Added, c.Removed)
+	case decode.DeltaResponse:
+		r.version = fmt.Sprintf("+%d -%d", len(m.Resources), len(m.Removed))
+		r.res = strconv.Itoa(len(m.Resources) + len(m.Removed))
+		r.names = signed(m.ResourceNames(), m.Removed)
+	}
+	return notes
+}
+
+// askedFor is how many names a request lists, or a star for all there are. No
+// names mean all of them for the two types that clients ask for without names,
+// unless the request takes back the names it had.
+func askedFor(names []string, c *check.Change) string {
+	all := len(names) == 0 && (c.Type == "LDS" || c.Type == "CDS") && len(c.Removed) == 0
+	if all || slices.Contains(names, wildcard) {
+		return wildcard
+	}
+	return strconv.Itoa(len(names))
+}
+
+func signed(added, removed []string) []string {
+	if len(added)+len(removed) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(added)+len(removed))
+	for _, n := range added {
+		out = append(out, "+"+n)
+	}
+	for _, n := range removed {
+		out = append(out, "-"+n)
+	}
+	return out
+}
+
+func errorText(e *decode.Error) string {
+	if text := strings.TrimSpace(e.Message); text != "" {
+		return Safe(text)
+	}
+	return GRPCCode(e.Code)
+}
+
+// nodeText is who a client says it is, beside its id.
+func nodeText(n *decode.Node) string {
+	agent := strings.TrimSpace(n.UserAgent + " " + n.UserAgentVersion)
+	switch {
+	case agent == "":
+		agent = "node " + n.ID
+	case n.Cluster != "":
+		agent += " of " + n.Cluster
+	}
+	return "(" + Middle(Safe(agent), 40) + ")"
+}

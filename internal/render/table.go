@@ -1,0 +1,210 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Table writes entries as the lines of watch: one line an entry, in fixed
+// columns, with a summary behind them. It takes the entries of one session in
+// order, and remembers of open streams and connections what their last line
+// tells.
+type Table struct {
+	style   Style
+	screen  int // columns of the screen; 0: there is none
+	client  int // width of two columns that differ with the screen's
+	version int
+
+	streams map[session.StreamID]*lifetime
+	conns   map[session.ConnID]*lifetime
+}
+
+// lifetime is what is known of a stream or connection that is open.
+type lifetime struct {
+	since    time.Time
+	messages int64
+	client   string // its name, once known; of connections
+
+	introduced bool // the client's node was shown; of streams
+}
+
+// NewTable returns a table for a screen of so many columns; 0 stands for a
+// pipe or a file, where lines may be longer.
+func NewTable(columns int, style Style) *Table {
+	t := &Table{
+		style: style, screen: columns, client: 20, version: 12,
+		streams: make(map[session.StreamID]*lifetime), conns: make(map[session.ConnID]*lifetime),
+	}
+	if columns > 0 && columns < 100 {
+		t.client, t.version = 14, 9
+	}
+	return t
+}
+
+// The columns whose width never changes. A sequence number may outgrow its
+// column; the others are shortened.
+const (
+	seqWidth  = 5
+	typeWidth = 4
+	whatWidth = 6
+	resWidth  = 4
+	sizeWidth = 5
+	timeForm  = "15:04:05.000"
+	// fewest columns in which names say anything
+	namesWidth = 10
+	// how many names stand on a line that no screen bounds
+	namesShown = 8
+)
+
+// Head is the line of column titles.
+func (t *Table) Head() string {
+	head := t.fixed(row{seq: "SEQ", time: "TIME (UTC)", client: "CLIENT", typ: "TYPE", what: "WHAT"}) +
+		" " + padRight("VERSION", t.version) + " " + padLeft("RES", resWidth) + " " + padLeft("SIZE", sizeWidth) + "  SUMMARY"
+	return t.style.paint(title, head)
+}
+
+// row is one line before it is laid out: either version, res and size followed
+// by a summary, or text behind the fixed columns.
+type row struct {
+	sign, seq, time, client, typ, what string
+
+	version, res, size string
+	names              []string // go into the summary as far as there is room
+	text               string   // is never cut
+	message            bool
+	role               role
+}
+
+// Line is the line of an entry, or "" for entries that tell people nothing:
+// the passing of time, and response headers that merely say 200.
+func (t *Table) Line(e *session.Entry, c *check.Change) string {
+	r := row{
+		sign: " ", seq: strconv.FormatUint(uint64(e.Seq), 10), time: e.Time.UTC().Format(timeForm),
+		client: t.remember(e, c), typ: c.Type,
+	}
+	if r.typ == "" {
+		r.typ = "-"
+	}
+	switch {
+	case e.Kind == session.KindGap && e.Gap != nil:
+		return t.gapLine(r, e.Gap)
+	case e.Kind == session.KindMessage && e.Message != nil:
+		t.messageRow(&r, e, c)
+	case !t.eventRow(&r, e, c):
+		return ""
+	}
+	if r.sign == " " && len(e.Problems) > 0 {
+		r.sign = "~"
+	}
+	return t.lay(r)
+}
+
+// remember keeps the account of streams and connections, and says how the
+// client of an entry is called: by its node id once that is known.
+func (t *Table) remember(e *session.Entry, c *check.Change) string {
+	conn := t.conns[e.Conn]
+	if conn == nil && e.Conn != 0 {
+		conn = &lifetime{since: e.Time}
+		t.conns[e.Conn] = conn
+	}
+	stream := t.streams[e.Stream]
+	if stream == nil && e.Stream != 0 {
+		stream = &lifetime{since: e.Time}
+		t.streams[e.Stream] = stream
+	}
+	if e.Kind == session.KindMessage && stream != nil {
+		stream.messages++
+	}
+	switch {
+	case e.Conn == 0:
+		return "-"
+	case c.Client != "":
+		conn.client = Safe(c.Client)
+	case conn.client == "":
+		return "conn " + strconv.FormatUint(uint64(e.Conn), 10)
+	}
+	return conn.client
+}
+
+// lay puts a row into its columns.
+func (t *Table) lay(r row) string {
+	line := t.fixed(r) + " "
+	if !r.message {
+		return strings.TrimRight(line+r.text, " ")
+	}
+	line += padRight(Middle(r.version, t.version), t.version) + " " +
+		padLeft(r.res, resWidth) + " " + padLeft(r.size, sizeWidth)
+	summary := r.text
+	if len(r.names) > 0 {
+		used := len("  ") + t.fixedWidth() + 1 + t.version + 1 + resWidth + 1 + sizeWidth
+		if summary != "" {
+			used += Width(summary) + len("  ")
+		}
+		summary = strings.TrimSpace(summary + "  " + t.someNames(r.names, t.screen-used))
+	}
+	if summary != "" {
+		line += "  " + summary
+	}
+	return strings.TrimRight(line, " ")
+}
+
+func (t *Table) fixedWidth() int {
+	return 1 + seqWidth + 1 + len(timeForm) + 1 + t.client + 1 + typeWidth + 1 + whatWidth
+}
+
+// fixed is the part that all rows have.
+func (t *Table) fixed(r row) string {
+	sign := r.sign
+	if sign == "" {
+		sign = " "
+	}
+	return t.style.paint(r.role, sign) + padLeft(r.seq, seqWidth) + " " + padRight(r.time, len(timeForm)) + " " +
+		padRight(Middle(r.client, t.client), t.client) + " " + padRight(Middle(Safe(r.typ), typeWidth), typeWidth) + " " +
+		t.style.paint(r.role, padRight(r.what, whatWidth))
+}
+
+// someNames lists as many names as fit, and how many more there are.
+func (t *Table) someNames(names []string, room int) string {
+	if t.screen == 0 {
+		shown := names[:min(len(names), namesShown)]
+		line := make([]string, len(shown))
+		for i, n := range shown {
+			line[i] = Safe(n)
+		}
+		return strings.Join(line, " ") + more(len(names)-len(shown))
+	}
+	if room < namesWidth {
+		return ""
+	}
+	var b strings.Builder
+	used := 0
+	for i, n := range names {
+		n = Safe(n)
+		left := room - used - Width(more(len(names)-i-1))
+		if i > 0 {
+			left--
+		}
+		if i > 0 && Width(n) > left {
+			return b.String() + more(len(names)-i)
+		}
+		n = Middle(n, left)
+		if i > 0 {
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(n)
+		used += Width(n)
+	}
+	return b.String()
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return " +" + strconv.Itoa(n)
+}

@@ -1,0 +1,168 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+// Safe makes a string that came from outside harmless on a terminal: whatever
+// is not printable (control characters, escape sequences, direction overrides,
+// line separators, bytes that are not UTF-8) becomes a Go escape such as \x1b.
+// A string of printable characters comes back unchanged.
+func Safe(s string) string {
+	i := firstUnprintable(s)
+	if i < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for {
+		b.WriteString(s[:i])
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			b.WriteString(`\x`)
+			b.WriteString(strconv.FormatUint(uint64(s[i]), 16))
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		if s = s[i+n:]; s == "" {
+			return b.String()
+		}
+		if i = firstUnprintable(s); i < 0 {
+			i = len(s)
+			b.WriteString(s)
+			return b.String()
+		}
+	}
+}
+
+func firstUnprintable(s string) int {
+	for i, r := range s {
+		if !strconv.IsPrint(r) {
+			return i
+		}
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// SafeLines is Safe for text of several lines: line feeds stay, and so do
+// tabs.
+func SafeLines(s string) string {
+	ok := func(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) && r != utf8.RuneError }
+	if strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		body, ended := strings.CutSuffix(line, "\n")
+		for i, cell := range strings.Split(body, "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(Safe(cell))
+		}
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// Width is the number of terminal columns that a printable string takes: two
+// for wide East Asian characters and most emoji, none for combining marks.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+const ellipsis = "…"
+
+// Middle shortens a string to at most columns by leaving out its middle, since
+// ids and addresses differ at their ends.
+func Middle(s string, columns int) string {
+	if Width(s) <= columns {
+		return s
+	}
+	if columns < 1 {
+		return ""
+	}
+	left := columns / 2
+	head := prefix(s, left)
+	return head + ellipsis + suffix(s, columns-1-Width(head))
+}
+
+// End shortens a sentence to at most columns by leaving out its end.
+func End(s string, columns int) string {
+	if Width(s) <= columns {
+		return s
+	}
+	if columns < 1 {
+		return ""
+	}
+	return strings.TrimRight(prefix(s, columns-1), " ") + ellipsis
+}
+
+func prefix(s string, columns int) string {
+	for i, r := range s {
+		if columns -= runeWidth(r); columns < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func suffix(s string, columns int) string {
+	i := len(s)
+	for i > 0 {
+		r, n := utf8.DecodeLastRuneInString(s[:i])
+		if columns -= runeWidth(r); columns < 0 {
+			break
+		}
+		i -= n
+	}
+	// A combining mark must not end up on the ellipsis.
+	for i < len(s) {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if runeWidth(r) > 0 {
+			break
+		}
+		i += n
+	}
+	return s[i:]
+}
+
+// padRight and padLeft fill a cell to its width. A cell that is too long stays
+// as it is: a shifted row is better than a wrong one.
+func padRight(s string, columns int) string {
+	return s + strings.Repeat(" ", max(0, columns-Width(s)))
+}
+
+func padLeft(s string, columns int) string {
+	return strings.Repeat(" ", max(0, columns-Width(s))) + s
+}
