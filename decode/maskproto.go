@@ -116,8 +116,10 @@ func (w *protoMasker) resource(b []byte, depth int) {
 			w.whole(body)
 		case isWrapper(url):
 			w.wrapper(body, depth+1)
+		case name == "" && hasSecretURL(body): // a Resource where an Any belongs
+			w.sweep(body, depth+1)
 		case name == "", isSecretName(name):
-			w.typed(body, maskedTypes["envoy.api.v2.auth.Secret"])
+			w.typed(body, maskedTypes["envoy.api.v2.auth.Secret"], depth+1)
 		case bytes.HasPrefix([]byte(name), []byte("envoy.")):
 			w.sweep(body, depth+1) // another type, here by mistake
 		default:
@@ -129,6 +131,10 @@ func (w *protoMasker) resource(b []byte, depth int) {
 
 // wrapper masks a Resource envelope.
 func (w *protoMasker) wrapper(b []byte, depth int) {
+	if isSecretName(TypeName(string(lastBytes(b, 1)))) { // an Any where a Resource belongs
+		w.resource(b, depth)
+		return
+	}
 	s := scan(b)
 	for s.next() {
 		if body, ok := s.bytes(); ok && s.num == 2 {
@@ -177,8 +183,8 @@ func (w *protoMasker) sweep(b []byte, depth int) {
 
 // typed masks a message of a known shape. If it cannot be read to its end, all
 // of it is masked.
-func (w *protoMasker) typed(b []byte, sh *shape) {
-	if !readable(b) {
+func (w *protoMasker) typed(b []byte, sh *shape, depth int) {
+	if depth > maxMaskDepth || !readable(b) {
 		w.whole(b)
 		return
 	}
@@ -187,12 +193,13 @@ func (w *protoMasker) typed(b []byte, sh *shape) {
 		sub := sh.inside[s.num]
 		switch {
 		case ok && isPlain(sh, s.num):
+			w.sweep(body, depth+1)
 		case ok && sub == nil, ok && sub == maskWhole, ok && sub == maskNumber:
 			w.leaf(body)
 		case ok && sub == maskAny:
-			w.anyOf(body)
+			w.anyOf(body, depth+1)
 		case ok:
-			w.typed(body, sub)
+			w.typed(body, sub, depth+1)
 		case sub == maskNumber && s.typ == protowire.Fixed64Type:
 			clear(b[s.off-8 : s.off])
 			w.masked++
@@ -203,7 +210,7 @@ func (w *protoMasker) typed(b []byte, sh *shape) {
 }
 
 // anyOf masks an Any inside a secret.
-func (w *protoMasker) anyOf(b []byte) {
+func (w *protoMasker) anyOf(b []byte, depth int) {
 	if !readable(b) {
 		w.whole(b)
 		return
@@ -214,7 +221,7 @@ func (w *protoMasker) anyOf(b []byte) {
 		switch {
 		case !ok, s.num == 1:
 		case s.num == 2 && sh != nil:
-			w.typed(body, sh)
+			w.typed(body, sh, depth+1)
 		default:
 			w.leaf(body)
 		}
