@@ -224,10 +224,15 @@ func (l *Log) tickLocked(end bool) {
 	}
 }
 
-// rest sets the timer for the next Time entry, if nothing waits.
+// rest is what the writer does between batches: it tells of what was dropped,
+// should Append not come to do it, and if nothing waits sets the timer for the
+// next Time entry.
 func (l *Log) rest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.lost.open() && l.queue.charged < l.queue.limit/2 {
+		l.addLocked(l.lost.close(), entryCost, false)
+	}
 	switch {
 	case len(l.queue.waiting) > 0: // the timer runs
 	case l.o.NoTicks || l.seq == 0:

@@ -41,11 +41,12 @@ func (w *writer) run() {
 }
 
 // take takes what waits. If that is nothing, it may be time for a Time entry.
+// The last batch has all that is still to say.
 func (w *writer) take(last bool) []record {
 	l := w.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lost.open() && (last || l.queue.charged < l.queue.limit/2) {
+	if last && l.lost.open() {
 		l.addLocked(l.lost.close(), entryCost, false)
 	}
 	if len(l.queue.waiting) == 0 || last {
