@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -49,9 +50,14 @@ func rawrelay(b *bench, _, listen, upstream string) (*exec.Cmd, error) {
 	return exec.Command(b.bin("rawrelay"), "-listen", listen, "-upstream", upstream), nil
 }
 
+// xdsproxy runs with its defaults, whatever the one who measures has set, and
+// leaves no trace in their state directory.
 func xdsproxy(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
-	return exec.Command(b.bin("xdsproxy"), "run", "--headless", "--listen", listen, "--upstream", upstream,
-		"-w", filepath.Join(dir, recordingName)), nil
+	cmd := exec.Command(b.bin("xdsproxy"), "run", "--headless", "--listen", listen, "--upstream", upstream,
+		"-w", filepath.Join(dir, recordingName))
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XDSPROXY_") }),
+		"XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	return cmd, nil
 }
 
 const recordingName = "bench.xdsp"
