@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"replay":           {"internal/session", "recorder", "decode", "check"},
 	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render"},
 	"internal/xdstest": {"internal/session", "decode"},
+	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",

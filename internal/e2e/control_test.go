@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+)
+
+// controlPlane is a control plane for one node, and its account.
+type controlPlane struct {
+	*xdstest.ControlPlane
+	account *xdstest.Account
+	node    string
+}
+
+func startControlPlane(t *testing.T, node string) *controlPlane {
+	t.Helper()
+	account := xdstest.NewAccount()
+	c, err := xdstest.StartControlPlane(xdstest.Options{
+		Listen: "127.0.0.1:0", Account: account,
+		ResendPause: time.Hour, // one round of the resend loop: the next world ends the pause
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return &controlPlane{ControlPlane: c, account: account, node: node}
+}
+
+func (c *controlPlane) set(t *testing.T, w xdstest.World) {
+	t.Helper()
+	if err := c.Set(t.Context(), c.node, w); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait blocks until the account is as cond wants it.
+func (c *controlPlane) wait(t *testing.T, what string, cond func([]xdstest.Record) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.account.Wait(ctx, cond); err != nil {
+		for _, r := range c.account.Records() {
+			t.Logf("account: %d %v %v %s v=%q n=%q %v %s", r.Stream, r.Side, r.Kind, xdstest.ShortType(r.TypeURL), r.Version, r.Nonce, r.Names, r.Error)
+		}
+		t.Fatalf("%s: not within %s", what, patience)
+	}
+}
+
+// nack waits for a rejection that no earlier call has seen and returns it.
+func (c *controlPlane) nack(t *testing.T) xdstest.Record {
+	t.Helper()
+	var found xdstest.Record
+	c.wait(t, "a NACK", func(rs []xdstest.Record) bool {
+		for _, r := range rs {
+			if r.Error != "" {
+				found = r
+			}
+		}
+		return found.Error != ""
+	})
+	return found
+}
+
+// settle waits until every response on the streams that are open was answered:
+// then nothing is under way.
+func (c *controlPlane) settle(t *testing.T) {
+	t.Helper()
+	c.wait(t, "an answer to every response", settled)
+}
+
+func settled(rs []xdstest.Record) bool {
+	type key struct {
+		stream  int
+		typeURL string
+	}
+	pending, responses := map[key]string{}, 0
+	for _, r := range rs {
+		k := key{r.Stream, r.TypeURL}
+		switch {
+		case r.Kind == session.KindTrailer:
+			for k := range pending {
+				if k.stream == r.Stream {
+					delete(pending, k)
+				}
+			}
+			responses = 0
+		case r.Kind == session.KindMessage && r.Side == session.Server:
+			pending[k] = r.Nonce
+			responses++
+		case r.Kind == session.KindMessage && r.Nonce == pending[k]:
+			delete(pending, k)
+		}
+	}
+	return responses > 0 && len(pending) == 0
+}
+
+// restart waits for rest, and gives the clients a new server at the old address.
+func (c *controlPlane) restart(t *testing.T) {
+	t.Helper()
+	c.settle(t)
+	before := len(c.account.Records())
+	c.Stop()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.wait(t, "a stream to the restarted control plane", func(rs []xdstest.Record) bool {
+		for _, r := range rs[before:] {
+			if r.Kind == session.KindMessage {
+				return true
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"context"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+)
+
+const service = "greeter.e2e"
+
+// The answers of the two backends, as the clients print them.
+const (
+	serving    = "answer: 0801"
+	notServing = "answer: 0802"
+)
+
+// implementation is a gRPC with an xDS client of its own.
+type implementation struct {
+	name   string
+	target string // of make, or "" for what is linked in
+	// start calls the service again and again, finding it by way of the
+	// management server at addr, and writes each new answer on a line.
+	start func(t *testing.T, addr, node string) (*lines, func())
+}
+
+func implementations() []implementation {
+	return []implementation{
+		{"grpc-go", "", startGRPCGo},
+		{"grpc-js", "grpc-js", func(t *testing.T, addr, node string) (*lines, func()) {
+			dir := tool(t, "grpc-js", "node_modules")
+			return startClient(t, addr, node, exec.Command("node", "testdata/grpc-js/client.js", filepath.Dir(dir), service))
+		}},
+		{"grpc-core", "grpc-core", func(t *testing.T, addr, node string) (*lines, func()) {
+			dir := tool(t, "grpc-core", "grpc")
+			cmd := exec.Command("python3", "testdata/grpc-core/client.py", service)
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(dir))
+			return startClient(t, addr, node, cmd)
+		}},
+	}
+}
+
+func startGRPCGo(t *testing.T, addr, node string) (*lines, func()) {
+	t.Helper()
+	conn, err := xdstest.DialGRPC(addr, node, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, done := newLines(), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(done)
+		defer conn.Close()
+		health := grpc_health_v1.NewHealthClient(conn)
+		for last := ""; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			answer := ""
+			if resp, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{}); err != nil {
+				answer = "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
+			} else if b, err := proto.Marshal(resp); err == nil {
+				answer = "answer: " + hex.EncodeToString(b)
+			}
+			if answer != last {
+				_, _ = out.Write([]byte(answer + "\n"))
+			}
+			last = answer
+		}
+	}()
+	stop := func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(stop)
+	return out, stop
+}
+
+// startClient starts a client that is not Go; closing its standard input ends it.
+func startClient(t *testing.T, addr, node string, cmd *exec.Cmd) (*lines, func()) {
+	t.Helper()
+	bootstrap, err := xdstest.Bootstrap(addr, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "bootstrap.json")
+	if err := os.WriteFile(file, bootstrap, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Env == nil {
+		cmd.Env = os.Environ()
+	}
+	cmd.Env = append(cmd.Env, "GRPC_XDS_BOOTSTRAP="+file)
+	out, noise := newLines(), newLines()
+	cmd.Stdout, cmd.Stderr = out, noise
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-exited
+		if t.Failed() {
+			t.Logf("output of %s:\n%s\n%s", cmd.Args[0], out, noise)
+		}
+	})
+	return out, func() {
+		stdin.Close()
+		select {
+		case <-exited:
+		case <-time.After(patience):
+			t.Errorf("%s does not end when its standard input does", cmd.Args[0])
+		}
+	}
+}
+
+// grpcStory leads a gRPC client that dials addr through a whole conversation
+// with the control plane. What it has understood shows in which of two
+// backends its calls reach.
+func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, restart bool) {
+	backend := func(answer grpc_health_v1.HealthCheckResponse_ServingStatus) string {
+		b, err := xdstest.StartBackend(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Stop)
+		return b.Addr()
+	}
+	first := backend(grpc_health_v1.HealthCheckResponse_SERVING)
+	second := backend(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	world := func(cluster *clusterv3.Cluster, addr string) xdstest.World {
+		l, err := xdstest.APIListener(service, "routes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := xdstest.Endpoints("greeter", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return xdstest.World{
+			Clusters:  []*clusterv3.Cluster{cluster},
+			Endpoints: []*endpointv3.ClusterLoadAssignment{e},
+			Listeners: []*listenerv3.Listener{l},
+			Routes:    []*routev3.RouteConfiguration{xdstest.ClusterRoute("routes", "greeter")},
+		}
+	}
+	good := xdstest.Cluster("greeter", xdstest.Self())
+
+	c.set(t, world(good, first))
+	out, stop := impl.start(t, addr, c.node)
+	answers := func(want string) {
+		t.Helper()
+		eventually(t, want, func() bool { return out.last() == want })
+	}
+	answers(serving)
+	c.set(t, world(good, second))
+	answers(notServing)
+
+	c.settle(t)
+	c.set(t, world(xdstest.BrokenCluster("greeter", xdstest.Self()), second))
+	if refused := c.nack(t); !strings.Contains(strings.ToLower(refused.Error), "policy") {
+		t.Errorf("the rejection does not speak of the policy: %q", refused.Error)
+	}
+	c.set(t, world(good, first))
+	answers(serving)
+
+	if restart {
+		c.restart(t)
+		c.set(t, world(good, second))
+		answers(notServing)
+	}
+	c.settle(t)
+	stop()
+}
+
+func TestGRPC(t *testing.T) {
+	for _, impl := range implementations() {
+		t.Run(impl.name, func(t *testing.T) {
+			t.Parallel()
+			c := startControlPlane(t, impl.name)
+			p := startProxy(t, c.Addr())
+			grpcStory(t, impl, c, p.addr, true)
+			p.stop(t)
+			compare(t, c.account, p)
+		})
+	}
+}

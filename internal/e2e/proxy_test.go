@@ -1,0 +1,241 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// patience bounds every wait. It is no measure of anything: what is waited for
+// takes milliseconds, on a machine that has nothing else to do.
+const patience = 60 * time.Second
+
+var binary struct {
+	once      sync.Once
+	dir, path string
+	err       error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary.dir != "" {
+		os.RemoveAll(binary.dir)
+	}
+	os.Exit(code)
+}
+
+// program builds xdsproxy once and returns its path, or the path of the binary
+// that XDSPROXY_E2E_BINARY names.
+func program(t *testing.T) string {
+	t.Helper()
+	binary.once.Do(func() {
+		if binary.path = os.Getenv("XDSPROXY_E2E_BINARY"); binary.path != "" {
+			return
+		}
+		if binary.dir, binary.err = os.MkdirTemp("", "xdsproxy-e2e"); binary.err != nil {
+			return
+		}
+		binary.path = filepath.Join(binary.dir, "xdsproxy")
+		out, err := exec.Command("go", "build", "-o", binary.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy").CombinedOutput()
+		if err != nil {
+			binary.err = errors.New("go build: " + string(out))
+		}
+	})
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return binary.path
+}
+
+// proxy is a running xdsproxy that records into a file.
+type proxy struct {
+	addr, file string
+	stderr     *lines
+	cmd        *exec.Cmd
+	exited     chan struct{}
+	err        error // of Wait; valid when exited is closed
+}
+
+var listening = regexp.MustCompile(`listening on (\S+), upstream (\S+), recording (.+)$`)
+
+// startProxy starts the program in front of upstream and waits until it
+// accepts connections.
+func startProxy(t *testing.T, upstream string) *proxy {
+	t.Helper()
+	p := &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
+	p.cmd = exec.Command(program(t), "run", "--headless", "--listen", "127.0.0.1:0", "--upstream", upstream, "-w", p.file)
+	p.cmd.Stderr = p.stderr
+	p.cmd.Env = quietEnv(t)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("stderr of xdsproxy:\n%s", p.stderr)
+		}
+	})
+	found := p.stderr.find(t, listening, p.exited)
+	p.addr = found[1]
+	if found[2] != upstream || found[3] != p.file {
+		t.Errorf("ready line %q names upstream %s and recording %s; want %s and %s", found[0], found[2], found[3], upstream, p.file)
+	}
+	return p
+}
+
+// quietEnv is an environment whose state directory is the test's own.
+func quietEnv(t *testing.T) []string {
+	return append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+}
+
+func (p *proxy) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// stop ends the proxy as a person would, and requires that it says so itself.
+func (p *proxy) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("the proxy is gone: %v", err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		t.Fatal("the proxy does not end on SIGTERM")
+	}
+	if p.err != nil {
+		t.Fatalf("after SIGTERM: %v", p.err)
+	}
+}
+
+// entries reads the whole recording through the package that wrote it: this is
+// what has every byte.
+func (p *proxy) entries(t *testing.T) []session.Entry {
+	t.Helper()
+	r, err := recorder.Open(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []session.Entry
+	for {
+		e, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// line is an object of watch -o jsonl.
+type line struct {
+	Schema  string    `json:"schema"`
+	Seq     uint64    `json:"seq"`
+	Time    time.Time `json:"time"`
+	Conn    uint64    `json:"conn"`
+	Stream  uint64    `json:"stream"`
+	Client  string    `json:"client"`
+	Side    string    `json:"side"`
+	Kind    string    `json:"kind"`
+	Method  string    `json:"method"`
+	Variant string    `json:"variant"`
+	Type    string    `json:"type"`
+	TypeURL string    `json:"type_url"`
+	What    string    `json:"what"`
+	Also    []string  `json:"also"`
+	Version string    `json:"version"`
+	Nonce   string    `json:"nonce"`
+	Names   []string  `json:"names"`
+	Added   []string  `json:"added"`
+	Removed []string  `json:"removed"`
+	Error   struct {
+		Code    int32  `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Size     int64    `json:"size"`
+	Masked   bool     `json:"masked"`
+	Problems []string `json:"problems"`
+}
+
+// watch reads the recording as a script would.
+func (p *proxy) watch(t *testing.T) []line {
+	t.Helper()
+	var out []line
+	for s := bufio.NewReader(bytes.NewReader(p.run(t, "watch", p.file, "-o", "jsonl", "--no-follow"))); ; {
+		text, err := s.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(text) == 0 {
+			return out
+		}
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			t.Fatalf("watch -o jsonl: %v in %q", err, text)
+		}
+		out = append(out, l)
+	}
+}
+
+// facts is the object of info -o json.
+type facts struct {
+	Complete    bool   `json:"complete"`
+	Damaged     bool   `json:"damaged"`
+	Entries     uint64 `json:"entries"`
+	Messages    uint64 `json:"messages"`
+	Streams     uint64 `json:"streams"`
+	Connections uint64 `json:"connections"`
+	Gaps        uint64 `json:"gaps"`
+	Lost        uint64 `json:"lost"`
+}
+
+func (p *proxy) info(t *testing.T) facts {
+	t.Helper()
+	var f facts
+	if err := json.Unmarshal(p.run(t, "info", p.file, "-o", "json"), &f); err != nil {
+		t.Fatalf("info -o json: %v", err)
+	}
+	return f
+}
+
+// show prints one entry in full, as JSON.
+func (p *proxy) show(t *testing.T, seq uint64) string {
+	t.Helper()
+	return string(p.run(t, "show", p.file, strconv.FormatUint(seq, 10), "-o", "json"))
+}
+
+// run runs a command of the program that must succeed, and returns its output.
+func (p *proxy) run(t *testing.T, args ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program(t), args...)
+	cmd.Env = quietEnv(t)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("xdsproxy %v: %v\n%s", args, err, &stderr)
+	}
+	return out
+}
