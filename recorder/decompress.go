@@ -130,8 +130,14 @@ func collect(r io.Reader, limit int64) (session.Chunks, error) {
 		size  = 4 << 10
 	)
 	for {
-		chunk := make([]byte, size)
-		n, err := io.ReadFull(r, chunk)
+		// Not io.ReadFull: it hides whether the end came too early for r.
+		chunk, n := make([]byte, size), 0
+		var err error
+		for n < size && err == nil {
+			var got int
+			got, err = r.Read(chunk[n:])
+			n += got
+		}
 		if total += int64(n); total > limit {
 			return nil, errTooLong
 		}
@@ -141,7 +147,7 @@ func collect(r io.Reader, limit int64) (session.Chunks, error) {
 		switch {
 		case err == nil:
 			size = min(2*size, expandPiece)
-		case errors.Is(err, io.EOF), n < size && errors.Is(err, io.ErrUnexpectedEOF):
+		case errors.Is(err, io.EOF):
 			return out, nil
 		default:
 			return nil, err

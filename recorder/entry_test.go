@@ -131,8 +131,8 @@ func TestExtremes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(e, got); d != "" {
-			t.Errorf("not what was written:\n%s", d)
+		if !reflect.DeepEqual(e, got) {
+			t.Errorf("not what was written: seq %d, status %+v, note of %v", e.Seq, e.Status, e.Time)
 		}
 	}
 	far := session.Entry{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Start: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)}

@@ -15,7 +15,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv("RECORDER_TEST_VICTIM"); path != "" {
+		victim(path)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // create starts a log in a directory of the test's own.
 func create(t testing.TB, o Options) *Log {
