@@ -34,6 +34,7 @@ type recv struct {
 	size       int64 // of the message; -1: until the end of the stream
 	got        int64
 	chunks     session.Chunks
+	first      [1][]byte // where chunks begins, so that one chunk allocates no list
 	taken      int64     // of the budget
 	hash       hash.Hash // not nil: the message is not kept whole
 }
@@ -145,6 +146,9 @@ func (r *recv) store(h *half, p []byte) (rest []byte) {
 		return p
 	}
 	r.taken += size
+	if r.chunks == nil {
+		r.chunks = r.first[:0]
+	}
 	r.chunks = append(r.chunks, append(make([]byte, 0, size), p...))
 	return nil
 }
@@ -216,7 +220,7 @@ func (r *recv) emit(h *half, at time.Time, problem string) {
 // release makes ready for the next message.
 func (r *recv) release(h *half) {
 	h.tap.cfg.Memory.give(r.taken)
-	r.taken, r.chunks, r.hash = 0, nil, nil
+	r.taken, r.chunks, r.first[0], r.hash = 0, nil, nil, nil
 	r.nprefix, r.size, r.got = 0, 0, 0
 	r.inside = false
 	h.partial--
