@@ -26,7 +26,16 @@ func startControlPlane(t *testing.T, node string) *controlPlane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Stop)
+	t.Cleanup(func() {
+		c.Stop()
+		if !t.Failed() {
+			return
+		}
+		for _, r := range account.Records() {
+			t.Logf("account: %s stream %d %v %v %s v=%q n=%q %v %s", r.Time.Format("05.000"), r.Stream, r.Side, r.Kind,
+				xdstest.ShortType(r.TypeURL), r.Version, r.Nonce, r.Names, r.Error)
+		}
+	})
 	return &controlPlane{ControlPlane: c, account: account, node: node}
 }
 
@@ -43,9 +52,6 @@ func (c *controlPlane) wait(t *testing.T, what string, cond func([]xdstest.Recor
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.account.Wait(ctx, cond); err != nil {
-		for _, r := range c.account.Records() {
-			t.Logf("account: %d %v %v %s v=%q n=%q %v %s", r.Stream, r.Side, r.Kind, xdstest.ShortType(r.TypeURL), r.Version, r.Nonce, r.Names, r.Error)
-		}
 		t.Fatalf("%s: not within %s", what, patience)
 	}
 }

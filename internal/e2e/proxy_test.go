@@ -40,11 +40,11 @@ func TestMain(m *testing.M) {
 }
 
 // program builds xdsproxy once and returns its path, or the path of the binary
-// that XDSPROXY_E2E_BINARY names.
+// that E2E_BINARY names.
 func program(t *testing.T) string {
 	t.Helper()
 	binary.once.Do(func() {
-		if binary.path = os.Getenv("XDSPROXY_E2E_BINARY"); binary.path != "" {
+		if binary.path = os.Getenv("E2E_BINARY"); binary.path != "" {
 			return
 		}
 		if binary.dir, binary.err = os.MkdirTemp("", "xdsproxy-e2e"); binary.err != nil {

@@ -3,11 +3,13 @@ package xdstest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"sync"
 	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	clusterservice "github.com/envoyproxy/go-control-plane/envoy/service/cluster/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	endpointservice "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
@@ -41,10 +43,11 @@ type ControlPlane struct {
 	cache cache.SnapshotCache
 
 	mu      sync.Mutex
-	addr    string // where it listens, or listened last
-	version int    // of the last world that was set
-	changed chan struct{}
-	running *serving // nil while stopped
+	addr    string            // where it listens, or listened last
+	version int               // of the last world that was set
+	current map[string]string // by node id: the version of its world
+	changed chan struct{}     // closed and replaced whenever current changes
+	running *serving          // nil while stopped
 }
 
 // serving is one run of the server, from Start to Stop.
@@ -52,6 +55,12 @@ type serving struct {
 	grpc   *grpc.Server
 	cancel context.CancelFunc
 	done   chan struct{} // closed when Serve has returned
+}
+
+// subscription is one type on one stream of one run.
+type subscription struct {
+	stream  int64
+	typeURL string
 }
 
 // StartControlPlane starts a control plane that has no world yet.
@@ -63,6 +72,7 @@ func StartControlPlane(o Options) (*ControlPlane, error) {
 		opts:    o,
 		addr:    o.Listen,
 		cache:   cache.NewSnapshotCache(false, cache.IDHash{}, nil),
+		current: map[string]string{},
 		changed: make(chan struct{}),
 	}
 	return c, c.Start()
@@ -99,14 +109,7 @@ func (c *ControlPlane) Start() error {
 		cancel: cancel,
 		done:   make(chan struct{}),
 	}
-	xds := server.NewServer(ctx, c.cache, server.CallbackFuncs{
-		StreamRequestFunc: func(_ int64, req *discovery.DiscoveryRequest) error {
-			if req.GetErrorDetail() != nil {
-				c.pause(ctx)
-			}
-			return nil
-		},
-	})
+	xds := server.NewServer(ctx, c.cache, c.callbacks(ctx))
 	discovery.RegisterAggregatedDiscoveryServiceServer(r.grpc, xds)
 	clusterservice.RegisterClusterDiscoveryServiceServer(r.grpc, xds)
 	endpointservice.RegisterEndpointDiscoveryServiceServer(r.grpc, xds)
@@ -151,22 +154,58 @@ func (c *ControlPlane) Set(ctx context.Context, node string, w World) error {
 		return fmt.Errorf("world of %q: %w", node, err)
 	}
 	c.mu.Lock()
+	c.current[node] = version
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
 	return nil
 }
 
-// pause holds the calling stream: see Options.ResendPause.
-func (c *ControlPlane) pause(ctx context.Context) {
-	c.mu.Lock()
-	changed := c.changed
-	c.mu.Unlock()
+// callbacks watch one run of the server for NACKs of what it would send again.
+func (c *ControlPlane) callbacks(ctx context.Context) server.Callbacks {
+	var mu sync.Mutex
+	sent := map[subscription]string{} // the version last sent
+	return server.CallbackFuncs{
+		StreamResponseFunc: func(_ context.Context, id int64, req *discovery.DiscoveryRequest, resp *discovery.DiscoveryResponse) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent[subscription{id, req.GetTypeUrl()}] = resp.GetVersionInfo()
+		},
+		StreamRequestFunc: func(id int64, req *discovery.DiscoveryRequest) error {
+			if req.GetErrorDetail() != nil {
+				mu.Lock()
+				refused := sent[subscription{id, req.GetTypeUrl()}]
+				mu.Unlock()
+				c.pause(ctx, req.GetNode().GetId(), refused)
+			}
+			return nil
+		},
+		StreamClosedFunc: func(id int64, _ *corev3.Node) {
+			mu.Lock()
+			defer mu.Unlock()
+			maps.DeleteFunc(sent, func(s subscription, _ string) bool { return s.stream == id })
+		},
+	}
+}
+
+// pause holds the calling stream while the refused version is the node's
+// present one: see Options.ResendPause.
+func (c *ControlPlane) pause(ctx context.Context, node, refused string) {
 	t := time.NewTimer(c.opts.ResendPause)
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-changed:
-	case <-ctx.Done():
+	for {
+		c.mu.Lock()
+		current, changed := c.current[node], c.changed
+		c.mu.Unlock()
+		if current != refused {
+			return
+		}
+		select {
+		case <-changed:
+		case <-t.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
