@@ -21,6 +21,11 @@ type sink interface {
 	Truncate(size int64) error
 }
 
+// spillSize is how much of a block is held in memory. Only a block of a single
+// large entry can be longer; what is too much of it goes to the file before it
+// is complete.
+const spillSize = frameHeadSize + blockHeaderSize + blockTarget + blockTarget/compressSlack + maxSkippable
+
 // blockFile writes blocks of entries, each as a whole or not at all.
 type blockFile struct {
 	f    sink
@@ -28,14 +33,19 @@ type blockFile struct {
 	torn bool  // there may be bytes beyond end
 
 	enc  *zstd.Encoder
-	out  pieces // the block that is being made: room for its header, then the zstd frame
 	next []byte // the entry that was measured last, without its data
-	head blockHeader
+
+	// The block that is being made: what goes to the file after the bytes
+	// that were spilled. It begins with the room for its header.
+	head    blockHeader
+	out     []byte
+	spilled int64
+	failed  error // why spilling did not work
 }
 
 func newBlockFile(f sink, h *fileHeader) (*blockFile, error) {
 	b := &blockFile{f: f}
-	enc, err := zstd.NewWriter(&b.out,
+	enc, err := zstd.NewWriter((*compressed)(b),
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithLowerEncoderMem(true),
@@ -45,7 +55,7 @@ func newBlockFile(f sink, h *fileHeader) (*blockFile, error) {
 		return nil, fmt.Errorf("cannot start the compressor: %w", err)
 	}
 	b.enc = enc
-	_, _ = b.out.Write(h.append(nil))
+	b.out = h.append(make([]byte, 0, 64<<10))
 	if err := b.write(); err != nil {
 		return nil, err
 	}
@@ -55,11 +65,10 @@ func newBlockFile(f sink, h *fileHeader) (*blockFile, error) {
 
 // reset begins a new block.
 func (b *blockFile) reset() {
-	b.head = blockHeader{}
-	b.out.reset()
 	var room [frameHeadSize + blockHeaderSize]byte
-	_, _ = b.out.Write(room[:])
-	b.enc.Reset(&b.out)
+	b.head, b.spilled, b.failed = blockHeader{}, 0, nil
+	b.out = append(b.out[:0], room[:]...)
+	b.enc.Reset((*compressed)(b))
 }
 
 // empty says that the block has no entry yet.
@@ -108,12 +117,6 @@ func (b *blockFile) add(e *session.Entry) {
 	var length [10]byte
 	n := uint64(len(b.next)) + uint64(data.Len())
 	prefix := protowire.AppendVarint(length[:0], n)
-	// Nothing here can fail: the compressor writes into memory.
-	_, _ = b.enc.Write(prefix)
-	_, _ = b.enc.Write(b.next)
-	for _, c := range data {
-		_, _ = b.enc.Write(c)
-	}
 	h, at := &b.head, nanos(e.Time)
 	if h.entries == 0 {
 		h.first, h.min, h.max = e.Seq, at, at
@@ -121,6 +124,45 @@ func (b *blockFile) add(e *session.Entry) {
 	h.last, h.min, h.max = e.Seq, min(h.min, at), max(h.max, at)
 	h.entries++
 	h.uncompressed += uint64(len(prefix)) + n
+	// Nothing here fails: what the file says waits for commit.
+	_, _ = b.enc.Write(prefix)
+	_, _ = b.enc.Write(b.next)
+	for _, c := range data {
+		_, _ = b.enc.Write(c)
+	}
+}
+
+// compressed is where the compressor puts the block. It never fails.
+type compressed blockFile
+
+func (c *compressed) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		if len(c.out) == spillSize {
+			(*blockFile)(c).spill()
+		}
+		fits := min(len(p), spillSize-len(c.out))
+		c.out, p = append(c.out, p[:fits]...), p[fits:]
+	}
+	return n, nil
+}
+
+// spill moves what is in memory to the file. The header that goes with it
+// claims more bytes than will come, so that the block does not count until
+// commit puts the right one in its place.
+func (b *blockFile) spill() {
+	if b.failed == nil && b.spilled == 0 {
+		provisional := b.head
+		provisional.compressed = maxCompressed(b.head.uncompressed)
+		provisional.append(b.out[:0])
+		b.failed = b.cutTail()
+	}
+	if b.failed == nil {
+		b.torn = true
+		_, b.failed = b.f.WriteAt(b.out, b.end+b.spilled)
+	}
+	b.spilled += int64(len(b.out))
+	b.out = b.out[:0]
 }
 
 // commit writes the block to the file and begins a new one, whether or not
@@ -133,68 +175,53 @@ func (b *blockFile) commit() error {
 	if err := b.enc.Close(); err != nil {
 		return fmt.Errorf("cannot compress a block: %w", err)
 	}
-	b.head.compressed = uint64(b.out.size - frameHeadSize - blockHeaderSize)
-	b.head.append(b.out.list[0][:0])
-	return b.write()
+	b.head.compressed = uint64(b.spilled) + uint64(len(b.out)) - frameHeadSize - blockHeaderSize
+	if b.spilled == 0 {
+		b.head.append(b.out[:0])
+		return b.write()
+	}
+	at, err := b.end+b.spilled, b.failed
+	if err == nil {
+		_, err = b.f.WriteAt(b.out, at)
+	}
+	if err == nil {
+		_, err = b.f.WriteAt(b.head.append(nil), b.end)
+	}
+	if err != nil {
+		_ = b.cutTail()
+		return err
+	}
+	b.end, b.torn = at+int64(len(b.out)), false
+	return nil
 }
 
 // finish writes the end mark. Nothing may be written after it.
 func (b *blockFile) finish(m endMark) error {
-	b.out.reset()
-	_, _ = b.out.Write(m.append(nil))
+	b.out = m.append(b.out[:0])
 	return b.write()
 }
 
-// write puts what is in out at the end of the file. What a failed write left
-// behind is cut off, now or before the next one.
+// write puts what is in memory at the end of the file.
 func (b *blockFile) write() error {
-	if b.torn {
-		if err := b.f.Truncate(b.end); err != nil {
-			return err
-		}
-		b.torn = false
+	if err := b.cutTail(); err != nil {
+		return err
 	}
-	at := b.end
-	for _, p := range b.out.list {
-		if _, err := b.f.WriteAt(p, at); err != nil {
-			b.torn = b.f.Truncate(b.end) != nil
-			return err
-		}
-		at += int64(len(p))
+	if _, err := b.f.WriteAt(b.out, b.end); err != nil {
+		b.torn = true
+		_ = b.cutTail()
+		return err
 	}
-	b.end = at
+	b.end += int64(len(b.out))
 	return nil
 }
 
-// pieceSize is the largest piece; the first is kept for the next block.
-const pieceSize = 4 << 20
-
-// pieces is a buffer that grows without copying what is large.
-type pieces struct {
-	list [][]byte
-	size int
-}
-
-func (p *pieces) reset() {
-	if len(p.list) > 0 {
-		clear(p.list[1:])
-		p.list = append(p.list[:0], p.list[0][:0])
+// cutTail removes what a failed write left behind. If that fails too it is
+// tried again before the next block.
+func (b *blockFile) cutTail() error {
+	if !b.torn {
+		return nil
 	}
-	p.size = 0
-}
-
-// Write never fails.
-func (p *pieces) Write(b []byte) (int, error) {
-	n := len(b)
-	p.size += n
-	for len(b) > 0 {
-		if len(p.list) == 0 || len(p.list[len(p.list)-1]) >= pieceSize {
-			p.list = append(p.list, make([]byte, 0, 64<<10))
-		}
-		last := &p.list[len(p.list)-1]
-		take := min(len(b), pieceSize-len(*last))
-		*last = append(*last, b[:take]...)
-		b = b[take:]
-	}
-	return n, nil
+	err := b.f.Truncate(b.end)
+	b.torn = err != nil
+	return err
 }

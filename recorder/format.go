@@ -42,7 +42,13 @@ const (
 	// of its own.
 	blockTarget = 4 << 20
 	maxBlock    = maxEntry + blockTarget
+
+	// compressSlack is the part that what cannot be compressed may grow by.
+	compressSlack = 64
 )
+
+// maxCompressed is more than any n bytes take up when compressed.
+func maxCompressed(n uint64) uint64 { return n + n/compressSlack + maxSkippable }
 
 // fileHeader is what a recording says of itself.
 type fileHeader struct {
@@ -123,7 +129,7 @@ func (h *blockHeader) parse(p []byte) error {
 	switch {
 	case h.uncompressed > maxBlock:
 		return fmt.Errorf("a block of %d bytes is longer than any that is written", h.uncompressed)
-	case h.compressed > h.uncompressed+h.uncompressed/64+maxSkippable:
+	case h.compressed > maxCompressed(h.uncompressed):
 		return fmt.Errorf("a block of %d bytes cannot take up %d when compressed", h.uncompressed, h.compressed)
 	case h.entries == 0 || h.first == 0 || h.last < h.first || h.entries > uint64(h.last-h.first)+1:
 		return fmt.Errorf("a block cannot hold %d entries from %d to %d", h.entries, h.first, h.last)
