@@ -21,6 +21,9 @@ type sink interface {
 	Truncate(size int64) error
 }
 
+// keepHead is the largest buffer for an entry without its data that is kept.
+const keepHead = 1 << 20
+
 // spillSize is how much of a block is held in memory. Only a block of a single
 // large entry can be longer; what is too much of it goes to the file before it
 // is complete.
@@ -68,6 +71,9 @@ func (b *blockFile) reset() {
 	var room [frameHeadSize + blockHeaderSize]byte
 	b.head, b.spilled, b.failed = blockHeader{}, 0, nil
 	b.out = append(b.out[:0], room[:]...)
+	if cap(b.next) > keepHead {
+		b.next = nil
+	}
 	b.enc.Reset((*compressed)(b))
 }
 

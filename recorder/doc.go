@@ -15,7 +15,8 @@
 // A recording is a sequence of zstd frames (RFC 8878), so that `zstd -dc`
 // prints the bytes of all entries. Numbers of fixed width are little-endian;
 // times are nanoseconds since the Unix epoch; each crc is the CRC-32C of the
-// payload before it. A reader passes over skippable frames it does not know,
+// payload before it. Skippable frames are at most 64 KiB long. A reader passes
+// over those it does not know,
 // over what a header holds between the fields it knows and the crc, and over
 // entry fields it does not know.
 //

@@ -21,7 +21,7 @@ type source interface {
 	body(skip int, n int64) (io.Reader, error)
 	// pass goes n bytes on; those up to the end of a body count as there.
 	pass(n int64) error
-	// idle waits for more and reports false if there never will be.
+	// waits says whether a writer may still add something.
 	waits() bool
 	// drained says whether nothing at all follows.
 	drained() (bool, error)

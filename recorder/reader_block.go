@@ -1,0 +1,105 @@
+package recorder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// load reads the block whose header is payload, at the current position.
+func (r *Reader) load(payload []byte) error {
+	var h blockHeader
+	if err := h.parse(payload); err != nil {
+		return r.damage(err.Error())
+	}
+	if h.first <= r.facts.LastSeq {
+		return r.damage(fmt.Sprintf("entry %d again", h.first))
+	}
+	skip := frameHeadSize + len(payload)
+	body, err := r.src.body(skip, int64(h.compressed))
+	if err != nil {
+		return err
+	}
+	if r.shared || cap(r.block) > keepBlock {
+		r.block, r.shared = nil, false
+	}
+	if r.block, err = r.inflate(body, r.block[:0], int(h.uncompressed)); err != nil {
+		if errors.Is(err, errShort) {
+			r.err = io.EOF // a pipe cannot be read again
+			return err
+		}
+		return r.damage(err.Error())
+	}
+	r.start = r.facts.Bytes
+	if err := r.pass(int64(skip) + int64(h.compressed)); err != nil {
+		return err
+	}
+	r.head, r.given, r.rest = h, 0, r.block
+	return nil
+}
+
+// inflate fills b with what body holds, which must be n bytes. The buffer at
+// most doubles with what really came.
+func (r *Reader) inflate(body io.Reader, b []byte, n int) (_ []byte, err error) {
+	if r.zstd == nil {
+		r.zstd, err = newZstdReader(body, maxWindow)
+	} else {
+		err = r.zstd.Reset(body)
+	}
+	for err == nil {
+		if len(b) == cap(b) {
+			if len(b) > n {
+				return b, errors.New("a block is longer than its header says")
+			}
+			grown := make([]byte, len(b), min(n+1, max(2*len(b), blockTarget)))
+			copy(grown, b)
+			b = grown
+		}
+		var got int
+		got, err = r.zstd.Read(b[len(b):cap(b)])
+		b = b[:len(b)+got]
+	}
+	switch {
+	case !errors.Is(err, io.EOF):
+		return b, fmt.Errorf("a block cannot be decompressed: %w", err)
+	case len(b) != n:
+		return b, errors.New("a block is not as long as its header says")
+	}
+	return b, nil
+}
+
+// entry returns the next entry of the block.
+func (r *Reader) entry() (session.Entry, error) {
+	n, w := protowire.ConsumeVarint(r.rest)
+	if w < 0 || n > uint64(len(r.rest)-w) {
+		return session.Entry{}, r.damageAt(r.start, "an entry is longer than its block")
+	}
+	e, err := parseEntry(r.rest[w : w+int(n)])
+	if err != nil {
+		return session.Entry{}, r.damageAt(r.start, err.Error())
+	}
+	r.rest = r.rest[w+int(n):]
+	r.given++
+	h := &r.head
+	switch {
+	case e.Seq <= r.facts.LastSeq, r.given == 1 && e.Seq != h.first, r.given == h.entries && e.Seq != h.last,
+		(r.given == h.entries) != (len(r.rest) == 0):
+		return session.Entry{}, r.damageAt(r.start, "the entries of a block are not those that its header announces")
+	}
+	if e.Message != nil && len(e.Message.Data) > 0 {
+		// An entry that is most of its block keeps it; another would keep
+		// all its neighbours too.
+		if data := e.Message.Data[0]; len(data) > len(r.block)/2 {
+			r.shared = true
+		} else {
+			e.Message.Data[0] = bytes.Clone(data)
+		}
+	}
+	r.facts.count(&e)
+	return e, nil
+}

@@ -1,0 +1,140 @@
+package recorder
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// begin reads the header. errShort says that it is not all there.
+func (r *Reader) begin() error {
+	magic, payload, err := r.peekFrame()
+	switch {
+	case isDamage(err), err == nil && magic != magicHeader:
+		return &FormatError{Path: r.facts.Path, Reason: "it does not begin as one"}
+	case err != nil:
+		return err
+	}
+	var h fileHeader
+	if err := h.parse(payload); err != nil {
+		return &FormatError{Path: r.facts.Path, Reason: err.Error()}
+	}
+	if h.version != formatVersion {
+		return &VersionError{Path: r.facts.Path, Version: h.version}
+	}
+	r.facts.Version, r.facts.Created = h.version, h.created
+	r.facts.Program, r.facts.Masked = h.program, h.masked
+	r.began = true
+	return r.pass(frameHeadSize + int64(len(payload)))
+}
+
+// headless turns an error of begin into what to say for good.
+func (r *Reader) headless(err error) error {
+	if !errors.Is(err, errShort) {
+		return err
+	}
+	if empty, err := r.src.drained(); empty && err == nil {
+		return &FormatError{Path: r.facts.Path, Reason: "it is empty"}
+	}
+	return &FormatError{Path: r.facts.Path, Reason: "it ends within its header"}
+}
+
+// frame reads the next frame, which may be a block. It returns errShort, and
+// stays where it is, if there is no whole one.
+func (r *Reader) frame() error {
+	if !r.began {
+		if err := r.begin(); err != nil {
+			return r.headless(err)
+		}
+	}
+	magic, payload, err := r.peekFrame()
+	if err != nil {
+		return err
+	}
+	length := frameHeadSize + int64(len(payload))
+	switch magic {
+	case magicBlock:
+		err := r.load(payload)
+		if isDamage(err) {
+			// A writer that failed in the middle may have put another
+			// block in the place of the one that was looked at.
+			if _, ok := r.src.(*fileSource); ok {
+				if magic, payload, err = r.peekFrame(); err == nil && magic == magicBlock {
+					err = r.load(payload)
+				}
+			}
+		}
+		return err
+	case magicEnd:
+		return r.end(payload, length)
+	case magicHeader:
+		return r.damage("a second header")
+	}
+	return r.pass(length)
+}
+
+// peekFrame looks at the skippable frame at the current position.
+func (r *Reader) peekFrame() (magic uint32, payload []byte, err error) {
+	b, err := r.src.peek(frameHeadSize)
+	if len(b) >= 4 {
+		magic = binary.LittleEndian.Uint32(b)
+		if magic&^0xF != magicSkippable {
+			return magic, nil, r.damage("there is no frame where one must be")
+		}
+	}
+	if err != nil {
+		return magic, nil, err
+	}
+	n := binary.LittleEndian.Uint32(b[4:])
+	if n > maxSkippable || n < crcSize && magic >= magicHeader && magic <= magicEnd {
+		return magic, nil, r.damage(fmt.Sprintf("a header cannot be %d bytes long", n))
+	}
+	b, err = r.src.peek(frameHeadSize + int(n))
+	if err != nil {
+		return magic, nil, err
+	}
+	return magic, b[frameHeadSize:], nil
+}
+
+// end reads the end mark.
+func (r *Reader) end(payload []byte, length int64) error {
+	var m endMark
+	if err := m.parse(payload); err != nil {
+		return r.damage(err.Error())
+	}
+	if m.entries != r.facts.Entries || m.last < r.facts.LastSeq {
+		return r.damage(fmt.Sprintf("it ends with %d entries where %d were written", r.facts.Entries, m.entries))
+	}
+	if err := r.pass(length); err != nil {
+		return err
+	}
+	if drained, err := r.src.drained(); err != nil {
+		return err
+	} else if !drained {
+		return r.damage("something follows its end")
+	}
+	r.facts.Complete = true
+	return io.EOF
+}
+
+// pass goes on by n bytes.
+func (r *Reader) pass(n int64) error {
+	if err := r.src.pass(n); err != nil {
+		return err
+	}
+	r.facts.Bytes += n
+	return nil
+}
+
+// damage is about the frame that comes next.
+func (r *Reader) damage(reason string) error { return r.damageAt(r.facts.Bytes, reason) }
+
+func (r *Reader) damageAt(offset int64, reason string) error {
+	return &DamageError{Path: r.facts.Path, Offset: offset, AfterSeq: r.facts.LastSeq, Reason: reason}
+}
+
+func isDamage(err error) bool {
+	_, ok := errors.AsType[*DamageError](err)
+	return ok
+}
