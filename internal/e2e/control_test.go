@@ -104,6 +104,26 @@ func settled(rs []xdstest.Record) bool {
 	return responses > 0 && len(pending) == 0
 }
 
+// ending is how a story ends for the control plane.
+type ending int
+
+const (
+	comesBack ending = iota // it goes away and comes back, and the client with it
+	drains                  // it ends streams and connections in an orderly way
+)
+
+// drain waits for rest and takes the server away, with GOAWAY and trailers.
+func (c *controlPlane) drain(t *testing.T) {
+	t.Helper()
+	c.settle(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c.Drain(ctx)
+	if ctx.Err() != nil {
+		t.Error("the client does not close a connection that is going away")
+	}
+}
+
 // restart waits for rest, and gives the clients a new server at the old address.
 func (c *controlPlane) restart(t *testing.T) {
 	t.Helper()

@@ -202,8 +202,8 @@ func get(url string) (string, error) {
 
 // envoyStory leads an Envoy that dials addr through a whole conversation with
 // the control plane. What Envoy has understood shows in how it answers HTTP
-// requests. With a restart, the control plane goes away in between.
-func envoyStory(t *testing.T, v variant, c *controlPlane, addr string, restart bool) {
+// requests.
+func envoyStory(t *testing.T, v variant, c *controlPlane, addr string, end ending) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "from the backend")
 	}))
@@ -251,11 +251,14 @@ func envoyStory(t *testing.T, v variant, c *controlPlane, addr string, restart b
 	c.set(t, world(xdstest.DirectRoute("routes", "three")))
 	answers("three")
 
-	if restart {
-		c.restart(t)
-		c.set(t, world(xdstest.DirectRoute("routes", "four")))
-		answers("four")
+	if end == drains {
+		c.drain(t)
+		e.stop(t)
+		return
 	}
+	c.restart(t)
+	c.set(t, world(xdstest.DirectRoute("routes", "four")))
+	answers("four")
 	c.settle(t)
 	e.stop(t)
 }
@@ -267,7 +270,7 @@ func TestEnvoy(t *testing.T) {
 			tool(t, "envoy", "envoy", "_bin", "envoy")
 			c := startControlPlane(t, "envoy-"+v.name)
 			p := startProxy(t, c.Addr())
-			envoyStory(t, v, c, p.addr, true)
+			envoyStory(t, v, c, p.addr, comesBack)
 			p.stop(t)
 			compare(t, c.account, p)
 		})

@@ -30,24 +30,24 @@ const (
 
 // implementation is a gRPC with an xDS client of its own.
 type implementation struct {
-	name   string
-	target string // of make, or "" for what is linked in
+	name string
+	need func(t *testing.T) // skips the test where it is not installed
 	// start calls the service again and again, finding it by way of the
 	// management server at addr, and writes each new answer on a line.
 	start func(t *testing.T, addr, node string) (*lines, func())
 }
 
 func implementations() []implementation {
+	js := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-js", "node_modules")) }
+	core := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-core", "grpc")) }
 	return []implementation{
-		{"grpc-go", "", startGRPCGo},
-		{"grpc-js", "grpc-js", func(t *testing.T, addr, node string) (*lines, func()) {
-			dir := tool(t, "grpc-js", "node_modules")
-			return startClient(t, addr, node, exec.Command("node", "testdata/grpc-js/client.js", filepath.Dir(dir), service))
+		{"grpc-go", func(*testing.T) {}, startGRPCGo},
+		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, addr, node string) (*lines, func()) {
+			return startClient(t, addr, node, exec.Command("node", "testdata/grpc-js/client.js", js(t), service))
 		}},
-		{"grpc-core", "grpc-core", func(t *testing.T, addr, node string) (*lines, func()) {
-			dir := tool(t, "grpc-core", "grpc")
+		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, addr, node string) (*lines, func()) {
 			cmd := exec.Command("python3", "testdata/grpc-core/client.py", service)
-			cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(dir))
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+core(t))
 			return startClient(t, addr, node, cmd)
 		}},
 	}
@@ -135,7 +135,7 @@ func startClient(t *testing.T, addr, node string, cmd *exec.Cmd) (*lines, func()
 // grpcStory leads a gRPC client that dials addr through a whole conversation
 // with the control plane. What it has understood shows in which of two
 // backends its calls reach.
-func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, restart bool) {
+func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, end ending) {
 	backend := func(answer grpc_health_v1.HealthCheckResponse_ServingStatus) string {
 		b, err := xdstest.StartBackend(answer)
 		if err != nil {
@@ -182,11 +182,14 @@ func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, 
 	c.set(t, world(good, first))
 	answers(serving)
 
-	if restart {
-		c.restart(t)
-		c.set(t, world(good, second))
-		answers(notServing)
+	if end == drains {
+		c.drain(t)
+		stop()
+		return
 	}
+	c.restart(t)
+	c.set(t, world(good, second))
+	answers(notServing)
 	c.settle(t)
 	stop()
 }
@@ -195,9 +198,10 @@ func TestGRPC(t *testing.T) {
 	for _, impl := range implementations() {
 		t.Run(impl.name, func(t *testing.T) {
 			t.Parallel()
+			impl.need(t)
 			c := startControlPlane(t, impl.name)
 			p := startProxy(t, c.Addr())
-			grpcStory(t, impl, c, p.addr, true)
+			grpcStory(t, impl, c, p.addr, comesBack)
 			p.stop(t)
 			compare(t, c.account, p)
 		})

@@ -139,6 +139,24 @@ func (c *ControlPlane) Stop() {
 	<-r.done
 }
 
+// Drain ends every stream with status OK and every connection with GOAWAY, and
+// stops. It returns when the clients have closed their connections, or breaks
+// off what is left when ctx is done.
+func (c *ControlPlane) Drain(ctx context.Context) {
+	c.mu.Lock()
+	r := c.running
+	c.running = nil
+	c.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.cancel()
+	stop := context.AfterFunc(ctx, r.grpc.Stop)
+	defer stop()
+	r.grpc.GracefulStop()
+	<-r.done
+}
+
 // Set makes w the world of the node with this id, and pushes what changed.
 func (c *ControlPlane) Set(ctx context.Context, node string, w World) error {
 	c.mu.Lock()
