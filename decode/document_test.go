@@ -1,0 +1,107 @@
+package decode
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Without the types of a message its bytes still say a lot.
+func TestDecodeUnknown(t *testing.T) {
+	data := msg(num(1, 7), str(2, "hello"), sub(4, str(1, "x"), num(2, 1<<60)), str(5, "\xff\x00\x01"), num(1, 8), str(6, "a\nb"),
+		[]byte{7<<3 | 5, 1, 2, 3, 4}, []byte{8<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8}, []byte{9<<3 | 3, 1 << 3, 5, 9<<3 | 4})
+	doc := DecodeAny("a.b/my.Type", data)
+	want := `{"@type":"a.b/my.Type","@unknown":{"1":[7,8],"2":"hello","4":{"1":"x","2":"1152921504606846976"},"5":{"@bytes":"/wAB"},` +
+		`"6":"a\nb","7":"0x04030201","8":"0x0807060504030201","9":{"1":5}}}`
+	if got := string(doc.Compact()); got != want {
+		t.Errorf(" got %s\nwant %s", got, want)
+	}
+	if len(doc.Problems) != 1 || !strings.Contains(doc.Problems[0], `"my.Type" is not known`) {
+		t.Errorf("%q", doc.Problems)
+	}
+	if got := string(DecodeAny("a.b/my.Type", []byte("just text, no message")).Compact()); got != `{"@type":"a.b/my.Type","@value":"just text, no message"}` {
+		t.Error(got)
+	}
+}
+
+func TestDecodeJSONAsSent(t *testing.T) {
+	doc := Decode(LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`{"b":1.50,"a":[null,true,"x"],"c":{}}`))
+	if got := string(doc.Compact()); got != `{"b":1.50,"a":[null,true,"x"],"c":{}}` || len(doc.Problems) != 0 {
+		t.Errorf("%s %q", got, doc.Problems)
+	}
+	doc = Decode(LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`upstream connect error`))
+	if got := string(doc.Compact()); got != `"upstream connect error"` || len(doc.Problems) != 1 {
+		t.Errorf("%s %q", got, doc.Problems)
+	}
+}
+
+// Both writers agree with readers that others wrote.
+func checkWriters(t *testing.T, doc Document) {
+	t.Helper()
+	var want, got any
+	if err := json.Unmarshal(doc.JSON(), &want); err != nil {
+		t.Fatalf("not JSON: %v\n%s", err, doc.JSON())
+	}
+	if err := json.Unmarshal(doc.Compact(), &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("compact and indented JSON differ: %v", err)
+	}
+	if err := yaml.Unmarshal(doc.YAML(), &got); err != nil {
+		t.Fatalf("not YAML: %v\n%s", err, doc.YAML())
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("YAML and JSON differ\n got %#v\nwant %#v\n%s", got, want, doc.YAML())
+	}
+}
+
+func TestYAML(t *testing.T) {
+	doc := Document{Root: Tree{}}
+	for name, s := range map[string]string{
+		"a": "plain", "b": "yes", "c": "1.0", "d": "0x1f", "e": "outbound|80||x.y", "f": "a: b", "g": "a #b", "h": "# x", "i": "", "j": " x",
+		"k": "two\nlines\n", "l": "no\nend", "m": "-----BEGIN X-----\nabc\n\ndef\n-----END X-----\n", "n": "trail \nx\n", "o": "\nfirst", "p": "x\n\n",
+		"q": "2001-01-01", "r": "~", "s": "é", "t": "a\tb", "u": "\x00", "v": "\u2028", "w": "- x", "x": "12:30:45", "y": "1_000", "z": "a:", "aa": "=",
+		"on": "key word", "1": "number key", "@type": "x/y", "null": "x", "ab": "one line\n", "ac": "/* x */", "ad": "\u0085", "ae": "a\r\nb\r\n", "af": "  i\n x\n",
+	} {
+		doc.Root.add(name, textTree(s))
+	}
+	doc.Root.add("list", Tree{Kind: Array, Items: []Tree{textTree("a\nb\nc"), doc.Root, {Kind: Array, Items: []Tree{numberTree("1"), {Kind: Array}}}, {}}})
+	checkWriters(t, doc)
+	checkWriters(t, Document{Root: textTree("a\nb\nc")})
+	checkWriters(t, Document{})
+	small := Document{}
+	small.Root.add("name", textTree("c1"))
+	small.Root.add("hosts", Tree{Kind: Array, Items: []Tree{{Members: []Member{{"address", textTree("127.0.0.1")}, {"port", numberTree("80")}}}, textTree("::1")}})
+	small.Root.add("key", textTree("a\nb\n"))
+	want := "name: c1\nhosts:\n- address: \"127.0.0.1\"\n  port: 80\n- \"::1\"\nkey: |\n  a\n  b\n"
+	if got := string(small.YAML()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func FuzzWriters(f *testing.F) {
+	f.Add("a: b", "x\ny\n")
+	f.Add("- 1", "\u2028\xff")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		list := Tree{Kind: Array, Items: []Tree{textTree(a), {Members: []Member{{b, textTree(a)}}}, {Kind: Array, Items: []Tree{textTree(b), textTree(a)}}}}
+		checkWriters(t, Document{Root: Tree{Members: []Member{{a, list}, {"x" + a + b, textTree(b)}}}})
+	})
+}
+
+// Nothing makes a decoder without types panic or run away.
+func FuzzDecode(f *testing.F) {
+	for _, s := range samples {
+		f.Add(s.path, s.data)
+		f.Add("", s.data)
+	}
+	f.Add("/v3/discovery:clusters", []byte(`{"resources":[{"@type":"a/b","name":"c"}]}`))
+	f.Fuzz(func(t *testing.T, path string, data []byte) {
+		for _, side := range []session.Side{session.Client, session.Server} {
+			checkWriters(t, Decode(LookupMethod(path), side, "", data))
+		}
+		checkWriters(t, DecodeAny(path, data))
+	})
+}

@@ -1,0 +1,108 @@
+package decode
+
+import (
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// unknownMessage shows a message without a type.
+func (w *walker) unknownMessage(b []byte, at *path, depth int) Tree {
+	tree := Tree{Kind: Object}
+	if len(b) == 0 {
+		return tree
+	}
+	if fields, ok := w.guess(b, at, depth); ok {
+		tree.add("@unknown", fields)
+		return tree
+	}
+	tree.add("@value", w.bytesTree(b))
+	return tree
+}
+
+// guess reads b as fields without names. It is false if b is no message.
+func (w *walker) guess(b []byte, at *path, depth int) (Tree, bool) {
+	var es []entry
+	s := scan(b)
+	for s.next() {
+		es = append(es, s.entry())
+	}
+	if s.err != "" || depth > maxDepth {
+		return Tree{}, false
+	}
+	return w.unknownFields(es, at, depth), true
+}
+
+// unknownFields shows fields by number, in the order in which each came first;
+// a number that came more than once is an array.
+func (w *walker) unknownFields(es []entry, at *path, depth int) Tree {
+	obj := Tree{Kind: Object}
+	index := make(map[protowire.Number]int)
+	for _, e := range es {
+		if !w.room(at) {
+			break
+		}
+		v := w.unknownValue(e, at, depth)
+		i, again := index[e.num]
+		if !again {
+			index[e.num] = len(obj.Members)
+			obj.add(strconv.Itoa(int(e.num)), Tree{Kind: Array, Items: []Tree{v}})
+			continue
+		}
+		list := &obj.Members[i].Value
+		list.Items = append(list.Items, v)
+	}
+	for i := range obj.Members {
+		if v := &obj.Members[i].Value; len(v.Items) == 1 {
+			*v = v.Items[0]
+		}
+	}
+	return obj
+}
+
+func (w *walker) unknownValue(e entry, at *path, depth int) Tree {
+	switch e.typ {
+	case protowire.VarintType:
+		if e.uint > 1<<53 {
+			return textTree(strconv.FormatUint(e.uint, 10))
+		}
+		return numberTree(strconv.FormatUint(e.uint, 10))
+	case protowire.Fixed32Type:
+		v, _ := protowire.ConsumeFixed32(e.body)
+		return textTree(fmt.Sprintf("0x%08x", v))
+	case protowire.Fixed64Type:
+		v, _ := protowire.ConsumeFixed64(e.body)
+		return textTree(fmt.Sprintf("0x%016x", v))
+	}
+	if e.typ == protowire.BytesType && isPrintable(e.body) {
+		return textTree(string(e.body))
+	}
+	if plausible(e.body) {
+		if fields, ok := w.guess(e.body, at, depth+1); ok {
+			return fields
+		}
+	}
+	return w.bytesTree(e.body)
+}
+
+// plausible says whether a message that could be read may be meant as one:
+// bytes that happen to parse mostly have absurd field numbers.
+func plausible(b []byte) bool {
+	for s := scan(b); s.next(); {
+		if s.num > 1<<14 {
+			return false
+		}
+	}
+	return true
+}
+
+// bytesTree shows bytes of which nothing is known.
+func (w *walker) bytesTree(b []byte) Tree {
+	if isText(b) {
+		return textTree(string(b))
+	}
+	obj := Tree{Kind: Object}
+	obj.add("@bytes", base64Tree(b))
+	return obj
+}

@@ -1,0 +1,307 @@
+package decode
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// entry is one field as it stands on the wire.
+type entry struct {
+	fd   protoreflect.FieldDescriptor
+	num  protowire.Number
+	typ  protowire.Type
+	body []byte // length-delimited value, group, or fixed-width bytes
+	uint uint64 // of a varint
+}
+
+// room counts a node against the bound; false: there is no more.
+func (w *walker) room(at *path) bool {
+	w.nodes++
+	if w.nodes == maxTreeNodes {
+		w.problem(at, "the message has more than %d values: the rest is not shown", maxTreeNodes)
+	}
+	return w.nodes < maxTreeNodes
+}
+
+// message builds the tree of a message of a known type. It works on the wire
+// format, so that what stands before an error is still shown.
+func (w *walker) message(md protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
+	if depth > maxDepth {
+		w.problem(at, "nested deeper than %d messages: shown as bytes", maxDepth)
+		return w.bytesTree(b)
+	}
+	if special := wellKnown[md.FullName()]; special != nil {
+		return special(w, md, b, at, depth)
+	}
+	return w.fields(md, b, at, depth)
+}
+
+func (w *walker) fields(md protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
+	known, unknown, rest := w.split(md, b, at)
+	tree := Tree{Kind: Object}
+	for i := 0; i < len(known); {
+		n := i + 1
+		for n < len(known) && known[n].num == known[i].num {
+			n++
+		}
+		if !w.room(at) {
+			break
+		}
+		fd := known[i].fd
+		tree.add(string(fd.Name()), w.field(fd, known[i:n], at.field(string(fd.Name())), depth))
+		i = n
+	}
+	if len(unknown) > 0 {
+		tree.add("@unknown", w.unknownFields(unknown, at, depth))
+	}
+	if len(rest) > 0 {
+		tree.add("@undecoded", w.bytesTree(rest))
+	}
+	return tree
+}
+
+// split reads the fields of a message, sorts those that its type knows by
+// number, and returns what could not be read.
+func (w *walker) split(md protoreflect.MessageDescriptor, b []byte, at *path) (known, unknown []entry, rest []byte) {
+	fields := md.Fields()
+	var winners map[int]protowire.Number // the member of each oneof that came last
+	s := scan(b)
+	for s.next() {
+		e := s.entry()
+		fd := fields.ByNumber(e.num)
+		if fd == nil || !fits(fd, e.typ) {
+			unknown = append(unknown, e)
+			continue
+		}
+		e.fd = fd
+		known = append(known, e)
+		if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
+			if winners == nil {
+				winners = make(map[int]protowire.Number)
+			}
+			winners[o.Index()] = e.num
+		}
+	}
+	if s.err != "" {
+		w.problem(at, "%s", s.err)
+		rest = b[s.off:]
+	}
+	if winners != nil {
+		known = slices.DeleteFunc(known, func(e entry) bool {
+			o := e.fd.ContainingOneof()
+			return o != nil && !o.IsSynthetic() && winners[o.Index()] != e.num
+		})
+	}
+	slices.SortStableFunc(known, func(a, b entry) int { return cmp.Compare(a.num, b.num) })
+	return known, unknown, rest
+}
+
+// entry is the field that the scanner is at.
+func (s *scanner) entry() entry {
+	e := entry{num: s.num, typ: s.typ, body: s.body, uint: s.uint}
+	whole := s.buf[s.at:s.off]
+	_, _, n := protowire.ConsumeTag(whole)
+	switch s.typ {
+	case protowire.Fixed32Type, protowire.Fixed64Type:
+		e.body = whole[n:]
+	case protowire.StartGroupType:
+		e.body, _ = protowire.ConsumeGroup(s.num, whole[n:])
+	}
+	return e
+}
+
+// fits says whether a field may come in a wire type. Repeated numbers may come
+// packed or not, whatever the schema says.
+func fits(fd protoreflect.FieldDescriptor, typ protowire.Type) bool {
+	want := wireType(fd.Kind())
+	return typ == want || typ == protowire.BytesType && fd.IsList() && want != protowire.StartGroupType
+}
+
+func wireType(k protoreflect.Kind) protowire.Type {
+	switch k {
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
+		return protowire.BytesType
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
+		return protowire.Fixed32Type
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
+		return protowire.Fixed64Type
+	case protoreflect.GroupKind:
+		return protowire.StartGroupType
+	}
+	return protowire.VarintType
+}
+
+// field builds the value of one field from all its entries.
+func (w *walker) field(fd protoreflect.FieldDescriptor, es []entry, at *path, depth int) Tree {
+	switch {
+	case fd.IsMap():
+		return w.mapField(fd, es, at, depth)
+	case fd.IsList():
+		list := Tree{Kind: Array}
+		for _, e := range es {
+			w.listItems(&list, fd, e, at, depth)
+		}
+		return list
+	case fd.Message() != nil:
+		// A message that comes in parts is their concatenation.
+		body := es[0].body
+		if len(es) > 1 {
+			body = slices.Clone(body)
+			for _, e := range es[1:] {
+				body = append(body, e.body...)
+			}
+		}
+		return w.message(fd.Message(), body, at, depth+1)
+	}
+	return w.scalar(fd, es[len(es)-1], at)
+}
+
+func (w *walker) listItems(list *Tree, fd protoreflect.FieldDescriptor, e entry, at *path, depth int) {
+	item := at.item(len(list.Items))
+	want := wireType(fd.Kind())
+	if fd.Message() != nil {
+		if w.room(at) {
+			list.Items = append(list.Items, w.message(fd.Message(), e.body, item, depth+1))
+		}
+		return
+	}
+	if e.typ != protowire.BytesType || want == protowire.BytesType {
+		if w.room(at) {
+			list.Items = append(list.Items, w.scalar(fd, e, item))
+		}
+		return
+	}
+	for b := e.body; len(b) > 0 && w.room(at); { // packed
+		one := entry{num: e.num, typ: want}
+		n := protowire.ConsumeFieldValue(e.num, want, b)
+		if n < 0 {
+			w.problem(item, "a packed value is cut off")
+			return
+		}
+		if one.body = b[:n]; want == protowire.VarintType {
+			one.uint, _ = protowire.ConsumeVarint(b)
+		}
+		list.Items = append(list.Items, w.scalar(fd, one, item))
+		b = b[n:]
+	}
+}
+
+func (w *walker) mapField(fd protoreflect.FieldDescriptor, es []entry, at *path, depth int) Tree {
+	obj := Tree{Kind: Object}
+	index := make(map[string]int, len(es))
+	for _, e := range es {
+		if !w.room(at) {
+			break
+		}
+		parts, _, _ := w.split(fd.Message(), e.body, at)
+		key, value := zero(fd.MapKey()), Tree{}
+		valued := false
+		for i := 0; i < len(parts); {
+			n := i + 1
+			for n < len(parts) && parts[n].num == parts[i].num {
+				n++
+			}
+			if parts[i].num == 1 {
+				key = w.scalar(fd.MapKey(), parts[n-1], at)
+			} else {
+				value, valued = w.field(fd.MapValue(), parts[i:n], at.field(strconv.Quote(key.Text)), depth), true
+			}
+			i = n
+		}
+		if !valued {
+			value = w.absent(fd.MapValue(), at, depth)
+		}
+		if i, dup := index[key.Text]; dup {
+			obj.Members[i].Value = value
+			continue
+		}
+		index[key.Text] = len(obj.Members)
+		obj.add(key.Text, value)
+	}
+	slices.SortFunc(obj.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return obj
+}
+
+// absent is the value of a field that is not on the wire but must be shown.
+func (w *walker) absent(fd protoreflect.FieldDescriptor, at *path, depth int) Tree {
+	if fd.Message() != nil {
+		return w.message(fd.Message(), nil, at, depth+1)
+	}
+	return zero(fd)
+}
+
+func zero(fd protoreflect.FieldDescriptor) Tree {
+	switch fd.Kind() {
+	case protoreflect.StringKind, protoreflect.BytesKind:
+		return textTree("")
+	case protoreflect.BoolKind:
+		return boolTree(false)
+	case protoreflect.EnumKind:
+		return enumTree(fd.Enum(), 0)
+	case protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.Sint64Kind, protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
+		return textTree("0")
+	}
+	return numberTree("0")
+}
+
+func (w *walker) scalar(fd protoreflect.FieldDescriptor, e entry, at *path) Tree {
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		return boolTree(e.uint != 0)
+	case protoreflect.EnumKind:
+		return enumTree(fd.Enum(), protoreflect.EnumNumber(int32(e.uint)))
+	case protoreflect.Int32Kind:
+		return numberTree(strconv.FormatInt(int64(int32(e.uint)), 10))
+	case protoreflect.Sint32Kind:
+		return numberTree(strconv.FormatInt(int64(int32(protowire.DecodeZigZag(e.uint&math.MaxUint32))), 10))
+	case protoreflect.Uint32Kind:
+		return numberTree(strconv.FormatUint(uint64(uint32(e.uint)), 10))
+	case protoreflect.Int64Kind:
+		return textTree(strconv.FormatInt(int64(e.uint), 10))
+	case protoreflect.Sint64Kind:
+		return textTree(strconv.FormatInt(protowire.DecodeZigZag(e.uint), 10))
+	case protoreflect.Uint64Kind:
+		return textTree(strconv.FormatUint(e.uint, 10))
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
+		v, _ := protowire.ConsumeFixed32(e.body)
+		switch fd.Kind() {
+		case protoreflect.FloatKind:
+			return floatTree(float64(math.Float32frombits(v)), 32)
+		case protoreflect.Sfixed32Kind:
+			return numberTree(strconv.FormatInt(int64(int32(v)), 10))
+		}
+		return numberTree(strconv.FormatUint(uint64(v), 10))
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
+		v, _ := protowire.ConsumeFixed64(e.body)
+		switch fd.Kind() {
+		case protoreflect.DoubleKind:
+			return floatTree(math.Float64frombits(v), 64)
+		case protoreflect.Sfixed64Kind:
+			return textTree(strconv.FormatInt(int64(v), 10))
+		}
+		return textTree(strconv.FormatUint(v, 10))
+	case protoreflect.BytesKind:
+		return base64Tree(e.body)
+	}
+	if !utf8.Valid(e.body) {
+		w.problem(at, "the string is not valid UTF-8")
+	}
+	return textTree(string(e.body))
+}
+
+func enumTree(ed protoreflect.EnumDescriptor, n protoreflect.EnumNumber) Tree {
+	if ed.FullName() == "google.protobuf.NullValue" {
+		return nullTree()
+	}
+	if v := ed.Values().ByNumber(n); v != nil {
+		return textTree(string(v.Name()))
+	}
+	return numberTree(strconv.FormatInt(int64(n), 10))
+}
