@@ -25,7 +25,7 @@ import (
 // takes milliseconds, on a machine that has nothing else to do.
 const patience = 60 * time.Second
 
-var binary struct {
+var built struct {
 	once      sync.Once
 	dir, path string
 	err       error
@@ -33,8 +33,8 @@ var binary struct {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if binary.dir != "" {
-		os.RemoveAll(binary.dir)
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
 	}
 	os.Exit(code)
 }
@@ -43,23 +43,23 @@ func TestMain(m *testing.M) {
 // that E2E_BINARY names.
 func program(t *testing.T) string {
 	t.Helper()
-	binary.once.Do(func() {
-		if binary.path = os.Getenv("E2E_BINARY"); binary.path != "" {
+	built.once.Do(func() {
+		if built.path = os.Getenv("E2E_BINARY"); built.path != "" {
 			return
 		}
-		if binary.dir, binary.err = os.MkdirTemp("", "xdsproxy-e2e"); binary.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "xdsproxy-e2e"); built.err != nil {
 			return
 		}
-		binary.path = filepath.Join(binary.dir, "xdsproxy")
-		out, err := exec.Command("go", "build", "-o", binary.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy").CombinedOutput()
+		built.path = filepath.Join(built.dir, "xdsproxy")
+		out, err := exec.Command("go", "build", "-o", built.path, "github.com/xdsproxy/xdsproxy/cmd/xdsproxy").CombinedOutput()
 		if err != nil {
-			binary.err = errors.New("go build: " + string(out))
+			built.err = errors.New("go build: " + string(out))
 		}
 	})
-	if binary.err != nil {
-		t.Fatal(binary.err)
+	if built.err != nil {
+		t.Fatal(built.err)
 	}
-	return binary.path
+	return built.path
 }
 
 // proxy is a running xdsproxy that records into a file.

@@ -43,6 +43,8 @@ func PerType(via string) *corev3.ConfigSource {
 		ConfigSourceSpecifier: &corev3.ConfigSource_ApiConfigSource{ApiConfigSource: &corev3.ApiConfigSource{
 			ApiType:             corev3.ApiConfigSource_GRPC,
 			TransportApiVersion: corev3.ApiVersion_V3,
+			// The node of an Envoy is 60 KB, most of it names of extensions.
+			SetNodeOnFirstMessageOnly: true,
 			GrpcServices: []*corev3.GrpcService{{
 				TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: via}},
 			}},
