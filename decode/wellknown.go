@@ -71,7 +71,7 @@ func (w *walker) anyTree(url string, value []byte, at *path, depth int) Tree {
 		return tree
 	}
 	body := w.message(md, value, at, depth+1)
-	if wellKnown[md.FullName()] != nil || body.Kind != Object || md.FullName() == "google.protobuf.Empty" {
+	if wellKnown[md.FullName()] != nil || body.Kind != Object {
 		tree.add("value", body)
 		return tree
 	}

@@ -64,11 +64,14 @@ func appendScalar(out []byte, s string) []byte {
 	return appendQuoted(out, s)
 }
 
-// isPlainScalar is stricter than YAML: it begins with a letter, "/" or "_" and
-// holds nothing that could end it or make it a number, a date or a word.
+// isPlainScalar is stricter than YAML: but for durations, a plain scalar begins
+// with a letter, "/" or "_", and holds nothing that could end it or make it a number, a date or a word.
 func isPlainScalar(s string) bool {
 	if s == "" || len(s) > 512 || isYAMLWord(s) {
 		return false
+	}
+	if isDuration(s) {
+		return true
 	}
 	if c := s[0]; !isLetter(c) && c != '/' && c != '_' {
 		return false
@@ -83,6 +86,12 @@ func isPlainScalar(s string) bool {
 		}
 	}
 	return true
+}
+
+// isDuration says whether s is such as "5s" or "0.250s".
+func isDuration(s string) bool {
+	digits, ok := strings.CutSuffix(s, "s")
+	return ok && digits != "" && digits[0] >= '0' && digits[0] <= '9' && strings.Trim(digits, "0123456789.") == ""
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
