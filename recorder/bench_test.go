@@ -1,8 +1,8 @@
+//go:build unix
+
 package recorder
 
 import (
-	"bytes"
-	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -16,28 +16,6 @@ type nowhere struct{}
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 func (nowhere) Truncate(int64) error                   { return nil }
 func (nowhere) Close() error                           { return nil }
-
-// clusters makes n bytes of something like a response: resources that differ
-// in little more than their names.
-func clusters(n int) []byte {
-	var b bytes.Buffer
-	for i := 0; b.Len() < n; i++ {
-		name := fmt.Sprintf("outbound|8080||service-%06d.namespace-%03d.svc.cluster.local", i, i%200)
-		fmt.Fprintf(&b, "\x12\xdb\x02\n,type.googleapis.com/envoy.config.cluster.v3.Cluster\x12\xaa\x02"+
-			"\n?%s\x1aM\n\x04\n\x02\x1a\x00\x12?%s\x22\x02\x08\x05R\x0c\x1a\x03\x08\x80\x20\x22\x03\x08\x80\x20"+
-			"\xe2\x01@%s", name, name, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")
-	}
-	return b.Bytes()[:n]
-}
-
-// chunked cuts a payload as a socket would.
-func chunked(b []byte) session.Chunks {
-	var c session.Chunks
-	for len(b) > 16<<10 {
-		c, b = append(c, b[:16<<10]), b[16<<10:]
-	}
-	return append(c, b)
-}
 
 func BenchmarkAppend(b *testing.B) {
 	l, err := start("nowhere", nowhere{}, Options{QueueBytes: 1 << 50, NoTicks: true})

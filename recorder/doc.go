@@ -16,9 +16,8 @@
 // prints the bytes of all entries. Numbers of fixed width are little-endian;
 // times are nanoseconds since the Unix epoch; each crc is the CRC-32C of the
 // payload before it. Skippable frames are at most 64 KiB long. A reader passes
-// over those it does not know,
-// over what a header holds between the fields it knows and the crc, and over
-// entry fields it does not know.
+// over skippable frames it does not know, over what a header holds between the
+// fields it knows and the crc, and over entry fields it does not know.
 //
 //	file   = header { block } [ end ]
 //	header = skippable frame 0x184D2A58: "xdsp" version:u32 fields crc:u32

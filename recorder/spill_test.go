@@ -3,20 +3,11 @@ package recorder
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"syscall"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// noise is what cannot be compressed.
-func noise(n int) []byte {
-	b := make([]byte, n)
-	rng := rand.NewChaCha8([32]byte{})
-	_, _ = rng.Read(b)
-	return b
-}
 
 // watched is a file that is read after each write to it.
 type watched struct {
