@@ -1,0 +1,165 @@
+package render
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Documents writes entries in full: what is known of each, and its message
+// decoded to the last field. It takes the entries of one session in order, and
+// remembers of open streams in what form their messages are written.
+type Documents struct {
+	content map[session.StreamID]*[2]string // content types of client and server
+}
+
+// NewDocuments returns a Documents that has seen nothing.
+func NewDocuments() *Documents {
+	return &Documents{content: make(map[session.StreamID]*[2]string)}
+}
+
+// See must be called with every entry, in order, before Document is.
+func (d *Documents) See(e *session.Entry) {
+	switch e.Kind {
+	case session.KindOpen, session.KindHeader:
+		of := d.content[e.Stream]
+		if of == nil {
+			of = new([2]string)
+			d.content[e.Stream] = of
+		}
+		if ct := session.Get(e.Headers, "content-type"); ct != "" {
+			of[sender(e.Side)] = ct
+		}
+	case session.KindTrailer, session.KindCancel:
+		delete(d.content, e.Stream)
+	}
+}
+
+func sender(s session.Side) int {
+	if s == session.Server {
+		return 1
+	}
+	return 0
+}
+
+// Document decodes an entry.
+func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, error) {
+	o := NewObject(e, c)
+	o.AddHeaders(e)
+	var body *decode.Tree
+	if e.Message != nil {
+		doc := d.decoded(e, c)
+		body = &doc.Root
+		for _, p := range doc.Problems {
+			said := func(q string) bool { return strings.HasSuffix(q, p) || strings.HasSuffix(p, q) }
+			if !slices.ContainsFunc(o.Problems, said) {
+				o.Problems = append(o.Problems[:len(o.Problems):len(o.Problems)], p)
+			}
+		}
+	}
+	root, err := treeOf(o)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		root.Members = append(root.Members, decode.Member{Name: "message", Value: *body})
+	}
+	return &Document{decode.Document{Root: root}}, nil
+}
+
+func (d *Documents) decoded(e *session.Entry, c *check.Change) decode.Document {
+	data := e.Message.Data.Bytes()
+	if e.Message.Compressed {
+		// What compressed bytes look like is not what they say.
+		bytes := decode.Tree{Kind: decode.String, Text: base64.StdEncoding.EncodeToString(data)}
+		return decode.Document{Root: decode.Tree{Members: []decode.Member{{Name: "@bytes", Value: bytes}}}}
+	}
+	content := ""
+	if of := d.content[e.Stream]; of != nil {
+		content = of[sender(e.Side)]
+	}
+	return decode.Decode(c.Method, e.Side, content, data)
+}
+
+// Document is an entry in full.
+type Document struct{ doc decode.Document }
+
+// YAML ends with a newline. What is not printable in it is escaped.
+func (d *Document) YAML() []byte {
+	// Such characters stand in quoted strings only, where an escape means the
+	// same.
+	return []byte(SafeLines(string(d.doc.YAML())))
+}
+
+// JSON is indented and ends with a newline. What is not printable in it is
+// escaped.
+func (d *Document) JSON() []byte { return EscapeJSON(d.doc.JSON()) }
+
+// treeOf turns a value into a tree, in the order of its JSON form.
+func treeOf(v any) (decode.Tree, error) {
+	text, err := marshalJSON(v)
+	if err != nil {
+		return decode.Tree{}, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return readTree(dec)
+}
+
+func readTree(dec *json.Decoder) (decode.Tree, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return decode.Tree{}, err
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		if v == '[' {
+			return readItems(dec)
+		}
+		return readMembers(dec)
+	case string:
+		return decode.Tree{Kind: decode.String, Text: v}, nil
+	case json.Number:
+		return decode.Tree{Kind: decode.Number, Text: v.String()}, nil
+	case nil:
+		return decode.Tree{Kind: decode.Word, Text: "null"}, nil
+	}
+	return decode.Tree{Kind: decode.Word, Text: fmt.Sprint(token)}, nil
+}
+
+func readItems(dec *json.Decoder) (decode.Tree, error) {
+	t := decode.Tree{Kind: decode.Array}
+	for dec.More() {
+		item, err := readTree(dec)
+		if err != nil {
+			return t, err
+		}
+		t.Items = append(t.Items, item)
+	}
+	_, err := dec.Token()
+	return t, err
+}
+
+func readMembers(dec *json.Decoder) (decode.Tree, error) {
+	t := decode.Tree{Kind: decode.Object}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return t, err
+		}
+		value, err := readTree(dec)
+		if err != nil {
+			return t, err
+		}
+		t.Members = append(t.Members, decode.Member{Name: fmt.Sprint(name), Value: value})
+	}
+	_, err := dec.Token()
+	return t, err
+}
