@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what every command has at hand: the streams and the settings.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer // data, and nothing else
+	stderr io.Writer // everything else
+
+	config   config
+	settings []*setting // of config, with the origin of each value once resolved
+	// configFile is the file that was read for settings; "" for none.
+	configFile string
+}
+
+// main1 is the whole program; it returns the exit code. args are without the
+// program's name.
+func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	// A reader that went away shows as an error of the write, not as a signal
+	// that would end a proxy in the middle of its work.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	a := &app{stdin: stdin, stdout: pipe{stdout}, stderr: stderr}
+	a.settings = a.config.settings()
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(stderr)
+
+	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command ") {
+		err = unknownCommand(root, err)
+	}
+	return a.exit(ctx, err)
+}
+
+// exit prints what went wrong, if anything did, and chooses the exit code.
+func (a *app) exit(ctx context.Context, err error) int {
+	var f *failure
+	switch {
+	case err == nil, errors.Is(err, errClosedPipe):
+		return exitDone
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return exitInterrupted
+	case !errors.As(err, &f):
+		f = &failure{err: err, code: exitFailed}
+	}
+	f.print(a.stderr)
+	return f.code
+}
+
+// warn prints one sentence that does not stop the work.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "xdsproxy: warning: "+format+"\n", args...)
+}
+
+// say prints one line about what goes on, unless --quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.config.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// errClosedPipe says that nobody reads our output any more. That is the
+// reader's right, and success.
+var errClosedPipe = errors.New("the reader of our output went away")
+
+// pipe tells a write to a closed pipe from every other error.
+type pipe struct{ w io.Writer }
+
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		err = errClosedPipe
+	}
+	return n, err
+}
+
+// command finishes a command that does work: its settings are resolved before
+// it runs, and its usage errors show its form.
+func (a *app) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	return plainCommand(cmd, func(cmd *cobra.Command, args []string) error {
+		if err := a.resolve(cmd.Flags()); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	})
+}
+
+// plainCommand is a command that works without settings, and so also when they
+// are broken. Commands check their arguments themselves.
+func plainCommand(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	cmd.DisableFlagsInUseLine = true
+	cmd.Flags().SortFlags = false
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withUsage(cmd, run(cmd, args))
+	}
+	return cmd
+}
+
+// noArguments refuses what a command has no use for.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return misused("%s takes no arguments, but got %q", cmd.Name(), args[0])
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+func newDemo(a *app) *cobra.Command {
+	var (
+		path string
+		once bool
+		pace = durationValue(time.Second)
+	)
+	cmd := a.command(&cobra.Command{
+		Use:   "demo [--once] [-w FILE] [--pace DURATION]",
+		Short: "Watch a control plane, clients and the proxy play a story",
+		Long: `Starts a control plane, three clients and the proxy between them, in one process
+and on loopback only, and plays a story: start-up, an update, a rejected cluster
+that is sent again and again, delta subscriptions, a rotated secret, a restart.
+What the proxy records is printed as it happens.
+
+It goes on until you stop it. --once plays one round without pauses and leaves a
+recording to explore.`,
+		Example: `xdsproxy demo
+
+xdsproxy demo --once -w demo.xdsp
+xdsproxy watch demo.xdsp -o jsonl`,
+	}, func(cmd *cobra.Command, args []string) error {
+		if err := noArguments(cmd, args); err != nil {
+			return err
+		}
+		if once && !cmd.Flags().Changed("pace") {
+			pace = 0
+		}
+		d := &demo{app: a, pace: time.Duration(pace), once: once}
+		return d.perform(cmd.Context(), path)
+	})
+	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
+	cmd.Flags().Var(&pace, "pace", "pause before each step")
+	writeFlag(cmd, &path)
+	return cmd
+}
+
+// demo is a play with the proxy in the middle.
+type demo struct {
+	*app
+	pace time.Duration
+	once bool
+
+	rec     *recording
+	printed atomic.Uint64 // the highest session.Seq on the screen
+	example example
+}
+
+// example is what the demo tells people to look at: the first cluster that was
+// rejected, and why.
+type example struct{ response, rejection session.Seq }
+
+func (d *demo) perform(ctx context.Context, path string) error {
+	logger := d.logger()
+	rec, err := d.record(path, logger)
+	if err != nil {
+		return err
+	}
+	d.rec = rec
+	story, err := xdstest.NewStory("127.0.0.1:0")
+	if err != nil {
+		rec.discard()
+		return failed("cannot start the control plane of the demo: %w", err)
+	}
+	defer story.Close()
+	upstream, err := proxy.ParseAddr(story.Addr())
+	if err != nil {
+		rec.discard()
+		return err
+	}
+	p, err := proxy.Listen(proxy.Config{
+		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}},
+		Log:   rec, Logger: logger, Drain: time.Second,
+	})
+	if err != nil {
+		rec.discard()
+		return unbound(err)
+	}
+	if err := recorder.MarkLast(rec.Path()); err != nil {
+		d.warn("%v", err)
+	}
+	d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
+
+	var actors sync.WaitGroup
+	serving, stop := context.WithCancel(context.Background())
+	actors.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	actors.Go(func() { d.follow(rec.Path()) })
+	err = d.play(ctx, story, addressOf(p.Addrs()[0]))
+	stop()
+	if ctx.Err() != nil {
+		p.Close()
+	}
+	closing := rec.Close()
+	actors.Wait()
+	d.account(rec)
+	if d.example.rejection > 0 {
+		name := shellWord(rec.Path())
+		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
+	}
+	if err == nil && closing != nil {
+		err = failed("%w", closing)
+	}
+	return err
+}
+
+func (d *demo) play(ctx context.Context, story *xdstest.Story, addr string) error {
+	for {
+		err := story.Play(ctx, addr, func(step string) { d.announce(ctx, step) })
+		switch {
+		case ctx.Err() != nil:
+			return context.Canceled
+		case err != nil:
+			return failed("%w", err)
+		case d.once:
+			return nil
+		}
+	}
+}
+
+// announce prints the heading of a step below the lines of the step before.
+func (d *demo) announce(ctx context.Context, step string) {
+	sleep(ctx, d.pace)
+	// The log is a moment behind the play, and its reader another one.
+	for due := d.rec.last.Load(); d.printed.Load() < due && ctx.Err() == nil; {
+		if d.rec.Stats().Lost > 0 {
+			break // it may never be printed
+		}
+		sleep(ctx, moment)
+	}
+	d.say("\n# %s", step)
+}
+
+func sleep(ctx context.Context, t time.Duration) {
+	if t <= 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(t):
+	}
+}
+
+// follow prints the recording as it grows, and looks for the example in it.
+func (d *demo) follow(path string) {
+	defer d.printed.Store(^uint64(0))
+	src, err := d.open(path)
+	if err != nil {
+		d.warn("%v", err)
+		return
+	}
+	defer src.Close()
+	src.Follow(true)
+	show, closed := d.printer(d.stdout, "text"), false
+	err = each(context.Background(), src, func(e *session.Entry, c *check.Change) error {
+		if !closed {
+			if err := show(e, c); errors.Is(err, errClosedPipe) {
+				closed = true // the play goes on for the recording's sake
+			} else if err != nil {
+				return err
+			}
+		}
+		if c.What == check.NACK && c.Answers > 0 && d.example.rejection == 0 {
+			d.example = example{c.Answers, e.Seq}
+		}
+		d.printed.Store(uint64(e.Seq))
+		return nil
+	})
+	if err != nil {
+		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", path, err))
+	}
+}

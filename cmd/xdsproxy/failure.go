@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// The exit codes that scripts rely on. Findings and differences have codes of
+// their own, so that they never look like failures.
+const (
+	exitDone           = 0
+	exitFailed         = 1
+	exitUsage          = 2
+	exitDamaged        = 12
+	exitUnknownVersion = 13
+	exitInterrupted    = 130
+)
+
+// failure is an error as a person reads it: one sentence, what may help, and
+// the exit code.
+type failure struct {
+	err   error
+	hints []string
+	code  int
+	usage string // the form of the command; only of usage errors
+	// aloof says that the form of the command does not help: the fault is not
+	// in how it was called.
+	aloof bool
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// hint adds a line that says what to do about it.
+func (f *failure) hint(format string, args ...any) *failure {
+	f.hints = append(f.hints, fmt.Sprintf(format, args...))
+	return f
+}
+
+// failed is a failure of the work: network, disk, upstream.
+func failed(format string, args ...any) *failure {
+	return &failure{err: fmt.Errorf(format, args...), code: exitFailed}
+}
+
+// misused is a failure of the one who called us: flags, arguments, settings.
+func misused(format string, args ...any) *failure {
+	return &failure{err: fmt.Errorf(format, args...), code: exitUsage}
+}
+
+// misconfigured is a failure of the environment or the configuration file.
+func misconfigured(format string, args ...any) *failure {
+	f := misused(format, args...)
+	f.aloof = true
+	return f
+}
+
+func (f *failure) print(w io.Writer) {
+	fmt.Fprintf(w, "xdsproxy: error: %s\n", render.SafeLines(f.err.Error()))
+	if f.usage != "" {
+		fmt.Fprintf(w, "usage: %s\n", f.usage)
+	}
+	for _, h := range f.hints {
+		fmt.Fprintf(w, "xdsproxy: hint: %s\n", render.SafeLines(h))
+	}
+}
+
+// withUsage completes a usage error of a command with the command's form.
+func withUsage(cmd *cobra.Command, err error) error {
+	var f *failure
+	if errors.As(err, &f) && f.code == exitUsage && !f.aloof && f.usage == "" {
+		f.usage = cmd.UseLine()
+		f.hint("%s --help explains it", cmd.CommandPath())
+	}
+	return err
+}
+
+// flagFailure turns what the flag parser says into our own words.
+func flagFailure(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		invalid *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	f := misused("%w", err)
+	switch {
+	case errors.As(err, &unknown):
+		name := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			name = "-" + unknown.GetSpecifiedName()
+		}
+		f = misused("unknown flag %s", name)
+		if best := nearest(unknown.GetSpecifiedName(), flagNames(cmd)); best != "" && strings.HasPrefix(name, "--") {
+			f.hint("did you mean --%s?", best)
+		}
+	case errors.As(err, &invalid):
+		f = misused("--%s: %w", invalid.GetFlag().Name, naming(invalid.GetValue(), errors.Unwrap(invalid)))
+	case errors.As(err, &missing):
+		f = misused("--%s needs a value", missing.GetFlag().Name)
+	}
+	return withUsage(cmd, f)
+}
+
+// naming puts the value in front of an error that does not say it itself.
+func naming(value string, err error) error {
+	quoted := strconv.Quote(value)
+	if strings.Contains(err.Error(), quoted) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", quoted, err)
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	names := []string{"help"}
+	add := func(f *pflag.Flag) { names = append(names, f.Name) }
+	cmd.Flags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return names
+}
+
+// unknownCommand words cobra's complaint about the first argument.
+func unknownCommand(root *cobra.Command, err error) error {
+	var name string
+	if _, scan := fmt.Sscanf(err.Error(), "unknown command %q", &name); scan != nil {
+		return withUsage(root, misused("%w", err))
+	}
+	f := misused("unknown command %q", name)
+	f.usage = root.UseLine()
+	if best := nearest(name, commandNames(root)); best != "" {
+		f.hint("did you mean xdsproxy %s?", best)
+	}
+	return f.hint("xdsproxy --help lists the commands")
+}
+
+func commandNames(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	// groupKey is the annotation of a flag that names the group under which
+	// help lists it.
+	groupKey  = "group"
+	helpWidth = 80
+)
+
+// help prints what --help prints. It fits in 80 columns.
+func (a *app) help(cmd *cobra.Command, _ []string) {
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short + "."
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(text), cmd.UseLine())
+	if cmd.HasAvailableSubCommands() {
+		writeCommands(&b, cmd)
+	}
+	if cmd.Example != "" {
+		title := "Examples"
+		if !cmd.HasParent() {
+			title = "First steps"
+		}
+		fmt.Fprintf(&b, "\n%s:\n%s\n", title, indent(strings.TrimSpace(cmd.Example)))
+	}
+	if !cmd.HasParent() {
+		writeTopics(&b)
+	}
+	writeFlags(&b, cmd)
+	_, _ = io.WriteString(cmd.OutOrStdout(), b.String()) // a reader that left needs no help
+}
+
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
+	line := func(c *cobra.Command) {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			fmt.Fprintf(b, "  %-13s%s\n", c.Name(), c.Short)
+		}
+	}
+	if len(cmd.Groups()) == 0 {
+		b.WriteString("\nCommands:\n")
+	}
+	for _, c := range cmd.Commands() {
+		if c.GroupID == "" {
+			line(c)
+		}
+	}
+	for _, g := range cmd.Groups() {
+		fmt.Fprintf(b, "\n%s:\n", g.Title)
+		for _, c := range cmd.Commands() {
+			if c.GroupID == g.ID {
+				line(c)
+			}
+		}
+	}
+}
+
+// writeFlags lists the flags by group: the command's own first, those that
+// every command has last.
+func writeFlags(b *strings.Builder, cmd *cobra.Command) {
+	groups := map[string]*pflag.FlagSet{}
+	var order []string
+	add := func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		group := "Flags"
+		if g := f.Annotations[groupKey]; len(g) > 0 {
+			group = g[0]
+		}
+		if groups[group] == nil {
+			groups[group] = pflag.NewFlagSet(group, pflag.ContinueOnError)
+			groups[group].SortFlags = false
+			order = append(order, group)
+		}
+		groups[group].AddFlag(f)
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if cmd.PersistentFlags().Lookup(f.Name) == nil {
+			add(f)
+		}
+	})
+	cmd.InheritedFlags().VisitAll(add)
+	cmd.PersistentFlags().VisitAll(add)
+	for _, g := range order {
+		title := g
+		if g != "Flags" {
+			title += " flags"
+		}
+		if g == groupGlobal {
+			title = "Flags of every command"
+		}
+		fmt.Fprintf(b, "\n%s:\n%s", title, groups[g].FlagUsagesWrapped(helpWidth))
+	}
+}
+
+func indent(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if l != "" {
+			lines[i] = "  " + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// newHelp is the help command: of a command, or of a topic.
+func newHelp(a *app) *cobra.Command {
+	return plainCommand(&cobra.Command{
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Explain a command or a topic",
+		Long:  "Explains a command, or one of the topics that concern several commands.",
+		Example: `xdsproxy help run
+xdsproxy help exit-codes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return append(commandNames(cmd.Root()), topicNames()...), cobra.ShellCompDirectiveNoFileComp
+		},
+	}, func(cmd *cobra.Command, args []string) error {
+		root := cmd.Root()
+		if len(args) == 0 {
+			return root.Help()
+		}
+		for _, t := range topics() {
+			if t.name == args[0] {
+				_, err := io.WriteString(a.stdout, t.text(a))
+				return err
+			}
+		}
+		if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
+			return c.Help()
+		}
+		f := misused("no help for %q: neither a command nor a topic", strings.Join(args, " "))
+		f.aloof = true // the lists below say it
+		if best := nearest(args[0], append(commandNames(root), topicNames()...)); best != "" {
+			f.hint("did you mean xdsproxy help %s?", best)
+		}
+		return f.hint("commands: %s", strings.Join(commandNames(root), ", ")).
+			hint("topics: %s", strings.Join(topicNames(), ", "))
+	})
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// logger is the program's own log on standard error. It never carries the
+// content of messages.
+func (a *app) logger() *zap.Logger {
+	level := zapcore.InfoLevel
+	switch {
+	case bool(a.config.quiet):
+		level = zapcore.ErrorLevel
+	case bool(a.config.verbose):
+		level = zapcore.DebugLevel
+	}
+	keys := zap.NewProductionEncoderConfig()
+	keys.TimeKey, keys.MessageKey = "time", "message"
+	keys.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	keys.EncodeDuration = zapcore.StringDurationEncoder
+	encoder := zapcore.NewJSONEncoder(keys)
+	if a.config.logFormat == "text" {
+		keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		keys.ConsoleSeparator = " "
+		encoder = zapcore.NewConsoleEncoder(keys)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(a.stderr)), level))
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"xdsproxy": main,
+		"story":    playStory,
+	})
+}
+
+// playStory is a program for scripts: "story CONTROL PROXY" starts a control
+// plane at CONTROL and plays a round with clients that dial PROXY.
+func playStory() {
+	err := func() error {
+		story, err := xdstest.NewStory(os.Args[1])
+		if err != nil {
+			return err
+		}
+		defer story.Close()
+		return story.Play(context.Background(), os.Args[2], func(string) {})
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func TestScripts(t *testing.T) {
+	demo := demoRecording(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			// Nothing of the one who runs the tests gets in.
+			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+				env.Setenv(v, env.WorkDir+"/home/"+v)
+			}
+			env.Setenv("DEMO", demo)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"await":  await,
+			"flip":   flip,
+			"cut":    cut,
+			"future": future,
+			"code":   code,
+		},
+	})
+}
+
+// demoRecording plays the demo once, for all scripts that read a recording.
+func demoRecording(t *testing.T) string {
+	t.Helper()
+	path := t.TempDir() + "/demo.xdsp"
+	cmd := exec.Command("xdsproxy", "demo", "--once", "-w", path)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "HOME="+t.TempDir())
+	cmd.Stdout = io.Discard
+	var complaints writeBuffer
+	cmd.Stderr = &complaints
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("demo: %v\n%s", err, complaints)
+	}
+	return path
+}
+
+type writeBuffer []byte
+
+func (b *writeBuffer) Write(p []byte) (int, error) { *b = append(*b, p...); return len(p), nil }
+
+// await FILE waits until a file exists.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	for range 1000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s did not come", args[0])
+}
+
+// code N COMMAND... runs a command that must end with exit code N.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v: %v", args[1:], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%v ended with %d, not %d", args[1:], got, want)
+	}
+}
+
+// flip FILE OFFSET changes one byte; a negative offset counts from the end.
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	edit(ts, args, func(b []byte, at int) []byte { b[at] ^= 0xff; return b })
+}
+
+// cut FILE LENGTH ends a file early; a negative length counts from the end.
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	edit(ts, args, func(b []byte, at int) []byte { return b[:at] })
+}
+
+func edit(ts *testscript.TestScript, args []string, change func(b []byte, at int) []byte) {
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	at, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if at < 0 {
+		at += len(b)
+	}
+	ts.Check(os.WriteFile(path, change(b, at), 0o600))
+}
+
+// future FILE VERSION writes the beginning of a recording of another version.
+func future(ts *testscript.TestScript, neg bool, args []string) {
+	version, err := strconv.ParseUint(args[1], 10, 32)
+	ts.Check(err)
+	b := binary.LittleEndian.AppendUint32(nil, 0x184D2A58)
+	b = binary.LittleEndian.AppendUint32(b, 12)
+	b = append(b, "xdsp"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(version))
+	b = append(b, 0, 0, 0, 0)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o600))
+}

@@ -1,0 +1,48 @@
+package main
+
+import "strings"
+
+// nearest returns the candidate that was probably meant by a mistyped name, or
+// "" if none is near: it may differ in a third of the name's letters, and in
+// two at least for names of four letters or more.
+func nearest(name string, candidates []string) string {
+	name = strings.ToLower(name)
+	best, least := "", max(1, len(name)/3)
+	if len(name) >= 4 {
+		least = max(2, least)
+	}
+	for _, c := range candidates {
+		if len(name) >= 3 && strings.HasPrefix(c, name) {
+			return c
+		}
+		if d := distance(name, c); d <= least && (best == "" || d < least) {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete, replace, or swap with their
+// neighbour to come from a to b.
+func distance(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}

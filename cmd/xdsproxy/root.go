@@ -1,0 +1,74 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+const rootLong = `xdsproxy stands between xDS clients (Envoy, gRPC, istio-agent) and their control
+plane. It forwards every byte unchanged, decodes every message on its way, and
+records the whole conversation, so that you can read who said what, and why not.`
+
+const rootExample = `# See it work: a control plane, clients and the proxy in one process
+xdsproxy demo
+
+# Put it in front of a control plane that listens on port 15010
+xdsproxy run --upstream 127.0.0.1:15010
+# then point Envoy's xds cluster at 127.0.0.1:18000, and restart Envoy
+
+# Read what was said; @last is the newest recording
+xdsproxy watch @last
+xdsproxy show @last 12`
+
+// The groups in which the root help lists the commands.
+const (
+	commandsRecord = "record"
+	commandsRead   = "read"
+	commandsOther  = "other"
+)
+
+// newRoot builds the tree of commands.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "xdsproxy COMMAND",
+		Short:         "A transparent debugging proxy for xDS",
+		Long:          rootLong,
+		Example:       rootExample,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		DisableFlagsInUseLine: true,
+	}
+	cobra.EnableCommandSorting = false
+	root.AddGroup(
+		&cobra.Group{ID: commandsRecord, Title: "Record"},
+		&cobra.Group{ID: commandsRead, Title: "Read"},
+		&cobra.Group{ID: commandsOther, Title: "Other"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(commandsRecord, newRun(a), newDemo(a))
+	add(commandsRead, newWatch(a), newShow(a), newInfo(a))
+	add(commandsOther, newConfig(a), newVersion(a))
+
+	for _, s := range a.settings {
+		if !s.run {
+			s.addTo(root.PersistentFlags())
+		}
+	}
+	root.PersistentFlags().BoolP("help", "h", false, "print this help")
+	root.PersistentFlags().Lookup("help").Annotations = map[string][]string{groupKey: {groupGlobal}}
+	root.Flags().Bool("version", false, "print the version in one line")
+	root.SetFlagErrorFunc(flagFailure)
+	root.SetHelpFunc(a.help)
+	root.SetHelpCommand(newHelp(a))
+	root.SetHelpCommandGroupID(commandsOther)
+	root.SetCompletionCommandGroupID(commandsOther)
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	return root
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+func newRun(a *app) *cobra.Command {
+	var path string
+	cmd := a.command(&cobra.Command{
+		Use:   "run --upstream ADDR [--listen ADDR] [-w FILE] [--headless]",
+		Short: "Forward between clients and a control plane, and record it",
+		Long: `Listens where clients connect, opens one connection to the control plane for
+each of theirs, and forwards every byte both ways, unchanged and at once. What
+passes is decoded and recorded; traffic never waits for the recording.
+
+An address is host:port, [::1]:port, unix:/path or unix:@abstract. Both legs are
+plaintext. On a terminal the entries are printed as they are recorded, as
+xdsproxy watch prints them.
+
+SIGINT or SIGTERM stops it: messages on their way may finish for as long as
+--drain says, and the exit code is 0. A second signal stops at once.`,
+		Example: `# In front of Istio's plaintext port
+xdsproxy run --upstream istiod.istio-system:15010
+
+# Two control planes, each behind an address of its own
+xdsproxy run --upstream a:18000 --upstream b:18000 \
+             --listen 127.0.0.1:18001 --listen 127.0.0.1:18002
+
+# In a script: the first line on standard error says that it is ready
+xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
+	}, func(cmd *cobra.Command, args []string) error {
+		if err := noArguments(cmd, args); err != nil {
+			return err
+		}
+		return a.run(cmd.Context(), path)
+	})
+	a.useRunSettings(cmd)
+	writeFlag(cmd, &path)
+	return cmd
+}
+
+func writeFlag(cmd *cobra.Command, p *string) {
+	f := cmd.Flags().VarPF(textValue{p, "FILE"}, "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
+	f.Annotations = map[string][]string{groupKey: {groupRecord}}
+}
+
+func (a *app) run(ctx context.Context, path string) error {
+	pairs, err := a.pairs()
+	if err != nil {
+		return err
+	}
+	logger := a.logger()
+	defer func() { _ = logger.Sync() }()
+
+	rec, err := a.record(path, logger)
+	if err != nil {
+		return err
+	}
+	p, err := proxy.Listen(proxy.Config{
+		Pairs: pairs, Log: rec, Logger: logger,
+		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
+		TapMemory: int64(a.config.tapMemory),
+	})
+	if err != nil {
+		rec.discard()
+		return unbound(err)
+	}
+	if err := recorder.MarkLast(rec.Path()); err != nil {
+		a.warn("%v", err)
+	}
+	for i, addr := range p.Addrs() {
+		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.Path())
+	}
+
+	var screen sync.WaitGroup
+	if isTerminal(a.stdout) && !bool(a.config.headless) {
+		screen.Go(func() { a.tail(rec.Path()) })
+	}
+	again := a.secondSignal(p)
+	err = p.Serve(ctx)
+	stopped := again()
+	if closing := rec.Close(); err == nil && closing != nil {
+		err = failed("%w", closing)
+	}
+	screen.Wait()
+	a.account(rec)
+	if err == nil && stopped {
+		err = context.Canceled
+	}
+	return err
+}
+
+// pairs puts each listener before its upstream, by their order.
+func (a *app) pairs() ([]proxy.Pair, error) {
+	listen, upstream := a.config.listen, a.config.upstream
+	switch {
+	case len(upstream) == 0:
+		return nil, misused("no --upstream: where does the control plane listen?").
+			hint("xdsproxy run --upstream 127.0.0.1:15010")
+	case len(listen) != len(upstream):
+		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
+			hint("give one --listen for each --upstream; they pair up by order")
+	}
+	pairs := make([]proxy.Pair, len(upstream))
+	for i := range pairs {
+		var err error
+		if pairs[i].Listen, err = proxy.ParseAddr(listen[i]); err != nil {
+			return nil, misused("--listen: %w", err)
+		}
+		if pairs[i].Upstream, err = proxy.ParseAddr(upstream[i]); err != nil {
+			return nil, misused("--upstream: %w", err)
+		}
+		if pairs[i].Upstream == pairs[i].Listen {
+			return nil, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen[i])
+		}
+	}
+	return pairs, nil
+}
+
+func unbound(err error) error {
+	f := failed("%w", err)
+	var at *proxy.ListenError
+	if !errors.As(err, &at) {
+		return f
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE) && at.Addr.Network == "tcp":
+		host, _, _ := net.SplitHostPort(at.Addr.Address)
+		f.hint("another program listens there; choose another port with --listen, or let --listen %s find a free one", net.JoinHostPort(host, "0"))
+	case errors.Is(err, syscall.EADDRINUSE):
+		f.hint("another program listens there; choose another path with --listen")
+	case errors.Is(err, syscall.EACCES):
+		f.hint("choose a port above 1023, or a directory that you may write to, with --listen")
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		f.hint("--listen must name an address of this machine")
+	}
+	return f
+}
+
+// addressOf writes a bound address as --listen reads it.
+func addressOf(addr net.Addr) string {
+	return proxy.Addr{Network: addr.Network(), Address: addr.String()}.String()
+}
+
+// secondSignal lets a second SIGINT or SIGTERM end every connection at once.
+// The function that it returns stops that and says whether it happened.
+func (a *app) secondSignal(p *proxy.Proxy) (stop func() bool) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	var watcher sync.WaitGroup
+	atOnce := false
+	watcher.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-signals:
+			}
+			if n == 0 {
+				a.say("stopping; again to stop at once")
+				continue
+			}
+			atOnce = true
+			p.Close()
+			return
+		}
+	})
+	return func() bool {
+		signal.Stop(signals)
+		close(done)
+		watcher.Wait()
+		return atOnce
+	}
+}
+
+// tail prints a recording as it grows, until its writer has let go of it.
+func (a *app) tail(path string) {
+	src, err := a.open(path)
+	if err != nil {
+		a.warn("%v", err)
+		return
+	}
+	defer src.Close()
+	src.Follow(true)
+	out := newLazyWriter(a.stdout)
+	// The recording ends the tail, not a signal: what passes while the proxy
+	// drains is printed too.
+	err = each(context.Background(), src, a.printer(out, "text"))
+	if flushed := out.Close(); err == nil {
+		err = flushed
+	}
+	if err != nil && !errors.Is(err, errClosedPipe) {
+		a.warn("nothing more is printed: %v", err)
+	}
+}

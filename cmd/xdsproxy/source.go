@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+const lastSource = "@last"
+
+// source is a recording opened for reading.
+type source struct {
+	*recorder.Reader
+	name string // as it can be given to a command; "-" for standard input
+}
+
+// open opens a SOURCE; "" is @last, which is then said.
+func (a *app) open(name string) (*source, error) {
+	asked := name
+	switch name {
+	case "-":
+		if isTerminal(a.stdin) {
+			return nil, misused("standard input is a terminal, not a recording").
+				hint("name a recording, or %s for the newest", lastSource)
+		}
+		return &source{recorder.NewReader(a.stdin), name}, nil
+	case "", lastSource:
+		path, err := recorder.Last()
+		if err != nil {
+			return nil, noLast(err)
+		}
+		name = path
+	}
+	if asked == "" {
+		a.say("reading %s (%s)", name, lastSource)
+	}
+	r, err := recorder.Open(name)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return &source{r, name}, nil
+}
+
+func noLast(err error) error {
+	f := failed("%w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		f = failed("there is no recording yet")
+	}
+	return f.hint("make one: xdsproxy run --upstream ADDR, or xdsproxy demo --once").
+		hint("xdsproxy config says where recordings are kept")
+}
+
+// unreadable gives an error of reading its hints and its exit code.
+func unreadable(err error) error {
+	var (
+		damage  *recorder.DamageError
+		version *recorder.VersionError
+		format  *recorder.FormatError
+	)
+	f := &failure{err: err, code: exitFailed}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, errClosedPipe):
+		return err
+	case errors.As(err, &damage):
+		f.code = exitDamaged
+		if damage.AfterSeq > 0 {
+			f.hint("entries up to %d are readable", damage.AfterSeq)
+		}
+	case errors.As(err, &version):
+		f.code = exitUnknownVersion
+		f.hint("read it with the version of xdsproxy that wrote it, or a newer one")
+	case errors.As(err, &format):
+		f.hint("recordings are files that xdsproxy run or xdsproxy demo wrote; their names end in .xdsp")
+	case errors.Is(err, fs.ErrNotExist):
+		f.hint("%s is the newest recording; xdsproxy config says where recordings are kept", lastSource)
+	}
+	return f
+}
+
+// oneSource returns the argument of a command that takes at most one SOURCE.
+func oneSource(args []string) (string, error) {
+	switch len(args) {
+	case 0:
+		return "", nil
+	case 1:
+		return args[0], nil
+	}
+	return "", misused("one SOURCE at a time, but got %d", len(args))
+}
+
+// completeSource completes the first argument: files, and the other sources.
+func completeSource(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if prefix != "" && prefix[0] == '@' {
+		return []string{fmt.Sprintf("%s\tthe newest recording", lastSource)}, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"xdsp"}, cobra.ShellCompDirectiveFilterFileExt
+}

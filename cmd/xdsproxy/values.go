@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// The kinds of values that settings have. Each reads the same text from a
+// flag, an environment variable and the configuration file.
+
+// listValue is a value that may be given several times.
+type listValue interface {
+	pflag.Value
+	list() []string
+	replace(texts []string) error
+}
+
+type boolValue bool
+
+func (v *boolValue) String() string   { return strconv.FormatBool(bool(*v)) }
+func (v *boolValue) Type() string     { return "bool" }
+func (v *boolValue) IsBoolFlag() bool { return true }
+func (v *boolValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "true", "yes", "on", "1":
+		*v = true
+	case "false", "no", "off", "0":
+		*v = false
+	default:
+		return errors.New("neither true nor false")
+	}
+	return nil
+}
+
+type durationValue time.Duration
+
+func (v *durationValue) Type() string { return "DURATION" }
+func (v *durationValue) String() string {
+	s := time.Duration(*v).String()
+	s = strings.TrimSuffix(s, "0s")
+	if s == "" || s[len(s)-1] != 'm' && s[len(s)-1] != 'h' {
+		return time.Duration(*v).String()
+	}
+	return s
+}
+
+func (v *durationValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return errors.New("not a duration such as 500ms, 5s or 2m")
+	}
+	if d < 0 {
+		return errors.New("less than nothing")
+	}
+	*v = durationValue(d)
+	return nil
+}
+
+// sizeValue is a number of bytes.
+type sizeValue int64
+
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"B", 1},
+}
+
+func (v *sizeValue) Type() string { return "SIZE" }
+func (v *sizeValue) String() string {
+	for _, u := range sizeUnits[:3] {
+		if *v > 0 && int64(*v)%u.bytes == 0 {
+			return strconv.FormatInt(int64(*v)/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(*v), 10) + "B"
+}
+
+func (v *sizeValue) Set(s string) error {
+	number, unit := s, int64(1)
+	for _, u := range sizeUnits {
+		if n, ok := strings.CutSuffix(s, u.name); ok {
+			number, unit = strings.TrimSpace(n), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return errors.New("not a size such as 64MiB or 500kB")
+	}
+	if n < 0 || n > (1<<62)/unit {
+		return errors.New("out of range")
+	}
+	*v = sizeValue(n * unit)
+	return nil
+}
+
+// textValue is any text; kind names it in the help.
+type textValue struct {
+	p    *string
+	kind string
+}
+
+func (v textValue) String() string     { return *v.p }
+func (v textValue) Type() string       { return v.kind }
+func (v textValue) Set(s string) error { *v.p = s; return nil }
+
+// choiceValue is one of a few words.
+type choiceValue struct {
+	p  *string
+	of []string
+}
+
+func (v choiceValue) String() string { return *v.p }
+func (v choiceValue) Type() string   { return strings.Join(v.of, "|") }
+func (v choiceValue) Set(s string) error {
+	for _, w := range v.of {
+		if s == w {
+			*v.p = s
+			return nil
+		}
+	}
+	last := len(v.of) - 1
+	return fmt.Errorf("not one of %s and %s", strings.Join(v.of[:last], ", "), v.of[last])
+}
+
+// addressesValue is a list of addresses. The first one given replaces the
+// default; those after it are added.
+type addressesValue struct {
+	p     *[]string
+	check func(string) error
+	given *bool
+}
+
+func newAddresses(p *[]string, check func(string) error) addressesValue {
+	return addressesValue{p: p, check: check, given: new(bool)}
+}
+
+func (v addressesValue) list() []string { return *v.p }
+func (v addressesValue) Type() string   { return "ADDR" }
+func (v addressesValue) String() string { return strings.Join(*v.p, ",") }
+func (v addressesValue) Set(s string) error {
+	if err := v.check(s); err != nil {
+		return err
+	}
+	if !*v.given {
+		*v.p, *v.given = nil, true
+	}
+	*v.p = append(*v.p, s)
+	return nil
+}
+
+func (v addressesValue) replace(texts []string) error {
+	*v.given = false
+	for _, s := range texts {
+		if err := v.Set(strings.TrimSpace(s)); err != nil {
+			return naming(s, err)
+		}
+	}
+	return nil
+}
