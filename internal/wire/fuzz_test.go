@@ -18,6 +18,9 @@ func FuzzTap(f *testing.F) {
 		}
 		f.Add(c.client.out.Bytes(), c.server.out.Bytes())
 	}
+	for _, c := range loadCaptures(f) {
+		f.Add(c.bytes[session.Client], c.bytes[session.Server])
+	}
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"))
 	f.Add([]byte(preface+settings), []byte(settings))
 	f.Fuzz(func(t *testing.T, client, server []byte) {
