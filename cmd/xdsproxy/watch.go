@@ -22,8 +22,9 @@ func newWatch(a *app) *cobra.Command {
 connection. A recording that is still being written is followed until its
 writer has let go of it.
 
-Lines for people leave out heartbeats of the log and response headers that
-merely say 200; -o jsonl has every entry, one JSON object a line.`,
+Lines for people leave out what tells them nothing: heartbeats of the log,
+response headers that merely say 200, resets that merely confirm the end of a
+stream. -o jsonl has every entry, one JSON object a line.`,
 		Example: `# What the proxy sees right now
 xdsproxy watch
 

@@ -12,7 +12,7 @@ import (
 // eventRow fills the row of an entry that is no message; false: there is no
 // line for it.
 func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
-	r.role = muted
+	r.role, r.brief = muted, true
 	switch e.Kind {
 	case session.KindConnect:
 		r.what, r.text = "CONN", peerText(e.Peer)
@@ -27,9 +27,15 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 	case session.KindHalfClose:
 		r.what, r.text = "HALF", "the client sends no more"
 	case session.KindTrailer, session.KindCancel:
+		if over := t.streams[e.Stream] == nil; over && e.Status != nil && e.Status.WasReset && e.Status.Reset == 0 {
+			return false
+		}
 		t.closeRow(r, e)
 	case session.KindGoAway:
 		r.what, r.text = "GOAWAY", goAwayText(e)
+		if e.GoAway != nil && e.GoAway.Code != 0 {
+			r.sign, r.role, r.brief = "~", warned, false
+		}
 	case session.KindDisconnect:
 		t.goneRow(r, e)
 	case session.KindNote:
@@ -40,7 +46,7 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 		r.what, r.text = "?", e.Kind.String()
 	}
 	for _, p := range e.Problems {
-		r.text += "  " + Safe(p)
+		r.text, r.brief = r.text+"  "+Safe(p), false
 	}
 	return true
 }
@@ -49,7 +55,7 @@ func peerText(p *session.Peer) string {
 	if p == nil {
 		return ""
 	}
-	return Safe(p.Client) + " to " + Safe(p.Upstream)
+	return Safe(p.Client) + " > " + Safe(p.Upstream)
 }
 
 // methodText names a stream: "ADS sotw", "CDS delta", or by its path.
@@ -82,10 +88,10 @@ func (t *Table) closeRow(r *row, e *session.Entry) {
 	r.what = "CLOSE"
 	r.text = statusText(e)
 	if s := e.Status; s != nil && s.Code > 0 {
-		r.sign, r.role = "~", warned
+		r.sign, r.role, r.brief = "~", warned, false
 	}
 	if s := t.streams[e.Stream]; s != nil {
-		r.text += fmt.Sprintf(", %s, open %s", Count(s.messages, "message", "messages"), Duration(e.Time.Sub(s.since)))
+		r.text += fmt.Sprintf(", %s, open %s", Count(s.messages, "msg", "msgs"), Duration(e.Time.Sub(s.since)))
 		delete(t.streams, e.Stream)
 	}
 }
@@ -94,9 +100,9 @@ func statusText(e *session.Entry) string {
 	s := e.Status
 	switch {
 	case s == nil:
-		return "by the " + e.Side.String()
+		return "by " + e.Side.String()
 	case s.WasReset:
-		text := "reset by the " + e.Side.String() + ", " + HTTP2Code(s.Reset)
+		text := "reset " + HTTP2Code(s.Reset) + " by " + e.Side.String()
 		if s.Message != "" {
 			text += ": " + Safe(s.Message)
 		}
@@ -112,13 +118,13 @@ func statusText(e *session.Entry) string {
 	case s.HTTP != 0:
 		return fmt.Sprintf("HTTP status %d", s.HTTP)
 	}
-	return "by the " + e.Side.String()
+	return "by " + e.Side.String()
 }
 
 func goAwayText(e *session.Entry) string {
-	text := "by the " + e.Side.String()
+	text := "by " + e.Side.String()
 	if g := e.GoAway; g != nil {
-		text += ", " + HTTP2Code(g.Code)
+		text = HTTP2Code(g.Code) + " " + text
 		if g.Debug != "" {
 			text += ": " + Safe(g.Debug)
 		}
@@ -128,7 +134,7 @@ func goAwayText(e *session.Entry) string {
 
 func (t *Table) goneRow(r *row, e *session.Entry) {
 	r.what = "GONE"
-	r.text = "ended by the " + e.Side.String()
+	r.text = "ended by " + e.Side.String()
 	if e.Status != nil && e.Status.Message != "" {
 		r.text = Safe(e.Status.Message)
 	}
@@ -139,7 +145,7 @@ func (t *Table) goneRow(r *row, e *session.Entry) {
 }
 
 func noteRow(r *row, n *session.Note) {
-	r.what, r.sign, r.role = "note", "~", warned
+	r.what, r.sign, r.role, r.brief = "note", "~", warned, false
 	if n == nil {
 		return
 	}

@@ -123,6 +123,9 @@ func story() []seen {
 	e = on(session.Server, session.KindTrailer)
 	e.Status = &session.Status{Code: 14, Message: "upstream is\tgone", HTTP: 200}
 	add(e, check.Change{Method: ads})
+	e = on(session.Server, session.KindCancel)
+	e.Status = &session.Status{Code: -1, WasReset: true}
+	add(e, check.Change{Method: ads})
 	e = on(session.Client, session.KindCancel)
 	e.Stream, e.Status = 2, &session.Status{Code: -1, WasReset: true, Reset: 8}
 	add(e, check.Change{})

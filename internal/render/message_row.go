@@ -65,7 +65,7 @@ func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []str
 	}
 	if s := t.streams[e.Stream]; m.Node != nil && s != nil && !s.introduced {
 		s.introduced = true
-		notes = append(notes, nodeText(m.Node))
+		r.aside = nodeText(m.Node)
 	}
 	switch m.Kind {
 	case decode.SotwRequest:

@@ -74,13 +74,16 @@ type row struct {
 
 	version, res, size string
 	names              []string // go into the summary as far as there is room
-	text               string   // is never cut
+	aside              string   // is left out where there is no room for all of it
+	text               string   // is never cut, unless brief
+	brief              bool
 	message            bool
 	role               role
 }
 
 // Line is the line of an entry, or "" for entries that tell people nothing:
-// the passing of time, and response headers that merely say 200.
+// the passing of time, response headers that merely say 200, and resets that
+// merely confirm the end of a stream.
 func (t *Table) Line(e *session.Entry, c *check.Change) string {
 	r := row{
 		sign: " ", seq: strconv.FormatUint(uint64(e.Seq), 10), time: e.Time.UTC().Format(timeForm),
@@ -112,7 +115,7 @@ func (t *Table) remember(e *session.Entry, c *check.Change) string {
 		t.conns[e.Conn] = conn
 	}
 	stream := t.streams[e.Stream]
-	if stream == nil && e.Stream != 0 {
+	if stream == nil && (e.Kind == session.KindOpen || e.Kind == session.KindMessage) {
 		stream = &lifetime{since: e.Time}
 		t.streams[e.Stream] = stream
 	}
@@ -132,23 +135,27 @@ func (t *Table) remember(e *session.Entry, c *check.Change) string {
 
 // lay puts a row into its columns.
 func (t *Table) lay(r row) string {
-	line := t.fixed(r) + " "
+	line, used := t.fixed(r)+" ", t.fixedWidth()+1
 	if !r.message {
+		if r.brief && t.screen > 0 {
+			r.text = End(r.text, max(t.screen-used, 2*namesWidth))
+		}
 		return strings.TrimRight(line+r.text, " ")
 	}
 	line += padRight(Middle(r.version, t.version), t.version) + " " +
 		padLeft(r.res, resWidth) + " " + padLeft(r.size, sizeWidth)
-	summary := r.text
-	if len(r.names) > 0 {
-		used := len("  ") + t.fixedWidth() + 1 + t.version + 1 + resWidth + 1 + sizeWidth
-		if summary != "" {
-			used += Width(summary) + len("  ")
+	used += t.version + 1 + resWidth + 1 + sizeWidth
+	add := func(part string) {
+		if part != "" {
+			line += "  " + part
+			used += len("  ") + Width(part)
 		}
-		summary = strings.TrimSpace(summary + "  " + t.someNames(r.names, t.screen-used))
 	}
-	if summary != "" {
-		line += "  " + summary
+	add(r.text)
+	if t.screen == 0 || used+len("  ")+Width(r.aside) <= t.screen {
+		add(r.aside)
 	}
+	add(t.someNames(r.names, t.screen-used-len("  ")))
 	return strings.TrimRight(line, " ")
 }
 
@@ -158,11 +165,11 @@ func (t *Table) fixedWidth() int {
 
 // fixed is the part that all rows have.
 func (t *Table) fixed(r row) string {
-	sign := r.sign
-	if sign == "" {
-		sign = " "
+	sign := " "
+	if r.sign != "" && r.sign != sign {
+		sign = t.style.paint(r.role, r.sign)
 	}
-	return t.style.paint(r.role, sign) + padLeft(r.seq, seqWidth) + " " + padRight(r.time, len(timeForm)) + " " +
+	return sign + padLeft(r.seq, seqWidth) + " " + padRight(r.time, len(timeForm)) + " " +
 		padRight(Middle(r.client, t.client), t.client) + " " + padRight(Middle(Safe(r.typ), typeWidth), typeWidth) + " " +
 		t.style.paint(r.role, padRight(r.what, whatWidth))
 }
