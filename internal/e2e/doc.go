@@ -4,4 +4,5 @@
 //
 // The clients that are not Go are installed into .tools/ by the scripts in
 // tools/; a test whose client is not there is skipped, or fails if CI=true.
+// The program is built from this tree, unless E2E_BINARY names another one.
 package e2e

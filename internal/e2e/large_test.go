@@ -120,9 +120,9 @@ func TestLargeResponse(t *testing.T) {
 	got = nil
 
 	if runtime.GOOS == "linux" {
+		peak := p.memory(t, "VmHWM")
+		t.Logf("message %d MB, peak memory %d MB, now %d MB", len(response)>>20, peak>>20, p.memory(t, "VmRSS")>>20)
 		eventually(t, "the memory of the proxy is given back", func() bool { return p.memory(t, "VmRSS") < size/2 })
-		peak, now := p.memory(t, "VmHWM"), p.memory(t, "VmRSS")
-		t.Logf("message %d MB, peak %d MB, now %d MB", len(response)>>20, peak>>20, now>>20)
 		if peak >= 3*size {
 			t.Errorf("peak memory of the proxy: %d MB for a message of %d MB", peak>>20, len(response)>>20)
 		}

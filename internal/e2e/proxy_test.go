@@ -73,12 +73,17 @@ type proxy struct {
 
 var listening = regexp.MustCompile(`listening on (\S+), upstream (\S+), recording (.+)$`)
 
-// startProxy starts the program in front of upstream and waits until it
-// accepts connections.
+// startProxy starts the program in front of upstream, on a port of its choice,
+// and waits until it accepts connections.
 func startProxy(t *testing.T, upstream string) *proxy {
 	t.Helper()
+	return startProxyAt(t, "127.0.0.1:0", upstream)
+}
+
+func startProxyAt(t *testing.T, listen, upstream string) *proxy {
+	t.Helper()
 	p := &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
-	p.cmd = exec.Command(program(t), "run", "--headless", "--listen", "127.0.0.1:0", "--upstream", upstream, "-w", p.file)
+	p.cmd = exec.Command(program(t), "run", "--headless", "--listen", listen, "--upstream", upstream, "-w", p.file)
 	p.cmd.Stderr = p.stderr
 	p.cmd.Env = quietEnv(t)
 	if err := p.cmd.Start(); err != nil {

@@ -2,6 +2,7 @@ package xdstest
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"time"
 
@@ -78,12 +79,14 @@ func TLSCluster(name, secret string, source *corev3.ConfigSource) (*clusterv3.Cl
 // text between the PEM lines says in base64 that it is a fake. Proxies cannot
 // tell and must treat it as the real thing.
 func FakeSecret(name string, rotation int) *tlsv3.Secret {
-	note := strings.Repeat("fake "+name+" no."+string(rune('0'+rotation%10))+"; ", 12)
+	fake := func(what string) string {
+		return strings.Repeat(fmt.Sprintf("fake %s of %s no.%d; ", what, name, rotation), 8)
+	}
 	return &tlsv3.Secret{
 		Name: name,
 		Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-			CertificateChain: inline(pemLike("CERTIFICATE", note)),
-			PrivateKey:       inline(pemLike("PRIVATE KEY", note)),
+			CertificateChain: inline(pemLike("CERTIFICATE", fake("certificate"))),
+			PrivateKey:       inline(pemLike("PRIVATE KEY", fake("key"))),
 		}},
 	}
 }
