@@ -5,7 +5,16 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -68,6 +77,8 @@ func TestYAML(t *testing.T) {
 	} {
 		doc.Root.add(name, textTree(s))
 	}
+	long := strings.Repeat("key ", 400)
+	doc.Root.add(long, Tree{Members: []Member{{long, textTree("a\nb\nc")}, {"x", Tree{Kind: Array, Items: []Tree{textTree("y")}}}}})
 	doc.Root.add("list", Tree{Kind: Array, Items: []Tree{textTree("a\nb\nc"), doc.Root, {Kind: Array, Items: []Tree{numberTree("1"), {Kind: Array}}}, {}}})
 	checkWriters(t, doc)
 	checkWriters(t, Document{Root: textTree("a\nb\nc")})
@@ -98,7 +109,21 @@ func FuzzDecode(f *testing.F) {
 		f.Add("", s.data)
 	}
 	f.Add("/v3/discovery:clusters", []byte(`{"resources":[{"@type":"a/b","name":"c"}]}`))
+	// Types that protobuf itself brings stand for all: a test links those of
+	// xDS elsewhere.
+	for _, m := range []proto.Message{
+		protodesc.ToFileDescriptorProto(structpb.File_google_protobuf_struct_proto),
+		structpb.NewStringValue("x"), durationpb.New(time.Second), timestamppb.Now(), wrapperspb.Int64(7),
+		&fieldmaskpb.FieldMask{Paths: []string{"a_b.c"}}, &anypb.Any{TypeUrl: "a/google.protobuf.Duration", Value: []byte{8, 1}},
+	} {
+		data, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(m.ProtoReflect().Descriptor().FullName()), data)
+	}
 	f.Fuzz(func(t *testing.T, path string, data []byte) {
+		checkWriters(t, DecodeMessage(path, data))
 		for _, side := range []session.Side{session.Client, session.Server} {
 			checkWriters(t, Decode(LookupMethod(path), side, "", data))
 		}

@@ -24,6 +24,10 @@ func appendYAML(out []byte, t *Tree, indent string) []byte {
 				out = append(out, indent...)
 			}
 			m := &t.Members[i]
+			if len(m.Name) > maxSimpleKey {
+				out = appendLongKey(out, m, indent)
+				continue
+			}
 			out = append(appendScalar(out, m.Name), ':')
 			switch v := &m.Value; {
 			case v.Kind == Object && len(v.Members) > 0:
@@ -55,6 +59,17 @@ func appendYAML(out []byte, t *Tree, indent string) []byte {
 		return append(appendScalar(out, t.Text), '\n')
 	}
 	return append(append(out, t.Text...), '\n')
+}
+
+// maxSimpleKey is well below the 1,024 characters that YAML allows for a key
+// before a colon, escapes included.
+const maxSimpleKey = 128
+
+// appendLongKey writes a member in the explicit form, "? key" and ": value".
+func appendLongKey(out []byte, m *Member, indent string) []byte {
+	out = appendQuoted(append(out, "? "...), m.Name)
+	out = append(append(out, '\n'), indent...)
+	return appendYAML(append(out, ": "...), &m.Value, indent+"  ")
 }
 
 func appendScalar(out []byte, s string) []byte {

@@ -316,24 +316,6 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
-// No bytes make the decoder panic, and what it gives is always JSON.
-func FuzzDecodeTypes(f *testing.F) {
-	a := clusterAny(f)
-	f.Add(adsPath, mustMarshal(f, &discoveryv3.DiscoveryResponse{Resources: []*anypb.Any{a}}))
-	f.Add("envoy.config.cluster.v3.Cluster", a.Value)
-	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		for _, doc := range []decode.Document{
-			decode.Decode(decode.LookupMethod(name), session.Server, "", data),
-			decode.DecodeMessage(name, data),
-			decode.DecodeMessage("envoy.config.cluster.v3.Cluster", data),
-		} {
-			if !json.Valid(doc.JSON()) {
-				t.Fatalf("%s", doc.JSON())
-			}
-		}
-	})
-}
-
 func BenchmarkDecodeCluster(b *testing.B) {
 	a := clusterAny(b)
 	b.ReportAllocs()
