@@ -37,14 +37,15 @@ func TestRefusedUpstream(t *testing.T) {
 	nobody := l.Addr().String()
 	l.Close()
 	p := startProxy(t, nobody)
+	// The reset may come before the client has noticed that it is connected.
 	conn, err := net.Dial("tcp", p.addr)
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, err = conn.Read(make([]byte, 1))
 	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	if n, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("the client read %d bytes and %v, want a reset", n, err)
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client got %v, want a reset", err)
 	}
 	p.stop(t)
 	if notes := p.notes(t); !slices.Contains(notes, session.NoteDialFailed) {
