@@ -69,7 +69,7 @@ type demo struct {
 type example struct{ response, rejection session.Seq }
 
 func (d *demo) perform(ctx context.Context, path string) error {
-	logger := d.logger()
+	logger := d.logger(true)
 	rec, err := d.record(path, logger)
 	if err != nil {
 		return err

@@ -6,14 +6,15 @@ import (
 )
 
 // logger is the program's own log on standard error. It never carries the
-// content of messages.
-func (a *app) logger() *zap.Logger {
+// content of messages. Where a person watches the entries on the same screen,
+// which tell the same, it has errors only.
+func (a *app) logger(watched bool) *zap.Logger {
 	level := zapcore.InfoLevel
 	switch {
-	case bool(a.config.quiet):
-		level = zapcore.ErrorLevel
 	case bool(a.config.verbose):
 		level = zapcore.DebugLevel
+	case bool(a.config.quiet), watched && isTerminal(a.stderr):
+		level = zapcore.ErrorLevel
 	}
 	keys := zap.NewProductionEncoderConfig()
 	keys.TimeKey, keys.MessageKey = "time", "message"

@@ -63,7 +63,8 @@ func (a *app) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	logger := a.logger()
+	watched := isTerminal(a.stdout) && !bool(a.config.headless)
+	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
 
 	rec, err := a.record(path, logger)
@@ -87,7 +88,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	}
 
 	var screen sync.WaitGroup
-	if isTerminal(a.stdout) && !bool(a.config.headless) {
+	if watched {
 		screen.Go(func() { a.tail(rec.Path()) })
 	}
 	again := a.secondSignal(p)

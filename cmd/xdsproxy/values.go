@@ -42,9 +42,11 @@ type durationValue time.Duration
 func (v *durationValue) Type() string { return "DURATION" }
 func (v *durationValue) String() string {
 	s := time.Duration(*v).String()
-	s = strings.TrimSuffix(s, "0s")
-	if s == "" || s[len(s)-1] != 'm' && s[len(s)-1] != 'h' {
-		return time.Duration(*v).String()
+	if short, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = short + "m"
+	}
+	if short, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = short + "h"
 	}
 	return s
 }
