@@ -3,13 +3,14 @@
 // There are three depths, each for its own price:
 //
 //   - Peek scans the envelope of a discovery message: type, version, nonce,
-//     names, node, error. It never unmarshals a resource and costs a few
-//     nanoseconds for each.
-//   - Full decodes everything, resources and every Any in them included, into
-//     a Document that prints as JSON or YAML. It needs to know the message
-//     types: they come from the global protobuf registry, which package
-//     decode/types fills. A program that shows messages imports that package
-//     for its side effect; without it, messages appear as field numbers.
+//     names, node, error. It never unmarshals a resource and costs a fraction
+//     of a microsecond for each.
+//   - Decode takes everything apart, resources and every Any in them
+//     included, into a Document that prints as JSON or YAML. It needs to know
+//     the message types: they come from the global protobuf registry, which
+//     package decode/types fills. A program that shows messages imports that
+//     package for its side effect; without it, messages appear as field
+//     numbers.
 //   - Masker replaces secrets before anything is stored or shown.
 //
 // Nothing here fails: each function returns what it could make of the bytes

@@ -1,0 +1,188 @@
+package decode
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+func (p *peeker) sotwResponse(data []byte) {
+	p.makeRoom(data)
+	p.each("DiscoveryResponse", data, func(s *scanner) {
+		switch s.num {
+		case 1:
+			p.Version = p.str(s)
+		case 2:
+			if r := p.resource(); r != nil {
+				p.any(r, p.bytes(s))
+				if r.TypeURL != "" && isWrapper(r.TypeURL) {
+					body := r.Body
+					*r = Resource{}
+					p.wrapper(r, body)
+				} else if r.Name == "" {
+					r.Name = payloadName(r.Body)
+				}
+			}
+		case 4:
+			p.TypeURL = p.str(s)
+		case 5:
+			p.Nonce = p.str(s)
+		case 6:
+			p.ControlPlane = p.first(p.bytes(s), 1)
+		case 7:
+			p.resourceError(p.bytes(s))
+		}
+	})
+}
+
+func (p *peeker) deltaResponse(data []byte) {
+	p.makeRoom(data)
+	p.each("DeltaDiscoveryResponse", data, func(s *scanner) {
+		switch s.num {
+		case 1:
+			p.Version = p.str(s)
+		case 2:
+			if r := p.resource(); r != nil {
+				p.wrapper(r, p.bytes(s))
+			}
+		case 4:
+			p.TypeURL = p.str(s)
+		case 5:
+			p.Nonce = p.str(s)
+		case 6:
+			p.add(&p.Removed, p.str(s))
+		case 7:
+			p.ControlPlane = p.first(p.bytes(s), 1)
+		case 8:
+			p.add(&p.Removed, p.first(p.bytes(s), 1))
+		case 9:
+			p.resourceError(p.bytes(s))
+		}
+	})
+}
+
+// makeRoom counts the resources first, so that their list is one allocation.
+func (p *peeker) makeRoom(data []byte) {
+	n := 0
+	for s := scan(data); s.next(); {
+		if s.num == 2 {
+			n++
+		}
+	}
+	if n > 0 {
+		p.Resources = make([]Resource, 0, min(n, maxItems))
+	}
+}
+
+func (p *peeker) resource() *Resource {
+	if len(p.Resources) == cap(p.Resources) {
+		p.cut()
+		return nil
+	}
+	p.Resources = append(p.Resources, Resource{})
+	return &p.Resources[len(p.Resources)-1]
+}
+
+// any reads type URL and value of an Any. Resources of one response share one
+// copy of their type URL.
+func (p *peeker) any(r *Resource, b []byte) {
+	s := scan(b)
+	for s.next() {
+		switch s.num {
+		case 1:
+			r.TypeURL = p.sharedType(p.bytes(&s))
+		case 2:
+			r.Body = p.bytes(&s)
+		}
+	}
+	if s.err != "" {
+		p.problem("resource %d: %s", len(p.Resources)-1, s.err)
+	}
+}
+
+func (p *peeker) sharedType(b []byte) string {
+	if n := len(p.Resources); n > 1 && string(b) == p.Resources[n-2].TypeURL {
+		return p.Resources[n-2].TypeURL
+	}
+	return string(b)
+}
+
+// wrapper reads a Resource envelope.
+func (p *peeker) wrapper(r *Resource, b []byte) {
+	r.Wrapped, r.Empty = true, true
+	locator := ""
+	s := scan(b)
+	for s.next() {
+		switch s.num {
+		case 1:
+			r.Version = p.str(&s)
+		case 2:
+			r.Empty = false
+			p.any(r, p.bytes(&s))
+		case 3:
+			r.Name = p.str(&s)
+		case 4:
+			p.add(&r.Aliases, p.str(&s))
+		case 6:
+			r.TTL = p.duration(p.bytes(&s))
+		case 8:
+			locator = p.first(p.bytes(&s), 1)
+		}
+	}
+	if s.err != "" {
+		p.problem("resource %d: %s", len(p.Resources)-1, s.err)
+	}
+	if r.Name == "" {
+		r.Name = locator
+	}
+	if r.Name == "" && !r.Empty {
+		r.Name = payloadName(r.Body)
+	}
+}
+
+// payloadName is the name that a resource gives itself. In every resource type
+// of xDS that has one it is field 1, a string. What does not look like text is
+// no name.
+func payloadName(b []byte) string {
+	for s := scan(b); s.next(); {
+		if s.num != 1 {
+			continue
+		}
+		if v, ok := s.bytes(); ok && isPrintable(v) {
+			return string(v)
+		}
+		return ""
+	}
+	return ""
+}
+
+func isPrintable(b []byte) bool {
+	i := 0
+	for i < len(b) && b[i]-' ' < 0x7f-' ' {
+		i++
+	}
+	for i < len(b) {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+func (p *peeker) resourceError(b []byte) {
+	if len(p.ResourceErrors) >= maxItems {
+		p.cut()
+		return
+	}
+	var e ResourceError
+	p.each("resource_errors", b, func(s *scanner) {
+		switch s.num {
+		case 1:
+			e.Name = p.first(p.bytes(s), 1)
+		case 2:
+			e.Error = p.rpcStatus(p.bytes(s))
+		}
+	})
+	p.ResourceErrors = append(p.ResourceErrors, e)
+}
