@@ -2,12 +2,17 @@ package recorder
 
 import (
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
+
+// shrinkAfter is the size of a message, in bytes, whose memory is worth giving
+// back.
+const shrinkAfter = 16 << 20
 
 // writer is the goroutine that empties the queue of a log into its file. It is
 // the only one that touches the fields.
@@ -18,6 +23,7 @@ type writer struct {
 	// lost is what could not be written since the file began to fail.
 	lost    hole
 	failing bool
+	large   bool     // a message of at least shrinkAfter has passed since the log was idle
 	spare   []record // the other slice of the queue, empty
 }
 
@@ -36,7 +42,15 @@ func (w *writer) run() {
 			w.log.err = w.finish()
 			return
 		}
-		w.write(w.take(false))
+		batch := w.take(false)
+		idle := len(batch) == 0 || len(batch) == 1 && batch[0].entry.Kind == session.KindTime
+		w.write(batch)
+		if idle && w.large {
+			// The memory of large messages goes back to the system now: an
+			// idle process would not even collect it for minutes.
+			w.large = false
+			debug.FreeOSMemory()
+		}
 	}
 }
 
@@ -79,8 +93,11 @@ func (w *writer) write(batch []record) {
 
 // prepare makes an entry what readers will see.
 func (w *writer) prepare(e *session.Entry) {
-	if m := e.Message; m != nil && m.Compressed {
-		w.expand.message(e)
+	if m := e.Message; m != nil {
+		if m.Compressed {
+			w.expand.message(e)
+		}
+		w.large = w.large || e.Message.Size >= shrinkAfter
 	}
 	if w.log.o.Transform == nil {
 		return
