@@ -58,8 +58,10 @@ func (k *Masker) Transform(e *session.Entry) {
 	switch e.Kind {
 	case session.KindOpen:
 		if len(k.streams) < maxMaskStreams && e.Stream != 0 {
-			k.streams[e.Stream] = &maskStream{conn: e.Conn, method: LookupMethod(e.Method),
-				content: [2]string{session.Get(e.Headers, "content-type")}}
+			k.streams[e.Stream] = &maskStream{
+				conn: e.Conn, method: LookupMethod(e.Method),
+				content: [2]string{session.Get(e.Headers, "content-type")},
+			}
 		}
 	case session.KindHeader:
 		if st := k.streams[e.Stream]; st != nil && e.Side == session.Server {
