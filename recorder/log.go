@@ -28,6 +28,20 @@ type Options struct {
 	// Message.Compressed is still true. If it panics, the entry loses its
 	// payload and headers.
 	Transform func(*session.Entry)
+	// Content is given each chunk of a message's data that is to be stored,
+	// and returns what to store in its place, of the same length: the chunk
+	// itself, or a copy with its secrets masked. What a chunk becomes must
+	// hang on its bytes alone: a chunk that repeats an earlier one may be
+	// stored as that was, without a call. If Content changed any chunk of a
+	// message, the message is Masked. It is called on the writer's
+	// goroutine, after Transform, which decides where chunks begin and end:
+	// what is the same in many messages should be a chunk of its own. It
+	// must not write to its argument; nil stores chunks as they are. If it
+	// panics, the entry loses its payload.
+	Content func(chunk []byte) []byte
+	// Labels names what an entry is about, as it is after Transform. The
+	// labels of all entries of a block are noted in its header. None if nil.
+	Labels func(*session.Entry) []string
 	// Masked is noted in the file: its Transform masks secrets.
 	Masked bool
 	// Program is noted in the file: what wrote it, such as "xdsproxy v1.2.0".
@@ -131,8 +145,8 @@ func start(path string, f sink, o Options) (*Log, error) {
 	}
 	l.timer.Stop()
 	file, err := newBlockFile(f, &fileHeader{
-		version: formatVersion, created: l.now(), program: o.Program, masked: o.Masked,
-	})
+		created: l.now(), program: o.Program, masked: o.Masked,
+	}, o.Content)
 	if err != nil {
 		return nil, err
 	}

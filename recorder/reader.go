@@ -41,6 +41,9 @@ type Reader struct {
 	head   blockHeader // of it
 	given  uint64      // entries of it that were given
 	start  int64       // where its header is in the file
+
+	dict   dictionary
+	passed uint64 // entries in the blocks that were read or jumped over
 }
 
 // Open opens a recording, one that is still being written included. What is

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -21,6 +22,7 @@ func (r *Reader) load(payload []byte) error {
 		return r.damage(fmt.Sprintf("entry %d again", h.first))
 	}
 	skip := frameHeadSize + len(payload)
+	// The dictionary learns of the block when it is there and right.
 	body, err := r.src.body(skip, int64(h.compressed))
 	if err != nil {
 		return err
@@ -28,24 +30,62 @@ func (r *Reader) load(payload []byte) error {
 	if r.shared || cap(r.block) > keepBlock {
 		r.block, r.shared = nil, false
 	}
-	if r.block, err = r.inflate(body, r.block[:0], int(h.uncompressed)); err != nil {
+	contents, err := r.inflate(body, &h)
+	if err != nil {
 		if errors.Is(err, errShort) {
 			r.err = io.EOF // a pipe cannot be read again
 			return err
 		}
 		return r.damage(err.Error())
 	}
+	if err := r.dict.begin(&h, r.facts.Bytes); err != nil {
+		return r.damage(err.Error())
+	}
+	if h.contents > 0 {
+		if err := r.dict.fill(&r.dict.spans[len(r.dict.spans)-1], contents); err != nil {
+			return r.damage(err.Error())
+		}
+	}
 	r.start = r.facts.Bytes
 	if err := r.pass(int64(skip) + int64(h.compressed)); err != nil {
 		return err
 	}
 	r.head, r.given, r.rest = h, 0, r.block
+	r.passed += h.entries
 	return nil
 }
 
-// inflate fills b with what body holds, which must be n bytes. The buffer at
+// inflate makes r.block the block that body holds, as its header has it, and
+// returns the contents that it defines.
+func (r *Reader) inflate(body io.Reader, h *blockHeader) (contents [][]byte, err error) {
+	sum := &sumReader{r: body}
+	if r.block, err = r.expand(sum, r.block[:0], int(h.uncompressed)); err != nil {
+		return nil, err
+	}
+	if sum.sum != h.sum {
+		return nil, errors.New("the checksum of a block is wrong")
+	}
+	if h.contents == 0 {
+		return nil, nil
+	}
+	return definitions(r.block)
+}
+
+// sumReader computes the CRC-32C of what passes.
+type sumReader struct {
+	r   io.Reader
+	sum uint32
+}
+
+func (s *sumReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.sum = crc32.Update(s.sum, castagnoli(), p[:n])
+	return n, err
+}
+
+// expand fills b with what body holds, which must be n bytes. The buffer at
 // most doubles with what really came.
-func (r *Reader) inflate(body io.Reader, b []byte, n int) (_ []byte, err error) {
+func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
 	if r.zstd == nil {
 		r.zstd, err = newZstdReader(body, maxWindow)
 	} else {
@@ -79,8 +119,11 @@ func (r *Reader) entry() (session.Entry, error) {
 	if w < 0 || n > uint64(len(r.rest)-w) {
 		return session.Entry{}, r.damageAt(r.start, "an entry is longer than its block")
 	}
-	e, err := parseEntry(r.rest[w : w+int(n)])
+	e, alias, err := parseEntry(r.rest[w:w+int(n)], &r.dict)
 	if err != nil {
+		if isDamage(err) { // of another block, which it refers to
+			return session.Entry{}, err
+		}
 		return session.Entry{}, r.damageAt(r.start, err.Error())
 	}
 	r.rest = r.rest[w+int(n):]
@@ -91,7 +134,7 @@ func (r *Reader) entry() (session.Entry, error) {
 		(r.given == h.entries) != (len(r.rest) == 0):
 		return session.Entry{}, r.damageAt(r.start, "the entries of a block are not those that its header announces")
 	}
-	if e.Message != nil && len(e.Message.Data) > 0 {
+	if alias {
 		// An entry that is most of its block keeps it; another would keep
 		// all its neighbours too.
 		if data := e.Message.Data[0]; len(data) > len(r.block)/2 {

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -77,12 +78,16 @@ func (w *writer) write(batch []record) {
 	from := 0
 	for i := range batch {
 		e := &batch[i].entry
-		w.prepare(e)
-		if !w.file.measure(e) {
+		labels := w.prepare(e)
+		fits, err := w.file.measure(e)
+		if err != nil {
+			w.unprepared(e, err)
+		}
+		if !fits {
 			w.commit(batch[from:i])
 			from = i
 		}
-		w.file.add(e)
+		w.file.add(e, labels)
 	}
 	w.commit(batch[from:])
 	if cap(batch) <= spareSlots {
@@ -91,29 +96,57 @@ func (w *writer) write(batch []record) {
 	w.log.rest()
 }
 
-// prepare makes an entry what readers will see.
-func (w *writer) prepare(e *session.Entry) {
+// problemUnprepared is what an entry says that lost its payload because a hook
+// failed.
+const problemUnprepared = "not recorded: preparing it for the recording failed"
+
+// prepare makes an entry what readers will see, but for its contents, and
+// returns its labels.
+func (w *writer) prepare(e *session.Entry) (labels []string) {
 	if m := e.Message; m != nil {
 		if m.Compressed {
 			w.expand.message(e)
 		}
 		w.large = w.large || e.Message.Size >= shrinkAfter
 	}
-	if w.log.o.Transform == nil {
-		return
+	o := &w.log.o
+	if o.Transform == nil && o.Labels == nil {
+		return nil
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			dropData(e)
 			e.Headers = nil
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)],
-				"not recorded: preparing it for the recording failed")
-			w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed",
-				zap.Uint64("seq", uint64(e.Seq)), zap.String("cause", fmt.Sprintf("%T", cause)), zap.Stack("stack"))
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
+			w.unprepared(e, &panicError{cause: cause, stack: debug.Stack()})
 		}
 	}()
-	w.log.o.Transform(e)
+	if o.Transform != nil {
+		o.Transform(e)
+	}
+	if o.Labels != nil {
+		labels = o.Labels(e)
+	}
+	return labels
 }
+
+// unprepared says that a hook failed, but not with which words: they may hold
+// what it was to mask.
+func (w *writer) unprepared(e *session.Entry, err error) {
+	fields := []zap.Field{zap.Uint64("seq", uint64(e.Seq)), zap.Error(err)}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		fields = append(fields, zap.ByteString("stack", p.stack))
+	}
+	w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed", fields...)
+}
+
+// panicError says that a hook panicked.
+type panicError struct {
+	cause any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic of type %T", p.cause) }
 
 // commit writes the block made of these records, which are done with then.
 func (w *writer) commit(records []record) {
