@@ -109,12 +109,12 @@ func (k *Masker) message(e *session.Entry, st stream) {
 		kind = sniff(e.Side, m.Data.Bytes())
 	}
 	if kind == SotwResponse || kind == DeltaResponse {
-		k.response(e, st.method.Type == "SDS")
+		k.response(e, kind, st.method.Type == "SDS")
 		return
 	}
 	name := st.method.Message(e.Side)
 	if name == "" && kind != Other {
-		name = "envoy.service.discovery.v3." + kind.String()
+		name = discoveryV3 + kind.String()
 	}
 	sh := shapes()[name]
 	data := m.Data.Bytes()
@@ -147,7 +147,7 @@ func (k *Masker) message(e *session.Entry, st stream) {
 
 // response cuts a discovery response into chunks and masks those that Content
 // will not see, or could not understand on its own.
-func (k *Masker) response(e *session.Entry, sds bool) {
+func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 	m := e.Message
 	p := &k.splitter
 	p.split(m.Data)
@@ -159,7 +159,7 @@ func (k *Masker) response(e *session.Entry, sds bool) {
 		}
 		out := k.masked(chunk, func(w *maskWalker, b []byte) {
 			w.sds = sds
-			w.envelope(b, w.shapes["envoy.service.discovery.v3.DiscoveryResponse"])
+			w.envelope(b, w.shapes[discoveryV3+kind.String()])
 			opaque = opaque || w.opaque > 0
 		})
 		if &out[0] != &chunk[0] {

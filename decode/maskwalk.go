@@ -28,9 +28,11 @@ type maskWalker struct {
 const maxMaskDepth = 64
 
 const (
-	secretV3   = "envoy.extensions.transport_sockets.tls.v3.Secret"
-	secretV2   = "envoy.api.v2.auth.Secret"
-	resourceV3 = "envoy.service.discovery.v3.Resource"
+	secretV3 = "envoy.extensions.transport_sockets.tls.v3.Secret"
+	secretV2 = "envoy.api.v2.auth.Secret"
+
+	discoveryV3 = "envoy.service.discovery.v3."
+	resourceV3  = discoveryV3 + "Resource"
 )
 
 func isSecretType(name string) bool { return name == secretV3 || name == secretV2 }
@@ -45,7 +47,7 @@ func (w *maskWalker) envelope(b []byte, sh *shape) {
 	for s.next() {
 		body, ok := s.bytes()
 		switch {
-		case ok && s.num == 2:
+		case ok && s.num == 2 && (w.sds || !isPrintable(body)): // text is no Any
 			w.resource(body)
 		case sh != nil:
 			w.field(sh, &s, false, 0)
