@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -221,4 +222,31 @@ func (h *blockHeader) addLabel(l string) {
 // clear begins another block. It keeps the memory of the sets.
 func (h *blockHeader) clear() {
 	*h = blockHeader{streams: h.streams[:0], labels: h.labels[:0]}
+}
+
+// Block is what a recording says of some entries that follow each other.
+type Block struct {
+	First, Last       session.Seq
+	From, To          time.Time
+	Entries, Messages uint64
+	// Streams are those that the entries are of, in ascending order. If
+	// ManyStreams there are more than are listed, and none is.
+	Streams     []session.StreamID
+	ManyStreams bool
+	// Labels are those that Options.Labels gave. If ManyLabels there are
+	// more than are listed, and none is.
+	Labels     []string
+	ManyLabels bool
+}
+
+func (h *blockHeader) block() *Block {
+	b := &Block{
+		First: h.first, Last: h.last, From: time.Unix(0, h.min).UTC(), To: time.Unix(0, h.max).UTC(),
+		Entries: h.entries, Messages: h.messages, ManyStreams: h.manyStreams,
+		Labels: h.labels, ManyLabels: h.manyLabels,
+	}
+	for _, s := range h.streams {
+		b.Streams = append(b.Streams, session.StreamID(s))
+	}
+	return b
 }

@@ -52,6 +52,25 @@ func (d *dictionary) reset(epoch uint64) {
 	d.epoch, d.spans, d.next, d.bytes = epoch, d.spans[:0], 0, 0
 }
 
+// jump makes it the dictionary of an epoch up to a block, of which the spans
+// are known. It keeps what it has of them.
+func (d *dictionary) jump(epoch uint64, spans []span) {
+	if d.epoch == epoch {
+		for i := range min(len(spans), len(d.spans)) {
+			if spans[i].at == d.spans[i].at {
+				spans[i].contents = d.spans[i].contents
+			}
+		}
+	}
+	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch}
+	for _, s := range spans {
+		d.next = s.first + s.count
+		for _, c := range s.contents {
+			d.bytes += int64(len(c))
+		}
+	}
+}
+
 // fill keeps the contents of the span that begins with id first.
 func (d *dictionary) fill(s *span, contents [][]byte) error {
 	if uint64(len(contents)) != s.count {

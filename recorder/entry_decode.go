@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -74,6 +75,34 @@ func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err er
 		e.Message.Data, alias, err = data.join(dict)
 	}
 	return e, alias, err
+}
+
+// parsePlace reads the number and the time of an entry.
+func parsePlace(b []byte) (seq session.Seq, at int64, err error) {
+	at = math.MinInt64
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return 0, 0, errWire
+		}
+		if num > fieldTime {
+			break // fields come in order
+		}
+		k := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if k < 0 {
+			return 0, 0, errWire
+		}
+		switch {
+		case num == fieldSeq && typ == protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(b[n:])
+			seq = session.Seq(v)
+		case num == fieldTime && typ == protowire.Fixed64Type:
+			v, _ := protowire.ConsumeFixed64(b[n:])
+			at = int64(v)
+		}
+		b = b[n+k:]
+	}
+	return seq, at, nil
 }
 
 func parsePeer(b []byte) (*session.Peer, error) {

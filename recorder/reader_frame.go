@@ -26,7 +26,8 @@ func (r *Reader) begin() error {
 	r.facts.Version, r.facts.Created = h.version, h.created
 	r.facts.Program, r.facts.Masked = h.program, h.masked
 	r.began = true
-	return r.pass(frameHeadSize + int64(len(payload)))
+	r.first = frameHeadSize + int64(len(payload))
+	return r.pass(r.first)
 }
 
 // headless turns an error of begin into what to say for good.
