@@ -95,6 +95,8 @@ type Stats struct {
 	Bytes    int64  // length of the file
 	Queued   int64  // charged for what is not written yet
 	Failing  bool   // the file cannot be written at the moment
+
+	Last session.Seq // the highest number given, whether it is written yet or not
 }
 
 // Create starts a recording at path, with mode 0600. The file must not exist
@@ -261,7 +263,7 @@ func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Queued = l.queue.charged
+	s.Queued, s.Last = l.queue.charged, l.seq
 	return s
 }
 
