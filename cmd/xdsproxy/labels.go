@@ -11,6 +11,10 @@ import (
 const (
 	typeLabel   = "type:"
 	clientLabel = "client:"
+	// beginsLabel is that of entries without which the later ones of their
+	// stream cannot be understood: its headers, and the request that names the
+	// client. Polls of REST are too short to need it.
+	beginsLabel = "begins"
 )
 
 // labels makes the labels of entries, in order, from what it has seen of their
@@ -19,7 +23,7 @@ type labels struct {
 	conns   map[session.ConnID]*labelledConn
 	streams map[session.StreamID]*labelledStream
 	types   map[string]string // label by type URL
-	out     [2]string
+	out     [3]string
 }
 
 type labelledConn struct {
@@ -57,6 +61,7 @@ func (l *labels) of(e *session.Entry) []string {
 	}
 	conn, st := l.conns[e.Conn], l.streams[e.Stream]
 	var client, typ string
+	begins := false
 	if conn != nil {
 		client = conn.client
 	}
@@ -78,11 +83,14 @@ func (l *labels) of(e *session.Entry) []string {
 		if b.NodeID != "" {
 			client = clientLabel + b.NodeID
 			if st != nil {
+				begins = st.client != client
 				st.client, st.conn.client = client, client
 			}
 		}
 	}
 	switch e.Kind {
+	case session.KindOpen, session.KindHeader:
+		begins = st != nil && st.method.Variant != decode.VariantREST
 	case session.KindTrailer, session.KindCancel:
 		if st != nil {
 			delete(st.conn.streams, e.Stream)
@@ -97,6 +105,9 @@ func (l *labels) of(e *session.Entry) []string {
 		}
 	}
 	out := l.out[:0]
+	if begins {
+		out = append(out, beginsLabel)
+	}
 	if typ != "" {
 		out = append(out, typ)
 	}
