@@ -18,6 +18,12 @@ type dictionary struct {
 	// fetch reads the contents of a block that was jumped over; nil if that
 	// cannot be done.
 	fetch func(at int64) ([][]byte, error)
+
+	// lenient makes it pass over contents that are not there, and say so in
+	// missing, which its user resets.
+	lenient, missing bool
+	// pieces makes messages come in chunks, one for each content.
+	pieces bool
 }
 
 // span is the contents that one block defines.
@@ -25,6 +31,7 @@ type span struct {
 	first, count uint64
 	at           int64 // of the block
 	contents     [][]byte
+	lost         bool
 }
 
 // begin makes room for the contents of a block, which comes next in the file.
@@ -33,12 +40,19 @@ func (d *dictionary) begin(h *blockHeader, at int64) error {
 	case h.epoch < d.epoch:
 		return fmt.Errorf("epoch %d after epoch %d", h.epoch, d.epoch)
 	case h.epoch > d.epoch:
-		if h.content != 0 {
+		if h.content != 0 && !d.lenient {
 			return fmt.Errorf("epoch %d begins with content %d", h.epoch, h.content)
 		}
 		d.reset(h.epoch)
-	case h.content != d.next:
+	case h.content != d.next && !d.lenient:
 		return fmt.Errorf("content %d where content %d must come", h.content, d.next)
+	}
+	if h.content > d.next {
+		d.spans = append(d.spans, span{first: d.next, count: h.content - d.next, lost: true})
+		d.next = h.content
+	}
+	if h.content != d.next {
+		return fmt.Errorf("content %d again", h.content)
 	}
 	if h.contents > 0 {
 		d.spans = append(d.spans, span{first: h.content, count: h.contents, at: at})
@@ -62,7 +76,7 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 			}
 		}
 	}
-	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch}
+	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces}
 	for _, s := range spans {
 		d.next = s.first + s.count
 		for _, c := range s.contents {
@@ -88,12 +102,25 @@ func (d *dictionary) fill(s *span, contents [][]byte) error {
 
 // run calls f with contents, in order, until it returns false.
 func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
+	if d.lenient && (first >= d.next || count > d.next-first) {
+		d.missing = true
+		if first >= d.next {
+			return nil
+		}
+		count = d.next - first
+	}
 	if count == 0 || first >= d.next || count > d.next-first {
 		return fmt.Errorf("contents %d to %d are not there", first, first+count-1)
 	}
 	i := sort.Search(len(d.spans), func(i int) bool { return d.spans[i].first > first }) - 1
 	for ; count > 0; i++ {
 		s := &d.spans[i]
+		if s.lost {
+			d.missing = true
+			n := min(count, s.first+s.count-first)
+			first, count = first+n, count-n
+			continue
+		}
 		if s.contents == nil {
 			if err := d.load(s); err != nil {
 				return err

@@ -39,13 +39,21 @@ func (d *dataParts) add(f field) error {
 }
 
 // join is the data in one piece: a copy, unless it is one part, of which it is
-// a slice then.
+// a slice then. If the dictionary says so it comes in pieces that are not
+// copied.
 func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
 	switch {
 	case len(d.parts) == 0:
 		return nil, false, nil
 	case len(d.parts) == 1 && d.parts[0].count == 0:
 		return session.Chunks{d.parts[0].bytes}, true, nil
+	}
+	if dict.pieces {
+		err = d.each(dict, func(b []byte) bool {
+			data = append(data, b)
+			return true
+		})
+		return data, false, err
 	}
 	total := 0
 	err = d.each(dict, func(b []byte) bool {

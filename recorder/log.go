@@ -48,11 +48,16 @@ type Options struct {
 	Program string
 	// QueueBytes bounds what waits to be written; 64 MiB if zero.
 	QueueBytes int64
+	// SyncEvery is how long after it was written something is brought to the
+	// disk, by a goroutine that nothing waits for but Close; 200 ms if zero,
+	// never if negative. Without it, what was written survives the end of
+	// this process, but not that of the machine.
+	SyncEvery time.Duration
 	// NoTicks leaves out Time entries: the entries bring their times from
 	// elsewhere, so that our clock says nothing about them.
 	NoTicks bool
 	// OnError is called, on the writer's goroutine, with an error when the
-	// file can no longer be written, and with nil when it can again.
+	// file can no longer be written or synced, and with nil when it can again.
 	OnError func(error)
 	// Logger is told the same, and more; nothing if nil.
 	Logger *zap.Logger
@@ -115,7 +120,7 @@ func Create(path string, o Options) (*Log, error) {
 	err = lock(f)
 	var l *Log
 	if err == nil {
-		l, err = start(path, f, o)
+		l, err = start(path, disk{f}, o)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -153,7 +158,7 @@ func start(path string, f sink, o Options) (*Log, error) {
 		return nil, err
 	}
 	l.stats.Bytes = file.end
-	l.w = newWriter(l, file)
+	l.w = &writer{log: l, file: file, sync: newSyncer(f, o.SyncEvery)}
 	go l.w.run()
 	return l, nil
 }

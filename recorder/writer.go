@@ -24,12 +24,9 @@ type writer struct {
 	// lost is what could not be written since the file began to fail.
 	lost    hole
 	failing bool
+	sync    *syncer
 	large   bool     // a message of at least shrinkAfter has passed since the log was idle
 	spare   []record // the other slice of the queue, empty
-}
-
-func newWriter(l *Log, f *blockFile) *writer {
-	return &writer{log: l, file: f}
 }
 
 func (w *writer) run() {
@@ -188,6 +185,29 @@ func (w *writer) commit(records []record) {
 	l.mu.Unlock()
 	clear(records)
 	w.report(err, recovered)
+	if err == nil {
+		w.sync.wrote()
+	}
+	w.reportSync()
+}
+
+// reportSync says once that the file cannot be synced, and once that it can
+// again.
+func (w *writer) reportSync() {
+	err, is := w.sync.news()
+	if !is {
+		return
+	}
+	o := &w.log.o
+	if err != nil {
+		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, err)
+		o.Logger.Error(err.Error())
+	} else {
+		o.Logger.Warn("the recording is brought to the disk again", zap.String("path", w.log.path))
+	}
+	if o.OnError != nil {
+		o.OnError(err)
+	}
 }
 
 // report says once that the file fails and once that it no longer does.
@@ -226,6 +246,9 @@ func (w *writer) finish() error {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
 		}
 		w.log.setBytes(w.file.end)
+	}
+	if serr := w.sync.finish(); err == nil && serr != nil {
+		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
 	if cerr := w.file.f.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
