@@ -63,7 +63,8 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 	o := recorder.Options{
 		Labels:  newLabels().of,
-		Program: versionName(), QueueBytes: int64(a.config.queue), Logger: logger,
+		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
+		Logger: logger,
 	}
 	if a.config.keepSecrets {
 		o.Transform = decode.NewSplitter().Transform

@@ -22,6 +22,7 @@ type config struct {
 	tapMemory   sizeValue
 
 	queue       sizeValue
+	sync        orOff
 	keepSecrets boolValue
 
 	headless  boolValue
@@ -71,6 +72,7 @@ func (c *config) settings() []*setting {
 		drain:       durationValue(2 * time.Second),
 		tapMemory:   256 << 20,
 		queue:       64 << 20,
+		sync:        orOff(200 * time.Millisecond),
 		color:       "auto",
 		logFormat:   "text",
 	}
@@ -102,6 +104,10 @@ func (c *config) settings() []*setting {
 		{
 			name: "queue", group: groupRecord, run: true, value: &c.queue,
 			help: "memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so",
+		},
+		{
+			name: "sync", group: groupRecord, run: true, value: &c.sync,
+			help: "how soon what was written is brought to the disk, to survive a crash of the machine; off for slow disks",
 		},
 		{
 			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,

@@ -63,6 +63,29 @@ func (v *durationValue) Set(s string) error {
 	return nil
 }
 
+// orOff is a duration that can be switched off; it is negative then.
+type orOff time.Duration
+
+func (v *orOff) Type() string { return "DURATION|off" }
+func (v *orOff) String() string {
+	if *v < 0 {
+		return "off"
+	}
+	return (*durationValue)(v).String()
+}
+
+func (v *orOff) Set(s string) error {
+	switch d := durationValue(0); {
+	case strings.EqualFold(s, "off") || strings.EqualFold(s, "no") || strings.EqualFold(s, "false"):
+		*v = -1
+	case d.Set(s) != nil || d == 0:
+		return errors.New("neither a duration such as 200ms nor off")
+	default:
+		*v = orOff(d)
+	}
+	return nil
+}
+
 // sizeValue is a number of bytes.
 type sizeValue int64
 
