@@ -81,7 +81,8 @@ xdsproxy config prints the value of every setting and where it came from.
 const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
-  12  the recording is damaged; what is readable was printed
+  12  the recording is damaged; what is readable was printed, and
+      xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
  130  interrupted
 
