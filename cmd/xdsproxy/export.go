@@ -29,7 +29,7 @@ damaged, into a new recording without damage. SOURCE is left as it is.
 Entries keep their numbers and their times. Where something is missing, a gap
 entry says how much; a message of which a part was lost says so, too. What was
 rescued and what was lost is printed, and the exit code is 0 if anything was
-rescued, 12 if nothing was.`,
+rescued, 12 if nothing was. Each segment of a recording is rescued by itself.`,
 		Example:           `xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
@@ -93,6 +93,10 @@ func (a *app) repair(ctx context.Context, from, to string) error {
 			render.Count(done.Damages, "damaged place", "damaged places"))
 	}
 	a.say("read it with: xdsproxy watch %s", shellWord(to))
+	older, _ := filepath.Glob(strings.TrimSuffix(from, ".xdsp") + ".[0-9][0-9][0-9][0-9][0-9][0-9].xdsp") // a strange name has none
+	if len(older) > 0 {
+		a.say("the recording has older segments, which are rescued one by one: %s", strings.Join(older, ", "))
+	}
 	return nil
 }
 

@@ -149,6 +149,10 @@ const sourcesTopic = `A reading command takes a SOURCE:
   -       a recording on standard input
   @last   the newest recording in the state directory
 
+A recording in segments (run --max-size, --max-age) is read from the oldest one
+that is left, by the name of its newest: x.xdsp, whose older ones are
+x.000001.xdsp and so on. An older one is read alone by its own name.
+
 watch follows a recording that is still being written, and ends when its writer
 has let go of the file; --no-follow ends at what is there now. show and info
 read what is there now. Without a SOURCE, watch and info take @last, and say so.

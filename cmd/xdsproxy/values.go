@@ -134,6 +134,40 @@ func (v *sizeValue) Set(s string) error {
 	return nil
 }
 
+// countValue is how many of something.
+type countValue int
+
+func (v *countValue) Type() string   { return "N" }
+func (v *countValue) String() string { return strconv.Itoa(int(*v)) }
+func (v *countValue) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return errors.New("not a number")
+	}
+	*v = countValue(n)
+	return nil
+}
+
+// limitValue is a value of which zero stands for a word, such as none.
+type limitValue struct {
+	pflag.Value
+	zero, word string
+}
+
+func (v limitValue) String() string {
+	if s := v.Value.String(); s != v.zero {
+		return s
+	}
+	return v.word
+}
+
+func (v limitValue) Set(s string) error {
+	if strings.EqualFold(s, v.word) {
+		s = v.zero
+	}
+	return v.Value.Set(s)
+}
+
 // textValue is any text; kind names it in the help.
 type textValue struct {
 	p    *string
