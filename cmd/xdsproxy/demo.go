@@ -111,7 +111,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	closing := rec.Close()
 	screen.Wait()
 	d.account(rec)
-	if d.example.rejection > 0 {
+	if d.example.rejection > 0 && rec.Path() != "" {
 		name := shellWord(rec.Path())
 		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
 	}
