@@ -41,8 +41,8 @@ type Config struct {
 	// reset. 0: 5 s.
 	DialTimeout time.Duration
 	// Drain bounds how long a connection may go on once Serve is told to
-	// stop. Each direction ends at its next message boundary if that comes
-	// earlier. 0: at once.
+	// stop. It ends earlier, as soon as neither direction is inside a
+	// message. 0: at once.
 	Drain time.Duration
 	// TapMemory is the budget, in bytes, of all messages under assembly.
 	// 0: 256 MiB.
@@ -62,6 +62,7 @@ type Proxy struct {
 
 	mu       sync.Mutex
 	open     map[*conn]struct{}
+	local    map[string]struct{} // our own addresses on upstream legs
 	stopping bool
 	deadline time.Time // of the drain, once stopping
 	wg       sync.WaitGroup
@@ -100,7 +101,7 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{})}
+	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), local: make(map[string]struct{})}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.listen()
 		if err != nil {
@@ -122,8 +123,8 @@ func (p *Proxy) Addrs() []net.Addr {
 }
 
 // Serve accepts connections until ctx is done, then drains: it stops
-// accepting, lets each direction of each connection reach its next message
-// boundary, and returns when the last connection is closed.
+// accepting, lets each connection reach a point between two messages, and
+// returns when the last connection is closed.
 func (p *Proxy) Serve(ctx context.Context) error {
 	for i, l := range p.listeners {
 		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
@@ -195,4 +196,30 @@ func (p *Proxy) remove(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.open, c)
+}
+
+// dialled notes an upstream leg's own address until the function that it
+// returns is called.
+func (p *Proxy) dialled(local net.Addr) (forget func()) {
+	if local.Network() != "tcp" {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.local[local.String()] = struct{}{}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.local, local.String())
+	}
+}
+
+// dialledBy says whether a client is this proxy itself, whose upstream leads to
+// one of its own listeners. It is asked after dialling on, when the address of
+// the leg that came in has long been noted.
+func (p *Proxy) dialledBy(client net.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ours := p.local[client.String()]
+	return ours
 }
