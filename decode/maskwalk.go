@@ -84,7 +84,11 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 	for s.next() {
 		body, ok := s.bytes()
 		switch {
-		case !ok, s.num == 1:
+		case !ok:
+		case s.num == 1:
+			if sh == nil {
+				w.text(body) // it may be no Any after all
+			}
 		case s.num == 2 && sh != nil && sh.name == anyShape:
 			w.any(body, secret, depth+1)
 		case s.num == 2 && sh != nil:
