@@ -95,7 +95,7 @@ func pemInBase64(b []byte, at int) (int, int) {
 	var head [48]byte
 	n, _ := base64.StdEncoding.Decode(head[:], b[at:at+min(end-at, 64)/4*4])
 	if !bytes.Contains(head[:n], pemKey) {
-		return 0, end
+		return end, end
 	}
 	return at, end
 }

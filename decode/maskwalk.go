@@ -265,7 +265,7 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		w.whole(b)
 		return
 	}
-	if len(b) == 0 || !readable(b) {
+	if isText(b) && !readable(b) {
 		w.text(b)
 		return
 	}
@@ -274,13 +274,15 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		return
 	}
 	before := w.masked + w.opaque
-	for s := scan(b); s.next(); {
+	s := scan(b)
+	for s.next() {
 		if body, ok := s.bytes(); ok {
 			w.sweep(body, depth+1)
 		} else {
 			w.scalar(nil, &s, false, depth)
 		}
 	}
+	w.rest(&s, namesType(b[s.off:]))
 	// A text may have been taken for a message.
 	if w.full && (w.write || w.masked+w.opaque == before) {
 		w.text(b)
