@@ -160,3 +160,10 @@ func TestMaskUnknownMessagesThatAreTorn(t *testing.T) {
 		}
 	}
 }
+
+// Texts that are made to be slow are not.
+func TestTextPatternsAreLinear(t *testing.T) {
+	for _, part := range []string{"PRIVATE KEY", "eyJ", "eyJ.", "://", "://a:@", "LS0tLS1CRUdJT", "-----BEGIN PRIVATE KEY", `{"kty":`, `[{"key":"token","value":`} {
+		NewMasker().text(strings.Repeat(part, 1<<18))
+	}
+}

@@ -126,11 +126,6 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 		w.any(b, secret, depth)
 		return
 	}
-	certain := secret || sh.strict
-	if depth > maxMaskDepth || certain && (w.masks.is(b) || !readable(b)) {
-		w.whole(b)
-		return
-	}
 	if sh.named != 0 && !secret {
 		if key := lastBytes(b, sh.named); isSecretKey(key) {
 			if sh.header {
@@ -139,6 +134,10 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 			}
 			secret = true
 		}
+	}
+	if depth > maxMaskDepth || (secret || sh.strict) && !flat(b) {
+		w.whole(b)
+		return
 	}
 	s := scan(b)
 	for s.next() {
@@ -196,9 +195,7 @@ func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
 	case protowire.StartGroupType: // in no type that is linked
 		group := s.buf[s.at:s.off]
 		_, _, n := protowire.ConsumeTag(group)
-		if secret {
-			w.whole(group[n:])
-		} else if inner, m := protowire.ConsumeGroup(s.num, group[n:]); m >= 0 {
+		if inner, m := protowire.ConsumeGroup(s.num, group[n:]); m >= 0 {
 			w.sweep(inner[:len(inner):len(inner)], depth+1)
 		}
 	}
@@ -207,8 +204,11 @@ func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
 // header masks the value of a header field that holds a credential. Its scheme
 // stays, and so does a value that is put in when a request passes.
 func (w *maskWalker) header(b []byte, sh *shape) {
-	s := scan(b)
-	for s.next() {
+	if !flat(b) {
+		w.whole(b)
+		return
+	}
+	for s := scan(b); s.next(); {
 		if body, ok := s.bytes(); ok && s.num != sh.named {
 			body = body[len(schemeOf(string(body))):]
 			if !isCommand(body) {
@@ -216,7 +216,6 @@ func (w *maskWalker) header(b []byte, sh *shape) {
 			}
 		}
 	}
-	w.rest(&s, true)
 }
 
 // isCommand says whether a header value consists of command operators only,
@@ -314,7 +313,7 @@ func (w *maskWalker) whole(b []byte) {
 	if len(b) > 0 && !w.masks.is(b) {
 		w.opaque++
 		if w.write {
-			w.masks.fill(b, b)
+			w.masks.cover(b)
 		}
 	}
 }
@@ -350,6 +349,18 @@ func namesType(b []byte) bool {
 func readable(b []byte) bool {
 	s := scan(b)
 	for s.next() {
+	}
+	return s.err == ""
+}
+
+// flat says whether b is a sequence of whole fields and has no groups, which
+// are in none of the linked types and could hold anything.
+func flat(b []byte) bool {
+	s := scan(b)
+	for s.next() {
+		if s.typ == protowire.StartGroupType {
+			return false
+		}
 	}
 	return s.err == ""
 }
