@@ -167,3 +167,19 @@ func TestTextPatternsAreLinear(t *testing.T) {
 		NewMasker().text(strings.Repeat(part, 1<<18))
 	}
 }
+
+// What passes on streams of other kinds is not harmed, whatever its fields.
+func TestMaskLeavesOtherProtocolsAlone(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"text":   msg(str(1, "a"), str(2, "several lines\nof text, "+strings.Repeat("and more ", 9)), str(3, "b")),
+		"binary": msg(num(1, 7), sub(2, bytes.Repeat([]byte{0xff, 0, 'a'}, 30)), sub(2, bytes.Repeat([]byte{0x12, 0x05}, 30))),
+		"html":   []byte("<html><body>" + strings.Repeat("not found ", 20) + "</body></html>"),
+	} {
+		for _, side := range []session.Side{session.Client, session.Server} {
+			e := masked(t, NewMasker(), "/some.Service/Method", side, whole(data), "")
+			if !bytes.Equal(e.Message.Data.Bytes(), data) || e.Message.Masked || len(e.Problems) > 0 {
+				t.Errorf("%s: %q became %q, %q", name, data, e.Message.Data, e.Problems)
+			}
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (w *maskWalker) envelope(b []byte, sh *shape) {
 	for s.next() {
 		body, ok := s.bytes()
 		switch {
-		case ok && s.num == 2 && (w.sds || !isPrintable(body)): // text is no Any
+		case ok && s.num == 2 && (w.sds || !isText(body) || readable(body)): // text is no Any
 			w.resource(body)
 		case sh != nil:
 			w.field(sh, &s, false, 0)
@@ -101,7 +101,7 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 			w.sweep(body, depth+1)
 		}
 	}
-	w.rest(&s, secret || sds || sh == nil || sh.reaches())
+	w.rest(&s, secret || sds || sh != nil && sh.reaches() || namesType(b[s.off:]))
 	w.sds = sds
 }
 
