@@ -19,7 +19,7 @@ help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 build: ## build bin/xdsproxy
-	$(GO) build -trimpath -o bin/xdsproxy ./cmd/xdsproxy
+	$(GO) build -o bin/xdsproxy ./cmd/xdsproxy
 
 test: peers ## all tests, with the race detector and against real xDS clients
 	$(GO) test $(RACE) ./...

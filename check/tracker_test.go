@@ -127,8 +127,10 @@ func (s *script) step(e session.Entry) Change {
 
 func (s *script) open(id session.StreamID, method string) {
 	s.stream, s.opened[id] = id, true
-	s.step(session.Entry{Kind: session.KindOpen, Side: session.Client, Stream: id, Method: method,
-		Headers: []session.Field{{Name: "content-type", Value: "application/grpc"}}})
+	s.step(session.Entry{
+		Kind: session.KindOpen, Side: session.Client, Stream: id, Method: method,
+		Headers: []session.Field{{Name: "content-type", Value: "application/grpc"}},
+	})
 }
 
 func (s *script) line(line string) Change {
@@ -144,8 +146,10 @@ func (s *script) line(line string) Change {
 }
 
 func message(id session.StreamID, side session.Side, data []byte) session.Entry {
-	return session.Entry{Kind: session.KindMessage, Side: side, Stream: id,
-		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))}}
+	return session.Entry{
+		Kind: session.KindMessage, Side: side, Stream: id,
+		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
+	}
 }
 
 func describe(c Change) string {
@@ -341,8 +345,10 @@ func TestStreamWithoutHeaders(t *testing.T) {
 func TestREST(t *testing.T) {
 	s := newScript(t)
 	poll := func(id session.StreamID, body string) Change {
-		s.step(session.Entry{Kind: session.KindOpen, Side: session.Client, Stream: id, Method: "/v3/discovery:endpoints",
-			Headers: []session.Field{{Name: "content-type", Value: "application/json"}}})
+		s.step(session.Entry{
+			Kind: session.KindOpen, Side: session.Client, Stream: id, Method: "/v3/discovery:endpoints",
+			Headers: []session.Field{{Name: "content-type", Value: "application/json"}},
+		})
 		c := s.step(message(id, session.Client, []byte(body)))
 		s.step(message(id, session.Server, []byte(`{"version_info":"1","resources":[]}`)))
 		s.step(session.Entry{Kind: session.KindTrailer, Side: session.Server, Stream: id})
@@ -435,8 +441,10 @@ func FuzzStep(f *testing.F) {
 		tr := NewTracker()
 		paths := []string{adsMethod, deltaMethod, "", "/v3/discovery:clusters", "/x/y"}
 		for seq := session.Seq(1); len(data) >= 4; seq++ {
-			e := session.Entry{Seq: seq, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4),
-				Conn: session.ConnID(data[1] >> 6), Stream: session.StreamID(data[2] % 5), Method: paths[data[2]%5]}
+			e := session.Entry{
+				Seq: seq, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4),
+				Conn: session.ConnID(data[1] >> 6), Stream: session.StreamID(data[2] % 5), Method: paths[data[2]%5],
+			}
 			n := min(int(data[3]), len(data)-4)
 			body := data[4 : 4+n]
 			data = data[4+n:]

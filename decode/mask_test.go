@@ -29,11 +29,15 @@ func tlsSecret(key string) []byte {
 func masked(t testing.TB, k *Masker, path string, side session.Side, m session.Message, content string) session.Entry {
 	t.Helper()
 	if path != "" {
-		open := session.Entry{Kind: session.KindOpen, Side: session.Client, Conn: 1, Stream: 1, Method: path,
-			Headers: []session.Field{{Name: "content-type", Value: content}}}
+		open := session.Entry{
+			Kind: session.KindOpen, Side: session.Client, Conn: 1, Stream: 1, Method: path,
+			Headers: []session.Field{{Name: "content-type", Value: content}},
+		}
 		k.Transform(&open)
-		header := session.Entry{Kind: session.KindHeader, Side: session.Server, Conn: 1, Stream: 1,
-			Headers: []session.Field{{Name: "content-type", Value: content}}}
+		header := session.Entry{
+			Kind: session.KindHeader, Side: session.Server, Conn: 1, Stream: 1,
+			Headers: []session.Field{{Name: "content-type", Value: content}},
+		}
 		k.Transform(&header)
 	}
 	e := session.Entry{Kind: session.KindMessage, Side: side, Conn: 1, Stream: 1, Message: &m}
@@ -181,7 +185,7 @@ func TestMasksCompare(t *testing.T) {
 	k := NewMasker()
 	for _, n := range []int{1, 8, 15, 16, 17, 52, 53, 2000} {
 		a, b := strings.Repeat("a", n), strings.Repeat("a", n-1)+"b"
-		if mask(k, a) != mask(k, a) {
+		if again := mask(k, strings.Clone(a)); mask(k, a) != again {
 			t.Errorf("%d bytes: equal secrets differ", n)
 		}
 		if n >= 8 && mask(k, a) == mask(k, b) {

@@ -133,26 +133,46 @@ var services = []service{
 
 // reporting are the services beside discovery that speak of the same things.
 var reporting = []Method{
-	{Service: "envoy.service.load_stats.v3.LoadReportingService", Name: "StreamLoadStats", Variant: VariantLRS,
-		Request: "envoy.service.load_stats.v3.LoadStatsRequest", Response: "envoy.service.load_stats.v3.LoadStatsResponse"},
-	{Service: "envoy.service.load_stats.v2.LoadReportingService", Name: "StreamLoadStats", Variant: VariantLRS, V2: true,
-		Request: "envoy.service.load_stats.v2.LoadStatsRequest", Response: "envoy.service.load_stats.v2.LoadStatsResponse"},
-	{Service: "envoy.service.health.v3.HealthDiscoveryService", Name: "StreamHealthCheck", Variant: VariantOther, Type: "HDS",
-		Request: "envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.health.v3.HealthCheckSpecifier"},
-	{Service: "envoy.service.health.v3.HealthDiscoveryService", Name: "FetchHealthCheck", Variant: VariantOther, Type: "HDS", Unary: true,
-		Request: "envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.health.v3.HealthCheckSpecifier"},
-	{Service: "envoy.service.discovery.v2.HealthDiscoveryService", Name: "StreamHealthCheck", Variant: VariantOther, Type: "HDS", V2: true,
-		Request: "envoy.service.discovery.v2.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.discovery.v2.HealthCheckSpecifier"},
-	{Service: "envoy.service.discovery.v2.HealthDiscoveryService", Name: "FetchHealthCheck", Variant: VariantOther, Type: "HDS", V2: true, Unary: true,
-		Request: "envoy.service.discovery.v2.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.discovery.v2.HealthCheckSpecifier"},
-	{Service: "envoy.service.status.v3.ClientStatusDiscoveryService", Name: "StreamClientStatus", Variant: VariantCSDS,
-		Request: "envoy.service.status.v3.ClientStatusRequest", Response: "envoy.service.status.v3.ClientStatusResponse"},
-	{Service: "envoy.service.status.v3.ClientStatusDiscoveryService", Name: "FetchClientStatus", Variant: VariantCSDS, Unary: true,
-		Request: "envoy.service.status.v3.ClientStatusRequest", Response: "envoy.service.status.v3.ClientStatusResponse"},
-	{Service: "envoy.service.status.v2.ClientStatusDiscoveryService", Name: "StreamClientStatus", Variant: VariantCSDS, V2: true,
-		Request: "envoy.service.status.v2.ClientStatusRequest", Response: "envoy.service.status.v2.ClientStatusResponse"},
-	{Service: "envoy.service.status.v2.ClientStatusDiscoveryService", Name: "FetchClientStatus", Variant: VariantCSDS, V2: true, Unary: true,
-		Request: "envoy.service.status.v2.ClientStatusRequest", Response: "envoy.service.status.v2.ClientStatusResponse"},
+	{
+		Service: "envoy.service.load_stats.v3.LoadReportingService", Name: "StreamLoadStats", Variant: VariantLRS,
+		Request: "envoy.service.load_stats.v3.LoadStatsRequest", Response: "envoy.service.load_stats.v3.LoadStatsResponse",
+	},
+	{
+		Service: "envoy.service.load_stats.v2.LoadReportingService", Name: "StreamLoadStats", Variant: VariantLRS, V2: true,
+		Request: "envoy.service.load_stats.v2.LoadStatsRequest", Response: "envoy.service.load_stats.v2.LoadStatsResponse",
+	},
+	{
+		Service: "envoy.service.health.v3.HealthDiscoveryService", Name: "StreamHealthCheck", Variant: VariantOther, Type: "HDS",
+		Request: "envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.health.v3.HealthCheckSpecifier",
+	},
+	{
+		Service: "envoy.service.health.v3.HealthDiscoveryService", Name: "FetchHealthCheck", Variant: VariantOther, Type: "HDS", Unary: true,
+		Request: "envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.health.v3.HealthCheckSpecifier",
+	},
+	{
+		Service: "envoy.service.discovery.v2.HealthDiscoveryService", Name: "StreamHealthCheck", Variant: VariantOther, Type: "HDS", V2: true,
+		Request: "envoy.service.discovery.v2.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.discovery.v2.HealthCheckSpecifier",
+	},
+	{
+		Service: "envoy.service.discovery.v2.HealthDiscoveryService", Name: "FetchHealthCheck", Variant: VariantOther, Type: "HDS", V2: true, Unary: true,
+		Request: "envoy.service.discovery.v2.HealthCheckRequestOrEndpointHealthResponse", Response: "envoy.service.discovery.v2.HealthCheckSpecifier",
+	},
+	{
+		Service: "envoy.service.status.v3.ClientStatusDiscoveryService", Name: "StreamClientStatus", Variant: VariantCSDS,
+		Request: "envoy.service.status.v3.ClientStatusRequest", Response: "envoy.service.status.v3.ClientStatusResponse",
+	},
+	{
+		Service: "envoy.service.status.v3.ClientStatusDiscoveryService", Name: "FetchClientStatus", Variant: VariantCSDS, Unary: true,
+		Request: "envoy.service.status.v3.ClientStatusRequest", Response: "envoy.service.status.v3.ClientStatusResponse",
+	},
+	{
+		Service: "envoy.service.status.v2.ClientStatusDiscoveryService", Name: "StreamClientStatus", Variant: VariantCSDS, V2: true,
+		Request: "envoy.service.status.v2.ClientStatusRequest", Response: "envoy.service.status.v2.ClientStatusResponse",
+	},
+	{
+		Service: "envoy.service.status.v2.ClientStatusDiscoveryService", Name: "FetchClientStatus", Variant: VariantCSDS, V2: true, Unary: true,
+		Request: "envoy.service.status.v2.ClientStatusRequest", Response: "envoy.service.status.v2.ClientStatusResponse",
+	},
 }
 
 // methods is keyed by path and never written to after it is made.

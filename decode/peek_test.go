@@ -55,23 +55,31 @@ var (
 
 	wantNode = &Node{ID: "n1", Cluster: "front", UserAgent: "envoy", UserAgentVersion: "1.40.0", Region: "eu", Zone: "a", ClientFeatures: []string{"f1"}}
 	wants    = map[Kind]Message{
-		SotwRequest: {Kind: SotwRequest, TypeURL: clusterURL, Version: "v1", Nonce: "n7", Node: wantNode,
-			Names: []string{"a", "b", "c"}, Error: &Error{Code: 13, Message: "no"}},
-		SotwResponse: {Kind: SotwResponse, TypeURL: clusterURL, Version: "v2", Nonce: "n8", ControlPlane: "cp",
+		SotwRequest: {
+			Kind: SotwRequest, TypeURL: clusterURL, Version: "v1", Nonce: "n7", Node: wantNode,
+			Names: []string{"a", "b", "c"}, Error: &Error{Code: 13, Message: "no"},
+		},
+		SotwResponse: {
+			Kind: SotwResponse, TypeURL: clusterURL, Version: "v2", Nonce: "n8", ControlPlane: "cp",
 			Resources: []Resource{
 				{Name: "c1", TypeURL: clusterURL, Body: msg(str(1, "c1"), num(4, 1))},
 				{Name: "c2", Version: "w1", TypeURL: clusterURL, Body: str(1, "inner"), Aliases: []string{"al"}, TTL: 5 * time.Second, Wrapped: true},
 				{Name: "c3", Version: "w1", Wrapped: true, Empty: true},
 			},
-			ResourceErrors: []ResourceError{{Name: "gone", Error: Error{Code: 5, Message: "not found"}}}},
-		DeltaRequest: {Kind: DeltaRequest, TypeURL: clusterURL, Nonce: "n9", Node: wantNode, Subscribe: []string{"a", "d"},
-			Unsubscribe: []string{"b", "e"}, InitialVersions: []NameVersion{{"c", "9"}}},
-		DeltaResponse: {Kind: DeltaResponse, TypeURL: clusterURL, Version: "sys", Nonce: "n10", ControlPlane: "cp",
+			ResourceErrors: []ResourceError{{Name: "gone", Error: Error{Code: 5, Message: "not found"}}},
+		},
+		DeltaRequest: {
+			Kind: DeltaRequest, TypeURL: clusterURL, Nonce: "n9", Node: wantNode, Subscribe: []string{"a", "d"},
+			Unsubscribe: []string{"b", "e"}, InitialVersions: []NameVersion{{"c", "9"}},
+		},
+		DeltaResponse: {
+			Kind: DeltaResponse, TypeURL: clusterURL, Version: "sys", Nonce: "n10", ControlPlane: "cp",
 			Resources: []Resource{
 				{Name: "c1", Version: "1", TypeURL: clusterURL, Body: str(1, "c1"), Wrapped: true},
 				{Name: "xdstp://c2", Version: "2", TypeURL: clusterURL, Body: str(1, "c2"), Wrapped: true},
 			},
-			Removed: []string{"gone", "gone2"}, ResourceErrors: []ResourceError{{Name: "bad"}}},
+			Removed: []string{"gone", "gone2"}, ResourceErrors: []ResourceError{{Name: "bad"}},
+		},
 	}
 	samples = []struct {
 		path string

@@ -187,8 +187,14 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 func TestClosedPipe(t *testing.T) {
 	demo := demoRecording(t)
 	for _, args := range [][]string{
-		{"watch", demo}, {"watch", demo, "-o", "jsonl"}, {"show", demo, "1.."}, {"info", demo}, {"config"}, {"version"},
-		{"help", "environment"}, {"run", "--help"},
+		{"watch", demo},
+		{"watch", demo, "-o", "jsonl"},
+		{"show", demo, "1.."},
+		{"info", demo},
+		{"config"},
+		{"version"},
+		{"help", "environment"},
+		{"run", "--help"},
 	} {
 		r, w, err := os.Pipe()
 		if err != nil {

@@ -70,8 +70,16 @@ var sizeUnits = []struct {
 	name  string
 	bytes int64
 }{
-	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
-	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"B", 1},
+	{"GiB", 1 << 30},
+	{"MiB", 1 << 20},
+	{"KiB", 1 << 10},
+	{"GB", 1e9},
+	{"MB", 1e6},
+	{"kB", 1e3},
+	{"G", 1e9},
+	{"M", 1e6},
+	{"k", 1e3},
+	{"B", 1},
 }
 
 func (v *sizeValue) Type() string { return "SIZE" }

@@ -104,8 +104,10 @@ func TestMaskerKnowsEveryFieldOfASecret(t *testing.T) {
 				t.Fatal(err)
 			}
 			wire := mustMarshal(t, &discoveryv3.DiscoveryResponse{TypeUrl: a.TypeUrl, Resources: []*anypb.Any{a}})
-			e := session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 1,
-				Message: &session.Message{Data: session.Chunks{wire}, Size: int64(len(wire))}}
+			e := session.Entry{
+				Kind: session.KindMessage, Side: session.Server, Stream: 1,
+				Message: &session.Message{Data: session.Chunks{wire}, Size: int64(len(wire))},
+			}
 			mask(decode.NewMasker(), &e)
 			for _, p := range planted.FindAllString(string(wire), -1) {
 				all[p] = true

@@ -292,9 +292,11 @@ func (s *seeder) everywhere(t *testing.T, m proto.Message, variant int) {
 	}
 	s.check(t, "response, headers lost", "", session.Server, sotw)
 	s.check(t, "delta response", deltaPath, session.Server, mustMarshal(t, &discoveryv3.DeltaDiscoveryResponse{
-		Resources: []*discoveryv3.Resource{{Name: "r", Version: "1", Resource: a}}, TypeUrl: a.TypeUrl, Nonce: "n"}))
+		Resources: []*discoveryv3.Resource{{Name: "r", Version: "1", Resource: a}}, TypeUrl: a.TypeUrl, Nonce: "n",
+	}))
 	listener, err := anypb.New(&listenerv3.Listener{Name: "l", FilterChains: []*listenerv3.FilterChain{{
-		Filters: []*listenerv3.Filter{{Name: "f", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: a}}}}}})
+		Filters: []*listenerv3.Filter{{Name: "f", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: a}}},
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -287,7 +287,8 @@ func TestProblemsHavePaths(t *testing.T) {
 	broken := []byte(string(a.Value))
 	broken[i-1] = 0x7f // the length of sni
 	doc := decode.Decode(decode.LookupMethod(adsPath), session.Server, "", mustMarshal(t, &discoveryv3.DiscoveryResponse{
-		Resources: []*anypb.Any{clusterAny(t), {TypeUrl: a.TypeUrl, Value: broken}}}))
+		Resources: []*anypb.Any{clusterAny(t), {TypeUrl: a.TypeUrl, Value: broken}},
+	}))
 	if len(doc.Problems) != 1 || !strings.HasPrefix(doc.Problems[0], "resources[1].transport_socket.typed_config: ") {
 		t.Errorf("%q", doc.Problems)
 	}

@@ -33,7 +33,6 @@ func Safe(s string) string {
 			return b.String()
 		}
 		if i = firstUnprintable(s); i < 0 {
-			i = len(s)
 			b.WriteString(s)
 			return b.String()
 		}

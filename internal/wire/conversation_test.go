@@ -51,7 +51,6 @@ type endStream struct {
 	sizes    []int // where messages end, counted in bytes still to be sent
 	bodies   []event
 	body     []byte // all of a body that is not gRPC
-	respond  bool   // the other side's request has been delivered
 }
 
 func newEndpoint(side session.Side, rng *rand.Rand) *endpoint {
