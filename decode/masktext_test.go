@@ -183,3 +183,54 @@ func TestMaskLeavesOtherProtocolsAlone(t *testing.T) {
 		}
 	}
 }
+
+// A key set in a configuration keeps what is public in it.
+func TestMaskKeySets(t *testing.T) {
+	const url = "type.googleapis.com/envoy.extensions.filters.http.jwt_authn.v3.JwtProvider"
+	provider := func(jwks string) []byte {
+		return anyOf(2, url, str(1, "https://issuer.example/"), sub(4, str(3, jwks)))
+	}
+	k := NewMasker()
+	keys := provider(`{"keys":[{"kty":"RSA","n":"modulus","e":"AQAB","kid":"one"},{"k":"symmetric","kid":"two","kty":"oct"},{"kty":"EC","x":"ex","y":"why","d":"scalar-of-it"}]}`)
+	got := string(k.Content(keys))
+	for _, want := range []string{"modulus", "AQAB", "one", "two", "oct", `"ex"`, "why", "issuer.example"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is gone: %q", want, got)
+		}
+	}
+	for _, gone := range []string{"symmetric", "scalar-of-it"} {
+		if strings.Contains(got, gone) {
+			t.Errorf("%s is still there: %q", gone, got)
+		}
+	}
+	if got := string(k.Content(provider("no JSON, so who knows"))); strings.Contains(got, "who knows") || !strings.Contains(got, "issuer") {
+		t.Errorf("%q", got)
+	}
+	public := provider(`{"keys":[{"kty":"RSA","n":"modulus","e":"AQAB"}]}`)
+	if got := k.Content(public); &got[0] != &public[0] {
+		t.Errorf("public keys are masked: %q", got)
+	}
+}
+
+// Equal secrets have equal masks wherever they stand, and the chunks of equal
+// resources are equal.
+func TestEqualSecretsStayEqual(t *testing.T) {
+	k := NewMasker()
+	inSecret := k.Content(anyOf(2, secretURL, tlsSecret(planted)))
+	inCluster := k.Content(anyOf(2, clusterURL, str(1, "c"), sub(24, str(1, "tls"),
+		anyOf(3, "t/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", sub(1, sub(2, sub(2, str(3, planted))))))))
+	onStream := masked(t, k, sdsPath, session.Server, whole(msg(sub(2, sub(2, tlsSecret(planted))), str(4, secretURL))), "").Message.Data.Bytes()
+	mask := []byte(planted)
+	k.masks.fill(mask, mask)
+	for name, got := range map[string][]byte{"secret": inSecret, "cluster": inCluster, "stream": onStream} {
+		if !bytes.Contains(got, mask) {
+			t.Errorf("%s: another mask: %q", name, got)
+		}
+	}
+}
+
+func BenchmarkParseShapes(b *testing.B) {
+	for b.Loop() {
+		parseShapes(maskTable)
+	}
+}
