@@ -2,142 +2,184 @@ package decode
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"hash"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// Masker replaces secrets by masks of the same length: private keys, session
-// ticket keys, passwords and generic secrets in SDS payloads, and credentials
-// in metadata. It is a recorder's Transform: it must see every entry, in
-// order, before anyone else does, and is not safe for concurrent use.
+// Masker replaces secrets by masks of the same length, in messages at any
+// depth and in metadata. It is the two hooks of a recorder: Transform must see
+// every entry, in order, before anyone else does, and Content each distinct
+// chunk of the messages that Transform left. It is not safe for concurrent use.
 //
 // A mask derives from the secret by an HMAC with a key that is made for this
 // Masker and never leaves it. Equal secrets have equal masks and different
 // ones, but for very short ones, different masks, so comparing, searching and
-// replaying still tell the truth. Long masks begin with "[masked:".
+// replaying still tell the truth. Long masks begin with "[masked:". Masking a
+// mask changes nothing.
 //
 // What cannot be read and may hold a secret is masked as a whole or cut off.
 type Masker struct {
-	mac     hash.Hash
-	streams map[session.StreamID]*maskStream
+	streams  streams
+	splitter splitter
+	masks    *masks
 }
-
-// maskStream is what decides how the messages of a stream are read.
-type maskStream struct {
-	conn    session.ConnID
-	method  Method
-	content [2]string // content type of the client's and of the server's side
-}
-
-// maxMaskStreams bounds the streams that are remembered; messages of others
-// are treated as if their headers had been lost.
-const maxMaskStreams = 1 << 18
 
 // NewMasker returns a Masker with a fresh key.
 func NewMasker() *Masker {
-	key := make([]byte, sha256.Size)
-	rand.Read(key) // never fails: it ends the program instead
-	return &Masker{mac: hmac.New(sha256.New, key), streams: make(map[session.StreamID]*maskStream)}
+	shapes()
+	return &Masker{streams: newStreams(), masks: newMasks()}
 }
 
-// Transform masks the secrets of one entry. It replaces the Message and the
-// Headers by copies where it has to change them and never writes to what they
-// refer to.
+func (k *Masker) walker(write bool) maskWalker {
+	return maskWalker{masks: k.masks, shapes: shapes(), write: write}
+}
+
+// Transform masks the secrets of one entry, except in the larger resources of
+// discovery responses: it cuts these responses into chunks, each of which holds
+// one resource or what lies between two, and leaves it to Content to mask the
+// resources. Nobody may see a chunk of 48 bytes or more before Content has.
+//
+// It replaces the Message, the Headers and the Status by copies where it has to
+// change them and never writes to what they refer to. The slice of chunks, but
+// not the chunks, is used again by the next call.
 func (k *Masker) Transform(e *session.Entry) {
 	if e.Headers != nil {
 		if masked, ok := k.headers(e.Headers); ok {
 			e.Headers = masked
 		}
 	}
+	st := k.streams.step(e)
 	switch e.Kind {
 	case session.KindOpen:
-		if len(k.streams) < maxMaskStreams && e.Stream != 0 {
-			k.streams[e.Stream] = &maskStream{
-				conn: e.Conn, method: LookupMethod(e.Method),
-				content: [2]string{session.Get(e.Headers, "content-type")},
-			}
-		}
-	case session.KindHeader:
-		if st := k.streams[e.Stream]; st != nil && e.Side == session.Server {
-			if ct := session.Get(e.Headers, "content-type"); ct != "" {
-				st.content[1] = ct
-			}
-		}
-	case session.KindTrailer, session.KindCancel:
-		delete(k.streams, e.Stream)
-	case session.KindDisconnect:
-		for id, st := range k.streams {
-			if st.conn == e.Conn {
-				delete(k.streams, id)
-			}
+		if path, ok := k.path(e.Method); ok {
+			e.Method = path
 		}
 	case session.KindMessage:
 		if e.Message != nil {
-			k.message(e)
+			k.message(e, st)
+		}
+	}
+	if e.Status != nil {
+		if text, ok := k.text(e.Status.Message); ok {
+			status := *e.Status
+			status.Message = text
+			e.Status = &status
 		}
 	}
 }
 
-// message decides what has to be looked at. The common case, a message that
-// names no secret, costs one search over its bytes.
-func (k *Masker) message(e *session.Entry) {
-	var st maskStream
-	if known := k.streams[e.Stream]; known != nil {
-		st = *known
+// Content masks the secrets in the resources of a chunk that Transform left.
+// It returns the chunk itself if there are none, else a copy of the same
+// length. The result depends on nothing but the bytes, and what has been masked
+// already stays as it is.
+func (k *Masker) Content(chunk []byte) []byte {
+	return k.masked(chunk, func(w *maskWalker, b []byte) { w.envelope(b, nil) })
+}
+
+// masked returns b after a walk, or b itself if the walk finds nothing.
+func (k *Masker) masked(b []byte, walk func(*maskWalker, []byte)) []byte {
+	w := k.walker(false)
+	w.full = hasSecretText(b)
+	if walk(&w, b); !w.found() {
+		return b
 	}
-	server := e.Side != session.Client
-	capable := server && (st.method.Type == "SDS" || st.method.Type == "" && st.method.Variant != VariantOther && st.method.Variant != VariantLRS)
+	b = bytes.Clone(b)
+	w.write = true
+	walk(&w, b)
+	return b
+}
+
+// message decides how a message is read.
+func (k *Masker) message(e *session.Entry, st stream) {
 	m := e.Message
+	if m.Data.Len() == 0 {
+		return
+	}
 	if m.Compressed {
-		if capable && m.Data.Len() > 0 {
-			k.replace(e, nil, "it is compressed and may hold secrets: its bytes were not kept")
-		}
+		k.replace(e, nil, "it is compressed and may hold secrets: its bytes were not kept")
 		return
 	}
-	content := st.content[0]
-	if server {
-		content = st.content[1]
-	}
-	json := FormOf(st.method, content) == FormJSON
-	named := containsAcross(m.Data, secretWord)
-	sds := server && st.method.Type == "SDS"
-	switch {
-	case sds, named, capable && m.Truncated:
-	case json && containsAcross(m.Data, jsonEscape): // the name may be spelled with escapes
-	default:
+	kind, sure := kindOf(st.method, e.Side)
+	if st.json(e.Side, m.Data) {
+		k.json(e, bytes.Clone(m.Data.Bytes()))
 		return
 	}
+	if !sure {
+		kind = sniff(e.Side, m.Data.Bytes())
+	}
+	if kind == SotwResponse || kind == DeltaResponse {
+		k.response(e, kind, st.method.Type == "SDS")
+		return
+	}
+	name := st.method.Message(e.Side)
+	if name == "" && kind != Other {
+		name = discoveryV3 + kind.String()
+	}
+	sh := shapes()[name]
 	data := m.Data.Bytes()
-	if !json && st.method.Path == "" && looksLikeJSON(data) {
-		json = true
+	if sh != nil {
+		s := scan(data)
+		for s.next() {
+		}
+		if s.err != "" {
+			k.replace(e, data[:s.off], "its end cannot be read and may hold secrets: it was cut off")
+			data = e.Message.Data.Bytes()
+		}
 	}
-	data = bytes.Clone(data)
-	if json {
-		k.json(e, data)
-		return
-	}
-	w := protoMasker{mask: k.mask}
-	kept := w.response(st.method, e.Side, data, sds, capable)
-	switch {
-	case kept < len(data):
-		k.replace(e, data[:kept], "its end cannot be read and may hold secrets: it was cut off")
-	case w.opaque > 0:
-		k.replace(e, data, "a secret cannot be read: it was masked as a whole")
-	case w.masked > 0:
-		k.replace(e, data, "")
+	opaque := false
+	masked := k.masked(data, func(w *maskWalker, b []byte) {
+		if sh != nil {
+			w.message(b, sh, false, 0)
+		} else {
+			w.sweep(b, 0)
+		}
+		opaque = w.opaque > 0
+	})
+	if len(data) > 0 && &masked[0] != &data[0] {
+		problem := ""
+		if opaque {
+			problem = "a secret cannot be read: it was masked as a whole"
+		}
+		k.replace(e, masked, problem)
 	}
 }
 
-var (
-	secretWord = []byte("Secret")
-	jsonEscape = []byte(`\u`)
-)
+// response cuts a discovery response into chunks and masks those that Content
+// will not see, or could not understand on its own.
+func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
+	m := e.Message
+	p := &k.splitter
+	p.split(m.Data)
+	sds = sds || isSecretType(TypeName(string(p.typeURL)))
+	masked, opaque := false, false
+	for i, chunk := range p.chunks {
+		if !sds && p.resource[i] {
+			continue
+		}
+		out := k.masked(chunk, func(w *maskWalker, b []byte) {
+			w.sds = sds
+			w.envelope(b, w.shapes[discoveryV3+kind.String()])
+			opaque = opaque || w.opaque > 0
+		})
+		if &out[0] != &chunk[0] {
+			p.chunks[i], masked = out, true
+		}
+	}
+	cut := p.size < m.Data.Len()
+	if !masked && !cut && len(p.chunks) == 1 && len(m.Data) == 1 {
+		return
+	}
+	next := *m
+	next.Data, next.Masked, next.Truncated = p.chunks, m.Masked || masked || cut, m.Truncated || cut
+	e.Message = &next
+	if opaque {
+		e.Problems = append(slices.Clip(e.Problems), "a secret cannot be read: it was masked as a whole")
+	}
+	if cut {
+		e.Problems = append(slices.Clip(e.Problems), "its end cannot be read and may hold secrets: it was cut off")
+	}
+}
 
 // replace gives the entry a new message with other bytes.
 func (k *Masker) replace(e *session.Entry, data []byte, problem string) {
@@ -153,51 +195,4 @@ func (k *Masker) replace(e *session.Entry, data []byte, problem string) {
 	if problem != "" {
 		e.Problems = append(slices.Clip(e.Problems), problem)
 	}
-}
-
-const maskHead = "[masked:"
-
-// mask overwrites a secret by its mask.
-func (k *Masker) mask(secret []byte) { k.maskAs(secret, secret) }
-
-// maskAs overwrites dst by the mask of secret. The text is ASCII without
-// quotes, backslashes or spaces, so that it can stand anywhere.
-func (k *Masker) maskAs(dst, secret []byte) {
-	k.mac.Reset()
-	k.mac.Write(secret)
-	var sum [sha256.Size]byte
-	var text [43]byte
-	base64.RawURLEncoding.Encode(text[:], k.mac.Sum(sum[:0]))
-	if len(dst) < 2*len(maskHead) {
-		copy(dst, text[:])
-		return
-	}
-	n := copy(dst, maskHead)
-	n += copy(dst[n:len(dst)-1], text[:])
-	for ; n < len(dst)-1; n++ {
-		dst[n] = '.'
-	}
-	dst[n] = ']'
-}
-
-// containsAcross searches c for a word of at most 16 bytes, also where it lies
-// across chunks.
-func containsAcross(c session.Chunks, word []byte) bool {
-	var window [32]byte // ends with the bytes before a chunk that may begin a word
-	seam, most := 0, len(word)-1
-	for _, b := range c {
-		if seam > 0 && bytes.Contains(window[:seam+copy(window[seam:seam+most], b)], word) {
-			return true
-		}
-		if bytes.Contains(b, word) {
-			return true
-		}
-		if len(b) >= most {
-			seam = copy(window[:], b[len(b)-most:])
-			continue
-		}
-		end := seam + copy(window[seam:], b)
-		seam = copy(window[:], window[max(0, end-most):end])
-	}
-	return false
 }

@@ -12,21 +12,65 @@ import (
 func (k *Masker) headers(fields []session.Field) ([]session.Field, bool) {
 	var out []session.Field
 	for i, f := range fields {
-		if f.Value == "" || !isCredential(f.Name) {
+		value, ok := k.headerValue(f)
+		if !ok {
 			continue
 		}
 		if out == nil {
 			out = slices.Clone(fields)
 		}
-		scheme := ""
-		if strings.HasSuffix(strings.ToLower(f.Name), "authorization") {
-			scheme = schemeOf(f.Value)
-		}
-		value := []byte(f.Value[len(scheme):])
-		k.mask(value)
-		out[i].Value = scheme + string(value)
+		out[i].Value = value
 	}
 	return out, out != nil
+}
+
+func (k *Masker) headerValue(f session.Field) (string, bool) {
+	if f.Value == "" {
+		return "", false
+	}
+	if f.Name == ":path" {
+		return k.path(f.Value)
+	}
+	if !isCredential(f.Name) {
+		return k.text(f.Value)
+	}
+	scheme := ""
+	if strings.HasSuffix(strings.ToLower(f.Name), "authorization") {
+		scheme = schemeOf(f.Value)
+	}
+	value := []byte(f.Value[len(scheme):])
+	k.masks.fill(value, value)
+	return scheme + string(value), true
+}
+
+// text masks what looks like a secret in a text that is not known to hold any.
+func (k *Masker) text(s string) (string, bool) {
+	w := k.walker(true)
+	if w.full = hasSecretText([]byte(s)); !w.full {
+		return s, false
+	}
+	b := []byte(s)
+	w.text(b)
+	return string(b), w.found()
+}
+
+// path masks the values of query parameters whose names say that they are
+// credentials.
+func (k *Masker) path(s string) (string, bool) {
+	path, query, ok := strings.Cut(s, "?")
+	if !ok {
+		return s, false
+	}
+	parts, found := strings.Split(query, "&"), false
+	for i, part := range parts {
+		if name, value, _ := strings.Cut(part, "="); value != "" && isSecretKey([]byte(name)) {
+			b := []byte(value)
+			k.masks.fill(b, b)
+			parts[i], found = name+"="+string(b), true
+		}
+	}
+	text, more := k.text(strings.Join(parts, "&"))
+	return path + "?" + text, found || more
 }
 
 // schemeOf is the authentication scheme that a value begins with, the space
@@ -48,15 +92,53 @@ func isCredential(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), "-bin")
 	name = strings.ReplaceAll(name, "_", "-")
 	switch name {
-	case "cookie", "set-cookie", "set-cookie2", "jwt":
+	case "cookie", "set-cookie", "set-cookie2":
 		return true
 	}
-	for _, last := range []string{
-		"authorization", "token", "secret", "password", "passwd", "passphrase", "credential", "credentials",
-		"api-key", "apikey", "access-key", "secret-key", "private-key", "auth-key", "subscription-key",
-		"assertion", "session-id", "-jwt", "auth",
-	} {
-		if rest, ok := strings.CutSuffix(name, last); ok && (rest == "" || strings.HasSuffix(rest, "-") || last[0] == '-') {
+	for _, last := range secretEndings {
+		if rest, ok := strings.CutSuffix(name, last); ok && (rest == "" || strings.HasSuffix(rest, "-")) {
+			return true
+		}
+	}
+	return false
+}
+
+var secretEndings = [...]string{
+	"authorization", "token", "secret", "secrets", "password", "passwords", "passwd", "pwd", "passphrase",
+	"credential", "credentials", "api-key", "api-keys", "apikey", "access-key", "secret-key", "private-key", "auth-key", "signing-key",
+	"encryption-key", "hmac-key", "shared-key", "subscription-key", "json-key", "pkcs12",
+	"assertion", "session-id", "jwt", "auth", "hmac", "bearer",
+}
+
+// isSecretKey says whether a key of a map, a Struct or a JSON object says that
+// the value is secret. It may be written in any of the usual ways.
+func isSecretKey(key []byte) bool {
+	if len(key) < 3 || len(key) > 256 {
+		return false
+	}
+	var kebab [512]byte
+	n := 0
+	for i, c := range key {
+		switch {
+		case c == '_', c == '.', c == ' ', c == '/':
+			c = '-'
+		case c >= 'A' && c <= 'Z':
+			if i > 0 && (key[i-1] >= 'a' && key[i-1] <= 'z' || key[i-1] >= '0' && key[i-1] <= '9') {
+				kebab[n] = '-'
+				n++
+			}
+			c += 'a' - 'A'
+		}
+		kebab[n] = c
+		n++
+	}
+	name := kebab[:n]
+	switch string(name) {
+	case "cookie", "set-cookie":
+		return true
+	}
+	for _, last := range secretEndings {
+		if n >= len(last) && string(name[n-len(last):]) == last && (n == len(last) || name[n-len(last)-1] == '-') {
 			return true
 		}
 	}

@@ -1,0 +1,376 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// maskWalker finds the secrets of protobuf messages and masks them in place.
+// It goes over the bytes without unmarshalling them, and only where the table
+// of shapes says that something can be found.
+type maskWalker struct {
+	masks  *masks
+	shapes map[string]*shape
+
+	write bool // false: only count, leave the bytes alone
+	full  bool // some text looks like a secret: look at all text
+	sds   bool // a resource that does not say its type is a Secret
+
+	masked int // texts masked
+	opaque int // messages masked as a whole because they could not be read
+}
+
+// maxMaskDepth bounds the nesting that is followed; what is deeper is masked
+// as a whole.
+const maxMaskDepth = 64
+
+const (
+	secretV3 = "envoy.extensions.transport_sockets.tls.v3.Secret"
+	secretV2 = "envoy.api.v2.auth.Secret"
+
+	discoveryV3 = "envoy.service.discovery.v3."
+	resourceV3  = discoveryV3 + "Resource"
+)
+
+func isSecretType(name string) bool { return name == secretV3 || name == secretV2 }
+
+func (w *maskWalker) found() bool { return w.masked > 0 || w.opaque > 0 }
+
+// envelope masks a sequence of fields of a discovery response. Field 2 is a
+// resource in each of them; of the others, sh says what they are, or nil that
+// they have been looked at.
+func (w *maskWalker) envelope(b []byte, sh *shape) {
+	s := scan(b)
+	for s.next() {
+		body, ok := s.bytes()
+		switch {
+		case ok && s.num == 2 && (w.sds || !isText(body) || readable(body)): // text is no Any
+			w.resource(body)
+		case sh != nil:
+			w.field(sh, &s, false, 0)
+		}
+	}
+	if s.err != "" {
+		w.text(b[s.off:])
+	}
+}
+
+// resource masks an Any, or a Resource with an Any in it, whichever b is.
+func (w *maskWalker) resource(b []byte) {
+	if w.typeOf(b) == nil && holdsAny(b) {
+		w.message(b, w.shapes[resourceV3], false, 0)
+		return
+	}
+	w.any(b, false, 0)
+}
+
+// typeOf is the shape that an Any names, or nil.
+func (w *maskWalker) typeOf(b []byte) *shape {
+	url := lastBytes(b, 1)
+	return w.shapes[string(url[bytes.LastIndexByte(url, '/')+1:])]
+}
+
+// any masks an Any.
+func (w *maskWalker) any(b []byte, secret bool, depth int) {
+	sh := w.typeOf(b)
+	sds := w.sds
+	if sh != nil && sh.name != resourceV3 && sh.name != "envoy.api.v2.Resource" {
+		w.sds = false // inside a resource each Any is on its own
+	}
+	s := scan(b)
+	for s.next() {
+		body, ok := s.bytes()
+		switch {
+		case !ok:
+		case s.num == 1:
+			if sh == nil {
+				w.text(body) // it may be no Any after all
+			}
+		case s.num == 2 && sh != nil && sh.name == anyShape:
+			w.any(body, secret, depth+1)
+		case s.num == 2 && sh != nil:
+			w.message(body, sh, secret, depth+1)
+		case s.num == 2 && sds:
+			w.untyped(TypeName(string(lastBytes(b, 1))), body, depth+1)
+		case secret:
+			w.whole(body)
+		default:
+			w.sweep(body, depth+1)
+		}
+	}
+	w.rest(&s, secret || sds || sh != nil && sh.reaches() || namesType(b[s.off:]))
+	w.sds = sds
+}
+
+// untyped masks a resource of a stream of secrets that does not name a type
+// that is known.
+func (w *maskWalker) untyped(name string, b []byte, depth int) {
+	switch {
+	case name == "":
+		w.message(b, w.shapes[secretV3], false, depth)
+	case strings.HasPrefix(name, "envoy."):
+		w.sweep(b, depth) // another type, here by mistake
+	default:
+		w.whole(b)
+	}
+}
+
+// message masks a message of a known type. In secret, all text is secret that
+// the table does not call public. If what may hold secrets cannot be read to
+// its end, the end is masked, and all of it where secrets are certain.
+func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
+	if sh.name == anyShape {
+		w.any(b, secret, depth)
+		return
+	}
+	if sh.named != 0 && !secret {
+		if key := lastBytes(b, sh.named); isSecretKey(key) {
+			if sh.header {
+				w.header(b, sh)
+				return
+			}
+			secret = true
+		}
+	}
+	if depth > maxMaskDepth || (secret || sh.strict) && !flat(b) {
+		w.whole(b)
+		return
+	}
+	s := scan(b)
+	for s.next() {
+		w.field(sh, &s, secret, depth)
+	}
+	w.rest(&s, true)
+}
+
+// field masks the field that s stands at.
+func (w *maskWalker) field(sh *shape, s *scanner, secret bool, depth int) {
+	body, ok := s.bytes()
+	f := sh.field(s.num)
+	switch {
+	case !ok:
+		w.scalar(f, s, secret || sh.strict, depth)
+	case f == nil && (secret || sh.strict):
+		w.whole(body)
+	case f == nil:
+		w.sweep(body, depth+1)
+	case f.kind == '-', secret && s.num == sh.named:
+	case f.kind == '.', f.kind == '!':
+		if f.sub != nil {
+			w.message(body, f.sub, f.kind == '!', depth+1)
+		} else if f.kind == '!' {
+			w.leaf(body)
+		} else {
+			w.text(body)
+		}
+	case f.kind == 'j' && !secret:
+		w.keySets(body, f.sub)
+	case f.sub != nil:
+		if secret || w.full || f.kind != ':' {
+			w.message(body, f.sub, secret, depth+1)
+		}
+	case secret:
+		w.leaf(body)
+	case f.kind == 't':
+		w.loose(body)
+	default:
+		w.text(body)
+	}
+}
+
+// scalar masks a field that is not length-delimited.
+func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
+	switch s.typ {
+	case protowire.Fixed64Type:
+		number := s.buf[s.off-8 : s.off]
+		if secret && f != nil && f.kind == '#' && binary.LittleEndian.Uint64(number) != 0 {
+			w.masked++
+			if w.write {
+				clear(number)
+			}
+		}
+	case protowire.StartGroupType: // in no type that is linked
+		group := s.buf[s.at:s.off]
+		_, _, n := protowire.ConsumeTag(group)
+		if inner, m := protowire.ConsumeGroup(s.num, group[n:]); m >= 0 {
+			w.sweep(inner[:len(inner):len(inner)], depth+1)
+		}
+	}
+}
+
+// header masks the value of a header field that holds a credential. Its scheme
+// stays, and so does a value that is put in when a request passes.
+func (w *maskWalker) header(b []byte, sh *shape) {
+	if !flat(b) {
+		w.whole(b)
+		return
+	}
+	for s := scan(b); s.next(); {
+		if body, ok := s.bytes(); ok && s.num != sh.named {
+			body = body[len(schemeOf(string(body))):]
+			if !isCommand(body) {
+				w.leaf(body)
+			}
+		}
+	}
+}
+
+// isCommand says whether a header value consists of command operators only,
+// such as "%DYNAMIC_METADATA(a:b)%".
+func isCommand(v []byte) bool {
+	for len(v) > 0 {
+		if v[0] != '%' {
+			return false
+		}
+		end := bytes.IndexByte(v[1:], '%')
+		if end < 2 {
+			return false
+		}
+		v = v[end+2:]
+	}
+	return true
+}
+
+// keySets masks the secret keys in a data source of JSON web keys. Text that
+// is no JSON is masked as a whole.
+func (w *maskWalker) keySets(b []byte, source *shape) {
+	s := scan(b)
+	for s.next() {
+		body, ok := s.bytes()
+		if !ok {
+			continue
+		}
+		if f := source.field(s.num); f != nil && f.kind == 't' {
+			if !w.json(body) {
+				w.leaf(body)
+			}
+			continue
+		}
+		w.field(source, &s, false, 0)
+	}
+	w.rest(&s, true)
+}
+
+// sweep looks for secrets in bytes of which nothing is known: text that looks
+// like one, and any Any of a type that is known.
+func (w *maskWalker) sweep(b []byte, depth int) {
+	if !w.full && !namesType(b) {
+		return
+	}
+	if depth > maxMaskDepth {
+		w.whole(b)
+		return
+	}
+	if isText(b) && !readable(b) {
+		w.text(b)
+		return
+	}
+	if w.typeOf(b) != nil {
+		w.any(b, false, depth+1)
+		return
+	}
+	before := w.masked + w.opaque
+	s := scan(b)
+	for s.next() {
+		if body, ok := s.bytes(); ok {
+			w.sweep(body, depth+1)
+		} else {
+			w.scalar(nil, &s, false, depth)
+		}
+	}
+	w.rest(&s, namesType(b[s.off:]))
+	// A text may have been taken for a message.
+	if w.full && (w.write || w.masked+w.opaque == before) {
+		w.text(b)
+	}
+}
+
+// rest masks what a scan could not read.
+func (w *maskWalker) rest(s *scanner, reaches bool) {
+	if s.err == "" {
+		return
+	}
+	if reaches {
+		w.whole(s.buf[s.off:])
+	} else {
+		w.text(s.buf[s.off:])
+	}
+}
+
+func (w *maskWalker) leaf(b []byte) {
+	if len(b) > 0 && !w.masks.is(b) {
+		w.masked++
+		if w.write {
+			w.masks.fill(b, b)
+		}
+	}
+}
+
+func (w *maskWalker) whole(b []byte) {
+	if len(b) > 0 && !w.masks.is(b) {
+		w.opaque++
+		if w.write {
+			w.masks.cover(b)
+		}
+	}
+}
+
+// reaches says whether the table lets a walk find anything in the type.
+func (sh *shape) reaches() bool {
+	for i := range sh.fields {
+		switch sh.fields[i].kind {
+		case '!', '>', 't', 'j', '#':
+			return true
+		}
+	}
+	return sh.strict || sh.named != 0 || sh.name == anyShape
+}
+
+// namesType says whether the bytes may hold the type URL of a linked type.
+func namesType(b []byte) bool {
+	for off := 0; ; {
+		i := bytes.IndexByte(b[off:], '/')
+		if i < 0 {
+			return false
+		}
+		off += i + 1
+		for _, root := range []string{"envoy.", "google.", "xds.", "udpa."} {
+			if len(b)-off >= len(root) && string(b[off:off+len(root)]) == root {
+				return true
+			}
+		}
+	}
+}
+
+// readable says whether b is a sequence of whole fields.
+func readable(b []byte) bool {
+	s := scan(b)
+	for s.next() {
+	}
+	return s.err == ""
+}
+
+// flat says whether b is a sequence of whole fields and has no groups, which
+// are in none of the linked types and could hold anything.
+func flat(b []byte) bool {
+	s := scan(b)
+	for s.next() {
+		if s.typ == protowire.StartGroupType {
+			return false
+		}
+	}
+	return s.err == ""
+}
+
+// lastBytes is the last length-delimited field num of b, or nil.
+func lastBytes(b []byte, num protowire.Number) (v []byte) {
+	for s := scan(b); s.next(); {
+		if body, ok := s.bytes(); ok && s.num == num {
+			v = body
+		}
+	}
+	return v
+}

@@ -1,0 +1,153 @@
+package decode
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Splitter cuts discovery responses into one chunk for each resource, so that a
+// recorder stores each distinct resource once. It changes no byte. Like a
+// Masker, which does the same on its way, it must see every entry in order and
+// is not safe for concurrent use.
+type Splitter struct {
+	streams  streams
+	splitter splitter
+}
+
+// NewSplitter returns a Splitter.
+func NewSplitter() *Splitter { return &Splitter{streams: newStreams()} }
+
+// Transform cuts the message of an entry if it is a discovery response in
+// protobuf. It replaces the Message by a copy; the slice of chunks, but not the
+// chunks, is used again by the next call.
+func (k *Splitter) Transform(e *session.Entry) {
+	st := k.streams.step(e)
+	m := e.Message
+	if e.Kind != session.KindMessage || m == nil || m.Compressed || len(m.Data) == 0 || st.json(e.Side, m.Data) {
+		return
+	}
+	kind, sure := kindOf(st.method, e.Side)
+	if !sure {
+		kind = sniff(e.Side, m.Data.Bytes())
+	}
+	if kind != SotwResponse && kind != DeltaResponse {
+		return
+	}
+	p := &k.splitter
+	p.split(m.Data)
+	if p.size == m.Data.Len() && len(p.chunks)+len(m.Data) > 2 {
+		next := *m
+		next.Data = p.chunks
+		e.Message = &next
+	}
+}
+
+// minChunk is the length from which on a resource is a chunk of its own: less
+// is not worth a reference.
+const minChunk = 48
+
+// splitter cuts a message between its fields. The chunks are parts of the
+// message, but for fields that lie across its chunks: these are copied.
+type splitter struct {
+	chunks   session.Chunks
+	resource []bool // the chunk is one resource, field 2
+	size     int64  // of all chunks: up to here the message could be read
+	typeURL  []byte // field 4
+}
+
+// split cuts data. It stops before the first field that is not whole.
+func (p *splitter) split(data session.Chunks) {
+	clear(p.chunks)
+	*p = splitter{chunks: p.chunks[:0], resource: p.resource[:0]}
+	var b []byte // what is left of the chunk before i
+	for i := 0; ; {
+		if len(b) == 0 {
+			if i == len(data) {
+				return
+			}
+			b, i = data[i], i+1
+		}
+		b = b[p.cut(b):]
+		if len(b) == 0 {
+			continue
+		}
+		field := across(b, data[i:])
+		if field == nil || p.cut(field) == 0 {
+			return
+		}
+		over := len(field) - len(b)
+		for b = nil; over > 0; i++ {
+			if over < len(data[i]) {
+				b = data[i][over:]
+			}
+			over -= min(over, len(data[i]))
+		}
+	}
+}
+
+// cut takes the whole fields that b begins with and returns their length.
+func (p *splitter) cut(b []byte) int {
+	start := 0
+	s := scan(b)
+	for s.next() {
+		body, ok := s.bytes()
+		switch {
+		case !ok:
+		case s.num == 4:
+			p.typeURL = body
+		case s.num == 2 && s.off-s.at >= minChunk:
+			p.add(b[start:s.at:s.at], false)
+			p.add(b[s.at:s.off:s.off], true)
+			start = s.off
+		}
+	}
+	p.add(b[start:s.off:s.off], false)
+	return s.off
+}
+
+func (p *splitter) add(b []byte, resource bool) {
+	if len(b) > 0 {
+		p.chunks, p.resource = append(p.chunks, b), append(p.resource, resource)
+		p.size += int64(len(b))
+	}
+}
+
+// across copies the field that begins with b and ends in one of the chunks that
+// follow; nil if it does not end there.
+func across(b []byte, more session.Chunks) []byte {
+	head := slices.Clip(b)
+	for i := 0; i < len(more) && len(head) < 2*binary.MaxVarintLen64; i++ {
+		head = append(head, more[i][:min(len(more[i]), 2*binary.MaxVarintLen64)]...)
+	}
+	num, typ, n := protowire.ConsumeTag(head)
+	if n < 0 {
+		return nil
+	}
+	left := int64(len(b)) + more.Len()
+	size := 0
+	switch typ {
+	case protowire.BytesType:
+		body, m := protowire.ConsumeVarint(head[n:])
+		if m < 0 || body > uint64(left) || int64(body)+int64(n+m) > left {
+			return nil
+		}
+		size = n + m + int(body)
+	case protowire.StartGroupType: // it has no length: look at everything
+		head = append(head[:len(b):len(b)], more.Bytes()...)
+		fallthrough
+	default:
+		if size = protowire.ConsumeFieldValue(num, typ, head[n:]); size < 0 {
+			return nil
+		}
+		size += n
+	}
+	field := append(make([]byte, 0, size), b[:min(size, len(b))]...)
+	for i := 0; len(field) < size; i++ {
+		field = append(field, more[i][:min(len(more[i]), size-len(field))]...)
+	}
+	return field
+}

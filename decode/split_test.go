@@ -1,0 +1,89 @@
+package decode
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// push is a response with n clusters, cut into chunks as a tap would.
+func push(n, chunk int) (session.Chunks, []byte) {
+	data := msg(str(1, "v1"))
+	for i := range n {
+		data = append(data, anyOf(2, clusterURL, str(1, fmt.Sprintf("outbound|8080||service-%05d.default.svc.cluster.local", i)),
+			num(2, 3), sub(3, sub(1, sub(3, nil)), str(2, "outbound")), sub(4, num(1, 5)),
+			sub(24, str(1, "envoy.transport_sockets.tls"), anyOf(3, "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", str(2, "sni.example"))))...)
+	}
+	data = append(data, msg(str(4, clusterURL), str(5, "nonce"))...)
+	return slices.Collect(slices.Chunk(data, chunk)), data
+}
+
+func TestSplitKeepsEveryByte(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 7, 50, 101, 1000, 1 << 20} {
+		chunks, data := push(20, size)
+		for name, transform := range map[string]func(*session.Entry){"splitter": NewSplitter().Transform, "masker": NewMasker().Transform} {
+			transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: adsPath})
+			e := session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 1, Message: &session.Message{Data: chunks, Size: int64(len(data))}}
+			transform(&e)
+			if !bytes.Equal(e.Message.Data.Bytes(), data) || e.Message.Masked || len(e.Problems) > 0 {
+				t.Fatalf("%s, chunks of %d: changed", name, size)
+			}
+			resources := 0
+			for _, c := range e.Message.Data {
+				s := scan(c)
+				for s.next() {
+					if s.num == 2 && len(c) == s.off {
+						resources++
+					}
+				}
+				if s.err != "" {
+					t.Errorf("%s, chunks of %d: a chunk ends inside a field: %s", name, size, s.err)
+				}
+			}
+			if resources != 20 {
+				t.Errorf("%s, chunks of %d: %d chunks are one resource, want 20", name, size, resources)
+			}
+		}
+	}
+}
+
+// What is cut off in the middle is left alone by a Splitter.
+func TestSplitLeavesWhatIsBroken(t *testing.T) {
+	_, data := push(3, 100)
+	k := NewSplitter()
+	k.Transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: adsPath})
+	for n := range data {
+		for _, size := range []int{5, 90, n + 1} {
+			chunks := slices.Collect(slices.Chunk(data[:n], size))
+			e := session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 1, Message: &session.Message{Data: chunks}}
+			k.Transform(&e)
+			if !bytes.Equal(e.Message.Data.Bytes(), data[:n]) {
+				t.Fatalf("cut at %d, chunks of %d: changed", n, size)
+			}
+		}
+	}
+}
+
+func BenchmarkTransform(b *testing.B) {
+	chunks, data := push(20000, 64<<10)
+	k := NewMasker()
+	k.Transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: adsPath})
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		k.Transform(&session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 1, Message: &session.Message{Data: chunks}})
+	}
+}
+
+func BenchmarkContent(b *testing.B) {
+	chunks, _ := push(1, 1<<20)
+	k := NewMasker()
+	var p splitter
+	p.split(chunks)
+	b.SetBytes(int64(len(p.chunks[1])))
+	for b.Loop() {
+		k.Content(p.chunks[1])
+	}
+}
