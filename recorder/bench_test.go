@@ -3,6 +3,8 @@
 package recorder
 
 import (
+	"bytes"
+	"encoding/binary"
 	"syscall"
 	"testing"
 	"time"
@@ -50,14 +52,14 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func benchmarkWriter(b *testing.B, payload session.Chunks) {
+func benchmarkWriter(b *testing.B, next func() session.Chunks) {
 	l, err := start("nowhere", nowhere{}, Options{QueueBytes: 1 << 50, NoTicks: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Close()
 	e := message(1, "")
-	e.Message.Data, e.Message.Size = payload, payload.Len()
+	payload := next()
 	batch := make([]record, 0, 1000)
 	b.SetBytes(payload.Len())
 	b.ReportAllocs()
@@ -65,6 +67,10 @@ func benchmarkWriter(b *testing.B, payload session.Chunks) {
 	for b.Loop() {
 		l.seq++
 		e.Seq, e.Time = l.seq, l.now()
+		payload = next()
+		m := *e.Message
+		m.Data, m.Size = payload, payload.Len()
+		e.Message = &m
 		batch = append(batch, record{entry: e})
 		if len(batch) == cap(batch) || payload.Len() > flushBytes {
 			l.w.write(batch)
@@ -75,5 +81,49 @@ func benchmarkWriter(b *testing.B, payload session.Chunks) {
 	reportCPU(b, from)
 }
 
-func BenchmarkWriter1K(b *testing.B)    { benchmarkWriter(b, chunked(clusters(1100))) }
-func BenchmarkWriter4500K(b *testing.B) { benchmarkWriter(b, chunked(clusters(4_500_000))) }
+// BenchmarkWriter1K is of small messages that repeat each other.
+func BenchmarkWriter1K(b *testing.B) {
+	c := chunked(clusters(1100))
+	benchmarkWriter(b, func() session.Chunks { return c })
+}
+
+// BenchmarkWriter1KDistinct is of messages of which none repeats another.
+func BenchmarkWriter1KDistinct(b *testing.B) {
+	n := uint64(0)
+	ring := make([][]byte, 2000)
+	for i := range ring {
+		ring[i] = clusters(1100)
+	}
+	benchmarkWriter(b, func() session.Chunks {
+		p := ring[n%2000]
+		n++
+		binary.LittleEndian.PutUint64(p[100:], n)
+		return session.Chunks{p}
+	})
+}
+
+// BenchmarkWriter4500K is of a message that repeats one before, as it comes
+// from a socket.
+func BenchmarkWriter4500K(b *testing.B) {
+	c := chunked(clusters(4_500_000))
+	benchmarkWriter(b, func() session.Chunks { return c })
+}
+
+// BenchmarkWriterPush is of a push of 20,000 resources of which one changes,
+// each a chunk of its own.
+func BenchmarkWriterPush(b *testing.B) {
+	text := bytes.Repeat([]byte("resource"), 30)[:225]
+	c := make(session.Chunks, 20_000)
+	for i := range c {
+		c[i] = bytes.Clone(text)
+		binary.LittleEndian.PutUint64(c[i][10:], uint64(i))
+	}
+	n := 0
+	benchmarkWriter(b, func() session.Chunks {
+		n++
+		i := n * 7919 % len(c)
+		c[i] = bytes.Clone(c[i])
+		binary.LittleEndian.PutUint64(c[i][100:], uint64(n))
+		return c
+	})
+}

@@ -2,7 +2,9 @@ package recorder
 
 import (
 	"fmt"
+	"hash/crc32"
 	"io"
+	"runtime/debug"
 
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -27,7 +29,7 @@ const keepHead = 1 << 20
 // spillSize is how much of a block is held in memory. Only a block of a single
 // large entry can be longer; what is too much of it goes to the file before it
 // is complete.
-const spillSize = frameHeadSize + blockHeaderSize + blockTarget + blockTarget/compressSlack + maxSkippable
+const spillSize = headerRoom + blockTarget + blockTarget/compressSlack + maxSkippable
 
 // blockFile writes blocks of entries, each as a whole or not at all.
 type blockFile struct {
@@ -36,40 +38,67 @@ type blockFile struct {
 	torn bool  // there may be bytes beyond end
 
 	enc  *zstd.Encoder
-	next []byte // the entry that was measured last, without its data
+	hook func([]byte) []byte // Options.Content
+
+	// The epoch: how many there were, what is known in it, and how many
+	// blocks define that.
+	epoch  uint64
+	known  contents
+	blocks int
+
+	// The entry that was measured last: without its data, its data, and the
+	// epoch that this is of.
+	next []byte
+	plan plan
+	of   uint64
 
 	// The block that is being made: what goes to the file after the bytes
-	// that were spilled. It begins with the room for its header.
-	head    blockHeader
-	out     []byte
-	spilled int64
-	failed  error // why spilling did not work
+	// that were spilled. If there are none it begins with room for the
+	// header, which is put at the end of that room.
+	head     blockHeader
+	out      []byte
+	spilled  int64
+	headSize int   // of the header, once something was spilled
+	failed   error // why spilling did not work
+
+	index indexWriter
 }
 
-func newBlockFile(f sink, h *fileHeader) (*blockFile, error) {
-	b := &blockFile{f: f}
+func newBlockFile(f sink, h *fileHeader, hook func([]byte) []byte) (*blockFile, error) {
+	b := &blockFile{f: f, hook: hook}
 	enc, err := zstd.NewWriter((*compressed)(b),
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
 		zstd.WithLowerEncoderMem(true),
-		zstd.WithEncoderCRC(true),
+		zstd.WithEncoderCRC(false),
 		zstd.WithWindowSize(window))
 	if err != nil {
 		return nil, fmt.Errorf("cannot start the compressor: %w", err)
 	}
 	b.enc = enc
-	b.out = h.append(make([]byte, 0, 64<<10))
-	if err := b.write(); err != nil {
+	if err := b.write(h.append(nil)); err != nil {
 		return nil, err
 	}
+	b.renew()
 	b.reset()
 	return b, nil
 }
 
+// renew begins a new epoch, in which nothing is known.
+func (b *blockFile) renew() {
+	b.epoch++
+	b.blocks = 0
+	b.known.reset()
+}
+
 // reset begins a new block.
 func (b *blockFile) reset() {
-	var room [frameHeadSize + blockHeaderSize]byte
-	b.head, b.spilled, b.failed = blockHeader{}, 0, nil
+	var room [headerRoom]byte
+	if b.known.full || b.blocks >= maxEpochBlocks {
+		b.renew()
+	}
+	b.head.clear()
+	b.spilled, b.failed = 0, nil
 	b.out = append(b.out[:0], room[:]...)
 	if cap(b.next) > keepHead {
 		b.next = nil
@@ -80,15 +109,44 @@ func (b *blockFile) reset() {
 // empty says that the block has no entry yet.
 func (b *blockFile) empty() bool { return b.head.entries == 0 }
 
-// measure encodes an entry, but for its data, and says whether it fits into
-// the block. The one that add adds is the one that was measured last.
-func (b *blockFile) measure(e *session.Entry) (fits bool) {
-	var data int64
-	b.next, data = appendEntry(b.next[:0], e)
-	if len(b.next) > maxHead || data > maxData {
-		b.next, data = appendEntry(b.next[:0], strip(e))
+// measure encodes an entry, but for the bytes of its data, and says whether it
+// fits into the block. The one that add adds is the one that was measured last,
+// and each that was measured must be added: it may define content that later
+// ones refer to.
+func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
+	b.of = b.epoch
+	b.plan.reset()
+	if m := e.Message; m != nil && len(m.Data) > 0 {
+		if m.Data.Len() > maxData {
+			strip(e)
+		} else if err = b.planData(m.Data); err != nil {
+			dropData(e)
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
+		} else if b.plan.masked && !m.Masked {
+			m := *e.Message
+			m.Masked = true
+			e.Message = &m
+		}
 	}
-	return b.empty() || b.head.uncompressed+uint64(len(b.next))+uint64(data) <= blockTarget
+	b.next = appendEntry(b.next[:0], e)
+	if len(b.next) > maxHead {
+		b.plan.drop(&b.known)
+		b.next = appendEntry(b.next[:0], strip(e))
+	}
+	return b.empty() || b.head.uncompressed+uint64(len(b.next))+uint64(b.plan.size()) <= blockTarget, err
+}
+
+// planData plans the data of a message, all or nothing.
+func (b *blockFile) planData(data session.Chunks) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &panicError{cause: cause, stack: debug.Stack()}
+		}
+		if err != nil {
+			b.plan.drop(&b.known)
+		}
+	}()
+	return b.plan.make(data, &b.known, b.hook)
 }
 
 // strip removes what can be of any size, in favour of a word about it, because
@@ -115,27 +173,26 @@ func dropData(e *session.Entry) {
 
 // add puts the entry that was measured last into the block. Its data goes
 // through the compressor piece by piece and is not copied before.
-func (b *blockFile) add(e *session.Entry) {
-	var data session.Chunks
-	if e.Message != nil {
-		data = e.Message.Data
+func (b *blockFile) add(e *session.Entry, labels []string) {
+	if b.of != b.epoch {
+		// What it refers to was left behind with the block before.
+		_, _ = b.measure(e)
 	}
 	var length [10]byte
-	n := uint64(len(b.next)) + uint64(data.Len())
+	n := uint64(len(b.next)) + uint64(b.plan.size())
 	prefix := protowire.AppendVarint(length[:0], n)
-	h, at := &b.head, nanos(e.Time)
+	h := &b.head
 	if h.entries == 0 {
-		h.first, h.min, h.max = e.Seq, at, at
+		h.epoch, h.content = b.epoch, uint64(len(b.known.sums)-b.plan.fresh)
 	}
-	h.last, h.min, h.max = e.Seq, min(h.min, at), max(h.max, at)
-	h.entries++
+	h.add(e, labels)
+	h.contents += uint64(b.plan.fresh)
 	h.uncompressed += uint64(len(prefix)) + n
 	// Nothing here fails: what the file says waits for commit.
 	_, _ = b.enc.Write(prefix)
 	_, _ = b.enc.Write(b.next)
-	for _, c := range data {
-		_, _ = b.enc.Write(c)
-	}
+	b.plan.write(func(p []byte) { _, _ = b.enc.Write(p) })
+	b.plan.reset()
 }
 
 // compressed is where the compressor puts the block. It never fails.
@@ -143,6 +200,7 @@ type compressed blockFile
 
 func (c *compressed) Write(p []byte) (int, error) {
 	n := len(p)
+	c.head.sum = crc32.Update(c.head.sum, castagnoli(), p)
 	for len(p) > 0 {
 		if len(c.out) == spillSize {
 			(*blockFile)(c).spill()
@@ -157,18 +215,27 @@ func (c *compressed) Write(p []byte) (int, error) {
 // claims more bytes than will come, so that the block does not count until
 // commit puts the right one in its place.
 func (b *blockFile) spill() {
-	if b.failed == nil && b.spilled == 0 {
+	out := b.out
+	if b.spilled == 0 {
 		provisional := b.head
 		provisional.compressed = maxCompressed(b.head.uncompressed)
-		provisional.append(b.out[:0])
+		out = b.headed(&provisional)
+		b.headSize = len(out) - (len(b.out) - headerRoom)
 		b.failed = b.cutTail()
 	}
 	if b.failed == nil {
 		b.torn = true
-		_, b.failed = b.f.WriteAt(b.out, b.end+b.spilled)
+		_, b.failed = b.f.WriteAt(out, b.end+b.spilled)
 	}
-	b.spilled += int64(len(b.out))
+	b.spilled += int64(len(out))
 	b.out = b.out[:0]
+}
+
+// headed is what is in memory, headed by h.
+func (b *blockFile) headed(h *blockHeader) []byte {
+	var room [headerRoom]byte
+	head := h.append(room[:0])
+	return append(b.out[:headerRoom-len(head)], head...)[headerRoom-len(head) : len(b.out)]
 }
 
 // commit writes the block to the file and begins a new one, whether or not
@@ -177,15 +244,32 @@ func (b *blockFile) commit() error {
 	if b.empty() {
 		return nil
 	}
-	defer b.reset()
+	at := b.end
+	err := b.commitBlock()
+	if err != nil {
+		b.renew() // what the block defined is lost with it
+	} else {
+		if b.head.contents > 0 {
+			b.blocks++
+		}
+		b.index.add(at, &b.head)
+		if b.index.count >= indexEvery {
+			_ = b.writeIndex() // it is tried again after the next block
+		}
+	}
+	b.reset()
+	return err
+}
+
+func (b *blockFile) commitBlock() error {
 	if err := b.enc.Close(); err != nil {
 		return fmt.Errorf("cannot compress a block: %w", err)
 	}
-	b.head.compressed = uint64(b.spilled) + uint64(len(b.out)) - frameHeadSize - blockHeaderSize
 	if b.spilled == 0 {
-		b.head.append(b.out[:0])
-		return b.write()
+		b.head.compressed = uint64(len(b.out) - headerRoom)
+		return b.write(b.headed(&b.head))
 	}
+	b.head.compressed = uint64(b.spilled) + uint64(len(b.out)) - uint64(b.headSize)
 	at, err := b.end+b.spilled, b.failed
 	if err == nil {
 		_, err = b.f.WriteAt(b.out, at)
@@ -201,23 +285,26 @@ func (b *blockFile) commit() error {
 	return nil
 }
 
-// finish writes the end mark. Nothing may be written after it.
+// finish writes the index and the end mark. Nothing may be written after it.
 func (b *blockFile) finish(m endMark) error {
-	b.out = m.append(b.out[:0])
-	return b.write()
+	if err := b.writeIndex(); err != nil {
+		return err
+	}
+	m.index = b.index.last
+	return b.write(m.append(b.out[:0]))
 }
 
-// write puts what is in memory at the end of the file.
-func (b *blockFile) write() error {
+// write puts p at the end of the file.
+func (b *blockFile) write(p []byte) error {
 	if err := b.cutTail(); err != nil {
 		return err
 	}
-	if _, err := b.f.WriteAt(b.out, b.end); err != nil {
+	if _, err := b.f.WriteAt(p, b.end); err != nil {
 		b.torn = true
 		_ = b.cutTail()
 		return err
 	}
-	b.end += int64(len(b.out))
+	b.end += int64(len(p))
 	return nil
 }
 

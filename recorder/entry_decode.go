@@ -2,23 +2,24 @@ package recorder
 
 import (
 	"errors"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// parseEntry reads an entry. Nothing of the result refers to b but the
-// message's data, which is one chunk of it. What is not data is bounded by
-// maxHead, because it takes up more room here than there.
-func parseEntry(b []byte) (session.Entry, error) {
+// parseEntry reads an entry, whose data may refer to what is in the dictionary.
+// Nothing of the result refers to b, unless alias says that the message's data
+// does; it is one chunk. What is not data is bounded by maxHead, because it
+// takes up more room here than there.
+func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err error) {
 	var (
-		e    session.Entry
-		data []byte
+		data dataParts
 		head int
 	)
-	err := eachField(b, func(f field) (err error) {
-		if f.num != fieldData {
+	err = eachField(b, func(f field) (err error) {
+		if f.num < fieldData || f.num > fieldRun {
 			if head += 1 + len(f.bytes); head > maxHead {
 				return errors.New("an entry is longer than any that is written")
 			}
@@ -60,18 +61,48 @@ func parseEntry(b []byte) (session.Entry, error) {
 			e.Note, err = parseNote(f.bytes)
 		case fieldProblems:
 			e.Problems = append(e.Problems, string(f.bytes))
-		case fieldData:
-			data = f.bytes
+		case fieldCarried:
+			e.Carried = f.n != 0
+		case fieldData, fieldContent, fieldRun:
+			err = data.add(f)
 		}
 		return err
 	})
-	if err == nil && len(data) > 0 {
+	if err == nil && len(data.parts) > 0 {
 		if e.Message == nil {
-			return e, errWire
+			return e, false, errWire
 		}
-		e.Message.Data = session.Chunks{data}
+		e.Message.Data, alias, err = data.join(dict)
 	}
-	return e, err
+	return e, alias, err
+}
+
+// parsePlace reads the number and the time of an entry.
+func parsePlace(b []byte) (seq session.Seq, at int64, err error) {
+	at = math.MinInt64
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return 0, 0, errWire
+		}
+		if num > fieldTime {
+			break // fields come in order
+		}
+		k := protowire.ConsumeFieldValue(num, typ, b[n:])
+		if k < 0 {
+			return 0, 0, errWire
+		}
+		switch {
+		case num == fieldSeq && typ == protowire.VarintType:
+			v, _ := protowire.ConsumeVarint(b[n:])
+			seq = session.Seq(v)
+		case num == fieldTime && typ == protowire.Fixed64Type:
+			v, _ := protowire.ConsumeFixed64(b[n:])
+			at = int64(v)
+		}
+		b = b[n+k:]
+	}
+	return seq, at, nil
 }
 
 func parsePeer(b []byte) (*session.Peer, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// The field numbers of an entry; the package comment has the table.
+// The field numbers of an entry; docs/format.md has the table.
 const (
 	fieldSeq      protowire.Number = 1
 	fieldTime     protowire.Number = 2
@@ -29,12 +29,14 @@ const (
 	fieldNote     protowire.Number = 16
 	fieldProblems protowire.Number = 17
 	fieldData     protowire.Number = 18
+	fieldContent  protowire.Number = 19
+	fieldRun      protowire.Number = 20
+	fieldCarried  protowire.Number = 21
 )
 
-// appendEntry appends an entry up to the bytes of its message's data, which
-// follow it in the file: they are large and need not be copied. It returns how
-// many those are.
-func appendEntry(b []byte, e *session.Entry) ([]byte, int64) {
+// appendEntry appends an entry without the data of its message, which follows
+// it in the file as a plan has it.
+func appendEntry(b []byte, e *session.Entry) []byte {
 	b = appendUint(b, fieldSeq, uint64(e.Seq))
 	b = appendTime(b, fieldTime, e.Time)
 	b = appendTime(b, fieldStart, e.Start)
@@ -88,11 +90,12 @@ func appendEntry(b []byte, e *session.Entry) ([]byte, int64) {
 		b = protowire.AppendTag(b, fieldProblems, protowire.BytesType)
 		b = protowire.AppendString(b, p)
 	}
+	b = appendBool(b, fieldCarried, e.Carried)
 	m := e.Message
 	if m == nil {
-		return b, 0
+		return b
 	}
-	b = appendNested(b, fieldMessage, func(b []byte) []byte {
+	return appendNested(b, fieldMessage, func(b []byte) []byte {
 		b = appendUint(b, 1, uint64(m.Size))
 		b = appendUint(b, 2, uint64(m.WireSize))
 		b = appendString(b, 3, m.Encoding)
@@ -101,12 +104,6 @@ func appendEntry(b []byte, e *session.Entry) ([]byte, int64) {
 		b = appendBool(b, 6, m.Truncated)
 		return appendString(b, 7, string(m.Hash))
 	})
-	n := m.Data.Len()
-	if n > 0 {
-		b = protowire.AppendTag(b, fieldData, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(n))
-	}
-	return b, n
 }
 
 func appendGap(b []byte, g *session.Gap) []byte {

@@ -6,7 +6,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// Facts are what a Reader has met so far.
+// Facts are what a Reader has met so far, or what Inspect found.
 type Facts struct {
 	Path    string // "" when it is not read from a file
 	Version uint32
@@ -45,4 +45,18 @@ func (f *Facts) count(e *session.Entry) {
 		f.Gaps++
 		f.Lost += e.Gap.Entries
 	}
+}
+
+// countBlock adds the entries of a block.
+func (f *Facts) countBlock(h *blockHeader) {
+	if f.First.IsZero() {
+		f.First = time.Unix(0, h.min).UTC()
+	}
+	f.Last, f.LastSeq = time.Unix(0, h.max).UTC(), h.last
+	f.Entries += h.entries
+	f.Messages += h.messages
+	f.MessageBytes += h.messageBytes
+	f.Gaps += h.gaps
+	f.Lost += h.lost
+	f.Connections, f.Streams = max(f.Connections, h.conn), max(f.Streams, h.stream)
 }

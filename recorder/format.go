@@ -3,17 +3,12 @@ package recorder
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"time"
-
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 const (
-	formatVersion = 0
+	formatVersion = 1
 	formatMagic   = "xdsp"
 
 	// The magic numbers of the skippable frames; zstd gives us 0x184D2A50
@@ -22,21 +17,30 @@ const (
 	magicHeader    = 0x184D2A58
 	magicBlock     = 0x184D2A59
 	magicEnd       = 0x184D2A5A
+	magicIndex     = 0x184D2A5B
 
-	frameHeadSize   = 8 // magic and length
-	crcSize         = 4
-	blockHeaderSize = 7*8 + crcSize
-	endSize         = 2*8 + crcSize
+	frameHeadSize = 8 // magic and length
+	crcSize       = 4
 
-	// maxSkippable is the longest skippable frame that is read; a longer one
-	// cannot have been written by us.
+	// maxSkippable is the longest skippable frame that is read, but for an
+	// index; a longer one cannot have been written by us.
 	maxSkippable = 64 << 10
 
 	// maxData is the most that a message may hold, maxHead what the rest of
 	// an entry may take up.
-	maxData  = 1 << 30
-	maxHead  = 8 << 20
-	maxEntry = maxData + maxHead
+	maxData = 1 << 30
+	maxHead = 8 << 20
+	// maxEntry leaves room for what the parts of the data are preceded by.
+	maxEntry = maxData + maxData/8 + maxHead
+
+	// Content is what messages have in common: a chunk of at least minContent
+	// bytes, stored once and referred to by its number within an epoch. An
+	// epoch ends when it has one of these; the blocks are those that define
+	// content.
+	minContent     = 48
+	maxContents    = 1 << 20
+	epochBytes     = 128 << 20
+	maxEpochBlocks = 4096
 
 	// blockTarget is where a block is cut. A single larger entry has a block
 	// of its own.
@@ -61,7 +65,7 @@ type fileHeader struct {
 func (h *fileHeader) append(b []byte) []byte {
 	var p []byte
 	p = append(p, formatMagic...)
-	p = binary.LittleEndian.AppendUint32(p, h.version)
+	p = binary.LittleEndian.AppendUint32(p, formatVersion)
 	p = appendTime(p, 1, h.created)
 	p = appendString(p, 2, h.program)
 	p = appendBool(p, 3, h.masked)
@@ -95,84 +99,30 @@ func (h *fileHeader) parse(p []byte) error {
 	})
 }
 
-// blockHeader precedes each zstd frame of entries.
-type blockHeader struct {
-	compressed, uncompressed, entries uint64
-	first, last                       session.Seq
-	min, max                          int64 // times
-}
-
-func (h *blockHeader) append(b []byte) []byte {
-	var p [blockHeaderSize - crcSize]byte
-	for i, n := range []uint64{
-		h.compressed, h.uncompressed, h.entries,
-		uint64(h.first), uint64(h.last), uint64(h.min), uint64(h.max),
-	} {
-		binary.LittleEndian.PutUint64(p[8*i:], n)
-	}
-	return appendSkippable(b, magicBlock, p[:])
-}
-
-func (h *blockHeader) parse(p []byte) error {
-	if len(p) < blockHeaderSize {
-		return fmt.Errorf("a block header of %d bytes is too short", len(p))
-	}
-	p, err := checked(p)
-	if err != nil {
-		return err
-	}
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(p[8*i:]) }
-	*h = blockHeader{
-		compressed: word(0), uncompressed: word(1), entries: word(2),
-		first: session.Seq(word(3)), last: session.Seq(word(4)), min: int64(word(5)), max: int64(word(6)),
-	}
-	switch {
-	case h.uncompressed > maxBlock:
-		return fmt.Errorf("a block of %d bytes is longer than any that is written", h.uncompressed)
-	case h.compressed > maxCompressed(h.uncompressed):
-		return fmt.Errorf("a block of %d bytes cannot take up %d when compressed", h.uncompressed, h.compressed)
-	case h.entries == 0 || h.first == 0 || h.last < h.first || h.entries > uint64(h.last-h.first)+1:
-		return fmt.Errorf("a block cannot hold %d entries from %d to %d", h.entries, h.first, h.last)
-	}
-	return nil
-}
-
-// endMark closes a recording that was closed regularly.
-type endMark struct {
-	entries uint64
-	last    session.Seq
-}
-
-func (m *endMark) append(b []byte) []byte {
-	var p [endSize - crcSize]byte
-	binary.LittleEndian.PutUint64(p[0:], m.entries)
-	binary.LittleEndian.PutUint64(p[8:], uint64(m.last))
-	return appendSkippable(b, magicEnd, p[:])
-}
-
-func (m *endMark) parse(p []byte) error {
-	if len(p) < endSize {
-		return fmt.Errorf("an end mark of %d bytes is too short", len(p))
-	}
-	p, err := checked(p)
-	if err != nil {
-		return err
-	}
-	m.entries = binary.LittleEndian.Uint64(p)
-	m.last = session.Seq(binary.LittleEndian.Uint64(p[8:]))
-	return nil
-}
-
 // appendSkippable appends a skippable frame of payload and its checksum.
 func appendSkippable(b []byte, magic uint32, payload []byte) []byte {
+	start := len(b)
+	return closeSkippable(append(appendSkippableHead(b, magic), payload...), start)
+}
+
+// appendSkippableHead begins a skippable frame, whose payload is to follow.
+func appendSkippableHead(b []byte, magic uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, magic)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)+crcSize))
-	b = append(b, payload...)
+	return append(b, 0, 0, 0, 0)
+}
+
+// closeSkippable ends the frame that begins at start with its checksum.
+func closeSkippable(b []byte, start int) []byte {
+	payload := b[start+frameHeadSize:]
+	binary.LittleEndian.PutUint32(b[start+4:], uint32(len(payload)+crcSize))
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, castagnoli()))
 }
 
 // checked returns the payload without its checksum, if that is right.
 func checked(p []byte) ([]byte, error) {
+	if len(p) < crcSize {
+		return nil, errors.New("a header is too short")
+	}
 	body, sum := p[:len(p)-crcSize], binary.LittleEndian.Uint32(p[len(p)-crcSize:])
 	if crc32.Checksum(body, castagnoli()) != sum {
 		return nil, errors.New("the checksum of a header is wrong")
@@ -182,46 +132,3 @@ func checked(p []byte) ([]byte, error) {
 
 // castagnoli is cached by package crc32.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
-// eachField calls f with each field of a message in wire format, groups
-// excepted.
-func eachField(b []byte, f func(field) error) error {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errWire
-		}
-		b = b[n:]
-		v := field{num: num}
-		switch typ {
-		case protowire.VarintType:
-			v.n, n = protowire.ConsumeVarint(b)
-		case protowire.Fixed64Type:
-			v.n, n = protowire.ConsumeFixed64(b)
-		case protowire.BytesType:
-			v.bytes, n = protowire.ConsumeBytes(b)
-		default:
-			n = protowire.ConsumeFieldValue(num, typ, b)
-		}
-		if n < 0 {
-			return errWire
-		}
-		b = b[n:]
-		if err := f(v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errWire = errors.New("an entry is not in wire format")
-
-// field is one field of a message: a number, or bytes that belong to the
-// message.
-type field struct {
-	num   protowire.Number
-	n     uint64
-	bytes []byte
-}
-
-func (f field) time() time.Time { return time.Unix(0, int64(f.n)).UTC() }

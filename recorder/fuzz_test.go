@@ -9,16 +9,21 @@ import (
 )
 
 // FuzzReader feeds any bytes to a reader, as they are and as the contents of a
-// block whose header and checksums are right.
+// block whose header and checksums are right, and which others may refer to.
 func FuzzReader(f *testing.F) {
 	file, ends := written(f, 2)
 	f.Add(file)
 	f.Add(file[:ends[1]])
 	f.Add(file[ends[0]:])
 	e := message(1, "payload")
-	e.Seq = 1
+	e.Seq = 2
 	f.Add(append([]byte{byte(len(encode(&e)))}, encode(&e)...))
-	f.Add([]byte{2, 1, 1})
+	f.Add([]byte{2, 8, 2})
+	defines := append([]byte{0x08, 2, 0x6a, 0, 0x9a, 1, minContent}, make([]byte, minContent)...)
+	refers := []byte{0x08, 2, 0x6a, 0, 0xa2, 1, 2, 0, 1, 0xa2, 1, 2, 0, 1}
+	f.Add(append([]byte{byte(len(defines))}, defines...))
+	f.Add(append([]byte{byte(len(refers))}, refers...))
+	f.Add(append([]byte{byte(len(refers) - 7)}, refers[:len(refers)-7]...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := NewReader(bytes.NewReader(b))
 		all, err := drain(r)
@@ -30,6 +35,9 @@ func FuzzReader(f *testing.F) {
 
 		r = NewReader(bytes.NewReader(wrapped(t, b)))
 		all, _ = drain(r)
+		if r.dict.bytes > epochBytes {
+			t.Errorf("it keeps %d bytes", r.dict.bytes)
+		}
 		_ = r.Close()
 		var last session.Seq
 		for _, e := range all {
@@ -37,23 +45,32 @@ func FuzzReader(f *testing.F) {
 				t.Errorf("entry %d after entry %d", e.Seq, last)
 			}
 			last = e.Seq
-			if again, err := parseEntry(encode(&e)); err != nil || !reflect.DeepEqual(e, again) {
+			if again, err := decode(encode(&e)); err != nil || !reflect.DeepEqual(e, again) {
 				t.Errorf("%+v became %+v, %v", e, again, err)
 			}
 		}
 	})
 }
 
-// wrapped makes b the contents of a block of one entry.
+// wrapped makes b the contents of a block of one entry, which comes after one
+// that defines something.
 func wrapped(t *testing.T, b []byte) []byte {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{})
+	f, err := newBlockFile(m, &fileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.enc.Close()
+	e := response(session.Chunks{bytes.Repeat([]byte("defined "), 10)})
+	e.Seq = 1
+	put(t, f, e)
+	if err := f.commit(); err != nil {
+		t.Fatal(err)
+	}
 	_, _ = f.enc.Write(b)
-	f.head = blockHeader{uncompressed: uint64(len(b)), entries: 1, first: 1, last: 1}
+	defined, _ := definitions(b)
+	f.head.uncompressed, f.head.entries, f.head.first, f.head.last = uint64(len(b)), 1, 2, 2
+	f.head.epoch, f.head.content, f.head.contents = 1, 1, uint64(len(defined))
 	if err := f.commit(); err != nil {
 		t.Fatal(err)
 	}

@@ -28,17 +28,36 @@ type Options struct {
 	// Message.Compressed is still true. If it panics, the entry loses its
 	// payload and headers.
 	Transform func(*session.Entry)
+	// Content is given each chunk of a message's data that is to be stored,
+	// and returns what to store in its place, of the same length: the chunk
+	// itself, or a copy with its secrets masked. What a chunk becomes must
+	// hang on its bytes alone: a chunk that repeats an earlier one may be
+	// stored as that was, without a call. If Content changed any chunk of a
+	// message, the message is Masked. It is called on the writer's
+	// goroutine, after Transform, which decides where chunks begin and end:
+	// what is the same in many messages should be a chunk of its own. It
+	// must not write to its argument; nil stores chunks as they are. If it
+	// panics, the entry loses its payload.
+	Content func(chunk []byte) []byte
+	// Labels names what an entry is about, as it is after Transform. The
+	// labels of all entries of a block are noted in its header. None if nil.
+	Labels func(*session.Entry) []string
 	// Masked is noted in the file: its Transform masks secrets.
 	Masked bool
 	// Program is noted in the file: what wrote it, such as "xdsproxy v1.2.0".
 	Program string
 	// QueueBytes bounds what waits to be written; 64 MiB if zero.
 	QueueBytes int64
+	// SyncEvery is how long after it was written something is brought to the
+	// disk, by a goroutine that nothing waits for but Close; 200 ms if zero,
+	// never if negative. Without it, what was written survives the end of
+	// this process, but not that of the machine.
+	SyncEvery time.Duration
 	// NoTicks leaves out Time entries: the entries bring their times from
 	// elsewhere, so that our clock says nothing about them.
 	NoTicks bool
 	// OnError is called, on the writer's goroutine, with an error when the
-	// file can no longer be written, and with nil when it can again.
+	// file can no longer be written or synced, and with nil when it can again.
 	OnError func(error)
 	// Logger is told the same, and more; nothing if nil.
 	Logger *zap.Logger
@@ -81,6 +100,8 @@ type Stats struct {
 	Bytes    int64  // length of the file
 	Queued   int64  // charged for what is not written yet
 	Failing  bool   // the file cannot be written at the moment
+
+	Last session.Seq // the highest number given, whether it is written yet or not
 }
 
 // Create starts a recording at path, with mode 0600. The file must not exist
@@ -99,7 +120,7 @@ func Create(path string, o Options) (*Log, error) {
 	err = lock(f)
 	var l *Log
 	if err == nil {
-		l, err = start(path, f, o)
+		l, err = start(path, disk{f}, o)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -131,13 +152,13 @@ func start(path string, f sink, o Options) (*Log, error) {
 	}
 	l.timer.Stop()
 	file, err := newBlockFile(f, &fileHeader{
-		version: formatVersion, created: l.now(), program: o.Program, masked: o.Masked,
-	})
+		created: l.now(), program: o.Program, masked: o.Masked,
+	}, o.Content)
 	if err != nil {
 		return nil, err
 	}
 	l.stats.Bytes = file.end
-	l.w = newWriter(l, file)
+	l.w = &writer{log: l, file: file, sync: newSyncer(f, o.SyncEvery)}
 	go l.w.run()
 	return l, nil
 }
@@ -247,7 +268,7 @@ func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Queued = l.queue.charged
+	s.Queued, s.Last = l.queue.charged, l.seq
 	return s
 }
 

@@ -30,7 +30,8 @@ type Reader struct {
 	src    source
 	closer io.Closer
 	follow bool
-	began  bool // the header was read
+	began  bool  // the header was read
+	first  int64 // where the header ends
 	err    error
 	facts  Facts
 	zstd   *zstd.Decoder
@@ -41,6 +42,15 @@ type Reader struct {
 	head   blockHeader // of it
 	given  uint64      // entries of it that were given
 	start  int64       // where its header is in the file
+
+	dict   dictionary
+	passed uint64 // entries in the blocks that were read or jumped over
+
+	survey   survey
+	want     func(*Block) bool
+	fromSeq  session.Seq // entries before these are not given
+	fromTime int64       // nor those before this, if timed
+	timed    bool
 }
 
 // Open opens a recording, one that is still being written included. What is
@@ -59,12 +69,10 @@ func Open(path string) (*Reader, error) {
 		_ = f.Close()
 		return nil, &FormatError{Path: path, Reason: "it is a directory"}
 	}
-	r := &Reader{closer: f, facts: Facts{Path: path}}
 	if !info.Mode().IsRegular() {
-		r.src = newStreamSource(f)
-		return r, nil
+		return &Reader{closer: f, facts: Facts{Path: path}, src: newStreamSource(f)}, nil
 	}
-	r.src = newFileSource(f)
+	r := newFileReader(path, osFile{f}, f)
 	// A writer that has just created the file is about to write its header.
 	for range 10 {
 		if err = r.begin(); !errors.Is(err, errShort) {
@@ -78,6 +86,13 @@ func Open(path string) (*Reader, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// newFileReader reads a file that closer closes, from its header on.
+func newFileReader(path string, f file, closer io.Closer) *Reader {
+	r := &Reader{closer: closer, facts: Facts{Path: path}, src: newFileSource(f)}
+	r.dict.fetch = r.fetch
+	return r
 }
 
 // NewReader reads a recording from a pipe. What Open says at once, Next says
@@ -118,8 +133,11 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 			return session.Entry{}, err
 		}
 		if len(r.rest) > 0 {
-			e, err := r.entry()
-			return e, r.keep(err)
+			e, given, err := r.entry()
+			if err != nil || given {
+				return e, r.keep(err)
+			}
+			continue
 		}
 		if r.err != nil {
 			return session.Entry{}, r.err

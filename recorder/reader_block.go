@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -21,6 +22,10 @@ func (r *Reader) load(payload []byte) error {
 		return r.damage(fmt.Sprintf("entry %d again", h.first))
 	}
 	skip := frameHeadSize + len(payload)
+	if r.want != nil && !r.want(h.block()) && r.canSkip(&h) {
+		return r.skip(&h, skip)
+	}
+	// The dictionary learns of the block when it is there and right.
 	body, err := r.src.body(skip, int64(h.compressed))
 	if err != nil {
 		return err
@@ -28,24 +33,83 @@ func (r *Reader) load(payload []byte) error {
 	if r.shared || cap(r.block) > keepBlock {
 		r.block, r.shared = nil, false
 	}
-	if r.block, err = r.inflate(body, r.block[:0], int(h.uncompressed)); err != nil {
+	var contents [][]byte
+	r.block, contents, err = r.inflate(body, r.block[:0], &h)
+	if err != nil {
 		if errors.Is(err, errShort) {
 			r.err = io.EOF // a pipe cannot be read again
 			return err
 		}
 		return r.damage(err.Error())
 	}
+	if err := r.dict.begin(&h, r.facts.Bytes); err != nil {
+		return r.damage(err.Error())
+	}
+	if h.contents > 0 {
+		if err := r.dict.fill(&r.dict.spans[len(r.dict.spans)-1], contents); err != nil {
+			return r.damage(err.Error())
+		}
+	}
 	r.start = r.facts.Bytes
 	if err := r.pass(int64(skip) + int64(h.compressed)); err != nil {
 		return err
 	}
 	r.head, r.given, r.rest = h, 0, r.block
+	r.passed += h.entries
 	return nil
 }
 
-// inflate fills b with what body holds, which must be n bytes. The buffer at
+// canSkip says whether the entries of a block need not be read.
+func (r *Reader) canSkip(h *blockHeader) bool { return h.contents == 0 || r.dict.fetch != nil }
+
+// skip passes over a block that is all there.
+func (r *Reader) skip(h *blockHeader, headSize int) error {
+	if _, err := r.src.body(headSize, int64(h.compressed)); err != nil {
+		return err
+	}
+	at := r.facts.Bytes
+	if err := r.pass(int64(headSize) + int64(h.compressed)); err != nil {
+		return err
+	}
+	if err := r.dict.begin(h, at); err != nil {
+		return r.damageAt(at, err.Error())
+	}
+	r.passed += h.entries
+	r.facts.LastSeq = h.last
+	return nil
+}
+
+// inflate puts the block that body holds, as its header has it, into b, and
+// returns it with the contents that it defines.
+func (r *Reader) inflate(body io.Reader, b []byte, h *blockHeader) (block []byte, contents [][]byte, err error) {
+	sum := &sumReader{r: body}
+	if b, err = r.expand(sum, b, int(h.uncompressed)); err != nil {
+		return b, nil, err
+	}
+	if sum.sum != h.sum {
+		return b, nil, errors.New("the checksum of a block is wrong")
+	}
+	if h.contents > 0 {
+		contents, err = definitions(b)
+	}
+	return b, contents, err
+}
+
+// sumReader computes the CRC-32C of what passes.
+type sumReader struct {
+	r   io.Reader
+	sum uint32
+}
+
+func (s *sumReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.sum = crc32.Update(s.sum, castagnoli(), p[:n])
+	return n, err
+}
+
+// expand fills b with what body holds, which must be n bytes. The buffer at
 // most doubles with what really came.
-func (r *Reader) inflate(body io.Reader, b []byte, n int) (_ []byte, err error) {
+func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
 	if r.zstd == nil {
 		r.zstd, err = newZstdReader(body, maxWindow)
 	} else {
@@ -73,25 +137,38 @@ func (r *Reader) inflate(body io.Reader, b []byte, n int) (_ []byte, err error) 
 	return b, nil
 }
 
-// entry returns the next entry of the block.
-func (r *Reader) entry() (session.Entry, error) {
+// entry returns the next entry of the block, unless it is one that is not
+// given.
+func (r *Reader) entry() (e session.Entry, given bool, err error) {
 	n, w := protowire.ConsumeVarint(r.rest)
 	if w < 0 || n > uint64(len(r.rest)-w) {
-		return session.Entry{}, r.damageAt(r.start, "an entry is longer than its block")
+		return e, false, r.damageAt(r.start, "an entry is longer than its block")
 	}
-	e, err := parseEntry(r.rest[w : w+int(n)])
-	if err != nil {
-		return session.Entry{}, r.damageAt(r.start, err.Error())
-	}
+	entry := r.rest[w : w+int(n)]
 	r.rest = r.rest[w+int(n):]
 	r.given++
+	seq, at, err := parsePlace(entry)
+	if err != nil {
+		return e, false, r.damageAt(r.start, err.Error())
+	}
 	h := &r.head
 	switch {
-	case e.Seq <= r.facts.LastSeq, r.given == 1 && e.Seq != h.first, r.given == h.entries && e.Seq != h.last,
+	case seq <= r.facts.LastSeq, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
 		(r.given == h.entries) != (len(r.rest) == 0):
-		return session.Entry{}, r.damageAt(r.start, "the entries of a block are not those that its header announces")
+		return e, false, r.damageAt(r.start, "the entries of a block are not those that its header announces")
 	}
-	if e.Message != nil && len(e.Message.Data) > 0 {
+	if seq < r.fromSeq || r.timed && at < r.fromTime {
+		r.facts.LastSeq = seq
+		return e, false, nil
+	}
+	e, alias, err := parseEntry(entry, &r.dict)
+	if err != nil {
+		if isDamage(err) { // of another block, which it refers to
+			return e, false, err
+		}
+		return e, false, r.damageAt(r.start, err.Error())
+	}
+	if alias {
 		// An entry that is most of its block keeps it; another would keep
 		// all its neighbours too.
 		if data := e.Message.Data[0]; len(data) > len(r.block)/2 {
@@ -101,5 +178,5 @@ func (r *Reader) entry() (session.Entry, error) {
 		}
 	}
 	r.facts.count(&e)
-	return e, nil
+	return e, true, nil
 }

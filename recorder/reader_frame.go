@@ -26,7 +26,8 @@ func (r *Reader) begin() error {
 	r.facts.Version, r.facts.Created = h.version, h.created
 	r.facts.Program, r.facts.Masked = h.program, h.masked
 	r.began = true
-	return r.pass(frameHeadSize + int64(len(payload)))
+	r.first = frameHeadSize + int64(len(payload))
+	return r.pass(r.first)
 }
 
 // headless turns an error of begin into what to say for good.
@@ -68,6 +69,8 @@ func (r *Reader) frame() error {
 		return err
 	case magicEnd:
 		return r.end(payload, length)
+	case magicIndex:
+		return r.passIndex()
 	case magicHeader:
 		return r.damage("a second header")
 	}
@@ -87,6 +90,9 @@ func (r *Reader) peekFrame() (magic uint32, payload []byte, err error) {
 		return magic, nil, err
 	}
 	n := binary.LittleEndian.Uint32(b[4:])
+	if magic == magicIndex && n <= maxIndex {
+		return magic, nil, nil // it need not be in memory to be passed over
+	}
 	if n > maxSkippable || n < crcSize && magic >= magicHeader && magic <= magicEnd {
 		return magic, nil, r.damage(fmt.Sprintf("a header cannot be %d bytes long", n))
 	}
@@ -97,14 +103,27 @@ func (r *Reader) peekFrame() (magic uint32, payload []byte, err error) {
 	return magic, b[frameHeadSize:], nil
 }
 
+// passIndex passes over an index, if it is all there.
+func (r *Reader) passIndex() error {
+	b, err := r.src.peek(frameHeadSize)
+	if err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(b[4:]))
+	if _, err := r.src.body(frameHeadSize, n); err != nil {
+		return err
+	}
+	return r.pass(frameHeadSize + n)
+}
+
 // end reads the end mark.
 func (r *Reader) end(payload []byte, length int64) error {
 	var m endMark
 	if err := m.parse(payload); err != nil {
 		return r.damage(err.Error())
 	}
-	if m.entries != r.facts.Entries || m.last < r.facts.LastSeq {
-		return r.damage(fmt.Sprintf("it ends with %d entries where %d were written", r.facts.Entries, m.entries))
+	if m.entries != r.passed || m.last < r.facts.LastSeq {
+		return r.damage(fmt.Sprintf("it ends with %d entries where %d were written", r.passed, m.entries))
 	}
 	if err := r.pass(length); err != nil {
 		return err

@@ -27,23 +27,44 @@ type source interface {
 	drained() (bool, error)
 }
 
-// fileSource reads a regular file, which may grow.
+// file is bytes that can be read anywhere, of which there may be more later.
+type file interface {
+	io.ReaderAt
+	size() (int64, error)
+	// waits says whether a writer may still add something.
+	waits() bool
+}
+
+// osFile is a regular file.
+type osFile struct{ *os.File }
+
+func (f osFile) size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f osFile) waits() bool { return !writerGone(f.File) }
+
+// fileSource reads a file, which may grow.
 type fileSource struct {
-	f   *os.File
+	file
 	at  int64
 	buf []byte
 	r   *bufio.Reader
 }
 
-func newFileSource(f *os.File) *fileSource {
-	return &fileSource{f: f, r: bufio.NewReaderSize(nil, 64<<10)}
+func newFileSource(f file) *fileSource {
+	return &fileSource{file: f, r: bufio.NewReaderSize(nil, 64<<10)}
 }
 
 func (s *fileSource) peek(n int) ([]byte, error) {
 	if cap(s.buf) < n {
 		s.buf = make([]byte, max(n, 256))
 	}
-	got, err := s.f.ReadAt(s.buf[:n], s.at)
+	got, err := s.ReadAt(s.buf[:n], s.at)
 	switch {
 	case got == n:
 		return s.buf[:n], nil
@@ -54,14 +75,14 @@ func (s *fileSource) peek(n int) ([]byte, error) {
 }
 
 func (s *fileSource) body(skip int, n int64) (io.Reader, error) {
-	info, err := s.f.Stat()
+	size, err := s.size()
 	if err != nil {
 		return nil, err
 	}
-	if info.Size()-s.at-int64(skip) < n {
+	if size-s.at-int64(skip) < n {
 		return nil, errShort
 	}
-	s.r.Reset(io.NewSectionReader(s.f, s.at+int64(skip), n))
+	s.r.Reset(io.NewSectionReader(s.file, s.at+int64(skip), n))
 	return s.r, nil
 }
 
@@ -69,8 +90,6 @@ func (s *fileSource) pass(n int64) error {
 	s.at += n
 	return nil
 }
-
-func (s *fileSource) waits() bool { return !writerGone(s.f) }
 
 func (s *fileSource) drained() (bool, error) {
 	b, err := s.peek(1)

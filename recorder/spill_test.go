@@ -37,7 +37,7 @@ func TestSpilledBlockIsThereAtOnce(t *testing.T) {
 			}
 		}
 	}}
-	f, err := newBlockFile(w, &fileHeader{})
+	f, err := newBlockFile(w, &fileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,7 @@ func TestSpilledBlockIsThereAtOnce(t *testing.T) {
 	for i, payload := range [][]byte{[]byte("a"), []byte("b"), big, []byte("c"), big[:spillSize]} {
 		e := message(1, "")
 		e.Seq, e.Message.Data = session.Seq(i+1), chunked(payload)
-		f.measure(&e)
-		f.add(&e)
+		put(t, f, e)
 		if err := f.commit(); err != nil {
 			t.Fatal(err)
 		}

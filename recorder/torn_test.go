@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -36,20 +37,23 @@ func (m *memory) Close() error           { return nil }
 func written(t testing.TB, blocks int) (file []byte, ends []int) {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{program: "test"})
+	f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.enc.Close()
 	ends = append(ends, len(m.b))
 	var seq session.Seq
+	shared := []byte(strings.Repeat("shared", minContent/6))
 	for range blocks {
 		for range 2 {
 			seq++
-			e := message(session.StreamID(seq), fmt.Sprintf("payload of entry %d", seq))
-			e.Seq = seq
-			f.measure(&e)
-			f.add(&e)
+			// Some of it is in no entry alone, some in all, some in one.
+			e := response(session.Chunks{
+				fmt.Appendf(nil, "payload of entry %d", seq), shared, fmt.Appendf(nil, "%0*d", minContent, seq), shared,
+			})
+			e.Stream, e.Seq = session.StreamID(seq), seq
+			put(t, f, e)
 		}
 		if err := f.commit(); err != nil {
 			t.Fatal(err)
@@ -60,6 +64,15 @@ func written(t testing.TB, blocks int) (file []byte, ends []int) {
 		t.Fatal(err)
 	}
 	return m.b, append(ends, len(m.b))
+}
+
+// put adds an entry to the block that is being made.
+func put(t testing.TB, f *blockFile, e session.Entry) {
+	t.Helper()
+	if _, err := f.measure(&e); err != nil {
+		t.Fatal(err)
+	}
+	f.add(&e, nil)
 }
 
 // readers are the two ways to read the same bytes.
@@ -206,11 +219,12 @@ func TestLyingBlockHeaders(t *testing.T) {
 		bad := bytes.Clone(file)
 		var h blockHeader
 		at := ends[1] + frameHeadSize
-		if err := h.parse(bad[at : at+blockHeaderSize]); err != nil {
+		size := int(binary.LittleEndian.Uint32(bad[at-4:]))
+		if err := h.parse(bad[at : at+size]); err != nil {
 			t.Fatal(err)
 		}
 		lie(&h)
-		h.append(bad[:ends[1]])
+		bad = append(h.append(bad[:ends[1]:ends[1]]), bad[at+size:]...)
 		for how, r := range readers(t, bad) {
 			got, err := drain(r)
 			if d, ok := errors.AsType[*DamageError](err); !ok || len(got) < 2 || len(got) >= 4 || d.Offset != int64(ends[1]) {

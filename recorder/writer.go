@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -23,12 +24,9 @@ type writer struct {
 	// lost is what could not be written since the file began to fail.
 	lost    hole
 	failing bool
+	sync    *syncer
 	large   bool     // a message of at least shrinkAfter has passed since the log was idle
 	spare   []record // the other slice of the queue, empty
-}
-
-func newWriter(l *Log, f *blockFile) *writer {
-	return &writer{log: l, file: f}
 }
 
 func (w *writer) run() {
@@ -77,12 +75,16 @@ func (w *writer) write(batch []record) {
 	from := 0
 	for i := range batch {
 		e := &batch[i].entry
-		w.prepare(e)
-		if !w.file.measure(e) {
+		labels := w.prepare(e)
+		fits, err := w.file.measure(e)
+		if err != nil {
+			w.unprepared(e, err)
+		}
+		if !fits {
 			w.commit(batch[from:i])
 			from = i
 		}
-		w.file.add(e)
+		w.file.add(e, labels)
 	}
 	w.commit(batch[from:])
 	if cap(batch) <= spareSlots {
@@ -91,29 +93,57 @@ func (w *writer) write(batch []record) {
 	w.log.rest()
 }
 
-// prepare makes an entry what readers will see.
-func (w *writer) prepare(e *session.Entry) {
+// problemUnprepared is what an entry says that lost its payload because a hook
+// failed.
+const problemUnprepared = "not recorded: preparing it for the recording failed"
+
+// prepare makes an entry what readers will see, but for its contents, and
+// returns its labels.
+func (w *writer) prepare(e *session.Entry) (labels []string) {
 	if m := e.Message; m != nil {
 		if m.Compressed {
 			w.expand.message(e)
 		}
 		w.large = w.large || e.Message.Size >= shrinkAfter
 	}
-	if w.log.o.Transform == nil {
-		return
+	o := &w.log.o
+	if o.Transform == nil && o.Labels == nil {
+		return nil
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			dropData(e)
 			e.Headers = nil
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)],
-				"not recorded: preparing it for the recording failed")
-			w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed",
-				zap.Uint64("seq", uint64(e.Seq)), zap.String("cause", fmt.Sprintf("%T", cause)), zap.Stack("stack"))
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
+			w.unprepared(e, &panicError{cause: cause, stack: debug.Stack()})
 		}
 	}()
-	w.log.o.Transform(e)
+	if o.Transform != nil {
+		o.Transform(e)
+	}
+	if o.Labels != nil {
+		labels = o.Labels(e)
+	}
+	return labels
 }
+
+// unprepared says that a hook failed, but not with which words: they may hold
+// what it was to mask.
+func (w *writer) unprepared(e *session.Entry, err error) {
+	fields := []zap.Field{zap.Uint64("seq", uint64(e.Seq)), zap.Error(err)}
+	if p, ok := errors.AsType[*panicError](err); ok {
+		fields = append(fields, zap.ByteString("stack", p.stack))
+	}
+	w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed", fields...)
+}
+
+// panicError says that a hook panicked.
+type panicError struct {
+	cause any
+	stack []byte
+}
+
+func (p *panicError) Error() string { return fmt.Sprintf("panic of type %T", p.cause) }
 
 // commit writes the block made of these records, which are done with then.
 func (w *writer) commit(records []record) {
@@ -155,6 +185,29 @@ func (w *writer) commit(records []record) {
 	l.mu.Unlock()
 	clear(records)
 	w.report(err, recovered)
+	if err == nil {
+		w.sync.wrote()
+	}
+	w.reportSync()
+}
+
+// reportSync says once that the file cannot be synced, and once that it can
+// again.
+func (w *writer) reportSync() {
+	err, is := w.sync.news()
+	if !is {
+		return
+	}
+	o := &w.log.o
+	if err != nil {
+		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, err)
+		o.Logger.Error(err.Error())
+	} else {
+		o.Logger.Warn("the recording is brought to the disk again", zap.String("path", w.log.path))
+	}
+	if o.OnError != nil {
+		o.OnError(err)
+	}
 }
 
 // report says once that the file fails and once that it no longer does.
@@ -193,6 +246,9 @@ func (w *writer) finish() error {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
 		}
 		w.log.setBytes(w.file.end)
+	}
+	if serr := w.sync.finish(); err == nil && serr != nil {
+		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
 	if cerr := w.file.f.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)

@@ -88,7 +88,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	}
 	p, err := proxy.Listen(proxy.Config{
 		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}},
-		Log:   rec, Logger: logger, Drain: time.Second,
+		Log:   rec.Log, Logger: logger, Drain: time.Second,
 	})
 	if err != nil {
 		rec.discard()
@@ -99,17 +99,18 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	}
 	d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
 
-	var actors sync.WaitGroup
+	var relay, screen sync.WaitGroup
 	serving, stop := context.WithCancel(context.Background())
-	actors.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
-	actors.Go(func() { d.follow(rec.Path()) })
+	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	screen.Go(func() { d.follow(rec.Path()) })
 	err = d.play(ctx, story, addressOf(p.Addrs()[0]))
 	stop()
 	if ctx.Err() != nil {
 		p.Close()
 	}
+	relay.Wait() // it tells of the ends of its connections
 	closing := rec.Close()
-	actors.Wait()
+	screen.Wait()
 	d.account(rec)
 	if d.example.rejection > 0 {
 		name := shellWord(rec.Path())
@@ -139,7 +140,7 @@ func (d *demo) play(ctx context.Context, story *xdstest.Story, addr string) erro
 func (d *demo) announce(ctx context.Context, step string) {
 	sleep(ctx, d.pace)
 	// The log is a moment behind the play, and its reader another one.
-	for due := d.rec.last.Load(); d.printed.Load() < due && ctx.Err() == nil; {
+	for due := uint64(d.rec.Stats().Last); d.printed.Load() < due && ctx.Err() == nil; {
 		if d.rec.Stats().Lost > 0 {
 			break // it may never be printed
 		}

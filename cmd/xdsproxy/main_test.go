@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"await":  await,
-			"flip":   flip,
+			"damage": damage,
 			"cut":    cut,
 			"future": future,
 			"code":   code,
@@ -110,17 +111,43 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// flip FILE OFFSET changes one byte; a negative offset counts from the end.
-func flip(ts *testscript.TestScript, neg bool, args []string) {
-	edit(ts, args, func(b []byte, at int) []byte { b[at] ^= 0xff; return b })
+// damage FILE [N] changes a byte within the Nth of the blocks of a recording, or
+// within its last one. A negative N counts from the end.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	var bodies []int
+	magic := binary.LittleEndian.AppendUint32(nil, 0x184D2A59)
+	for at := bytes.Index(b, magic); at >= 0 && at+8 < len(b); {
+		body := at + 8 + int(binary.LittleEndian.Uint32(b[at+4:]))
+		if body+8 >= len(b) {
+			break
+		}
+		bodies = append(bodies, body)
+		next := bytes.Index(b[body:], magic)
+		if next < 0 {
+			break
+		}
+		at = body + next
+	}
+	n := -1
+	if len(args) > 1 {
+		n, err = strconv.Atoi(args[1])
+		ts.Check(err)
+	}
+	if n < 0 {
+		n += len(bodies)
+	}
+	if n < 0 || n >= len(bodies) {
+		ts.Fatalf("%s has %d blocks", args[0], len(bodies))
+	}
+	b[bodies[n]+8] ^= 0xff
+	ts.Check(os.WriteFile(path, b, 0o600))
 }
 
 // cut FILE LENGTH ends a file early; a negative length counts from the end.
 func cut(ts *testscript.TestScript, neg bool, args []string) {
-	edit(ts, args, func(b []byte, at int) []byte { return b[:at] })
-}
-
-func edit(ts *testscript.TestScript, args []string, change func(b []byte, at int) []byte) {
 	path := ts.MkAbs(args[0])
 	b, err := os.ReadFile(path)
 	ts.Check(err)
@@ -129,7 +156,7 @@ func edit(ts *testscript.TestScript, args []string, change func(b []byte, at int
 	if at < 0 {
 		at += len(b)
 	}
-	ts.Check(os.WriteFile(path, change(b, at), 0o600))
+	ts.Check(os.WriteFile(path, b[:at], 0o600))
 }
 
 // future FILE VERSION writes the beginning of a recording of another version.

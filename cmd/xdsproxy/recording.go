@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,11 +15,11 @@ import (
 )
 
 // recording is a log that is being written, with the account that is given at
-// its end.
+// its end. Entries are appended to the Log itself: what is counted here is
+// counted by the writer, where no traffic waits for it.
 type recording struct {
 	*recorder.Log
-	last  atomic.Uint64 // the highest session.Seq given
-	conns atomic.Uint64
+	conns uint64 // that began; to be read after Close
 }
 
 // record starts a recording at path, or in the state directory if path is "".
@@ -32,23 +31,22 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 			return nil, failed("%w", err).hint("name a file with -w FILE")
 		}
 	}
-	options := recorder.Options{
-		Masked: true, Transform: decode.NewMasker().Transform,
-		Program: versionName(), QueueBytes: int64(a.config.queue), Logger: logger,
-		OnError: func(err error) {
-			if err != nil {
-				a.warn("the recording cannot be written, and goes on when it can: %v; forwarding is not affected", err)
-			}
-		},
-	}
-	if a.config.keepSecrets {
-		options.Masked, options.Transform = false, nil
+	r := &recording{}
+	trouble := &trouble{app: a, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
+	options := a.recorderOptions(logger)
+	options.OnError = trouble.report
+	transform := options.Transform
+	options.Transform = func(e *session.Entry) {
+		if e.Kind == session.KindConnect {
+			r.conns++
+		}
+		transform(e)
 	}
 	log, err := recorder.Create(path, options)
 	if err != nil {
 		return nil, unwritable(err)
 	}
-	r := &recording{Log: log}
+	r.Log = log
 	if a.config.keepSecrets {
 		a.warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", log.Path())
 		r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{
@@ -58,6 +56,22 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 		}})
 	}
 	return r, nil
+}
+
+// recorderOptions says how the log is written: each message cut into its
+// resources, and what of it is secret masked.
+func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
+	o := recorder.Options{
+		Labels:  newLabels().of,
+		Program: versionName(), QueueBytes: int64(a.config.queue), Logger: logger,
+	}
+	if a.config.keepSecrets {
+		o.Transform = decode.NewSplitter().Transform
+		return o
+	}
+	masker := decode.NewMasker()
+	o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
+	return o
 }
 
 func unwritable(err error) error {
@@ -71,20 +85,6 @@ func unwritable(err error) error {
 		f.hint("name another file with -w FILE; without it, recordings go to the state directory")
 	}
 	return f
-}
-
-// Append counts what passes on its way into the log.
-func (r *recording) Append(e session.Entry) session.Seq {
-	if e.Kind == session.KindConnect {
-		r.conns.Add(1)
-	}
-	seq := uint64(r.Log.Append(e))
-	for {
-		last := r.last.Load()
-		if seq <= last || r.last.CompareAndSwap(last, seq) {
-			return session.Seq(seq)
-		}
-	}
 }
 
 // discard removes a recording of which nothing has come.
@@ -103,6 +103,6 @@ func (a *app) account(r *recording) {
 	}
 	a.say("recorded %s, %s", r.Path(), render.Size(s.Bytes))
 	a.say("%s on %s, %s", render.Count(s.Messages, "message", "messages"),
-		render.Count(r.conns.Load(), "connection", "connections"), gaps)
+		render.Count(r.conns, "connection", "connections"), gaps)
 	a.say("read it with: xdsproxy watch %s", shellWord(r.Path()))
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -66,13 +67,17 @@ func (a *app) run(ctx context.Context, path string) error {
 	watched := isTerminal(a.stdout) && !bool(a.config.headless)
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
+	if os.Getenv("GOGC") == "" {
+		// The heap is small and mostly descriptors, and each collection marks all of it.
+		debug.SetGCPercent(200)
+	}
 
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
 	}
 	p, err := proxy.Listen(proxy.Config{
-		Pairs: pairs, Log: rec, Logger: logger,
+		Pairs: pairs, Log: rec.Log, Logger: logger,
 		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
 		TapMemory: int64(a.config.tapMemory),
 	})

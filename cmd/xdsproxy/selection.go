@@ -1,18 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// span is a range of sequence numbers, both ends included.
-type span struct{ first, last session.Seq }
-
-func (s span) has(n session.Seq) bool { return s.first <= n && n <= s.last }
-
-const noLimit = ^session.Seq(0)
 
 // selection is the entries that were asked for, and what has come of them.
 type selection struct {
@@ -24,8 +18,18 @@ type selection struct {
 
 // add reads a number, or a range such as 4..9, 4.. or ..9.
 func (s *selection) add(arg string) error {
-	wrong := misused("%q is neither a sequence number nor a range such as 4..9", arg)
-	from, to, ranged := strings.Cut(arg, "..")
+	sp, err := parseSpan(arg)
+	if err != nil {
+		return misused("%w", err)
+	}
+	s.spans, s.came = append(s.spans, sp), append(s.came, false)
+	return nil
+}
+
+// parseSpan reads what selection.add reads.
+func parseSpan(text string) (span, error) {
+	wrong := fmt.Errorf("%q is neither a sequence number nor a range such as 4..9", text)
+	from, to, ranged := strings.Cut(text, "..")
 	if !ranged {
 		to = from
 	}
@@ -34,20 +38,19 @@ func (s *selection) add(arg string) error {
 		text string
 		p    *session.Seq
 	}{{from, &sp.first}, {to, &sp.last}} {
-		if end.text == "" && ranged && len(arg) > len("..") {
+		if end.text == "" && ranged && len(text) > len("..") {
 			continue
 		}
 		n, err := strconv.ParseUint(end.text, 10, 63)
 		if err != nil || n == 0 {
-			return wrong
+			return span{}, wrong
 		}
 		*end.p = session.Seq(n)
 	}
 	if sp.last < sp.first {
-		return wrong.hint("the lower number of a range comes first")
+		return span{}, fmt.Errorf("%q ends before it begins", text)
 	}
-	s.spans, s.came = append(s.spans, sp), append(s.came, false)
-	return nil
+	return sp, nil
 }
 
 // meet takes the next entry and says whether it was asked for.

@@ -46,7 +46,9 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 		out := newLazyWriter(a.stdout)
 		documents, first := render.NewDocuments(), true
 		done := a.progress(src)
-		err = each(cmd.Context(), src, func(e *session.Entry, c *check.Change) error {
+		spans := union(wanted.spans)
+		spans[len(spans)-1].last = noLimit // the gap that explains what is missing may be told of later
+		err = walk(cmd.Context(), src, spans, func(e *session.Entry, c *check.Change) error {
 			done.advance()
 			documents.See(e)
 			if wanted.meet(e) {
@@ -79,6 +81,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 			err = flushed
 		}
 		if err == nil {
+			wanted.seen.last = max(wanted.seen.last, src.Facts().LastSeq)
 			err = wanted.missing(src.name)
 		}
 		return err

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -17,6 +19,36 @@ const lastSource = "@last"
 type source struct {
 	*recorder.Reader
 	name string // as it can be given to a command; "-" for standard input
+	file bool   // it is one, so that one can go anywhere in it
+
+	following bool
+	held      *session.Entry // read, but not yet given
+}
+
+// Follow says whether Next waits at the end of a recording that is still being
+// written.
+func (s *source) Follow(on bool) {
+	s.following = on
+	s.Reader.Follow(on)
+}
+
+// Next returns the next entry.
+func (s *source) Next(ctx context.Context) (session.Entry, error) {
+	if e := s.held; e != nil {
+		s.held = nil
+		return *e, nil
+	}
+	return s.Reader.Next(ctx)
+}
+
+// first returns the first entry, which Next returns again.
+func (s *source) first(ctx context.Context) (*session.Entry, error) {
+	e, err := s.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.held = &e
+	return &e, nil
 }
 
 // open opens a SOURCE; "" is @last, which is then said.
@@ -28,7 +60,7 @@ func (a *app) open(name string) (*source, error) {
 			return nil, misused("standard input is a terminal, not a recording").
 				hint("name a recording, or %s for the newest", lastSource)
 		}
-		return &source{recorder.NewReader(a.stdin), name}, nil
+		return &source{Reader: recorder.NewReader(a.stdin), name: name}, nil
 	case "", lastSource:
 		path, err := recorder.Last()
 		if err != nil {
@@ -43,7 +75,8 @@ func (a *app) open(name string) (*source, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	return &source{r, name}, nil
+	info, err := os.Stat(name)
+	return &source{Reader: r, name: name, file: err == nil && info.Mode().IsRegular()}, nil
 }
 
 func noLast(err error) error {

@@ -27,7 +27,7 @@ type versionFacts struct {
 }
 
 // recordingFormat is the version of recordings that are written.
-const recordingFormat = 0
+const recordingFormat = 1
 
 const xdsModule = "github.com/envoyproxy/go-control-plane/envoy"
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"io"
 	"slices"
 
@@ -14,9 +12,10 @@ import (
 )
 
 func newWatch(a *app) *cobra.Command {
+	var text string
 	output, noFollow := "text", false
 	cmd := a.command(&cobra.Command{
-		Use:   "watch [SOURCE] [-o text|jsonl] [--no-follow]",
+		Use:   "watch [SOURCE] [--filter FILTER] [-o text|jsonl] [--no-follow]",
 		Short: "Print a line for each entry of a recording, live or finished",
 		Long: `Prints a recording as it was seen: one line for each message, stream and
 connection. A recording that is still being written is followed until its
@@ -24,18 +23,28 @@ writer has let go of it.
 
 Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
-stream. -o jsonl has every entry, one JSON object a line.`,
+stream. -o jsonl has every entry, one JSON object a line.
+
+--filter goes straight to the entries that it names, however large the
+recording; xdsproxy help filters says how to write one.`,
 		Example: `# What the proxy sees right now
 xdsproxy watch
 
 # Rejected configuration, and why
 xdsproxy watch session.xdsp -o jsonl | jq 'select(.what == "NACK") | .error'
 
+# What happened around a quarter to one, in a recording of any size
+xdsproxy watch session.xdsp --filter at:12:44..12:46
+
 # A recording that comes through a pipe
 ssh gateway cat session.xdsp | xdsproxy watch -`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		name, err := oneSource(args)
+		if err != nil {
+			return err
+		}
+		wanted, err := parseFilter(text)
 		if err != nil {
 			return err
 		}
@@ -46,41 +55,19 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		defer src.Close()
 		src.Follow(!noFollow)
 		out := newLazyWriter(a.stdout)
-		err = each(cmd.Context(), src, a.printer(out, output))
+		matches, err := matching(cmd.Context(), src, wanted, a.printer(out, output))
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
+		if err == nil && matches == 0 && text != "" {
+			a.say("%s", nothing(src, wanted))
+		}
 		return err
 	})
+	filterFlag(cmd, &text)
 	outputFlag(cmd, &output, "text", "jsonl")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
 	return cmd
-}
-
-// visit takes one entry and what it means.
-type visit func(e *session.Entry, c *check.Change) error
-
-// errEnough ends each without an error.
-var errEnough = errors.New("enough was read")
-
-// each reads a source to its end.
-func each(ctx context.Context, src *source, v visit) error {
-	tracker := check.NewTracker()
-	for {
-		e, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return unreadable(err)
-		}
-		c := tracker.Step(&e)
-		if err := v(&e, &c); errors.Is(err, errEnough) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
 }
 
 // printer prints entries to w in one of the forms of watch.

@@ -50,6 +50,10 @@ type Entry struct {
 	Gap     *Gap     // Gap
 	Note    *Note    // Note
 
+	// Carried says that the entry is repeated from an earlier segment of the
+	// recording, so that the segment it is in can be understood alone.
+	Carried bool
+
 	// Problems says in words what could not be done with this entry, such as
 	// "cannot decompress: unknown grpc-encoding \"br\"".
 	Problems []string

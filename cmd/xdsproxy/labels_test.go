@@ -1,0 +1,56 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Whoever looks for a type or a client by labels must find every entry of which
+// watch says that type or client.
+func TestLabelsAreWhatWatchSays(t *testing.T) {
+	r, err := recorder.Open(demoRecording(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	l := newLabels()
+	seen := map[string]bool{}
+	err = each(t.Context(), &source{Reader: r}, func(e *session.Entry, c *check.Change) error {
+		var want []string
+		if c.Type != "" {
+			want = append(want, typeLabel+c.Type)
+		}
+		if c.Client != "" && e.Kind != session.KindDisconnect {
+			want = append(want, clientLabel+c.Client)
+		}
+		got := l.of(e)
+		for _, w := range want {
+			seen[w] = true
+			if !slices.Contains(got, w) {
+				t.Errorf("entry %d is labelled %q, without %q", e.Seq, got, w)
+			}
+		}
+		for _, g := range got {
+			if strings.HasSuffix(g, ":") {
+				t.Errorf("entry %d has the label %q", e.Seq, g)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []string{"type:CDS", "type:SDS", "client:demo-envoy", "client:demo-delta", "client:demo-grpc"} {
+		if !seen[w] {
+			t.Errorf("nothing is labelled %q", w)
+		}
+	}
+	if len(l.conns) > 0 || len(l.streams) > 0 {
+		t.Errorf("%d connections and %d streams are remembered after their end", len(l.conns), len(l.streams))
+	}
+}

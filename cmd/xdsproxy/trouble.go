@@ -1,0 +1,62 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// trouble warns of a recording that cannot be written: at once, again and again
+// for as long as it lasts, and when it is over.
+type trouble struct {
+	app   *app
+	every time.Duration
+	lost  func() uint64 // entries lost so far
+
+	mu     sync.Mutex
+	begun  time.Time // zero: all is well
+	before uint64    // lost when all was well last
+	again  *time.Timer
+}
+
+// report takes what the recorder says: an error when the file can no longer be
+// written, nil when it can again.
+func (t *trouble) report(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		t.over()
+		return
+	}
+	if t.begun.IsZero() {
+		t.begun = time.Now()
+		t.again = time.AfterFunc(t.every, t.remind)
+	}
+	t.app.warn("%v; forwarding is not affected, and recording goes on when it can", err)
+}
+
+func (t *trouble) over() {
+	if t.begun.IsZero() {
+		return
+	}
+	t.again.Stop()
+	t.app.warn("the recording is written again, after %s; a gap entry says what is missing: %s",
+		render.Duration(time.Since(t.begun)), t.missing())
+	t.begun, t.before = time.Time{}, t.lost()
+}
+
+func (t *trouble) remind() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.begun.IsZero() {
+		return
+	}
+	t.again.Reset(t.every)
+	t.app.warn("the recording cannot be written, for %s now: %s lost so far",
+		render.Duration(time.Since(t.begun)), t.missing())
+}
+
+func (t *trouble) missing() string {
+	return render.Count(t.lost()-t.before, "entry", "entries")
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// visit takes one entry and what it means.
+type visit func(e *session.Entry, c *check.Change) error
+
+// errEnough ends a walk without an error.
+var errEnough = errors.New("enough was read")
+
+// each reads a source to its end.
+func each(ctx context.Context, src *source, v visit) error {
+	return walk(ctx, src, everything(), v)
+}
+
+const (
+	// leadIn is how many entries before the wanted ones are read, for what
+	// they answer.
+	leadIn = 64
+	// maxUnlabelled bounds the blocks that are read because they have too
+	// many labels to tell whether something begins in them.
+	maxUnlabelled = 256
+)
+
+// walk reads the entries of a source that are in spans, which are a union, in
+// order. v is given others, too: the first entry, those that begin streams, and
+// some before each span.
+func walk(ctx context.Context, src *source, spans []span, v visit) error {
+	w := &walker{src: src, tracker: check.NewTracker(), visit: v}
+	err := w.walk(ctx, spans)
+	if errors.Is(err, io.EOF) || errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+type walker struct {
+	src     *source
+	tracker *check.Tracker
+	visit   visit
+	at      session.Seq // of the entry that was visited last
+}
+
+func (w *walker) walk(ctx context.Context, spans []span) error {
+	if err := w.step(ctx); err != nil {
+		return err
+	}
+	for _, s := range spans {
+		if to := s.first - min(s.first, leadIn); w.src.file && to > w.at+1 {
+			if err := w.jump(ctx, to); err != nil {
+				return err
+			}
+		}
+		for w.at < s.last {
+			if err := w.step(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *walker) step(ctx context.Context) error {
+	e, err := w.src.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	if err != nil {
+		return unreadable(err)
+	}
+	return w.take(&e)
+}
+
+func (w *walker) take(e *session.Entry) error {
+	w.at = e.Seq
+	c := w.tracker.Step(e)
+	return w.visit(e, &c)
+}
+
+// jump goes on with the first entry from to on. Of those before it visits the
+// ones that begin streams; damage among them is no matter.
+func (w *walker) jump(ctx context.Context, to session.Seq) error {
+	if err := w.beginnings(ctx, to); err != nil && !damaged(err) {
+		return err
+	}
+	// Of any stream, something may have been passed over.
+	w.tracker.Step(&session.Entry{Kind: session.KindGap, Gap: &session.Gap{Streams: make([]session.StreamID, 1024)}})
+	if err := w.src.Seek(to); err != nil {
+		return unreadable(err)
+	}
+	return nil
+}
+
+func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
+	unlabelled := 0
+	w.src.Reader.Follow(false)
+	w.src.Want(func(b *recorder.Block) bool {
+		if b.ManyLabels {
+			unlabelled++
+		}
+		return b.Last >= to || slices.Contains(b.Labels, beginsLabel) || b.ManyLabels && unlabelled <= maxUnlabelled
+	})
+	defer func() {
+		w.src.Want(nil)
+		w.src.Reader.Follow(w.src.following)
+	}()
+	if err := w.src.Seek(w.at + 1); err != nil {
+		return unreadable(err)
+	}
+	for {
+		e, err := w.src.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF) || err == nil && e.Seq >= to:
+			return nil
+		case err != nil:
+			return unreadable(err)
+		}
+		if err := w.take(&e); err != nil {
+			return err
+		}
+	}
+}
+
+// matching visits the entries that a filter wants and counts them.
+func matching(ctx context.Context, src *source, f *filter, v visit) (matches uint64, err error) {
+	spans := everything()
+	if len(f.terms) > 0 {
+		first, err := src.first(ctx)
+		if errors.Is(err, io.EOF) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, unreadable(err)
+		}
+		f.begin(first.Time)
+		if spans, err = f.spans(func(t time.Time) (session.Seq, bool, error) { return src.find(ctx, t) }); err != nil {
+			return 0, err
+		}
+	}
+	err = walk(ctx, src, spans, func(e *session.Entry, c *check.Change) error {
+		if f.takes(e) {
+			matches++
+			if err := v(e, c); err != nil {
+				return err
+			}
+		}
+		if f.over(e) {
+			return errEnough
+		}
+		return nil
+	})
+	return matches, err
+}
+
+// find returns the number of the first entry at or after t, or the number that
+// the next one will have and false. In a pipe, where nothing can be looked for,
+// that is 1. Next goes on with the first entry of all.
+func (s *source) find(ctx context.Context, t time.Time) (session.Seq, bool, error) {
+	if !s.file {
+		return 1, false, nil
+	}
+	defer s.Reader.Follow(s.following)
+	s.Reader.Follow(false)
+	var e session.Entry
+	err := s.SeekTime(t)
+	if err == nil {
+		e, err = s.Reader.Next(ctx)
+	}
+	seq, there := e.Seq, err == nil
+	if !there && !errors.Is(err, io.EOF) && !damaged(err) {
+		return 0, false, unreadable(err)
+	}
+	if !there {
+		seq = s.Facts().LastSeq + 1
+	}
+	s.held = nil
+	if err := s.Seek(0); err != nil {
+		return 0, false, unreadable(err)
+	}
+	return seq, there, nil
+}
+
+// nothing says that a filter wants none of what is there.
+func nothing(src *source, f *filter) string {
+	facts := src.Facts()
+	if src.file {
+		if all, err := recorder.Inspect(src.name); err == nil || damaged(err) {
+			facts = all
+		}
+	}
+	if facts.Entries == 0 {
+		return fmt.Sprintf("%q is empty", src.name)
+	}
+	return fmt.Sprintf("nothing in %q matches %q: it ends with entry %d and covers %s to %s", src.name, f.text,
+		facts.LastSeq, facts.First.UTC().Format(time.RFC3339), facts.Last.UTC().Format(time.RFC3339))
+}
+
+func damaged(err error) bool {
+	_, is := errors.AsType[*recorder.DamageError](err)
+	return is
+}

@@ -1,0 +1,184 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// dictionary is what a reader knows of the contents of one epoch: which block
+// defines which, and those that it has met or needed. An epoch bounds it.
+type dictionary struct {
+	epoch uint64
+	spans []span
+	next  uint64 // the first id that no span has
+	bytes int64  // of contents that are in memory
+	// fetch reads the contents of a block that was jumped over; nil if that
+	// cannot be done.
+	fetch func(at int64) ([][]byte, error)
+
+	// lenient makes it pass over contents that are not there, and say so in
+	// missing, which its user resets.
+	lenient, missing bool
+	// pieces makes messages come in chunks, one for each content.
+	pieces bool
+}
+
+// span is the contents that one block defines.
+type span struct {
+	first, count uint64
+	at           int64 // of the block
+	contents     [][]byte
+	lost         bool
+}
+
+// begin makes room for the contents of a block, which comes next in the file.
+func (d *dictionary) begin(h *blockHeader, at int64) error {
+	switch {
+	case h.epoch < d.epoch:
+		return fmt.Errorf("epoch %d after epoch %d", h.epoch, d.epoch)
+	case h.epoch > d.epoch:
+		if h.content != 0 && !d.lenient {
+			return fmt.Errorf("epoch %d begins with content %d", h.epoch, h.content)
+		}
+		d.reset(h.epoch)
+	case h.content != d.next && !d.lenient:
+		return fmt.Errorf("content %d where content %d must come", h.content, d.next)
+	}
+	if h.content > d.next {
+		d.spans = append(d.spans, span{first: d.next, count: h.content - d.next, lost: true})
+		d.next = h.content
+	}
+	if h.content != d.next {
+		return fmt.Errorf("content %d again", h.content)
+	}
+	if h.contents > 0 {
+		d.spans = append(d.spans, span{first: h.content, count: h.contents, at: at})
+		d.next += h.contents
+	}
+	return nil
+}
+
+func (d *dictionary) reset(epoch uint64) {
+	clear(d.spans)
+	d.epoch, d.spans, d.next, d.bytes = epoch, d.spans[:0], 0, 0
+}
+
+// jump makes it the dictionary of an epoch up to a block, of which the spans
+// are known. It keeps what it has of them.
+func (d *dictionary) jump(epoch uint64, spans []span) {
+	if d.epoch == epoch {
+		for i := range min(len(spans), len(d.spans)) {
+			if spans[i].at == d.spans[i].at {
+				spans[i].contents = d.spans[i].contents
+			}
+		}
+	}
+	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces}
+	for _, s := range spans {
+		d.next = s.first + s.count
+		for _, c := range s.contents {
+			d.bytes += int64(len(c))
+		}
+	}
+}
+
+// fill keeps the contents of the span that begins with id first.
+func (d *dictionary) fill(s *span, contents [][]byte) error {
+	if uint64(len(contents)) != s.count {
+		return fmt.Errorf("a block defines %d contents, not the %d that its header announces", len(contents), s.count)
+	}
+	for _, c := range contents {
+		d.bytes += int64(len(c))
+	}
+	if d.bytes > epochBytes {
+		return errors.New("an epoch has more content than any that is written")
+	}
+	s.contents = contents
+	return nil
+}
+
+// run calls f with contents, in order, until it returns false.
+func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
+	if d.lenient && (first >= d.next || count > d.next-first) {
+		d.missing = true
+		if first >= d.next {
+			return nil
+		}
+		count = d.next - first
+	}
+	if count == 0 || first >= d.next || count > d.next-first {
+		return fmt.Errorf("contents %d to %d are not there", first, first+count-1)
+	}
+	i := sort.Search(len(d.spans), func(i int) bool { return d.spans[i].first > first }) - 1
+	for ; count > 0; i++ {
+		s := &d.spans[i]
+		if s.lost {
+			d.missing = true
+			n := min(count, s.first+s.count-first)
+			first, count = first+n, count-n
+			continue
+		}
+		if s.contents == nil {
+			if err := d.load(s); err != nil {
+				return err
+			}
+		}
+		from := first - s.first
+		n := min(count, s.count-from)
+		for _, c := range s.contents[from : from+n] {
+			if !f(c) {
+				return nil
+			}
+		}
+		first, count = first+n, count-n
+	}
+	return nil
+}
+
+func (d *dictionary) load(s *span) error {
+	if d.fetch == nil {
+		return fmt.Errorf("contents %d to %d were passed over", s.first, s.first+s.count-1)
+	}
+	contents, err := d.fetch(s.at)
+	if err != nil {
+		return err
+	}
+	return d.fill(s, contents)
+}
+
+// definitions copies what the entries of a block define.
+func definitions(block []byte) ([][]byte, error) {
+	var refs [][]byte
+	total := 0
+	for len(block) > 0 {
+		entry, n := protowire.ConsumeBytes(block)
+		if n < 0 {
+			return nil, errors.New("an entry is longer than its block")
+		}
+		block = block[n:]
+		err := eachField(entry, func(f field) error {
+			if f.num != fieldContent {
+				return nil
+			}
+			if len(f.bytes) < minContent || total+len(f.bytes) > epochBytes || len(refs) == maxContents {
+				return errors.New("a content is not one that is written")
+			}
+			refs = append(refs, f.bytes)
+			total += len(f.bytes)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := make([]byte, 0, total)
+	for i, c := range refs {
+		from := len(all)
+		all = append(all, c...)
+		refs[i] = all[from:len(all):len(all)]
+	}
+	return refs, nil
+}

@@ -1,0 +1,95 @@
+package recorder
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// dataParts are the fields of an entry that make up its message's data.
+type dataParts struct {
+	parts []dataPart
+}
+
+// dataPart is bytes, or a run of contents if its count is not 0.
+type dataPart struct {
+	bytes        []byte
+	first, count uint64
+}
+
+func (d *dataParts) add(f field) error {
+	if f.num != fieldRun {
+		if len(f.bytes) > 0 {
+			d.parts = append(d.parts, dataPart{bytes: f.bytes})
+		}
+		return nil
+	}
+	first, n := protowire.ConsumeVarint(f.bytes)
+	if n < 0 {
+		return errWire
+	}
+	count, n := protowire.ConsumeVarint(f.bytes[n:])
+	if n < 0 || count == 0 || count > maxContents || first > maxContents {
+		return errWire
+	}
+	d.parts = append(d.parts, dataPart{first: first, count: count})
+	return nil
+}
+
+// join is the data in one piece: a copy, unless it is one part, of which it is
+// a slice then. If the dictionary says so it comes in pieces that are not
+// copied.
+func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
+	switch {
+	case len(d.parts) == 0:
+		return nil, false, nil
+	case len(d.parts) == 1 && d.parts[0].count == 0:
+		return session.Chunks{d.parts[0].bytes}, true, nil
+	}
+	if dict.pieces {
+		err = d.each(dict, func(b []byte) bool {
+			data = append(data, b)
+			return true
+		})
+		return data, false, err
+	}
+	total := 0
+	err = d.each(dict, func(b []byte) bool {
+		total += len(b)
+		return total <= maxData
+	})
+	if err == nil && total > maxData {
+		err = errors.New("a message is longer than any that is written")
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	all := make([]byte, 0, total)
+	err = d.each(dict, func(b []byte) bool {
+		all = append(all, b...)
+		return true
+	})
+	return session.Chunks{all}, false, err
+}
+
+func (d *dataParts) each(dict *dictionary, f func([]byte) bool) error {
+	for _, p := range d.parts {
+		if p.count == 0 {
+			if !f(p.bytes) {
+				return nil
+			}
+			continue
+		}
+		going := true
+		err := dict.run(p.first, p.count, func(b []byte) bool {
+			going = f(b)
+			return going
+		})
+		if err != nil || !going {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package recorder
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// plan is how the data of a message goes into an entry: a row of fields that
+// are literal bytes, new content, or a run of earlier content. The bytes
+// themselves are not copied: parts says where they come between the heads.
+type plan struct {
+	heads  []byte
+	parts  []part
+	bytes  int64 // of all parts
+	fresh  int   // contents that it defines
+	stored int64 // their bytes
+	data   int64 // of the message
+	masked bool  // something of it was masked by the content hook
+
+	literal      session.Chunks // not yet in parts
+	literalBytes int
+	first, count int // a run that is not yet in heads
+}
+
+// part is bytes that follow heads[:after], and earlier parts.
+type part struct {
+	after int
+	bytes []byte
+}
+
+// keepParts is how many parts a plan keeps room for.
+const keepParts = 64 << 10
+
+func (p *plan) reset() {
+	if cap(p.parts) > keepParts {
+		p.parts, p.literal, p.heads = nil, nil, nil
+	}
+	clear(p.parts)
+	p.parts, p.literal, p.heads = p.parts[:0], p.literal[:0], p.heads[:0]
+	p.bytes, p.fresh, p.stored, p.data, p.masked = 0, 0, 0, 0, false
+	p.literalBytes, p.count = 0, 0
+}
+
+// size is how many bytes the fields take up.
+func (p *plan) size() int64 { return int64(len(p.heads)) + p.bytes }
+
+var errContent = errors.New("the content hook did not keep the length")
+
+// make plans data, on a plan that was reset. Each chunk that is to be stored passes hook. An error, or a
+// panic of hook, leaves definitions behind that drop takes back.
+func (p *plan) make(data session.Chunks, known *contents, hook func([]byte) []byte) error {
+	p.data = data.Len()
+	define := p.data <= epochBytes/2
+	for _, chunk := range data {
+		if len(chunk) == 0 {
+			continue
+		}
+		var sum [2]uint64
+		if len(chunk) >= minContent {
+			var id int
+			var old bool
+			if sum, id, old = known.find(chunk); old {
+				p.run(id)
+				p.masked = p.masked || known.masked[id]
+				continue
+			}
+		}
+		stored := chunk
+		if hook != nil {
+			stored = hook(chunk)
+			if len(stored) != len(chunk) {
+				return errContent
+			}
+		}
+		changed := &stored[0] != &chunk[0] && string(stored) != string(chunk)
+		p.masked = p.masked || changed
+		if len(chunk) < minContent || !define || !known.room(len(chunk)) {
+			p.flushRun()
+			p.literal = append(p.literal, stored)
+			p.literalBytes += len(stored)
+			continue
+		}
+		known.add(sum, len(chunk), changed)
+		p.flush()
+		p.fresh++
+		p.stored += int64(len(stored))
+		p.head(fieldContent, uint64(len(stored)))
+		p.part(stored)
+	}
+	p.flush()
+	return nil
+}
+
+// drop takes back what the plan defined.
+func (p *plan) drop(known *contents) {
+	if p.fresh > 0 || p.stored > 0 {
+		known.forget(len(known.sums)-p.fresh, p.stored)
+	}
+	p.reset()
+}
+
+func (p *plan) run(id int) {
+	if p.count > 0 && id == p.first+p.count {
+		p.count++
+		return
+	}
+	p.flush()
+	p.first, p.count = id, 1
+}
+
+// flush ends the run or the literal that is open; there is at most one.
+func (p *plan) flush() {
+	p.flushRun()
+	if len(p.literal) == 0 {
+		return
+	}
+	p.head(fieldData, uint64(p.literalBytes))
+	for _, c := range p.literal {
+		p.part(c)
+	}
+	clear(p.literal)
+	p.literal, p.literalBytes = p.literal[:0], 0
+}
+
+func (p *plan) flushRun() {
+	if p.count == 0 {
+		return
+	}
+	n := protowire.SizeVarint(uint64(p.first)) + protowire.SizeVarint(uint64(p.count))
+	p.head(fieldRun, uint64(n))
+	p.heads = protowire.AppendVarint(p.heads, uint64(p.first))
+	p.heads = protowire.AppendVarint(p.heads, uint64(p.count))
+	p.count = 0
+}
+
+func (p *plan) head(num protowire.Number, n uint64) {
+	p.heads = protowire.AppendTag(p.heads, num, protowire.BytesType)
+	p.heads = protowire.AppendVarint(p.heads, n)
+}
+
+func (p *plan) part(b []byte) {
+	p.parts = append(p.parts, part{len(p.heads), b})
+	p.bytes += int64(len(b))
+}
+
+// write gives the fields to w, piece by piece.
+func (p *plan) write(w func([]byte)) {
+	from := 0
+	for _, part := range p.parts {
+		if part.after > from {
+			w(p.heads[from:part.after])
+			from = part.after
+		}
+		w(part.bytes)
+	}
+	if from < len(p.heads) {
+		w(p.heads[from:])
+	}
+}

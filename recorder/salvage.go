@@ -1,0 +1,260 @@
+package recorder
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Rescued says what Salvage could save.
+type Rescued struct {
+	Entries uint64 // copied
+	Partial uint64 // of them: messages that had lost a part
+	Damages int    // stretches that were left out
+	Lost    uint64 // entries in them; at least one each
+	Bytes   int64  // of them
+}
+
+// Problems and notes of what Salvage writes.
+const (
+	problemPartial   = "a part of this message was in a damaged part of the recording"
+	problemUncounted = "how many entries were lost cannot be said"
+)
+
+// Salvage copies all that can be read of the recording at from into a new one at
+// to, which must not exist. Entries keep their numbers and times. Where bytes
+// were damaged a Gap entry says which entries are missing; it has the number of
+// the last of them. A message that refers to what was lost is copied without
+// it, as Truncated and with a problem.
+func Salvage(ctx context.Context, from, to string) (Rescued, error) {
+	r, err := Open(from)
+	if err != nil {
+		return Rescued{}, err
+	}
+	defer r.Close()
+	src, ok := r.src.(*fileSource)
+	if !ok {
+		return Rescued{}, errPipe
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return Rescued{}, fmt.Errorf("cannot write what is rescued: %w", err)
+	}
+	done, err := salvageTo(ctx, r, src, f)
+	if err == nil {
+		err = disk{f}.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(to)
+		return done, fmt.Errorf("cannot rescue %s: %w", from, err)
+	}
+	return done, nil
+}
+
+func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink) (Rescued, error) {
+	r.dict.lenient, r.dict.pieces, r.dict.fetch = true, true, nil
+	h := &r.facts
+	out, err := newBlockFile(to, &fileHeader{created: h.Created, program: h.Program, masked: h.Masked}, nil)
+	if err != nil {
+		return Rescued{}, err
+	}
+	defer out.enc.Close()
+	s := &salvage{r: r, src: src, out: out}
+	err = s.run(ctx)
+	return s.done, err
+}
+
+// salvage copies one recording.
+type salvage struct {
+	r    *Reader
+	src  *fileSource
+	out  *blockFile
+	done Rescued
+	last session.Entry // that was copied
+	all  uint64        // entries that were written, gaps included
+}
+
+func (s *salvage) run(ctx context.Context) error {
+	for {
+		e, err := s.r.Next(ctx)
+		switch {
+		case err == nil:
+			err = s.copy(&e)
+		case errors.Is(err, io.EOF) && s.r.facts.Complete:
+			return s.finish()
+		case errors.Is(err, io.EOF), isDamage(err):
+			var on bool
+			if on, err = s.passDamage(err); err == nil && !on {
+				return s.finish()
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *salvage) copy(e *session.Entry) error {
+	if s.r.dict.missing {
+		s.r.dict.missing = false
+		m := *e.Message
+		m.Truncated = true
+		e.Message = &m
+		e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemPartial)
+		s.done.Partial++
+	}
+	s.done.Entries++
+	return s.put(e, s.r.head.labels)
+}
+
+func (s *salvage) put(e *session.Entry, labels []string) error {
+	fits, err := s.out.measure(e)
+	if err == nil && !fits {
+		err = s.out.commit()
+	}
+	if err == nil {
+		s.out.add(e, labels)
+	}
+	s.all++
+	s.last = *e
+	s.last.Message = nil
+	return err
+}
+
+func (s *salvage) finish() error {
+	err := s.out.commit()
+	if err == nil {
+		err = s.out.finish(endMark{entries: s.all, last: s.last.Seq})
+	}
+	return err
+}
+
+// passDamage makes the reader go on at the next block that can be believed, and
+// says what is missing. It reports whether there is one.
+func (s *salvage) passDamage(cause error) (on bool, err error) {
+	r := s.r
+	from := r.facts.Bytes
+	if d, ok := errors.AsType[*DamageError](cause); ok {
+		from = d.Offset
+	}
+	at, h, err := s.search(from)
+	if err != nil {
+		return false, err
+	}
+	if h == nil && !isDamage(cause) {
+		return false, nil // merely torn
+	}
+	size, err := s.src.size()
+	if err != nil {
+		return false, err
+	}
+	last, counted := session.Seq(0), false
+	if h != nil {
+		last, counted = h.first-1, true
+	} else {
+		at = size
+		var magic [4]byte
+		if _, err := s.src.ReadAt(magic[:], from); err == nil {
+			if m := binary.LittleEndian.Uint32(magic[:]); m == magicIndex || m == magicEnd {
+				counted = true // no entry was in it
+			}
+		}
+		if _, lost, err := s.header(from); err == nil && lost != nil && lost.last > s.last.Seq {
+			last, counted = lost.last, true
+		}
+	}
+	s.done.Damages++
+	s.done.Bytes += at - from
+	if err := s.gap(last, counted); err != nil || h == nil {
+		return false, err
+	}
+	r.rest, r.err = nil, nil
+	r.facts.LastSeq = h.first - 1
+	s.src.at, r.facts.Bytes = at, at
+	return true, nil
+}
+
+// gap says that all up to last is missing.
+func (s *salvage) gap(last session.Seq, counted bool) error {
+	g := session.Gap{First: s.last.Seq + 1, Last: max(last, s.last.Seq+1)}
+	if counted && last <= s.last.Seq {
+		return nil // what was damaged was no entry
+	}
+	g.Entries = uint64(g.Last-g.First) + 1
+	s.done.Lost += g.Entries
+	e := session.Entry{Seq: g.Last, Time: s.last.Time, Kind: session.KindGap, Side: session.Proxy, Gap: &g}
+	if !counted {
+		e.Problems = []string{problemUncounted}
+	}
+	return s.put(&e, nil)
+}
+
+// search finds the next block after from that is there as a whole, is right,
+// and comes after what was copied; nil if there is none.
+func (s *salvage) search(from int64) (int64, *blockHeader, error) {
+	var magic [4]byte
+	binary.LittleEndian.PutUint32(magic[:], magicBlock)
+	buf := make([]byte, 1<<20)
+	for at := from + 1; ; {
+		n, err := s.src.ReadAt(buf, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, nil, err
+		}
+		if n < len(magic) {
+			return 0, nil, nil
+		}
+		i := bytes.Index(buf[:n], magic[:])
+		if i < 0 {
+			at += int64(n - len(magic) + 1)
+			continue
+		}
+		at += int64(i)
+		size, h, err := s.header(at)
+		if err != nil {
+			return 0, nil, err
+		}
+		if h != nil && h.first > s.last.Seq && s.right(at+int64(size), h) {
+			return at, h, nil
+		}
+		at++
+	}
+}
+
+// header reads the block header at at, and returns its length as a frame; nil if
+// there is none.
+func (s *salvage) header(at int64) (int, *blockHeader, error) {
+	var head [headerRoom]byte
+	n, err := s.src.ReadAt(head[:], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, nil, err
+	}
+	b := head[:n]
+	if len(b) < frameHeadSize || binary.LittleEndian.Uint32(b) != magicBlock {
+		return 0, nil, nil
+	}
+	size := frameHeadSize + int64(binary.LittleEndian.Uint32(b[4:]))
+	if size > int64(len(b)) {
+		return 0, nil, nil
+	}
+	var h blockHeader
+	if h.parse(b[frameHeadSize:size]) != nil {
+		return 0, nil, nil
+	}
+	return int(size), &h, nil
+}
+
+// right says whether the zstd frame at at is the one that h announces.
+func (s *salvage) right(at int64, h *blockHeader) bool {
+	sum := &sumReader{r: io.NewSectionReader(s.src.file, at, int64(h.compressed))}
+	n, err := io.Copy(io.Discard, sum)
+	return err == nil && n == int64(h.compressed) && sum.sum == h.sum
+}

@@ -1,0 +1,161 @@
+package recorder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// rescue salvages b and reads what that wrote.
+func rescue(t *testing.T, b []byte) ([]session.Entry, Facts, Rescued, error) {
+	t.Helper()
+	r := readerOf(t, &counted{b: b})
+	var to memory
+	done, err := salvageTo(context.Background(), r, r.src.(*fileSource), &to)
+	if err != nil {
+		return nil, Facts{}, done, err
+	}
+	out := NewReader(bytes.NewReader(to.b))
+	defer out.Close()
+	all, err := drain(out)
+	if facts := out.Facts(); err == nil && facts.Complete {
+		return all, facts, done, nil
+	}
+	t.Fatalf("what is rescued is not whole: %+v, %v", out.Facts(), err)
+	return nil, Facts{}, done, err
+}
+
+func TestSalvageOfWhatIsWhole(t *testing.T) {
+	file, want, end := many(t, 100)
+	for name, b := range map[string][]byte{"whole": file, "cut": file[:end], "torn": file[:end+3]} {
+		all, facts, done, err := rescue(t, b)
+		if err != nil || !reflect.DeepEqual(all, want) || done != (Rescued{Entries: uint64(len(want))}) {
+			t.Errorf("%s: %d entries, %+v, %v", name, len(all), done, err)
+		}
+		if facts.Bytes > int64(len(file))+1000 {
+			t.Errorf("%s: %d bytes became %d", name, len(file), facts.Bytes)
+		}
+	}
+}
+
+// Wherever a byte is damaged, everything outside of its block is rescued, and
+// what refers to the block says what it lost.
+func TestSalvageAroundEveryByte(t *testing.T) {
+	const blocks = 4
+	file, ends := written(t, blocks)
+	want, err := drain(NewReader(bytes.NewReader(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := ends[0]; at < len(file); at++ {
+		bad := bytes.Clone(file)
+		bad[at] ^= 0x55
+		hit := slices.IndexFunc(ends, func(end int) bool { return end > at }) - 1 // the block; blocks: after them
+		all, facts, done, err := rescue(t, bad)
+		if err != nil {
+			t.Fatalf("byte %d: %v", at, err)
+		}
+		var whole, partial int
+		for _, e := range all {
+			if e.Kind == session.KindGap {
+				if hit == blocks && len(e.Problems) == 1 {
+					continue // it cannot know that this was no entry
+				}
+				if e.Gap.First != want[2*hit].Seq || e.Gap.Last != want[2*hit+1].Seq && len(e.Problems) == 0 {
+					t.Errorf("byte %d: block %d, gap %+v, %q", at, hit, e.Gap, e.Problems)
+				}
+				continue
+			}
+			switch original := want[e.Seq-1]; {
+			case reflect.DeepEqual(e, original):
+				whole++
+			case e.Message.Truncated && len(e.Problems) == 1 && bytes.HasPrefix(e.Message.Data.Bytes(), []byte("payload")):
+				partial++
+			default:
+				t.Errorf("byte %d: entry %d is not what was written: %+v", at, e.Seq, e)
+			}
+		}
+		lost := 2
+		if hit == blocks {
+			lost = 0
+		}
+		// What all entries share is defined by the first block.
+		if first := hit == 0 && partial == 2*blocks-lost; !first && partial > 0 || whole+partial < 2*blocks-lost {
+			t.Errorf("byte %d: %d entries whole, %d in part, %+v", at, whole, partial, done)
+		}
+		if done.Partial != uint64(partial) || done.Lost != facts.Lost || done.Entries != uint64(whole+partial) {
+			t.Errorf("byte %d: %+v, %+v", at, done, facts)
+		}
+	}
+}
+
+// Damage in several places, of which some destroy many blocks at once.
+func TestSalvageMuchDamage(t *testing.T) {
+	file, want, end := many(t, 100)
+	for _, at := range []int{end / 5, end / 2, 4 * end / 5} {
+		copy(file[at:], noise(300_000)[:min(300_000, end-at)])
+	}
+	all, facts, done, err := rescue(t, file)
+	if err != nil || done.Damages < 3 || facts.Gaps < 3 || len(all) < len(want)/3 {
+		t.Fatalf("%d entries of %d, %+v, %v", len(all), len(want), done, err)
+	}
+	byNumber := make(map[session.Seq]session.Entry)
+	for _, e := range want {
+		byNumber[e.Seq] = e
+	}
+	for _, e := range all {
+		if e.Kind != session.KindGap && len(e.Problems) == 0 && !reflect.DeepEqual(e, byNumber[e.Seq]) {
+			t.Errorf("entry %d is not what was written", e.Seq)
+		}
+	}
+}
+
+func TestSalvageFiles(t *testing.T) {
+	dir := t.TempDir()
+	file, _ := written(t, 1)
+	from, text := filepath.Join(dir, "from"), filepath.Join(dir, "text")
+	if err := errors.Join(os.WriteFile(from, file, 0o600), os.WriteFile(text, []byte("no recording"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(dir, "to")
+	if done, err := Salvage(context.Background(), from, to); err != nil || done.Entries != 2 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if all, facts := readAll(t, to); len(all) != 2 || !facts.Complete {
+		t.Errorf("%d entries, %+v", len(all), facts)
+	}
+	if _, err := Salvage(context.Background(), from, text); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("onto a file: %v", err)
+	}
+	if _, err := Salvage(context.Background(), text, filepath.Join(dir, "other")); err == nil || !strings.Contains(err.Error(), "not a recording") {
+		t.Errorf("of text: %v", err)
+	}
+}
+
+func FuzzSalvage(f *testing.F) {
+	file, ends := written(f, 3)
+	f.Add(file, 100, byte(1))
+	f.Add(file[:ends[2]+5], ends[1], byte(8))
+	f.Fuzz(func(t *testing.T, b []byte, at int, flip byte) {
+		b = append(bytes.Clone(file[:ends[1]]), b...) // something that begins well
+		if at >= ends[0] && at < len(b) {
+			b[at] ^= flip
+		}
+		all, _, done, err := rescue(t, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := uint64(len(all)); n < done.Entries {
+			t.Errorf("%d entries, %+v", n, done)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package recorder
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// errPipe is what seeking in a pipe says.
+var errPipe = errors.New("a recording that comes through a pipe can only be read from its beginning")
+
+// Seek makes Next go on with the first entry whose number is at least seq. It
+// reads block headers or the index, and no entries; Next reads the blocks that
+// hold the entry and what it refers to. A *DamageError says that what is after
+// the damage cannot be reached.
+func (r *Reader) Seek(seq session.Seq) error {
+	r.timed = false
+	r.fromSeq = seq
+	return r.seek(func(p *place) bool { return p.last >= seq })
+}
+
+// SeekTime makes Next go on with the first entry that is not before t.
+func (r *Reader) SeekTime(t time.Time) error {
+	at := nanos(t)
+	r.fromSeq, r.fromTime, r.timed = 0, at, true
+	return r.seek(func(p *place) bool { return p.max >= at })
+}
+
+func (r *Reader) seek(is func(*place) bool) error {
+	if errors.Is(r.err, errClosed) {
+		return r.err
+	}
+	src, ok := r.src.(*fileSource)
+	if !ok {
+		return errPipe
+	}
+	damage := r.look(src)
+	if damage != nil && !isDamage(damage) {
+		return damage
+	}
+	s := &r.survey
+	i := s.find(is)
+	if i == len(s.places) && damage != nil {
+		return damage
+	}
+	to, last, passed := s.at, s.facts.LastSeq, s.facts.Entries
+	switch {
+	case i < len(s.places):
+		to, passed, last = s.places[i].at, s.places[i].before, 0
+		if i > 0 {
+			last = s.places[i-1].last
+		}
+	case s.facts.Complete:
+		to -= endSize // it is read again, and says io.EOF
+	}
+	r.dict.jump(s.spans(i))
+	r.rest, r.err = nil, nil
+	src.at, r.facts.Bytes = to, to
+	r.facts.LastSeq, r.passed = last, passed
+	return nil
+}
+
+// look brings the survey up to date.
+func (r *Reader) look(src *fileSource) error {
+	if !r.survey.begun {
+		r.survey.at, r.survey.facts = r.first, Facts{Path: r.facts.Path, Bytes: r.first}
+	}
+	return r.survey.run(src.file)
+}
+
+// Want says of which blocks Next gives the entries: those for which f is true,
+// all if f is nil. The others are not read, where that is possible, and Facts
+// does not count what is in them. f must not keep the block.
+func (r *Reader) Want(f func(*Block) bool) { r.want = f }
+
+// fetch reads the contents that the block at at defines.
+func (r *Reader) fetch(at int64) ([][]byte, error) {
+	src := r.src.(*fileSource)
+	broken := func(reason string) error {
+		return &DamageError{Path: r.facts.Path, Offset: at, AfterSeq: r.facts.LastSeq, Reason: reason}
+	}
+	var head [headerRoom]byte
+	got, err := src.ReadAt(head[:], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	b := head[:got]
+	if len(b) < frameHeadSize || binary.LittleEndian.Uint32(b) != magicBlock {
+		return nil, broken("there is no block where one must be")
+	}
+	n := int64(binary.LittleEndian.Uint32(b[4:]))
+	if n > int64(len(b)-frameHeadSize) {
+		return nil, broken("a block header is longer than any that is written")
+	}
+	var h blockHeader
+	if err := h.parse(b[frameHeadSize : frameHeadSize+n]); err != nil {
+		return nil, broken(err.Error())
+	}
+	body := io.NewSectionReader(src.file, at+frameHeadSize+n, int64(h.compressed))
+	_, contents, err := r.inflate(body, nil, &h)
+	if err != nil {
+		return nil, broken(err.Error())
+	}
+	return contents, nil
+}
+
+// Inspect returns the facts about the recording at path, which may still be
+// growing, from its block headers: no entry is read, and damage within a block
+// is not found. The facts come with a *DamageError if the rest could not be
+// found.
+func Inspect(path string) (Facts, error) {
+	r, err := Open(path)
+	if err != nil {
+		return Facts{Path: path}, err
+	}
+	defer r.Close()
+	src, ok := r.src.(*fileSource)
+	if !ok {
+		return r.Facts(), errPipe
+	}
+	err = r.look(src)
+	facts := r.survey.facts
+	facts.Version, facts.Created, facts.Program, facts.Masked = r.facts.Version, r.facts.Created, r.facts.Program, r.facts.Masked
+	return facts, err
+}
