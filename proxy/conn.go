@@ -62,8 +62,8 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
-		defer p.dialled(up.LocalAddr())()
-		if p.dialledBy(nc.RemoteAddr()) {
+		defer p.dialled(up)()
+		if p.dialledBy(nc) {
 			reset(up)
 			err = errors.New("it leads back to this proxy")
 		}

@@ -62,7 +62,7 @@ type Proxy struct {
 
 	mu       sync.Mutex
 	open     map[*conn]struct{}
-	local    map[string]struct{} // our own addresses on upstream legs
+	dials    map[route]struct{} // the upstream legs
 	stopping bool
 	deadline time.Time // of the drain, once stopping
 	wg       sync.WaitGroup
@@ -101,7 +101,7 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), local: make(map[string]struct{})}
+	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{})}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.listen()
 		if err != nil {
@@ -198,28 +198,29 @@ func (p *Proxy) remove(c *conn) {
 	delete(p.open, c)
 }
 
-// dialled notes an upstream leg's own address until the function that it
-// returns is called.
-func (p *Proxy) dialled(local net.Addr) (forget func()) {
-	if local.Network() != "tcp" {
-		return func() {}
-	}
+// route is a connection as its dialler sees it.
+type route struct{ from, to string }
+
+// dialled notes an upstream leg until the function that it returns is called.
+func (p *Proxy) dialled(up net.Conn) (forget func()) {
+	r := route{up.LocalAddr().String(), up.RemoteAddr().String()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.local[local.String()] = struct{}{}
+	p.dials[r] = struct{}{}
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.local, local.String())
+		delete(p.dials, r)
 	}
 }
 
-// dialledBy says whether a client is this proxy itself, whose upstream leads to
-// one of its own listeners. It is asked after dialling on, when the address of
-// the leg that came in has long been noted.
-func (p *Proxy) dialledBy(client net.Addr) bool {
+// dialledBy says whether what was accepted is the other end of one of our own
+// upstream legs: then the upstream leads to one of our listeners. Unix sockets
+// have no address to tell by. It is asked after dialling on, when that leg has
+// long been noted.
+func (p *Proxy) dialledBy(accepted net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ours := p.local[client.String()]
-	return ours
+	_, ours := p.dials[route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}]
+	return ours && accepted.LocalAddr().Network() == "tcp"
 }
