@@ -37,6 +37,11 @@ type blockFile struct {
 	end  int64 // of the last whole block
 	torn bool  // there may be bytes beyond end
 
+	entries uint64      // in it
+	last    session.Seq // of them
+	// carrying marks blocks as repeated from an earlier segment.
+	carrying bool
+
 	enc  *zstd.Encoder
 	hook func([]byte) []byte // Options.Content
 
@@ -183,6 +188,7 @@ func (b *blockFile) add(e *session.Entry, labels []string) {
 	prefix := protowire.AppendVarint(length[:0], n)
 	h := &b.head
 	if h.entries == 0 {
+		h.carried = b.carrying
 		h.epoch, h.content = b.epoch, uint64(len(b.known.sums)-b.plan.fresh)
 	}
 	h.add(e, labels)
@@ -249,6 +255,8 @@ func (b *blockFile) commit() error {
 	if err != nil {
 		b.renew() // what the block defined is lost with it
 	} else {
+		b.entries += b.head.entries
+		b.last = max(b.last, b.head.last)
 		if b.head.contents > 0 {
 			b.blocks++
 		}
@@ -286,11 +294,11 @@ func (b *blockFile) commitBlock() error {
 }
 
 // finish writes the index and the end mark. Nothing may be written after it.
-func (b *blockFile) finish(m endMark) error {
+func (b *blockFile) finish(last session.Seq) error {
 	if err := b.writeIndex(); err != nil {
 		return err
 	}
-	m.index = b.index.last
+	m := endMark{entries: b.entries, last: last, index: b.index.last}
 	return b.write(m.append(b.out[:0]))
 }
 

@@ -47,6 +47,24 @@ func (f *Facts) count(e *session.Entry) {
 	}
 }
 
+// addSegment adds what was found in a segment that comes next.
+func (f *Facts) addSegment(s *Facts) {
+	if f.First.IsZero() {
+		f.First = s.First
+	}
+	if !s.Last.IsZero() {
+		f.Last, f.LastSeq = s.Last, s.LastSeq
+	}
+	f.Complete, f.Damaged = f.Complete && s.Complete, f.Damaged || s.Damaged
+	f.Entries += s.Entries
+	f.Messages += s.Messages
+	f.MessageBytes += s.MessageBytes
+	f.Gaps += s.Gaps
+	f.Lost += s.Lost
+	f.Bytes += s.Bytes
+	f.Connections, f.Streams = max(f.Connections, s.Connections), max(f.Streams, s.Streams)
+}
+
 // countBlock adds the entries of a block.
 func (f *Facts) countBlock(h *blockHeader) {
 	if f.First.IsZero() {

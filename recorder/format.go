@@ -5,6 +5,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 const (
@@ -60,6 +62,11 @@ type fileHeader struct {
 	created time.Time
 	program string
 	masked  bool
+	// Of a recording in segments: the number of this one, from 1, the number
+	// of the first entry that is its own, and when the first was created.
+	segment uint64
+	first   session.Seq
+	began   time.Time
 }
 
 func (h *fileHeader) append(b []byte) []byte {
@@ -69,6 +76,9 @@ func (h *fileHeader) append(b []byte) []byte {
 	p = appendTime(p, 1, h.created)
 	p = appendString(p, 2, h.program)
 	p = appendBool(p, 3, h.masked)
+	p = appendUint(p, 4, h.segment)
+	p = appendUint(p, 5, uint64(h.first))
+	p = appendTime(p, 6, h.began)
 	return appendSkippable(b, magicHeader, p)
 }
 
@@ -94,6 +104,12 @@ func (h *fileHeader) parse(p []byte) error {
 			h.program = string(f.bytes)
 		case 3:
 			h.masked = f.n != 0
+		case 4:
+			h.segment = f.n
+		case 5:
+			h.first = session.Seq(f.n)
+		case 6:
+			h.began = f.time()
 		}
 		return nil
 	})

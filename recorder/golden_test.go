@@ -64,7 +64,7 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	commit()
 	add(response(session.Chunks{r[5], r[0], r[5], r[0]}))
 	commit()
-	if err := f.finish(endMark{entries: uint64(len(want)), last: session.Seq(len(want))}); err != nil {
+	if err := f.finish(session.Seq(len(want))); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, want

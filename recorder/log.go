@@ -53,6 +53,19 @@ type Options struct {
 	// never if negative. Without it, what was written survives the end of
 	// this process, but not that of the machine.
 	SyncEvery time.Duration
+	// MaxSize and MaxAge bound the segments of a recording, in bytes and from
+	// their beginning; there is but one if both are zero. The newest segment
+	// has the name of the recording; those before it are renamed, x.xdsp to
+	// x.000001.xdsp and so on. Keep is how many of them are kept; all if zero.
+	MaxSize int64
+	MaxAge  time.Duration
+	Keep    int
+	// Carry says, when a new segment begins, which entries it repeats so that
+	// it can be understood alone: by number, from what Transform was given.
+	// They must be in the segment that ends; that those it repeated itself
+	// are, too, makes that possible for ever. It is called on the writer's
+	// goroutine.
+	Carry func() []session.Seq
 	// NoTicks leaves out Time entries: the entries bring their times from
 	// elsewhere, so that our clock says nothing about them.
 	NoTicks bool
@@ -97,7 +110,7 @@ type Stats struct {
 	Messages uint64 // of them
 	Gaps     uint64 // of them
 	Lost     uint64 // entries dropped: they found no room, or could not be written
-	Bytes    int64  // length of the file
+	Bytes    int64  // length of the file, and of its earlier segments
 	Queued   int64  // charged for what is not written yet
 	Failing  bool   // the file cannot be written at the moment
 
@@ -151,14 +164,18 @@ func start(path string, f sink, o Options) (*Log, error) {
 		done:  make(chan struct{}),
 	}
 	l.timer.Stop()
-	file, err := newBlockFile(f, &fileHeader{
-		created: l.now(), program: o.Program, masked: o.Masked,
-	}, o.Content)
+	h := fileHeader{created: l.now(), program: o.Program, masked: o.Masked}
+	var s *segment
+	if o.MaxSize > 0 || o.MaxAge > 0 {
+		h.segment, h.first, h.began = 1, 1, h.created
+		s = &segment{family: family{path: path, began: h.began}, header: h}
+	}
+	file, err := newBlockFile(f, &h, o.Content)
 	if err != nil {
 		return nil, err
 	}
 	l.stats.Bytes = file.end
-	l.w = &writer{log: l, file: file, sync: newSyncer(f, o.SyncEvery)}
+	l.w = &writer{log: l, file: file, segment: s, sync: newSyncer(f, o.SyncEvery)}
 	go l.w.run()
 	return l, nil
 }

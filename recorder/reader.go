@@ -32,6 +32,14 @@ type Reader struct {
 	follow bool
 	began  bool  // the header was read
 	first  int64 // where the header ends
+	path   string
+	header fileHeader
+	at     int64       // of the frame that comes next
+	last   session.Seq // of the entry that was passed last
+	ended  bool        // the regular end was met
+
+	family *family // of which the file is a segment; nil if it is read alone
+	broken bool    // an earlier segment has no regular end
 	err    error
 	facts  Facts
 	zstd   *zstd.Decoder
@@ -55,7 +63,25 @@ type Reader struct {
 
 // Open opens a recording, one that is still being written included. What is
 // none is a *FormatError, one of another version a *VersionError.
+//
+// A recording in segments is opened by the name of the newest one: what is left
+// of the older ones is read first, and those that come later when they are
+// there. What was deleted is counted as lost. An older segment that is opened by
+// its own name is read alone.
 func Open(path string) (*Reader, error) {
+	r, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.join(); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// openFile opens one file, whatever others belong to it.
+func openFile(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the recording: %w", err)
@@ -70,7 +96,7 @@ func Open(path string) (*Reader, error) {
 		return nil, &FormatError{Path: path, Reason: "it is a directory"}
 	}
 	if !info.Mode().IsRegular() {
-		return &Reader{closer: f, facts: Facts{Path: path}, src: newStreamSource(f)}, nil
+		return &Reader{closer: f, path: path, facts: Facts{Path: path}, src: newStreamSource(f)}, nil
 	}
 	r := newFileReader(path, osFile{f}, f)
 	// A writer that has just created the file is about to write its header.
@@ -90,7 +116,7 @@ func Open(path string) (*Reader, error) {
 
 // newFileReader reads a file that closer closes, from its header on.
 func newFileReader(path string, f file, closer io.Closer) *Reader {
-	r := &Reader{closer: closer, facts: Facts{Path: path}, src: newFileSource(f)}
+	r := &Reader{closer: closer, path: path, facts: Facts{Path: path}, src: newFileSource(f)}
 	r.dict.fetch = r.fetch
 	return r
 }
@@ -143,9 +169,22 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 			return session.Entry{}, r.err
 		}
 		err := r.frame()
+		if err == nil {
+			continue
+		}
+		more := errors.Is(err, errShort) || errors.Is(err, io.EOF) && r.family != nil
+		if more && r.family != nil && (r.ended || !r.src.waits()) {
+			moved, err := r.advance()
+			if err != nil {
+				return session.Entry{}, r.keep(err)
+			}
+			if moved {
+				last = false
+				continue
+			}
+		}
 		switch {
-		case err == nil:
-		case !errors.Is(err, errShort):
+		case !more:
 			return session.Entry{}, r.keep(err)
 		case !r.follow || last:
 			return session.Entry{}, io.EOF

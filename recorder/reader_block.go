@@ -18,7 +18,7 @@ func (r *Reader) load(payload []byte) error {
 	if err := h.parse(payload); err != nil {
 		return r.damage(err.Error())
 	}
-	if h.first <= r.facts.LastSeq {
+	if h.first <= r.last {
 		return r.damage(fmt.Sprintf("entry %d again", h.first))
 	}
 	skip := frameHeadSize + len(payload)
@@ -42,7 +42,7 @@ func (r *Reader) load(payload []byte) error {
 		}
 		return r.damage(err.Error())
 	}
-	if err := r.dict.begin(&h, r.facts.Bytes); err != nil {
+	if err := r.dict.begin(&h, r.at); err != nil {
 		return r.damage(err.Error())
 	}
 	if h.contents > 0 {
@@ -50,7 +50,7 @@ func (r *Reader) load(payload []byte) error {
 			return r.damage(err.Error())
 		}
 	}
-	r.start = r.facts.Bytes
+	r.start = r.at
 	if err := r.pass(int64(skip) + int64(h.compressed)); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (r *Reader) skip(h *blockHeader, headSize int) error {
 	if _, err := r.src.body(headSize, int64(h.compressed)); err != nil {
 		return err
 	}
-	at := r.facts.Bytes
+	at := r.at
 	if err := r.pass(int64(headSize) + int64(h.compressed)); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (r *Reader) skip(h *blockHeader, headSize int) error {
 		return r.damageAt(at, err.Error())
 	}
 	r.passed += h.entries
-	r.facts.LastSeq = h.last
+	r.last = h.last
 	return nil
 }
 
@@ -153,12 +153,12 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 	}
 	h := &r.head
 	switch {
-	case seq <= r.facts.LastSeq, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
+	case seq <= r.last, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
 		(r.given == h.entries) != (len(r.rest) == 0):
 		return e, false, r.damageAt(r.start, "the entries of a block are not those that its header announces")
 	}
+	r.last = seq
 	if seq < r.fromSeq || r.timed && at < r.fromTime {
-		r.facts.LastSeq = seq
 		return e, false, nil
 	}
 	e, alias, err := parseEntry(entry, &r.dict)

@@ -12,19 +12,22 @@ func (r *Reader) begin() error {
 	magic, payload, err := r.peekFrame()
 	switch {
 	case isDamage(err), err == nil && magic != magicHeader:
-		return &FormatError{Path: r.facts.Path, Reason: "it does not begin as one"}
+		return &FormatError{Path: r.path, Reason: "it does not begin as one"}
 	case err != nil:
 		return err
 	}
 	var h fileHeader
 	if err := h.parse(payload); err != nil {
-		return &FormatError{Path: r.facts.Path, Reason: err.Error()}
+		return &FormatError{Path: r.path, Reason: err.Error()}
 	}
 	if h.version != formatVersion {
-		return &VersionError{Path: r.facts.Path, Version: h.version}
+		return &VersionError{Path: r.path, Version: h.version}
 	}
-	r.facts.Version, r.facts.Created = h.version, h.created
-	r.facts.Program, r.facts.Masked = h.program, h.masked
+	if r.header.version == 0 {
+		r.facts.Version, r.facts.Created, r.facts.Masked = h.version, h.created, true
+	}
+	r.header = h
+	r.facts.Program, r.facts.Masked = h.program, r.facts.Masked && h.masked
 	r.began = true
 	r.first = frameHeadSize + int64(len(payload))
 	return r.pass(r.first)
@@ -36,9 +39,9 @@ func (r *Reader) headless(err error) error {
 		return err
 	}
 	if empty, err := r.src.drained(); empty && err == nil {
-		return &FormatError{Path: r.facts.Path, Reason: "it is empty"}
+		return &FormatError{Path: r.path, Reason: "it is empty"}
 	}
-	return &FormatError{Path: r.facts.Path, Reason: "it ends within its header"}
+	return &FormatError{Path: r.path, Reason: "it ends within its header"}
 }
 
 // frame reads the next frame, which may be a block. It returns errShort, and
@@ -122,7 +125,7 @@ func (r *Reader) end(payload []byte, length int64) error {
 	if err := m.parse(payload); err != nil {
 		return r.damage(err.Error())
 	}
-	if m.entries != r.passed || m.last < r.facts.LastSeq {
+	if m.entries != r.passed || m.last < r.last {
 		return r.damage(fmt.Sprintf("it ends with %d entries where %d were written", r.passed, m.entries))
 	}
 	if err := r.pass(length); err != nil {
@@ -133,7 +136,8 @@ func (r *Reader) end(payload []byte, length int64) error {
 	} else if !drained {
 		return r.damage("something follows its end")
 	}
-	r.facts.Complete = true
+	r.facts.Complete = !r.broken
+	r.ended = true
 	return io.EOF
 }
 
@@ -142,15 +146,16 @@ func (r *Reader) pass(n int64) error {
 	if err := r.src.pass(n); err != nil {
 		return err
 	}
+	r.at += n
 	r.facts.Bytes += n
 	return nil
 }
 
 // damage is about the frame that comes next.
-func (r *Reader) damage(reason string) error { return r.damageAt(r.facts.Bytes, reason) }
+func (r *Reader) damage(reason string) error { return r.damageAt(r.at, reason) }
 
 func (r *Reader) damageAt(offset int64, reason string) error {
-	return &DamageError{Path: r.facts.Path, Offset: offset, AfterSeq: r.facts.LastSeq, Reason: reason}
+	return &DamageError{Path: r.path, Offset: offset, AfterSeq: r.last, Reason: reason}
 }
 
 func isDamage(err error) bool {

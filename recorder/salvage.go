@@ -31,9 +31,9 @@ const (
 // to, which must not exist. Entries keep their numbers and times. Where bytes
 // were damaged a Gap entry says which entries are missing; it has the number of
 // the last of them. A message that refers to what was lost is copied without
-// it, as Truncated and with a problem.
+// it, as Truncated and with a problem. Each segment is rescued by itself.
 func Salvage(ctx context.Context, from, to string) (Rescued, error) {
-	r, err := Open(from)
+	r, err := openFile(from)
 	if err != nil {
 		return Rescued{}, err
 	}
@@ -133,7 +133,7 @@ func (s *salvage) put(e *session.Entry, labels []string) error {
 func (s *salvage) finish() error {
 	err := s.out.commit()
 	if err == nil {
-		err = s.out.finish(endMark{entries: s.all, last: s.last.Seq})
+		err = s.out.finish(s.last.Seq)
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (s *salvage) finish() error {
 // says what is missing. It reports whether there is one.
 func (s *salvage) passDamage(cause error) (on bool, err error) {
 	r := s.r
-	from := r.facts.Bytes
+	from := r.at
 	if d, ok := errors.AsType[*DamageError](cause); ok {
 		from = d.Offset
 	}
@@ -178,8 +178,8 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 		return false, err
 	}
 	r.rest, r.err = nil, nil
-	r.facts.LastSeq = h.first - 1
-	s.src.at, r.facts.Bytes = at, at
+	r.last = h.first - 1
+	s.src.at, r.at = at, at
 	return true, nil
 }
 

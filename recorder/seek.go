@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -33,20 +34,50 @@ func (r *Reader) seek(is func(*place) bool) error {
 	if errors.Is(r.err, errClosed) {
 		return r.err
 	}
+	if r.family == nil {
+		_, err := r.seekHere(is)
+		return err
+	}
+	var damage error
+	for from := uint64(1); ; from = r.header.segment + 1 {
+		next, err := r.family.find(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			return damage // or at the end of the newest
+		}
+		if err == nil {
+			err = r.enter(next)
+		}
+		if err != nil {
+			return err
+		}
+		switch found, err := r.seekHere(is); {
+		case found:
+			return nil
+		case isDamage(err):
+			damage = err // but it may be in a later one
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// seekHere goes to the first place in this file for which is is true, or to the
+// end of the file.
+func (r *Reader) seekHere(is func(*place) bool) (found bool, err error) {
 	src, ok := r.src.(*fileSource)
 	if !ok {
-		return errPipe
+		return false, errPipe
 	}
 	damage := r.look(src)
 	if damage != nil && !isDamage(damage) {
-		return damage
+		return false, damage
 	}
 	s := &r.survey
 	i := s.find(is)
 	if i == len(s.places) && damage != nil {
-		return damage
+		return false, damage
 	}
-	to, last, passed := s.at, s.facts.LastSeq, s.facts.Entries
+	to, last, passed := s.at, s.facts.LastSeq, s.entries
 	switch {
 	case i < len(s.places):
 		to, passed, last = s.places[i].at, s.places[i].before, 0
@@ -58,15 +89,15 @@ func (r *Reader) seek(is func(*place) bool) error {
 	}
 	r.dict.jump(s.spans(i))
 	r.rest, r.err = nil, nil
-	src.at, r.facts.Bytes = to, to
-	r.facts.LastSeq, r.passed = last, passed
-	return nil
+	src.at, r.at = to, to
+	r.last, r.passed = last, passed
+	return i < len(s.places), nil
 }
 
 // look brings the survey up to date.
 func (r *Reader) look(src *fileSource) error {
 	if !r.survey.begun {
-		r.survey.at, r.survey.facts = r.first, Facts{Path: r.facts.Path, Bytes: r.first}
+		r.survey.at, r.survey.facts = r.first, Facts{Path: r.path, Bytes: r.first}
 	}
 	return r.survey.run(src.file)
 }
@@ -80,7 +111,7 @@ func (r *Reader) Want(f func(*Block) bool) { r.want = f }
 func (r *Reader) fetch(at int64) ([][]byte, error) {
 	src := r.src.(*fileSource)
 	broken := func(reason string) error {
-		return &DamageError{Path: r.facts.Path, Offset: at, AfterSeq: r.facts.LastSeq, Reason: reason}
+		return &DamageError{Path: r.path, Offset: at, AfterSeq: r.last, Reason: reason}
 	}
 	var head [headerRoom]byte
 	got, err := src.ReadAt(head[:], at)
@@ -121,8 +152,22 @@ func Inspect(path string) (Facts, error) {
 	if !ok {
 		return r.Facts(), errPipe
 	}
-	err = r.look(src)
-	facts := r.survey.facts
-	facts.Version, facts.Created, facts.Program, facts.Masked = r.facts.Version, r.facts.Created, r.facts.Program, r.facts.Masked
-	return facts, err
+	all := r.facts
+	all.Bytes, all.Complete = 0, true
+	r.survey.carried = true
+	for {
+		err := r.look(src)
+		all.addSegment(&r.survey.facts)
+		if err != nil || r.family == nil {
+			return all, err
+		}
+		lost := r.facts.Lost
+		r.last = r.survey.facts.LastSeq
+		moved, err := r.advance()
+		if err != nil || !moved {
+			return all, err
+		}
+		all.Lost += r.facts.Lost - lost
+		src = r.src.(*fileSource)
+	}
 }

@@ -91,7 +91,7 @@ func many(t testing.TB, blocks int) (file []byte, want []session.Entry, end int)
 		}
 	}
 	end = len(m.b)
-	if err := f.finish(endMark{entries: uint64(len(want)), last: want[len(want)-1].Seq}); err != nil {
+	if err := f.finish(want[len(want)-1].Seq); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, want, end

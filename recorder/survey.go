@@ -22,9 +22,12 @@ type survey struct {
 	at     int64 // of the frame that comes next
 	begun  bool
 	facts  Facts
-	epoch  uint64
-	buf    []byte
-	from   int64 // where buf is in the file
+	// carried counts what is repeated from earlier segments, too.
+	carried bool
+	entries uint64 // repeated ones included
+	epoch   uint64
+	buf     []byte
+	from    int64 // where buf is in the file
 }
 
 // place is where a block is, and what is needed to go there.
@@ -40,10 +43,14 @@ type place struct {
 
 func (s *survey) add(at int64, size int, h *blockHeader) {
 	s.places = append(s.places, place{
-		at: at, first: h.first, last: h.last, max: h.max, before: s.facts.Entries,
+		at: at, first: h.first, last: h.last, max: h.max, before: s.entries,
 		epoch: h.epoch, content: h.content, contents: h.contents,
 	})
-	s.facts.countBlock(h)
+	s.entries += h.entries
+	s.facts.LastSeq = h.last
+	if !h.carried || s.carried {
+		s.facts.countBlock(h)
+	}
 	s.at = at + int64(size) + int64(h.compressed)
 	s.facts.Bytes = s.at
 }
@@ -57,11 +64,11 @@ func (s *survey) run(f file) error {
 	}
 	if !s.begun {
 		s.begun = true
-		head, path := s.at, s.facts.Path
+		fresh := survey{begun: true, at: s.at, facts: s.facts, carried: s.carried}
 		if s.byIndex(f, size) == nil {
 			return nil
 		}
-		*s = survey{begun: true, at: head, facts: Facts{Path: path, Bytes: head}}
+		*s = fresh
 	}
 	for !s.facts.Complete {
 		if err := s.hop(f, size); err != nil {
@@ -118,7 +125,7 @@ func (s *survey) hop(f file, size int64) error {
 		if err := m.parse(b); err != nil {
 			return s.damage(err.Error())
 		}
-		if s.at+length != size || m.entries != s.facts.Entries {
+		if s.at+length != size || m.entries != s.entries {
 			return s.damage("its end does not fit to it")
 		}
 		s.facts.Complete = true
@@ -196,7 +203,7 @@ func (s *survey) byIndex(f file, size int64) error {
 			return err
 		}
 	}
-	if s.facts.Entries != m.entries {
+	if s.entries != m.entries {
 		return errNoIndex
 	}
 	s.facts.Complete, s.facts.Bytes, s.at = true, size, size

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -19,7 +20,8 @@ type syncer struct {
 
 	mu  sync.Mutex
 	f   interface{ Sync() error }
-	err error // of the last attempt
+	old []sink // to be synced once more, and closed
+	err error  // of the last attempt
 	// told is the error that was reported last; only the writer uses it.
 	told error
 }
@@ -77,9 +79,16 @@ func (s *syncer) wrote() {
 
 func (s *syncer) sync() {
 	s.mu.Lock()
-	f := s.f
+	f, old := s.f, s.old
+	s.old = nil
 	s.mu.Unlock()
 	err := f.Sync()
+	for _, o := range old {
+		if y, ok := o.(interface{ Sync() error }); ok {
+			err = errors.Join(err, y.Sync())
+		}
+		err = errors.Join(err, o.Close())
+	}
 	s.mu.Lock()
 	s.err = err
 	s.mu.Unlock()
@@ -105,5 +114,20 @@ func (s *syncer) finish() error {
 	}
 	close(s.stop)
 	<-s.done
-	return s.f.Sync()
+	s.sync()
+	return s.err
+}
+
+// swap goes on with another file. It syncs and closes the old one, which is
+// written no more.
+func (s *syncer) swap(f, old sink) {
+	if s == nil {
+		_ = old.Close()
+		return
+	}
+	s.mu.Lock()
+	s.f, _ = f.(interface{ Sync() error })
+	s.old = append(s.old, old)
+	s.mu.Unlock()
+	s.wrote()
 }

@@ -60,7 +60,7 @@ func written(t testing.TB, blocks int) (file []byte, ends []int) {
 		}
 		ends = append(ends, len(m.b))
 	}
-	if err := f.finish(endMark{entries: uint64(seq), last: seq}); err != nil {
+	if err := f.finish(seq); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, append(ends, len(m.b))

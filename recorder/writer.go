@@ -18,9 +18,10 @@ const shrinkAfter = 16 << 20
 // writer is the goroutine that empties the queue of a log into its file. It is
 // the only one that touches the fields.
 type writer struct {
-	log    *Log
-	file   *blockFile
-	expand decompressor
+	log     *Log
+	file    *blockFile
+	segment *segment // nil if there is only one
+	expand  decompressor
 	// lost is what could not be written since the file began to fail.
 	lost    hole
 	failing bool
@@ -83,10 +84,14 @@ func (w *writer) write(batch []record) {
 		if !fits {
 			w.commit(batch[from:i])
 			from = i
+			if w.rotate() {
+				_, _ = w.file.measure(e)
+			}
 		}
 		w.file.add(e, labels)
 	}
 	w.commit(batch[from:])
+	w.rotate()
 	if cap(batch) <= spareSlots {
 		w.spare = batch[:0]
 	}
@@ -177,7 +182,7 @@ func (w *writer) commit(records []record) {
 		l.stats.Messages += messages
 		l.stats.Gaps += gaps
 	}
-	l.stats.Bytes = w.file.end
+	l.stats.Bytes = w.bytes()
 	l.stats.Failing = err != nil
 	if recovered && w.lost.open() {
 		l.addLocked(w.lost.close(), entryCost, false)
@@ -210,6 +215,14 @@ func (w *writer) reportSync() {
 	}
 }
 
+// bytes is the length of the recording.
+func (w *writer) bytes() int64 {
+	if w.segment == nil {
+		return w.file.end
+	}
+	return w.segment.before + w.file.end
+}
+
 // report says once that the file fails and once that it no longer does.
 func (w *writer) report(err error, recovered bool) {
 	o := &w.log.o
@@ -240,12 +253,11 @@ func (w *writer) finish() error {
 	if w.failing {
 		err = fmt.Errorf("cannot complete the recording %s: its last entries could not be written", w.log.path)
 	} else {
-		s := w.log.Stats()
-		err = w.file.finish(endMark{entries: s.Entries, last: w.log.lastSeq()})
+		err = w.file.finish(w.log.lastSeq())
 		if err != nil {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
 		}
-		w.log.setBytes(w.file.end)
+		w.log.setBytes(w.bytes())
 	}
 	if serr := w.sync.finish(); err == nil && serr != nil {
 		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +15,16 @@ import (
 )
 
 func newInfo(a *app) *cobra.Command {
-	output := "text"
+	output, all := "text", false
 	cmd := a.command(&cobra.Command{
-		Use:   "info [SOURCE] [-o text|json]",
+		Use:   "info [SOURCE] [--all] [-o text|json]",
 		Short: "Print the facts about a recording",
-		Long: `Reads a recording to its end and prints the facts: how much is in it, what time
-it covers, whether it is whole, what it lost, whether secrets are masked.
+		Long: `Prints the facts about a recording: how much is in it, what time it covers,
+whether it is whole, what it lost, whether secrets are masked.
+
+A recording with more than 256 MiB of messages is judged by its index or the
+headers of its blocks, which takes no time; damage within a block then goes
+unnoticed, unless --all reads everything.
 
 A recording that ends in the middle, after a crash or because it is still being
 written, is incomplete. One whose bytes were changed is damaged: the facts are
@@ -35,22 +42,10 @@ xdsproxy info session.xdsp -o json`,
 			return err
 		}
 		defer src.Close()
-		done := a.progress(src)
-		clients := map[string]bool{}
-		failure := each(cmd.Context(), src, func(_ *session.Entry, c *check.Change) error {
-			if c.Client != "" && len(clients) < maxClients {
-				clients[c.Client] = true
-			}
-			done.advance()
-			return nil
-		})
-		done.end()
-		facts := src.Facts()
-		if failure != nil && !facts.Damaged {
+		i, failure := a.facts(cmd.Context(), src, all)
+		if i == nil {
 			return failure
 		}
-		i := infoOf(src.name, facts)
-		i.Clients = len(clients)
 		if output == "json" {
 			err = a.printJSON(i)
 		} else {
@@ -61,12 +56,70 @@ xdsproxy info session.xdsp -o json`,
 		}
 		return failure
 	})
+	cmd.Flags().BoolVar(&all, "all", false, "read everything, however much it is")
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }
 
+// readAll is how many bytes of messages info reads without being told to.
+const readAll = 256 << 20
+
+// facts are nil if there are none; an error beside them says what is damaged.
+func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, error) {
+	clients := map[string]bool{}
+	meet := func(id string) {
+		if id != "" && len(clients) < maxClients {
+			clients[id] = true
+		}
+	}
+	facts, err := recorder.Facts{}, error(nil)
+	headers := src.file && !all
+	if headers {
+		facts, err = recorder.Inspect(src.name)
+		headers = err == nil && facts.MessageBytes > readAll
+	}
+	more := false
+	if headers {
+		more, err = clientsOf(ctx, src, meet)
+	} else {
+		done := a.progress(src)
+		err = each(ctx, src, func(_ *session.Entry, c *check.Change) error {
+			meet(c.Client)
+			done.advance()
+			return nil
+		})
+		done.end()
+		facts = src.Facts()
+	}
+	if err != nil && !facts.Damaged {
+		return nil, err
+	}
+	i := infoOf(src.name, facts)
+	i.Clients, i.MoreClients, i.Unread = len(clients), more, headers
+	return i, err
+}
+
 // maxClients bounds the node ids that are told apart.
 const maxClients = 1 << 20
+
+// clientsOf gathers node ids from the headers of blocks. It says whether there
+// may be more, in blocks that had no room for them all.
+func clientsOf(ctx context.Context, src *source, meet func(id string)) (more bool, err error) {
+	src.Want(func(b *recorder.Block) bool {
+		more = more || b.ManyLabels
+		for _, l := range b.Labels {
+			if id, is := strings.CutPrefix(l, clientLabel); is {
+				meet(id)
+			}
+		}
+		return false
+	})
+	_, err = src.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return more, nil
+	}
+	return more, unreadable(err)
+}
 
 func infoOf(name string, f recorder.Facts) *render.Info {
 	return &render.Info{

@@ -48,7 +48,7 @@ func (p *progress) advance() {
 	done := render.Size(f.Bytes)
 	rate := float64(f.Bytes) / now.Sub(p.begun).Seconds()
 	line := fmt.Sprintf("%s, %s/s", render.Count(f.Entries, "entry", "entries"), render.Size(int64(rate)))
-	if p.total > 0 {
+	if f.Bytes <= p.total { // of several segments only one was measured
 		done += " of " + render.Size(p.total)
 		if left := float64(p.total-f.Bytes) / rate; rate > 0 && left >= 0 {
 			line += ", " + render.Duration(time.Duration(left*float64(time.Second)).Round(time.Second)) + " left"

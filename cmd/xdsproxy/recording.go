@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -25,6 +26,9 @@ type recording struct {
 // record starts a recording at path, or in the state directory if path is "".
 // Secrets are masked unless the settings say otherwise, and then loudly.
 func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
+	if a.config.keep > 0 && a.config.maxSize == 0 && a.config.maxAge == 0 {
+		return nil, misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
+	}
 	if path == "" {
 		var err error
 		if path, err = recorder.DefaultPath(time.Now()); err != nil {
@@ -63,14 +67,24 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 	o := recorder.Options{
 		Labels:  newLabels().of,
-		Program: versionName(), QueueBytes: int64(a.config.queue), Logger: logger,
+		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
+		MaxSize: int64(a.config.maxSize), MaxAge: time.Duration(a.config.maxAge), Keep: int(a.config.keep),
+		Logger: logger,
 	}
 	if a.config.keepSecrets {
 		o.Transform = decode.NewSplitter().Transform
-		return o
+	} else {
+		masker := decode.NewMasker()
+		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
-	masker := decode.NewMasker()
-	o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
+	if o.MaxSize > 0 || o.MaxAge > 0 {
+		carry, transform := check.NewCarry(), o.Transform
+		o.Carry = carry.Needed
+		o.Transform = func(e *session.Entry) {
+			transform(e)
+			carry.Step(e)
+		}
+	}
 	return o
 }
 

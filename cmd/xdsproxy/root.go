@@ -52,7 +52,7 @@ func newRoot(a *app) *cobra.Command {
 		}
 	}
 	add(commandsRecord, newRun(a), newDemo(a))
-	add(commandsRead, newWatch(a), newShow(a), newInfo(a))
+	add(commandsRead, newWatch(a), newShow(a), newInfo(a), newExport(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
 	for _, s := range a.settings {

@@ -22,6 +22,10 @@ type config struct {
 	tapMemory   sizeValue
 
 	queue       sizeValue
+	sync        orOff
+	maxSize     sizeValue
+	maxAge      durationValue
+	keep        countValue
 	keepSecrets boolValue
 
 	headless  boolValue
@@ -71,6 +75,7 @@ func (c *config) settings() []*setting {
 		drain:       durationValue(2 * time.Second),
 		tapMemory:   256 << 20,
 		queue:       64 << 20,
+		sync:        orOff(200 * time.Millisecond),
 		color:       "auto",
 		logFormat:   "text",
 	}
@@ -102,6 +107,22 @@ func (c *config) settings() []*setting {
 		{
 			name: "queue", group: groupRecord, run: true, value: &c.queue,
 			help: "memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so",
+		},
+		{
+			name: "sync", group: groupRecord, run: true, value: &c.sync,
+			help: "how soon what was written is brought to the disk, to survive a crash of the machine; off for slow disks",
+		},
+		{
+			name: "max-size", group: groupRecord, run: true, value: limitValue{&c.maxSize, "0B", "none"},
+			help: "begin another segment of the recording at this size; each can be read alone, FILE is the newest",
+		},
+		{
+			name: "max-age", group: groupRecord, run: true, value: limitValue{&c.maxAge, "0s", "none"},
+			help: "begin another segment after this time",
+		},
+		{
+			name: "keep", group: groupRecord, run: true, value: limitValue{&c.keep, "0", "all"},
+			help: "how many segments to keep beside the newest; older ones are deleted",
 		},
 		{
 			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,

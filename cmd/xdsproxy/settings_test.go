@@ -111,6 +111,20 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
+func TestDurationOrOff(t *testing.T) {
+	for text, want := range map[string]string{"200ms": "200ms", "2m": "2m", "off": "off", "OFF": "off", "no": "off"} {
+		var v, again orOff
+		if err := v.Set(text); err != nil || v.String() != want || again.Set(v.String()) != nil || again != v {
+			t.Errorf("%q: %s, %v", text, v.String(), err)
+		}
+	}
+	for _, text := range []string{"", "0", "0s", "-1s", "on", "soon"} {
+		if err := new(orOff).Set(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]string{"5s": "5s", "90s": "1m30s", "60s": "1m", "2h": "2h", "0": "0s", "1500ms": "1.5s"} {
 		var v durationValue

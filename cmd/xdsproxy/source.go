@@ -54,19 +54,16 @@ func (s *source) first(ctx context.Context) (*session.Entry, error) {
 // open opens a SOURCE; "" is @last, which is then said.
 func (a *app) open(name string) (*source, error) {
 	asked := name
-	switch name {
-	case "-":
+	if name == "-" {
 		if isTerminal(a.stdin) {
 			return nil, misused("standard input is a terminal, not a recording").
 				hint("name a recording, or %s for the newest", lastSource)
 		}
 		return &source{Reader: recorder.NewReader(a.stdin), name: name}, nil
-	case "", lastSource:
-		path, err := recorder.Last()
-		if err != nil {
-			return nil, noLast(err)
-		}
-		name = path
+	}
+	name, err := sourcePath(name)
+	if err != nil {
+		return nil, err
 	}
 	if asked == "" {
 		a.say("reading %s (%s)", name, lastSource)
@@ -77,6 +74,18 @@ func (a *app) open(name string) (*source, error) {
 	}
 	info, err := os.Stat(name)
 	return &source{Reader: r, name: name, file: err == nil && info.Mode().IsRegular()}, nil
+}
+
+// sourcePath is the file that a SOURCE names.
+func sourcePath(name string) (string, error) {
+	if name != "" && name != lastSource {
+		return name, nil
+	}
+	path, err := recorder.Last()
+	if err != nil {
+		return "", noLast(err)
+	}
+	return path, nil
 }
 
 func noLast(err error) error {
@@ -103,6 +112,9 @@ func unreadable(err error) error {
 		f.code = exitDamaged
 		if damage.AfterSeq > 0 {
 			f.hint("entries up to %d are readable", damage.AfterSeq)
+		}
+		if damage.Path != "" {
+			f.hint("write a clean copy with: %s", repairCommand(damage.Path))
 		}
 	case errors.As(err, &version):
 		f.code = exitUnknownVersion

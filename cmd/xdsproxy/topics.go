@@ -81,7 +81,8 @@ xdsproxy config prints the value of every setting and where it came from.
 const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
-  12  the recording is damaged; what is readable was printed
+  12  the recording is damaged; what is readable was printed, and
+      xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
  130  interrupted
 
@@ -147,6 +148,10 @@ const sourcesTopic = `A reading command takes a SOURCE:
   FILE    a recording, finished or still being written
   -       a recording on standard input
   @last   the newest recording in the state directory
+
+A recording in segments (run --max-size, --max-age) is read from the oldest one
+that is left, by the name of its newest: x.xdsp, whose older ones are
+x.000001.xdsp and so on. An older one is read alone by its own name.
 
 watch follows a recording that is still being written, and ends when its writer
 has let go of the file; --no-follow ends at what is there now. show and info

@@ -63,6 +63,29 @@ func (v *durationValue) Set(s string) error {
 	return nil
 }
 
+// orOff is a duration that can be switched off; it is negative then.
+type orOff time.Duration
+
+func (v *orOff) Type() string { return "DURATION|off" }
+func (v *orOff) String() string {
+	if *v < 0 {
+		return "off"
+	}
+	return (*durationValue)(v).String()
+}
+
+func (v *orOff) Set(s string) error {
+	switch d := durationValue(0); {
+	case strings.EqualFold(s, "off") || strings.EqualFold(s, "no") || strings.EqualFold(s, "false"):
+		*v = -1
+	case d.Set(s) != nil || d == 0:
+		return errors.New("neither a duration such as 200ms nor off")
+	default:
+		*v = orOff(d)
+	}
+	return nil
+}
+
 // sizeValue is a number of bytes.
 type sizeValue int64
 
@@ -109,6 +132,40 @@ func (v *sizeValue) Set(s string) error {
 	}
 	*v = sizeValue(n * unit)
 	return nil
+}
+
+// countValue is how many of something.
+type countValue int
+
+func (v *countValue) Type() string   { return "N" }
+func (v *countValue) String() string { return strconv.Itoa(int(*v)) }
+func (v *countValue) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return errors.New("not a number")
+	}
+	*v = countValue(n)
+	return nil
+}
+
+// limitValue is a value of which zero stands for a word, such as none.
+type limitValue struct {
+	pflag.Value
+	zero, word string
+}
+
+func (v limitValue) String() string {
+	if s := v.Value.String(); s != v.zero {
+		return s
+	}
+	return v.word
+}
+
+func (v limitValue) Set(s string) error {
+	if strings.EqualFold(s, v.word) {
+		s = v.zero
+	}
+	return v.Value.Set(s)
 }
 
 // textValue is any text; kind names it in the help.

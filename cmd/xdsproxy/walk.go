@@ -103,13 +103,17 @@ func (w *walker) jump(ctx context.Context, to session.Seq) error {
 }
 
 func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
-	unlabelled := 0
+	unlabelled, there := 0, false
 	w.src.Reader.Follow(false)
 	w.src.Want(func(b *recorder.Block) bool {
 		if b.ManyLabels {
 			unlabelled++
 		}
-		return b.Last >= to || slices.Contains(b.Labels, beginsLabel) || b.ManyLabels && unlabelled <= maxUnlabelled
+		if slices.Contains(b.Labels, beginsLabel) || b.ManyLabels && unlabelled <= maxUnlabelled {
+			return true
+		}
+		there = b.Last >= to
+		return there
 	})
 	defer func() {
 		w.src.Want(nil)
@@ -121,7 +125,7 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 	for {
 		e, err := w.src.Next(ctx)
 		switch {
-		case errors.Is(err, io.EOF) || err == nil && e.Seq >= to:
+		case errors.Is(err, io.EOF) || err == nil && (there || e.Seq >= to):
 			return nil
 		case err != nil:
 			return unreadable(err)

@@ -25,7 +25,12 @@ type Info struct {
 	MessageBytes int64  `json:"message_bytes"` // of the messages in it, uncompressed
 	Masked       bool   `json:"masked"`
 
-	Clients int    `json:"clients"` // node ids
+	Clients int `json:"clients"` // node ids
+	// MoreClients says that there may be more of them, and Unread that only
+	// the headers of blocks were read: damage within a block was not noticed.
+	MoreClients bool `json:"more_clients,omitempty"`
+	Unread      bool `json:"headers_only,omitempty"`
+
 	Program string `json:"program,omitempty"`
 
 	Name     string    `json:"-"`
@@ -59,7 +64,11 @@ func (i *Info) Text(s Style) string {
 	line("entries", Number(i.Entries))
 	line("messages", fmt.Sprintf("%s, %s", Number(i.Messages), Size(i.MessageBytes)))
 	line("on disk", Size(i.Bytes))
-	line("clients", Number(i.Clients))
+	clients := Number(i.Clients)
+	if i.MoreClients {
+		clients = "at least " + clients
+	}
+	line("clients", clients)
 	line("connections", Number(i.Connections))
 	line("streams", Number(i.Streams))
 	if i.Gaps == 0 {
@@ -71,6 +80,9 @@ func (i *Info) Text(s Style) string {
 		line("secrets", "masked")
 	} else {
 		line("secrets", s.paint(warned, "not masked"))
+	}
+	if i.Unread {
+		line("read", "headers only; --all looks for damage within, too")
 	}
 	return b.String()
 }

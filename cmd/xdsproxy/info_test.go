@@ -1,0 +1,49 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Large recordings are judged by their headers unless one asks for more, and
+// the facts are the same.
+func TestInfoByHeaders(t *testing.T) {
+	a := &app{stderr: t.Output()}
+	path := filepath.Join(t.TempDir(), "large.xdsp")
+	o := a.recorderOptions(zap.NewNop())
+	o.Labels = func(*session.Entry) []string { return []string{"type:CDS", "client:a", "client:b"} }
+	log, err := recorder.Create(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Append(session.Entry{Conn: 1, Kind: session.KindConnect})
+	log.Append(session.Entry{Conn: 1, Stream: 1, Side: session.Server, Kind: session.KindMessage, Message: &session.Message{
+		Data: session.Chunks{[]byte("\x0a\x01x")}, Size: readAll + 1, Truncated: true,
+	}})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range []bool{false, true} {
+		src, err := a.open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		i, err := a.facts(t.Context(), src, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients := 2
+		if all {
+			clients = 0 // no entry names one
+		}
+		if i.Unread == all || i.Messages != 1 || i.Connections != 1 || i.MessageBytes != readAll+1 || !i.Complete || i.Clients != clients {
+			t.Errorf("all %v: %+v", all, i)
+		}
+	}
+}

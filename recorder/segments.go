@@ -1,0 +1,161 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// family is a recording in segments: the file that it is known by is the
+// newest, and x.xdsp was x.000001.xdsp and so on before. All segments say when
+// the first began, by which a stranger's file is told.
+type family struct {
+	path  string
+	began time.Time
+}
+
+// older is the path of a segment that is no longer the newest.
+func (f *family) older(segment uint64) string {
+	ext := filepath.Ext(f.path)
+	return fmt.Sprintf("%s.%06d%s", strings.TrimSuffix(f.path, ext), segment, ext)
+}
+
+// numbers are those of the older segments that there may be, ascending.
+func (f *family) numbers() ([]uint64, error) {
+	dir, base := filepath.Split(f.path)
+	ext := filepath.Ext(base)
+	files, err := os.ReadDir(filepath.Clean(dir + "."))
+	if err != nil {
+		return nil, err
+	}
+	var out []uint64
+	for _, file := range files {
+		name, ok := strings.CutPrefix(file.Name(), strings.TrimSuffix(base, ext)+".")
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSuffix(name, ext), 10, 64)
+		if err == nil && filepath.Base(f.older(n)) == file.Name() {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// isOlder says whether path has the name that a segment has once it is no
+// longer the newest.
+func isOlder(path string, segment uint64) bool {
+	ext := filepath.Ext(path)
+	return strings.HasSuffix(strings.TrimSuffix(path, ext), fmt.Sprintf(".%06d", segment))
+}
+
+// find opens the first segment from min on that still exists; fs.ErrNotExist if
+// there is none. A writer may rotate and delete meanwhile.
+func (f *family) find(from uint64) (*Reader, error) {
+	for range 100 {
+		numbers, err := f.numbers()
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range numbers {
+			if n < from {
+				continue
+			}
+			if r, err := f.open(f.older(n)); err == nil && r.header.segment == n {
+				return r, nil
+			} else if err == nil {
+				_ = r.Close()
+			}
+		}
+		r, err := f.open(f.path)
+		if err != nil {
+			return nil, err
+		}
+		if r.header.segment < from {
+			_ = r.Close()
+			return nil, fs.ErrNotExist
+		}
+		// What was the newest before may have been renamed in between.
+		after, err := f.numbers()
+		if err != nil || slices.Equal(numbers, after) {
+			return r, err
+		}
+		_ = r.Close()
+	}
+	return nil, fmt.Errorf("the segments of %s change faster than they can be read", f.path)
+}
+
+// open opens a segment, by itself.
+func (f *family) open(path string) (*Reader, error) {
+	r, err := openFile(path)
+	if err == nil && (r.header.segment == 0 || !r.header.began.Equal(f.began)) {
+		_ = r.Close()
+		return nil, fs.ErrNotExist
+	}
+	return r, err
+}
+
+// join makes a reader that has opened the newest segment one of all of them.
+func (r *Reader) join() error {
+	if r.header.segment == 0 || isOlder(r.path, r.header.segment) {
+		return nil
+	}
+	path, err := filepath.Abs(r.path)
+	if err != nil {
+		return fmt.Errorf("cannot find the segments of %s: %w", r.path, err)
+	}
+	r.family = &family{path: path, began: r.header.began}
+	oldest, err := r.family.find(1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		r.facts.Bytes = 0
+		err = r.enter(oldest)
+	}
+	if err != nil {
+		return err
+	}
+	r.facts.Created = r.header.began
+	if r.header.first > 0 {
+		r.facts.Lost += uint64(r.header.first - 1) // with segments that were deleted
+	}
+	return nil
+}
+
+// enter makes r go on in the segment that other has just opened.
+func (r *Reader) enter(other *Reader) error {
+	err := r.closer.Close()
+	r.closer, r.src, r.path, r.first, r.at, r.header = other.closer, other.src, other.path, other.first, other.at, other.header
+	r.last, r.passed, r.rest, r.ended = 0, 0, nil, false
+	r.survey, r.dict = survey{}, dictionary{fetch: r.fetch}
+	r.facts.Bytes += r.first
+	r.facts.Complete = false
+	return err
+}
+
+// advance goes on with the next segment, if there is one.
+func (r *Reader) advance() (bool, error) {
+	next, err := r.family.find(r.header.segment + 1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.broken = r.broken || !r.ended
+	last := r.last
+	// What was repeated for those who begin there has been read here.
+	r.fromSeq = max(r.fromSeq, last+1)
+	if next.header.segment > r.header.segment+1 && next.header.first > last+1 {
+		r.facts.Lost += uint64(next.header.first - last - 1)
+	}
+	return true, r.enter(next)
+}
