@@ -7,6 +7,10 @@
 // sees has passed Options.Transform, which is where secrets are masked: nothing
 // else reads the queue.
 //
+// A recording may be one file, or segments of bounded size of which the oldest
+// are deleted, on disk or, as a ring, in memory; a Reader goes through what is
+// left of them as if it were one file.
+//
 // The package refuses to know what a message means. It knows no xDS, judges
 // nothing, and opens no connection.
 //

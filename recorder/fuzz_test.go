@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"io"
 	"reflect"
 	"testing"
 
@@ -32,6 +33,19 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("%d entries, %v, %+v", len(all), err, facts)
 		}
 		_ = r.Close()
+
+		// By index, or by hopping: no entry comes that is not in a block.
+		if r := newFileReader("", &counted{b: b}, io.NopCloser(nil)); r.begin() == nil {
+			err := r.Seek(2)
+			rest, rerr := drain(r)
+			if len(rest) > 0 && rest[0].Seq < 2 {
+				t.Errorf("sought 2, found %d", rest[0].Seq)
+			}
+			if f := r.survey.facts; err == nil && rerr == nil && f.Bytes > int64(len(b)) {
+				t.Errorf("%+v of %d bytes", f, len(b))
+			}
+			_ = r.Close()
+		}
 
 		r = NewReader(bytes.NewReader(wrapped(t, b)))
 		all, _ = drain(r)

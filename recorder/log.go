@@ -60,6 +60,8 @@ type Options struct {
 	MaxSize int64
 	MaxAge  time.Duration
 	Keep    int
+	// Memory bounds what NewRing keeps; 64 MiB if zero.
+	Memory int64
 	// Carry says, when a new segment begins, which entries it repeats so that
 	// it can be understood alone: by number, from what Transform was given.
 	// They must be in the segment that ends; that those it repeated itself
@@ -81,9 +83,10 @@ type Options struct {
 // Log is a recording that is being written. Its methods may be called from any
 // goroutine.
 type Log struct {
-	path string
-	o    Options
-	w    *writer
+	path  string
+	o     Options
+	w     *writer
+	shelf shelf // of the segments; nil if there is only one
 
 	mu     sync.Mutex
 	queue  queue
@@ -143,8 +146,17 @@ func Create(path string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// start writes the header and lets the writer run.
+// start is startIn for a file.
 func start(path string, f sink, o Options) (*Log, error) {
+	if o.MaxSize <= 0 && o.MaxAge <= 0 {
+		return startIn(path, f, o, nil)
+	}
+	return startIn(path, f, o, &family{path: path})
+}
+
+// startIn writes the header and lets the writer run. The segments go to shelf;
+// there is but one if it is nil.
+func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
@@ -166,22 +178,43 @@ func start(path string, f sink, o Options) (*Log, error) {
 	l.timer.Stop()
 	h := fileHeader{created: l.now(), program: o.Program, masked: o.Masked}
 	var s *segment
-	if o.MaxSize > 0 || o.MaxAge > 0 {
+	if shelf != nil {
 		h.segment, h.first, h.began = 1, 1, h.created
-		s = &segment{family: family{path: path, began: h.began}, header: h}
+		s = &segment{shelf: shelf, header: h}
+		if f, ok := shelf.(*family); ok {
+			f.began = h.began
+		}
 	}
 	file, err := newBlockFile(f, &h, o.Content)
 	if err != nil {
 		return nil, err
 	}
 	l.stats.Bytes = file.end
+	if shelf != nil {
+		l.shelf = shelf
+	}
 	l.w = &writer{log: l, file: file, segment: s, sync: newSyncer(f, o.SyncEvery)}
 	go l.w.run()
 	return l, nil
 }
 
-// Path is the absolute path of the recording.
+// Path is the absolute path of the recording; "" if it is in memory.
 func (l *Log) Path() string { return l.path }
+
+// Reader returns a reader of the recording from its beginning, or what is left
+// of it. The caller closes it.
+func (l *Log) Reader() (*Reader, error) {
+	if l.path != "" {
+		return Open(l.path)
+	}
+	r, err := l.shelf.find(1)
+	if err != nil {
+		return nil, err
+	}
+	r.family = l.shelf
+	r.countDeleted()
+	return r, nil
+}
 
 // Append adds an entry and returns the number that it got. It never waits: if
 // there is no room the entry is dropped, and a Gap entry will say so. The log

@@ -38,8 +38,8 @@ type Reader struct {
 	last   session.Seq // of the entry that was passed last
 	ended  bool        // the regular end was met
 
-	family *family // of which the file is a segment; nil if it is read alone
-	broken bool    // an earlier segment has no regular end
+	family shelf // of which the file is a segment; nil if it is read alone
+	broken bool  // an earlier segment has no regular end
 	err    error
 	facts  Facts
 	zstd   *zstd.Decoder

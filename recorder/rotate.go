@@ -3,9 +3,7 @@ package recorder
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -20,7 +18,7 @@ const rotateAgain = 10 * time.Second
 
 // segment is the part of a recording that is being written.
 type segment struct {
-	family family
+	shelf  shelfWriter
 	header fileHeader
 	// carried are the entries that were repeated at its beginning.
 	carried uint64
@@ -59,29 +57,23 @@ func (w *writer) rotate() bool {
 // to be understood alone, puts it in the place of the old one, and ends that.
 func (w *writer) nextSegment() error {
 	path, old := w.log.path, w.segment
-	temporary := path + ".next"
-	_ = os.Remove(temporary)
-	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := old.shelf.begin()
 	if err != nil {
 		return err
 	}
-	s := &segment{family: old.family, header: old.header, before: old.before}
+	s := &segment{shelf: old.shelf, header: old.header, before: old.before}
 	s.header.segment++
 	s.header.created = w.log.now()
 	s.header.first = w.file.last + 1
-	var b *blockFile
-	if err = lock(f); err == nil {
-		b, err = newBlockFile(disk{f}, &s.header, nil)
-	}
+	b, err := newBlockFile(f, &s.header, nil)
 	if err == nil {
 		err = w.carry(b)
 	}
 	if err == nil {
-		err = replace(path, s.family.older(old.header.segment), temporary)
+		err = s.shelf.install(old.header.segment)
 	}
 	if err != nil {
-		_ = f.Close()
-		_ = os.Remove(temporary)
+		old.shelf.abandon(f)
 		return err
 	}
 	if err := w.file.finish(w.file.last); err != nil {
@@ -89,33 +81,13 @@ func (w *writer) nextSegment() error {
 	}
 	s.carried = b.entries
 	s.before += w.file.end
-	w.sync.swap(disk{f}, w.file.f)
+	w.sync.swap(f, w.file.f)
 	b.hook = w.file.hook
 	w.file, w.segment = b, s
-	w.forget()
+	if err := s.shelf.forget(w.log.o.Keep); err != nil {
+		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
+	}
 	return nil
-}
-
-// replace puts the file next in the place of path, which becomes older. Where
-// there are links, path exists at any time. It overwrites no other file.
-func replace(path, older, next string) error {
-	if _, err := os.Lstat(older); err == nil {
-		return fmt.Errorf("%s is there already", older)
-	}
-	if os.Link(path, older) == nil {
-		err := os.Rename(next, path)
-		if err != nil {
-			_ = os.Remove(older)
-		}
-		return err
-	}
-	err := os.Rename(path, older)
-	if err == nil {
-		if err = os.Rename(next, path); err != nil {
-			_ = os.Rename(older, path)
-		}
-	}
-	return err
 }
 
 // carry repeats in b the entries that Options.Carry names, as far as they are in
@@ -125,7 +97,7 @@ func (w *writer) carry(b *blockFile) error {
 	if len(seqs) == 0 {
 		return nil
 	}
-	r, err := openFile(w.log.path)
+	r, err := w.segment.shelf.current()
 	if err != nil {
 		return err
 	}
@@ -179,30 +151,4 @@ func (w *writer) carried() (seqs []session.Seq) {
 	seqs = slices.Clone(w.log.o.Carry())
 	slices.Sort(seqs)
 	return slices.Compact(seqs)
-}
-
-// forget deletes the oldest segments, of which more are there than are to be
-// kept.
-func (w *writer) forget() {
-	keep := w.log.o.Keep
-	if keep <= 0 {
-		return
-	}
-	f := &w.segment.family
-	numbers, err := f.numbers()
-	// Only what is ours, whatever its name.
-	ours := slices.DeleteFunc(numbers, func(n uint64) bool {
-		r, err := f.open(f.older(n))
-		if err == nil {
-			_ = r.Close()
-		}
-		return err != nil
-	})
-	for ; len(ours) > keep && err == nil; ours = ours[1:] {
-		err = os.Remove(f.older(ours[0]))
-	}
-	if err != nil {
-		w.log.o.Logger.Warn("cannot delete an old segment of the recording",
-			zap.String("path", w.log.path), zap.Error(err))
-	}
 }

@@ -12,6 +12,28 @@ import (
 	"time"
 )
 
+// shelf is where the segments of a recording are.
+type shelf interface {
+	// find opens the first segment from one on that still exists;
+	// fs.ErrNotExist if there is none.
+	find(from uint64) (*Reader, error)
+}
+
+// shelfWriter is a shelf that its writer adds to.
+type shelfWriter interface {
+	shelf
+	// begin makes room for another segment, of which nobody knows yet.
+	begin() (sink, error)
+	// install makes it the newest, in the place of the one of that number.
+	install(old uint64) error
+	// abandon undoes begin.
+	abandon(sink)
+	// current opens the newest segment alone.
+	current() (*Reader, error)
+	// forget drops the oldest segments but for keep of them.
+	forget(keep int) error
+}
+
 // family is a recording in segments: the file that it is known by is the
 // newest, and x.xdsp was x.000001.xdsp and so on before. All segments say when
 // the first began, by which a stranger's file is told.
@@ -116,18 +138,24 @@ func (r *Reader) join() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		r.facts.Bytes = 0
-		err = r.enter(oldest)
-	}
 	if err != nil {
 		return err
 	}
+	r.facts.Bytes = 0
+	if err := r.enter(oldest); err != nil {
+		return err
+	}
+	r.countDeleted()
+	return nil
+}
+
+// countDeleted counts, in the oldest segment that is left, what was in older
+// ones.
+func (r *Reader) countDeleted() {
 	r.facts.Created = r.header.began
 	if r.header.first > 0 {
-		r.facts.Lost += uint64(r.header.first - 1) // with segments that were deleted
+		r.facts.Lost += uint64(r.header.first - 1)
 	}
-	return nil
 }
 
 // enter makes r go on in the segment that other has just opened.
