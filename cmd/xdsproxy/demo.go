@@ -14,7 +14,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy"
-	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 func newDemo(a *app) *cobra.Command {
@@ -94,7 +93,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 		rec.discard()
 		return unbound(err)
 	}
-	if err := recorder.MarkLast(rec.Path()); err != nil {
+	if err := rec.announce(); err != nil {
 		d.warn("%v", err)
 	}
 	d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
@@ -102,7 +101,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	var relay, screen sync.WaitGroup
 	serving, stop := context.WithCancel(context.Background())
 	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
-	screen.Go(func() { d.follow(rec.Path()) })
+	screen.Go(func() { d.follow() })
 	err = d.play(ctx, story, addressOf(p.Addrs()[0]))
 	stop()
 	if ctx.Err() != nil {
@@ -112,7 +111,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	closing := rec.Close()
 	screen.Wait()
 	d.account(rec)
-	if d.example.rejection > 0 {
+	if d.example.rejection > 0 && rec.Path() != "" {
 		name := shellWord(rec.Path())
 		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
 	}
@@ -160,15 +159,14 @@ func sleep(ctx context.Context, t time.Duration) {
 }
 
 // follow prints the recording as it grows, and looks for the example in it.
-func (d *demo) follow(path string) {
+func (d *demo) follow() {
 	defer d.printed.Store(^uint64(0))
-	src, err := d.open(path)
+	src, err := d.rec.source()
 	if err != nil {
 		d.warn("%v", err)
 		return
 	}
 	defer src.Close()
-	src.Follow(true)
 	show, closed := d.printer(d.stdout, "text"), false
 	err = each(context.Background(), src, func(e *session.Entry, c *check.Change) error {
 		if !closed {
@@ -185,6 +183,6 @@ func (d *demo) follow(path string) {
 		return nil
 	})
 	if err != nil {
-		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", path, err))
+		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", d.rec.place(), err))
 	}
 }

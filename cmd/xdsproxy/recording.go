@@ -29,7 +29,10 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	if a.config.keep > 0 && a.config.maxSize == 0 && a.config.maxAge == 0 {
 		return nil, misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
 	}
-	if path == "" {
+	if a.config.noRecord && path != "" {
+		return nil, misused("--no-record writes no file, and -w asks for one: give one of them")
+	}
+	if path == "" && !bool(a.config.noRecord) {
 		var err error
 		if path, err = recorder.DefaultPath(time.Now()); err != nil {
 			return nil, failed("%w", err).hint("name a file with -w FILE")
@@ -46,13 +49,17 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 		}
 		transform(e)
 	}
-	log, err := recorder.Create(path, options)
+	var err error
+	if a.config.noRecord {
+		r.Log, err = recorder.NewRing(options)
+	} else {
+		r.Log, err = recorder.Create(path, options)
+	}
 	if err != nil {
 		return nil, unwritable(err)
 	}
-	r.Log = log
 	if a.config.keepSecrets {
-		a.warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", log.Path())
+		a.warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.place())
 		r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{
 			Code: session.NoteSecretsKept,
 			Text: "this recording holds private keys and credentials in the clear",
@@ -69,6 +76,7 @@ func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 		Labels:  newLabels().of,
 		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
 		MaxSize: int64(a.config.maxSize), MaxAge: time.Duration(a.config.maxAge), Keep: int(a.config.keep),
+		Memory: int64(a.config.ring),
 		Logger: logger,
 	}
 	if a.config.keepSecrets {
@@ -77,7 +85,7 @@ func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
-	if o.MaxSize > 0 || o.MaxAge > 0 {
+	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
 		carry, transform := check.NewCarry(), o.Transform
 		o.Carry = carry.Needed
 		o.Transform = func(e *session.Entry) {
@@ -104,7 +112,36 @@ func unwritable(err error) error {
 // discard removes a recording of which nothing has come.
 func (r *recording) discard() {
 	_ = r.Close()
-	_ = os.Remove(r.Path())
+	if path := r.Path(); path != "" {
+		_ = os.Remove(path)
+	}
+}
+
+// place is where the recording is: its path, or "memory".
+func (r *recording) place() string {
+	if path := r.Path(); path != "" {
+		return path
+	}
+	return "memory"
+}
+
+// source opens the recording as it grows, from its beginning on.
+func (r *recording) source() (*source, error) {
+	reader, err := r.Reader()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	src := &source{Reader: reader, name: r.place()}
+	src.Follow(true)
+	return src, nil
+}
+
+// announce makes it the newest recording, which @last names.
+func (r *recording) announce() error {
+	if r.Path() == "" {
+		return nil
+	}
+	return recorder.MarkLast(r.Path())
 }
 
 // account is what is said of a recording at its end: where it is, what is in
@@ -115,8 +152,14 @@ func (a *app) account(r *recording) {
 	if s.Gaps > 0 {
 		gaps = render.Count(s.Gaps, "gap", "gaps") + " with " + render.Count(s.Lost, "entry", "entries") + " lost"
 	}
-	a.say("recorded %s, %s", r.Path(), render.Size(s.Bytes))
+	if r.Path() == "" {
+		a.say("kept %s in memory, and wrote no file", render.Size(s.Bytes))
+	} else {
+		a.say("recorded %s, %s", r.Path(), render.Size(s.Bytes))
+	}
 	a.say("%s on %s, %s", render.Count(s.Messages, "message", "messages"),
 		render.Count(r.conns, "connection", "connections"), gaps)
-	a.say("read it with: xdsproxy watch %s", shellWord(r.Path()))
+	if r.Path() != "" {
+		a.say("read it with: xdsproxy watch %s", shellWord(r.Path()))
+	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
-	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 func newRun(a *app) *cobra.Command {
@@ -85,16 +84,16 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return unbound(err)
 	}
-	if err := recorder.MarkLast(rec.Path()); err != nil {
+	if err := rec.announce(); err != nil {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
-		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.Path())
+		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
 
 	var screen sync.WaitGroup
 	if watched {
-		screen.Go(func() { a.tail(rec.Path()) })
+		screen.Go(func() { a.tail(rec) })
 	}
 	again := a.secondSignal(p)
 	err = p.Serve(ctx)
@@ -194,15 +193,14 @@ func (a *app) secondSignal(p *proxy.Proxy) (stop func() bool) {
 	}
 }
 
-// tail prints a recording as it grows, until its writer has let go of it.
-func (a *app) tail(path string) {
-	src, err := a.open(path)
+// tail prints a recording as it grows, until it is closed.
+func (a *app) tail(rec *recording) {
+	src, err := rec.source()
 	if err != nil {
 		a.warn("%v", err)
 		return
 	}
 	defer src.Close()
-	src.Follow(true)
 	out := newLazyWriter(a.stdout)
 	// The recording ends the tail, not a signal: what passes while the proxy
 	// drains is printed too.

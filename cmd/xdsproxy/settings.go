@@ -26,6 +26,8 @@ type config struct {
 	maxSize     sizeValue
 	maxAge      durationValue
 	keep        countValue
+	noRecord    boolValue
+	ring        sizeValue
 	keepSecrets boolValue
 
 	headless  boolValue
@@ -76,6 +78,7 @@ func (c *config) settings() []*setting {
 		tapMemory:   256 << 20,
 		queue:       64 << 20,
 		sync:        orOff(200 * time.Millisecond),
+		ring:        64 << 20,
 		color:       "auto",
 		logFormat:   "text",
 	}
@@ -123,6 +126,14 @@ func (c *config) settings() []*setting {
 		{
 			name: "keep", group: groupRecord, run: true, value: limitValue{&c.keep, "0", "all"},
 			help: "how many segments to keep beside the newest; older ones are deleted",
+		},
+		{
+			name: "no-record", group: groupRecord, run: true, value: &c.noRecord,
+			help: "write no file; only what --ring has room for is kept, in memory, while the proxy runs",
+		},
+		{
+			name: "ring", group: groupRecord, run: true, value: &c.ring,
+			help: "memory for the recording with --no-record; the oldest entries go first",
 		},
 		{
 			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,
