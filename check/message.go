@@ -37,7 +37,7 @@ func (t *Tracker) message(e *session.Entry) Change {
 			c.What, c.Removed = DELTA, m.Removed
 		}
 		if ts := st.types.of(st.key(m)); ts != nil && !st.ended {
-			ts.respond(e.Seq, m)
+			ts.respond(e.Seq, m, &t.lists)
 		}
 	default:
 		c.What = RESP
@@ -80,11 +80,12 @@ func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
 	ts := st.types.of(st.key(m))
 	if ts == nil || st.ended {
 		ts = &typeState{} // no room, or too late: judged alone
-		defer func() { t.lists.release(ts.names) }()
+		defer func() { t.lists.release(ts.names); ts.forget(len(ts.sent), &t.lists) }()
 		c.Uncertain = true
 	}
 	var words []string
-	verdict, seq := ts.judge(m, c.Uncertain || ts.forgot)
+	c.Uncertain = c.Uncertain || ts.forgot
+	verdict, seq := ts.judge(m, c.Uncertain, &t.lists)
 	if verdict != "" {
 		words, c.Answers = append(words, verdict), seq
 	}
@@ -95,7 +96,9 @@ func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
 	if m.Kind == decode.DeltaRequest {
 		c.Added, c.Removed = m.Subscribe, m.Unsubscribe
 	} else {
-		c.Added, c.Removed = t.lists.change(ts, m.Names, first)
+		var known bool
+		c.Added, c.Removed, known = t.lists.change(ts, m.Names, first)
+		c.Uncertain = c.Uncertain || !known
 	}
 	switch {
 	case first || len(c.Added) > 0:
@@ -132,6 +135,7 @@ func (ts *types) release(l *lists) {
 	for _, s := range ts.byKey {
 		l.release(s.names)
 		s.names = nil
+		s.forget(len(s.sent), l)
 	}
 	ts.byKey = nil
 }
@@ -151,19 +155,38 @@ type sent struct {
 	judged         bool
 }
 
-func (s *typeState) respond(seq session.Seq, m *decode.Message) {
-	if len(s.sent) >= maxNonces {
-		s.sent = append(s.sent[:0], s.sent[1:]...)
-		s.forgot = true
+// cost is what a response is charged, in bytes.
+func (r *sent) cost() int { return len(r.nonce) + len(r.version) + 64 }
+
+// forget drops the oldest n responses.
+func (s *typeState) forget(n int, l *lists) {
+	for i := range s.sent[:n] {
+		l.sentBytes -= s.sent[i].cost()
+		s.forgot = s.forgot || !s.sent[i].judged
 	}
-	s.sent = append(s.sent, sent{seq: seq, nonce: short(m.Nonce), version: short(m.Version)})
+	s.sent = append(s.sent[:0], s.sent[n:]...)
+}
+
+func (s *typeState) respond(seq session.Seq, m *decode.Message, l *lists) {
+	s.remember(sent{seq: seq, nonce: short(m.Nonce), version: short(m.Version)}, l)
+}
+
+func (s *typeState) remember(r sent, l *lists) {
+	if len(s.sent) >= maxNonces {
+		s.forget(1, l)
+	}
+	if len(s.sent) > 0 && l.sentBytes+r.cost() > maxSentBytes {
+		s.forget(len(s.sent), l)
+	}
+	l.sentBytes += r.cost()
+	s.sent = append(s.sent, r)
 }
 
 // judge returns the verdict that a request gives, if any. Only the first
 // request that echoes a nonce is its verdict; those after it change names
 // only. A request without a nonce judges nothing, except that an error after a
 // response without one can mean nothing else.
-func (s *typeState) judge(m *decode.Message, uncertain bool) (string, session.Seq) {
+func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, session.Seq) {
 	if m.Nonce == "" && m.Error == nil {
 		return "", 0
 	}
@@ -179,7 +202,9 @@ func (s *typeState) judge(m *decode.Message, uncertain bool) (string, session.Se
 		r.judged = true
 		seq, version := r.seq, r.version
 		if old := i - keepJudged; old > 0 {
-			s.sent = append(s.sent[:0], s.sent[old:]...)
+			forgot := s.forgot // what is older than a verdict needs none any more
+			s.forget(old, l)
+			s.forgot = forgot
 		}
 		switch {
 		case m.Error != nil:
@@ -196,10 +221,7 @@ func (s *typeState) judge(m *decode.Message, uncertain bool) (string, session.Se
 	if m.Error == nil && !uncertain {
 		return "", 0
 	}
-	s.sent = append(s.sent, sent{nonce: nonce, version: short(m.Version), judged: true})
-	if len(s.sent) > maxNonces {
-		s.sent = append(s.sent[:0], s.sent[1:]...)
-	}
+	s.remember(sent{nonce: nonce, version: short(m.Version), judged: true}, l)
 	if m.Error != nil {
 		return NACK, 0
 	}

@@ -14,22 +14,25 @@ type nameList struct {
 	refs  int
 }
 
-// lists holds all name lists in use, bounded in bytes.
+// lists holds all name lists in use, bounded in bytes, and the account of what
+// else is remembered by all streams together.
 type lists struct {
 	seed   maphash.Seed
 	byHash map[uint64]*nameList
 	bytes  int
+	// sentBytes is charged for the responses that all streams remember.
+	sentBytes int
 }
 
 // change remembers the names that a request asks for and returns what it adds
-// to and takes from those of the request before.
-func (l *lists) change(ts *typeState, names []string, first bool) (added, removed []string) {
+// to and takes from those of the request before, if these are known.
+func (l *lists) change(ts *typeState, names []string, first bool) (added, removed []string, known bool) {
 	var before []string
-	known := first
+	known = first
 	if ts.names != nil {
 		before, known = ts.names.names, true
 		if slices.Equal(before, names) {
-			return nil, nil
+			return nil, nil, true
 		}
 	}
 	if known {
@@ -37,7 +40,7 @@ func (l *lists) change(ts *typeState, names []string, first bool) (added, remove
 	}
 	l.release(ts.names)
 	ts.names = l.keep(names)
-	return added, removed
+	return added, removed, known
 }
 
 // missing returns the elements of a that are not in b, each once.

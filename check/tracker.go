@@ -68,6 +68,7 @@ const (
 	maxNonces     = 1024    // responses of a type without a verdict
 	keepJudged    = 16      // responses older than the last verdict
 	maxNameBytes  = 256 << 20
+	maxSentBytes  = 64 << 20 // responses of all streams
 	maxNameList   = 1 << 20
 	maxKey        = 256  // longest nonce, version or type URL kept as it is
 	maxGapStreams = 1024 // a Gap that lists so many may have touched more

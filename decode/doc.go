@@ -11,7 +11,9 @@
 //     package decode/types fills. A program that shows messages imports that
 //     package for its side effect; without it, messages appear as field
 //     numbers.
-//   - Masker replaces secrets before anything is stored or shown.
+//   - Masker replaces secrets before anything is stored or shown. It follows a
+//     table derived from the message types, so it needs none of them linked.
+//     On the way it cuts responses into resources, as Splitter does alone.
 //
 // Nothing here fails: each function returns what it could make of the bytes
 // together with the problems, and none panics, whatever it is given. Memory is

@@ -38,7 +38,7 @@ func (k *Masker) walker(write bool) maskWalker {
 // Transform masks the secrets of one entry, except in the larger resources of
 // discovery responses: it cuts these responses into chunks, each of which holds
 // one resource or what lies between two, and leaves it to Content to mask the
-// resources. Nobody may see the chunks before Content has.
+// resources. Nobody may see a chunk of 48 bytes or more before Content has.
 //
 // It replaces the Message, the Headers and the Status by copies where it has to
 // change them and never writes to what they refer to. The slice of chunks, but
@@ -167,7 +167,7 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 		}
 	}
 	cut := p.size < m.Data.Len()
-	if !masked && !cut && len(p.chunks) == len(m.Data) {
+	if !masked && !cut && len(p.chunks) == 1 && len(m.Data) == 1 {
 		return
 	}
 	next := *m

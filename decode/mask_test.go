@@ -67,15 +67,15 @@ func contents(k *Masker, e *session.Entry) {
 		got := chunk
 		if len(chunk) >= 48 {
 			got = k.Content(chunk)
+			if again := k.Content(got); !bytes.Equal(again, got) {
+				panic(fmt.Sprintf("Content masks its masks: %q became %q", got, again))
+			}
 		}
 		if len(got) != len(chunk) {
 			panic("Content changed a length")
 		}
 		if len(chunk) > 0 && &got[0] != &chunk[0] {
 			next.Masked = true
-		}
-		if again := k.Content(got); !bytes.Equal(again, got) {
-			panic(fmt.Sprintf("Content masks its masks: %q became %q", got, again))
 		}
 		next.Data = append(next.Data, e.Message.Data[i:i+1]...)
 		next.Data[i] = got
@@ -318,6 +318,9 @@ func FuzzMasker(f *testing.F) {
 	f.Add(uint8(0), []byte(planted), []byte("name"), uint16(0))
 	f.Add(uint8(3), []byte("0123456789abcdef"), sotwResponseBytes, uint16(9))
 	f.Add(uint8(5), []byte("0123456789abcdef"), []byte(`{"a":"b"}`), uint16(1))
+	for where := range uint8(5) {
+		f.Add(130+where, []byte("0123456789abcdef"), []byte("name"), uint16(7))
+	}
 	f.Fuzz(func(t *testing.T, where uint8, secret, noise []byte, cut uint16) {
 		paths := []string{adsPath, sdsPath, deltaADSPath, cdsPath, "", sdsRESTPath}
 		k := NewMasker()
@@ -333,6 +336,10 @@ func FuzzMasker(f *testing.F) {
 		}[where%4]
 		url := []string{secretURL, secretURLv2}[where/4%2]
 		one := anyOf(2, url, body)
+		if where >= 128 {
+			url = clusterURL
+			one = anyOf(2, url, str(1, string(noise)), deepSecret(where, source, secret))
+		}
 		var data []byte
 		switch where / 8 % 3 {
 		case 0:
@@ -354,6 +361,22 @@ func FuzzMasker(f *testing.F) {
 			t.Errorf("%s: %d bytes became %d", path, len(data), len(got))
 		}
 	})
+}
+
+// deepSecret is a field of a cluster with a secret somewhere in it.
+func deepSecret(where uint8, source, secret []byte) []byte {
+	const types = "type.googleapis.com/envoy.extensions."
+	switch where % 5 {
+	case 0: // transport_socket, common_tls_context, tls_certificates, private_key
+		return sub(24, str(1, "tls"), anyOf(3, types+"transport_sockets.tls.v3.UpstreamTlsContext", sub(1, sub(2, source))))
+	case 1: // metadata, filter_metadata
+		return sub(25, sub(1, str(1, "any.filter"), sub(2, sub(1, str(1, "apiKey"), sub(2, str(3, string(secret)))))))
+	case 2: // typed_extension_protocol_options
+		return sub(36, str(1, "envoy.filters.network.redis_proxy"), anyOf(2, types+"filters.network.redis_proxy.v3.RedisProtocolOptions", sub(1, str(3, string(secret)))))
+	case 3: // health_checks, http_health_check, request_headers_to_add
+		return sub(8, sub(8, str(2, "/"), sub(6, sub(1, str(1, "x-api-key"), str(2, string(secret))))))
+	}
+	return sub(24, str(1, "x"), anyOf(3, "example.com/not.Known", sub(9, anyOf(7, types+"filters.http.basic_auth.v3.BasicAuth", sub(1, str(2, string(secret)))))))
 }
 
 func BenchmarkMaskerPrefilter(b *testing.B) {

@@ -50,9 +50,16 @@ type jsonMasker struct {
 	header bool // the next object is a header: what names it stays
 }
 
+// document reads the text, which may be several documents one after the other.
 func (j *jsonMasker) document() bool {
-	_, ok := j.value(false, "", 0)
-	return ok && j.space() == 0 && j.i == len(j.b)
+	for {
+		if _, ok := j.value(false, "", 0); !ok {
+			return false
+		}
+		if j.space() == 0 {
+			return j.i == len(j.b)
+		}
+	}
 }
 
 // maxJSONDepth bounds the nesting that is followed.

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -60,9 +61,7 @@ func frame(dst []byte) (halves []byte, first int) {
 // backslashes or spaces, so that it can stand anywhere.
 func (m *masks) fill(dst, secret []byte) {
 	if len(dst) < minMask {
-		for i := range dst {
-			dst[i] = '*'
-		}
+		stars(dst)
 		return
 	}
 	tag := m.tag(0, secret)
@@ -78,15 +77,29 @@ func (m *masks) fill(dst, secret []byte) {
 	copy(halves[first:], check[:])
 }
 
+// cover overwrites dst, which could not be read, by its mask. Unlike others
+// such a mask is never taken for fields: not where it begins, nor further on.
+func (m *masks) cover(dst []byte) {
+	if len(dst) < 2*len(maskHead) {
+		stars(dst)
+		return
+	}
+	m.fill(dst, dst)
+}
+
+func stars(dst []byte) {
+	for i := range dst {
+		dst[i] = '*'
+	}
+}
+
 // is says whether b is a mask.
 func (m *masks) is(b []byte) bool {
-	if len(b) < minMask {
-		for _, c := range b {
-			if c != '*' {
-				return false
-			}
-		}
+	if len(b) < 2*len(maskHead) && len(bytes.Trim(b, "*")) == 0 {
 		return true
+	}
+	if len(b) < minMask {
+		return false
 	}
 	halves, first := frame(b)
 	if len(b) >= 2*len(maskHead) {

@@ -53,7 +53,7 @@ func (w *maskWalker) patterns(b []byte) {
 }
 
 // each masks what find makes of every place where mark occurs: a range around
-// it, or an empty one.
+// it, or an empty one, which says from where to go on.
 func (w *maskWalker) each(b, mark []byte, find func(b []byte, at int) (int, int)) {
 	for off := 0; ; {
 		i := bytes.Index(b[off:], mark)
@@ -71,8 +71,12 @@ func (w *maskWalker) each(b, mark []byte, find func(b []byte, at int) (int, int)
 // pemBlock is the block of a private key, its first and last line included.
 // Without a last line it goes to the end.
 func pemBlock(b []byte, at int) (int, int) {
-	start := bytes.LastIndex(b[:at], pemBegin)
-	if start < 0 || at-start > 40 || bytes.IndexByte(b[start:at], '\n') >= 0 {
+	near := max(0, at-40)
+	start := bytes.LastIndex(b[near:at], pemBegin)
+	if start < 0 {
+		return 0, 0
+	}
+	if start += near; bytes.IndexByte(b[start:at], '\n') >= 0 {
 		return 0, 0
 	}
 	end := bytes.Index(b[at:], pemEnd)
@@ -95,7 +99,7 @@ func pemInBase64(b []byte, at int) (int, int) {
 	var head [48]byte
 	n, _ := base64.StdEncoding.Decode(head[:], b[at:at+min(end-at, 64)/4*4])
 	if !bytes.Contains(head[:n], pemKey) {
-		return 0, end
+		return end, end
 	}
 	return at, end
 }
@@ -113,7 +117,7 @@ func webToken(b []byte, at int) (int, int) {
 		end++
 	}
 	if dots < 2 || second < 2 {
-		return 0, 0
+		return end, end
 	}
 	return at, end
 }

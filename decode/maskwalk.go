@@ -47,7 +47,7 @@ func (w *maskWalker) envelope(b []byte, sh *shape) {
 	for s.next() {
 		body, ok := s.bytes()
 		switch {
-		case ok && s.num == 2 && (w.sds || !isPrintable(body)): // text is no Any
+		case ok && s.num == 2 && (w.sds || !isText(body) || readable(body)): // text is no Any
 			w.resource(body)
 		case sh != nil:
 			w.field(sh, &s, false, 0)
@@ -84,7 +84,11 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 	for s.next() {
 		body, ok := s.bytes()
 		switch {
-		case !ok, s.num == 1:
+		case !ok:
+		case s.num == 1:
+			if sh == nil {
+				w.text(body) // it may be no Any after all
+			}
 		case s.num == 2 && sh != nil && sh.name == anyShape:
 			w.any(body, secret, depth+1)
 		case s.num == 2 && sh != nil:
@@ -97,7 +101,7 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 			w.sweep(body, depth+1)
 		}
 	}
-	w.rest(&s, secret || sds || sh == nil || sh.reaches())
+	w.rest(&s, secret || sds || sh != nil && sh.reaches() || namesType(b[s.off:]))
 	w.sds = sds
 }
 
@@ -122,11 +126,6 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 		w.any(b, secret, depth)
 		return
 	}
-	certain := secret || sh.strict
-	if depth > maxMaskDepth || certain && (w.masks.is(b) || !readable(b)) {
-		w.whole(b)
-		return
-	}
 	if sh.named != 0 && !secret {
 		if key := lastBytes(b, sh.named); isSecretKey(key) {
 			if sh.header {
@@ -135,6 +134,10 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 			}
 			secret = true
 		}
+	}
+	if depth > maxMaskDepth || (secret || sh.strict) && !flat(b) {
+		w.whole(b)
+		return
 	}
 	s := scan(b)
 	for s.next() {
@@ -192,9 +195,7 @@ func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
 	case protowire.StartGroupType: // in no type that is linked
 		group := s.buf[s.at:s.off]
 		_, _, n := protowire.ConsumeTag(group)
-		if secret {
-			w.whole(group[n:])
-		} else if inner, m := protowire.ConsumeGroup(s.num, group[n:]); m >= 0 {
+		if inner, m := protowire.ConsumeGroup(s.num, group[n:]); m >= 0 {
 			w.sweep(inner[:len(inner):len(inner)], depth+1)
 		}
 	}
@@ -203,8 +204,11 @@ func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
 // header masks the value of a header field that holds a credential. Its scheme
 // stays, and so does a value that is put in when a request passes.
 func (w *maskWalker) header(b []byte, sh *shape) {
-	s := scan(b)
-	for s.next() {
+	if !flat(b) {
+		w.whole(b)
+		return
+	}
+	for s := scan(b); s.next(); {
 		if body, ok := s.bytes(); ok && s.num != sh.named {
 			body = body[len(schemeOf(string(body))):]
 			if !isCommand(body) {
@@ -212,7 +216,6 @@ func (w *maskWalker) header(b []byte, sh *shape) {
 			}
 		}
 	}
-	w.rest(&s, true)
 }
 
 // isCommand says whether a header value consists of command operators only,
@@ -261,7 +264,7 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		w.whole(b)
 		return
 	}
-	if len(b) == 0 || !readable(b) {
+	if isText(b) && !readable(b) {
 		w.text(b)
 		return
 	}
@@ -270,13 +273,15 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		return
 	}
 	before := w.masked + w.opaque
-	for s := scan(b); s.next(); {
+	s := scan(b)
+	for s.next() {
 		if body, ok := s.bytes(); ok {
 			w.sweep(body, depth+1)
 		} else {
 			w.scalar(nil, &s, false, depth)
 		}
 	}
+	w.rest(&s, namesType(b[s.off:]))
 	// A text may have been taken for a message.
 	if w.full && (w.write || w.masked+w.opaque == before) {
 		w.text(b)
@@ -308,7 +313,7 @@ func (w *maskWalker) whole(b []byte) {
 	if len(b) > 0 && !w.masks.is(b) {
 		w.opaque++
 		if w.write {
-			w.masks.fill(b, b)
+			w.masks.cover(b)
 		}
 	}
 }
@@ -344,6 +349,18 @@ func namesType(b []byte) bool {
 func readable(b []byte) bool {
 	s := scan(b)
 	for s.next() {
+	}
+	return s.err == ""
+}
+
+// flat says whether b is a sequence of whole fields and has no groups, which
+// are in none of the linked types and could hold anything.
+func flat(b []byte) bool {
+	s := scan(b)
+	for s.next() {
+		if s.typ == protowire.StartGroupType {
+			return false
+		}
 	}
 	return s.err == ""
 }

@@ -39,7 +39,7 @@ func (k *Splitter) Transform(e *session.Entry) {
 	}
 	p := &k.splitter
 	p.split(m.Data)
-	if p.size == m.Data.Len() && len(p.chunks) > 1 {
+	if p.size == m.Data.Len() && len(p.chunks)+len(m.Data) > 2 {
 		next := *m
 		next.Data = p.chunks
 		e.Message = &next

@@ -23,8 +23,10 @@ func (s streams) step(e *session.Entry) stream {
 	switch e.Kind {
 	case session.KindOpen:
 		if len(s) < maxStreams && e.Stream != 0 {
-			s[e.Stream] = &stream{conn: e.Conn, method: LookupMethod(e.Method),
-				content: [2]string{session.Get(e.Headers, "content-type")}}
+			s[e.Stream] = &stream{
+				conn: e.Conn, method: LookupMethod(e.Method),
+				content: [2]string{session.Get(e.Headers, "content-type")},
+			}
 		}
 	case session.KindHeader:
 		if st != nil && e.Side == session.Server {

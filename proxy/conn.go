@@ -29,6 +29,10 @@ type conn struct {
 	lastSeq  atomic.Uint64 // the newest entry of this connection
 	draining atomic.Bool
 	deadline time.Time // of the drain; valid once draining
+	drained  atomic.Bool
+	late     atomic.Int64 // bytes that came after that
+
+	clientBusy, serverBusy atomic.Bool // see busy
 
 	mu    sync.Mutex
 	ended *ending // the first cause
@@ -39,6 +43,13 @@ type ending struct {
 	by     session.Side
 	reason string
 }
+
+// partTime bounds how long a pair whose drain is done waits for its peers to
+// close.
+const partTime = time.Second
+
+// past is a deadline that makes a read return at once.
+var past = time.Unix(1, 0)
 
 // serve runs one connection from accept to close.
 func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair) {
@@ -51,9 +62,19 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
+		defer p.dialled(up)()
+		if p.dialledBy(nc) {
+			reset(up)
+			err = errors.New("it leads back to this proxy")
+		}
 	}
 	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		reset(nc)
+		c.disconnect(session.Proxy, errStopped.Error())
+		return
+	case err != nil:
 		reset(nc)
 		c.dialFailed(p.cfg.Logger, pair.Upstream, err)
 		return
@@ -101,6 +122,9 @@ func (c *conn) run() {
 	other.Go(func() { c.pump(session.Server, c.server, c.client) })
 	c.pump(session.Client, c.client, c.server)
 	other.Wait()
+	if c.drained.Load() {
+		c.partGently()
+	}
 	c.client.Close()
 	c.server.Close()
 	end := c.ended
@@ -110,25 +134,34 @@ func (c *conn) run() {
 
 // pump moves what one side sends until that is over.
 func (c *conn) pump(from session.Side, src, dst leg) {
-	aligned := true // between two messages: nothing would be cut here
+	busy := c.busy(from)
 	for {
 		buf, n, err := src.read()
 		if n > 0 {
-			boundary := c.tap.Feed(from, time.Now(), buf[:n])
-			aligned = boundary == n
-			last := c.draining.Load() && boundary >= 0
-			if !last {
-				boundary = n
-			}
-			written, werr := dst.Write(buf[:boundary])
-			c.pool.put(buf)
-			if werr != nil {
-				c.writeFailed(from, boundary-written, werr)
+			// From here until the direction is between two messages again a
+			// drain does not end the pair.
+			busy.Store(true)
+			if c.draining.Load() && c.tooLate() {
+				c.pool.put(buf)
+				c.late.Add(int64(n))
 				return
 			}
-			if last {
-				c.end(session.Proxy, "the proxy was stopped")
-				dst.CloseWrite()
+			boundary := c.tap.Feed(from, time.Now(), buf[:n])
+			end := n
+			if boundary >= 0 && boundary < n && c.draining.Load() && !c.busy(from.Opposite()).Load() {
+				end = boundary // what follows begins a message that would have no end
+			}
+			written, werr := dst.Write(buf[:end])
+			c.pool.put(buf)
+			if werr != nil {
+				c.writeFailed(from, end-written, werr)
+				return
+			}
+			busy.Store(boundary != end)
+			if end < n {
+				c.undelivered(from, n-end, errStopped)
+			}
+			if c.draining.Load() && c.settle() {
 				return
 			}
 		}
@@ -136,12 +169,19 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		case err == nil:
 		case errors.Is(err, io.EOF):
 			c.end(from, fmt.Sprintf("the %s closed the connection", from))
+			busy.Store(false)
 			dst.CloseWrite()
+			if c.draining.Load() {
+				c.settle()
+			}
 			return
 		case isTimeout(err) && c.draining.Load():
-			if aligned || !time.Now().Before(c.deadline) {
-				c.end(session.Proxy, "the proxy was stopped")
-				dst.CloseWrite()
+			if c.settle() {
+				return
+			}
+			if !time.Now().Before(c.deadline) {
+				c.end(session.Proxy, errStopped.Error())
+				c.abort()
 				return
 			}
 			src.SetReadDeadline(c.deadline)
@@ -153,21 +193,101 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 	}
 }
 
+var errStopped = errors.New("the proxy was stopped")
+
+// busy is whether what one side sends is inside a message, or being passed on.
+func (c *conn) busy(side session.Side) *atomic.Bool {
+	if side == session.Client {
+		return &c.clientBusy
+	}
+	return &c.serverBusy
+}
+
+// settle ends a pair that is draining if nothing would be cut: if both
+// directions are between messages. Half of a pair is never ended alone, because
+// an HTTP/2 peer takes the end of one direction for the end of both, and
+// because a message needs the window updates of the other direction.
+func (c *conn) settle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.drained.Load() {
+		if c.clientBusy.Load() || c.serverBusy.Load() {
+			return false
+		}
+		c.drained.Store(true)
+		// Wakes the other pump. The one that reads has said that it is not
+		// busy; if bytes have come to it since, it finds that it is too late.
+		c.client.SetReadDeadline(past)
+		c.server.SetReadDeadline(past)
+	}
+	if c.ended == nil {
+		c.ended = &ending{session.Proxy, errStopped.Error()}
+	}
+	return true
+}
+
+// tooLate is asked by a pump that has read something in a drain, and has said
+// so by being busy: whether the pair has settled before.
+func (c *conn) tooLate() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.drained.Load()
+}
+
+// partGently lets both peers take what was written to them. Closing a socket at
+// once would be a reset if the peer has sent anything meanwhile, such as a
+// window update, and a reset throws away what is on its way.
+func (c *conn) partGently() {
+	until := time.Now().Add(partTime)
+	if until.After(c.deadline) {
+		until = c.deadline
+	}
+	var both sync.WaitGroup
+	for _, l := range []leg{c.client, c.server} {
+		l.SetReadDeadline(until)
+		l.CloseWrite()
+		both.Go(func() {
+			for {
+				buf, n, err := l.read()
+				if n > 0 {
+					c.pool.put(buf)
+					c.late.Add(int64(n))
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	both.Wait()
+	if late := c.late.Load(); late > 0 {
+		c.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
+			Code: session.NoteUndelivered,
+			Text: fmt.Sprintf("%d bytes came after the proxy had stopped and were neither read nor passed on", late),
+		}})
+	}
+}
+
 // writeFailed ends the pair after what one side sent could not be written on.
 func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	to := from.Opposite()
-	by, reason := to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err))
 	if c.draining.Load() && isTimeout(err) {
-		by, reason = session.Proxy, "the proxy was stopped"
+		c.end(session.Proxy, errStopped.Error())
+	} else {
+		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
 	}
-	c.end(by, reason)
 	if undelivered > 0 {
-		c.Append(session.Entry{Side: to, Kind: session.KindNote, Note: &session.Note{
-			Code: session.NoteUndelivered,
-			Text: fmt.Sprintf("%d bytes of the %s, up to entry %d, could not be written to the %s: %v", undelivered, from, c.lastSeq.Load(), to, cause(err)),
-		}})
+		c.undelivered(from, undelivered, cause(err))
 	}
 	c.abort()
+}
+
+// undelivered records that the last bytes of what one side sent stayed here.
+func (c *conn) undelivered(from session.Side, n int, why error) {
+	c.Append(session.Entry{Side: from.Opposite(), Kind: session.KindNote, Note: &session.Note{
+		Code: session.NoteUndelivered,
+		Text: fmt.Sprintf("%d bytes of the %s, up to entry %d, were not passed on to the %s: %v", n, from, c.lastSeq.Load(), from.Opposite(), why),
+	}})
 }
 
 // end notes why the connection is over, if nothing else has before.
@@ -181,19 +301,19 @@ func (c *conn) end(by session.Side, reason string) {
 
 // abort resets both legs; the pumps return.
 func (c *conn) abort() {
-	c.end(session.Proxy, "the proxy was stopped")
+	c.end(session.Proxy, errStopped.Error())
 	c.client.reset()
 	c.server.reset()
 }
 
-// drain makes each direction end at its next message boundary, or at the
-// deadline.
+// drain makes the pair end as soon as both directions are between messages, at
+// the latest at the deadline.
 func (c *conn) drain(deadline time.Time) {
 	c.deadline = deadline
 	c.draining.Store(true)
 	for _, l := range []leg{c.client, c.server} {
 		l.SetWriteDeadline(deadline)
-		l.SetReadDeadline(time.Unix(1, 0)) // wakes a pump that waits
+		l.SetReadDeadline(past) // wakes a pump that waits
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -94,5 +95,29 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 		t.Errorf("an idle connection costs %d bytes of heap", each)
 	} else {
 		t.Logf("an idle connection costs %d bytes of heap, its ends in this test included", each)
+	}
+}
+
+// A pair whose upstream is one of our own listeners must not breed connections.
+func TestUpstreamThatLeadsBack(t *testing.T) {
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := Addr{"tcp", probe.Addr().String()}
+	probe.Close()
+	w := &world{t: t, log: &memoryLog{}}
+	w.start(self, self, 0)
+	c, err := net.Dial("tcp", self.Address)
+	if err == nil { // else it was reset already
+		defer c.Close()
+		io.ReadAll(c)
+	}
+	note := w.log.await(t, "note", ofKind(session.KindNote))
+	if !strings.Contains(note.Note.Text, "leads back to this proxy") {
+		t.Errorf("note is %q", note.Note.Text)
+	}
+	if n := w.proxy.conns.Load(); n > 1000 {
+		t.Errorf("one client made %d connections", n)
 	}
 }

@@ -41,8 +41,8 @@ type Config struct {
 	// reset. 0: 5 s.
 	DialTimeout time.Duration
 	// Drain bounds how long a connection may go on once Serve is told to
-	// stop. Each direction ends at its next message boundary if that comes
-	// earlier. 0: at once.
+	// stop. It ends earlier, as soon as neither direction is inside a
+	// message. 0: at once.
 	Drain time.Duration
 	// TapMemory is the budget, in bytes, of all messages under assembly.
 	// 0: 256 MiB.
@@ -62,6 +62,7 @@ type Proxy struct {
 
 	mu       sync.Mutex
 	open     map[*conn]struct{}
+	dials    map[route]struct{} // the upstream legs
 	stopping bool
 	deadline time.Time // of the drain, once stopping
 	wg       sync.WaitGroup
@@ -100,7 +101,7 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{})}
+	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{})}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.listen()
 		if err != nil {
@@ -122,8 +123,8 @@ func (p *Proxy) Addrs() []net.Addr {
 }
 
 // Serve accepts connections until ctx is done, then drains: it stops
-// accepting, lets each direction of each connection reach its next message
-// boundary, and returns when the last connection is closed.
+// accepting, lets each connection reach a point between two messages, and
+// returns when the last connection is closed.
 func (p *Proxy) Serve(ctx context.Context) error {
 	for i, l := range p.listeners {
 		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
@@ -195,4 +196,31 @@ func (p *Proxy) remove(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.open, c)
+}
+
+// route is a connection as its dialler sees it.
+type route struct{ from, to string }
+
+// dialled notes an upstream leg until the function that it returns is called.
+func (p *Proxy) dialled(up net.Conn) (forget func()) {
+	r := route{up.LocalAddr().String(), up.RemoteAddr().String()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dials[r] = struct{}{}
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.dials, r)
+	}
+}
+
+// dialledBy says whether what was accepted is the other end of one of our own
+// upstream legs: then the upstream leads to one of our listeners. Unix sockets
+// have no address to tell by. It is asked after dialling on, when that leg has
+// long been noted.
+func (p *Proxy) dialledBy(accepted net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ours := p.dials[route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}]
+	return ours && accepted.LocalAddr().Network() == "tcp"
 }

@@ -303,14 +303,7 @@ func TestDrainEndsAtAMessageBoundary(t *testing.T) {
 
 	stopped := make(chan struct{})
 	go func() { w.stop(); close(stopped) }()
-	// The listener is closed first, so a refused dial says that the drain has begun.
-	for {
-		c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
-		if err != nil {
-			break
-		}
-		c.Close()
-	}
+	w.awaitRefusal()
 	client.Write(second)
 	got, err := io.ReadAll(server)
 	if want := second[:9+len(message)-8]; err != nil || !bytes.Equal(got, want) {
@@ -322,6 +315,72 @@ func TestDrainEndsAtAMessageBoundary(t *testing.T) {
 	}
 	if end := w.log.await(t, "disconnect", ofKind(session.KindDisconnect)); end.Side != session.Proxy {
 		t.Errorf("ended by the %s: %s", end.Side, end.Status.Message)
+	}
+	if note := w.log.await(t, "note", ofKind(session.KindNote)).Note; note.Code != session.NoteUndelivered {
+		t.Errorf("what was cut off is told as %+v", note)
+	}
+}
+
+// While one direction is inside a message the other goes on too: the message
+// may need the window updates that travel there, and an end of file would end
+// the connection. When the pair does end, what was written arrives, even if the
+// peer sends on.
+func TestDrainWaitsForBothDirections(t *testing.T) {
+	w := newWorld(t, loopback, loopback, 20*time.Second)
+	client, server := w.dial()
+	client.Write(grpcOpening())
+	io.CopyN(io.Discard, server, int64(len(grpcOpening())))
+	var answer bytes.Buffer
+	f := http2.NewFramer(&answer, nil)
+	f.WriteSettings()
+	f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte("\x88\x0f\x10\x10application/grpc"), EndHeaders: true})
+	const size = 2 << 20
+	message := append([]byte{0, size >> 24, size >> 16 & 0xff, 0, 0}, make([]byte, size)...)
+	for rest := message; len(rest) > 0; {
+		n := min(len(rest), 16000)
+		f.WriteData(1, false, rest[:n])
+		rest = rest[n:]
+	}
+	total := answer.Len()
+	half := answer.Next(total / 2)
+	go server.Write(half)
+	w.log.await(t, "header", ofKind(session.KindHeader))
+
+	stopped := make(chan struct{})
+	go func() { w.stop(); close(stopped) }()
+	w.awaitRefusal()
+	var update bytes.Buffer
+	http2.NewFramer(&update, nil).WriteWindowUpdate(0, 1)
+	client.Write(update.Bytes())
+	got := make([]byte, update.Len())
+	if _, err := io.ReadFull(server, got); err != nil || !bytes.Equal(got, update.Bytes()) {
+		t.Fatalf("the server got %q, %v in the middle of its message", got, err)
+	}
+	go server.Write(answer.Bytes())
+	if _, err := io.ReadFull(client, make([]byte, total/2)); err != nil {
+		t.Fatal(err)
+	}
+	client.Write(update.Bytes()) // unread by the proxy, most likely, when it closes
+	n, err := io.Copy(io.Discard, client)
+	if want := total - total/2; err != nil || int(n) != want {
+		t.Errorf("the client got %d more bytes, %v; want %d", n, err, want)
+	}
+	client.Close()
+	server.Close()
+	<-stopped
+	if m := w.log.await(t, "message", ofKind(session.KindMessage)).Message; m.Truncated || m.Size != size {
+		t.Errorf("message is %+v", m)
+	}
+}
+
+// awaitRefusal waits until a drain has begun: the listener is closed first.
+func (w *world) awaitRefusal() {
+	for {
+		c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
+		if err != nil {
+			return
+		}
+		c.Close()
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 // seeder fills messages with texts that are unique: "<S:n>" where a secret
 // stands, "<P:n>" where everybody may look.
 type seeder struct {
-	leads  map[protoreflect.FullName]bool // types that can hold a secret
+	leads  map[protoreflect.FullName]bool // types and fields that can hold or are a secret
 	where  []string                       // path of text n
 	budget int                            // texts that may still be planted
 	seek   bool                           // go only where secrets can be
@@ -76,7 +76,7 @@ func (s *seeder) fill(m protoreflect.Message, at string, depth, variant int, sec
 		if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() && s.choice(o, variant, secret) != fd || m.Has(fd) {
 			continue
 		}
-		hidden := (secret || isSecretField(fd) || named) && !staysPublic.MatchString(string(fd.FullName()))
+		hidden := (secret || s.leads[fd.FullName()] || named) && !staysPublic.MatchString(string(fd.FullName()))
 		s.field(m, fd, at+"."+string(fd.Name()), depth, variant, hidden)
 	}
 }
@@ -88,7 +88,7 @@ func (s *seeder) choice(o protoreflect.OneofDescriptor, variant int, secret bool
 		for i := range o.Fields().Len() {
 			fd := o.Fields().Get(i)
 			isText := fd.Kind() == protoreflect.StringKind || fd.Kind() == protoreflect.BytesKind
-			if isSecretField(fd) || fd.Message() != nil && s.leads[fd.Message().FullName()] || secret && isText && !staysPublic.MatchString(string(fd.FullName())) {
+			if s.leads[fd.FullName()] || fd.Message() != nil && s.leads[fd.Message().FullName()] || secret && isText && !staysPublic.MatchString(string(fd.FullName())) {
 				can = append(can, fd)
 			}
 		}
@@ -173,6 +173,13 @@ func (s *seeder) mapField(m protoreflect.Message, fd protoreflect.FieldDescripto
 // leading is the set of types that can hold a secret at any depth.
 func leading() map[protoreflect.FullName]bool {
 	set := map[protoreflect.FullName]bool{"google.protobuf.Any": true, "google.protobuf.Struct": true}
+	eachMessage(func(mt protoreflect.MessageType) {
+		for i := range mt.Descriptor().Fields().Len() {
+			if fd := mt.Descriptor().Fields().Get(i); isSecretField(fd) {
+				set[fd.FullName()] = true
+			}
+		}
+	})
 	for grown := true; grown; {
 		grown = false
 		eachMessage(func(mt protoreflect.MessageType) {
@@ -183,7 +190,7 @@ func leading() map[protoreflect.FullName]bool {
 				if fd.IsMap() {
 					sub = fd.MapValue().Message()
 				}
-				if !set[mt.Descriptor().FullName()] && (isSecretField(fd) || sub != nil && set[sub.FullName()] || mt.Descriptor().Name() == "HeaderValue") {
+				if !set[mt.Descriptor().FullName()] && (set[fd.FullName()] || sub != nil && set[sub.FullName()] || mt.Descriptor().Name() == "HeaderValue") {
 					set[mt.Descriptor().FullName()], grown = true, true
 				}
 			}
@@ -285,9 +292,11 @@ func (s *seeder) everywhere(t *testing.T, m proto.Message, variant int) {
 	}
 	s.check(t, "response, headers lost", "", session.Server, sotw)
 	s.check(t, "delta response", deltaPath, session.Server, mustMarshal(t, &discoveryv3.DeltaDiscoveryResponse{
-		Resources: []*discoveryv3.Resource{{Name: "r", Version: "1", Resource: a}}, TypeUrl: a.TypeUrl, Nonce: "n"}))
+		Resources: []*discoveryv3.Resource{{Name: "r", Version: "1", Resource: a}}, TypeUrl: a.TypeUrl, Nonce: "n",
+	}))
 	listener, err := anypb.New(&listenerv3.Listener{Name: "l", FilterChains: []*listenerv3.FilterChain{{
-		Filters: []*listenerv3.Filter{{Name: "f", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: a}}}}}})
+		Filters: []*listenerv3.Filter{{Name: "f", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: a}}},
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

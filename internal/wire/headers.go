@@ -17,8 +17,9 @@ const (
 	// maxString is the longest name or value, in bytes.
 	maxString = 1 << 20
 	// maxHeaderList is how much of a header list is kept, counted as RFC 9113
-	// 6.5.2 does: 32 bytes a field more than its name and value.
-	maxHeaderList = 1 << 20
+	// 6.5.2 does: 32 bytes a field more than its name and value. A few bytes of
+	// HPACK can stand for all of it, so it is what a small frame can cost.
+	maxHeaderList = 64 << 10
 	// stage is how many bytes of a block are collected before they are
 	// decoded. A decoder copies what it could not finish each time it is fed,
 	// so a flood of one-byte CONTINUATION frames must not feed it bytewise.

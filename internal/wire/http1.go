@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,8 +12,8 @@ import (
 )
 
 const (
-	maxH1Head    = 1 << 20 // bytes of one header section
-	maxH1Pending = 1024    // requests that wait for their response
+	maxH1Head    = maxHeaderList // bytes of one header section
+	maxH1Pending = 1024          // requests that wait for their response
 )
 
 // pending is the queue of HTTP/1.1 requests without a final response, which
@@ -114,7 +115,7 @@ func (x *h1parser) lineEnd(h *half, at time.Time) error {
 		n, err := strconv.ParseUint(strings.TrimSpace(digits), 16, 63)
 		switch {
 		case err != nil:
-			return fmt.Errorf("HTTP/1.1 chunk size of the %s is not a number: %.20q", h.side, line)
+			return fmt.Errorf("HTTP/1.1 chunk size of the %s is not a number", h.side)
 		case n == 0:
 			x.state = h1Trailer
 		default:
@@ -129,7 +130,7 @@ func (x *h1parser) lineEnd(h *half, at time.Time) error {
 		}
 		return nil
 	}
-	if len(bytes.TrimRight(x.line, "\r\n")) == 0 { // RFC 9112 2.2: skip empty lines before a request
+	if l := string(x.line); l == "\n" || l == "\r\n" { // RFC 9112 2.2: skip empty lines before a request
 		x.line = x.line[:0]
 		return nil
 	}
@@ -159,7 +160,7 @@ func (x *h1parser) request(h *half, at time.Time, lines []string, fields []sessi
 	method, rest, _ := strings.Cut(lines[0], " ")
 	path, version, _ := strings.Cut(rest, " ")
 	if !strings.HasPrefix(version, "HTTP/1.") {
-		return fmt.Errorf("the client speaks neither HTTP/2 nor HTTP/1.1: its first line is %.40q", lines[0])
+		return errors.New("the client speaks neither HTTP/2 nor HTTP/1.1")
 	}
 	fields = append(fields, session.Field{Name: ":method", Value: method}, session.Field{Name: ":path", Value: path})
 	fields = appendFields(fields, lines[1:])
@@ -183,11 +184,16 @@ func (x *h1parser) response(h *half, at time.Time, lines []string, fields []sess
 	code, _, _ := strings.Cut(rest, " ")
 	status, err := strconv.Atoi(code)
 	if !strings.HasPrefix(version, "HTTP/1.") || err != nil {
-		return fmt.Errorf("the server speaks neither HTTP/2 nor HTTP/1.1: its first line is %.40q", lines[0])
+		return errors.New("the server speaks neither HTTP/2 nor HTTP/1.1")
 	}
 	fields = append(fields, session.Field{Name: ":status", Value: code})
 	fields = appendFields(fields, lines[1:])
 	final := status >= 200 || status == 101
+	if h.tap.http2.Load() {
+		h.goBlindHint(at, fmt.Sprintf("the server answers in HTTP/1.1, with status %d, to a client that speaks HTTP/2", status),
+			"the port of --upstream does not serve gRPC")
+		return nil
+	}
 	h.tap.mu.Lock()
 	if len(h.tap.h1) == 0 {
 		h.tap.mu.Unlock()
@@ -208,8 +214,9 @@ func (x *h1parser) response(h *half, at time.Time, lines []string, fields []sess
 	if status == 101 {
 		x.recv = h.newH1Recv(req.stream, fields)
 		x.finish(h, at)
-		h.goBlindHint(at, fmt.Sprintf("the connection was upgraded to %.40q", session.Get(fields, "upgrade")),
-			"xds clients speak HTTP/2 with prior knowledge; an upgrade is forwarded but not understood")
+		h.tap.upgraded.Store(true)
+		h.goBlindHint(at, "the connection was upgraded to another protocol",
+			"xDS clients speak HTTP/2 with prior knowledge; an upgrade is forwarded but not understood")
 		return nil
 	}
 	x.body(h, at, req.stream, fields, req.head || status == 204 || status == 304)
@@ -233,7 +240,7 @@ func (x *h1parser) body(h *half, at time.Time, s *stream, fields []session.Field
 	case cl != "":
 		n, err := strconv.ParseInt(cl, 10, 63)
 		if err != nil || n < 0 {
-			h.goBlind(at, fmt.Sprintf("HTTP/1.1 content-length of the %s is not a number: %.20q", h.side, cl))
+			h.goBlind(at, fmt.Sprintf("HTTP/1.1 content-length of the %s is not a number", h.side))
 			return
 		}
 		if x.left, x.state = n, h1Length; n == 0 {

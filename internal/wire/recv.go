@@ -20,7 +20,11 @@ const maxChunk = 256 << 10
 // recv assembles what one side sends on one stream. It belongs to the
 // direction's goroutine.
 type recv struct {
-	stream   *stream
+	stream *stream
+	// lingers is set once the other side has reset the stream: a message is
+	// still followed to its end, but nothing waits for that.
+	lingers  bool
+	resetAt  time.Time
 	framing  framing
 	encoding string
 	http     int // :status of a response
@@ -33,6 +37,7 @@ type recv struct {
 	compressed bool
 	size       int64 // of the message; -1: until the end of the stream
 	got        int64
+	kept       int64 // bytes in chunks
 	chunks     session.Chunks
 	first      [1][]byte // where chunks begins, so that one chunk allocates no list
 	taken      int64     // of the budget
@@ -94,7 +99,9 @@ func (r *recv) bodyData(h *half, at time.Time, p []byte) {
 
 func (r *recv) enter(h *half) {
 	r.inside = true
-	h.partial++
+	if !r.lingers {
+		h.partial++
+	}
 }
 
 // begin starts a message of the given size, or of unknown size if it is -1.
@@ -114,7 +121,8 @@ func (r *recv) keep(h *half, p []byte) {
 	}
 	if r.hash != nil {
 		r.hash.Write(p)
-		if room := keepPrefix - (r.got - int64(len(p))); room > 0 {
+		// What is kept is the beginning: nothing is added behind a hole.
+		if room := keepPrefix - r.kept; room > 0 && r.kept == r.got-int64(len(p)) {
 			r.store(h, p[:min(room, int64(len(p)))])
 		}
 		return
@@ -133,6 +141,7 @@ func (r *recv) store(h *half, p []byte) (rest []byte) {
 		last := r.chunks[n-1]
 		k := min(cap(last)-len(last), len(p))
 		r.chunks[n-1] = append(last, p[:k]...)
+		r.kept += int64(k)
 		p = p[k:]
 	}
 	if len(p) == 0 {
@@ -146,6 +155,7 @@ func (r *recv) store(h *half, p []byte) (rest []byte) {
 		return p
 	}
 	r.taken += size
+	r.kept += int64(len(p))
 	if r.chunks == nil {
 		r.chunks = r.first[:0]
 	}
@@ -157,19 +167,18 @@ func (r *recv) store(h *half, p []byte) (rest []byte) {
 // hashed, and of what was kept only the beginning stays.
 func (r *recv) overflow(h *half) {
 	r.hash = sha256.New()
-	var kept session.Chunks
-	var n, taken int64
-	for _, c := range r.chunks {
+	chunks, taken := r.chunks, r.taken
+	r.chunks, r.taken, r.kept = nil, 0, 0
+	for _, c := range chunks {
 		r.hash.Write(c)
-		if room := keepPrefix - n; room > 0 {
+		if room := keepPrefix - r.kept; room > 0 {
 			c = append([]byte(nil), c[:min(room, int64(len(c)))]...)
-			kept = append(kept, c)
-			n += int64(len(c))
-			taken += int64(cap(c))
+			r.chunks = append(r.chunks, c)
+			r.kept += int64(len(c))
+			r.taken += int64(cap(c))
 		}
 	}
-	h.tap.cfg.Memory.give(r.taken - taken)
-	r.taken, r.chunks = taken, kept
+	h.tap.cfg.Memory.give(taken - r.taken)
 }
 
 // emit appends the message, or what there is of it if problem is not empty.
@@ -221,9 +230,11 @@ func (r *recv) emit(h *half, at time.Time, problem string) {
 func (r *recv) release(h *half) {
 	h.tap.cfg.Memory.give(r.taken)
 	r.taken, r.chunks, r.first[0], r.hash = 0, nil, nil, nil
-	r.nprefix, r.size, r.got = 0, 0, 0
+	r.nprefix, r.size, r.got, r.kept = 0, 0, 0, 0
 	r.inside = false
-	h.partial--
+	if !r.lingers {
+		h.partial--
+	}
 }
 
 // finish is called at the regular end of the stream.

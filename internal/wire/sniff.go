@@ -9,7 +9,7 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 func (h *half) sniffClient(at time.Time, p []byte) (int, bool) {
 	for i, b := range p {
 		if h.sniffed == len(preface) {
-			h.parse = (*half).parseFrames
+			h.becomeHTTP2()
 			return i, true
 		}
 		if b == preface[h.sniffed] {
@@ -19,10 +19,15 @@ func (h *half) sniffClient(at time.Time, p []byte) (int, bool) {
 		return h.notHTTP2(at, b, i)
 	}
 	if h.sniffed == len(preface) {
-		h.parse = (*half).parseFrames
+		h.becomeHTTP2()
 		return len(p), false
 	}
 	return -1, false
+}
+
+func (h *half) becomeHTTP2() {
+	h.parse = (*half).parseFrames
+	h.tap.http2.Store(true)
 }
 
 // notHTTP2 is reached at the first byte b, p[i], that is not the preface.
@@ -30,7 +35,7 @@ func (h *half) notHTTP2(at time.Time, b byte, i int) (int, bool) {
 	switch {
 	case h.sniffed == 0 && b == 0x16:
 		h.goBlindHint(at, "the client speaks TLS to a plaintext listener",
-			"make the client speak plaintext to the proxy")
+			"the proxy forwards it, but sees nothing; make the client speak plaintext")
 		return i, true
 	case h.sniffed > 0 || isToken(b):
 		h.parse = (*half).parseH1
@@ -57,9 +62,9 @@ func (h *half) sniffServer(at time.Time, p []byte) (int, bool) {
 		h.parse = (*half).parseFrames
 	case 'H':
 		h.parse = (*half).parseH1
-	case 0x15:
-		h.goBlindHint(at, "the server answered with a TLS alert: it expects TLS",
-			"point --upstream at a plaintext port")
+	case 0x15, 0x16: // an alert, a handshake
+		h.goBlindHint(at, "the server speaks TLS",
+			"the proxy forwards it, but sees nothing; point --upstream at a plaintext port")
 	default:
 		h.goBlind(at, "the server speaks neither HTTP/2 nor HTTP/1.1")
 	}

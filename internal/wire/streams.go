@@ -13,8 +13,16 @@ const (
 	// maxStreams is how many streams of a connection are followed at once.
 	maxStreams = 1 << 16
 	// lingering is how many streams that one side has reset are followed on,
-	// for what the other side had already sent.
-	lingering = 128
+	// and lingerTime how long, for what the other side had already sent.
+	lingering  = 128
+	lingerTime = time.Second
+	// purgeAt is how many streams of a full table must be dispensable for it to
+	// be worth looking at all of them.
+	purgeAt = 1024
+	// maxNews is how many streams a direction is told of one by one.
+	maxNews = 4096
+	// everyStream, which no stream has for an id, stands for all of them.
+	everyStream = 0
 )
 
 // stream is what both directions know about an HTTP/2 stream. Its fields are
@@ -32,7 +40,10 @@ type stream struct {
 type table struct {
 	open   map[uint32]*stream
 	linger []uint32 // reset, oldest first
-	full   bool     // has refused a stream
+	// dispensable counts open streams that the server has ended or that were
+	// reset.
+	dispensable int
+	full        bool // has refused a stream
 }
 
 func (t *table) init() { t.open = make(map[uint32]*stream) }
@@ -51,20 +62,30 @@ func (t *table) drain() []*stream {
 	return out
 }
 
+// remove forgets a stream.
+func (t *table) remove(s *stream) {
+	if t.open[s.h2] != s {
+		return
+	}
+	delete(t.open, s.h2)
+	if s.serverDone || s.over {
+		t.dispensable--
+	}
+}
+
 // openStream registers a new stream, or returns nil if there are too many.
 func (t *Tap) openStream(h2 uint32, fr framing) (s *stream, refusedFirst bool) {
 	s = &stream{id: t.cfg.NewStream(), h2: h2, grpc: fr}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.streams.open) >= maxStreams {
-		for id, old := range t.streams.open {
+	if len(t.streams.open) >= maxStreams && t.streams.dispensable >= purgeAt {
+		for _, old := range t.streams.open {
 			if old.serverDone || old.over {
-				delete(t.streams.open, id)
+				t.streams.remove(old)
 			}
 		}
 		t.streams.linger = t.streams.linger[:0]
-		t.client.evicted.Store(true)
-		t.server.evicted.Store(true)
+		t.tell()
 	}
 	if len(t.streams.open) >= maxStreams {
 		refusedFirst, t.streams.full = !t.streams.full, true
@@ -72,6 +93,24 @@ func (t *Tap) openStream(h2 uint32, fr framing) (s *stream, refusedFirst bool) {
 	}
 	t.streams.open[h2] = s
 	return s, false
+}
+
+// isOver says whether a stream was reset.
+func (t *Tap) isOver(s *stream) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return s.over
+}
+
+// tell lets both directions know that streams were reset or removed. The
+// caller holds the lock.
+func (t *Tap) tell(ids ...uint32) {
+	for _, h := range []*half{&t.client, &t.server} {
+		if h.news = append(h.news, ids...); len(h.news) > maxNews || len(ids) == 0 {
+			h.news = []uint32{everyStream}
+		}
+		h.told.Store(true)
+	}
 }
 
 func (t *Tap) lookup(h2 uint32) *stream {
@@ -88,10 +127,13 @@ func (t *Tap) sideDone(s *stream, side session.Side) {
 	if side == session.Client {
 		s.clientDone = true
 	} else {
+		if !s.serverDone && !s.over && t.streams.open[s.h2] == s {
+			t.streams.dispensable++
+		}
 		s.serverDone = true
 	}
 	if s.clientDone && s.serverDone {
-		delete(t.streams.open, s.h2)
+		t.streams.remove(s)
 	}
 }
 
@@ -103,33 +145,77 @@ func (t *Tap) resetStream(h2 uint32) *stream {
 	if s == nil || s.over {
 		return s
 	}
+	if !s.serverDone {
+		t.streams.dispensable++
+	}
 	s.over = true
 	t.streams.linger = append(t.streams.linger, h2)
 	if len(t.streams.linger) > lingering {
-		delete(t.streams.open, t.streams.linger[0])
+		oldest := t.streams.linger[0]
+		if old := t.streams.open[oldest]; old != nil && old.over {
+			t.streams.remove(old)
+		}
 		t.streams.linger = slices.Delete(t.streams.linger, 0, 1)
-		t.client.evicted.Store(true)
-		t.server.evicted.Store(true)
+		t.tell(oldest)
 	}
+	t.tell(h2)
 	return s
 }
 
-// dropEvicted forgets what this side was sending on streams that the table has
-// dropped. It runs on the goroutine that feeds this direction.
-func (h *half) dropEvicted(at time.Time) {
-	h.evicted.Store(false)
+// listen brings this direction up to date with the table. It runs on the
+// goroutine that feeds it.
+func (h *half) listen(at time.Time) {
+	h.told.Store(false)
 	var gone []*recv
-	h.tap.mu.Lock()
-	for id, r := range h.recv {
-		if h.tap.streams.open[id] != r.stream {
+	look := func(r *recv) {
+		switch {
+		case r == nil:
+		case h.tap.streams.open[r.stream.h2] != r.stream:
 			gone = append(gone, r)
+		case r.stream.over && !r.lingers:
+			h.linger(at, r)
+		}
+	}
+	h.tap.mu.Lock()
+	news := h.news
+	h.news = nil
+	if slices.Contains(news, everyStream) {
+		for _, r := range h.recv {
+			look(r)
+		}
+	} else {
+		for _, id := range news {
+			look(h.recv[id])
 		}
 	}
 	h.tap.mu.Unlock()
 	for _, r := range gone {
-		r.abort(h, at, "the other side reset the stream")
-		delete(h.recv, r.stream.h2)
+		h.drop(at, r)
 	}
+}
+
+// linger goes on with a stream that the other side has reset, for a while.
+func (h *half) linger(at time.Time, r *recv) {
+	if r.inside {
+		h.partial--
+	}
+	r.lingers, r.resetAt = true, at
+	h.lingers = append(h.lingers, r)
+}
+
+// expire drops what has lingered long enough.
+func (h *half) expire(at time.Time) {
+	for len(h.lingers) > 0 && at.Sub(h.lingers[0].resetAt) > lingerTime {
+		if r := h.lingers[0]; h.recv[r.stream.h2] == r {
+			h.drop(at, r)
+		}
+		h.lingers = slices.Delete(h.lingers, 0, 1)
+	}
+}
+
+func (h *half) drop(at time.Time, r *recv) {
+	r.abort(h, at, "the other side reset the stream")
+	delete(h.recv, r.stream.h2)
 }
 
 func (h *half) newRecv(s *stream, fr framing, encoding string) *recv {
@@ -188,6 +274,11 @@ func (h *half) open(at time.Time, id uint32, fr framing, fields []session.Field,
 
 // promise records a stream that the server opens by PUSH_PROMISE.
 func (h *half) promise(at time.Time, id uint32, fields []session.Field, problems []string) {
+	if id%2 != 0 || id <= h.lastOpened { // RFC 9113 5.1.1
+		h.note(at, session.NoteProtocolError, fmt.Sprintf("the server promises stream %d, which is not its to open; the promise is not recorded", id), "")
+		return
+	}
+	h.lastOpened = id
 	if s := h.open(at, id, framingBody, fields, problems); s != nil {
 		h.tap.sideDone(s, session.Client)
 	}
@@ -227,6 +318,9 @@ func (h *half) responseHeaders(at time.Time, id uint32, fields []session.Field, 
 	}
 	r = h.newRecv(s, fr, encoding)
 	r.http = statusOf(fields).HTTP
+	if h.tap.isOver(s) {
+		h.linger(at, r)
+	}
 }
 
 func (h *half) streamOf(r *recv, id uint32) *stream {

@@ -40,6 +40,9 @@ type Tap struct {
 	client half
 	server half
 
+	http2    atomic.Bool // the client has sent the preface of HTTP/2
+	upgraded atomic.Bool // HTTP/1.1 has given way to another protocol
+
 	mu      sync.Mutex // guards what the directions share, and nothing else
 	streams table
 	h1      pending
@@ -69,8 +72,14 @@ func (t *Tap) Feed(from session.Side, at time.Time, p []byte) (boundary int) {
 			boundary = len(p)
 		}
 	}()
-	if h.evicted.Load() {
-		h.dropEvicted(at)
+	if h.told.Load() {
+		h.listen(at)
+	}
+	if len(h.lingers) > 0 {
+		h.expire(at)
+	}
+	if h.level != levelBlind && t.upgraded.Load() {
+		h.silence(at) // the other direction has said why
 	}
 	return h.feed(at, p)
 }
@@ -118,7 +127,7 @@ const (
 )
 
 // half is one direction of a connection. Only the goroutine that feeds it
-// touches it, except for evicted.
+// touches it, except for told.
 type half struct {
 	tap   *Tap
 	side  session.Side
@@ -134,11 +143,13 @@ type half struct {
 	headers headerDecoder
 	h1      h1parser
 	recv    map[uint32]*recv // by HTTP/2 stream id: what this side is sending
-	partial int              // how many of them are inside a message
-	// lastOpened is the highest stream id that the client has opened.
+	partial int              // how many of them, but for lingers, are inside a message
+	// lastOpened is the highest stream id that this side has opened.
 	lastOpened uint32
 
-	evicted atomic.Bool // the table has dropped streams that may be in recv
+	lingers []*recv     // of recv, those whose stream the other side has reset; oldest first
+	news    []uint32    // streams that were reset or removed; guarded by the tap's mutex
+	told    atomic.Bool // there is news
 }
 
 // feed hands p to the protocol's parser, and again where that changes.
@@ -169,9 +180,14 @@ func (h *half) goBlindHint(at time.Time, reason, hint string) {
 	if h.level == levelBlind {
 		return
 	}
+	h.note(at, session.NoteBlind, reason, hint)
+	h.silence(at)
+}
+
+// silence makes this direction blind.
+func (h *half) silence(at time.Time) {
 	h.level = levelBlind
 	h.parse = (*half).skip
-	h.note(at, session.NoteBlind, reason, hint)
 	h.abortAll(at, "the tap lost the connection's framing")
 }
 
@@ -209,7 +225,7 @@ func (h *half) discard() {
 	if r := h.h1.recv; r != nil {
 		h.tap.cfg.Memory.give(r.taken)
 	}
-	h.recv, h.h1 = nil, h1parser{}
+	h.recv, h.lingers, h.h1 = nil, nil, h1parser{}
 }
 
 // abortAll flushes every message that is under assembly.
@@ -218,6 +234,7 @@ func (h *half) abortAll(at time.Time, reason string) {
 		r.abort(h, at, reason)
 		delete(h.recv, id)
 	}
+	h.lingers = nil
 	if r := h.h1.recv; r != nil {
 		r.abort(h, at, reason)
 		h.h1.unfinished, h.h1.recv = r.stream, nil
