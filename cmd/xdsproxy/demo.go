@@ -49,6 +49,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
+	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -261,6 +262,15 @@ func trimAll(words []string, prefix string) []string {
 		out[i] = strings.ToLower(strings.TrimPrefix(w, prefix))
 	}
 	return out
+}
+
+// useSettings gives a command the flags of a few settings of run.
+func (a *app) useSettings(cmd *cobra.Command, names ...string) {
+	for _, s := range a.settings {
+		if slices.Contains(names, s.name) {
+			s.addTo(cmd.Flags())
+		}
+	}
 }
 
 // useRunSettings gives a command the flags of run, beside those that every
