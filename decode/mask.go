@@ -173,6 +173,7 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 	next := *m
 	next.Data, next.Masked, next.Truncated = p.chunks, m.Masked || masked || cut, m.Truncated || cut
 	e.Message = &next
+	p.handOver()
 	if opaque {
 		e.Problems = append(slices.Clip(e.Problems), "a secret cannot be read: it was masked as a whole")
 	}

@@ -43,6 +43,7 @@ func (k *Splitter) Transform(e *session.Entry) {
 		next := *m
 		next.Data = p.chunks
 		e.Message = &next
+		p.handOver()
 	}
 }
 
@@ -150,4 +151,12 @@ func across(b []byte, more session.Chunks) []byte {
 		field = append(field, more[i][:min(len(more[i]), size-len(field))]...)
 	}
 	return field
+}
+
+// handOver forgets the chunks of a message so large that it must not be kept
+// alive until the next one comes.
+func (p *splitter) handOver() {
+	if p.size > 1<<20 {
+		p.chunks, p.typeURL = nil, nil
+	}
 }

@@ -36,7 +36,8 @@ func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // largeResponse is a DiscoveryResponse of at least size bytes: clusters of 10
-// KB, none like another.
+// KB, none like another. Their text is letters only, so that nothing in it looks
+// like a credential.
 func largeResponse(size int) []byte {
 	out := make([]byte, 0, size+1<<20)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -46,7 +47,7 @@ func largeResponse(size int) []byte {
 	for n := 0; len(out) < size; n++ {
 		for i := 0; i < len(text); i += 8 {
 			for j, r := 0, random.Uint64(); j < 8; j, r = j+1, r>>8 {
-				text[i+j] = ' ' + byte(r)%95
+				text[i+j] = 'a' + byte(r)%26
 			}
 		}
 		cluster = protowire.AppendTag(cluster[:0], 1, protowire.BytesType) // name
