@@ -33,6 +33,9 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal asks; a second one, of a command that hangs at its output,
+	// ends the program as if nobody had caught it. run has its own way.
+	context.AfterFunc(ctx, stop)
 
 	a := &app{stdin: stdin, stdout: pipe{stdout}, stderr: stderr}
 	a.settings = a.config.settings()

@@ -91,19 +91,27 @@ func (a *app) run(ctx context.Context, path string) error {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
 
-	var screen sync.WaitGroup
-	if watched {
-		screen.Go(func() { a.tail(rec) })
-	}
-	again := a.secondSignal(p)
+	screen := make(chan struct{})
+	go func() {
+		defer close(screen)
+		if watched {
+			a.tail(rec)
+		}
+	}()
+	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
+	defer done()
+	cut := context.AfterFunc(again, p.Close)
+	defer cut()
 	err = p.Serve(ctx)
-	stopped := again()
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
 	}
-	screen.Wait()
+	select {
+	case <-screen:
+	case <-again.Done(): // it may be a terminal that takes nothing any more
+	}
 	a.account(rec)
-	if err == nil && stopped {
+	if err == nil && again.Err() != nil {
 		err = context.Canceled
 	}
 	return err
@@ -161,35 +169,32 @@ func addressOf(addr net.Addr) string {
 	return proxy.Addr{Network: addr.Network(), Address: addr.String()}.String()
 }
 
-// secondSignal lets a second SIGINT or SIGTERM end every connection at once.
-// The function that it returns stops that and says whether it happened.
-func (a *app) secondSignal(p *proxy.Proxy) (stop func() bool) {
-	signals := make(chan os.Signal, 2)
+// secondSignal returns a context that a second SIGINT or SIGTERM cancels, and
+// calls first at the first one. done ends that, without cancelling.
+func secondSignal(first func()) (again context.Context, done func()) {
+	again, cancel := context.WithCancel(context.Background())
+	signals, over := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
 	var watcher sync.WaitGroup
-	atOnce := false
 	watcher.Go(func() {
 		for n := 0; ; n++ {
 			select {
-			case <-done:
+			case <-over:
 				return
 			case <-signals:
 			}
-			if n == 0 {
-				a.say("stopping; again to stop at once")
-				continue
+			if n == 1 {
+				cancel()
+				return
 			}
-			atOnce = true
-			p.Close()
-			return
+			first()
 		}
 	})
-	return func() bool {
+	return again, func() {
 		signal.Stop(signals)
-		close(done)
+		close(over)
 		watcher.Wait()
-		return atOnce
+		cancel()
 	}
 }
 

@@ -27,7 +27,8 @@ type Table struct {
 type lifetime struct {
 	since    time.Time
 	messages int64
-	client   string // its name, once known; of connections
+	client   string         // its name, once known; of connections
+	conn     session.ConnID // of streams
 
 	introduced bool // the client's node was shown; of streams
 }
@@ -114,13 +115,17 @@ func (t *Table) remember(e *session.Entry, c *check.Change) string {
 		conn = &lifetime{since: e.Time}
 		t.conns[e.Conn] = conn
 	}
-	stream := t.streams[e.Stream]
-	if stream == nil && (e.Kind == session.KindOpen || e.Kind == session.KindMessage) {
-		stream = &lifetime{since: e.Time}
-		t.streams[e.Stream] = stream
-	}
-	if e.Kind == session.KindMessage && stream != nil {
+	switch stream := t.streams[e.Stream]; {
+	case e.Kind == session.KindOpen: // a late message does not bring its stream back
+		t.streams[e.Stream] = &lifetime{since: e.Time, conn: e.Conn}
+	case e.Kind == session.KindMessage && stream != nil:
 		stream.messages++
+	case e.Kind == session.KindDisconnect:
+		for id, s := range t.streams {
+			if s.conn == e.Conn {
+				delete(t.streams, id)
+			}
+		}
 	}
 	switch {
 	case e.Conn == 0:

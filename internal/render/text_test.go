@@ -109,3 +109,11 @@ func TestUnits(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Times of a recording may be anything: the longest span has no negative.
+func TestDurationOfTimesTooFarApart(t *testing.T) {
+	shortest := time.Unix(0, 0).Sub(time.Unix(1<<40, 0))
+	if got := Duration(shortest); !strings.HasPrefix(got, "-") {
+		t.Errorf("%d ns is written as %q", shortest, got)
+	}
+}

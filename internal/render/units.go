@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -41,6 +42,8 @@ func scaled(n, base int64, units []string) string {
 // "4.1s", "12m 41s", "3d 4h".
 func Duration(d time.Duration) string {
 	switch {
+	case d == math.MinInt64: // what time.Time.Sub says of times too far apart
+		return "-" + Duration(math.MaxInt64)
 	case d < 0:
 		return "-" + Duration(-d)
 	case d < time.Microsecond:
