@@ -31,10 +31,12 @@ type conversation struct {
 }
 
 // streamKey tells streams of both ends apart: where the connection came from
-// as the server saw it, and the how-manieth stream of the connection it is.
+// as the server saw it, its method, and the how-manieth stream of that method on
+// the connection it is. Streams of different methods that are opened at the same
+// time may begin in another order in the server.
 type streamKey struct {
-	local string
-	n     int
+	local, method string
+	n             int
 }
 
 // compare requires that the recording of a proxy that has ended holds all that
@@ -101,7 +103,7 @@ func compareConversation(t *testing.T, key streamKey, want, got *conversation) {
 
 func conversationsSeen(account *xdstest.Account) map[streamKey]*conversation {
 	out := map[streamKey]*conversation{}
-	byStream, opened := map[int]*conversation{}, map[string]int{}
+	byStream, opened := map[int]*conversation{}, map[streamKey]int{}
 	for _, r := range account.Records() {
 		switch r.Kind {
 		case session.KindOpen:
@@ -111,8 +113,10 @@ func conversationsSeen(account *xdstest.Account) map[streamKey]*conversation {
 					c.headers[name] = values
 				}
 			}
-			opened[r.Peer]++
-			out[streamKey{r.Peer, opened[r.Peer]}] = c
+			key := streamKey{local: r.Peer, method: r.Method}
+			opened[key]++
+			key.n = opened[key]
+			out[key] = c
 			byStream[r.Stream] = c
 		case session.KindMessage:
 			c := byStream[r.Stream]
@@ -130,7 +134,7 @@ func conversationsSeen(account *xdstest.Account) map[streamKey]*conversation {
 func conversationsOf(t *testing.T, entries []session.Entry, lines []line) map[streamKey]*conversation {
 	t.Helper()
 	out := map[streamKey]*conversation{}
-	byStream, opened := map[session.StreamID]*conversation{}, map[string]int{}
+	byStream, opened := map[session.StreamID]*conversation{}, map[streamKey]int{}
 	local := map[session.ConnID]string{}
 	nonces := map[string]bool{}
 	for i := range entries {
@@ -149,9 +153,10 @@ func conversationsOf(t *testing.T, entries []session.Entry, lines []line) map[st
 			for _, f := range e.Headers {
 				c.headers[f.Name] = append(c.headers[f.Name], f.Value)
 			}
-			from := local[e.Conn]
-			opened[from]++
-			out[streamKey{from, opened[from]}] = c
+			key := streamKey{local: local[e.Conn], method: e.Method}
+			opened[key]++
+			key.n = opened[key]
+			out[key] = c
 			byStream[e.Stream] = c
 		case session.KindCancel:
 			if c := byStream[e.Stream]; c != nil && e.Side == session.Client {
