@@ -55,6 +55,9 @@ var briefFields = map[Kind]briefNumbers{
 // was so.
 func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 	for _, chunk := range c {
+		if at.node == 0 && isResource(chunk) {
+			continue
+		}
 		s := scan(chunk)
 		for s.next() {
 			body, ok := s.bytes()
@@ -77,4 +80,13 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 		}
 	}
 	return b, true
+}
+
+// isResource says whether a chunk of a response is field 2 and nothing else.
+func isResource(chunk []byte) bool {
+	if len(chunk) < minChunk || chunk[0] != 2<<3|2 {
+		return false
+	}
+	n, size := protowire.ConsumeVarint(chunk[1:])
+	return size > 0 && n == uint64(len(chunk)-1-size)
 }
