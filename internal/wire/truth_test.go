@@ -59,7 +59,7 @@ func (c *conversation) deliver(e *endpoint, all bool) {
 		if c.rng.IntN(4) == 0 {
 			n = min(n, 1+c.rng.IntN(20))
 		}
-		c.now = c.now.Add(time.Millisecond)
+		c.now = c.now.Add(100 * time.Microsecond) // all in less than lingerTime
 		c.tap.Feed(e.side, c.now, e.out.Next(n))
 		if e == c.client {
 			c.delivered += n
