@@ -134,12 +134,12 @@ func (p *DeltaResponse) Marshal() []byte {
 	})
 }
 
-// padResponse makes a response larger: the first resource with a payload holds
-// the padding, else a field that nobody knows.
+// padResponse makes a response larger: the first resource that has room
+// holds the padding, else a field that nobody knows.
 func padResponse(m proto.Message, size int, all []Resource, put func([]Resource)) []byte {
 	at := -1
 	for i := range all {
-		if !all[i].Empty {
+		if all[i].roomy() {
 			at = i
 			break
 		}

@@ -156,10 +156,17 @@ func (r *Resource) Check() error {
 		return fmt.Errorf("type %s has no constraint that a named resource can violate", short)
 	case v2(r.TypeURL) && (len(r.Refs.Filters) > 0 || len(r.Refs.Groups) > 0):
 		return fmt.Errorf("version 2 does not have this kind of reference")
+	case v2(r.TypeURL) && len(r.Refs.Secrets) > 1:
+		return fmt.Errorf("version 2 has one certificate only")
 	case r.OwnName && k == "LEDS":
 		return fmt.Errorf("a resource of type %s has no name of its own", short)
 	}
 	return nil
+}
+
+// roomy says whether the payload can hold padding.
+func (r *Resource) roomy() bool {
+	return !r.Empty && !(kind(r.TypeURL) == "SRDS" && len(r.Refs.Routes) > 0 && !r.Corrupt)
 }
 
 func (r *Resource) faulty() bool { return r.Corrupt || r.Unknown || r.Invalid }
