@@ -99,6 +99,7 @@ func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
 		var known bool
 		c.Added, c.Removed, known = t.lists.change(ts, m.Names, first)
 		c.Uncertain = c.Uncertain || !known
+		c.list = ts.names
 	}
 	switch {
 	case first || len(c.Added) > 0:

@@ -46,6 +46,10 @@ type Change struct {
 	// Uncertain says that part of the stream was not seen or could not be
 	// read, so that What is a best guess.
 	Uncertain bool
+
+	// list is what a state-of-the-world request asks for, nil if there was no
+	// room for it.
+	list *nameList
 }
 
 // Names are the names that the message is about: the resources of a response,

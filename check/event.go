@@ -1,0 +1,151 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// event is what a rule looks at: an entry, or a moment, in the light of the
+// conversation. Which of the fields are set depends on what it is.
+type event struct {
+	k      *Checker
+	rule   *Rule // that looks
+	now    time.Time
+	entry  *session.Entry // nil when time has passed
+	change *Change        // of entry
+	talk   *talk
+	sub    *subscription
+	req    *request
+	resp   *response
+	wait   *wait
+}
+
+// each lets all rules look that have the hook.
+func (x *event) each(hook func(*Rule) func(*event)) {
+	if x.k.muted {
+		return
+	}
+	for _, r := range x.k.rules {
+		if f := hook(r); f != nil {
+			x.rule = r
+			f(x)
+		}
+	}
+}
+
+// after calls f when d is over, counted from the event. What f gets is the
+// event with the time it is then; the stream may have ended, which f finds in
+// x.talk.ended.
+func (x *event) after(d time.Duration, f func(*event)) {
+	later := *x
+	later.entry, later.change = nil, nil
+	x.k.queue.set(x.now.Add(d), func(now time.Time) {
+		next := later
+		next.now = now
+		if x.k.muted {
+			return
+		}
+		f(&next)
+	})
+}
+
+// flight is how long messages that cross may be on their way.
+func (x *event) flight() time.Duration {
+	d := x.k.timers.Flight
+	if !x.k.timers.Fixed && x.talk != nil && 3*x.talk.echo > d {
+		d = 3 * x.talk.echo
+	}
+	return d
+}
+
+// proof is what goes into a finding beside what the event says of itself.
+type proof struct {
+	severity Severity
+	names    []string
+	seqs     []session.Seq // the one that proves it last; nil: that of the event
+	cause    string        // findings of one cause are counted as one; "": the names
+	message  string
+	typ      string // if it is not that of the event
+}
+
+// report enters a finding of the rule's usual severity.
+func (x *event) report(names []string, format string, args ...any) {
+	x.prove(proof{severity: x.rule.Severity, names: names, message: fmt.Sprintf(format, args...)})
+}
+
+// prove enters a finding.
+func (x *event) prove(p proof) {
+	if x.k.muted {
+		return
+	}
+	f := &Finding{
+		Rule: x.rule, Severity: p.severity, Type: p.typ, Seqs: p.seqs, At: x.now, Last: x.now, Count: 1,
+		Message: p.message,
+	}
+	f.Names = slices.Clone(p.names[:min(len(p.names), maxFindingNames)])
+	if t := x.talk; t != nil {
+		f.Conn, f.Stream = t.conn, t.id
+		if t.node != nil {
+			f.Client = t.node.ID
+		}
+	} else if x.entry != nil {
+		f.Conn, f.Stream = x.entry.Conn, x.entry.Stream
+	}
+	if f.Client == "" && x.change != nil {
+		f.Client = x.change.Client
+	}
+	if f.Type == "" && x.sub != nil {
+		f.Type = x.sub.typ
+	}
+	if f.Seqs == nil {
+		f.Seqs = []session.Seq{x.seq()}
+	}
+	f.LastSeq = f.Seqs[len(f.Seqs)-1]
+	cause := p.cause
+	if cause == "" {
+		cause = strings.Join(f.Names, "\x00")
+	}
+	x.k.ledger.enter(f, cause)
+}
+
+// seq is the entry that an event is about.
+func (x *event) seq() session.Seq {
+	switch {
+	case x.entry != nil:
+		return x.entry.Seq
+	case x.wait != nil:
+		return x.wait.from.seq
+	case x.resp != nil:
+		return x.resp.seq
+	case x.req != nil:
+		return x.req.seq
+	}
+	return x.k.seq
+}
+
+// list writes names for people: the first few, and how many more.
+func list(names []string) string {
+	const most = 3
+	quoted := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%q", clip(n)))
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// clip shortens what a peer wrote.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,88 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Finding is what a rule has proved. What has one cause is one Finding with a
+// count: the same rule, client, type and names.
+type Finding struct {
+	Rule     *Rule
+	Severity Severity // the highest so far
+	Client   string   // node id, "" if the client never gave one
+	Conn     session.ConnID
+	Stream   session.StreamID
+	Type     string   // short type, "" if it is about no type
+	Names    []string // of the resources concerned, at most maxFindingNames
+	// Seqs are the entries involved when it was first proved, the one that
+	// proves it last; for a rule that waited, the one that it waited from.
+	Seqs    []session.Seq
+	At      time.Time // when it was first proved
+	Last    time.Time // when it was last proved
+	LastSeq session.Seq
+	Count   int
+	Message string // one sentence with the values of the first time
+}
+
+const (
+	maxFindingNames = 32
+	// maxFindings bounds the findings that are told apart. After that many,
+	// only those that are known are counted on.
+	maxFindings = 10_000
+)
+
+// ledger keeps the findings of a session.
+type ledger struct {
+	byCause map[string]*Finding
+	all     []*Finding
+	fresh   []*Finding // new, or graver than before, in this step
+	lost    int        // not kept: there were maxFindings
+}
+
+// enter adds a finding, or counts it to the one with the same cause.
+func (l *ledger) enter(f *Finding, cause string) {
+	key := strings.Join([]string{f.Rule.ID, f.Client, f.Type, cause}, "\x00")
+	if have := l.byCause[key]; have != nil {
+		have.Count++
+		have.Last, have.LastSeq = f.At, f.LastSeq
+		if f.Severity > have.Severity {
+			have.Severity, have.Message, have.Seqs = f.Severity, f.Message, f.Seqs
+			l.tell(have)
+		}
+		return
+	}
+	if len(l.all) >= maxFindings {
+		l.lost++
+		return
+	}
+	if l.byCause == nil {
+		l.byCause = make(map[string]*Finding)
+	}
+	l.byCause[key] = f
+	l.all = append(l.all, f)
+	l.tell(f)
+}
+
+func (l *ledger) tell(f *Finding) {
+	if !slices.Contains(l.fresh, f) {
+		l.fresh = append(l.fresh, f)
+	}
+}
+
+// take returns what is new since it was last called, as it is now.
+func (l *ledger) take() []Finding {
+	if len(l.fresh) == 0 {
+		return nil
+	}
+	out := make([]Finding, len(l.fresh))
+	for i, f := range l.fresh {
+		out[i] = *f
+	}
+	clear(l.fresh)
+	l.fresh = l.fresh[:0]
+	return out
+}

@@ -1,0 +1,139 @@
+package check
+
+import "time"
+
+// peerKey is what streams of one client to one server have in common.
+type peerKey struct {
+	id, cluster, server, method string
+}
+
+// maxPeers bounds the clients whose ended streams are remembered, and
+// maxEndedTalks the ended streams of one.
+const (
+	maxPeers      = 4096
+	maxEndedTalks = 16
+)
+
+// peers finds the streams of one client.
+type peers struct {
+	byKey map[peerKey]*peer
+	order []peerKey // oldest first
+}
+
+type peer struct {
+	live  []*talk
+	ended []*talk // oldest first
+}
+
+func newPeers() peers { return peers{byKey: make(map[peerKey]*peer)} }
+
+func keyOf(t *talk) peerKey {
+	k := peerKey{server: t.server, method: t.method.Path}
+	if t.node != nil {
+		k.id, k.cluster = t.node.ID, t.node.Cluster
+	}
+	return k
+}
+
+// joined enters a stream whose node is known now, and finds the one that it
+// reconnects: the latest of the same client that had ended before it opened.
+func (p *peers) joined(t *talk, s *subscription, given []string) {
+	key := keyOf(t)
+	if key.id == "" {
+		return
+	}
+	of := p.byKey[key]
+	if of == nil {
+		if len(p.order) >= maxPeers {
+			p.forgetOldest()
+		}
+		of = &peer{}
+		p.byKey[key] = of
+		p.order = append(p.order, key)
+	}
+	for i := len(of.ended) - 1; i >= 0; i-- {
+		old := of.ended[i]
+		if !old.endedAt.After(t.opened) && old.endSeq < t.openAt && samePurpose(old, s, given) {
+			t.previous = old
+			old.previous = nil // chains are not followed
+			break
+		}
+	}
+	of.live = append(of.live, t)
+}
+
+// samePurpose tells the streams of one client apart that carry one type each:
+// Envoy opens one for each resource.
+func samePurpose(old *talk, s *subscription, given []string) bool {
+	was := old.subs[s.key]
+	if s.talk.ads() || was == nil || !s.named() {
+		return true
+	}
+	for _, n := range given {
+		if was.names.has(n) {
+			return true
+		}
+	}
+	return len(given) == 0
+}
+
+// forgetOldest drops clients of which no stream lives.
+func (p *peers) forgetOldest() {
+	kept := p.order[:0]
+	drop := max(1, len(p.order)/8)
+	for _, key := range p.order {
+		if drop > 0 && len(p.byKey[key].live) == 0 {
+			delete(p.byKey, key)
+			drop--
+			continue
+		}
+		kept = append(kept, key)
+	}
+	if drop > 0 && len(kept) > 0 { // all of them live
+		delete(p.byKey, kept[0])
+		kept = kept[1:]
+	}
+	p.order = kept
+}
+
+func (p *peers) ended(t *talk) {
+	of := p.byKey[keyOf(t)]
+	if of == nil {
+		return
+	}
+	for i, l := range of.live {
+		if l == t {
+			of.live = append(of.live[:i:i], of.live[i+1:]...)
+			break
+		}
+	}
+	if len(of.ended) >= maxEndedTalks {
+		of.ended[0].previous = nil
+		of.ended = append(of.ended[:0:0], of.ended[1:]...)
+	}
+	of.ended = append(of.ended, t)
+}
+
+// others are the streams of the same client, server and method, live ones
+// first, then those that ended, newest first.
+func (p *peers) others(t *talk) []*talk {
+	of := p.byKey[keyOf(t)]
+	if of == nil {
+		return nil
+	}
+	var out []*talk
+	for _, l := range of.live {
+		if l != t {
+			out = append(out, l)
+		}
+	}
+	for i := len(of.ended) - 1; i >= 0; i-- {
+		out = append(out, of.ended[i])
+	}
+	return out
+}
+
+// storm is the streams that one client opened in vain.
+type storm struct {
+	opens []time.Time
+}

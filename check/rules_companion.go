@@ -1,0 +1,3 @@
+package check
+
+func companionRules() []*Rule { return nil }

@@ -1,0 +1,3 @@
+package check
+
+func ttlRules() []*Rule { return nil }
