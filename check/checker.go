@@ -49,7 +49,7 @@ func NewChecker(o Options) *Checker {
 	return &Checker{
 		tracker: NewTracker(), timers: o.Timers, rules: o.Rules,
 		conns: make(map[session.ConnID]*session.Peer), talks: make(map[session.StreamID]*talk),
-		peers: newPeers(), contents: newContents(),
+		peers: newPeers(), contents: newContents(), storms: make(map[string]*storm),
 	}
 }
 

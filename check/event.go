@@ -70,6 +70,7 @@ type proof struct {
 	cause    string        // findings of one cause are counted as one; "": the names
 	message  string
 	typ      string // if it is not that of the event
+	fault    Fault  // if it is not that of the rule
 }
 
 // report enters a finding of the rule's usual severity.
@@ -84,7 +85,10 @@ func (x *event) prove(p proof) {
 	}
 	f := &Finding{
 		Rule: x.rule, Severity: p.severity, Type: p.typ, Seqs: p.seqs, At: x.now, Last: x.now, Count: 1,
-		Message: p.message,
+		Message: p.message, Fault: x.rule.Fault,
+	}
+	if p.fault != "" {
+		f.Fault = p.fault
 	}
 	f.Names = slices.Clone(p.names[:min(len(p.names), maxFindingNames)])
 	if t := x.talk; t != nil {

@@ -13,7 +13,8 @@ import (
 type Finding struct {
 	Rule     *Rule
 	Severity Severity // the highest so far
-	Client   string   // node id, "" if the client never gave one
+	Fault    Fault
+	Client   string // node id, "" if the client never gave one
 	Conn     session.ConnID
 	Stream   session.StreamID
 	Type     string   // short type, "" if it is about no type

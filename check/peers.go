@@ -1,7 +1,5 @@
 package check
 
-import "time"
-
 // peerKey is what streams of one client to one server have in common.
 type peerKey struct {
 	id, cluster, server, method string
@@ -23,6 +21,9 @@ type peers struct {
 type peer struct {
 	live  []*talk
 	ended []*talk // oldest first
+	// quickEnds counts the streams in a row that the server ended soon after
+	// their first response.
+	quickEnds int
 }
 
 func newPeers() peers { return peers{byKey: make(map[peerKey]*peer)} }
@@ -131,9 +132,4 @@ func (p *peers) others(t *talk) []*talk {
 		out = append(out, of.ended[i])
 	}
 	return out
-}
-
-// storm is the streams that one client opened in vain.
-type storm struct {
-	opens []time.Time
 }

@@ -26,11 +26,13 @@ func (s Severity) String() string {
 // Fault names who would have to change something.
 type Fault string
 
-// The client, the management server, or the configuration of either.
+// The client, the management server, the configuration of either, or whoever
+// sent the message; a Finding has one of the first three.
 const (
 	ClientFault Fault = "client"
 	ServerFault Fault = "server"
 	ConfigFault Fault = "config"
+	SenderFault Fault = "sender"
 )
 
 // Confidence says how a finding is known.

@@ -40,6 +40,10 @@ type talk struct {
 	echo                time.Duration // the shortest time that the client took to answer
 	largest             int64         // message, in bytes
 	lost                bool          // part of it was not seen
+
+	ahead   map[string]*ahead   // clusters that routes name and that were not sent yet
+	warming map[string]*warming // by name of the endpoints that a cluster waits for
+	over    *oversize           // the first message above what receivers take by default
 }
 
 func (t *talk) alive() bool { return !t.ended }

@@ -13,7 +13,19 @@ type Facts struct {
 	GRPCProblems []string
 	Hash         [16]byte
 }
-type Ref struct{ Type, Name string }
+type Ref struct {
+	Type, Name string
+	Source     Source
+	Default    bool
+}
+type Source uint8
+
+const (
+	None Source = iota
+	ADS
+	Self
+	Other2
+)
 
 func Inspect(typeURL string, body []byte, masked bool) *Facts { return &Facts{} }
 func NormalName(s string) string                              { return s }
