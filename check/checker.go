@@ -19,6 +19,7 @@ type Checker struct {
 	conns    map[session.ConnID]*session.Peer
 	talks    map[session.StreamID]*talk
 	peers    peers
+	clients  clients
 	contents contents
 	bases    bases
 	queue    timers
@@ -138,14 +139,15 @@ func (k *Checker) end(x *event) {
 	t := x.talk
 	t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
 	x.each(func(r *Rule) func(*event) { return r.end })
-	k.forget(t)
+	k.forget(t, endReason(x.entry))
 }
 
 // forget lets go of a stream that is over, but for what the next one of the
 // same client is held against.
-func (k *Checker) forget(t *talk) {
+func (k *Checker) forget(t *talk, why string) {
 	delete(k.talks, t.id)
 	k.peers.ended(t)
+	k.clients.leave(t, why)
 	for _, s := range t.order {
 		s.waits = nil
 		k.remembered -= len(s.sent)
@@ -158,7 +160,7 @@ func (k *Checker) disconnect(x *event) {
 	for _, t := range k.talks {
 		if t.conn == x.entry.Conn && t.alive() {
 			t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
-			k.forget(t)
+			k.forget(t, "the connection was closed by the "+x.entry.Side.String())
 		}
 	}
 	delete(k.conns, x.entry.Conn)

@@ -115,6 +115,7 @@ func (k *Checker) request(x *event, m *decode.Message) {
 		if t.node == nil && m.Node.ID != "" {
 			t.node, t.nodeAt = m.Node, e.Seq
 			k.peers.joined(t, s, given)
+			k.clients.enter(t)
 		}
 	}
 	if r.ordinal == 0 {
@@ -159,6 +160,7 @@ func (k *Checker) judge(x *event) {
 	switch {
 	case r.m.Error != nil:
 		n.verdict, s.rejected = rejected, n
+		s.nack, s.nackSeq = clip(r.m.Error.Message), r.seq
 	case r.m.Kind == decode.DeltaRequest, r.m.Version == n.version:
 		n.verdict, s.accepted, s.rejected, s.version = accepted, n, nil, n.version
 	default:

@@ -131,6 +131,8 @@ type subscription struct {
 	version   string    // version_info that the client holds, as it said or accepted last
 	versions  map[string]struct{}
 	rejected  *response // the newest one if it was rejected and nothing was accepted since
+	nack      string    // why the client rejected last
+	nackSeq   session.Seq
 	have      inventory // what it has sent, as the client would have it
 	seeded    bool      // have began with what the client declared, which is kept
 	kept      inventory

@@ -24,7 +24,7 @@ const (
 	None Source = iota
 	ADS
 	Self
-	Other2
+	OtherSource
 )
 
 func Inspect(typeURL string, body []byte, masked bool) *Facts { return &Facts{} }
