@@ -145,6 +145,17 @@ func list(names []string) string {
 	return text
 }
 
+// round leaves of a duration what a person reads.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d
+}
+
 // clip shortens what a peer wrote.
 func clip(s string) string {
 	const most = 200

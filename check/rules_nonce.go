@@ -169,7 +169,7 @@ func nonceDropped(x *event) {
 		p.message = fmt.Sprintf("no nonce, although an earlier request echoed %q", r.before.lastEcho.nonce)
 	case r.ordinal > 0 && r.before.newest.wanted != nil && x.now.Sub(r.before.newest.at) > x.flight():
 		p.severity = Warning
-		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.before.newest.nonce, x.now.Sub(r.before.newest.at))
+		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.before.newest.nonce, round(x.now.Sub(r.before.newest.at)))
 	default:
 		return
 	}

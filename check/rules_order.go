@@ -143,7 +143,7 @@ func (x *event) cameAhead(name string, a *ahead) {
 	x.prove(proof{
 		severity: Warning, names: []string{name}, typ: a.sub.typ, seqs: []session.Seq{a.from.seq, a.cds.seq},
 		message: fmt.Sprintf("%s %q referred to cluster %q %v before the cluster was sent",
-			a.sub.typ, a.item.name, name, a.cds.at.Sub(a.from.at)),
+			a.sub.typ, a.item.name, name, round(a.cds.at.Sub(a.from.at))),
 	})
 }
 

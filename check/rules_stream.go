@@ -172,7 +172,7 @@ func serverClosedStream(x *event) {
 	}
 	p := proof{
 		severity: Info, typ: t.method.Type, cause: t.method.Path,
-		message: fmt.Sprintf("%s ended by the server with %s after %v", t.method.Name, code, x.now.Sub(t.opened)),
+		message: fmt.Sprintf("%s ended by the server with %s after %v", t.method.Name, code, round(x.now.Sub(t.opened))),
 	}
 	if quick >= 3 {
 		p.severity = Warning
@@ -243,7 +243,7 @@ func reconnectStorm(x *event) {
 	}
 	x.prove(proof{
 		severity: Warning, typ: t.method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq),
-		message: fmt.Sprintf("%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), median),
+		message: fmt.Sprintf("%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), round(median)),
 	})
 }
 

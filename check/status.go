@@ -255,6 +255,9 @@ func (k *Checker) typeStatus(s *subscription) (TypeStatus, bool) {
 	switch {
 	case n == nil:
 		ts.State, ts.Since, ts.Seq = NotSent, s.first.at, s.first.seq
+		if s.initial != nil && s.have.len() > 0 {
+			ts.State = Synced // it has said what it has, and that has not changed
+		}
 		return ts, true
 	case n.verdict == rejected:
 		ts.State = Nacked

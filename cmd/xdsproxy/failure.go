@@ -19,6 +19,7 @@ const (
 	exitDone           = 0
 	exitFailed         = 1
 	exitUsage          = 2
+	exitFindings       = 10
 	exitDamaged        = 12
 	exitUnknownVersion = 13
 	exitInterrupted    = 130
@@ -34,6 +35,8 @@ type failure struct {
 	// aloof says that the form of the command does not help: the fault is not
 	// in how it was called.
 	aloof bool
+	// silent says that what there is to say has been printed.
+	silent bool
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -63,6 +66,9 @@ func misconfigured(format string, args ...any) *failure {
 }
 
 func (f *failure) print(w io.Writer) {
+	if f.silent {
+		return
+	}
 	fmt.Fprintf(w, "xdsproxy: error: %s\n", render.SafeLines(f.err.Error()))
 	if f.usage != "" {
 		fmt.Fprintf(w, "usage: %s\n", f.usage)

@@ -20,6 +20,8 @@ type source struct {
 	*recorder.Reader
 	name string // as it can be given to a command; "-" for standard input
 	file bool   // it is one, so that one can go anywhere in it
+	// script says that it was written by hand, with times of its own.
+	script bool
 
 	following bool
 	held      *session.Entry // read, but not yet given
