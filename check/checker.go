@@ -127,6 +127,10 @@ func (k *Checker) open(x *event) {
 }
 
 func (k *Checker) newTalk(e *session.Entry) *talk {
+	if old := k.talks[e.Stream]; old != nil { // it was opened again without an end
+		old.ended, old.endedAt, old.endSeq = true, k.now, e.Seq
+		k.forget(old, "its end was not seen")
+	}
 	t := &talk{id: e.Stream, conn: e.Conn, h2: e.H2, opened: k.now, openAt: e.Seq, subs: make(map[string]*subscription)}
 	if p := k.conns[e.Conn]; p != nil {
 		t.server, t.peer = p.Upstream, p.Client

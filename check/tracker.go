@@ -192,6 +192,7 @@ func (t *Tracker) open(e *session.Entry) {
 func (t *Tracker) newStream(connID session.ConnID, id session.StreamID) *stream {
 	st := &stream{conn: connID, types: &types{}, uncertain: true}
 	if id == 0 || len(t.streams) >= maxStreams {
+		st.ended = true // nothing of it is kept
 		return st
 	}
 	if old := t.streams[id]; old != nil {
