@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -48,6 +49,10 @@ func (k *Checker) response(x *event, m *decode.Message) {
 		s.heard = n
 	}
 	x.lookers(func(r *Rule) func(*event) { return r.response })
+	// The resources are a large part of memory: only what came of them is kept.
+	envelope := *m
+	envelope.Resources = nil
+	n.m = &envelope
 }
 
 // resolve finds out what is new in a response and enters it into what the
@@ -157,11 +162,13 @@ func (k *Checker) resolveBulk(s *subscription, n *response, masked bool) bool {
 // mix adds a resource to the sum of a response, in which order makes no
 // difference.
 func (n *response) mix(k *Checker, name string, c *content) {
-	h := maphash.String(k.contents.seeds[0], name)
-	for i, b := range c.facts.Hash {
-		n.sum[i&1] += (h ^ uint64(b)<<(i/2*7)) * 0x9E3779B97F4A7C15
-		h = h<<5 | h>>59
+	h := &c.facts.Hash
+	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
+	if name != c.facts.Name { // else the content has it
+		a ^= maphash.String(k.contents.seeds[0], name)
 	}
+	n.sum[0] += a * 0x9E3779B97F4A7C15
+	n.sum[1] += (b ^ a>>32) * 0xC2B2AE3D27D4EB4F
 }
 
 // answer ends the waiting for what a response mentions.
@@ -203,8 +210,8 @@ func (s *subscription) answer(k *Checker, m *decode.Message) {
 }
 
 const (
-	// keepDetails is how many responses keep their messages.
-	keepDetails = 4
+	// keepDetails is how many responses keep what they consist of.
+	keepDetails = 2
 	// maxResponses bounds the responses that all streams remember.
 	maxResponses = 1 << 18
 )
@@ -221,9 +228,13 @@ func (s *subscription) remember(k *Checker, n *response) {
 		s.forgotten = true
 		k.remembered--
 	}
-	if i := len(s.sent) - keepDetails; i >= 0 {
-		if o := s.sent[i]; o != s.rejected {
+	for i := len(s.sent) - 1; i >= 0 && i >= len(s.sent)-keepDetails; i-- {
+		switch o := s.sent[i]; {
+		case o == s.rejected:
+		case i == len(s.sent)-keepDetails:
 			o.shed()
+		default:
+			o.resolved = nil
 		}
 	}
 	if n.nonce != "" {
@@ -240,7 +251,8 @@ func (s *subscription) remember(k *Checker, n *response) {
 
 // shed lets go of what only recent responses need.
 func (n *response) shed() {
-	n.m, n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil, nil
+	n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil
+	n.m = &decode.Message{Kind: n.m.Kind}
 }
 
 // bases shares the inventories that clients begin with. They are kept for two
