@@ -25,6 +25,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.resp = n
 	s.responses++
 	k.stamp++
+	n.survey()
 	k.resolve(s, n, e.Message.Masked)
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -33,7 +34,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 				s.have.remove(it.name)
 			}
 		}
-	} else if s.full() && n.again+len(n.changed)-n.twice < n.was {
+	} else if s.whole() && !n.pulse() && n.again+len(n.changed)-n.twice < n.was {
 		for _, it := range s.have.all() {
 			if it.stamp != k.stamp {
 				n.removed = append(n.removed, it)
@@ -55,6 +56,27 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	n.m = &envelope
 }
 
+// survey finds the resources that are not plain ones.
+func (n *response) survey() {
+	for i := range n.m.Resources {
+		r := &n.m.Resources[i]
+		if r.TTL != 0 {
+			n.timed = append(n.timed, i)
+		}
+		if r.Wrapped {
+			n.wrapped++
+		}
+		if r.Name == "" || r.Unnamed {
+			n.misnamed = append(n.misnamed, i)
+		}
+		n.aliased = n.aliased || len(r.Aliases) > 0
+	}
+}
+
+// pulse says whether a response only prolongs what there is: that is not the
+// state of the world, whatever it leaves out.
+func (n *response) pulse() bool { return n.count > 0 && len(n.heartbeats) == n.count }
+
 // resolve finds out what is new in a response and enters it into what the
 // client has. Most resources of most responses were there before.
 func (k *Checker) resolve(s *subscription, n *response, masked bool) {
@@ -68,6 +90,9 @@ func (k *Checker) resolve(s *subscription, n *response, masked bool) {
 		r := &resources[i]
 		name := decode.NormalName(r.Name)
 		if name == "" {
+			if !r.Empty {
+				n.nameless = append(n.nameless, k.contents.of(r.TypeURL, r.Body, masked))
+			}
 			continue
 		}
 		it := s.have.get(name)
@@ -95,6 +120,8 @@ func (k *Checker) resolve(s *subscription, n *response, masked bool) {
 		if it == nil || it.version != version || !it.content.sameAs(c) {
 			next = &item{name: name, version: version, content: c}
 			s.have.put(next)
+		} else if n.m.Kind == decode.DeltaResponse {
+			n.same = append(n.same, it)
 		}
 		next.stamp = k.stamp
 		n.resolved = append(n.resolved, next)
@@ -253,6 +280,7 @@ func (s *subscription) remember(k *Checker, n *response) {
 func (n *response) shed() {
 	n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil
 	n.m = &decode.Message{Kind: n.m.Kind}
+	n.same, n.nameless, n.timed, n.misnamed = nil, nil, nil, nil
 }
 
 // bases shares the inventories that clients begin with. They are kept for two
