@@ -51,11 +51,15 @@ func (m Method) Message(side session.Side) string {
 }
 
 // LookupMethod says what is known of a :path. It knows every discovery service
-// of transport versions 2 and 3, and the REST paths. Any other path gives
-// variant Other, and an empty one the zero Method.
+// of transport versions 2 and 3, and the REST paths. "file:" and a name is a
+// watched file. Any other path gives variant Other, and an empty one the zero
+// Method.
 func LookupMethod(path string) Method {
 	if path == "" {
 		return Method{}
+	}
+	if strings.HasPrefix(path, filePrefix) {
+		return fileMethod(path)
 	}
 	bare, _, _ := strings.Cut(path, "?")
 	if m, ok := methods[bare]; ok {
@@ -101,7 +105,7 @@ func FormOf(m Method, contentType string) Form {
 	case media == "application/x-protobuf", media == "application/protobuf", strings.HasPrefix(media, "application/grpc"):
 		return FormProto
 	}
-	if m.Variant == VariantREST || strings.Contains(m.Path, "/discovery:") {
+	if m.Variant == VariantREST || m.Variant != VariantFile && strings.Contains(m.Path, "/discovery:") {
 		return FormJSON
 	}
 	return FormProto
