@@ -119,7 +119,7 @@ func (a *app) judge(ctx context.Context, name, label string, o check.Options, re
 type judged func(e *session.Entry, c *check.Change, found []check.Finding) error
 
 // judgeEach reads a source to its end, through a checker.
-func judgeEach(ctx context.Context, src *source, checker *check.Checker, v judged) error {
+func judgeEach(ctx context.Context, src *source, checker stepper, v judged) error {
 	for {
 		e, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {

@@ -28,6 +28,7 @@ type config struct {
 	maxAge      durationValue
 	keep        countValue
 	noRecord    boolValue
+	noCheck     boolValue
 	ring        sizeValue
 	keepSecrets boolValue
 
@@ -135,6 +136,10 @@ func (c *config) settings() []*setting {
 		{
 			name: "ring", group: groupRecord, run: true, value: &c.ring,
 			help: "memory for the recording with --no-record; the oldest entries go first",
+		},
+		{
+			name: "no-check", group: groupRecord, run: true, value: &c.noCheck,
+			help: "do not hold what passes against the rules",
 		},
 		{
 			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,
