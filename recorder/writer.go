@@ -191,6 +191,7 @@ func (w *writer) commit(records []record) {
 	clear(records)
 	w.report(err, recovered)
 	if err == nil {
+		w.log.bell.ring()
 		w.sync.wrote()
 	}
 	w.reportSync()
@@ -259,12 +260,15 @@ func (w *writer) finish() error {
 		}
 		w.log.setBytes(w.bytes())
 	}
+	w.file.tail.finish()
+	w.log.bell.ring()
 	if serr := w.sync.finish(); err == nil && serr != nil {
 		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
 	if cerr := w.file.f.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
 	}
+	w.log.bell.ring() // a ring that has no end is over with its Close
 	return err
 }
 
