@@ -26,7 +26,7 @@ type Options struct {
 	// before anyone else sees it: it is where secrets are masked. It is called
 	// in order, on the writer's goroutine, with messages decompressed, unless
 	// Message.Compressed is still true. If it panics, the entry loses its
-	// payload and headers.
+	// payload, its headers and what else a peer chose freely.
 	Transform func(*session.Entry)
 	// Content is given each chunk of a message's data that is to be stored,
 	// and returns what to store in its place, of the same length: the chunk

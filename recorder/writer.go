@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -117,8 +118,7 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			dropData(e)
-			e.Headers = nil
+			dropTexts(e)
 			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
 			w.unprepared(e, &panicError{cause: cause, stack: debug.Stack()})
 		}
@@ -130,6 +130,24 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 		labels = o.Labels(e)
 	}
 	return labels
+}
+
+// dropTexts removes all that a peer chose freely, and that Transform may have
+// been about to mask.
+func dropTexts(e *session.Entry) {
+	dropData(e)
+	e.Headers = nil
+	e.Method, _, _ = strings.Cut(e.Method, "?")
+	if e.Status != nil {
+		status := *e.Status
+		status.Message = ""
+		e.Status = &status
+	}
+	if e.GoAway != nil {
+		goAway := *e.GoAway
+		goAway.Debug = ""
+		e.GoAway = &goAway
+	}
 }
 
 // unprepared says that a hook failed, but not with which words: they may hold
