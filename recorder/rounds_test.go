@@ -132,7 +132,7 @@ func TestTornAndDamagedAtRandom(t *testing.T) {
 func (r *random) cutAt(t *testing.T, cut int) {
 	t.Helper()
 	want, whole := r.all[:r.upTo(cut)], cut == len(r.b)
-	reader := readerOf(t, &counted{b: r.b[:cut]})
+	reader := brieflyOf(t, &counted{b: r.b[:cut]})
 	defer reader.Close()
 	got, err := drain(reader)
 	f := reader.Facts()

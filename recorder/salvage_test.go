@@ -18,7 +18,8 @@ import (
 // rescue salvages b and reads what that wrote.
 func rescue(t *testing.T, b []byte) ([]session.Entry, Facts, Rescued, error) {
 	t.Helper()
-	r := readerOf(t, &counted{b: b})
+	r := brieflyOf(t, &counted{b: b})
+	defer r.Close()
 	var to memory
 	done, err := salvageTo(context.Background(), r, r.src.(*fileSource), &to, nil)
 	if err != nil {
