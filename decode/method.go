@@ -51,9 +51,9 @@ func (m Method) Message(side session.Side) string {
 }
 
 // LookupMethod says what is known of a :path. It knows every discovery service
-// of transport versions 2 and 3, and the REST paths. "file:" and a name is a
-// watched file. Any other path gives variant Other, and an empty one the zero
-// Method.
+// of transport versions 2 and 3, and the REST paths, those of types that it does
+// not know included. "file:" and a name is a watched file. Any other path gives
+// variant Other, and an empty one the zero Method.
 func LookupMethod(path string) Method {
 	if path == "" {
 		return Method{}
@@ -66,11 +66,31 @@ func LookupMethod(path string) Method {
 		m.Path = path
 		return m
 	}
+	if m, ok := restMethod(bare); ok {
+		m.Path = path
+		return m
+	}
 	m := Method{Path: path, Variant: VariantOther}
 	if service, name, ok := strings.Cut(strings.TrimPrefix(bare, "/"), "/"); ok && !strings.Contains(name, "/") {
 		m.Service, m.Name = service, name
 	}
 	return m
+}
+
+// restMethod describes a REST path of no type that is known here. It is polled
+// like the others.
+func restMethod(path string) (Method, bool) {
+	for _, v := range [...]struct{ path, prefix string }{
+		{"/v3/discovery:", "envoy.service.discovery.v3."}, {"/v2/discovery:", "envoy.api.v2."},
+	} {
+		if strings.HasPrefix(path, v.path) {
+			return Method{
+				Path: path, Variant: VariantREST, V2: v.path[2] == '2', Unary: true,
+				Request: v.prefix + "DiscoveryRequest", Response: v.prefix + "DiscoveryResponse",
+			}, true
+		}
+	}
+	return Method{}, false
 }
 
 // Methods returns every method that LookupMethod knows, in no order.

@@ -3,6 +3,7 @@ package script
 import (
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -25,7 +26,7 @@ func (p *player) deltaRequest(l *line) (action, int64, error) {
 		Initial: f.initial(), Node: f.node(), Error: f.status(), Size: f.size("size"),
 	}
 	for i := range q.Initial {
-		if slices.ContainsFunc(q.Initial[:i], func(v nameVersion) bool { return v.Name == q.Initial[i].Name }) {
+		if slices.ContainsFunc(q.Initial[:i], func(v decode.NameVersion) bool { return v.Name == q.Initial[i].Name }) {
 			f.fail(l.fail(f.get("init").value.from, "%s stands twice in init=", quoteShort(q.Initial[i].Name)))
 		}
 	}

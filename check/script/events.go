@@ -67,7 +67,7 @@ func (p *player) event(l *line) (action, error) {
 			return nil
 		}, f.done(1)
 	case "csds":
-		return nil, l.fail(l.at, "csds is not read yet")
+		return p.status(l)
 	}
 	if len(l.words) == 0 {
 		return nil, l.fail(l.at, "the event is missing").hint("one of %s", strings.Join(eventNames, ", "))

@@ -23,7 +23,7 @@ func (p *player) play(lines []*line) error {
 		}
 		for range l.times {
 			if p.now += int64(l.wait); p.now > int64(maxTime) {
-				return l.fail(0, "the script lasts longer than %d years", maxTime/(maxWait))
+				return l.fail(0, "the script lasts longer than %d years", maxTime/maxWait)
 			}
 			if err := act(); err != nil {
 				return err
@@ -53,11 +53,20 @@ func (p *player) actionOf(l *line) (action, int64, error) {
 		return p.deltaRequest(l)
 	case "d<":
 		return p.deltaResponse(l)
-	case "--":
+	case "P>":
+		return p.pollLine(l)
+	case "p<":
+		return p.answerLine(l)
+	case "L>":
+		return p.loadRequest(l)
+	case "l<":
+		return p.loadResponse(l)
+	case "F:":
+		return p.fileLine(l)
+	default: // --
 		act, err := p.event(l)
 		return act, 0, err
 	}
-	return nil, 0, l.fail(l.at, "%s is not read yet", l.kind)
 }
 
 // add appends an entry at the present time.
@@ -147,9 +156,13 @@ func (p *player) openGRPC(s *stream) {
 	e := s.on(session.Client, session.KindOpen)
 	e.Method = s.method.Path
 	e.Headers = []session.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: s.method.Path},
-		{Name: ":authority", Value: listenAddr}, {Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: s.userAgent()}, {Name: "te", Value: "trailers"},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: s.method.Path},
+		{Name: ":authority", Value: listenAddr},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: s.userAgent()},
+		{Name: "te", Value: "trailers"},
 	}
 	p.add(e, nil)
 }

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -61,12 +60,4 @@ func percentEncode(s string) string {
 		}
 	}
 	return b.String()
-}
-
-type nameVersion = decode.NameVersion
-
-// poll is one poll of a REST client.
-type poll struct {
-	id       session.StreamID
-	answered bool
 }
