@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -241,7 +242,7 @@ func (a *app) warnUnknownVariables() {
 		if !strings.HasPrefix(name, "XDSPROXY_") {
 			continue
 		}
-		best := nearest(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
+		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
 		case a.settingOf(name) != nil:
 		case best == "":
