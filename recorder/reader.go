@@ -135,6 +135,12 @@ func NewReader(src io.Reader) *Reader {
 // a writer holds the file; if off, it returns io.EOF.
 func (r *Reader) Follow(on bool) { r.follow = on }
 
+// Pieces makes the data of messages come as it is kept, without a copy: in one
+// chunk for each content, and some for what is between. The chunk of a content
+// never changes, and one content mostly comes as the same slice; the other
+// chunks, and the list of all, are valid until the next call of Next.
+func (r *Reader) Pieces() { r.dict.pieces = true }
+
 // Facts returns what was met so far.
 func (r *Reader) Facts() Facts { return r.facts }
 
