@@ -14,24 +14,22 @@ import (
 type Checker struct {
 	tracker *Tracker
 	timers  Timers
-	rules   []*Rule
+	lookers [hooks][]looker
 
 	conns    map[session.ConnID]*session.Peer
 	talks    map[session.StreamID]*talk
 	peers    peers
 	clients  clients
 	contents contents
-	bases    bases
+	bulks    bulks
 	queue    timers
 	ledger   ledger
 	storms   map[string]*storm
 	now      time.Time
 	seq      session.Seq
 	stamp    uint64 // of the response that is being looked at
-	// remembered counts the responses that all streams remember.
-	remembered int
-	muted      bool // entries are repeated from an earlier segment: they are no news
-	summary    Summary
+	muted    bool   // entries are repeated from an earlier segment: they are no news
+	summary  Summary
 }
 
 // Summary counts what a Checker has seen.
@@ -48,9 +46,9 @@ func NewChecker(o Options) *Checker {
 		o.Rules, _ = Select(nil, nil)
 	}
 	return &Checker{
-		tracker: NewTracker(), timers: o.Timers, rules: o.Rules,
+		tracker: NewTracker(), timers: o.Timers, lookers: lookersOf(o.Rules),
 		conns: make(map[session.ConnID]*session.Peer), talks: make(map[session.StreamID]*talk),
-		peers: newPeers(), contents: newContents(), storms: make(map[string]*storm),
+		peers: newPeers(), contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)}, storms: make(map[string]*storm),
 	}
 }
 
@@ -85,7 +83,7 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	case session.KindHalfClose:
 		if x.talk != nil {
 			x.talk.halfClosed, x.talk.halfClosedAt = k.now, e.Seq
-			x.each(func(r *Rule) func(*event) { return r.other })
+			x.each(onOther)
 		}
 	case session.KindTrailer, session.KindCancel:
 		if x.talk != nil && x.talk.alive() {
@@ -97,7 +95,7 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 		k.summary.Gaps++
 		k.gap(e.Gap)
 	default:
-		x.each(func(r *Rule) func(*event) { return r.other })
+		x.each(onOther)
 	}
 	return c, k.ledger.take()
 }
@@ -123,7 +121,7 @@ func (k *Checker) open(x *event) {
 	}
 	x.talk = k.newTalk(e)
 	x.talk.method = decode.LookupMethod(e.Method)
-	x.each(func(r *Rule) func(*event) { return r.open })
+	x.each(onOpen)
 }
 
 func (k *Checker) newTalk(e *session.Entry) *talk {
@@ -142,7 +140,7 @@ func (k *Checker) newTalk(e *session.Entry) *talk {
 func (k *Checker) end(x *event) {
 	t := x.talk
 	t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
-	x.each(func(r *Rule) func(*event) { return r.end })
+	x.each(onEnd)
 	k.forget(t, endReason(x.entry))
 }
 
@@ -154,7 +152,6 @@ func (k *Checker) forget(t *talk, why string) {
 	k.clients.leave(t, why)
 	for _, s := range t.order {
 		s.waits = nil
-		k.remembered -= len(s.sent)
 		k.tracker.lists.release(s.names.base)
 	}
 }
@@ -198,5 +195,5 @@ func (t *talk) lose() {
 }
 
 func (s *subscription) lose() {
-	s.lost, s.heard, s.waits = true, nil, nil
+	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
 }
