@@ -25,7 +25,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.resp = n
 	s.responses++
 	k.stamp++
-	n.survey()
+	n.survey(s)
 	k.resolve(s, n, e.Message.Masked)
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -57,10 +57,14 @@ func (k *Checker) response(x *event, m *decode.Message) {
 }
 
 // survey finds the resources that are not plain ones.
-func (n *response) survey() {
+func (n *response) survey(s *subscription) {
+	if len(n.m.Resources) > 0 && s.kind&envoyType == 0 {
+		typ := n.m.Resources[0].TypeURL
+		n.foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.url)
+	}
 	for i := range n.m.Resources {
 		r := &n.m.Resources[i]
-		if r.TTL != 0 {
+		if r.HasTTL {
 			n.timed = append(n.timed, i)
 		}
 		if r.Wrapped {

@@ -140,6 +140,8 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
+	content contentState // what rules about content remember
+
 	notes map[string]any // what rules remember, by rule id
 }
 
@@ -227,11 +229,14 @@ type response struct {
 	// do not say one name, and wrapped counts the envelopes.
 	timed, misnamed []int
 	wrapped         int
-	aliased         bool      // a resource has other names
-	reused          *response // that had the same nonce before
-	was             int       // resources before it
-	wasFirst        bool      // it is the first of the type on the stream
-	wanted          *request  // the last request of the type before it
+	aliased         bool // a resource has other names
+	// foreign says that the payloads are of another type than the response, on
+	// purpose: Istio's configuration over xDS.
+	foreign  bool
+	reused   *response // that had the same nonce before
+	was      int       // resources before it
+	wasFirst bool      // it is the first of the type on the stream
+	wanted   *request  // the last request of the type before it
 }
 
 func (s *subscription) newest() *response {

@@ -49,6 +49,7 @@ type Message struct {
 
 	Error        *Error // error_detail
 	ControlPlane string // control_plane.identifier
+	Locators     int
 
 	// Problems says in words what could not be read, and what was guessed.
 	Problems []string
@@ -104,6 +105,9 @@ type Resource struct {
 	// Unnamed says that the envelope around the payload gives no name, and
 	// that Name is the payload's.
 	Unnamed bool
+
+	HasTTL, BothNames bool
+	Constraints       string
 }
 
 // ResourceError is why a server cannot give one resource.

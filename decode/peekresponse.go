@@ -123,7 +123,7 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 		case 4:
 			p.add(&r.Aliases, p.str(&s))
 		case 6:
-			r.TTL = p.duration(p.bytes(&s))
+			r.TTL, r.HasTTL = p.duration(p.bytes(&s)), true
 		case 8:
 			locator = p.first(p.bytes(&s), 1)
 		}
