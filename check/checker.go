@@ -199,5 +199,5 @@ func (t *talk) lose() {
 
 func (s *subscription) lose() {
 	s.lost, s.heard, s.waits = true, nil, nil
-	s.content = contentState{}
+	s.content, s.leases = contentState{}, leases{}
 }

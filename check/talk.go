@@ -140,7 +140,8 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
-	content contentState // what rules about content remember
+	content contentState // what rules about content and TTL remember
+	leases  leases
 
 	notes map[string]any // what rules remember, by rule id
 }
