@@ -199,5 +199,5 @@ func (t *talk) lose() {
 
 func (s *subscription) lose() {
 	s.lost, s.heard, s.waits = true, nil, nil
-	s.content, s.leases = contentState{}, leases{}
+	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
 }

@@ -140,8 +140,9 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
-	content contentState // what rules about content and TTL remember
+	content contentState // what rules about content, TTL and payloads remember
 	leases  leases
+	payload payloadState
 
 	notes map[string]any // what rules remember, by rule id
 }
