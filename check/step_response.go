@@ -22,6 +22,10 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.resp = n
 	s.responses++
 	k.stamp++
+	if len(m.Resources) > 0 && s.kind&envoyType == 0 {
+		typ := m.Resources[0].TypeURL
+		n.foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.url)
+	}
 	k.resolve(s, n, x.change.batch, e.Message.Masked)
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {

@@ -141,6 +141,10 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
+	content contentState // what rules about content, TTL and payloads remember
+	leases  leases
+	payload payloadState
+
 	notes map[string]any // what rules remember, by rule id
 }
 
@@ -231,6 +235,9 @@ type response struct {
 	was        int       // resources before it
 	wasFirst   bool      // it is the first of the type on the stream
 	wanted     *request  // the last request of the type before it
+	// foreign says that the payloads are of another type than the response, on
+	// purpose: Istio's configuration over xDS.
+	foreign bool
 }
 
 func (s *subscription) newest() *response {
