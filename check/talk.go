@@ -214,17 +214,18 @@ type response struct {
 	version  string
 	size     int64
 	verdict  verdict
-	judgedBy *request
-	m        *decode.Message // nil once it is judged and others came
-	resolved []*item         // its resources, in order, those with a name; nil likewise
-	count    int             // resources
-	sum      [2]uint64       // over names and contents, whatever their order
-	added    []*item         // that were not there before
-	changed  []*item         // that were there with another content
-	before   []*item         // what changed was before, in the order of changed
-	again    int             // that were there with the same content
-	removed  []*item         // that are there no more: by absence, or as it says
-	twice    int             // resources of a name that it has already given
+	judgedBy *request        // nil of older ones
+	m        *decode.Message // only while the rules look at it
+	kind     decode.Kind
+	resolved []*item   // its resources, in order, those with a name; nil likewise
+	count    int       // resources
+	sum      [2]uint64 // over names and contents, whatever their order
+	added    []*item   // that were not there before
+	changed  []*item   // that were there with another content
+	before   []*item   // what changed was before, in the order of changed
+	again    int       // that were there with the same content
+	removed  []*item   // that are there no more: by absence, or as it says
+	twice    int       // resources of a name that it has already given
 	// heartbeats are the positions of resources without a payload.
 	heartbeats []int
 	same       []*item    // delta: that came again at the same version with the same content
