@@ -25,6 +25,7 @@ type Checker struct {
 	queue    timers
 	ledger   ledger
 	storms   map[string]*storm
+	hints    hints
 	now      time.Time
 	seq      session.Seq
 	stamp    uint64 // of the response that is being looked at

@@ -1,3 +1,2 @@
 package check
-
 func restRules() []*Rule { return nil }

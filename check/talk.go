@@ -140,7 +140,7 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
-	notes map[string]any // what rules remember, by rule id
+	wishes wishes
 }
 
 // dropped is a name that the client gave up.
