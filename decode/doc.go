@@ -1,6 +1,6 @@
 // Package decode turns bytes seen on a stream into what they mean.
 //
-// There are three depths, each for its own price:
+// There are several depths, each for its own price:
 //
 //   - Peek scans the envelope of a discovery message: type, version, nonce,
 //     names, node, error. It never unmarshals a resource and costs a fraction
@@ -11,6 +11,10 @@
 //     package decode/types fills. A program that shows messages imports that
 //     package for its side effect; without it, messages appear as field
 //     numbers.
+//   - Inspector says of one resource what it refers to, whether it is sound,
+//     and what its content is, whatever the order in which it is encoded. It
+//     goes over the bytes once, with the types of the same registry, and
+//     takes about as long as it would to unmarshal them.
 //   - Masker replaces secrets before anything is stored or shown. It follows a
 //     table derived from the message types, so it needs none of them linked.
 //     On the way it cuts responses into resources, as Splitter does alone.

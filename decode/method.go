@@ -51,14 +51,22 @@ func (m Method) Message(side session.Side) string {
 }
 
 // LookupMethod says what is known of a :path. It knows every discovery service
-// of transport versions 2 and 3, and the REST paths. Any other path gives
+// of transport versions 2 and 3, and the REST paths, those of types that it does
+// not know included. "file:" and a name is a watched file. Any other path gives
 // variant Other, and an empty one the zero Method.
 func LookupMethod(path string) Method {
 	if path == "" {
 		return Method{}
 	}
+	if strings.HasPrefix(path, filePrefix) {
+		return fileMethod(path)
+	}
 	bare, _, _ := strings.Cut(path, "?")
 	if m, ok := methods[bare]; ok {
+		m.Path = path
+		return m
+	}
+	if m, ok := restMethod(bare); ok {
 		m.Path = path
 		return m
 	}
@@ -67,6 +75,22 @@ func LookupMethod(path string) Method {
 		m.Service, m.Name = service, name
 	}
 	return m
+}
+
+// restMethod describes a REST path of no type that is known here. It is polled
+// like the others.
+func restMethod(path string) (Method, bool) {
+	for _, v := range [...]struct{ path, prefix string }{
+		{"/v3/discovery:", "envoy.service.discovery.v3."}, {"/v2/discovery:", "envoy.api.v2."},
+	} {
+		if strings.HasPrefix(path, v.path) {
+			return Method{
+				Path: path, Variant: VariantREST, V2: v.path[2] == '2', Unary: true,
+				Request: v.prefix + "DiscoveryRequest", Response: v.prefix + "DiscoveryResponse",
+			}, true
+		}
+	}
+	return Method{}, false
 }
 
 // Methods returns every method that LookupMethod knows, in no order.
@@ -101,7 +125,7 @@ func FormOf(m Method, contentType string) Form {
 	case media == "application/x-protobuf", media == "application/protobuf", strings.HasPrefix(media, "application/grpc"):
 		return FormProto
 	}
-	if m.Variant == VariantREST || strings.Contains(m.Path, "/discovery:") {
+	if m.Variant == VariantREST || m.Variant != VariantFile && strings.Contains(m.Path, "/discovery:") {
 		return FormJSON
 	}
 	return FormProto

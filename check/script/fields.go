@@ -1,0 +1,217 @@
+package script
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+// fields are the words of a line by name. The first error is kept, so that
+// reading goes on without asking; done returns it.
+type fields struct {
+	l    *line
+	list []word
+	bare []word
+	err  error
+}
+
+// fields checks the words of a line against the names that its kind knows.
+func (l *line) fields(known ...string) *fields {
+	f := &fields{l: l}
+	for _, w := range l.words {
+		switch {
+		case w.key == "":
+			f.bare = append(f.bare, w)
+		case !slices.Contains(known, w.key):
+			f.fail(l.fail(w.off, "%s= does not belong to a line with %s", w.key, l.kind).meant(w.key, known))
+		case f.get(w.key) != nil:
+			f.fail(l.fail(w.off, "%s= stands here twice", w.key))
+		default:
+			f.list = append(f.list, w)
+		}
+	}
+	return f
+}
+
+func (f *fields) fail(err error) {
+	if f.err == nil && err != nil {
+		f.err = err
+	}
+}
+
+func (f *fields) get(key string) *word {
+	for i := range f.list {
+		if f.list[i].key == key {
+			return &f.list[i]
+		}
+	}
+	return nil
+}
+
+// done returns the first error. At most n words without a name may be there.
+func (f *fields) done(n int) error {
+	if f.err == nil && len(f.bare) > n {
+		w := f.bare[n]
+		e := f.l.fail(w.off, "%s has no name", quoteShort(f.l.str(w.value)))
+		if strings.HasPrefix(f.l.str(w.value), "#") {
+			e = e.hint("a comment stands on a line of its own")
+		} else {
+			e = e.hint("words are NAME=VALUE; a text with spaces stands in double quotes")
+		}
+		f.err = e
+	}
+	return f.err
+}
+
+// need fails where a word is missing.
+func (f *fields) need(keys ...string) {
+	for _, k := range keys {
+		if f.get(k) == nil {
+			f.fail(f.l.fail(f.l.at, "%s= is missing", k).hint("%s= with nothing behind it stands for an empty one", k))
+		}
+	}
+}
+
+func use[T any](f *fields, key string, read func(span) (T, error)) (v T) {
+	w := f.get(key)
+	if w == nil {
+		return v
+	}
+	v, err := read(w.value)
+	f.fail(err)
+	return v
+}
+
+func (f *fields) text(key string) string            { return use(f, key, f.l.textOf) }
+func (f *fields) names(key string) []string         { return use(f, key, f.l.names) }
+func (f *fields) duration(key string) time.Duration { return use(f, key, f.l.duration) }
+func (f *fields) boolean(key string) bool           { return use(f, key, f.l.boolean) }
+func (f *fields) size(key string) int               { return use(f, key, f.l.bytes) }
+func (f *fields) typeURL(key string) string         { return use(f, key, f.l.typeURL) }
+func (f *fields) code(key string) int32             { return use(f, key, f.l.code) }
+func (f *fields) has(key string) bool               { return f.get(key) != nil }
+func (f *fields) number(key string, most int64) (n int64) {
+	return use(f, key, func(s span) (int64, error) { return f.l.number(s, most) })
+}
+
+// typeURL is what type= says.
+func (l *line) typeURL(s span) (string, error) {
+	v, err := l.textOf(s)
+	if err != nil || s.from < s.to && l.text[s.from] == '"' {
+		return v, err
+	}
+	if url := decode.TypeURL(v); url != "" {
+		return url, nil
+	}
+	switch {
+	case v == "" || strings.Contains(v, "/"):
+		return v, nil
+	case strings.Contains(v, ".") && !strings.HasPrefix(v, "v2.") && !strings.HasPrefix(v, "v3."):
+		return "type.googleapis.com/" + v, nil
+	}
+	return "", l.fail(s.from, "%s is no resource type", quoteShort(v)).meant(v, decode.ShortTypes())
+}
+
+// allFeatures are the client features that a node has where a script does not
+// say which.
+var allFeatures = []string{
+	"envoy.lb.does_not_support_overprovisioning", "envoy.lrs.supports_send_all_clusters",
+	"xds.config.resource-in-sotw", "xds.config.supports-resource-in-sotw", "xds.config.supports-resource-ttl",
+}
+
+// nodeWords are those that describe a node.
+var nodeWords = []string{"node", "ua", "locality", "features"}
+
+// node is the node of a request, or nil.
+func (f *fields) node() *decode.Node {
+	w := f.get("node")
+	if w == nil {
+		for _, k := range nodeWords[1:] {
+			if w := f.get(k); w != nil {
+				f.fail(f.l.fail(w.off, "%s= describes a node, and there is none", k).hint("add node=n1"))
+			}
+		}
+		return nil
+	}
+	n := &decode.Node{ClientFeatures: allFeatures}
+	pair := func(key string, a, b *string) {
+		if w := f.get(key); w != nil {
+			var err error
+			*a, *b, err = f.l.pair(w.value)
+			f.fail(err)
+		}
+	}
+	pair("node", &n.ID, &n.Cluster)
+	pair("ua", &n.UserAgent, &n.UserAgentVersion)
+	pair("locality", &n.Region, &n.Zone)
+	if f.has("features") {
+		n.ClientFeatures = f.names("features")
+	}
+	return n
+}
+
+// status is error_detail, or nil.
+func (f *fields) status() *decode.Error {
+	if !f.has("err") && !f.has("code") {
+		return nil
+	}
+	e := &decode.Error{Code: 13, Message: f.text("err")}
+	if f.has("code") {
+		e.Code = f.code("code")
+	}
+	return e
+}
+
+// resourceErrors is errs=.
+func (f *fields) resourceErrors() (out []decode.ResourceError) {
+	w := f.get("errs")
+	if w == nil {
+		return nil
+	}
+	items, err := f.l.items(w.value, '[')
+	f.fail(err)
+	for _, it := range items {
+		var e decode.ResourceError
+		to := it.to
+		end, err := f.l.scan(it.from, it.to, func(_ int, c byte) bool { return c == '=' })
+		f.fail(err)
+		if end < to && f.l.text[end] == '=' && end+1 < to && f.l.text[end+1] == '"' {
+			e.Message, err = f.l.textOf(span{end + 1, to})
+			f.fail(err)
+			to = end
+		}
+		name, value, err := f.l.keyed(span{it.from, to})
+		f.fail(err)
+		if f.err != nil {
+			return nil
+		}
+		e.Name = name
+		e.Code, err = f.l.code(value)
+		f.fail(err)
+		out = append(out, e)
+	}
+	return out
+}
+
+// initial is init=.
+func (f *fields) initial() (out []decode.NameVersion) {
+	w := f.get("init")
+	if w == nil {
+		return nil
+	}
+	items, err := f.l.items(w.value, '{')
+	f.fail(err)
+	for _, it := range items {
+		name, value, err := f.l.keyed(it)
+		f.fail(err)
+		if f.err != nil {
+			return nil
+		}
+		version, err := f.l.textOf(value)
+		f.fail(err)
+		out = append(out, decode.NameVersion{Name: name, Version: version})
+	}
+	return out
+}

@@ -1,0 +1,223 @@
+package script
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// play makes the entries of all lines.
+func (p *player) play(lines []*line) error {
+	for _, l := range lines {
+		p.line = l
+		act, cost, err := p.actionOf(l)
+		if err != nil {
+			return err
+		}
+		if p.bytes += (cost + int64(len(l.text))) * int64(l.times); p.bytes > maxBytes {
+			return l.fail(0, "the messages of the script are more than %d MiB", maxBytes>>20)
+		}
+		for range l.times {
+			if p.now += int64(l.wait); p.now > int64(maxTime) {
+				return l.fail(0, "the script lasts longer than %d years", maxTime/maxWait)
+			}
+			if err := act(); err != nil {
+				return err
+			}
+			if len(p.events) > maxEntries {
+				return l.fail(0, "the script has more than %d entries", maxEntries)
+			}
+		}
+	}
+	return nil
+}
+
+const maxTime = 100 * maxWait
+
+// action makes the entries of a line once.
+type action func() error
+
+// actionOf reads a line, and says about how many bytes it makes beyond its own
+// length.
+func (p *player) actionOf(l *line) (action, int64, error) {
+	switch l.kind {
+	case "C>":
+		return p.sotwRequest(l)
+	case "S<":
+		return p.sotwResponse(l)
+	case "D>":
+		return p.deltaRequest(l)
+	case "d<":
+		return p.deltaResponse(l)
+	case "P>":
+		return p.pollLine(l)
+	case "p<":
+		return p.answerLine(l)
+	case "L>":
+		return p.loadRequest(l)
+	case "l<":
+		return p.loadResponse(l)
+	case "F:":
+		return p.fileLine(l)
+	default: // --
+		act, err := p.event(l)
+		return act, 0, err
+	}
+}
+
+// add appends an entry at the present time.
+func (p *player) add(e session.Entry, body func() []byte) {
+	e.Time = start.Add(time.Duration(p.now))
+	p.events = append(p.events, event{entry: e, body: body, line: p.line.no})
+}
+
+// on is an entry of a stream.
+func (s *stream) on(side session.Side, k session.Kind) session.Entry {
+	return session.Entry{Conn: s.conn.id, Stream: s.id, H2: s.h2, Side: side, Kind: k}
+}
+
+// connect gives a stream its connection.
+func (p *player) connect(s *stream) *conn {
+	if s.conn != nil {
+		return s.conn
+	}
+	c := p.conns[s.connID]
+	if c == nil || s.connID == "" {
+		c = &conn{h2: 1}
+		if s.connID != "" {
+			p.conns[s.connID] = c
+		}
+	}
+	s.conn = c
+	if !c.opened {
+		c.opened = true
+		p.nconn++
+		c.id = p.nconn
+		c.peer = p.peerOf(s, c.id)
+		p.add(session.Entry{Conn: c.id, Side: session.Client, Kind: session.KindConnect, Peer: c.peer}, nil)
+	}
+	return c
+}
+
+// The addresses are of a network that is not ours.
+const (
+	listenAddr   = "10.255.0.1:15010"
+	upstreamAddr = "10.255.0.2:18000"
+	localHost    = "10.255.0.1"
+)
+
+// peerOf is where a connection of the stream's client comes from.
+func (p *player) peerOf(s *stream, id session.ConnID) *session.Peer {
+	port := fmt.Sprint(40_000 + uint64(id)%20_000)
+	from := s.peer
+	if _, _, err := net.SplitHostPort(from); err != nil {
+		if from == "" {
+			from = p.host(s.node)
+		}
+		from = net.JoinHostPort(from, port)
+	}
+	return &session.Peer{Client: from, Listen: listenAddr, Upstream: upstreamAddr, Local: net.JoinHostPort(localHost, port)}
+}
+
+// host is the address of a node.
+func (p *player) host(node string) string {
+	if node == "" {
+		node = "n1"
+	}
+	n, ok := p.hosts[node]
+	if !ok {
+		n = len(p.hosts) + 1
+		p.hosts[node] = n
+	}
+	return nodeHost(n)
+}
+
+func nodeHost(n int) string {
+	return fmt.Sprintf("10.%d.%d.%d", n>>16&0x7f, n>>8&0xff, n&0xff)
+}
+
+// openGRPC opens a stream, if it is not open yet.
+func (p *player) openGRPC(s *stream) {
+	if s.opened {
+		return
+	}
+	s.opened = true
+	c := p.connect(s)
+	p.nstr++
+	s.id, s.h2 = p.nstr, c.h2
+	c.h2 += 2
+	if s.method.Path == "" {
+		s.method, _ = decode.MethodNamed(paths[s.shape])
+	}
+	e := s.on(session.Client, session.KindOpen)
+	e.Method = s.method.Path
+	e.Headers = []session.Field{
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: s.method.Path},
+		{Name: ":authority", Value: listenAddr},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: s.userAgent()},
+		{Name: "te", Value: "trailers"},
+	}
+	p.add(e, nil)
+}
+
+func (s *stream) userAgent() string {
+	if s.ua == "" {
+		return "xds"
+	}
+	return s.ua
+}
+
+// headers are those of the server, before its first message.
+func (p *player) headers(s *stream) {
+	if s.headed {
+		return
+	}
+	s.headed = true
+	e := s.on(session.Server, session.KindHeader)
+	e.Headers = []session.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}}
+	p.add(e, nil)
+}
+
+// alive fails on a stream that has ended, unless the line names it.
+func (s *stream) alive(l *line) error {
+	if s.ended && l.label == "" {
+		e := l.fail(l.at, "%s has ended", s.describe()).hint("-- stream N opens another one")
+		if s.label != "" {
+			e = e.hint("-- stream N opens another one; @%s before this line says that it crossed the end", s.label)
+		}
+		return e
+	}
+	return nil
+}
+
+// send is the action of a line with a message of gRPC.
+func (p *player) send(l *line, side session.Side, body func() []byte) action {
+	s := l.stream
+	return func() error {
+		if err := s.alive(l); err != nil {
+			return err
+		}
+		p.openGRPC(s)
+		if side == session.Server {
+			p.headers(s)
+		}
+		p.add(s.on(side, session.KindMessage), body)
+		return nil
+	}
+}
+
+// perType is the type that messages of the stream have where they name none.
+func (s *stream) perType() string {
+	short := s.method.Type
+	if s.method.V2 {
+		short = "v2." + short
+	}
+	return decode.TypeURL(strings.TrimPrefix(short, "HDS"))
+}

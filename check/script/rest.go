@@ -1,0 +1,214 @@
+package script
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/synth"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// poll is one request of a REST client: an HTTP/1.1 stream of its own.
+type poll struct {
+	id       session.StreamID
+	answered bool
+
+	path, verb string
+	request    synth.Request
+	v2         bool
+	accepted   string // version of the last 200
+}
+
+// pollLine reads P>.
+func (p *player) pollLine(l *line) (action, int64, error) {
+	f := l.fields(append([]string{"path", "verb", "type", "V", "N", "R", "err", "code", "body"}, nodeWords...)...)
+	next := poll{path: f.text("path"), verb: f.text("verb"), request: synth.Request{
+		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Names: f.names("R"), Node: f.node(), Error: f.status(),
+	}}
+	if next.path == "" {
+		next.path = restPath(next.request.TypeURL)
+	}
+	if next.path == "" && f.err == nil {
+		f.fail(l.fail(l.at, "the poll has no path").hint("such as path=/v3/discovery:clusters"))
+	}
+	if next.verb == "" {
+		next.verb = "POST"
+	}
+	next.v2 = decode.LookupMethod(next.path).V2
+	next.accepted = next.request.Version
+	body := next.request.JSON
+	if f.has("body") {
+		body = f.body()
+	}
+	return func() error {
+		p.poll(l.stream, next, body)
+		return nil
+	}, 0, f.done(0)
+}
+
+// restPath is the path at which a type is polled, or "".
+func restPath(typeURL string) string {
+	short, v2 := decode.ShortType(typeURL), strings.HasPrefix(decode.TypeWord(typeURL), "v2.")
+	for _, m := range decode.Methods() {
+		if m.Variant == decode.VariantREST && m.Type == short && m.V2 == v2 && decode.TypeWord(typeURL) != "" {
+			return m.Path
+		}
+	}
+	return ""
+}
+
+// body is body=, as it stands there.
+func (f *fields) body() func() []byte {
+	raw := []byte(f.text("body"))
+	return func() []byte { return raw }
+}
+
+// poll makes the entries of a request.
+func (p *player) poll(s *stream, next poll, body func() []byte) {
+	c := p.connect(s)
+	p.nstr++
+	next.id = p.nstr
+	s.poll, s.id, s.h2, s.headed = &next, next.id, 0, false
+	e := s.on(session.Client, session.KindOpen)
+	e.Method = next.path
+	e.Headers = []session.Field{
+		{Name: ":method", Value: next.verb}, {Name: ":path", Value: next.path}, {Name: "host", Value: c.peer.Listen},
+		{Name: "content-type", Value: "application/json"}, {Name: "user-agent", Value: s.userAgent()},
+	}
+	p.add(e, nil)
+	if len(body()) > 0 {
+		p.add(s.on(session.Client, session.KindMessage), body)
+	}
+	p.add(s.on(session.Client, session.KindHalfClose), nil)
+}
+
+// answerLine reads p<.
+func (p *player) answerLine(l *line) (action, int64, error) {
+	f := l.fields("type", "V", "N", "res", "errs", "alias", "cp", "body")
+	if err := f.done(1); err != nil {
+		return nil, 0, err
+	}
+	if len(f.bare) == 0 {
+		return nil, 0, l.fail(l.at, "the status is missing").hint("such as p< 200")
+	}
+	status, err := l.number(f.bare[0].value, 599)
+	if err == nil && status < 100 {
+		err = l.fail(f.bare[0].off, "%d is no status of HTTP", status)
+	}
+	f.fail(err)
+	r := f.response(nil)
+	body := r.JSON
+	switch {
+	case f.has("body"):
+		body = f.body()
+	case status != 200:
+		body = nil
+		if len(f.list) > 0 {
+			f.fail(l.fail(f.list[0].off, "an answer with status %d has no resources", status).hint(`body="..." is what else it says`))
+		}
+	}
+	return func() error {
+		s := l.stream
+		if s.poll == nil {
+			return l.fail(l.at, "there is no poll that this could answer").hint("P> before this line asks")
+		}
+		if s.poll.answered {
+			next := *s.poll
+			next.answered = false
+			next.request.Version, next.request.Nonce, next.request.Error = next.accepted, "", nil
+			p.poll(s, next, next.request.JSON)
+		}
+		p.answer(s, int(status), r, body)
+		return nil
+	}, weight(r.Resources) * 2, f.done(1)
+}
+
+// answer makes the entries of a response.
+func (p *player) answer(s *stream, status int, r *synth.Response, body func() []byte) {
+	s.id, s.h2 = s.poll.id, 0
+	r.V2 = s.poll.v2
+	e := s.on(session.Server, session.KindHeader)
+	e.Headers = []session.Field{{Name: ":status", Value: strconv.Itoa(status)}}
+	if body != nil {
+		e.Headers = append(e.Headers, session.Field{Name: "content-type", Value: "application/json"})
+	}
+	p.add(e, nil)
+	if body != nil && len(body()) > 0 {
+		p.add(s.on(session.Server, session.KindMessage), body)
+	}
+	e = s.on(session.Server, session.KindTrailer)
+	e.Status = &session.Status{Code: -1, HTTP: status}
+	p.add(e, nil)
+	s.poll.answered = true
+	if status == 200 {
+		s.poll.accepted = r.Version
+	}
+}
+
+// fileEvents are what can happen to a file.
+var fileEvents = []string{"rename", "write", "create", "read", "delete"}
+
+// fileLine reads F:.
+func (p *player) fileLine(l *line) (action, int64, error) {
+	f := l.fields("type", "V", "N", "res", "errs", "alias", "cp", "body")
+	if err := f.done(3); err != nil {
+		return nil, 0, err
+	}
+	var words []string
+	for _, w := range f.bare {
+		v, err := l.textOf(w.value)
+		f.fail(err)
+		words = append(words, v)
+	}
+	switch {
+	case len(words) < 2:
+		f.fail(l.fail(l.at, "the event or the file is missing").hint("such as F: rename cds.yaml.tmp cds.yaml"))
+		return nil, 0, f.err
+	case !slices.Contains(fileEvents, words[0]):
+		f.fail(l.fail(f.bare[0].off, "%s does not happen to a file", quoteShort(words[0])).meant(words[0], fileEvents))
+	case len(words) == 3 && words[0] != "rename":
+		f.fail(l.fail(f.bare[2].off, "only a rename has two names"))
+	}
+	name := words[len(words)-1]
+	headers := []session.Field{{Name: ":event", Value: words[0]}}
+	if len(words) == 3 {
+		headers = append(headers, session.Field{Name: ":from", Value: words[1]})
+	}
+	headers = append(headers, session.Field{Name: ":path", Value: name})
+	r := f.response(nil)
+	body := r.Marshal
+	switch {
+	case f.has("body"):
+		body = f.body()
+	case words[0] == "delete":
+		if body = nil; len(f.list) > 0 {
+			f.fail(l.fail(f.list[0].off, "a file that is deleted has no content"))
+		}
+	}
+	return func() error {
+		p.change(name, headers, body)
+		return nil
+	}, weight(r.Resources), f.err
+}
+
+// change makes the entries of a change of a file, whose stream has no
+// connection.
+func (p *player) change(name string, headers []session.Field, body func() []byte) {
+	s := p.files[name]
+	if s == nil {
+		p.nstr++
+		s = &stream{id: p.nstr, conn: &conn{}, shape: file}
+		p.files[name] = s
+		e := s.on(session.Proxy, session.KindOpen)
+		e.Method = "file:" + name
+		p.add(e, nil)
+	}
+	e := s.on(session.Server, session.KindHeader)
+	e.Headers = headers
+	p.add(e, nil)
+	if body != nil {
+		p.add(s.on(session.Server, session.KindMessage), body)
+	}
+}

@@ -1,0 +1,278 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// shape is what the lines of a stream look like.
+type shape string
+
+const (
+	unknown shape = ""
+	sotw    shape = "C> and S<"
+	delta   shape = "D> and d<"
+	rest    shape = "P> and p<"
+	load    shape = "L> and l<"
+	client  shape = "-- csds"
+	file    shape = "F:"
+	bare    shape = "events" // a method that is not known, until a line says more
+)
+
+// shapeOf tells it from the kind of a line.
+func shapeOf(kind string) shape {
+	for _, s := range []shape{sotw, delta, rest, load, file} {
+		if strings.Contains(string(s), kind) {
+			return s
+		}
+	}
+	return unknown
+}
+
+// paths are the methods of streams that no line gives one.
+var paths = map[shape]string{
+	sotw:    "StreamAggregatedResources",
+	delta:   "DeltaAggregatedResources",
+	load:    "StreamLoadStats",
+	client:  "StreamClientStatus",
+	unknown: "StreamAggregatedResources",
+}
+
+// stream is a stream of a script, or all polls of one client.
+type stream struct {
+	label  string
+	shape  shape
+	fixed  bool // by its method
+	method decode.Method
+	node   string // id
+	peer   string
+	connID string // conn=
+	ua     string
+
+	conn   *conn
+	id     session.StreamID
+	h2     uint32
+	opened bool
+	headed bool // the server's headers were sent
+	ended  bool
+	poll   *poll // the last one
+}
+
+// conn is a connection.
+type conn struct {
+	id     session.ConnID
+	h2     uint32 // the next HTTP/2 stream id
+	opened bool
+	peer   *session.Peer
+}
+
+// player turns lines into entries. It goes over them twice: the first time it
+// finds out what the streams are, because what opens a stream comes before what
+// says of which kind it is.
+type player struct {
+	events []event
+	bytes  int64
+
+	streams map[string]*stream // by label
+	byShape map[shape]*stream  // that no line has opened
+	current *stream
+	latest  *stream // of byShape
+	files   map[string]*stream
+
+	conns map[string]*conn // by label
+	hosts map[string]int   // number of each node
+	nconn session.ConnID
+	nstr  session.StreamID
+	now   int64 // nanoseconds since the start
+	line  *line
+}
+
+func newPlayer() *player {
+	return &player{
+		streams: make(map[string]*stream), byShape: make(map[shape]*stream), files: make(map[string]*stream),
+		conns: make(map[string]*conn), hosts: make(map[string]int),
+	}
+}
+
+// assign finds the stream of each line, and what kind of stream it is.
+func (p *player) assign(lines []*line) error {
+	for _, l := range lines {
+		var err error
+		switch {
+		case l.kind != "--":
+			err = p.assignMessage(l)
+		case l.event() == "stream":
+			err = p.declare(l)
+		case l.event() == "csds":
+			l.stream, err = p.find(l, client)
+		case streamEvents[l.event()]:
+			if l.stream, err = p.find(l, unknown); err == nil && l.stream == nil {
+				err = l.fail(l.at, "there is no stream yet that this could be about")
+			}
+		case l.label != "":
+			err = l.fail(0, "this event belongs to no stream")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.current = nil
+	return nil
+}
+
+func (p *player) assignMessage(l *line) error {
+	if l.kind == "F:" {
+		if l.label != "" {
+			return l.fail(0, "a file belongs to no stream")
+		}
+		return nil
+	}
+	var err error
+	if l.stream, err = p.find(l, shapeOf(l.kind)); err != nil {
+		return err
+	}
+	// What the first request says of the client decides where it comes from.
+	s := l.stream
+	for _, w := range l.words {
+		switch {
+		case w.key == "node" && s.node == "":
+			s.node, _, err = l.pair(w.value)
+		case w.key == "ua" && s.ua == "":
+			s.ua, _, err = l.pair(w.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the stream that a line belongs to. For events, which fit to every
+// shape, it may be nil.
+func (p *player) find(l *line, want shape) (*stream, error) {
+	if l.label != "" {
+		s := p.streams[l.label]
+		if s == nil {
+			return nil, l.fail(strings.IndexByte(l.text, '@'), "there is no stream %s yet", l.label).hint("-- stream %s opens it", l.label)
+		}
+		return s, s.become(l, want)
+	}
+	s := p.current
+	if s == nil && want == unknown {
+		return p.latest, nil
+	}
+	if s != nil && (want == unknown || s.fits(want)) {
+		return s, s.become(l, want)
+	}
+	if s == nil && p.byShape[want] == nil && (want == sotw || want == delta) && len(p.streams) == 0 {
+		s = &stream{label: "1", shape: want}
+		p.streams["1"], p.current = s, s
+		return s, nil
+	}
+	if s != nil && (want == sotw || want == delta) {
+		return nil, l.fail(l.at, "%s on a stream of %s", l.kind, s.shape).hint("-- stream 2 before this line opens another stream")
+	}
+	if p.byShape[want] == nil {
+		p.byShape[want] = &stream{shape: want}
+	}
+	p.latest = p.byShape[want]
+	return p.latest, nil
+}
+
+// fits says whether lines of a shape can belong to the stream.
+func (s *stream) fits(want shape) bool {
+	return s.shape == want || s.shape == unknown || s.shape == bare && !s.fixed
+}
+
+func (s *stream) become(l *line, want shape) error {
+	if want == unknown {
+		return nil
+	}
+	if !s.fits(want) {
+		return l.fail(l.at, "%s on a stream of %s", l.kind, s.shape)
+	}
+	s.shape = want
+	return nil
+}
+
+// declare reads "-- stream".
+func (p *player) declare(l *line) error {
+	f := l.fields("method", "node", "peer", "conn", "ua")
+	if err := f.done(2); err != nil {
+		return err
+	}
+	if l.label != "" || l.times != 1 {
+		return l.fail(l.at, "a stream is opened once, by its name").hint("such as -- stream 2")
+	}
+	if len(f.bare) != 2 {
+		return l.fail(l.at, "the stream has no name").hint("such as -- stream 2")
+	}
+	s := &stream{label: l.str(f.bare[1].value), peer: f.text("peer"), connID: f.text("conn"), ua: f.text("ua")}
+	if p.streams[s.label] != nil {
+		return l.fail(f.bare[1].off, "there is a stream %s already", s.label)
+	}
+	if w := f.get("node"); w != nil {
+		var err error
+		s.node, _, err = l.pair(w.value)
+		f.fail(err)
+	}
+	if w := f.get("method"); w != nil {
+		f.fail(s.setMethod(l, w.value))
+	}
+	p.streams[s.label], p.current, l.stream = s, s, s
+	return f.err
+}
+
+// setMethod resolves method=: a name, a path of gRPC, or one of REST.
+func (s *stream) setMethod(l *line, at span) error {
+	v, err := l.textOf(at)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(v, "/") {
+		s.method = decode.LookupMethod(v)
+	} else {
+		m, ok := decode.MethodNamed(v)
+		if !ok {
+			return l.fail(at.from, "%s is no method of a discovery service", quoteShort(v)).meant(v, methodNames())
+		}
+		s.method = m
+	}
+	s.fixed = true
+	switch s.method.Variant {
+	case decode.VariantSotw, decode.VariantSotwADS:
+		s.shape = sotw
+	case decode.VariantDelta, decode.VariantDeltaADS:
+		s.shape = delta
+	case decode.VariantREST:
+		s.shape = rest
+	case decode.VariantLRS:
+		s.shape = load
+	case decode.VariantCSDS:
+		s.shape = client
+	default:
+		s.shape, s.fixed = bare, false
+	}
+	return nil
+}
+
+func methodNames() []string {
+	var out []string
+	for _, m := range decode.Methods() {
+		if !m.V2 && m.Name != "" {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+// describe names the stream in a text for people.
+func (s *stream) describe() string {
+	if s.label == "" {
+		return "the stream"
+	}
+	return fmt.Sprintf("stream %s", s.label)
+}

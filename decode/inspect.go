@@ -1,0 +1,240 @@
+package decode
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// Facts are what one resource says, as far as it matters to the conversation.
+type Facts struct {
+	// Known says that the registry has the type. Of an unknown type there is
+	// only the hash.
+	Known bool
+	// Name is the payload's own name. Named says that payloads of this type have
+	// one: all types of xDS but LEDS do.
+	Name  string
+	Named bool
+	// Refs are the resources that it refers to, each once.
+	Refs []Ref
+	// Undecodable says why the bytes, or those of an Any in them, are no message
+	// of their type. It is empty for an unknown type.
+	Undecodable string
+	// Unknown says what the registry does not know, or no longer wants: fields
+	// without a name, types of Any, deprecated fields and values. There are at
+	// most 8, one of a kind, such as "transport_socket.typed_config: unknown
+	// type x.y.Z".
+	Unknown []string
+	// Invalid are violations of protoc-gen-validate's constraints, of every Any
+	// too, such as "connect_timeout: value must be greater than 0s". There are
+	// at most 4, and none if secrets are masked or the resource is very large.
+	Invalid []string
+	// ScopeKey is the key of a scoped route configuration: each fragment as a
+	// quoted string. Other types have none.
+	ScopeKey string
+	// EDS says that it is a cluster that gets its endpoints by EDS.
+	EDS bool
+	// GRPCProblems are the reasons for which a gRPC client rejects it (gRFC A27,
+	// A36, A37).
+	GRPCProblems []string
+	// Hash is equal for equal content, whatever the order of fields and of map
+	// entries in the encoding. If the resource cannot be decoded, it is that of
+	// the bytes.
+	Hash [16]byte
+}
+
+// Inspector finds the Facts of resources. It goes over their wire format with
+// what it learned from the type's descriptor when it met the type first, and
+// unmarshals only what seems to violate a constraint. One goroutine at a time
+// may use it.
+type Inspector struct {
+	registry      resolver
+	types         map[string]*typeFacts
+	fieldRules    protoreflect.ExtensionType // nil: constraints are not known
+	oneofRequired protoreflect.ExtensionType
+
+	// The rest is of the resource at hand.
+	facts    *Facts
+	top      *typeFacts
+	masked   bool
+	suspect  bool // the message of the innermost Any may violate a constraint
+	muted    int  // > 0: in what counts for nothing
+	anys     int  // how deep in Any
+	messages int  // in the innermost Any
+	path     []step
+	found    []string // what Unknown says, without the paths
+	refs     []Ref
+	refSet   map[Ref]struct{} // of refs, if they are many
+
+	canon   []byte // see inspectwalk.go
+	runs    []run
+	entries []mapEntry
+	strays  []byte
+	spare   []byte
+}
+
+const (
+	maxUnknown   = 8
+	maxInvalid   = 4
+	maxValidated = 1 << 18 // messages within messages that are unmarshalled to be validated
+	keepScratch  = 1 << 20 // bytes of working memory that an Inspector holds on to
+)
+
+// NewInspector returns an Inspector that knows the types of the global
+// registry: see package decode/types.
+func NewInspector() *Inspector {
+	in := &Inspector{registry: protoregistry.GlobalTypes, types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{})}
+	in.fieldRules, _ = in.registry.FindExtensionByName("validate.rules")
+	in.oneofRequired, _ = in.registry.FindExtensionByName("validate.required")
+	return in
+}
+
+// Inspect finds the facts of a resource: the type and the value of its Any, or
+// the JSON object of a REST message. It keeps nothing of body. In what is
+// masked a mask is not taken for damage.
+func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
+	f := &Facts{}
+	t := in.byName([]byte(TypeName(typeURL)))
+	f.Known = t != nil
+	if t == nil || masked && isMask(body) || len(body) > maxInspect {
+		f.Hash = hashOf(body)
+		return f
+	}
+	raw := body
+	if len(body) > 0 && body[0] == '{' { // in protobuf the start of a group, which no type has
+		wire, ok := in.fromJSON(f, body, masked)
+		if !ok {
+			f.Hash = hashOf(body)
+			return f
+		}
+		body = wire
+	}
+	in.facts, in.top, in.masked = f, t, masked
+	f.Named = isNamed(t.name)
+	if f.Named {
+		f.Name = string(lastBytes(body, 1))
+	}
+	ok := in.root(t, body)
+	if ok {
+		f.Hash = hashOf(in.canon)
+		f.Refs = append(f.Refs, in.refs...)
+	} else {
+		f.Hash = hashOf(raw)
+		f.Invalid, f.EDS, f.ScopeKey, f.GRPCProblems = nil, false, "", nil
+	}
+	in.reset()
+	return f
+}
+
+func hashOf(b []byte) (h [16]byte) {
+	sum := sha256.Sum256(b)
+	copy(h[:], sum[:])
+	return h
+}
+
+func (in *Inspector) reset() {
+	in.facts, in.top, in.suspect, in.anys, in.messages, in.muted = nil, nil, false, 0, 0, 0
+	clear(in.path[:cap(in.path)])
+	in.path, in.found, in.runs, in.entries = in.path[:0], in.found[:0], in.runs[:0], in.entries[:0]
+	in.canon, in.strays, in.spare = in.canon[:0], in.strays[:0], in.spare[:0]
+	clear(in.refs)
+	in.refs = in.refs[:0]
+	if len(in.refSet) > 0 {
+		in.refSet = make(map[Ref]struct{})
+	}
+	if cap(in.canon)+cap(in.strays)+cap(in.spare) > keepScratch {
+		in.canon, in.strays, in.spare = nil, nil, nil
+	}
+	if cap(in.runs)+cap(in.entries) > keepScratch/32 {
+		in.runs, in.entries = nil, nil
+	}
+}
+
+// isNamed says whether field 1 of a resource type is its name.
+func isNamed(name string) bool {
+	switch shortTypes[name] {
+	case "LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "SDS", "RTDS", "ECDS":
+		return true
+	}
+	return false
+}
+
+// broken notes why the resource cannot be decoded: what is wrong with a field,
+// if one is named, of the message that the walk is at. It is always false.
+func (in *Inspector) broken(field, why string) bool {
+	in.facts.Undecodable = in.at(field, why)
+	return false
+}
+
+func (in *Inspector) unknownField(num protowire.Number) {
+	in.finding("", "unknown field "+strconv.Itoa(int(num)))
+}
+
+// finding adds to Facts.Unknown, unless the same was found at a field of the
+// same name.
+func (in *Inspector) finding(field, what string) {
+	if in.muted > 0 || len(in.facts.Unknown) == maxUnknown {
+		return
+	}
+	kind := field + ": " + what
+	if n := len(in.path); field == "" && n > 0 {
+		kind = in.path[n-1].field.name + kind
+	}
+	if slices.Contains(in.found, kind) {
+		return
+	}
+	in.found = append(in.found, kind)
+	in.facts.Unknown = append(in.facts.Unknown, in.at(field, what))
+}
+
+// step is a part of the path to where the walk is.
+type step struct {
+	field *fieldFacts
+	index int    // of a list element, else -1
+	entry []byte // of a map
+}
+
+// at puts the path to a field before what is said of it.
+func (in *Inspector) at(field, what string) string {
+	where := in.where()
+	if n := len(in.path); field != "" && (n == 0 || in.path[n-1].field.name != field) {
+		where = strings.TrimPrefix(where+"."+field, ".")
+	}
+	if where == "" {
+		return what
+	}
+	return where + ": " + what
+}
+
+// where is such as "filter_chains[0].filters[1].typed_config".
+func (in *Inspector) where() string {
+	var out strings.Builder
+	for i, s := range in.path {
+		if i > 0 {
+			out.WriteByte('.')
+		}
+		out.WriteString(s.field.name)
+		switch {
+		case s.field.class == classMap:
+			fmt.Fprintf(&out, "[%q]", short(lastBytes(s.entry, 1)))
+		case s.index >= 0:
+			fmt.Fprintf(&out, "[%d]", s.index)
+		}
+	}
+	return out.String()
+}
+
+// short cuts a very long name from outside.
+func short(b []byte) string {
+	const most = 200
+	if len(b) > most {
+		return string(b[:most]) + "…"
+	}
+	return string(b)
+}
