@@ -26,14 +26,16 @@ const maxContents = 1 << 15
 // contents decodes each distinct content once. Its keys are hashes with seeds
 // that a peer cannot know.
 type contents struct {
+	inspector  *decode.Inspector
 	seeds      [2]maphash.Seed
 	young, old map[[2]uint64]*content
 }
 
 func newContents() contents {
 	return contents{
-		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		young: make(map[[2]uint64]*content),
+		inspector: decode.NewInspector(),
+		seeds:     [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		young:     make(map[[2]uint64]*content),
 	}
 }
 
@@ -45,7 +47,7 @@ func (s *contents) of(typeURL string, body []byte, masked bool) *content {
 	}
 	c := s.old[key]
 	if c == nil {
-		c = &content{facts: decode.Inspect(typeURL, body, masked), raw: key}
+		c = &content{facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
 	}
 	if len(s.young) >= maxContents {
 		s.old, s.young = s.young, make(map[[2]uint64]*content)

@@ -71,6 +71,9 @@ type proof struct {
 	message  string
 	typ      string // if it is not that of the event
 	fault    Fault  // if it is not that of the rule
+	// settles says that it is not a repeat but the outcome of what was
+	// reported under the same cause before: it is not counted.
+	settles bool
 }
 
 // report enters a finding of the rule's usual severity.
@@ -113,7 +116,7 @@ func (x *event) prove(p proof) {
 	if cause == "" {
 		cause = strings.Join(f.Names, "\x00")
 	}
-	x.k.ledger.enter(f, cause)
+	x.k.ledger.enter(f, cause, p.settles)
 }
 
 // seq is the entry that an event is about.

@@ -44,12 +44,18 @@ type ledger struct {
 	lost    int        // not kept: there were maxFindings
 }
 
-// enter adds a finding, or counts it to the one with the same cause.
-func (l *ledger) enter(f *Finding, cause string) {
+// enter adds a finding, or counts it to the one with the same cause. One that
+// settles what was found before takes its words.
+func (l *ledger) enter(f *Finding, cause string, settles bool) {
 	key := strings.Join([]string{f.Rule.ID, f.Client, f.Type, cause}, "\x00")
 	if have := l.byCause[key]; have != nil {
-		have.Count++
 		have.Last, have.LastSeq = f.At, f.LastSeq
+		if settles {
+			have.Severity, have.Message, have.Seqs = max(have.Severity, f.Severity), f.Message, f.Seqs
+			l.tell(have)
+			return
+		}
+		have.Count++
 		if f.Severity > have.Severity {
 			have.Severity, have.Message, have.Seqs = f.Severity, f.Message, f.Seqs
 			l.tell(have)

@@ -207,7 +207,7 @@ func startWarming(x *event) {
 		started := false
 		warm := func(it *item) {
 			for _, ref := range it.refs() {
-				if ref.Type != "EDS" || ref.Source != decode.ADS || len(t.warming) >= maxWarming {
+				if ref.Type != "EDS" || ref.Source != decode.SourceADS || len(t.warming) >= maxWarming {
 					continue
 				}
 				if t.warming == nil {
@@ -291,7 +291,7 @@ func dependentWarmingStarved(x *event) {
 	var names []string
 	by := x.talk.referred(s.typ, nameSet(x.wait.left))
 	for _, name := range x.wait.left {
-		if r, ok := by[name]; ok && r.ref.Source == decode.ADS && !r.ref.Default && !s.sentHere(name) {
+		if r, ok := by[name]; ok && r.ref.Source == decode.SourceADS && !r.ref.Default && !s.sentHere(name) {
 			names = append(names, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -24,6 +25,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.resp = n
 	s.responses++
 	k.stamp++
+	n.survey()
 	k.resolve(s, n, e.Message.Masked)
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -32,7 +34,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 				s.have.remove(it.name)
 			}
 		}
-	} else if s.full() && n.again+len(n.changed)-n.twice < n.was {
+	} else if s.whole() && !n.pulse() && n.again+len(n.changed)-n.twice < n.was {
 		for _, it := range s.have.all() {
 			if it.stamp != k.stamp {
 				n.removed = append(n.removed, it)
@@ -48,7 +50,32 @@ func (k *Checker) response(x *event, m *decode.Message) {
 		s.heard = n
 	}
 	x.lookers(func(r *Rule) func(*event) { return r.response })
+	// The resources are a large part of memory: only what came of them is kept.
+	envelope := *m
+	envelope.Resources = nil
+	n.m = &envelope
 }
+
+// survey finds the resources that are not plain ones.
+func (n *response) survey() {
+	for i := range n.m.Resources {
+		r := &n.m.Resources[i]
+		if r.TTL != 0 {
+			n.timed = append(n.timed, i)
+		}
+		if r.Wrapped {
+			n.wrapped++
+		}
+		if r.Name == "" || r.Unnamed {
+			n.misnamed = append(n.misnamed, i)
+		}
+		n.aliased = n.aliased || len(r.Aliases) > 0
+	}
+}
+
+// pulse says whether a response only prolongs what there is: that is not the
+// state of the world, whatever it leaves out.
+func (n *response) pulse() bool { return n.count > 0 && len(n.heartbeats) == n.count }
 
 // resolve finds out what is new in a response and enters it into what the
 // client has. Most resources of most responses were there before.
@@ -63,6 +90,9 @@ func (k *Checker) resolve(s *subscription, n *response, masked bool) {
 		r := &resources[i]
 		name := decode.NormalName(r.Name)
 		if name == "" {
+			if !r.Empty {
+				n.nameless = append(n.nameless, k.contents.of(r.TypeURL, r.Body, masked))
+			}
 			continue
 		}
 		it := s.have.get(name)
@@ -90,6 +120,8 @@ func (k *Checker) resolve(s *subscription, n *response, masked bool) {
 		if it == nil || it.version != version || !it.content.sameAs(c) {
 			next = &item{name: name, version: version, content: c}
 			s.have.put(next)
+		} else if n.m.Kind == decode.DeltaResponse {
+			n.same = append(n.same, it)
 		}
 		next.stamp = k.stamp
 		n.resolved = append(n.resolved, next)
@@ -157,11 +189,13 @@ func (k *Checker) resolveBulk(s *subscription, n *response, masked bool) bool {
 // mix adds a resource to the sum of a response, in which order makes no
 // difference.
 func (n *response) mix(k *Checker, name string, c *content) {
-	h := maphash.String(k.contents.seeds[0], name)
-	for i, b := range c.facts.Hash {
-		n.sum[i&1] += (h ^ uint64(b)<<(i/2*7)) * 0x9E3779B97F4A7C15
-		h = h<<5 | h>>59
+	h := &c.facts.Hash
+	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
+	if name != c.facts.Name { // else the content has it
+		a ^= maphash.String(k.contents.seeds[0], name)
 	}
+	n.sum[0] += a * 0x9E3779B97F4A7C15
+	n.sum[1] += (b ^ a>>32) * 0xC2B2AE3D27D4EB4F
 }
 
 // answer ends the waiting for what a response mentions.
@@ -203,8 +237,8 @@ func (s *subscription) answer(k *Checker, m *decode.Message) {
 }
 
 const (
-	// keepDetails is how many responses keep their messages.
-	keepDetails = 4
+	// keepDetails is how many responses keep what they consist of.
+	keepDetails = 2
 	// maxResponses bounds the responses that all streams remember.
 	maxResponses = 1 << 18
 )
@@ -221,9 +255,13 @@ func (s *subscription) remember(k *Checker, n *response) {
 		s.forgotten = true
 		k.remembered--
 	}
-	if i := len(s.sent) - keepDetails; i >= 0 {
-		if o := s.sent[i]; o != s.rejected {
+	for i := len(s.sent) - 1; i >= 0 && i >= len(s.sent)-keepDetails; i-- {
+		switch o := s.sent[i]; {
+		case o == s.rejected:
+		case i == len(s.sent)-keepDetails:
 			o.shed()
+		default:
+			o.resolved = nil
 		}
 	}
 	if n.nonce != "" {
@@ -240,7 +278,9 @@ func (s *subscription) remember(k *Checker, n *response) {
 
 // shed lets go of what only recent responses need.
 func (n *response) shed() {
-	n.m, n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil, nil
+	n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil
+	n.m = &decode.Message{Kind: n.m.Kind}
+	n.same, n.nameless, n.timed, n.misnamed = nil, nil, nil, nil
 }
 
 // bases shares the inventories that clients begin with. They are kept for two

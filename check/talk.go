@@ -221,10 +221,17 @@ type response struct {
 	twice    int             // resources of a name that it has already given
 	// heartbeats are the positions of resources without a payload.
 	heartbeats []int
-	reused     *response // that had the same nonce before
-	was        int       // resources before it
-	wasFirst   bool      // it is the first of the type on the stream
-	wanted     *request  // the last request of the type before it
+	same       []*item    // delta: that came again at the same version with the same content
+	nameless   []*content // of resources without a name, in order
+	// timed are the positions of resources with a TTL, misnamed of those that
+	// do not say one name, and wrapped counts the envelopes.
+	timed, misnamed []int
+	wrapped         int
+	aliased         bool      // a resource has other names
+	reused          *response // that had the same nonce before
+	was             int       // resources before it
+	wasFirst        bool      // it is the first of the type on the stream
+	wanted          *request  // the last request of the type before it
 }
 
 func (s *subscription) newest() *response {
@@ -289,3 +296,7 @@ const healthInformation = "istio.v1.HealthInformation"
 func (s *subscription) full() bool   { return s.kind&fullType != 0 }
 func (s *subscription) named() bool  { return s.kind&namedType != 0 }
 func (s *subscription) exempt() bool { return s.kind&exemptType != 0 }
+
+// whole says whether absence from a state-of-the-world response deletes: by
+// the protocol for LDS and CDS, and for SRDS because Envoy does so.
+func (s *subscription) whole() bool { return s.full() || s.typ == "SRDS" }

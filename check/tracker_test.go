@@ -309,6 +309,48 @@ func TestClientOfStreamAndConnection(t *testing.T) {
 	}
 }
 
+// An answer says how long it took, and every entry of a stream who its client
+// said it was.
+func TestWaitedAndNode(t *testing.T) {
+	s := newScript(t)
+	at := time.Unix(1e9, 0)
+	line := func(after time.Duration, line string) Change {
+		side, data := encode(t, line)
+		at = at.Add(after)
+		e := message(s.stream, side, data)
+		e.Time = at
+		return s.step(e)
+	}
+	s.open(1, adsMethod)
+	line(0, "C> type=CDS V= N= R=[] node=n1")
+	line(0, "S< type=CDS V=1 N=a res=[c1]")
+	line(0, "S< type=EDS V=1 N=b res=[c1]")
+	if c := line(7*time.Millisecond, "C> type=CDS V=1 N=a R=[]"); c.What != ACK || c.Waited != 7*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	if c := line(time.Millisecond, "C> type=EDS V= N=b R=[c1] err=bad"); c.What != NACK || c.Waited != 8*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	if c := line(time.Millisecond, "C> type=EDS V= N=b R=[c1,c2]"); c.What != SUB || c.Waited != 0 {
+		t.Errorf("%+v", c)
+	}
+	line(0, "S< type=CDS V=2 N=c res=[c1]")
+	if c := line(0, "C> type=CDS V=2 N=c R=[]"); c.Waited != 1 {
+		t.Errorf("an answer at once took %v", c.Waited)
+	}
+	s.open(2, "/envoy.service.endpoint.v3.EndpointDiscoveryService/StreamEndpoints")
+	if c := s.line("C> V= N= R=[e1]"); c.Node == nil || c.Node.ID != "n1" {
+		t.Errorf("%+v", c)
+	}
+	if c := s.line("C> V= N= R=[e1] node=" + strings.Repeat("n", maxNode+1)); c.Node != nil || len(c.Client) != maxNode+1 {
+		t.Errorf("a node of %d bytes is remembered", len(c.Node.ID))
+	}
+	s.stream = 1
+	if c := s.line("S< type=CDS V=3 N=d res=[c1]"); c.Node == nil || c.Node.ID != "n1" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestGapMakesUncertain(t *testing.T) {
 	s := newScript(t)
 	s.line("C> type=CDS V= N= R=[] node=n1")

@@ -101,6 +101,9 @@ type Resource struct {
 	// Wrapped says that a Resource envelope was around the payload, Empty that
 	// there was no payload: a heartbeat, or an alias that does not resolve.
 	Wrapped, Empty bool
+	// Unnamed says that the envelope around the payload gives no name, and
+	// that Name is the payload's.
+	Unnamed bool
 }
 
 // ResourceError is why a server cannot give one resource.

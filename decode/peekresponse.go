@@ -135,7 +135,7 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 		r.Name = locator
 	}
 	if r.Name == "" && !r.Empty {
-		r.Name = payloadName(r.Body)
+		r.Name, r.Unnamed = payloadName(r.Body), true
 	}
 }
 

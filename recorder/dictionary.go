@@ -6,6 +6,8 @@ import (
 	"sort"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // dictionary is what a reader knows of the contents of one epoch: which block
@@ -23,7 +25,8 @@ type dictionary struct {
 	// missing, which its user resets.
 	lenient, missing bool
 	// pieces makes messages come in chunks, one for each content.
-	pieces bool
+	pieces  bool
+	scratch session.Chunks
 }
 
 // span is the contents that one block defines.
@@ -76,7 +79,7 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 			}
 		}
 	}
-	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces}
+	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch}
 	for _, s := range spans {
 		d.next = s.first + s.count
 		for _, c := range s.contents {

@@ -40,7 +40,7 @@ func (d *dataParts) add(f field) error {
 
 // join is the data in one piece: a copy, unless it is one part, of which it is
 // a slice then. If the dictionary says so it comes in pieces that are not
-// copied.
+// copied, in a slice that the next call uses again.
 func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
 	switch {
 	case len(d.parts) == 0:
@@ -49,10 +49,13 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 		return session.Chunks{d.parts[0].bytes}, true, nil
 	}
 	if dict.pieces {
+		clear(dict.scratch)
+		data = dict.scratch[:0]
 		err = d.each(dict, func(b []byte) bool {
 			data = append(data, b)
 			return true
 		})
+		dict.scratch = data
 		return data, false, err
 	}
 	total := 0

@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -119,7 +120,7 @@ func (a *app) judge(ctx context.Context, name, label string, o check.Options, re
 type judged func(e *session.Entry, c *check.Change, found []check.Finding) error
 
 // judgeEach reads a source to its end, through a checker.
-func judgeEach(ctx context.Context, src *source, checker *check.Checker, v judged) error {
+func judgeEach(ctx context.Context, src *source, checker stepper, v judged) error {
 	for {
 		e, err := src.Next(ctx)
 		if errors.Is(err, io.EOF) {
@@ -209,7 +210,7 @@ func ruleIDs() []string {
 
 func unknownRule(id string) error {
 	f := misused("there is no rule %q", id)
-	if best := nearest(id, ruleIDs()); best != "" {
+	if best := nearest.Name(id, ruleIDs()); best != "" {
 		return f.hint("did you mean %s?", best)
 	}
 	return f.hint("xdsproxy explain lists the rules")

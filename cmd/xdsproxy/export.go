@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,9 +62,14 @@ func repairCommand(name string) string {
 }
 
 func (a *app) repair(ctx context.Context, from, to string) error {
-	stop := a.growth(from, to)
-	done, err := recorder.Salvage(ctx, from, to)
-	stop()
+	var read int64
+	var copied uint64
+	line := a.progressOf("rescuing", from, func() (int64, uint64) { return read, copied })
+	done, err := recorder.Salvage(ctx, from, to, func(n int64, entries uint64) {
+		read, copied = n, entries
+		line.advance()
+	})
+	line.end()
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return failed("%w", err).hint("nothing is overwritten; name another file with -w FILE, or remove this one")
@@ -98,40 +101,4 @@ func (a *app) repair(ctx context.Context, from, to string) error {
 		a.say("the recording has older segments, which are rescued one by one: %s", strings.Join(older, ", "))
 	}
 	return nil
-}
-
-// growth tells a person on a terminal how far a copy has come, by the sizes of
-// the two files, until stop is called.
-func (a *app) growth(from, to string) (stop func()) {
-	if bool(a.config.quiet) || !isTerminal(a.stderr) {
-		return func() {}
-	}
-	var teller sync.WaitGroup
-	ended := make(chan struct{})
-	begun := time.Now()
-	teller.Go(func() {
-		for wait := time.Second; ; wait = 200 * time.Millisecond {
-			select {
-			case <-ended:
-				if time.Since(begun) >= time.Second {
-					fmt.Fprint(a.stderr, "\r\x1b[K")
-				}
-				return
-			case <-time.After(wait):
-			}
-			fmt.Fprintf(a.stderr, "\r\x1b[Krescuing, %s of %s", sizeOf(to), sizeOf(from))
-		}
-	})
-	return func() {
-		close(ended)
-		teller.Wait()
-	}
-}
-
-func sizeOf(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return render.Size(0)
-	}
-	return render.Size(info.Size())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -103,7 +104,7 @@ func flagFailure(cmd *cobra.Command, err error) error {
 			name = "-" + unknown.GetSpecifiedName()
 		}
 		f = misused("unknown flag %s", name)
-		if best := nearest(unknown.GetSpecifiedName(), flagNames(cmd)); best != "" && strings.HasPrefix(name, "--") {
+		if best := nearest.Name(unknown.GetSpecifiedName(), flagNames(cmd)); best != "" && strings.HasPrefix(name, "--") {
 			f.hint("did you mean --%s?", best)
 		}
 	case errors.As(err, &invalid):
@@ -139,7 +140,7 @@ func unknownCommand(root *cobra.Command, err error) error {
 	}
 	f := misused("unknown command %q", name)
 	f.usage = root.UseLine()
-	if best := nearest(name, commandNames(root)); best != "" {
+	if best := nearest.Name(name, commandNames(root)); best != "" {
 		f.hint("did you mean xdsproxy %s?", best)
 	}
 	return f.hint("xdsproxy --help lists the commands")

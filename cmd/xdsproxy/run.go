@@ -96,6 +96,8 @@ func (a *app) run(ctx context.Context, path string) error {
 		defer close(screen)
 		if watched {
 			a.tail(rec)
+		} else {
+			a.live(rec, false, logger)
 		}
 	}()
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })

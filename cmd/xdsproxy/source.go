@@ -61,7 +61,10 @@ func (a *app) open(name string) (*source, error) {
 			return nil, misused("standard input is a terminal, not a recording").
 				hint("name a recording, or %s for the newest", lastSource)
 		}
-		return &source{Reader: recorder.NewReader(a.stdin), name: name}, nil
+		return a.openPipe()
+	}
+	if isScript(name) {
+		return openScript(name)
 	}
 	name, err := sourcePath(name)
 	if err != nil {

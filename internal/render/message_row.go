@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,8 +9,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-const wildcard = "*"
 
 // messageRow fills the row of a message.
 func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
@@ -67,41 +64,26 @@ func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []str
 		s.introduced = true
 		r.aside = nodeText(m.Node)
 	}
+	if n, is := c.Count(); is && n == check.Everything {
+		r.res = "*"
+	} else if is {
+		r.res = strconv.Itoa(n)
+	}
 	switch m.Kind {
 	case decode.SotwRequest:
-		r.res = askedFor(m.Names, c)
 		r.names = signed(c.Added, c.Removed)
 		if len(c.Added) == len(m.Names) && len(c.Removed) == 0 {
 			r.names = m.Names // all are new: the first request
 		}
 	case decode.SotwResponse:
-		r.res = strconv.Itoa(len(m.Resources))
 		r.names = m.ResourceNames()
 	case decode.DeltaRequest:
-		r.res = askedFor(m.Subscribe, c)
-		if n := len(c.Added) + len(c.Removed); n > 0 {
-			r.res = strconv.Itoa(n)
-		} else if c.What != check.SUB {
-			r.res = "-"
-		}
 		r.names = signed(c.Added, c.Removed)
 	case decode.DeltaResponse:
 		r.version = fmt.Sprintf("+%d -%d", len(m.Resources), len(m.Removed))
-		r.res = strconv.Itoa(len(m.Resources) + len(m.Removed))
 		r.names = signed(m.ResourceNames(), m.Removed)
 	}
 	return notes
-}
-
-// askedFor is how many names a request lists, or a star for all there are. No
-// names mean all of them for the two types that clients ask for without names,
-// unless the request takes back the names it had.
-func askedFor(names []string, c *check.Change) string {
-	all := len(names) == 0 && (c.Type == "LDS" || c.Type == "CDS") && len(c.Removed) == 0
-	if all || slices.Contains(names, wildcard) {
-		return wildcard
-	}
-	return strconv.Itoa(len(names))
 }
 
 func signed(added, removed []string) []string {
