@@ -162,7 +162,7 @@ func requestedResourceTimeout(x *event) {
 
 // warms says whether a rule of warming speaks of a name that r refers to.
 func (x *event) warms(r referrer) bool {
-	if !x.talk.ads() || r.ref.Source != decode.ADS || r.ref.Default {
+	if !x.talk.ads() || r.ref.Source != decode.SourceADS || r.ref.Default {
 		return false
 	}
 	switch x.sub.typ {
