@@ -121,6 +121,28 @@ var allFeatures = []string{
 	"xds.config.resource-in-sotw", "xds.config.supports-resource-in-sotw", "xds.config.supports-resource-ttl",
 }
 
+// located reads a list in which loc:NAME stands for the name of a resource
+// locator.
+func (f *fields) located(key string) (names, locators []string) {
+	w := f.get(key)
+	if w == nil {
+		return nil, nil
+	}
+	items, err := f.l.items(w.value, '[')
+	f.fail(err)
+	for _, it := range items {
+		list := &names
+		if strings.HasPrefix(f.l.str(it), "loc:") {
+			it.from += len("loc:")
+			list = &locators
+		}
+		v, err := f.l.textOf(it)
+		f.fail(err)
+		*list = append(*list, v)
+	}
+	return names, locators
+}
+
 // nodeWords are those that describe a node.
 var nodeWords = []string{"node", "ua", "locality", "features"}
 

@@ -25,8 +25,9 @@ type poll struct {
 func (p *player) pollLine(l *line) (action, int64, error) {
 	f := l.fields(append([]string{"path", "verb", "type", "V", "N", "R", "err", "code", "body"}, nodeWords...)...)
 	next := poll{path: f.text("path"), verb: f.text("verb"), request: synth.Request{
-		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Names: f.names("R"), Node: f.node(), Error: f.status(),
+		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Node: f.node(), Error: f.status(),
 	}}
+	next.request.Names, next.request.Locators = f.located("R")
 	if next.path == "" {
 		next.path = restPath(next.request.TypeURL)
 	}
@@ -74,8 +75,11 @@ func (p *player) poll(s *stream, next poll, body func() []byte) {
 	e := s.on(session.Client, session.KindOpen)
 	e.Method = next.path
 	e.Headers = []session.Field{
-		{Name: ":method", Value: next.verb}, {Name: ":path", Value: next.path}, {Name: "host", Value: c.peer.Listen},
-		{Name: "content-type", Value: "application/json"}, {Name: "user-agent", Value: s.userAgent()},
+		{Name: ":method", Value: next.verb},
+		{Name: ":path", Value: next.path},
+		{Name: "host", Value: c.peer.Listen},
+		{Name: "content-type", Value: "application/json"},
+		{Name: "user-agent", Value: s.userAgent()},
 	}
 	p.add(e, nil)
 	if len(body()) > 0 {
@@ -208,7 +212,7 @@ func (p *player) change(name string, headers []session.Field, body func() []byte
 	e := s.on(session.Server, session.KindHeader)
 	e.Headers = headers
 	p.add(e, nil)
-	if body != nil {
+	if body != nil && len(body()) > 0 {
 		p.add(s.on(session.Server, session.KindMessage), body)
 	}
 }
