@@ -14,14 +14,14 @@ import (
 type Checker struct {
 	tracker *Tracker
 	timers  Timers
-	rules   []*Rule
+	lookers [hooks][]looker
 
 	conns    map[session.ConnID]*session.Peer
 	talks    map[session.StreamID]*talk
 	peers    peers
 	clients  clients
 	contents contents
-	bases    bases
+	bulks    bulks
 	queue    timers
 	ledger   ledger
 	storms   map[string]*storm
@@ -29,10 +29,8 @@ type Checker struct {
 	now      time.Time
 	seq      session.Seq
 	stamp    uint64 // of the response that is being looked at
-	// remembered counts the responses that all streams remember.
-	remembered int
-	muted      bool // entries are repeated from an earlier segment: they are no news
-	summary    Summary
+	muted    bool   // entries are repeated from an earlier segment: they are no news
+	summary  Summary
 }
 
 // Summary counts what a Checker has seen.
@@ -49,9 +47,9 @@ func NewChecker(o Options) *Checker {
 		o.Rules, _ = Select(nil, nil)
 	}
 	return &Checker{
-		tracker: NewTracker(), timers: o.Timers, rules: o.Rules,
+		tracker: NewTracker(), timers: o.Timers, lookers: lookersOf(o.Rules),
 		conns: make(map[session.ConnID]*session.Peer), talks: make(map[session.StreamID]*talk),
-		peers: newPeers(), contents: newContents(), storms: make(map[string]*storm),
+		peers: newPeers(), contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)}, storms: make(map[string]*storm),
 	}
 }
 
@@ -86,7 +84,7 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	case session.KindHalfClose:
 		if x.talk != nil {
 			x.talk.halfClosed, x.talk.halfClosedAt = k.now, e.Seq
-			x.each(func(r *Rule) func(*event) { return r.other })
+			x.each(onOther)
 		}
 	case session.KindTrailer, session.KindCancel:
 		if x.talk != nil && x.talk.alive() {
@@ -98,7 +96,7 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 		k.summary.Gaps++
 		k.gap(e.Gap)
 	default:
-		x.each(func(r *Rule) func(*event) { return r.other })
+		x.each(onOther)
 	}
 	return c, k.ledger.take()
 }
@@ -124,7 +122,7 @@ func (k *Checker) open(x *event) {
 	}
 	x.talk = k.newTalk(e)
 	x.talk.method = decode.LookupMethod(e.Method)
-	x.each(func(r *Rule) func(*event) { return r.open })
+	x.each(onOpen)
 }
 
 func (k *Checker) newTalk(e *session.Entry) *talk {
@@ -143,7 +141,7 @@ func (k *Checker) newTalk(e *session.Entry) *talk {
 func (k *Checker) end(x *event) {
 	t := x.talk
 	t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
-	x.each(func(r *Rule) func(*event) { return r.end })
+	x.each(onEnd)
 	k.forget(t, endReason(x.entry))
 }
 
@@ -155,7 +153,6 @@ func (k *Checker) forget(t *talk, why string) {
 	k.clients.leave(t, why)
 	for _, s := range t.order {
 		s.waits = nil
-		k.remembered -= len(s.sent)
 		k.tracker.lists.release(s.names.base)
 	}
 }
@@ -199,5 +196,5 @@ func (t *talk) lose() {
 }
 
 func (s *subscription) lose() {
-	s.lost, s.heard, s.waits = true, nil, nil
+	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
 }

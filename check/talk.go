@@ -123,7 +123,8 @@ type subscription struct {
 	waits       []*wait
 
 	// What the server said.
-	sent      []*response // oldest first, at most maxNonces
+	sent      []*response // the newest of them, and older ones without a verdict; oldest first
+	past      past        // the nonces of older ones
 	byNonce   map[string]*response
 	forgotten bool // responses were forgotten
 	responses uint64
@@ -161,15 +162,16 @@ type wait struct {
 
 // request is a discovery request in its conversation.
 type request struct {
-	seq     session.Seq
-	at      time.Time
-	m       *decode.Message
-	size    int64
-	ordinal uint64 // of the type on the stream, from 0
-	echoed  *response
-	verdict verdict // that it gives; unjudged if it gives none
-	fresh   bool    // it knows the newest response of the type
-	stale   bool    // it echoes an older one
+	seq        session.Seq
+	at         time.Time
+	m          *decode.Message
+	size       int64
+	ordinal    uint64 // of the type on the stream, from 0
+	echoed     *response
+	echoedPast bool    // it echoes a response that is not remembered in full
+	verdict    verdict // that it gives; unjudged if it gives none
+	fresh      bool    // it knows the newest response of the type
+	stale      bool    // it echoes an older one
 	// added and removed are the names that it adds to and takes from what the
 	// client wants, without "*".
 	added, removed []string
@@ -223,15 +225,12 @@ type response struct {
 	heartbeats []int
 	same       []*item    // delta: that came again at the same version with the same content
 	nameless   []*content // of resources without a name, in order
-	// timed are the positions of resources with a TTL, misnamed of those that
-	// do not say one name, and wrapped counts the envelopes.
-	timed, misnamed []int
-	wrapped         int
-	aliased         bool      // a resource has other names
-	reused          *response // that had the same nonce before
-	was             int       // resources before it
-	wasFirst        bool      // it is the first of the type on the stream
-	wanted          *request  // the last request of the type before it
+	peculiar
+	reused     *response // that had the same nonce before
+	reusedPast bool      // so had one that is not remembered in full
+	was        int       // resources before it
+	wasFirst   bool      // it is the first of the type on the stream
+	wanted     *request  // the last request of the type before it
 }
 
 func (s *subscription) newest() *response {

@@ -103,6 +103,7 @@ func (a *app) judge(ctx context.Context, name, label string, o check.Options, re
 	defer src.Close()
 	o.Timers.Fixed = o.Timers.Fixed || src.script
 	checker := check.NewChecker(o)
+	src.Pieces()
 	done := a.progress(src)
 	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change, []check.Finding) error {
 		done.advance()
