@@ -44,6 +44,10 @@ type talk struct {
 	ahead   map[string]*ahead   // clusters that routes name and that were not sent yet
 	warming map[string]*warming // by name of the endpoints that a cluster waits for
 	over    *oversize           // the first message above what receivers take by default
+	status  string              // of HTTP, once the server's headers were seen
+	polling polling             // what a poll is part of
+	watched watched             // of a file
+	loads   *loads              // of a load reporting stream
 }
 
 func (t *talk) alive() bool { return !t.ended }
