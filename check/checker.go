@@ -25,6 +25,8 @@ type Checker struct {
 	queue    timers
 	ledger   ledger
 	storms   map[string]*storm
+	hints    hints
+	polls    polls
 	now      time.Time
 	seq      session.Seq
 	stamp    uint64 // of the response that is being looked at
@@ -80,6 +82,11 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	case session.KindMessage:
 		k.summary.Messages++
 		k.message(x)
+	case session.KindHeader:
+		if x.talk != nil && e.Side == session.Server {
+			x.talk.status = session.Get(e.Headers, ":status")
+		}
+		x.each(onOther)
 	case session.KindHalfClose:
 		if x.talk != nil {
 			x.talk.halfClosed, x.talk.halfClosedAt = k.now, e.Seq
@@ -169,6 +176,7 @@ func (k *Checker) disconnect(x *event) {
 
 // gap marks the streams that lost entries.
 func (k *Checker) gap(g *session.Gap) {
+	k.polls = polls{} // which polls are missing is not known
 	if g == nil {
 		return
 	}

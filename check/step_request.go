@@ -378,6 +378,7 @@ func (s *subscription) await(x *event, given []string) {
 	for _, n := range given {
 		was, given := s.dropped[n]
 		switch {
+		case isGlob(n): // it may stand for nothing
 		case delta && r.ordinal == 0 && s.initial[n] != "",
 			!delta && r.ordinal == 0 && s.have.get(n) != nil, s.waitsFor(n):
 		case given && was.delivered, delta && s.have.get(n) != nil && r.ordinal > 0:

@@ -44,6 +44,10 @@ type talk struct {
 	ahead   map[string]*ahead   // clusters that routes name and that were not sent yet
 	warming map[string]*warming // by name of the endpoints that a cluster waits for
 	over    *oversize           // the first message above what receivers take by default
+	status  string              // of HTTP, once the server's headers were seen
+	polling polling             // what a poll is part of
+	watched watched             // of a file
+	loads   *loads              // of a load reporting stream
 }
 
 func (t *talk) alive() bool { return !t.ended }
@@ -144,8 +148,7 @@ type subscription struct {
 	content contentState // what rules about content, TTL and payloads remember
 	leases  leases
 	payload payloadState
-
-	notes map[string]any // what rules remember, by rule id
+	wishes  wishes
 }
 
 // dropped is a name that the client gave up.
