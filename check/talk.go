@@ -24,6 +24,7 @@ type talk struct {
 	node, lastNode *decode.Node
 	nodeAt         session.Seq
 	previous       *talk // the stream that this one reconnects, nil if none
+	resumed        bool  // another one reconnects it
 
 	subs  map[string]*subscription
 	order []*subscription // in the order in which the types came up
