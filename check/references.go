@@ -36,7 +36,7 @@ func (t *talk) referred(typ string, names map[string]struct{}) map[string]referr
 				continue
 			}
 			for _, ref := range it.refs() {
-				if ref.Type != typ {
+				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic {
 					continue
 				}
 				if _, asked := names[ref.Name]; !asked {
