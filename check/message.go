@@ -2,6 +2,7 @@ package check
 
 import (
 	"crypto/sha256"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -12,32 +13,36 @@ func (t *Tracker) message(e *session.Entry) Change {
 	if st == nil || e.Stream == 0 {
 		st = t.newStream(e.Conn, e.Stream)
 	}
-	m := st.peek(e)
+	m, batch := t.peek(st, e)
 	if e.Message.Compressed || e.Message.Truncated {
 		// Its nonce, version or names may be in the part that is missing.
 		st.uncertain = true
 	}
+	if m.Node != nil {
+		st.node = kept(m.Node)
+	}
 	if m.Node != nil && m.Node.ID != "" {
 		st.client = m.Node.ID
 		if cn := t.conns[e.Conn]; cn != nil {
-			cn.client = st.client
+			cn.client, cn.node = st.client, st.node
 		}
 	}
 	c := t.about(e)
+	c.batch = batch
 	c.Message, c.Method, c.Variant, c.Uncertain = m, st.method, st.method.Variant, st.uncertain
 	if m.TypeURL != "" {
 		c.Type = decode.ShortType(m.TypeURL)
 	}
 	switch m.Kind {
 	case decode.SotwRequest, decode.DeltaRequest:
-		t.request(&c, st, m)
+		t.request(&c, st, e, m)
 	case decode.SotwResponse, decode.DeltaResponse:
 		c.What = RESP
 		if m.Kind == decode.DeltaResponse {
 			c.What, c.Removed = DELTA, m.Removed
 		}
 		if ts := st.types.of(st.key(m)); ts != nil && !st.ended {
-			ts.respond(e.Seq, m, &t.lists)
+			ts.respond(e, m, &t.lists)
 		}
 	default:
 		c.What = RESP
@@ -50,20 +55,30 @@ func (t *Tracker) message(e *session.Entry) Change {
 
 // peek reads the envelope. What is still compressed has none, but its method
 // tells what it is.
-func (st *stream) peek(e *session.Entry) *decode.Message {
+func (t *Tracker) peek(st *stream, e *session.Entry) (*decode.Message, *decode.Batch) {
 	content := st.content[0]
 	if e.Side == session.Server {
 		content = st.content[1]
 	}
-	var data []byte
-	if !e.Message.Compressed {
-		data = e.Message.Data.Bytes()
-	}
-	m := decode.Peek(st.method, e.Side, content, data)
 	if e.Message.Compressed {
+		m := decode.Peek(st.method, e.Side, content, nil)
 		m.Problems = append(m.Problems, "the message is still compressed")
+		return &m, nil
 	}
-	return &m
+	m, batch := t.shelf.Peek(st.method, e.Side, content, e.Message.Data)
+	return &m, batch
+}
+
+// kept is what is remembered of a node: nothing, of one that is too long.
+func kept(n *decode.Node) *decode.Node {
+	size := len(n.ID) + len(n.Cluster) + len(n.UserAgent) + len(n.UserAgentVersion) + len(n.Region) + len(n.Zone)
+	for _, f := range n.ClientFeatures {
+		size += len(f) + 16
+	}
+	if size > maxNode {
+		return nil
+	}
+	return n
 }
 
 // key names the state that a message belongs to.
@@ -76,7 +91,7 @@ func (st *stream) key(m *decode.Message) string {
 
 // request says what a request does. Its verdict and its change of names are
 // independent of each other: one request can do both.
-func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
+func (t *Tracker) request(c *Change, st *stream, e *session.Entry, m *decode.Message) {
 	ts := st.types.of(st.key(m))
 	if ts == nil || st.ended {
 		ts = &typeState{} // no room, or too late: judged alone
@@ -85,9 +100,12 @@ func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
 	}
 	var words []string
 	c.Uncertain = c.Uncertain || ts.forgot
-	verdict, seq := ts.judge(m, c.Uncertain, &t.lists)
+	verdict, of := ts.judge(m, c.Uncertain, &t.lists)
 	if verdict != "" {
-		words, c.Answers = append(words, verdict), seq
+		words = append(words, verdict)
+	}
+	if verdict != "" && of.seq != 0 {
+		c.Answers, c.Waited = of.seq, max(time.Duration(e.Time.UnixNano()-of.at), 1)
 	}
 	// On a stream whose beginning was not seen, an echoed nonce proves that
 	// this is not the first request.
@@ -99,6 +117,7 @@ func (t *Tracker) request(c *Change, st *stream, m *decode.Message) {
 		var known bool
 		c.Added, c.Removed, known = t.lists.change(ts, m.Names, first)
 		c.Uncertain = c.Uncertain || !known
+		c.list = ts.names
 	}
 	switch {
 	case first || len(c.Added) > 0:
@@ -151,6 +170,7 @@ type typeState struct {
 // sent is one response.
 type sent struct {
 	seq            session.Seq
+	at             int64 // nanoseconds since 1970
 	nonce, version string
 	judged         bool
 }
@@ -167,8 +187,8 @@ func (s *typeState) forget(n int, l *lists) {
 	s.sent = append(s.sent[:0], s.sent[n:]...)
 }
 
-func (s *typeState) respond(seq session.Seq, m *decode.Message, l *lists) {
-	s.remember(sent{seq: seq, nonce: short(m.Nonce), version: short(m.Version)}, l)
+func (s *typeState) respond(e *session.Entry, m *decode.Message, l *lists) {
+	s.remember(sent{seq: e.Seq, at: e.Time.UnixNano(), nonce: short(m.Nonce), version: short(m.Version)}, l)
 }
 
 func (s *typeState) remember(r sent, l *lists) {
@@ -182,25 +202,25 @@ func (s *typeState) remember(r sent, l *lists) {
 	s.sent = append(s.sent, r)
 }
 
-// judge returns the verdict that a request gives, if any. Only the first
-// request that echoes a nonce is its verdict; those after it change names
-// only. A request without a nonce judges nothing, except that an error after a
-// response without one can mean nothing else.
-func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, session.Seq) {
+// judge returns the verdict that a request gives, if any, and the response
+// that it is about; its seq is 0 if that was not seen. Only the first request
+// that echoes a nonce is its verdict; those after it change names only. A
+// request without a nonce judges nothing, except that an error after a response
+// without one can mean nothing else.
+func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, sent) {
 	if m.Nonce == "" && m.Error == nil {
-		return "", 0
+		return "", sent{}
 	}
 	nonce := short(m.Nonce)
 	for i := len(s.sent) - 1; i >= 0; i-- {
-		r := &s.sent[i]
-		if r.nonce != nonce {
+		if s.sent[i].nonce != nonce {
 			continue
 		}
+		r := s.sent[i]
 		if r.judged {
-			return "", 0
+			return "", sent{}
 		}
-		r.judged = true
-		seq, version := r.seq, r.version
+		s.sent[i].judged = true
 		if old := i - keepJudged; old > 0 {
 			forgot := s.forgot // what is older than a verdict needs none any more
 			s.forget(old, l)
@@ -208,24 +228,24 @@ func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, 
 		}
 		switch {
 		case m.Error != nil:
-			return NACK, seq
-		case m.Kind == decode.DeltaRequest, short(m.Version) == version:
-			return ACK, seq
+			return NACK, r
+		case m.Kind == decode.DeltaRequest, short(m.Version) == r.version:
+			return ACK, r
 		}
-		return "", 0 // neither, but the response is no longer open
+		return "", sent{} // neither, but the response is no longer open
 	}
 	if m.Nonce == "" {
-		return "", 0
+		return "", sent{}
 	}
 	// The response was not seen. It counts as judged from here on.
 	if m.Error == nil && !uncertain {
-		return "", 0
+		return "", sent{}
 	}
 	s.remember(sent{nonce: nonce, version: short(m.Version), judged: true}, l)
 	if m.Error != nil {
-		return NACK, 0
+		return NACK, sent{}
 	}
-	return ACK, 0
+	return ACK, sent{}
 }
 
 // short bounds what is kept of a string that a peer chose: a long one is

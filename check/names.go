@@ -12,6 +12,10 @@ type nameList struct {
 	bytes int
 	hash  uint64
 	refs  int
+	set   map[string]struct{} // see index
+
+	judged bool
+	bad    []flaw // see flaws
 }
 
 // lists holds all name lists in use, bounded in bytes, and the account of what
@@ -87,6 +91,13 @@ func (l *lists) keep(names []string) *nameList {
 		l.byHash[sum] = n
 	}
 	return n
+}
+
+// retain is another use of a list that keep has returned.
+func (l *lists) retain(n *nameList) {
+	if n != nil {
+		n.refs++
+	}
 }
 
 func (l *lists) release(n *nameList) {

@@ -2,6 +2,8 @@ package check
 
 import (
 	"hash/maphash"
+	"slices"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -26,6 +28,9 @@ type Change struct {
 	// connection gave last: clients name themselves on the first stream that
 	// they open, and agents forward many streams of one node.
 	Client string
+	// Node is who that client said it was, nil if it did not, or at too great
+	// length to be remembered. Nobody may write to it.
+	Node *decode.Node
 	// Type is the short type, such as "CDS": that of the message, or of the
 	// stream if it carries one type only.
 	Type string
@@ -43,9 +48,19 @@ type Change struct {
 	// Answers is the response that an ACK or a NACK is about, 0 if it was not
 	// seen.
 	Answers session.Seq
+	// Waited is how long the sender of an ACK or a NACK took for it since that
+	// response was there, at least a nanosecond; 0 if that is not known.
+	Waited time.Duration
 	// Uncertain says that part of the stream was not seen or could not be
 	// read, so that What is a best guess.
 	Uncertain bool
+
+	// list is what a state-of-the-world request asks for, nil if there was no
+	// room for it.
+	list *nameList
+	// batch is the resources of a response, if they are known by where they
+	// are.
+	batch *decode.Batch
 }
 
 // Names are the names that the message is about: the resources of a response,
@@ -60,17 +75,49 @@ func (c *Change) Names() []string {
 	return c.Message.Names
 }
 
+// Everything is what Count says of a request for all that there is.
+const Everything = -1
+
+// Count is how many resources the message carries, or how many names it is
+// about; false if it is about none, or no discovery message. No names mean
+// Everything for the two types that clients ask for without names, unless the
+// request takes back the names it had.
+func (c *Change) Count() (n int, is bool) {
+	m := c.Message
+	if m == nil {
+		return 0, false
+	}
+	names := m.Names
+	switch m.Kind {
+	case decode.SotwResponse, decode.DeltaResponse:
+		return len(m.Resources) + len(m.Removed), true
+	case decode.SotwRequest:
+	case decode.DeltaRequest:
+		if n := len(c.Added) + len(c.Removed); n > 0 || c.What != SUB {
+			return n, n > 0
+		}
+		names = m.Subscribe
+	default:
+		return 0, false
+	}
+	all := len(names) == 0 && (c.Type == "LDS" || c.Type == "CDS") && len(c.Removed) == 0
+	if all || slices.Contains(names, "*") {
+		return Everything, true
+	}
+	return len(names), true
+}
+
 const (
 	maxStreams    = 1 << 18 // live streams with a state
 	maxEnded      = 1024    // ended streams whose late messages are still understood
 	maxTypes      = 256     // types with a state on one stream
 	maxRESTPaths  = 64      // paths with a state on one connection
-	maxNonces     = 1024    // responses of a type without a verdict
 	keepJudged    = 16      // responses older than the last verdict
 	maxNameBytes  = 256 << 20
 	maxSentBytes  = 64 << 20 // responses of all streams
 	maxNameList   = 1 << 20
 	maxKey        = 256  // longest nonce, version or type URL kept as it is
+	maxNode       = 2048 // bytes of a node that is remembered
 	maxGapStreams = 1024 // a Gap that lists so many may have touched more
 )
 
@@ -81,6 +128,7 @@ type Tracker struct {
 	streams map[session.StreamID]*stream
 	ended   []session.StreamID // oldest first
 	lists   lists
+	shelf   decode.Shelf
 }
 
 // NewTracker returns a Tracker that has seen nothing.
@@ -94,7 +142,8 @@ func NewTracker() *Tracker {
 
 // conn is what is known of a connection while it lasts.
 type conn struct {
-	client  string // last node id that any of its streams gave
+	client  string       // last node id that any of its streams gave
+	node    *decode.Node // with that id
 	streams map[session.StreamID]struct{}
 	// rest holds the states of REST polls by path: each poll is a stream of
 	// its own, and the conversation is that of the connection.
@@ -107,6 +156,7 @@ type stream struct {
 	conn      session.ConnID
 	method    decode.Method
 	client    string
+	node      *decode.Node
 	content   [2]string // content type of the client's and of the server's side
 	types     *types
 	uncertain bool
@@ -150,10 +200,13 @@ func (t *Tracker) Step(e *session.Entry) Change {
 func (t *Tracker) about(e *session.Entry) (c Change) {
 	if st := t.streams[e.Stream]; st != nil && e.Stream != 0 {
 		c.Method, c.Variant, c.Type = st.method, st.method.Variant, st.method.Type
-		c.Client, c.Uncertain = st.client, st.uncertain
+		c.Client, c.Node, c.Uncertain = st.client, st.node, st.uncertain
 	}
 	if cn := t.conns[e.Conn]; cn != nil && c.Client == "" {
 		c.Client = cn.client
+		if c.Node == nil {
+			c.Node = cn.node
+		}
 	}
 	return c
 }
@@ -188,6 +241,7 @@ func (t *Tracker) open(e *session.Entry) {
 func (t *Tracker) newStream(connID session.ConnID, id session.StreamID) *stream {
 	st := &stream{conn: connID, types: &types{}, uncertain: true}
 	if id == 0 || len(t.streams) >= maxStreams {
+		st.ended = true // nothing of it is kept
 		return st
 	}
 	if old := t.streams[id]; old != nil {

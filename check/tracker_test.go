@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -308,6 +309,48 @@ func TestClientOfStreamAndConnection(t *testing.T) {
 	}
 }
 
+// An answer says how long it took, and every entry of a stream who its client
+// said it was.
+func TestWaitedAndNode(t *testing.T) {
+	s := newScript(t)
+	at := time.Unix(1e9, 0)
+	line := func(after time.Duration, line string) Change {
+		side, data := encode(t, line)
+		at = at.Add(after)
+		e := message(s.stream, side, data)
+		e.Time = at
+		return s.step(e)
+	}
+	s.open(1, adsMethod)
+	line(0, "C> type=CDS V= N= R=[] node=n1")
+	line(0, "S< type=CDS V=1 N=a res=[c1]")
+	line(0, "S< type=EDS V=1 N=b res=[c1]")
+	if c := line(7*time.Millisecond, "C> type=CDS V=1 N=a R=[]"); c.What != ACK || c.Waited != 7*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	if c := line(time.Millisecond, "C> type=EDS V= N=b R=[c1] err=bad"); c.What != NACK || c.Waited != 8*time.Millisecond {
+		t.Errorf("%+v", c)
+	}
+	if c := line(time.Millisecond, "C> type=EDS V= N=b R=[c1,c2]"); c.What != SUB || c.Waited != 0 {
+		t.Errorf("%+v", c)
+	}
+	line(0, "S< type=CDS V=2 N=c res=[c1]")
+	if c := line(0, "C> type=CDS V=2 N=c R=[]"); c.Waited != 1 {
+		t.Errorf("an answer at once took %v", c.Waited)
+	}
+	s.open(2, "/envoy.service.endpoint.v3.EndpointDiscoveryService/StreamEndpoints")
+	if c := s.line("C> V= N= R=[e1]"); c.Node == nil || c.Node.ID != "n1" {
+		t.Errorf("%+v", c)
+	}
+	if c := s.line("C> V= N= R=[e1] node=" + strings.Repeat("n", maxNode+1)); c.Node != nil || len(c.Client) != maxNode+1 {
+		t.Errorf("a node of %d bytes is remembered", len(c.Node.ID))
+	}
+	s.stream = 1
+	if c := s.line("S< type=CDS V=3 N=d res=[c1]"); c.Node == nil || c.Node.ID != "n1" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestGapMakesUncertain(t *testing.T) {
 	s := newScript(t)
 	s.line("C> type=CDS V= N= R=[] node=n1")
@@ -433,37 +476,57 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // Step is total: no order of entries and no bytes make it panic, and every
 // message gets a word.
+// Whatever the entries are, nothing panics, every message has a word, and
+// nothing is left when all connections are gone.
 func FuzzStep(f *testing.F) {
-	_, req := encode(f, "C> type=EDS V=1 N=a R=[e1,e2] node=n1 err=x")
-	_, resp := encode(f, "S< type=EDS V=1 N=a res=[e1,e2]")
-	f.Add(append(append([]byte{2, 1, 4, byte(len(req))}, req...), resp...))
+	seed := func(lines ...string) {
+		var data []byte
+		for _, l := range lines {
+			side, body := encode(f, l)
+			data = append(data, byte(session.KindMessage), byte(side), 1, byte(len(l)), byte(len(body)))
+			data = append(data, body...)
+		}
+		f.Add(append([]byte{byte(session.KindOpen), byte(session.Client), 0, 1, 0}, data...))
+	}
+	seed("C> type=EDS V= N= R=[e1] node=n1", "S< type=EDS V=1 N=a res=[e1,e2]", "C> type=EDS V=1 N=a R=[e1,e2] err=x")
+	seed("C> type=CDS V= N= R=[] node=n1", "S< type=CDS V=1 N=a res=[c1,c2]", "C> type=CDS V=1 N=a R=[]", "S< type=CDS V=1 N=a res=[]")
+	all, _ := Select([]string{"all"}, nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tr := NewTracker()
+		k := NewChecker(Options{Rules: all})
 		paths := []string{adsMethod, deltaMethod, "", "/v3/discovery:clusters", "/x/y"}
-		for seq := session.Seq(1); len(data) >= 4; seq++ {
+		now := time.Unix(0, 0)
+		for seq := session.Seq(1); len(data) >= 5; seq++ {
+			now = now.Add(time.Duration(data[3]) * 100 * time.Millisecond)
 			e := session.Entry{
-				Seq: seq, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4),
+				Seq: seq, Time: now, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4), Carried: data[1]&0x30 == 0x30,
 				Conn: session.ConnID(data[1] >> 6), Stream: session.StreamID(data[2] % 5), Method: paths[data[2]%5],
 			}
-			n := min(int(data[3]), len(data)-4)
-			body := data[4 : 4+n]
-			data = data[4+n:]
-			if e.Kind == session.KindMessage {
-				e.Message = &session.Message{Data: session.Chunks{body}, Compressed: e.Side == session.Proxy}
-			}
-			if e.Kind == session.KindGap {
+			n := min(int(data[4]), len(data)-5)
+			body := data[5 : 5+n]
+			data = data[5+n:]
+			switch e.Kind {
+			case session.KindMessage:
+				e.Message = &session.Message{Data: session.Chunks{body}, Size: int64(len(body)), Compressed: e.Side == session.Proxy}
+			case session.KindGap:
 				e.Gap = &session.Gap{Streams: []session.StreamID{e.Stream}}
+			case session.KindTrailer, session.KindCancel:
+				e.Status = &session.Status{Code: int32(n)}
 			}
-			c := tr.Step(&e)
+			c, _ := k.Step(&e)
 			if e.Message != nil && (e.Side == session.Client || e.Side == session.Server) && c.What == "" {
 				t.Errorf("no word for message %d", seq)
 			}
+			for _, s := range k.Status() {
+				if k.Tree(s.Client) == nil {
+					t.Errorf("no tree for client %q", s.Client)
+				}
+			}
 		}
 		for id := range session.ConnID(4) {
-			tr.Step(&session.Entry{Kind: session.KindDisconnect, Conn: id})
+			k.Step(&session.Entry{Kind: session.KindDisconnect, Conn: id})
 		}
-		if len(tr.streams) != 0 || tr.lists.bytes != 0 {
-			t.Errorf("%d streams, %d bytes of names left", len(tr.streams), tr.lists.bytes)
+		if tr := k.tracker; len(tr.streams) != 0 || tr.lists.bytes != 0 || len(k.talks) != 0 {
+			t.Errorf("%d streams, %d bytes of names, %d talks left", len(tr.streams), tr.lists.bytes, len(k.talks))
 		}
 	})
 }

@@ -40,7 +40,7 @@ func (k *Masker) walker(write bool) maskWalker {
 // one resource or what lies between two, and leaves it to Content to mask the
 // resources. Nobody may see a chunk of 48 bytes or more before Content has.
 //
-// It replaces the Message, the Headers and the Status by copies where it has to
+// It replaces the Message, the Headers, the Status and the GoAway by copies where it has to
 // change them and never writes to what they refer to. The slice of chunks, but
 // not the chunks, is used again by the next call.
 func (k *Masker) Transform(e *session.Entry) {
@@ -65,6 +65,13 @@ func (k *Masker) Transform(e *session.Entry) {
 			status := *e.Status
 			status.Message = text
 			e.Status = &status
+		}
+	}
+	if e.GoAway != nil {
+		if text, ok := k.text(e.GoAway.Debug); ok {
+			goAway := *e.GoAway
+			goAway.Debug = text
+			e.GoAway = &goAway
 		}
 	}
 }

@@ -132,8 +132,9 @@ func TestMaskMetadataInDepth(t *testing.T) {
 			{Name: ":path", Value: "/v3/discovery:clusters?access_token=seed-1&a=b"}, {Name: "x-forwarded", Value: "jwt=" + token}, {Name: "x-b", Value: "plain"},
 		},
 		Status: &session.Status{Message: "cannot dial https://u:seed-2@host"},
+		GoAway: &session.GoAway{Debug: "too many calls to https://u:seed-3@host"},
 	}
-	status := e.Status
+	status, goAway := e.Status, e.GoAway
 	NewMasker().Transform(&e)
 	if strings.Contains(e.Method+e.Headers[0].Value, "seed") || !strings.HasSuffix(e.Method, "&a=b") || e.Method != e.Headers[0].Value {
 		t.Errorf("%q %q", e.Method, e.Headers[0].Value)
@@ -143,6 +144,9 @@ func TestMaskMetadataInDepth(t *testing.T) {
 	}
 	if strings.Contains(e.Status.Message, "seed") || !strings.Contains(status.Message, "seed") {
 		t.Errorf("%q %q", e.Status.Message, status.Message)
+	}
+	if strings.Contains(e.GoAway.Debug, "seed") || !strings.Contains(goAway.Debug, "seed") {
+		t.Errorf("%q %q", e.GoAway.Debug, goAway.Debug)
 	}
 }
 

@@ -108,6 +108,9 @@ type Resource struct {
 	// Wrapped says that a Resource envelope was around the payload, Empty that
 	// there was no payload: a heartbeat, or an alias that does not resolve.
 	Wrapped, Empty bool
+	// Unnamed says that the envelope around the payload gives no name, and
+	// that Name is the payload's.
+	Unnamed bool
 	// BothNames says that the wrapper has a name and a resource_name, of which
 	// only one is allowed. Name is then the name.
 	BothNames bool

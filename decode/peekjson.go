@@ -227,6 +227,6 @@ func (p *peeker) jsonResource(r *Resource, raw json.RawMessage) {
 		if ShortType(r.TypeURL) == "EDS" {
 			name = "cluster_name"
 		}
-		r.Name = p.jsonString(o, name)
+		r.Name, r.Unnamed = p.jsonString(o, name), r.Wrapped
 	}
 }

@@ -136,7 +136,7 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 		r.Name = name
 	}
 	if r.Name == "" && !r.Empty {
-		r.Name = payloadName(r.Body)
+		r.Name, r.Unnamed = payloadName(r.Body), true
 	}
 }
 

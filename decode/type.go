@@ -1,6 +1,9 @@
 package decode
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // TypeName is the full message name in a type URL: what follows the last
 // slash.
@@ -54,6 +57,22 @@ var shortTypes = map[string]string{
 	"istio.workload.Workload":                          "WDS",
 	"istio.workload.Address":                           "WDS",
 	"istio.security.Authorization":                     "WADS",
+}
+
+// ShortTypes returns every abbreviation that ShortType or the Type of a Method
+// can be, in alphabetical order.
+func ShortTypes() []string {
+	var out []string
+	for _, s := range shortTypes {
+		out = append(out, s)
+	}
+	for _, m := range methods {
+		if m.Type != "" {
+			out = append(out, m.Type)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // isWrapper says whether a type URL names the envelope that carries one

@@ -58,12 +58,3 @@ func TypeWord(typeURL string) string {
 	}
 	return ""
 }
-
-// ShortTypes lists the words that TypeURL knows, those of version 2 left out.
-func ShortTypes() []string {
-	out := make([]string, 0, len(preferred))
-	for short := range preferred {
-		out = append(out, short)
-	}
-	return out
-}

@@ -19,11 +19,12 @@ const module = "github.com/xdsproxy/xdsproxy"
 var allowed = map[string][]string{
 	"internal":         {},
 	"internal/session": {},
+	"internal/nearest": {},
 	"internal/wire":    {"internal/session"},
 	"proxy":            {"internal/session", "internal/wire"},
 	"recorder":         {"internal/session"},
 	"decode":           {"internal/session"},
-	"check":            {"internal/session", "decode"},
+	"check":            {"internal/session", "internal/nearest", "decode"},
 	"internal/render":  {"internal/session", "decode", "check"},
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":   {"internal/session", "recorder", "decode", "check"},
@@ -33,7 +34,7 @@ var allowed = map[string][]string{
 	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
 	},
 }
 

@@ -52,12 +52,20 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// benchmarkWriter measures the writer without a reader in the same process, and
+// with one, for whom it keeps a tail in memory.
 func benchmarkWriter(b *testing.B, next func() session.Chunks) {
+	b.Run("unread", func(b *testing.B) { benchmarkWriterFor(b, 0, next) })
+	b.Run("read", func(b *testing.B) { benchmarkWriterFor(b, 1, next) })
+}
+
+func benchmarkWriterFor(b *testing.B, readers int32, next func() session.Chunks) {
 	l, err := start("nowhere", nowhere{}, Options{QueueBytes: 1 << 50, NoTicks: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Close()
+	l.tail.readers.Store(readers)
 	e := message(1, "")
 	payload := next()
 	batch := make([]record, 0, 1000)

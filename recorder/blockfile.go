@@ -36,6 +36,7 @@ type blockFile struct {
 	f    sink
 	end  int64 // of the last whole block
 	torn bool  // there may be bytes beyond end
+	tail *tailPart
 
 	entries uint64      // in it
 	last    session.Seq // of them
@@ -290,6 +291,7 @@ func (b *blockFile) commitBlock() error {
 		return err
 	}
 	b.end, b.torn = at+int64(len(b.out)), false
+	b.tail.passed(b.end)
 	return nil
 }
 
@@ -313,6 +315,7 @@ func (b *blockFile) write(p []byte) error {
 		return err
 	}
 	b.end += int64(len(p))
+	b.tail.wrote(p, b.end)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"sort"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // dictionary is what a reader knows of the contents of one epoch: which block
@@ -24,6 +26,12 @@ type dictionary struct {
 	lenient, missing bool
 	// pieces makes messages come in chunks, one for each content.
 	pieces bool
+	// cursor is the content that the next definition in the block defines;
+	// none if some were passed over.
+	cursor  uint64
+	exact   bool
+	scratch session.Chunks
+	parts   []dataPart // empty room for those of an entry
 }
 
 // span is the contents that one block defines.
@@ -76,7 +84,7 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 			}
 		}
 	}
-	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces}
+	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch, parts: d.parts}
 	for _, s := range spans {
 		d.next = s.first + s.count
 		for _, c := range s.contents {

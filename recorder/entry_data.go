@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"bytes"
 	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -19,7 +20,12 @@ type dataPart struct {
 	first, count uint64
 }
 
-func (d *dataParts) add(f field) error {
+func (d *dataParts) add(f field, dict *dictionary) error {
+	if f.num == fieldContent && dict.pieces && dict.exact {
+		d.parts = append(d.parts, dataPart{first: dict.cursor, count: 1})
+		dict.cursor++
+		return nil
+	}
 	if f.num != fieldRun {
 		if len(f.bytes) > 0 {
 			d.parts = append(d.parts, dataPart{bytes: f.bytes})
@@ -40,19 +46,25 @@ func (d *dataParts) add(f field) error {
 
 // join is the data in one piece: a copy, unless it is one part, of which it is
 // a slice then. If the dictionary says so it comes in pieces that are not
-// copied.
+// copied, in a slice that the next call uses again.
 func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
 	switch {
 	case len(d.parts) == 0:
 		return nil, false, nil
-	case len(d.parts) == 1 && d.parts[0].count == 0:
+	case len(d.parts) == 1 && d.parts[0].count == 0 && !dict.pieces:
 		return session.Chunks{d.parts[0].bytes}, true, nil
 	}
 	if dict.pieces {
+		clear(dict.scratch)
+		data = dict.scratch[:0]
+		for i := range d.parts {
+			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
+		}
 		err = d.each(dict, func(b []byte) bool {
 			data = append(data, b)
 			return true
 		})
+		dict.scratch = data
 		return data, false, err
 	}
 	total := 0

@@ -26,7 +26,7 @@ type Options struct {
 	// before anyone else sees it: it is where secrets are masked. It is called
 	// in order, on the writer's goroutine, with messages decompressed, unless
 	// Message.Compressed is still true. If it panics, the entry loses its
-	// payload and headers.
+	// payload, its headers and what else a peer chose freely.
 	Transform func(*session.Entry)
 	// Content is given each chunk of a message's data that is to be stored,
 	// and returns what to store in its place, of the same length: the chunk
@@ -60,6 +60,9 @@ type Options struct {
 	MaxSize int64
 	MaxAge  time.Duration
 	Keep    int
+	// Tail bounds what of a file is kept in memory for the readers that Reader
+	// returns, while there are any; 8 MiB if zero, nothing if negative.
+	Tail int64
 	// Memory bounds what NewRing keeps; 64 MiB if zero.
 	Memory int64
 	// Carry says, when a new segment begins, which entries it repeats so that
@@ -87,6 +90,8 @@ type Log struct {
 	o     Options
 	w     *writer
 	shelf shelf // of the segments; nil if there is only one
+	tail  *tail // nil if the recording is in memory
+	bell  bell  // rung when readers find more, or that there is no more
 
 	mu     sync.Mutex
 	queue  queue
@@ -190,6 +195,10 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 		return nil, err
 	}
 	l.stats.Bytes = file.end
+	if path != "" {
+		l.tail = newTail(o.Tail)
+		file.tail = l.tail.begin(&h, file.end)
+	}
 	if shelf != nil {
 		l.shelf = shelf
 	}
@@ -202,16 +211,41 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 func (l *Log) Path() string { return l.path }
 
 // Reader returns a reader of the recording from its beginning, or what is left
-// of it. The caller closes it.
+// of it. What was written last it reads from memory, and if it follows, each
+// commit wakes it. It gives the same as one that Open returns, and nothing
+// before that could. The caller closes it.
 func (l *Log) Reader() (*Reader, error) {
-	if l.path != "" {
-		return Open(l.path)
+	leave := func() {}
+	if l.tail != nil {
+		l.tail.readers.Add(1)
+		leave = func() { l.tail.readers.Add(-1) }
 	}
-	r, err := l.shelf.find(1)
+	r, err := l.open()
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	r.bell, r.leave = &l.bell, leave
+	return r, nil
+}
+
+func (l *Log) open() (*Reader, error) {
+	if l.shelf == nil {
+		r, err := openFile(l.path)
+		if err == nil {
+			l.tail.attach(r)
+		}
+		return r, err
+	}
+	from := l.shelf
+	if l.tail != nil {
+		from = &tailShelf{shelf: l.shelf, tail: l.tail}
+	}
+	r, err := from.find(1)
 	if err != nil {
 		return nil, err
 	}
-	r.family = l.shelf
+	r.family, r.facts.Path = from, l.path
 	r.countDeleted()
 	return r, nil
 }

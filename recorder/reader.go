@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// pollEvery is how often a following Reader looks for more.
+	// pollEvery is how often a following Reader looks for more that another
+	// process writes.
 	pollEvery = 50 * time.Millisecond
 	// openGrace is how long Open waits for a header.
 	openGrace = 100 * time.Millisecond
@@ -38,8 +39,10 @@ type Reader struct {
 	last   session.Seq // of the entry that was passed last
 	ended  bool        // the regular end was met
 
-	family shelf // of which the file is a segment; nil if it is read alone
-	broken bool  // an earlier segment has no regular end
+	family shelf  // of which the file is a segment; nil if it is read alone
+	broken bool   // an earlier segment has no regular end
+	bell   *bell  // says when there is more; nil if it has to look
+	leave  func() // tells the log that the reader is gone
 	err    error
 	facts  Facts
 	zstd   *zstd.Decoder
@@ -132,6 +135,12 @@ func NewReader(src io.Reader) *Reader {
 // a writer holds the file; if off, it returns io.EOF.
 func (r *Reader) Follow(on bool) { r.follow = on }
 
+// Pieces makes the data of messages come in chunks as it is kept: one for each
+// content, and some for what is between. A content that comes again comes as
+// the same slice, not as a copy. Chunks never change; the list of them is valid
+// until the next call of Next.
+func (r *Reader) Pieces() { r.dict.pieces = true }
+
 // Facts returns what was met so far.
 func (r *Reader) Facts() Facts { return r.facts }
 
@@ -142,6 +151,10 @@ func (r *Reader) Close() error {
 		r.zstd = nil
 	}
 	r.rest, r.err = nil, errClosed
+	if r.leave != nil {
+		r.leave()
+		r.leave = nil
+	}
 	if c := r.closer; c != nil {
 		r.closer = nil
 		return c.Close()
@@ -154,6 +167,7 @@ func (r *Reader) Close() error {
 // has been written since; Facts says whether it was the regular end. A
 // *DamageError is final, and so is any error but io.EOF and that of ctx.
 func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
+	var woken <-chan struct{} // closed by what is committed after the last look
 	for last := false; ; {
 		if err := ctx.Err(); err != nil {
 			return session.Entry{}, err
@@ -190,11 +204,19 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 			return session.Entry{}, io.EOF
 		case !r.src.waits():
 			last = true // what came between the look and the question
-		default:
+		case r.bell == nil:
 			select {
 			case <-ctx.Done():
 			case <-time.After(pollEvery):
 			}
+		case woken == nil:
+			woken = r.bell.next() // and another look
+		default:
+			select {
+			case <-ctx.Done():
+			case <-woken:
+			}
+			woken = nil
 		}
 	}
 }

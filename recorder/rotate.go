@@ -67,10 +67,13 @@ func (w *writer) nextSegment() error {
 	s.header.first = w.file.last + 1
 	b, err := newBlockFile(f, &s.header, nil)
 	if err == nil {
-		err = w.carry(b)
-	}
-	if err == nil {
-		err = s.shelf.install(old.header.segment)
+		b.tail = w.log.tail.begin(&s.header, b.end)
+		if err = w.carry(b); err == nil {
+			err = s.shelf.install(old.header.segment)
+		}
+		if err != nil {
+			w.log.tail.drop(b.tail)
+		}
 	}
 	if err != nil {
 		old.shelf.abandon(f)
@@ -79,11 +82,13 @@ func (w *writer) nextSegment() error {
 	if err := w.file.finish(w.file.last); err != nil {
 		w.log.o.Logger.Error("a segment of the recording has no end", zap.String("path", path), zap.Error(err))
 	}
+	w.file.tail.finish()
 	s.carried = b.entries
 	s.before += w.file.end
 	w.sync.swap(f, w.file.f)
 	b.hook = w.file.hook
 	w.file, w.segment = b, s
+	w.log.bell.ring()
 	if err := s.shelf.forget(w.log.o.Keep); err != nil {
 		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
 	}

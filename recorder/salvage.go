@@ -32,7 +32,10 @@ const (
 // were damaged a Gap entry says which entries are missing; it has the number of
 // the last of them. A message that refers to what was lost is copied without
 // it, as Truncated and with a problem. Each segment is rescued by itself.
-func Salvage(ctx context.Context, from, to string) (Rescued, error) {
+//
+// tell, unless it is nil, is told again and again how many bytes of from were
+// read and how many entries of them copied.
+func Salvage(ctx context.Context, from, to string, tell func(read int64, entries uint64)) (Rescued, error) {
 	r, err := openFile(from)
 	if err != nil {
 		return Rescued{}, err
@@ -46,7 +49,7 @@ func Salvage(ctx context.Context, from, to string) (Rescued, error) {
 	if err != nil {
 		return Rescued{}, fmt.Errorf("cannot write what is rescued: %w", err)
 	}
-	done, err := salvageTo(ctx, r, src, f)
+	done, err := salvageTo(ctx, r, src, f, tell)
 	if err == nil {
 		err = disk{f}.Sync()
 	}
@@ -60,7 +63,7 @@ func Salvage(ctx context.Context, from, to string) (Rescued, error) {
 	return done, nil
 }
 
-func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink) (Rescued, error) {
+func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink, tell func(int64, uint64)) (Rescued, error) {
 	r.dict.lenient, r.dict.pieces, r.dict.fetch = true, true, nil
 	h := &r.facts
 	out, err := newBlockFile(to, &fileHeader{created: h.Created, program: h.Program, masked: h.Masked}, nil)
@@ -68,7 +71,10 @@ func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink) (Rescue
 		return Rescued{}, err
 	}
 	defer out.enc.Close()
-	s := &salvage{r: r, src: src, out: out}
+	s := &salvage{r: r, src: src, out: out, tell: tell}
+	if tell == nil {
+		s.tell = func(int64, uint64) {}
+	}
 	err = s.run(ctx)
 	return s.done, err
 }
@@ -78,6 +84,7 @@ type salvage struct {
 	r    *Reader
 	src  *fileSource
 	out  *blockFile
+	tell func(read int64, entries uint64)
 	done Rescued
 	last session.Entry // that was copied
 	all  uint64        // entries that were written, gaps included
@@ -89,6 +96,7 @@ func (s *salvage) run(ctx context.Context) error {
 		switch {
 		case err == nil:
 			err = s.copy(&e)
+			s.tell(s.r.at, s.done.Entries)
 		case errors.Is(err, io.EOF) && s.r.facts.Complete:
 			return s.finish()
 		case errors.Is(err, io.EOF), isDamage(err):
@@ -150,17 +158,25 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if h == nil && !isDamage(cause) {
-		return false, nil // merely torn
-	}
 	size, err := s.src.size()
 	if err != nil {
 		return false, err
 	}
+	end, closed := s.endMark(size)
+	switch {
+	case h == nil && !isDamage(cause) && !closed:
+		return false, nil // merely torn
+	case h == nil && closed && from == size-endSize && s.done.Damages > 0:
+		return false, nil // it does not fit to what was passed over, of which was told
+	}
 	last, counted := session.Seq(0), false
-	if h != nil {
+	switch {
+	case h != nil:
 		last, counted = h.first-1, true
-	} else {
+	case closed:
+		last, counted = end.last, true
+		at = max(size-endSize, from)
+	default:
 		at = size
 		var magic [4]byte
 		if _, err := s.src.ReadAt(magic[:], from); err == nil {
@@ -181,6 +197,14 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 	r.last = h.first - 1
 	s.src.at, r.at = at, at
 	return true, nil
+}
+
+// endMark is that of the file, if it has one.
+func (s *salvage) endMark(size int64) (m endMark, is bool) {
+	var b [endSize]byte
+	n, _ := s.src.ReadAt(b[:], max(size-endSize, 0))
+	is = n == endSize && binary.LittleEndian.Uint32(b[:]) == magicEnd && m.parse(b[frameHeadSize:]) == nil
+	return m, is
 }
 
 // gap says that all up to last is missing.
@@ -205,6 +229,7 @@ func (s *salvage) search(from int64) (int64, *blockHeader, error) {
 	binary.LittleEndian.PutUint32(magic[:], magicBlock)
 	buf := make([]byte, 1<<20)
 	for at := from + 1; ; {
+		s.tell(at, s.done.Entries)
 		n, err := s.src.ReadAt(buf, at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, nil, err

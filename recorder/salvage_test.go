@@ -18,9 +18,10 @@ import (
 // rescue salvages b and reads what that wrote.
 func rescue(t *testing.T, b []byte) ([]session.Entry, Facts, Rescued, error) {
 	t.Helper()
-	r := readerOf(t, &counted{b: b})
+	r := brieflyOf(t, &counted{b: b})
+	defer r.Close()
 	var to memory
-	done, err := salvageTo(context.Background(), r, r.src.(*fileSource), &to)
+	done, err := salvageTo(context.Background(), r, r.src.(*fileSource), &to, nil)
 	if err != nil {
 		return nil, Facts{}, done, err
 	}
@@ -92,6 +93,9 @@ func TestSalvageAroundEveryByte(t *testing.T) {
 		if first := hit == 0 && partial == 2*blocks-lost; !first && partial > 0 || whole+partial < 2*blocks-lost {
 			t.Errorf("byte %d: %d entries whole, %d in part, %+v", at, whole, partial, done)
 		}
+		if done.Damages > 1 || hit < blocks && done.Damages != 1 || hit < blocks-1 && done.Bytes != int64(ends[hit+1]-ends[hit]) {
+			t.Errorf("byte %d: %d damaged places of %d bytes", at, done.Damages, done.Bytes)
+		}
 		if done.Partial != uint64(partial) || done.Lost != facts.Lost || done.Entries != uint64(whole+partial) {
 			t.Errorf("byte %d: %+v, %+v", at, done, facts)
 		}
@@ -127,16 +131,16 @@ func TestSalvageFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(dir, "to")
-	if done, err := Salvage(context.Background(), from, to); err != nil || done.Entries != 2 {
+	if done, err := Salvage(context.Background(), from, to, nil); err != nil || done.Entries != 2 {
 		t.Errorf("%+v, %v", done, err)
 	}
 	if all, facts := readAll(t, to); len(all) != 2 || !facts.Complete {
 		t.Errorf("%d entries, %+v", len(all), facts)
 	}
-	if _, err := Salvage(context.Background(), from, text); !errors.Is(err, fs.ErrExist) {
+	if _, err := Salvage(context.Background(), from, text, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("onto a file: %v", err)
 	}
-	if _, err := Salvage(context.Background(), text, filepath.Join(dir, "other")); err == nil || !strings.Contains(err.Error(), "not a recording") {
+	if _, err := Salvage(context.Background(), text, filepath.Join(dir, "other"), nil); err == nil || !strings.Contains(err.Error(), "not a recording") {
 		t.Errorf("of text: %v", err)
 	}
 }

@@ -35,11 +35,18 @@ func (c *counted) waits() bool          { return false }
 
 func readerOf(t testing.TB, c *counted) *Reader {
 	t.Helper()
+	r := brieflyOf(t, c)
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// brieflyOf is readerOf where there are many, each of which its user closes.
+func brieflyOf(t testing.TB, c *counted) *Reader {
+	t.Helper()
 	r := newFileReader("counted", c, io.NopCloser(nil))
 	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
 

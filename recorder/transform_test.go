@@ -52,7 +52,7 @@ func TestTransform(t *testing.T) {
 // If Transform cannot say what is secret, everything is.
 func TestTransformPanics(t *testing.T) {
 	l := create(t, Options{NoTicks: true, Transform: func(e *session.Entry) {
-		if e.Seq == 2 {
+		if e.Seq == 2 || e.Seq > 6 {
 			panic("secret")
 		}
 	}})
@@ -61,9 +61,23 @@ func TestTransformPanics(t *testing.T) {
 		e.Headers = []session.Field{{Name: "authorization", Value: "secret"}}
 		l.Append(e)
 	}
+	for range 2 {
+		l.Append(session.Entry{Kind: session.KindOpen, Method: "/path?secret"})
+		l.Append(session.Entry{Kind: session.KindTrailer, Status: &session.Status{Code: 14, Message: "secret"}})
+		l.Append(session.Entry{Kind: session.KindGoAway, GoAway: &session.GoAway{Debug: "secret"}})
+	}
 	closeLog(t, l)
 	all, facts := readAll(t, l.Path())
-	if len(all) != 3 || !facts.Complete {
+	others := all[3:]
+	all = all[:3]
+	for i, e := range others {
+		lost := i >= 3
+		if lost != (e.Method == "/path") && e.Method != "" || e.Status != nil && (lost != (e.Status.Message == "") || e.Status.Code != 14) ||
+			e.GoAway != nil && lost != (e.GoAway.Debug == "") {
+			t.Errorf("entry %d: %+v", e.Seq, e)
+		}
+	}
+	if len(others) != 6 || !facts.Complete {
 		t.Fatalf("%d entries", len(all))
 	}
 	for i, e := range all {
@@ -73,8 +87,8 @@ func TestTransformPanics(t *testing.T) {
 			t.Errorf("entry %d: %+v, message %+v", e.Seq, e, e.Message)
 		}
 	}
-	if n := strings.Count(inflated(t, l.Path()), "secret"); n != 4 {
-		t.Errorf("%d secrets in the file, of 4 in two entries", n)
+	if n := strings.Count(inflated(t, l.Path()), "secret"); n != 4+3 {
+		t.Errorf("%d secrets in the file, of 7 in five entries", n)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -117,8 +118,7 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			dropData(e)
-			e.Headers = nil
+			dropTexts(e)
 			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
 			w.unprepared(e, &panicError{cause: cause, stack: debug.Stack()})
 		}
@@ -130,6 +130,24 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 		labels = o.Labels(e)
 	}
 	return labels
+}
+
+// dropTexts removes all that a peer chose freely, and that Transform may have
+// been about to mask.
+func dropTexts(e *session.Entry) {
+	dropData(e)
+	e.Headers = nil
+	e.Method, _, _ = strings.Cut(e.Method, "?")
+	if e.Status != nil {
+		status := *e.Status
+		status.Message = ""
+		e.Status = &status
+	}
+	if e.GoAway != nil {
+		goAway := *e.GoAway
+		goAway.Debug = ""
+		e.GoAway = &goAway
+	}
 }
 
 // unprepared says that a hook failed, but not with which words: they may hold
@@ -191,6 +209,7 @@ func (w *writer) commit(records []record) {
 	clear(records)
 	w.report(err, recovered)
 	if err == nil {
+		w.log.bell.ring()
 		w.sync.wrote()
 	}
 	w.reportSync()
@@ -259,12 +278,15 @@ func (w *writer) finish() error {
 		}
 		w.log.setBytes(w.bytes())
 	}
+	w.file.tail.finish()
+	w.log.bell.ring()
 	if serr := w.sync.finish(); err == nil && serr != nil {
 		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
 	if cerr := w.file.f.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
 	}
+	w.log.bell.ring() // a ring that has no end is over with its Close
 	return err
 }
 

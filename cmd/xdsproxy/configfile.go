@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
 // defaultConfigFile is config.yaml in our folder of the XDG configuration
@@ -91,7 +93,7 @@ func (a *app) takeKey(key string, texts []string, path string) error {
 		return nil
 	}
 	f := misconfigured("configuration file %q: unknown key %q", path, key)
-	if best := nearest(key, known); best != "" {
+	if best := nearest.Name(key, known); best != "" {
 		f.hint("did you mean %q?", best)
 	}
 	return f.hint("xdsproxy config lists all keys")

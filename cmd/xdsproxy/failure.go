@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -19,6 +20,7 @@ const (
 	exitDone           = 0
 	exitFailed         = 1
 	exitUsage          = 2
+	exitFindings       = 10
 	exitDamaged        = 12
 	exitUnknownVersion = 13
 	exitInterrupted    = 130
@@ -34,6 +36,8 @@ type failure struct {
 	// aloof says that the form of the command does not help: the fault is not
 	// in how it was called.
 	aloof bool
+	// silent says that what there is to say has been printed.
+	silent bool
 }
 
 func (f *failure) Error() string { return f.err.Error() }
@@ -63,6 +67,9 @@ func misconfigured(format string, args ...any) *failure {
 }
 
 func (f *failure) print(w io.Writer) {
+	if f.silent {
+		return
+	}
 	fmt.Fprintf(w, "xdsproxy: error: %s\n", render.SafeLines(f.err.Error()))
 	if f.usage != "" {
 		fmt.Fprintf(w, "usage: %s\n", f.usage)
@@ -97,7 +104,7 @@ func flagFailure(cmd *cobra.Command, err error) error {
 			name = "-" + unknown.GetSpecifiedName()
 		}
 		f = misused("unknown flag %s", name)
-		if best := nearest(unknown.GetSpecifiedName(), flagNames(cmd)); best != "" && strings.HasPrefix(name, "--") {
+		if best := nearest.Name(unknown.GetSpecifiedName(), flagNames(cmd)); best != "" && strings.HasPrefix(name, "--") {
 			f.hint("did you mean --%s?", best)
 		}
 	case errors.As(err, &invalid):
@@ -133,7 +140,7 @@ func unknownCommand(root *cobra.Command, err error) error {
 	}
 	f := misused("unknown command %q", name)
 	f.usage = root.UseLine()
-	if best := nearest(name, commandNames(root)); best != "" {
+	if best := nearest.Name(name, commandNames(root)); best != "" {
 		f.hint("did you mean xdsproxy %s?", best)
 	}
 	return f.hint("xdsproxy --help lists the commands")

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
 const (
@@ -144,7 +146,7 @@ xdsproxy help exit-codes`,
 		}
 		f := misused("no help for %q: neither a command nor a topic", strings.Join(args, " "))
 		f.aloof = true // the lists below say it
-		if best := nearest(args[0], append(commandNames(root), topicNames()...)); best != "" {
+		if best := nearest.Name(args[0], append(commandNames(root), topicNames()...)); best != "" {
 			f.hint("did you mean xdsproxy help %s?", best)
 		}
 		return f.hint("commands: %s", strings.Join(commandNames(root), ", ")).

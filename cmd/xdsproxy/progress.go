@@ -9,11 +9,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
-// progress tells a person on one line of a terminal how far a long reading has
+// progress tells a person on one line of a terminal how far a long work has
 // come. It says nothing in the first second, and nothing to a script.
 type progress struct {
 	w      io.Writer // nil: nobody looks
-	src    *source
+	verb   string    // what is done
+	far    func() (read int64, entries uint64)
 	total  int64 // bytes; 0: unknown
 	begun  time.Time
 	next   time.Time
@@ -21,14 +22,24 @@ type progress struct {
 	spoken bool
 }
 
+// progress is that of a reading of src.
 func (a *app) progress(src *source) *progress {
-	p := &progress{src: src, begun: time.Now()}
+	return a.progressOf("reading", src.name, func() (int64, uint64) {
+		f := src.Facts()
+		return f.Bytes, f.Entries
+	})
+}
+
+// progressOf is that of a work on the file at path, which far knows the extent
+// of.
+func (a *app) progressOf(verb, path string, far func() (read int64, entries uint64)) *progress {
+	p := &progress{verb: verb, far: far, begun: time.Now()}
 	p.next = p.begun.Add(time.Second)
 	if bool(a.config.quiet) || !isTerminal(a.stderr) {
 		return p
 	}
 	p.w = a.stderr
-	if info, err := os.Stat(src.name); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		p.total = info.Size()
 	}
 	return p
@@ -44,17 +55,17 @@ func (p *progress) advance() {
 		return
 	}
 	p.next, p.spoken = now.Add(200*time.Millisecond), true
-	f := p.src.Facts()
-	done := render.Size(f.Bytes)
-	rate := float64(f.Bytes) / now.Sub(p.begun).Seconds()
-	line := fmt.Sprintf("%s, %s/s", render.Count(f.Entries, "entry", "entries"), render.Size(int64(rate)))
-	if f.Bytes <= p.total { // of several segments only one was measured
+	read, entries := p.far()
+	done := render.Size(read)
+	rate := float64(read) / now.Sub(p.begun).Seconds()
+	line := fmt.Sprintf("%s, %s/s", render.Count(entries, "entry", "entries"), render.Size(int64(rate)))
+	if read <= p.total { // of several segments only one was measured
 		done += " of " + render.Size(p.total)
-		if left := float64(p.total-f.Bytes) / rate; rate > 0 && left >= 0 {
+		if left := float64(p.total-read) / rate; rate > 0 && left >= 0 {
 			line += ", " + render.Duration(time.Duration(left*float64(time.Second)).Round(time.Second)) + " left"
 		}
 	}
-	fmt.Fprintf(p.w, "\r\x1b[Kreading %s, %s", done, line)
+	fmt.Fprintf(p.w, "\r\x1b[K%s %s, %s", p.verb, done, line)
 }
 
 // end wipes the line away.

@@ -23,6 +23,7 @@ xdsproxy show @last 12`
 const (
 	commandsRecord = "record"
 	commandsRead   = "read"
+	commandsJudge  = "judge"
 	commandsOther  = "other"
 )
 
@@ -43,6 +44,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: commandsRecord, Title: "Record"},
 		&cobra.Group{ID: commandsRead, Title: "Read"},
+		&cobra.Group{ID: commandsJudge, Title: "Judge"},
 		&cobra.Group{ID: commandsOther, Title: "Other"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
@@ -53,6 +55,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add(commandsRecord, newRun(a), newDemo(a))
 	add(commandsRead, newWatch(a), newShow(a), newInfo(a), newExport(a))
+	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
 	for _, s := range a.settings {

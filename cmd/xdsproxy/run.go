@@ -96,6 +96,8 @@ func (a *app) run(ctx context.Context, path string) error {
 		defer close(screen)
 		if watched {
 			a.tail(rec)
+		} else {
+			a.live(rec, false, logger)
 		}
 	}()
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
@@ -209,7 +211,7 @@ func (a *app) tail(rec *recording) {
 	out := newLazyWriter(a.stdout)
 	// The recording ends the tail, not a signal: what passes while the proxy
 	// drains is printed too.
-	err = each(context.Background(), src, a.printer(out, "text"))
+	err = each(context.Background(), src, a.printer(out, "text").all)
 	if flushed := out.Close(); err == nil {
 		err = flushed
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -28,6 +29,7 @@ type config struct {
 	maxAge      durationValue
 	keep        countValue
 	noRecord    boolValue
+	noCheck     boolValue
 	ring        sizeValue
 	keepSecrets boolValue
 
@@ -137,6 +139,10 @@ func (c *config) settings() []*setting {
 			help: "memory for the recording with --no-record; the oldest entries go first",
 		},
 		{
+			name: "no-check", group: groupRecord, run: true, value: &c.noCheck,
+			help: "do not hold what passes against the rules",
+		},
+		{
 			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,
 			help: "record private keys and credentials in the clear instead of masking them",
 		},
@@ -236,7 +242,7 @@ func (a *app) warnUnknownVariables() {
 		if !strings.HasPrefix(name, "XDSPROXY_") {
 			continue
 		}
-		best := nearest(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
+		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
 		case a.settingOf(name) != nil:
 		case best == "":

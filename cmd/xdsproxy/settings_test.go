@@ -155,18 +155,6 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	commands := []string{"run", "demo", "watch", "show", "info", "config", "version", "help"}
-	for name, want := range map[string]string{
-		"wtch": "watch", "wacth": "watch", "watches": "watch", "conf": "config", "Show": "show", "rnu": "run", "vers": "version",
-		"x": "", "replay": "", "": "", "frobnicate": "",
-	} {
-		if got := nearest(name, commands); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"/tmp/a-b_c.xdsp": "/tmp/a-b_c.xdsp", "@last": "@last", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a;b": "'a;b'",

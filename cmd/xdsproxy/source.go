@@ -20,6 +20,8 @@ type source struct {
 	*recorder.Reader
 	name string // as it can be given to a command; "-" for standard input
 	file bool   // it is one, so that one can go anywhere in it
+	// script says that it was written by hand, with times of its own.
+	script bool
 
 	following bool
 	held      *session.Entry // read, but not yet given
@@ -59,7 +61,10 @@ func (a *app) open(name string) (*source, error) {
 			return nil, misused("standard input is a terminal, not a recording").
 				hint("name a recording, or %s for the newest", lastSource)
 		}
-		return &source{Reader: recorder.NewReader(a.stdin), name: name}, nil
+		return a.openPipe()
+	}
+	if isScript(name) {
+		return openScript(name)
 	}
 	name, err := sourcePath(name)
 	if err != nil {

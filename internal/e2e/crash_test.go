@@ -24,7 +24,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-var kills = flag.Int("kills", 3, "how often TestKilledWhilePushing kills the proxy")
+var kills = flag.Int("kills", 3, "how often each test of crashes kills the proxy")
 
 // pusher answers the first request of a stream with one response after the
 // other, until the stream ends. The nonce counts them. Each repeats the
@@ -63,22 +63,10 @@ func (pusher) StreamAggregatedResources(s discovery.AggregatedDiscoveryService_S
 // What had passed 200 ms before a crash is in the recording, and it is whole.
 func TestKilledWhilePushing(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	discovery.RegisterAggregatedDiscoveryServiceServer(server, pusher{})
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(l)
-	}()
-	defer func() { server.Stop(); <-served }()
-
+	upstream := servePushes(t)
 	old, lost := 0, 0
-	for range *kills {
-		received, killed, file := killOnce(t, l.Addr().String())
+	for n := range *kills {
+		received, killed, file := killOnce(t, upstream, pushesBefore(n), setup{}, nil)
 		recorded := readAfterCrash(t, file)
 		for nonce, at := range received {
 			switch age := killed.Sub(at); {
@@ -100,11 +88,39 @@ func TestKilledWhilePushing(t *testing.T) {
 	}
 }
 
-// killOnce kills a proxy after a random number of pushes on four streams, and
-// returns when each was received.
-func killOnce(t *testing.T, upstream string) (received map[string]time.Time, killed time.Time, file string) {
+// servePushes starts a pusher.
+func servePushes(t *testing.T) (addr string) {
 	t.Helper()
-	p := startProxy(t, upstream)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	discovery.RegisterAggregatedDiscoveryServiceServer(server, pusher{})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l)
+	}()
+	t.Cleanup(func() { server.Stop(); <-served })
+	return l.Addr().String()
+}
+
+// pushesBefore is how many pushes pass before kill n: enough for 200 ms before
+// the first, as many as it happens before the others.
+func pushesBefore(n int) int {
+	if n == 0 {
+		return 2000
+	}
+	return 100 + rand.IntN(3000)
+}
+
+// killOnce kills a proxy after this many pushes on four streams, and returns
+// when each was received. After that it waits for the moment that await
+// knows, if there is one.
+func killOnce(t *testing.T, upstream string, want int, s setup, await func(file string)) (received map[string]time.Time, killed time.Time, file string) {
+	t.Helper()
+	p := startProxyWith(t, upstream, s)
 	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +131,6 @@ func killOnce(t *testing.T, upstream string) (received map[string]time.Time, kil
 	var mu sync.Mutex
 	received = map[string]time.Time{}
 	enough := make(chan struct{})
-	want := 100 + rand.IntN(3000)
 	var streams sync.WaitGroup
 	for i := range 4 {
 		stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(ctx)
@@ -145,6 +160,9 @@ func killOnce(t *testing.T, upstream string) (received map[string]time.Time, kil
 	case <-enough:
 	case <-ctx.Done():
 		t.Fatal("the responses do not come")
+	}
+	if await != nil {
+		await(p.file)
 	}
 	killed = time.Now()
 	p.kill()

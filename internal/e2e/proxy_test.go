@@ -77,15 +77,26 @@ var listening = regexp.MustCompile(`listening on (\S+), upstream (\S+), recordin
 // and waits until it accepts connections.
 func startProxy(t *testing.T, upstream string) *proxy {
 	t.Helper()
-	return startProxyAt(t, "127.0.0.1:0", upstream)
+	return startProxyWith(t, upstream, setup{})
 }
 
-func startProxyAt(t *testing.T, listen, upstream string) *proxy {
+// setup is what is special about how a proxy is started.
+type setup struct {
+	listen string   // 127.0.0.1:0 if empty
+	args   []string // after the others
+	env    []string
+}
+
+func startProxyWith(t *testing.T, upstream string, s setup) *proxy {
 	t.Helper()
+	if s.listen == "" {
+		s.listen = "127.0.0.1:0"
+	}
 	p := &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
-	p.cmd = exec.Command(program(t), "run", "--headless", "--listen", listen, "--upstream", upstream, "-w", p.file)
+	args := append([]string{"run", "--headless", "--listen", s.listen, "--upstream", upstream, "-w", p.file}, s.args...)
+	p.cmd = exec.Command(program(t), args...)
 	p.cmd.Stderr = p.stderr
-	p.cmd.Env = quietEnv(t)
+	p.cmd.Env = append(quietEnv(t), s.env...)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer story.Close()
-	p := startProxyAt(t, "unix:"+filepath.Join(dir, "down.sock"), story.Addr())
+	p := startProxyWith(t, story.Addr(), setup{listen: "unix:" + filepath.Join(dir, "down.sock")})
 	if err := story.Play(t.Context(), p.addr, func(string) {}); err != nil {
 		t.Fatal(err)
 	}

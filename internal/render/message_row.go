@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,8 +9,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-const wildcard = "*"
 
 // messageRow fills the row of a message.
 func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
@@ -23,7 +20,7 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 		if m.Version != "" {
 			r.version = Safe(m.Version)
 		}
-		notes = t.describe(r, e, c)
+		notes = describe(r, c)
 		if len(m.Problems) > 0 {
 			r.sign = "~"
 			notes = append(notes, Safe(m.Problems[0]))
@@ -55,7 +52,7 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 
 // describe fills in what a discovery message carries, and returns what else is
 // to be said of it.
-func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []string) {
+func describe(r *row, c *check.Change) (notes []string) {
 	m := c.Message
 	for _, w := range c.Also {
 		notes = append(notes, "also "+w)
@@ -63,45 +60,29 @@ func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []str
 	if m.Error != nil {
 		notes = append(notes, errorText(m.Error))
 	}
-	if s := t.streams[e.Stream]; m.Node != nil && s != nil && !s.introduced {
-		s.introduced = true
+	if m.Node != nil {
 		r.aside = nodeText(m.Node)
+	}
+	if n, is := c.Count(); is && n == check.Everything {
+		r.res = "*"
+	} else if is {
+		r.res = strconv.Itoa(n)
 	}
 	switch m.Kind {
 	case decode.SotwRequest:
-		r.res = askedFor(m.Names, c)
 		r.names = signed(c.Added, c.Removed)
 		if len(c.Added) == len(m.Names) && len(c.Removed) == 0 {
 			r.names = m.Names // all are new: the first request
 		}
 	case decode.SotwResponse:
-		r.res = strconv.Itoa(len(m.Resources))
 		r.names = m.ResourceNames()
 	case decode.DeltaRequest:
-		r.res = askedFor(m.Subscribe, c)
-		if n := len(c.Added) + len(c.Removed); n > 0 {
-			r.res = strconv.Itoa(n)
-		} else if c.What != check.SUB {
-			r.res = "-"
-		}
 		r.names = signed(c.Added, c.Removed)
 	case decode.DeltaResponse:
 		r.version = fmt.Sprintf("+%d -%d", len(m.Resources), len(m.Removed))
-		r.res = strconv.Itoa(len(m.Resources) + len(m.Removed))
 		r.names = signed(m.ResourceNames(), m.Removed)
 	}
 	return notes
-}
-
-// askedFor is how many names a request lists, or a star for all there are. No
-// names mean all of them for the two types that clients ask for without names,
-// unless the request takes back the names it had.
-func askedFor(names []string, c *check.Change) string {
-	all := len(names) == 0 && (c.Type == "LDS" || c.Type == "CDS") && len(c.Removed) == 0
-	if all || slices.Contains(names, wildcard) {
-		return wildcard
-	}
-	return strconv.Itoa(len(names))
 }
 
 func signed(added, removed []string) []string {
@@ -134,5 +115,5 @@ func nodeText(n *decode.Node) string {
 	case n.Cluster != "":
 		agent += " of " + n.Cluster
 	}
-	return "(" + Middle(Safe(agent), 40) + ")"
+	return Safe(agent)
 }

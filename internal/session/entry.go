@@ -25,8 +25,8 @@ type StreamID uint64
 //
 // Which of the pointer fields are set follows from Kind. An Entry is a value;
 // what its pointers and slices refer to is immutable once it was appended to a
-// log, with one exception: the log's Transform may replace the Message and the
-// Headers before anyone else has seen them.
+// log, with one exception: the log's Transform may replace the Message, the
+// Headers, the Status and the GoAway before anyone else has seen them.
 type Entry struct {
 	Seq Seq
 	// Time is when the last byte of it had been read from its sender. It

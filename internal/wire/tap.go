@@ -13,6 +13,7 @@ package wire
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,7 +69,7 @@ func (t *Tap) Feed(from session.Side, at time.Time, p []byte) (boundary int) {
 	defer func() {
 		if r := recover(); r != nil {
 			h.discard()
-			h.goBlind(at, fmt.Sprintf("internal error in the tap: %v", r))
+			h.goBlind(at, "internal error in the tap: "+crashText(r))
 			boundary = len(p)
 		}
 	}()
@@ -82,6 +83,15 @@ func (t *Tap) Feed(from session.Side, at time.Time, p []byte) (boundary int) {
 		h.silence(at) // the other direction has said why
 	}
 	return h.feed(at, p)
+}
+
+// crashText says what a panic was, without words that may be of the traffic: the
+// runtime's own speak of types and numbers only.
+func crashText(cause any) string {
+	if err, ok := cause.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("panic of type %T", cause)
 }
 
 // End says that the connection is over, after the last Feed of both

@@ -27,8 +27,16 @@ func main() {
 	}
 }
 
+// labels are those that the commands look for in the index: where streams begin.
+func labels(e *session.Entry) []string {
+	if e.Kind == session.KindOpen {
+		return []string{"begins"}
+	}
+	return nil
+}
+
 func write(path string, size int64) error {
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: labels})
 	if err != nil {
 		return err
 	}

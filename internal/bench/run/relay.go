@@ -39,6 +39,7 @@ var relays = []relay{
 	{name: "rawrelay", pkg: "./internal/bench/rawrelay", command: rawrelay},
 	{name: "haproxy", program: "haproxy", command: haproxy},
 	{name: "nginx", program: "nginx", command: nginx},
+	{name: "unchecked", pkg: "./cmd/xdsproxy", command: unchecked, announces: true},
 	{name: "xdsproxy", pkg: "./cmd/xdsproxy", command: xdsproxy, announces: true},
 }
 
@@ -58,6 +59,13 @@ func xdsproxy(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XDSPROXY_") }),
 		"XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	return cmd, nil
+}
+
+// unchecked is xdsproxy when it only records.
+func unchecked(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
+	cmd, err := xdsproxy(b, dir, listen, upstream)
+	cmd.Args = append(cmd.Args, "--no-check")
+	return cmd, err
 }
 
 const recordingName = "bench.xdsp"

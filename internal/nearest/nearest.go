@@ -1,12 +1,17 @@
-package main
+// Package nearest finds what someone meant who mistyped a name. It only
+// proposes: nothing is ever taken for something else because of it.
+package nearest
 
 import "strings"
 
-// nearest returns the candidate that was probably meant by a mistyped name, or
+// Name returns the candidate that was probably meant by a mistyped name, or
 // "" if none is near: it may differ in a third of the name's letters, and in
-// two at least for names of four letters or more.
-func nearest(name string, candidates []string) string {
+// two at least for names of four letters or more. Candidates are in lower case.
+func Name(name string, candidates []string) string {
 	name = strings.ToLower(name)
+	if len(name) > maxName {
+		return ""
+	}
 	best, least := "", max(1, len(name)/3)
 	if len(name) >= 4 {
 		least = max(2, least)
@@ -21,6 +26,9 @@ func nearest(name string, candidates []string) string {
 	}
 	return best
 }
+
+// maxName bounds the work: nobody meant a name by more.
+const maxName = 256
 
 // distance counts the letters to insert, delete, replace, or swap with their
 // neighbour to come from a to b.

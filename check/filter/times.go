@@ -1,15 +1,14 @@
-package main
+package filter
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// timeValue is a range of times. Either end may be open.
-type timeValue struct {
+// times is a range of times. Either end may be open.
+type times struct {
 	from, to *instant
 	// start is the first time in it, end the first one after it; zero if
 	// open. They are known after begin.
@@ -27,13 +26,12 @@ type instant struct {
 
 const day = 24 * time.Hour
 
-func parseTimes(text string) (filterValue, error) {
+func parseTimes(text string) (value, *Error) {
 	from, to, ranged := strings.Cut(text, "..")
 	if !ranged {
 		to = from
 	}
-	wrong := fmt.Errorf("%q is neither a time such as 12:41, 12:41:07.5 or 2026-03-09T12:41:07Z, nor a range such as 12:41..12:43", text)
-	v := &timeValue{}
+	v := &times{}
 	for _, end := range []struct {
 		text string
 		p    **instant
@@ -41,14 +39,14 @@ func parseTimes(text string) (filterValue, error) {
 		if end.text == "" && ranged && len(text) > len("..") {
 			continue
 		}
-		i, err := parseInstant(end.text)
-		if err != nil {
-			return nil, wrong
+		i, ok := parseInstant(end.text)
+		if !ok {
+			return nil, wrong("%q is neither a time such as 12:41, 12:41:07.5 or 2026-03-09T12:41:07Z, nor a range such as 12:41..12:43", text)
 		}
 		*end.p = &i
 	}
 	if v.from != nil && v.to != nil && !v.from.daily && !v.to.daily && v.to.at.Before(v.from.at) {
-		return nil, fmt.Errorf("%q ends before it begins", text)
+		return nil, wrong("%q ends before it begins", text)
 	}
 	return v, nil
 }
@@ -69,7 +67,7 @@ var timeForms = []struct {
 	{"2006-01-02T15:04:05Z07:00", false, time.Second},
 }
 
-func parseInstant(text string) (instant, error) {
+func parseInstant(text string) (i instant, ok bool) {
 	text = strings.ToUpper(text)
 	for _, f := range timeForms {
 		t, err := time.Parse(f.layout, text)
@@ -85,9 +83,9 @@ func parseInstant(text string) (instant, error) {
 		if f.daily {
 			i.since = t.Sub(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC))
 		}
-		return i, nil
+		return i, true
 	}
-	return instant{}, fmt.Errorf("%q is not a time", text)
+	return instant{}, false
 }
 
 // on is the instant, on the given day if it is a time of day.
@@ -100,7 +98,8 @@ func (i *instant) on(midnight time.Time) time.Time {
 
 // begin fixes times of day: a range is the first one that is not over when the
 // recording begins, and an end alone is the first after that.
-func (v *timeValue) begin(first time.Time) {
+func (v *times) begin(first, _ time.Time) {
+	v.start, v.end = time.Time{}, time.Time{}
 	if v.from != nil && !v.from.daily {
 		first = v.from.at // a time of day without a date follows it
 	}
@@ -130,28 +129,55 @@ func after(i *instant, midnight, t time.Time) time.Time {
 	return end
 }
 
-func (v *timeValue) takes(e *session.Entry) bool {
-	return (v.from == nil || !e.Time.Before(v.start)) && (v.to == nil || e.Time.Before(v.end))
+func (v *times) takes(r *Row) bool {
+	return (v.from == nil || !r.Entry.Time.Before(v.start)) && (v.to == nil || r.Entry.Time.Before(v.end))
 }
 
-func (v *timeValue) over(e *session.Entry) bool { return v.to != nil && !e.Time.Before(v.end) }
+func (v *times) over(e *session.Entry) bool { return v.to != nil && !e.Time.Before(v.end) }
 
-func (v *timeValue) span(find func(time.Time) (session.Seq, bool, error)) (span, error) {
-	sp := span{1, noLimit}
+func (v *times) span(find Find) (Span, error) {
+	s := Span{1, NoLimit}
 	var err error
 	if v.from != nil {
-		if sp.first, _, err = find(v.start); err != nil {
-			return sp, err
+		if s.First, _, err = find(v.start); err != nil {
+			return s, err
 		}
 	}
 	if v.to != nil {
 		next, there, err := find(v.end)
 		if err != nil {
-			return sp, err
+			return s, err
 		}
 		if there {
-			sp.last = next - 1
+			s.Last = next - 1
 		}
 	}
-	return sp, nil
+	return s, nil
+}
+
+// last is the last part of a recording.
+type last struct {
+	of    time.Duration
+	start time.Time // known after begin
+}
+
+// parseSince reads how far before the end something begins, or when.
+func parseSince(text string) (value, *Error) {
+	back, signed := strings.TrimPrefix(text, "-"), strings.HasPrefix(text, "+")
+	if d, err := time.ParseDuration(back); err == nil && d >= 0 && !signed {
+		return &last{of: d}, nil
+	}
+	i, ok := parseInstant(text)
+	if !ok {
+		return nil, wrong("%q is neither how far back, such as -5m, nor a time such as 12:41 or 2026-03-09T12:41:07Z", text)
+	}
+	return &times{from: &i}, nil
+}
+
+func (v *last) begin(_, end time.Time)   { v.start = end.Add(-v.of) }
+func (v *last) takes(r *Row) bool        { return !r.Entry.Time.Before(v.start) }
+func (v *last) over(*session.Entry) bool { return false }
+func (v *last) span(find Find) (Span, error) {
+	first, _, err := find(v.start)
+	return Span{first, NoLimit}, err
 }

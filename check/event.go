@@ -1,0 +1,223 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// event is what a rule looks at: an entry, or a moment, in the light of the
+// conversation. Which of the fields are set depends on what it is.
+type event struct {
+	k      *Checker
+	rule   *Rule // that looks
+	now    time.Time
+	entry  *session.Entry // nil when time has passed
+	change *Change        // of entry
+	talk   *talk
+	sub    *subscription
+	req    *request
+	resp   *response
+	wait   *wait
+}
+
+// hook is one of the ways in which rules look.
+type hook uint8
+
+const (
+	onRequest hook = iota
+	onResponse
+	onOpen
+	onEnd
+	onOther
+	onUnanswered
+	hooks
+)
+
+// looker is a rule and one of its conditions.
+type looker struct {
+	rule *Rule
+	look func(*event)
+}
+
+// lookersOf sorts the conditions of rules by their hooks.
+func lookersOf(rules []*Rule) (out [hooks][]looker) {
+	for _, r := range rules {
+		for h, f := range [hooks]func(*event){
+			onRequest: r.request, onResponse: r.response, onOpen: r.open, onEnd: r.end, onOther: r.other, onUnanswered: r.unanswered,
+		} {
+			if f != nil {
+				out[h] = append(out[h], looker{r, f})
+			}
+		}
+	}
+	return out
+}
+
+// each lets all rules look that have the hook. On a discovery message only
+// those look that may: others need the part of a stream that was not seen, or
+// know nothing of polls.
+func (x *event) each(h hook) {
+	if x.k.muted {
+		return
+	}
+	message := h == onRequest || h == onResponse || h == onUnanswered
+	polls, lost := message && !x.talk.discovery(), message && x.sub != nil && x.sub.lost
+	for _, l := range x.k.lookers[h] {
+		if polls && !l.rule.polls || lost && !l.rule.local {
+			continue
+		}
+		x.rule = l.rule
+		l.look(x)
+	}
+}
+
+// after calls f when d is over, counted from the event. What f gets is the
+// event with the time it is then; the stream may have ended, which f finds in
+// x.talk.ended.
+func (x *event) after(d time.Duration, f func(*event)) {
+	later := *x
+	later.entry, later.change = nil, nil
+	x.k.queue.set(x.now.Add(d), func(now time.Time) {
+		next := later
+		next.now = now
+		if x.k.muted {
+			return
+		}
+		f(&next)
+	})
+}
+
+// flight is how long messages that cross may be on their way.
+func (x *event) flight() time.Duration {
+	d := x.k.timers.Flight
+	if !x.k.timers.Fixed && x.talk != nil && 3*x.talk.echo > d {
+		d = 3 * x.talk.echo
+	}
+	return d
+}
+
+// proof is what goes into a finding beside what the event says of itself.
+type proof struct {
+	severity Severity
+	names    []string
+	seqs     []session.Seq // the one that proves it last; nil: that of the event
+	cause    string        // findings of one cause are counted as one; "": the names
+	message  string
+	typ      string // if it is not that of the event
+	fault    Fault  // if it is not that of the rule
+	// settles says that it is not a repeat but the outcome of what was
+	// reported under the same cause before: it is not counted.
+	settles bool
+}
+
+// report enters a finding of the rule's usual severity.
+func (x *event) report(names []string, format string, args ...any) {
+	x.prove(proof{severity: x.rule.Severity, names: names, message: fmt.Sprintf(format, args...)})
+}
+
+// again counts a finding that was entered before, with at least this severity,
+// and says whether that was so: then there is no need to word it.
+func (x *event) again(severity Severity, cause string) bool {
+	if x.k.muted {
+		return true
+	}
+	client, typ := "", ""
+	if x.talk != nil && x.talk.node != nil {
+		client = x.talk.node.ID
+	}
+	if x.sub != nil {
+		typ = x.sub.typ
+	}
+	return x.k.ledger.again(causeKey(x.rule.ID, client, typ, cause), severity, x.now, x.seq())
+}
+
+// prove enters a finding.
+func (x *event) prove(p proof) {
+	if x.k.muted {
+		return
+	}
+	f := &Finding{
+		Rule: x.rule, Severity: p.severity, Type: p.typ, Seqs: p.seqs, At: x.now, Last: x.now, Count: 1,
+		Message: p.message, Fault: x.rule.Fault,
+	}
+	if p.fault != "" {
+		f.Fault = p.fault
+	}
+	f.Names = slices.Clone(p.names[:min(len(p.names), maxFindingNames)])
+	if t := x.talk; t != nil {
+		f.Conn, f.Stream = t.conn, t.id
+		if t.node != nil {
+			f.Client = t.node.ID
+		}
+	} else if x.entry != nil {
+		f.Conn, f.Stream = x.entry.Conn, x.entry.Stream
+	}
+	if f.Client == "" && x.change != nil {
+		f.Client = x.change.Client
+	}
+	if f.Type == "" && x.sub != nil {
+		f.Type = x.sub.typ
+	}
+	if f.Seqs == nil {
+		f.Seqs = []session.Seq{x.seq()}
+	}
+	f.LastSeq = f.Seqs[len(f.Seqs)-1]
+	cause := p.cause
+	if cause == "" {
+		cause = strings.Join(f.Names, "\x00")
+	}
+	x.k.ledger.enter(f, cause, p.settles)
+}
+
+// seq is the entry that an event is about.
+func (x *event) seq() session.Seq {
+	switch {
+	case x.entry != nil:
+		return x.entry.Seq
+	case x.wait != nil:
+		return x.wait.from.seq
+	case x.resp != nil:
+		return x.resp.seq
+	case x.req != nil:
+		return x.req.seq
+	}
+	return x.k.seq
+}
+
+// list writes names for people: the first few, and how many more.
+func list(names []string) string {
+	const most = 3
+	quoted := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%q", clip(n)))
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// round leaves of a duration what a person reads.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d
+}
+
+// clip shortens what a peer wrote.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

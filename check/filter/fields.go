@@ -1,0 +1,187 @@
+package filter
+
+import (
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// field is one text of a row. Where there is none, nothing fits.
+type field struct {
+	pattern
+	of func(*Row) string
+}
+
+func (v *field) takes(r *Row) bool {
+	s := v.of(r)
+	return s != "" && v.is(s)
+}
+
+func fieldOf(of func(*Row) string) func(string) (value, *Error) {
+	return func(text string) (value, *Error) {
+		p, err := parsePattern(text)
+		return &field{p, of}, err
+	}
+}
+
+// list is several texts of a row, of which one has to fit.
+type list struct {
+	pattern
+	any func(*Row, *pattern) bool
+}
+
+func (v *list) takes(r *Row) bool { return v.any(r, &v.pattern) }
+
+func listOf(anyOf func(*Row, *pattern) bool) func(string) (value, *Error) {
+	return func(text string) (value, *Error) {
+		p, err := parsePattern(text)
+		return &list{p, anyOf}, err
+	}
+}
+
+// client also knows its label.
+type client struct{ pattern }
+
+func (v *client) takes(r *Row) bool { return r.Change.Client != "" && v.is(r.Change.Client) }
+
+func (v *client) mayBe(label string) bool {
+	id, is := strings.CutPrefix(label, ClientLabel)
+	return is && v.is(id)
+}
+
+func parseClient(text string) (value, *Error) {
+	p, err := parsePattern(text)
+	return &client{p}, err
+}
+
+// words looks for a text anywhere in the summary or in the body of a row.
+type words struct {
+	pattern
+	of func(*Row) string
+}
+
+func (v *words) takes(r *Row) bool { return v.in(v.of(r)) }
+
+func wordsOf(of func(*Row) string) func(string) (value, *Error) {
+	return func(text string) (value, *Error) {
+		p, err := parsePattern(text)
+		return &words{p, of}, err
+	}
+}
+
+func summaryOf(r *Row) string { return r.summary.of(r.Summary) }
+func bodyOf(r *Row) string    { return r.body.of(r.Body) }
+
+func versionOf(r *Row) string {
+	if m := r.Change.Message; m != nil {
+		return m.Version
+	}
+	return ""
+}
+
+func nonceOf(r *Row) string {
+	if m := r.Change.Message; m != nil {
+		return m.Nonce
+	}
+	return ""
+}
+
+// anyName tries the names of resources that an entry is about: those that it
+// carries, asks for, adds, removes, or reports an error of.
+func anyName(r *Row, p *pattern) bool {
+	c := r.Change
+	for _, names := range [...][]string{c.Added, c.Removed} {
+		if anyOf(names, p) {
+			return true
+		}
+	}
+	m := c.Message
+	if m == nil {
+		return false
+	}
+	if anyOf(m.Names, p) || anyOf(m.Removed, p) {
+		return true
+	}
+	for i := range m.Resources {
+		res := &m.Resources[i]
+		if res.Name != "" && p.is(res.Name) || anyOf(res.Aliases, p) {
+			return true
+		}
+	}
+	for i := range m.ResourceErrors {
+		if p.is(m.ResourceErrors[i].Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyOf(names []string, p *pattern) bool {
+	for _, n := range names {
+		if p.is(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// anyMethod tries the path of a stream, and its last part.
+func anyMethod(r *Row, p *pattern) bool {
+	m := &r.Change.Method
+	path := m.Path
+	if path == "" {
+		path = r.Entry.Method
+	}
+	return path != "" && p.is(path) || m.Name != "" && p.is(m.Name) || m.Service != "" && p.is(m.Service)
+}
+
+// nodeField makes the parser of one field of the node.
+func nodeField(of func(*decode.Node) string) func(string) (value, *Error) {
+	return fieldOf(func(r *Row) string {
+		if r.Node == nil {
+			return ""
+		}
+		return of(r.Node)
+	})
+}
+
+func anyLocality(r *Row, p *pattern) bool {
+	n := r.Node
+	return n != nil && (n.Region != "" && p.is(n.Region) || n.Zone != "" && p.is(n.Zone))
+}
+
+func anyFeature(r *Row, p *pattern) bool { return r.Node != nil && anyOf(r.Node.ClientFeatures, p) }
+
+func anyRule(r *Row, p *pattern) bool {
+	for i := range r.Findings {
+		if p.is(r.Findings[i].Rule) {
+			return true
+		}
+	}
+	return false
+}
+
+func resourcesOf(r *Row) (int64, bool) {
+	n, is := r.Change.Count()
+	return int64(n), is && n != check.Everything
+}
+
+func sizeOf(r *Row) (int64, bool) {
+	if r.Entry.Message == nil {
+		return 0, false
+	}
+	return r.Entry.Message.Size, true
+}
+
+func waitedOf(r *Row) (int64, bool) { return int64(r.Waited), r.Waited > 0 }
+func streamOf(r *Row) (int64, bool) { return int64(r.Entry.Stream), true }
+func connOf(r *Row) (int64, bool)   { return int64(r.Entry.Conn), true }
+
+// direction is the side that sends messages that way.
+type direction session.Side
+
+func (v direction) takes(r *Row) bool {
+	return r.Entry.Kind == session.KindMessage && r.Entry.Side == session.Side(v)
+}

@@ -1,0 +1,210 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// unknown says that a word is none of a key's.
+func unknown(what, word string, all []string) *Error {
+	err := wrong("unknown %s %q", what, word).nearest(nearest.Name(word, all))
+	switch {
+	case strings.Contains(word, "|"):
+		return err.nearest("").hint("a comma is or: %s", strings.ReplaceAll(strings.Trim(word, "|"), "|", ","))
+	case err.Nearest == "" && len(all) <= 16:
+		err.hint("it can be %s", strings.Join(all, ", "))
+	}
+	return err
+}
+
+// kind is what a message does, or what other entries record.
+type kind struct {
+	what  string // of a message
+	kinds uint32 // bit set of entry kinds
+}
+
+func (v kind) takes(r *Row) bool {
+	if v.what == "" {
+		return v.kinds>>r.Entry.Kind&1 != 0
+	}
+	return r.Change.What == v.what || slices.Contains(r.Change.Also, v.what)
+}
+
+// history says whether the word is told from earlier messages. A rejection and
+// the messages of a server say themselves what they are.
+func (v kind) history() bool {
+	switch v.what {
+	case check.ACK, check.SUB, check.UNSUB, check.REQ:
+		return true
+	}
+	return false
+}
+
+// whats are the words for what a message does.
+func whats() []string {
+	return []string{"nack", "ack", "sub", "unsub", "req", "resp", "delta"}
+}
+
+// kindWords are those of the lines, and those of the machine-readable form.
+func kindWords() []string {
+	return append(whats(),
+		"open", "close", "gap", "note", "conn", "head", "half", "goaway", "gone",
+		"connect", "header", "message", "half-close", "trailer", "cancel", "disconnect", "time")
+}
+
+func parseKind(text string) (value, *Error) {
+	word := strings.ToLower(text)
+	if slices.Contains(whats(), word) {
+		return kind{what: strings.ToUpper(word)}, nil
+	}
+	var of []session.Kind
+	switch word {
+	case "open":
+		of = []session.Kind{session.KindOpen}
+	case "close":
+		of = []session.Kind{session.KindTrailer, session.KindCancel}
+	case "gap":
+		of = []session.Kind{session.KindGap}
+	case "note":
+		of = []session.Kind{session.KindNote}
+	case "conn", "connect":
+		of = []session.Kind{session.KindConnect}
+	case "head", "header":
+		of = []session.Kind{session.KindHeader}
+	case "half", "half-close":
+		of = []session.Kind{session.KindHalfClose}
+	case "message":
+		of = []session.Kind{session.KindMessage}
+	case "trailer":
+		of = []session.Kind{session.KindTrailer}
+	case "cancel":
+		of = []session.Kind{session.KindCancel}
+	case "goaway":
+		of = []session.Kind{session.KindGoAway}
+	case "gone", "disconnect":
+		of = []session.Kind{session.KindDisconnect}
+	case "time":
+		of = []session.Kind{session.KindTime}
+	default:
+		return nil, unknown("kind", text, kindWords())
+	}
+	v := kind{}
+	for _, k := range of {
+		v.kinds |= 1 << k
+	}
+	return v, nil
+}
+
+func parseWhat(text string) (value, *Error) {
+	if !slices.Contains(whats(), strings.ToLower(text)) {
+		return nil, unknown("what", text, whats())
+	}
+	return parseKind(text)
+}
+
+// typ is the type of a resource: short is set if it was named so.
+type typ struct {
+	pattern
+	short string
+}
+
+func (v *typ) takes(r *Row) bool {
+	c := r.Change
+	switch {
+	case c.Type == v.short && v.short != "":
+		return true
+	case v.short != "":
+		return false
+	case c.Type != "" && v.is(c.Type):
+		return true
+	case c.Message == nil || c.Message.TypeURL == "":
+		return false
+	}
+	return v.is(c.Message.TypeURL) || v.is(decode.TypeName(c.Message.TypeURL))
+}
+
+// mayBe cannot tell of a full name: labels are short.
+func (v *typ) mayBe(label string) bool {
+	return v.short == "" || label[min(len(label), len(TypeLabel)):] == v.short && strings.HasPrefix(label, TypeLabel)
+}
+
+func typeWords() []string { return lower(decode.ShortTypes()) }
+
+// parseType takes short types, and whatever looks like a full name, a type URL
+// or a part of one.
+func parseType(text string) (value, *Error) {
+	if slices.Contains(typeWords(), strings.ToLower(text)) {
+		return &typ{short: strings.ToUpper(text)}, nil
+	}
+	if !strings.ContainsAny(text, "./*") {
+		err := unknown("type", text, typeWords())
+		if err.Nearest == "" && err.Hint == "" {
+			err.hint("a type without an abbreviation is found by its full name or a part of it: type:*%s", text)
+		}
+		return nil, err
+	}
+	p, err := parsePattern(text)
+	return &typ{pattern: p}, err
+}
+
+func parseDirection(text string) (value, *Error) {
+	switch strings.ToLower(text) {
+	case "req":
+		return direction(session.Client), nil
+	case "resp":
+		return direction(session.Server), nil
+	}
+	return nil, unknown("direction", text, directions())
+}
+
+func directions() []string { return []string{"req", "resp"} }
+
+// severity is that of a finding.
+type severity string
+
+func (v severity) takes(r *Row) bool {
+	for i := range r.Findings {
+		if strings.EqualFold(r.Findings[i].Severity, string(v)) {
+			return true
+		}
+	}
+	return false
+}
+
+func severities() []string { return []string{"error", "warning", "info"} }
+
+func parseSeverity(text string) (value, *Error) {
+	if !slices.Contains(severities(), strings.ToLower(text)) {
+		return nil, unknown("severity", text, severities())
+	}
+	return severity(strings.ToLower(text)), nil
+}
+
+func variants() []string {
+	var out []string
+	for _, v := range []decode.Variant{
+		decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta, decode.VariantREST,
+		decode.VariantFile, decode.VariantLRS, decode.VariantCSDS, decode.VariantOther,
+	} {
+		out = append(out, string(v))
+	}
+	return out
+}
+
+func variantOf(r *Row) string { return string(r.Change.Variant) }
+
+func parseVariant(text string) (value, *Error) {
+	v, err := fieldOf(variantOf)(text)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(variants(), v.(*field).is) {
+		return nil, unknown("variant", text, variants())
+	}
+	return v, nil
+}

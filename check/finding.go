@@ -1,0 +1,110 @@
+package check
+
+import (
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Finding is what a rule has proved. What has one cause is one Finding with a
+// count: the same rule, client, type and names.
+type Finding struct {
+	Rule     *Rule
+	Severity Severity // the highest so far
+	Fault    Fault
+	Client   string // node id, "" if the client never gave one
+	Conn     session.ConnID
+	Stream   session.StreamID
+	Type     string   // short type, "" if it is about no type
+	Names    []string // of the resources concerned, at most maxFindingNames
+	// Seqs are the entries involved when it was first proved, the one that
+	// proves it last; for a rule that waited, the one that it waited from.
+	Seqs    []session.Seq
+	At      time.Time // when it was first proved
+	Last    time.Time // when it was last proved
+	LastSeq session.Seq
+	Count   int
+	Message string // one sentence with the values of the first time
+}
+
+const (
+	maxFindingNames = 32
+	// maxFindings bounds the findings that are told apart. After that many,
+	// only those that are known are counted on.
+	maxFindings = 10_000
+)
+
+// ledger keeps the findings of a session.
+type ledger struct {
+	byCause map[string]*Finding
+	all     []*Finding
+	fresh   []*Finding // new, or graver than before, in this step
+	lost    int        // not kept: there were maxFindings
+}
+
+// enter adds a finding, or counts it to the one with the same cause. One that
+// settles what was found before takes its words.
+func (l *ledger) enter(f *Finding, cause string, settles bool) {
+	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
+	if have := l.byCause[key]; have != nil {
+		have.Last, have.LastSeq = f.At, f.LastSeq
+		if settles {
+			have.Severity, have.Message, have.Seqs = max(have.Severity, f.Severity), f.Message, f.Seqs
+			l.tell(have)
+			return
+		}
+		have.Count++
+		if f.Severity > have.Severity {
+			have.Severity, have.Message, have.Seqs = f.Severity, f.Message, f.Seqs
+			l.tell(have)
+		}
+		return
+	}
+	if len(l.all) >= maxFindings {
+		l.lost++
+		return
+	}
+	if l.byCause == nil {
+		l.byCause = make(map[string]*Finding)
+	}
+	l.byCause[key] = f
+	l.all = append(l.all, f)
+	l.tell(f)
+}
+
+// causeKey tells findings apart.
+func causeKey(rule, client, typ, cause string) string {
+	return rule + "\x00" + client + "\x00" + typ + "\x00" + cause
+}
+
+// again counts a finding that is known and no less grave.
+func (l *ledger) again(key string, severity Severity, at time.Time, seq session.Seq) bool {
+	f := l.byCause[key]
+	if f == nil || f.Severity < severity {
+		return false
+	}
+	f.Count++
+	f.Last, f.LastSeq = at, seq
+	return true
+}
+
+func (l *ledger) tell(f *Finding) {
+	if !slices.Contains(l.fresh, f) {
+		l.fresh = append(l.fresh, f)
+	}
+}
+
+// take returns what is new since it was last called, as it is now.
+func (l *ledger) take() []Finding {
+	if len(l.fresh) == 0 {
+		return nil
+	}
+	out := make([]Finding, len(l.fresh))
+	for i, f := range l.fresh {
+		out[i] = *f
+	}
+	clear(l.fresh)
+	l.fresh = l.fresh[:0]
+	return out
+}

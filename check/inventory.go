@@ -1,0 +1,90 @@
+package check
+
+import (
+	"iter"
+	"maps"
+)
+
+// item is one resource as it was sent. Inventories share items.
+type item struct {
+	name    string   // normalized
+	version string   // of the resource; of a named type in the state of the world that of the response; else ""
+	content *content // nil where only the name and version are known
+	stamp   uint64   // of the response that had it last, of whichever stream: see Checker.stamp
+}
+
+// inventory is the resources of one type that one side has, by name. Most of
+// it is a base that inventories share: a thousand clients with the same twenty
+// thousand clusters hold them once.
+type inventory struct {
+	base map[string]*item // shared, never written to
+	own  map[string]*item // what differs from base; nil for what is not there
+	bulk *bulk            // that base is of, if any
+	size int
+}
+
+func (v *inventory) len() int { return v.size }
+
+func (v *inventory) get(name string) *item {
+	if it, ok := v.own[name]; ok {
+		return it
+	}
+	return v.base[name]
+}
+
+func (v *inventory) put(it *item) {
+	if v.get(it.name) == nil {
+		v.size++
+	}
+	v.set(it.name, it)
+}
+
+func (v *inventory) remove(name string) {
+	if v.get(name) == nil {
+		return
+	}
+	v.size--
+	if v.base[name] == nil {
+		delete(v.own, name)
+		return
+	}
+	v.set(name, nil)
+}
+
+func (v *inventory) set(name string, it *item) {
+	if it != nil && v.base[name] == it {
+		delete(v.own, name)
+		return
+	}
+	if v.own == nil {
+		v.own = make(map[string]*item)
+	}
+	v.own[name] = it
+	if len(v.own) > 64 && len(v.own) > len(v.base)/2 {
+		v.base, v.own, v.bulk = maps.Collect(v.all()), nil, nil
+	}
+}
+
+// all yields names and items, in no order.
+func (v *inventory) all() iter.Seq2[string, *item] {
+	return func(yield func(string, *item) bool) {
+		for name, it := range v.base {
+			if _, differs := v.own[name]; !differs && !yield(name, it) {
+				return
+			}
+		}
+		for name, it := range v.own {
+			if it != nil && !yield(name, it) {
+				return
+			}
+		}
+	}
+}
+
+// clone returns an inventory that changes independently.
+func (v *inventory) clone() inventory {
+	return inventory{base: v.base, bulk: v.bulk, own: maps.Clone(v.own), size: v.size}
+}
+
+// is says whether it is what a bulk has, and nothing else.
+func (v *inventory) is(b *bulk) bool { return v.bulk == b && len(v.own) == 0 }

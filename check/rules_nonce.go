@@ -1,0 +1,244 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupNonces = "Nonces"
+
+// nonceRules look at what ties a request to a response.
+func nonceRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "response-nonce-missing", Title: "a response without a nonce", Group: groupNonces,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
+			Spec:   "Basic Protocol Overview; Incremental xDS",
+			Means:  "A client accepts or rejects a response by echoing its nonce. Without one there is nothing to echo: the answer looks like a first request, and the server cannot tell whether its configuration was taken.",
+			Causes: "A hand-written management server that leaves the field empty, or one that builds its responses for REST, where no nonce is needed.",
+			Next:   "Let the server give each response of a type on a stream a nonce of its own; a counter is enough.",
+			local:  true, response: responseNonceMissing,
+		},
+		{
+			ID: "response-nonce-reused", Title: "one nonce for two responses", Group: groupNonces,
+			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:     "Basic Protocol Overview; Resource updates",
+			Means:    "The server used a nonce again for the same type on the same stream. The next ACK or NACK that echoes it may be about either response; while the earlier one has no verdict yet, nobody can tell which.",
+			Causes:   "A server that uses the version as the nonce, and answers again at an unchanged version, for example because the client asked for one more name.",
+			Next:     "Count nonces per stream, independently of versions.",
+			response: responseNonceReused,
+		},
+		{
+			ID: "nonce-from-previous-stream", Title: "a nonce from before the stream began", Group: groupNonces,
+			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
+			Spec:    "Basic Protocol Overview",
+			Means:   "The client echoes a nonce although the server has not sent anything of this type on this stream. A nonce does not survive its stream. Servers that compare nonces take the request for an outdated one and do not answer, so the client waits for ever.",
+			Causes:  "A client that keeps its nonces over a reconnect, or an agent between client and server that answers with nonces of its own.",
+			Next:    "Look at how the client clears its state when a stream ends: nonces have to go, versions may stay.",
+			request: nonceFromPreviousStream,
+		},
+		{
+			ID: "nonce-unknown", Title: "a nonce that was never sent", Group: groupNonces,
+			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
+			Spec:    "ACK and NACK semantics summary",
+			Means:   "The client echoes a nonce that no response of this type on this stream had. Its verdict is about nothing the server knows.",
+			Causes:  "Nonces that are kept for the whole stream and not for each type, an ACK sent before its response is there, or an agent that changes nonces on the way.",
+			Next:    "Compare the nonce with those of the responses before it; if it is that of another type, the client mixes up its types.",
+			request: nonceUnknown,
+		},
+		{
+			ID: "nonce-dropped", Title: "no nonce, although there are responses", Group: groupNonces,
+			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "SotW",
+			Spec:    "Basic Protocol Overview",
+			Means:   "After the first response every request of its type carries the newest nonce. One without looks like a first request: servers start over, or ignore it.",
+			Causes:  "A client that builds some of its requests, often those that change names, from a fresh message.",
+			Next:    "Find the code of the client that changes its subscription, and let it send the nonce that it received last.",
+			request: nonceDropped,
+		},
+		{
+			ID: "nonce-regressed", Title: "back to an older nonce", Group: groupNonces,
+			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
+			Spec:    "Basic Protocol Overview",
+			Means:   "The client had echoed a newer response already. Servers drop a request with an older nonce as outdated, and with it the names that it adds, until the next ACK.",
+			Causes:  "Envoy's unified mux goes back to the nonce of the last good response after a NACK, which is harmless enough to be a note. Otherwise a client that keeps one nonce for accepted responses and sends it with every change of names.",
+			Next:    "See whether the names that this request added were ever sent. If not, this is why.",
+			request: nonceRegressed,
+		},
+		{
+			ID: "sotw-stale-request-answered", Title: "an answer to an outdated request", Group: groupNonces,
+			Fault: ServerFault, Severity: Info, Confidence: Guessed, Scope: "SotW", Off: true,
+			Spec:     "Resource updates",
+			Means:    "The server answered a name that the client has named only in requests with an outdated nonce, which a server is told to ignore. Clients do not mind; it says how the server treats nonces.",
+			Causes:   "A server that ignores nonces, as Contour does, or one that takes late names on purpose.",
+			Next:     "Nothing, unless the server answers things that the client no longer wants.",
+			response: staleRequestAnswered,
+		},
+		{
+			ID: "delta-spontaneous-with-nonce", Title: "a change of names echoes a nonce again", Group: groupNonces,
+			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "Delta", Off: true,
+			Spec:    "Incremental xDS",
+			Means:   "A request that only changes names needs no nonce. This one repeats one that had its verdict; a server that compares nonces may drop it once newer responses are out.",
+			Causes:  "Istio's own delta client repeats the last nonce in every request.",
+			Next:    "Nothing, unless delta-stale-subscription-dropped is reported as well.",
+			request: deltaSpontaneousWithNonce,
+		},
+		{
+			ID: "delta-stale-subscription-dropped", Title: "names asked for with an older nonce were forgotten", Group: groupNonces,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
+			Spec:   "Incremental xDS",
+			Means:  "The client subscribed to a name in a request that echoed an older response, because a newer one was on its way. In delta an outdated nonce must not cost the change of names, but the server has not mentioned the name since.",
+			Causes: "istiod returns early when nonces differ (istio#53302), and so do servers that apply the state-of-the-world rule to delta.",
+			Next:   "Compare with the server's log of the time. Until it is mended, a reconnect of the client makes it state all names again.",
+			unanswered: func(x *event) {
+				if x.wait.stale {
+					x.report(x.wait.left, "%s was asked for in a request with the older nonce %q, and not mentioned for %v",
+						list(x.wait.left), x.wait.from.m.Nonce, x.k.timers.DNE)
+				}
+			},
+		},
+	}
+}
+
+func responseNonceMissing(x *event) {
+	if x.resp.nonce == "" && !x.sub.exempt() {
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("response %d of %s has no nonce", x.resp.ordinal+1, x.sub.typ)})
+	}
+}
+
+func responseNonceReused(x *event) {
+	old := x.resp.reused
+	if x.resp.reusedPast {
+		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("nonce %q was that of an earlier response already", x.resp.nonce)})
+	}
+	if old == nil {
+		return
+	}
+	p := proof{
+		severity: Warning, cause: "-", seqs: []session.Seq{old.seq, x.resp.seq},
+		message: fmt.Sprintf("nonce %q was that of entry %d already", x.resp.nonce, old.seq),
+	}
+	if old.verdict == unjudged {
+		p.severity = Error
+		p.message += ", which has no verdict yet"
+	}
+	x.prove(p)
+}
+
+func nonceFromPreviousStream(x *event) {
+	if x.req.m.Nonce == "" || x.sub.exempt() || x.sub.responses > 0 {
+		return
+	}
+	p := proof{
+		severity: Error, cause: "-",
+		message: fmt.Sprintf("nonce %q, but no response of %s was sent on this stream", x.req.m.Nonce, x.sub.typ),
+	}
+	for _, t := range x.k.peers.others(x.talk) {
+		if s := t.subs[x.sub.key]; s != nil && s.byNonce[short(x.req.m.Nonce)] != nil && t.id < x.talk.id {
+			n := s.byNonce[short(x.req.m.Nonce)]
+			p.seqs = []session.Seq{n.seq, x.req.seq}
+			p.message = fmt.Sprintf("nonce %q is that of entry %d on the previous stream", x.req.m.Nonce, n.seq)
+			break
+		}
+	}
+	x.prove(p)
+}
+
+func nonceUnknown(x *event) {
+	s, nonce := x.sub, x.req.m.Nonce
+	if nonce == "" || x.req.echoed != nil || x.req.echoedPast || s.responses == 0 || s.forgotten || s.exempt() {
+		return
+	}
+	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("no response of %s had the nonce %q", s.typ, nonce)}
+	for _, o := range x.talk.order {
+		if n := o.byNonce[short(nonce)]; o != s && n != nil {
+			p.seqs = []session.Seq{n.seq, x.req.seq}
+			p.message = fmt.Sprintf("nonce %q is that of a response of %s, entry %d", nonce, o.typ, n.seq)
+		}
+	}
+	x.prove(p)
+}
+
+func nonceDropped(x *event) {
+	s, r := x.sub, x.req
+	if r.m.Kind != decode.SotwRequest || r.m.Nonce != "" || s.exempt() || r.before.newest == nil || r.before.newest.nonce == "" {
+		return
+	}
+	p := proof{severity: Error, cause: "-", seqs: []session.Seq{r.before.newest.seq, r.seq}}
+	switch {
+	case r.before.lastEcho != nil:
+		p.message = fmt.Sprintf("no nonce, although an earlier request echoed %q", r.before.lastEcho.nonce)
+	case r.ordinal > 0 && r.before.newest.wanted != nil && x.now.Sub(r.before.newest.at) > x.flight():
+		p.severity = Warning
+		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.before.newest.nonce, round(x.now.Sub(r.before.newest.at)))
+	default:
+		return
+	}
+	x.prove(p)
+}
+
+func nonceRegressed(x *event) {
+	s, r := x.sub, x.req
+	last := r.before.lastEcho
+	if r.m.Kind == decode.SotwRequest && r.echoedPast && last != nil && !s.exempt() {
+		x.prove(proof{
+			severity: Warning, cause: "-", seqs: []session.Seq{last.seq, r.seq},
+			message: fmt.Sprintf("nonce %q is that of a response long ago, although a request echoed the newer %q before", r.m.Nonce, last.nonce),
+		})
+		return
+	}
+	if r.m.Kind != decode.SotwRequest || r.echoed == nil || last == nil || r.echoed.ordinal >= last.ordinal || s.exempt() {
+		return
+	}
+	p := proof{
+		severity: Warning, cause: "-", seqs: []session.Seq{r.echoed.seq, last.seq, r.seq},
+		message: fmt.Sprintf("nonce %q, although a request echoed the newer %q before", r.echoed.nonce, last.nonce),
+	}
+	if r.echoed.verdict == accepted && s.allRejectedSince(r.echoed) ||
+		s.typ == "ECDS" && x.talk.node != nil && istioNode(x.talk.node) {
+		p.severity = Info
+	}
+	x.prove(p)
+}
+
+// allRejectedSince says whether every response after n that was answered was
+// rejected.
+func (s *subscription) allRejectedSince(n *response) bool {
+	for i := len(s.sent) - 1; i >= 0 && s.sent[i].ordinal > n.ordinal; i-- {
+		if v := s.sent[i].verdict; v != rejected && v != unjudged {
+			return false
+		}
+	}
+	return true
+}
+
+// istioNode says whether a node id has Istio's form: type~address~name~domain.
+func istioNode(n *decode.Node) bool { return strings.Count(n.ID, "~") == 3 }
+
+func staleRequestAnswered(x *event) {
+	s, n := x.sub, x.resp
+	if n.m.Kind != decode.SotwResponse || s.full() {
+		return
+	}
+	var late []string
+	for _, it := range n.added {
+		if s.late[it.name] {
+			late = append(late, it.name)
+		}
+	}
+	if len(late) > 0 {
+		x.report(late, "%s was asked for only with an outdated nonce", list(late))
+	}
+}
+
+func deltaSpontaneousWithNonce(x *event) {
+	r := x.req
+	if r.m.Kind == decode.DeltaRequest && r.echoed != nil && r.verdict == unjudged && r.m.Error == nil && r.echoed.verdict != unjudged && !x.sub.exempt() {
+		x.prove(proof{
+			severity: Info, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
+			message: fmt.Sprintf("nonce %q had its verdict already", r.m.Nonce),
+		})
+	}
+}

@@ -1,0 +1,282 @@
+package check
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupStreams = "Streams"
+
+// streamRules look at how streams begin and end, and at sizes.
+func streamRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "message-over-default-limit", Title: "a message larger than gRPC receives by default", Group: groupStreams,
+			Fault: SenderFault, Severity: Warning, Confidence: Decided, Scope: "all, LRS",
+			Spec:    "outside of the protocol: the default receive limit of gRPC libraries, 4 MiB",
+			Means:   "gRPC libraries refuse messages above 4 MiB unless they were told otherwise, and end the stream with RESOURCE_EXHAUSTED. The client then reconnects, gets the same message, and so on for ever.",
+			Causes:  "A configuration that has grown, sent in the state of the world. Requests grow too: with long lists of names, and with initial_resource_versions after a reconnect.",
+			Next:    "Raise the receiver's limit (MaxCallRecvMsgSize in Go, grpc.max_receive_message_length in C-core), use the delta variant, or send each client less. Envoy and istio-agent have no such limit.",
+			request: messageOverLimit, response: messageOverLimit, end: endedOverLimit, local: true,
+		},
+		{
+			ID: "stream-rejected", Title: "the server refused the stream", Group: groupStreams,
+			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:   "Four Variants",
+			Means:  "The server ended the stream before it sent any response, with a status that a retry does not mend. The client will try again and again.",
+			Causes: "UNIMPLEMENTED: the server does not offer this service or variant, for example delta. INVALID_ARGUMENT: it does not like the node or the type. UNAUTHENTICATED and PERMISSION_DENIED: credentials. RESOURCE_EXHAUSTED: too many clients.",
+			Next:   "Read the message of the status. For UNIMPLEMENTED compare api_type and transport_api_version of the client's configuration with what the server offers.",
+			end:    streamRejected,
+		},
+		{
+			ID: "server-closed-stream", Title: "the server ended a stream", Group: groupStreams,
+			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "all",
+			Spec:   "gRFC A57; the protocol knows no regular end of a stream",
+			Means:  "Discovery streams are meant to last. A server may end one now and then to spread load; after a response that is no error. One that does it soon after each response keeps the client reconnecting without pause, because every response resets its backoff.",
+			Causes: "A maximum connection age (30 minutes with Istio), a restart, a rolling update. Within seconds of the first response: a crash, a limit in a load balancer, or a server that takes the stream for a single call.",
+			Next:   "Look at the status and at the server's log of that moment. If streams end at a fixed age, look for timeouts of proxies in between.",
+			end:    serverClosedStream,
+		},
+		{
+			ID: "reconnect-storm", Title: "streams opened in vain without a pause", Group: groupStreams,
+			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
+			Spec:   "gRFC A57",
+			Means:  "The client opens one stream after the other, gets no response on any, and hardly waits in between. It should back off exponentially until a response arrives.",
+			Causes: "A retry loop without backoff, or one whose backoff starts anew with each connection.",
+			Next:   "See why the streams end (their status), and mend that first. Then the client's retry.",
+			end:    reconnectStorm,
+		},
+		{
+			ID: "half-close-with-open-subscriptions", Title: "the client said its last word and stayed", Group: groupStreams,
+			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "all",
+			Spec:    "Four Variants: the streams are open on both sides",
+			Means:   "The client has closed its side of the stream but still waits on it. It can acknowledge nothing any more, and many servers send nothing more or end the call.",
+			Causes:  "A tool that sends its requests from a list and closes, such as grpcurl with input from a pipe.",
+			Next:    "Keep the client's side open for as long as updates are wanted.",
+			request: requestAfterHalfClose, other: halfClosed,
+		},
+	}
+}
+
+const defaultLimit = 4 << 20
+
+// oversize is the first message on a stream above the default limit.
+type oversize struct {
+	seq   session.Seq
+	typ   string
+	size  int64
+	fault Fault
+}
+
+func messageOverLimit(x *event) {
+	size, fault := int64(0), ServerFault
+	if x.resp != nil {
+		size = x.resp.size
+	} else {
+		size, fault = x.req.size, ClientFault
+	}
+	if size <= defaultLimit {
+		return
+	}
+	if x.talk.over == nil {
+		x.talk.over = &oversize{seq: x.seq(), typ: x.sub.typ, size: size, fault: fault}
+	}
+	p := proof{severity: Warning, cause: string(fault), fault: fault, message: fmt.Sprintf("a message of %s; gRPC receives 4 MiB unless told otherwise", mebibytes(size))}
+	if fault == ServerFault && x.talk.envoyClient() {
+		p.severity = Info
+	}
+	x.prove(p)
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+
+func endedOverLimit(x *event) {
+	o := x.talk.over
+	if st := x.entry.Status; o == nil || st == nil || st.Code != codeResourceExhausted {
+		return
+	}
+	x.prove(proof{
+		severity: Error, typ: o.typ, cause: string(o.fault), fault: o.fault, seqs: []session.Seq{o.seq, x.entry.Seq},
+		message: fmt.Sprintf("a message of %s, after which the stream ended with RESOURCE_EXHAUSTED", mebibytes(o.size)),
+	})
+}
+
+// Status codes of gRPC that rules ask for.
+const (
+	codeInvalidArgument   = 3
+	codeNotFound          = 5
+	codePermissionDenied  = 7
+	codeResourceExhausted = 8
+	codeUnimplemented     = 12
+	codeUnauthenticated   = 16
+)
+
+var refusals = map[int32]string{
+	codeInvalidArgument: "INVALID_ARGUMENT", codeNotFound: "NOT_FOUND", codePermissionDenied: "PERMISSION_DENIED",
+	codeResourceExhausted: "RESOURCE_EXHAUSTED", codeUnimplemented: "UNIMPLEMENTED", codeUnauthenticated: "UNAUTHENTICATED",
+}
+
+// refused says with which status the server refused a stream, or "".
+func (x *event) refused() string {
+	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.responses > 0 || x.talk.lost {
+		return ""
+	}
+	return refusals[x.entry.Status.Code]
+}
+
+func streamRejected(x *event) {
+	word := x.refused()
+	if word == "" || !x.talk.discovery() && x.talk.method.Variant != decode.VariantLRS {
+		return
+	}
+	p := proof{
+		severity: Warning, typ: x.talk.method.Type, cause: x.talk.method.Path + word, seqs: []session.Seq{x.talk.openAt, x.entry.Seq},
+		message: fmt.Sprintf("%s was refused with %s", x.talk.method.Name, word),
+	}
+	if m := x.entry.Status.Message; m != "" {
+		p.message += fmt.Sprintf(": %q", clip(m))
+	}
+	if c := x.entry.Status.Code; c == codeUnimplemented || c == codeInvalidArgument {
+		p.severity = Error
+	}
+	x.prove(p)
+}
+
+// soon is how shortly after its first response a stream must end to count as
+// closed at once.
+const soon = 5 * time.Second
+
+func serverClosedStream(x *event) {
+	t := x.talk
+	if x.entry.Side != session.Server || !t.discovery() || !t.halfClosed.IsZero() || t.requests == 0 || x.refused() != "" {
+		return
+	}
+	quick := 0
+	if of := x.k.peers.byKey[keyOf(t)]; of != nil {
+		if t.responses > 0 && x.now.Sub(t.firstResponse) <= soon {
+			of.quickEnds++
+		} else if t.responses > 0 {
+			of.quickEnds = 0
+		}
+		quick = of.quickEnds
+	}
+	code := "a reset"
+	if st := x.entry.Status; st != nil && st.Code >= 0 {
+		code = fmt.Sprintf("status %d", st.Code)
+	}
+	p := proof{
+		severity: Info, typ: t.method.Type, cause: t.method.Path,
+		message: fmt.Sprintf("%s ended by the server with %s after %v", t.method.Name, code, round(x.now.Sub(t.opened))),
+	}
+	if quick >= 3 {
+		p.severity = Warning
+		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %v of its first response, now with %s", t.method.Name, quick, soon, code)
+	}
+	x.prove(p)
+}
+
+// storm is the streams that one client opened without getting a response.
+type storm struct {
+	opens []time.Time // the last of them
+	seqs  []session.Seq
+}
+
+const (
+	maxStorms = 4096
+	stormKept = 32
+)
+
+func reconnectStorm(x *event) {
+	t := x.talk
+	if !t.discovery() || t.lost {
+		return
+	}
+	who, _, err := net.SplitHostPort(t.peer)
+	if err != nil {
+		who = t.peer
+	}
+	if t.node != nil {
+		who = t.node.ID
+	}
+	key := []string{who, t.server, t.method.Path}
+	if len(t.order) > 0 && t.order[0].first != nil {
+		s := t.order[0]
+		key = append(key, s.typ)
+		if m := s.first.m; s.named() {
+			key = append(key, slices.Concat(m.Names[:min(len(m.Names), 8)], m.Subscribe[:min(len(m.Subscribe), 8)])...)
+		}
+	}
+	id := short(strings.Join(key, "\x00"))
+	if t.responses > 0 {
+		delete(x.k.storms, id)
+		return
+	}
+	w := x.k.storms[id]
+	if w == nil {
+		if len(x.k.storms) >= maxStorms {
+			clear(x.k.storms)
+		}
+		w = &storm{}
+		x.k.storms[id] = w
+	}
+	w.opens, w.seqs = append(w.opens, t.opened), append(w.seqs, t.openAt)
+	if len(w.opens) > stormKept {
+		w.opens, w.seqs = w.opens[1:], w.seqs[1:]
+	}
+	if len(w.opens) < x.k.timers.StormCount {
+		return
+	}
+	gaps := make([]time.Duration, 0, len(w.opens)-1)
+	for i := 1; i < len(w.opens); i++ {
+		gaps = append(gaps, w.opens[i].Sub(w.opens[i-1]))
+	}
+	slices.Sort(gaps)
+	median := gaps[len(gaps)/2]
+	if median >= x.k.timers.StormGap {
+		return
+	}
+	x.prove(proof{
+		severity: Warning, typ: t.method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq),
+		message: fmt.Sprintf("%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), round(median)),
+	})
+}
+
+func halfClosed(x *event) {
+	t := x.talk
+	if x.entry.Kind != session.KindHalfClose || t == nil || !t.discovery() || t.lost || !t.wantsAnything() {
+		return
+	}
+	at := x.entry.Seq
+	x.after(x.flight(), func(x *event) {
+		if !t.ended {
+			x.prove(proof{
+				severity: Info, typ: t.method.Type, cause: "-", seqs: []session.Seq{at},
+				message: "half-closed, with names subscribed, and still open",
+			})
+		}
+	})
+}
+
+func requestAfterHalfClose(x *event) {
+	if !x.talk.halfClosed.IsZero() {
+		x.prove(proof{
+			severity: Info, cause: "-", seqs: []session.Seq{x.talk.halfClosedAt, x.req.seq},
+			message: "a request after the client had half-closed the stream",
+		})
+	}
+}
+
+func (t *talk) wantsAnything() bool {
+	for _, s := range t.order {
+		if s.active() && !s.exempt() {
+			return true
+		}
+	}
+	return false
+}

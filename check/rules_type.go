@@ -1,0 +1,3 @@
+package check
+
+func typeRules() []*Rule { return nil }

@@ -1,0 +1,3 @@
+package check
+
+func verdictRules() []*Rule { return nil }

@@ -1,0 +1,293 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// State is where a client stands with one type, the better ones first.
+type State uint8
+
+// The states, in the words that istioctl made customary.
+const (
+	NotAsked State = iota // the client did not ask for the type
+	Synced                // it accepted what was sent last
+	Pending               // it has not answered yet, and is in time
+	NotSent               // it asked, and nothing came
+	Stale                 // it has not answered in time
+	Nacked                // it rejected what was sent last
+)
+
+// String is the word that people and the machine-readable forms read.
+func (s State) String() string {
+	switch s {
+	case Synced:
+		return "SYNCED"
+	case Pending:
+		return "PENDING"
+	case NotSent:
+		return "NOTSENT"
+	case Stale:
+		return "STALE"
+	case Nacked:
+		return "NACKED"
+	}
+	return "-"
+}
+
+// ClientStatus is where one client stands.
+type ClientStatus struct {
+	Client  string // node id, or the address of a client that never gave one
+	Agent   string // user_agent_name
+	Version string // of the agent
+	Streams int    // open discovery streams
+	Since   time.Time
+	Last    time.Time // when the client or its server said something last
+	// Gone is when its last stream ended, zero while it has one, and Why the
+	// reason.
+	Gone  time.Time
+	Why   string
+	Types []TypeStatus
+}
+
+// Worst is the worst state of its types.
+func (c *ClientStatus) Worst() State {
+	worst := NotAsked
+	for _, t := range c.Types {
+		worst = max(worst, t.State)
+	}
+	return worst
+}
+
+// TypeStatus is where a client stands with one type.
+type TypeStatus struct {
+	Type    string
+	State   State
+	Since   time.Time   // when it came to that
+	Seq     session.Seq // of the message that brought it there
+	Version string      // that the client holds, "" if none or if versions are per resource
+	Sent    string      // that was sent last
+	Wanted  int         // names asked for; -1 for all
+	Have    int         // resources sent
+	Nack    string      // why it rejected last; it may have accepted since
+	NackSeq session.Seq
+	Lost    bool // part of the conversation was not seen
+}
+
+// client is a node and its streams.
+type client struct {
+	id    string
+	since time.Time
+	live  []*talk
+	last  *talk // that ended last
+	why   string
+}
+
+// maxClients bounds the clients that are remembered. Those that are gone are
+// forgotten first.
+const maxClients = 1 << 16
+
+// clients are the nodes of a session, in the order in which they came.
+type clients struct {
+	byID  map[string]*client
+	order []*client
+}
+
+// enter notes a stream whose node has become known.
+func (c *clients) enter(t *talk) {
+	if c.byID == nil {
+		c.byID = make(map[string]*client)
+	}
+	id := t.clientID()
+	of := c.byID[id]
+	if of == nil {
+		if len(c.order) >= maxClients {
+			c.forget()
+		}
+		of = &client{id: id, since: t.opened}
+		c.byID[id], c.order = of, append(c.order, of)
+	}
+	if !slices.Contains(of.live, t) {
+		of.live = append(of.live, t)
+	}
+}
+
+func (c *clients) forget() {
+	for i, of := range c.order {
+		if len(of.live) == 0 || i == len(c.order)-1 {
+			delete(c.byID, of.id)
+			c.order = slices.Delete(c.order, i, i+1)
+			return
+		}
+	}
+}
+
+// leave notes the end of a stream.
+func (c *clients) leave(t *talk, why string) {
+	of := c.byID[t.clientID()]
+	if of == nil {
+		return
+	}
+	if i := slices.Index(of.live, t); i >= 0 {
+		of.live = slices.Delete(of.live, i, i+1)
+		if of.last = t; len(of.live) == 0 {
+			of.why = why
+		}
+	}
+}
+
+func (t *talk) clientID() string {
+	if t.node != nil && t.node.ID != "" {
+		return t.node.ID
+	}
+	return t.peer
+}
+
+// Status says where each client stands, the worst first, then by name.
+func (k *Checker) Status() []ClientStatus {
+	out := make([]ClientStatus, 0, len(k.clients.order))
+	for _, c := range k.clients.order {
+		out = append(out, k.statusOf(c))
+	}
+	slices.SortStableFunc(out, func(a, b ClientStatus) int {
+		return cmp.Or(
+			cmp.Compare(boolInt(!a.Gone.IsZero()), boolInt(!b.Gone.IsZero())),
+			-cmp.Compare(a.Worst(), b.Worst()), strings.Compare(a.Client, b.Client))
+	})
+	return out
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (k *Checker) statusOf(c *client) ClientStatus {
+	s := ClientStatus{Client: c.id, Since: c.since}
+	talks := c.live
+	if len(talks) == 0 && c.last != nil {
+		talks = []*talk{c.last}
+		s.Gone, s.Why = c.last.endedAt, c.why
+	}
+	byType := make(map[string]int)
+	for _, t := range talks {
+		if t.node != nil {
+			s.Agent, s.Version = t.node.UserAgent, t.node.UserAgentVersion
+		}
+		for _, at := range []time.Time{t.opened, t.lastClient, t.lastServer, t.endedAt} {
+			if at.After(s.Last) {
+				s.Last = at
+			}
+		}
+		if t.alive() {
+			s.Streams++
+		}
+		for _, sub := range t.order {
+			ts, any := k.typeStatus(sub)
+			if !any {
+				continue
+			}
+			i, seen := byType[ts.Type]
+			if !seen {
+				byType[ts.Type] = len(s.Types)
+				s.Types = append(s.Types, ts)
+				continue
+			}
+			s.Types[i] = merge(s.Types[i], ts)
+		}
+	}
+	slices.SortFunc(s.Types, func(a, b TypeStatus) int {
+		return cmp.Or(cmp.Compare(typeRank(a.Type), typeRank(b.Type)), strings.Compare(a.Type, b.Type))
+	})
+	return s
+}
+
+// merge joins what a client says of one type on two streams: the worse of them
+// is shown.
+func merge(a, b TypeStatus) TypeStatus {
+	if b.State > a.State || b.State == a.State && b.Since.After(a.Since) {
+		a, b = b, a
+	}
+	if a.Wanted >= 0 && b.Wanted >= 0 {
+		a.Wanted += b.Wanted
+	}
+	a.Have += b.Have
+	if b.NackSeq > a.NackSeq {
+		a.Nack, a.NackSeq = b.Nack, b.NackSeq
+	}
+	a.Lost = a.Lost || b.Lost
+	return a
+}
+
+// TypeOrder is the order in which types are shown.
+func TypeOrder() []string {
+	return []string{"LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "LEDS", "SDS", "ECDS", "RTDS"}
+}
+
+func typeRank(typ string) int {
+	if i := slices.Index(TypeOrder(), typ); i >= 0 {
+		return i
+	}
+	return len(TypeOrder())
+}
+
+func (k *Checker) typeStatus(s *subscription) (TypeStatus, bool) {
+	ts := TypeStatus{
+		Type: s.typ, Wanted: s.names.len(), Have: s.have.len(), Nack: s.nack, NackSeq: s.nackSeq, Lost: s.lost,
+	}
+	if s.exempt() || s.first == nil || !s.active() && s.responses == 0 {
+		return ts, false
+	}
+	if s.wild != notWild {
+		ts.Wanted = -1
+	}
+	if s.accepted != nil {
+		ts.Version = s.accepted.version
+	}
+	n := s.newest()
+	switch {
+	case n == nil:
+		ts.State, ts.Since, ts.Seq = NotSent, s.first.at, s.first.seq
+		if s.initial != nil && s.have.len() > 0 {
+			ts.State = Synced // it has said what it has, and that has not changed
+		}
+		return ts, true
+	case n.verdict == rejected:
+		ts.State = Nacked
+	case n.verdict == unjudged && n.nonce != "" && k.now.Sub(n.at) > k.timers.ACK:
+		ts.State = Stale
+	case n.verdict == unjudged && n.nonce != "":
+		ts.State = Pending
+	default:
+		ts.State = Synced
+	}
+	ts.Sent, ts.Since, ts.Seq = n.version, n.at, n.seq
+	if n.judgedBy != nil {
+		ts.Since, ts.Seq = n.judgedBy.at, n.judgedBy.seq
+	}
+	return ts, true
+}
+
+// endReason says in a few words why a stream ended.
+func endReason(e *session.Entry) string {
+	why := "ended by the " + e.Side.String()
+	if st := e.Status; st != nil {
+		switch {
+		case st.Code > 0:
+			why = fmt.Sprintf("%s with status %d", why, st.Code)
+		case st.WasReset:
+			why = fmt.Sprintf("reset by the %s", e.Side)
+		}
+		if st.Message != "" {
+			why += fmt.Sprintf(": %s", clip(st.Message))
+		}
+	}
+	return why
+}

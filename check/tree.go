@@ -1,0 +1,195 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+// ResourceState is where a client stands with one resource, in the words of
+// client status discovery (CSDS).
+type ResourceState string
+
+// The states of a resource.
+const (
+	Requested ResourceState = "REQUESTED" // asked for or sent, and not answered yet
+	Acked     ResourceState = "ACKED"
+	Rejected  ResourceState = "NACKED"
+	Missing   ResourceState = "MISSING"   // referred to or asked for, and not sent
+	Uncertain ResourceState = "UNCERTAIN" // part of the conversation was not seen
+)
+
+// Node is a resource of a client and what it refers to.
+type Node struct {
+	Type, Name string
+	State      ResourceState
+	Version    string
+	Children   []*Node
+	// Again says that the children are shown where the resource came first.
+	Again bool
+}
+
+// Tree is what a client has, by reference.
+type Tree struct {
+	Client string
+	// Roots are listeners, then what only a client asks for that nothing
+	// refers to by type, such as runtime layers.
+	Roots    []*Node
+	Dangling []*Node // sent, but nothing refers to them
+	Missing  []*Node // referred to or asked for by name, but not sent
+}
+
+// Tree returns what a client has, or nil if it is not known.
+func (k *Checker) Tree(id string) *Tree {
+	c := k.clients.byID[id]
+	if c == nil {
+		return nil
+	}
+	talks := c.live
+	if len(talks) == 0 && c.last != nil {
+		talks = []*talk{c.last}
+	}
+	g := &grower{subs: make(map[string][]*subscription), shown: make(map[typedName]bool), missing: make(map[typedName]*Node)}
+	for _, t := range talks {
+		for _, s := range t.order {
+			if !s.exempt() {
+				g.subs[s.typ] = append(g.subs[s.typ], s)
+			}
+		}
+	}
+	return g.grow(id)
+}
+
+type typedName struct{ typ, name string }
+
+// grower makes the tree of one client.
+type grower struct {
+	subs    map[string][]*subscription
+	shown   map[typedName]bool
+	missing map[typedName]*Node
+}
+
+// maxTreeDepth is more than references go: listener, scope, routes, cluster,
+// its parts, endpoints, localities.
+const maxTreeDepth = 16
+
+func (g *grower) grow(id string) *Tree {
+	t := &Tree{Client: id}
+	for _, name := range g.names("LDS") {
+		t.Roots = append(t.Roots, g.node("LDS", name, 0))
+	}
+	types := slices.SortedFunc(maps.Keys(g.subs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(typeRank(a), typeRank(b)), strings.Compare(a, b))
+	})
+	for _, typ := range types {
+		for _, name := range g.names(typ) {
+			if g.shown[typedName{typ, name}] {
+				continue
+			}
+			n := g.node(typ, name, 0)
+			if parents(typ) == nil {
+				t.Roots = append(t.Roots, n)
+			} else {
+				t.Dangling = append(t.Dangling, n)
+			}
+		}
+		for _, s := range g.subs[typ] {
+			for name := range s.names.all() {
+				if key := (typedName{typ, name}); !g.shown[key] && g.missing[key] == nil && !strings.HasSuffix(name, "/*") {
+					g.missing[key] = &Node{Type: typ, Name: name, State: Missing}
+				}
+			}
+		}
+	}
+	for _, n := range g.missing {
+		if !g.shown[typedName{n.Type, n.Name}] {
+			t.Missing = append(t.Missing, n)
+		}
+	}
+	slices.SortFunc(t.Missing, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(typeRank(a.Type), typeRank(b.Type)), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
+	})
+	return t
+}
+
+// names are the resources of a type that the client has, sorted.
+func (g *grower) names(typ string) []string {
+	var out []string
+	for _, s := range g.subs[typ] {
+		for name := range s.have.all() {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (g *grower) find(typ, name string) (*subscription, *item) {
+	for _, s := range g.subs[typ] {
+		if it := s.have.get(name); it != nil {
+			return s, it
+		}
+	}
+	return nil, nil
+}
+
+// node makes the node of a resource that is there.
+func (g *grower) node(typ, name string, depth int) *Node {
+	s, it := g.find(typ, name)
+	n := &Node{Type: typ, Name: name, State: s.stateOf(it), Version: it.version}
+	if n.Version == "" && s.newest() != nil && s.newest().kind == decode.SotwResponse {
+		n.Version = s.newest().version
+	}
+	key := typedName{typ, name}
+	if g.shown[key] || depth >= maxTreeDepth {
+		n.Again = len(it.refs()) > 0
+		return n
+	}
+	g.shown[key] = true
+	seen := make(map[typedName]bool)
+	for _, ref := range it.refs() {
+		child := typedName{ref.Type, ref.Name}
+		if seen[child] {
+			continue
+		}
+		seen[child] = true
+		if s, _ := g.find(ref.Type, ref.Name); s != nil {
+			n.Children = append(n.Children, g.node(ref.Type, ref.Name, depth+1))
+			continue
+		}
+		if ref.Source == decode.SourceOther || ref.Default {
+			continue // it comes from elsewhere, or may be left out
+		}
+		if ref.Type == "CDS" && g.subs["CDS"] == nil {
+			continue // clusters are configured elsewhere
+		}
+		m := &Node{Type: ref.Type, Name: ref.Name, State: Missing}
+		n.Children = append(n.Children, m)
+		g.missing[child] = m
+	}
+	return n
+}
+
+// stateOf says where the client stands with a resource that was sent.
+func (s *subscription) stateOf(it *item) ResourceState {
+	if s.lost {
+		return Uncertain
+	}
+	for i := len(s.sent) - 1; i >= 0; i-- {
+		n := s.sent[i]
+		if n.verdict == accepted || n.verdict == folded {
+			break
+		}
+		if !slices.Contains(n.added, it) && !slices.Contains(n.changed, it) {
+			continue
+		}
+		if n.verdict == rejected {
+			return Rejected
+		}
+		return Requested
+	}
+	return Acked
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// failOn are the values of --fail-on, the strictest first.
+var failOn = []string{"info", "warning", "error", "never"}
+
+func newCheck(a *app) *cobra.Command {
+	output, threshold, info := "table", "error", false
+	var judge ruleFlags
+	cmd := a.command(&cobra.Command{
+		Use:   "check SOURCE... [-o table|json|sarif|junit] [--fail-on error|warning|info|never]",
+		Short: "Hold recordings against the rules of the protocol",
+		Long: `Reads recordings and prints what went wrong in them: who broke which rule, when,
+and with which messages. What has one cause is one finding with a count.
+
+Ends with exit code 10 if there is a finding of the severity that --fail-on
+names, or a graver one. xdsproxy explain RULE says what a finding means and what
+to do about it; xdsproxy explain lists the rules.
+
+A conversation script (.xds) is judged by the times that it gives itself.`,
+		Example: `xdsproxy check @last
+
+# In a build: fail on warnings, with a report for the build server
+xdsproxy check session.xdsp --fail-on warning -o junit > report.xml
+
+# Everything, the rules that are off by default included
+xdsproxy check session.xdsp --enable all --info`,
+		ValidArgsFunction: completeSource,
+	}, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misused("check needs a SOURCE").hint("xdsproxy check %s", lastSource)
+		}
+		options, err := judge.options()
+		if err != nil {
+			return err
+		}
+		report := render.NewReport()
+		var damage error
+		for _, name := range args {
+			label := ""
+			if len(args) > 1 {
+				label = name
+			}
+			if err := a.judge(cmd.Context(), name, label, options, report); err != nil {
+				if !damaged(err) {
+					return err
+				}
+				damage = err // what could be read was judged
+			}
+		}
+		if err := a.printReport(report, output, strings.Join(args, " "), threshold, info, options.Rules); err != nil {
+			return err
+		}
+		if damage != nil {
+			return damage
+		}
+		for _, f := range report.Findings {
+			if fails(threshold, f.Severity) {
+				return errFindings
+			}
+		}
+		return nil
+	})
+	judge.addTo(cmd)
+	cmd.Flags().BoolVar(&info, "info", false, "print notes, too; the table counts them only")
+	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
+	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
+	return cmd
+}
+
+// errFindings ends a command whose findings were printed.
+var errFindings = &failure{err: errors.New("findings"), code: exitFindings, silent: true}
+
+func fails(threshold, severity string) bool {
+	return threshold != "never" && slices.Index(failOn, severity) >= slices.Index(failOn, threshold)
+}
+
+// judge holds one source against the rules.
+func (a *app) judge(ctx context.Context, name, label string, o check.Options, report *render.Report) error {
+	src, err := a.open(name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	o.Timers.Fixed = o.Timers.Fixed || src.script
+	checker := check.NewChecker(o)
+	src.Pieces()
+	done := a.progress(src)
+	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change, []check.Finding) error {
+		done.advance()
+		return nil
+	})
+	done.end()
+	if err != nil && !damaged(err) {
+		return err
+	}
+	report.Add(label, checker.Findings(), checker.Summary())
+	return err
+}
+
+// judged takes one entry, what it means, and what it proved.
+type judged func(e *session.Entry, c *check.Change, found []check.Finding) error
+
+// judgeEach reads a source to its end, through a checker.
+func judgeEach(ctx context.Context, src *source, checker stepper, v judged) error {
+	var (
+		e     session.Entry
+		c     check.Change
+		found []check.Finding
+		err   error
+	)
+	for {
+		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return unreadable(err)
+		}
+		c, found = checker.Step(&e)
+		if err := v(&e, &c, found); err != nil {
+			if errors.Is(err, errEnough) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+func (a *app) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
+	switch form {
+	case "json":
+		return a.printJSON(r)
+	case "sarif":
+		return r.SARIF(a.stdout, buildFacts().Version, source, rules)
+	case "junit":
+		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
+	}
+	_, err := io.WriteString(a.stdout, r.Text(render.Style{Color: a.colourful()}, info))
+	return err
+}
+
+// ruleFlags say which rules run, and how long they wait.
+type ruleFlags struct {
+	enable, disable []string
+	timers          check.Timers
+}
+
+// addTo adds the flags of check.
+func (r *ruleFlags) addTo(cmd *cobra.Command) {
+	r.timers = check.DefaultTimers()
+	r.addRules(cmd.Flags())
+	for _, t := range []struct {
+		name string
+		p    *time.Duration
+		help string
+	}{
+		{"flight", &r.timers.Flight, "how long messages that cross may be on their way"},
+		{"ack", &r.timers.ACK, "how long a response may wait for its ACK or NACK"},
+		{"warm", &r.timers.Warm, "how long a response of clusters may wait for its ACK"},
+		{"dne", &r.timers.DNE, "when a name that is not mentioned does not exist"},
+		{"loop", &r.timers.Loop, "window in which three repeats are a loop"},
+		{"push", &r.timers.Push, "window in which three needless pushes are too many"},
+		{"rejoin", &r.timers.Rejoin, "how long a reconnected client may take to ask for all types"},
+		{"retro", &r.timers.Retro, "how far to look back for proofs of order"},
+	} {
+		f := cmd.Flags().VarPF((*durationValue)(t.p), t.name, "", t.help)
+		f.Annotations = map[string][]string{groupKey: {"Timer"}}
+	}
+	for _, name := range []string{"enable", "disable"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, completeRules)
+	}
+}
+
+func (r *ruleFlags) addRules(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&r.enable, "enable", nil, "also run these rules, which are off by default; all for every rule")
+	flags.StringSliceVar(&r.disable, "disable", nil, "do not run these rules")
+}
+
+func (r *ruleFlags) options() (check.Options, error) {
+	rules, unknown := check.Select(r.enable, r.disable)
+	if unknown != "" {
+		return check.Options{}, unknownRule(unknown)
+	}
+	if len(rules) == 0 {
+		return check.Options{}, misused("no rule is left to run").hint("leave out --disable, or name fewer rules")
+	}
+	return check.Options{Rules: rules, Timers: r.timers}, nil
+}
+
+func ruleIDs() []string {
+	var ids []string
+	for _, r := range check.Rules() {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func unknownRule(id string) error {
+	f := misused("there is no rule %q", id)
+	if best := nearest.Name(id, ruleIDs()); best != "" {
+		return f.hint("did you mean %s?", best)
+	}
+	return f.hint("xdsproxy explain lists the rules")
+}
+
+func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, r := range check.Rules() {
+		out = append(out, fmt.Sprintf("%s\t%s", r.ID, r.Title))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+)
+
+// oneClient finds the client that was asked for: by its name, by a part of it
+// that only one has, or the only one.
+func oneClient(all []check.ClientStatus, asked string) (string, error) {
+	var found []string
+	for _, c := range all {
+		if c.Client == asked {
+			return asked, nil
+		}
+		if strings.Contains(c.Client, asked) {
+			found = append(found, c.Client)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(all) == 0:
+		return "", failed("no client has asked for anything")
+	case len(found) == 0:
+		return "", failed("there is no client %q", asked).hint("the clients are %s", someClients(all))
+	case asked == "":
+		return "", misused("there are %d clients: which one?", len(all)).hint("the clients are %s", someClients(all))
+	}
+	return "", misused("%q fits %d clients", asked, len(found)).hint("they are %s", strings.Join(found[:min(len(found), 8)], ", "))
+}
+
+func someClients(all []check.ClientStatus) string {
+	var names []string
+	for i, c := range all {
+		if i == 8 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, c.Client)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+func newExplain(a *app) *cobra.Command {
+	return a.command(&cobra.Command{
+		Use:   "explain [RULE]",
+		Short: "Say what a rule means and what to do; without RULE list them",
+		Long: `Says what a finding of a rule means, what usually causes it, and what to do
+next. Without a RULE, lists all rules: ! usually an error, ~ a warning, i a note.`,
+		Example: `xdsproxy explain nack-immediate-resend
+xdsproxy explain`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completeRules(cmd, args, text)
+		},
+	}, func(_ *cobra.Command, args []string) error {
+		style := render.Style{Color: a.colourful()}
+		if len(args) > 1 {
+			return misused("explain takes one RULE, but got %d", len(args))
+		}
+		if len(args) == 0 {
+			_, err := io.WriteString(a.stdout, render.RuleList(check.Rules(), style))
+			return err
+		}
+		for _, r := range check.Rules() {
+			if r.ID == args[0] {
+				width := columns(a.stdout)
+				if width == 0 || width > helpWidth {
+					width = helpWidth
+				}
+				_, err := io.WriteString(a.stdout, render.RulePage(r, style, width))
+				return err
+			}
+		}
+		return unknownRule(args[0])
+	})
+}

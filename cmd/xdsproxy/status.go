@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func newStatus(a *app) *cobra.Command {
+	output, at := "table", seqFlag(0)
+	cmd := a.command(&cobra.Command{
+		Use:   "status [SOURCE] [--at SEQ] [-o table|json]",
+		Short: "Print where each client stands with each type",
+		Long: `Prints a line for each client, the worst first, and how it stands with each
+type, since when:
+
+  SYNCED   it accepted what was sent last
+  PENDING  it has not answered yet, and is in time
+  STALE    it has not answered in time
+  NACKED   it rejected what was sent last; its reason stands below
+  NOTSENT  it asked, and nothing came
+  -        it did not ask
+
+Ages are counted from the end of the recording, or from entry --at.`,
+		Example: `xdsproxy status
+xdsproxy status session.xdsp --at 4107`,
+		ValidArgsFunction: completeSource,
+	}, func(cmd *cobra.Command, args []string) error {
+		name, err := oneSource(args)
+		if err != nil {
+			return err
+		}
+		checker, stand, err := a.replayTo(cmd.Context(), name, session.Seq(at))
+		if checker == nil {
+			return err
+		}
+		status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
+		if output == "json" {
+			if err := a.printJSON(status); err != nil {
+				return err
+			}
+			return err
+		}
+		if len(status.Clients) == 0 {
+			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
+			return err
+		}
+		if _, err := io.WriteString(a.stdout, status.Text(render.Style{Color: a.colourful()})); err != nil {
+			return err
+		}
+		return err
+	})
+	cmd.Flags().Var(&at, "at", "as it was after this entry")
+	outputFlag(cmd, &output, "table", "json")
+	return cmd
+}
+
+func newTree(a *app) *cobra.Command {
+	output, at := "table", seqFlag(0)
+	cmd := a.command(&cobra.Command{
+		Use:   "tree SOURCE [CLIENT] [--at SEQ] [-o table|json]",
+		Short: "Print the resources of a client by reference",
+		Long: `Prints what a client has been sent, from listeners down to endpoints, as the
+resources refer to each other, with state and version. At the end stand those to
+which nothing refers, and those that are referred to or asked for and were not
+sent.
+
+CLIENT is a node id, or a part of one that fits only one client; it may be left
+out if there is only one.`,
+		Example: `xdsproxy tree @last gw-0
+xdsproxy tree session.xdsp gw-0 --at 4107`,
+		ValidArgsFunction: completeSource,
+	}, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 || len(args) > 2 {
+			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).hint("xdsproxy status %s lists the clients", lastSource)
+		}
+		checker, stand, err := a.replayTo(cmd.Context(), args[0], session.Seq(at))
+		if checker == nil {
+			return err
+		}
+		asked := ""
+		if len(args) > 1 {
+			asked = args[1]
+		}
+		id, choice := oneClient(checker.Status(), asked)
+		if choice != nil {
+			return choice
+		}
+		tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
+		if output == "json" {
+			if err := a.printJSON(tree); err != nil {
+				return err
+			}
+			return err
+		}
+		if _, err := io.WriteString(a.stdout, tree.Text(render.Style{Color: a.colourful()})); err != nil {
+			return err
+		}
+		return err
+	})
+	cmd.Flags().Var(&at, "at", "as it was after this entry")
+	outputFlag(cmd, &output, "table", "json")
+	return cmd
+}
+
+// standing is how far a recording was read.
+type standing struct {
+	name string
+	seq  session.Seq
+	time time.Time
+}
+
+// replayTo reads a recording up to an entry, or to its end if seq is 0. Damage
+// is an error beside a checker that has seen what is before it.
+func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*check.Checker, standing, error) {
+	src, err := a.open(name)
+	if err != nil {
+		return nil, standing{}, err
+	}
+	defer src.Close()
+	checker := check.NewChecker(check.Options{})
+	stand := standing{name: src.name}
+	done := a.progress(src)
+	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change, _ []check.Finding) error {
+		done.advance()
+		stand.seq, stand.time = e.Seq, e.Time
+		if seq != 0 && e.Seq >= seq {
+			return errEnough
+		}
+		return nil
+	})
+	done.end()
+	if err != nil && !damaged(err) {
+		return nil, stand, err
+	}
+	if seq > stand.seq && err == nil {
+		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.name, stand.seq)
+	}
+	return checker, stand, err
+}
+
+// seqFlag is a sequence number.
+type seqFlag session.Seq
+
+func (v *seqFlag) Type() string { return "SEQ" }
+func (v *seqFlag) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return number(session.Seq(*v))
+}
+
+func (v *seqFlag) Set(s string) error {
+	n, err := strconv.ParseUint(s, 10, 63)
+	if err != nil || n == 0 {
+		return errors.New("not a sequence number")
+	}
+	*v = seqFlag(n)
+	return nil
+}

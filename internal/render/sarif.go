@@ -1,0 +1,173 @@
+package render
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+)
+
+// The forms below are those of other programs: SARIF 2.1.0 for code scanners,
+// JUnit for build servers.
+
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifRule struct {
+		ID    string    `json:"id"`
+		Short sarifText `json:"shortDescription"`
+		Full  sarifText `json:"fullDescription"`
+		Help  sarifText `json:"help"`
+	}
+	sarifResult struct {
+		RuleID     string          `json:"ruleId"`
+		RuleIndex  int             `json:"ruleIndex"`
+		Level      string          `json:"level"`
+		Message    sarifText       `json:"message"`
+		Locations  []sarifLocation `json:"locations"`
+		Count      int             `json:"occurrenceCount"`
+		Properties Finding         `json:"properties"`
+	}
+	sarifLocation struct {
+		Physical struct {
+			Artifact struct {
+				URI string `json:"uri"`
+			} `json:"artifactLocation"`
+		} `json:"physicalLocation"`
+		Logical []sarifLogical `json:"logicalLocations"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+	}
+)
+
+// SARIF writes a report for code scanners. The locations name the recording,
+// and within it the entry.
+func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule) error {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{
+		Name: "xdsproxy", Version: version,
+		InformationURI: "https://github.com/xdsproxy/xdsproxy", Rules: []sarifRule{},
+	}
+	index := make(map[string]int)
+	for _, rule := range rules {
+		index[rule.ID] = len(run.Tool.Driver.Rules)
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
+			ID: rule.ID, Short: sarifText{rule.Title}, Full: sarifText{rule.Means}, Help: sarifText{rule.Causes + " " + rule.Next},
+		})
+	}
+	for _, f := range r.Findings {
+		level := f.Severity
+		if level == "info" {
+			level = "note"
+		}
+		var at sarifLocation
+		at.Physical.Artifact.URI = source
+		if f.Source != "" {
+			at.Physical.Artifact.URI = f.Source
+		}
+		if n := len(f.Seqs); n > 0 {
+			at.Logical = []sarifLogical{{fmt.Sprintf("entry %d", f.Seqs[n-1])}}
+		}
+		run.Results = append(run.Results, sarifResult{
+			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: level, Message: sarifText{f.Message},
+			Locations: []sarifLocation{at}, Count: f.Count, Properties: f,
+		})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(sarifLog{
+		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
+		Version: "2.1.0", Runs: []sarifRun{run},
+	})
+}
+
+type (
+	junitSuites struct {
+		XMLName  xml.Name   `xml:"testsuites"`
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Suite    junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Time     string      `xml:"timestamp,attr,omitempty"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		Failure *junitFailure `xml:"failure,omitempty"`
+		Out     string        `xml:"system-out,omitempty"`
+	}
+	junitFailure struct {
+		Type    string `xml:"type,attr"`
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes a report for build servers: a test for each rule that ran,
+// failed where a finding counts as a failure.
+func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails func(severity string) bool) error {
+	suite := junitSuite{Name: source, Tests: len(rules)}
+	if len(r.Findings) > 0 {
+		if at, err := time.Parse(time.RFC3339Nano, r.Findings[0].At); err == nil {
+			suite.Time = at.UTC().Format("2006-01-02T15:04:05")
+		}
+	}
+	for _, rule := range rules {
+		c := junitCase{Name: rule.ID, Class: "xdsproxy." + rule.Group}
+		for _, f := range r.Findings {
+			if f.Rule != rule.ID {
+				continue
+			}
+			line := fmt.Sprintf("%s: %s %s: %s (entries %v, %d times)\n", f.Severity, f.Client, f.Type, f.Message, f.Seqs, f.Count)
+			if !fails(f.Severity) {
+				c.Out += line
+				continue
+			}
+			if c.Failure == nil {
+				c.Failure = &junitFailure{Type: f.Severity, Message: f.Message}
+				suite.Failures++
+			}
+			c.Failure.Text += line
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(junitSuites{Name: "xdsproxy check", Tests: suite.Tests, Failures: suite.Failures, Suite: suite}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
