@@ -29,7 +29,7 @@ type peculiar struct {
 func (p *peculiar) survey(resources []decode.Resource) {
 	for i := range resources {
 		r := &resources[i]
-		if r.TTL != 0 {
+		if r.HasTTL {
 			p.timed = append(p.timed, i)
 		}
 		if r.Wrapped {

@@ -119,6 +119,22 @@ func (x *event) report(names []string, format string, args ...any) {
 	x.prove(proof{severity: x.rule.Severity, names: names, message: fmt.Sprintf(format, args...)})
 }
 
+// again counts a finding that was entered before, with at least this severity,
+// and says whether that was so: then there is no need to word it.
+func (x *event) again(severity Severity, cause string) bool {
+	if x.k.muted {
+		return true
+	}
+	client, typ := "", ""
+	if x.talk != nil && x.talk.node != nil {
+		client = x.talk.node.ID
+	}
+	if x.sub != nil {
+		typ = x.sub.typ
+	}
+	return x.k.ledger.again(causeKey(x.rule.ID, client, typ, cause), severity, x.now, x.seq())
+}
+
 // prove enters a finding.
 func (x *event) prove(p proof) {
 	if x.k.muted {

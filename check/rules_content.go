@@ -1,3 +1,340 @@
 package check
 
-func contentRules() []*Rule { return nil }
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+const groupContent = "Content of responses"
+
+// contentRules look at what is in a response, and at what is not.
+func contentRules() []*Rule {
+	return slices.Concat(setRules(), labelRules(), needlessRules())
+}
+
+// setRules look at which resources a response has, takes away and leaves out.
+func setRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "duplicate-resource", Title: "one name twice in a response", Group: groupContent,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all, REST",
+			Spec:   "Duplicate Resource Names",
+			Means:  "Two resources of one response have the same name. Which of them counts is up to the client: Envoy rejects such clusters, and such a response of any type in delta; gRPC takes the last one. Older Envoys crashed (envoy#3987).",
+			Causes: "Two objects of the platform that are turned into one name, such as services of two namespaces, or a list that was put together from two sources without looking.",
+			Next:   "Look for the name in what the control plane reads. One of the two has to be renamed or dropped before the response is built.",
+			local:  true, polls: true, response: duplicateResource,
+		},
+		{
+			ID: "delta-added-and-removed", Title: "a name both sent and removed", Group: groupContent,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "Delta",
+			Spec:   "Duplicate Resource Names; Deleting Resources",
+			Means:  "A delta response has no order inside: if a name is in resources and in removed_resources, or twice among the removed ones, nobody can say what shall be left. Envoy rejects the whole response.",
+			Causes: "Two updates that were merged into one response, one that deleted the resource and one that made it anew.",
+			Next:   "Let the server drop a removal when the same response has the resource, or send two responses.",
+			local:  true, response: deltaAddedAndRemoved,
+		},
+		{
+			ID: "partial-state-of-the-world", Title: "a response that left out what the client still has", Group: groupContent,
+			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "SotW",
+			Spec:    "Grouping Resources into Responses; Deleting Resources",
+			Means:   "For listeners and clusters a response is everything there is, and what it leaves out is deleted. This one looks as if only the news had been sent: it has just what the client asked for last, or what it left out came back unchanged a little later. In between the client had deleted it.",
+			Causes:  "A server that answers new names one by one, as is right for routes and endpoints (grpc-go#7625), or one that builds a response while its cache is half full.",
+			Next:    "Compare with what the server meant to delete. If nothing was, it has to put all subscribed resources of the type into each response.",
+			request: noteNamesAsked, response: partialState,
+		},
+		{
+			ID: "mass-removal", Title: "most resources of a type were taken away at once", Group: groupContent,
+			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:     "Deleting Resources",
+			Means:    "One response deleted all, or nearly all, listeners or clusters that the client had. If nobody meant that, it is an outage: the client stops to listen, or has nowhere to send requests to.",
+			Causes:   "A control plane that was just restarted and answers before it has read its sources, or lost sight of them: credentials, a watch that broke, a selector that matches nothing any more.",
+			Next:     "Look at the log of the control plane around that time, first of all for a restart. It should not answer before its caches are filled.",
+			response: massRemoval,
+		},
+		{
+			ID: "empty-noop-response", Title: "a response with nothing in it", Group: groupContent,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "SotW, Delta",
+			Spec:     "Deleting Resources",
+			Means:    "The response has no resources although the client asks for some. For this type that deletes nothing and says nothing: the client accepts it and goes on to wait until its own timer ends.",
+			Causes:   "A server that wants to say that a resource does not exist. In the state of the world only silence says so; in delta removed_resources does.",
+			Next:     "Nothing for the client. If it waits long at its start, this is a hint which resource it waits for.",
+			response: emptyNoop,
+		},
+		{
+			ID: "delta-removal-of-unknown", Title: "a removal of what the client never had", Group: groupContent,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "Delta",
+			Spec:     "Deleting Resources",
+			Means:    "The server removed a name that it did not send on this stream, that the client did not ask for, and that it did not bring along. Clients ignore it.",
+			Causes:   "A server that tells every client of every deletion, whoever had the resource.",
+			Next:     "Nothing. If there are many, they cost bandwidth, and tell clients names that are none of their business.",
+			response: deltaRemovalOfUnknown,
+		},
+		{
+			ID: "resource-error-reported", Title: "the server says why it does not send a resource", Group: groupContent,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all",
+			Spec:   "resource_errors of discovery.proto; gRFC A88",
+			Means:  "The response has an error for a single resource that is not just \"not found\". It holds until the resource is sent. If the same response also has or removes the resource, it contradicts itself.",
+			Causes: "What the status says: often a permission that the client's identity lacks, or a configuration that the control plane could not translate.",
+			Next:   "Read the status and its message; they are meant for you.",
+			local:  true, response: resourceErrorReported,
+		},
+	}
+}
+
+// contentState is what rules of this group remember of a type.
+type contentState struct {
+	asked   []string   // names that requests added since the last response
+	omitted []omission // oldest first
+	gone    nameMemory // names that were removed
+	aliased bool       // a resource had other names, which removals may use
+	told    Severity   // of resources without a version, plus one
+	past    map[string][16]byte
+	pushes  pushes
+}
+
+// maxContentNames bounds each list of names in a contentState.
+const maxContentNames = 1 << 14
+
+// nameMemory is a bounded set of names. Once it is full it knows nothing any
+// more, which is not the same as being empty.
+type nameMemory struct {
+	set  map[string]struct{}
+	full bool
+}
+
+func (m *nameMemory) add(name string) {
+	if len(m.set) >= maxContentNames {
+		m.set, m.full = nil, true
+	}
+	if m.full {
+		return
+	}
+	if m.set == nil {
+		m.set = make(map[string]struct{})
+	}
+	m.set[name] = struct{}{}
+}
+
+func (m *nameMemory) has(name string) bool {
+	_, ok := m.set[name]
+	return ok
+}
+
+// foreign says whether rules about content pass over a response.
+func (x *event) foreign() bool { return x.sub.exempt() || x.resp.foreign }
+
+// here says whether the response that is looked at has an item.
+func (x *event) here(it *item) bool { return it != nil && it.stamp == x.k.stamp }
+
+func duplicateResource(x *event) {
+	n := x.resp
+	if n.twice == 0 || x.foreign() {
+		return
+	}
+	type identity struct{ name, variant string }
+	seen := make(map[identity]int, n.count)
+	sure := make(map[string]bool) // by type, whether payloads have a name of their own
+	var names []string
+	for i := range n.m.Resources {
+		r := &n.m.Resources[i]
+		name := decode.NormalName(r.Name)
+		if name == "" {
+			continue
+		}
+		if !r.Wrapped {
+			if _, known := sure[r.TypeURL]; !known {
+				f := x.k.contents.of(r.TypeURL, r.Body, x.entry.Message.Masked).facts
+				sure[r.TypeURL] = f.Known && f.Named
+			}
+			if !sure[r.TypeURL] {
+				continue // what looks like its name may be anything
+			}
+		}
+		id := identity{name, r.Constraints}
+		if seen[id]++; seen[id] == 2 {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		x.report(names, "%s is in the response more than once", list(names))
+	}
+}
+
+func deltaAddedAndRemoved(x *event) {
+	n := x.resp
+	if n.m.Kind != decode.DeltaResponse || len(n.m.Removed) == 0 || x.foreign() {
+		return
+	}
+	times := make(map[string]int, len(n.m.Removed))
+	var both, twice []string
+	for _, name := range n.m.Removed {
+		name = decode.NormalName(name)
+		times[name]++
+		switch {
+		case times[name] == 2:
+			twice = append(twice, name)
+		case times[name] == 1 && x.here(x.sub.have.get(name)):
+			both = append(both, name)
+		}
+	}
+	for _, i := range n.heartbeats {
+		if name := decode.NormalName(n.m.Resources[i].Name); times[name] > 0 && !slices.Contains(both, name) {
+			both = append(both, name)
+		}
+	}
+	if len(both) > 0 {
+		for i := range n.m.Resources { // a removal names no variant
+			if r := &n.m.Resources[i]; r.Constraints != "" {
+				both = without(both, func(name string) bool { return name == decode.NormalName(r.Name) })
+			}
+		}
+	}
+	if len(both) > 0 {
+		x.report(both, "%s is among the resources and among the removed ones", list(both))
+	}
+	if len(twice) > 0 {
+		x.report(twice, "%s is removed more than once", list(twice))
+	}
+}
+
+func emptyNoop(x *event) {
+	s, n := x.sub, x.resp
+	if n.count > 0 || n.wasFirst || len(n.m.Removed) > 0 || len(n.m.ResourceErrors) > 0 || x.foreign() {
+		return
+	}
+	message := "a response without resources or removals"
+	if n.m.Kind == decode.SotwResponse {
+		w := n.wanted
+		switch {
+		case !s.named() || s.names.len() == 0 || w == nil:
+			return
+		case w.before.count == 0 && x.now.Sub(w.at) <= x.flight():
+			return // it may answer a request without names
+		}
+		message = fmt.Sprintf("a response without resources, while %s asked for", counted(s.names.len(), "name is", "names are"))
+	}
+	x.prove(proof{severity: Info, cause: "-", message: message})
+}
+
+func deltaRemovalOfUnknown(x *event) {
+	s, n := x.sub, x.resp
+	if n.m.Kind != decode.DeltaResponse {
+		return
+	}
+	c := &s.content
+	c.aliased = c.aliased || n.aliased
+	if len(n.m.Removed) == 0 || s.exempt() {
+		return
+	}
+	for _, it := range n.removed {
+		c.gone.add(it.name)
+	}
+	if c.aliased || c.gone.full {
+		return
+	}
+	var names []string
+	for _, name := range n.m.Removed {
+		name = decode.NormalName(name)
+		_, dropped := s.dropped[name]
+		_, brought := s.initial[name]
+		if name != "" && !dropped && !brought && !c.gone.has(name) && s.have.get(name) == nil && !s.asks(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		x.prove(proof{
+			severity: Info, names: names, cause: "-",
+			message: fmt.Sprintf("%s removed, which the client never had and did not ask for", list(names)),
+		})
+	}
+}
+
+// asks says whether the client names a resource, itself or by the collection
+// that it is in.
+func (s *subscription) asks(name string) bool {
+	if s.names.has(name) {
+		return true
+	}
+	i := len(name) - 1
+	for i >= 0 && name[i] != '/' {
+		i--
+	}
+	return i >= 0 && s.names.has(name[:i+1]+"*")
+}
+
+func resourceErrorReported(x *event) {
+	n := x.resp
+	if len(n.m.ResourceErrors) == 0 || x.sub.exempt() {
+		return
+	}
+	removed := make(map[string]struct{}, len(n.m.Removed))
+	for _, name := range n.m.Removed {
+		removed[decode.NormalName(name)] = struct{}{}
+	}
+	type kind struct {
+		code int32
+		also string
+	}
+	var kinds []kind
+	names, why := make(map[kind][]string), make(map[kind]string)
+	for i := range n.m.ResourceErrors {
+		e := &n.m.ResourceErrors[i]
+		name, k := decode.NormalName(e.Name), kind{code: e.Code}
+		if _, gone := removed[name]; gone {
+			k.also = ", and among the removed ones"
+		} else if x.here(x.sub.have.get(name)) {
+			k.also = ", and among the resources"
+		}
+		if e.Code == codeNotFound && k.also == "" {
+			continue
+		}
+		if names[k] == nil {
+			kinds, why[k] = append(kinds, k), e.Message
+		}
+		names[k] = append(names[k], name)
+	}
+	for _, k := range kinds {
+		p := proof{severity: Info, names: names[k], cause: codeWord(k.code) + k.also}
+		p.message = fmt.Sprintf("%s for %s%s", codeWord(k.code), list(names[k]), k.also)
+		if why[k] != "" {
+			p.message += fmt.Sprintf(": %q", clip(why[k]))
+		}
+		if k.also != "" {
+			p.severity = Warning
+		}
+		x.prove(p)
+	}
+}
+
+// codeWord is the name of a gRPC status code.
+func codeWord(code int32) string {
+	words := [...]string{
+		"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+		"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+	}
+	if code < 0 || int(code) >= len(words) {
+		return fmt.Sprintf("status %d", code)
+	}
+	return words[code]
+}
+
+// counted writes a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// itemNames are the names of items, sorted.
+func itemNames(items []*item) []string {
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.name
+	}
+	slices.Sort(names)
+	return names
+}

@@ -235,7 +235,7 @@ func staleRequestAnswered(x *event) {
 
 func deltaSpontaneousWithNonce(x *event) {
 	r := x.req
-	if r.m.Kind == decode.DeltaRequest && r.echoed != nil && r.verdict == unjudged && r.m.Error == nil && r.echoed.judgedBy != nil && !x.sub.exempt() {
+	if r.m.Kind == decode.DeltaRequest && r.echoed != nil && r.verdict == unjudged && r.m.Error == nil && r.echoed.verdict != unjudged && !x.sub.exempt() {
 		x.prove(proof{
 			severity: Info, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
 			message: fmt.Sprintf("nonce %q had its verdict already", r.m.Nonce),

@@ -1,3 +1,295 @@
 package check
 
-func payloadRules() []*Rule { return nil }
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupPayload = "Payloads"
+
+// payloadRules look into the resources themselves.
+func payloadRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "resource-undecodable", Title: "bytes that are not of their type", Group: groupPayload,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all, REST, file",
+			Spec:   "Resource Types",
+			Means:  "The payload says which type it is, and its bytes do not parse as that. The client rejects the response; gRPC cannot even say which resource it was.",
+			Causes: "A type URL that was set by hand and does not fit the message inside, bytes that were cut or encoded twice, or JSON where protobuf belongs.",
+			Next:   "Look at the raw bytes of the entry. If they begin with a readable type URL or a brace, something was wrapped twice or not encoded at all.",
+			local:  true, polls: true, response: resourceUndecodable,
+		},
+		{
+			ID: "resource-unknown-content", Title: "fields or types that this program does not know", Group: groupPayload,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
+			Spec:   "Resource Types",
+			Means:  "A resource has a field, or an extension of a type, that is not in the API that xdsproxy was built with, or a field that is deprecated. Both peers may be newer than xdsproxy. Envoy counts unknown fields and goes on; an extension that it does not have it rejects. If the client rejected the response, this is the first place to look, and a warning.",
+			Causes: "A server that uses a newer API than its clients, a misspelt type URL of an extension, or old configuration that was never moved on.",
+			Next:   "Compare the version of the client with the release that brought the field. xdsproxy version says which API xdsproxy knows.",
+			local:  true, polls: true, response: unknownContent, request: unknownContentRejected,
+		},
+		{
+			ID: "pgv-constraint", Title: "a value outside of what the API allows", Group: groupPayload,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
+			Spec:   "Protoc-Gen-Validate Annotations",
+			Means:  "A resource breaks a constraint that is written into the API, such as a name that must not be empty. Envoy checks these and rejects, gRPC does not. They loosen from release to release, so what the client accepted is not reported; what it rejected is a warning.",
+			Causes: "An empty or extreme value that went through the control plane unchecked.",
+			Next:   "The message names the field. If the client is Envoy, its error says the same.",
+			local:  true, polls: true, response: constraintBroken, request: constraintRejected,
+		},
+		{
+			ID: "srds-scope-key-conflict", Title: "two scopes with one key", Group: groupPayload,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
+			Spec:     "Resource Types; scoped routes of Envoy",
+			Means:    "Two scoped route configurations that the client has at the same time answer to the same key. A request with that key would have two routes, so Envoy rejects the update that brought the second.",
+			Causes:   "A scope that was renamed: the new one is sent before the old one is gone. Or two objects of the platform with the same host or tenant.",
+			Next:     "In delta put the removal of the old scope into the same response; removals apply first.",
+			response: scopeKeyConflict,
+		},
+		{
+			ID: "grpc-config-source-not-ads", Title: "something that a gRPC client does not take", Group: groupPayload,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "ADS",
+			Spec:   "Client Configuration; gRFC A27, A36",
+			Means:  "gRPC knows ADS only: routes and endpoints have to come from the same stream (ads or self), load reports go to the same server (self), clusters are of type EDS, aggregate or LOGICAL_DNS, and listeners use no listener filters and no original destination. It rejects this resource.",
+			Causes: "Configuration that was made for Envoy and is sent to all clients.",
+			Next:   "Let the server tell gRPC clients by their user_agent_name and set ads as the config source for them.",
+			local:  true, response: grpcConfigSource,
+		},
+	}
+}
+
+// payloadState is what rules of this group remember of a type.
+type payloadState struct {
+	scopes map[string]string // scope key to the name that has it
+	broken int               // responses that wait for their verdict
+}
+
+// fresh calls f for each resource of a response that is new to the stream, or
+// changed, or has no name ("") by which that could be told.
+func (n *response) fresh(f func(name string, c *content)) {
+	for _, list := range [][]*item{n.added, n.changed} {
+		for _, it := range list {
+			f(it.name, it.content)
+		}
+	}
+	for _, c := range n.nameless {
+		f("", c)
+	}
+}
+
+// orNameless is a name as messages write it.
+type orNameless string
+
+func (n orNameless) String() string {
+	if n == "" {
+		return "a resource without a name"
+	}
+	return fmt.Sprintf("%q", clip(string(n)))
+}
+
+func resourceUndecodable(x *event) {
+	if x.foreign() {
+		return
+	}
+	var names []string
+	bad, first := 0, ""
+	x.resp.fresh(func(name string, c *content) {
+		why := c.facts.Undecodable
+		if why == "" {
+			return
+		}
+		if bad++; bad == 1 {
+			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.typ, clip(why))
+		}
+		if name != "" && len(names) < maxFindingNames {
+			names = append(names, name)
+		}
+	})
+	if bad == 0 {
+		return
+	}
+	if bad > 1 {
+		first += fmt.Sprintf(" (and %s)", counted(bad-1, "other", "others"))
+	}
+	x.report(names, "%s", first)
+}
+
+// unknowns finds what is not known in a response.
+func (x *event) unknowns(n *response) flaws {
+	var found flaws
+	// Types of other makers than Envoy's are not linked, which is no news
+	// where they have a name here at all.
+	newType := x.sub.url != "" && decode.TypeKey(x.sub.url) == x.sub.url
+	n.fresh(func(name string, c *content) {
+		if f := c.facts; !f.Known && newType {
+			found.add("type", name, "type %s of %s is not known", clip(decode.TypeName(x.sub.url)), orNameless(name))
+		}
+		for _, what := range c.facts.Unknown {
+			found.add(what, name, "%s has %s", orNameless(name), clip(what))
+		}
+	})
+	return found
+}
+
+func unknownContent(x *event) {
+	if !x.foreign() {
+		found := x.unknowns(x.resp)
+		found.report(x, Info)
+	}
+}
+
+func unknownContentRejected(x *event) {
+	n := x.req.echoed
+	if x.req.verdict != rejected {
+		return
+	}
+	if at := x.about(n); !at.foreign() {
+		found := at.unknowns(n)
+		found.rejected(x, n)
+	}
+}
+
+// about is the event with a response that it is about.
+func (x *event) about(n *response) *event {
+	at := *x
+	at.resp = n
+	return &at
+}
+
+// rejected reports flaws of a response that the client rejected.
+func (f *flaws) rejected(x *event, n *response) {
+	for _, cause := range f.causes {
+		p := f.by[cause]
+		p.severity, p.settles, p.seqs = Warning, true, []session.Seq{n.seq, x.req.seq}
+		p.message += ", and the client rejected the response"
+		x.prove(*p)
+	}
+}
+
+// brokenConstraints finds the constraints that a response breaks.
+func brokenConstraints(n *response) flaws {
+	var found flaws
+	n.fresh(func(name string, c *content) {
+		for _, what := range c.facts.Invalid {
+			found.add(what, name, "%s: %s", orNameless(name), clip(what))
+		}
+	})
+	return found
+}
+
+// maxBroken bounds the responses of a type that wait for their verdict.
+const maxBroken = 64
+
+// constraintBroken waits for the verdict, because what the client accepts is
+// no matter. Without verdicts, as on REST, it does not.
+func constraintBroken(x *event) {
+	n, s := x.resp, x.sub
+	if x.foreign() {
+		return
+	}
+	found := brokenConstraints(n)
+	switch {
+	case len(found.causes) == 0:
+		return
+	case !x.talk.discovery():
+		found.report(x, Info)
+		return
+	case s.payload.broken >= maxBroken:
+		return
+	}
+	wait := x.k.timers.ACK
+	if s.typ == "CDS" { // whose verdict may be held back
+		wait = x.k.timers.Warm
+	}
+	s.payload.broken++
+	x.after(wait, func(x *event) {
+		if s.payload.broken > 0 {
+			s.payload.broken--
+		}
+		if n.verdict == unjudged && !s.lost {
+			found.report(x, Info)
+		}
+	})
+}
+
+func constraintRejected(x *event) {
+	n := x.req.echoed
+	if x.req.verdict != rejected {
+		return
+	}
+	if at := x.about(n); !at.foreign() {
+		found := brokenConstraints(n)
+		found.rejected(x, n)
+	}
+}
+
+func scopeKeyConflict(x *event) {
+	s, n, p := x.sub, x.resp, &x.sub.payload
+	if s.typ != "SRDS" {
+		return
+	}
+	if p.scopes == nil {
+		p.scopes = make(map[string]string)
+		for _, name := range slices.Sorted(maps.Keys(maps.Collect(s.kept.all()))) {
+			if key := s.kept.get(name).scope(); key != "" {
+				p.scopes[key] = name
+			}
+		}
+	}
+	for _, list := range [][]*item{n.removed, n.before} { // both apply first
+		for _, it := range list {
+			if key := it.scope(); p.scopes[key] == it.name {
+				delete(p.scopes, key)
+			}
+		}
+	}
+	for _, list := range [][]*item{n.added, n.changed} {
+		for _, it := range list {
+			key := it.scope()
+			if key == "" || s.have.get(it.name) != it {
+				continue
+			}
+			other := s.have.get(p.scopes[key])
+			if other == nil || other == it || other.scope() != key {
+				p.scopes[key] = it.name
+				continue
+			}
+			f := proof{
+				severity: Warning, names: []string{other.name, it.name},
+				message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", clip(it.name), clip(other.name)),
+			}
+			if x.here(other) {
+				f.severity = Error
+				f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", clip(other.name), clip(it.name))
+			}
+			x.prove(f)
+		}
+	}
+}
+
+// scope is the scope key of an item, or "".
+func (it *item) scope() string {
+	if it == nil || it.content == nil {
+		return ""
+	}
+	return it.content.facts.ScopeKey
+}
+
+func grpcConfigSource(x *event) {
+	if !x.talk.ads() || !x.talk.grpcClient() {
+		return
+	}
+	var found flaws
+	for _, list := range [][]*item{x.resp.added, x.resp.changed} {
+		for _, it := range list {
+			for _, what := range it.content.facts.GRPCProblems {
+				found.add(what, it.name, "%q: %s", clip(it.name), clip(what))
+			}
+		}
+	}
+	found.report(x, Error)
+}

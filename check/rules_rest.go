@@ -330,7 +330,7 @@ func restOffered(x *event) {
 	}
 	p.offer = nil
 	if had := x.talk.polling.announced; n.version != had {
-		p.offer = &offer{had: had, version: n.version, seq: n.seq, names: append(itemNames(n.added), itemNames(n.changed)...)}
+		p.offer = &offer{had: had, version: n.version, seq: n.seq, names: append(firstNames(n.added), firstNames(n.changed)...)}
 	}
 }
 

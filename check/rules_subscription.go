@@ -86,21 +86,20 @@ func nameRules() []*Rule {
 	}
 }
 
-// flaw is what is wrong with a list of names.
-type flaw struct {
+// badName is what is wrong with a list of names.
+type badName struct {
 	kind string
 	name string
 }
 
 const (
-	flawNone  = ""
-	flawEmpty = "an empty name"
-	flawTwice = "twice"
-	flawBoth  = "subscribed to and unsubscribed from"
+	nameEmpty = "an empty name"
+	nameTwice = "twice"
+	nameBoth  = "subscribed to and unsubscribed from"
 )
 
-// flaws finds what is wrong with names: the first of each kind.
-func flaws(list []string) (out []flaw) {
+// badNames finds what is wrong with names: the first of each kind.
+func badNames(list []string) (out []badName) {
 	if len(list) == 1 && list[0] != "" {
 		return nil
 	}
@@ -109,7 +108,7 @@ func flaws(list []string) (out []flaw) {
 	for _, n := range list {
 		if n == "" {
 			if !empty {
-				out = append(out, flaw{kind: flawEmpty})
+				out = append(out, badName{kind: nameEmpty})
 			}
 			empty = true
 			continue
@@ -117,50 +116,54 @@ func flaws(list []string) (out []flaw) {
 		n = decode.NormalName(n)
 		if _, again := seen[n]; again && !twice {
 			twice = true
-			out = append(out, flaw{flawTwice, n})
+			out = append(out, badName{nameTwice, n})
 		}
 		seen[n] = struct{}{}
 	}
 	return out
 }
 
-// flaws are found once for each list that clients send.
-func (n *nameList) flaws() []flaw {
+// badNames are found once for each list that clients send.
+func (n *nameList) badNames() []badName {
 	if !n.judged {
-		n.judged, n.bad = true, flaws(n.names)
+		n.judged, n.bad = true, badNames(n.names)
 	}
 	return n.bad
 }
 
+// requestBadNames leaves out names from locators, which differ by their
+// parameters too.
 func requestBadNames(x *event) {
 	m := x.req.m
 	if x.sub.exempt() {
 		return
 	}
-	var found []flaw
+	var found []badName
 	switch {
 	case m.Kind == decode.DeltaRequest:
-		found = append(flaws(m.Subscribe), flaws(m.Unsubscribe)...)
-		if len(m.Subscribe) > 0 && len(m.Unsubscribe) > 0 {
-			subscribed := nameSet(m.Subscribe)
-			for _, n := range m.Unsubscribe {
+		subscribe := m.Subscribe[:max(0, len(m.Subscribe)-m.Locators.Subscribe)]
+		unsubscribe := m.Unsubscribe[:max(0, len(m.Unsubscribe)-m.Locators.Unsubscribe)]
+		found = append(badNames(subscribe), badNames(unsubscribe)...)
+		if len(subscribe) > 0 && len(unsubscribe) > 0 {
+			subscribed := nameSet(subscribe)
+			for _, n := range unsubscribe {
 				if _, both := subscribed[n]; both && n != "*" && n != "" {
-					found = append(found, flaw{flawBoth, n})
+					found = append(found, badName{nameBoth, n})
 					break
 				}
 			}
 		}
-	case x.change != nil && x.change.list != nil:
-		found = x.change.list.flaws()
+	case x.change.list != nil && m.Locators.Names == 0:
+		found = x.change.list.badNames()
 	default:
-		found = flaws(m.Names)
+		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
 	for _, f := range found {
 		p := proof{severity: Warning, cause: f.kind, message: "an empty name in the list"}
-		if f.kind != flawEmpty {
+		if f.kind != nameEmpty {
 			p.names = []string{f.name}
 			p.message = fmt.Sprintf("%q is listed twice", clip(f.name))
-			if f.kind == flawBoth {
+			if f.kind == nameBoth {
 				p.message = fmt.Sprintf("%q is subscribed to and unsubscribed from in one request", clip(f.name))
 			}
 		}

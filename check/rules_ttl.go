@@ -1,3 +1,210 @@
 package check
 
-func ttlRules() []*Rule { return nil }
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupTTL = "Time to live"
+
+// ttlRules look at resources that expire, and at the heartbeats that keep them.
+func ttlRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "heartbeat-version-mismatch", Title: "a heartbeat for another version", Group: groupTTL,
+			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
+			Spec:     "TTL; SotW TTL",
+			Means:    "A resource without a payload prolongs what the client has, if its version is the one sent last. This one has another version, or its name was never sent. Envoy takes it for an update that is broken, and rejects it; what it was to prolong expires.",
+			Causes:   "A server that counts its version up and sends the heartbeat, but not the new content, or one that lost track of what this stream has got.",
+			Next:     "Let the server send the payload when the version changes, and heartbeats only for what it has sent on this stream.",
+			response: heartbeatVersionMismatch,
+		},
+		{
+			ID: "ttl-unsupported-by-client", Title: "a TTL for a client that does not know it", Group: groupTTL,
+			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:   "TTL; SotW TTL",
+			Means:  "Clients say in node.client_features whether they understand a TTL, and resources in envelopes. This one does not say so. It may ignore the TTL, so that the resource never expires, or reject the response, as gRPC's C core does with an envelope that has no payload.",
+			Causes: "A server that turns a TTL on for everyone.",
+			Next:   "Let the server look for xds.config.supports-resource-ttl and, in the state of the world, for xds.config.supports-resource-in-sotw or xds.config.resource-in-sotw before it uses them.",
+			local:  true, response: ttlUnsupported,
+		},
+		{
+			ID: "ttl-expired", Title: "a resource ran out of time", Group: groupTTL,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "all",
+			Spec:     "TTL",
+			Means:    "A resource was sent with a TTL, and until it was over nothing prolonged it, although the stream was up. The client has dropped it by now. A TTL is meant for the time when the server cannot be reached, not for this.",
+			Causes:   "Heartbeats that come too seldom or not at all, a server whose timer died with an error, or a TTL of zero.",
+			Next:     "Compare how often heartbeats come with the TTL; a third of it is a good interval. To end a TTL, send the resource once without one.",
+			response: ttlExpired,
+		},
+	}
+}
+
+const (
+	featureTTL       = "xds.config.supports-resource-ttl"
+	featureInSotw    = "xds.config.supports-resource-in-sotw"
+	featureInSotwOld = "xds.config.resource-in-sotw" // gRPC's spelling
+)
+
+// heartbeatFlaw says what is wrong with the heartbeat at a position of the
+// response that is looked at, or "".
+func (x *event) heartbeatFlaw(i int) string {
+	s, n := x.sub, x.resp
+	r := &n.m.Resources[i]
+	delta := n.m.Kind == decode.DeltaResponse
+	if delta && len(r.Aliases) > 0 {
+		return "" // an alias that does not resolve
+	}
+	name := decode.NormalName(r.Name)
+	it := s.have.get(name)
+	if it == nil {
+		// Without a version it is the old way to say that there is none. What
+		// the client gave up was delivered once.
+		if _, dropped := s.dropped[name]; r.Version == "" || dropped {
+			return ""
+		}
+		return fmt.Sprintf("a heartbeat for %q, which was never sent", clip(name))
+	}
+	said, last := r.Version, it.version
+	if !delta {
+		if said == "" {
+			return "" // the client takes that of the response
+		}
+		said = n.version
+		if s.full() {
+			last = previousVersion(s)
+		}
+	}
+	if said == last {
+		return ""
+	}
+	return fmt.Sprintf("the heartbeat of %q has version %q, the version sent last was %q", clip(name), clip(said), clip(last))
+}
+
+func heartbeatVersionMismatch(x *event) {
+	if x.sub.exempt() {
+		return
+	}
+	var found flaws
+	for _, i := range x.resp.heartbeats {
+		if flaw := x.heartbeatFlaw(i); flaw != "" {
+			found.add("-", decode.NormalName(x.resp.m.Resources[i].Name), "%s", flaw)
+		}
+	}
+	found.report(x, Error)
+}
+
+func ttlUnsupported(x *event) {
+	s, n, node := x.sub, x.resp, x.talk.node
+	if node == nil || s.exempt() {
+		return
+	}
+	var found flaws
+	if (len(n.timed) > 0 || len(n.heartbeats) > 0) && !slices.Contains(node.ClientFeatures, featureTTL) {
+		for _, i := range n.timed {
+			r := &n.m.Resources[i]
+			found.add("ttl", r.Name, "%q has a TTL of %v, and the client does not say that it supports that", clip(r.Name), r.TTL)
+		}
+		for _, i := range n.heartbeats {
+			// Without a version, and of a resource that was never sent, it
+			// says that there is none; with aliases, that one does not resolve.
+			r := &n.m.Resources[i]
+			if !r.HasTTL && len(r.Aliases) == 0 && s.have.get(decode.NormalName(r.Name)) != nil {
+				found.add("ttl", r.Name, "a heartbeat for %q, and the client does not say that it supports them", clip(r.Name))
+			}
+		}
+	}
+	if n.wrapped > 0 && n.m.Kind == decode.SotwResponse && (n.wanted == nil || n.wanted.m.Locators == (decode.Locators{})) &&
+		!slices.Contains(node.ClientFeatures, featureInSotw) && !slices.Contains(node.ClientFeatures, featureInSotwOld) {
+		found.add("envelope", "", "%s in an envelope, and the client does not say that it supports that",
+			counted(n.wrapped, "resource is", "resources are"))
+	}
+	found.report(x, Warning)
+}
+
+func ttlExpired(x *event) {
+	s, n, l := x.sub, x.resp, &x.sub.leases
+	if s.exempt() {
+		return
+	}
+	// What was sent without a TTL has none any more.
+	if l.len() > 0 {
+		for _, it := range n.resolved {
+			l.drop(it.name)
+		}
+	}
+	if len(n.timed) == 0 {
+		return
+	}
+	if f := x.talk.node; f != nil && !slices.Contains(f.ClientFeatures, featureTTL) {
+		return // it has no timers
+	}
+	var spent flaws
+	for _, i := range n.timed {
+		r := &n.m.Resources[i]
+		name := decode.NormalName(r.Name)
+		switch {
+		case r.TTL <= 0:
+			spent.add("-", name, "%q has a TTL of %v", clip(name), r.TTL)
+		case s.have.get(name) == nil, r.Empty && x.heartbeatFlaw(i) != "":
+		case r.TTL <= maxTTL:
+			l.set(lease{name: name, ttl: r.TTL, until: x.now.Add(r.TTL + x.flight()), from: n})
+		}
+	}
+	spent.report(x, Warning)
+	x.watchLeases()
+}
+
+// watchLeases sets the timer of the lease that ends first, if there is none
+// that is earlier.
+func (x *event) watchLeases() {
+	l := &x.sub.leases
+	if l.len() == 0 {
+		return
+	}
+	first := l.heap[0].until
+	if l.watched.After(x.now) && !first.Before(l.watched) {
+		return
+	}
+	l.watched = first
+	later := *x
+	later.resp = nil
+	later.after(first.Sub(x.now), func(x *event) {
+		if l := &x.sub.leases; !l.watched.Equal(x.now) {
+			return // an earlier timer was set since
+		}
+		leasesEnded(x)
+	})
+}
+
+// leasesEnded reports the leases that are over.
+func leasesEnded(x *event) {
+	s, l := x.sub, &x.sub.leases
+	l.watched = time.Time{}
+	if x.talk.ended || s.lost {
+		return
+	}
+	var names []string
+	var first lease
+	for l.len() > 0 && !l.heap[0].until.After(x.now) {
+		e := l.pop()
+		if s.have.get(e.name) == nil || !s.wants(e.name) || e.from.verdict == rejected {
+			continue
+		}
+		if len(names) == 0 {
+			first = e
+		}
+		names = append(names, e.name)
+	}
+	if len(names) > 0 {
+		x.prove(proof{
+			severity: Warning, names: names, seqs: []session.Seq{first.from.seq},
+			message: fmt.Sprintf("%s was not prolonged within its TTL of %v", list(names), first.ttl),
+		})
+	}
+	x.watchLeases()
+}

@@ -136,18 +136,9 @@ func clearedListAsWildcard(x *event) {
 		return
 	}
 	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", names: itemNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
+		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
 		message: fmt.Sprintf("%d resources of %s, %v after the client had given up its last name", sent, s.typ, round(x.now.Sub(s.cleared))),
 	})
-}
-
-// itemNames are the names of the first few items.
-func itemNames(items []*item) []string {
-	out := make([]string, 0, min(len(items), maxFindingNames))
-	for _, it := range items[:cap(out)] {
-		out = append(out, it.name)
-	}
-	return out
 }
 
 func noteWildcardEnd(x *event) {

@@ -17,11 +17,15 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.sub = s
 	n := &response{
 		seq: e.Seq, at: k.now, ordinal: s.responses, nonce: m.Nonce, version: m.Version, size: e.Message.Size,
-		m: m, count: len(m.Resources), wasFirst: s.responses == 0, was: s.have.len(), wanted: s.last,
+		m: m, kind: m.Kind, count: len(m.Resources), wasFirst: s.responses == 0, was: s.have.len(), wanted: s.last,
 	}
 	x.resp = n
 	s.responses++
 	k.stamp++
+	if len(m.Resources) > 0 && s.kind&envoyType == 0 {
+		typ := m.Resources[0].TypeURL
+		n.foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.url)
+	}
 	k.resolve(s, n, x.change.batch, e.Message.Masked)
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -46,10 +50,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 		s.heard = n
 	}
 	x.each(onResponse)
-	// The resources are a large part of memory: only what came of them is kept.
-	envelope := *m
-	envelope.Resources = nil
-	n.m = &envelope
+	n.m = nil // messages are a large part of memory: only what came of them is kept
 }
 
 // pulse says whether a response only prolongs what there is: that is not the
@@ -224,6 +225,6 @@ func (s *subscription) remember(k *Checker, n *response) {
 // shed lets go of what only recent responses need.
 func (n *response) shed() {
 	n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil
-	n.m = &decode.Message{Kind: n.m.Kind}
+	n.judgedBy, n.wanted = nil, nil
 	n.same, n.nameless, n.timed, n.misnamed = nil, nil, nil, nil
 }

@@ -145,7 +145,10 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
-	wishes wishes
+	wishes  wishes       // what rules about subscriptions remember
+	content contentState // what rules about content, TTL and payloads remember
+	leases  leases
+	payload payloadState
 }
 
 // dropped is a name that the client gave up.
@@ -214,17 +217,18 @@ type response struct {
 	version  string
 	size     int64
 	verdict  verdict
-	judgedBy *request
-	m        *decode.Message // nil once it is judged and others came
-	resolved []*item         // its resources, in order, those with a name; nil likewise
-	count    int             // resources
-	sum      [2]uint64       // over names and contents, whatever their order
-	added    []*item         // that were not there before
-	changed  []*item         // that were there with another content
-	before   []*item         // what changed was before, in the order of changed
-	again    int             // that were there with the same content
-	removed  []*item         // that are there no more: by absence, or as it says
-	twice    int             // resources of a name that it has already given
+	judgedBy *request        // nil of older ones
+	m        *decode.Message // only while the rules look at it
+	kind     decode.Kind
+	resolved []*item   // its resources, in order, those with a name; nil likewise
+	count    int       // resources
+	sum      [2]uint64 // over names and contents, whatever their order
+	added    []*item   // that were not there before
+	changed  []*item   // that were there with another content
+	before   []*item   // what changed was before, in the order of changed
+	again    int       // that were there with the same content
+	removed  []*item   // that are there no more: by absence, or as it says
+	twice    int       // resources of a name that it has already given
 	// heartbeats are the positions of resources without a payload.
 	heartbeats []int
 	same       []*item    // delta: that came again at the same version with the same content
@@ -235,6 +239,9 @@ type response struct {
 	was        int       // resources before it
 	wasFirst   bool      // it is the first of the type on the stream
 	wanted     *request  // the last request of the type before it
+	// foreign says that the payloads are of another type than the response, on
+	// purpose: Istio's configuration over xDS.
+	foreign bool
 }
 
 func (s *subscription) newest() *response {

@@ -1,0 +1,148 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// omission is what a state-of-the-world response left out although the client
+// was still subscribed to it.
+type omission struct {
+	at    time.Time
+	from  *response
+	items []*item // as they were before
+	told  bool    // as one that looks partial
+}
+
+// maxOmissions bounds the omissions of a type that may yet turn out to be none.
+const maxOmissions = 4
+
+// noteNamesAsked remembers the names that requests add between two responses.
+func noteNamesAsked(x *event) {
+	c := &x.sub.content
+	if x.req.m.Kind == decode.SotwRequest && x.sub.whole() && len(c.asked) < maxContentNames {
+		c.asked = append(c.asked, x.req.added...)
+	}
+}
+
+func partialState(x *event) {
+	s, n := x.sub, x.resp
+	if n.m.Kind != decode.SotwResponse || !s.whole() {
+		return
+	}
+	c := &s.content
+	asked := c.asked
+	c.asked = nil
+	severity := Warning
+	if !s.full() {
+		severity = Info
+	}
+	c.omitted = slices.DeleteFunc(c.omitted, func(o omission) bool {
+		if x.now.Sub(o.at) > x.k.timers.Retro {
+			return true
+		}
+		if !x.cameBack(&o) {
+			return false
+		}
+		names := itemNames(o.items)
+		x.prove(proof{
+			severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.seq, n.seq}, settles: o.told,
+			message: fmt.Sprintf("%s not in the response although subscribed to, and sent again unchanged %v later",
+				list(names), round(x.now.Sub(o.at))),
+		})
+		return true
+	})
+	// That all is gone is another matter, and another rule's.
+	if len(n.removed) == 0 || n.count == 0 {
+		return
+	}
+	o := omission{at: x.now, from: n}
+	for _, it := range n.removed {
+		if s.wants(it.name) {
+			o.items = append(o.items, it)
+		}
+	}
+	if len(o.items) == 0 {
+		return
+	}
+	if n.wanted != nil && (sameNames(n.resolved, n.wanted.added) || sameNames(n.resolved, asked)) {
+		o.told = true
+		names := itemNames(o.items)
+		x.prove(proof{
+			severity: severity, names: names, cause: "-", seqs: []session.Seq{n.wanted.seq, n.seq},
+			message: fmt.Sprintf("the response has only what was asked for last, and not %s, still subscribed to", list(names)),
+		})
+	}
+	if len(c.omitted) >= maxOmissions {
+		c.omitted = append(c.omitted[:0:0], c.omitted[1:]...)
+	}
+	c.omitted = append(c.omitted, o)
+}
+
+// cameBack says whether the response that is looked at has all that was left
+// out, as it was, and the client had not given it up.
+func (x *event) cameBack(o *omission) bool {
+	s := x.sub
+	for _, it := range o.items {
+		now := s.have.get(it.name)
+		if !x.here(now) || !now.content.sameAs(it.content) {
+			return false
+		}
+		if was, ok := s.dropped[it.name]; ok && !was.at.Before(o.at) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameNames says whether items have these names, each once.
+func sameNames(items []*item, names []string) bool {
+	if len(names) == 0 || len(items) != len(names) {
+		return false
+	}
+	set := nameSet(names)
+	for _, it := range items {
+		if _, ok := set[it.name]; !ok {
+			return false
+		}
+		delete(set, it.name)
+	}
+	return true
+}
+
+// Few resources come and go; of massOf and more, losing more than massPart in
+// a hundred is worth a look.
+const (
+	massOf   = 5
+	massPart = 80
+)
+
+func massRemoval(x *event) {
+	s, n := x.sub, x.resp
+	if !s.full() || len(n.removed) == 0 || s.exempt() {
+		return
+	}
+	gone := make([]*item, 0, len(n.removed))
+	for _, it := range n.removed {
+		// The answer to a client that gave up a name under a wildcard.
+		_, dropped := s.dropped[it.name]
+		if s.wants(it.name) && (!dropped || s.names.has(it.name)) {
+			gone = append(gone, it)
+		}
+	}
+	had := n.was - (len(n.removed) - len(gone))
+	all := s.have.len() == 0
+	if len(gone) == 0 || !all && (had < massOf || len(gone)*100 <= had*massPart) {
+		return
+	}
+	names := itemNames(gone)
+	message := fmt.Sprintf("%d of the %d resources that the client had are removed at once: %s", len(gone), had, list(names))
+	if all {
+		message = fmt.Sprintf("the client is left with none of the %s that it had: %s", counted(len(gone), "resource", "resources"), list(names))
+	}
+	x.prove(proof{severity: Warning, names: names, cause: "-", message: message})
+}
