@@ -137,7 +137,7 @@ func clearedListAsWildcard(x *event) {
 	}
 	x.prove(proof{
 		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
-		message: fmt.Sprintf("%d resources of %s, %v after the client had given up its last name", sent, s.typ, round(x.now.Sub(s.cleared))),
+		message: fmt.Sprintf("%s of %s, %v after the client had given up its last name", counted(sent, "resource", "resources"), s.typ, round(x.now.Sub(s.cleared))),
 	})
 }
 
@@ -291,8 +291,8 @@ func (x *event) wildcardForgotten() {
 			x.talk, x.sub = o.talk, o
 			x.prove(proof{
 				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.last.seq, n.seq},
-				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %d names besides everything",
-					list(names), x.k.timers.DNE, o.names.len()),
+				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",
+					list(names), x.k.timers.DNE, counted(o.names.len(), "name", "names")),
 			})
 		})
 	}
