@@ -32,6 +32,9 @@ type Checker struct {
 	stamp    uint64 // of the response that is being looked at
 	muted    bool   // entries are repeated from an earlier segment: they are no news
 	summary  Summary
+	// What is looked at now. Who wants to keep them copies them.
+	change Change
+	event  event
 }
 
 // Summary counts what a Checker has seen.
@@ -66,9 +69,10 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	}
 	k.seq, k.muted = e.Seq, e.Carried
 	k.queue.run(k.now)
-	c := k.tracker.Step(e)
+	k.change = k.tracker.Step(e)
 	k.summary.Entries++
-	x := &event{k: k, now: k.now, entry: e, change: &c, talk: k.talks[e.Stream]}
+	k.event = event{k: k, now: k.now, entry: e, change: &k.change, talk: k.talks[e.Stream]}
+	x := &k.event
 	if e.Stream == 0 {
 		x.talk = nil
 	}
@@ -104,7 +108,7 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	default:
 		x.each(onOther)
 	}
-	return c, k.ledger.take()
+	return k.change, k.ledger.take()
 }
 
 // Findings returns all findings so far, in the order in which they were first

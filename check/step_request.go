@@ -308,6 +308,11 @@ func (s *subscription) resume(m *decode.Message) {
 	if m.Kind == decode.SotwRequest {
 		if m.Version != "" && was != nil {
 			s.have, s.seeded = was.have.clone(), true
+			for name := range was.have.all() {
+				if !s.wants(name) {
+					s.have.remove(name)
+				}
+			}
 		}
 		s.kept = s.have.clone()
 		return

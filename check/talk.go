@@ -24,6 +24,7 @@ type talk struct {
 	node, lastNode *decode.Node
 	nodeAt         session.Seq
 	previous       *talk // the stream that this one reconnects, nil if none
+	resumed        bool  // another one reconnects it
 
 	subs  map[string]*subscription
 	order []*subscription // in the order in which the types came up
@@ -145,10 +146,10 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
-	wishes  wishes       // what rules about subscriptions remember
 	content contentState // what rules about content, TTL and payloads remember
 	leases  leases
 	payload payloadState
+	wishes  wishes
 }
 
 // dropped is a name that the client gave up.

@@ -107,7 +107,7 @@ type ResourceStatus struct {
 // or JSON.
 func PeekClientStatus(data []byte) ClientStatus {
 	var p statusPeeker
-	if looksLikeJSON(data) {
+	if len(data) > 0 && data[0] == '{' { // in protobuf the start of a group
 		p.json(data)
 	} else {
 		p.each("ClientStatusResponse", data, func(s *scanner) {

@@ -53,7 +53,7 @@ func (f *fields) response(s *stream) *synth.Response {
 	if s != nil {
 		r.V2 = s.method.V2
 		if payload == "" {
-			payload = s.perType()
+			payload = perTypeOf(s.method)
 		}
 	}
 	r.Resources = f.resources(payload, false)
@@ -69,7 +69,7 @@ func (p *player) deltaResponse(l *line) (action, int64, error) {
 	}
 	payload := r.TypeURL
 	if payload == "" {
-		payload = l.stream.perType()
+		payload = perTypeOf(l.stream.method)
 	}
 	r.Resources = f.resources(payload, true)
 	return p.send(l, session.Server, r.Marshal), int64(r.Size) + weight(r.Resources), f.done(0)

@@ -191,7 +191,7 @@ func (s *stream) trailer(code int32, msg string, http int) session.Entry {
 func (p *player) goAway(l *line) (action, error) {
 	f := l.fields("by", "code", "last", "msg")
 	e := session.Entry{Side: f.side(), Kind: session.KindGoAway, GoAway: &session.GoAway{
-		LastStream: uint32(f.number("last", 1<<31-1)), Code: uint32(f.number("code", 1<<32-1)), Debug: f.text("msg"),
+		LastStream: uint32(f.number("last", 1<<32-1)), Code: uint32(f.number("code", 1<<32-1)), Debug: f.text("msg"),
 	}}
 	return p.onConn(l, e), f.done(1)
 }

@@ -157,21 +157,13 @@ func (p *player) openGRPC(s *stream) {
 	}
 	e := s.on(session.Client, session.KindOpen)
 	e.Method = s.method.Path
-	e.Headers = []session.Field{
-		{Name: ":method", Value: "POST"},
-		{Name: ":scheme", Value: "http"},
-		{Name: ":path", Value: s.method.Path},
-		{Name: ":authority", Value: listenAddr},
-		{Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: s.userAgent()},
-		{Name: "te", Value: "trailers"},
-	}
+	e.Headers = grpcHeaders(s.method.Path, s.userAgent())
 	p.add(e, nil)
 }
 
 func (s *stream) userAgent() string {
 	if s.ua == "" {
-		return "xds"
+		return defaultUserAgent
 	}
 	return s.ua
 }
@@ -183,7 +175,7 @@ func (p *player) headers(s *stream) {
 	}
 	s.headed = true
 	e := s.on(session.Server, session.KindHeader)
-	e.Headers = []session.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}}
+	e.Headers = serverHeaders()
 	p.add(e, nil)
 }
 
@@ -213,13 +205,4 @@ func (p *player) send(l *line, side session.Side, body func() []byte) action {
 		p.add(s.on(side, session.KindMessage), body)
 		return nil
 	}
-}
-
-// perType is the type that messages of the stream have where they name none.
-func (s *stream) perType() string {
-	short := s.method.Type
-	if s.method.V2 {
-		short = "v2." + short
-	}
-	return decode.TypeURL(strings.TrimPrefix(short, "HDS"))
 }

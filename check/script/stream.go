@@ -60,6 +60,9 @@ type stream struct {
 	headed bool // the server's headers were sent
 	ended  bool
 	poll   *poll // the last one
+
+	// nodes are what the node of each id said of itself last.
+	nodes map[string]*decode.Node
 }
 
 // conn is a connection.
@@ -247,21 +250,28 @@ func (s *stream) setMethod(l *line, at span) error {
 		s.method = m
 	}
 	s.fixed = true
-	switch s.method.Variant {
-	case decode.VariantSotw, decode.VariantSotwADS:
-		s.shape = sotw
-	case decode.VariantDelta, decode.VariantDeltaADS:
-		s.shape = delta
-	case decode.VariantREST:
-		s.shape = rest
-	case decode.VariantLRS:
-		s.shape = load
-	case decode.VariantCSDS:
-		s.shape = client
-	default:
-		s.shape, s.fixed = bare, false
-	}
+	s.shape = shapeOfMethod(s.method)
+	s.fixed = s.shape != bare
 	return nil
+}
+
+// shapeOfMethod tells the shape from the method.
+func shapeOfMethod(m decode.Method) shape {
+	switch m.Variant {
+	case decode.VariantSotw, decode.VariantSotwADS:
+		return sotw
+	case decode.VariantDelta, decode.VariantDeltaADS:
+		return delta
+	case decode.VariantREST:
+		return rest
+	case decode.VariantLRS:
+		return load
+	case decode.VariantCSDS:
+		return client
+	case decode.VariantFile:
+		return file
+	}
+	return bare
 }
 
 func methodNames() []string {

@@ -30,9 +30,9 @@ type DeltaRequest struct {
 	Subscribe, Unsubscribe []string
 	// More names, in resource_locators_subscribe and -unsubscribe.
 	SubscribeLocators, UnsubscribeLocators []string
-	Initial                []decode.NameVersion
-	Error                  *decode.Error
-	Size                   int
+	Initial                                []decode.NameVersion
+	Error                                  *decode.Error
+	Size                                   int
 }
 
 // Response is a DiscoveryResponse, or the content of a file.
