@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,7 @@ type wishes struct {
 	watched bool
 
 	flaps   map[string][]time.Time // when names that came back had gone
+	swept   time.Time              // when flaps was rid of old ones
 	shorter *request               // the last one that gave up names
 
 	// released are names given up under a wildcard that no response has
@@ -190,30 +192,25 @@ func subscriptionFlap(x *event) {
 		return // Envoy replaces a watch by a shorter list and then the new one
 	}
 	var back []string
-	first := x.now
+	first, since := x.now, x.now.Add(-x.k.timers.Loop)
 	for _, n := range r.added {
 		gone, ok := s.dropped[n]
-		if !ok || gone.at.Before(x.now.Add(-x.k.timers.Loop)) {
+		if !ok || gone.at.Before(since) {
 			continue
 		}
 		times := append(w.flaps[n], gone.at)
 		if over := len(times) - x.k.timers.LoopCount; over > 0 {
 			times = slices.Delete(times, 0, over)
 		}
-		if w.flaps == nil {
-			w.flaps = make(map[string][]time.Time)
-		}
-		if len(w.flaps) >= maxWished {
-			clear(w.flaps)
-		}
-		w.flaps[n] = times
-		if len(times) == x.k.timers.LoopCount && !times[0].Before(x.now.Add(-x.k.timers.Loop)) {
+		if len(times) == x.k.timers.LoopCount && !times[0].Before(since) {
 			back = append(back, n)
 			if times[0].Before(first) {
 				first = times[0]
 			}
 			delete(w.flaps, n)
+			continue
 		}
+		w.flap(n, times, since)
 	}
 	if len(back) == 0 {
 		return
@@ -226,6 +223,23 @@ func subscriptionFlap(x *event) {
 		severity: Warning, names: back, cause: "-", seqs: seqs,
 		message: fmt.Sprintf("%s went and came back %d times within %v", list(back), x.k.timers.LoopCount, round(x.now.Sub(first))),
 	})
+}
+
+// flap remembers when a name had gone that is back, if there is room.
+func (w *wishes) flap(name string, times []time.Time, since time.Time) {
+	if w.flaps == nil {
+		w.flaps = make(map[string][]time.Time)
+	}
+	if _, known := w.flaps[name]; !known && len(w.flaps) >= maxWished {
+		if w.swept.Before(since) {
+			w.swept = times[len(times)-1]
+			maps.DeleteFunc(w.flaps, func(_ string, t []time.Time) bool { return t[len(t)-1].Before(since) })
+		}
+		if len(w.flaps) >= maxWished {
+			return
+		}
+	}
+	w.flaps[name] = times
 }
 
 func deltaPhantomUnsubscribe(x *event) {

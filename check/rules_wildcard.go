@@ -237,7 +237,7 @@ func (x *event) wildcardRemoved() {
 	}
 	for _, t := range x.k.talks {
 		if o := t.subs[s.key]; t != x.talk && o != nil && x.talk.sameGroup(t) && !o.lost && o.wild != notWild && o.responses > 0 &&
-			!slices.ContainsFunc(lost, func(name string) bool { return o.have.get(name) != nil }) {
+			!slices.ContainsFunc(lost[:min(len(lost), maxCompared)], func(name string) bool { return o.have.get(name) != nil }) {
 			return // they are gone everywhere
 		}
 	}

@@ -85,3 +85,17 @@ func TestDivergenceNamesTheClient(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// A client that drops a long list with each ACK is found out, although not
+// every name of it is remembered.
+func TestFlapOfALongList(t *testing.T) {
+	var list strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&list, "%se%d", ","[:min(i, 1)], i)
+	}
+	text := "C> type=EDS V= N= R=[" + list.String() + "] node=n1\nS< type=EDS V=1 N=a res=[e1]\n" +
+		strings.Repeat("C> type=EDS V=1 N=a R=[]\nC> type=EDS V=1 N=a R=["+list.String()+"]\n", 3)
+	if found := of(judgeText(t, text), "subscription-flap"); len(found) != 1 || found[0].Count != 1 {
+		t.Errorf("%s", words(found))
+	}
+}
