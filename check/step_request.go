@@ -44,7 +44,7 @@ func (k *Checker) message(x *event) {
 		x.each(onOther)
 	}
 	if e.Side == session.Client {
-		t.lastClient = k.now
+		t.lastClient, t.lastClientSeq = k.now, e.Seq
 	} else {
 		t.lastServer = k.now
 	}
