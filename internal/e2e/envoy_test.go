@@ -47,11 +47,15 @@ func variants() []variant {
 		}
 	}
 	ads := object{"resource_api_version": "V3", "ads": object{}}
-	single := object{"resource_api_version": "V3", "api_config_source": grpc("GRPC")}
+	single := func(api string) object {
+		of := object{"resource_api_version": "V3", "api_config_source": grpc(api)}
+		return object{"cds_config": of, "lds_config": of}
+	}
 	return []variant{
 		{"sotw", object{"ads_config": grpc("GRPC"), "cds_config": ads, "lds_config": ads}, xdstest.ADS()},
 		{"delta", object{"ads_config": grpc("DELTA_GRPC"), "cds_config": ads, "lds_config": ads}, xdstest.ADS()},
-		{"per-type", object{"cds_config": single, "lds_config": single}, xdstest.PerType(xdsCluster)},
+		{"per-type", single("GRPC"), xdstest.PerType(xdsCluster)},
+		{"per-type-delta", single("DELTA_GRPC"), xdstest.PerTypeDelta(xdsCluster)},
 	}
 }
 

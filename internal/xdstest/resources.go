@@ -37,11 +37,18 @@ func Self() *corev3.ConfigSource {
 
 // PerType says that a resource is to be asked for on a stream of its own
 // type's service, at the management server behind the cluster called via.
-func PerType(via string) *corev3.ConfigSource {
+func PerType(via string) *corev3.ConfigSource { return perType(via, corev3.ApiConfigSource_GRPC) }
+
+// PerTypeDelta is PerType with delta streams.
+func PerTypeDelta(via string) *corev3.ConfigSource {
+	return perType(via, corev3.ApiConfigSource_DELTA_GRPC)
+}
+
+func perType(via string, api corev3.ApiConfigSource_ApiType) *corev3.ConfigSource {
 	return &corev3.ConfigSource{
 		ResourceApiVersion: corev3.ApiVersion_V3,
 		ConfigSourceSpecifier: &corev3.ConfigSource_ApiConfigSource{ApiConfigSource: &corev3.ApiConfigSource{
-			ApiType:             corev3.ApiConfigSource_GRPC,
+			ApiType:             api,
 			TransportApiVersion: corev3.ApiVersion_V3,
 			// The node of an Envoy is 60 KB, most of it names of extensions.
 			SetNodeOnFirstMessageOnly: true,
