@@ -40,11 +40,11 @@ type Options struct {
 	// and a type is not sent before all of it was asked for. It is wrong for
 	// streams of one type each and for clients that ask for a part.
 	Ordered bool
-	// OwnVersions gives a type a new version only when its content is new, and
-	// the endpoints one with the clusters too, since a client that warms a
-	// changed cluster waits for its endpoints. Without it all types of a world
-	// have the world's version, as many control planes do: a push then repeats
-	// types that did not change.
+	// OwnVersions gives a type a new version only when there is news of it; if
+	// Ordered, endpoints get one with a changed cluster too, since a client
+	// that warms it on the same stream waits for them. Without it all types of
+	// a world have the world's version, as many control planes do: a push then
+	// repeats types that did not change.
 	OwnVersions bool
 	// Cache is served instead of the worlds that are Set.
 	Cache cache.Cache
@@ -201,7 +201,7 @@ func (c *ControlPlane) Set(ctx context.Context, node string, w World) error {
 		return fmt.Errorf("world of %q: %w", node, err)
 	}
 	if c.opts.OwnVersions {
-		current.keep(snapshot, before)
+		current.keep(snapshot, before, c.opts.Ordered)
 	}
 	if err := c.cache.SetSnapshot(ctx, node, snapshot); err != nil {
 		return fmt.Errorf("world of %q: %w", node, err)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -19,11 +18,12 @@ import (
 // end, without an End, waits for the other end to end the stream.
 type Part []Move
 
-// A Move is one step of a Part: one of Say, Hear, Pause, Alone and End.
+// A Move is one step of a Part: one of Say, Hear, Pause, Do, Alone and End.
 type Move struct {
 	say   proto.Message
 	hear  *cue
 	pause time.Duration
+	do    func()
 	end   *status.Status // nil: not the end
 }
 
@@ -39,6 +39,9 @@ func Hear(typeURL, nonce string) Move { return Move{hear: &cue{typeURL, nonce}} 
 
 // Pause lets time pass.
 func Pause(d time.Duration) Move { return Move{pause: d} }
+
+// Do calls f.
+func Do(f func()) Move { return Move{do: f} }
 
 // Alone waits until the other end has ended the stream.
 func Alone() Move { return Move{} }
@@ -56,6 +59,8 @@ func (m Move) String() string {
 		return fmt.Sprintf("hear %s %q", ShortType(m.hear.typeURL), m.hear.nonce)
 	case m.pause > 0:
 		return "pause " + m.pause.String()
+	case m.do != nil:
+		return "do"
 	case m.end != nil:
 		return "end"
 	}
@@ -64,10 +69,17 @@ func (m Move) String() string {
 
 var errGone = errors.New("the other end has ended the stream")
 
+// stream is either end of a gRPC stream.
+type stream interface {
+	Context() context.Context
+	SendMsg(m any) error
+	RecvMsg(m any) error
+}
+
 // play plays the part on a stream, which its owner ends afterwards, with the
 // status of End if the part has one. The other end's messages are of the kind
 // that incoming makes.
-func (p Part) play(s grpc.Stream, incoming func() proto.Message) (*status.Status, error) {
+func (p Part) play(s stream, incoming func() proto.Message) (*status.Status, error) {
 	h := listenTo(s, incoming)
 	for i, m := range append(slices.Clone(p), Alone()) {
 		var err error
@@ -78,6 +90,8 @@ func (p Part) play(s grpc.Stream, incoming func() proto.Message) (*status.Status
 			err = h.until(func() bool { return h.take(*m.hear) }, nil)
 		case m.pause > 0:
 			err = h.until(never, time.After(m.pause))
+		case m.do != nil:
+			m.do()
 		case m.end != nil:
 			return m.end, nil
 		default:
@@ -103,7 +117,7 @@ type hearing struct {
 }
 
 // listenTo starts to listen; it ends with the stream.
-func listenTo(s grpc.Stream, incoming func() proto.Message) *hearing {
+func listenTo(s stream, incoming func() proto.Message) *hearing {
 	h := &hearing{ctx: s.Context(), heard: make(chan cue), gone: make(chan struct{})}
 	go func() {
 		defer close(h.gone)

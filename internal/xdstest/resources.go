@@ -53,7 +53,10 @@ func perType(via string, api corev3.ApiConfigSource_ApiType) *corev3.ConfigSourc
 			// The node of an Envoy is 60 KB, most of it names of extensions.
 			SetNodeOnFirstMessageOnly: true,
 			GrpcServices: []*corev3.GrpcService{{
-				TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: via}},
+				TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{
+					ClusterName:      via,
+					SkipEnvoyHeaders: true, // they tell the address of the machine
+				}},
 			}},
 		}},
 	}
@@ -111,14 +114,22 @@ func DirectRoute(name, body string) *routev3.RouteConfiguration {
 	})
 }
 
-// ClusterRoute is a route configuration that sends every request to cluster.
-func ClusterRoute(name, cluster string) *routev3.RouteConfiguration {
-	return routeConfig(name, &routev3.Route{
-		Match: prefix("/"),
-		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
-			ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster},
-		}},
-	})
+// ClusterRoute is a route configuration that sends every request to cluster,
+// but what begins with the name of one of others to that.
+func ClusterRoute(name, cluster string, others ...string) *routev3.RouteConfiguration {
+	to := func(path, cluster string) *routev3.Route {
+		return &routev3.Route{
+			Match: prefix(path),
+			Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+				ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster},
+			}},
+		}
+	}
+	var routes []*routev3.Route
+	for _, o := range others {
+		routes = append(routes, to("/"+o+"/", o))
+	}
+	return routeConfig(name, append(routes, to("/", cluster))...)
 }
 
 func prefix(p string) *routev3.RouteMatch {

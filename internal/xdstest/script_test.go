@@ -19,9 +19,10 @@ func TestScript(t *testing.T) {
 		return Say(&discovery.DiscoveryResponse{TypeUrl: typeURL, Nonce: nonce})
 	}
 	const cds, lds = resource.ClusterType, resource.ListenerType
+	done := false
 	s, err := StartScript("127.0.0.1:0",
 		Part{Hear(lds, ""), answer(lds, "1"), Hear(cds, ""), answer(cds, "2"), Hear(cds, "2"), End(codes.Unavailable, "over")},
-		Part{Hear(cds, ""), answer(cds, "1")},
+		Part{Hear(cds, ""), answer(cds, "1"), Do(func() { done = true })},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +36,9 @@ func TestScript(t *testing.T) {
 	}
 	if err := s.Stop(); err != nil {
 		t.Error(err)
+	}
+	if !done {
+		t.Error("the server did not come to its last move")
 	}
 }
 

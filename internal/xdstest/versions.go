@@ -2,8 +2,6 @@ package xdstest
 
 import (
 	"crypto/sha256"
-	"maps"
-	"slices"
 
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -15,9 +13,12 @@ import (
 type versions map[string]version
 
 type version struct {
-	name    string
-	content [sha256.Size]byte // what it stands for: all resources of the type
+	name     string
+	contents contents // what it stands for
 }
+
+// contents are sums of resources, by name.
+type contents map[string][sha256.Size]byte
 
 func versionsOf(s *cache.Snapshot) (versions, error) {
 	out := versions{}
@@ -26,31 +27,57 @@ func versionsOf(s *cache.Snapshot) (versions, error) {
 		if err != nil {
 			return nil, err
 		}
-		var all []byte
-		for _, name := range slices.Sorted(maps.Keys(r.Items)) {
-			one, err := proto.MarshalOptions{Deterministic: true}.Marshal(r.Items[name].Resource)
+		sums := make(contents, len(r.Items))
+		for name, item := range r.Items {
+			data, err := proto.MarshalOptions{Deterministic: true}.Marshal(item.Resource)
 			if err != nil {
 				return nil, err
 			}
-			sum := sha256.Sum256(one)
-			all = append(all, sum[:]...)
+			sums[name] = sha256.Sum256(data)
 		}
-		out[typeURL] = version{r.Version, sha256.Sum256(all)}
+		out[typeURL] = version{r.Version, sums}
 	}
 	return out, nil
 }
 
-// keep gives every type that is as it was before its old version, in the
-// snapshot too. Endpoints are only as before if the clusters are.
-func (v versions) keep(s *cache.Snapshot, before versions) {
+// keep gives every type that has no news its old version, in the snapshot too.
+// Where endpoints follow clusters, a cluster that changed is news of them.
+func (v versions) keep(s *cache.Snapshot, before versions, follow bool) {
 	for typeURL, old := range before {
-		same := v[typeURL].content == old.content
-		if typeURL == resource.EndpointType {
-			same = same && v[resource.ClusterType].content == before[resource.ClusterType].content
+		now := v[typeURL]
+		news := !now.contents.within(old.contents)
+		switch typeURL {
+		case resource.ClusterType, resource.ListenerType:
+			// What is not in a response is gone; of other types it is not.
+			news = news || len(now.contents) < len(old.contents)
+		case resource.EndpointType:
+			c := resource.ClusterType
+			news = news || follow && v[c].contents.changed(before[c].contents)
 		}
-		if same {
-			v[typeURL] = old
+		if !news {
+			now.name = old.name
+			v[typeURL] = now
 			s.Resources[cache.GetResponseType(typeURL)].Version = old.name
 		}
 	}
+}
+
+// within says whether all of c is in other, as it is.
+func (c contents) within(other contents) bool {
+	for name, sum := range c {
+		if was, ok := other[name]; !ok || was != sum {
+			return false
+		}
+	}
+	return true
+}
+
+// changed says whether something that is in both is not the same.
+func (c contents) changed(other contents) bool {
+	for name, sum := range c {
+		if was, ok := other[name]; ok && was != sum {
+			return true
+		}
+	}
+	return false
 }
