@@ -56,7 +56,7 @@ type recordedSession struct {
 }
 
 func sessions() []recordedSession {
-	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(), []recordedSession{demoSession()})
+	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(), grpcSessions(), []recordedSession{demoSession()})
 }
 
 func TestSessions(t *testing.T) {
