@@ -56,7 +56,8 @@ type recordedSession struct {
 }
 
 func sessions() []recordedSession {
-	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(), grpcSessions(), []recordedSession{demoSession()})
+	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(),
+		grpcSessions(), serverFaults(), clientFaults(), []recordedSession{demoSession()})
 }
 
 func TestSessions(t *testing.T) {
