@@ -61,6 +61,8 @@ func checkClean(t *testing.T, recording string) {
 	if f := factsOf(t, recording); !f.Complete || f.Damaged || f.Gaps != 0 || f.Messages == 0 {
 		t.Errorf("info of %s: %+v; want messages in a complete recording", recording, f)
 	}
+	// It must end with exit code 0: nothing that is a warning or worse.
+	runProgram(t, "check", recording, "--fail-on", "warning")
 }
 
 func copyFile(t *testing.T, from, to string) {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"io"
@@ -13,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -198,21 +195,6 @@ func traces(t *testing.T) []*regexp.Regexp {
 	// A short name turns up in any bytes.
 	if name, err := os.Hostname(); err == nil && len(name) > 3 && name != "localhost" {
 		out = append(out, regexp.MustCompile(`(?i)[^a-z0-9]`+regexp.QuoteMeta(name)+`[^a-z0-9]`))
-	}
-	return out
-}
-
-// decompressed is a recording as zstd -dc prints it.
-func decompressed(t *testing.T, data []byte) []byte {
-	t.Helper()
-	d, err := zstd.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	out, err := io.ReadAll(d)
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }
