@@ -199,7 +199,6 @@ func versionReused(x *event) {
 			p.names = append(p.names, it.name)
 			sure = sure || it.content.facts.Undecodable == "" && was.content.facts.Undecodable == ""
 		}
-		c.remember(it.name, now, it.content)
 	}
 	if len(p.names) == 0 {
 		return
