@@ -14,24 +14,27 @@ import (
 type Checker struct {
 	tracker *Tracker
 	timers  Timers
-	rules   []*Rule
+	lookers [hooks][]looker
 
 	conns    map[session.ConnID]*session.Peer
 	talks    map[session.StreamID]*talk
 	peers    peers
 	clients  clients
 	contents contents
-	bases    bases
+	bulks    bulks
 	queue    timers
 	ledger   ledger
 	storms   map[string]*storm
+	hints    hints
+	polls    polls
 	now      time.Time
 	seq      session.Seq
 	stamp    uint64 // of the response that is being looked at
-	// remembered counts the responses that all streams remember.
-	remembered int
-	muted      bool // entries are repeated from an earlier segment: they are no news
-	summary    Summary
+	muted    bool   // entries are repeated from an earlier segment: they are no news
+	summary  Summary
+	// What is looked at now. Who wants to keep them copies them.
+	change Change
+	event  event
 }
 
 // Summary counts what a Checker has seen.
@@ -48,9 +51,9 @@ func NewChecker(o Options) *Checker {
 		o.Rules, _ = Select(nil, nil)
 	}
 	return &Checker{
-		tracker: NewTracker(), timers: o.Timers, rules: o.Rules,
+		tracker: NewTracker(), timers: o.Timers, lookers: lookersOf(o.Rules),
 		conns: make(map[session.ConnID]*session.Peer), talks: make(map[session.StreamID]*talk),
-		peers: newPeers(), contents: newContents(), storms: make(map[string]*storm),
+		peers: newPeers(), contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)}, storms: make(map[string]*storm),
 	}
 }
 
@@ -66,9 +69,10 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	}
 	k.seq, k.muted = e.Seq, e.Carried
 	k.queue.run(k.now)
-	c := k.tracker.Step(e)
+	k.change = k.tracker.Step(e)
 	k.summary.Entries++
-	x := &event{k: k, now: k.now, entry: e, change: &c, talk: k.talks[e.Stream]}
+	k.event = event{k: k, now: k.now, entry: e, change: &k.change, talk: k.talks[e.Stream]}
+	x := &k.event
 	if e.Stream == 0 {
 		x.talk = nil
 	}
@@ -82,10 +86,15 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	case session.KindMessage:
 		k.summary.Messages++
 		k.message(x)
+	case session.KindHeader:
+		if x.talk != nil && e.Side == session.Server {
+			x.talk.status = session.Get(e.Headers, ":status")
+		}
+		x.each(onOther)
 	case session.KindHalfClose:
 		if x.talk != nil {
 			x.talk.halfClosed, x.talk.halfClosedAt = k.now, e.Seq
-			x.each(func(r *Rule) func(*event) { return r.other })
+			x.each(onOther)
 		}
 	case session.KindTrailer, session.KindCancel:
 		if x.talk != nil && x.talk.alive() {
@@ -97,9 +106,9 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 		k.summary.Gaps++
 		k.gap(e.Gap)
 	default:
-		x.each(func(r *Rule) func(*event) { return r.other })
+		x.each(onOther)
 	}
-	return c, k.ledger.take()
+	return k.change, k.ledger.take()
 }
 
 // Findings returns all findings so far, in the order in which they were first
@@ -123,7 +132,7 @@ func (k *Checker) open(x *event) {
 	}
 	x.talk = k.newTalk(e)
 	x.talk.method = decode.LookupMethod(e.Method)
-	x.each(func(r *Rule) func(*event) { return r.open })
+	x.each(onOpen)
 }
 
 func (k *Checker) newTalk(e *session.Entry) *talk {
@@ -142,7 +151,7 @@ func (k *Checker) newTalk(e *session.Entry) *talk {
 func (k *Checker) end(x *event) {
 	t := x.talk
 	t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
-	x.each(func(r *Rule) func(*event) { return r.end })
+	x.each(onEnd)
 	k.forget(t, endReason(x.entry))
 }
 
@@ -154,7 +163,6 @@ func (k *Checker) forget(t *talk, why string) {
 	k.clients.leave(t, why)
 	for _, s := range t.order {
 		s.waits = nil
-		k.remembered -= len(s.sent)
 		k.tracker.lists.release(s.names.base)
 	}
 }
@@ -172,6 +180,7 @@ func (k *Checker) disconnect(x *event) {
 
 // gap marks the streams that lost entries.
 func (k *Checker) gap(g *session.Gap) {
+	k.polls = polls{} // which polls are missing is not known
 	if g == nil {
 		return
 	}
@@ -198,6 +207,6 @@ func (t *talk) lose() {
 }
 
 func (s *subscription) lose() {
-	s.lost, s.heard, s.waits = true, nil, nil
+	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
 	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
 }

@@ -24,16 +24,54 @@ type event struct {
 	wait   *wait
 }
 
-// each lets all rules look that have the hook.
-func (x *event) each(hook func(*Rule) func(*event)) {
+// hook is one of the ways in which rules look.
+type hook uint8
+
+const (
+	onRequest hook = iota
+	onResponse
+	onOpen
+	onEnd
+	onOther
+	onUnanswered
+	hooks
+)
+
+// looker is a rule and one of its conditions.
+type looker struct {
+	rule *Rule
+	look func(*event)
+}
+
+// lookersOf sorts the conditions of rules by their hooks.
+func lookersOf(rules []*Rule) (out [hooks][]looker) {
+	for _, r := range rules {
+		for h, f := range [hooks]func(*event){
+			onRequest: r.request, onResponse: r.response, onOpen: r.open, onEnd: r.end, onOther: r.other, onUnanswered: r.unanswered,
+		} {
+			if f != nil {
+				out[h] = append(out[h], looker{r, f})
+			}
+		}
+	}
+	return out
+}
+
+// each lets all rules look that have the hook. On a discovery message only
+// those look that may: others need the part of a stream that was not seen, or
+// know nothing of polls.
+func (x *event) each(h hook) {
 	if x.k.muted {
 		return
 	}
-	for _, r := range x.k.rules {
-		if f := hook(r); f != nil {
-			x.rule = r
-			f(x)
+	message := h == onRequest || h == onResponse || h == onUnanswered
+	polls, lost := message && !x.talk.discovery(), message && x.sub != nil && x.sub.lost
+	for _, l := range x.k.lookers[h] {
+		if polls && !l.rule.polls || lost && !l.rule.local {
+			continue
 		}
+		x.rule = l.rule
+		l.look(x)
 	}
 }
 
@@ -79,6 +117,22 @@ type proof struct {
 // report enters a finding of the rule's usual severity.
 func (x *event) report(names []string, format string, args ...any) {
 	x.prove(proof{severity: x.rule.Severity, names: names, message: fmt.Sprintf(format, args...)})
+}
+
+// again counts a finding that was entered before, with at least this severity,
+// and says whether that was so: then there is no need to word it.
+func (x *event) again(severity Severity, cause string) bool {
+	if x.k.muted {
+		return true
+	}
+	client, typ := "", ""
+	if x.talk != nil && x.talk.node != nil {
+		client = x.talk.node.ID
+	}
+	if x.sub != nil {
+		typ = x.sub.typ
+	}
+	return x.k.ledger.again(causeKey(x.rule.ID, client, typ, cause), severity, x.now, x.seq())
 }
 
 // prove enters a finding.

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -47,7 +46,7 @@ type ledger struct {
 // enter adds a finding, or counts it to the one with the same cause. One that
 // settles what was found before takes its words.
 func (l *ledger) enter(f *Finding, cause string, settles bool) {
-	key := strings.Join([]string{f.Rule.ID, f.Client, f.Type, cause}, "\x00")
+	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
 	if have := l.byCause[key]; have != nil {
 		have.Last, have.LastSeq = f.At, f.LastSeq
 		if settles {
@@ -72,6 +71,22 @@ func (l *ledger) enter(f *Finding, cause string, settles bool) {
 	l.byCause[key] = f
 	l.all = append(l.all, f)
 	l.tell(f)
+}
+
+// causeKey tells findings apart.
+func causeKey(rule, client, typ, cause string) string {
+	return rule + "\x00" + client + "\x00" + typ + "\x00" + cause
+}
+
+// again counts a finding that is known and no less grave.
+func (l *ledger) again(key string, severity Severity, at time.Time, seq session.Seq) bool {
+	f := l.byCause[key]
+	if f == nil || f.Severity < severity {
+		return false
+	}
+	f.Count++
+	f.Last, f.LastSeq = at, seq
+	return true
 }
 
 func (l *ledger) tell(f *Finding) {

@@ -19,6 +19,7 @@ type item struct {
 type inventory struct {
 	base map[string]*item // shared, never written to
 	own  map[string]*item // what differs from base; nil for what is not there
+	bulk *bulk            // that base is of, if any
 	size int
 }
 
@@ -51,12 +52,16 @@ func (v *inventory) remove(name string) {
 }
 
 func (v *inventory) set(name string, it *item) {
+	if it != nil && v.base[name] == it {
+		delete(v.own, name)
+		return
+	}
 	if v.own == nil {
 		v.own = make(map[string]*item)
 	}
 	v.own[name] = it
 	if len(v.own) > 64 && len(v.own) > len(v.base)/2 {
-		v.base, v.own = maps.Collect(v.all()), nil
+		v.base, v.own, v.bulk = maps.Collect(v.all()), nil, nil
 	}
 }
 
@@ -78,5 +83,8 @@ func (v *inventory) all() iter.Seq2[string, *item] {
 
 // clone returns an inventory that changes independently.
 func (v *inventory) clone() inventory {
-	return inventory{base: v.base, own: maps.Clone(v.own), size: v.size}
+	return inventory{base: v.base, bulk: v.bulk, own: maps.Clone(v.own), size: v.size}
 }
+
+// is says whether it is what a bulk has, and nothing else.
+func (v *inventory) is(b *bulk) bool { return v.bulk == b && len(v.own) == 0 }

@@ -13,7 +13,7 @@ func (t *Tracker) message(e *session.Entry) Change {
 	if st == nil || e.Stream == 0 {
 		st = t.newStream(e.Conn, e.Stream)
 	}
-	m := st.peek(e)
+	m, batch := t.peek(st, e)
 	if e.Message.Compressed || e.Message.Truncated {
 		// Its nonce, version or names may be in the part that is missing.
 		st.uncertain = true
@@ -28,6 +28,7 @@ func (t *Tracker) message(e *session.Entry) Change {
 		}
 	}
 	c := t.about(e)
+	c.batch = batch
 	c.Message, c.Method, c.Variant, c.Uncertain = m, st.method, st.method.Variant, st.uncertain
 	if m.TypeURL != "" {
 		c.Type = decode.ShortType(m.TypeURL)
@@ -54,20 +55,18 @@ func (t *Tracker) message(e *session.Entry) Change {
 
 // peek reads the envelope. What is still compressed has none, but its method
 // tells what it is.
-func (st *stream) peek(e *session.Entry) *decode.Message {
+func (t *Tracker) peek(st *stream, e *session.Entry) (*decode.Message, *decode.Batch) {
 	content := st.content[0]
 	if e.Side == session.Server {
 		content = st.content[1]
 	}
-	var data []byte
-	if !e.Message.Compressed {
-		data = e.Message.Data.Bytes()
-	}
-	m := decode.Peek(st.method, e.Side, content, data)
 	if e.Message.Compressed {
+		m := decode.Peek(st.method, e.Side, content, nil)
 		m.Problems = append(m.Problems, "the message is still compressed")
+		return &m, nil
 	}
-	return &m
+	m, batch := t.shelf.Peek(st.method, e.Side, content, e.Message.Data)
+	return &m, batch
 }
 
 // kept is what is remembered of a node: nothing, of one that is too long.

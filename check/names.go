@@ -13,6 +13,9 @@ type nameList struct {
 	hash  uint64
 	refs  int
 	set   map[string]struct{} // see index
+
+	judged bool
+	bad    []flaw // see flaws
 }
 
 // lists holds all name lists in use, bounded in bytes, and the account of what

@@ -1,6 +1,9 @@
 package check
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Timers are how long a Checker waits before it calls something late. A timer
 // fires when an entry shows that the time is strictly later than its end; what
@@ -43,13 +46,14 @@ type Options struct {
 	Rules []*Rule
 }
 
-// Select returns the rules that run when enable and disable name rules by id.
-// "all" enables every rule. An id that no rule has is returned as unknown.
+// Select returns the rules that run when enable and disable name rules by id,
+// or "all" of them; what is named alone counts for more than "all". An id that
+// no rule has is returned as unknown.
 func Select(enable, disable []string) (rules []*Rule, unknown string) {
 	all := Rules()
 	on := make(map[string]bool, len(all))
 	for _, r := range all {
-		on[r.ID] = !r.Off
+		on[r.ID] = (!r.Off || slices.Contains(enable, "all")) && !slices.Contains(disable, "all")
 	}
 	for _, ids := range []struct {
 		list []string
@@ -59,11 +63,8 @@ func Select(enable, disable []string) (rules []*Rule, unknown string) {
 			if _, known := on[id]; !known && id != "all" {
 				return nil, id
 			}
-			on[id] = ids.to
-			if id == "all" {
-				for _, r := range all {
-					on[r.ID] = ids.to
-				}
+			if id != "all" {
+				on[id] = ids.to
 			}
 		}
 	}

@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 // peerKey is what streams of one client to one server have in common.
 type peerKey struct {
 	id, cluster, server, method string
@@ -52,30 +54,39 @@ func (p *peers) joined(t *talk, s *subscription, given []string) {
 		p.byKey[key] = of
 		p.order = append(p.order, key)
 	}
-	for i := len(of.ended) - 1; i >= 0; i-- {
-		old := of.ended[i]
-		if !old.endedAt.After(t.opened) && old.endSeq < t.openAt && samePurpose(old, s, given) {
-			t.previous = old
-			old.previous = nil // chains are not followed
-			break
-		}
+	if old := of.resumedBy(t, s, given); old != nil {
+		t.previous, old.resumed = old, true
+		old.previous = nil // chains are not followed
 	}
 	of.live = append(of.live, t)
 }
 
-// samePurpose tells the streams of one client apart that carry one type each:
-// Envoy opens one for each resource.
-func samePurpose(old *talk, s *subscription, given []string) bool {
-	was := old.subs[s.key]
-	if s.talk.ads() || was == nil || !s.named() {
-		return true
-	}
-	for _, n := range given {
-		if was.names.has(n) {
-			return true
+// resumedBy finds the stream that a new one of the same client reconnects: the
+// latest that had ended before, of those with a name in common if there are
+// any. One client may have several streams at a time: gRPC has one for each
+// channel target, Envoy one for each resource that does not come over ADS.
+func (p *peer) resumedBy(t *talk, s *subscription, given []string) *talk {
+	var latest *talk
+	for i := len(p.ended) - 1; i >= 0; i-- {
+		old := p.ended[i]
+		if old.resumed || old.endedAt.After(t.opened) || old.endSeq >= t.openAt {
+			continue
+		}
+		was := old.subs[s.key]
+		if len(given) == 0 || was == nil {
+			if latest == nil && (t.ads() || was != nil) {
+				latest = old
+			}
+			continue
+		}
+		if slices.ContainsFunc(given, was.names.has) {
+			return old
+		}
+		if latest == nil && (t.ads() || !s.named()) {
+			latest = old
 		}
 	}
-	return len(given) == 0
+	return latest
 }
 
 // forgetOldest drops clients of which no stream lives.

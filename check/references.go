@@ -30,9 +30,13 @@ func (t *talk) referred(typ string, names map[string]struct{}) map[string]referr
 		if s == nil {
 			continue
 		}
+		used := t.usedRoutes(p)
 		for _, it := range s.have.all() {
+			if _, is := used[it.name]; used != nil && !is {
+				continue
+			}
 			for _, ref := range it.refs() {
-				if ref.Type != typ {
+				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic {
 					continue
 				}
 				if _, asked := names[ref.Name]; !asked {
@@ -50,6 +54,31 @@ func (t *talk) referred(typ string, names map[string]struct{}) map[string]referr
 		}
 	}
 	return out
+}
+
+// usedRoutes are the routes that listeners and scopes refer to. It is nil for
+// other types, and if the listeners are not known: then all may be in use. A
+// client keeps the routes of a listener that it drains, and asks for them
+// still, though no listener has them any more.
+func (t *talk) usedRoutes(typ string) map[string]struct{} {
+	lds := t.sub("LDS")
+	if typ != "RDS" || lds == nil || lds.lost || lds.responses == 0 {
+		return nil
+	}
+	used := make(map[string]struct{})
+	for _, s := range []*subscription{lds, t.sub("SRDS")} {
+		if s == nil {
+			continue
+		}
+		for _, it := range s.have.all() {
+			for _, ref := range it.refs() {
+				if ref.Type == "RDS" {
+					used[ref.Name] = struct{}{}
+				}
+			}
+		}
+	}
+	return used
 }
 
 // referrer is a resource that refers to another.

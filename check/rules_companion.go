@@ -1,3 +1,162 @@
 package check
 
-func companionRules() []*Rule { return nil }
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupCompanions = "Load reports and client status"
+
+// companionRules look at the services beside discovery.
+func companionRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "lrs-protocol", Title: "load reports out of order", Group: groupCompanions,
+			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "LRS",
+			Spec:   "load_stats.proto; gRFC A27",
+			Means:  "A load reporting stream begins with a request that names the node. The server answers with the clusters and the interval, and only then the client reports, once an interval. This client does something else, so the server cannot place its figures, or misses some.",
+			Causes: "A client that starts to report before it was asked, or that ignores the list of clusters. Reports that stop: a blocked client, or one that takes an empty interval for nothing to say.",
+			Next:   "Look at the first three messages of the stream. Load balancing that uses the figures works with none, or with old ones, meanwhile.",
+			other:  loadReports,
+		},
+		{
+			ID: "csds-divergence", Title: "a client's own account differs from what was seen", Group: groupCompanions,
+			Fault: ClientFault, Severity: Info, Confidence: Guessed, Scope: "CSDS",
+			Spec:   "gRFC A40, A88",
+			Means:  "The client says of a resource that it was rejected, does not exist or timed out, or that it has another version. The stream that was recorded says otherwise.",
+			Causes: "The client talks to a second server that does not go through the proxy, it judged the resource after it had sent the ACK, or the answer is of another process with the same node id.",
+			Next:   "Believe the client. Then look at its log around the time of the response that the finding names.",
+			other:  statusDiverges,
+		},
+	}
+}
+
+// loads is the conversation on a load reporting stream.
+type loads struct {
+	requests, responses uint64
+	asked               loadsAsked // by the newest response
+	before              loadsAsked // by the one before it
+	askedAt             time.Time
+	last                time.Time   // report, or response
+	lastSeq             session.Seq // of it
+	watching            bool        // a timer waits for the next report
+	sparing             bool        // the client leaves out reports that say nothing
+}
+
+type loadsAsked struct {
+	clusters map[string]struct{}
+	all      bool
+	interval time.Duration
+}
+
+func (a *loadsAsked) wants(cluster string) bool {
+	_, ok := a.clusters[cluster]
+	return ok || a.all
+}
+
+const (
+	// missedReports is how many intervals may pass without a report.
+	missedReports = 3
+	// maxInterval is longer than any sensible one.
+	maxInterval = 24 * time.Hour
+)
+
+func loadReports(x *event) {
+	t, e := x.talk, x.entry
+	if t == nil || t.lost || e.Kind != session.KindMessage || t.method.Variant != decode.VariantLRS || e.Message.Compressed || e.Message.Truncated {
+		return
+	}
+	if t.loads == nil {
+		t.loads = &loads{}
+	}
+	m := decode.PeekLoadStats(e.Side, e.Message.Data.Bytes())
+	if e.Side == session.Client {
+		x.loadReport(t.loads, &m)
+	} else {
+		x.loadsAsked(t.loads, &m)
+	}
+}
+
+func (x *event) loadReport(l *loads, m *decode.LoadStats) {
+	l.requests++
+	l.last, l.lastSeq = x.now, x.entry.Seq
+	if l.requests == 1 && m.Node == nil {
+		x.prove(proof{severity: Warning, cause: "node", message: "the first load report names no node"})
+	}
+	if m.Node != nil && strings.HasPrefix(m.Node.UserAgent, "gRPC C-core") {
+		l.sparing = true
+	}
+	if len(m.Loads) == 0 {
+		return
+	}
+	if l.responses == 0 {
+		x.prove(proof{
+			severity: Warning, cause: "early", names: loadNames(m.Loads, nil),
+			message: fmt.Sprintf("loads of %s before the server has asked for any", list(loadNames(m.Loads, nil))),
+		})
+		return
+	}
+	// What the client was about to send when the list changed is of the old one.
+	grace := max(x.flight(), 2*l.asked.interval)
+	others := loadNames(m.Loads, func(name string) bool {
+		return l.asked.wants(name) || x.now.Sub(l.askedAt) <= grace && l.before.wants(name)
+	})
+	if len(others) > 0 {
+		x.prove(proof{
+			severity: Warning, cause: "others", names: others,
+			message: fmt.Sprintf("loads of %s, which the server has not asked for", list(others)),
+		})
+	}
+	x.watchLoads(l)
+}
+
+// loadNames are the clusters that are reported on and not known.
+func loadNames(reports []decode.ClusterLoad, known func(string) bool) []string {
+	var out []string
+	for i := range reports {
+		if n := reports[i].Name; (known == nil || !known(n)) && len(out) < maxFindingNames && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (x *event) loadsAsked(l *loads, m *decode.LoadStats) {
+	l.responses++
+	l.before, l.askedAt = l.asked, x.now
+	l.asked = loadsAsked{clusters: nameSet(m.Clusters), all: m.SendAll, interval: max(0, min(m.Interval, maxInterval))}
+	l.last, l.lastSeq = x.now, x.entry.Seq
+	x.watchLoads(l)
+}
+
+// watchLoads waits for the next report.
+func (x *event) watchLoads(l *loads) {
+	if l.watching || l.sparing || l.asked.interval == 0 || !l.asked.all && len(l.asked.clusters) == 0 {
+		return
+	}
+	l.watching = true
+	x.after(missedReports*l.asked.interval, loadsMissed)
+}
+
+func loadsMissed(x *event) {
+	t, l := x.talk, x.talk.loads
+	l.watching = false
+	if t.ended || t.lost || l.sparing || !t.halfClosed.IsZero() || l.asked.interval == 0 || !l.asked.all && len(l.asked.clusters) == 0 {
+		return
+	}
+	quiet := missedReports * l.asked.interval
+	if left := quiet - x.now.Sub(l.last); left > 0 {
+		l.watching = true
+		x.after(left, loadsMissed)
+		return
+	}
+	x.prove(proof{
+		severity: Warning, cause: "stopped", seqs: []session.Seq{l.lastSeq},
+		message: fmt.Sprintf("no load report for %v, although one is due every %v", round(quiet), round(l.asked.interval)),
+	})
+}

@@ -1,3 +1,168 @@
 package check
 
-func fileRules() []*Rule { return nil }
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupFiles = "Files"
+
+// fileRules look at files that a client watches. What happened to a file is in
+// the headers before its content: ":event", ":from" and ":path".
+func fileRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "file-invalid", Title: "a file that the client cannot take", Group: groupFiles,
+			Fault: ConfigFault, Severity: Error, Confidence: Decided, Scope: "file",
+			Spec:   "Filesystem subscriptions; Duplicate Resource Names",
+			Means:  "A watched file holds one DiscoveryResponse, all of one resource type, each name once. This one does not, so the client keeps what it had before. A file has no ACK: nobody is told.",
+			Causes: "A typing error in YAML, an extension that is not that of the format (.json, .yaml, .pb_text, .pb), a resource copied and not renamed, or a secret under another name than the listener asks for (envoy PR#15166).",
+			Next:   "Mend the file, then move it into place again. The client's counter update_rejected or update_failure of the subscription says whether it was taken.",
+			polls:  true, local: true, response: fileInvalid, other: fileUnreadable,
+		},
+		{
+			ID: "file-not-moved", Title: "a file was changed in place", Group: groupFiles,
+			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "file",
+			Spec:   "Filesystem subscriptions",
+			Means:  "Envoy reads a watched file again only when one is moved onto its path. A file that is written in place, or deleted and created anew, changes unnoticed; and a reader may catch it half written.",
+			Causes: "An editor or a script that writes the file directly, cp instead of mv, or a mounted ConfigMap without watched_directory (envoy#2241, #10979, #20474).",
+			Next:   "Write to a temporary file beside it and rename that. For a mounted directory set watched_directory.",
+			polls:  true, other: noteFileEvent, response: fileNotMoved,
+		},
+	}
+}
+
+// watched is what happened to a file last.
+type watched struct {
+	event string
+	seq   session.Seq
+}
+
+func (t *talk) isFile() bool { return t != nil && t.method.Variant == decode.VariantFile }
+
+func fileUnreadable(x *event) {
+	if x.talk.isFile() && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
+		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", x.talk.method.Name, clip(x.entry.Problems[0]))
+	}
+}
+
+func (x *event) proveFile(cause string, names []string, format string, args ...any) {
+	x.prove(proof{severity: Error, names: names, cause: x.talk.method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
+}
+
+func fileInvalid(x *event) {
+	t, n := x.talk, x.resp
+	if !t.isFile() {
+		return
+	}
+	name := t.method.Name
+	problems := append(slices.Clone(x.entry.Problems), n.m.Problems...)
+	if len(problems) > 0 {
+		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(problems[0]))
+	}
+	typ, first := n.m.TypeURL, n.m.TypeURL
+	seen := make(map[string]struct{}, len(n.m.Resources))
+	var twice, mixed []string
+	for i := range n.m.Resources {
+		r := &n.m.Resources[i]
+		if r.Empty {
+			continue
+		}
+		if typ == "" {
+			typ, first = r.TypeURL, r.TypeURL
+		}
+		if r.TypeURL != "" && decode.TypeKey(r.TypeURL) != decode.TypeKey(typ) {
+			mixed = append(mixed, r.TypeURL)
+		}
+		key := decode.NormalName(r.Name)
+		if _, again := seen[key+"\x00"+r.Constraints]; again && key != "" {
+			twice = append(twice, key)
+		}
+		seen[key+"\x00"+r.Constraints] = struct{}{}
+	}
+	if len(mixed) > 0 {
+		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, decode.ShortType(first), clip(decode.ShortType(mixed[0])))
+	}
+	if len(twice) > 0 {
+		x.proveFile("twice", twice, "%s holds %s more than once", name, list(twice))
+	}
+	if decode.ShortType(typ) == "SDS" {
+		x.secretsExpected(n)
+	}
+}
+
+// secretsExpected reports a file of secrets of which none is one that other
+// files refer to, while a secret that they refer to is nowhere.
+func (x *event) secretsExpected(n *response) {
+	missing := make(map[string]struct{})
+	for _, t := range x.k.talks {
+		if !t.isFile() || t == x.talk {
+			continue
+		}
+		for _, s := range t.order {
+			for _, it := range s.have.all() {
+				for _, ref := range it.refs() {
+					if ref.Type == "SDS" && ref.Source == decode.SourceOther {
+						missing[ref.Name] = struct{}{}
+					}
+				}
+			}
+		}
+	}
+	for _, it := range n.resolved {
+		if _, ok := missing[it.name]; ok {
+			return
+		}
+	}
+	for _, t := range x.k.talks {
+		for _, s := range t.order {
+			if t != x.talk && s.typ == "SDS" {
+				maps.DeleteFunc(missing, func(name string, _ struct{}) bool { return s.have.get(name) != nil })
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(missing))
+	x.prove(proof{
+		// Which file a reference means is not known.
+		severity: Warning, names: names, cause: x.talk.method.Path + "\x00secret",
+		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.talk.method.Name, list(names)),
+	})
+}
+
+func noteFileEvent(x *event) {
+	if x.talk.isFile() && x.entry.Kind == session.KindHeader {
+		x.talk.watched = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
+	}
+}
+
+func fileNotMoved(x *event) {
+	t, n := x.talk, x.resp
+	if !t.isFile() {
+		return
+	}
+	was := t.watched
+	t.watched = watched{}
+	switch was.event {
+	case "", "rename", "move", "read":
+		return
+	}
+	if sent := x.sub.sent; len(sent) > 1 && sent[len(sent)-2].sum == n.sum && sent[len(sent)-2].version == n.version {
+		return
+	}
+	did := map[string]string{"write": "written in place", "create": "created in place"}[was.event]
+	if did == "" {
+		did = "changed by " + strings.ToLower(clip(was.event))
+	}
+	x.prove(proof{
+		severity: Warning, cause: t.method.Path, seqs: []session.Seq{was.seq, n.seq},
+		message: fmt.Sprintf("%s was %s, not moved there", t.method.Name, did),
+	})
+}

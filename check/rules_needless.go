@@ -166,16 +166,24 @@ func (x *event) sureOf() bool {
 }
 
 // count enters a needless response and says how grave that is by now.
-func (p *pushes) count(x *event) (Severity, string) {
+func (p *pushes) count(x *event) Severity {
 	t := &x.k.timers
 	for len(p.needless) > 0 && (x.now.Sub(p.needless[0]) > t.Push || len(p.needless) >= t.PushCount) {
 		p.needless = p.needless[1:]
 	}
 	p.needless = append(p.needless, x.now)
 	if len(p.needless) >= t.PushCount {
-		return Warning, fmt.Sprintf(", %d such responses within %v", len(p.needless), round(x.now.Sub(p.needless[0])))
+		return Warning
 	}
-	return Info, ""
+	return Info
+}
+
+// times says how many needless responses there were, if they are too many.
+func (p *pushes) times(x *event, s Severity) string {
+	if s == Info {
+		return ""
+	}
+	return fmt.Sprintf(", %d such responses within %v", len(p.needless), round(x.now.Sub(p.needless[0])))
 }
 
 func needlessPush(x *event) {
@@ -195,9 +203,12 @@ func needlessPush(x *event) {
 			}
 		}
 	}
-	severity, times := p.count(x)
+	severity := p.count(x)
+	if x.again(severity, "-") {
+		return
+	}
 	message := fmt.Sprintf("nothing new in version %q: %s as accepted before", clip(n.version), counted(n.count, "resource is", "resources are"))
-	x.prove(proof{severity: severity, names: firstNames(n.resolved), cause: "-", message: message + times})
+	x.prove(proof{severity: severity, names: firstNames(n.resolved), cause: "-", message: message + p.times(x, severity)})
 }
 
 func deltaNeedlessPush(x *event) {
@@ -238,13 +249,16 @@ func deltaNeedlessPush(x *event) {
 	if len(needless) == 0 {
 		return
 	}
-	severity, times := p.count(x)
+	severity := p.count(x)
+	if x.again(severity, "-") {
+		return
+	}
 	names := firstNames(needless)
 	message := fmt.Sprintf("%q came again at version %q as it was", clip(names[0]), clip(needless[0].version))
 	if more := len(needless) - 1; more > 0 {
 		message = fmt.Sprintf("%q and %s came again as they were", clip(names[0]), counted(more, "other", "others"))
 	}
-	x.prove(proof{severity: severity, names: names, cause: "-", message: message + times})
+	x.prove(proof{severity: severity, names: names, cause: "-", message: message + p.times(x, severity)})
 }
 
 // answered forgets the names that a response mentions.

@@ -110,6 +110,9 @@ func responseNonceMissing(x *event) {
 
 func responseNonceReused(x *event) {
 	old := x.resp.reused
+	if x.resp.reusedPast {
+		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("nonce %q was that of an earlier response already", x.resp.nonce)})
+	}
 	if old == nil {
 		return
 	}
@@ -145,7 +148,7 @@ func nonceFromPreviousStream(x *event) {
 
 func nonceUnknown(x *event) {
 	s, nonce := x.sub, x.req.m.Nonce
-	if nonce == "" || x.req.echoed != nil || s.responses == 0 || s.forgotten || s.exempt() {
+	if nonce == "" || x.req.echoed != nil || x.req.echoedPast || s.responses == 0 || s.forgotten || s.exempt() {
 		return
 	}
 	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("no response of %s had the nonce %q", s.typ, nonce)}
@@ -179,6 +182,13 @@ func nonceDropped(x *event) {
 func nonceRegressed(x *event) {
 	s, r := x.sub, x.req
 	last := r.before.lastEcho
+	if r.m.Kind == decode.SotwRequest && r.echoedPast && last != nil && !s.exempt() {
+		x.prove(proof{
+			severity: Warning, cause: "-", seqs: []session.Seq{last.seq, r.seq},
+			message: fmt.Sprintf("nonce %q is that of a response long ago, although a request echoed the newer %q before", r.m.Nonce, last.nonce),
+		})
+		return
+	}
 	if r.m.Kind != decode.SotwRequest || r.echoed == nil || last == nil || r.echoed.ordinal >= last.ordinal || s.exempt() {
 		return
 	}
@@ -225,7 +235,7 @@ func staleRequestAnswered(x *event) {
 
 func deltaSpontaneousWithNonce(x *event) {
 	r := x.req
-	if r.m.Kind == decode.DeltaRequest && r.echoed != nil && r.verdict == unjudged && r.m.Error == nil && r.echoed.judgedBy != nil && !x.sub.exempt() {
+	if r.m.Kind == decode.DeltaRequest && r.echoed != nil && r.verdict == unjudged && r.m.Error == nil && r.echoed.verdict != unjudged && !x.sub.exempt() {
 		x.prove(proof{
 			severity: Info, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
 			message: fmt.Sprintf("nonce %q had its verdict already", r.m.Nonce),

@@ -113,7 +113,7 @@ func referenceBeforeCluster(x *event) {
 		for _, list := range [][]*item{n.added, n.changed} {
 			for _, it := range list {
 				for _, ref := range it.refs() {
-					if ref.Type != "CDS" || cds.have.get(ref.Name) != nil || t.ahead[ref.Name] != nil || len(t.ahead) >= maxAhead {
+					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.have.get(ref.Name) != nil || t.ahead[ref.Name] != nil || len(t.ahead) >= maxAhead {
 						continue
 					}
 					if t.ahead == nil {

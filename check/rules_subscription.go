@@ -1,3 +1,304 @@
 package check
 
-func subscriptionRules() []*Rule { return nil }
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupSubscriptions = "Subscriptions"
+
+// subscriptionRules look at what a client asks for, and at what it gets of
+// that.
+func subscriptionRules() []*Rule {
+	return slices.Concat(wildcardRules(), nameRules(), unansweredRules(), rejoinRules())
+}
+
+// wishes is what the rules of subscriptions remember of one type on one
+// stream.
+type wishes struct {
+	wildEnded time.Time // when the client gave up the wildcard; zero while it has one
+	// widened is a delta request that added names to a nameless subscription,
+	// until the server has answered it; watched says that its updates are
+	// compared with those of other clients.
+	widened *request
+	watched bool
+
+	flaps   map[string][]time.Time // when names that came back had gone
+	shorter *request               // the last one that gave up names
+
+	// released are names given up under a wildcard that no response has
+	// mentioned since, gone those that the server said it does not have.
+	released map[string]*request
+	gone     map[string]struct{}
+
+	extras bool // a resource was sent that was not asked for
+	streak int  // responses in a row that consist mostly of such
+
+	resumed *resumed
+}
+
+// maxWished bounds each list of names above.
+const maxWished = 1 << 12
+
+// nameRules look at the names in requests.
+func nameRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "request-bad-names", Title: "a list of names that is no proper set", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:   "How the client specifies what resources to return",
+			Means:  "A request lists a name twice, lists an empty name, or subscribes to and unsubscribes from one name at once. Names form a set; what a server makes of this is its own choice. Some answer twice, some look up the empty name and fail.",
+			Causes: "Names collected from several places of the configuration without removing duplicates, or a reference left empty in it: a route or a secret without a name.",
+			Next:   "Find out where the client got the name from. An empty one nearly always is an empty field in a resource that it was sent before.",
+			local:  true, request: requestBadNames,
+		},
+		{
+			ID: "subscription-flap", Title: "names go and come back again and again", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
+			Spec:    "Unsubscribing From Resources",
+			Means:   "Names vanished from the client's list and returned, several times within seconds. In the state of the world each request is the whole list, so each time the client unsubscribed and subscribed anew. The server sends everything again, or misses the gap and sends nothing.",
+			Causes:  "Mostly a client, or an agent in between, that builds its ACKs or NACKs without resource_names.",
+			Next:    "Look at the requests without the names: if they echo a new nonce, they were meant as ACKs. Let the client repeat its list in these.",
+			request: subscriptionFlap,
+		},
+		{
+			ID: "delta-phantom-unsubscribe", Title: "unsubscribed from what was never asked for", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "Delta", Off: true,
+			Spec:    "Unsubscribing from Resources",
+			Means:   "The client gives up a name that it had not subscribed to and that it does not have. This is allowed, and servers ignore it.",
+			Causes:  "Envoy does this when it added and dropped a name between two requests.",
+			Next:    "Nothing, unless the server ends the stream or answers with an error right after: then the server is wrong.",
+			request: deltaPhantomUnsubscribe,
+		},
+		{
+			ID: "unrequested-resource", Title: "resources that were not asked for", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all",
+			Spec:     "How the client specifies what resources to return; gRFC A27",
+			Means:    "The client asked for certain names and got others too. Clients ignore the rest, so nothing breaks; it costs bandwidth, and decoding time in each client. It becomes a warning where most of the bytes are for nothing, three responses in a row.",
+			Causes:   "A server that sends its whole snapshot to everyone, or one that goes on sending names after the client has given them up.",
+			Next:     "Nothing while responses are small. Otherwise let the server filter by the names of the last request.",
+			response: unrequestedResource,
+		},
+	}
+}
+
+// flaw is what is wrong with a list of names.
+type flaw struct {
+	kind string
+	name string
+}
+
+const (
+	flawNone  = ""
+	flawEmpty = "an empty name"
+	flawTwice = "twice"
+	flawBoth  = "subscribed to and unsubscribed from"
+)
+
+// badNames finds what is wrong with names: the first of each kind.
+func badNames(list []string) (out []flaw) {
+	if len(list) == 1 && list[0] != "" {
+		return nil
+	}
+	seen := make(map[string]struct{}, len(list))
+	empty, twice := false, false
+	for _, n := range list {
+		if n == "" {
+			if !empty {
+				out = append(out, flaw{kind: flawEmpty})
+			}
+			empty = true
+			continue
+		}
+		n = decode.NormalName(n)
+		if _, again := seen[n]; again && !twice {
+			twice = true
+			out = append(out, flaw{flawTwice, n})
+		}
+		seen[n] = struct{}{}
+	}
+	return out
+}
+
+// flaws are found once for each list that clients send.
+func (n *nameList) flaws() []flaw {
+	if !n.judged {
+		n.judged, n.bad = true, badNames(n.names)
+	}
+	return n.bad
+}
+
+func requestBadNames(x *event) {
+	m := x.req.m
+	if x.sub.exempt() {
+		return
+	}
+	var found []flaw
+	switch {
+	case m.Kind == decode.DeltaRequest:
+		found = append(badNames(m.Subscribe), badNames(m.Unsubscribe)...)
+		if len(m.Subscribe) > 0 && len(m.Unsubscribe) > 0 {
+			subscribed := nameSet(m.Subscribe)
+			for _, n := range m.Unsubscribe {
+				if _, both := subscribed[n]; both && n != "*" && n != "" {
+					found = append(found, flaw{flawBoth, n})
+					break
+				}
+			}
+		}
+	case x.change != nil && x.change.list != nil:
+		found = x.change.list.flaws()
+	default:
+		found = badNames(m.Names)
+	}
+	for _, f := range found {
+		p := proof{severity: Warning, cause: f.kind, message: "an empty name in the list"}
+		if f.kind != flawEmpty {
+			p.names = []string{f.name}
+			p.message = fmt.Sprintf("%q is listed twice", clip(f.name))
+			if f.kind == flawBoth {
+				p.message = fmt.Sprintf("%q is subscribed to and unsubscribed from in one request", clip(f.name))
+			}
+		}
+		x.prove(p)
+	}
+}
+
+func subscriptionFlap(x *event) {
+	s, r := x.sub, x.req
+	w := &s.wishes
+	if r.m.Kind != decode.SotwRequest || s.exempt() || s.typ == "NDS" || s.typ == "PCDS" ||
+		s.typ == "ECDS" && x.talk.node != nil && istioNode(x.talk.node) {
+		return // their ACKs and NACKs have no names
+	}
+	shorter := w.shorter
+	if len(r.removed) > 0 {
+		w.shorter = r
+	}
+	if len(r.added) == 0 || len(s.dropped) == 0 {
+		return
+	}
+	if x.talk.envoyClient() && shorter != nil && r.ordinal == shorter.ordinal+1 &&
+		shorter.verdict == unjudged && r.verdict == unjudged {
+		return // Envoy replaces a watch by a shorter list and then the new one
+	}
+	var back []string
+	first := x.now
+	for _, n := range r.added {
+		gone, ok := s.dropped[n]
+		if !ok || gone.at.Before(x.now.Add(-x.k.timers.Loop)) {
+			continue
+		}
+		times := append(w.flaps[n], gone.at)
+		if over := len(times) - x.k.timers.LoopCount; over > 0 {
+			times = slices.Delete(times, 0, over)
+		}
+		if w.flaps == nil {
+			w.flaps = make(map[string][]time.Time)
+		}
+		if len(w.flaps) >= maxWished {
+			clear(w.flaps)
+		}
+		w.flaps[n] = times
+		if len(times) == x.k.timers.LoopCount && !times[0].Before(x.now.Add(-x.k.timers.Loop)) {
+			back = append(back, n)
+			if times[0].Before(first) {
+				first = times[0]
+			}
+			delete(w.flaps, n)
+		}
+	}
+	if len(back) == 0 {
+		return
+	}
+	seqs := []session.Seq{r.seq}
+	if shorter != nil {
+		seqs = []session.Seq{shorter.seq, r.seq}
+	}
+	x.prove(proof{
+		severity: Warning, names: back, cause: "-", seqs: seqs,
+		message: fmt.Sprintf("%s went and came back %d times within %v", list(back), x.k.timers.LoopCount, round(x.now.Sub(first))),
+	})
+}
+
+func deltaPhantomUnsubscribe(x *event) {
+	s, r := x.sub, x.req
+	if r.m.Kind != decode.DeltaRequest || len(r.m.Unsubscribe) == 0 || s.exempt() {
+		return
+	}
+	had := nameSet(r.removed)
+	var phantoms []string
+	for _, n := range r.m.Unsubscribe {
+		if n = decode.NormalName(n); n == "*" || n == "" || s.have.get(n) != nil {
+			continue
+		}
+		if _, ok := had[n]; !ok {
+			phantoms = append(phantoms, n)
+		}
+	}
+	if len(phantoms) > 0 {
+		x.report(phantoms, "unsubscribed from %s, neither asked for nor known", list(phantoms))
+	}
+}
+
+// otherNames says whether servers answer with other names than those asked
+// for: virtual hosts, and what Istio's ambient mode asks for by address.
+func (s *subscription) otherNames() bool { return s.typ == "VHDS" || s.kind&envoyType == 0 }
+
+// mostlyExtras is after how many responses in a row of which most was not
+// asked for it is a warning.
+const mostlyExtras = 3
+
+func unrequestedResource(x *event) {
+	s, n := x.sub, x.resp
+	w := &s.wishes
+	if s.first == nil || s.wild != notWild || s.everWild || s.exempt() || s.otherNames() || x.clearedBefore() {
+		return
+	}
+	if !w.extras && !slices.ContainsFunc(n.added, func(it *item) bool { return !x.asked(it.name) }) {
+		if n.count > 0 {
+			w.streak = 0
+		}
+		return
+	}
+	var extra []string
+	var bytes, all int
+	for i := range n.m.Resources {
+		r := &n.m.Resources[i]
+		all += len(r.Body)
+		if r.Empty || x.asked(decode.NormalName(r.Name)) || slices.ContainsFunc(r.Aliases, func(a string) bool { return x.asked(decode.NormalName(a)) }) {
+			continue
+		}
+		bytes += len(r.Body)
+		extra = append(extra, decode.NormalName(r.Name))
+	}
+	w.extras = len(extra) > 0
+	switch {
+	case 2*bytes > all:
+		w.streak++
+	case n.count > 0:
+		w.streak = 0
+	}
+	if len(extra) == 0 {
+		return
+	}
+	p := proof{
+		severity: Info, names: extra, cause: "-",
+		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", list(extra), len(extra), n.count, bytes, all),
+	}
+	if w.streak >= mostlyExtras {
+		p.severity = Warning
+		p.message = fmt.Sprintf("%s not asked for, and the %d responses up to this one were mostly such", list(extra), w.streak)
+	}
+	x.prove(p)
+}
+
+// asked says whether the client wanted a name when the server last heard of
+// it.
+func (x *event) asked(name string) bool {
+	return x.sub.wantedLately(name, x.now, x.flight()) || x.sub.names.covers(name)
+}

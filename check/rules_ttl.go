@@ -118,7 +118,7 @@ func ttlUnsupported(x *event) {
 			}
 		}
 	}
-	if n.wrapped > 0 && n.m.Kind == decode.SotwResponse && (n.wanted == nil || n.wanted.m.Locators == 0) &&
+	if n.wrapped > 0 && n.m.Kind == decode.SotwResponse && (n.wanted == nil || n.wanted.m.Locators == (decode.Locators{})) &&
 		!slices.Contains(node.ClientFeatures, featureInSotw) && !slices.Contains(node.ClientFeatures, featureInSotwOld) {
 		found.add("envelope", "", "%s in an envelope, and the client does not say that it supports that",
 			counted(n.wrapped, "resource is", "resources are"))

@@ -29,7 +29,7 @@ func (k *Checker) message(x *event) {
 	t.largest = max(t.largest, e.Message.Size)
 	if e.Message.Compressed || e.Message.Truncated {
 		t.lose()
-		x.each(func(r *Rule) func(*event) { return r.other })
+		x.each(onOther)
 		return
 	}
 	switch m.Kind {
@@ -41,7 +41,7 @@ func (k *Checker) message(x *event) {
 		if m.Node != nil && t.node == nil {
 			t.node, t.lastNode = m.Node, m.Node
 		}
-		x.each(func(r *Rule) func(*event) { return r.other })
+		x.each(onOther)
 	}
 	if e.Side == session.Client {
 		t.lastClient = k.now
@@ -51,16 +51,6 @@ func (k *Checker) message(x *event) {
 	if e.Carried {
 		t.lose() // what came between was not repeated
 	}
-}
-
-// lookers are the hooks that run on a discovery message.
-func (x *event) lookers(hook func(*Rule) func(*event)) {
-	x.each(func(r *Rule) func(*event) {
-		if !x.talk.discovery() && !r.polls || x.sub != nil && x.sub.lost && !r.local {
-			return nil
-		}
-		return hook(r)
-	})
 }
 
 // subOf returns the state of the type that a message is about, or nil if there
@@ -128,7 +118,7 @@ func (k *Checker) request(x *event, m *decode.Message) {
 		// it echoes, and for a full type what it has.
 		s.lost = false
 	}
-	x.lookers(func(r *Rule) func(*event) { return r.request })
+	x.each(onRequest)
 }
 
 // judge finds the response that a request echoes, and enters its verdict.
@@ -136,9 +126,11 @@ func (k *Checker) judge(x *event) {
 	s, r := x.sub, x.req
 	newest := s.newest()
 	if r.m.Nonce != "" {
-		r.echoed = s.byNonce[short(r.m.Nonce)]
+		key := short(r.m.Nonce)
+		r.echoed = s.byNonce[key]
+		r.echoedPast = r.echoed == nil && s.past.has(k.contents.seeds[0], key)
 	}
-	r.stale = r.echoed != nil && r.echoed != newest
+	r.stale = r.echoed != nil && r.echoed != newest || r.echoedPast
 	switch {
 	case r.ordinal == 0, newest == nil && r.m.Nonce == "", newest != nil && r.m.Nonce == newest.nonce,
 		r.m.Kind == decode.DeltaRequest && r.m.Nonce == "":
@@ -316,6 +308,11 @@ func (s *subscription) resume(m *decode.Message) {
 	if m.Kind == decode.SotwRequest {
 		if m.Version != "" && was != nil {
 			s.have, s.seeded = was.have.clone(), true
+			for name := range was.have.all() {
+				if !s.wants(name) {
+					s.have.remove(name)
+				}
+			}
 		}
 		s.kept = s.have.clone()
 		return
@@ -386,6 +383,7 @@ func (s *subscription) await(x *event, given []string) {
 	for _, n := range given {
 		was, given := s.dropped[n]
 		switch {
+		case isGlob(n): // it may stand for nothing
 		case delta && r.ordinal == 0 && s.initial[n] != "",
 			!delta && r.ordinal == 0 && s.have.get(n) != nil, s.waitsFor(n):
 		case given && was.delivered, delta && s.have.get(n) != nil && r.ordinal > 0:
@@ -425,7 +423,7 @@ func (s *subscription) overdue(x *event) {
 		s.waits = append(s.waits[:i:i], s.waits[i+1:]...)
 		w.left = without(w.left, func(n string) bool { return !s.names.has(n) })
 		if len(w.left) > 0 && x.talk.alive() && !s.lost {
-			x.lookers(func(r *Rule) func(*event) { return r.unanswered })
+			x.each(onUnanswered)
 		}
 		return
 	}

@@ -24,6 +24,7 @@ type talk struct {
 	node, lastNode *decode.Node
 	nodeAt         session.Seq
 	previous       *talk // the stream that this one reconnects, nil if none
+	resumed        bool  // another one reconnects it
 
 	subs  map[string]*subscription
 	order []*subscription // in the order in which the types came up
@@ -44,6 +45,10 @@ type talk struct {
 	ahead   map[string]*ahead   // clusters that routes name and that were not sent yet
 	warming map[string]*warming // by name of the endpoints that a cluster waits for
 	over    *oversize           // the first message above what receivers take by default
+	status  string              // of HTTP, once the server's headers were seen
+	polling polling             // what a poll is part of
+	watched watched             // of a file
+	loads   *loads              // of a load reporting stream
 }
 
 func (t *talk) alive() bool { return !t.ended }
@@ -123,7 +128,8 @@ type subscription struct {
 	waits       []*wait
 
 	// What the server said.
-	sent      []*response // oldest first, at most maxNonces
+	sent      []*response // the newest of them, and older ones without a verdict; oldest first
+	past      past        // the nonces of older ones
 	byNonce   map[string]*response
 	forgotten bool // responses were forgotten
 	responses uint64
@@ -143,8 +149,7 @@ type subscription struct {
 	content contentState // what rules about content, TTL and payloads remember
 	leases  leases
 	payload payloadState
-
-	notes map[string]any // what rules remember, by rule id
+	wishes  wishes
 }
 
 // dropped is a name that the client gave up.
@@ -165,15 +170,16 @@ type wait struct {
 
 // request is a discovery request in its conversation.
 type request struct {
-	seq     session.Seq
-	at      time.Time
-	m       *decode.Message
-	size    int64
-	ordinal uint64 // of the type on the stream, from 0
-	echoed  *response
-	verdict verdict // that it gives; unjudged if it gives none
-	fresh   bool    // it knows the newest response of the type
-	stale   bool    // it echoes an older one
+	seq        session.Seq
+	at         time.Time
+	m          *decode.Message
+	size       int64
+	ordinal    uint64 // of the type on the stream, from 0
+	echoed     *response
+	echoedPast bool    // it echoes a response that is not remembered in full
+	verdict    verdict // that it gives; unjudged if it gives none
+	fresh      bool    // it knows the newest response of the type
+	stale      bool    // it echoes an older one
 	// added and removed are the names that it adds to and takes from what the
 	// client wants, without "*".
 	added, removed []string
@@ -212,33 +218,31 @@ type response struct {
 	version  string
 	size     int64
 	verdict  verdict
-	judgedBy *request
-	m        *decode.Message // nil once it is judged and others came
-	resolved []*item         // its resources, in order, those with a name; nil likewise
-	count    int             // resources
-	sum      [2]uint64       // over names and contents, whatever their order
-	added    []*item         // that were not there before
-	changed  []*item         // that were there with another content
-	before   []*item         // what changed was before, in the order of changed
-	again    int             // that were there with the same content
-	removed  []*item         // that are there no more: by absence, or as it says
-	twice    int             // resources of a name that it has already given
+	judgedBy *request        // nil of older ones
+	m        *decode.Message // only while the rules look at it
+	kind     decode.Kind
+	resolved []*item   // its resources, in order, those with a name; nil likewise
+	count    int       // resources
+	sum      [2]uint64 // over names and contents, whatever their order
+	added    []*item   // that were not there before
+	changed  []*item   // that were there with another content
+	before   []*item   // what changed was before, in the order of changed
+	again    int       // that were there with the same content
+	removed  []*item   // that are there no more: by absence, or as it says
+	twice    int       // resources of a name that it has already given
 	// heartbeats are the positions of resources without a payload.
 	heartbeats []int
 	same       []*item    // delta: that came again at the same version with the same content
 	nameless   []*content // of resources without a name, in order
-	// timed are the positions of resources with a TTL, misnamed of those that
-	// do not say one name, and wrapped counts the envelopes.
-	timed, misnamed []int
-	wrapped         int
-	aliased         bool // a resource has other names
+	peculiar
+	reused     *response // that had the same nonce before
+	reusedPast bool      // so had one that is not remembered in full
+	was        int       // resources before it
+	wasFirst   bool      // it is the first of the type on the stream
+	wanted     *request  // the last request of the type before it
 	// foreign says that the payloads are of another type than the response, on
 	// purpose: Istio's configuration over xDS.
-	foreign  bool
-	reused   *response // that had the same nonce before
-	was      int       // resources before it
-	wasFirst bool      // it is the first of the type on the stream
-	wanted   *request  // the last request of the type before it
+	foreign bool
 }
 
 func (s *subscription) newest() *response {

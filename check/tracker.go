@@ -58,6 +58,9 @@ type Change struct {
 	// list is what a state-of-the-world request asks for, nil if there was no
 	// room for it.
 	list *nameList
+	// batch is the resources of a response, if they are known by where they
+	// are.
+	batch *decode.Batch
 }
 
 // Names are the names that the message is about: the resources of a response,
@@ -109,7 +112,6 @@ const (
 	maxEnded      = 1024    // ended streams whose late messages are still understood
 	maxTypes      = 256     // types with a state on one stream
 	maxRESTPaths  = 64      // paths with a state on one connection
-	maxNonces     = 1024    // responses of a type without a verdict
 	keepJudged    = 16      // responses older than the last verdict
 	maxNameBytes  = 256 << 20
 	maxSentBytes  = 64 << 20 // responses of all streams
@@ -126,6 +128,7 @@ type Tracker struct {
 	streams map[session.StreamID]*stream
 	ended   []session.StreamID // oldest first
 	lists   lists
+	shelf   decode.Shelf
 }
 
 // NewTracker returns a Tracker that has seen nothing.

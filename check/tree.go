@@ -140,7 +140,7 @@ func (g *grower) find(typ, name string) (*subscription, *item) {
 func (g *grower) node(typ, name string, depth int) *Node {
 	s, it := g.find(typ, name)
 	n := &Node{Type: typ, Name: name, State: s.stateOf(it), Version: it.version}
-	if n.Version == "" && s.newest() != nil && s.newest().m != nil && s.newest().m.Kind == decode.SotwResponse {
+	if n.Version == "" && s.newest() != nil && s.newest().kind == decode.SotwResponse {
 		n.Version = s.newest().version
 	}
 	key := typedName{typ, name}

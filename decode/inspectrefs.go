@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -281,5 +280,3 @@ func grpcTakes(b []byte) bool { return holds(b, 3) || holds(b, 5) }
 
 // holds says whether a length-delimited field is there.
 func holds(b []byte, num protowire.Number) bool { return lastBytes(b, num) != nil }
-
-func isXDSTP(name string) bool { return strings.HasPrefix(name, "xdstp:") }

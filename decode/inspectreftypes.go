@@ -121,7 +121,6 @@ var useOf = map[string]Use{
 	"envoy.extensions.filters.network.client_ssl_auth.v3.ClientSSLAuth.auth_api_cluster": UseService,
 	"envoy.config.filter.network.client_ssl_auth.v2.ClientSSLAuth.auth_api_cluster":      UseService,
 	"envoy.config.filter.http.squash.v2.Squash.cluster":                                  UseService,
-	"envoy.extensions.filters.http.squash.v3.Squash.cluster":                             UseService,
 }
 
 // addRefs looks the type up in the tables above.

@@ -42,6 +42,9 @@ type Message struct {
 	Subscribe       []string // resource_names_subscribe, then the locators'
 	Unsubscribe     []string
 	InitialVersions []NameVersion // initial_resource_versions, as sent
+	// Locators says how many at the end of each of these lists are from
+	// resource_locators.
+	Locators Locators
 
 	Resources      []Resource
 	Removed        []string // removed_resources, then removed_resource_names
@@ -49,7 +52,6 @@ type Message struct {
 
 	Error        *Error // error_detail
 	ControlPlane string // control_plane.identifier
-	Locators     int
 
 	// Problems says in words what could not be read, and what was guessed.
 	Problems []string
@@ -85,6 +87,9 @@ type Node struct {
 	ClientFeatures   []string
 }
 
+// Locators counts names that came with a place for dynamic parameters.
+type Locators struct{ Names, Subscribe, Unsubscribe int }
+
 // NameVersion is one entry of initial_resource_versions.
 type NameVersion struct{ Name, Version string }
 
@@ -97,18 +102,26 @@ type Resource struct {
 	// a JSON message. It is a part of the message's own bytes.
 	Body    []byte
 	Aliases []string
-	// TTL is what the wrapper says, or 0.
-	TTL time.Duration
+	// TTL is what the wrapper says, or 0. HasTTL tells a TTL of 0 from none.
+	TTL    time.Duration
+	HasTTL bool
 	// Wrapped says that a Resource envelope was around the payload, Empty that
 	// there was no payload: a heartbeat, or an alias that does not resolve.
 	Wrapped, Empty bool
 	// Unnamed says that the envelope around the payload gives no name, and
 	// that Name is the payload's.
 	Unnamed bool
-
-	HasTTL, BothNames bool
-	Constraints       string
+	// BothNames says that the wrapper has a name and a resource_name, of which
+	// only one is allowed. Name is then the name.
+	BothNames bool
+	// Constraints are the bytes of the dynamic_parameter_constraints of
+	// resource_name: resources of one name with different constraints are
+	// variants of each other.
+	Constraints string
 }
+
+// Untyped says whether there is a payload that does not say its type.
+func (r *Resource) Untyped() bool { return !r.Empty && r.TypeURL == "" }
 
 // ResourceError is why a server cannot give one resource.
 type ResourceError struct {

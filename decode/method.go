@@ -114,6 +114,9 @@ const (
 // FormOf derives the form from the method and the content type of the side
 // that sent the message. The content type wins where it says something.
 func FormOf(m Method, contentType string) Form {
+	if contentType == "application/grpc" { // as nearly everyone says
+		return FormProto
+	}
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		media, _, _ = strings.Cut(contentType, ";")

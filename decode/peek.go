@@ -115,6 +115,15 @@ func (p *peeker) add(list *[]string, v string) {
 	*list = append(*list, v)
 }
 
+// addAll adds names to a list, and returns how many it took.
+func (p *peeker) addAll(list *[]string, names []string) int {
+	before := len(*list)
+	for _, name := range names {
+		p.add(list, name)
+	}
+	return len(*list) - before
+}
+
 func (p *peeker) cut() {
 	if !p.dropped {
 		p.dropped = true
@@ -126,6 +135,7 @@ func (p *peeker) cut() {
 // has the same for the fields that it has.
 
 func (p *peeker) sotwRequest(data []byte) {
+	var located []string
 	p.each("DiscoveryRequest", data, func(s *scanner) {
 		switch s.num {
 		case 1:
@@ -141,12 +151,14 @@ func (p *peeker) sotwRequest(data []byte) {
 		case 6:
 			p.status(p.bytes(s))
 		case 7:
-			p.add(&p.Names, p.first(p.bytes(s), 1))
+			p.add(&located, p.first(p.bytes(s), 1))
 		}
 	})
+	p.Locators.Names = p.addAll(&p.Names, located)
 }
 
 func (p *peeker) deltaRequest(data []byte) {
+	var subscribe, unsubscribe []string // located
 	p.each("DeltaDiscoveryRequest", data, func(s *scanner) {
 		switch s.num {
 		case 1:
@@ -164,11 +176,13 @@ func (p *peeker) deltaRequest(data []byte) {
 		case 7:
 			p.status(p.bytes(s))
 		case 8:
-			p.add(&p.Subscribe, p.first(p.bytes(s), 1))
+			p.add(&subscribe, p.first(p.bytes(s), 1))
 		case 9:
-			p.add(&p.Unsubscribe, p.first(p.bytes(s), 1))
+			p.add(&unsubscribe, p.first(p.bytes(s), 1))
 		}
 	})
+	p.Locators.Subscribe = p.addAll(&p.Subscribe, subscribe)
+	p.Locators.Unsubscribe = p.addAll(&p.Unsubscribe, unsubscribe)
 }
 
 func (p *peeker) initialVersion(entry []byte) {

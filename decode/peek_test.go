@@ -57,20 +57,20 @@ var (
 	wants    = map[Kind]Message{
 		SotwRequest: {
 			Kind: SotwRequest, TypeURL: clusterURL, Version: "v1", Nonce: "n7", Node: wantNode,
-			Names: []string{"a", "b", "c"}, Error: &Error{Code: 13, Message: "no"},
+			Names: []string{"a", "b", "c"}, Locators: Locators{Names: 1}, Error: &Error{Code: 13, Message: "no"},
 		},
 		SotwResponse: {
 			Kind: SotwResponse, TypeURL: clusterURL, Version: "v2", Nonce: "n8", ControlPlane: "cp",
 			Resources: []Resource{
 				{Name: "c1", TypeURL: clusterURL, Body: msg(str(1, "c1"), num(4, 1))},
-				{Name: "c2", Version: "w1", TypeURL: clusterURL, Body: str(1, "inner"), Aliases: []string{"al"}, TTL: 5 * time.Second, Wrapped: true},
+				{Name: "c2", Version: "w1", TypeURL: clusterURL, Body: str(1, "inner"), Aliases: []string{"al"}, TTL: 5 * time.Second, HasTTL: true, Wrapped: true},
 				{Name: "c3", Version: "w1", Wrapped: true, Empty: true},
 			},
 			ResourceErrors: []ResourceError{{Name: "gone", Error: Error{Code: 5, Message: "not found"}}},
 		},
 		DeltaRequest: {
 			Kind: DeltaRequest, TypeURL: clusterURL, Nonce: "n9", Node: wantNode, Subscribe: []string{"a", "d"},
-			Unsubscribe: []string{"b", "e"}, InitialVersions: []NameVersion{{"c", "9"}},
+			Unsubscribe: []string{"b", "e"}, InitialVersions: []NameVersion{{"c", "9"}}, Locators: Locators{Subscribe: 1, Unsubscribe: 1},
 		},
 		DeltaResponse: {
 			Kind: DeltaResponse, TypeURL: clusterURL, Version: "sys", Nonce: "n10", ControlPlane: "cp",
@@ -219,6 +219,46 @@ func FuzzPeek(f *testing.F) {
 			t.Errorf("%d problems", len(got.Problems))
 		}
 	})
+}
+
+func TestPeekResourceFlags(t *testing.T) {
+	body := anyOf(2, clusterURL, str(1, "c1"))
+	for what, c := range map[string]struct {
+		wrapper []byte
+		want    Resource
+	}{
+		"a TTL of nothing":    {msg(str(3, "c1"), body, sub(6)), Resource{Name: "c1", HasTTL: true}},
+		"a TTL below nothing": {msg(str(3, "c1"), body, sub(6, num(1, 1<<64-5))), Resource{Name: "c1", HasTTL: true, TTL: -5 * time.Second}},
+		"two names":           {msg(str(3, "c1"), body, sub(8, str(1, "c2"))), Resource{Name: "c1", BothNames: true}},
+		"a variant":           {msg(body, sub(8, str(1, "c2"), sub(2, str(1, "k")))), Resource{Name: "c2", Constraints: string(str(1, "k"))}},
+		"no name":             {msg(body, sub(8, sub(2, str(1, "k")))), Resource{Name: "c1", Constraints: string(str(1, "k"))}},
+	} {
+		got := Peek(LookupMethod(deltaADSPath), session.Server, "", msg(sub(2, c.wrapper), str(4, clusterURL))).Resources[0]
+		c.want.TypeURL, c.want.Body, c.want.Wrapped = clusterURL, str(1, "c1"), true
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	untyped := Peek(LookupMethod(adsPath), session.Server, "", msg(anyOf(2, "", str(1, "c1")), anyOf(2, clusterURL), anyOf(2, wrapperURL, str(3, "hb")))).Resources
+	for i, want := range []bool{true, false, false} {
+		if untyped[i].Untyped() != want {
+			t.Errorf("resource %d: %+v", i, untyped[i])
+		}
+	}
+	got := Peek(LookupMethod("/v3/discovery:clusters"), session.Server, "", []byte(`{"resources":[{"@type":"`+wrapperURL+`","name":"a","ttl":"0s",
+		"resourceName":{"name":"b","dynamicParameterConstraints":{"k":1}},"resource":{"@type":"`+clusterURL+`"}}]}`)).Resources[0]
+	got.Body = nil
+	if diff := cmp.Diff(Resource{Name: "a", TypeURL: clusterURL, Wrapped: true, HasTTL: true, BothNames: true, Constraints: `{"k":1}`}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Locators come last, wherever they stand on the wire.
+func TestPeekLocators(t *testing.T) {
+	got := Peek(LookupMethod(adsPath), session.Client, "", msg(sub(7, str(1, "x")), str(3, "a"), sub(7, str(1, "y")), str(4, clusterURL)))
+	if diff := cmp.Diff(Message{Kind: SotwRequest, TypeURL: clusterURL, Names: []string{"a", "x", "y"}, Locators: Locators{Names: 2}}, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // bigResponse is a state-of-the-world push of n clusters of about 220 bytes.

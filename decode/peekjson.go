@@ -38,7 +38,8 @@ func peekJSON(m Method, side session.Side, data []byte) Message {
 			p.add(&p.Names, p.jsonText(raw, "resource_names"))
 		}
 		for _, raw := range p.jsonList(o, "resource_locators") {
-			p.add(&p.Names, p.jsonString(p.jsonObject(raw, "resource_locators"), "name"))
+			name := p.jsonString(p.jsonObject(raw, "resource_locators"), "name")
+			p.Locators.Names += p.addAll(&p.Names, []string{name})
 		}
 		p.Error = p.jsonStatus(o, "error_detail")
 	case SotwResponse:
@@ -207,7 +208,13 @@ func (p *peeker) jsonResource(r *Resource, raw json.RawMessage) {
 			if err != nil {
 				p.problem("ttl: %q is not a duration", ttl)
 			}
-			r.TTL = d
+			r.TTL, r.HasTTL = d, true
+		}
+		resourceName := p.jsonObject(field(o, "resource_name"), "resource_name")
+		name := p.jsonString(resourceName, "name")
+		r.Constraints = string(field(resourceName, "dynamic_parameter_constraints"))
+		if r.BothNames = r.Name != "" && name != ""; r.Name == "" {
+			r.Name = name
 		}
 		r.TypeURL, r.Body = "", nil
 		if inner := field(o, "resource"); inner != nil && string(inner) != "null" {

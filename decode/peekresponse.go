@@ -109,7 +109,7 @@ func (p *peeker) sharedType(b []byte) string {
 // wrapper reads a Resource envelope.
 func (p *peeker) wrapper(r *Resource, b []byte) {
 	r.Wrapped, r.Empty = true, true
-	locator := ""
+	name := "" // of resource_name
 	s := scan(b)
 	for s.next() {
 		switch s.num {
@@ -125,14 +125,15 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 		case 6:
 			r.TTL, r.HasTTL = p.duration(p.bytes(&s)), true
 		case 8:
-			locator = p.first(p.bytes(&s), 1)
+			b := p.bytes(&s)
+			name, r.Constraints = p.first(b, 1), string(lastBytes(b, 2))
 		}
 	}
 	if s.err != "" {
 		p.problem("resource %d: %s", len(p.Resources)-1, s.err)
 	}
-	if r.Name == "" {
-		r.Name = locator
+	if r.BothNames = r.Name != "" && name != ""; r.Name == "" {
+		r.Name = name
 	}
 	if r.Name == "" && !r.Empty {
 		r.Name, r.Unnamed = payloadName(r.Body), true

@@ -27,6 +27,7 @@ type dictionary struct {
 	// pieces makes messages come in chunks, one for each content.
 	pieces  bool
 	scratch session.Chunks
+	parts   []dataPart // empty room for those of an entry
 }
 
 // span is the contents that one block defines.
@@ -79,7 +80,7 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 			}
 		}
 	}
-	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch}
+	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch, parts: d.parts}
 	for _, s := range spans {
 		d.next = s.first + s.count
 		for _, c := range s.contents {

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"bytes"
 	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -45,12 +46,15 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 	switch {
 	case len(d.parts) == 0:
 		return nil, false, nil
-	case len(d.parts) == 1 && d.parts[0].count == 0:
+	case len(d.parts) == 1 && d.parts[0].count == 0 && !dict.pieces:
 		return session.Chunks{d.parts[0].bytes}, true, nil
 	}
 	if dict.pieces {
 		clear(dict.scratch)
 		data = dict.scratch[:0]
+		for i := range d.parts {
+			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
+		}
 		err = d.each(dict, func(b []byte) bool {
 			data = append(data, b)
 			return true

@@ -14,10 +14,11 @@ import (
 // does; it is one chunk. What is not data is bounded by maxHead, because it
 // takes up more room here than there.
 func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err error) {
-	var (
-		data dataParts
-		head int
-	)
+	data, head := dataParts{parts: dict.parts[:0]}, 0
+	defer func() {
+		clear(data.parts)
+		dict.parts = data.parts[:0]
+	}()
 	err = eachField(b, func(f field) (err error) {
 		if f.num < fieldData || f.num > fieldRun {
 			if head += 1 + len(f.bytes); head > maxHead {

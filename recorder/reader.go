@@ -135,10 +135,10 @@ func NewReader(src io.Reader) *Reader {
 // a writer holds the file; if off, it returns io.EOF.
 func (r *Reader) Follow(on bool) { r.follow = on }
 
-// Pieces makes the data of messages come as it is kept, without a copy: in one
-// chunk for each content, and some for what is between. The chunk of a content
-// never changes, and one content mostly comes as the same slice; the other
-// chunks, and the list of all, are valid until the next call of Next.
+// Pieces makes the data of messages come in chunks as it is kept: one for each
+// content, and some for what is between. A content that comes again comes as
+// the same slice, not as a copy. Chunks never change; the list of them is valid
+// until the next call of Next.
 func (r *Reader) Pieces() { r.dict.pieces = true }
 
 // Facts returns what was met so far.

@@ -168,7 +168,7 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 		}
 		return e, false, r.damageAt(r.start, err.Error())
 	}
-	if alias && !r.dict.pieces {
+	if alias {
 		// An entry that is most of its block keeps it; another would keep
 		// all its neighbours too.
 		if data := e.Message.Data[0]; len(data) > len(r.block)/2 {

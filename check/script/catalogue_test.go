@@ -33,7 +33,7 @@ func fixtures(t testing.TB) []string {
 	return all
 }
 
-func open(t testing.TB, file string) (*Script, []string) {
+func openScript(t testing.TB, file string) (*Script, []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -51,7 +51,7 @@ func open(t testing.TB, file string) (*Script, []string) {
 func TestMessagesSayWhatLinesSay(t *testing.T) {
 	for _, file := range fixtures(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			s, lines := open(t, file)
+			s, lines := openScript(t, file)
 			if s.Len() == 0 {
 				t.Fatal("no entries")
 			}

@@ -12,9 +12,9 @@ func (p *player) sotwRequest(l *line) (action, int64, error) {
 	f := l.fields(append([]string{"type", "V", "N", "R", "err", "code", "size"}, nodeWords...)...)
 	f.need("type")
 	q := &synth.Request{
-		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Names: f.names("R"),
-		Node: f.node(), Error: f.status(), Size: f.size("size"),
+		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Node: f.node(), Error: f.status(), Size: f.size("size"),
 	}
+	q.Names, q.Locators = f.located("R")
 	return p.send(l, session.Client, q.Marshal), int64(q.Size), f.done(0)
 }
 
@@ -22,9 +22,11 @@ func (p *player) deltaRequest(l *line) (action, int64, error) {
 	f := l.fields(append([]string{"type", "N", "sub", "unsub", "init", "err", "code", "size"}, nodeWords...)...)
 	f.need("type")
 	q := &synth.DeltaRequest{
-		TypeURL: f.typeURL("type"), Nonce: f.text("N"), Subscribe: f.names("sub"), Unsubscribe: f.names("unsub"),
+		TypeURL: f.typeURL("type"), Nonce: f.text("N"),
 		Initial: f.initial(), Node: f.node(), Error: f.status(), Size: f.size("size"),
 	}
+	q.Subscribe, q.SubscribeLocators = f.located("sub")
+	q.Unsubscribe, q.UnsubscribeLocators = f.located("unsub")
 	for i := range q.Initial {
 		if slices.ContainsFunc(q.Initial[:i], func(v decode.NameVersion) bool { return v.Name == q.Initial[i].Name }) {
 			f.fail(l.fail(f.get("init").value.from, "%s stands twice in init=", quoteShort(q.Initial[i].Name)))
@@ -51,7 +53,7 @@ func (f *fields) response(s *stream) *synth.Response {
 	if s != nil {
 		r.V2 = s.method.V2
 		if payload == "" {
-			payload = s.perType()
+			payload = perTypeOf(s.method)
 		}
 	}
 	r.Resources = f.resources(payload, false)
@@ -67,7 +69,7 @@ func (p *player) deltaResponse(l *line) (action, int64, error) {
 	}
 	payload := r.TypeURL
 	if payload == "" {
-		payload = l.stream.perType()
+		payload = perTypeOf(l.stream.method)
 	}
 	r.Resources = f.resources(payload, true)
 	return p.send(l, session.Server, r.Marshal), int64(r.Size) + weight(r.Resources), f.done(0)

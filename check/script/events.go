@@ -8,11 +8,11 @@ import (
 
 // streamEvents are those that belong to a stream.
 var streamEvents = map[string]bool{
-	"server-end": true, "client-end": true, "client-half-close": true, "cut": true, "goaway": true, "disconnect": true,
+	"server-headers": true, "server-end": true, "client-end": true, "client-half-close": true, "cut": true, "goaway": true, "disconnect": true,
 }
 
 var eventNames = []string{
-	"stream", "stream-open", "server-end", "client-end", "client-half-close", "cut", "goaway", "disconnect", "tick", "csds",
+	"stream", "stream-open", "server-headers", "server-end", "client-end", "client-half-close", "cut", "goaway", "disconnect", "tick", "csds",
 }
 
 // event is the name of an event.
@@ -36,6 +36,9 @@ func (p *player) event(l *line) (action, error) {
 		return func() error { return p.open(l.stream) }, nil
 	case "stream-open":
 		return p.openMany(l)
+	case "server-headers":
+		f := l.fields()
+		return p.onStream(l, p.headers), f.done(1)
 	case "server-end":
 		return p.serverEnd(l)
 	case "client-end":
@@ -46,11 +49,12 @@ func (p *player) event(l *line) (action, error) {
 			p.add(s.on(session.Client, session.KindHalfClose), nil)
 		}), f.done(1)
 	case "cut":
-		f := l.fields("by", "msg")
-		side, msg := f.side(), f.text("msg")
+		f := l.fields("by", "msg", "reset")
+		side, st := f.side(), session.Status{Code: -1, Message: f.text("msg"), WasReset: f.has("reset")}
+		st.Reset = uint32(f.number("reset", 1<<32-1))
 		return p.onStream(l, func(s *stream) {
 			e := s.on(side, session.KindCancel)
-			e.Status = &session.Status{Code: -1, Message: msg}
+			e.Status = &st
 			p.add(e, nil)
 			s.ended = true
 		}), f.done(1)
@@ -103,7 +107,7 @@ func (p *player) onStream(l *line, do func(*stream)) action {
 			p.openGRPC(s)
 		}
 		do(s)
-		if s.shape == rest {
+		if s.shape == rest && s.ended { // the next poll is another stream
 			s.ended, s.poll.answered = false, true
 		}
 		return nil
@@ -135,17 +139,12 @@ func (f *fields) side() session.Side {
 }
 
 func (p *player) serverEnd(l *line) (action, error) {
-	f := l.fields("code", "msg", "http", "reset")
-	code, msg, http, reset := f.code("code"), f.text("msg"), int(f.number("http", 999)), uint32(f.number("reset", 1<<32-1))
+	f := l.fields("code", "msg", "http")
+	code, msg, http := f.code("code"), f.text("msg"), int(f.number("http", 999))
 	return p.onStream(l, func(s *stream) {
-		switch {
-		case f.has("reset"):
-			e := s.on(session.Server, session.KindCancel)
-			e.Status = &session.Status{Code: -1, Message: msg, Reset: reset, WasReset: true}
-			p.add(e, nil)
-		case f.has("http"):
+		if f.has("http") {
 			p.add(s.trailer(-1, msg, http), nil)
-		default:
+		} else {
 			p.add(s.trailer(code, msg, 200), nil)
 		}
 		s.ended = true
@@ -192,7 +191,7 @@ func (s *stream) trailer(code int32, msg string, http int) session.Entry {
 func (p *player) goAway(l *line) (action, error) {
 	f := l.fields("by", "code", "last", "msg")
 	e := session.Entry{Side: f.side(), Kind: session.KindGoAway, GoAway: &session.GoAway{
-		LastStream: uint32(f.number("last", 1<<31-1)), Code: uint32(f.number("code", 1<<32-1)), Debug: f.text("msg"),
+		LastStream: uint32(f.number("last", 1<<32-1)), Code: uint32(f.number("code", 1<<32-1)), Debug: f.text("msg"),
 	}}
 	return p.onConn(l, e), f.done(1)
 }

@@ -121,10 +121,37 @@ var allFeatures = []string{
 	"xds.config.resource-in-sotw", "xds.config.supports-resource-in-sotw", "xds.config.supports-resource-ttl",
 }
 
+// located reads a list in which loc:NAME stands for the name of a resource
+// locator.
+func (f *fields) located(key string) (names, locators []string) {
+	w := f.get(key)
+	if w == nil {
+		return nil, nil
+	}
+	items, err := f.l.items(w.value, '[')
+	f.fail(err)
+	for _, it := range items {
+		list := &names
+		if strings.HasPrefix(f.l.str(it), "loc:") {
+			it.from += len("loc:")
+			list = &locators
+		}
+		v, err := f.l.textOf(it)
+		f.fail(err)
+		*list = append(*list, v)
+	}
+	return names, locators
+}
+
+// defaultCode is the code of an error that does not say one: INTERNAL, as
+// Envoy's.
+const defaultCode = 13
+
 // nodeWords are those that describe a node.
 var nodeWords = []string{"node", "ua", "locality", "features"}
 
-// node is the node of a request, or nil.
+// node is the node of a request, or nil. On one stream, what a node said of
+// itself before holds until it says something else.
 func (f *fields) node() *decode.Node {
 	w := f.get("node")
 	if w == nil {
@@ -136,6 +163,21 @@ func (f *fields) node() *decode.Node {
 		return nil
 	}
 	n := &decode.Node{ClientFeatures: allFeatures}
+	var before *decode.Node
+	if s := f.l.stream; s != nil {
+		id, _, _ := f.l.pair(w.value)
+		before = s.nodes[id]
+		defer func() {
+			if s.nodes == nil {
+				s.nodes = make(map[string]*decode.Node)
+			}
+			s.nodes[n.ID] = n
+		}()
+	}
+	if before != nil { // what it does not repeat holds
+		*n = *before
+		n.Cluster = ""
+	}
 	pair := func(key string, a, b *string) {
 		if w := f.get(key); w != nil {
 			var err error
@@ -157,7 +199,7 @@ func (f *fields) status() *decode.Error {
 	if !f.has("err") && !f.has("code") {
 		return nil
 	}
-	e := &decode.Error{Code: 13, Message: f.text("err")}
+	e := &decode.Error{Code: defaultCode, Message: f.text("err")}
 	if f.has("code") {
 		e.Code = f.code("code")
 	}

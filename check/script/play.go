@@ -85,42 +85,44 @@ func (p *player) connect(s *stream) *conn {
 	if s.conn != nil {
 		return s.conn
 	}
-	c := p.conns[s.connID]
-	if c == nil || s.connID == "" {
-		c = &conn{h2: 1}
-		if s.connID != "" {
-			p.conns[s.connID] = c
-		}
+	if s.shares != nil {
+		s.conn = p.connect(s.shares)
+		return s.conn
 	}
+	p.nconn++
+	c := &conn{id: p.nconn, h2: 1, peer: p.peerOf(s, p.nconn)}
 	s.conn = c
-	if !c.opened {
-		c.opened = true
-		p.nconn++
-		c.id = p.nconn
-		c.peer = p.peerOf(s, c.id)
-		p.add(session.Entry{Conn: c.id, Side: session.Client, Kind: session.KindConnect, Peer: c.peer}, nil)
-	}
+	p.add(session.Entry{Conn: c.id, Side: session.Client, Kind: session.KindConnect, Peer: c.peer}, nil)
 	return c
 }
 
-// The addresses are of a network that is not ours.
+// The addresses are of the network for benchmarks (RFC 2544), which no recording
+// comes from.
 const (
-	listenAddr   = "10.255.0.1:15010"
-	upstreamAddr = "10.255.0.2:18000"
-	localHost    = "10.255.0.1"
+	listenAddr   = "198.19.0.1:15010"
+	upstreamAddr = "198.19.0.2:18000"
+	localHost    = "198.19.0.1"
 )
 
 // peerOf is where a connection of the stream's client comes from.
 func (p *player) peerOf(s *stream, id session.ConnID) *session.Peer {
 	port := fmt.Sprint(40_000 + uint64(id)%20_000)
-	from := s.peer
-	if _, _, err := net.SplitHostPort(from); err != nil {
-		if from == "" {
-			from = p.host(s.node)
-		}
-		from = net.JoinHostPort(from, port)
+	peer := &session.Peer{Listen: listenAddr, Upstream: upstreamAddr, Local: net.JoinHostPort(localHost, port)}
+	if s.from == nil {
+		peer.Client = net.JoinHostPort(p.host(s.node), port)
+	} else if peer.Client = *s.from; isHost(peer.Client) {
+		peer.Client = net.JoinHostPort(peer.Client, port)
 	}
-	return &session.Peer{Client: from, Listen: listenAddr, Upstream: upstreamAddr, Local: net.JoinHostPort(localHost, port)}
+	if s.server != "" {
+		peer.Upstream = s.server
+	}
+	return peer
+}
+
+// isHost says whether an address lacks nothing but a port.
+func isHost(addr string) bool {
+	_, _, err := net.SplitHostPort(addr)
+	return err != nil && addr != "" && !strings.HasPrefix(addr, "unix:") && !strings.HasPrefix(addr, "@") && !strings.Contains(addr, "/")
 }
 
 // host is the address of a node.
@@ -137,7 +139,7 @@ func (p *player) host(node string) string {
 }
 
 func nodeHost(n int) string {
-	return fmt.Sprintf("10.%d.%d.%d", n>>16&0x7f, n>>8&0xff, n&0xff)
+	return fmt.Sprintf("198.18.%d.%d", n>>8&0xff, n&0xff)
 }
 
 // openGRPC opens a stream, if it is not open yet.
@@ -155,21 +157,13 @@ func (p *player) openGRPC(s *stream) {
 	}
 	e := s.on(session.Client, session.KindOpen)
 	e.Method = s.method.Path
-	e.Headers = []session.Field{
-		{Name: ":method", Value: "POST"},
-		{Name: ":scheme", Value: "http"},
-		{Name: ":path", Value: s.method.Path},
-		{Name: ":authority", Value: listenAddr},
-		{Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: s.userAgent()},
-		{Name: "te", Value: "trailers"},
-	}
+	e.Headers = grpcHeaders(s.method.Path, s.userAgent())
 	p.add(e, nil)
 }
 
 func (s *stream) userAgent() string {
 	if s.ua == "" {
-		return "xds"
+		return defaultUserAgent
 	}
 	return s.ua
 }
@@ -181,7 +175,7 @@ func (p *player) headers(s *stream) {
 	}
 	s.headed = true
 	e := s.on(session.Server, session.KindHeader)
-	e.Headers = []session.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}}
+	e.Headers = serverHeaders()
 	p.add(e, nil)
 }
 
@@ -211,13 +205,4 @@ func (p *player) send(l *line, side session.Side, body func() []byte) action {
 		p.add(s.on(side, session.KindMessage), body)
 		return nil
 	}
-}
-
-// perType is the type that messages of the stream have where they name none.
-func (s *stream) perType() string {
-	short := s.method.Type
-	if s.method.V2 {
-		short = "v2." + short
-	}
-	return decode.TypeURL(strings.TrimPrefix(short, "HDS"))
 }

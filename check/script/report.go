@@ -25,7 +25,7 @@ func (p *player) status(l *line) (action, error) {
 	var resources []synth.ResourceStatus
 	words := l.words[:1:1]
 	for _, w := range l.words[1:] {
-		if w.key == "" || slices.Contains(nodeWords, w.key) {
+		if w.key == "" || w.key == "node" {
 			words = append(words, w)
 			continue
 		}
@@ -36,7 +36,7 @@ func (p *player) status(l *line) (action, error) {
 		resources = append(resources, r)
 	}
 	l.words = words
-	f := l.fields(nodeWords...)
+	f := l.fields("node")
 	f.need("node")
 	r := &synth.StatusResponse{Node: f.node(), Resources: resources}
 	if f.err != nil {

@@ -25,7 +25,7 @@ func (f *fields) resources(typeURL string, delta bool) (out []synth.Resource) {
 			return nil
 		}
 		if len(aliases) > 0 {
-			r.Aliases, r.Wrapped = aliases, true
+			r.Aliases, r.Wrapped = append(r.Aliases, aliases...), true
 		}
 		out = append(out, r)
 	}
@@ -135,6 +135,10 @@ func (p *resourceParser) suffix() error {
 // hash is the content, or a marker.
 func (p *resourceParser) hash(at int) error {
 	quoted := p.rest.from < p.rest.to && p.l.text[p.rest.from] == '"'
+	if prefix := p.l.str(p.rest); strings.HasPrefix(prefix, `key="`) {
+		p.rest.from += len("key=")
+		return p.scopeKey(at)
+	}
 	v, rest, err := p.l.part(p.rest, "@#{~(")
 	if err != nil {
 		return err
@@ -147,6 +151,8 @@ func (p *resourceParser) hash(at int) error {
 		p.r.Unknown = true
 	case !quoted && v == "pgv-bad":
 		p.r.Invalid = true
+	case !quoted && v == "grpc-bad":
+		p.r.NotGRPC = true
 	case !quoted && strings.HasPrefix(v, "key") && decode.ShortType(p.r.TypeURL) == "SRDS":
 		if p.r.ScopeKey != "" {
 			return p.l.fail(at, "a second scope key")
@@ -160,6 +166,15 @@ func (p *resourceParser) hash(at int) error {
 		p.r.Content, p.hashed = v, true
 	}
 	return nil
+}
+
+// scopeKey is a scope key in quotes.
+func (p *resourceParser) scopeKey(at int) (err error) {
+	if p.r.ScopeKey != "" {
+		return p.l.fail(at, "a second scope key")
+	}
+	p.r.ScopeKey, p.rest, err = p.l.part(p.rest, "")
+	return err
 }
 
 // refWords are the words of a reference that have a value, and the others.
@@ -248,12 +263,25 @@ func (p *resourceParser) attributes(s span) error {
 				return err
 			}
 			p.r.OwnName, p.r.Wrapped = true, true
+		case "variant":
+			if p.r.Variant, err = p.l.textOf(value); err != nil {
+				return err
+			}
+			p.r.Wrapped = true
+		case "both-names":
+			p.r.BothNames, p.r.Wrapped = true, true
+		case "alias":
+			v, err := p.l.textOf(value)
+			if err != nil {
+				return err
+			}
+			p.r.Aliases, p.r.Wrapped = append(p.r.Aliases, v), true
 		case "type":
 			if p.r.TypeURL, err = p.l.typeURL(value); err != nil {
 				return err
 			}
 		default:
-			return p.l.fail(it.from, "%s says nothing of a resource", quoteShort(key)).hint("payload=NAME or type=TYPE")
+			return p.l.fail(it.from, "%s says nothing of a resource", quoteShort(key)).hint("one of payload=NAME, type=TYPE, alias=NAME, variant=TEXT, both-names")
 		}
 	}
 	return nil

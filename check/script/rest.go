@@ -25,8 +25,9 @@ type poll struct {
 func (p *player) pollLine(l *line) (action, int64, error) {
 	f := l.fields(append([]string{"path", "verb", "type", "V", "N", "R", "err", "code", "body"}, nodeWords...)...)
 	next := poll{path: f.text("path"), verb: f.text("verb"), request: synth.Request{
-		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Names: f.names("R"), Node: f.node(), Error: f.status(),
+		TypeURL: f.typeURL("type"), Version: f.text("V"), Nonce: f.text("N"), Node: f.node(), Error: f.status(),
 	}}
+	next.request.Names, next.request.Locators = f.located("R")
 	if next.path == "" {
 		next.path = restPath(next.request.TypeURL)
 	}
@@ -73,15 +74,20 @@ func (p *player) poll(s *stream, next poll, body func() []byte) {
 	s.poll, s.id, s.h2, s.headed = &next, next.id, 0, false
 	e := s.on(session.Client, session.KindOpen)
 	e.Method = next.path
-	e.Headers = []session.Field{
-		{Name: ":method", Value: next.verb}, {Name: ":path", Value: next.path}, {Name: "host", Value: c.peer.Listen},
-		{Name: "content-type", Value: "application/json"}, {Name: "user-agent", Value: s.userAgent()},
-	}
+	e.Headers = pollHeaders(next.verb, next.path, c.peer.Listen, s.userAgent())
 	p.add(e, nil)
 	if len(body()) > 0 {
 		p.add(s.on(session.Client, session.KindMessage), body)
 	}
 	p.add(s.on(session.Client, session.KindHalfClose), nil)
+}
+
+// pollHeaders are those of a request.
+func pollHeaders(verb, path, host, ua string) []session.Field {
+	return []session.Field{
+		{Name: ":method", Value: verb}, {Name: ":path", Value: path}, {Name: "host", Value: host},
+		{Name: "content-type", Value: jsonType}, {Name: "user-agent", Value: ua},
+	}
 }
 
 // answerLine reads p<.
@@ -132,7 +138,7 @@ func (p *player) answer(s *stream, status int, r *synth.Response, body func() []
 	e := s.on(session.Server, session.KindHeader)
 	e.Headers = []session.Field{{Name: ":status", Value: strconv.Itoa(status)}}
 	if body != nil {
-		e.Headers = append(e.Headers, session.Field{Name: "content-type", Value: "application/json"})
+		e.Headers = append(e.Headers, session.Field{Name: "content-type", Value: jsonType})
 	}
 	p.add(e, nil)
 	if body != nil && len(body()) > 0 {
@@ -208,7 +214,7 @@ func (p *player) change(name string, headers []session.Field, body func() []byte
 	e := s.on(session.Server, session.KindHeader)
 	e.Headers = headers
 	p.add(e, nil)
-	if body != nil {
+	if body != nil && len(body()) > 0 {
 		p.add(s.on(session.Server, session.KindMessage), body)
 	}
 }

@@ -13,7 +13,11 @@ import (
 func (p *player) openMany(l *line) (action, error) {
 	f := l.fields(append([]string{"gap", "code", "msg", "method", "peer", "type", "R"}, nodeWords...)...)
 	gap, code, msg := f.duration("gap"), f.code("code"), f.text("msg")
-	model := stream{shape: sotw, peer: f.text("peer"), ua: f.text("ua")}
+	model := stream{shape: sotw}
+	if f.has("peer") {
+		from := f.text("peer")
+		model.from = &from
+	}
 	var q *synth.Request
 	n := f.node()
 	if n != nil {

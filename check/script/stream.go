@@ -47,10 +47,11 @@ type stream struct {
 	shape  shape
 	fixed  bool // by its method
 	method decode.Method
-	node   string // id
-	peer   string
-	connID string // conn=
-	ua     string
+	node   string  // id
+	from   *string // peer=
+	server string  // server=
+	shares *stream // conn=: whose connection it shares
+	ua     string  // user-agent of the headers
 
 	conn   *conn
 	id     session.StreamID
@@ -59,14 +60,16 @@ type stream struct {
 	headed bool // the server's headers were sent
 	ended  bool
 	poll   *poll // the last one
+
+	// nodes are what the node of each id said of itself last.
+	nodes map[string]*decode.Node
 }
 
 // conn is a connection.
 type conn struct {
-	id     session.ConnID
-	h2     uint32 // the next HTTP/2 stream id
-	opened bool
-	peer   *session.Peer
+	id   session.ConnID
+	h2   uint32 // the next HTTP/2 stream id
+	peer *session.Peer
 }
 
 // player turns lines into entries. It goes over them twice: the first time it
@@ -82,8 +85,7 @@ type player struct {
 	latest  *stream // of byShape
 	files   map[string]*stream
 
-	conns map[string]*conn // by label
-	hosts map[string]int   // number of each node
+	hosts map[string]int // number of each node
 	nconn session.ConnID
 	nstr  session.StreamID
 	now   int64 // nanoseconds since the start
@@ -93,7 +95,7 @@ type player struct {
 func newPlayer() *player {
 	return &player{
 		streams: make(map[string]*stream), byShape: make(map[shape]*stream), files: make(map[string]*stream),
-		conns: make(map[string]*conn), hosts: make(map[string]int),
+		hosts: make(map[string]int),
 	}
 }
 
@@ -137,17 +139,11 @@ func (p *player) assignMessage(l *line) error {
 	// What the first request says of the client decides where it comes from.
 	s := l.stream
 	for _, w := range l.words {
-		switch {
-		case w.key == "node" && s.node == "":
+		if w.key == "node" && s.node == "" {
 			s.node, _, err = l.pair(w.value)
-		case w.key == "ua" && s.ua == "":
-			s.ua, _, err = l.pair(w.value)
-		}
-		if err != nil {
-			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // find returns the stream that a line belongs to. For events, which fit to every
@@ -200,7 +196,7 @@ func (s *stream) become(l *line, want shape) error {
 
 // declare reads "-- stream".
 func (p *player) declare(l *line) error {
-	f := l.fields("method", "node", "peer", "conn", "ua")
+	f := l.fields("method", "node", "peer", "server", "conn", "ua")
 	if err := f.done(2); err != nil {
 		return err
 	}
@@ -210,9 +206,21 @@ func (p *player) declare(l *line) error {
 	if len(f.bare) != 2 {
 		return l.fail(l.at, "the stream has no name").hint("such as -- stream 2")
 	}
-	s := &stream{label: l.str(f.bare[1].value), peer: f.text("peer"), connID: f.text("conn"), ua: f.text("ua")}
+	s := &stream{label: l.str(f.bare[1].value), server: f.text("server"), ua: f.text("ua")}
 	if p.streams[s.label] != nil {
 		return l.fail(f.bare[1].off, "there is a stream %s already", s.label)
+	}
+	if f.has("peer") {
+		from := f.text("peer")
+		s.from = &from
+	}
+	if w := f.get("conn"); w != nil {
+		if s.shares = p.streams[l.str(w.value)]; s.shares == nil {
+			f.fail(l.fail(w.off, "there is no stream %s yet whose connection this could be", quoteShort(l.str(w.value))))
+		}
+		if f.has("peer") || f.has("server") {
+			f.fail(l.fail(w.off, "the connection has its addresses from the stream that opened it"))
+		}
 	}
 	if w := f.get("node"); w != nil {
 		var err error
@@ -242,21 +250,28 @@ func (s *stream) setMethod(l *line, at span) error {
 		s.method = m
 	}
 	s.fixed = true
-	switch s.method.Variant {
-	case decode.VariantSotw, decode.VariantSotwADS:
-		s.shape = sotw
-	case decode.VariantDelta, decode.VariantDeltaADS:
-		s.shape = delta
-	case decode.VariantREST:
-		s.shape = rest
-	case decode.VariantLRS:
-		s.shape = load
-	case decode.VariantCSDS:
-		s.shape = client
-	default:
-		s.shape, s.fixed = bare, false
-	}
+	s.shape = shapeOfMethod(s.method)
+	s.fixed = s.shape != bare
 	return nil
+}
+
+// shapeOfMethod tells the shape from the method.
+func shapeOfMethod(m decode.Method) shape {
+	switch m.Variant {
+	case decode.VariantSotw, decode.VariantSotwADS:
+		return sotw
+	case decode.VariantDelta, decode.VariantDeltaADS:
+		return delta
+	case decode.VariantREST:
+		return rest
+	case decode.VariantLRS:
+		return load
+	case decode.VariantCSDS:
+		return client
+	case decode.VariantFile:
+		return file
+	}
+	return bare
 }
 
 func methodNames() []string {

@@ -103,6 +103,7 @@ func (a *app) judge(ctx context.Context, name, label string, o check.Options, re
 	defer src.Close()
 	o.Timers.Fixed = o.Timers.Fixed || src.script
 	checker := check.NewChecker(o)
+	src.Pieces()
 	done := a.progress(src)
 	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change, []check.Finding) error {
 		done.advance()
@@ -121,15 +122,20 @@ type judged func(e *session.Entry, c *check.Change, found []check.Finding) error
 
 // judgeEach reads a source to its end, through a checker.
 func judgeEach(ctx context.Context, src *source, checker stepper, v judged) error {
+	var (
+		e     session.Entry
+		c     check.Change
+		found []check.Finding
+		err   error
+	)
 	for {
-		e, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) {
+		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return unreadable(err)
 		}
-		c, found := checker.Step(&e)
+		c, found = checker.Step(&e)
 		if err := v(&e, &c, found); err != nil {
 			if errors.Is(err, errEnough) {
 				return nil

@@ -168,7 +168,7 @@ func (d *demo) follow() {
 		return
 	}
 	defer src.Close()
-	show, closed := d.printer(d.stdout, "text"), false
+	show, closed := d.printer(d.stdout, "text").all, false
 	err = each(context.Background(), src, func(e *session.Entry, c *check.Change) error {
 		if !closed {
 			if err := show(e, c); errors.Is(err, errClosedPipe) {

@@ -24,6 +24,7 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 		if a.config.noCheck {
 			return
 		}
+		src.Pieces()
 		err := judgeEach(context.Background(), src, step, func(_ *session.Entry, _ *check.Change, found []check.Finding) error {
 			for i := range found {
 				logFinding(logger, &found[i])

@@ -211,7 +211,7 @@ func (a *app) tail(rec *recording) {
 	out := newLazyWriter(a.stdout)
 	// The recording ends the tail, not a signal: what passes while the proxy
 	// drains is printed too.
-	err = each(context.Background(), src, a.printer(out, "text"))
+	err = each(context.Background(), src, a.printer(out, "text").all)
 	if flushed := out.Close(); err == nil {
 		err = flushed
 	}

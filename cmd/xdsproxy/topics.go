@@ -16,7 +16,7 @@ func topics() []topic {
 	return []topic{
 		{"environment", "Variables and settings, and which one wins", environmentTopic},
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
-		{"filters", "How to say which entries are wanted", fixed(filtersTopic)},
+		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
 		{"formats", "The machine-readable forms", fixed(formatsTopic)},
 		{"sources", "What the reading commands can read", fixed(sourcesTopic)},
 	}
@@ -116,31 +116,6 @@ nanoseconds. What a message is (the member what):
   REQ    any other request
   RESP   a response that carries the state of the world
   DELTA  a response that carries changes
-`
-
-const filtersTopic = `A filter is any number of terms KEY:VALUE with spaces between them, all of which
-must hold. A comma between values is or. A - before a term turns it around.
-Quotes keep spaces. The keys:
-
-  seq   a sequence number as watch prints it, or a range of them
-  at    a time, or a range of times
-
-  seq:4100            one entry
-  seq:4100..4120,9000 a range, both ends included, and one more entry
-  seq:4100..          from there on
-  at:12:41            that minute
-  at:12:41..12:43     three minutes: an end is as long as what it names
-  at:12:41:07.5..     from that tenth of a second on
-  at:2026-03-09T12:41:07Z..2026-03-09T13:00Z
-  at:12:41 -seq:4110  that minute, without one entry
-
-Times are in UTC, as watch prints them, unless they end with an offset such as
-+02:00. A time of day is the first one since the recording began; write the date
-where the recording is longer than a day.
-
-watch goes straight to what a filter names, and ends when nothing more can
-match. The few lines that it could need to tell what an entry answers are read,
-too; from farther back, it is told only what opened each stream.
 `
 
 const sourcesTopic = `A reading command takes a SOURCE:

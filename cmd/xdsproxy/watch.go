@@ -7,8 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 func newWatch(a *app) *cobra.Command {
@@ -25,13 +27,16 @@ Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
 stream. -o jsonl has every entry, one JSON object a line.
 
---filter goes straight to the entries that it names, however large the
-recording; xdsproxy help filters says how to write one.`,
+--filter says which entries are wanted; xdsproxy help filters explains how.
+Numbers and times are gone to straight, however large the recording.`,
 		Example: `# What the proxy sees right now
 xdsproxy watch
 
 # Rejected configuration, and why
 xdsproxy watch session.xdsp -o jsonl | jq 'select(.what == "NACK") | .error'
+
+# What one client was sent, and what it rejected
+xdsproxy watch --filter 'client:gw-0 kind:resp,delta,nack'
 
 # What happened around a quarter to one, in a recording of any size
 xdsproxy watch session.xdsp --filter at:12:44..12:46
@@ -44,7 +49,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		if err != nil {
 			return err
 		}
-		wanted, err := parseFilter(text)
+		wanted, err := parseQuery(text)
 		if err != nil {
 			return err
 		}
@@ -55,7 +60,22 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		defer src.Close()
 		src.Follow(!noFollow)
 		out := newLazyWriter(a.stdout)
-		matches, err := matching(cmd.Context(), src, wanted, a.printer(out, output))
+		p := a.printer(out, output)
+		wanted.table = p.table
+		done, matches := a.searching(src, wanted), 0
+		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
+			done.advance()
+			if !is {
+				return nil
+			}
+			matches++
+			done.end()
+			if isTerminal(a.stdout) {
+				done = &progress{} // the lines say how far it has come
+			}
+			return p.print(e, c)
+		})
+		done.end()
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
@@ -70,22 +90,44 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	return cmd
 }
 
-// printer prints entries to w in one of the forms of watch.
-func (a *app) printer(w io.Writer, form string) visit {
+// searching is the progress of a search in what is complete: at the end of what
+// still grows it would stand still.
+func (a *app) searching(src *source, q *query) *progress {
+	if src.file && !q.Empty() && isTerminal(a.stderr) {
+		if facts, err := recorder.Inspect(src.name); err == nil && facts.Complete {
+			return a.progress(src)
+		}
+	}
+	return &progress{}
+}
+
+// printer prints entries in one of the forms of watch.
+type printer struct {
+	table *render.Table // to which every entry must be shown, printed or not
+	print visit
+}
+
+// all shows and prints an entry.
+func (p *printer) all(e *session.Entry, c *check.Change) error {
+	p.table.See(e, c)
+	return p.print(e, c)
+}
+
+func (a *app) printer(w io.Writer, form string) *printer {
+	table := render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()})
 	if form == "jsonl" {
 		var line []byte
-		return func(e *session.Entry, c *check.Change) (err error) {
+		return &printer{table, func(e *session.Entry, c *check.Change) (err error) {
 			if line, err = render.NewObject(e, c).AppendLine(line[:0]); err != nil {
 				return err
 			}
 			_, err = w.Write(line)
 			line = slices.Clip(line)[:0]
 			return err
-		}
+		}}
 	}
-	table := render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()})
 	head := table.Head()
-	return func(e *session.Entry, c *check.Change) error {
+	return &printer{table, func(e *session.Entry, c *check.Change) error {
 		line := table.Line(e, c)
 		if line == "" {
 			return nil
@@ -95,5 +137,5 @@ func (a *app) printer(w io.Writer, form string) visit {
 		}
 		_, err := io.WriteString(w, line+"\n")
 		return err
-	}
+	}}
 }

@@ -30,6 +30,9 @@ func (m *maker) cluster() proto.Message {
 		}}
 	default:
 		c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_LOGICAL_DNS}
+		if m.r.NotGRPC {
+			c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
+		}
 		c.LoadAssignment = &endpointv3.ClusterLoadAssignment{ClusterName: "backend", Endpoints: group("backend.example", 80, "")}
 	}
 	if m.r.Invalid {

@@ -67,7 +67,13 @@ func object(members ...member) json.RawMessage {
 }
 
 func (r *Resource) wrapperJSON(url string) json.RawMessage {
-	all := []member{{"@type", url}, {"name", r.Name}, {"version", r.Version}}
+	all := []member{{"@type", url}, {"version", r.Version}}
+	if r.Variant == "" || r.BothNames {
+		all = append(all, member{"name", r.Name})
+	}
+	if w := wrapper(r); w.ResourceName != nil {
+		all = append(all, member{"resource_name", json.RawMessage(jsonOf(w.ResourceName))})
+	}
 	if len(r.Aliases) > 0 {
 		all = append(all, member{"aliases", r.Aliases})
 	}

@@ -22,6 +22,9 @@ func (m *maker) listener() proto.Message {
 	h.Write([]byte(m.name))
 	refs := &m.r.Refs
 	l := &listenerv3.Listener{Name: m.name, Address: address("127.0.0.1", 10_000+h.Sum32()%50_000), Metadata: m.metadata()}
+	if m.r.NotGRPC {
+		l.UseOriginalDst = wrapperspb.Bool(true)
+	}
 	if m.r.Invalid {
 		l.Address = &corev3.Address{} // must be one of several kinds
 	}

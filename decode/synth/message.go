@@ -17,6 +17,7 @@ type Request struct {
 	TypeURL, Version, Nonce string
 	Node                    *decode.Node
 	Names                   []string
+	Locators                []string // more names, in resource_locators
 	Error                   *decode.Error
 	// Size is how many bytes the message has at least.
 	Size int
@@ -27,9 +28,11 @@ type DeltaRequest struct {
 	TypeURL, Nonce         string
 	Node                   *decode.Node
 	Subscribe, Unsubscribe []string
-	Initial                []decode.NameVersion
-	Error                  *decode.Error
-	Size                   int
+	// More names, in resource_locators_subscribe and -unsubscribe.
+	SubscribeLocators, UnsubscribeLocators []string
+	Initial                                []decode.NameVersion
+	Error                                  *decode.Error
+	Size                                   int
 }
 
 // Response is a DiscoveryResponse, or the content of a file.
@@ -60,7 +63,7 @@ func (q *Request) Marshal() []byte {
 func (q *Request) message() *discoveryv3.DiscoveryRequest {
 	return &discoveryv3.DiscoveryRequest{
 		VersionInfo: q.Version, Node: node(q.Node), ResourceNames: q.Names,
-		TypeUrl: q.TypeURL, ResponseNonce: q.Nonce, ErrorDetail: errorOf(q.Error),
+		TypeUrl: q.TypeURL, ResponseNonce: q.Nonce, ErrorDetail: errorOf(q.Error), ResourceLocators: locators(q.Locators),
 	}
 }
 
@@ -69,6 +72,7 @@ func (q *DeltaRequest) Marshal() []byte {
 	m := &discoveryv3.DeltaDiscoveryRequest{
 		Node: node(q.Node), TypeUrl: q.TypeURL, ResourceNamesSubscribe: q.Subscribe, ResourceNamesUnsubscribe: q.Unsubscribe,
 		ResponseNonce: q.Nonce, ErrorDetail: errorOf(q.Error),
+		ResourceLocatorsSubscribe: locators(q.SubscribeLocators), ResourceLocatorsUnsubscribe: locators(q.UnsubscribeLocators),
 	}
 	for _, v := range q.Initial {
 		if m.InitialResourceVersions == nil {
@@ -134,12 +138,12 @@ func (p *DeltaResponse) Marshal() []byte {
 	})
 }
 
-// padResponse makes a response larger: the first resource with a payload holds
-// the padding, else a field that nobody knows.
+// padResponse makes a response larger: the first resource that has room
+// holds the padding, else a field that nobody knows.
 func padResponse(m proto.Message, size int, all []Resource, put func([]Resource)) []byte {
 	at := -1
 	for i := range all {
-		if !all[i].Empty {
+		if all[i].roomy() {
 			at = i
 			break
 		}
@@ -181,6 +185,12 @@ func fill(size int, build func(pad int) []byte) []byte {
 
 func wrapper(r *Resource) *discoveryv3.Resource {
 	w := &discoveryv3.Resource{Name: r.Name, Version: r.Version, Aliases: r.Aliases}
+	if r.Variant != "" || r.BothNames {
+		w.ResourceName = &discoveryv3.ResourceName{Name: r.Name, DynamicParameterConstraints: constraints(r.Variant)}
+		if !r.BothNames {
+			w.Name = ""
+		}
+	}
 	if r.HasTTL {
 		w.Ttl = durationpb.New(r.TTL)
 	}
@@ -226,6 +236,29 @@ func resourceErrors(list []decode.ResourceError) (out []*discoveryv3.ResourceErr
 	}
 	return out
 }
+
+func locators(names []string) (out []*discoveryv3.ResourceLocator) {
+	for _, n := range names {
+		out = append(out, &discoveryv3.ResourceLocator{Name: n})
+	}
+	return out
+}
+
+// constraints ask for one value of one parameter.
+func constraints(variant string) *discoveryv3.DynamicParameterConstraints {
+	if variant == "" {
+		return nil
+	}
+	return &discoveryv3.DynamicParameterConstraints{Type: &discoveryv3.DynamicParameterConstraints_Constraint{
+		Constraint: &discoveryv3.DynamicParameterConstraints_SingleConstraint{
+			Key:            "variant",
+			ConstraintType: &discoveryv3.DynamicParameterConstraints_SingleConstraint_Value{Value: variant},
+		},
+	}}
+}
+
+// Constraints are the bytes of the constraint that a variant stands for.
+func Constraints(variant string) []byte { return marshal(constraints(variant)) }
 
 func controlPlane(id string) *corev3.ControlPlane {
 	if id == "" {

@@ -32,6 +32,7 @@ type Resource struct {
 	Corrupt bool // the payload does not parse
 	Unknown bool // it has a field that its type does not know
 	Invalid bool // it violates a constraint of its type
+	NotGRPC bool // gRPC clients refuse it: a static cluster, an original destination
 
 	// Wrapped puts a Resource envelope around the payload in a response of the
 	// state of the world. In delta there always is one.
@@ -40,6 +41,10 @@ type Resource struct {
 	TTL     time.Duration
 	HasTTL  bool
 	Aliases []string
+	// Variant, if not empty, is a constraint on dynamic parameters. The name
+	// then stands in resource_name, and in name too if BothNames.
+	Variant   string
+	BothNames bool
 
 	// Pad is how many bytes of padding the payload holds, about.
 	Pad int
@@ -152,17 +157,26 @@ func (r *Resource) Check() error {
 		return fmt.Errorf("the content of a scope is its key and its route configuration")
 	case r.ScopeKey != "" && k != "SRDS":
 		return fmt.Errorf("a resource of type %s has no scope key", short)
+	case r.NotGRPC && (k != "CDS" && k != "LDS" || k == "CDS" && (r.Refs.EDS || len(r.Refs.Clusters) > 0)):
+		return fmt.Errorf("only a listener, or a cluster without references, can be made so that gRPC refuses it")
 	case r.Invalid && (k == "" || k == "RTDS"):
 		return fmt.Errorf("type %s has no constraint that a named resource can violate", short)
 	case v2(r.TypeURL) && (len(r.Refs.Filters) > 0 || len(r.Refs.Groups) > 0):
 		return fmt.Errorf("version 2 does not have this kind of reference")
+	case v2(r.TypeURL) && len(r.Refs.Secrets) > 1:
+		return fmt.Errorf("version 2 has one certificate only")
 	case r.OwnName && k == "LEDS":
 		return fmt.Errorf("a resource of type %s has no name of its own", short)
 	}
 	return nil
 }
 
-func (r *Resource) faulty() bool { return r.Corrupt || r.Unknown || r.Invalid }
+// roomy says whether the payload can hold padding.
+func (r *Resource) roomy() bool {
+	return !r.Empty && !(kind(r.TypeURL) == "SRDS" && len(r.Refs.Routes) > 0 && !r.Corrupt)
+}
+
+func (r *Resource) faulty() bool { return r.Corrupt || r.Unknown || r.Invalid || r.NotGRPC }
 
 // label turns a content into a text that every field accepts. Different
 // contents have different labels.

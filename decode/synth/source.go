@@ -37,7 +37,8 @@ func (m *maker) source() *corev3.ConfigSource {
 		s.ConfigSourceSpecifier = api(corev3.ApiConfigSource_REST)
 	case "path":
 		if m.v2 {
-			s.ConfigSourceSpecifier = &corev3.ConfigSource_Path{Path: path} //nolint // the only one that version 2 has
+			//lint:ignore SA1019 version 2 has no other
+			s.ConfigSourceSpecifier = &corev3.ConfigSource_Path{Path: path}
 			break
 		}
 		s.ConfigSourceSpecifier = &corev3.ConfigSource_PathConfigSource{PathConfigSource: &corev3.PathConfigSource{Path: path}}

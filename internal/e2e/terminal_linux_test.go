@@ -41,15 +41,27 @@ func terminal(t *testing.T) (inside *os.File, shown *lines, closed <-chan struct
 	return inside, shown, done
 }
 
-// A proxy that keeps its recording in memory prints on a terminal what passes,
-// each line once, and no secret, nor are there any in its own log.
+// A proxy prints on a terminal what passes, each line once and up to the end,
+// and no secret, nor are there any in its own log; be its recording a file, a
+// row of small ones, or in memory alone.
 func TestSecretsNotOnATerminal(t *testing.T) {
-	t.Parallel()
+	for name, args := range map[string][]string{
+		"in memory": {"--no-record"}, "in a file": nil, "in segments": {"--max-size", "2KiB", "--keep", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			secretsOnATerminal(t, args...)
+		})
+	}
+}
+
+func secretsOnATerminal(t *testing.T, args ...string) {
+	t.Helper()
 	seeded := &seeds{}
 	upstream := seeded.serve(t)
 	inside, shown, closed := terminal(t)
 	p := &proxy{stderr: newLines(), exited: make(chan struct{})}
-	p.cmd = exec.Command(program(t), "run", "--no-record", "--verbose", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p.cmd = exec.Command(program(t), append([]string{"run", "--verbose", "--listen", "127.0.0.1:0", "--upstream", upstream}, args...)...)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = inside, p.stderr, quietEnv(t)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,168 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// statusDiverges compares what a client says of itself with its streams.
+func statusDiverges(x *event) {
+	t, e := x.talk, x.entry
+	if t == nil || t.method.Variant != decode.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
+		e.Message.Compressed || e.Message.Truncated {
+		return
+	}
+	m := decode.PeekClientStatus(e.Message.Data.Bytes())
+	said := make(map[string][]*talk, len(m.Configs))
+	for i := range m.Configs {
+		if id := m.Configs[i].NodeID; id != "" {
+			said[id] = nil
+		}
+	}
+	for _, o := range x.k.talks {
+		if o.node == nil || !o.discovery() {
+			continue
+		}
+		if _, ok := said[o.node.ID]; ok {
+			said[o.node.ID] = append(said[o.node.ID], o)
+		}
+	}
+	for i := range m.Configs {
+		if streams := said[m.Configs[i].NodeID]; len(streams) > 0 {
+			slices.SortFunc(streams, func(a, b *talk) int { return int(a.openAt) - int(b.openAt) })
+			x.compareStatus(&m.Configs[i], streams)
+		}
+	}
+}
+
+// divergence is a status that no stream of the client agrees with.
+type divergence struct {
+	sub    *subscription
+	status string
+	names  []string
+	text   string // about the first name
+}
+
+// compareStatus holds the account of one client against its streams.
+func (x *event) compareStatus(c *decode.ClientConfig, streams []*talk) {
+	var found []*divergence
+	for i := range c.Resources {
+		r := &c.Resources[i]
+		s, why := x.disagree(r, streams)
+		if why == "" {
+			continue
+		}
+		at := slices.IndexFunc(found, func(d *divergence) bool { return d.sub == s && d.status == r.Client })
+		if at < 0 {
+			at = len(found)
+			found = append(found, &divergence{sub: s, status: r.Client, text: why})
+		}
+		found[at].names = append(found[at].names, decode.NormalName(r.Name))
+	}
+	for _, d := range found {
+		about := *x
+		about.talk, about.sub = d.sub.talk, d.sub
+		about.prove(proof{
+			severity: Info, names: d.names, cause: d.status, seqs: []session.Seq{d.sub.newest().seq, x.entry.Seq},
+			message: fmt.Sprintf("the client says %s of %s, but %s", d.status, list(d.names), d.text),
+		})
+	}
+}
+
+// disagree returns a stream's view of a resource, and how it contradicts what
+// the client says; none if a stream may agree.
+func (x *event) disagree(r *decode.ResourceStatus, streams []*talk) (of *subscription, why string) {
+	key, name := short(decode.TypeKey(r.TypeURL)), decode.NormalName(r.Name)
+	if r.TypeURL == "" || name == "" {
+		return nil, ""
+	}
+	for _, t := range streams {
+		s := t.subs[key]
+		if s == nil || !s.wants(name) && s.have.get(name) == nil {
+			continue
+		}
+		contradiction := s.contradicts(r, name, x)
+		if contradiction == "" {
+			return nil, ""
+		}
+		if of == nil {
+			of, why = s, contradiction
+		}
+	}
+	return of, why
+}
+
+// contradicts says how what was seen of a resource excludes what the client
+// says of it; "" if it does not, or if it is not known or too new.
+func (s *subscription) contradicts(r *decode.ResourceStatus, name string, x *event) string {
+	it, n := s.have.get(name), s.newest()
+	if s.lost || s.exempt() || it == nil || it.content == nil || n == nil || s.seeded && !s.sentHere(name) ||
+		x.now.Sub(n.at) <= x.k.timers.ACK || s.last != nil && x.now.Sub(s.last.at) <= x.k.timers.ACK {
+		return ""
+	}
+	carrier := s.carrier(it)
+	taken := carrier != nil && carrier.verdict == accepted
+	switch r.Client {
+	case "DOES_NOT_EXIST", "TIMEOUT":
+		return fmt.Sprintf("it was sent, and not removed, by entry %d", s.lastWith(carrier))
+	case "NACKED":
+		if taken {
+			return fmt.Sprintf("entry %d accepted it", carrier.judgedBy.seq)
+		}
+	case "ACKED":
+		version := it.version
+		if s.full() && !s.talk.delta() {
+			version = n.version
+		}
+		if taken && r.Version != "" && r.Version != version && s.neverHad(r.Version, it) {
+			return fmt.Sprintf("its version is %q there and %q here", clip(r.Version), clip(version))
+		}
+	}
+	return ""
+}
+
+// lastWith is the response that had a resource, or the newest if that is not
+// known.
+func (s *subscription) lastWith(carrier *response) session.Seq {
+	if carrier == nil {
+		carrier = s.newest()
+	}
+	return carrier.seq
+}
+
+// carrier is the response that had a resource last, nil if that is not known.
+func (s *subscription) carrier(it *item) *response {
+	n := s.newest()
+	switch {
+	case s.talk.delta():
+		if s.nackSeq == 0 && n.verdict == accepted {
+			return n // all were accepted, so it makes no difference
+		}
+		return nil
+	case s.full():
+		return n
+	}
+	for _, o := range slices.Backward(s.sent) {
+		if o.version == it.version {
+			return o
+		}
+	}
+	return nil
+}
+
+// neverHad says whether a client that has accepted all that was sent cannot
+// have a resource at a version. Envoy keeps the version at which a resource
+// has changed, gRPC takes that of the newest response.
+func (s *subscription) neverHad(version string, it *item) bool {
+	if s.talk.delta() {
+		return true
+	}
+	if _, sent := s.versions[short(version)]; !sent {
+		return len(s.versions) < maxNonces
+	}
+	n := s.newest()
+	return s.talk.grpcClient() || slices.Contains(n.added, it) || slices.Contains(n.changed, it)
+}

@@ -1,0 +1,244 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// rejoinRules look at how a client goes on after a reconnect.
+func rejoinRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "reconnect-type-missing", Title: "a type was not asked for again after a reconnect", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
+			Spec:    "Incremental xDS; ACK/NACK and resource type instance version",
+			Means:   "On the stream before, the client was subscribed to this type. On the new one it asks for other types but has not asked for this one in 30 seconds. A server keeps nothing over a reconnect, so the client gets no updates of the type any more: what it has grows stale without a sign.",
+			Causes:  "Envoy that has paused the type while a cluster warms, and never resumes (envoy#36951, #34334); secrets of listeners that were not asked for again (envoy#33607).",
+			Next:    "Look for a cluster that waits for endpoints, in cluster-warming-starved. Restarting the client cures it for the time being.",
+			request: reconnected,
+		},
+		{
+			ID: "initial-versions-late", Title: "initial_resource_versions in a later request", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "Delta",
+			Spec:    "Incremental xDS; comment of the field in discovery.proto",
+			Means:   "initial_resource_versions belongs in the first request of a type on a stream and nowhere else. Servers ignore it in later ones, or take it for a reset of what the client has.",
+			Causes:  "A client that fills the field in each request.",
+			Next:    "Let the client send it in the first request of each type only.",
+			request: initialVersionsLate,
+		},
+		{
+			ID: "initial-versions-not-subscribed", Title: "versions stated for names that are not asked for", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "Delta",
+			Spec:    "Incremental xDS",
+			Means:   "After the reconnect the client says which version of a resource it has, but does not subscribe to it. A version is no subscription: Istio and Consul take it for one, go-control-plane does not, and there updates of the resource stop.",
+			Causes:  "A client that states the versions of its cache and the names of its watches, and these two have come apart.",
+			Next:    "See whether the client still needs the resource. If so it has to be in resource_names_subscribe.",
+			request: initialVersionsNotSubscribed,
+		},
+		{
+			ID: "reconnect-removal-missed", Title: "a removal was lost over a reconnect", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "Delta",
+			Spec:    "Incremental xDS; Deleting Resources",
+			Means:   "After a reconnect the client stated what it has. The server sent nearly all of it again, unchanged, so it does not look at the stated versions; and it said nothing about the rest. Most likely that was deleted while the client was away. In delta only removed_resources deletes, so the client keeps it for ever.",
+			Causes:  "A server that ignores initial_resource_versions and therefore does not know what to remove (istio#41494).",
+			Next:    "Ask the server whether it still has the resource. If not, restart the client to get rid of it, and update the server.",
+			request: noteResumed, response: noteResent,
+		},
+	}
+}
+
+// reconnected starts to wait for the types of the stream before.
+func reconnected(x *event) {
+	t := x.talk
+	if t.previous == nil || t.nodeAt != x.req.seq || t.lost || !t.ads() {
+		return
+	}
+	x.after(x.k.timers.Rejoin, typesMissing)
+}
+
+func typesMissing(x *event) {
+	t, p := x.talk, x.talk.previous
+	if t.ended || t.lost || p == nil || p.lost || x.beganAnew() {
+		return
+	}
+	for _, was := range p.order {
+		if now := t.subs[was.key]; now != nil && now.requests > 0 || was.lost || was.exempt() || !was.active() || was.last == nil {
+			continue
+		}
+		names := slices.Sorted(was.names.all())
+		if t.grpcClient() {
+			// Its last watcher may have left while it was disconnected.
+			by := t.referred(was.typ, nameSet(names))
+			if len(by) == 0 {
+				continue
+			}
+			names = slices.Sorted(maps.Keys(by))
+		}
+		what := list(names)
+		if was.wild != notWild {
+			what = "everything"
+		}
+		x.prove(proof{
+			severity: Warning, typ: was.typ, cause: "-", names: names, seqs: []session.Seq{was.last.seq, x.req.seq},
+			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.typ, x.k.timers.Rejoin, what),
+		})
+	}
+}
+
+// beganAnew says whether the client states no version of any type, although on
+// the stream before it had accepted some: it has been restarted.
+func (x *event) beganAnew() bool {
+	t, p := x.talk, x.talk.previous
+	if t.node != nil && p.node != nil && (t.node.UserAgent != p.node.UserAgent || t.node.UserAgentVersion != p.node.UserAgentVersion) {
+		return true
+	}
+	forgot := false
+	for _, s := range t.order {
+		was := p.subs[s.key]
+		if s.first == nil || was == nil {
+			continue
+		}
+		if s.first.m.Version != "" || len(s.first.m.InitialVersions) > 0 {
+			return false
+		}
+		forgot = forgot || was.accepted != nil && (was.accepted.version != "" && !t.delta() || t.delta() && was.have.len() > 0)
+	}
+	return forgot
+}
+
+func initialVersionsLate(x *event) {
+	r := x.req
+	if r.m.Kind == decode.DeltaRequest && len(r.m.InitialVersions) > 0 && r.ordinal > 0 {
+		x.prove(proof{
+			severity: Error, cause: "-", seqs: []session.Seq{x.sub.first.seq, r.seq},
+			message: fmt.Sprintf("initial_resource_versions of %d resources in request %d of %s", len(r.m.InitialVersions), r.ordinal+1, x.sub.typ),
+		})
+	}
+}
+
+func initialVersionsNotSubscribed(x *event) {
+	s, r := x.sub, x.req
+	if r.m.Kind != decode.DeltaRequest || r.ordinal > 0 || s.wild != notWild || s.exempt() || s.otherNames() {
+		return
+	}
+	var names []string
+	for i := range r.m.InitialVersions {
+		v := &r.m.InitialVersions[i]
+		if n := decode.NormalName(v.Name); v.Version != "" && !s.names.has(n) && !s.names.covers(n) {
+			names = append(names, n)
+		}
+	}
+	if len(names) > 0 {
+		x.prove(proof{
+			severity: Warning, names: names, cause: "-",
+			message: fmt.Sprintf("a version of %s is stated, but it is not subscribed to", list(names)),
+		})
+	}
+}
+
+// resumed is what a server sends after a client has stated what it has.
+type resumed struct {
+	batches [][]*item
+	count   int
+	// excused are names that were sent or mentioned for another reason than
+	// that the server sends everything.
+	excused map[string]struct{}
+}
+
+// maxResumed bounds the resources that are kept until it is known what is
+// missing.
+const maxResumed = 1 << 17
+
+func noteResumed(x *event) {
+	s, r := x.sub, x.req
+	w := s.wishes.resumed
+	if r.ordinal == 0 && len(s.initial) > 1 && !s.exempt() && !s.otherNames() {
+		s.wishes.resumed = &resumed{}
+		x.after(x.k.timers.DNE, removalMissed)
+		return
+	}
+	if w != nil {
+		for _, n := range r.m.Subscribe {
+			w.excuse(n)
+		}
+	}
+}
+
+func (w *resumed) excuse(name string) {
+	if len(w.excused) < maxWished {
+		if w.excused == nil {
+			w.excused = make(map[string]struct{})
+		}
+		w.excused[decode.NormalName(name)] = struct{}{}
+	}
+}
+
+func noteResent(x *event) {
+	w, n := x.sub.wishes.resumed, x.resp
+	if w == nil {
+		return
+	}
+	if w.count += len(n.resolved); w.count > maxResumed || len(w.batches) >= maxNonces {
+		x.sub.wishes.resumed = nil
+		return
+	}
+	for _, i := range n.heartbeats {
+		w.excuse(n.m.Resources[i].Name)
+	}
+	for i := range n.m.ResourceErrors {
+		w.excuse(n.m.ResourceErrors[i].Name)
+	}
+	w.batches = append(w.batches, n.resolved)
+}
+
+// removalMissed compares what the client said it has with what it got.
+func removalMissed(x *event) {
+	s, w := x.sub, x.sub.wishes.resumed
+	s.wishes.resumed = nil
+	if w == nil || w.count == 0 || x.talk.ended || s.lost {
+		return
+	}
+	sent := make(map[string]*item, w.count)
+	for _, b := range w.batches {
+		for _, it := range b {
+			sent[it.name] = it
+		}
+	}
+	var missing []string
+	same := make(map[string]struct{}) // sent at the version that the client has
+	resent := 0
+	for n, version := range s.initial {
+		_, excused := w.excused[n]
+		switch it := sent[n]; {
+		case it != nil && !excused:
+			resent++
+			if it.version == version {
+				same[n] = struct{}{}
+			}
+		case it == nil && !excused && s.have.get(n) != nil && s.wants(n):
+			missing = append(missing, n)
+		}
+	}
+	if len(missing) == 0 || len(missing) > resent || len(same) == 0 {
+		return
+	}
+	// What belongs to a parent that was sent is sent with it.
+	for n, r := range x.talk.referred(s.typ, same) {
+		if r.sub.responses > 0 {
+			delete(same, n)
+		}
+	}
+	if len(same) == 0 {
+		return
+	}
+	slices.Sort(missing)
+	x.prove(proof{
+		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.seq},
+		message: fmt.Sprintf("%s neither sent nor removed within %v of the reconnect, although %d others were sent again, %d of them at the version stated",
+			list(missing), x.k.timers.DNE, resent, len(same)),
+	})
+}

@@ -1,0 +1,306 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+// unansweredRules look at names that the server does not mention in time.
+func unansweredRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "requested-resource-timeout", Title: "a requested resource did not come", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "SotW",
+			Spec:       "Knowing When a Requested Resource Does Not Exist; gRFC A57, A88",
+			Means:      "The client asked for a name and nothing came for 15 seconds. In the state of the world silence is the only way to say that a resource does not exist, so this may be right. gRPC now treats it as missing and fails calls; Envoy goes on without it, or keeps waiting.",
+			Causes:     "A wrong name in what refers to it; a resource that is gone; go-control-plane in ADS mode, which answers only once every name of its snapshot is asked for (envoy#9934); routes of listeners that Envoy is still draining (osm#3258).",
+			Next:       "Ask the server what it has under this name for this node. If a delivered listener, route or cluster refers to it, the finding is a warning: then one of the two is wrong.",
+			unanswered: requestedResourceTimeout,
+		},
+		{
+			ID: "new-name-answered-without-it", Title: "a name was added and the server, which has it, did not send it", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
+			Spec:     "How the client specifies what resources to return",
+			Means:    "The client added a name to its list. The server has sent this resource to another client within the last minute, so it exists, but not to this one. A server must send what is newly asked for even if nothing has changed.",
+			Causes:   "A server that answers only when the version has changed (go-control-plane#463 and #583, solo-kit).",
+			Next:     "Touching the resource, so that its version changes, gets it through. The cure is in the server: it has to compare the names with those of the last request too.",
+			response: noteSent, unanswered: newNameAnsweredWithoutIt,
+		},
+		{
+			ID: "resubscribe-not-resent", Title: "a name was asked for again and not sent again", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
+			Spec:       "How the client specifies what resources to return",
+			Means:      "The client had this resource, gave it up, and asked for it again later. It may have forgotten it meanwhile, so the server has to send it again. It did not, and the client waits: a cluster added back stays without endpoints, and its requests get 503.",
+			Causes:     "A server that remembers what it has sent and not what the client still wants (go-control-plane#431, #583).",
+			Next:       "A change of the resource, or a reconnect of the client, gets it through. Then update the server.",
+			unanswered: resubscribeNotResent,
+		},
+		{
+			ID: "delta-subscribe-unanswered", Title: "a subscribed name was never mentioned", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
+			Spec:     "Incremental xDS, Knowing When a Requested Resource Does Not Exist",
+			Means:    "The client subscribed to a name and the server has said nothing about it for 15 seconds: it neither sent it nor listed it in removed_resources. In delta a server has to say that a resource does not exist. The client waits for its timeout instead.",
+			Causes:   "go-control-plane (go-control-plane#565) and Consul never say it. Otherwise a wrong name, or a server that lost the request.",
+			Next:     "Check that the name exists on the server for this node. If it does not, the silence costs the client its initial_fetch_timeout, not more.",
+			response: noteGone, unanswered: deltaSubscribeUnanswered,
+		},
+		{
+			ID: "delta-resubscribe-not-resent", Title: "a name was subscribed to again and not sent again", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
+			Spec:       "Subscribing to Resources",
+			Means:      "The client subscribed to a resource that it had been sent before. It does so when it has dropped its copy, and the server must send it again even if it has not changed. It did not.",
+			Causes:     "A server that skips names whose version it believes the client to have; go-control-plane does.",
+			Next:       "A change of the resource, or a reconnect, gets it through. Then update the server.",
+			unanswered: deltaResubscribeNotResent,
+		},
+		{
+			ID: "delta-wildcard-unsubscribe-unanswered", Title: "giving up a name under a wildcard got no answer", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
+			Spec:    "Unsubscribing from Resources",
+			Means:   "The client has a wildcard and gave up a name that it had asked for besides. Whether the resource still belongs to the wildcard only the server knows: it must send it again or remove it. It did neither, and the client does not know whether to keep it.",
+			Causes:  "A server that treats each unsubscribe as needing no answer, which is right only without a wildcard.",
+			Next:    "Nothing breaks at once: the client keeps a resource that may be stale. Update the server.",
+			request: noteReleased, response: noteMentioned,
+		},
+	}
+}
+
+// noteSent keeps the time of responses, for the rule that asks when a resource
+// was sent on another stream.
+func noteSent(x *event) {
+	if x.sub.named() {
+		x.k.hints.tick(x.k.stamp, x.now, x.k.timers.Retro+x.k.timers.DNE+time.Second)
+	}
+}
+
+// elsewhere says whether the server has sent a resource on another stream of
+// the client's group, since shortly before it was asked for here.
+func (x *event) elsewhere(name string) bool {
+	t := x.talk
+	if t.node == nil || !x.sub.named() {
+		return false
+	}
+	since := x.wait.from.at.Add(-x.k.timers.Retro)
+	for key, of := range x.k.peers.byKey {
+		if key.server != t.server || key.cluster != t.node.Cluster {
+			continue
+		}
+		for _, list := range [][]*talk{of.live, of.ended} {
+			for _, o := range list {
+				s := o.subs[x.sub.key]
+				if o == t || s == nil {
+					continue
+				}
+				if it := s.have.get(name); it != nil && it.content != nil && !x.k.hints.sent(it.stamp).Before(since) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// newHere says whether x waits for a name that the server had to send although
+// nothing has changed, and has.
+func (x *event) newHere(name string) bool {
+	w := x.wait
+	return !w.again && !(w.firstOfType && w.from.m.Version != "") && x.elsewhere(name)
+}
+
+func newNameAnsweredWithoutIt(x *event) {
+	if x.wait.from.m.Kind != decode.SotwRequest || !x.sub.named() {
+		return
+	}
+	names := slices.DeleteFunc(slices.Clone(x.wait.left), func(n string) bool { return x.has(n) || !x.newHere(n) })
+	if len(names) > 0 {
+		x.proveOnce(Warning, names, func(names []string) string {
+			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", list(names), x.k.timers.DNE)
+		})
+	}
+}
+
+// has says whether the client has a resource that it asks for, because a
+// wildcard has brought it.
+func (x *event) has(name string) bool { return x.sub.have.get(name) != nil }
+
+func requestedResourceTimeout(x *event) {
+	s, w := x.sub, x.wait
+	if w.from.m.Kind != decode.SotwRequest || w.again {
+		return
+	}
+	left := slices.DeleteFunc(slices.Clone(w.left), x.has)
+	if len(left) == 0 {
+		return
+	}
+	by := x.talk.referred(s.typ, nameSet(left))
+	var plain, pressing []string
+	for _, n := range left {
+		r, referred := by[n]
+		if (referred || x.talk.grpcClient()) && !(referred && x.warms(r)) && !x.newHere(n) && !x.talk.method.V2 {
+			pressing = append(pressing, n)
+		} else {
+			plain = append(plain, n)
+		}
+	}
+	if len(plain) > 0 {
+		x.proveOnce(Info, plain, func(names []string) string {
+			return fmt.Sprintf("%s asked for and not sent within %v", list(names), x.k.timers.DNE)
+		})
+	}
+	if len(pressing) > 0 {
+		x.proveOnce(Warning, pressing, func(names []string) string {
+			if r, ok := by[names[0]]; ok {
+				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), x.k.timers.DNE, r.sub.typ, clip(r.item.name))
+			}
+			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", list(names), x.k.timers.DNE)
+		})
+	}
+}
+
+// warms says whether a rule of warming speaks of a name that r refers to.
+func (x *event) warms(r referrer) bool {
+	if !x.talk.ads() || r.ref.Source != decode.SourceADS || r.ref.Default {
+		return false
+	}
+	switch x.sub.typ {
+	case "RDS", "SDS", "ECDS":
+		return true
+	case "EDS":
+		return !x.talk.grpcClient()
+	}
+	return false
+}
+
+func resubscribeNotResent(x *event) {
+	s, w := x.sub, x.wait
+	if w.from.m.Kind != decode.SotwRequest || !w.again {
+		return
+	}
+	names := slices.DeleteFunc(slices.Clone(w.left), func(n string) bool {
+		gone, ok := s.dropped[n] // shortly before: the server may not have seen the gap
+		return ok && w.from.at.Sub(gone.at) <= x.flight() || x.has(n)
+	})
+	if len(names) > 0 {
+		x.proveOnce(Warning, names, func(names []string) string {
+			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", list(names), x.k.timers.DNE)
+		})
+	}
+}
+
+// noteGone remembers what the server said it does not have.
+func noteGone(x *event) {
+	s, w := x.sub, &x.sub.wishes
+	for _, n := range x.resp.m.Removed {
+		if n = decode.NormalName(n); s.names.has(n) && len(w.gone) < maxWished {
+			if w.gone == nil {
+				w.gone = make(map[string]struct{})
+			}
+			w.gone[n] = struct{}{}
+		}
+	}
+}
+
+// knownGone says whether the server has told the client already that a
+// resource does not exist, on this stream or the one before.
+func (x *event) knownGone(name string) bool {
+	if _, gone := x.sub.wishes.gone[name]; gone {
+		return true
+	}
+	if p := x.talk.previous; p != nil {
+		if was := p.subs[x.sub.key]; was != nil {
+			_, gone := was.wishes.gone[name]
+			return gone
+		}
+	}
+	return false
+}
+
+func deltaSubscribeUnanswered(x *event) {
+	w := x.wait
+	if w.from.m.Kind != decode.DeltaRequest || w.stale || w.again {
+		return
+	}
+	names := slices.DeleteFunc(slices.Clone(w.left), x.knownGone)
+	if len(names) > 0 {
+		x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
+			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", list(names), x.k.timers.DNE)
+		})
+	}
+}
+
+func deltaResubscribeNotResent(x *event) {
+	w := x.wait
+	if w.from.m.Kind != decode.DeltaRequest || w.stale || !w.again || w.firstOfType {
+		return
+	}
+	x.proveOnce(Warning, w.left, func(names []string) string {
+		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", list(names), x.k.timers.DNE)
+	})
+}
+
+// noteReleased begins to wait for an answer about names that were given up
+// under a wildcard.
+func noteReleased(x *event) {
+	s, r, w := x.sub, x.req, &x.sub.wishes
+	if r.m.Kind != decode.DeltaRequest || s.exempt() {
+		return
+	}
+	for _, n := range r.added {
+		delete(w.released, n)
+	}
+	if len(r.removed) == 0 || s.wild == notWild || s.accepted == nil && !s.seeded {
+		return
+	}
+	waits := false
+	for _, n := range r.removed {
+		if s.have.get(n) == nil || s.names.has(n) || len(w.released) >= maxWished {
+			continue
+		}
+		if w.released == nil {
+			w.released = make(map[string]*request)
+		}
+		w.released[n], waits = r, true
+	}
+	if waits {
+		x.after(x.k.timers.DNE, releasedUnanswered)
+	}
+}
+
+// noteMentioned ends the waiting for names that a response is about.
+func noteMentioned(x *event) {
+	s, w := x.sub, &x.sub.wishes
+	if len(w.released) == 0 {
+		return
+	}
+	for n := range w.released {
+		if it := s.have.get(n); it == nil || it.stamp == x.k.stamp {
+			delete(w.released, n)
+		}
+	}
+	for i := range x.resp.m.ResourceErrors {
+		delete(w.released, decode.NormalName(x.resp.m.ResourceErrors[i].Name))
+	}
+}
+
+func releasedUnanswered(x *event) {
+	s, w := x.sub, &x.sub.wishes
+	var names []string
+	for n, from := range w.released {
+		if from == x.req {
+			names = append(names, n)
+		}
+	}
+	for _, n := range names {
+		delete(w.released, n)
+	}
+	if len(names) == 0 || x.talk.ended || s.lost || s.wild == notWild {
+		return
+	}
+	slices.Sort(names)
+	x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
+		return fmt.Sprintf("%s unsubscribed from under a wildcard, and neither sent nor removed within %v", list(names), x.k.timers.DNE)
+	})
+}

@@ -1,0 +1,299 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// wildcardRules look at requests for all resources of a type: by "*", or, as
+// it was before, by a first request that names nothing.
+func wildcardRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "accidental-wildcard-on-reconnect", Title: "a reconnect asks for everything by mistake", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Warning, Confidence: Guessed, Scope: "SotW, Delta",
+			Spec:    "How the client specifies what resources to return",
+			Means:   "Before the reconnect the client had given up all names of this type and wanted nothing. Its first request on the new stream names nothing either, but in a first request that means everything.",
+			Causes:  "A client that announces every type it ever used after a reconnect, also those with an empty list. grpc-go did (grpc-go#7013).",
+			Next:    "Update the client. Until then expect it to receive all listeners or clusters after each reconnect, and to ignore them.",
+			request: accidentalWildcard,
+		},
+		{
+			ID: "empty-first-request-on-named-type", Title: "a first request that names nothing", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "SotW", Off: true,
+			Spec:    "How the client specifies what resources to return",
+			Means:   "Resources of this type are asked for by name, and this request has none. What that means is not settled: istiod sends nothing, go-control-plane and SPIRE send everything.",
+			Causes:  "Envoy announces every type that it ever subscribed to after a reconnect, even when no name is left (envoy#7529).",
+			Next:    "Nothing, unless the answer is unexpectedly large.",
+			request: emptyFirstRequest,
+		},
+		{
+			ID: "cleared-list-treated-as-wildcard", Title: "an emptied list was taken for a wish for everything", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "SotW, Delta",
+			Spec:     "How the client specifies what resources to return",
+			Means:    "The client had asked for names and then gave up all of them. An empty list then means nothing, but the server went on to send resources.",
+			Causes:   "A server that takes each empty list for the wildcard (java-control-plane#411, go-control-plane#855). Only a first request without names is one.",
+			Next:     "Update the server. The client ignores what it gets; the cost is bandwidth.",
+			response: clearedListAsWildcard,
+		},
+		{
+			ID: "wildcard-unsubscribe-ignored", Title: "everything is still sent after the wildcard was given up", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "all", Off: true,
+			Spec:    "How the client specifies what resources to return",
+			Means:   "The client had asked for everything and then only for certain names, but the server still sends others. Older texts of the protocol said that a wildcard lasts for ever, so such a server may be right by its own text.",
+			Causes:  "A server that decides at the first request whether a stream is a wildcard one.",
+			Next:    "Nothing, unless the extra resources are many. Then update the server, or let the client open a new stream.",
+			request: noteWildcardEnd, response: wildcardUnsubscribeIgnored,
+		},
+		{
+			ID: "legacy-wildcard-lost", Title: "asking for a name ended the wildcard", Group: groupSubscriptions,
+			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "Delta",
+			Spec:    "How the client specifies what resources to return, second example",
+			Means:   "The client began without names, which stands for everything, and later subscribed to one name besides. The wildcard has to go on until \"*\" is unsubscribed. This server took the name for the whole wish: it removed the rest, or no longer updates it.",
+			Causes:  "A server that computes the wildcard from the list of names alone (go-control-plane PR#559, cilium PR#45288). Envoy's on-demand clusters bring it to light.",
+			Next:    "Update the server. Traffic to what was removed fails meanwhile; a client that subscribes to \"*\" by name is not affected.",
+			request: noteWidened, response: legacyWildcardLost,
+		},
+		{
+			ID: "explicit-wildcard-on-named-type", Title: "\"*\" for a type that is asked for by name", Group: groupSubscriptions,
+			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "all", Off: true,
+			Spec:    "How the client specifies what resources to return",
+			Means:   "The wildcard is defined for listeners and clusters. Of other types servers may send everything, or look for a resource called \"*\".",
+			Causes:  "A client written against one server that understands it.",
+			Next:    "Check that the server does.",
+			request: explicitWildcardOnNamedType,
+		},
+	}
+}
+
+// relaxed is the severity of rules where older texts of the protocol say
+// otherwise: streams of version 2 follow these.
+func (x *event) relaxed(s Severity) Severity {
+	if x.talk.method.V2 {
+		return Info
+	}
+	return s
+}
+
+// beganNameless says whether the first request of the type asked for
+// everything by naming nothing.
+func (s *subscription) beganNameless() bool { return s.first != nil && s.first.named() == 0 }
+
+// restarted says whether a stream looks like that of a new process, not like
+// one that was reconnected.
+func (x *event) restarted() bool {
+	t, p := x.talk, x.talk.previous
+	if t.node != nil && p.node != nil && (t.node.UserAgent != p.node.UserAgent || t.node.UserAgentVersion != p.node.UserAgentVersion) {
+		return true
+	}
+	if t.opened.Sub(p.endedAt) <= x.k.timers.Rejoin {
+		return false
+	}
+	for _, s := range t.order {
+		if s.first != nil && (s.first.m.Version != "" || len(s.first.m.InitialVersions) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+func accidentalWildcard(x *event) {
+	s, r, p := x.sub, x.req, x.talk.previous
+	if r.ordinal != 0 || !s.full() || s.wild != legacyWild || p == nil {
+		return
+	}
+	was := p.subs[s.key]
+	if was == nil || was.lost || !was.everNamed || was.active() || was.beganNameless() || x.restarted() {
+		return
+	}
+	x.prove(proof{
+		severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.clearedAt, r.seq},
+		message: fmt.Sprintf("no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.typ),
+	})
+}
+
+func emptyFirstRequest(x *event) {
+	if x.req.ordinal == 0 && x.req.m.Kind == decode.SotwRequest && x.sub.named() && x.req.named() == 0 {
+		x.prove(proof{severity: Info, cause: "-", message: fmt.Sprintf("the first request of %s has no names", x.sub.typ)})
+	}
+}
+
+// clearedBefore says whether the client had named resources, had given up all
+// of them, and the server must have heard so.
+func (x *event) clearedBefore() bool {
+	s := x.sub
+	return s.everNamed && !s.active() && !s.beganNameless() && !s.cleared.IsZero() && x.now.Sub(s.cleared) > x.flight()
+}
+
+func clearedListAsWildcard(x *event) {
+	s, n := x.sub, x.resp
+	sent := n.count - len(n.heartbeats)
+	if sent == 0 || s.exempt() || s.otherNames() || !x.clearedBefore() {
+		return
+	}
+	x.prove(proof{
+		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
+		message: fmt.Sprintf("%d resources of %s, %v after the client had given up its last name", sent, s.typ, round(x.now.Sub(s.cleared))),
+	})
+}
+
+func noteWildcardEnd(x *event) {
+	switch w := &x.sub.wishes; {
+	case x.sub.wild != notWild:
+		w.wildEnded = time.Time{}
+	case x.req.before.wild != notWild:
+		w.wildEnded = x.now
+	}
+}
+
+func wildcardUnsubscribeIgnored(x *event) {
+	s, n := x.sub, x.resp
+	grace := x.flight() + x.k.timers.ACK
+	ended := s.wishes.wildEnded
+	if s.wild != notWild || ended.IsZero() || x.now.Sub(ended) <= grace || s.exempt() || s.otherNames() {
+		return
+	}
+	var extra []string
+	for _, it := range n.resolved {
+		if len(extra) >= maxFindingNames {
+			break
+		}
+		if !s.wantedLately(it.name, x.now, grace) && !s.names.covers(it.name) {
+			extra = append(extra, it.name)
+		}
+	}
+	if len(extra) > 0 {
+		x.prove(proof{
+			severity: Info, names: extra, cause: "-",
+			message: fmt.Sprintf("%s not among the names asked for since the wildcard was given up %v before", list(extra), round(x.now.Sub(ended))),
+		})
+	}
+}
+
+func explicitWildcardOnNamedType(x *event) {
+	s := x.sub
+	if s.named() && s.kind&envoyType != 0 && s.wild == explicitWild && x.req.before.wild != explicitWild {
+		x.prove(proof{severity: Info, cause: "-", names: []string{"*"}, message: fmt.Sprintf("\"*\" of %s, which is asked for by name", s.typ)})
+	}
+}
+
+// maxWidened bounds the streams whose updates are compared with those of
+// others.
+const maxWidened = 64
+
+func noteWidened(x *event) {
+	s, r := x.sub, x.req
+	w := &s.wishes
+	if r.m.Kind != decode.DeltaRequest || r.ordinal == 0 || s.wild != legacyWild || len(r.added) == 0 || s.exempt() {
+		return
+	}
+	w.widened = r
+	if w.watched {
+		return
+	}
+	h := &x.k.hints
+	h.widened = slices.DeleteFunc(h.widened, func(o *subscription) bool { return o.talk.ended })
+	if len(h.widened) < maxWidened {
+		w.watched = true
+		h.widened = append(h.widened, s)
+	}
+}
+
+func legacyWildcardLost(x *event) {
+	x.wildcardRemoved()
+	x.wildcardForgotten()
+}
+
+// wildcardRemoved reports that all that only the wildcard had brought was
+// removed in answer to a name.
+func (x *event) wildcardRemoved() {
+	s, n, from := x.sub, x.resp, x.sub.wishes.widened
+	if from == nil || s.wild != legacyWild {
+		return
+	}
+	if len(n.removed) > 0 || x.now.Sub(from.at) > x.k.timers.DNE || slices.ContainsFunc(from.added, func(name string) bool {
+		it := s.have.get(name)
+		return it != nil && it.stamp == x.k.stamp
+	}) {
+		s.wishes.widened = nil
+	}
+	lost := make([]string, 0, len(n.removed))
+	for _, it := range n.removed {
+		if !s.names.has(it.name) {
+			lost = append(lost, it.name)
+		}
+	}
+	if len(lost) == 0 || x.now.Sub(from.at) > x.k.timers.DNE {
+		return
+	}
+	for name := range s.have.all() {
+		if !s.names.has(name) {
+			return // the wildcard has brought it
+		}
+	}
+	for _, t := range x.k.talks {
+		if o := t.subs[s.key]; t != x.talk && o != nil && x.talk.sameGroup(t) && !o.lost && o.wild != notWild && o.responses > 0 &&
+			!slices.ContainsFunc(lost, func(name string) bool { return o.have.get(name) != nil }) {
+			return // they are gone everywhere
+		}
+	}
+	x.prove(proof{
+		severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.seq, n.seq},
+		message: fmt.Sprintf("%s removed after the client had asked for %s besides everything", list(lost), list(from.added)),
+	})
+}
+
+// sameGroup says whether two clients have the same cluster and server.
+func (t *talk) sameGroup(o *talk) bool {
+	return t.node != nil && o.node != nil && t.node.Cluster == o.node.Cluster && t.server == o.server
+}
+
+// maxCompared bounds the changes of one response that are compared with what
+// others get.
+const maxCompared = 32
+
+// wildcardForgotten reports that resources which only the wildcard brings are
+// no longer updated, although another client of the same group gets them.
+func (x *event) wildcardForgotten() {
+	s, n := x.sub, x.resp
+	if len(x.k.hints.widened) == 0 || len(n.changed) == 0 || s.wild == notWild {
+		return
+	}
+	for _, o := range x.k.hints.widened {
+		if o == s || o.key != s.key || o.lost || o.talk.ended || o.wild != legacyWild || !o.talk.sameGroup(x.talk) {
+			continue
+		}
+		var behind []*item // as the other client has them
+		for i, it := range n.changed[:min(len(n.changed), maxCompared)] {
+			old := o.have.get(it.name)
+			if old != nil && old.content != nil && !o.names.has(it.name) && old.content.sameAs(n.before[i].content) {
+				behind = append(behind, old)
+			}
+		}
+		if len(behind) == 0 {
+			continue
+		}
+		x.after(x.k.timers.DNE, func(x *event) {
+			var names []string
+			for _, old := range behind {
+				now, there := o.have.get(old.name), s.have.get(old.name)
+				if now != nil && there != nil && now.content.sameAs(old.content) && !there.content.sameAs(old.content) {
+					names = append(names, old.name)
+				}
+			}
+			if len(names) == 0 || o.talk.ended || o.lost || s.lost || o.wild != legacyWild || o.names.len() == 0 {
+				return
+			}
+			x.talk, x.sub = o.talk, o
+			x.prove(proof{
+				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.last.seq, n.seq},
+				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %d names besides everything",
+					list(names), x.k.timers.DNE, o.names.len()),
+			})
+		})
+	}
+}

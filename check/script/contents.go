@@ -1,0 +1,258 @@
+package script
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/synth"
+)
+
+// contents gives the payloads of resources their descriptions.
+type contents struct {
+	inspector *decode.Inspector
+	// seen are the descriptions of payloads by their bytes. It is emptied when
+	// it is full, and then filled anew.
+	seen map[[16]byte]*described
+	// labels are the hashes of the contents of a resource, and used the other way
+	// round.
+	labels map[contentKey]string
+	used   map[labelKey]struct{}
+}
+
+type contentKey struct {
+	resource [16]byte // type and name
+	content  [16]byte
+}
+
+type labelKey struct {
+	resource [16]byte
+	label    string
+}
+
+const (
+	maxSeen   = 1 << 16
+	maxLabels = 1 << 20
+)
+
+func newContents() *contents {
+	return &contents{
+		inspector: decode.NewInspector(), seen: make(map[[16]byte]*described),
+		labels: make(map[contentKey]string), used: make(map[labelKey]struct{}),
+	}
+}
+
+// described is what a script says of a payload, but for its label.
+type described struct {
+	resource   synth.Resource
+	facts      *decode.Facts
+	refs       int64 // references that are left out
+	faults     int64
+	noContents bool // everything that may differ is in the references
+}
+
+func hash16(parts ...string) (out [16]byte) {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
+	}
+	copy(out[:], h.Sum(nil))
+	return out
+}
+
+// describe looks into a payload.
+func (c *contents) describe(typeURL string, body []byte, masked bool) *described {
+	key := hash16(typeURL, string(body), strconv.FormatBool(masked))
+	if d := c.seen[key]; d != nil {
+		return d
+	}
+	f := c.inspector.Inspect(typeURL, body, masked)
+	d := &described{facts: f, resource: synth.Resource{TypeURL: typeURL, Name: f.Name}}
+	d.corrupt(f)
+	if !d.resource.Corrupt {
+		d.refer(f)
+		d.scope(f)
+		d.fault(c, f)
+	}
+	if len(c.seen) >= maxSeen {
+		clear(c.seen)
+	}
+	c.seen[key] = d
+	return d
+}
+
+func (d *described) corrupt(f *decode.Facts) {
+	d.resource.Corrupt = f.Undecodable != ""
+	d.noContents = false
+}
+
+// try changes the resource if the change can be made.
+func (d *described) try(change func(*synth.Resource)) bool {
+	next := d.resource
+	next.Refs.Clusters = slices.Clip(next.Refs.Clusters)
+	change(&next)
+	if next.Check() != nil {
+		return false
+	}
+	d.resource = next
+	return true
+}
+
+// refer writes down the references that a script can carry.
+func (d *described) refer(f *decode.Facts) {
+	source := decode.SourceNone
+	for _, ref := range f.Refs {
+		ok := false
+		switch {
+		case ref.Use == decode.UseService, ref.Source != decode.SourceNone && source != decode.SourceNone && ref.Source != source:
+		default:
+			ok = d.try(func(r *synth.Resource) { refer(&r.Refs, ref, r.Name) })
+		}
+		if ok && source == decode.SourceNone && ref.Source != decode.SourceNone {
+			source = ref.Source
+			word := map[decode.Source]string{decode.SourceSelf: "self", decode.SourceOther: "grpc"}[source]
+			d.try(func(r *synth.Resource) { r.Refs.Source = word })
+		}
+	}
+	d.noContents = decode.ShortType(d.resource.TypeURL) == "SRDS" && len(d.resource.Refs.Routes) > 0
+}
+
+func refer(refs *synth.Refs, ref decode.Ref, name string) {
+	switch ref.Type {
+	case "CDS":
+		refs.Clusters = append(refs.Clusters, ref.Name)
+	case "EDS":
+		if refs.EDS = true; ref.Name != name {
+			refs.EDSName = ref.Name
+		}
+	case "RDS":
+		refs.Routes = append(slices.Clip(refs.Routes), ref.Name)
+	case "SDS":
+		refs.Secrets = append(slices.Clip(refs.Secrets), ref.Name)
+	case "ECDS":
+		refs.Filters = append(slices.Clip(refs.Filters), ref.Name)
+		refs.Default = ref.Default
+	case "LEDS":
+		refs.Groups = append(slices.Clip(refs.Groups), ref.Name)
+	case "VHDS":
+		refs.VHDS = true
+	case "SRDS":
+		refs.SRDS = true
+	}
+}
+
+// scope writes down the scope key. One of several fragments becomes one fragment
+// with all of it.
+func (d *described) scope(f *decode.Facts) {
+	if f.ScopeKey == "" {
+		return
+	}
+	key, err := strconv.Unquote(f.ScopeKey)
+	if err != nil {
+		key = f.ScopeKey
+	}
+	if key != d.resource.Name {
+		d.resource.ScopeKey = key
+	}
+}
+
+// fault adds the markers of faults that the resource would not have without
+// them, and counts the references that it lacks.
+func (d *described) fault(c *contents, f *decode.Facts) {
+	made := c.inspector.Inspect(d.resource.TypeURL, d.resource.Body(), false)
+	for _, ref := range f.Refs {
+		if !slices.Contains(made.Refs, ref) {
+			d.refs++
+		}
+	}
+	for _, m := range []struct {
+		has, had bool
+		mark     func(*synth.Resource)
+	}{
+		{len(f.Unknown) > 0, len(made.Unknown) > 0, func(r *synth.Resource) { r.Unknown = true }},
+		{len(f.Invalid) > 0, len(made.Invalid) > 0, func(r *synth.Resource) { r.Invalid = true }},
+	} {
+		if m.has && !m.had && !d.try(m.mark) {
+			d.faults++
+		}
+	}
+}
+
+// notGRPC says whether a gRPC client would refuse the resource for a reason that
+// the references do not show.
+func (c *contents) notGRPC(d *described) bool {
+	if len(d.facts.GRPCProblems) == 0 {
+		return false
+	}
+	return len(c.inspector.Inspect(d.resource.TypeURL, d.resource.Body(), false).GRPCProblems) == 0
+}
+
+// label is the short name of a content. In delta the version is preferred, in
+// the state of the world nothing at all.
+func (c *contents) label(d *described, name, prefer string) string {
+	if d.noContents {
+		return prefer
+	}
+	id := hash16(d.resource.TypeURL, name)
+	key := contentKey{id, d.facts.Hash}
+	if l, ok := c.labels[key]; ok {
+		return l
+	}
+	if len(c.labels) >= maxLabels {
+		return hex.EncodeToString(d.facts.Hash[:8])
+	}
+	l := prefer
+	for n := 2; ; n++ {
+		if _, taken := c.used[labelKey{id, l}]; !taken {
+			break
+		}
+		l = strconv.Itoa(n)
+	}
+	c.labels[key] = l
+	c.used[labelKey{id, l}] = struct{}{}
+	return l
+}
+
+// refsText is what stands in curly brackets.
+func (w *writer) refsText(refs *synth.Refs) string {
+	var out []string
+	for _, n := range refs.Clusters {
+		t := w.text(n)
+		if slices.Contains(refWords, n) {
+			t = strconv.Quote(n)
+		}
+		out = append(out, t)
+	}
+	flag := func(on bool, word string) {
+		if on {
+			out = append(out, word)
+		}
+	}
+	named := func(word string, names ...string) {
+		for _, n := range names {
+			out = append(out, word+"="+w.value(n))
+		}
+	}
+	if refs.EDSName != "" {
+		named("eds", refs.EDSName)
+	} else {
+		flag(refs.EDS, "eds")
+	}
+	named("rds", refs.Routes...)
+	named("sds", refs.Secrets...)
+	named("ecds", refs.Filters...)
+	flag(refs.Default, "default")
+	flag(refs.VHDS, "vhds")
+	flag(refs.SRDS, "srds")
+	named("leds", refs.Groups...)
+	if refs.Source != "" {
+		named("src", refs.Source)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(out, ",") + "}"
+}

@@ -1,0 +1,118 @@
+package script
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func written1(t testing.TB, s *Script) (string, []string) {
+	t.Helper()
+	var out bytes.Buffer
+	lost, err := Write(&out, s.Entries())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), lost
+}
+
+// What was read from a script and written again is the same session, but for the
+// names of contents. Nothing of it is lost.
+func TestRoundTrip(t *testing.T) {
+	for _, file := range fixtures(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			roundTrip(t, parseText(t, string(text)))
+		})
+	}
+}
+
+func roundTrip(t *testing.T, first *Script) {
+	t.Helper()
+	text, lost := written1(t, first)
+	if len(lost) > 0 {
+		t.Errorf("lost: %q", lost)
+	}
+	second, err := Parse("written", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if d := cmp.Diff(comparable(first), comparable(second)); d != "" {
+		t.Errorf("%s\n%s", d, text)
+	}
+	again, _ := written1(t, second)
+	if again != text {
+		t.Errorf("written again it differs:\n%s", cmp.Diff(text, again))
+	}
+}
+
+// plain is an entry without its bytes.
+type plain struct {
+	session.Entry
+	After   time.Duration
+	Size    int64
+	Message decode.Message
+	Load    decode.LoadStats
+	Status  decode.ClientStatus
+	Facts   []plainFacts
+}
+
+// plainFacts is what is in a payload, the content as the number of its first
+// occurrence.
+type plainFacts struct {
+	decode.Facts
+	Content int
+}
+
+func comparable(s *Script) (out []plain) {
+	methods := map[session.StreamID]decode.Method{}
+	inspector := decode.NewInspector()
+	seen := map[string]int{}
+	var first time.Time
+	for e := range s.Entries() {
+		if first.IsZero() {
+			first = e.Time
+		}
+		p := plain{Entry: e, After: e.Time.Sub(first)}
+		if e.Kind == session.KindOpen {
+			methods[e.Stream] = decode.LookupMethod(e.Method)
+		}
+		if e.Message != nil {
+			data := e.Message.Data.Bytes()
+			m := methods[e.Stream]
+			p.Message = decode.Peek(m, e.Side, "", data)
+			switch m.Variant {
+			case decode.VariantLRS:
+				p.Load = decode.PeekLoadStats(e.Side, data)
+			case decode.VariantCSDS:
+				p.Status = decode.PeekClientStatus(data)
+			}
+			for i := range p.Message.Resources {
+				r := &p.Message.Resources[i]
+				f := plainFacts{Facts: *inspector.Inspect(r.TypeURL, r.Body, false)}
+				key := r.TypeURL + string(f.Hash[:])
+				if seen[key] == 0 {
+					seen[key] = len(seen) + 1
+				}
+				f.Content, f.Hash, r.Body = seen[key], [16]byte{}, nil
+				p.Facts = append(p.Facts, f)
+			}
+			if e.Message.Size >= largeMessage {
+				p.Size = e.Message.Size
+			}
+		}
+		p.Entry.Message, p.Entry.Time = nil, time.Time{}
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,323 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// open takes note of a stream, and writes it unless it is a poll or a file.
+func (w *writer) open(e *session.Entry) {
+	if e.Method == "" { // its headers were lost: the first message tells more
+		delete(w.streams, e.Stream)
+		return
+	}
+	st := &written{id: e.Stream, conn: e.Conn, method: decode.LookupMethod(e.Method)}
+	st.content[0] = session.Get(e.Headers, "content-type")
+	st.shape = shapeOfMethod(st.method)
+	w.streams[e.Stream] = st
+	switch st.shape {
+	case rest:
+		st.open = e
+		w.context(st, e)
+		return
+	case file:
+		return
+	}
+	st.label = w.label(e.Stream)
+	w.declare(st, e, st.method)
+	if ua := userAgentOf(e); !slices.Equal(e.Headers, grpcHeaders(e.Method, ua)) {
+		w.odd(st)
+	}
+}
+
+// label names a stream by its number, but for numbers that are not the highest
+// so far: these may have been used.
+func (w *writer) label(id session.StreamID) string {
+	if id > w.highest {
+		w.highest = id
+		return strconv.FormatUint(uint64(id), 10)
+	}
+	w.nagain++
+	return "again" + strconv.Itoa(w.nagain)
+}
+
+func userAgentOf(e *session.Entry) string { return session.Get(e.Headers, "user-agent") }
+
+// odd counts a stream whose headers are not written, once.
+func (w *writer) odd(st *written) {
+	if !st.odd {
+		st.odd = true
+		w.lost[lostHeaders]++
+	}
+}
+
+// connOf is the connection of an entry, also if it was not seen to begin.
+func (w *writer) connOf(id session.ConnID) *link {
+	c := w.conns[id]
+	if c == nil {
+		c = &link{}
+		w.conns[id] = c
+	}
+	return c
+}
+
+// declare writes the line that opens a stream, or a context of polls.
+func (w *writer) declare(st *written, e *session.Entry, m decode.Method) {
+	var b strings.Builder
+	b.WriteString("-- stream " + st.label)
+	if m.Path != sotwPath {
+		b.WriteString(" method=" + w.methodText(m))
+	}
+	c := w.connOf(e.Conn)
+	if len(c.streams) < maxEnded {
+		c.streams = append(c.streams, st.id)
+	}
+	if c.label == "" {
+		c.label = st.label
+		w.nconn++
+		b.WriteString(w.peerText(c))
+	} else {
+		b.WriteString(" conn=" + c.label)
+	}
+	if ua := userAgentOf(e); ua != defaultUserAgent && ua != "" {
+		b.WriteString(" ua=" + w.text(ua))
+	}
+	w.line(e.Time, "", b.String())
+	w.current = st.label
+}
+
+// peerText says where a connection is from and to, where that is not what a
+// script says by itself.
+func (w *writer) peerText(c *link) (out string) {
+	usual := (&player{hosts: map[string]int{}}).peerOf(&stream{}, w.nconn)
+	if c.peer == nil {
+		return ""
+	}
+	if c.peer.Client != usual.Client {
+		out += " peer=" + w.text(c.peer.Client)
+	}
+	if c.peer.Upstream != usual.Upstream {
+		out += " server=" + w.text(c.peer.Upstream)
+	}
+	if c.peer.Listen != usual.Listen || c.peer.Local != usual.Local {
+		w.lost[lostPeers]++
+	}
+	return out
+}
+
+// methodText is method= for a path.
+func (w *writer) methodText(m decode.Method) string {
+	name := m.Name
+	if m.V2 {
+		name = "v2." + name
+	}
+	if named, ok := decode.MethodNamed(name); ok && named.Path == m.Path {
+		return name
+	}
+	if !strings.HasPrefix(m.Path, "/") {
+		w.lost[lostHeaders]++
+		return w.text("/" + m.Path)
+	}
+	return w.text(m.Path)
+}
+
+// join makes a stream of one that was not seen to begin.
+func (w *writer) join(e *session.Entry) *written {
+	if e.Kind != session.KindMessage || e.Message == nil || e.Message.Compressed || e.Stream == 0 {
+		return nil
+	}
+	m := decode.Peek(decode.Method{}, e.Side, "", e.Message.Data.Bytes())
+	name := paths[sotw]
+	switch m.Kind {
+	case decode.DeltaRequest, decode.DeltaResponse:
+		name = paths[delta]
+	case decode.Other:
+		return nil
+	}
+	w.lost[lostBefore]++
+	open := &session.Entry{Time: e.Time, Conn: e.Conn, Stream: e.Stream, Kind: session.KindOpen, Side: session.Client}
+	method, _ := decode.MethodNamed(name)
+	open.Method = method.Path
+	open.Headers = grpcHeaders(open.Method, defaultUserAgent)
+	w.open(open)
+	st := w.streams[e.Stream]
+	st.headed = true
+	if e.Side == session.Server {
+		w.lost[lostHeaders]++
+	}
+	return st
+}
+
+// header takes the headers of a server, or the event of a file.
+func (w *writer) header(e *session.Entry) {
+	st := w.streams[e.Stream]
+	if st == nil {
+		return
+	}
+	if ct := session.Get(e.Headers, "content-type"); ct != "" && e.Side == session.Server {
+		st.content[1] = ct
+	}
+	switch {
+	case st.shape == file:
+		w.held = e
+	case st.shape == rest:
+		st.status, _ = strconv.Atoi(session.Get(e.Headers, ":status"))
+		want := []session.Field{{Name: ":status", Value: strconv.Itoa(st.status)}}
+		if ct := session.Get(e.Headers, "content-type"); ct != "" {
+			want = append(want, session.Field{Name: "content-type", Value: jsonType})
+		}
+		if !slices.Equal(e.Headers, want) {
+			w.odd(st)
+		}
+	case e.Side != session.Server || st.headed || strings.HasPrefix(session.Get(e.Headers, ":status"), "1"):
+		w.odd(st)
+	default:
+		st.headed = true
+		if !slices.Equal(e.Headers, serverHeaders()) {
+			w.odd(st)
+		}
+		w.held = e
+	}
+}
+
+// settle writes what was held back, now that the next entry is known.
+func (w *writer) settle(next *session.Entry) {
+	e := w.held
+	if e == nil {
+		return
+	}
+	w.held = nil
+	st := w.streams[e.Stream]
+	follows := next != nil && next.Stream == e.Stream && next.Side == session.Server && next.Kind == session.KindMessage && next.Message != nil
+	if st.shape == file {
+		if follows {
+			st.answer = e // goes with the message
+			return
+		}
+		w.fileEvent(st, e, "")
+		return
+	}
+	if !follows || !next.Time.Equal(e.Time) {
+		w.on(st, e.Time, "-- server-headers")
+	}
+}
+
+// end writes the end of a stream, or of the client's half.
+func (w *writer) end(e *session.Entry) {
+	st := w.streams[e.Stream]
+	if st == nil {
+		return
+	}
+	switch st.shape {
+	case rest:
+		w.pollEnd(st, e)
+		return
+	case file: // it has no end
+		delete(w.streams, st.id)
+		return
+	}
+	status := session.Status{Code: -1}
+	if e.Status != nil {
+		status = *e.Status
+	}
+	switch {
+	case e.Kind == session.KindHalfClose:
+		w.on(st, e.Time, "-- client-half-close")
+		return
+	case e.Kind == session.KindTrailer && status.Code < 0:
+		w.on(st, e.Time, fmt.Sprintf("-- server-end http=%d%s", status.HTTP, w.reason(status.Message)))
+	case e.Kind == session.KindTrailer:
+		w.on(st, e.Time, "-- server-end code="+strconv.Itoa(int(status.Code))+w.reason(status.Message))
+	default:
+		w.on(st, e.Time, w.cancelText(e.Side, &status))
+	}
+	st.ended = true
+	w.ended = append(w.ended, st.id)
+	if len(w.ended) > maxEnded {
+		delete(w.streams, w.ended[0])
+		w.ended = append(w.ended[:0], w.ended[1:]...)
+	}
+}
+
+func (w *writer) reason(msg string) string {
+	if msg == "" {
+		return ""
+	}
+	return " msg=" + w.text(msg)
+}
+
+// cancelText is the irregular end of a stream.
+func (w *writer) cancelText(side session.Side, s *session.Status) string {
+	out := "-- cut by=" + side.String()
+	if side == session.Client && s.WasReset {
+		out = "-- client-end"
+		if s.Code >= 0 {
+			out += " code=" + strconv.Itoa(int(s.Code))
+		}
+		if s.Reset != cancelCode {
+			out += " reset=" + strconv.FormatUint(uint64(s.Reset), 10)
+		}
+	} else if s.WasReset {
+		out += " reset=" + strconv.FormatUint(uint64(s.Reset), 10)
+	}
+	return out + w.reason(s.Message)
+}
+
+// connEvent writes what happens to a connection, on behalf of its first stream.
+func (w *writer) connEvent(e *session.Entry) {
+	c := w.conns[e.Conn]
+	if c == nil || c.label == "" {
+		w.lost[lostConns]++
+		return
+	}
+	text := ""
+	switch {
+	case e.Kind == session.KindGoAway && e.GoAway != nil:
+		text = fmt.Sprintf("-- goaway by=%s code=%d last=%d%s", e.Side, e.GoAway.Code, e.GoAway.LastStream, w.reason(e.GoAway.Debug))
+	case e.Kind == session.KindDisconnect:
+		msg := ""
+		if e.Status != nil {
+			msg = e.Status.Message
+		}
+		text = fmt.Sprintf("-- disconnect by=%s%s", e.Side, w.reason(msg))
+	default:
+		return
+	}
+	w.line(e.Time, c.label, text)
+	if e.Kind == session.KindDisconnect {
+		for _, id := range c.streams {
+			delete(w.streams, id)
+		}
+		delete(w.conns, e.Conn)
+	}
+}
+
+// sotwPath is the method of a stream that says nothing else.
+var sotwPath = func() string {
+	m, _ := decode.MethodNamed(paths[sotw])
+	return m.Path
+}()
+
+// defaultUserAgent is that of a stream that says nothing else.
+const defaultUserAgent = "xds"
+
+const jsonType = "application/json"
+
+// grpcHeaders are those of a request.
+func grpcHeaders(path, ua string) []session.Field {
+	return []session.Field{
+		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path},
+		{Name: ":authority", Value: listenAddr}, {Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: ua}, {Name: "te", Value: "trailers"},
+	}
+}
+
+// serverHeaders are those of a response.
+func serverHeaders() []session.Field {
+	return []session.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}}
+}

@@ -1,0 +1,192 @@
+package decode
+
+import (
+	"unsafe"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Shelf reads messages as Peek does, and remembers what resources consist of
+// by where their bytes are: of a message that comes in chunks, one for each
+// resource, only those are read that were not there before. A response that
+// repeats twenty thousand resources costs a glance at as many pointers.
+//
+// Chunks must never change once they were given. A Shelf keeps a bounded number
+// of them from being collected. It is not safe for concurrent use.
+type Shelf struct {
+	resources generations[*byte, shelved]
+	batches   generations[batchKey, *Batch]
+	pointers  []*byte // of the message at hand
+}
+
+type shelved struct {
+	chunk    []byte
+	resource Resource
+}
+
+// Batch is the resources of a response. Responses with the same resources in
+// the same memory have the same Batch.
+type Batch struct {
+	Resources []Resource // immutable
+	pointers  []*byte
+	problems  []string
+}
+
+type batchKey struct {
+	kind  Kind
+	count int
+	sum   uint64
+}
+
+const (
+	maxShelved      = 1 << 16 // resources in one of two generations
+	maxShelvedBytes = 32 << 20
+	maxBatched      = 1 << 17 // resources of batches in one of two generations
+	// minBatch is from how many resources on a batch is worth its while.
+	minBatch = 1
+)
+
+// Peek is Peek, of a message in chunks. The batch is nil if the message was
+// read as a whole.
+func (s *Shelf) Peek(m Method, side session.Side, contentType string, data session.Chunks) (Message, *Batch) {
+	kind, sure := kindOf(m, side)
+	if len(data) < 2 || !sure || kind != SotwResponse && kind != DeltaResponse || FormOf(m, contentType) == FormJSON {
+		return Peek(m, side, contentType, data.Bytes()), nil
+	}
+	pointers := s.pointers[:0]
+	sum, rest := uint64(len(data)), 0
+	for _, c := range data {
+		if !isResource(c) {
+			rest += len(c)
+			continue
+		}
+		p := unsafe.SliceData(c)
+		pointers = append(pointers, p)
+		sum = (sum ^ uint64(uintptr(unsafe.Pointer(p)))) * 0x9E3779B97F4A7C15
+		sum ^= sum >> 29
+	}
+	s.pointers = pointers
+	if len(pointers) < minBatch || rest > 1<<20 {
+		return Peek(m, side, contentType, data.Bytes()), nil
+	}
+	p := peeker{Message: Message{Kind: kind}}
+	if !p.envelope(data, rest) {
+		return Peek(m, side, contentType, data.Bytes()), nil
+	}
+	key := batchKey{kind: kind, count: len(pointers), sum: sum}
+	b, known := s.batches.get(key)
+	if !known || !samePointers(b.pointers, pointers) {
+		b = s.batch(kind, data, pointers)
+		s.batches.put(key, b, len(pointers)+16, maxBatched)
+	}
+	p.Resources = b.Resources
+	p.Problems = append(p.Problems, b.problems...)
+	return p.Message, b
+}
+
+// envelope reads all but the resources. It returns false if a chunk is not
+// whole fields, or a resource is too small to be a chunk of its own: then the
+// order of resources cannot be told.
+func (p *peeker) envelope(data session.Chunks, size int) bool {
+	rest := make([]byte, 0, size)
+	for _, c := range data {
+		if isResource(c) {
+			continue
+		}
+		s := scan(c)
+		for s.next() {
+			if s.num == 2 {
+				return false
+			}
+		}
+		if s.err != "" {
+			return false
+		}
+		rest = append(rest, c...)
+	}
+	if p.Kind == DeltaResponse {
+		p.deltaResponse(rest)
+	} else {
+		p.sotwResponse(rest)
+	}
+	return true
+}
+
+func samePointers(a, b []*byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// batch reads the resources that were not read before.
+func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte) *Batch {
+	n := min(len(pointers), maxItems)
+	b := &Batch{Resources: make([]Resource, 0, n), pointers: append([]*byte(nil), pointers...)}
+	one := peeker{Message: Message{Kind: kind}}
+	for _, c := range data {
+		if !isResource(c) || len(b.Resources) == n {
+			continue
+		}
+		p := unsafe.SliceData(c)
+		if have, ok := s.resources.get(p); ok && len(have.chunk) == len(c) {
+			b.Resources = append(b.Resources, have.resource)
+			continue
+		}
+		one.Problems = nil
+		if kind == DeltaResponse {
+			one.deltaResponse(c)
+		} else {
+			one.sotwResponse(c)
+		}
+		if len(one.Resources) == 0 {
+			b.Resources = append(b.Resources, Resource{})
+			continue
+		}
+		if len(b.Resources) > 0 && one.Resources[0].TypeURL == b.Resources[0].TypeURL {
+			one.Resources[0].TypeURL = b.Resources[0].TypeURL // one copy is enough
+		}
+		b.Resources = append(b.Resources, one.Resources[0])
+		if len(one.Problems) > 0 {
+			for _, p := range one.Problems {
+				if len(b.problems) < maxProblems {
+					b.problems = append(b.problems, p)
+				}
+			}
+			continue // what is not sound is read again, to be told of again
+		}
+		s.resources.put(p, shelved{c, one.Resources[0]}, 1+len(c)*(maxShelved/1024)/(maxShelvedBytes/1024), maxShelved)
+	}
+	return b
+}
+
+// generations is a map that forgets what was not used for long: when the young
+// ones have cost enough, they are the old ones, and the old ones are forgotten.
+type generations[K comparable, V any] struct {
+	young, old map[K]V
+	cost       int
+}
+
+func (g *generations[K, V]) get(k K) (V, bool) {
+	if v, ok := g.young[k]; ok {
+		return v, true
+	}
+	v, ok := g.old[k]
+	if ok { // it has cost already
+		g.young[k] = v
+		delete(g.old, k)
+	}
+	return v, ok
+}
+
+func (g *generations[K, V]) put(k K, v V, cost, most int) {
+	if g.cost += cost; g.young == nil || g.cost > most {
+		g.old, g.young, g.cost = g.young, make(map[K]V), cost
+	}
+	g.young[k] = v
+}

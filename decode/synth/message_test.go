@@ -1,0 +1,151 @@
+package synth
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func peekOf(variant decode.Variant, side session.Side, b []byte) decode.Message {
+	return decode.Peek(decode.Method{Path: "/x/y", Variant: variant}, side, "", b)
+}
+
+// Peek gives back what was described.
+func TestPeekIsTheInverse(t *testing.T) {
+	cds := decode.TypeURL("CDS")
+	node := &decode.Node{
+		ID: "n1", Cluster: "c", UserAgent: "envoy", UserAgentVersion: "1.40", Region: "r", Zone: "z", ClientFeatures: []string{"f"},
+	}
+	errs := []decode.ResourceError{{Name: "x", Error: decode.Error{Code: 5, Message: "gone"}}}
+	q := &Request{TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: []string{"x", "", "y"}, Error: &decode.Error{}}
+	got := peekOf(decode.VariantSotw, session.Client, q.Marshal())
+	if d := cmp.Diff(decode.Message{
+		Kind: decode.SotwRequest, TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: q.Names, Error: q.Error,
+	}, got); d != "" {
+		t.Error(d)
+	}
+	dq := &DeltaRequest{
+		TypeURL: cds, Nonce: "a", Node: node, Subscribe: []string{"x"}, Unsubscribe: []string{"*"},
+		Initial: []decode.NameVersion{{Name: "a", Version: ""}, {Name: "b", Version: "2"}}, Error: &decode.Error{Code: 3, Message: "no"},
+	}
+	got = peekOf(decode.VariantDelta, session.Client, dq.Marshal())
+	if d := cmp.Diff(decode.Message{
+		Kind: decode.DeltaRequest, TypeURL: cds, Nonce: "a", Node: node, Subscribe: dq.Subscribe, Unsubscribe: dq.Unsubscribe,
+		InitialVersions: dq.Initial, Error: dq.Error,
+	}, got); d != "" {
+		t.Error(d)
+	}
+	resources := []Resource{
+		{TypeURL: cds, Name: "c1", Payload: "own", OwnName: true, Version: "7", Wrapped: true, Aliases: []string{"p", "q"}, HasTTL: true, TTL: 1500 * time.Millisecond},
+		{TypeURL: cds, Name: "hb", Empty: true, Wrapped: true, HasTTL: true, TTL: -time.Second},
+	}
+	want := []decode.Resource{
+		{Name: "c1", Version: "7", TypeURL: cds, Aliases: []string{"p", "q"}, TTL: 1500 * time.Millisecond, Wrapped: true},
+		{Name: "hb", TTL: -time.Second, Wrapped: true, Empty: true},
+	}
+	r := &Response{TypeURL: cds, Version: "1", Nonce: "a", Resources: resources, Errors: errs, ControlPlane: "cp", V2: true}
+	d := &DeltaResponse{TypeURL: cds, Version: "1", Nonce: "a", Resources: resources, Errors: errs, ControlPlane: "cp", Removed: []string{"z"}}
+	for _, m := range []decode.Message{
+		peekOf(decode.VariantSotw, session.Server, r.Marshal()),
+		peekOf(decode.VariantDelta, session.Server, d.Marshal()),
+		peekOf(decode.VariantREST, session.Server, r.JSON()),
+	} {
+		expect := decode.Message{
+			Kind: m.Kind, TypeURL: cds, Version: "1", Nonce: "a", Resources: want, ResourceErrors: errs, ControlPlane: "cp",
+		}
+		if m.Kind == decode.DeltaResponse {
+			expect.Removed = []string{"z"}
+		}
+		for i := range m.Resources {
+			if (len(m.Resources[i].Body) == 0) != want[i].Empty {
+				t.Errorf("resource %d has a body of %d bytes", i, len(m.Resources[i].Body))
+			}
+			m.Resources[i].Body = nil
+		}
+		if diff := cmp.Diff(expect, m); diff != "" {
+			t.Errorf("%s: %s", m.Kind, diff)
+		}
+	}
+}
+
+// A message has the size that is asked for, or a little less, where that leaves
+// room for padding.
+func TestSizes(t *testing.T) {
+	var makers []func(size int) []byte
+	for _, n := range []*decode.Node{nil, {ID: "n"}} {
+		makers = append(makers,
+			func(size int) []byte { return (&Request{Node: n, Size: size}).Marshal() },
+			func(size int) []byte { return (&DeltaRequest{Node: n, Size: size}).Marshal() })
+	}
+	for _, list := range [][]Resource{nil, {{TypeURL: decode.TypeURL("CDS"), Empty: true}}} {
+		makers = append(makers, func(size int) []byte { return (&Response{Resources: list, Size: size}).Marshal() })
+	}
+	for _, r := range described() {
+		makers = append(makers, func(size int) []byte {
+			return (&DeltaResponse{Resources: []Resource{{Empty: true}, r}, Size: size}).Marshal()
+		})
+	}
+	for _, make := range makers {
+		least := len(make(0))
+		for _, size := range []int{1, least + 1, least + 20, least + 127, least + 128, least + 150, 4096, 16_500, 1 << 18} {
+			got := len(make(size))
+			if got > size && size > least+60 || size > least+60 && got < size-20 || got < least {
+				t.Errorf("asked for %d bytes (%d are the least): %d", size, least, got)
+			}
+		}
+	}
+}
+
+// JSON and protobuf say the same.
+func TestJSON(t *testing.T) {
+	for _, r := range described() {
+		p := &Response{TypeURL: r.TypeURL, Version: "1", Nonce: "n", Resources: []Resource{r, {TypeURL: r.TypeURL, Name: "x", Empty: true, HasTTL: true, TTL: 1500 * time.Millisecond, Aliases: []string{"y"}}}}
+		var fromJSON, fromProto discoveryv3.DiscoveryResponse
+		if err := protojson.Unmarshal(p.JSON(), &fromJSON); err != nil {
+			t.Errorf("%s: %v", r.title(), err)
+			continue
+		}
+		if err := proto.Unmarshal(p.Marshal(), &fromProto); err != nil {
+			t.Fatal(err)
+		}
+		if len(fromJSON.Resources) != 2 {
+			t.Fatalf("%d resources", len(fromJSON.Resources))
+		}
+		for i := range fromJSON.Resources {
+			a, _ := fromJSON.Resources[i].UnmarshalNew()
+			b, _ := fromProto.Resources[i].UnmarshalNew()
+			if !proto.Equal(a, b) {
+				t.Errorf("%s: JSON says %v, protobuf %v", r.title(), a, b)
+			}
+		}
+		bad := r
+		bad.Corrupt = true
+		if err := protojson.Unmarshal((&Response{Resources: []Resource{bad}}).JSON(), &fromJSON); err == nil {
+			t.Errorf("%s: corrupt JSON is accepted", r.title())
+		}
+		odd := r
+		odd.Unknown = true
+		if err := protojson.Unmarshal((&Response{Resources: []Resource{odd}}).JSON(), &fromJSON); err == nil || !strings.Contains(err.Error(), "unknown_field") {
+			t.Errorf("%s: the unknown field is missing: %v", r.title(), err)
+		}
+	}
+}
+
+// A description of a type that is not linked is no reason to send nothing.
+func TestUnknownType(t *testing.T) {
+	r := Resource{TypeURL: "type.googleapis.com/custom.Thing", Name: "x", Content: "h1"}
+	for _, b := range [][]byte{(&Response{Resources: []Resource{r}}).Marshal(), (&Response{Resources: []Resource{r}}).JSON()} {
+		if !strings.Contains(string(b), "h1") || !strings.Contains(string(b), "custom.Thing") {
+			t.Errorf("%q", b)
+		}
+	}
+}

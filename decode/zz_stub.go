@@ -1,3 +1,0 @@
-package decode
-
-func NormalName(s string) string { return s }
