@@ -132,7 +132,13 @@ func ttlExpired(x *event) {
 		return
 	}
 	// What was sent without a TTL has none any more.
-	if l.len() > 0 {
+	if l.len() < len(n.resolved) {
+		for _, name := range l.names() {
+			if x.here(s.have.get(name)) {
+				l.drop(name)
+			}
+		}
+	} else {
 		for _, it := range n.resolved {
 			l.drop(it.name)
 		}
