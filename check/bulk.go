@@ -24,6 +24,10 @@ type peculiar struct {
 	timed, misnamed []int
 	wrapped         int
 	aliased         bool // a resource has other names
+	// typed is the position of the first payload plus one, 0 if there is none,
+	// and odd are those of payloads of another type than the first.
+	typed int
+	odd   []int
 }
 
 func (p *peculiar) survey(resources []decode.Resource) {
@@ -39,6 +43,13 @@ func (p *peculiar) survey(resources []decode.Resource) {
 			p.misnamed = append(p.misnamed, i)
 		}
 		p.aliased = p.aliased || len(r.Aliases) > 0
+		switch {
+		case r.Empty:
+		case p.typed == 0:
+			p.typed = i + 1
+		case r.TypeURL != resources[p.typed-1].TypeURL:
+			p.odd = append(p.odd, i)
+		}
 	}
 }
 
@@ -101,6 +112,10 @@ func (k *Checker) makeBulk(s *subscription, n *response, batch *decode.Batch, de
 			it.version = r.Version
 		case !s.full():
 			it.version = n.version
+		}
+		if i == 0 || r.TypeURL != n.m.Resources[i-1].TypeURL {
+			h.WriteString(r.TypeURL)
+			h.WriteByte(1)
 		}
 		h.WriteString(it.name)
 		h.WriteByte(0)

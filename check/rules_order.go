@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -41,7 +40,7 @@ func orderRules() []*Rule {
 			Means:    "A cluster that takes its endpoints over ADS was added or changed. Envoy keeps it warming, and keeps the old one in use, until endpoints for it are sent, even if these did not change. None came.",
 			Causes:   "A server that compares endpoints with what it sent before and finds nothing new (go-control-plane#1035, envoy#13009), or that has no endpoints under the name the cluster asks for: look at service_name.",
 			Next:     "Send the endpoints again whenever their cluster changes. If the name is one that the server does not know, mend the name; if there are no endpoints, send an empty ClusterLoadAssignment.",
-			response: startWarming, request: startWarmingAsked,
+			response: awaitEndpoints, request: awaitEndpoints,
 		},
 		{
 			ID: "dependent-warming-starved", Title: "a listener or cluster waits for a resource that does not come", Group: groupOrder,
@@ -164,88 +163,9 @@ func clusterRemovedWhileReferenced(x *event) {
 	x.report(names, "%s removed, but %s %q still refers to %q", list(names), first.sub.typ, first.item.name, names[0])
 }
 
-// warming is a cluster that waits for its endpoints.
-type warming struct {
-	cluster string
-	cds     *response
-	since   time.Time
-	from    session.Seq // what it waits from
-	asked   bool        // the client wants the endpoints
-}
-
-// maxWarming bounds the clusters that are watched on one stream.
-const maxWarming = 1 << 16
-
-// startWarming begins to wait for the endpoints of new and changed clusters,
-// and ends it for what an EDS response mentions.
-func startWarming(x *event) {
-	t, s, n := x.talk, x.sub, x.resp
-	if !t.ads() || t.grpcClient() {
-		return
-	}
-	switch s.typ {
-	case "EDS":
-		if len(t.warming) == 0 {
-			return
-		}
-		for i := range n.m.Resources {
-			delete(t.warming, decode.NormalName(n.m.Resources[i].Name))
-		}
-		for _, name := range n.m.Removed {
-			delete(t.warming, decode.NormalName(name))
-		}
-		for i := range n.m.ResourceErrors {
-			delete(t.warming, decode.NormalName(n.m.ResourceErrors[i].Name))
-		}
-	case "CDS":
-		for _, it := range n.removed {
-			for _, ref := range it.refs() {
-				delete(t.warming, ref.Name)
-			}
-		}
-		eds := t.sub("EDS")
-		started := false
-		warm := func(it *item) {
-			for _, ref := range it.refs() {
-				if ref.Type != "EDS" || ref.Source != decode.SourceADS || len(t.warming) >= maxWarming {
-					continue
-				}
-				if t.warming == nil {
-					t.warming = make(map[string]*warming)
-				}
-				w := &warming{cluster: it.name, cds: n, since: x.now, from: n.seq}
-				w.asked = eds != nil && eds.wants(ref.Name)
-				started = started || w.asked
-				t.warming[ref.Name] = w
-			}
-		}
-		for _, it := range n.added {
-			warm(it)
-		}
-		for i, it := range n.changed {
-			if n.before[i].content != nil {
-				warm(it)
-			}
-		}
-		if started {
-			x.after(x.k.timers.DNE, warmingStarved)
-		}
-	}
-}
-
-// startWarmingAsked notes that the client wants endpoints now.
-func startWarmingAsked(x *event) {
-	if x.sub.typ != "EDS" || len(x.talk.warming) == 0 {
-		return
-	}
-	started := false
-	for _, name := range x.req.added {
-		if w := x.talk.warming[name]; w != nil && !w.asked {
-			w.asked, w.since, w.from = true, x.now, x.req.seq
-			started = true
-		}
-	}
-	if started {
+// awaitEndpoints waits for what clusters have begun to wait for.
+func awaitEndpoints(x *event) {
+	if x.warm() {
 		x.after(x.k.timers.DNE, warmingStarved)
 	}
 }
@@ -258,9 +178,8 @@ func warmingStarved(x *event) {
 		return
 	}
 	var names []string
-	var w *warming
-	for name, v := range t.warming {
-		if v.asked && v.from == x.seq() && eds.wants(name) {
+	for name, w := range t.warming.byName {
+		if w.asked && !w.told && w.from == x.seq() && eds.wants(name) {
 			names = append(names, name)
 		}
 	}
@@ -268,10 +187,10 @@ func warmingStarved(x *event) {
 		return
 	}
 	slices.Sort(names)
-	w = t.warming[names[0]]
 	for _, name := range names {
-		delete(t.warming, name)
+		t.warming.byName[name].told = true
 	}
+	w := t.warming.byName[names[0]]
 	seqs := []session.Seq{w.cds.seq, w.from}
 	if w.cds.seq == w.from {
 		seqs = seqs[:1]

@@ -226,5 +226,5 @@ func (s *subscription) remember(k *Checker, n *response) {
 func (n *response) shed() {
 	n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil
 	n.judgedBy, n.wanted = nil, nil
-	n.same, n.nameless, n.timed, n.misnamed = nil, nil, nil, nil
+	n.same, n.nameless, n.timed, n.misnamed, n.odd = nil, nil, nil, nil, nil
 }

@@ -26,12 +26,14 @@ type talk struct {
 	previous       *talk // the stream that this one reconnects, nil if none
 	resumed        bool  // another one reconnects it
 
-	subs  map[string]*subscription
-	order []*subscription // in the order in which the types came up
+	subs   map[string]*subscription
+	order  []*subscription // in the order in which the types came up
+	latest *subscription   // that a message was about
 
 	requests, responses uint64
 	firstResponse       time.Time
 	lastClient          time.Time // when the client sent its last message
+	lastClientSeq       session.Seq
 	lastServer          time.Time
 	halfClosed          time.Time // zero: not half-closed
 	halfClosedAt        session.Seq
@@ -42,13 +44,13 @@ type talk struct {
 	largest             int64         // message, in bytes
 	lost                bool          // part of it was not seen
 
-	ahead   map[string]*ahead   // clusters that routes name and that were not sent yet
-	warming map[string]*warming // by name of the endpoints that a cluster waits for
-	over    *oversize           // the first message above what receivers take by default
-	status  string              // of HTTP, once the server's headers were seen
-	polling polling             // what a poll is part of
-	watched watched             // of a file
-	loads   *loads              // of a load reporting stream
+	ahead   map[string]*ahead // clusters that routes name and that were not sent yet
+	warming warmings          // clusters that wait for their endpoints
+	over    *oversize         // the first message above what receivers take by default
+	status  string            // of HTTP, once the server's headers were seen
+	polling polling           // what a poll is part of
+	watched watched           // of a file
+	loads   *loads            // of a load reporting stream
 }
 
 func (t *talk) alive() bool { return !t.ended }
