@@ -56,7 +56,7 @@ func (x *event) heartbeatFlaw(i int) string {
 	s, n := x.sub, x.resp
 	r := &n.m.Resources[i]
 	delta := n.m.Kind == decode.DeltaResponse
-	if delta && len(r.Aliases) > 0 {
+	if delta && len(r.Aliases) > 0 || s.variants {
 		return "" // an alias that does not resolve
 	}
 	name := decode.NormalName(r.Name)
