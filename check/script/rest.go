@@ -88,8 +88,11 @@ func (p *player) poll(s *stream, next poll, body func() []byte) {
 // pollHeaders are those of a request.
 func pollHeaders(verb, path, host, ua string) []session.Field {
 	return []session.Field{
-		{Name: ":method", Value: verb}, {Name: ":path", Value: path}, {Name: "host", Value: host},
-		{Name: "content-type", Value: jsonType}, {Name: "user-agent", Value: ua},
+		{Name: ":method", Value: verb},
+		{Name: ":path", Value: path},
+		{Name: "host", Value: host},
+		{Name: "content-type", Value: jsonType},
+		{Name: "user-agent", Value: ua},
 	}
 }
 

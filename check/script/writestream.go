@@ -319,9 +319,13 @@ const jsonType = "application/json"
 // grpcHeaders are those of a request.
 func grpcHeaders(path, ua string) []session.Field {
 	return []session.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path},
-		{Name: ":authority", Value: listenAddr}, {Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: ua}, {Name: "te", Value: "trailers"},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: path},
+		{Name: ":authority", Value: listenAddr},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: ua},
+		{Name: "te", Value: "trailers"},
 	}
 }
 
