@@ -24,6 +24,9 @@ type peculiar struct {
 	timed, misnamed []int
 	wrapped         int
 	aliased         bool // a resource has other names
+	// variants says that resources come with constraints on parameters, so
+	// that a name may stand for several.
+	variants bool
 	// typed is the position of the first payload plus one, 0 if there is none,
 	// and odd are those of payloads of another type than the first.
 	typed int
@@ -39,10 +42,11 @@ func (p *peculiar) survey(resources []decode.Resource) {
 		if r.Wrapped {
 			p.wrapped++
 		}
-		if r.Name == "" || r.Unnamed {
+		if r.Name == "" || r.Unnamed || r.BothNames {
 			p.misnamed = append(p.misnamed, i)
 		}
 		p.aliased = p.aliased || len(r.Aliases) > 0
+		p.variants = p.variants || r.Constraints != ""
 		switch {
 		case r.Empty:
 		case p.typed == 0:
@@ -51,6 +55,12 @@ func (p *peculiar) survey(resources []decode.Resource) {
 			p.odd = append(p.odd, i)
 		}
 	}
+}
+
+// plain says whether names, versions and contents are all there is to a
+// response, but for envelopes.
+func (p *peculiar) plain() bool {
+	return len(p.timed)+len(p.misnamed)+len(p.odd) == 0 && !p.aliased && !p.variants
 }
 
 // bulks finds what was worked out before: by the batch, or by the contents.
@@ -63,10 +73,10 @@ type bulks struct {
 }
 
 type bulkKey struct {
-	typ   string
-	delta bool
-	count int
-	sum   uint64
+	typ            string
+	delta          bool
+	count, wrapped int
+	sum            uint64
 }
 
 const (
@@ -97,7 +107,10 @@ func (k *Checker) bulkOf(s *subscription, n *response, batch *decode.Batch, mask
 
 func (k *Checker) makeBulk(s *subscription, n *response, batch *decode.Batch, delta, masked bool) *bulk {
 	b := &bulk{items: make([]*item, 0, len(n.m.Resources))}
-	key := bulkKey{typ: s.key, delta: delta, count: len(n.m.Resources)}
+	if b.peculiar.survey(n.m.Resources); !b.peculiar.plain() {
+		return nil
+	}
+	key := bulkKey{typ: s.key, delta: delta, count: len(n.m.Resources), wrapped: b.peculiar.wrapped}
 	var h maphash.Hash
 	h.SetSeed(k.contents.seeds[0])
 	for i := range n.m.Resources {
@@ -135,7 +148,6 @@ func (k *Checker) makeBulk(s *subscription, n *response, batch *decode.Batch, de
 		if len(b.base) != len(b.items) {
 			return nil // a name comes twice
 		}
-		b.peculiar.survey(n.m.Resources)
 		k.bulks.keep(key, b)
 		known = b
 	}

@@ -31,6 +31,15 @@ type leases struct {
 
 func (l *leases) len() int { return len(l.heap) }
 
+// names lists whose leases there are, in no order.
+func (l *leases) names() []string {
+	out := make([]string, len(l.heap))
+	for i, e := range l.heap {
+		out[i] = e.name
+	}
+	return out
+}
+
 // set enters or prolongs a lease.
 func (l *leases) set(e lease) {
 	if old := l.byName[e.name]; old != nil {

@@ -238,8 +238,7 @@ func deltaRemovalOfUnknown(x *event) {
 	for _, name := range n.m.Removed {
 		name = decode.NormalName(name)
 		_, dropped := s.dropped[name]
-		_, brought := s.initial[name]
-		if name != "" && !dropped && !brought && !c.gone.has(name) && s.have.get(name) == nil && !s.asks(name) {
+		if name != "" && !dropped && !c.gone.has(name) && s.have.get(name) == nil && !s.asks(name) {
 			names = append(names, name)
 		}
 	}

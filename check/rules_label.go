@@ -164,7 +164,7 @@ func isXDSTP(name string) bool { return strings.HasPrefix(name, "xdstp://") }
 
 func versionReused(x *event) {
 	s, n, c := x.sub, x.resp, &x.sub.content
-	if len(n.changed) == 0 || x.foreign() {
+	if len(n.changed) == 0 || s.variants || x.foreign() {
 		return
 	}
 	delta := n.m.Kind == decode.DeltaResponse
@@ -199,7 +199,6 @@ func versionReused(x *event) {
 			p.names = append(p.names, it.name)
 			sure = sure || it.content.facts.Undecodable == "" && was.content.facts.Undecodable == ""
 		}
-		c.remember(it.name, now, it.content)
 	}
 	if len(p.names) == 0 {
 		return

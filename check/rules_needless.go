@@ -162,7 +162,7 @@ func (x *event) explained() bool {
 // before the response that is looked at.
 func (x *event) sureOf() bool {
 	s := x.sub
-	return len(s.sent) > 1 && s.sent[len(s.sent)-2].verdict == accepted && !s.content.pushes.bad.full
+	return !s.variants && len(s.sent) > 1 && s.sent[len(s.sent)-2].verdict == accepted && !s.content.pushes.bad.full
 }
 
 // count enters a needless response and says how grave that is by now.

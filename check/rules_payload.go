@@ -240,7 +240,7 @@ func scopeKeyConflict(x *event) {
 			}
 		}
 	}
-	for _, list := range [][]*item{n.removed, n.before} { // both apply first
+	for _, list := range [][]*item{n.removed, n.before} { // keys that are free now
 		for _, it := range list {
 			if key := it.scope(); p.scopes[key] == it.name {
 				delete(p.scopes, key)

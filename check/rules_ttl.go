@@ -56,7 +56,7 @@ func (x *event) heartbeatFlaw(i int) string {
 	s, n := x.sub, x.resp
 	r := &n.m.Resources[i]
 	delta := n.m.Kind == decode.DeltaResponse
-	if delta && len(r.Aliases) > 0 {
+	if delta && len(r.Aliases) > 0 || s.variants {
 		return "" // an alias that does not resolve
 	}
 	name := decode.NormalName(r.Name)
@@ -132,7 +132,13 @@ func ttlExpired(x *event) {
 		return
 	}
 	// What was sent without a TTL has none any more.
-	if l.len() > 0 {
+	if l.len() < len(n.resolved) {
+		for _, name := range l.names() {
+			if x.here(s.have.get(name)) {
+				l.drop(name)
+			}
+		}
+	} else {
 		for _, it := range n.resolved {
 			l.drop(it.name)
 		}

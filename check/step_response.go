@@ -27,6 +27,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 		n.foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.url)
 	}
 	k.resolve(s, n, x.change.batch, e.Message.Masked)
+	s.variants = s.variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
 			if it := s.have.get(decode.NormalName(name)); it != nil && it.stamp != k.stamp {

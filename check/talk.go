@@ -151,6 +151,7 @@ type subscription struct {
 	have      inventory // what it has sent, as the client would have it
 	seeded    bool      // have began with what the client declared, which is kept
 	kept      inventory
+	variants  bool // resources of one name differ by constraints, which have does not tell apart
 	// late are names that only requests without the newest nonce asked for;
 	// true if by then it could have been known.
 	late map[string]bool
