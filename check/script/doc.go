@@ -42,31 +42,51 @@
 //	              or a type URL
 //	V= N=         version and nonce
 //	R=            names of a request of the state of the world
-//	sub= unsub=   names of a delta request
+//	sub= unsub=   names of a delta request; in all three, loc:x is the name of
+//	              a resource locator
 //	init={c1:1}   its initial versions
 //	node=n1/c     node id and cluster; n1 alone has no cluster
 //	ua=envoy/1.0  user agent of the node, and its version
 //	locality=r/z  region and zone of the node
 //	features=[]   client features of the node; all known ones by default
+//
+// On one stream, what a node said of itself by the last three holds until it says
+// something else.
+//
 //	err="" code=  error_detail; 13 is the code by default
 //	res= rm=      resources, and names of removed ones
 //	alias=        aliases of all resources of the response
 //	errs=[x:NOT_FOUND]  resource errors; x:5="reason" has a message
 //	sys=          system version of a delta response
 //	cp=           control plane identifier
-//	size=5MiB     the message is padded to this size
+//	size=5MiB     the message is padded to this size, if it is smaller
 //
 // A resource is
 //
-//	[w:|hb:|TYPE:]NAME[@VERSION][#HASH...][{REF,...}][~TTL][(payload=NAME)]
+//	[w:|hb:|TYPE:]NAME[@VERSION][#HASH...][{REF,...}][~TTL][(ATTRIBUTE,...)]
 //
-// w: puts it into a Resource envelope, as a version, a TTL, an alias or a
-// payload's own name do anyway; hb: is an envelope without payload. TYPE: is
-// another type than that of the response; (type=NAME) can be any. The payload
-// carries NAME unless (payload=NAME) says another. #HASH stands for the content,
-// and is Resource.version if there is none: c1@1 and c1@2 differ, c1 twice is
-// the same. #corrupt does not parse, #unknown-field has a field too many,
-// #pgv-bad violates a constraint, and #key... of a scope is its key.
+// w: puts it into a Resource envelope, as a version, a TTL and most attributes do
+// anyway, and as delta always does; hb: is an envelope without payload. TYPE: is
+// another type than that of the response.
+//
+// #HASH stands for the content of the payload, together with its name and its
+// references. Without one the content follows VERSION in delta, and the name
+// alone in the state of the world: c1@1 and c1@2 differ, c1 twice is the same.
+// Hashes with a meaning of their own are
+//
+//	#corrupt        the payload does not parse
+//	#unknown-field  it has a field that its type does not know
+//	#pgv-bad        it violates a constraint of its type
+//	#grpc-bad       a gRPC client refuses it
+//	#key...         the scope key of a scope; #key="any text" is another way
+//
+// and ATTRIBUTEs
+//
+//	payload=x       the payload's own name, where it is not NAME
+//	type=x          any other type
+//	alias=x         an alias of this resource alone
+//	variant=x       a constraint on dynamic parameters: NAME is in resource_name
+//	both-names      NAME is in name and in resource_name
 //
 // A REF is
 //
@@ -96,19 +116,26 @@
 //
 // # Events
 //
-//	-- stream 2 method=StreamClusters node= peer= conn= ua=
-//	-- stream-open x12 gap=50ms code=14   streams that end at once
-//	-- server-end code=14 msg=""          or http=503, or reset=8
-//	-- client-end code=8                  or reset=8
+//	-- stream 2 method=StreamClusters     or v2.StreamClusters, or a path
+//	-- stream-open x12 gap=50ms code=14   streams that the server ends at once
+//	-- server-headers                     before the first message otherwise
+//	-- server-end code=14 msg=""          or http=503
+//	-- client-end code=8 msg=""           and reset=8, with which it resets
 //	-- client-half-close
-//	-- cut by=server msg=""               the stream ends with its connection
+//	-- cut by=server msg="" reset=2       any other end, with its connection
 //	-- goaway by=server code= last= msg=
 //	-- disconnect by=client msg=""
 //	-- tick                               nothing but time
 //	-- csds node=n1 CDS/c1=NACKED@1       a client status, asked for and given
 //
-// A stream has a connection of its own, from an address that its node has in the
-// whole script; peer= gives another, conn= the connection of that number.
+// Events belong to a stream as messages do. A stream has a connection of its own,
+// from an address that its node has in the whole script. In "-- stream", node=
+// says whose it is before a request does; peer= gives another address, server=
+// that of another server, ua= the user-agent of the headers, and conn=1 the
+// connection of stream 1. Streams of "-- stream-open" ask for something if type=,
+// R= and node= say for what.
+//
+// A code is a number or a name, such as UNAVAILABLE; a duration is one of Go.
 //
 // # What it refuses
 //

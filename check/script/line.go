@@ -50,7 +50,7 @@ func read(no int, text string) (*line, error) {
 		return nil, l.fail(0, "the line has more than %d MiB", maxLine>>20)
 	}
 	if !utf8.ValidString(text) {
-		return nil, l.fail(len(strings.ToValidUTF8(text[:invalidAt(text)], "")), "the line is not valid UTF-8")
+		return nil, l.fail(invalidAt(text), "the line is not valid UTF-8")
 	}
 	i := l.skip(0)
 	if i == len(text) || text[i] == '#' {

@@ -15,6 +15,7 @@ const (
 	lostConns                // events of connections without streams
 	lostHeaders              // streams with headers of their own
 	lostWhole                // messages that were not recorded whole
+	lostUnread               // messages with parts that cannot be read
 	lostOther                // messages of other services, or in another form
 	lostRequests             // requests that say more
 	lostReplies              // responses that say more, resources aside
@@ -39,6 +40,7 @@ var sentences = [losses][2]string{
 	lostConns:    {"the end of one connection without streams is left out", "the ends of %d connections without streams are left out"},
 	lostHeaders:  {"the headers of one stream are replaced by the usual ones", "the headers of %d streams are replaced by the usual ones"},
 	lostWhole:    {"one message was not recorded whole", "%d messages were not recorded whole"},
+	lostUnread:   {"one message has parts that cannot be read", "%d messages have parts that cannot be read"},
 	lostOther:    {"one message is of a service or in a form that a script does not know", "%d messages are of a service or in a form that a script does not know"},
 	lostRequests: {"one request says more, such as metadata of its node", "%d requests say more, such as metadata of their node"},
 	lostReplies:  {"one response says more, beside its resources", "%d responses say more, beside their resources"},

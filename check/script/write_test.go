@@ -2,13 +2,17 @@ package script
 
 import (
 	"bytes"
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -50,10 +54,30 @@ func roundTrip(t *testing.T, first *Script) {
 	if d := cmp.Diff(comparable(first), comparable(second)); d != "" {
 		t.Errorf("%s\n%s", d, text)
 	}
+	if a, b := found(first.Entries()), found(second.Entries()); a != b {
+		t.Errorf("judged, it gives\n%s\nwritten and judged again\n%s", a, b)
+	}
 	again, _ := written1(t, second)
 	if again != text {
 		t.Errorf("written again it differs:\n%s", cmp.Diff(text, again))
 	}
+}
+
+// found are the findings in a session, of all rules.
+func found(entries iter.Seq[session.Entry]) string {
+	rules, unknown := check.Select([]string{"all"}, nil)
+	if unknown != "" {
+		panic(unknown)
+	}
+	k := check.NewChecker(check.Options{Rules: rules})
+	for e := range entries {
+		k.Step(&e)
+	}
+	var b strings.Builder
+	for _, f := range k.Findings() {
+		fmt.Fprintln(&b, f.Rule.ID, f.Severity, f.Client, f.Type, f.Names, f.Seqs)
+	}
+	return b.String()
 }
 
 // plain is an entry without its bytes.

@@ -26,20 +26,22 @@ func TestPeekIsTheInverse(t *testing.T) {
 		ID: "n1", Cluster: "c", UserAgent: "envoy", UserAgentVersion: "1.40", Region: "r", Zone: "z", ClientFeatures: []string{"f"},
 	}
 	errs := []decode.ResourceError{{Name: "x", Error: decode.Error{Code: 5, Message: "gone"}}}
-	q := &Request{TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: []string{"x", "", "y"}, Error: &decode.Error{}}
+	q := &Request{TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: []string{"x", "", "y"}, Locators: []string{"z"}, Error: &decode.Error{}}
 	got := peekOf(decode.VariantSotw, session.Client, q.Marshal())
 	if d := cmp.Diff(decode.Message{
-		Kind: decode.SotwRequest, TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: q.Names, Error: q.Error,
+		Kind: decode.SotwRequest, TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: []string{"x", "", "y", "z"}, Locators: decode.Locators{Names: 1}, Error: q.Error,
 	}, got); d != "" {
 		t.Error(d)
 	}
 	dq := &DeltaRequest{
 		TypeURL: cds, Nonce: "a", Node: node, Subscribe: []string{"x"}, Unsubscribe: []string{"*"},
+		SubscribeLocators: []string{"y", "z"}, UnsubscribeLocators: []string{"q"},
 		Initial: []decode.NameVersion{{Name: "a", Version: ""}, {Name: "b", Version: "2"}}, Error: &decode.Error{Code: 3, Message: "no"},
 	}
 	got = peekOf(decode.VariantDelta, session.Client, dq.Marshal())
 	if d := cmp.Diff(decode.Message{
-		Kind: decode.DeltaRequest, TypeURL: cds, Nonce: "a", Node: node, Subscribe: dq.Subscribe, Unsubscribe: dq.Unsubscribe,
+		Kind: decode.DeltaRequest, TypeURL: cds, Nonce: "a", Node: node, Subscribe: []string{"x", "y", "z"}, Unsubscribe: []string{"*", "q"},
+		Locators: decode.Locators{Subscribe: 2, Unsubscribe: 1},
 		InitialVersions: dq.Initial, Error: dq.Error,
 	}, got); d != "" {
 		t.Error(d)
@@ -47,10 +49,14 @@ func TestPeekIsTheInverse(t *testing.T) {
 	resources := []Resource{
 		{TypeURL: cds, Name: "c1", Payload: "own", OwnName: true, Version: "7", Wrapped: true, Aliases: []string{"p", "q"}, HasTTL: true, TTL: 1500 * time.Millisecond},
 		{TypeURL: cds, Name: "hb", Empty: true, Wrapped: true, HasTTL: true, TTL: -time.Second},
+		{TypeURL: cds, Name: "v", Wrapped: true, Variant: "one"},
+		{TypeURL: cds, Name: "v", Wrapped: true, Variant: "two", BothNames: true},
 	}
 	want := []decode.Resource{
-		{Name: "c1", Version: "7", TypeURL: cds, Aliases: []string{"p", "q"}, TTL: 1500 * time.Millisecond, Wrapped: true},
-		{Name: "hb", TTL: -time.Second, Wrapped: true, Empty: true},
+		{Name: "c1", Version: "7", TypeURL: cds, Aliases: []string{"p", "q"}, TTL: 1500 * time.Millisecond, HasTTL: true, Wrapped: true},
+		{Name: "hb", TTL: -time.Second, HasTTL: true, Wrapped: true, Empty: true},
+		{Name: "v", TypeURL: cds, Wrapped: true, Constraints: string(Constraints("one"))},
+		{Name: "v", TypeURL: cds, Wrapped: true, Constraints: string(Constraints("two")), BothNames: true},
 	}
 	r := &Response{TypeURL: cds, Version: "1", Nonce: "a", Resources: resources, Errors: errs, ControlPlane: "cp", V2: true}
 	d := &DeltaResponse{TypeURL: cds, Version: "1", Nonce: "a", Resources: resources, Errors: errs, ControlPlane: "cp", Removed: []string{"z"}}
@@ -68,6 +74,9 @@ func TestPeekIsTheInverse(t *testing.T) {
 		for i := range m.Resources {
 			if (len(m.Resources[i].Body) == 0) != want[i].Empty {
 				t.Errorf("resource %d has a body of %d bytes", i, len(m.Resources[i].Body))
+			}
+			if c := m.Resources[i].Constraints; c != "" && c[0] == '{' { // JSON
+				m.Resources[i].Constraints = expect.Resources[i].Constraints
 			}
 			m.Resources[i].Body = nil
 		}
