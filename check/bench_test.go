@@ -140,7 +140,7 @@ func BenchmarkSharedClusters(b *testing.B) {
 			resources[i] = cluster(b, i, 0)
 		}
 		before := heapOf()
-		for push := range 3 {
+		for push := range 10 {
 			w.now = w.now.Add(time.Second)
 			resources[push] = cluster(b, push, push)
 			version := fmt.Sprint(push)

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -10,8 +12,12 @@ import (
 // an event changes.
 type warmings struct {
 	byName map[string]*warming
-	seen   session.Seq // the event that was entered last
-	began  bool        // whether clusters began to wait with it
+	// early are the clusters of responses that came before the client asked
+	// for any endpoints. They are not entered one by one before it does: a
+	// client that has its endpoints from elsewhere never asks.
+	early []early
+	seen  session.Seq // the event that was entered last
+	began bool        // whether clusters began to wait with it
 }
 
 // warming is a cluster that waits for its endpoints.
@@ -22,6 +28,15 @@ type warming struct {
 	asked   bool        // the client wants the endpoints
 	told    bool        // it was reported
 }
+
+// early is what one response added or changed; the items are those of others.
+type early struct {
+	cds   *response
+	items []*item
+}
+
+// maxEarly bounds the responses that are remembered so; the oldest go first.
+const maxEarly = 8
 
 // maxWarming bounds the clusters that are watched on one stream.
 const maxWarming = 1 << 16
@@ -37,6 +52,9 @@ func (x *event) warm() bool {
 	w.seen, w.began = x.seq(), false
 	if !x.talk.ads() || x.talk.grpcClient() {
 		return false
+	}
+	if x.sub.typ == "EDS" && len(w.early) > 0 {
+		w.enterEarly(x)
 	}
 	switch {
 	case x.sub.typ == "EDS" && len(w.byName) > 0 && x.resp != nil:
@@ -84,26 +102,56 @@ func (w *warmings) begin(x *event) {
 			delete(w.byName, ref.Name)
 		}
 	}
+	began := n.added
+	if len(n.changed) > 0 {
+		began = slices.Clone(n.added)
+		for i, it := range n.changed {
+			if n.before[i].content != nil {
+				began = append(began, it)
+			}
+		}
+	}
+	if len(began) == 0 {
+		return
+	}
 	eds := x.talk.sub("EDS")
-	enter := func(it *item) {
-		for _, ref := range it.refs() {
-			if ref.Type != "EDS" || ref.Source != decode.SourceADS || len(w.byName) >= maxWarming {
-				continue
+	if eds == nil {
+		if len(w.early) == maxEarly {
+			w.early = slices.Delete(w.early, 0, 1)
+		}
+		w.early = append(w.early, early{n, began})
+		return
+	}
+	for _, it := range began {
+		w.enter(it, n, eds)
+	}
+}
+
+// enterEarly enters what waits since before the client asked for endpoints, if
+// it is still as it was.
+func (w *warmings) enterEarly(x *event) {
+	cds := x.talk.sub("CDS")
+	for _, e := range w.early {
+		for _, it := range e.items {
+			if cds != nil && cds.have.get(it.name) == it {
+				w.enter(it, e.cds, nil) // what is asked for now comes next
 			}
-			if w.byName == nil {
-				w.byName = make(map[string]*warming)
-			}
-			c := &warming{cluster: it.name, cds: n, from: n.seq, asked: eds != nil && eds.wants(ref.Name)}
-			w.began = w.began || c.asked
-			w.byName[ref.Name] = c
 		}
 	}
-	for _, it := range n.added {
-		enter(it)
-	}
-	for i, it := range n.changed {
-		if n.before[i].content != nil {
-			enter(it)
+	w.early = nil
+}
+
+// enter begins to wait for the endpoints of a cluster.
+func (w *warmings) enter(it *item, cds *response, eds *subscription) {
+	for _, ref := range it.refs() {
+		if ref.Type != "EDS" || ref.Source != decode.SourceADS || len(w.byName) >= maxWarming {
+			continue
 		}
+		if w.byName == nil {
+			w.byName = make(map[string]*warming)
+		}
+		c := &warming{cluster: it.name, cds: cds, from: cds.seq, asked: eds != nil && eds.wants(ref.Name)}
+		w.began = w.began || c.asked
+		w.byName[ref.Name] = c
 	}
 }
