@@ -56,6 +56,7 @@ type talk struct {
 	judged   session.Seq
 	judgedAt time.Time
 	quiet    bool
+	identity identity
 }
 
 func (t *talk) alive() bool { return !t.ended }
