@@ -155,6 +155,7 @@ type subscription struct {
 	late map[string]bool
 
 	acks    acks
+	asked   apiVersion   // of the type in the newest request that named it
 	content contentState // what rules about content, TTL and payloads remember
 	leases  leases
 	payload payloadState
