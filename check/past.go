@@ -1,12 +1,18 @@
 package check
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // past is which nonces were used long ago. It holds hashes with a key that no
 // peer knows, the newest maxNonces of them.
 type past struct {
 	ring []uint64
 	next int
+	// maybe has a bit for each hash that was added since the ring was full
+	// last, so that most questions need no search.
+	maybe [64]uint64
 }
 
 // maxNonces is how many responses of a type on a stream are known by their
@@ -20,23 +26,26 @@ func (p *past) add(seed maphash.Seed, nonce string) {
 	h := maphash.String(seed, nonce)
 	if len(p.ring) < maxNonces {
 		p.ring = append(p.ring, h)
-		return
+	} else {
+		p.ring[p.next] = h
+		if p.next = (p.next + 1) % maxNonces; p.next == 0 {
+			p.maybe = [64]uint64{}
+			for _, o := range p.ring {
+				p.mark(o)
+			}
+		}
 	}
-	p.ring[p.next] = h
-	p.next = (p.next + 1) % maxNonces
+	p.mark(h)
 }
+
+func (p *past) mark(h uint64) { p.maybe[h>>58] |= 1 << (h & 63) }
 
 func (p *past) has(seed maphash.Seed, nonce string) bool {
 	if len(p.ring) == 0 {
 		return false
 	}
 	h := maphash.String(seed, nonce)
-	for _, o := range p.ring {
-		if o == h {
-			return true
-		}
-	}
-	return false
+	return p.maybe[h>>58]&(1<<(h&63)) != 0 && slices.Contains(p.ring, h)
 }
 
 // full says that still older ones may have been forgotten.

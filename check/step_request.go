@@ -56,6 +56,9 @@ func (k *Checker) message(x *event) {
 // subOf returns the state of the type that a message is about, or nil if there
 // is no room for another.
 func (t *talk) subOf(m *decode.Message) *subscription {
+	if t.latest != nil && t.latest.url == m.TypeURL && m.TypeURL != "" {
+		return t.latest
+	}
 	key, typ := t.method.Type, t.method.Type
 	if m.TypeURL != "" {
 		key, typ = short(decode.TypeKey(m.TypeURL)), decode.ShortType(m.TypeURL)
@@ -74,6 +77,7 @@ func (t *talk) subOf(m *decode.Message) *subscription {
 	if m.TypeURL != "" {
 		s.url = m.TypeURL
 	}
+	t.latest = s
 	return s
 }
 

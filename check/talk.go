@@ -26,8 +26,9 @@ type talk struct {
 	previous       *talk // the stream that this one reconnects, nil if none
 	resumed        bool  // another one reconnects it
 
-	subs  map[string]*subscription
-	order []*subscription // in the order in which the types came up
+	subs   map[string]*subscription
+	order  []*subscription // in the order in which the types came up
+	latest *subscription   // that a message was about
 
 	requests, responses uint64
 	firstResponse       time.Time

@@ -229,6 +229,7 @@ type Block struct {
 	First, Last       session.Seq
 	From, To          time.Time
 	Entries, Messages uint64
+	Gaps              uint64 // gap entries among them
 	// Streams are those that the entries are of, in ascending order. If
 	// ManyStreams there are more than are listed, and none is.
 	Streams     []session.StreamID
@@ -242,7 +243,7 @@ type Block struct {
 func (h *blockHeader) block() *Block {
 	b := &Block{
 		First: h.first, Last: h.last, From: time.Unix(0, h.min).UTC(), To: time.Unix(0, h.max).UTC(),
-		Entries: h.entries, Messages: h.messages, ManyStreams: h.manyStreams,
+		Entries: h.entries, Messages: h.messages, Gaps: h.gaps, ManyStreams: h.manyStreams,
 		Labels: h.labels, ManyLabels: h.manyLabels,
 	}
 	for _, s := range h.streams {

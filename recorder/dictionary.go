@@ -25,7 +25,11 @@ type dictionary struct {
 	// missing, which its user resets.
 	lenient, missing bool
 	// pieces makes messages come in chunks, one for each content.
-	pieces  bool
+	pieces bool
+	// cursor is the content that the next definition in the block defines;
+	// none if some were passed over.
+	cursor  uint64
+	exact   bool
 	scratch session.Chunks
 	parts   []dataPart // empty room for those of an entry
 }

@@ -20,7 +20,12 @@ type dataPart struct {
 	first, count uint64
 }
 
-func (d *dataParts) add(f field) error {
+func (d *dataParts) add(f field, dict *dictionary) error {
+	if f.num == fieldContent && dict.pieces && dict.exact {
+		d.parts = append(d.parts, dataPart{first: dict.cursor, count: 1})
+		dict.cursor++
+		return nil
+	}
 	if f.num != fieldRun {
 		if len(f.bytes) > 0 {
 			d.parts = append(d.parts, dataPart{bytes: f.bytes})

@@ -65,7 +65,7 @@ func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err er
 		case fieldCarried:
 			e.Carried = f.n != 0
 		case fieldData, fieldContent, fieldRun:
-			err = data.add(f)
+			err = data.add(f, dict)
 		}
 		return err
 	})

@@ -50,6 +50,7 @@ func (r *Reader) load(payload []byte) error {
 			return r.damage(err.Error())
 		}
 	}
+	r.dict.cursor, r.dict.exact = h.content, true
 	r.start = r.at
 	if err := r.pass(int64(skip) + int64(h.compressed)); err != nil {
 		return err
@@ -159,6 +160,7 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 	}
 	r.last = seq
 	if seq < r.fromSeq || r.timed && at < r.fromTime {
+		r.dict.exact = false
 		return e, false, nil
 	}
 	e, alias, err := parseEntry(entry, &r.dict)

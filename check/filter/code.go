@@ -41,9 +41,19 @@ func (v *code) takes(r *Row) bool {
 	return false
 }
 
-func codeWords() []string {
-	grpc, http2 := session.GRPCCodes(), session.HTTP2Codes()
-	words := append(grpc[:], http2[:]...)
+func codeWords() []string { return append(grpcWords(), http2Words()...) }
+
+func grpcWords() []string {
+	names := session.GRPCCodes()
+	return lower(names[:])
+}
+
+func http2Words() []string {
+	names := session.HTTP2Codes()
+	return lower(names[:])
+}
+
+func lower(words []string) []string {
 	for i := range words {
 		words[i] = strings.ToLower(words[i])
 	}
@@ -62,19 +72,16 @@ func parseCode(text string) (value, *Error) {
 		}
 		return &code{-1, -1, n}, nil
 	}
-	words := codeWords()
-	at := slices.Index(words, strings.ReplaceAll(strings.ToLower(text), "-", "_"))
-	switch grpc := len(session.GRPCCodes()); {
-	case at < 0:
-		_, err := strconv.ParseFloat(text, 64)
-		e := unknown("code", text, words)
-		if err == nil {
-			e.nearest("").hint("a code is a number such as 14, or a word such as unavailable")
-		}
-		return nil, e
-	case at < grpc:
+	word := strings.ReplaceAll(strings.ToLower(text), "-", "_")
+	if at := slices.Index(grpcWords(), word); at >= 0 {
 		return &code{int64(at), -1, -1}, nil
-	default:
-		return &code{-1, int64(at - grpc), -1}, nil
 	}
+	if at := slices.Index(http2Words(), word); at >= 0 {
+		return &code{-1, int64(at), -1}, nil
+	}
+	err := unknown("code", text, codeWords())
+	if _, number := strconv.ParseFloat(text, 64); number == nil {
+		err.nearest("").hint("a code is a number such as 14, or a word such as unavailable")
+	}
+	return nil, err
 }

@@ -169,6 +169,9 @@ func (f *Filter) Block(labels []string, many bool) bool {
 	return true
 }
 
+// Labelled says that Block may say no.
+func (f *Filter) Labelled() bool { return !f.Block([]string{""}, false) }
+
 func (t *term) mayBeIn(labels []string) bool {
 	for _, v := range t.values {
 		l, is := v.(labelled)

@@ -339,25 +339,25 @@ func TestLazy(t *testing.T) {
 
 func TestBlock(t *testing.T) {
 	gw := []string{"begins", "type:CDS", "client:gw-0"}
-	for text, want := range map[string]bool{
-		"":                         true,
-		"client:gw-*":              true,
-		"client:web":               false,
-		"-client:gw-0":             true,
-		"client:web,gw-0":          true,
-		"type:eds":                 false,
-		"type:cds":                 true,
-		"type:eds,cds client:gw-0": true,
-		"type:cds client:web":      false,
-		"type:*endpoint*":          true,
-		"type:" + endpointURL:      true,
-		"type:eds,*endpoint*":      true,
-		"kind:ack client:/^web/":   false,
-		"seq:4..9 name:x":          true,
+	for text, want := range map[string]struct{ may, labelled bool }{
+		"":                         {true, false},
+		"client:gw-*":              {true, true},
+		"client:web":               {false, true},
+		"-client:gw-0":             {true, false},
+		"client:web,gw-0":          {true, true},
+		"type:eds":                 {false, true},
+		"type:cds":                 {true, true},
+		"type:eds,cds client:gw-0": {true, true},
+		"type:cds client:web":      {false, true},
+		"type:*endpoint*":          {true, false},
+		"type:" + endpointURL:      {true, false},
+		"type:eds,*endpoint*":      {true, false},
+		"kind:ack client:/^web/":   {false, true},
+		"seq:4..9 name:x":          {true, false},
 	} {
 		f := parse(t, text)
-		if got := f.Block(gw, false); got != want {
-			t.Errorf("%s: %v", text, got)
+		if may, labelled := f.Block(gw, false), f.Labelled(); may != want.may || labelled != want.labelled {
+			t.Errorf("%s: %v, labelled: %v", text, may, labelled)
 		}
 		if !f.Block(nil, false) || !f.Block(nil, true) || !f.Block([]string{"type:LDS"}, true) {
 			t.Errorf("%s is sure of what it cannot know", text)

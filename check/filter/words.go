@@ -133,13 +133,7 @@ func (v *typ) mayBe(label string) bool {
 	return v.short == "" || label[min(len(label), len(TypeLabel)):] == v.short && strings.HasPrefix(label, TypeLabel)
 }
 
-func typeWords() []string {
-	words := decode.ShortTypes()
-	for i := range words {
-		words[i] = strings.ToLower(words[i])
-	}
-	return words
-}
+func typeWords() []string { return lower(decode.ShortTypes()) }
 
 // parseType takes short types, and whatever looks like a full name, a type URL
 // or a part of one.

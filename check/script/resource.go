@@ -92,12 +92,12 @@ func (p *resourceParser) suffix() error {
 			return p.l.fail(at, "a second version").hint("a name with @ stands in double quotes")
 		}
 		p.versioned, p.r.Wrapped = true, true
-		p.r.Version, p.rest, err = p.l.part(p.rest, "#{~(")
+		p.r.Version, p.rest, err = p.l.part(p.rest, "@#{~(")
 		return err
 	case '#':
 		return p.hash(at)
 	case '~':
-		end, err := p.l.scan(p.rest.from, p.rest.to, func(_ int, c byte) bool { return strings.IndexByte("@#{(", c) >= 0 })
+		end, err := p.l.scan(p.rest.from, p.rest.to, func(_ int, c byte) bool { return strings.IndexByte("@#{~(", c) >= 0 })
 		if err != nil {
 			return err
 		}

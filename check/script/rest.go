@@ -31,8 +31,11 @@ func (p *player) pollLine(l *line) (action, int64, error) {
 	if next.path == "" {
 		next.path = restPath(next.request.TypeURL)
 	}
-	if next.path == "" && f.err == nil {
+	if next.path == "" {
 		f.fail(l.fail(l.at, "the poll has no path").hint("such as path=/v3/discovery:clusters"))
+	}
+	if w := f.get("path"); w != nil && !strings.HasPrefix(next.path, "/") {
+		f.fail(l.fail(w.value.from, "a path begins with a slash"))
 	}
 	if next.verb == "" {
 		next.verb = "POST"
@@ -85,8 +88,11 @@ func (p *player) poll(s *stream, next poll, body func() []byte) {
 // pollHeaders are those of a request.
 func pollHeaders(verb, path, host, ua string) []session.Field {
 	return []session.Field{
-		{Name: ":method", Value: verb}, {Name: ":path", Value: path}, {Name: "host", Value: host},
-		{Name: "content-type", Value: jsonType}, {Name: "user-agent", Value: ua},
+		{Name: ":method", Value: verb},
+		{Name: ":path", Value: path},
+		{Name: "host", Value: host},
+		{Name: "content-type", Value: jsonType},
+		{Name: "user-agent", Value: ua},
 	}
 }
 

@@ -25,6 +25,9 @@ func (p *player) openMany(l *line) (action, error) {
 	}
 	if w := f.get("method"); w != nil {
 		f.fail(model.setMethod(l, w.value))
+		if model.shape == rest {
+			f.fail(l.fail(w.value.from, "polls are no streams of gRPC"))
+		}
 	}
 	if f.has("type") {
 		q = &synth.Request{TypeURL: f.typeURL("type"), Names: f.names("R"), Node: n}

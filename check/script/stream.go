@@ -82,7 +82,7 @@ type player struct {
 	streams map[string]*stream // by label
 	byShape map[shape]*stream  // that no line has opened
 	current *stream
-	latest  *stream // of byShape
+	latest  *stream // of byShape, if the last message was on one
 	files   map[string]*stream
 
 	hosts map[string]int // number of each node
@@ -157,13 +157,16 @@ func (p *player) find(l *line, want shape) (*stream, error) {
 		return s, s.become(l, want)
 	}
 	s := p.current
-	if s == nil && want == unknown {
+	if want == unknown && (p.latest != nil || s == nil) {
 		return p.latest, nil
+	}
+	if want != client && want != unknown {
+		p.latest = nil
 	}
 	if s != nil && (want == unknown || s.fits(want)) {
 		return s, s.become(l, want)
 	}
-	if s == nil && p.byShape[want] == nil && (want == sotw || want == delta) && len(p.streams) == 0 {
+	if s == nil && (want == sotw || want == delta) {
 		s = &stream{label: "1", shape: want}
 		p.streams["1"], p.current = s, s
 		return s, nil
@@ -174,8 +177,10 @@ func (p *player) find(l *line, want shape) (*stream, error) {
 	if p.byShape[want] == nil {
 		p.byShape[want] = &stream{shape: want}
 	}
-	p.latest = p.byShape[want]
-	return p.latest, nil
+	if want != client { // which is an event itself
+		p.latest = p.byShape[want]
+	}
+	return p.byShape[want], nil
 }
 
 // fits says whether lines of a shape can belong to the stream.
@@ -230,7 +235,7 @@ func (p *player) declare(l *line) error {
 	if w := f.get("method"); w != nil {
 		f.fail(s.setMethod(l, w.value))
 	}
-	p.streams[s.label], p.current, l.stream = s, s, s
+	p.streams[s.label], p.current, p.latest, l.stream = s, s, nil, s
 	return f.err
 }
 

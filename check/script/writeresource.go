@@ -35,8 +35,11 @@ func (x *resourceWriter) text() string {
 	o := &x.out
 	o.Name, o.Version, o.Aliases, o.TTL, o.HasTTL, o.Empty = r.Name, r.Version, r.Aliases, r.TTL, r.HasTTL, r.Empty
 	o.Wrapped, o.BothNames, o.Variant = r.Wrapped || x.delta, r.BothNames, variant(r.Constraints)
-	if x.nameless {
+	switch {
+	case x.nameless:
 		o.Name = ""
+	case !o.Wrapped && !r.Empty && d.facts.Named:
+		o.Name = d.facts.Name // also one that Peek does not take for a name
 	}
 	var attributes []string
 	switch url := o.TypeURL; {

@@ -121,7 +121,7 @@ func (w *writer) methodText(m decode.Method) string {
 	}
 	if !strings.HasPrefix(m.Path, "/") {
 		w.lost[lostHeaders]++
-		return w.text("/" + m.Path)
+		return w.text("/unknown/" + m.Path)
 	}
 	return w.text(m.Path)
 }
@@ -253,7 +253,7 @@ func (w *writer) reason(msg string) string {
 
 // cancelText is the irregular end of a stream.
 func (w *writer) cancelText(side session.Side, s *session.Status) string {
-	out := "-- cut by=" + side.String()
+	out := "-- cut by=" + sideText(side)
 	if side == session.Client && s.WasReset {
 		out = "-- client-end"
 		if s.Code >= 0 {
@@ -268,6 +268,14 @@ func (w *writer) cancelText(side session.Side, s *session.Status) string {
 	return out + w.reason(s.Message)
 }
 
+// sideText is by=. What nobody is known to have done is the proxy's.
+func sideText(s session.Side) string {
+	if s == session.SideUnknown || s > session.Proxy {
+		s = session.Proxy
+	}
+	return s.String()
+}
+
 // connEvent writes what happens to a connection, on behalf of its first stream.
 func (w *writer) connEvent(e *session.Entry) {
 	c := w.conns[e.Conn]
@@ -278,13 +286,13 @@ func (w *writer) connEvent(e *session.Entry) {
 	text := ""
 	switch {
 	case e.Kind == session.KindGoAway && e.GoAway != nil:
-		text = fmt.Sprintf("-- goaway by=%s code=%d last=%d%s", e.Side, e.GoAway.Code, e.GoAway.LastStream, w.reason(e.GoAway.Debug))
+		text = fmt.Sprintf("-- goaway by=%s code=%d last=%d%s", sideText(e.Side), e.GoAway.Code, e.GoAway.LastStream, w.reason(e.GoAway.Debug))
 	case e.Kind == session.KindDisconnect:
 		msg := ""
 		if e.Status != nil {
 			msg = e.Status.Message
 		}
-		text = fmt.Sprintf("-- disconnect by=%s%s", e.Side, w.reason(msg))
+		text = fmt.Sprintf("-- disconnect by=%s%s", sideText(e.Side), w.reason(msg))
 	default:
 		return
 	}
@@ -311,9 +319,13 @@ const jsonType = "application/json"
 // grpcHeaders are those of a request.
 func grpcHeaders(path, ua string) []session.Field {
 	return []session.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: path},
-		{Name: ":authority", Value: listenAddr}, {Name: "content-type", Value: "application/grpc"},
-		{Name: "user-agent", Value: ua}, {Name: "te", Value: "trailers"},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: path},
+		{Name: ":authority", Value: listenAddr},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: ua},
+		{Name: "te", Value: "trailers"},
 	}
 }
 

@@ -168,8 +168,8 @@ func (d *demo) follow() {
 		return
 	}
 	defer src.Close()
-	show, closed := d.printer(d.stdout, "text"), false
-	err = each(context.Background(), src, func(e *session.Entry, c *check.Change) error {
+	show, closed := d.printer(d.stdout, "text").all, false
+	err = judgeEach(context.Background(), src, check.NewChecker(check.Options{}), func(e *session.Entry, c *check.Change) error {
 		if !closed {
 			if err := show(e, c); errors.Is(err, errClosedPipe) {
 				closed = true // the play goes on for the recording's sake

@@ -17,18 +17,26 @@ import (
 
 func newExport(a *app) *cobra.Command {
 	var path string
-	repair := false
+	repair, output := false, "xdsp"
 	cmd := a.command(&cobra.Command{
-		Use:   "export SOURCE -w FILE --repair",
-		Short: "Rescue what can be read of a damaged recording",
-		Long: `Copies everything that can be read of a recording, on both sides of what is
-damaged, into a new recording without damage. SOURCE is left as it is.
+		Use:   "export SOURCE -w FILE {--repair | -o script}",
+		Short: "Rescue a damaged recording, or write one as a script",
+		Long: `With -o script, writes the conversation as text: one line a message, which every
+command reads like a recording, and which can be edited by hand. A bug from the
+field becomes a test: the same rules find the same. What the notation cannot
+carry is said. Without -w it goes to standard output. xdsproxy help scripts
+explains the lines.
+
+With --repair, copies everything that can be read of a recording, on both sides
+of what is damaged, into a new recording without damage. SOURCE is left as it
+is.
 
 Entries keep their numbers and their times. Where something is missing, a gap
 entry says how much; a message of which a part was lost says so, too. What was
 rescued and what was lost is printed, and the exit code is 0 if anything was
 rescued, 12 if nothing was. Each segment of a recording is rescued by itself.`,
-		Example:           `xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp`,
+		Example: `xdsproxy export gw.xdsp -o script -w gw.xds
+xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -36,8 +44,12 @@ rescued, 12 if nothing was. Each segment of a recording is rescued by itself.`,
 			return misused("export needs a SOURCE")
 		case len(args) > 1:
 			return misused("one SOURCE at a time, but got %d", len(args))
+		case repair && output == "script":
+			return misused("--repair copies a recording, and -o script writes a script: give one of them")
+		case output == "script":
+			return a.exportScript(cmd.Context(), args[0], path)
 		case !repair:
-			return misused("export can do nothing but --repair")
+			return misused("export needs -o script or --repair")
 		case path == "":
 			return misused("export needs -w FILE: where is the copy to go?").
 				hint("%s", repairCommand(args[0]))
@@ -50,7 +62,8 @@ rescued, 12 if nothing was. Each segment of a recording is rescued by itself.`,
 		}
 		return a.repair(cmd.Context(), name, path)
 	})
-	cmd.Flags().VarP(textValue{&path, "FILE"}, "write", "w", "write the copy to this file, which must not exist yet")
+	cmd.Flags().VarP(textValue{&path, "FILE"}, "write", "w", "write to this file, which must not exist yet")
+	outputFlag(cmd, &output, "xdsp", "script")
 	cmd.Flags().BoolVar(&repair, "repair", false, "copy what is readable, and leave out what is damaged")
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -108,7 +109,7 @@ func clientsOf(ctx context.Context, src *source, meet func(id string)) (more boo
 	src.Want(func(b *recorder.Block) bool {
 		more = more || b.ManyLabels
 		for _, l := range b.Labels {
-			if id, is := strings.CutPrefix(l, clientLabel); is {
+			if id, is := strings.CutPrefix(l, filter.ClientLabel); is {
 				meet(id)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -13,20 +14,32 @@ import (
 // Whoever looks for a type or a client by labels must find every entry of which
 // watch says that type or client.
 func TestLabelsAreWhatWatchSays(t *testing.T) {
-	r, err := recorder.Open(demoRecording(t))
+	seen, l := labelsAgree(t, demoRecording(t))
+	for _, w := range []string{"type:CDS", "type:SDS", "client:demo-envoy", "client:demo-delta", "client:demo-grpc"} {
+		if !seen[w] {
+			t.Errorf("nothing is labelled %q", w)
+		}
+	}
+	if len(l.conns) > 0 || len(l.streams) > 0 {
+		t.Errorf("%d connections and %d streams are remembered after their end", len(l.conns), len(l.streams))
+	}
+}
+
+// labelsAgree compares the labels of a recording with what watch says.
+func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *labels) {
+	r, err := recorder.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	l := newLabels()
-	seen := map[string]bool{}
+	l, seen = newLabels(), map[string]bool{}
 	err = each(t.Context(), &source{Reader: r}, func(e *session.Entry, c *check.Change) error {
 		var want []string
 		if c.Type != "" {
-			want = append(want, typeLabel+c.Type)
+			want = append(want, filter.TypeLabel+c.Type)
 		}
-		if c.Client != "" && e.Kind != session.KindDisconnect {
-			want = append(want, clientLabel+c.Client)
+		if c.Client != "" {
+			want = append(want, filter.ClientLabel+c.Client)
 		}
 		got := l.of(e)
 		for _, w := range want {
@@ -45,12 +58,5 @@ func TestLabelsAreWhatWatchSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []string{"type:CDS", "type:SDS", "client:demo-envoy", "client:demo-delta", "client:demo-grpc"} {
-		if !seen[w] {
-			t.Errorf("nothing is labelled %q", w)
-		}
-	}
-	if len(l.conns) > 0 || len(l.streams) > 0 {
-		t.Errorf("%d connections and %d streams are remembered after their end", len(l.conns), len(l.streams))
-	}
+	return seen, l
 }

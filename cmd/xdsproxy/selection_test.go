@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 func TestSelectionArguments(t *testing.T) {
-	for arg, want := range map[string]span{
-		"4": {4, 4}, "4..9": {4, 9}, "4..4": {4, 4}, "4..": {4, noLimit}, "..9": {1, 9},
+	for arg, want := range map[string]filter.Span{
+		"4": {First: 4, Last: 4}, "4..9": {First: 4, Last: 9}, "4..4": {First: 4, Last: 4}, "4..": {First: 4, Last: filter.NoLimit}, "..9": {First: 1, Last: 9},
 	} {
 		s := &selection{}
 		if err := s.add(arg); err != nil || s.spans[0] != want {

@@ -1,35 +1,42 @@
 package main
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 func newShow(a *app) *cobra.Command {
+	var text string
 	output := "yaml"
 	cmd := a.command(&cobra.Command{
-		Use:   "show SOURCE SEQ... [-o yaml|json]",
+		Use:   "show SOURCE [SEQ...] [--filter FILTER] [-o yaml|json]",
 		Short: "Print entries in full, every message decoded",
 		Long: `Prints entries in full: what is known of each, and its message decoded to the
 last field, with the names of the .proto files and every Any expanded. A type
 that is not known shows as field numbers and bytes. Secrets show as masks.
 
-SEQ is a number as watch prints it, or a range of them: 4..9, 4.. or ..9. Each
-entry is a document of its own, in the order of the recording.`,
+SEQ is a number as watch prints it, or a range of them: 4..9, 4.. or ..9.
+--filter says which of them are wanted, or of all entries without a SEQ;
+xdsproxy help filters explains how. Each entry is a document of its own, in the
+order of the recording.`,
 		Example: `xdsproxy show @last 12
 xdsproxy show session.xdsp 40..44 77
+
+# Everything that was rejected
+xdsproxy show session.xdsp --filter kind:nack
 
 # The clusters of a response
 xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		if len(args) < 2 {
+		if len(args) == 0 || len(args) == 1 && text == "" {
 			return missingSeq(args)
 		}
 		wanted := &selection{}
@@ -38,56 +45,86 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 				return err
 			}
 		}
+		q, err := parseQuery(text)
+		if err != nil {
+			return err
+		}
 		src, err := a.open(args[0])
 		if err != nil {
 			return err
 		}
 		defer src.Close()
 		out := newLazyWriter(a.stdout)
-		documents, first := render.NewDocuments(), true
-		done := a.progress(src)
-		spans := union(wanted.spans)
-		spans[len(spans)-1].last = noLimit // the gap that explains what is missing may be told of later
-		err = walk(cmd.Context(), src, spans, func(e *session.Entry, c *check.Change) error {
-			done.advance()
-			documents.See(e)
-			if wanted.meet(e) {
-				done.end()
-				if !first && output == "yaml" {
-					if _, err := io.WriteString(out, "---\n"); err != nil {
-						return err
-					}
-				}
-				first = false
-				doc, err := documents.Document(e, c)
-				if err != nil {
-					return err
-				}
-				text := doc.YAML
-				if output == "json" {
-					text = doc.JSON
-				}
-				if _, err := out.Write(text()); err != nil {
-					return err
-				}
-			}
-			if wanted.done() {
-				return errEnough
-			}
-			return nil
-		})
-		done.end()
+		matches, err := a.show(cmd.Context(), src, q, wanted, newDocumentWriter(out, output))
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
-		if err == nil {
-			wanted.seen.last = max(wanted.seen.last, src.Facts().LastSeq)
+		if err == nil && len(wanted.spans) > 0 {
+			wanted.seen.Last = max(wanted.seen.Last, src.Facts().LastSeq)
 			err = wanted.missing(src.name)
+		}
+		switch {
+		case err != nil || matches > 0:
+		case len(wanted.spans) > 0:
+			a.say("nothing of what was named matches %q", q)
+		default:
+			a.say("%s", nothing(src, q))
 		}
 		return err
 	})
+	filterFlag(cmd, &text)
 	outputFlag(cmd, &output, "yaml", "json")
 	return cmd
+}
+
+// show writes the entries that were selected, all if there is no selection, and
+// that a query wants. It counts those.
+func (a *app) show(ctx context.Context, src *source, q *query, of *selection, write func(*render.Document) error) (matches uint64, err error) {
+	done := a.progress(src)
+	spans, all := filter.Everything(), len(of.spans) == 0
+	if !all {
+		spans = filter.Union(of.spans)
+		spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
+	}
+	err = q.in(ctx, src, spans, func(e *session.Entry, c *check.Change, is bool) error {
+		done.advance()
+		if selected := all || of.meet(e); selected && is {
+			matches++
+			done.end()
+			doc, err := q.documents.Document(e, c)
+			if err != nil {
+				return err
+			}
+			if err := write(doc); err != nil {
+				return err
+			}
+		}
+		if !all && of.done() {
+			return errEnough
+		}
+		return nil
+	})
+	done.end()
+	return matches, err
+}
+
+// newDocumentWriter writes documents one after the other.
+func newDocumentWriter(w io.Writer, form string) func(*render.Document) error {
+	first := true
+	return func(doc *render.Document) error {
+		if !first && form == "yaml" {
+			if _, err := io.WriteString(w, "---\n"); err != nil {
+				return err
+			}
+		}
+		first = false
+		text := doc.YAML
+		if form == "json" {
+			text = doc.JSON
+		}
+		_, err := w.Write(text())
+		return err
+	}
 }
 
 func missingSeq(args []string) error {
@@ -95,5 +132,6 @@ func missingSeq(args []string) error {
 		return misused("show needs a SOURCE and a SEQ").hint("xdsproxy show %s 12", lastSource)
 	}
 	return misused("show needs a SEQ: which entry of %q?", args[0]).
-		hint("xdsproxy watch %s lists them", shellWord(args[0]))
+		hint("xdsproxy watch %s lists them", shellWord(args[0])).
+		hint("--filter shows what it wants of all entries")
 }

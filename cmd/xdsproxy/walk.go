@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -21,7 +21,7 @@ var errEnough = errors.New("enough was read")
 
 // each reads a source to its end.
 func each(ctx context.Context, src *source, v visit) error {
-	return walk(ctx, src, everything(), v)
+	return walk(ctx, src, filter.Everything(), nil, check.NewTracker(), v)
 }
 
 const (
@@ -35,10 +35,12 @@ const (
 
 // walk reads the entries of a source that are in spans, which are a union, in
 // order. v is given others, too: the first entry, those that begin streams, and
-// some before each span.
-func walk(ctx context.Context, src *source, spans []span, v visit) error {
-	w := &walker{src: src, tracker: check.NewTracker(), visit: v}
+// some before each span. If want is not nil, blocks for which it is false may
+// be left out.
+func walk(ctx context.Context, src *source, spans []filter.Span, want func(*recorder.Block) bool, step stepper, v visit) error {
+	w := &walker{src: src, tracker: step, want: want, visit: v}
 	err := w.walk(ctx, spans)
+	src.Want(nil)
 	if errors.Is(err, io.EOF) || errors.Is(err, errEnough) {
 		return nil
 	}
@@ -47,22 +49,33 @@ func walk(ctx context.Context, src *source, spans []span, v visit) error {
 
 type walker struct {
 	src     *source
-	tracker *check.Tracker
+	tracker stepper
+	want    func(*recorder.Block) bool
 	visit   visit
 	at      session.Seq // of the entry that was visited last
+	until   session.Seq // what is looked for now is not after it
 }
 
-func (w *walker) walk(ctx context.Context, spans []span) error {
+// restrict leaves blocks out, but for what says that the search is over.
+func (w *walker) restrict() {
+	if w.want != nil && w.src.file {
+		w.src.Want(func(b *recorder.Block) bool { return b.Last >= w.until || w.want(b) })
+	}
+}
+
+func (w *walker) walk(ctx context.Context, spans []filter.Span) error {
 	if err := w.step(ctx); err != nil {
 		return err
 	}
 	for _, s := range spans {
-		if to := s.first - min(s.first, leadIn); w.src.file && to > w.at+1 {
+		w.until = s.Last
+		w.restrict()
+		if to := s.First - min(s.First, leadIn); w.src.file && to > w.at+1 {
 			if err := w.jump(ctx, to); err != nil {
 				return err
 			}
 		}
-		for w.at < s.last {
+		for w.at < s.Last {
 			if err := w.step(ctx); err != nil {
 				return err
 			}
@@ -96,6 +109,7 @@ func (w *walker) jump(ctx context.Context, to session.Seq) error {
 	}
 	// Of any stream, something may have been passed over.
 	w.tracker.Step(&session.Entry{Kind: session.KindGap, Gap: &session.Gap{Streams: make([]session.StreamID, 1024)}})
+	w.restrict()
 	if err := w.src.Seek(to); err != nil {
 		return unreadable(err)
 	}
@@ -136,37 +150,6 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 	}
 }
 
-// matching visits the entries that a filter wants and counts them.
-func matching(ctx context.Context, src *source, f *filter, v visit) (matches uint64, err error) {
-	spans := everything()
-	if len(f.terms) > 0 {
-		first, err := src.first(ctx)
-		if errors.Is(err, io.EOF) {
-			return 0, nil
-		}
-		if err != nil {
-			return 0, unreadable(err)
-		}
-		f.begin(first.Time)
-		if spans, err = f.spans(func(t time.Time) (session.Seq, bool, error) { return src.find(ctx, t) }); err != nil {
-			return 0, err
-		}
-	}
-	err = walk(ctx, src, spans, func(e *session.Entry, c *check.Change) error {
-		if f.takes(e) {
-			matches++
-			if err := v(e, c); err != nil {
-				return err
-			}
-		}
-		if f.over(e) {
-			return errEnough
-		}
-		return nil
-	})
-	return matches, err
-}
-
 // find returns the number of the first entry at or after t, or the number that
 // the next one will have and false. In a pipe, where nothing can be looked for,
 // that is 1. Next goes on with the first entry of all.
@@ -186,28 +169,17 @@ func (s *source) find(ctx context.Context, t time.Time) (session.Seq, bool, erro
 		return 0, false, unreadable(err)
 	}
 	if !there {
-		seq = s.Facts().LastSeq + 1
+		facts := s.Facts()
+		if all, err := recorder.Inspect(s.name); err == nil {
+			facts = all
+		}
+		seq = facts.LastSeq + 1
 	}
 	s.held = nil
 	if err := s.Seek(0); err != nil {
 		return 0, false, unreadable(err)
 	}
 	return seq, there, nil
-}
-
-// nothing says that a filter wants none of what is there.
-func nothing(src *source, f *filter) string {
-	facts := src.Facts()
-	if src.file {
-		if all, err := recorder.Inspect(src.name); err == nil || damaged(err) {
-			facts = all
-		}
-	}
-	if facts.Entries == 0 {
-		return fmt.Sprintf("%q is empty", src.name)
-	}
-	return fmt.Sprintf("nothing in %q matches %q: it ends with entry %d and covers %s to %s", src.name, f.text,
-		facts.LastSeq, facts.First.UTC().Format(time.RFC3339), facts.Last.UTC().Format(time.RFC3339))
 }
 
 func damaged(err error) bool {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -85,17 +86,17 @@ func longStream(t testing.TB, pushes, size int) string {
 func TestWalkGoesStraight(t *testing.T) {
 	path := longStream(t, 2000, 8<<10)
 	a := &app{stderr: t.Output()}
-	walked := func(spans []span) (lines map[session.Seq]string, visits int) {
+	walked := func(spans []filter.Span) (lines map[session.Seq]string, visits int) {
 		src, err := a.open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer src.Close()
 		lines = map[session.Seq]string{}
-		err = walk(t.Context(), src, spans, func(e *session.Entry, c *check.Change) error {
+		err = walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			visits++
 			line, err := render.NewObject(e, c).AppendLine(nil)
-			if slices.ContainsFunc(spans, func(s span) bool { return s.has(e.Seq) }) {
+			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(e.Seq) }) {
 				lines[e.Seq] = string(line)
 			}
 			return err
@@ -105,17 +106,17 @@ func TestWalkGoesStraight(t *testing.T) {
 		}
 		return lines, visits
 	}
-	all, _ := walked(everything())
-	for _, spans := range [][]span{
-		{{3, 5}},
-		{{3000, 3000}},
-		{{100, 110}, {2001, 2002}, {3900, 3999}},
-		{{3990, noLimit}},
-		{{50, 52}, {80, 81}},
+	all, _ := walked(filter.Everything())
+	for _, spans := range [][]filter.Span{
+		{{First: 3, Last: 5}},
+		{{First: 3000, Last: 3000}},
+		{{First: 100, Last: 110}, {First: 2001, Last: 2002}, {First: 3900, Last: 3999}},
+		{{First: 3990, Last: filter.NoLimit}},
+		{{First: 50, Last: 52}, {First: 80, Last: 81}},
 	} {
 		want := 0
 		for seq := range all {
-			if slices.ContainsFunc(spans, func(s span) bool { return s.has(seq) }) {
+			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(seq) }) {
 				want++
 			}
 		}

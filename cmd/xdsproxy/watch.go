@@ -7,13 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 func newWatch(a *app) *cobra.Command {
 	var text string
-	output, noFollow := "text", false
+	output, noFollow, noCheck := "text", false, false
 	cmd := a.command(&cobra.Command{
 		Use:   "watch [SOURCE] [--filter FILTER] [-o text|jsonl] [--no-follow]",
 		Short: "Print a line for each entry of a recording, live or finished",
@@ -25,13 +27,20 @@ Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
 stream. -o jsonl has every entry, one JSON object a line.
 
---filter goes straight to the entries that it names, however large the
-recording; xdsproxy help filters says how to write one.`,
+What a rule has proved stands below the line that proved it: ! an error, ~ a
+warning, i a note. With a filter by client or type the rest is not read, and the
+rules do not look, unless the filter asks for findings (rule:, sev:).
+
+--filter says which entries are wanted; xdsproxy help filters explains how.
+Numbers and times are gone to straight, however large the recording.`,
 		Example: `# What the proxy sees right now
 xdsproxy watch
 
 # Rejected configuration, and why
 xdsproxy watch session.xdsp -o jsonl | jq 'select(.what == "NACK") | .error'
+
+# What one client was sent, and what it rejected
+xdsproxy watch --filter 'client:gw-0 kind:resp,delta,nack'
 
 # What happened around a quarter to one, in a recording of any size
 xdsproxy watch session.xdsp --filter at:12:44..12:46
@@ -44,7 +53,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		if err != nil {
 			return err
 		}
-		wanted, err := parseFilter(text)
+		wanted, err := parseQuery(text)
 		if err != nil {
 			return err
 		}
@@ -55,7 +64,22 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		defer src.Close()
 		src.Follow(!noFollow)
 		out := newLazyWriter(a.stdout)
-		matches, err := matching(cmd.Context(), src, wanted, a.printer(out, output))
+		p := a.printer(out, output)
+		wanted.table, wanted.judge = p.table, !noCheck || wanted.Needs().Findings
+		done, matches := a.searching(src, wanted), 0
+		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
+			done.advance()
+			if !is {
+				return nil
+			}
+			matches++
+			done.end()
+			if isTerminal(a.stdout) {
+				done = &progress{} // the lines say how far it has come
+			}
+			return p.print(e, c)
+		})
+		done.end()
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
@@ -66,34 +90,63 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	})
 	filterFlag(cmd, &text)
 	outputFlag(cmd, &output, "text", "jsonl")
+	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not hold what is read against the rules")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
 	return cmd
 }
 
-// printer prints entries to w in one of the forms of watch.
-func (a *app) printer(w io.Writer, form string) visit {
+// searching is the progress of a search in what is complete: at the end of what
+// still grows it would stand still.
+func (a *app) searching(src *source, q *query) *progress {
+	if src.file && !q.Empty() && isTerminal(a.stderr) {
+		if facts, err := recorder.Inspect(src.name); err == nil && facts.Complete {
+			return a.progress(src)
+		}
+	}
+	return &progress{}
+}
+
+// printer prints entries in one of the forms of watch.
+type printer struct {
+	table *render.Table // to which every entry must be shown, printed or not
+	print visit
+}
+
+// all shows and prints an entry.
+func (p *printer) all(e *session.Entry, c *check.Change) error {
+	p.table.See(e, c)
+	return p.print(e, c)
+}
+
+func (a *app) printer(w io.Writer, form string) *printer {
+	table := render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()})
 	if form == "jsonl" {
 		var line []byte
-		return func(e *session.Entry, c *check.Change) (err error) {
+		return &printer{table, func(e *session.Entry, c *check.Change) (err error) {
 			if line, err = render.NewObject(e, c).AppendLine(line[:0]); err != nil {
 				return err
 			}
 			_, err = w.Write(line)
 			line = slices.Clip(line)[:0]
 			return err
-		}
+		}}
 	}
-	table := render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()})
 	head := table.Head()
-	return func(e *session.Entry, c *check.Change) error {
+	return &printer{table, func(e *session.Entry, c *check.Change) error {
 		line := table.Line(e, c)
-		if line == "" {
+		if line == "" && len(c.Findings) == 0 {
 			return nil
 		}
 		if head != "" {
 			line, head = head+"\n"+line, ""
 		}
-		_, err := io.WriteString(w, line+"\n")
+		if line != "" {
+			line += "\n"
+		}
+		for i := range c.Findings {
+			line += table.FindingLine(&c.Findings[i]) + "\n"
+		}
+		_, err := io.WriteString(w, line)
 		return err
-	}
+	}}
 }

@@ -25,7 +25,7 @@ func NewDocuments() *Documents {
 	return &Documents{content: make(map[session.StreamID]*[2]string)}
 }
 
-// See must be called with every entry, in order, before Document is.
+// See must be called with every entry, in order, before Document or Body is.
 func (d *Documents) See(e *session.Entry) {
 	switch e.Kind {
 	case session.KindOpen, session.KindHeader:
@@ -47,6 +47,15 @@ func sender(s session.Side) int {
 		return 1
 	}
 	return 0
+}
+
+// Body is the message of an entry, decoded to the last field, as YAML; "" if it
+// has none.
+func (d *Documents) Body(e *session.Entry, c *check.Change) string {
+	if e.Message == nil {
+		return ""
+	}
+	return string((&Document{d.decoded(e, c)}).YAML())
 }
 
 // Document decodes an entry.

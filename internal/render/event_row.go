@@ -27,10 +27,10 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 	case session.KindHalfClose:
 		r.what, r.text = "HALF", "the client sends no more"
 	case session.KindTrailer, session.KindCancel:
-		if over := t.streams[e.Stream] == nil; over && e.Status != nil && e.Status.WasReset && e.Status.Reset == 0 {
+		if over := t.now.stream == nil; over && e.Status != nil && e.Status.WasReset && e.Status.Reset == 0 {
 			return false
 		}
-		t.closeRow(r, e)
+		t.closeRow(r, e, c)
 	case session.KindGoAway:
 		r.what, r.text = "GOAWAY", goAwayText(e)
 		if e.GoAway != nil && e.GoAway.Code != 0 {
@@ -84,15 +84,17 @@ func methodText(m decode.Method, path string) string {
 }
 
 // closeRow is the end of a stream: how it ended and what it had been.
-func (t *Table) closeRow(r *row, e *session.Entry) {
+func (t *Table) closeRow(r *row, e *session.Entry, c *check.Change) {
 	r.what = "CLOSE"
 	r.text = statusText(e)
 	if s := e.Status; s != nil && s.Code > 0 {
 		r.sign, r.role, r.brief = "~", warned, false
 	}
-	if s := t.streams[e.Stream]; s != nil {
-		r.text += fmt.Sprintf(", %s, open %s", Count(s.messages, "msg", "msgs"), Duration(e.Time.Sub(s.since)))
-		delete(t.streams, e.Stream)
+	if s := t.now.stream; s != nil {
+		if !c.Uncertain { // else some were not seen
+			r.text += ", " + Count(s.messages, "msg", "msgs")
+		}
+		r.text += ", open " + Duration(e.Time.Sub(s.since))
 	}
 }
 
@@ -138,9 +140,8 @@ func (t *Table) goneRow(r *row, e *session.Entry) {
 	if e.Status != nil && e.Status.Message != "" {
 		r.text = Safe(e.Status.Message)
 	}
-	if c := t.conns[e.Conn]; c != nil {
+	if c := t.now.conn; c != nil {
 		r.text += ", open " + Duration(e.Time.Sub(c.since))
-		delete(t.conns, e.Conn)
 	}
 }
 
@@ -159,12 +160,16 @@ func noteRow(r *row, n *session.Note) {
 }
 
 // gapLine is a line of its own kind, so that nobody overlooks it.
-func (t *Table) gapLine(r row, g *session.Gap) string {
-	text := fmt.Sprintf("---- gap: %s not recorded (%d to %d, %s of messages)",
+func (t *Table) gapLine(r row) string {
+	line := padLeft(r.seq, seqWidth) + " " + r.time + " ---- " + r.text + " ----"
+	return t.style.paint(bad, "!") + t.style.paint(bad, line)
+}
+
+func gapText(g *session.Gap) string {
+	text := fmt.Sprintf("gap: %s not recorded (%d to %d, %s of messages)",
 		Count(g.Entries, "entry", "entries"), g.First, g.Last, Size(g.Bytes))
 	if n := len(g.Streams); n > 0 {
 		text += ", " + Count(n, "stream", "streams") + " touched"
 	}
-	line := padLeft(r.seq, seqWidth) + " " + r.time + " " + text + " ----"
-	return t.style.paint(bad, "!") + t.style.paint(bad, line)
+	return text
 }

@@ -147,6 +147,7 @@ func tableOf(columns int, style Style) string {
 	table := NewTable(columns, style)
 	lines := []string{table.Head()}
 	for _, s := range story() {
+		table.See(&s.e, &s.c)
 		if l := table.Line(&s.e, &s.c); l != "" {
 			lines = append(lines, l)
 		}
@@ -172,6 +173,32 @@ func TestColorAddsNoWords(t *testing.T) {
 	}
 }
 
+// What is not printed counts all the same, and a summary is the same whether
+// or not there is a line.
+func TestTableOfSome(t *testing.T) {
+	all, some := NewTable(0, Style{}), NewTable(0, Style{})
+	for _, s := range story() {
+		all.See(&s.e, &s.c)
+		some.See(&s.e, &s.c)
+		summary := some.Summary(&s.e, &s.c)
+		line := all.Line(&s.e, &s.c)
+		if again := all.Summary(&s.e, &s.c); again != summary || summary == "" {
+			t.Errorf("%d: summary %q, after the line %q", s.e.Seq, summary, again)
+		}
+		for _, w := range strings.Fields(s.c.What + " " + s.c.Type + " " + Safe(s.c.Client)) {
+			if !strings.Contains(summary, w) {
+				t.Errorf("%d: %q is not in %q", s.e.Seq, w, summary)
+			}
+		}
+		if s.e.Kind == session.KindMessage {
+			continue
+		}
+		if got := some.Line(&s.e, &s.c); got != line {
+			t.Errorf("without the others it is\n%s, not\n%s", got, line)
+		}
+	}
+}
+
 // Names fill a line, and never break it.
 func TestNamesFitTheScreen(t *testing.T) {
 	for _, columns := range []int{60, 80, 99, 100, 120, 160, 300} {
@@ -180,6 +207,7 @@ func TestNamesFitTheScreen(t *testing.T) {
 			if s.c.What != check.RESP || s.e.Message.Truncated {
 				continue
 			}
+			table.See(&s.e, &s.c)
 			if line := table.Line(&s.e, &s.c); Width(line) > max(columns, 72) {
 				t.Errorf("%d columns: a line of %d: %s", columns, Width(line), line)
 			}

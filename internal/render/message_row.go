@@ -20,7 +20,7 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 		if m.Version != "" {
 			r.version = Safe(m.Version)
 		}
-		notes = t.describe(r, e, c)
+		notes = describe(r, c)
 		if len(m.Problems) > 0 {
 			r.sign = "~"
 			notes = append(notes, Safe(m.Problems[0]))
@@ -52,7 +52,7 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 
 // describe fills in what a discovery message carries, and returns what else is
 // to be said of it.
-func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []string) {
+func describe(r *row, c *check.Change) (notes []string) {
 	m := c.Message
 	for _, w := range c.Also {
 		notes = append(notes, "also "+w)
@@ -60,8 +60,7 @@ func (t *Table) describe(r *row, e *session.Entry, c *check.Change) (notes []str
 	if m.Error != nil {
 		notes = append(notes, errorText(m.Error))
 	}
-	if s := t.streams[e.Stream]; m.Node != nil && s != nil && !s.introduced {
-		s.introduced = true
+	if m.Node != nil {
 		r.aside = nodeText(m.Node)
 	}
 	if n, is := c.Count(); is && n == check.Everything {
@@ -116,5 +115,5 @@ func nodeText(n *decode.Node) string {
 	case n.Cluster != "":
 		agent += " of " + n.Cluster
 	}
-	return "(" + Middle(Safe(agent), 40) + ")"
+	return Safe(agent)
 }

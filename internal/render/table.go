@@ -12,7 +12,7 @@ import (
 // Table writes entries as the lines of watch: one line an entry, in fixed
 // columns, with a summary behind them. It takes the entries of one session in
 // order, and remembers of open streams and connections what their last line
-// tells.
+// tells. Not all of them need to be printed.
 type Table struct {
 	style   Style
 	screen  int // columns of the screen; 0: there is none
@@ -21,6 +21,13 @@ type Table struct {
 
 	streams map[session.StreamID]*lifetime
 	conns   map[session.ConnID]*lifetime
+	now     moment
+}
+
+// moment is what is known around the entry that was seen last.
+type moment struct {
+	client       string    // as the line calls it
+	stream, conn *lifetime // nil: not open
 }
 
 // lifetime is what is known of a stream or connection that is open.
@@ -59,6 +66,7 @@ const (
 	namesWidth = 10
 	// how many names stand on a line that no screen bounds
 	namesShown = 8
+	asideWidth = 40
 )
 
 // Head is the line of column titles.
@@ -82,60 +90,102 @@ type row struct {
 	role               role
 }
 
-// Line is the line of an entry, or "" for entries that tell people nothing:
-// the passing of time, response headers that merely say 200, and resets that
-// merely confirm the end of a stream.
-func (t *Table) Line(e *session.Entry, c *check.Change) string {
-	r := row{
-		sign: " ", seq: strconv.FormatUint(uint64(e.Seq), 10), time: e.Time.UTC().Format(timeForm),
-		client: t.remember(e, c), typ: c.Type,
-	}
-	if r.typ == "" {
-		r.typ = "-"
-	}
-	switch {
-	case e.Kind == session.KindGap && e.Gap != nil:
-		return t.gapLine(r, e.Gap)
-	case e.Kind == session.KindMessage && e.Message != nil:
-		t.messageRow(&r, e, c)
-	case !t.eventRow(&r, e, c):
-		return ""
-	}
-	if r.sign == " " && len(e.Problems) > 0 {
-		r.sign = "~"
-	}
-	return t.lay(r)
-}
-
-// remember keeps the account of streams and connections, and says how the
-// client of an entry is called: by its node id once that is known.
-func (t *Table) remember(e *session.Entry, c *check.Change) string {
+// See must be called with every entry, in order, before Line or Summary is
+// called with it.
+func (t *Table) See(e *session.Entry, c *check.Change) {
 	conn := t.conns[e.Conn]
 	if conn == nil && e.Conn != 0 {
 		conn = &lifetime{since: e.Time}
 		t.conns[e.Conn] = conn
 	}
-	switch stream := t.streams[e.Stream]; {
+	stream := t.streams[e.Stream]
+	switch {
 	case e.Kind == session.KindOpen: // a late message does not bring its stream back
-		t.streams[e.Stream] = &lifetime{since: e.Time, conn: e.Conn}
+		stream = &lifetime{since: e.Time, conn: e.Conn}
+		t.streams[e.Stream] = stream
 	case e.Kind == session.KindMessage && stream != nil:
 		stream.messages++
+	case e.Kind == session.KindTrailer, e.Kind == session.KindCancel:
+		delete(t.streams, e.Stream)
 	case e.Kind == session.KindDisconnect:
+		delete(t.conns, e.Conn)
 		for id, s := range t.streams {
 			if s.conn == e.Conn {
 				delete(t.streams, id)
 			}
 		}
 	}
-	switch {
-	case e.Conn == 0:
-		return "-"
-	case c.Client != "":
-		conn.client = Safe(c.Client)
-	case conn.client == "":
-		return "conn " + strconv.FormatUint(uint64(e.Conn), 10)
+	t.now = moment{client: "-", stream: stream, conn: conn}
+	if conn != nil {
+		if c.Client != "" {
+			conn.client = Safe(c.Client)
+		}
+		t.now.client = conn.client
+		if conn.client == "" {
+			t.now.client = "conn " + strconv.FormatUint(uint64(e.Conn), 10)
+		}
 	}
-	return conn.client
+}
+
+// Line is the line of an entry, or "" for entries that tell people nothing:
+// the passing of time, response headers that merely say 200, and resets that
+// merely confirm the end of a stream.
+func (t *Table) Line(e *session.Entry, c *check.Change) string {
+	r, shown := t.row(e, c)
+	if e.Kind == session.KindGap && e.Gap != nil {
+		return t.gapLine(r)
+	}
+	if !shown {
+		return ""
+	}
+	// Who a client is stands on the first line of a stream that says it.
+	if s := t.now.stream; s == nil || s.introduced {
+		r.aside = ""
+	} else if r.aside != "" {
+		s.introduced, r.aside = true, "("+Middle(r.aside, asideWidth)+")"
+	}
+	return t.lay(r)
+}
+
+// Summary is what the line of an entry says in words, without its numbers and
+// its time, and with nothing left out for want of room.
+func (t *Table) Summary(e *session.Entry, c *check.Change) string {
+	r, shown := t.row(e, c)
+	if !shown && r.what == "" {
+		r.what = e.Kind.String()
+	}
+	var words []string
+	for _, w := range append([]string{r.client, r.typ, r.what, r.version, r.text, r.aside}, r.names...) {
+		if w != "" && w != "-" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// row is what there is to say of the entry that was seen last; false if there
+// is no line for it.
+func (t *Table) row(e *session.Entry, c *check.Change) (row, bool) {
+	r := row{
+		sign: " ", seq: strconv.FormatUint(uint64(e.Seq), 10), time: e.Time.UTC().Format(timeForm),
+		client: t.now.client, typ: c.Type,
+	}
+	if r.typ == "" {
+		r.typ = "-"
+	}
+	shown := true
+	switch {
+	case e.Kind == session.KindGap && e.Gap != nil:
+		r.text = gapText(e.Gap)
+	case e.Kind == session.KindMessage && e.Message != nil:
+		t.messageRow(&r, e, c)
+	default:
+		shown = t.eventRow(&r, e, c)
+	}
+	if r.sign == " " && len(e.Problems) > 0 {
+		r.sign = "~"
+	}
+	return r, shown
 }
 
 // lay puts a row into its columns.

@@ -1,0 +1,149 @@
+package script
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// recordings are those of real clients and servers.
+func recordings(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"../testdata/sessions/*.xdsp", "../../recorder/testdata/*.xdsp"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, files...)
+	}
+	if len(all) == 0 {
+		t.Fatal("no recordings")
+	}
+	return all
+}
+
+func entriesOf(t *testing.T, file string) iter.Seq[session.Entry] {
+	return func(yield func(session.Entry) bool) {
+		r, err := recorder.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for {
+			e, err := r.Next(context.Background())
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// meaning is what an entry says to those who judge.
+type meaning struct {
+	After   time.Duration
+	Kind    session.Kind
+	Side    session.Side
+	Method  string
+	Client  string
+	Type    string
+	What    []string
+	Answers int // the message, by its number
+	Added   []string
+	Removed []string
+	Message *decode.Message
+	Status  *session.Status
+	// Contents are the payloads, as numbers of their first occurrence.
+	Contents []int
+	Refs     [][]decode.Ref
+	Faults   [][4]bool
+}
+
+func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
+	tracker, inspector := check.NewTracker(), decode.NewInspector()
+	seen := map[string]int{}
+	number := map[session.Seq]int{}
+	var first time.Time
+	for e := range entries {
+		c := tracker.Step(&e)
+		switch e.Kind {
+		case session.KindOpen, session.KindMessage, session.KindHalfClose, session.KindTrailer, session.KindCancel, session.KindGoAway, session.KindDisconnect:
+		default:
+			continue
+		}
+		if first.IsZero() {
+			first = e.Time
+		}
+		m := meaning{
+			After: e.Time.Sub(first), Kind: e.Kind, Side: e.Side, Method: c.Method.Path, Client: c.Client, Type: c.Type,
+			Answers: number[c.Answers], Added: c.Added, Removed: c.Removed, Status: e.Status,
+		}
+		number[e.Seq] = len(out) + 1
+		if c.What != "" {
+			m.What = append([]string{c.What}, c.Also...)
+		}
+		if c.Message != nil {
+			copied := *c.Message
+			copied.Resources = slices.Clone(copied.Resources)
+			for i := range copied.Resources {
+				r := &copied.Resources[i]
+				f := inspector.Inspect(r.TypeURL, r.Body, e.Message.Masked)
+				key := r.TypeURL + string(f.Hash[:])
+				if seen[key] == 0 {
+					seen[key] = len(seen) + 1
+				}
+				m.Contents = append(m.Contents, seen[key])
+				m.Faults = append(m.Faults, [4]bool{f.Undecodable != "", len(f.Unknown) > 0, len(f.Invalid) > 0, len(f.GRPCProblems) > 0 && grpcClient(&c)})
+				refs := slices.DeleteFunc(f.Refs, func(r decode.Ref) bool { return r.Use == decode.UseService })
+				m.Refs = append(m.Refs, refs)
+				r.Body = nil
+			}
+			m.Message = &copied
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// grpcClient: only with these does it matter what gRPC accepts.
+func grpcClient(c *check.Change) bool { return false && c != nil }
+
+// A recording that was written as a script means the same as before.
+func TestRecordings(t *testing.T) {
+	for _, file := range recordings(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			var text bytes.Buffer
+			lost, err := Write(&text, entriesOf(t, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d bytes, lost: %q", text.Len(), lost)
+			s, err := Parse(file, text.Bytes())
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text.Bytes())
+			}
+			if d := cmp.Diff(meanings(entriesOf(t, file)), meanings(s.Entries())); d != "" {
+				t.Errorf("%s", d)
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+
+	"github.com/xdsproxy/xdsproxy/check/script"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// exportScript writes a source as a conversation script, to standard output if
+// path is empty.
+func (a *app) exportScript(ctx context.Context, name, path string) (err error) {
+	src, err := a.open(name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	var to io.Writer = a.stdout
+	if path != "" {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			e := failed("cannot write the script: %w", err)
+			if errors.Is(err, fs.ErrExist) {
+				e.hint("nothing is overwritten; name another file with -w FILE, or remove this one")
+			}
+			return e
+		}
+		defer func() {
+			if closed := f.Close(); err == nil && closed != nil {
+				err = failed("cannot write the script: %w", closed)
+			}
+		}()
+		to = f
+	}
+	out := bufio.NewWriter(to)
+	var read error
+	lost, err := script.Write(out, a.entries(ctx, src, &read))
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	if err == nil {
+		err = read
+	}
+	for _, what := range lost {
+		a.say("not in the script: %s", what)
+	}
+	return err
+}
+
+// entries yields the entries of a source to its end, or to an error.
+func (a *app) entries(ctx context.Context, src *source, failure *error) iter.Seq[session.Entry] {
+	return func(yield func(session.Entry) bool) {
+		done := a.progress(src)
+		defer done.end()
+		for {
+			e, err := src.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				*failure = unreadable(err)
+				return
+			}
+			done.advance()
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}

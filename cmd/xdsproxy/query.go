@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// query asks a filter about the entries of one source.
+type query struct {
+	*filter.Filter
+	// These are shown every entry that is read.
+	table     *render.Table
+	documents *render.Documents
+	judge     bool // hold what is read against the rules
+}
+
+// parseQuery reads the text of --filter.
+func parseQuery(text string) (*query, error) {
+	f, err := filter.Parse(text)
+	if e, is := errors.AsType[*filter.Error](err); is {
+		wrong := misused("%w", e)
+		if e.Hint != "" {
+			wrong.hint("%s", e.Hint)
+		}
+		return nil, wrong.hint("xdsproxy help filters explains the language")
+	}
+	return &query{Filter: f, table: render.NewTable(0, render.Style{}), documents: render.NewDocuments()}, err
+}
+
+// in visits the entries of a source that are in spans and may be wanted, and
+// some others, as walk does, and says of each whether it is.
+func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func(e *session.Entry, c *check.Change, wanted bool) error) error {
+	spans, err := q.places(ctx, src, spans)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if q.Needs().History && len(spans) > 0 {
+		spans = []filter.Span{{First: 1, Last: spans[len(spans)-1].Last}}
+	}
+	var row filter.Row
+	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
+	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
+	blocks := q.blocks()
+	var step stepper = check.NewTracker()
+	if q.judge && blocks == nil { // rules look at what lies between, too
+		step = check.NewChecker(check.Options{})
+	}
+	return walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
+		q.table.See(e, c)
+		q.documents.See(e)
+		row.Entry, row.Change, row.Node, row.Waited = e, c, c.Node, c.Waited
+		row.Findings = row.Findings[:0]
+		for i := range c.Findings {
+			f := &c.Findings[i]
+			row.Findings = append(row.Findings, filter.Finding{Rule: f.Rule.ID, Severity: f.Severity.String()})
+		}
+		if err := v(e, c, q.Takes(&row)); err != nil {
+			return err
+		}
+		if q.Over(e) {
+			return errEnough
+		}
+		return nil
+	})
+}
+
+// places is where in spans there can be wanted entries.
+func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([]filter.Span, error) {
+	if q.Empty() {
+		return spans, nil
+	}
+	first, err := src.first(ctx)
+	if errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	var end time.Time
+	if q.Needs().End {
+		if !src.file {
+			return nil, misused("filter %q counts from the end of the recording, which a pipe does not tell", q).
+				hint("write the recording to a file first, or name a time, such as since:12:41")
+		}
+		facts, err := recorder.Inspect(src.name)
+		if err != nil && !damaged(err) {
+			return nil, unreadable(err)
+		}
+		end = facts.Last
+	}
+	q.Begin(first.Time, end)
+	places, err := q.Spans(func(t time.Time) (session.Seq, bool, error) { return src.find(ctx, t) })
+	return filter.Intersect(spans, places), err
+}
+
+// blocks says which blocks of a recording must be read, nil for all of them.
+// What is left out says nothing of any wanted entry: neither of what it answers,
+// which is of its client and its type, nor of its stream, nor of what was lost.
+// Rules look at other types and clients, too.
+func (q *query) blocks() func(*recorder.Block) bool {
+	if !q.Labelled() || q.Needs().Findings {
+		return nil
+	}
+	return func(b *recorder.Block) bool {
+		return b.Gaps > 0 || q.Block(b.Labels, b.ManyLabels) ||
+			slices.Contains(b.Labels, beginsLabel) || slices.Contains(b.Labels, looseLabel) ||
+			q.Over(&session.Entry{Seq: b.Last, Time: b.To})
+	}
+}
+
+// nothing says that a query wants none of what is there.
+func nothing(src *source, q *query) string {
+	facts := src.Facts()
+	if src.file {
+		if all, err := recorder.Inspect(src.name); err == nil || damaged(err) {
+			facts = all
+		}
+	}
+	if facts.Entries == 0 {
+		return fmt.Sprintf("%q is empty", src.name)
+	}
+	return fmt.Sprintf("nothing in %q matches %q: it ends with entry %d and covers %s to %s", src.name, q.String(),
+		facts.LastSeq, facts.First.UTC().Format(time.RFC3339), facts.Last.UTC().Format(time.RFC3339))
+}
