@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -212,6 +213,29 @@ func round(d time.Duration) time.Duration {
 	}
 	return d
 }
+
+// reason is what a client says of a rejection, in short. Envoy may quote all of
+// a resource before it comes to the point, and begins with a word that is
+// another one in each process.
+func reason(e *decode.Error) string {
+	const (
+		most = 300
+		end  = 180 // of it are from the end
+	)
+	text := e.Message[:min(len(e.Message), maxReason)]
+	if len(e.Message) > maxReason {
+		text += "…" + e.Message[max(maxReason, len(e.Message)-end):]
+	}
+	words := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return strings.HasPrefix(w, "goo.gle/debug") })
+	text = strings.Join(words, " ")
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-end], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], "")
+}
+
+// maxReason bounds what is read of a reason.
+const maxReason = 4096
 
 // clip shortens what a peer wrote.
 func clip(s string) string {

@@ -100,32 +100,37 @@ func nackReceived(x *event) {
 	if e == nil || s.exempt() || n == nil && !r.echoedPast {
 		return
 	}
-	reason := clip(e.Message)
-	if !slices.Contains(s.acks.reasons, reason) {
+	why := reason(e)
+	cause := why
+	if !slices.Contains(s.acks.reasons, why) {
 		if len(s.acks.reasons) < maxReasons {
-			s.acks.reasons = append(s.acks.reasons, reason)
+			s.acks.reasons = append(s.acks.reasons, why)
 		} else {
-			reason = "…"
+			cause = "…"
 		}
 	}
-	if x.again(Warning, reason) {
+	if x.again(Warning, cause) {
 		return
 	}
-	p := proof{severity: Warning, cause: reason, message: fmt.Sprintf("nonce %q rejected with code %d: %q", clip(r.m.Nonce), e.Code, clip(e.Message))}
+	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with code %d: %q", clip(r.m.Nonce), e.Code, why)}
 	if n != nil {
 		p.seqs, p.names = []session.Seq{n.seq, r.seq}, suspects(n.news(), e.Message)
-		p.message = fmt.Sprintf("%s rejected with code %d: %q", n.describe(), e.Code, clip(e.Message))
+		p.message = fmt.Sprintf("%s rejected with code %d: %q", n.describe(), e.Code, why)
 	}
 	x.prove(p)
 }
 
+// label is the version of a response, or the nonce of one that has none.
+func (n *response) label() string {
+	if n.version == "" || n.kind == decode.DeltaResponse {
+		return fmt.Sprintf("nonce %q", clip(n.nonce))
+	}
+	return fmt.Sprintf("version %q", clip(n.version))
+}
+
 // describe says what a response had to offer.
 func (n *response) describe() string {
-	text := fmt.Sprintf("nonce %q", clip(n.nonce))
-	if n.version != "" {
-		text = fmt.Sprintf("version %q", clip(n.version))
-	}
-	text += " with " + counted(n.count, "resource", "resources")
+	text := n.label() + " with " + counted(n.count, "resource", "resources")
 	if news := len(n.added) + len(n.changed); news > 0 && news < n.count {
 		text += fmt.Sprintf(", %d of them new or changed,", news)
 	}
@@ -143,16 +148,16 @@ func (n *response) news() [2][]*item {
 
 // suspects are the resources that a rejection is probably about: those that its
 // reason names, or else all.
-func suspects(lists [2][]*item, reason string) []string {
+func suspects(lists [2][]*item, text string) []string {
 	const most = 4096
-	reason = reason[:min(len(reason), 2048)]
+	text = text[:min(len(text), maxReason)]
 	var named, all []string
 	for _, list := range lists {
 		for _, it := range list[:min(len(list), most)] {
 			if len(all) < maxFindingNames {
 				all = append(all, it.name)
 			}
-			if mentions(reason, it.name) {
+			if mentions(text, it.name) {
 				named = append(named, it.name)
 			}
 		}
@@ -274,7 +279,7 @@ func nackImmediateResend(x *event) {
 		return
 	}
 	p.names = suspects([2][]*item{r.items}, r.by.m.Error.Message)
-	p.message = fmt.Sprintf("%s sent again %v after it was rejected: %q", counted(n.count, "resource", "resources"), round(gap), clip(r.by.m.Error.Message))
+	p.message = fmt.Sprintf("%s sent again as before, %v after the rejection %q", counted(n.count, "resource", "resources"), round(gap), reason(r.by.m.Error))
 	if times > 0 {
 		p.message += fmt.Sprintf(", %d times within %v", times, round(x.now.Sub(a.resends[0])))
 	}
@@ -343,7 +348,7 @@ func nackThenAcked(x *event) {
 			a.refused = slices.Delete(a.refused, 0, 1)
 		}
 		a.refused = append(a.refused, refused{
-			sum: n.sum, count: n.count, seq: n.seq, by: r.seq, reason: clip(r.m.Error.Message), lacked: x.lacked(n, r.m.Error.Message),
+			sum: n.sum, count: n.count, seq: n.seq, by: r.seq, reason: reason(r.m.Error), lacked: x.lacked(n, r.m.Error.Message),
 		})
 	case accepted:
 		if at < 0 {
@@ -367,8 +372,8 @@ func nackThenAcked(x *event) {
 
 // lacked says what a response refers to that was not there when it was
 // rejected: what the reason names, or else what the stream had not brought.
-func (x *event) lacked(n *response, reason string) string {
-	reason = reason[:min(len(reason), 2048)]
+func (x *event) lacked(n *response, text string) string {
+	text = text[:min(len(text), maxReason)]
 	missing, left := "", maxLacked
 	for _, list := range n.news() {
 		for _, it := range list[:min(len(list), maxLacked)] {
@@ -380,7 +385,7 @@ func (x *event) lacked(n *response, reason string) string {
 				there := target != nil && target.have.get(ref.Name) != nil
 				switch {
 				case there:
-				case mentions(reason, ref.Name):
+				case mentions(text, ref.Name):
 					return fmt.Sprintf("%q refers to %s %q, which the reason names", clip(it.name), ref.Type, clip(ref.Name))
 				case missing == "" && target != nil && !target.lost:
 					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", clip(it.name), ref.Type, clip(ref.Name))

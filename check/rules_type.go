@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -195,7 +196,8 @@ func resourceTypeMismatch(x *event) {
 			continue
 		}
 		if p.message == "" {
-			p.message = fmt.Sprintf("resource %d of %d is a %s, in a response of %s", i+1, n.count, clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(s.url)))
+			p.message = fmt.Sprintf("resource %d of %d is of type %s, in a response of %s", i+1, n.count,
+				clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(cmp.Or(m.TypeURL, s.typ))))
 			if r.TypeURL == "" {
 				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.count)
 			}

@@ -121,7 +121,7 @@ func (x *event) missed(spoke bool) {
 	case !x.again(Warning, "-"):
 		x.prove(proof{
 			severity: Warning, cause: "-",
-			message: fmt.Sprintf("no verdict on nonce %q (version %q) within %v", clip(n.nonce), clip(n.version), round(x.now.Sub(n.at))),
+			message: fmt.Sprintf("no verdict on %s of entry %d within %v", n.label(), n.seq, round(x.now.Sub(n.at))),
 		})
 	}
 	x.proceed(v, ackTime, ackLate)
@@ -159,7 +159,7 @@ func heldBack(x *event) {
 	}
 	if n.verdict == unjudged {
 		if names := x.starving(n); len(names) > 0 {
-			x.report(names, "no verdict on entry %d for %v, while clusters wait for %s", n.seq, x.k.timers.Warm, list(names))
+			x.report(names, "no verdict on %s of entry %d for %v, while clusters wait for %s", n.label(), n.seq, x.k.timers.Warm, list(names))
 		}
 	}
 	x.proceed(v, func(x *event, _ *response) time.Duration { return x.k.timers.Warm }, heldBack)
