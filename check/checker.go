@@ -210,5 +210,5 @@ func (t *talk) lose() {
 func (s *subscription) lose() {
 	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
 	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
-	s.talk.warming = warmings{}
+	s.acks, s.talk.warming = acks{}, warmings{}
 }
