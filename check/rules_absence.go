@@ -142,7 +142,7 @@ func massRemoval(x *event) {
 	names := itemNames(gone)
 	message := fmt.Sprintf("%d of the %d resources that the client had are removed at once: %s", len(gone), had, list(names))
 	if all {
-		message = fmt.Sprintf("the client is left with none of the %s that it had: %s", counted(len(gone), "resource", "resources"), list(names))
+		message = fmt.Sprintf("nothing is left of the %s that the client had: %s", counted(len(gone), "resource", "resources"), list(names))
 	}
 	x.prove(proof{severity: Warning, names: names, cause: "-", message: message})
 }
