@@ -154,8 +154,8 @@ func (d *described) scope(f *decode.Facts) {
 	if err != nil {
 		key = f.ScopeKey
 	}
-	if key != d.resource.Name {
-		d.resource.ScopeKey = key
+	if key != d.resource.Name && !d.try(func(r *synth.Resource) { r.ScopeKey = key }) {
+		d.faults++
 	}
 }
 

@@ -71,6 +71,7 @@ func TestErrors(t *testing.T) {
 		{"S< type=CDS res=[c1{eds=}{]\n                          ^", "is expected", ""},
 		{"S< type=CDS res=[c1{src=moon,eds}]\n                        ^", "is no config source", "delta-grpc"},
 		{"S< type=CDS res=[ok,c1{rds=r}]\n                    ^", `"c1": a resource of type CDS does not refer to route configurations`, ""},
+		{"S< type=LDS res=[l{rds=}]\n                 ^", "a reference has no name", ""},
 		{"S< type=SDS res=[s{c}]\n                 ^", "does not refer to clusters", ""},
 		{"S< type=CDS res=[c(color=red)]\n                   ^", `"color" says nothing`, "payload=NAME"},
 		{"S< type=CDS res=[c(payload=a)b]\n                             ^", "after the name of a resource", ""},
