@@ -41,8 +41,7 @@ func (w *writer) step(e session.Entry) {
 	if e.Stream == 0 {
 		e.Stream = session.StreamID(e.Conn)
 	}
-	_, found := w.k.Step(&e)
-	w.last = append(w.last, found...)
+	w.last = append(w.last, w.k.Step(&e).Findings...)
 }
 
 func (w *writer) open(id uint64) {

@@ -61,9 +61,9 @@ func NewChecker(o Options) *Checker {
 // Tracker still tells what they say.
 const maxTalks = 1 << 16
 
-// Step takes the next entry and says what it means, and which findings it
-// proved. A finding comes once, and again when it became graver.
-func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
+// Step takes the next entry and says what it changed. Findings are those that
+// it proved: each comes once, and again when it became graver.
+func (k *Checker) Step(e *session.Entry) Change {
 	if e.Time.After(k.now) {
 		k.now = e.Time
 	}
@@ -108,7 +108,8 @@ func (k *Checker) Step(e *session.Entry) (Change, []Finding) {
 	default:
 		x.each(onOther)
 	}
-	return k.change, k.ledger.take()
+	k.change.Findings = k.ledger.take()
+	return k.change
 }
 
 // Findings returns all findings so far, in the order in which they were first
@@ -209,5 +210,5 @@ func (t *talk) lose() {
 func (s *subscription) lose() {
 	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
 	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
-	s.talk.warming = warmings{}
+	s.acks, s.talk.warming = acks{}, warmings{}
 }

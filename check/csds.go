@@ -46,10 +46,14 @@ type divergence struct {
 	text   string // about the first name
 }
 
+// maxCompares bounds what one client status costs: a client may have thousands
+// of streams, and as many resources.
+const maxCompares = 1 << 22
+
 // compareStatus holds the account of one client against its streams.
 func (x *event) compareStatus(c *decode.ClientConfig, streams []*talk) {
 	var found []*divergence
-	for i := range c.Resources {
+	for i := range c.Resources[:min(len(c.Resources), maxCompares/len(streams))] {
 		r := &c.Resources[i]
 		s, why := x.disagree(r, streams)
 		if why == "" {

@@ -31,7 +31,7 @@ const (
 // tick notes when the response that is being looked at was sent; what is older
 // than keep is forgotten.
 func (h *hints) tick(stamp uint64, now time.Time, keep time.Duration) {
-	if n := len(h.clock); n > 0 && (h.clock[n-1].stamp >= stamp || now.Sub(h.clock[n-1].at) < tickLength && !now.Equal(h.clock[n-1].at) || now.Equal(h.clock[n-1].at)) {
+	if n := len(h.clock); n > 0 && now.Sub(h.clock[n-1].at) < tickLength {
 		return
 	}
 	old := 0

@@ -85,8 +85,7 @@ func findings(t testing.TB, r *recorder.Reader, rules []*check.Rule) []check.Fin
 			t.Error(err)
 			break
 		}
-		_, found := k.Step(&e)
-		for _, f := range found {
+		for _, f := range k.Step(&e).Findings {
 			told[f.Rule.ID+f.Severity.String()] = true
 		}
 	}

@@ -15,7 +15,7 @@ type nameList struct {
 	set   map[string]struct{} // see index
 
 	judged bool
-	bad    []flaw // see flaws
+	bad    []badName // see badNames
 }
 
 // lists holds all name lists in use, bounded in bytes, and the account of what

@@ -1,3 +1,205 @@
 package check
 
-func nodeRules() []*Rule { return nil }
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const groupNode = "Node"
+
+// nodeRules look at who the client says it is.
+func nodeRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "first-request-missing-node", Title: "a stream that does not say whose it is", Group: groupNode,
+			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all, REST",
+			Spec:   "Basic Protocol Overview",
+			Means:  "The first request of a stream has to name the node; later ones need not. Without an id the server does not know whose configuration to send. istiod ends such a stream with INVALID_ARGUMENT, others send what they have for a node without a name.",
+			Causes: "A bootstrap without node.id (Envoy's --service-node), a tool such as grpcurl with a request written by hand, or an agent that joins streams and passes on only what comes later.",
+			Next:   "Set node.id in the client's bootstrap.",
+			polls:  true, request: firstRequestMissingNode,
+		},
+		{
+			ID: "node-identity-changed", Title: "the client is someone else in the middle of a stream", Group: groupNode,
+			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
+			Spec:    "Basic Protocol Overview",
+			Means:   "If a later request names the node again, it has to be the same. Servers read it once, from the first request, and go on to serve that one. A new id or cluster is ignored; another field that changed is a note.",
+			Causes:  "An agent that puts the requests of several clients on one stream, or a client whose identity is set after it has connected.",
+			Next:    "Open a stream for each node. A new identity needs a new stream.",
+			request: nodeIdentityChanged,
+		},
+		{
+			ID: "duplicate-ads-stream", Title: "two aggregated streams of one node", Group: groupNode,
+			Fault: ClientFault, Severity: Info, Confidence: Guessed, Scope: "ADS",
+			Spec:    "Aggregated Discovery Service",
+			Means:   "Two streams with the same node id have been open side by side for a while, and both are used. A server that keeps its state by node id mixes them up: each gets only a part of the changes, or the verdict of one counts for the other.",
+			Causes:  "Two instances with one id, mostly from a template or an image that has it built in. gRPC, which opens several streams on purpose, and Envoy's hot restart are not reported.",
+			Next:    "Compare the addresses in the message, and give each instance an id of its own.",
+			request: duplicateStream, response: twinSpoke,
+		},
+	}
+}
+
+// identity is what the rules of nodes remember of a stream.
+type identity struct {
+	judged bool  // it was seen whether it names its node
+	twin   *talk // another stream of the node, until both have been used
+}
+
+func firstRequestMissingNode(x *event) {
+	t := x.talk
+	if t.identity.judged || x.sub.exempt() || t.method.Variant == decode.VariantFile {
+		return
+	}
+	t.identity.judged = true
+	if t.node != nil || t.lost {
+		return
+	}
+	p := proof{severity: Error, cause: t.method.Path, message: "the first request names no node"}
+	if x.req.m.Node != nil {
+		p.message = "the node of the first request has no id"
+	}
+	if t.peer != "" {
+		p.message += fmt.Sprintf("; it came from %s", t.peer)
+	}
+	if !x.again(Error, p.cause) {
+		x.prove(p)
+	}
+}
+
+func nodeIdentityChanged(x *event) {
+	is, was := x.req.m.Node, x.talk.node
+	if is == nil || was == nil || is == was {
+		return
+	}
+	for _, f := range [...]struct {
+		what     string
+		was, is  string
+		severity Severity
+	}{
+		{"id", was.ID, is.ID, Error},
+		{"cluster", was.Cluster, is.Cluster, Error},
+		{"user agent", was.UserAgent, is.UserAgent, Info},
+		{"user agent's version", was.UserAgentVersion, is.UserAgentVersion, Info},
+		{"region", was.Region, is.Region, Info},
+		{"zone", was.Zone, is.Zone, Info},
+	} {
+		if f.was != "" && f.is != "" && f.was != f.is && !x.again(f.severity, f.what) {
+			x.prove(proof{
+				severity: f.severity, cause: f.what, seqs: []session.Seq{x.talk.nodeAt, x.req.seq},
+				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.talk.nodeAt),
+			})
+		}
+	}
+	if len(was.ClientFeatures) > 0 && len(is.ClientFeatures) > 0 && !slices.Equal(was.ClientFeatures, is.ClientFeatures) && !x.again(Info, "features") {
+		x.prove(proof{
+			severity: Info, cause: "features", seqs: []session.Seq{x.talk.nodeAt, x.req.seq},
+			message: fmt.Sprintf("the node's client features are not those of entry %d", x.talk.nodeAt),
+		})
+	}
+}
+
+const (
+	// maxTwins is how many other streams of a node are looked at.
+	maxTwins = 8
+	// hotRestart is longer than an old Envoy lives on beside the new one:
+	// parent-shutdown-time-s is 15 minutes unless told otherwise.
+	hotRestart = 20 * time.Minute
+)
+
+// duplicateStream begins to watch a stream when its node becomes known.
+func duplicateStream(x *event) {
+	twinSpoke(x)
+	t := x.talk
+	if t.nodeAt != x.req.seq || !t.ads() || t.lost || t.grpcClient() {
+		return
+	}
+	if of := x.k.peers.byKey[keyOf(t)]; of == nil || len(of.live) < 2 {
+		return
+	}
+	rejoin := x.k.timers.Rejoin
+	x.after(max(0, t.opened.Add(rejoin).Sub(x.now)), findTwin)
+	if hotRestart > rejoin {
+		x.after(max(0, t.opened.Add(hotRestart).Sub(x.now)), findTwin)
+	}
+}
+
+// findTwin looks for a stream that was there before and still is.
+func findTwin(x *event) {
+	t := x.talk
+	of := x.k.peers.byKey[keyOf(t)]
+	if of == nil || t.ended || t.lost || t.identity.twin != nil {
+		return
+	}
+	age := x.now.Sub(t.opened)
+	for i, looked := len(of.live)-1, 0; i >= 0 && looked < maxTwins; i-- {
+		o := of.live[i]
+		if o.openAt >= t.openAt || o.ended || o.lost {
+			continue
+		}
+		looked++
+		if age < hotRestart && mayRestart(t) && sameHost(t.peer, o.peer) {
+			continue
+		}
+		if o.lastClient.After(t.opened) || o.lastServer.After(t.opened) {
+			x.twins(o, t)
+			return
+		}
+		t.identity.twin, o.identity.twin = o, t
+		return
+	}
+}
+
+// mayRestart says whether a client may be an Envoy, which has two processes
+// for a while when it restarts hot.
+func mayRestart(t *talk) bool { return t.node.UserAgent == "" || t.envoyClient() }
+
+// sameHost says whether two addresses are of one host, or may be.
+func sameHost(a, b string) bool {
+	host := func(s string) string {
+		if h, _, err := net.SplitHostPort(s); err == nil {
+			return h
+		}
+		return s
+	}
+	return a == "" || b == "" || host(a) == host(b)
+}
+
+// twinSpoke reports two streams once the older one was used beside the
+// younger.
+func twinSpoke(x *event) {
+	t := x.talk
+	o := t.identity.twin
+	if o == nil {
+		return
+	}
+	if o.ended || o.lost || t.lost {
+		t.identity.twin = nil
+		return
+	}
+	if t.openAt < o.openAt {
+		x.twins(t, o)
+	}
+}
+
+func (x *event) twins(older, younger *talk) {
+	older.identity.twin, younger.identity.twin = nil, nil
+	from := cmp.Or(older.peer, "somewhere")
+	with := cmp.Or(younger.peer, "somewhere")
+	seqs := []session.Seq{older.nodeAt, younger.nodeAt}
+	if x.entry != nil {
+		seqs = append(seqs, x.entry.Seq)
+	}
+	stream := *x
+	stream.sub = nil // it is about no type
+	stream.prove(proof{
+		severity: Info, cause: "-", seqs: seqs,
+		message: fmt.Sprintf("two aggregated streams, from %s and %s, side by side for %v", from, with, round(x.now.Sub(younger.opened))),
+	})
+}

@@ -115,7 +115,7 @@ func initialVersionsLate(x *event) {
 	if r.m.Kind == decode.DeltaRequest && len(r.m.InitialVersions) > 0 && r.ordinal > 0 {
 		x.prove(proof{
 			severity: Error, cause: "-", seqs: []session.Seq{x.sub.first.seq, r.seq},
-			message: fmt.Sprintf("initial_resource_versions of %d resources in request %d of %s", len(r.m.InitialVersions), r.ordinal+1, x.sub.typ),
+			message: fmt.Sprintf("initial_resource_versions of %s in request %d of %s", counted(len(r.m.InitialVersions), "resource", "resources"), r.ordinal+1, x.sub.typ),
 		})
 	}
 }
@@ -238,7 +238,7 @@ func removalMissed(x *event) {
 	slices.Sort(missing)
 	x.prove(proof{
 		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.seq},
-		message: fmt.Sprintf("%s neither sent nor removed within %v of the reconnect, although %d others were sent again, %d of them at the version stated",
-			list(missing), x.k.timers.DNE, resent, len(same)),
+		message: fmt.Sprintf("%s neither sent nor removed within %v of the reconnect, although %s sent again, %d at the version stated",
+			list(missing), x.k.timers.DNE, counted(resent, "other was", "others were"), len(same)),
 	})
 }

@@ -25,7 +25,7 @@ func restRules() []*Rule {
 			Causes: "A path written by hand, api_type REST for ADS, or a test with curl that forgot the body.",
 			Next:   "Compare with the list: clusters, endpoints, listeners, routes, scoped-routes, secrets, runtime, extension_configs.",
 			polls:  true, local: true,
-			open: restVerb, other: restUnmapped, end: restWithoutBody, request: restBody,
+			open: restVerb, request: restBody, end: restUnread,
 		},
 		{
 			ID: "rest-unchanged-body", Title: "the same configuration in answer to its own version", Group: groupREST,
@@ -163,25 +163,8 @@ func restVerb(x *event) {
 
 // unmapped says whether a poll goes to a path that stands for no type.
 func (t *talk) unmapped() bool {
-	return t.looksPolled() && t.method.Variant == decode.VariantOther && t.method.Type == ""
-}
-
-func restUnmapped(x *event) {
-	t := x.talk
-	if t == nil || x.entry.Kind != session.KindMessage || x.entry.Side != session.Client || !t.unmapped() || t.largest > x.entry.Message.Size {
-		return
-	}
-	if !x.entry.Message.Compressed {
-		// Its body would tell the client.
-		m := decode.Peek(decode.Method{Path: discoveryPath, Variant: decode.VariantREST}, session.Client, "application/json", x.entry.Message.Data.Bytes())
-		named := *t
-		named.node = m.Node
-		x.talk = &named
-		defer func() { x.talk = t }()
-		x.proveUnmapped(decode.ShortType(m.TypeURL))
-		return
-	}
-	x.proveUnmapped("")
+	v := t.method.Variant
+	return t.looksPolled() && t.method.Type == "" && (v == decode.VariantREST || v == decode.VariantOther)
 }
 
 func (x *event) proveUnmapped(typ string) {
@@ -191,8 +174,11 @@ func (x *event) proveUnmapped(typ string) {
 	})
 }
 
-func restWithoutBody(x *event) {
-	if x.talk.unmapped() && x.talk.largest == 0 {
+// restUnread looks at what was not read as a poll: there was no body, or the
+// path is not even that of a version.
+func restUnread(x *event) {
+	t := x.talk
+	if t.unmapped() && !t.lost && (t.largest == 0 || t.method.Variant == decode.VariantOther) {
 		x.proveUnmapped("")
 	}
 }
@@ -205,6 +191,10 @@ func restBody(x *event) {
 	typ := ""
 	if m.TypeURL != "" {
 		typ = decode.ShortType(m.TypeURL)
+	}
+	if t.unmapped() {
+		x.proveUnmapped(typ)
+		return
 	}
 	p := proof{severity: Error, typ: t.method.Type}
 	switch {
@@ -250,7 +240,7 @@ func restUnchanged(x *event) {
 	}
 	f := proof{
 		severity: Info, cause: p.key, seqs: []session.Seq{n.wanted.seq, n.seq},
-		message: fmt.Sprintf("version %q in full, %d resources, in answer to a poll that has it", clip(n.version), n.count),
+		message: fmt.Sprintf("version %q in full, %s, in answer to a poll that has it", clip(n.version), counted(n.count, "resource", "resources")),
 	}
 	if took := x.now.Sub(p.repeats[0]); len(p.repeats) == most && took <= x.k.timers.Push {
 		f.severity = Warning
@@ -330,7 +320,7 @@ func restOffered(x *event) {
 	}
 	p.offer = nil
 	if had := x.talk.polling.announced; n.version != had {
-		p.offer = &offer{had: had, version: n.version, seq: n.seq, names: append(itemNames(n.added), itemNames(n.changed)...)}
+		p.offer = &offer{had: had, version: n.version, seq: n.seq, names: append(firstNames(n.added), firstNames(n.changed)...)}
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,7 @@ type wishes struct {
 	watched bool
 
 	flaps   map[string][]time.Time // when names that came back had gone
+	swept   time.Time              // when flaps was rid of old ones
 	shorter *request               // the last one that gave up names
 
 	// released are names given up under a wildcard that no response has
@@ -86,21 +88,20 @@ func nameRules() []*Rule {
 	}
 }
 
-// flaw is what is wrong with a list of names.
-type flaw struct {
+// badName is what is wrong with a list of names.
+type badName struct {
 	kind string
 	name string
 }
 
 const (
-	flawNone  = ""
-	flawEmpty = "an empty name"
-	flawTwice = "twice"
-	flawBoth  = "subscribed to and unsubscribed from"
+	nameEmpty = "an empty name"
+	nameTwice = "twice"
+	nameBoth  = "subscribed to and unsubscribed from"
 )
 
 // badNames finds what is wrong with names: the first of each kind.
-func badNames(list []string) (out []flaw) {
+func badNames(list []string) (out []badName) {
 	if len(list) == 1 && list[0] != "" {
 		return nil
 	}
@@ -109,7 +110,7 @@ func badNames(list []string) (out []flaw) {
 	for _, n := range list {
 		if n == "" {
 			if !empty {
-				out = append(out, flaw{kind: flawEmpty})
+				out = append(out, badName{kind: nameEmpty})
 			}
 			empty = true
 			continue
@@ -117,50 +118,54 @@ func badNames(list []string) (out []flaw) {
 		n = decode.NormalName(n)
 		if _, again := seen[n]; again && !twice {
 			twice = true
-			out = append(out, flaw{flawTwice, n})
+			out = append(out, badName{nameTwice, n})
 		}
 		seen[n] = struct{}{}
 	}
 	return out
 }
 
-// flaws are found once for each list that clients send.
-func (n *nameList) flaws() []flaw {
+// badNames are found once for each list that clients send.
+func (n *nameList) badNames() []badName {
 	if !n.judged {
 		n.judged, n.bad = true, badNames(n.names)
 	}
 	return n.bad
 }
 
+// requestBadNames leaves out names from locators, which differ by their
+// parameters too.
 func requestBadNames(x *event) {
 	m := x.req.m
 	if x.sub.exempt() {
 		return
 	}
-	var found []flaw
+	var found []badName
 	switch {
 	case m.Kind == decode.DeltaRequest:
-		found = append(badNames(m.Subscribe), badNames(m.Unsubscribe)...)
-		if len(m.Subscribe) > 0 && len(m.Unsubscribe) > 0 {
-			subscribed := nameSet(m.Subscribe)
-			for _, n := range m.Unsubscribe {
+		subscribe := m.Subscribe[:max(0, len(m.Subscribe)-m.Locators.Subscribe)]
+		unsubscribe := m.Unsubscribe[:max(0, len(m.Unsubscribe)-m.Locators.Unsubscribe)]
+		found = append(badNames(subscribe), badNames(unsubscribe)...)
+		if len(subscribe) > 0 && len(unsubscribe) > 0 {
+			subscribed := nameSet(subscribe)
+			for _, n := range unsubscribe {
 				if _, both := subscribed[n]; both && n != "*" && n != "" {
-					found = append(found, flaw{flawBoth, n})
+					found = append(found, badName{nameBoth, n})
 					break
 				}
 			}
 		}
-	case x.change != nil && x.change.list != nil:
-		found = x.change.list.flaws()
+	case x.change.list != nil && m.Locators.Names == 0:
+		found = x.change.list.badNames()
 	default:
-		found = badNames(m.Names)
+		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
 	for _, f := range found {
 		p := proof{severity: Warning, cause: f.kind, message: "an empty name in the list"}
-		if f.kind != flawEmpty {
+		if f.kind != nameEmpty {
 			p.names = []string{f.name}
 			p.message = fmt.Sprintf("%q is listed twice", clip(f.name))
-			if f.kind == flawBoth {
+			if f.kind == nameBoth {
 				p.message = fmt.Sprintf("%q is subscribed to and unsubscribed from in one request", clip(f.name))
 			}
 		}
@@ -187,30 +192,25 @@ func subscriptionFlap(x *event) {
 		return // Envoy replaces a watch by a shorter list and then the new one
 	}
 	var back []string
-	first := x.now
+	first, since := x.now, x.now.Add(-x.k.timers.Loop)
 	for _, n := range r.added {
 		gone, ok := s.dropped[n]
-		if !ok || gone.at.Before(x.now.Add(-x.k.timers.Loop)) {
+		if !ok || gone.at.Before(since) {
 			continue
 		}
 		times := append(w.flaps[n], gone.at)
 		if over := len(times) - x.k.timers.LoopCount; over > 0 {
 			times = slices.Delete(times, 0, over)
 		}
-		if w.flaps == nil {
-			w.flaps = make(map[string][]time.Time)
-		}
-		if len(w.flaps) >= maxWished {
-			clear(w.flaps)
-		}
-		w.flaps[n] = times
-		if len(times) == x.k.timers.LoopCount && !times[0].Before(x.now.Add(-x.k.timers.Loop)) {
+		if len(times) == x.k.timers.LoopCount && !times[0].Before(since) {
 			back = append(back, n)
 			if times[0].Before(first) {
 				first = times[0]
 			}
 			delete(w.flaps, n)
+			continue
 		}
+		w.flap(n, times, since)
 	}
 	if len(back) == 0 {
 		return
@@ -223,6 +223,23 @@ func subscriptionFlap(x *event) {
 		severity: Warning, names: back, cause: "-", seqs: seqs,
 		message: fmt.Sprintf("%s went and came back %d times within %v", list(back), x.k.timers.LoopCount, round(x.now.Sub(first))),
 	})
+}
+
+// flap remembers when a name had gone that is back, if there is room.
+func (w *wishes) flap(name string, times []time.Time, since time.Time) {
+	if w.flaps == nil {
+		w.flaps = make(map[string][]time.Time)
+	}
+	if _, known := w.flaps[name]; !known && len(w.flaps) >= maxWished {
+		if w.swept.Before(since) {
+			w.swept = times[len(times)-1]
+			maps.DeleteFunc(w.flaps, func(_ string, t []time.Time) bool { return t[len(t)-1].Before(since) })
+		}
+		if len(w.flaps) >= maxWished {
+			return
+		}
+	}
+	w.flaps[name] = times
 }
 
 func deltaPhantomUnsubscribe(x *event) {

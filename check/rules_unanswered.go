@@ -76,45 +76,71 @@ func noteSent(x *event) {
 	}
 }
 
-// elsewhere says whether the server has sent a resource on another stream of
-// the client's group, since shortly before it was asked for here.
-func (x *event) elsewhere(name string) bool {
+// A server that answers nobody must not make each name a search through all
+// streams.
+const (
+	maxElsewhere = 64   // streams that are looked at
+	maxNewNames  = 1024 // names of one request that are looked for
+)
+
+// elsewhere are the states of the type on other streams of the client's group
+// on which the server has sent something since.
+func (x *event) elsewhere(since time.Time) (out []*subscription) {
 	t := x.talk
-	if t.node == nil || !x.sub.named() {
-		return false
+	if t.node == nil {
+		return nil
 	}
-	since := x.wait.from.at.Add(-x.k.timers.Retro)
-	for key, of := range x.k.peers.byKey {
+	for _, key := range x.k.peers.order {
 		if key.server != t.server || key.cluster != t.node.Cluster {
 			continue
 		}
+		of := x.k.peers.byKey[key]
 		for _, list := range [][]*talk{of.live, of.ended} {
 			for _, o := range list {
 				s := o.subs[x.sub.key]
-				if o == t || s == nil {
+				if o == t || s == nil || s.newest() == nil || s.newest().at.Before(since) {
 					continue
 				}
-				if it := s.have.get(name); it != nil && it.content != nil && !x.k.hints.sent(it.stamp).Before(since) {
-					return true
+				if out = append(out, s); len(out) == maxElsewhere {
+					return out
 				}
 			}
 		}
 	}
-	return false
+	return out
 }
 
-// newHere says whether x waits for a name that the server had to send although
-// nothing has changed, and has.
-func (x *event) newHere(name string) bool {
+// newHere are names that the server had to send although nothing has changed,
+// and has: it sent them on another stream since shortly before they were asked
+// for here.
+func (x *event) newHere(names []string) map[string]struct{} {
 	w := x.wait
-	return !w.again && !(w.firstOfType && w.from.m.Version != "") && x.elsewhere(name)
+	if !x.sub.named() || w.again || w.firstOfType && w.from.m.Version != "" || w.from.m.Kind != decode.SotwRequest {
+		return nil
+	}
+	since := w.from.at.Add(-x.k.timers.Retro)
+	var out map[string]struct{}
+	others := x.elsewhere(since)
+	for _, n := range names[:min(len(names), maxNewNames)] {
+		if slices.ContainsFunc(others, func(s *subscription) bool {
+			it := s.have.get(n)
+			return it != nil && it.content != nil && !x.k.hints.sent(it.stamp).Before(since)
+		}) {
+			if out == nil {
+				out = make(map[string]struct{})
+			}
+			out[n] = struct{}{}
+		}
+	}
+	return out
 }
 
 func newNameAnsweredWithoutIt(x *event) {
-	if x.wait.from.m.Kind != decode.SotwRequest || !x.sub.named() {
-		return
-	}
-	names := slices.DeleteFunc(slices.Clone(x.wait.left), func(n string) bool { return x.has(n) || !x.newHere(n) })
+	found := x.newHere(x.wait.left)
+	names := slices.DeleteFunc(slices.Clone(x.wait.left), func(n string) bool {
+		_, ok := found[n]
+		return !ok || x.has(n)
+	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
 			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", list(names), x.k.timers.DNE)
@@ -135,11 +161,12 @@ func requestedResourceTimeout(x *event) {
 	if len(left) == 0 {
 		return
 	}
-	by := x.talk.referred(s.typ, nameSet(left))
+	by, elsewhere := x.talk.referred(s.typ, nameSet(left)), x.newHere(left)
 	var plain, pressing []string
 	for _, n := range left {
 		r, referred := by[n]
-		if (referred || x.talk.grpcClient()) && !(referred && x.warms(r)) && !x.newHere(n) && !x.talk.method.V2 {
+		_, known := elsewhere[n] // new-name-answered-without-it says more
+		if (referred || x.talk.grpcClient()) && !(referred && x.warms(r)) && !known && !x.talk.method.V2 {
 			pressing = append(pressing, n)
 		} else {
 			plain = append(plain, n)

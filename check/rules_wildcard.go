@@ -137,7 +137,7 @@ func clearedListAsWildcard(x *event) {
 	}
 	x.prove(proof{
 		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
-		message: fmt.Sprintf("%d resources of %s, %v after the client had given up its last name", sent, s.typ, round(x.now.Sub(s.cleared))),
+		message: fmt.Sprintf("%s of %s, %v after the client had given up its last name", counted(sent, "resource", "resources"), s.typ, round(x.now.Sub(s.cleared))),
 	})
 }
 
@@ -237,7 +237,7 @@ func (x *event) wildcardRemoved() {
 	}
 	for _, t := range x.k.talks {
 		if o := t.subs[s.key]; t != x.talk && o != nil && x.talk.sameGroup(t) && !o.lost && o.wild != notWild && o.responses > 0 &&
-			!slices.ContainsFunc(lost, func(name string) bool { return o.have.get(name) != nil }) {
+			!slices.ContainsFunc(lost[:min(len(lost), maxCompared)], func(name string) bool { return o.have.get(name) != nil }) {
 			return // they are gone everywhere
 		}
 	}
@@ -291,8 +291,8 @@ func (x *event) wildcardForgotten() {
 			x.talk, x.sub = o.talk, o
 			x.prove(proof{
 				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.last.seq, n.seq},
-				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %d names besides everything",
-					list(names), x.k.timers.DNE, o.names.len()),
+				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",
+					list(names), x.k.timers.DNE, counted(o.names.len(), "name", "names")),
 			})
 		})
 	}

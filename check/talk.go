@@ -51,6 +51,13 @@ type talk struct {
 	polling polling           // what a poll is part of
 	watched watched           // of a file
 	loads   *loads            // of a load reporting stream
+
+	// judged is the response that the client gave a verdict on last, and quiet
+	// that it said nothing since one that it owes a verdict on.
+	judged   session.Seq
+	judgedAt time.Time
+	quiet    bool
+	identity identity
 }
 
 func (t *talk) alive() bool { return !t.ended }
@@ -148,6 +155,8 @@ type subscription struct {
 	// true if by then it could have been known.
 	late map[string]bool
 
+	acks    acks
+	asked   apiVersion   // of the type in the newest request that named it
 	content contentState // what rules about content, TTL and payloads remember
 	leases  leases
 	payload payloadState
@@ -242,6 +251,7 @@ type response struct {
 	was        int       // resources before it
 	wasFirst   bool      // it is the first of the type on the stream
 	wanted     *request  // the last request of the type before it
+	opaque     bool      // rejected, and part of it cannot be decoded
 	// foreign says that the payloads are of another type than the response, on
 	// purpose: Istio's configuration over xDS.
 	foreign bool

@@ -55,6 +55,9 @@ type Change struct {
 	// read, so that What is a best guess.
 	Uncertain bool
 
+	// Findings are what rules proved with the entry; a Tracker has none.
+	Findings []Finding
+
 	// list is what a state-of-the-world request asks for, nil if there was no
 	// room for it.
 	list *nameList

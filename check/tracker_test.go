@@ -490,16 +490,38 @@ func FuzzStep(f *testing.F) {
 	}
 	seed("C> type=EDS V= N= R=[e1] node=n1", "S< type=EDS V=1 N=a res=[e1,e2]", "C> type=EDS V=1 N=a R=[e1,e2] err=x")
 	seed("C> type=CDS V= N= R=[] node=n1", "S< type=CDS V=1 N=a res=[c1,c2]", "C> type=CDS V=1 N=a R=[]", "S< type=CDS V=1 N=a res=[]")
+	// Load reports, and the status of a client.
+	var data []byte
+	for _, e := range []struct {
+		kind   session.Kind
+		side   session.Side
+		stream byte
+		body   string
+	}{
+		{session.KindOpen, session.Client, 7, ""},
+		{session.KindMessage, session.Client, 7, lenField(1, lenField(1, "n1"))},
+		{session.KindMessage, session.Server, 7, lenField(1, "c1") + lenField(2, "\x08\x05")},
+		{session.KindMessage, session.Client, 7, lenField(2, lenField(1, "c2"))},
+		{session.KindOpen, session.Client, 8, ""},
+		{session.KindMessage, session.Server, 8, lenField(1, lenField(1, lenField(1, "n1"))+lenField(3, lenField(1, typeURLs["EDS"])+lenField(2, "e1")+"\x38\x04"))},
+	} {
+		data = append(append(data, byte(e.kind), byte(e.side), e.stream, 200, byte(len(e.body))), e.body...)
+	}
+	f.Add(data)
 	all, _ := Select([]string{"all"}, nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		k := NewChecker(Options{Rules: all})
-		paths := []string{adsMethod, deltaMethod, "", "/v3/discovery:clusters", "/x/y"}
+		paths := []string{
+			adsMethod, deltaMethod, "", "/v3/discovery:clusters", "/x/y", "/discovery:x", "file:eds.yaml",
+			"/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats",
+			"/envoy.service.status.v3.ClientStatusDiscoveryService/StreamClientStatus",
+		}
 		now := time.Unix(0, 0)
 		for seq := session.Seq(1); len(data) >= 5; seq++ {
 			now = now.Add(time.Duration(data[3]) * 100 * time.Millisecond)
 			e := session.Entry{
 				Seq: seq, Time: now, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4), Carried: data[1]&0x30 == 0x30,
-				Conn: session.ConnID(data[1] >> 6), Stream: session.StreamID(data[2] % 5), Method: paths[data[2]%5],
+				Conn: session.ConnID(data[1] >> 6), Stream: session.StreamID(data[2] % 5), Method: paths[int(data[2])%len(paths)],
 			}
 			n := min(int(data[4]), len(data)-5)
 			body := data[5 : 5+n]
@@ -512,7 +534,7 @@ func FuzzStep(f *testing.F) {
 			case session.KindTrailer, session.KindCancel:
 				e.Status = &session.Status{Code: int32(n)}
 			}
-			c, _ := k.Step(&e)
+			c := k.Step(&e)
 			if e.Message != nil && (e.Side == session.Client || e.Side == session.Server) && c.What == "" {
 				t.Errorf("no word for message %d", seq)
 			}

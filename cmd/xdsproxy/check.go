@@ -26,7 +26,7 @@ func newCheck(a *app) *cobra.Command {
 	output, threshold, info := "table", "error", false
 	var judge ruleFlags
 	cmd := a.command(&cobra.Command{
-		Use:   "check SOURCE... [-o table|json|sarif|junit] [--fail-on error|warning|info|never]",
+		Use:   "check SOURCE... [-o table|json|sarif|junit] [--fail-on SEVERITY]",
 		Short: "Hold recordings against the rules of the protocol",
 		Long: `Reads recordings and prints what went wrong in them: who broke which rule, when,
 and with which messages. What has one cause is one finding with a count.
@@ -105,7 +105,7 @@ func (a *app) judge(ctx context.Context, name, label string, o check.Options, re
 	checker := check.NewChecker(o)
 	src.Pieces()
 	done := a.progress(src)
-	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change, []check.Finding) error {
+	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change) error {
 		done.advance()
 		return nil
 	})
@@ -117,16 +117,12 @@ func (a *app) judge(ctx context.Context, name, label string, o check.Options, re
 	return err
 }
 
-// judged takes one entry, what it means, and what it proved.
-type judged func(e *session.Entry, c *check.Change, found []check.Finding) error
-
 // judgeEach reads a source to its end, through a checker.
-func judgeEach(ctx context.Context, src *source, checker stepper, v judged) error {
+func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error {
 	var (
-		e     session.Entry
-		c     check.Change
-		found []check.Finding
-		err   error
+		e   session.Entry
+		c   check.Change
+		err error
 	)
 	for {
 		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
@@ -135,8 +131,8 @@ func judgeEach(ctx context.Context, src *source, checker stepper, v judged) erro
 		if err != nil {
 			return unreadable(err)
 		}
-		c, found = checker.Step(&e)
-		if err := v(&e, &c, found); err != nil {
+		c = checker.Step(&e)
+		if err := v(&e, &c); err != nil {
 			if errors.Is(err, errEnough) {
 				return nil
 			}

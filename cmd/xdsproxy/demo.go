@@ -169,7 +169,7 @@ func (d *demo) follow() {
 	}
 	defer src.Close()
 	show, closed := d.printer(d.stdout, "text").all, false
-	err = each(context.Background(), src, func(e *session.Entry, c *check.Change) error {
+	err = judgeEach(context.Background(), src, check.NewChecker(check.Options{}), func(e *session.Entry, c *check.Change) error {
 		if !closed {
 			if err := show(e, c); errors.Is(err, errClosedPipe) {
 				closed = true // the play goes on for the recording's sake

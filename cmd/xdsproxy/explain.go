@@ -14,7 +14,8 @@ func newExplain(a *app) *cobra.Command {
 		Use:   "explain [RULE]",
 		Short: "Say what a rule means and what to do; without RULE list them",
 		Long: `Says what a finding of a rule means, what usually causes it, and what to do
-next. Without a RULE, lists all rules: ! usually an error, ~ a warning, i a note.`,
+next. Without a RULE, lists all rules: ! usually an error, ~ a warning, i a
+note.`,
 		Example: `xdsproxy explain nack-immediate-resend
 xdsproxy explain`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {

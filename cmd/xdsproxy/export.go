@@ -27,8 +27,9 @@ field becomes a test: the same rules find the same. What the notation cannot
 carry is said. Without -w it goes to standard output. xdsproxy help scripts
 explains the lines.
 
-With --repair, copies everything that can be read of a recording, on both sides of what is
-damaged, into a new recording without damage. SOURCE is left as it is.
+With --repair, copies everything that can be read of a recording, on both sides
+of what is damaged, into a new recording without damage. SOURCE is left as it
+is.
 
 Entries keep their numbers and their times. Where something is missing, a gap
 entry says how much; a message of which a part was lost says so, too. What was

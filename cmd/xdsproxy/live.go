@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"go.uber.org/zap"
 
@@ -10,24 +11,34 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// live reads a recording as it grows, until it is closed. On a screen it
-// prints the lines of watch, else findings go to the log.
+// stepper says what entries mean, in order: a check.Tracker, or a check.Checker
+// that holds them against the rules as well.
+type stepper interface {
+	Step(e *session.Entry) check.Change
+}
+
+// live reads a recording as it grows, until it is closed: the recording ends
+// it, not a signal, so that what passes while the proxy drains is looked at,
+// too. On a screen it prints the lines of watch, else findings go to the log.
 func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
+	if !screen && bool(a.config.noCheck) {
+		return
+	}
 	src, err := rec.source()
 	if err != nil {
 		a.warn("%v", err)
 		return
 	}
 	defer src.Close()
-	step := a.checking()
+	var step stepper = check.NewChecker(check.Options{})
+	if a.config.noCheck {
+		step = check.NewTracker()
+	}
 	if !screen {
-		if a.config.noCheck {
-			return
-		}
 		src.Pieces()
-		err := judgeEach(context.Background(), src, step, func(_ *session.Entry, _ *check.Change, found []check.Finding) error {
-			for i := range found {
-				logFinding(logger, &found[i])
+		err := judgeEach(context.Background(), src, step, func(_ *session.Entry, c *check.Change) error {
+			for i := range c.Findings {
+				logFinding(logger, &c.Findings[i])
 			}
 			return nil
 		})
@@ -36,27 +47,14 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 		}
 		return
 	}
-}
-
-// checking returns what takes the entries of a running proxy: a Checker, or
-// with --no-check a Tracker.
-func (a *app) checking() stepper {
-	if a.config.noCheck {
-		return tracking{check.NewTracker()}
+	out := newLazyWriter(a.stdout)
+	err = judgeEach(context.Background(), src, step, a.printer(out, "text").all)
+	if flushed := out.Close(); err == nil {
+		err = flushed
 	}
-	return check.NewChecker(check.Options{})
-}
-
-// stepper says what entries mean, in order.
-type stepper interface {
-	Step(e *session.Entry) (check.Change, []check.Finding)
-}
-
-// tracking is a stepper that finds nothing.
-type tracking struct{ *check.Tracker }
-
-func (t tracking) Step(e *session.Entry) (check.Change, []check.Finding) {
-	return t.Tracker.Step(e), nil
+	if err != nil && !errors.Is(err, errClosedPipe) {
+		a.warn("nothing more is printed: %v", err)
+	}
 }
 
 // logFinding writes a finding as a line of the log.
@@ -68,8 +66,9 @@ func logFinding(logger *zap.Logger, f *check.Finding) {
 	case check.Warning:
 		write = logger.Warn
 	}
-	fields := []zap.Field{
-		zap.String("rule", f.Rule.ID), zap.String("client", f.Client), zap.Uint64("seq", uint64(f.LastSeq)),
+	fields := []zap.Field{zap.String("rule", f.Rule.ID), zap.Uint64("seq", uint64(f.LastSeq))}
+	if f.Client != "" {
+		fields = append(fields, zap.String("client", f.Client))
 	}
 	if f.Type != "" {
 		fields = append(fields, zap.String("type", f.Type))

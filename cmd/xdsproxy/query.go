@@ -22,6 +22,7 @@ type query struct {
 	// These are shown every entry that is read.
 	table     *render.Table
 	documents *render.Documents
+	judge     bool // hold what is read against the rules
 }
 
 // parseQuery reads the text of --filter.
@@ -53,10 +54,20 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 	var row filter.Row
 	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
 	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
-	return walk(ctx, src, spans, q.blocks(), func(e *session.Entry, c *check.Change) error {
+	blocks := q.blocks()
+	var step stepper = check.NewTracker()
+	if q.judge && blocks == nil { // rules look at what lies between, too
+		step = check.NewChecker(check.Options{})
+	}
+	return walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
 		q.table.See(e, c)
 		q.documents.See(e)
 		row.Entry, row.Change, row.Node, row.Waited = e, c, c.Node, c.Waited
+		row.Findings = row.Findings[:0]
+		for i := range c.Findings {
+			f := &c.Findings[i]
+			row.Findings = append(row.Findings, filter.Finding{Rule: f.Rule.ID, Severity: f.Severity.String()})
+		}
 		if err := v(e, c, q.Takes(&row)); err != nil {
 			return err
 		}

@@ -94,11 +94,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	screen := make(chan struct{})
 	go func() {
 		defer close(screen)
-		if watched {
-			a.tail(rec)
-		} else {
-			a.live(rec, false, logger)
-		}
+		a.live(rec, watched, logger)
 	}()
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
@@ -197,25 +193,5 @@ func secondSignal(first func()) (again context.Context, done func()) {
 		close(over)
 		watcher.Wait()
 		cancel()
-	}
-}
-
-// tail prints a recording as it grows, until it is closed.
-func (a *app) tail(rec *recording) {
-	src, err := rec.source()
-	if err != nil {
-		a.warn("%v", err)
-		return
-	}
-	defer src.Close()
-	out := newLazyWriter(a.stdout)
-	// The recording ends the tail, not a signal: what passes while the proxy
-	// drains is printed too.
-	err = each(context.Background(), src, a.printer(out, "text").all)
-	if flushed := out.Close(); err == nil {
-		err = flushed
-	}
-	if err != nil && !errors.Is(err, errClosedPipe) {
-		a.warn("nothing more is printed: %v", err)
 	}
 }

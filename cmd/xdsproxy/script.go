@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,24 +18,29 @@ const (
 	maxScript    = 64 << 20
 )
 
-// recordingMagic is what every recording begins with.
-var recordingMagic = []byte{0x58, 0x2A, 0x4D, 0x18}
-
 // openPipe opens standard input: a recording, or else a conversation script.
 func (a *app) openPipe() (*source, error) {
 	in := bufio.NewReader(a.stdin)
-	head, err := in.Peek(len(recordingMagic))
-	if err != nil && !errors.Is(err, io.EOF) {
+	// What is there is looked at, but not waited for beyond the first bytes.
+	if _, err := in.Peek(2); err != nil && !errors.Is(err, io.EOF) {
 		return nil, failed("standard input: %w", err)
 	}
-	if len(head) == 0 || bytes.Equal(head, recordingMagic) || !printable(head) {
-		return &source{Reader: recorder.NewReader(in), name: "-"}, nil
+	head, _ := in.Peek(in.Buffered())
+	if looksLikeScript(head) {
+		return readScript("-", in)
 	}
-	return readScript("-", in)
+	return &source{Reader: recorder.NewReader(in), name: "-"}, nil
 }
 
-func printable(b []byte) bool {
-	return !bytes.ContainsFunc(b, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == '\uFFFD' })
+// looksLikeScript goes by how the lines of scripts begin.
+func looksLikeScript(head []byte) bool {
+	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), " \t\r\n")
+	for _, start := range []string{"C>", "S<", "D>", "d<", "P>", "p<", "L>", "l<", "F:", "--", "t=+", "@", "#"} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
 }
 
 func openScript(name string) (*source, error) {

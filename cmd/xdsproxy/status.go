@@ -130,7 +130,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	checker := check.NewChecker(check.Options{})
 	stand := standing{name: src.name}
 	done := a.progress(src)
-	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change, _ []check.Finding) error {
+	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		done.advance()
 		stand.seq, stand.time = e.Seq, e.Time
 		if seq != 0 && e.Seq >= seq {

@@ -18,6 +18,7 @@ func topics() []topic {
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
 		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
 		{"formats", "The machine-readable forms", fixed(formatsTopic)},
+		{"scripts", "How to write a conversation by hand", fixed(scriptsTopic)},
 		{"sources", "What the reading commands can read", fixed(sourcesTopic)},
 	}
 }
@@ -81,6 +82,7 @@ xdsproxy config prints the value of every setting and where it came from.
 const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
+  10  check has findings at or above --fail-on (default error)
   12  the recording is damaged; what is readable was printed, and
       xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
@@ -98,10 +100,17 @@ machines are stable: members are added, never changed or removed.
                    seq, time, conn, stream, h2_stream, client, side, kind,
                    method, variant, type, type_url, what, also, version, nonce,
                    names, added, removed, error, size, wire_size, masked,
-                   truncated, problems. Empty members are left out
+                   truncated, problems, findings. Empty members are
+                   left out
   show -o json     one JSON document for each entry
   show -o yaml     one YAML document for each entry
   info -o json     one JSON object
+  check -o json    one JSON object: findings, each with rule, severity, fault,
+                   confidence, client, conn, stream, type, names, seqs, at,
+                   count, message; and a summary
+  check -o sarif   SARIF 2.1.0, for code scanners
+  check -o junit   JUnit XML, for build servers: a test for each rule
+  status -o json   one JSON object; so does tree -o json
   config -o json   one JSON object; also -o yaml
   version -o json  one JSON object
 
@@ -118,11 +127,48 @@ nanoseconds. What a message is (the member what):
   DELTA  a response that carries changes
 `
 
+const scriptsTopic = `A conversation script (.xds) is read like a recording: one line a message, and
+nothing waits for the time that it says.
+
+  C> type=CDS V= N= R=[] node=gw-0
+  S< type=CDS V=1 N=a res=[web{eds},api#2]
+  C> type=CDS V=1 N=a R=[] node=gw-0
+  t=+3s S< type=CDS V=2 N=b res=[web{eds}]
+  C> type=CDS V=1 N=b R=[] err="web: no such" code=13
+  -- server-end code=14
+
+A line begins with who speaks: C> S< a state-of-the-world request and response,
+D> d< delta, P> p< a REST poll and its reply, L> l< load reports, F: a file, and
+-- for what happens to a stream. Then come words:
+
+  type=      a short type such as CDS or v2.CDS, or a full name
+  V= N=      version and nonce                R=[]    resource names
+  sub=[] unsub=[] init={name:version}         of a delta request
+  res=[]     resources                        rm=[]   removed resources
+  errs=[name:NOT_FOUND]  alias=[]  sys=       of a response
+  err="" code=  an error_detail               node=id/cluster  ua=  features=[]
+  size=5MiB  pads the message                 x25     repeats the line
+
+A resource is NAME, then what is known of it: @v2 its delta version, #h2 its
+content (equal marks are equal contents; #corrupt, #unknown-field and #pgv-bad
+are faults), {eds} {rds=r1} {sds=s1} {a,b} what it refers to, ~5s a TTL. w: puts
+it into an envelope, hb: leaves the payload out.
+
+  t=+3s      before a line: the time since the line before
+  @1         the line belongs to stream 1, not to the newest
+  -- stream 2 method=StreamClusters peer=10.0.0.2     opens another
+  -- client-half-close, -- client-end, -- server-end code=12, -- tick
+
+xdsproxy export SOURCE -o script writes one. A line that begins with # is a
+remark.
+`
+
 const sourcesTopic = `A reading command takes a SOURCE:
 
   FILE    a recording, finished or still being written
   -       a recording on standard input
   @last   the newest recording in the state directory
+  x.xds   a conversation script; on standard input, too
 
 A recording in segments (run --max-size, --max-age) is read from the oldest one
 that is left, by the name of its newest: x.xdsp, whose older ones are

@@ -21,7 +21,7 @@ var errEnough = errors.New("enough was read")
 
 // each reads a source to its end.
 func each(ctx context.Context, src *source, v visit) error {
-	return walk(ctx, src, filter.Everything(), nil, v)
+	return walk(ctx, src, filter.Everything(), nil, check.NewTracker(), v)
 }
 
 const (
@@ -37,8 +37,8 @@ const (
 // order. v is given others, too: the first entry, those that begin streams, and
 // some before each span. If want is not nil, blocks for which it is false may
 // be left out.
-func walk(ctx context.Context, src *source, spans []filter.Span, want func(*recorder.Block) bool, v visit) error {
-	w := &walker{src: src, tracker: check.NewTracker(), want: want, visit: v}
+func walk(ctx context.Context, src *source, spans []filter.Span, want func(*recorder.Block) bool, step stepper, v visit) error {
+	w := &walker{src: src, tracker: step, want: want, visit: v}
 	err := w.walk(ctx, spans)
 	src.Want(nil)
 	if errors.Is(err, io.EOF) || errors.Is(err, errEnough) {
@@ -49,7 +49,7 @@ func walk(ctx context.Context, src *source, spans []filter.Span, want func(*reco
 
 type walker struct {
 	src     *source
-	tracker *check.Tracker
+	tracker stepper
 	want    func(*recorder.Block) bool
 	visit   visit
 	at      session.Seq // of the entry that was visited last

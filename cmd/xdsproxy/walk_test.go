@@ -93,7 +93,7 @@ func TestWalkGoesStraight(t *testing.T) {
 		}
 		defer src.Close()
 		lines = map[session.Seq]string{}
-		err = walk(t.Context(), src, spans, nil, func(e *session.Entry, c *check.Change) error {
+		err = walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			visits++
 			line, err := render.NewObject(e, c).AppendLine(nil)
 			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(e.Seq) }) {

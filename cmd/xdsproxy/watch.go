@@ -15,7 +15,7 @@ import (
 
 func newWatch(a *app) *cobra.Command {
 	var text string
-	output, noFollow := "text", false
+	output, noFollow, noCheck := "text", false, false
 	cmd := a.command(&cobra.Command{
 		Use:   "watch [SOURCE] [--filter FILTER] [-o text|jsonl] [--no-follow]",
 		Short: "Print a line for each entry of a recording, live or finished",
@@ -26,6 +26,10 @@ writer has let go of it.
 Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
 stream. -o jsonl has every entry, one JSON object a line.
+
+What a rule has proved stands below the line that proved it: ! an error, ~ a
+warning, i a note. With a filter by client or type the rest is not read, and the
+rules do not look, unless the filter asks for findings (rule:, sev:).
 
 --filter says which entries are wanted; xdsproxy help filters explains how.
 Numbers and times are gone to straight, however large the recording.`,
@@ -61,7 +65,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		src.Follow(!noFollow)
 		out := newLazyWriter(a.stdout)
 		p := a.printer(out, output)
-		wanted.table = p.table
+		wanted.table, wanted.judge = p.table, !noCheck || wanted.Needs().Findings
 		done, matches := a.searching(src, wanted), 0
 		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
 			done.advance()
@@ -86,6 +90,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	})
 	filterFlag(cmd, &text)
 	outputFlag(cmd, &output, "text", "jsonl")
+	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not hold what is read against the rules")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
 	return cmd
 }
@@ -129,13 +134,19 @@ func (a *app) printer(w io.Writer, form string) *printer {
 	head := table.Head()
 	return &printer{table, func(e *session.Entry, c *check.Change) error {
 		line := table.Line(e, c)
-		if line == "" {
+		if line == "" && len(c.Findings) == 0 {
 			return nil
 		}
 		if head != "" {
 			line, head = head+"\n"+line, ""
 		}
-		_, err := io.WriteString(w, line+"\n")
+		if line != "" {
+			line += "\n"
+		}
+		for i := range c.Findings {
+			line += table.FindingLine(&c.Findings[i]) + "\n"
+		}
+		_, err := io.WriteString(w, line)
 		return err
 	}}
 }

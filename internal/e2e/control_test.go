@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,11 +19,21 @@ type controlPlane struct {
 
 func startControlPlane(t *testing.T, node string) *controlPlane {
 	t.Helper()
+	return startControlPlaneAs(t, node, xdstest.Options{})
+}
+
+// startControlPlaneAs starts one with options; some have other defaults here.
+func startControlPlaneAs(t *testing.T, node string, o xdstest.Options) *controlPlane {
+	t.Helper()
 	account := xdstest.NewAccount()
-	c, err := xdstest.StartControlPlane(xdstest.Options{
-		Listen: "127.0.0.1:0", Account: account,
-		ResendPause: time.Hour, // one round of the resend loop: the next world ends the pause
-	})
+	o.Account = account
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	if o.ResendPause == 0 {
+		o.ResendPause = time.Hour // one round of the resend loop: the next world ends the pause
+	}
+	c, err := xdstest.StartControlPlane(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +94,7 @@ func settled(rs []xdstest.Record) bool {
 		stream  int
 		typeURL string
 	}
-	pending, responses := map[key]string{}, 0
+	pending, responses := map[key]string{}, map[int]int{}
 	for _, r := range rs {
 		k := key{r.Stream, r.TypeURL}
 		switch {
@@ -93,15 +104,47 @@ func settled(rs []xdstest.Record) bool {
 					delete(pending, k)
 				}
 			}
-			responses = 0
+			delete(responses, r.Stream)
 		case r.Kind == session.KindMessage && r.Side == session.Server:
 			pending[k] = r.Nonce
-			responses++
+			responses[r.Stream]++
 		case r.Kind == session.KindMessage && r.Nonce == pending[k]:
 			delete(pending, k)
 		}
 	}
-	return responses > 0 && len(pending) == 0
+	return len(responses) > 0 && len(pending) == 0
+}
+
+// rest waits until everything was answered and nothing more was said for a
+// while: a client that has what it asked for may ask for what that refers to.
+func (c *controlPlane) rest(t *testing.T, silence time.Duration) {
+	t.Helper()
+	for {
+		c.settle(t)
+		n := len(c.account.Records())
+		time.Sleep(silence)
+		if len(c.account.Records()) == n {
+			return
+		}
+	}
+}
+
+// push makes a change that makes the control plane say something, and waits
+// until all is at rest again.
+func (c *controlPlane) push(t *testing.T, change func()) {
+	t.Helper()
+	c.pushThen(t, change, quiet)
+}
+
+// pushThen is push with a rest of another length.
+func (c *controlPlane) pushThen(t *testing.T, change func(), silence time.Duration) {
+	t.Helper()
+	before := len(c.account.Records())
+	change()
+	c.wait(t, "a response", func(rs []xdstest.Record) bool {
+		return slices.ContainsFunc(rs[before:], func(r xdstest.Record) bool { return r.Side == session.Server })
+	})
+	c.rest(t, silence)
 }
 
 // ending is how a story ends for the control plane.
@@ -127,9 +170,22 @@ func (c *controlPlane) drain(t *testing.T) {
 // restart waits for rest, and gives the clients a new server at the old address.
 func (c *controlPlane) restart(t *testing.T) {
 	t.Helper()
+	c.restartAfter(t, 0)
+}
+
+// restartAfter leaves the clients without a server for a while.
+func (c *controlPlane) restartAfter(t *testing.T, down time.Duration) {
+	t.Helper()
 	c.settle(t)
-	before := len(c.account.Records())
 	c.Stop()
+	time.Sleep(down)
+	c.startAgain(t)
+}
+
+// startAgain starts a stopped control plane and waits for its first client.
+func (c *controlPlane) startAgain(t *testing.T) {
+	t.Helper()
+	before := len(c.account.Records())
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -32,26 +32,37 @@ type variant struct {
 	name    string
 	dynamic object               // dynamic_resources of the bootstrap
 	source  *corev3.ConfigSource // what its resources say about where to ask for others
+	layers  []object             // of its runtime
+
+	features []string // client_features of its node
 }
 
 const xdsCluster = "xds"
+
+// ads says whether all is asked for on one stream.
+func (v variant) ads() bool { return v.source.GetAds() != nil }
 
 func variants() []variant {
 	grpc := func(api string) object {
 		return object{
 			"api_type":              api,
 			"transport_api_version": "V3",
-			"grpc_services":         []object{{"envoy_grpc": object{"cluster_name": xdsCluster}}},
-			// The node of an Envoy is 60 KB, most of it names of extensions.
+			"grpc_services":         []object{{"envoy_grpc": object{"cluster_name": xdsCluster, "skip_envoy_headers": true}}},
+			// Envoy's headers would tell the address of the machine. Its node is
+			// 60 KB, most of it names of extensions.
 			"set_node_on_first_message_only": true,
 		}
 	}
 	ads := object{"resource_api_version": "V3", "ads": object{}}
-	single := object{"resource_api_version": "V3", "api_config_source": grpc("GRPC")}
+	single := func(api string) object {
+		of := object{"resource_api_version": "V3", "api_config_source": grpc(api)}
+		return object{"cds_config": of, "lds_config": of}
+	}
 	return []variant{
-		{"sotw", object{"ads_config": grpc("GRPC"), "cds_config": ads, "lds_config": ads}, xdstest.ADS()},
-		{"delta", object{"ads_config": grpc("DELTA_GRPC"), "cds_config": ads, "lds_config": ads}, xdstest.ADS()},
-		{"per-type", object{"cds_config": single, "lds_config": single}, xdstest.PerType(xdsCluster)},
+		{name: "sotw", dynamic: object{"ads_config": grpc("GRPC"), "cds_config": ads, "lds_config": ads}, source: xdstest.ADS()},
+		{name: "delta", dynamic: object{"ads_config": grpc("DELTA_GRPC"), "cds_config": ads, "lds_config": ads}, source: xdstest.ADS()},
+		{name: "per-type", dynamic: single("GRPC"), source: xdstest.PerType(xdsCluster)},
+		{name: "per-type-delta", dynamic: single("DELTA_GRPC"), source: xdstest.PerTypeDelta(xdsCluster)},
 	}
 }
 
@@ -73,9 +84,10 @@ func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 		t.Fatal(err)
 	}
 	bootstrap, err := json.Marshal(object{
-		"node":              object{"id": node, "cluster": "e2e"},
+		"node":              object{"id": node, "cluster": "e2e", "client_features": v.features},
 		"admin":             object{"address": socket("127.0.0.1", 0)},
 		"dynamic_resources": v.dynamic,
+		"layered_runtime":   object{"layers": v.layers},
 		"static_resources": object{"clusters": []object{{
 			"name":            xdsCluster,
 			"type":            "STATIC",

@@ -14,6 +14,7 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
@@ -32,9 +33,10 @@ const (
 type implementation struct {
 	name string
 	need func(t *testing.T) // skips the test where it is not installed
-	// start calls the service again and again, finding it by way of the
-	// management server at addr, and writes each new answer on a line.
-	start func(t *testing.T, addr, node string) (*lines, func())
+	// start calls services again and again, finding them by way of the
+	// management server at addr, and writes the answers of all on a line, with
+	// commas, whenever one has changed.
+	start func(t *testing.T, addr, node string, services ...string) (*lines, func())
 }
 
 func implementations() []implementation {
@@ -42,40 +44,45 @@ func implementations() []implementation {
 	core := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-core", "grpc")) }
 	return []implementation{
 		{"grpc-go", func(*testing.T) {}, startGRPCGo},
-		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, addr, node string) (*lines, func()) {
-			return startClient(t, addr, node, exec.Command("node", "testdata/grpc-js/client.js", js(t), service))
+		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, addr, node string, services ...string) (*lines, func()) {
+			args := append([]string{"testdata/grpc-js/client.js", js(t)}, services...)
+			return startClient(t, addr, node, exec.Command("node", args...))
 		}},
-		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, addr, node string) (*lines, func()) {
-			cmd := exec.Command("python3", "testdata/grpc-core/client.py", service)
+		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, addr, node string, services ...string) (*lines, func()) {
+			cmd := exec.Command("python3", append([]string{"testdata/grpc-core/client.py"}, services...)...)
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+core(t))
 			return startClient(t, addr, node, cmd)
 		}},
 	}
 }
 
-func startGRPCGo(t *testing.T, addr, node string) (*lines, func()) {
+func startGRPCGo(t *testing.T, addr, node string, services ...string) (*lines, func()) {
 	t.Helper()
-	conn, err := xdstest.DialGRPC(addr, node, service)
-	if err != nil {
-		t.Fatal(err)
+	var conns []*grpc.ClientConn
+	for _, name := range services {
+		conn, err := xdstest.DialGRPC(addr, node, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
 	}
 	out, done := newLines(), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer close(done)
-		defer conn.Close()
-		health := grpc_health_v1.NewHealthClient(conn)
 		for last := ""; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-			answer := ""
-			if resp, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{}); err != nil {
-				answer = "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
-			} else if b, err := proto.Marshal(resp); err == nil {
-				answer = "answer: " + hex.EncodeToString(b)
+			var answers []string
+			for _, conn := range conns {
+				answers = append(answers, callHealth(ctx, conn))
 			}
+			answer := strings.Join(answers, ", ")
 			if answer != last {
 				_, _ = out.Write([]byte(answer + "\n"))
 			}
 			last = answer
+		}
+		for _, conn := range conns {
+			conn.Close()
 		}
 	}()
 	stop := func() {
@@ -84,6 +91,18 @@ func startGRPCGo(t *testing.T, addr, node string) (*lines, func()) {
 	}
 	t.Cleanup(stop)
 	return out, stop
+}
+
+func callHealth(ctx context.Context, conn *grpc.ClientConn) string {
+	resp, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	if err != nil {
+		return "error: " + strings.ReplaceAll(err.Error(), "\n", " ")
+	}
+	b, err := proto.Marshal(resp)
+	if err != nil {
+		return ""
+	}
+	return "answer: " + hex.EncodeToString(b)
 }
 
 // startClient starts a client that is not Go; closing its standard input ends it.
@@ -165,7 +184,7 @@ func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, 
 	good := xdstest.Cluster("greeter", xdstest.Self())
 
 	c.set(t, world(good, first))
-	out, stop := impl.start(t, addr, c.node)
+	out, stop := impl.start(t, addr, c.node, service)
 	answers := func(want string) {
 		t.Helper()
 		eventually(t, want, func() bool { return out.last() == want })

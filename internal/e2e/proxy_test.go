@@ -227,8 +227,13 @@ type facts struct {
 
 func (p *proxy) info(t *testing.T) facts {
 	t.Helper()
+	return factsOf(t, p.file)
+}
+
+func factsOf(t *testing.T, recording string) facts {
+	t.Helper()
 	var f facts
-	if err := json.Unmarshal(p.run(t, "info", p.file, "-o", "json"), &f); err != nil {
+	if err := json.Unmarshal(runProgram(t, "info", recording, "-o", "json"), &f); err != nil {
 		t.Fatalf("info -o json: %v", err)
 	}
 	return f
@@ -240,8 +245,14 @@ func (p *proxy) show(t *testing.T, seq uint64) string {
 	return string(p.run(t, "show", p.file, strconv.FormatUint(seq, 10), "-o", "json"))
 }
 
-// run runs a command of the program that must succeed, and returns its output.
 func (p *proxy) run(t *testing.T, args ...string) []byte {
+	t.Helper()
+	return runProgram(t, args...)
+}
+
+// runProgram runs a command of the program that must succeed, and returns its
+// output.
+func runProgram(t *testing.T, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

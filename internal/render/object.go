@@ -50,6 +50,8 @@ type Object struct {
 	Masked    bool     `json:"masked,omitempty"`
 	Truncated bool     `json:"truncated,omitempty"`
 	Problems  []string `json:"problems,omitempty"`
+	// Findings are what rules proved with the entry.
+	Findings []Finding `json:"findings,omitempty"`
 
 	Encoding string  `json:"encoding,omitempty"`
 	Peer     *Peer   `json:"peer,omitempty"`
@@ -120,6 +122,9 @@ func NewObject(e *session.Entry, c *check.Change) *Object {
 		Method: c.Method.Path, Variant: string(c.Variant), Type: c.Type,
 		What: c.What, Also: c.Also, Added: c.Added, Removed: c.Removed,
 		Problems: e.Problems,
+	}
+	for i := range c.Findings {
+		o.Findings = append(o.Findings, NewFinding(&c.Findings[i]))
 	}
 	if o.Method == "" {
 		o.Method = e.Method

@@ -17,6 +17,8 @@ import (
 	routeservice "github.com/envoyproxy/go-control-plane/envoy/service/route/v3"
 	secretservice "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/server/config"
+	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
@@ -33,6 +35,19 @@ type Options struct {
 	// new world ends the pause. 0 means a second; the loop would otherwise
 	// turn as fast as both ends can.
 	ResendPause time.Duration
+	// Ordered serves aggregated streams as go-control-plane does in its ADS
+	// mode: of what changed at the same time clusters go first, then endpoints,
+	// and a type is not sent before all of it was asked for. It is wrong for
+	// streams of one type each and for clients that ask for a part.
+	Ordered bool
+	// OwnVersions gives a type a new version only when there is news of it; if
+	// Ordered, endpoints get one with a changed cluster too, since a client
+	// that warms it on the same stream waits for them. Without it all types of
+	// a world have the world's version, as many control planes do: a push then
+	// repeats types that did not change.
+	OwnVersions bool
+	// Cache is served instead of the worlds that are Set.
+	Cache cache.Cache
 }
 
 // ControlPlane is a management server: a go-control-plane snapshot cache
@@ -42,12 +57,15 @@ type ControlPlane struct {
 	opts  Options
 	cache cache.SnapshotCache
 
+	// setting is held during Set: worlds take effect in the order of their versions.
+	setting sync.Mutex
+
 	mu      sync.Mutex
-	addr    string            // where it listens, or listened last
-	version int               // of the last world that was set
-	current map[string]string // by node id: the version of its world
-	changed chan struct{}     // closed and replaced whenever current changes
-	running *serving          // nil while stopped
+	addr    string              // where it listens, or listened last
+	version int                 // of the last world that was set
+	current map[string]versions // by node id: those of its world
+	changed chan struct{}       // closed and replaced whenever current changes
+	running *serving            // nil while stopped
 }
 
 // serving is one run of the server, from Start to Stop.
@@ -71,8 +89,8 @@ func StartControlPlane(o Options) (*ControlPlane, error) {
 	c := &ControlPlane{
 		opts:    o,
 		addr:    o.Listen,
-		cache:   cache.NewSnapshotCache(false, cache.IDHash{}, nil),
-		current: map[string]string{},
+		cache:   cache.NewSnapshotCache(o.Ordered, cache.IDHash{}, nil),
+		current: map[string]versions{},
 		changed: make(chan struct{}),
 	}
 	return c, c.Start()
@@ -109,7 +127,15 @@ func (c *ControlPlane) Start() error {
 		cancel: cancel,
 		done:   make(chan struct{}),
 	}
-	xds := server.NewServer(ctx, c.cache, c.callbacks(ctx))
+	var served cache.Cache = c.cache
+	if c.opts.Cache != nil {
+		served = c.opts.Cache
+	}
+	var options []config.XDSOption
+	if c.opts.Ordered {
+		options = append(options, sotw.WithOrderedADS())
+	}
+	xds := server.NewServer(ctx, served, c.callbacks(ctx), options...)
 	discovery.RegisterAggregatedDiscoveryServiceServer(r.grpc, xds)
 	clusterservice.RegisterClusterDiscoveryServiceServer(r.grpc, xds)
 	endpointservice.RegisterEndpointDiscoveryServiceServer(r.grpc, xds)
@@ -159,20 +185,29 @@ func (c *ControlPlane) Drain(ctx context.Context) {
 
 // Set makes w the world of the node with this id, and pushes what changed.
 func (c *ControlPlane) Set(ctx context.Context, node string, w World) error {
+	c.setting.Lock()
+	defer c.setting.Unlock()
 	c.mu.Lock()
 	c.version++
-	version := strconv.Itoa(c.version)
+	version, before := strconv.Itoa(c.version), c.current[node]
 	c.mu.Unlock()
 
 	snapshot, err := w.snapshot(version)
 	if err != nil {
 		return fmt.Errorf("world of %q: %w", node, err)
 	}
+	current, err := versionsOf(snapshot)
+	if err != nil {
+		return fmt.Errorf("world of %q: %w", node, err)
+	}
+	if c.opts.OwnVersions {
+		current.keep(snapshot, before, c.opts.Ordered)
+	}
 	if err := c.cache.SetSnapshot(ctx, node, snapshot); err != nil {
 		return fmt.Errorf("world of %q: %w", node, err)
 	}
 	c.mu.Lock()
-	c.current[node] = version
+	c.current[node] = current
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
@@ -194,7 +229,7 @@ func (c *ControlPlane) callbacks(ctx context.Context) server.Callbacks {
 				mu.Lock()
 				refused := sent[subscription{id, req.GetTypeUrl()}]
 				mu.Unlock()
-				c.pause(ctx, req.GetNode().GetId(), refused)
+				c.pause(ctx, req.GetNode().GetId(), req.GetTypeUrl(), refused)
 			}
 			return nil
 		},
@@ -206,14 +241,14 @@ func (c *ControlPlane) callbacks(ctx context.Context) server.Callbacks {
 	}
 }
 
-// pause holds the calling stream while the refused version is the node's
-// present one: see Options.ResendPause.
-func (c *ControlPlane) pause(ctx context.Context, node, refused string) {
+// pause holds the calling stream while the refused version is the present one
+// of the node's type: see Options.ResendPause.
+func (c *ControlPlane) pause(ctx context.Context, node, typeURL, refused string) {
 	t := time.NewTimer(c.opts.ResendPause)
 	defer t.Stop()
 	for {
 		c.mu.Lock()
-		current, changed := c.current[node], c.changed
+		current, changed := c.current[node][typeURL].name, c.changed
 		c.mu.Unlock()
 		if current != refused {
 			return

@@ -37,16 +37,26 @@ func Self() *corev3.ConfigSource {
 
 // PerType says that a resource is to be asked for on a stream of its own
 // type's service, at the management server behind the cluster called via.
-func PerType(via string) *corev3.ConfigSource {
+func PerType(via string) *corev3.ConfigSource { return perType(via, corev3.ApiConfigSource_GRPC) }
+
+// PerTypeDelta is PerType with delta streams.
+func PerTypeDelta(via string) *corev3.ConfigSource {
+	return perType(via, corev3.ApiConfigSource_DELTA_GRPC)
+}
+
+func perType(via string, api corev3.ApiConfigSource_ApiType) *corev3.ConfigSource {
 	return &corev3.ConfigSource{
 		ResourceApiVersion: corev3.ApiVersion_V3,
 		ConfigSourceSpecifier: &corev3.ConfigSource_ApiConfigSource{ApiConfigSource: &corev3.ApiConfigSource{
-			ApiType:             corev3.ApiConfigSource_GRPC,
+			ApiType:             api,
 			TransportApiVersion: corev3.ApiVersion_V3,
 			// The node of an Envoy is 60 KB, most of it names of extensions.
 			SetNodeOnFirstMessageOnly: true,
 			GrpcServices: []*corev3.GrpcService{{
-				TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: via}},
+				TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{
+					ClusterName:      via,
+					SkipEnvoyHeaders: true, // they tell the address of the machine
+				}},
 			}},
 		}},
 	}
@@ -104,14 +114,22 @@ func DirectRoute(name, body string) *routev3.RouteConfiguration {
 	})
 }
 
-// ClusterRoute is a route configuration that sends every request to cluster.
-func ClusterRoute(name, cluster string) *routev3.RouteConfiguration {
-	return routeConfig(name, &routev3.Route{
-		Match: prefix("/"),
-		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
-			ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster},
-		}},
-	})
+// ClusterRoute is a route configuration that sends every request to cluster,
+// but what begins with the name of one of others to that.
+func ClusterRoute(name, cluster string, others ...string) *routev3.RouteConfiguration {
+	to := func(path, cluster string) *routev3.Route {
+		return &routev3.Route{
+			Match: prefix(path),
+			Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+				ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster},
+			}},
+		}
+	}
+	var routes []*routev3.Route
+	for _, o := range others {
+		routes = append(routes, to("/"+o+"/", o))
+	}
+	return routeConfig(name, append(routes, to("/", cluster))...)
 }
 
 func prefix(p string) *routev3.RouteMatch {

@@ -33,13 +33,16 @@ func (r relay) id() string { return r.name }
 // direct is no relay at all: what the two ends cost each other.
 const direct = "direct"
 
+// recordOnly is xdsproxy that records and judges nothing.
+const recordOnly = "recording"
+
 var relays = []relay{
 	{name: direct},
 	{name: "tcprelay", pkg: "./internal/bench/tcprelay", command: tcprelay},
 	{name: "rawrelay", pkg: "./internal/bench/rawrelay", command: rawrelay},
 	{name: "haproxy", program: "haproxy", command: haproxy},
 	{name: "nginx", program: "nginx", command: nginx},
-	{name: "unchecked", pkg: "./cmd/xdsproxy", command: unchecked, announces: true},
+	{name: recordOnly, pkg: "./cmd/xdsproxy", command: onlyRecording, announces: true},
 	{name: "xdsproxy", pkg: "./cmd/xdsproxy", command: xdsproxy, announces: true},
 }
 
@@ -61,11 +64,14 @@ func xdsproxy(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// unchecked is xdsproxy when it only records.
-func unchecked(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
+// onlyRecording is xdsproxy without its rules.
+func onlyRecording(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 	cmd, err := xdsproxy(b, dir, listen, upstream)
+	if err != nil {
+		return nil, err
+	}
 	cmd.Args = append(cmd.Args, "--no-check")
-	return cmd, err
+	return cmd, nil
 }
 
 const recordingName = "bench.xdsp"

@@ -32,8 +32,8 @@ func TestRatioComparesWithinARound(t *testing.T) {
 
 func TestGoals(t *testing.T) {
 	var out strings.Builder
-	writeGoals(&out, table{measured(0, "nginx", 10), measured(0, "xdsproxy", 12)})
-	if want := "| fleet | CPU per response | at most 1.00 of nginx | 1.20 | missed |"; !strings.Contains(out.String(), want) {
+	writeGoals(&out, table{measured(0, "nginx", 10), measured(0, recordOnly, 12)})
+	if want := "| recording | fleet | CPU per response | at most 1.00 of nginx | 1.20 | missed |"; !strings.Contains(out.String(), want) {
 		t.Errorf("no line %q in\n%s", want, out.String())
 	}
 }

@@ -1,6 +1,6 @@
-"""Calls grpc.health.v1.Health/Check of the service named on the command line,
-found by xDS (GRPC_XDS_BOOTSTRAP), again and again, and prints the answer
-whenever it changes. Ends when its standard input does."""
+"""Calls grpc.health.v1.Health/Check of the services named on the command line,
+found by xDS (GRPC_XDS_BOOTSTRAP), again and again, and prints the answers of
+all whenever one has changed. Ends when its standard input does."""
 
 import os
 import sys
@@ -10,16 +10,20 @@ import time
 import grpc
 
 
+def ask(check):
+    try:
+        return "answer: " + check(b"", timeout=5).hex()
+    except grpc.RpcError as e:
+        return "error: " + str(e.details()).replace("\n", " ")
+
+
 def main():
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-    channel = grpc.insecure_channel("xds:///" + sys.argv[1])
-    check = channel.unary_unary("/grpc.health.v1.Health/Check")
+    channels = [grpc.insecure_channel("xds:///" + name) for name in sys.argv[1:]]
+    checks = [c.unary_unary("/grpc.health.v1.Health/Check") for c in channels]
     last = ""
     while True:
-        try:
-            answer = "answer: " + check(b"", timeout=5).hex()
-        except grpc.RpcError as e:
-            answer = "error: " + str(e.details()).replace("\n", " ")
+        answer = ", ".join(ask(check) for check in checks)
         if answer != last:
             print(answer, flush=True)
         last = answer

@@ -1,27 +1,28 @@
-// Calls grpc.health.v1.Health/Check of the service named on the command line,
-// found by xDS (GRPC_XDS_BOOTSTRAP), again and again, and prints the answer
-// whenever it changes. Ends when its standard input does.
+// Calls grpc.health.v1.Health/Check of the services named on the command line,
+// found by xDS (GRPC_XDS_BOOTSTRAP), again and again, and prints the answers of
+// all whenever one has changed. Ends when its standard input does.
 'use strict';
 
 const { createRequire } = require('node:module');
-const [tools, name] = process.argv.slice(2);
+const [tools, ...names] = process.argv.slice(2);
 const load = createRequire(tools + '/');
 const grpc = load('@grpc/grpc-js');
 load('@grpc/grpc-js-xds').register();
 
-const client = new grpc.Client('xds:///' + name, grpc.credentials.createInsecure());
 const bytes = (b) => b;
+const answers = names.map(() => '');
 let last = '';
 
-function check() {
+function check(client, i) {
   const deadline = new Date(Date.now() + 5000);
   client.makeUnaryRequest('/grpc.health.v1.Health/Check', bytes, bytes, Buffer.alloc(0), { deadline }, (err, reply) => {
-    const answer = err ? 'error: ' + err.message.replaceAll('\n', ' ') : 'answer: ' + reply.toString('hex');
-    if (answer !== last) console.log(answer);
-    last = answer;
-    setTimeout(check, 20);
+    answers[i] = err ? 'error: ' + err.message.replaceAll('\n', ' ') : 'answer: ' + reply.toString('hex');
+    const all = answers.join(', ');
+    if (all !== last && !answers.includes('')) console.log(all);
+    last = all;
+    setTimeout(check, 20, client, i);
   });
 }
 
-check();
+names.forEach((name, i) => check(new grpc.Client('xds:///' + name, grpc.credentials.createInsecure()), i));
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -1,0 +1,392 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// nackRules look at rejections and what follows them.
+func nackRules() []*Rule {
+	return []*Rule{
+		{
+			ID: "error-detail-empty", Title: "a rejection that does not say why", Group: groupVerdicts,
+			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:   "NACK",
+			Means:  "The request has an error_detail without a message, or with code 0, which means OK. Its mere presence makes the request a rejection, so an empty one may have been meant as an ACK, and one without a message helps nobody.",
+			Causes: "A client that always fills error_detail, with an empty status when all is well. Istio's Go client for delta sets the message only; then it is a note.",
+			Next:   "If it was meant as an ACK, let the client leave the field out. Otherwise look in the client's log for the reason.",
+			local:  true, request: errorDetailEmpty,
+		},
+		{
+			ID: "error-detail-without-nonce", Title: "a rejection of nothing in particular", Group: groupVerdicts,
+			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:   "ACK and NACK semantics summary",
+			Means:  "The request has an error and no nonce. The nonce is what says which response is rejected, so the server cannot tell, and may take the request for a first one.",
+			Causes: "A client that builds its NACK from a fresh request, or one that reports trouble of its own in this field.",
+			Next:   "Let the client echo the nonce of the response that it rejects.",
+			local:  true, request: errorDetailWithoutNonce,
+		},
+		{
+			ID: "nack-received", Title: "the client rejected a response", Group: groupVerdicts,
+			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:    "NACK; gRFC A46",
+			Means:   "The client did not take the response as a whole and goes on with what it had. It may have taken the good parts: Envoy applies clusters and listeners one by one, and gRPC takes each valid resource (envoy#32880).",
+			Causes:  "The reason is the client's own, in the message: a value that it does not allow, an extension or field that this version does not know, a name that comes twice, or something referred to that is not there yet.",
+			Next:    "Find the resource that the message names, and compare it with the last one that was accepted (show both entries). New rejections after an upgrade of the server mostly mean clients that are older than it.",
+			request: nackReceived,
+		},
+		{
+			ID: "nack-immediate-resend", Title: "what was rejected is sent again as it was", Group: groupVerdicts,
+			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
+			Spec:    "When to send an update",
+			Means:   "The client rejected the response, and the next one has the same content, although nobody asked for more. The client can only reject it again. From three within ten seconds on it is a loop that keeps both sides busy.",
+			Causes:  "A server that compares the client's version with its own and sends when they differ, whatever the verdict: go-control-plane's snapshot cache does (go-control-plane#962). After a pause of seconds it is a deliberate retry, and only a note.",
+			Next:    "Mend the content that is rejected: nack-received has the reason. Then let the server wait for new content after a NACK.",
+			request: noteNack, response: nackImmediateResend,
+		},
+		{
+			ID: "nack-then-same-content-acked", Title: "first rejected, later accepted, and not changed in between", Group: groupVerdicts,
+			Fault: ServerFault, Severity: Info, Confidence: Guessed, Scope: "all",
+			Spec:    "Eventual consistency considerations",
+			Means:   "The client accepted exactly what it had rejected before. So the content was right and came too early: what it needs was not there yet.",
+			Causes:  "Routes with validate_clusters, or listeners, that were sent while their clusters were still on the way or warming (envoy#14060, envoy#5933).",
+			Next:    "Push clusters and their endpoints before what refers to them, and wait for the ACK.",
+			request: nackThenAcked,
+		},
+	}
+}
+
+func errorDetailEmpty(x *event) {
+	e := x.req.m.Error
+	if e == nil || x.sub.exempt() {
+		return
+	}
+	switch {
+	case e.Message == "":
+		x.prove(proof{severity: Warning, cause: "message", message: fmt.Sprintf("an error_detail with code %d and no message", e.Code)})
+	case e.Code == 0:
+		x.prove(proof{severity: Info, cause: "code", message: fmt.Sprintf("an error_detail with code 0: %q", clip(e.Message))})
+	}
+}
+
+// namesNothing says whether a rejection of the newest response can have no
+// nonce, because the response has none.
+func (x *event) namesNothing() bool {
+	n := x.req.before.newest
+	return x.req.m.Nonce == "" && n != nil && n.nonce == ""
+}
+
+func errorDetailWithoutNonce(x *event) {
+	if e := x.req.m.Error; e != nil && x.req.m.Nonce == "" && !x.namesNothing() && !x.sub.exempt() {
+		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("an error_detail without a nonce: %q", clip(e.Message))})
+	}
+}
+
+// maxReasons is how many reasons of rejections are told apart for a type on a
+// stream.
+const maxReasons = 8
+
+func nackReceived(x *event) {
+	s, r := x.sub, x.req
+	e, n := r.m.Error, r.echoed
+	if e != nil && x.namesNothing() {
+		n = r.before.newest
+	}
+	if e == nil || s.exempt() || n == nil && !r.echoedPast {
+		return
+	}
+	reason := clip(e.Message)
+	if !slices.Contains(s.acks.reasons, reason) {
+		if len(s.acks.reasons) < maxReasons {
+			s.acks.reasons = append(s.acks.reasons, reason)
+		} else {
+			reason = "…"
+		}
+	}
+	if x.again(Warning, reason) {
+		return
+	}
+	p := proof{severity: Warning, cause: reason, message: fmt.Sprintf("nonce %q rejected with code %d: %q", clip(r.m.Nonce), e.Code, clip(e.Message))}
+	if n != nil {
+		p.seqs, p.names = []session.Seq{n.seq, r.seq}, suspects(n.news(), e.Message)
+		p.message = fmt.Sprintf("%s rejected with code %d: %q", n.describe(), e.Code, clip(e.Message))
+	}
+	x.prove(p)
+}
+
+// describe says what a response had to offer.
+func (n *response) describe() string {
+	text := fmt.Sprintf("nonce %q", clip(n.nonce))
+	if n.version != "" {
+		text = fmt.Sprintf("version %q", clip(n.version))
+	}
+	text += " with " + counted(n.count, "resource", "resources")
+	if news := len(n.added) + len(n.changed); news > 0 && news < n.count {
+		text += fmt.Sprintf(", %d of them new or changed,", news)
+	}
+	return text
+}
+
+// news is what a response brought that was not there before, or all of it if
+// there was nothing.
+func (n *response) news() [2][]*item {
+	if len(n.added)+len(n.changed) == 0 {
+		return [2][]*item{n.resolved}
+	}
+	return [2][]*item{n.added, n.changed}
+}
+
+// suspects are the resources that a rejection is probably about: those that its
+// reason names, or else all.
+func suspects(lists [2][]*item, reason string) []string {
+	const most = 4096
+	reason = reason[:min(len(reason), 2048)]
+	var named, all []string
+	for _, list := range lists {
+		for _, it := range list[:min(len(list), most)] {
+			if len(all) < maxFindingNames {
+				all = append(all, it.name)
+			}
+			if mentions(reason, it.name) {
+				named = append(named, it.name)
+			}
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return all
+}
+
+// mentions says whether a text has a name as a word.
+func mentions(text, name string) bool {
+	const tries = 8 // a name may also be a part of longer ones
+	for range tries {
+		i := strings.Index(text, name)
+		if i < 0 || name == "" {
+			return false
+		}
+		end := i + len(name)
+		if (i == 0 || !inWord(text[i-1])) && (end == len(text) || !inWord(text[end])) {
+			return true
+		}
+		text = text[i+1:]
+	}
+	return false
+}
+
+func inWord(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '|' || c >= 0x80
+}
+
+// refusal is a response that was rejected, until the next one comes.
+type refusal struct {
+	of      *response
+	items   []*item // of it
+	unnamed []*content
+	by      *request
+	// asked says that the client has asked for something since, with the
+	// rejection itself or after it.
+	asked bool
+	// opaque says that part of it cannot be decoded, so that it is known by
+	// its bytes only.
+	opaque bool
+}
+
+// changes says whether a request asks for more or less than the one before.
+func (r *request) changes(s *subscription) bool {
+	return len(r.added)+len(r.removed) > 0 || r.before.wild != s.wild
+}
+
+// noteNack remembers a rejection, and what came after it.
+func noteNack(x *event) {
+	s, r := x.sub, x.req
+	a := &s.acks
+	if s.exempt() {
+		return
+	}
+	if a.nack != nil && (r.verdict == unjudged && r.m.Error == nil || r.changes(s)) {
+		a.nack.asked = true
+	}
+	switch {
+	case r.verdict == rejected:
+		n := r.echoed
+		was := a.nack
+		a.nack = &refusal{of: n, items: n.resolved, unnamed: n.nameless, by: r, asked: r.changes(s), opaque: n.opaque || undecodable(n.added) || undecodable(n.changed)}
+		if was != nil {
+			a.nack.asked = a.nack.asked || was.asked
+		}
+		n.opaque = a.nack.opaque
+	case r.verdict == accepted && r.m.Kind == decode.SotwRequest:
+		a.nack = nil
+	}
+	if r.verdict == accepted {
+		a.resends = nil
+	}
+}
+
+func undecodable(items []*item) bool {
+	return slices.ContainsFunc(items, func(it *item) bool { return it.content.facts.Undecodable != "" })
+}
+
+// patient is after how long a resend is no immediate one any more: servers
+// that retry on purpose wait about that long.
+const patient = 5 * time.Second
+
+func nackImmediateResend(x *event) {
+	a, n := &x.sub.acks, x.resp
+	r := a.nack
+	if a.nack = nil; r == nil {
+		return
+	}
+	same := r.sentAgain(x)
+	if !same {
+		a.resends = nil
+	}
+	n.opaque = same && r.opaque
+	if !same || r.asked {
+		return
+	}
+	gap := n.at.Sub(r.by.at)
+	p := proof{severity: Warning, cause: "-", seqs: []session.Seq{r.of.seq, r.by.seq, n.seq}}
+	times := 0
+	switch {
+	case gap > patient:
+		p.severity = Info
+	default:
+		t := &x.k.timers
+		for len(a.resends) > 0 && (x.now.Sub(a.resends[0]) > t.Loop || len(a.resends) >= t.LoopCount) {
+			a.resends = a.resends[1:]
+		}
+		if a.resends = append(a.resends, x.now); len(a.resends) >= t.LoopCount {
+			p.severity, times = Error, len(a.resends)
+		}
+		if r.opaque {
+			p.severity = Info
+		}
+	}
+	if x.again(p.severity, p.cause) {
+		return
+	}
+	p.names = suspects([2][]*item{r.items}, r.by.m.Error.Message)
+	p.message = fmt.Sprintf("%s sent again %v after it was rejected: %q", counted(n.count, "resource", "resources"), round(gap), clip(r.by.m.Error.Message))
+	if times > 0 {
+		p.message += fmt.Sprintf(", %d times within %v", times, round(x.now.Sub(a.resends[0])))
+	}
+	x.prove(p)
+}
+
+// sentAgain says whether the response of x brings what was rejected: in the
+// state of the world all of it and nothing else, in delta some of it and
+// nothing new.
+func (r *refusal) sentAgain(x *event) bool {
+	n := x.resp
+	if len(n.heartbeats)+len(n.m.ResourceErrors) > 0 {
+		return false
+	}
+	if len(n.added)+len(n.changed)+len(n.removed) == 0 && n.m.Kind == decode.DeltaResponse && len(n.m.Removed) == 0 {
+		for _, it := range r.items {
+			if now := x.sub.have.get(it.name); x.here(now) && now.content.sameAs(it.content) {
+				return true
+			}
+		}
+		if n.count == 0 {
+			return false
+		}
+	}
+	if n.count != r.of.count || n.sum != r.of.sum || len(n.nameless) != len(r.unnamed) {
+		return false
+	}
+	for i, c := range n.nameless {
+		if !c.sameAs(r.unnamed[i]) {
+			return false
+		}
+	}
+	return n.m.Kind == decode.SotwResponse || n.count > 0 && len(n.m.Removed) == 0
+}
+
+// refused is a response that was rejected, for as long as it may be accepted
+// when it comes again.
+type refused struct {
+	sum     [2]uint64
+	count   int
+	seq, by session.Seq
+	reason  string
+	lacked  string // what it refers to and was not there
+}
+
+const (
+	// maxRefused is how many of them a type on a stream has.
+	maxRefused = 8
+	// maxLacked bounds the references that are looked at.
+	maxLacked = 4096
+)
+
+func nackThenAcked(x *event) {
+	s, r := x.sub, x.req
+	n, a := r.echoed, &s.acks
+	if s.exempt() || n == nil || n.sum == ([2]uint64{}) {
+		return
+	}
+	at := slices.IndexFunc(a.refused, func(o refused) bool { return o.sum == n.sum && o.count == n.count })
+	switch r.verdict {
+	case rejected:
+		if at >= 0 {
+			a.refused = slices.Delete(a.refused, at, at+1)
+		}
+		if len(a.refused) >= maxRefused {
+			a.refused = slices.Delete(a.refused, 0, 1)
+		}
+		a.refused = append(a.refused, refused{
+			sum: n.sum, count: n.count, seq: n.seq, by: r.seq, reason: clip(r.m.Error.Message), lacked: x.lacked(n, r.m.Error.Message),
+		})
+	case accepted:
+		if at < 0 {
+			return
+		}
+		was := a.refused[at]
+		a.refused = slices.Delete(a.refused, at, at+1)
+		if x.again(Info, "-") {
+			return
+		}
+		p := proof{
+			severity: Info, cause: "-", names: suspects(n.news(), was.reason), seqs: []session.Seq{was.seq, was.by, n.seq, r.seq},
+			message: fmt.Sprintf("accepted now, and rejected in entry %d with the same content: %q", was.by, was.reason),
+		}
+		if was.lacked != "" {
+			p.message += "; " + was.lacked
+		}
+		x.prove(p)
+	}
+}
+
+// lacked says what a response refers to that was not there when it was
+// rejected: what the reason names, or else what the stream had not brought.
+func (x *event) lacked(n *response, reason string) string {
+	reason = reason[:min(len(reason), 2048)]
+	missing, left := "", maxLacked
+	for _, list := range n.news() {
+		for _, it := range list[:min(len(list), maxLacked)] {
+			for _, ref := range it.refs() {
+				if left--; left < 0 {
+					return missing
+				}
+				target := x.talk.sub(ref.Type)
+				there := target != nil && target.have.get(ref.Name) != nil
+				switch {
+				case there:
+				case mentions(reason, ref.Name):
+					return fmt.Sprintf("%q refers to %s %q, which the reason names", clip(it.name), ref.Type, clip(ref.Name))
+				case missing == "" && target != nil && !target.lost:
+					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", clip(it.name), ref.Type, clip(ref.Name))
+				}
+			}
+		}
+	}
+	return missing
+}
