@@ -35,7 +35,7 @@ type labelKey struct {
 
 const (
 	maxSeen   = 1 << 16
-	maxLabels = 1 << 20
+	maxLabels = 1 << 18
 )
 
 func newContents() *contents {
