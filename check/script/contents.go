@@ -35,7 +35,7 @@ type labelKey struct {
 
 const (
 	maxSeen   = 1 << 16
-	maxLabels = 1 << 20
+	maxLabels = 1 << 18
 )
 
 func newContents() *contents {
@@ -154,8 +154,8 @@ func (d *described) scope(f *decode.Facts) {
 	if err != nil {
 		key = f.ScopeKey
 	}
-	if key != d.resource.Name {
-		d.resource.ScopeKey = key
+	if key != d.resource.Name && !d.try(func(r *synth.Resource) { r.ScopeKey = key }) {
+		d.faults++
 	}
 }
 

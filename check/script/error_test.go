@@ -71,6 +71,7 @@ func TestErrors(t *testing.T) {
 		{"S< type=CDS res=[c1{eds=}{]\n                          ^", "is expected", ""},
 		{"S< type=CDS res=[c1{src=moon,eds}]\n                        ^", "is no config source", "delta-grpc"},
 		{"S< type=CDS res=[ok,c1{rds=r}]\n                    ^", `"c1": a resource of type CDS does not refer to route configurations`, ""},
+		{"S< type=LDS res=[l{rds=}]\n                 ^", "a reference has no name", ""},
 		{"S< type=SDS res=[s{c}]\n                 ^", "does not refer to clusters", ""},
 		{"S< type=CDS res=[c(color=red)]\n                   ^", `"color" says nothing`, "payload=NAME"},
 		{"S< type=CDS res=[c(payload=a)b]\n                             ^", "after the name of a resource", ""},
@@ -128,11 +129,15 @@ func TestColumnsAreCharacters(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	for name, text := range map[string]string{
-		"entries":  strings.Repeat("C> type=CDS x60000\n", 2),
-		"bytes":    strings.Repeat("C> type=CDS size=60MiB\n", 5),
-		"repeated": "C> type=CDS size=1MiB x300\n",
-		"aliases":  "S< type=CDS alias=[" + strings.Repeat("a", 1000) + "] res=[" + strings.Repeat("c,", 300_000) + "c]\n",
-		"time":     "t=+8000h -- tick x100000\n",
+		"entries":   strings.Repeat("C> type=CDS x60000\n", 2),
+		"bytes":     strings.Repeat("C> type=CDS size=60MiB\n", 5),
+		"repeated":  "C> type=CDS size=1MiB x300\n",
+		"aliases":   "S< type=CDS alias=[" + strings.Repeat("a", 2000) + "] res=[" + strings.Repeat("c,", 200_000) + "c]\n",
+		"lines":     "C> type=CDS\n" + strings.Repeat("-- server-headers\n", 100_000),
+		"names":     "C> type=CDS R=[" + strings.Repeat("a,", 1<<20) + "a]\n",
+		"resources": "S< type=CDS res=[" + strings.Repeat("a,", 1<<18) + "a]\n",
+		"line":      "C> type=CDS V=" + strings.Repeat("a", 17<<20) + "\n",
+		"time":      "t=+8000h -- tick x100000\n",
 	} {
 		if _, err := Parse(name, []byte(text)); err == nil {
 			t.Errorf("%s: not bounded", name)

@@ -140,7 +140,7 @@ func (f *fields) side() session.Side {
 
 func (p *player) serverEnd(l *line) (action, error) {
 	f := l.fields("code", "msg", "http")
-	code, msg, http := f.code("code"), f.text("msg"), int(f.number("http", 999))
+	code, msg, http := f.code("code"), f.text("msg"), int(f.number("http", 1<<31-1))
 	return p.onStream(l, func(s *stream) {
 		if f.has("http") {
 			p.add(s.trailer(-1, msg, http), nil)

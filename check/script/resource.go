@@ -18,6 +18,10 @@ func (f *fields) resources(typeURL string, delta bool) (out []synth.Resource) {
 	}
 	items, err := f.l.items(w.value, '[')
 	f.fail(err)
+	if len(items) > maxRes {
+		f.fail(f.l.fail(w.off, "the response has more than %d resources", maxRes))
+		return nil
+	}
 	for _, it := range items {
 		r, err := f.l.resource(it, typeURL, delta)
 		f.fail(err)

@@ -13,6 +13,8 @@ const (
 	maxEntries = 100_000   // of a script
 	maxBytes   = 256 << 20 // of all its messages, about
 	maxMessage = 64 << 20  // of one message that is padded
+	maxItems   = 1 << 20   // elements of a list
+	maxRes     = 1 << 18   // resources of a response
 )
 
 // Script is a conversation that was checked and can be played. It does not
@@ -45,6 +47,9 @@ func Parse(name string, text []byte) (*Script, error) {
 
 func parse(text string) (*Script, error) {
 	var lines []*line
+	if len(text) > maxBytes {
+		return nil, (&line{no: 1}).fail(0, "the script has more than %d MiB", maxBytes>>20)
+	}
 	for no := 1; text != ""; no++ {
 		var row string
 		row, text, _ = strings.Cut(text, "\n")
@@ -55,8 +60,11 @@ func parse(text string) (*Script, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l != nil {
-			lines = append(lines, l)
+		if l == nil {
+			continue
+		}
+		if lines = append(lines, l); len(lines) > maxEntries {
+			return nil, l.fail(0, "the script has more than %d lines", maxEntries)
 		}
 	}
 	p := newPlayer()

@@ -79,7 +79,9 @@ func (l *line) items(s span, open byte) ([]span, error) {
 		if it.from >= it.to {
 			return nil, l.fail(end, "an element of the list is missing").hint(`an empty name is written ""`)
 		}
-		out = append(out, it)
+		if out = append(out, it); len(out) > maxItems {
+			return nil, l.fail(s.from, "the list has more than %d elements", maxItems)
+		}
 		if end == in.to {
 			return out, nil
 		}

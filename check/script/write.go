@@ -87,6 +87,7 @@ type written struct {
 	ended   bool
 	headed  bool
 	odd     bool                    // its headers were counted
+	grpc    bool                    // its client is a gRPC library
 	nodes   map[string]*decode.Node // what each node said of itself last, by id
 
 	// of a poll; a context has none of these but busy

@@ -102,6 +102,7 @@ func comparable(s *Script) (out []plain) {
 	methods := map[session.StreamID]decode.Method{}
 	inspector := decode.NewInspector()
 	seen := map[string]int{}
+	grpc := map[session.StreamID]bool{}
 	var first time.Time
 	for e := range s.Entries() {
 		if first.IsZero() {
@@ -121,9 +122,19 @@ func comparable(s *Script) (out []plain) {
 			case decode.VariantCSDS:
 				p.Status = decode.PeekClientStatus(data)
 			}
+			if n := p.Message.Node; n != nil && strings.HasPrefix(n.UserAgent, "gRPC") {
+				grpc[e.Stream] = true
+			}
 			for i := range p.Message.Resources {
 				r := &p.Message.Resources[i]
 				f := plainFacts{Facts: *inspector.Inspect(r.TypeURL, r.Body, false)}
+				f.Unknown, f.Invalid = f.Unknown[:min(1, len(f.Unknown))], f.Invalid[:min(1, len(f.Invalid))]
+				if len(f.Invalid) > 0 {
+					f.Invalid = []string{"something"}
+				}
+				if !grpc[e.Stream] { // then it does not matter
+					f.GRPCProblems = nil
+				}
 				key := r.TypeURL + string(f.Hash[:])
 				if seen[key] == 0 {
 					seen[key] = len(seen) + 1

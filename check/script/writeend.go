@@ -30,7 +30,7 @@ func (w *writer) end(e *session.Entry) {
 		w.on(st, e.Time, "-- client-half-close")
 		return
 	case e.Kind == session.KindTrailer && status.Code < 0:
-		w.on(st, e.Time, fmt.Sprintf("-- server-end http=%d%s", status.HTTP, w.reason(status.Message)))
+		w.on(st, e.Time, fmt.Sprintf("-- server-end http=%d%s", max(0, min(status.HTTP, 1<<31-1)), w.reason(status.Message)))
 	case e.Kind == session.KindTrailer:
 		w.on(st, e.Time, "-- server-end code="+strconv.Itoa(int(status.Code))+w.reason(status.Message))
 	default:

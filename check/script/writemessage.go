@@ -175,7 +175,7 @@ func (w *writer) resourcesText(st *written, e *session.Entry, data []byte, m *de
 	parts := make([]string, len(m.Resources))
 	for i := range m.Resources {
 		r := &m.Resources[i]
-		one := resourceWriter{w: w, r: r, delta: delta, masked: e.Message.Masked, expected: expected, aliases: !common}
+		one := resourceWriter{w: w, r: r, delta: delta, masked: e.Message.Masked, grpc: st.grpc, expected: expected, aliases: !common}
 		one.nameless = i < len(unnamed) && unnamed[i] && r.Wrapped
 		parts[i] = one.text()
 		*list = append(*list, one.out)

@@ -106,6 +106,7 @@ func (w *writer) nodeText(st *written, n *decode.Node) string {
 	if n == nil {
 		return ""
 	}
+	st.grpc = st.grpc || strings.HasPrefix(n.UserAgent, "gRPC")
 	before := st.nodes[n.ID]
 	full := before == nil && len(st.nodes) >= maxNodes
 	if before == nil {

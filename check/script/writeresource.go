@@ -15,6 +15,7 @@ type resourceWriter struct {
 	r        *decode.Resource
 	delta    bool
 	masked   bool
+	grpc     bool   // it matters what gRPC refuses
 	expected string // type of a resource that does not name one
 	aliases  bool   // they are written here
 	nameless bool   // the wrapper has no name, and Peek took the payload's
@@ -121,7 +122,7 @@ func (x *resourceWriter) payload(d *described) (attributes []string) {
 			x.b.WriteString("#key=" + strconv.Quote(o.ScopeKey))
 		}
 	}
-	if d.facts.GRPCProblems != nil && w.contents.notGRPC(d) {
+	if x.grpc && w.contents.notGRPC(d) {
 		next := *o
 		if next.NotGRPC = true; next.Check() == nil && !o.Corrupt {
 			*o = next

@@ -41,7 +41,7 @@ func TestPeekIsTheInverse(t *testing.T) {
 	got = peekOf(decode.VariantDelta, session.Client, dq.Marshal())
 	if d := cmp.Diff(decode.Message{
 		Kind: decode.DeltaRequest, TypeURL: cds, Nonce: "a", Node: node, Subscribe: []string{"x", "y", "z"}, Unsubscribe: []string{"*", "q"},
-		Locators: decode.Locators{Subscribe: 2, Unsubscribe: 1},
+		Locators:        decode.Locators{Subscribe: 2, Unsubscribe: 1},
 		InitialVersions: dq.Initial, Error: dq.Error,
 	}, got); d != "" {
 		t.Error(d)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -140,6 +141,11 @@ func (r *Resource) Check() error {
 	} {
 		if c.asked && !c.may {
 			return fmt.Errorf("a resource of type %s does not refer to %s", short, c.what)
+		}
+	}
+	for _, names := range [][]string{r.Refs.Clusters, r.Refs.Routes, r.Refs.Secrets, r.Refs.Filters, r.Refs.Groups} {
+		if slices.Contains(names, "") {
+			return fmt.Errorf("a reference has no name")
 		}
 	}
 	switch {

@@ -239,6 +239,8 @@ func TestCheckRefuses(t *testing.T) {
 		{TypeURL: "CDS", Empty: true, Corrupt: true},
 		{TypeURL: "CDS", Empty: true, Refs: Refs{EDS: true}},
 		{TypeURL: "CDS", Empty: true, Content: "1"},
+		{TypeURL: "LDS", Refs: Refs{Routes: []string{""}}},
+		{TypeURL: "RDS", Refs: Refs{Clusters: []string{"c", ""}}},
 	} {
 		r.TypeURL = decode.TypeURL(r.TypeURL)
 		if r.Check() == nil {
