@@ -118,6 +118,8 @@ func (t *Tracker) request(c *Change, st *stream, e *session.Entry, m *decode.Mes
 		c.Added, c.Removed, known = t.lists.change(ts, m.Names, first)
 		c.Uncertain = c.Uncertain || !known
 		c.list = ts.names
+		ts.named = ts.named || len(m.Names) > 0
+		c.named = ts.named
 	}
 	switch {
 	case first || len(c.Added) > 0:
@@ -162,6 +164,7 @@ func (ts *types) release(l *lists) {
 // typeState is the conversation about one type on one stream.
 type typeState struct {
 	asked  bool      // a request of the type was seen
+	named  bool      // a state-of-the-world request named resources: from then on no names mean none
 	names  *nameList // of the last state-of-the-world request; nil: not known
 	sent   []sent    // responses, oldest first
 	forgot bool      // responses without a verdict had to be forgotten

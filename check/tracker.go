@@ -61,6 +61,9 @@ type Change struct {
 	// list is what a state-of-the-world request asks for, nil if there was no
 	// room for it.
 	list *nameList
+	// named says that the stream has named resources of the type, so that a
+	// list without names asks for none.
+	named bool
 	// batch is the resources of a response, if they are known by where they
 	// are.
 	batch *decode.Batch
@@ -83,8 +86,8 @@ const Everything = -1
 
 // Count is how many resources the message carries, or how many names it is
 // about; false if it is about none, or no discovery message. No names mean
-// Everything for the two types that clients ask for without names, unless the
-// request takes back the names it had.
+// Everything for the two types that clients ask for without names, unless names
+// were asked for before on the stream.
 func (c *Change) Count() (n int, is bool) {
 	m := c.Message
 	if m == nil {
@@ -103,7 +106,7 @@ func (c *Change) Count() (n int, is bool) {
 	default:
 		return 0, false
 	}
-	all := len(names) == 0 && (c.Type == "LDS" || c.Type == "CDS") && len(c.Removed) == 0
+	all := len(names) == 0 && (c.Type == "LDS" || c.Type == "CDS") && !c.named
 	if all || slices.Contains(names, "*") {
 		return Everything, true
 	}

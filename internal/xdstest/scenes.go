@@ -60,7 +60,7 @@ func (r *round) update(ctx context.Context) error {
 	r.log("an update: another answer on the route, one cluster more")
 	return r.accepted(ctx, "the update", func() error {
 		return r.setEnvoy(ctx, world{body: "hello again", extra: Cluster("search", ADS())})
-	}, all()...)
+	}, resource.ClusterType, resource.EndpointType, resource.RouteType)
 }
 
 func (r *round) reject(ctx context.Context) error {

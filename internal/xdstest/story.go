@@ -35,7 +35,9 @@ const (
 // NewStory starts a control plane at listen (host:port, unix:/path) and the
 // backends that its endpoints name.
 func NewStory(listen string) (*Story, error) {
-	control, err := StartControlPlane(Options{Listen: listen, ResendPause: 250 * time.Millisecond})
+	control, err := StartControlPlane(Options{
+		Listen: listen, ResendPause: 250 * time.Millisecond, Ordered: true, OwnVersions: true,
+	})
 	if err != nil {
 		return nil, err
 	}
