@@ -164,8 +164,8 @@ func (s *subscription) neverHad(version string, it *item) bool {
 	if s.talk.delta() {
 		return true
 	}
-	if _, sent := s.versions[short(version)]; !sent {
-		return len(s.versions) < maxNonces
+	if !s.versions.has(short(version)) {
+		return !s.versions.full()
 	}
 	n := s.newest()
 	return s.talk.grpcClient() || slices.Contains(n.added, it) || slices.Contains(n.changed, it)

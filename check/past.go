@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// past is which nonces were used long ago. It holds hashes with a key that no
+// past is which nonces, or versions, were used. It holds hashes with a key that no
 // peer knows, the newest maxNonces of them.
 type past struct {
+	seed maphash.Seed
 	ring []uint64
 	next int
 	// maybe has a bit for each hash that was added since the ring was full
@@ -22,8 +23,8 @@ const (
 	keepSent  = 16
 )
 
-func (p *past) add(seed maphash.Seed, nonce string) {
-	h := maphash.String(seed, nonce)
+func (p *past) add(s string) {
+	h := maphash.String(p.seed, s)
 	if len(p.ring) < maxNonces {
 		p.ring = append(p.ring, h)
 	} else {
@@ -40,11 +41,11 @@ func (p *past) add(seed maphash.Seed, nonce string) {
 
 func (p *past) mark(h uint64) { p.maybe[h>>58] |= 1 << (h & 63) }
 
-func (p *past) has(seed maphash.Seed, nonce string) bool {
+func (p *past) has(s string) bool {
 	if len(p.ring) == 0 {
 		return false
 	}
-	h := maphash.String(seed, nonce)
+	h := maphash.String(p.seed, s)
 	return p.maybe[h>>58]&(1<<(h&63)) != 0 && slices.Contains(p.ring, h)
 }
 

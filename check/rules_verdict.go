@@ -129,11 +129,11 @@ func nackWithoutErrorDetail(x *event) {
 func ackVersionUnknown(x *event) {
 	s, r := x.sub, x.req
 	v := r.m.Version
-	if r.m.Kind != decode.SotwRequest || r.ordinal == 0 || v == "" || s.exempt() || s.forgotten || len(s.versions) >= maxNonces ||
+	if r.m.Kind != decode.SotwRequest || r.ordinal == 0 || v == "" || s.exempt() || s.forgotten || s.versions.full() ||
 		r.verdict != neither && r.verdict != rejected || v == s.first.m.Version {
 		return
 	}
-	if _, sent := s.versions[short(v)]; sent {
+	if s.versions.has(short(v)) {
 		return
 	}
 	p := proof{
@@ -141,7 +141,7 @@ func ackVersionUnknown(x *event) {
 		message: fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; no response of %s had it", clip(v), clip(r.m.Nonce), clip(r.echoed.version), s.typ),
 	}
 	for _, o := range x.talk.order {
-		if _, sent := o.versions[short(v)]; sent && o != s {
+		if o != s && o.versions.has(short(v)) {
 			p.message = fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; it is one of %s", clip(v), clip(r.m.Nonce), clip(r.echoed.version), o.typ)
 			break
 		}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -55,7 +56,7 @@ func (k *Checker) message(x *event) {
 
 // subOf returns the state of the type that a message is about, or nil if there
 // is no room for another.
-func (t *talk) subOf(m *decode.Message) *subscription {
+func (t *talk) subOf(m *decode.Message, seed maphash.Seed) *subscription {
 	if t.latest != nil && t.latest.url == m.TypeURL && m.TypeURL != "" {
 		return t.latest
 	}
@@ -70,7 +71,7 @@ func (t *talk) subOf(m *decode.Message) *subscription {
 		}
 		s = &subscription{
 			talk: t, key: key, typ: typ, kind: kindOfType(typ, m.TypeURL), lost: t.lost,
-			byNonce: make(map[string]*response), versions: make(map[string]struct{}),
+			byNonce: make(map[string]*response), past: past{seed: seed}, versions: past{seed: seed},
 		}
 		t.subs[key], t.order = s, append(t.order, s)
 	}
@@ -83,7 +84,7 @@ func (t *talk) subOf(m *decode.Message) *subscription {
 
 func (k *Checker) request(x *event, m *decode.Message) {
 	t, e := x.talk, x.entry
-	s := t.subOf(m)
+	s := t.subOf(m, k.contents.seeds[0])
 	t.requests++
 	if s == nil {
 		return
@@ -132,7 +133,7 @@ func (k *Checker) judge(x *event) {
 	if r.m.Nonce != "" {
 		key := short(r.m.Nonce)
 		r.echoed = s.byNonce[key]
-		r.echoedPast = r.echoed == nil && s.past.has(k.contents.seeds[0], key)
+		r.echoedPast = r.echoed == nil && s.past.has(key)
 	}
 	r.stale = r.echoed != nil && r.echoed != newest || r.echoedPast
 	switch {

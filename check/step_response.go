@@ -6,7 +6,7 @@ import (
 
 func (k *Checker) response(x *event, m *decode.Message) {
 	t, e := x.talk, x.entry
-	s := t.subOf(m)
+	s := t.subOf(m, k.contents.seeds[0])
 	t.responses++
 	if t.responses == 1 {
 		t.firstResponse = k.now
@@ -196,7 +196,7 @@ func (s *subscription) remember(k *Checker, n *response) {
 		old := s.sent[0]
 		if key := short(old.nonce); s.byNonce[key] == old {
 			delete(s.byNonce, key)
-			s.past.add(k.contents.seeds[0], key)
+			s.past.add(key)
 		}
 		s.sent[0] = nil
 		s.sent = s.sent[1:]
@@ -214,11 +214,13 @@ func (s *subscription) remember(k *Checker, n *response) {
 	if n.nonce != "" {
 		key := short(n.nonce)
 		n.reused = s.byNonce[key]
-		n.reusedPast = n.reused == nil && s.past.has(k.contents.seeds[0], key)
+		n.reusedPast = n.reused == nil && s.past.has(key)
 		s.byNonce[key] = n
 	}
-	if n.m.Kind == decode.SotwResponse && len(s.versions) < maxNonces {
-		s.versions[short(n.version)] = struct{}{}
+	if last := s.newest(); n.kind == decode.SotwResponse && (last == nil || last.version != n.version) {
+		if key := short(n.version); !s.versions.has(key) {
+			s.versions.add(key)
+		}
 	}
 	s.sent = append(s.sent, n)
 }

@@ -144,7 +144,7 @@ type subscription struct {
 	responses uint64
 	accepted  *response // the newest one that was accepted
 	version   string    // version_info that the client holds, as it said or accepted last
-	versions  map[string]struct{}
+	versions  past      // of its responses
 	rejected  *response // the newest one if it was rejected and nothing was accepted since
 	nack      string    // why the client rejected last
 	nackSeq   session.Seq

@@ -231,7 +231,7 @@ func TestPeekResourceFlags(t *testing.T) {
 		"a TTL below nothing": {msg(str(3, "c1"), body, sub(6, num(1, 1<<64-5))), Resource{Name: "c1", HasTTL: true, TTL: -5 * time.Second}},
 		"two names":           {msg(str(3, "c1"), body, sub(8, str(1, "c2"))), Resource{Name: "c1", BothNames: true}},
 		"a variant":           {msg(body, sub(8, str(1, "c2"), sub(2, str(1, "k")))), Resource{Name: "c2", Constraints: string(str(1, "k"))}},
-		"no name":             {msg(body, sub(8, sub(2, str(1, "k")))), Resource{Name: "c1", Constraints: string(str(1, "k"))}},
+		"no name":             {msg(body, sub(8, sub(2, str(1, "k")))), Resource{Name: "c1", Unnamed: true, Constraints: string(str(1, "k"))}},
 	} {
 		got := Peek(LookupMethod(deltaADSPath), session.Server, "", msg(sub(2, c.wrapper), str(4, clusterURL))).Resources[0]
 		c.want.TypeURL, c.want.Body, c.want.Wrapped = clusterURL, str(1, "c1"), true

@@ -1,7 +1,10 @@
 package decode
 
 import (
+	"bytes"
 	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -14,9 +17,18 @@ import (
 // Chunks must never change once they were given. A Shelf keeps a bounded number
 // of them from being collected. It is not safe for concurrent use.
 type Shelf struct {
-	resources generations[*byte, shelved]
+	resources generations[shelfKey, shelved]
 	batches   generations[batchKey, *Batch]
 	pointers  []*byte // of the message at hand
+	// What the response before had: most have the same.
+	typeURL, controlPlane string
+	rawControlPlane       []byte
+}
+
+// shelfKey is where a resource is, and as what it was read.
+type shelfKey struct {
+	at   *byte
+	kind Kind
 }
 
 type shelved struct {
@@ -70,7 +82,7 @@ func (s *Shelf) Peek(m Method, side session.Side, contentType string, data sessi
 		return Peek(m, side, contentType, data.Bytes()), nil
 	}
 	p := peeker{Message: Message{Kind: kind}}
-	if !p.envelope(data, rest) {
+	if !s.envelope(&p, data) && !p.wholeEnvelope(data, rest) {
 		return Peek(m, side, contentType, data.Bytes()), nil
 	}
 	key := batchKey{kind: kind, count: len(pointers), sum: sum}
@@ -84,10 +96,60 @@ func (s *Shelf) Peek(m Method, side session.Side, contentType string, data sessi
 	return p.Message, b
 }
 
-// envelope reads all but the resources. It returns false if a chunk is not
+// envelope reads all but the resources, of a response that has nothing beside
+// them but version, type, nonce and control plane, as most have. It returns false of others.
+func (s *Shelf) envelope(p *peeker, data session.Chunks) bool {
+	var version, typeURL, nonce, plane []byte
+	planeField := protowire.Number(6)
+	if p.Kind == DeltaResponse {
+		planeField = 7
+	}
+	for _, c := range data {
+		if isResource(c) {
+			continue
+		}
+		f := scan(c)
+		for f.next() {
+			b, ok := f.bytes()
+			switch {
+			case !ok:
+				return false
+			case f.num == 1:
+				version = b
+			case f.num == 4:
+				typeURL = b
+			case f.num == 5:
+				nonce = b
+			case f.num == planeField:
+				plane = b
+			default:
+				return false
+			}
+		}
+		if f.err != "" {
+			return false
+		}
+	}
+	if string(typeURL) != s.typeURL {
+		s.typeURL = string(typeURL)
+	}
+	if !bytes.Equal(plane, s.rawControlPlane) {
+		if name := p.first(plane, 1); len(p.Problems) > 0 {
+			p.Problems = nil
+			return false
+		} else {
+			s.rawControlPlane, s.controlPlane = bytes.Clone(plane), name
+		}
+	}
+	p.ControlPlane = s.controlPlane
+	p.Version, p.TypeURL, p.Nonce = string(version), s.typeURL, string(nonce)
+	return true
+}
+
+// wholeEnvelope reads all but the resources. It returns false if a chunk is not
 // whole fields, or a resource is too small to be a chunk of its own: then the
 // order of resources cannot be told.
-func (p *peeker) envelope(data session.Chunks, size int) bool {
+func (p *peeker) wholeEnvelope(data session.Chunks, size int) bool {
 	rest := make([]byte, 0, size)
 	for _, c := range data {
 		if isResource(c) {
@@ -133,7 +195,7 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte) *Batch {
 		if !isResource(c) || len(b.Resources) == n {
 			continue
 		}
-		p := unsafe.SliceData(c)
+		p := shelfKey{unsafe.SliceData(c), kind}
 		if have, ok := s.resources.get(p); ok && len(have.chunk) == len(c) {
 			b.Resources = append(b.Resources, have.resource)
 			continue

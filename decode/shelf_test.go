@@ -1,0 +1,70 @@
+package decode
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// A Shelf says of a message in pieces what Peek says of it as a whole, whatever
+// it has seen before, and knows the same pieces again.
+func TestShelfIsLikePeek(t *testing.T) {
+	cluster := func(name string) []byte {
+		return sub(2, str(1, clusterURL), sub(2, str(1, name), str(28, "long enough to be a chunk of its own")))
+	}
+	wrapped := func(name string) []byte {
+		return sub(2, str(1, "v"+name), str(3, name), sub(2, str(1, clusterURL), sub(2, str(1, name), str(28, "long enough to be a piece"))))
+	}
+	tiny := sub(2, str(1, clusterURL))[:0]
+	small := sub(2, str(1, "t"), sub(2, str(1, "n")))
+	broken := append(cluster("x")[:60:60], 0xff)
+	a, b, c := cluster("a"), cluster("b"), cluster("c")
+	wa, wb := wrapped("a"), wrapped("b")
+	head := func(n int) []byte { return str(1, fmt.Sprint("version ", n)) }
+	tail := func(n int) []byte { return msg(str(4, clusterURL), str(5, fmt.Sprint("nonce ", n))) }
+	plane := sub(6, str(1, "the control plane"))
+	var s Shelf
+	for _, path := range []string{adsPath, deltaADSPath} {
+		m := LookupMethod(path)
+		seen := map[*Batch]string{}
+		for n, data := range []session.Chunks{
+			{head(1), a, b, tail(1)},
+			{head(2), a, b, tail(2)},
+			{a, head(3), b, tail(3)},
+			{head(4), b, a, tail(4)},
+			{head(5), a, c, plane, tail(5)},
+			{head(6), a, b, str(4, "another/type"), str(5, "n")},
+			{head(7), a, small, b, tail(7)},
+			{head(8), wa, wb, tail(8)},
+			{head(9), wa, sub(7, str(1, "x")), wb, tail(9)},
+			{head(10), str(6, "removed"), wb, tail(10)},
+			{a, b},
+			{a, broken, tail(12)},
+			{head(13), tail(13)},
+			{msg(head(14), a, tail(14))},
+			{tiny, a, a, tail(15)},
+		} {
+			want := Peek(m, session.Server, "application/grpc", data.Bytes())
+			for range 2 {
+				got, batch := s.Peek(m, session.Server, "application/grpc", data)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s %d (-peek +shelf):\n%s", m.Name, n+1, diff)
+				}
+				if batch == nil {
+					continue
+				}
+				names := fmt.Sprint(got.ResourceNames())
+				if was, known := seen[batch]; known && was != names {
+					t.Errorf("%s %d: the batch of %s is that of %s", m.Name, n+1, names, was)
+				}
+				seen[batch] = names
+			}
+		}
+		if len(seen) < 4 {
+			t.Errorf("%s: %d batches", m.Name, len(seen))
+		}
+	}
+}
