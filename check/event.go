@@ -187,37 +187,3 @@ func (x *event) seq() session.Seq {
 	}
 	return x.k.seq
 }
-
-// list writes names for people: the first few, and how many more.
-func list(names []string) string {
-	const most = 3
-	quoted := make([]string, 0, most)
-	for _, n := range names[:min(len(names), most)] {
-		quoted = append(quoted, fmt.Sprintf("%q", clip(n)))
-	}
-	text := strings.Join(quoted, ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// round leaves of a duration what a person reads.
-func round(d time.Duration) time.Duration {
-	switch {
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d
-}
-
-// clip shortens what a peer wrote.
-func clip(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}

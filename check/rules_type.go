@@ -195,7 +195,7 @@ func resourceTypeMismatch(x *event) {
 			continue
 		}
 		if p.message == "" {
-			p.message = fmt.Sprintf("resource %d of %d is a %s, in a response of %s", i+1, n.count, clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(s.url)))
+			p.message = fmt.Sprintf("resource %d of %d is of type %s, in a response of %s", i+1, n.count, clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(s.url)))
 			if r.TypeURL == "" {
 				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.count)
 			}
@@ -212,7 +212,7 @@ func resourceTypeMismatch(x *event) {
 func vhdsOverSotw(x *event) {
 	sotw := x.req != nil && x.req.m.Kind == decode.SotwRequest || x.resp != nil && x.resp.m.Kind == decode.SotwResponse
 	if sotw && x.sub.typ == "VHDS" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s", x.talk.method.Name)})
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.talk.method.Name)})
 	}
 }
 
