@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -187,61 +186,4 @@ func (x *event) seq() session.Seq {
 		return x.req.seq
 	}
 	return x.k.seq
-}
-
-// list writes names for people: the first few, and how many more.
-func list(names []string) string {
-	const most = 3
-	quoted := make([]string, 0, most)
-	for _, n := range names[:min(len(names), most)] {
-		quoted = append(quoted, fmt.Sprintf("%q", clip(n)))
-	}
-	text := strings.Join(quoted, ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// round leaves of a duration what a person reads.
-func round(d time.Duration) time.Duration {
-	switch {
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d
-}
-
-// reason is what a client says of a rejection, in short. Envoy may quote all of
-// a resource before it comes to the point, and begins with a word that is
-// another one in each process.
-func reason(e *decode.Error) string {
-	const (
-		most = 300
-		end  = 180 // of it are from the end
-	)
-	text := e.Message[:min(len(e.Message), maxReason)]
-	if len(e.Message) > maxReason {
-		text += "…" + e.Message[max(maxReason, len(e.Message)-end):]
-	}
-	words := slices.DeleteFunc(strings.Fields(text), func(w string) bool { return strings.HasPrefix(w, "goo.gle/debug") })
-	text = strings.Join(words, " ")
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-end], "") + " … " + strings.ToValidUTF8(text[len(text)-end:], "")
-}
-
-// maxReason bounds what is read of a reason.
-const maxReason = 4096
-
-// clip shortens what a peer wrote.
-func clip(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -142,7 +142,10 @@ func massRemoval(x *event) {
 	names := itemNames(gone)
 	message := fmt.Sprintf("%d of the %d resources that the client had are removed at once: %s", len(gone), had, list(names))
 	if all {
-		message = fmt.Sprintf("nothing is left of the %s that the client had: %s", counted(len(gone), "resource", "resources"), list(names))
+		message = fmt.Sprintf("all %d resources that the client had are removed at once: %s", len(gone), list(names))
+		if len(gone) == 1 {
+			message = fmt.Sprintf("the only resource that the client had is removed: %s", list(names))
+		}
 	}
 	x.prove(proof{severity: Warning, names: names, cause: "-", message: message})
 }

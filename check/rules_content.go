@@ -307,27 +307,6 @@ func resourceErrorReported(x *event) {
 	}
 }
 
-// codeWord is the name of a gRPC status code.
-func codeWord(code int32) string {
-	words := [...]string{
-		"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
-		"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
-	}
-	if code < 0 || int(code) >= len(words) {
-		return fmt.Sprintf("status %d", code)
-	}
-	return words[code]
-}
-
-// counted writes a number with its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // itemNames are the names of items, sorted.
 func itemNames(items []*item) []string {
 	names := make([]string, len(items))

@@ -68,9 +68,9 @@ func errorDetailEmpty(x *event) {
 	}
 	switch {
 	case e.Message == "":
-		x.prove(proof{severity: Warning, cause: "message", message: fmt.Sprintf("an error_detail with code %d and no message", e.Code)})
+		x.prove(proof{severity: Warning, cause: "message", message: fmt.Sprintf("an error_detail with %s and no message", codeOf(e))})
 	case e.Code == 0:
-		x.prove(proof{severity: Info, cause: "code", message: fmt.Sprintf("an error_detail with code 0: %q", clip(e.Message))})
+		x.prove(proof{severity: Info, cause: "code", message: "an error_detail with code 0 (OK): " + said(e.Message)})
 	}
 }
 
@@ -83,7 +83,7 @@ func (x *event) namesNothing() bool {
 
 func errorDetailWithoutNonce(x *event) {
 	if e := x.req.m.Error; e != nil && x.req.m.Nonce == "" && !x.namesNothing() && !x.sub.exempt() {
-		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("an error_detail without a nonce: %q", clip(e.Message))})
+		x.prove(proof{severity: Warning, cause: "-", message: "an error_detail without a nonce: " + said(e.Message)})
 	}
 }
 
@@ -100,7 +100,7 @@ func nackReceived(x *event) {
 	if e == nil || s.exempt() || n == nil && !r.echoedPast {
 		return
 	}
-	why := reason(e)
+	why := reason(e.Message)
 	cause := why
 	if !slices.Contains(s.acks.reasons, why) {
 		if len(s.acks.reasons) < maxReasons {
@@ -112,10 +112,10 @@ func nackReceived(x *event) {
 	if x.again(Warning, cause) {
 		return
 	}
-	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with code %d: %q", clip(r.m.Nonce), e.Code, why)}
+	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with %s: %s", clip(r.m.Nonce), codeOf(e), said(e.Message))}
 	if n != nil {
 		p.seqs, p.names = []session.Seq{n.seq, r.seq}, suspects(n.news(), e.Message)
-		p.message = fmt.Sprintf("%s rejected with code %d: %q", n.describe(), e.Code, why)
+		p.message = fmt.Sprintf("%s rejected with %s: %s", n.describe(), codeOf(e), said(e.Message))
 	}
 	x.prove(p)
 }
@@ -126,6 +126,15 @@ func (n *response) label() string {
 		return fmt.Sprintf("nonce %q", clip(n.nonce))
 	}
 	return fmt.Sprintf("version %q", clip(n.version))
+}
+
+// codeOf is the code of an error by number, as servers log it, and by name.
+func codeOf(e *decode.Error) string {
+	word := codeWord(e.Code)
+	if strings.HasPrefix(word, "status ") {
+		return fmt.Sprintf("code %d", e.Code)
+	}
+	return fmt.Sprintf("code %d (%s)", e.Code, word)
 }
 
 // describe says what a response had to offer.
@@ -279,10 +288,14 @@ func nackImmediateResend(x *event) {
 		return
 	}
 	p.names = suspects([2][]*item{r.items}, r.by.m.Error.Message)
-	p.message = fmt.Sprintf("%s sent again as before, %v after the rejection %q", counted(n.count, "resource", "resources"), round(gap), reason(r.by.m.Error))
-	if times > 0 {
-		p.message += fmt.Sprintf(", %d times within %v", times, round(x.now.Sub(a.resends[0])))
+	what, when := counted(n.count, "resource", "resources"), round(gap)
+	if n.version != "" {
+		what = fmt.Sprintf("version %q with %s", clip(n.version), what)
 	}
+	if times > 0 {
+		when = fmt.Sprintf("%d times within %s", times, round(x.now.Sub(a.resends[0])))
+	}
+	p.message = fmt.Sprintf("%s sent again unchanged, %s after the rejection: %s", what, when, said(r.by.m.Error.Message))
 	x.prove(p)
 }
 
@@ -348,7 +361,7 @@ func nackThenAcked(x *event) {
 			a.refused = slices.Delete(a.refused, 0, 1)
 		}
 		a.refused = append(a.refused, refused{
-			sum: n.sum, count: n.count, seq: n.seq, by: r.seq, reason: reason(r.m.Error), lacked: x.lacked(n, r.m.Error.Message),
+			sum: n.sum, count: n.count, seq: n.seq, by: r.seq, reason: reason(r.m.Error.Message), lacked: x.lacked(n, r.m.Error.Message),
 		})
 	case accepted:
 		if at < 0 {
@@ -361,7 +374,7 @@ func nackThenAcked(x *event) {
 		}
 		p := proof{
 			severity: Info, cause: "-", names: suspects(n.news(), was.reason), seqs: []session.Seq{was.seq, was.by, n.seq, r.seq},
-			message: fmt.Sprintf("accepted now, and rejected in entry %d with the same content: %q", was.by, was.reason),
+			message: fmt.Sprintf("accepted now, and rejected in entry %d with the same content: %s", was.by, said(was.reason)),
 		}
 		if was.lacked != "" {
 			p.message += "; " + was.lacked

@@ -183,7 +183,7 @@ func (p *pushes) times(x *event, s Severity) string {
 	if s == Info {
 		return ""
 	}
-	return fmt.Sprintf(", %d such responses within %v", len(p.needless), round(x.now.Sub(p.needless[0])))
+	return fmt.Sprintf("; %d such responses within %s", len(p.needless), round(x.now.Sub(p.needless[0])))
 }
 
 func needlessPush(x *event) {
@@ -207,7 +207,7 @@ func needlessPush(x *event) {
 	if x.again(severity, "-") {
 		return
 	}
-	message := fmt.Sprintf("nothing new in version %q: %s as accepted before", clip(n.version), counted(n.count, "resource is", "resources are"))
+	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", clip(n.version), counted(n.count, "resource is", "resources are"))
 	x.prove(proof{severity: severity, names: firstNames(n.resolved), cause: "-", message: message + p.times(x, severity)})
 }
 

@@ -95,7 +95,7 @@ func nonceRules() []*Rule {
 			unanswered: func(x *event) {
 				if x.wait.stale {
 					x.report(x.wait.left, "%s was asked for in a request with the older nonce %q, and not mentioned for %v",
-						list(x.wait.left), x.wait.from.m.Nonce, x.k.timers.DNE)
+						list(x.wait.left), x.wait.from.m.Nonce, round(x.k.timers.DNE))
 				}
 			},
 		},

@@ -198,7 +198,7 @@ func warmingStarved(x *event) {
 	x.prove(proof{
 		severity: Warning, names: names, typ: "EDS", seqs: seqs,
 		message: fmt.Sprintf("no endpoints for %s within %v, and cluster %q of entry %d waits for them",
-			list(names), x.k.timers.DNE, w.cluster, w.cds.seq),
+			list(names), round(x.k.timers.DNE), w.cluster, w.cds.seq),
 	})
 }
 
@@ -218,7 +218,7 @@ func dependentWarmingStarved(x *event) {
 		return
 	}
 	r := by[names[0]]
-	x.report(names, "%s %q waits for %s, asked for %v ago and never sent", r.sub.typ, r.item.name, list(names), x.k.timers.DNE)
+	x.report(names, "%s %q waits for %s, asked for %v ago and never sent", r.sub.typ, r.item.name, list(names), round(x.k.timers.DNE))
 }
 
 func dependentRemovedInUse(x *event) {

@@ -84,7 +84,7 @@ func typesMissing(x *event) {
 		}
 		x.prove(proof{
 			severity: Warning, typ: was.typ, cause: "-", names: names, seqs: []session.Seq{was.last.seq, x.req.seq},
-			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.typ, x.k.timers.Rejoin, what),
+			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.typ, round(x.k.timers.Rejoin), what),
 		})
 	}
 }
@@ -238,7 +238,7 @@ func removalMissed(x *event) {
 	slices.Sort(missing)
 	x.prove(proof{
 		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.seq},
-		message: fmt.Sprintf("%s neither sent nor removed within %v of the reconnect, although %s sent again, %d at the version stated",
-			list(missing), x.k.timers.DNE, counted(resent, "other was", "others were"), len(same)),
+		message: fmt.Sprintf("%s neither sent nor removed within %s of the reconnect, although %s sent again, %d of them as the client has it",
+			list(missing), round(x.k.timers.DNE), counted(resent, "other was", "others were"), len(same)),
 	})
 }

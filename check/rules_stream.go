@@ -140,7 +140,7 @@ func streamRejected(x *event) {
 		message: fmt.Sprintf("%s was refused with %s", x.talk.method.Name, word),
 	}
 	if m := x.entry.Status.Message; m != "" {
-		p.message += fmt.Sprintf(": %q", clip(m))
+		p.message += ": " + said(m)
 	}
 	if c := x.entry.Status.Code; c == codeUnimplemented || c == codeInvalidArgument {
 		p.severity = Error
@@ -168,7 +168,7 @@ func serverClosedStream(x *event) {
 	}
 	code := "a reset"
 	if st := x.entry.Status; st != nil && st.Code >= 0 {
-		code = fmt.Sprintf("status %d", st.Code)
+		code = codeWord(st.Code)
 	}
 	p := proof{
 		severity: Info, typ: t.method.Type, cause: t.method.Path,
@@ -176,7 +176,7 @@ func serverClosedStream(x *event) {
 	}
 	if quick >= 3 {
 		p.severity = Warning
-		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %v of its first response, now with %s", t.method.Name, quick, soon, code)
+		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.method.Name, quick, round(soon), code)
 	}
 	x.prove(p)
 }
@@ -257,7 +257,7 @@ func halfClosed(x *event) {
 		if !t.ended {
 			x.prove(proof{
 				severity: Info, typ: t.method.Type, cause: "-", seqs: []session.Seq{at},
-				message: "half-closed, with names subscribed, and still open",
+				message: fmt.Sprintf("the client ended its side in entry %d, and still waits for what it subscribed to", at),
 			})
 		}
 	})

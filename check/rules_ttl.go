@@ -107,7 +107,7 @@ func ttlUnsupported(x *event) {
 	if (len(n.timed) > 0 || len(n.heartbeats) > 0) && !slices.Contains(node.ClientFeatures, featureTTL) {
 		for _, i := range n.timed {
 			r := &n.m.Resources[i]
-			found.add("ttl", r.Name, "%q has a TTL of %v, and the client does not say that it supports that", clip(r.Name), r.TTL)
+			found.add("ttl", r.Name, "%q has a TTL of %v, and the client does not say that it supports that", clip(r.Name), round(r.TTL))
 		}
 		for _, i := range n.heartbeats {
 			// Without a version, and of a resource that was never sent, it
@@ -155,7 +155,7 @@ func ttlExpired(x *event) {
 		name := decode.NormalName(r.Name)
 		switch {
 		case r.TTL <= 0:
-			spent.add("-", name, "%q has a TTL of %v", clip(name), r.TTL)
+			spent.add("-", name, "%q has a TTL of %v", clip(name), round(r.TTL))
 		case s.have.get(name) == nil, r.Empty && x.heartbeatFlaw(i) != "":
 		case r.TTL <= maxTTL:
 			l.set(lease{name: name, ttl: r.TTL, until: x.now.Add(r.TTL + x.flight()), from: n})
@@ -209,7 +209,7 @@ func leasesEnded(x *event) {
 	if len(names) > 0 {
 		x.prove(proof{
 			severity: Warning, names: names, seqs: []session.Seq{first.from.seq},
-			message: fmt.Sprintf("%s was not prolonged within its TTL of %v", list(names), first.ttl),
+			message: fmt.Sprintf("%s was not prolonged within its TTL of %v", list(names), round(first.ttl)),
 		})
 	}
 	x.watchLeases()

@@ -214,7 +214,7 @@ func resourceTypeMismatch(x *event) {
 func vhdsOverSotw(x *event) {
 	sotw := x.req != nil && x.req.m.Kind == decode.SotwRequest || x.resp != nil && x.resp.m.Kind == decode.SotwResponse
 	if sotw && x.sub.typ == "VHDS" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s", x.talk.method.Name)})
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.talk.method.Name)})
 	}
 }
 

@@ -143,7 +143,7 @@ func newNameAnsweredWithoutIt(x *event) {
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
-			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", list(names), x.k.timers.DNE)
+			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", list(names), round(x.k.timers.DNE))
 		})
 	}
 }
@@ -174,15 +174,15 @@ func requestedResourceTimeout(x *event) {
 	}
 	if len(plain) > 0 {
 		x.proveOnce(Info, plain, func(names []string) string {
-			return fmt.Sprintf("%s asked for and not sent within %v", list(names), x.k.timers.DNE)
+			return fmt.Sprintf("%s asked for and not sent within %v", list(names), round(x.k.timers.DNE))
 		})
 	}
 	if len(pressing) > 0 {
 		x.proveOnce(Warning, pressing, func(names []string) string {
 			if r, ok := by[names[0]]; ok {
-				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), x.k.timers.DNE, r.sub.typ, clip(r.item.name))
+				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), round(x.k.timers.DNE), r.sub.typ, clip(r.item.name))
 			}
-			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", list(names), x.k.timers.DNE)
+			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", list(names), round(x.k.timers.DNE))
 		})
 	}
 }
@@ -212,7 +212,7 @@ func resubscribeNotResent(x *event) {
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
-			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", list(names), x.k.timers.DNE)
+			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", list(names), round(x.k.timers.DNE))
 		})
 	}
 }
@@ -253,7 +253,7 @@ func deltaSubscribeUnanswered(x *event) {
 	names := slices.DeleteFunc(slices.Clone(w.left), x.knownGone)
 	if len(names) > 0 {
 		x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
-			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", list(names), x.k.timers.DNE)
+			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", list(names), round(x.k.timers.DNE))
 		})
 	}
 }
@@ -264,7 +264,7 @@ func deltaResubscribeNotResent(x *event) {
 		return
 	}
 	x.proveOnce(Warning, w.left, func(names []string) string {
-		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", list(names), x.k.timers.DNE)
+		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", list(names), round(x.k.timers.DNE))
 	})
 }
 
@@ -328,6 +328,6 @@ func releasedUnanswered(x *event) {
 	}
 	slices.Sort(names)
 	x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
-		return fmt.Sprintf("%s unsubscribed from under a wildcard, and neither sent nor removed within %v", list(names), x.k.timers.DNE)
+		return fmt.Sprintf("%s unsubscribed from beside a wildcard, and neither sent nor removed within %v", list(names), round(x.k.timers.DNE))
 	})
 }

@@ -219,7 +219,7 @@ func requestFlood(x *event) {
 	}
 	x.prove(proof{
 		severity: Warning, cause: "-",
-		message: fmt.Sprintf("one request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, round(took), clip(x.req.m.Version), clip(x.req.m.Nonce),
+		message: fmt.Sprintf("the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, round(took), clip(x.req.m.Version), clip(x.req.m.Nonce),
 			counted(x.req.named(), "name", "names")),
 	})
 }

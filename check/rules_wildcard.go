@@ -137,7 +137,7 @@ func clearedListAsWildcard(x *event) {
 	}
 	x.prove(proof{
 		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
-		message: fmt.Sprintf("%s of %s, %v after the client had given up its last name", counted(sent, "resource", "resources"), s.typ, round(x.now.Sub(s.cleared))),
+		message: fmt.Sprintf("%s of %s sent %v after the client had given up its last name", counted(sent, "resource", "resources"), s.typ, round(x.now.Sub(s.cleared))),
 	})
 }
 
@@ -292,7 +292,7 @@ func (x *event) wildcardForgotten() {
 			x.prove(proof{
 				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.last.seq, n.seq},
 				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",
-					list(names), x.k.timers.DNE, counted(o.names.len(), "name", "names")),
+					list(names), round(x.k.timers.DNE), counted(o.names.len(), "name", "names")),
 			})
 		})
 	}

@@ -286,7 +286,7 @@ func endReason(e *session.Entry) string {
 			why = fmt.Sprintf("reset by the %s", e.Side)
 		}
 		if st.Message != "" {
-			why += fmt.Sprintf(": %s", clip(st.Message))
+			why += ": " + reason(st.Message)
 		}
 	}
 	return why

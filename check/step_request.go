@@ -157,7 +157,7 @@ func (k *Checker) judge(x *event) {
 	switch {
 	case r.m.Error != nil:
 		n.verdict, s.rejected = rejected, n
-		s.nack, s.nackSeq = reason(r.m.Error), r.seq
+		s.nack, s.nackSeq = reason(r.m.Error.Message), r.seq
 	case r.m.Kind == decode.DeltaRequest, r.m.Version == n.version:
 		n.verdict, s.accepted, s.rejected, s.version = accepted, n, nil, n.version
 	default:

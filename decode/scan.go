@@ -43,7 +43,7 @@ func (s *scanner) next() bool {
 		}
 		n += m
 		if size > uint64(len(rest)-n) {
-			return s.fail(fmt.Sprintf("field %d wants %d bytes where %d remain", num, size, len(rest)-n))
+			return s.fail(fmt.Sprintf("field %d is %d bytes long where %d remain", num, size, len(rest)-n))
 		}
 		s.body = rest[n : n+int(size) : n+int(size)]
 		n += int(size)

@@ -150,7 +150,11 @@ func (a *app) printReport(r *render.Report, form, source, threshold string, info
 	case "junit":
 		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
 	}
-	_, err := io.WriteString(a.stdout, r.Text(render.Style{Color: a.colourful()}, info))
+	wide := columns(a.stdout)
+	_, err := io.WriteString(a.stdout, r.Text(render.Style{Color: a.colourful()}, wide, info))
+	if rule := r.Foremost(info); err == nil && wide > 0 && rule != "" {
+		a.say("what it means and what to do: xdsproxy explain %s", rule)
+	}
 	return err
 }
 

@@ -30,7 +30,7 @@ xdsproxy explain`,
 			return misused("explain takes one RULE, but got %d", len(args))
 		}
 		if len(args) == 0 {
-			_, err := io.WriteString(a.stdout, render.RuleList(check.Rules(), style))
+			_, err := io.WriteString(a.stdout, render.RuleList(check.Rules(), style, columns(a.stdout)))
 			return err
 		}
 		for _, r := range check.Rules() {

@@ -54,7 +54,7 @@ xdsproxy status session.xdsp --at 4107`,
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
 			return err
 		}
-		if _, err := io.WriteString(a.stdout, status.Text(render.Style{Color: a.colourful()})); err != nil {
+		if _, err := io.WriteString(a.stdout, status.Text(render.Style{Color: a.colourful()}, columns(a.stdout))); err != nil {
 			return err
 		}
 		return err
@@ -102,7 +102,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 			}
 			return err
 		}
-		if _, err := io.WriteString(a.stdout, tree.Text(render.Style{Color: a.colourful()})); err != nil {
+		if _, err := io.WriteString(a.stdout, tree.Text(render.Style{Color: a.colourful()}, columns(a.stdout))); err != nil {
 			return err
 		}
 		return err

@@ -11,11 +11,11 @@ import (
 func confidenceWords(c check.Confidence) string {
 	switch c {
 	case check.Timed:
-		return "needs a timer"
+		return "told by waiting, so by the timers too"
 	case check.Guessed:
-		return "a heuristic"
+		return "a guess from what was seen, never an error"
 	}
-	return "follows from the messages alone"
+	return "told by the messages alone"
 }
 
 func faultWords(f check.Fault) string {
@@ -28,8 +28,11 @@ func faultWords(f check.Fault) string {
 	return "the " + string(f)
 }
 
-// RuleList lists the rules by group, one line each.
-func RuleList(rules []*check.Rule, s Style) string {
+// RuleList lists the rules by group, on lines of so many columns; 0 stands for
+// a pipe or a file, where each rule has one line.
+func RuleList(rules []*check.Rule, s Style, columns int) string {
+	const idWidth = 38
+	indent := strings.Repeat(" ", len("  ! ")+idWidth+1)
 	var b strings.Builder
 	group := ""
 	for _, r := range rules {
@@ -41,11 +44,14 @@ func RuleList(rules []*check.Rule, s Style) string {
 			fmt.Fprintf(&b, "%s\n", s.paint(title, group))
 		}
 		sign, look := severityLook(r.Severity.String())
-		off := ""
+		text := r.Title
 		if r.Off {
-			off = s.paint(muted, " (off)")
+			text += " (off)"
 		}
-		fmt.Fprintf(&b, "  %s %-38s %s%s\n", s.paint(look, sign), r.ID, r.Title, off)
+		if columns > len(indent)+namesWidth {
+			text = strings.TrimPrefix(strings.TrimSuffix(wrap(text, indent, columns), "\n"), indent)
+		}
+		fmt.Fprintf(&b, "  %s %s %s\n", s.paint(look, sign), padRight(r.ID, idWidth), text)
 	}
 	return b.String()
 }
@@ -54,17 +60,50 @@ func RuleList(rules []*check.Rule, s Style) string {
 func RulePage(r *check.Rule, s Style, width int) string {
 	var b strings.Builder
 	_, look := severityLook(r.Severity.String())
-	fmt.Fprintf(&b, "%s: %s\n\n", s.paint(title, r.ID), r.Title)
-	for _, p := range []string{r.Means, r.Causes, r.Next} {
-		b.WriteString(wrap(p, "", width) + "\n")
+	head := strings.TrimPrefix(wrap(r.ID+": "+r.Title, "", width), r.ID)
+	fmt.Fprintf(&b, "%s%s\n%s", s.paint(title, r.ID), head, wrap(r.Means, "", width))
+	for _, p := range [][2]string{{"Usual causes", r.Causes}, {"What to do", r.Next}} {
+		fmt.Fprintf(&b, "\n%s\n%s", s.paint(title, p[0]), wrap(p[1], "  ", width))
 	}
-	fmt.Fprintf(&b, "Usually %s, and the fault of %s; %s.\n",
-		s.paint(look, withArticle(r.Severity.String())), faultWords(r.Fault), confidenceWords(r.Confidence))
-	fmt.Fprintf(&b, "Looks at: %s. In the protocol: %s.\n", r.Scope, r.Spec)
+	usual := withArticle(r.Severity.String())
+	line := fmt.Sprintf("Usually %s, and the fault of %s; %s.", usual, faultWords(r.Fault), confidenceWords(r.Confidence))
+	fmt.Fprintf(&b, "\n%s", strings.Replace(wrap(line, "", width), usual, s.paint(look, usual), 1))
+	b.WriteString(wrap(fmt.Sprintf("Looks at %s. In the protocol: %s.", scopeWords(r.Scope), strings.TrimSuffix(r.Spec, ".")), "", width))
 	if r.Off {
-		fmt.Fprintf(&b, "It is off unless asked for: --enable %s\n", r.ID)
+		fmt.Fprintf(&b, "It is off unless asked for: xdsproxy check SOURCE --enable %s\n", r.ID)
 	}
 	return b.String()
+}
+
+// scopeWords are the conversations that a rule looks at.
+func scopeWords(scope string) string {
+	parts := strings.Split(scope, ", ")
+	for i, p := range parts {
+		switch p {
+		case "all":
+			p = "all discovery streams"
+		case "per-type":
+			p = "streams of one type"
+		case "ADS":
+			p = "aggregated streams"
+		case "SotW":
+			p = "state-of-the-world streams"
+		case "SotW reconnects":
+			p = "reconnects in the state of the world"
+		case "Delta":
+			p = "delta streams"
+		case "REST":
+			p = "REST polls"
+		case "file":
+			p = "watched files"
+		case "LRS":
+			p = "load reports"
+		case "CSDS":
+			p = "client status"
+		}
+		parts[i] = p
+	}
+	return strings.Join(parts, ", ")
 }
 
 func withArticle(severity string) string {

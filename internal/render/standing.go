@@ -78,8 +78,50 @@ func NewStanding(clients []check.ClientStatus, seq uint64, now time.Time) *Stand
 }
 
 // Text is the matrix that a person reads: clients by types, each state with its
-// age, and below a client why it rejected something.
-func (s *Standing) Text(style Style) string {
+// age, and below a client why it rejected something. Where a screen of so many
+// columns has no room for all, what a client is goes first, then when it last
+// said something, then the middle of its name; 0 stands for a pipe or a file.
+func (s *Standing) Text(style Style, columns int) string {
+	g := s.grid()
+	g.fit(columns)
+	var b strings.Builder
+	for i, row := range g.rows {
+		var line []string
+		for j, c := range row {
+			if g.width[j] == 0 {
+				continue
+			}
+			text := padRight(Middle(c.text, g.width[j]), g.width[j])
+			if j == len(row)-1 {
+				text = c.text
+			}
+			line = append(line, style.paint(c.look, text))
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimRight(strings.Join(line, "  "), " "))
+		if i > 0 {
+			s.Clients[i-1].reasons(&b, style, columns)
+		}
+	}
+	if g.uncertain {
+		b.WriteString(style.paint(muted, "? part of the conversation was not recorded") + "\n")
+	}
+	return b.String()
+}
+
+// grid is the matrix before it is laid out: the titles, then a row a client. A
+// column of width 0 is left out.
+type grid struct {
+	rows      [][]cell
+	width     []int
+	uncertain bool
+}
+
+type cell struct {
+	text string
+	look role
+}
+
+func (s *Standing) grid() (g grid) {
 	types := []string{"LDS", "RDS", "CDS", "EDS"}
 	for i := range s.Clients {
 		for _, t := range s.Clients[i].of.Types {
@@ -88,70 +130,102 @@ func (s *Standing) Text(style Style) string {
 			}
 		}
 	}
-	const nameWidth, kindWidth = 22, 6
-	width := make([]int, len(types))
-	cell := func(c *check.ClientStatus, typ string) (text string, look role) {
-		for _, t := range c.Types {
-			if t.Type != typ {
-				continue
-			}
-			text = t.State.String() + " " + shortAge(s.now.Sub(t.Since))
-			if t.Lost {
-				text += "?"
-			}
-			switch t.State {
-			case check.Synced:
-				look = good
-			case check.Nacked, check.Stale:
-				look = bad
-			default:
-				look = warned
-			}
-			return text, look
-		}
-		return "-", muted
+	head := []cell{{"CLIENT", title}, {"KIND", title}}
+	for _, t := range types {
+		head = append(head, cell{Safe(t), title})
 	}
-	for j, typ := range types {
-		width[j] = len(typ)
-		for i := range s.Clients {
-			text, _ := cell(s.Clients[i].of, typ)
-			width[j] = max(width[j], len(text))
-		}
-	}
-	var b strings.Builder
-	head := padRight("CLIENT", nameWidth) + "  " + padRight("KIND", kindWidth)
-	for j, typ := range types {
-		head += "  " + padRight(typ, width[j])
-	}
-	fmt.Fprintf(&b, "%s\n", style.paint(title, strings.TrimRight(head+"  LAST", " ")))
-	uncertain := false
+	g.rows = append(g.rows, append(head, cell{"LAST", title}))
 	for i := range s.Clients {
 		c := s.Clients[i].of
-		line := padRight(Middle(Safe(c.Client), nameWidth), nameWidth) + "  " + padRight(End(kind(c.Agent), kindWidth), kindWidth)
-		for j, typ := range types {
-			text, look := cell(c, typ)
-			uncertain = uncertain || strings.HasSuffix(text, "?")
-			line += "  " + style.paint(look, padRight(text, width[j]))
+		row := []cell{{text: Safe(c.Client)}, {text: End(kind(c.Agent), 14)}}
+		for _, t := range types {
+			one := s.cell(c, t)
+			g.uncertain = g.uncertain || strings.HasSuffix(one.text, "?")
+			row = append(row, one)
 		}
-		line += "  " + shortAge(s.now.Sub(c.Last))
-		fmt.Fprintf(&b, "%s\n", strings.TrimRight(line, " "))
-		if !c.Gone.IsZero() {
-			fmt.Fprintf(&b, "    %s\n", style.paint(muted, "gone: "+Safe(c.Why)))
+		g.rows = append(g.rows, append(row, cell{text: shortAge(s.now.Sub(c.Last))}))
+	}
+	g.width = make([]int, len(head)+1)
+	for _, row := range g.rows {
+		for j, c := range row {
+			g.width[j] = max(g.width[j], Width(c.text))
 		}
-		for _, t := range c.Types {
-			if t.State == check.Nacked {
-				held := "nothing"
-				if t.Version != "" {
-					held = Safe(t.Version)
-				}
-				fmt.Fprintf(&b, "    %s\n", style.paint(bad, fmt.Sprintf("%s: rejected %s, has %s (entry %d): %s", t.Type, Safe(orDash(t.Sent)), held, t.NackSeq, Safe(t.Nack))))
+	}
+	return g
+}
+
+// cell is how a client stands with a type.
+func (s *Standing) cell(c *check.ClientStatus, typ string) cell {
+	i := slices.IndexFunc(c.Types, func(t check.TypeStatus) bool { return t.Type == typ })
+	if i < 0 {
+		return cell{"-", muted}
+	}
+	t := &c.Types[i]
+	text, look := t.State.String()+" "+shortAge(s.now.Sub(t.Since)), warned
+	if t.Lost {
+		text += "?"
+	}
+	switch t.State {
+	case check.Synced:
+		look = good
+	case check.Nacked, check.Stale:
+		look = bad
+	}
+	return cell{text, look}
+}
+
+// fit takes from the columns what a screen has no room for.
+func (g *grid) fit(columns int) {
+	const name, kind, fewest = 0, 1, 12
+	last := len(g.width) - 1
+	over := func() int {
+		if columns <= 0 {
+			return 0
+		}
+		used := -2
+		for _, w := range g.width {
+			if w > 0 {
+				used += w + 2
 			}
 		}
+		return max(0, used-columns)
 	}
-	if uncertain {
-		b.WriteString(style.paint(muted, "? part of the conversation was not recorded") + "\n")
+	if over() > 0 && g.width[name] > 22 {
+		g.width[name] = max(22, g.width[name]-over())
 	}
-	return b.String()
+	if over() > 0 {
+		g.width[kind] = 0
+	}
+	if over() > 0 {
+		g.width[last] = 0
+	}
+	g.width[name] = max(min(fewest, g.width[name]), g.width[name]-over())
+}
+
+// reasons are the lines below a client: how it went, and what it rejected.
+func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
+	const indent = "    "
+	say := func(look role, text string) {
+		width := columns
+		if columns == 0 {
+			width = len(indent) + Width(text)
+		}
+		for line := range strings.Lines(wrap(text, indent, width)) {
+			fmt.Fprintf(b, "%s%s\n", indent, style.paint(look, strings.TrimSpace(line)))
+		}
+	}
+	if !c.of.Gone.IsZero() {
+		say(muted, "gone: "+Safe(c.Why))
+	}
+	for _, t := range c.of.Types {
+		if t.State == check.Nacked {
+			held := "nothing"
+			if t.Version != "" {
+				held = Safe(t.Version)
+			}
+			say(bad, fmt.Sprintf("%s: rejected %s, has %s (entry %d): %s", t.Type, Safe(orDash(t.Sent)), held, t.NackSeq, Safe(t.Nack)))
+		}
+	}
 }
 
 func orDash(s string) string {
@@ -172,11 +246,11 @@ func kind(agent string) string {
 	return Safe(agent)
 }
 
-// shortAge is a duration in one or two digits and a unit.
+// shortAge is a duration in one unit, rounded down.
 func shortAge(d time.Duration) string {
 	switch {
 	case d < time.Second:
-		return fmt.Sprintf("%.1fs", max(d, 0).Seconds())
+		return "0s"
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))
 	case d < time.Hour:

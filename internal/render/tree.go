@@ -48,49 +48,73 @@ func nodes(list []*check.Node) []*Node {
 	return out
 }
 
-// Text is what a person reads.
-func (t *Tree) Text(s Style) string {
+// Text is what a person reads, on a screen of so many columns; 0 stands for a
+// pipe or a file.
+func (t *Tree) Text(s Style, columns int) string {
+	rows := branches(t.Roots, "", nil)
+	first := len(rows)
+	rows = branches(t.Dangling, "", rows)
+	second := len(rows)
+	rows = branches(t.Missing, "", rows)
+	name, version := 0, 0
+	for _, r := range rows {
+		name, version = max(name, Width(r.name)), max(version, Width(r.version()))
+	}
+	const stateWidth, versionWidth = 8, 24
+	version = min(version, versionWidth)
+	if room := columns - len("  ") - stateWidth - len("  ") - version; columns > 0 {
+		name = min(name, max(room, 3*namesWidth))
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", s.paint(title, Safe(t.Client)))
-	write(&b, t.Roots, "", s)
-	section := func(head string, list []*Node) {
-		if len(list) > 0 {
-			fmt.Fprintf(&b, "\n%s\n", s.paint(title, head))
-			write(&b, list, "", s)
+	for i, r := range rows {
+		switch {
+		case i == second:
+			fmt.Fprintf(&b, "\n%s\n", s.paint(title, "missing: referred to or asked for, and not sent"))
+		case i == first:
+			fmt.Fprintf(&b, "\n%s\n", s.paint(title, "dangling: sent, and nothing refers to it"))
 		}
+		room := max(name-Width(r.lead), namesWidth)
+		line := r.lead + padRight(Middle(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
+			s.paint(r.look(), padRight(r.node.State, stateWidth)) + "  " + Middle(r.version(), version)
+		if r.node.Again {
+			line = strings.TrimRight(line, " ") + s.paint(muted, "  (see above)")
+		}
+		fmt.Fprintf(&b, "%s\n", strings.TrimRight(line, " "))
 	}
-	section("dangling: sent, and nothing refers to it", t.Dangling)
-	section("missing: referred to or asked for, and not sent", t.Missing)
-	if len(t.Roots)+len(t.Dangling)+len(t.Missing) == 0 {
+	if len(rows) == 0 {
 		b.WriteString("nothing was asked for and nothing sent\n")
 	}
 	return b.String()
 }
 
-func write(b *strings.Builder, list []*Node, indent string, s Style) {
-	for i, n := range list {
-		branch, next := "├─ ", "│  "
-		if i == len(list)-1 {
-			branch, next = "└─ ", "   "
-		}
-		look := plain
-		switch n.State {
-		case "ACKED":
-			look = good
-		case "NACKED", "MISSING":
-			look = bad
-		default:
-			look = warned
-		}
-		line := indent + branch + fmt.Sprintf("%-4s ", n.Type) + Safe(n.Name)
-		line = padRight(line, 52) + "  " + s.paint(look, padRight(n.State, 9))
-		if n.Version != "" {
-			line += "  " + Middle(Safe(n.Version), 24)
-		}
-		if n.Again {
-			line += s.paint(muted, "  (see above)")
-		}
-		fmt.Fprintf(b, "%s\n", strings.TrimRight(line, " "))
-		write(b, n.Children, indent+next, s)
+// branch is one line of a tree: lead draws the tree, and name begins with it.
+type branch struct {
+	lead, name string
+	node       *Node
+}
+
+func (r *branch) version() string { return Safe(r.node.Version) }
+
+func (r *branch) look() role {
+	switch r.node.State {
+	case "ACKED":
+		return good
+	case "NACKED", "MISSING":
+		return bad
 	}
+	return warned
+}
+
+func branches(list []*Node, indent string, rows []branch) []branch {
+	for i, n := range list {
+		twig, next := "├─ ", "│  "
+		if i == len(list)-1 {
+			twig, next = "└─ ", "   "
+		}
+		lead := indent + twig + padRight(n.Type, typeWidth) + " "
+		rows = append(rows, branch{lead: lead, name: lead + Safe(n.Name), node: n})
+		rows = branches(n.Children, indent+next, rows)
+	}
+	return rows
 }

@@ -1,0 +1,142 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/script"
+)
+
+// judged holds a script against all rules.
+func judged(t *testing.T, text string) *check.Checker {
+	t.Helper()
+	s, err := script.Parse("test.xds", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, _ := check.Select([]string{"all"}, nil)
+	k := check.NewChecker(check.Options{Rules: rules})
+	for e := range s.Entries() {
+		k.Step(&e)
+	}
+	return k
+}
+
+// fleet is three clients that reject the same, for a reason of many words.
+func fleet() string {
+	var b strings.Builder
+	for i := 1; i <= 3; i++ {
+		fmt.Fprintf(&b, `-- stream %d
+C> type=CDS V= N= R=[] node=gateway-%d-in-a-rather-long-namespace
+S< type=CDS V=7 N=a res=[c1{eds}]
+C> type=CDS V= N=a R=[] err="Error adding/updating cluster(s) c1: Proto constraint validation failed (\"connect_timeout\")" code=13
+`, i, i)
+	}
+	return b.String()
+}
+
+func within(t *testing.T, columns int, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if w := Width(strings.TrimSuffix(line, "\n")); w > columns {
+			t.Errorf("%d columns: %q", w, line)
+		}
+	}
+}
+
+func holds(t *testing.T, text string, wanted ...string) {
+	t.Helper()
+	for _, w := range wanted {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in\n%s", w, text)
+		}
+	}
+}
+
+// What clients have in common is said once, and fits on a narrow screen; in a
+// pipe a message is one line.
+func TestFindingsOfAFleet(t *testing.T) {
+	k := judged(t, fleet())
+	r := NewReport()
+	r.Add("", k.Findings(), k.Summary())
+	text := r.Text(Style{}, 80, true)
+	within(t, 80, text)
+	holds(t, text, "~ nack-received  3 clients CDS  x3\n", "gateway-3-in-a-rather-long-namespace", "0 errors, ")
+	if n := strings.Count(text, "~ nack-received"); n != 1 {
+		t.Errorf("%d blocks:\n%s", n, text)
+	}
+	holds(t, r.Text(Style{}, 0, true), "    version \"7\" with 1 resource rejected with code 13 (INTERNAL): `Error adding/updating cluster(s) c1: Proto constraint validation failed (\"connect_timeout\")`\n")
+	if got := r.Foremost(false); got != "nack-received" {
+		t.Errorf("foremost is %q", got)
+	}
+	if n := len(r.Findings); n < 3 {
+		t.Errorf("%d findings for machines", n)
+	}
+}
+
+// Below a line of watch, a finding keeps to the screen.
+func TestFindingLine(t *testing.T) {
+	for _, f := range judged(t, fleet()).Findings() {
+		text := NewTable(80, Style{}).FindingLine(&f)
+		within(t, 80, text)
+		if strings.Contains(NewTable(0, Style{}).FindingLine(&f), "\n") {
+			t.Error("more than a line in a pipe")
+		}
+		for line := range strings.Lines(strings.TrimPrefix(text, "~      ")) {
+			if !strings.HasPrefix(line, "       ") && !strings.HasPrefix(line, f.Rule.ID) {
+				t.Errorf("not below the times: %q", line)
+			}
+		}
+	}
+}
+
+func TestStandingAndTreeFit(t *testing.T) {
+	k := judged(t, fleet())
+	s := NewStanding(k.Status(), 9, time.Time{})
+	narrow, wide := s.Text(Style{}, 80), s.Text(Style{}, 0)
+	within(t, 80, narrow)
+	holds(t, wide, "gateway-3-in-a-rather-long-namespace  ", "KIND", "LAST")
+	holds(t, narrow, "CDS: rejected 7, has nothing (entry ")
+	for _, c := range k.Status() {
+		tree := NewTree(k.Tree(c.Client), 9)
+		within(t, 60, tree.Text(Style{}, 60))
+		holds(t, tree.Text(Style{}, 0), "CDS  c1  ")
+	}
+}
+
+// The columns of a tree stand below each other at any depth.
+func TestTreeColumns(t *testing.T) {
+	k := judged(t, `C> type=LDS V= N= R=[] node=n1
+S< type=LDS V=1 N=a res=[l1{rds=a-name-that-is-long-enough-to-shift-what-stands-behind-it}]
+C> type=LDS V=1 N=a R=[]
+C> type=RDS V= N= R=[a-name-that-is-long-enough-to-shift-what-stands-behind-it]
+S< type=RDS V=1 N=b res=[a-name-that-is-long-enough-to-shift-what-stands-behind-it{c1}]
+C> type=RDS V=1 N=b R=[a-name-that-is-long-enough-to-shift-what-stands-behind-it]
+`)
+	for _, columns := range []int{0, 60, 120} {
+		at := map[int]bool{}
+		text := NewTree(k.Tree("n1"), 0).Text(Style{}, columns)
+		for line := range strings.Lines(text) {
+			for _, state := range []string{"ACKED", "MISSING"} {
+				if before, _, is := strings.Cut(line, state); is {
+					at[Width(before)] = true
+				}
+			}
+		}
+		if len(at) != 1 {
+			t.Errorf("states in %d columns:\n%s", len(at), text)
+		}
+	}
+}
+
+func TestRulePagesFit(t *testing.T) {
+	within(t, 80, RuleList(check.Rules(), Style{}, 80))
+	for _, r := range check.Rules() {
+		page := RulePage(r, Style{}, 80)
+		within(t, 80, strings.ReplaceAll(page, "xdsproxy check SOURCE --enable "+r.ID, "")) // is copied as it is
+		holds(t, page, "\nUsual causes\n", "\nWhat to do\n")
+	}
+}
