@@ -77,7 +77,7 @@ func setRules() []*Rule {
 			Spec:   "resource_errors of discovery.proto; gRFC A88",
 			Means:  "The response has an error for a single resource that is not just \"not found\". It holds until the resource is sent. If the same response also has or removes the resource, it contradicts itself.",
 			Causes: "What the status says: often a permission that the client's identity lacks, or a configuration that the control plane could not translate.",
-			Next:   "Read the status and its message: they name what the control plane lacks.",
+			Next:   "Read the status and its message: show prints the entry with both.",
 			local:  true, response: resourceErrorReported,
 		},
 	}
