@@ -20,7 +20,7 @@ func companionRules() []*Rule {
 			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "LRS",
 			Spec:   "load_stats.proto; gRFC A27",
 			Means:  "A load reporting stream begins with a request that names the node. The server answers with the clusters and the interval, and only then the client reports, once an interval. This client does something else, so the server cannot place its figures, or misses some.",
-			Causes: "A client that starts to report before it was asked, or that ignores the list of clusters. Reports that stop: a blocked client, or one that takes an empty interval for nothing to say.",
+			Causes: "A client that starts to report before it was asked, or that ignores the list of clusters. Reports that stop: a blocked client, or one that sends nothing for an interval without traffic.",
 			Next:   "Look at the first three messages of the stream. Load balancing that uses the figures works with none, or with old ones, meanwhile.",
 			other:  loadReports,
 		},

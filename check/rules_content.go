@@ -68,7 +68,7 @@ func setRules() []*Rule {
 			Spec:     "Deleting Resources",
 			Means:    "The server removed a name that it did not send on this stream, that the client did not ask for, and that it did not bring along. Clients ignore it.",
 			Causes:   "A server that tells every client of every deletion, whoever had the resource.",
-			Next:     "Nothing. If there are many, they cost bandwidth, and tell clients names that are none of their business.",
+			Next:     "Nothing. Many of them cost bandwidth, and tell clients names that they need not know.",
 			response: deltaRemovalOfUnknown,
 		},
 		{
@@ -77,7 +77,7 @@ func setRules() []*Rule {
 			Spec:   "resource_errors of discovery.proto; gRFC A88",
 			Means:  "The response has an error for a single resource that is not just \"not found\". It holds until the resource is sent. If the same response also has or removes the resource, it contradicts itself.",
 			Causes: "What the status says: often a permission that the client's identity lacks, or a configuration that the control plane could not translate.",
-			Next:   "Read the status and its message; they are meant for you.",
+			Next:   "Read the status and its message: show prints the entry with both.",
 			local:  true, response: resourceErrorReported,
 		},
 	}

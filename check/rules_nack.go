@@ -23,7 +23,7 @@ func nackRules() []*Rule {
 			local:  true, request: errorDetailEmpty,
 		},
 		{
-			ID: "error-detail-without-nonce", Title: "a rejection of nothing in particular", Group: groupVerdicts,
+			ID: "error-detail-without-nonce", Title: "a rejection that does not say of which response", Group: groupVerdicts,
 			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
 			Spec:   "ACK and NACK semantics summary",
 			Means:  "The request has an error and no nonce. The nonce is what says which response is rejected, so the server cannot tell, and may take the request for a first one.",

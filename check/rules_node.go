@@ -17,7 +17,7 @@ const groupNode = "Node"
 func nodeRules() []*Rule {
 	return []*Rule{
 		{
-			ID: "first-request-missing-node", Title: "a stream that does not say whose it is", Group: groupNode,
+			ID: "first-request-missing-node", Title: "the first request of a stream names no node", Group: groupNode,
 			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all, REST",
 			Spec:   "Basic Protocol Overview",
 			Means:  "The first request of a stream has to name the node; later ones need not. Without an id the server does not know whose configuration to send. istiod ends such a stream with INVALID_ARGUMENT, others send what they have for a node without a name.",
@@ -26,7 +26,7 @@ func nodeRules() []*Rule {
 			polls:  true, request: firstRequestMissingNode,
 		},
 		{
-			ID: "node-identity-changed", Title: "the client is someone else in the middle of a stream", Group: groupNode,
+			ID: "node-identity-changed", Title: "the node changed in the middle of a stream", Group: groupNode,
 			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
 			Spec:    "Basic Protocol Overview",
 			Means:   "If a later request names the node again, it has to be the same. Servers read it once, from the first request, and go on to serve that one. A new id or cluster is ignored; another field that changed is a note.",

@@ -21,7 +21,7 @@ func orderRules() []*Rule {
 			Spec:     "Eventual consistency considerations",
 			Means:    "A route or listener named a cluster that the client did not have, and the cluster came a little later. Routes do not wait for clusters: requests that matched in between were answered with 503 or 500.",
 			Causes:   "A control plane that pushes types in no fixed order, or as each one changes. go-control-plane's plain mux sends them as its watches fire (go-control-plane#526, #800).",
-			Next:     "Push in the order CDS, EDS, LDS, RDS when adding. The gap in the message is how long traffic could fail.",
+			Next:     "Push in the order CDS, EDS, LDS, RDS when adding. The time in the message is how long traffic could fail.",
 			response: referenceBeforeCluster, request: referenceAccepted,
 		},
 		{

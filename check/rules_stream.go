@@ -53,7 +53,7 @@ func streamRules() []*Rule {
 			end:    reconnectStorm,
 		},
 		{
-			ID: "half-close-with-open-subscriptions", Title: "the client said its last word and stayed", Group: groupStreams,
+			ID: "half-close-with-open-subscriptions", Title: "the client closed its side of the stream and stayed", Group: groupStreams,
 			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "all",
 			Spec:    "Four Variants: the streams are open on both sides",
 			Means:   "The client has closed its side of the stream but still waits on it. It can acknowledge nothing any more, and many servers send nothing more or end the call.",

@@ -306,7 +306,7 @@ func TestNeeds(t *testing.T) {
 		"edge":                  {Summary: true},
 		"text:x -edge":          {Body: true, Summary: true},
 		"node.id:x":             {Node: true},
-		"rule:x":                {Findings: true, History: true},
+		"rule:nack-received":    {Findings: true, History: true},
 		"sev:error node.zone:b": {Findings: true, History: true, Node: true},
 		"since:-5m":             {End: true},
 		"since:12:41":           {},

@@ -84,7 +84,7 @@ func keys() []key {
 		{name: "conn", form: "NUMBER", about: "the connection", parse: amountOf(wholeNumber, number, connOf)},
 		{name: "method", form: "TEXT", about: "the path of a stream, its service or its method", parse: listOf(anyMethod)},
 		{name: "variant", form: "WORD", about: "the shape of the conversation: delta-ads", parse: parseVariant, values: variants},
-		{name: "rule", form: "TEXT", about: "the rule that an entry breaks, by its id", parse: listOf(anyRule), needs: findings},
+		{name: "rule", form: "TEXT", about: "the rule that an entry breaks, by its id", parse: parseRule, needs: findings},
 		{name: "sev", form: "WORD", about: "how grave that is", parse: parseSeverity, values: severities, needs: findings},
 		{name: "node.id", form: "TEXT", about: "who the client says it is", parse: nodeField(func(n *decode.Node) string { return n.ID }), needs: node},
 		{name: "node.cluster", form: "TEXT", about: "what it belongs to", parse: nodeField(func(n *decode.Node) string { return n.Cluster }), needs: node},

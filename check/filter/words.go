@@ -185,6 +185,30 @@ func parseSeverity(text string) (value, *Error) {
 	return severity(strings.ToLower(text)), nil
 }
 
+func ruleIDs() []string {
+	var out []string
+	for _, r := range check.Rules() {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// parseRule takes what fits a rule that there is.
+func parseRule(text string) (value, *Error) {
+	v, err := listOf(anyRule)(text)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(ruleIDs(), v.(*list).is) {
+		err := unknown("rule", text, ruleIDs())
+		if err.Nearest == "" {
+			err.hint("xdsproxy explain lists the rules")
+		}
+		return nil, err
+	}
+	return v, nil
+}
+
 func variants() []string {
 	var out []string
 	for _, v := range []decode.Variant{

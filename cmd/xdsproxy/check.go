@@ -80,7 +80,7 @@ xdsproxy check session.xdsp --enable all --info`,
 		return nil
 	})
 	judge.addTo(cmd)
-	cmd.Flags().BoolVar(&info, "info", false, "print notes, too; the table counts them only")
+	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
 	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
 	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
@@ -175,12 +175,12 @@ func (r *ruleFlags) addTo(cmd *cobra.Command) {
 	}{
 		{"flight", &r.timers.Flight, "how long messages that cross may be on their way"},
 		{"ack", &r.timers.ACK, "how long a response may wait for its ACK or NACK"},
-		{"warm", &r.timers.Warm, "how long a response of clusters may wait for its ACK"},
-		{"dne", &r.timers.DNE, "when a name that is not mentioned does not exist"},
-		{"loop", &r.timers.Loop, "window in which three repeats are a loop"},
-		{"push", &r.timers.Push, "window in which three needless pushes are too many"},
+		{"warm", &r.timers.Warm, "the same for clusters, which may have to warm up first"},
+		{"dne", &r.timers.DNE, "after how long a name that was not sent does not exist"},
+		{"loop", &r.timers.Loop, "three resends after a NACK within this are a loop"},
+		{"push", &r.timers.Push, "three needless pushes within this are too many"},
 		{"rejoin", &r.timers.Rejoin, "how long a reconnected client may take to ask for all types"},
-		{"retro", &r.timers.Retro, "how far to look back for proofs of order"},
+		{"retro", &r.timers.Retro, "how far back to look for what came too early"},
 	} {
 		f := cmd.Flags().VarPF((*durationValue)(t.p), t.name, "", t.help)
 		f.Annotations = map[string][]string{groupKey: {"Timer"}}
@@ -191,8 +191,8 @@ func (r *ruleFlags) addTo(cmd *cobra.Command) {
 }
 
 func (r *ruleFlags) addRules(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&r.enable, "enable", nil, "also run these rules, which are off by default; all for every rule")
-	flags.StringSliceVar(&r.disable, "disable", nil, "do not run these rules")
+	flags.StringSliceVar(&r.enable, "enable", nil, "also run `RULES` that are off by default; all for every rule")
+	flags.StringSliceVar(&r.disable, "disable", nil, "do not run `RULES`; all for none but those enabled")
 }
 
 func (r *ruleFlags) options() (check.Options, error) {

@@ -107,6 +107,8 @@ func flagFailure(cmd *cobra.Command, err error) error {
 		if best := nearest.Name(unknown.GetSpecifiedName(), flagNames(cmd)); best != "" && strings.HasPrefix(name, "--") {
 			f.hint("did you mean --%s?", best)
 		}
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool":
+		f = misused("--%s: %q: neither true nor false", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid):
 		f = misused("--%s: %w", invalid.GetFlag().Name, naming(invalid.GetValue(), errors.Unwrap(invalid)))
 	case errors.As(err, &missing):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -38,7 +39,7 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 		src.Pieces()
 		err := judgeEach(context.Background(), src, step, func(_ *session.Entry, c *check.Change) error {
 			for i := range c.Findings {
-				logFinding(logger, &c.Findings[i])
+				a.logFinding(logger, &c.Findings[i])
 			}
 			return nil
 		})
@@ -58,7 +59,8 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 }
 
 // logFinding writes a finding as a line of the log.
-func logFinding(logger *zap.Logger, f *check.Finding) {
+// The text form begins with the rule, as the lines of watch do.
+func (a *app) logFinding(logger *zap.Logger, f *check.Finding) {
 	write := logger.Info
 	switch f.Severity {
 	case check.Error:
@@ -66,12 +68,17 @@ func logFinding(logger *zap.Logger, f *check.Finding) {
 	case check.Warning:
 		write = logger.Warn
 	}
-	fields := []zap.Field{zap.String("rule", f.Rule.ID), zap.Uint64("seq", uint64(f.LastSeq))}
+	message, fields := f.Message, []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
+	if a.config.logFormat == "text" {
+		message = f.Rule.ID + ": " + render.Safe(message)
+	} else {
+		fields = append(fields, zap.String("rule", f.Rule.ID))
+	}
 	if f.Client != "" {
 		fields = append(fields, zap.String("client", f.Client))
 	}
 	if f.Type != "" {
 		fields = append(fields, zap.String("type", f.Type))
 	}
-	write(f.Message, fields...)
+	write(message, fields...)
 }

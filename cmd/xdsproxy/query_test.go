@@ -274,7 +274,7 @@ func TestQueryGoesStraight(t *testing.T) {
 		"seq:3000..3010 -text:rejected":             true,
 		"seq:3000..3010 kind:ack":                   false,
 		"seq:3000..3010 ack:>0s":                    false,
-		"seq:3000..3010 -rule:x":                    false,
+		"seq:3000..3010 -rule:nack-received":        false,
 		"seq:3000..3010 client:long-lived type:cds": true,
 	} {
 		want, all := asked(t, path, text, false)

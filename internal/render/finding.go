@@ -14,7 +14,7 @@ type Finding struct {
 	Conn       uint64   `json:"conn,omitempty"`
 	Stream     uint64   `json:"stream,omitempty"`
 	Type       string   `json:"type,omitempty"`
-	Names      []string `json:"names,omitempty"`
+	Names      []string `json:"names"`
 	Seqs       []uint64 `json:"seqs"`
 	At         string   `json:"at"`
 	Count      int      `json:"count"`
@@ -30,7 +30,7 @@ type Finding struct {
 func NewFinding(f *check.Finding) Finding {
 	out := Finding{
 		Rule: f.Rule.ID, Severity: f.Severity.String(), Fault: string(f.Fault), Confidence: string(f.Rule.Confidence),
-		Client: f.Client, Conn: uint64(f.Conn), Stream: uint64(f.Stream), Type: f.Type, Names: f.Names,
+		Client: f.Client, Conn: uint64(f.Conn), Stream: uint64(f.Stream), Type: f.Type, Names: append([]string{}, f.Names...),
 		At: Timestamp(f.At), Count: f.Count, Message: f.Message, Seqs: make([]uint64, len(f.Seqs)),
 	}
 	for i, s := range f.Seqs {

@@ -143,7 +143,7 @@ func wrap(text, indent string, width int) string {
 func RuleReference(rules []*check.Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nWhat xdsproxy looks for in a conversation. `xdsproxy explain RULE` prints the same. This page is generated from the rules (`go test ./internal/render -run RuleReference -update`).\n\n")
-	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error.\n\n")
+	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error. *In the protocol* names sections of [xDS REST and gRPC protocol](https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), unless it says otherwise.\n\n")
 	group := ""
 	for _, r := range rules {
 		if r.Group != group {
@@ -167,7 +167,8 @@ func RuleReference(rules []*check.Rule) string {
 }
 
 func upperFirst(s string) string {
-	if s == "" {
+	word, _, _ := strings.Cut(s, " ")
+	if word == "" || strings.Contains(word, "_") { // the name of a field
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]

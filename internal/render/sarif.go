@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -74,7 +75,7 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 	for _, rule := range rules {
 		index[rule.ID] = len(run.Tool.Driver.Rules)
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			ID: rule.ID, Short: sarifText{rule.Title}, Full: sarifText{rule.Means}, Help: sarifText{rule.Causes + " " + rule.Next},
+			ID: rule.ID, Short: sarifText{rule.Title}, Full: sarifText{rule.Means}, Help: sarifText{"Usual causes: " + rule.Causes + "\n\nWhat to do: " + rule.Next},
 		})
 	}
 	for _, f := range r.Findings {
@@ -147,7 +148,15 @@ func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails fu
 			if f.Rule != rule.ID {
 				continue
 			}
-			line := fmt.Sprintf("%s: %s %s: %s (entries %v, %d times)\n", f.Severity, f.Client, f.Type, f.Message, f.Seqs, f.Count)
+			line := f.Severity + ": "
+			if about := strings.TrimSpace(f.Client + " " + f.Type); about != "" {
+				line += about + ": "
+			}
+			line += f.Message + " (" + f.where()
+			if f.Count > 1 {
+				line += fmt.Sprintf(", %d times", f.Count)
+			}
+			line += ")\n"
 			if !fails(f.Severity) {
 				c.Out += line
 				continue
