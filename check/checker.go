@@ -16,22 +16,23 @@ type Checker struct {
 	timers  Timers
 	lookers [hooks][]looker
 
-	conns    map[session.ConnID]*session.Peer
-	talks    map[session.StreamID]*talk
-	peers    peers
-	clients  clients
-	contents contents
-	bulks    bulks
-	queue    timers
-	ledger   ledger
-	storms   map[string]*storm
-	hints    hints
-	polls    polls
-	now      time.Time
-	seq      session.Seq
-	stamp    uint64 // of the response that is being looked at
-	muted    bool   // entries are repeated from an earlier segment: they are no news
-	summary  Summary
+	conns     map[session.ConnID]*session.Peer
+	talks     map[session.StreamID]*talk
+	peers     peers
+	clients   clients
+	contents  contents
+	bulks     bulks
+	queue     timers
+	ledger    ledger
+	storms    map[string]*storm
+	hints     hints
+	polls     polls
+	referrers referrers
+	now       time.Time
+	seq       session.Seq
+	stamp     uint64 // of the response that is being looked at
+	muted     bool   // entries are repeated from an earlier segment: they are no news
+	summary   Summary
 	// What is looked at now. Who wants to keep them copies them.
 	change Change
 	event  event
@@ -160,6 +161,9 @@ func (k *Checker) end(x *event) {
 // same client is held against.
 func (k *Checker) forget(t *talk, why string) {
 	delete(k.talks, t.id)
+	if k.referrers.talk == t {
+		k.referrers = referrers{}
+	}
 	k.peers.ended(t)
 	k.clients.leave(t, why)
 	for _, s := range t.order {
@@ -211,4 +215,5 @@ func (s *subscription) lose() {
 	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
 	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
 	s.acks, s.talk.warming = acks{}, warmings{}
+	s.talk.moved++
 }
