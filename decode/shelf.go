@@ -14,9 +14,16 @@ import (
 // Chunks must never change once they were given. A Shelf keeps a bounded number
 // of them from being collected. It is not safe for concurrent use.
 type Shelf struct {
-	resources generations[*byte, shelved]
+	resources generations[place, shelved]
 	batches   generations[batchKey, *Batch]
 	pointers  []*byte // of the message at hand
+}
+
+// place is where a resource is, and how it is read: the same bytes mean another
+// thing in delta.
+type place struct {
+	kind  Kind
+	first *byte
 }
 
 type shelved struct {
@@ -133,7 +140,7 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte) *Batch {
 		if !isResource(c) || len(b.Resources) == n {
 			continue
 		}
-		p := unsafe.SliceData(c)
+		p := place{kind, unsafe.SliceData(c)}
 		if have, ok := s.resources.get(p); ok && len(have.chunk) == len(c) {
 			b.Resources = append(b.Resources, have.resource)
 			continue
