@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -174,11 +176,16 @@ func (k *Checker) forget(t *talk, why string) {
 
 // disconnect ends what is still open on a connection.
 func (k *Checker) disconnect(x *event) {
+	var open []*talk
 	for _, t := range k.talks {
 		if t.conn == x.entry.Conn && t.alive() {
-			t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
-			k.forget(t, "the connection was closed by the "+x.entry.Side.String())
+			open = append(open, t)
 		}
+	}
+	slices.SortFunc(open, func(a, b *talk) int { return cmp.Compare(a.id, b.id) })
+	for _, t := range open {
+		t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
+		k.forget(t, "the connection was closed by the "+x.entry.Side.String())
 	}
 	delete(k.conns, x.entry.Conn)
 }
