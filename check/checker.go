@@ -219,7 +219,7 @@ func (t *talk) lose() {
 }
 
 func (s *subscription) lose() {
-	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
+	s.lost, s.heard, s.waits, s.forgotten, s.bad = true, nil, nil, true, nil
 	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
 	s.acks, s.talk.warming = acks{}, warmings{}
 	s.talk.moved++

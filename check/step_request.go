@@ -158,8 +158,10 @@ func (k *Checker) judge(x *event) {
 	case r.m.Error != nil:
 		n.verdict, s.rejected = rejected, n
 		s.nack, s.nackSeq = clip(r.m.Error.Message), r.seq
+		s.blame(n)
 	case r.m.Kind == decode.DeltaRequest, r.m.Version == n.version:
 		n.verdict, s.accepted, s.rejected, s.version = accepted, n, nil, n.version
+		s.absolve(n)
 	default:
 		n.verdict = neither
 	}

@@ -146,8 +146,9 @@ type subscription struct {
 	accepted  *response // the newest one that was accepted
 	version   string    // version_info that the client holds, as it said or accepted last
 	versions  map[string]struct{}
-	rejected  *response // the newest one if it was rejected and nothing was accepted since
-	nack      string    // why the client rejected last
+	rejected  *response        // the newest one if it was rejected and nothing was accepted since
+	bad       map[string]*item // what was rejected and not accepted since, some of it
+	nack      string           // why the client rejected last
 	nackSeq   session.Seq
 	have      inventory // what it has sent, as the client would have it
 	seeded    bool      // have began with what the client declared, which is kept
