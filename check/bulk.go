@@ -152,6 +152,9 @@ func (k *Checker) makeBulk(s *subscription, n *response, batch *decode.Batch, de
 		known = b
 	}
 	if batch != nil && (delta || s.full()) {
+		if known != b {
+			k.bulks.charge(len(known.items)) // a batch keeps its bytes from being collected
+		}
 		k.bulks.byBatch[batch] = known
 	}
 	return known
@@ -169,11 +172,17 @@ func (b *bulks) find(key bulkKey) *bulk {
 }
 
 func (b *bulks) keep(key bulkKey, one *bulk) {
-	if b.items += len(one.items) + 16; b.items > maxBulkItems || b.young == nil {
-		b.old, b.young, b.items = b.young, make(map[bulkKey]*bulk), len(one.items)+16
+	b.charge(len(one.items))
+	b.young[key] = one
+}
+
+// charge begins a new generation if there is no room for n more resources in
+// this one.
+func (b *bulks) charge(n int) {
+	if b.items += n + 16; b.items > maxBulkItems || b.young == nil {
+		b.old, b.young, b.items = b.young, make(map[bulkKey]*bulk), n+16
 		b.byBatch = make(map[*decode.Batch]*bulk)
 	}
-	b.young[key] = one
 }
 
 // mix adds a resource to a sum in which order makes no difference.

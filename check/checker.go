@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -16,22 +18,23 @@ type Checker struct {
 	timers  Timers
 	lookers [hooks][]looker
 
-	conns    map[session.ConnID]*session.Peer
-	talks    map[session.StreamID]*talk
-	peers    peers
-	clients  clients
-	contents contents
-	bulks    bulks
-	queue    timers
-	ledger   ledger
-	storms   map[string]*storm
-	hints    hints
-	polls    polls
-	now      time.Time
-	seq      session.Seq
-	stamp    uint64 // of the response that is being looked at
-	muted    bool   // entries are repeated from an earlier segment: they are no news
-	summary  Summary
+	conns     map[session.ConnID]*session.Peer
+	talks     map[session.StreamID]*talk
+	peers     peers
+	clients   clients
+	contents  contents
+	bulks     bulks
+	queue     timers
+	ledger    ledger
+	storms    map[string]*storm
+	hints     hints
+	polls     polls
+	referrers referrers
+	now       time.Time
+	seq       session.Seq
+	stamp     uint64 // of the response that is being looked at
+	muted     bool   // entries are repeated from an earlier segment: they are no news
+	summary   Summary
 	// What is looked at now. Who wants to keep them copies them.
 	change Change
 	event  event
@@ -160,6 +163,9 @@ func (k *Checker) end(x *event) {
 // same client is held against.
 func (k *Checker) forget(t *talk, why string) {
 	delete(k.talks, t.id)
+	if k.referrers.talk == t {
+		k.referrers = referrers{}
+	}
 	k.peers.ended(t)
 	k.clients.leave(t, why)
 	for _, s := range t.order {
@@ -170,11 +176,16 @@ func (k *Checker) forget(t *talk, why string) {
 
 // disconnect ends what is still open on a connection.
 func (k *Checker) disconnect(x *event) {
+	var open []*talk
 	for _, t := range k.talks {
 		if t.conn == x.entry.Conn && t.alive() {
-			t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
-			k.forget(t, "the connection was closed by the "+x.entry.Side.String())
+			open = append(open, t)
 		}
+	}
+	slices.SortFunc(open, func(a, b *talk) int { return cmp.Compare(a.id, b.id) })
+	for _, t := range open {
+		t.ended, t.endedAt, t.endSeq = true, k.now, x.entry.Seq
+		k.forget(t, "the connection was closed by the "+x.entry.Side.String())
 	}
 	delete(k.conns, x.entry.Conn)
 }
@@ -208,7 +219,8 @@ func (t *talk) lose() {
 }
 
 func (s *subscription) lose() {
-	s.lost, s.heard, s.waits, s.forgotten = true, nil, nil, true
+	s.lost, s.heard, s.waits, s.forgotten, s.bad = true, nil, nil, true, nil
 	s.content, s.leases, s.payload = contentState{}, leases{}, payloadState{}
 	s.acks, s.talk.warming = acks{}, warmings{}
+	s.talk.moved++
 }

@@ -21,10 +21,42 @@ func parents(typ string) []string {
 	return nil
 }
 
+// referrers are what refers to the resources of one type on one stream. The
+// last that were asked for are kept: of many names that are not answered in
+// time each comes with a question of its own.
+type referrers struct {
+	talk  *talk
+	typ   string
+	moved uint64              // see talk.moved
+	by    map[string]referrer // nil until they were asked for twice
+}
+
 // referred finds, for names of a type, a resource on the stream that refers to
 // each, as it was sent last.
-func (t *talk) referred(typ string, names map[string]struct{}) map[string]referrer {
+func (x *event) referred(typ string, names map[string]struct{}) map[string]referrer {
+	r, t := &x.k.referrers, x.talk
+	switch {
+	case r.talk != t || r.typ != typ || r.moved != t.moved:
+		*r = referrers{talk: t, typ: typ, moved: t.moved}
+		return t.referred(typ, names)
+	case r.by == nil:
+		r.by = t.referred(typ, nil)
+	}
 	var out map[string]referrer
+	for name := range names {
+		if by, ok := r.by[name]; ok {
+			if out == nil {
+				out = make(map[string]referrer)
+			}
+			out[name] = by
+		}
+	}
+	return out
+}
+
+// referred does the work. Without names it is about all there are.
+func (t *talk) referred(typ string, names map[string]struct{}) map[string]referrer {
+	out := make(map[string]referrer)
 	for _, p := range parents(typ) {
 		s := t.sub(p)
 		if s == nil {
@@ -39,15 +71,12 @@ func (t *talk) referred(typ string, names map[string]struct{}) map[string]referr
 				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic {
 					continue
 				}
-				if _, asked := names[ref.Name]; !asked {
+				if _, asked := names[ref.Name]; names != nil && !asked {
 					continue
 				}
 				old, found := out[ref.Name]
 				if found && (old.sub.typ < p || old.sub.typ == p && old.item.name <= it.name) {
 					continue
-				}
-				if out == nil {
-					out = make(map[string]referrer)
 				}
 				out[ref.Name] = referrer{sub: s, item: it, ref: ref}
 			}

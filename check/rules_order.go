@@ -154,7 +154,7 @@ func clusterRemovedWhileReferenced(x *event) {
 	for _, it := range x.resp.removed {
 		gone[it.name] = struct{}{}
 	}
-	by := x.talk.referred("CDS", gone)
+	by := x.referred("CDS", gone)
 	if len(by) == 0 {
 		return
 	}
@@ -208,7 +208,7 @@ func dependentWarmingStarved(x *event) {
 		return
 	}
 	var names []string
-	by := x.talk.referred(s.typ, nameSet(x.wait.left))
+	by := x.referred(s.typ, nameSet(x.wait.left))
 	for _, name := range x.wait.left {
 		if r, ok := by[name]; ok && r.ref.Source == decode.SourceADS && !r.ref.Default && !s.sentHere(name) {
 			names = append(names, name)
@@ -230,7 +230,7 @@ func dependentRemovedInUse(x *event) {
 	for _, it := range n.removed {
 		gone[it.name] = struct{}{}
 	}
-	by := x.talk.referred(s.typ, gone)
+	by := x.referred(s.typ, gone)
 	if len(by) == 0 {
 		return
 	}
@@ -254,7 +254,7 @@ func edsForUnknownCluster(x *event) {
 	if len(names) == 0 {
 		return
 	}
-	known := t.referred("EDS", nameSet(names))
+	known := x.referred("EDS", nameSet(names))
 	names = without(names, func(n string) bool { _, ok := known[n]; return ok })
 	if len(names) > 0 {
 		x.report(names, "endpoints %s belong to no cluster that was sent, and were not asked for", list(names))

@@ -161,7 +161,7 @@ func requestedResourceTimeout(x *event) {
 	if len(left) == 0 {
 		return
 	}
-	by, elsewhere := x.talk.referred(s.typ, nameSet(left)), x.newHere(left)
+	by, elsewhere := x.referred(s.typ, nameSet(left)), x.newHere(left)
 	var plain, pressing []string
 	for _, n := range left {
 		r, referred := by[n]

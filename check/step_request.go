@@ -122,6 +122,7 @@ func (k *Checker) request(x *event, m *decode.Message) {
 		// From here on everything is known again: what the client wants, what
 		// it echoes, and for a full type what it has.
 		s.lost = false
+		t.moved++
 	}
 	x.each(onRequest)
 }
@@ -158,8 +159,10 @@ func (k *Checker) judge(x *event) {
 	case r.m.Error != nil:
 		n.verdict, s.rejected = rejected, n
 		s.nack, s.nackSeq = reason(r.m.Error.Message), r.seq
+		s.blame(n)
 	case r.m.Kind == decode.DeltaRequest, r.m.Version == n.version:
 		n.verdict, s.accepted, s.rejected, s.version = accepted, n, nil, n.version
+		s.absolve(n)
 	default:
 		n.verdict = neither
 	}
@@ -286,13 +289,12 @@ func (x *event) drop(gone []string) {
 		}
 		s.dropped[n] = dropped{at: x.now, delivered: s.have.get(n) != nil}
 		if s.wild == notWild {
+			s.talk.moved++
 			s.have.remove(n)
 		}
 	}
-	if len(gone) > 0 {
-		for _, w := range s.waits {
-			w.left = without(w.left, func(n string) bool { return !s.names.has(n) })
-		}
+	for _, n := range gone {
+		delete(s.waits, n)
 	}
 	switch {
 	case s.active():
@@ -306,6 +308,7 @@ func (x *event) drop(gone []string) {
 // initial_resource_versions, in the state of the world by the version of its
 // first request.
 func (s *subscription) resume(m *decode.Message) {
+	s.talk.moved++
 	var was *subscription
 	if p := s.talk.previous; p != nil {
 		was = p.subs[s.key]
@@ -389,8 +392,9 @@ func (s *subscription) await(x *event, given []string) {
 		was, given := s.dropped[n]
 		switch {
 		case isGlob(n): // it may stand for nothing
+		case !s.names.has(n): // given up in the same request
 		case delta && r.ordinal == 0 && s.initial[n] != "",
-			!delta && r.ordinal == 0 && s.have.get(n) != nil, s.waitsFor(n):
+			!delta && r.ordinal == 0 && s.have.get(n) != nil, s.waits[n] != nil:
 		case given && was.delivered, delta && s.have.get(n) != nil && r.ordinal > 0:
 			again.left = append(again.left, n)
 		default:
@@ -401,36 +405,30 @@ func (s *subscription) await(x *event, given []string) {
 		if len(w.left) == 0 {
 			continue
 		}
-		s.waits = append(s.waits, w)
+		if s.waits == nil {
+			s.waits = make(map[string]*wait)
+		}
+		for _, n := range w.left {
+			s.waits[n] = w
+		}
 		next := *x
 		next.wait = w
 		next.after(x.k.timers.DNE, func(x *event) { s.overdue(x) })
 	}
 }
 
-func (s *subscription) waitsFor(name string) bool {
-	for _, w := range s.waits {
-		for _, n := range w.left {
-			if n == name {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // overdue lets the rules look at names that were not mentioned in time.
 func (s *subscription) overdue(x *event) {
-	for i, w := range s.waits {
-		if w != x.wait {
-			continue
+	w := x.wait
+	w.left = without(w.left, func(n string) bool {
+		if s.waits[n] != w {
+			return true
 		}
-		s.waits = append(s.waits[:i:i], s.waits[i+1:]...)
-		w.left = without(w.left, func(n string) bool { return !s.names.has(n) })
-		if len(w.left) > 0 && x.talk.alive() && !s.lost {
-			x.each(onUnanswered)
-		}
-		return
+		delete(s.waits, n)
+		return !s.names.has(n)
+	})
+	if len(w.left) > 0 && x.talk.alive() && !s.lost {
+		x.each(onUnanswered)
 	}
 }
 

@@ -8,6 +8,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	t, e := x.talk, x.entry
 	s := t.subOf(m, k.contents.seeds[0])
 	t.responses++
+	t.moved++
 	if t.responses == 1 {
 		t.firstResponse = k.now
 	}
@@ -149,42 +150,40 @@ func (k *Checker) enter(s *subscription, n *response, it, next *item) *item {
 	return next
 }
 
-// answer ends the waiting for what a response mentions.
+// answer ends the waiting for what a response mentions. It goes over the
+// response or over what is waited for, whichever is less.
 func (s *subscription) answer(k *Checker, m *decode.Message) {
 	if len(s.waits) == 0 {
 		return
 	}
-	said := make(map[string]struct{})
-	say := func(name string) { said[decode.NormalName(name)] = struct{}{} }
+	said := func(name string) { delete(s.waits, decode.NormalName(name)) }
+	if few := len(s.waits) < len(m.Resources); few {
+		for n := range s.waits {
+			if it := s.have.get(n); it != nil && it.stamp == k.stamp {
+				delete(s.waits, n)
+			}
+		}
+		for i := range m.Resources {
+			if r := &m.Resources[i]; r.Empty {
+				said(r.Name)
+			}
+		}
+	} else {
+		for i := range m.Resources {
+			said(m.Resources[i].Name)
+		}
+	}
 	for i := range m.Resources {
 		for _, a := range m.Resources[i].Aliases {
-			say(a)
-		}
-		if m.Resources[i].Empty {
-			say(m.Resources[i].Name)
+			said(a)
 		}
 	}
 	for _, n := range m.Removed {
-		say(n)
+		said(n)
 	}
 	for i := range m.ResourceErrors {
-		say(m.ResourceErrors[i].Name)
+		said(m.ResourceErrors[i].Name)
 	}
-	kept := s.waits[:0]
-	for _, w := range s.waits {
-		w.left = without(w.left, func(n string) bool {
-			if it := s.have.get(n); it != nil && it.stamp == k.stamp {
-				return true
-			}
-			_, ok := said[n]
-			return ok
-		})
-		if len(w.left) > 0 {
-			kept = append(kept, w)
-		}
-	}
-	clear(s.waits[len(kept):])
-	s.waits = kept
 }
 
 // keepDetails is how many responses keep what they consist of.

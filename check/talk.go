@@ -47,6 +47,7 @@ type talk struct {
 	ahead   map[string]*ahead // clusters that routes name and that were not sent yet
 	warming warmings          // clusters that wait for their endpoints
 	over    *oversize         // the first message above what receivers take by default
+	moved   uint64            // how often what the server has sent may have changed
 	status  string            // of HTTP, once the server's headers were seen
 	polling polling           // what a poll is part of
 	watched watched           // of a file
@@ -134,7 +135,7 @@ type subscription struct {
 	clearedAt   session.Seq
 	initial     map[string]string // initial_resource_versions of the first request
 	lastEchoed  *response         // the newest response that a request echoed
-	waits       []*wait
+	waits       map[string]*wait  // by each name that is waited for
 
 	// What the server said.
 	sent      []*response // the newest of them, and older ones without a verdict; oldest first
@@ -142,11 +143,12 @@ type subscription struct {
 	byNonce   map[string]*response
 	forgotten bool // responses were forgotten
 	responses uint64
-	accepted  *response // the newest one that was accepted
-	version   string    // version_info that the client holds, as it said or accepted last
-	versions  past      // of its responses
-	rejected  *response // the newest one if it was rejected and nothing was accepted since
-	nack      string    // why the client rejected last
+	accepted  *response        // the newest one that was accepted
+	version   string           // version_info that the client holds, as it said or accepted last
+	versions  past             // of its responses
+	rejected  *response        // the newest one if it was rejected and nothing was accepted since
+	bad       map[string]*item // what was rejected and not accepted since, some of it
+	nack      string           // why the client rejected last
 	nackSeq   session.Seq
 	have      inventory // what it has sent, as the client would have it
 	seeded    bool      // have began with what the client declared, which is kept
@@ -170,7 +172,9 @@ type dropped struct {
 	delivered bool
 }
 
-// wait is names that a request asked for and that no response has mentioned.
+// wait is names that a request asked for. Until it is over left has all of
+// them, and subscription.waits those that no response has mentioned; then left
+// has these.
 type wait struct {
 	from *request
 	left []string

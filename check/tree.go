@@ -52,7 +52,10 @@ func (k *Checker) Tree(id string) *Tree {
 	if len(talks) == 0 && c.last != nil {
 		talks = []*talk{c.last}
 	}
-	g := &grower{subs: make(map[string][]*subscription), shown: make(map[typedName]bool), missing: make(map[typedName]*Node)}
+	g := &grower{
+		subs: make(map[string][]*subscription), shown: make(map[typedName]bool),
+		missing: make(map[typedName]*Node), states: make(map[*subscription]states),
+	}
 	for _, t := range talks {
 		for _, s := range t.order {
 			if !s.exempt() {
@@ -70,6 +73,7 @@ type grower struct {
 	subs    map[string][]*subscription
 	shown   map[typedName]bool
 	missing map[typedName]*Node
+	states  map[*subscription]states
 }
 
 // maxTreeDepth is more than references go: listener, scope, routes, cluster,
@@ -139,7 +143,7 @@ func (g *grower) find(typ, name string) (*subscription, *item) {
 // node makes the node of a resource that is there.
 func (g *grower) node(typ, name string, depth int) *Node {
 	s, it := g.find(typ, name)
-	n := &Node{Type: typ, Name: name, State: s.stateOf(it), Version: it.version}
+	n := &Node{Type: typ, Name: name, State: g.stateOf(s, it), Version: it.version}
 	if n.Version == "" && s.newest() != nil && s.newest().kind == decode.SotwResponse {
 		n.Version = s.newest().version
 	}
@@ -173,23 +177,78 @@ func (g *grower) node(typ, name string, depth int) *Node {
 	return n
 }
 
+// states says where a client stands with what has changed last of a type, where
+// that is not accepted.
+type states map[*item]ResourceState
+
 // stateOf says where the client stands with a resource that was sent.
-func (s *subscription) stateOf(it *item) ResourceState {
+func (g *grower) stateOf(s *subscription, it *item) ResourceState {
 	if s.lost {
 		return Uncertain
 	}
-	for i := len(s.sent) - 1; i >= 0; i-- {
-		n := s.sent[i]
-		if n.verdict == accepted || n.verdict == folded {
-			break
-		}
-		if !slices.Contains(n.added, it) && !slices.Contains(n.changed, it) {
-			continue
-		}
-		if n.verdict == rejected {
-			return Rejected
-		}
-		return Requested
+	known, ok := g.states[s]
+	if !ok {
+		known = s.unaccepted()
+		g.states[s] = known
+	}
+	if state, ok := known[it]; ok {
+		return state
 	}
 	return Acked
+}
+
+// unaccepted are the resources that the client has rejected or not judged yet.
+// In the state of the world of a full type the newest verdict is about all.
+func (s *subscription) unaccepted() states {
+	out := make(states)
+	for _, it := range s.bad {
+		out[it] = Rejected
+	}
+	for i := len(s.sent) - 1; i >= 0; i-- {
+		n := s.sent[i]
+		switch {
+		case n.verdict == unjudged, n.verdict == neither:
+			for _, list := range [][]*item{n.added, n.changed} {
+				for _, it := range list {
+					out[it] = Requested
+				}
+			}
+		case n.verdict == accepted && s.full() && n.kind == decode.SotwResponse:
+			return out
+		}
+	}
+	return out
+}
+
+// maxBad bounds the resources that a type on a stream knows to be rejected.
+const maxBad = 1 << 14
+
+// blame remembers what a response that was rejected had brought.
+func (s *subscription) blame(n *response) {
+	for _, list := range [][]*item{n.added, n.changed} {
+		for _, it := range list {
+			if len(s.bad) >= maxBad {
+				return
+			}
+			if s.bad == nil {
+				s.bad = make(map[string]*item)
+			}
+			s.bad[it.name] = it
+		}
+	}
+}
+
+// absolve forgets the blame on what was accepted after all.
+func (s *subscription) absolve(n *response) {
+	if s.full() && n.kind == decode.SotwResponse {
+		s.bad = nil
+	}
+	if len(s.bad) == 0 {
+		return
+	}
+	for _, list := range [][]*item{n.resolved, n.added, n.changed, n.same} {
+		for _, it := range list {
+			delete(s.bad, it.name)
+		}
+	}
 }

@@ -185,7 +185,7 @@ func (x *event) starving(n *response) []string {
 			}
 		}
 		if len(missing) > 0 {
-			for name, r := range t.referred("SDS", missing) {
+			for name, r := range x.referred("SDS", missing) {
 				if r.sub == x.sub && r.ref.Source == decode.SourceADS {
 					names = append(names, name)
 				}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,10 +14,24 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
+// seeds are the scripts with the corners of the notation, and a few whole
+// conversations: more of them say nothing new, and each costs time.
+func seeds(f *testing.F) []string {
+	corners, err := filepath.Glob("testdata/*.xds")
+	if err != nil || len(corners) < 5 {
+		f.Fatalf("%d scripts, %v", len(corners), err)
+	}
+	clients, err := filepath.Glob("../testdata/clients/*.xds")
+	if err != nil {
+		f.Fatal(err)
+	}
+	return append(corners, clients...)
+}
+
 // Whatever the text is, reading it ends, and what it gives is bounded. What can
 // be read can be written, and the result read again is the same session.
 func FuzzParse(f *testing.F) {
-	for _, file := range fixtures(f) {
+	for _, file := range seeds(f) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
@@ -61,7 +76,7 @@ func FuzzParse(f *testing.F) {
 
 // Whatever was recorded can be written, and what is written can be read.
 func FuzzWrite(f *testing.F) {
-	for _, file := range fixtures(f) {
+	for _, file := range seeds(f)[:4] {
 		s, _ := openScript(f, file)
 		for e := range s.Entries() {
 			if e.Message != nil && e.Message.Size < 4096 {

@@ -1,0 +1,61 @@
+package check
+
+import (
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// A configuration that stays as it is comes in other memory with each part of
+// a long recording. The batches that it came in are let go.
+func TestBatchesAreLetGo(t *testing.T) {
+	k := NewChecker(Options{})
+	var seq session.Seq
+	step := func(e session.Entry) {
+		seq++
+		e.Seq, e.Conn, e.Stream = seq, 1, 1
+		k.Step(&e)
+	}
+	step(session.Entry{Kind: session.KindOpen, Side: session.Client, Method: adsPath})
+	const items = 64
+	m := &decode.Message{Kind: decode.DeltaResponse, TypeURL: clusterURL}
+	for i := range items {
+		m.Resources = append(m.Resources, decode.Resource{Name: string(rune('a' + i)), Version: "1", TypeURL: clusterURL})
+	}
+	s := k.talks[1].subOf(m, k.contents.seeds[0])
+	n := &response{m: m, kind: m.Kind, count: items}
+	for range 4 * maxBulkItems / items {
+		if k.bulkOf(s, n, &decode.Batch{Resources: m.Resources}, false) == nil {
+			t.Fatal("there is no bulk")
+		}
+	}
+	if kept := len(k.bulks.byBatch); kept > maxBulkItems/items {
+		t.Errorf("%d batches are kept", kept)
+	}
+}
+
+// What was open on a connection when that was closed ends in the order in which
+// it was opened, so that the next stream is always held against the same one.
+func TestDisconnectEndsStreamsInOrder(t *testing.T) {
+	for range 20 {
+		k := NewChecker(Options{})
+		var seq session.Seq
+		step := func(id session.StreamID, e session.Entry) {
+			seq++
+			e.Seq, e.Conn, e.Stream = seq, 1, id
+			k.Step(&e)
+		}
+		const streams = 8
+		for id := session.StreamID(1); id <= streams; id++ {
+			step(id, session.Entry{Kind: session.KindOpen, Side: session.Client, Method: adsPath})
+			step(id, session.Entry{Side: session.Client, Kind: session.KindMessage, Message: &session.Message{Data: sotw(clusterURL, "", []byte{2<<3 | 2, 4, 1<<3 | 2, 2, 'n', '1'})}})
+		}
+		step(0, session.Entry{Kind: session.KindDisconnect, Side: session.Client})
+		step(streams+1, session.Entry{Kind: session.KindOpen, Side: session.Client, Method: adsPath})
+		step(streams+1, session.Entry{Side: session.Client, Kind: session.KindMessage, Message: &session.Message{Data: sotw(clusterURL, "", []byte{2<<3 | 2, 4, 1<<3 | 2, 2, 'n', '1'})}})
+		if p := k.talks[streams+1].previous; p == nil || p.id != streams {
+			t.Fatalf("it is held against %+v", p)
+		}
+	}
+}
