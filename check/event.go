@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -147,7 +146,11 @@ func (x *event) prove(p proof) {
 	if p.fault != "" {
 		f.Fault = p.fault
 	}
-	f.Names = slices.Clone(p.names[:min(len(p.names), maxFindingNames)])
+	names := p.names[:min(len(p.names), maxFindingNames)]
+	f.Names = make([]string, len(names))
+	for i, n := range names {
+		f.Names[i] = bounded(n)
+	}
 	if t := x.talk; t != nil {
 		f.Conn, f.Stream = t.conn, t.id
 		if t.node != nil {
@@ -168,9 +171,11 @@ func (x *event) prove(p proof) {
 	f.LastSeq = f.Seqs[len(f.Seqs)-1]
 	cause := p.cause
 	if cause == "" {
-		cause = strings.Join(f.Names, "\x00")
+		cause = strings.Join(names, "\x00")
 	}
-	x.k.ledger.enter(f, cause, p.settles)
+	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
+	f.Client, f.Type, f.Message = bounded(f.Client), bounded(f.Type), bounded(f.Message)
+	x.k.ledger.enter(f, key, p.settles)
 }
 
 // seq is the entry that an event is about.

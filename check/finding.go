@@ -17,7 +17,7 @@ type Finding struct {
 	Conn     session.ConnID
 	Stream   session.StreamID
 	Type     string   // short type, "" if it is about no type
-	Names    []string // of the resources concerned, at most maxFindingNames
+	Names    []string // of the resources concerned, at most maxFindingNames; longer ones than there are in earnest are cut
 	// Seqs are the entries involved when it was first proved, the one that
 	// proves it last; for a rule that waited, the one that it waited from.
 	Seqs    []session.Seq
@@ -43,10 +43,9 @@ type ledger struct {
 	lost    int        // not kept: there were maxFindings
 }
 
-// enter adds a finding, or counts it to the one with the same cause. One that
+// enter adds a finding, or counts it to the one with the same key. One that
 // settles what was found before takes its words.
-func (l *ledger) enter(f *Finding, cause string, settles bool) {
-	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
+func (l *ledger) enter(f *Finding, key string, settles bool) {
 	if have := l.byCause[key]; have != nil {
 		have.Last, have.LastSeq = f.At, f.LastSeq
 		if settles {
@@ -75,7 +74,7 @@ func (l *ledger) enter(f *Finding, cause string, settles bool) {
 
 // causeKey tells findings apart.
 func causeKey(rule, client, typ, cause string) string {
-	return rule + "\x00" + client + "\x00" + typ + "\x00" + cause
+	return rule + "\x00" + short(client) + "\x00" + short(typ) + "\x00" + short(cause)
 }
 
 // again counts a finding that is known and no less grave.

@@ -91,3 +91,27 @@ t=+10s `
 		t.Errorf("%s", words(found))
 	}
 }
+
+// What a finding says is bounded, whatever names peers give to things, and
+// those that differ far behind are told apart.
+func TestFindingsAreBounded(t *testing.T) {
+	long := strings.Repeat("n", 100_000)
+	found := judgeText(t, fmt.Sprintf(`
+D> type=EDS N= sub=[%[1]s1] node=%[1]s
+t=+1s D> type=EDS N= sub=[%[1]s2]
+D> type=long.v1.%[1]s N= sub=[a]
+t=+20s -- tick
+`, long))
+	if n := len(of(found, "delta-subscribe-unanswered")); n != 3 {
+		t.Errorf("%d findings", n)
+	}
+	for _, f := range found {
+		size := len(f.Message) + len(f.Client) + len(f.Type)
+		for _, n := range f.Names {
+			size += len(n)
+		}
+		if size > 10_000 {
+			t.Errorf("%s has %d bytes", f.Rule.ID, size)
+		}
+	}
+}

@@ -45,6 +45,16 @@ func round(d time.Duration) string {
 	return text
 }
 
+// bounded is what a finding keeps of a string: all of it, unless a peer has
+// written something that nobody would.
+func bounded(s string) string {
+	const most = 2048
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 // clip shortens a name that a peer wrote.
 func clip(s string) string {
 	const most = 200
