@@ -115,7 +115,6 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	if d.example.rejection > 0 && rec.Path() != "" {
 		name := shellWord(rec.Path())
 		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
-		d.say("what went wrong, and who did it: xdsproxy check %s", name)
 	}
 	if err == nil && closing != nil {
 		err = failed("%w", closing)
@@ -178,6 +177,7 @@ func (d *demo) follow() {
 				return err
 			}
 		}
+		d.rec.note(c.Findings)
 		if c.What == check.NACK && c.Answers > 0 && d.example.rejection == 0 {
 			d.example = example{c.Answers, e.Seq}
 		}

@@ -38,6 +38,7 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 	if !screen {
 		src.Pieces()
 		err := judgeEach(context.Background(), src, step, func(_ *session.Entry, c *check.Change) error {
+			rec.note(c.Findings)
 			for i := range c.Findings {
 				a.logFinding(logger, &c.Findings[i])
 			}
@@ -49,7 +50,11 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 		return
 	}
 	out := newLazyWriter(a.stdout)
-	err = judgeEach(context.Background(), src, step, a.printer(out, "text").all)
+	show := a.printer(out, "text").all
+	err = judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
+		rec.note(c.Findings)
+		return show(e, c)
+	})
 	if flushed := out.Close(); err == nil {
 		err = flushed
 	}

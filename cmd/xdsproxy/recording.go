@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,7 +21,8 @@ import (
 // counted by the writer, where no traffic waits for it.
 type recording struct {
 	*recorder.Log
-	conns uint64 // that began; to be read after Close
+	conns uint64      // that began; to be read after Close
+	wrong atomic.Bool // see note
 }
 
 // record starts a recording at path, or in the state directory if path is "".
@@ -144,6 +146,15 @@ func (r *recording) announce() error {
 	return recorder.MarkLast(r.Path())
 }
 
+// note remembers whether there were findings that are more than notes.
+func (r *recording) note(findings []check.Finding) {
+	for i := range findings {
+		if findings[i].Severity != check.Info {
+			r.wrong.Store(true)
+		}
+	}
+}
+
 // account is what is said of a recording at its end: where it is, what is in
 // it, how to read it.
 func (a *app) account(r *recording) {
@@ -161,5 +172,8 @@ func (a *app) account(r *recording) {
 		render.Count(r.conns, "connection", "connections"), gaps)
 	if r.Path() != "" {
 		a.say("read it with: xdsproxy watch %s", shellWord(r.Path()))
+		if r.wrong.Load() {
+			a.say("what went wrong in it: xdsproxy check %s", shellWord(r.Path()))
+		}
 	}
 }

@@ -127,6 +127,8 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 		return nil, standing{}, err
 	}
 	defer src.Close()
+	lean()
+	src.Pieces()
 	checker := check.NewChecker(check.Options{})
 	stand := standing{name: src.name}
 	done := a.progress(src)
