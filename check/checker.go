@@ -71,6 +71,10 @@ func (k *Checker) Step(e *session.Entry) Change {
 		k.now = e.Time
 	}
 	k.seq, k.muted = e.Seq, e.Carried
+	if e.Kind == session.KindGap { // first: what timers wait for may be in it
+		k.summary.Gaps++
+		k.gap(e.Gap)
+	}
 	k.queue.run(k.now)
 	k.change = k.tracker.Step(e)
 	k.summary.Entries++
@@ -106,8 +110,6 @@ func (k *Checker) Step(e *session.Entry) Change {
 	case session.KindDisconnect:
 		k.disconnect(x)
 	case session.KindGap:
-		k.summary.Gaps++
-		k.gap(e.Gap)
 	default:
 		x.each(onOther)
 	}

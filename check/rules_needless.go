@@ -141,6 +141,9 @@ func (x *event) explained() bool {
 	if s.seeded && x.now.Sub(x.talk.opened) <= x.k.timers.Rejoin {
 		return true
 	}
+	if s.found.After(since) {
+		return true // or what asked for them was not seen
+	}
 	switch s.typ {
 	case "EDS", "RDS", "SDS", "ECDS", "VHDS":
 	default:

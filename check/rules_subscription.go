@@ -180,6 +180,9 @@ func subscriptionFlap(x *event) {
 		s.typ == "ECDS" && x.talk.node != nil && istioNode(x.talk.node) {
 		return // their ACKs and NACKs have no names
 	}
+	if x.talk.node == nil && x.talk.lost {
+		return // it may be a client of which this is known
+	}
 	shorter := w.shorter
 	if len(r.removed) > 0 {
 		w.shorter = r

@@ -231,16 +231,19 @@ func noteGone(x *event) {
 }
 
 // knownGone says whether the server has told the client already that a
-// resource does not exist, on this stream or the one before.
+// resource does not exist, on this stream or the one before. Where part of that
+// was not seen it may have.
 func (x *event) knownGone(name string) bool {
 	if _, gone := x.sub.wishes.gone[name]; gone {
 		return true
 	}
 	if p := x.talk.previous; p != nil {
-		if was := p.subs[x.sub.key]; was != nil {
-			_, gone := was.wishes.gone[name]
-			return gone
+		was := p.subs[x.sub.key]
+		if was == nil {
+			return p.lost
 		}
+		_, gone := was.wishes.gone[name]
+		return gone || was.lost
 	}
 	return false
 }

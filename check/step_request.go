@@ -30,6 +30,9 @@ func (k *Checker) message(x *event) {
 	t.largest = max(t.largest, e.Message.Size)
 	if e.Message.Compressed || e.Message.Truncated {
 		t.lose()
+		if t.method.Variant == decode.VariantREST {
+			k.polls = polls{} // each poll is a stream of its own
+		}
 		x.each(onOther)
 		return
 	}
@@ -121,7 +124,7 @@ func (k *Checker) request(x *event, m *decode.Message) {
 	if s.lost && m.Kind == decode.SotwRequest && r.echoed != nil && r.echoed == s.heard {
 		// From here on everything is known again: what the client wants, what
 		// it echoes, and for a full type what it has.
-		s.lost = false
+		s.lost, s.found = false, k.now
 		t.moved++
 	}
 	x.each(onRequest)

@@ -119,6 +119,8 @@ type subscription struct {
 	// lost says that part of the conversation was not seen, so that rules
 	// which need it stay silent.
 	lost bool
+	// found is when that was over.
+	found time.Time
 	// heard says that since then a response was seen, which a request that
 	// echoes it turns into a new beginning.
 	heard *response
