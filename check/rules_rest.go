@@ -244,7 +244,7 @@ func restUnchanged(x *event) {
 	}
 	if took := x.now.Sub(p.repeats[0]); len(p.repeats) == most && took <= x.k.timers.Push {
 		f.severity = Warning
-		f.message = fmt.Sprintf("version %q in full for the %dth time within %v, in answer to polls that have it", clip(n.version), most, round(took))
+		f.message = fmt.Sprintf("version %q in full %d times within %v, in answer to polls that have it", clip(n.version), most, round(took))
 	}
 	x.prove(f)
 }
