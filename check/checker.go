@@ -113,8 +113,10 @@ func (k *Checker) Step(e *session.Entry) Change {
 	default:
 		x.each(onOther)
 	}
-	k.change.Findings = k.ledger.take()
-	return k.change
+	c := k.change
+	c.Findings = k.ledger.take()
+	k.change, k.event = Change{}, event{} // what was looked at may be large
+	return c
 }
 
 // Findings returns all findings so far, in the order in which they were first

@@ -83,7 +83,7 @@ func (x *event) after(d time.Duration, f func(*event)) {
 	x.k.queue.set(x.now.Add(d), func(now time.Time) {
 		next := later
 		next.now = now
-		if x.k.muted {
+		if later.k.muted {
 			return
 		}
 		f(&next)

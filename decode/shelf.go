@@ -67,6 +67,7 @@ func (s *Shelf) Peek(m Method, side session.Side, contentType string, data sessi
 	}
 	pointers := s.pointers[:0]
 	sum, rest := uint64(len(data)), 0
+	large := data.Len() > maxShelvedBytes // then nothing of it is kept
 	for _, c := range data {
 		if !isResource(c) {
 			rest += len(c)
@@ -88,11 +89,18 @@ func (s *Shelf) Peek(m Method, side session.Side, contentType string, data sessi
 	key := batchKey{kind: kind, count: len(pointers), sum: sum}
 	b, known := s.batches.get(key)
 	if !known || !samePointers(b.pointers, pointers) {
-		b = s.batch(kind, data, pointers)
-		s.batches.put(key, b, len(pointers)+16, maxBatched)
+		b = s.batch(kind, data, pointers, !large)
+		if large {
+			s.pointers = nil
+		} else {
+			s.batches.put(key, b, len(pointers)+16, maxBatched)
+		}
 	}
 	p.Resources = b.Resources
 	p.Problems = append(p.Problems, b.problems...)
+	if large {
+		return p.Message, nil
+	}
 	return p.Message, b
 }
 
@@ -187,7 +195,7 @@ func samePointers(a, b []*byte) bool {
 }
 
 // batch reads the resources that were not read before.
-func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte) *Batch {
+func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte, keep bool) *Batch {
 	n := min(len(pointers), maxItems)
 	b := &Batch{Resources: make([]Resource, 0, n), pointers: append([]*byte(nil), pointers...)}
 	one := peeker{Message: Message{Kind: kind}}
@@ -221,6 +229,9 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte) *Batch {
 				}
 			}
 			continue // what is not sound is read again, to be told of again
+		}
+		if !keep {
+			continue
 		}
 		s.resources.put(p, shelved{c, one.Resources[0]}, 1+len(c)*(maxShelved/1024)/(maxShelvedBytes/1024), maxShelved)
 	}

@@ -168,6 +168,10 @@ func (r *Reader) Close() error {
 // *DamageError is final, and so is any error but io.EOF and that of ctx.
 func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 	var woken <-chan struct{} // closed by what is committed after the last look
+	clear(r.dict.scratch)
+	if len(r.rest) == 0 && cap(r.block) > keepBlock {
+		r.block, r.shared = nil, false // who waits for the next one holds nothing large
+	}
 	for last := false; ; {
 		if err := ctx.Err(); err != nil {
 			return session.Entry{}, err

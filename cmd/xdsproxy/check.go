@@ -143,7 +143,9 @@ func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error
 			return unreadable(err)
 		}
 		c = checker.Step(&e)
-		if err := v(&e, &c); err != nil {
+		err := v(&e, &c)
+		e, c = session.Entry{}, check.Change{} // who waits for the next one holds nothing large
+		if err != nil {
 			if errors.Is(err, errEnough) {
 				return nil
 			}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 
 	"go.uber.org/zap"
 
@@ -31,6 +33,14 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 		return
 	}
 	defer src.Close()
+	defer func() {
+		// What passes must not depend on what is made of it. The cause may hold
+		// what a peer wrote, and is not logged.
+		if cause := recover(); cause != nil {
+			logger.Error("looking at what passes failed; forwarding and recording go on",
+				zap.String("cause", fmt.Sprintf("%T", cause)), zap.ByteString("stack", debug.Stack()))
+		}
+	}()
 	var step stepper = check.NewChecker(check.Options{})
 	if a.config.noCheck {
 		step = check.NewTracker()

@@ -345,7 +345,7 @@ func TestInspectUndecodable(t *testing.T) {
 	a := resource(t, listener3+hcmV3+`"rds":{"route_config_name":"r1","config_source":ads}}`+end)
 	torn := []byte(strings.Replace(string(a.Value), "\x02r1", "\x7fr1", 1))
 	f := decode.NewInspector().Inspect(a.TypeUrl, torn, false)
-	if !strings.HasPrefix(f.Undecodable, "filter_chains[0].filters[0].typed_config.rds: field 2 wants 127 bytes") || len(f.Refs) > 0 {
+	if !strings.HasPrefix(f.Undecodable, "filter_chains[0].filters[0].typed_config.rds: field 2 is 127 bytes long") || len(f.Refs) > 0 {
 		t.Errorf("%+v", f)
 	}
 	f = decode.NewInspector().Inspect(a.TypeUrl, []byte("\x0a\x01\xff"), false)

@@ -82,7 +82,7 @@ func secretsOnATerminal(t *testing.T, args ...string) {
 	p.stop(t)
 	<-closed
 	text := shown.String()
-	for what, want := range map[string]int{"NACK": rounds, "public-node": 0, "UNAVAILABLE": rounds, "refused": 0} {
+	for what, want := range map[string]int{"NACK": rounds, "public-node": 0, "CLOSE": rounds, "refused": 0} {
 		if n := strings.Count(text, what); n == 0 || want > 0 && n != want {
 			t.Errorf("the terminal shows %q %d times:\n%s", what, n, text)
 		}
