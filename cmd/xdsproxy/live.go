@@ -47,7 +47,15 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 	}
 	if !screen {
 		src.Pieces()
-		err := judgeEach(context.Background(), src, step, func(_ *session.Entry, c *check.Change) error {
+		large := false
+		err := judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
+			switch {
+			case e.Message != nil && e.Message.Size >= 16<<20:
+				large = true
+			case e.Kind == session.KindTime && large: // nothing happens: a good time
+				large = false
+				debug.FreeOSMemory()
+			}
 			rec.note(c.Findings)
 			for i := range c.Findings {
 				a.logFinding(logger, &c.Findings[i])
