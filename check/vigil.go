@@ -172,7 +172,7 @@ func (x *event) starving(n *response) []string {
 	var names []string
 	if eds := t.sub("EDS"); eds != nil && !eds.lost {
 		for name, c := range t.warming.byName {
-			if c.asked && c.cds.ordinal <= n.ordinal && eds.wants(name) {
+			if c.cds.ordinal <= n.ordinal && eds.wants(name) {
 				names = append(names, name)
 			}
 		}
