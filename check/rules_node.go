@@ -50,6 +50,7 @@ func nodeRules() []*Rule {
 type identity struct {
 	judged bool  // it was seen whether it names its node
 	twin   *talk // another stream of the node, until both have been used
+	told   bool  // it was reported beside an older one
 }
 
 func firstRequestMissingNode(x *event) {
@@ -134,7 +135,7 @@ func duplicateStream(x *event) {
 func findTwin(x *event) {
 	t := x.talk
 	of := x.k.peers.byKey[keyOf(t)]
-	if of == nil || t.ended || t.lost || t.identity.twin != nil {
+	if of == nil || t.ended || t.lost || t.identity.told || t.identity.twin != nil {
 		return
 	}
 	age := x.now.Sub(t.opened)
@@ -189,7 +190,7 @@ func twinSpoke(x *event) {
 }
 
 func (x *event) twins(older, younger *talk) {
-	older.identity.twin, younger.identity.twin = nil, nil
+	older.identity.twin, younger.identity.twin, younger.identity.told = nil, nil, true
 	from := cmp.Or(older.peer, "somewhere")
 	with := cmp.Or(younger.peer, "somewhere")
 	seqs := []session.Seq{older.nodeAt, younger.nodeAt}

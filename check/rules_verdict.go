@@ -129,7 +129,7 @@ func nackWithoutErrorDetail(x *event) {
 func ackVersionUnknown(x *event) {
 	s, r := x.sub, x.req
 	v := r.m.Version
-	if r.m.Kind != decode.SotwRequest || r.ordinal == 0 || v == "" || s.exempt() || s.forgotten || s.versions.full() ||
+	if r.m.Kind != decode.SotwRequest || v == "" || s.exempt() || s.forgotten || s.versions.full() ||
 		r.verdict != neither && r.verdict != rejected || v == s.first.m.Version {
 		return
 	}

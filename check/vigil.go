@@ -22,10 +22,10 @@ const (
 	pace    = 5 * time.Millisecond
 )
 
-// owed says whether the client has to give a verdict on a response: it asked
-// for the type before, and the response can be named.
+// owed says whether the client has to give a verdict on a response that has
+// just come: it asked for the type before, and the response can be named.
 func (s *subscription) owed(n *response) bool {
-	return s.first != nil && s.first.seq < n.seq && n.nonce != "" && !s.exempt()
+	return s.first != nil && n.nonce != "" && !s.exempt()
 }
 
 // keep waits for the verdict on n. What look gets has n as its response.
@@ -52,9 +52,7 @@ func (x *event) proceed(v *vigil, patience func(*event, *response) time.Duration
 }
 
 // over says whether there is nothing to wait for any more.
-func (x *event) over() bool {
-	return x.talk.ended || !x.talk.halfClosed.IsZero() || x.sub.lost
-}
+func (x *event) over() bool { return x.talk.ended || !x.talk.halfClosed.IsZero() }
 
 // ackTime is how long a client may take for a verdict. Envoy holds back that on
 // clusters, and takes long for very many of them.
@@ -132,6 +130,8 @@ func (x *event) missed(spoke bool) {
 func (x *event) waived(n *response) bool {
 	s := x.sub
 	switch {
+	case s.byNonce[short(n.nonce)] != n: // its nonce was used again
+		return true
 	case !x.talk.wantsAnything(): // it is about to close
 		return true
 	case n.count > 0:
@@ -172,7 +172,7 @@ func (x *event) starving(n *response) []string {
 	var names []string
 	if eds := t.sub("EDS"); eds != nil && !eds.lost {
 		for name, c := range t.warming.byName {
-			if c.asked && c.cds.ordinal <= n.ordinal && eds.wants(name) {
+			if c.cds.ordinal <= n.ordinal && eds.wants(name) {
 				names = append(names, name)
 			}
 		}
