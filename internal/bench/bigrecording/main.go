@@ -1,6 +1,6 @@
 // bigrecording makes a recording of a given size, to see how the reading
 // commands do on one: many clients, each with one stream of pushes that cannot
-// be compressed.
+// be compressed; or, with -entries, a fleet whose pushes are much alike.
 package main
 
 import (
@@ -19,9 +19,10 @@ const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAg
 
 func main() {
 	size := flag.Int64("size", 5<<30, "bytes of the file")
+	entries := flag.Uint64("entries", 0, "a fleet's session of so many entries, instead of one of a size")
 	out := flag.String("w", "big.xdsp", "the file to make")
 	flag.Parse()
-	if err := write(*out, *size); err != nil {
+	if err := write(*out, *size, *entries); err != nil {
 		fmt.Fprintln(os.Stderr, "bigrecording:", err)
 		os.Exit(1)
 	}
@@ -35,7 +36,10 @@ func labels(e *session.Entry) []string {
 	return nil
 }
 
-func write(path string, size int64) error {
+func write(path string, size int64, entries uint64) error {
+	if entries > 0 {
+		return writeFleet(path, entries)
+	}
 	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: labels})
 	if err != nil {
 		return err
