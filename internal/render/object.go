@@ -174,7 +174,7 @@ func (o *Object) addEvent(e *session.Entry) {
 		}
 	}
 	if n := e.Note; n != nil {
-		o.Note = &Note{string(n.Code), n.Text, n.Hint}
+		o.Note = &Note{string(n.Code), n.Text, n.Hint, uint64(n.About)}
 	}
 }
 
