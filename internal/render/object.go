@@ -109,6 +109,8 @@ type (
 		Code string `json:"code"`
 		Text string `json:"text"`
 		Hint string `json:"hint,omitempty"`
+		// About is the entry that a person's note is about.
+		About uint64 `json:"about,omitempty"`
 	}
 )
 
