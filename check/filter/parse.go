@@ -45,6 +45,8 @@ func (f *Filter) add(t term) {
 			of.History = of.History || v.history()
 		case *last:
 			of.End = true
+		case *typ:
+			of.Content = of.Content || v.short == ""
 		}
 	}
 	n := &f.needs
