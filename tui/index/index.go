@@ -271,3 +271,23 @@ func (x *Index) addEvent(r *Row, e *session.Entry, c *check.Change) bool {
 	r.version = x.texts.add(ev.Text)
 	return shown
 }
+
+// OnStream is the entry before or after a row on its stream, 0 if there is none
+// near.
+func (x *Index) OnStream(r *Row, forward bool) session.Seq {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	step := -1
+	if forward {
+		step = 1
+	}
+	for i, n := x.find(r.Seq)+step, 0; i >= 0 && i < x.n && n < maxWalk; i, n = i+step, n+1 {
+		if x.row(i).place == r.place {
+			return x.row(i).Seq
+		}
+	}
+	return 0
+}
+
+// maxWalk bounds how far is looked along the rows for one of a stream.
+const maxWalk = 1 << 22
