@@ -28,9 +28,9 @@ type Model struct {
 
 	clients    *clients
 	timeline   *timeline
-	resources  view
-	violations view
-	stats      view
+	resources  *resources
+	violations *violations
+	stats      *stats
 	tab        int    // of tabs
 	over       []view // opened above it, the uppermost last
 

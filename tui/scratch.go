@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"iter"
 	"maps"
 	"strings"
@@ -31,11 +30,8 @@ func (m *Model) copy(text, what string) tea.Cmd {
 func (m *Model) copyAs(session.Seq) tea.Cmd       { return nil }
 func (m *Model) export() tea.Cmd                  { return nil }
 func (m *Model) mouse(tea.MouseMsg) tea.Cmd       { return nil }
-func (m *Model) nextViolation() tea.Cmd           { return nil }
 func (m *Model) openDiff(selection, bool) tea.Cmd { return nil }
 func (m *Model) openLadder(selection) tea.Cmd     { return nil }
-func (m *Model) openResources(string) tea.Cmd     { return nil }
-func (m *Model) explain(string) (tea.Cmd, error)  { return nil, errors.New("not yet") }
 func (m *Model) paneWidth() int                   { return m.w }
 func (m *Model) panes(rows int) []line            { return m.top().draw(m, m.w, rows) }
 func (m *Model) banner() (line, bool) {
@@ -54,9 +50,6 @@ type dummy struct {
 
 func (d dummy) title() string                { return d.name }
 func (d dummy) draw(*Model, int, int) []line { return nil }
-func newResources() view                     { return dummy{name: "Resources"} }
-func newViolations() view                    { return dummy{name: "Violations"} }
-func newStats() view                         { return dummy{name: "Stats"} }
 func newHelp(view) view                      { return dummy{name: "Help"} }
 func newEventLog() view                      { return dummy{name: "Events"} }
 func newBootstrap(*Model) view               { return dummy{name: "Bootstrap"} }
