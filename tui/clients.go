@@ -24,6 +24,7 @@ type clients struct {
 	sort   clientOrder
 	turned bool
 	gone   map[string]bool // forgotten
+	titled bool            // titles stand above the rows, as drawn last
 }
 
 func newClients() *clients {
@@ -277,10 +278,13 @@ func place(w *window, total int) string {
 
 func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 	rows := v.settle(m)
-	if y == 0 {
-		return v.do(m, actSort)
+	if v.titled {
+		if y == 0 {
+			return v.do(m, actSort)
+		}
+		y--
 	}
-	if i := v.win.top + y - 1; i < len(rows) {
+	if i := v.win.top + y; i < len(rows) {
 		v.win.at = i
 		v.keep(rows)
 		if twice {

@@ -72,7 +72,7 @@ func (m *Model) command(text string) tea.Cmd {
 	if err != nil {
 		m.complain(err)
 	}
-	return tea.Batch(cmd, m.top().tick(m))
+	return tea.Batch(cmd, m.tickAll())
 }
 
 func unknownCommand(name string) error {

@@ -202,7 +202,7 @@ func (m *Model) tabLine() line {
 	for _, v := range m.over {
 		l.add(title, " > "+v.title())
 	}
-	if n := m.timeline.news(m); n != "" && m.top() == view(m.timeline) {
+	if n := m.timeline.news(m); n != "" && m.tab == 1 && len(m.over) == 0 {
 		l.pad(m.w - render.Width(n) - 1)
 		l.add(warned, n)
 	}

@@ -166,7 +166,7 @@ func bindingOf(a action) binding {
 func global() []action {
 	return []action{
 		actView1, actView2, actView3, actView4, actView5, actViolation, actFreeze, actPrivacy, actExport, actCopy,
-		actBootstrap, actCommand, actHelp, actLog, actClose, actQuit, actStop,
+		actBootstrap, actNextPane, actPrevPane, actCommand, actHelp, actLog, actClose, actQuit, actStop,
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 // gravest.
 func (m *Model) nextViolation() tea.Cmd {
 	var after session.Seq
-	if s, is := m.top().(subject); is && (m.tab == 1 || len(m.over) > 0) {
+	if s, is := m.top().(subject); is && len(m.over) > 0 {
 		after = s.selected(m).seq
+	} else if m.tab == 1 && len(m.over) == 0 {
+		after = m.timeline.selected(m).seq
 	}
 	next, wrapped := m.findingAfter(after)
 	if after == 0 {

@@ -174,7 +174,7 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) line {
 // lead draws the branches before a node.
 func (v *resources) lead(m *Model, r *treeRow, step int) string {
 	g := &m.theme.glyph
-	if r.section != used || v.byType {
+	if r.section > dangling || v.byType {
 		return "  "
 	}
 	short := func(s string) string {

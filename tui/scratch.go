@@ -32,8 +32,6 @@ func (m *Model) export() tea.Cmd                  { return nil }
 func (m *Model) mouse(tea.MouseMsg) tea.Cmd       { return nil }
 func (m *Model) openDiff(selection, bool) tea.Cmd { return nil }
 func (m *Model) openLadder(selection) tea.Cmd     { return nil }
-func (m *Model) paneWidth() int                   { return m.w }
-func (m *Model) panes(rows int) []line            { return m.top().draw(m, m.w, rows) }
 func (m *Model) banner() (line, bool) {
 	if err := m.feed.Err(); err != nil {
 		return text(bad, " "+err.Error()), true

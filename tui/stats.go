@@ -339,7 +339,7 @@ func (v *stats) types(m *Model, w, most int) []line {
 	}
 	head += right("NACK", 6)
 	if !short {
-		head += right("AGAIN", 6) + right("p50", 8) + right("p99", 8) + right("max ms", 8)
+		head += right("AGAIN", 6) + right("ACK p50", 9) + right("p99", 7) + right("max ms", 8)
 	}
 	if wide {
 		head += "  last 2 minutes"
@@ -376,7 +376,7 @@ func (v *stats) types(m *Model, w, most int) []line {
 				look = warned
 			}
 			l.add(look, right(render.ShortSize(int64(t.Again)), 6))
-			l.add(plain, right(waitWords(&t.Wait, 0.5), 8)+right(waitWords(&t.Wait, 0.99), 8)+right(waitWords(&t.Wait, 1), 8))
+			l.add(plain, right(waitWords(&t.Wait, 0.5), 9)+right(waitWords(&t.Wait, 0.99), 7)+right(waitWords(&t.Wait, 1), 8))
 		}
 		if wide {
 			both := make([]float64, len(rates[0]))

@@ -59,7 +59,9 @@ func columnsFor(w int, last session.Seq) columns {
 		c.summary = w - c.fixed() - 1
 		return c
 	case w >= 110:
-		c.dir, c.stream, c.nonce = 2, 6, 10
+		c.dir, c.stream, c.client = 2, 6, 18
+		c.summary = w - c.fixed() - 1
+		return c
 	}
 	c.client += max(0, w-c.fixed())
 	if c.client > 24 {

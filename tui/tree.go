@@ -174,7 +174,7 @@ func (g *flattener) list(s section, list []*check.Node, depth uint8) bool {
 	last := -1
 	for _, n := range list {
 		at := len(g.forest.rows)
-		row := treeRow{node: n, depth: depth, section: s, folds: len(n.Children) > 0 && s == used}
+		row := treeRow{node: n, depth: depth, section: s, folds: len(n.Children) > 0 && s <= dangling}
 		row.folded = row.folds && g.folded[row.key()]
 		g.forest.rows = append(g.forest.rows, row)
 		keep := g.matches(n)

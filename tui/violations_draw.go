@@ -212,35 +212,60 @@ func (v *violations) explained(m *Model, w, h int) []line {
 		return nil
 	}
 	r := f.Rule
-	head := append(m.headline(f, w), m.seenLines(f, w)...)
-	tail := spans(span{muted, " :explain "}, span{accent, r.ID})
-	// What does not fit goes in this order: the rule's page has all of it.
+	out := append(m.headline(f, w), m.seenLines(f, w)...)
 	parts := [][]line{
 		paragraph("means", plain, r.Means, w),
 		paragraph("next", plain, r.Next, w),
 		paragraph("causes", plain, r.Causes, w),
 		paragraph("spec", muted, r.Spec, w),
 	}
-	out := head
-	for i, p := range parts {
-		if w >= splitWidth/3 && h-len(out) > 12 {
+	// What does not fit goes from the end: the rule's page has all of it.
+	room := h - len(out) - 1
+	for len(parts) > 2 && total(parts) > room {
+		parts = parts[:len(parts)-1]
+	}
+	if total(parts) > room {
+		half := max(room/2, room-len(parts[1]))
+		parts[0] = cutShort(parts[0], half)
+		parts[1] = cutShort(parts[1], room-len(parts[0]))
+	}
+	if len(parts) > 3 { // in the order in which one reads them
+		parts[1], parts[2] = parts[2], parts[1]
+	}
+	airy := total(parts)+len(parts)+1 <= room
+	for _, p := range parts {
+		if airy {
 			out = append(out, blank())
-		}
-		if len(out)+len(p)+1 > h {
-			if room := h - 1 - len(out); room > 0 && i < 2 {
-				out = append(out, p[:min(room, len(p))]...)
-			}
-			continue
 		}
 		out = append(out, p...)
 	}
 	if len(out) >= h {
 		return out[:h]
 	}
-	if h-len(out) > 4 {
+	if airy {
 		out = append(out, blank())
 	}
-	return append(out, tail)
+	return append(out, spans(span{muted, " " + left("more", 8)}, span{accent, ":explain " + r.ID}))
+}
+
+func total(parts [][]line) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	return n
+}
+
+// cutShort leaves out the end of a paragraph, and says so.
+func cutShort(p []line, rows int) []line {
+	if rows = max(rows, 0); len(p) <= rows {
+		return p
+	}
+	p = p[:rows]
+	if rows > 0 {
+		p[rows-1].add(muted, " …")
+	}
+	return p
 }
 
 // headline says which rule it is, and whose fault.
@@ -250,7 +275,7 @@ func (m *Model) headline(f *check.Finding, w int) []line {
 	if w < splitWidth*2/3 { // beside the list: nothing else says the name
 		out = append(out, spans(span{plain, " "}, span{look, severitySign(f.Severity) + " " + f.Rule.ID}), blank())
 	}
-	for i, t := range wrapped(f.Rule.Title, w-11) {
+	for i, t := range wrapped(f.Rule.Title+" (the fault of the "+string(f.Fault)+")", w-11) {
 		l := text(plain, " "+left("", 8))
 		if i == 0 {
 			l = text(look, " "+left(f.Severity.String(), 8))
@@ -258,7 +283,7 @@ func (m *Model) headline(f *check.Finding, w int) []line {
 		l.add(title, t)
 		out = append(out, l)
 	}
-	return append(out, paragraph("fault", plain, "of the "+string(f.Fault), w)...)
+	return out
 }
 
 // seenLines say what proved a finding, by the entries.
