@@ -188,7 +188,36 @@ func (m *Model) panes(rows int) []line {
 		}
 	}
 	out := beside(&m.theme, left[:min(len(left), rows)], leftWidth, right[:min(len(right), rows)])
+	for i := range out {
+		m.join(&out[i], i == 0, slices.ContainsFunc(all, func(p pane) bool { return p.x == 0 && p.y == i+1 }),
+			slices.ContainsFunc(all, func(p pane) bool { return p.x > 0 && p.y == i+1 }))
+	}
 	return out
+}
+
+// join draws the place where the line of a title meets the bar.
+func (m *Model) join(l *line, top, left, right bool) {
+	g := &m.theme.glyph
+	sign := g.bar
+	switch {
+	case top:
+		sign = g.tee
+	case left && right:
+		sign = g.cross
+	case right:
+		sign = string([]rune(g.branch)[:1])
+	case left:
+		sign = g.join
+	}
+	// The left part is as wide as it is in every line: the bar is behind it.
+	used := 0
+	for i := range l.spans {
+		if used == leftWidth && l.spans[i].text == g.bar {
+			l.spans[i].text = sign
+			return
+		}
+		used += render.Width(l.spans[i].text)
+	}
 }
 
 func (m *Model) paneTitle(p *pane) line {

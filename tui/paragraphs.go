@@ -53,8 +53,8 @@ func wrapped(s string, columns int) []string {
 	return out
 }
 
-// paragraph is a text behind a label, its further lines below it.
-func paragraph(label string, look role, s string, columns int) []line {
+// labelled is a text behind a label, its further lines below it.
+func labelled(label string, look role, s string, columns int) []line {
 	const labelWidth = 8
 	var out []line
 	for i, t := range wrapped(s, columns-labelWidth-2) {

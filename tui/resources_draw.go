@@ -35,6 +35,19 @@ func resourceColumnsFor(w int) resourceColumns {
 }
 
 func (v *resources) draw(m *Model, w, h int) []line {
+	if w < splitWidth || v.of(m) == "" {
+		return v.list(m, w, h)
+	}
+	listed := w * 5 / 8
+	out := v.list(m, listed, h)
+	for len(out) < h {
+		out = append(out, blank())
+	}
+	return beside(&m.theme, out, listed, v.aside(m, w-listed-1, h))
+}
+
+// list is the client, and its resources.
+func (v *resources) list(m *Model, w, h int) []line {
 	c := resourceColumnsFor(w)
 	client := v.of(m)
 	if client == "" {
@@ -127,7 +140,11 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) line {
 			sign = "+ "
 		}
 		l.add(muted, sign)
-		l.add(title, r.title)
+		name, about, more := strings.Cut(r.title, ":")
+		l.add(title, name)
+		if more && c.version > 0 {
+			l.add(muted, ":"+about)
+		}
 		return l
 	}
 	n := r.node
@@ -198,4 +215,95 @@ func (v *resources) lead(m *Model, r *treeRow, step int) string {
 		b.WriteString(short(g.branch))
 	}
 	return b.String()
+}
+
+// aside is what there is to say of the resource that is selected.
+func (v *resources) aside(m *Model, w, h int) []line {
+	r := v.row()
+	if r == nil || r.node == nil || v.forest == nil {
+		return v.asideClient(m, w, h)
+	}
+	n := v.forest.nodes[[2]string{r.node.Type, r.node.Name}]
+	if n == nil {
+		n = r.node
+	}
+	out := []line{spans(span{accent, " " + n.Type + " "})}
+	for i, t := range wrapped(m.alias(n.Name), w-7) {
+		if i > 0 {
+			out = append(out, text(title, spaces(6)+t))
+			continue
+		}
+		out[0] = spans(span{accent, " " + left(n.Type, 5)}, span{title, t})
+	}
+	out = append(out, blank())
+	out = append(out, labelled("state", resourceRole(n.State), string(n.State), w)...)
+	if n.State == check.Rejected {
+		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
+			out = append(out, labelled("why", plain, m.aliasText(t.Nack), w)...)
+			out = append(out, labelled("by", accent, fmt.Sprint(uint64(t.NackSeq)), w)...)
+		}
+	}
+	if n.Version != "" {
+		out = append(out, labelled("version", plain, n.Version, w)...)
+	}
+	if n.Seq != 0 {
+		out = append(out, labelled("came", plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), age(m.seen.at.Sub(n.At))), w)...)
+	} else if n.State != check.Missing {
+		out = append(out, labelled("came", muted, "so long ago that it has to be looked for: enter", w)...)
+	}
+	above := v.forest.above[[2]string{n.Type, n.Name}]
+	out = append(out, blank())
+	if len(above) == 0 {
+		why := "nothing refers to it"
+		if n.State == check.Missing {
+			why = "the client asks for it by name"
+		} else if r.section == used {
+			why = "the client asks for it; nothing refers to such a type"
+		}
+		out = append(out, text(muted, " "+why))
+	} else {
+		out = append(out, text(muted, " referred to by"))
+		out = append(out, v.references(m, above, w, max((h-len(out))/2, 2))...)
+	}
+	if len(n.Children) > 0 {
+		out = append(out, blank(), text(muted, " refers to"))
+		out = append(out, v.references(m, n.Children, w, max(h-len(out), 1))...)
+	}
+	return out[:min(len(out), h)]
+}
+
+// references lists some resources, and how many more there are.
+func (v *resources) references(m *Model, list []*check.Node, w, h int) []line {
+	var out []line
+	for i, n := range list {
+		if i == h-1 && len(list) > h {
+			return append(out, text(muted, fmt.Sprintf("   and %s more", render.Number(int64(len(list)-i)))))
+		}
+		l := spans(span{accent, "   " + left(n.Type, 5)})
+		l.add(plain, middle(m.alias(n.Name), max(w-8-11, 4))+" ")
+		l.add(resourceRole(n.State), left(string(n.State), 9))
+		out = append(out, l)
+	}
+	return out
+}
+
+// asideClient says where the client stands with each type.
+func (v *resources) asideClient(m *Model, w, h int) []line {
+	out := []line{text(title, " "+middleText(m.alias(v.of(m)), w-2)), blank()}
+	for i := range m.seen.standing {
+		c := &m.seen.standing[i]
+		if c.Client != v.of(m) {
+			continue
+		}
+		for j := range c.Types {
+			t := &c.Types[j]
+			l := spans(span{accent, " " + middle(t.Type, 5) + " "})
+			l.add(stateRole(t.State), left(t.State.String(), stateWidth))
+			l.add(plain, right(render.Number(int64(t.Have)), 7))
+			l.add(muted, "  for "+left(age(m.seen.at.Sub(t.Since)), 5)+" ")
+			l.add(plain, middleText(orDash(t.Version), max(w-l.width()-1, 4)))
+			out = append(out, l)
+		}
+	}
+	return out[:min(len(out), h)]
 }

@@ -222,6 +222,9 @@ func (v *stats) draw(m *Model, w, h int) []line {
 		out = append(out, blank())
 	}
 	out = append(out, v.recorder(m)...)
+	if room := h - len(out) - 1; room > 4 && w >= 100 {
+		out = append(append(out, blank()), v.waits(m, w, room)...)
+	}
 	return out[:min(len(out), h)]
 }
 
@@ -233,7 +236,11 @@ func (v *stats) rates(m *Model, w int) []line {
 	if w < shortWidth {
 		spark = max(w-label-2*(number+1)-2, 0)
 	}
-	head := " " + left("PER SECOND", label) + " " + left("last 2 minutes", spark)
+	seconds := min(max(int(s.Long/time.Second)+1, 1), index.StatSeconds)
+	if w >= shortWidth {
+		spark = min(spark, max(seconds, len("last 2 minutes")))
+	}
+	head := " " + left("PER SECOND", label) + " " + left(lastSeconds(seconds), spark)
 	head += right("now", number) + " " + right("mean", number)
 	if w >= shortWidth {
 		head += " " + right("most", number) + " " + right("MESSAGES", number+1) + " " + right("BYTES", number)
@@ -244,8 +251,8 @@ func (v *stats) rates(m *Model, w int) []line {
 		for i := range s.Recent {
 			rates = append(rates, per(&s.Recent[i]))
 		}
-		seconds := min(max(int(s.Long/time.Second)+1, 1), index.StatSeconds)
-		now, mean, most := summary(rates[index.StatSeconds-seconds:])
+		rates = rates[index.StatSeconds-seconds:]
+		now, mean, most := rateSummary(rates)
 		write := func(f float64) string {
 			if size {
 				return render.ShortSize(int64(f))
@@ -273,8 +280,16 @@ func (v *stats) rates(m *Model, w int) []line {
 	return out
 }
 
-// summary is the rate of the last ten seconds, of all, and the highest.
-func summary(rates []float64) (now, mean, most float64) {
+// lastSeconds says what the columns of a sparkline are.
+func lastSeconds(n int) string {
+	if n == index.StatSeconds {
+		return "last 2 minutes"
+	}
+	return fmt.Sprintf("last %d s", n)
+}
+
+// rateSummary is the rate of the last ten seconds, of all, and the highest.
+func rateSummary(rates []float64) (now, mean, most float64) {
 	for i, r := range rates {
 		mean += r
 		most = math.Max(most, r)
@@ -330,6 +345,7 @@ func (v *stats) types(m *Model, w, most int) []line {
 	s := v.known
 	wide := w >= 100
 	short := w < shortWidth
+	seconds := min(max(int(s.Long/time.Second)+1, 1), index.StatSeconds)
 	head := " " + left("TYPE", 6) + right("REQ", 8) + right("RESP", 8)
 	if wide {
 		head += right("REQ/s", 7) + right("RESP/s", 7)
@@ -342,7 +358,7 @@ func (v *stats) types(m *Model, w, most int) []line {
 		head += right("AGAIN", 6) + right("ACK p50", 9) + right("p99", 7) + right("max ms", 8)
 	}
 	if wide {
-		head += "  last 2 minutes"
+		head += "  " + lastSeconds(seconds)
 	}
 	out := []line{text(muted, head)}
 	for i := range s.Types[:min(most, len(s.Types))] {
@@ -350,14 +366,14 @@ func (v *stats) types(m *Model, w, most int) []line {
 		l := text(plain, " "+middle(orDash(t.Type), 5)+" ")
 		l.add(plain, right(render.ShortSize(int64(t.Messages[index.ToServer])), 8)+right(render.ShortSize(int64(t.Messages[index.ToClient])), 8))
 		rates := [2][]float64{}
-		for _, x := range t.Recent {
+		for _, x := range t.Recent[index.StatSeconds-seconds:] {
 			for d := range rates {
 				rates[d] = append(rates[d], float64(x[d]))
 			}
 		}
 		if wide {
 			for d := range rates {
-				now, _, _ := summary(rates[d])
+				now, _, _ := rateSummary(rates[d])
 				l.add(plain, right(rate(now), 7))
 			}
 		}
@@ -389,6 +405,43 @@ func (v *stats) types(m *Model, w, most int) []line {
 	}
 	if more := len(s.Types) - most; more > 0 {
 		out = append(out, text(muted, fmt.Sprintf(" and %s", render.Count(more, "more type", "more types"))))
+	}
+	return out
+}
+
+// waits is how long answers took, in steps of a power of two.
+func (v *stats) waits(m *Model, w, h int) []line {
+	counts, from := v.known.Wait.Buckets()
+	if len(counts) == 0 {
+		return nil
+	}
+	out := []line{text(muted, " UNTIL AN ACK OR NACK      COUNT")}
+	step := time.Duration(2)
+	for len(counts) >= h && len(counts) > 1 {
+		var pairs []uint64
+		for i := 0; i < len(counts); i += 2 {
+			n := counts[i]
+			if i+1 < len(counts) {
+				n += counts[i+1]
+			}
+			pairs = append(pairs, n)
+		}
+		counts, step = pairs, step*step
+	}
+	full := []rune(m.theme.glyph.spark)
+	most := uint64(0)
+	for _, n := range counts {
+		most = max(most, n)
+	}
+	for _, n := range counts[:min(len(counts), h-1)] {
+		l := text(plain, " "+right("< "+render.Duration(from*step), 18)+right(render.Number(n), 14)+"  ")
+		bar := int(n * uint64(min(max(w-l.width()-2, 1), 60)) / max(most, 1))
+		if n > 0 {
+			bar = max(bar, 1)
+		}
+		l.add(accent, repeat(string(full[len(full)-1]), bar))
+		out = append(out, l)
+		from *= step
 	}
 	return out
 }

@@ -66,17 +66,22 @@ type forest struct {
 	tree   *check.Tree
 	rows   []treeRow
 	states map[check.ResourceState]int
-	total  int // resources
+	total  int                         // resources
+	nodes  map[[2]string]*check.Node   // by type and name
+	above  map[[2]string][]*check.Node // what refers to each
 }
 
 // flatten makes rows of a tree. It runs beside the loop: a client may have
 // tens of thousands of resources.
 func flatten(q treeQuery, t *check.Tree, folded map[treeKey]bool) *forest {
-	f := &forest{query: q, tree: t, states: make(map[check.ResourceState]int)}
+	f := &forest{
+		query: q, tree: t, states: make(map[check.ResourceState]int),
+		nodes: make(map[[2]string]*check.Node), above: make(map[[2]string][]*check.Node),
+	}
 	if t == nil {
 		return f
 	}
-	g := &flattener{forest: f, folded: folded, words: q.words, once: make(map[[2]string]*check.Node)}
+	g := &flattener{forest: f, folded: folded, words: q.words}
 	for _, list := range [][]*check.Node{t.Roots, t.Dangling, t.Missing} {
 		g.count(list)
 	}
@@ -97,7 +102,6 @@ type flattener struct {
 	forest   *forest
 	folded   map[treeKey]bool
 	words    string
-	once     map[[2]string]*check.Node
 	doubtful []*check.Node
 }
 
@@ -105,7 +109,7 @@ type flattener struct {
 func (g *flattener) count(list []*check.Node) {
 	for _, n := range list {
 		key := [2]string{n.Type, n.Name}
-		if have := g.once[key]; have == nil || have.Again && !n.Again {
+		if have := g.forest.nodes[key]; have == nil || have.Again && !n.Again {
 			if have == nil {
 				g.forest.states[n.State]++
 				g.forest.total++
@@ -113,7 +117,11 @@ func (g *flattener) count(list []*check.Node) {
 					g.doubtful = append(g.doubtful, n)
 				}
 			}
-			g.once[key] = n
+			g.forest.nodes[key] = n
+		}
+		for _, below := range n.Children {
+			to := [2]string{below.Type, below.Name}
+			g.forest.above[to] = append(g.forest.above[to], n)
 		}
 		g.count(n.Children)
 	}
@@ -143,7 +151,7 @@ func (g *flattener) titled(s section, name string, list []*check.Node) {
 // byType lists every resource once, under the name of its type.
 func (g *flattener) byType() {
 	var all []*check.Node
-	for _, n := range g.once {
+	for _, n := range g.forest.nodes {
 		if n.State != check.Missing {
 			all = append(all, &check.Node{Type: n.Type, Name: n.Name, State: n.State, Version: n.Version, Seq: n.Seq, At: n.At})
 		}

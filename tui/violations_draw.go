@@ -99,19 +99,23 @@ type findingColumns struct {
 }
 
 func findingColumnsFor(w int) findingColumns {
-	c := findingColumns{rule: 30, client: 12}
+	c := findingColumns{rule: 28, client: 12}
 	rest := w - 4 - c.rule - 1 - c.client - 1 - typeWidth - 1 - 5 - 9
+	if rest < 10 { // what it is about matters more than whole names
+		c.rule, c.client = 22, 10
+		rest += 8
+	}
 	if rest >= 9+12 {
 		c.first = true
 		rest -= 9
 	}
-	if rest < 10 {
+	if rest < 8 {
 		c.rule += rest
 		return c
 	}
 	c.names = rest - 1
 	if more := (c.names - 20) / 2; more > 0 {
-		a := min(more, 8)
+		a := min(more, 10)
 		b := min(more-a, 12)
 		c.rule, c.client, c.names = c.rule+a, c.client+b, c.names-a-b
 	}
@@ -157,15 +161,10 @@ func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) lin
 	if known {
 		tail += " known"
 	}
-	client := m.alias(f.Client)
-	room := w - l.width() - render.Width(tail)
-	most := min(render.Width(render.Safe(client)), max(room/3, 6))
-	rule := room - most - 1
-	if n := len(f.Rule.ID); n < rule {
-		rule, most = n, room-n-1
-	}
-	l.add(look, middle(f.Rule.ID, rule))
-	l.add(muted, " "+middle(client, most))
+	rule := min(max((w-6)*3/5, 8), 24)
+	client := w - l.width() - rule - 1 - render.Width(tail)
+	l.add(look, middle(f.Rule.ID, rule)+" ")
+	l.add(muted, middle(m.alias(f.Client), client))
 	l.add(plain, tail)
 	return l
 }
@@ -214,10 +213,10 @@ func (v *violations) explained(m *Model, w, h int) []line {
 	r := f.Rule
 	out := append(m.headline(f, w), m.seenLines(f, w)...)
 	parts := [][]line{
-		paragraph("means", plain, r.Means, w),
-		paragraph("next", plain, r.Next, w),
-		paragraph("causes", plain, r.Causes, w),
-		paragraph("spec", muted, r.Spec, w),
+		labelled("means", plain, r.Means, w),
+		labelled("next", plain, r.Next, w),
+		labelled("causes", plain, r.Causes, w),
+		labelled("spec", muted, r.Spec, w),
 	}
 	// What does not fit goes from the end: the rule's page has all of it.
 	room := h - len(out) - 1
@@ -288,7 +287,7 @@ func (m *Model) headline(f *check.Finding, w int) []line {
 
 // seenLines say what proved a finding, by the entries.
 func (m *Model) seenLines(f *check.Finding, w int) []line {
-	out := paragraph("seen", plain, m.aliasText(f.Message), w)
+	out := labelled("seen", plain, m.aliasText(f.Message), w)
 	seqs := involved(f)
 	parts := make([]string, 0, len(seqs))
 	for _, s := range seqs {
@@ -309,10 +308,10 @@ func (m *Model) seenLines(f *check.Finding, w int) []line {
 	if len(parts) > 8 {
 		parts = append(parts[:4:4], append([]string{"…"}, parts[len(parts)-3:]...)...)
 	}
-	out = append(out, paragraph("entries", accent, strings.Join(parts, ", "), w)...)
+	out = append(out, labelled("entries", accent, strings.Join(parts, ", "), w)...)
 	when := "at " + shortTime(f.At)
 	if f.Count > 1 {
 		when = fmt.Sprintf("%s times, from %s to %s (%s)", render.Number(int64(f.Count)), shortTime(f.At), shortTime(f.Last), render.Duration(f.Last.Sub(f.At)))
 	}
-	return append(out, paragraph("when", plain, when, w)...)
+	return append(out, labelled("when", plain, when, w)...)
 }
