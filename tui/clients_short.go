@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
@@ -47,7 +49,8 @@ func (v *clients) shortClient(m *Model, l *line, c *check.ClientStatus, w int) {
 	}
 	l.add(clientRole(c), middle(m.alias(c.Client), name)+" ")
 	if name+2+1+kind+1+state <= w {
-		l.add(muted, middle(orDash(c.Agent), kind)+" ")
+		agent, _, _ := strings.Cut(c.Agent, " ")
+		l.add(muted, middle(orDash(agent), kind)+" ")
 	}
 	l.add(look, left(word, state))
 }

@@ -248,6 +248,10 @@ func (m *Model) keyLine() line {
 	}
 	l := text(muted, " ?")
 	l.add(plain, "help")
+	end := spans(span{muted, " q:"}, span{plain, "back"})
+	if m.spread() {
+		end = spans(span{muted, " tab:"}, span{plain, bindingOf(actNextPane).hint}, span{muted, " q:"}, span{plain, "back"})
+	}
 	used := l.width()
 	for _, o := range m.top().keys() {
 		if o.hint == "" {
@@ -256,12 +260,11 @@ func (m *Model) keyLine() line {
 		var next line
 		next.add(muted, " "+bindingOf(o.act).keys[0]+":")
 		next.add(plain, o.hint)
-		if used += next.width(); used > m.w-len(" q:back") {
+		if used += next.width(); used > m.w-end.width() {
 			break
 		}
 		l.join(next)
 	}
-	l.add(muted, " q:")
-	l.add(plain, "back")
+	l.join(end)
 	return l
 }

@@ -161,7 +161,7 @@ func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) lin
 	if known {
 		tail += " known"
 	}
-	rule := min(max((w-6)*3/5, 8), 24)
+	rule := min(max(w*22/39, 8), 24)
 	client := w - l.width() - rule - 1 - render.Width(tail)
 	l.add(look, middle(f.Rule.ID, rule)+" ")
 	l.add(muted, middle(m.alias(f.Client), client))
