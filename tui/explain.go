@@ -74,7 +74,7 @@ func (v *rulePage) do(m *Model, a action) tea.Cmd {
 	switch a {
 	case actOnly:
 		m.show(3)
-		_, _ = m.violations.ask(m, v.rule.ID)
+		m.violations.words = v.rule.ID
 	case actCopy:
 		return m.copy(render.RulePage(v.rule, render.Style{}, 80), "the page")
 	default:

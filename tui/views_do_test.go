@@ -84,7 +84,7 @@ func TestViewKeys(t *testing.T) {
 		"violations: the next one":           {"demo", []string{"4", "!"}, state{tab: 3, frame: "> ~ nack-immediate-resend"}},
 		"violations: round":                  {"demo", []string{"4", "G", "!"}, state{tab: 3, said: "this is the first", frame: "> ~ nack-received"}},
 		"violations: silence":                {"demo", append([]string{"4", ":"}, keysTyped("silence")...), state{tab: 3, said: "on this screen alone", frame: "nack-received known"}},
-		"violations: silence again":          {"demo", append(append([]string{"4", ":"}, keysTyped("silence")...), append([]string{":"}, keysTyped("silence")...)...), state{tab: 3, said: "known already"}},
+		"violations: silence again":          {"demo", append(append([]string{"4", ":"}, keysTyped("silence")...), append([]string{"G", ":"}, keysTyped("silence")...)...), state{tab: 3, said: "known already"}},
 		"violations: none":                   {"envoy-sotw", []string{"4"}, state{tab: 3, frame: "No rule has found anything."}},
 		"violations: none to open":           {"envoy-sotw", []string{"4", "enter"}, state{tab: 3, said: "no rule has found anything here"}},
 		"violations: explain the selected":   {"demo", append([]string{"4", ":"}, keysTyped("explain")...), state{tab: 3, over: "Rule", frame: "Usual causes"}},
@@ -95,8 +95,8 @@ func TestViewKeys(t *testing.T) {
 
 		"!: to the first from above": {"envoy-sotw-nack", []string{"g", "!"}, state{tab: 1, seq: 17, said: "nack-received"}},
 		"!: round":                   {"envoy-sotw-nack", []string{"G", "!"}, state{tab: 1, said: "from the beginning again"}},
-		"!: from Clients":            {"envoy-sotw-nack", []string{"1", "!"}, state{tab: 1, said: "pgv-constraint"}},
-		"!: nothing":                 {"envoy-sotw", []string{"!"}, state{tab: 1, said: "nothing of weight"}},
+		"!: from Clients":            {"envoy-sotw-nack", []string{"1", "!"}, state{tab: 1, seq: 17, said: "nack-received"}},
+		"!: nothing":                 {"envoy-sotw", []string{"!"}, state{tab: 1, said: "no rule has found anything of weight"}},
 		"!: a filter that hides it":  {"envoy-sotw-nack", append(append([]string{"/"}, keysTyped("type:lds")...), "!"), state{tab: 1, frame: "filter: none"}},
 
 		"resources: of the worst":     {"envoy-sotw-nack", []string{"3"}, state{tab: 2, frame: "> envoy  envoy"}},
@@ -113,7 +113,7 @@ func TestViewKeys(t *testing.T) {
 		"resources: no such words":    {"envoy-sotw-nack", append([]string{"3", "/"}, keysTyped("nonsense")...), state{tab: 2, query: "nonsense", frame: "No resource has these words."}},
 		"resources: by type":          {"envoy-sotw-nack", []string{"3", "v"}, state{tab: 2, frame: "- CDS\n    CDS  broken", not: "dangling"}},
 		"resources: and back":         {"envoy-sotw-nack", []string{"3", "v", "v"}, state{tab: 2, frame: "dangling"}},
-		"resources: only it":          {"envoy-sotw-nack", []string{"3", "j", "j", "i"}, state{tab: 1, query: "name:routes client:envoy", frame: "of 4"}},
+		"resources: only it":          {"envoy-sotw-nack", []string{"3", "j", "j", "i"}, state{tab: 1, query: "name:routes client:envoy", frame: "1 of 3"}},
 		"resources: its message":      {"envoy-sotw-nack", []string{"3", "j", "j", "enter"}, state{tab: 2, over: "Message"}},
 		"resources: searched for it":  {"demo", []string{"3", "j", "j", "enter"}, state{tab: 2, over: "Message"}},
 		"resources: copy":             {"envoy-sotw-nack", []string{"3", "j", "j", "y"}, state{tab: 2, said: "copied the name"}},
@@ -173,7 +173,8 @@ func TestPanes(t *testing.T) {
 		want  state
 	}{
 		{5, 2, false, state{tab: 1, frame: "[CLIENTS]"}},
-		{5, 4, false, state{tab: 1, frame: "> demo-grpc"}}, // below: the title of the next pane
+		{5, 3, false, state{tab: 1, frame: "> demo-grpc"}},
+		{5, 4, false, state{tab: 1, frame: "[RESOURCES]"}}, // its title
 		{60, 4, false, state{tab: 1, frame: "[TIMELINE]", seq: 3}},
 		{60, 40, false, state{tab: 1, frame: "[DETAIL]"}},
 		{5, 2, true, state{tab: 1, query: "client:demo-envoy", frame: "[TIMELINE]"}},
