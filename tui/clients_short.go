@@ -69,14 +69,3 @@ func (v *clients) shortType(m *Model, l *line, r *clientRow, w int) {
 }
 
 func middleText(s string, columns int) string { return render.Middle(render.Safe(s), columns) }
-
-// unfolded is how many rows there are beside those of the clients.
-func (v *clients) unfolded(m *Model) int {
-	n := 0
-	for i := range m.seen.standing {
-		if v.open[m.seen.standing[i].Client] {
-			n += len(m.seen.standing[i].Types)
-		}
-	}
-	return n
-}

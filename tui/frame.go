@@ -253,12 +253,13 @@ func (m *Model) keyLine() line {
 		end = spans(span{muted, " tab:"}, span{plain, bindingOf(actNextPane).hint}, span{muted, " q:"}, span{plain, "back"})
 	}
 	used := l.width()
+	all := keymap()
 	for _, o := range m.top().keys() {
 		if o.hint == "" {
 			continue
 		}
 		var next line
-		next.add(muted, " "+bindingOf(o.act).keys[0]+":")
+		next.add(muted, " "+bindingIn(all, o.act).keys[0]+":")
 		next.add(plain, o.hint)
 		if used += next.width(); used > m.w-end.width() {
 			break

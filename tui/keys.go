@@ -153,8 +153,10 @@ func actionOf(key string) action {
 	return ""
 }
 
-func bindingOf(a action) binding {
-	for _, b := range keymap() {
+func bindingOf(a action) binding { return bindingIn(keymap(), a) }
+
+func bindingIn(all []binding, a action) binding {
+	for _, b := range all {
 		if b.act == a {
 			return b
 		}

@@ -95,7 +95,8 @@ func (m *Model) silence(string) (tea.Cmd, error) {
 	}
 	v.known[at] = true
 	if v.at = -1; v.win.at+1 < len(v.list.rows) { // on to the next one
-		v.at = int(v.list.rows[v.win.at+1])
+		v.win.at++
+		v.keep()
 	}
 	if m.src.Annotate == nil {
 		m.say("%s is known now, on this screen alone: this recording takes no notes", f.Rule.ID)

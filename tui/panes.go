@@ -51,7 +51,7 @@ func (m *Model) layout(rows int) []pane {
 		}
 		panes = append(panes, d)
 	}
-	standing := min(len(m.seen.standing)+m.clients.unfolded(m), max(rows/4, 3))
+	standing := min(len(m.clients.rows(m)), max(rows/4, 3))
 	if len(m.seen.standing) == 0 {
 		standing = 2
 	}

@@ -28,6 +28,8 @@ type resources struct {
 	folds  int
 
 	forest  *forest // nil: none yet
+	placed  *forest // in which the selection was looked for
+	around  around  // what refers to the selected one
 	asked   treeQuery
 	asking  bool
 	askedAt time.Time
@@ -151,7 +153,7 @@ func (v *resources) rows() []treeRow {
 // client itself.
 func (v *resources) settle() {
 	rows := v.rows()
-	if v.at != (treeKey{}) {
+	if v.at != (treeKey{}) && v.placed != v.forest {
 		i := v.win.at - 1
 		if i < 0 || i >= len(rows) || rows[i].key() != v.at {
 			if i = slices.IndexFunc(rows, func(r treeRow) bool { return r.key() == v.at }); i >= 0 {
@@ -159,6 +161,7 @@ func (v *resources) settle() {
 			}
 		}
 	}
+	v.placed = v.forest
 	v.win.fit(len(rows)+1, v.win.rows)
 }
 
@@ -432,4 +435,34 @@ func (m *Model) clientNames() []string {
 		out[i] = m.seen.standing[i].Client
 	}
 	return out
+}
+
+// around is what refers to a resource, worked out once.
+type around struct {
+	in    *forest
+	of    [2]string
+	above []*check.Node
+}
+
+// above are the resources that refer to one.
+func (v *resources) above(n *check.Node) []*check.Node {
+	of := [2]string{n.Type, n.Name}
+	if v.around.in == v.forest && v.around.of == of {
+		return v.around.above
+	}
+	v.around = around{in: v.forest, of: of}
+	var look func(list []*check.Node)
+	look = func(list []*check.Node) {
+		for _, p := range list {
+			if slices.ContainsFunc(p.Children, func(c *check.Node) bool { return c.Type == n.Type && c.Name == n.Name }) {
+				v.around.above = append(v.around.above, p)
+			}
+			look(p.Children)
+		}
+	}
+	if t := v.forest.tree; t != nil {
+		look(t.Roots)
+		look(t.Dangling)
+	}
+	return v.around.above
 }

@@ -251,7 +251,7 @@ func (v *resources) aside(m *Model, w, h int) []line {
 	} else if n.State != check.Missing {
 		out = append(out, labelled("came", muted, "so long ago that it has to be looked for: enter", w)...)
 	}
-	above := v.forest.above[[2]string{n.Type, n.Name}]
+	above := v.above(n)
 	out = append(out, blank())
 	if len(above) == 0 {
 		why := "nothing refers to it"
@@ -289,10 +289,11 @@ func (v *resources) references(m *Model, list []*check.Node, w, h int) []line {
 
 // asideClient says where the client stands with each type.
 func (v *resources) asideClient(m *Model, w, h int) []line {
-	out := []line{text(title, " "+middleText(m.alias(v.of(m)), w-2)), blank()}
+	client := v.of(m)
+	out := []line{text(title, " "+middleText(m.alias(client), w-2)), blank()}
 	for i := range m.seen.standing {
 		c := &m.seen.standing[i]
-		if c.Client != v.of(m) {
+		if c.Client != client {
 			continue
 		}
 		for j := range c.Types {

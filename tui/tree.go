@@ -66,9 +66,8 @@ type forest struct {
 	tree   *check.Tree
 	rows   []treeRow
 	states map[check.ResourceState]int
-	total  int                         // resources
-	nodes  map[[2]string]*check.Node   // by type and name
-	above  map[[2]string][]*check.Node // what refers to each
+	total  int                       // resources
+	nodes  map[[2]string]*check.Node // by type and name
 }
 
 // flatten makes rows of a tree. It runs beside the loop: a client may have
@@ -76,7 +75,7 @@ type forest struct {
 func flatten(q treeQuery, t *check.Tree, folded map[treeKey]bool) *forest {
 	f := &forest{
 		query: q, tree: t, states: make(map[check.ResourceState]int),
-		nodes: make(map[[2]string]*check.Node), above: make(map[[2]string][]*check.Node),
+		nodes: make(map[[2]string]*check.Node),
 	}
 	if t == nil {
 		return f
@@ -118,10 +117,6 @@ func (g *flattener) count(list []*check.Node) {
 				}
 			}
 			g.forest.nodes[key] = n
-		}
-		for _, below := range n.Children {
-			to := [2]string{below.Type, below.Name}
-			g.forest.above[to] = append(g.forest.above[to], n)
 		}
 		g.count(n.Children)
 	}

@@ -18,9 +18,10 @@ import (
 // that is selected.
 type violations struct {
 	plainView
-	win  window
-	at   int // the finding that is selected, by its place among all; -1: none yet
-	list findingList
+	win    window
+	at     int // the finding that is selected, by its place among all; -1: none yet
+	list   findingList
+	placed findingQuery // of the list in which the selection was looked for
 
 	words   string
 	hidden  []hiding
@@ -127,11 +128,12 @@ func (v *violations) handle(m *Model, msg any) tea.Cmd {
 
 // settle puts the window where the selection is.
 func (v *violations) settle() {
-	if v.at >= 0 {
+	if v.at >= 0 && v.placed != v.list.query { // looking for it in each frame would take long
 		if i := slices.Index(v.list.rows, int32(v.at)); i >= 0 {
 			v.win.at = i
 		}
 	}
+	v.placed = v.list.query
 	v.win.fit(len(v.list.rows), v.win.rows)
 }
 
