@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(commandsRecord, newRun(a), newDemo(a))
+	add(commandsRecord, newRun(a), newWrap(a), newDemo(a))
 	add(commandsRead, newWatch(a), newShow(a), newInfo(a), newExport(a))
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a))
 	add(commandsOther, newConfig(a), newVersion(a))
