@@ -88,6 +88,10 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
   13  the recording has a format version that this program does not know
  130  interrupted
 
+wrap ends with the code of its command: 128 and the signal's number if a signal
+ended it, 127 if there is no such command, 126 if it cannot be run. Only when it
+ends before the command runs, the codes are those above.
+
 run ends with 0 when SIGINT or SIGTERM stops it: that is how it is meant to end.
 A torn tail, as a crash or a kill leaves it, is no damage: it is said, and the
 exit code is 0.

@@ -11,9 +11,9 @@ import (
 	"unsafe"
 )
 
-// terminal is a pseudo-terminal: what a program sees of it, and what comes out
-// at the other end.
-func terminal(t *testing.T) (inside *os.File, shown *lines, closed <-chan struct{}) {
+// pseudoTerminal is a terminal with both its ends: what a program sees of it,
+// and where a person would sit.
+func pseudoTerminal(t *testing.T) (inside, outside *os.File) {
 	t.Helper()
 	outside, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -31,6 +31,14 @@ func terminal(t *testing.T) (inside *os.File, shown *lines, closed <-chan struct
 	if err != nil {
 		t.Fatal(err)
 	}
+	return inside, outside
+}
+
+// terminal is a terminal at which somebody only looks: what a program sees of
+// it, and what comes out at the other end.
+func terminal(t *testing.T) (inside *os.File, shown *lines, closed <-chan struct{}) {
+	t.Helper()
+	inside, outside := pseudoTerminal(t)
 	shown = newLines()
 	done := make(chan struct{})
 	go func() {

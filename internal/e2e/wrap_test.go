@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -28,11 +29,32 @@ import (
 
 // clientVariable makes the test binary a gRPC client, which calls the target
 // that the variable holds.
-const clientVariable = "XDSPROXY_E2E_CLIENT"
+const clientVariable = "E2E_CLIENT"
+
+// countSignals, in the place of a target, makes it a program that says which
+// signals it gets.
+const countSignals = "signals"
+
+func sayWhatComes() int {
+	got := make(chan os.Signal, 64)
+	signal.Notify(got, os.Interrupt, syscall.SIGTERM)
+	fmt.Println("begun")
+	for s := range got {
+		if s == syscall.SIGTERM {
+			fmt.Println("got TERM")
+			return 7
+		}
+		fmt.Println("got INT")
+	}
+	return 1
+}
 
 // wrappedClient is a program as people write them: a channel to an xds target,
 // and nothing that knows of a proxy. Its exit code is 40 + the status it is told.
 func wrappedClient(target string) int {
+	if target == countSignals {
+		return sayWhatComes()
+	}
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
