@@ -17,7 +17,10 @@ import (
 const (
 	MaxSize  = 16 << 20 // bytes of text
 	maxDepth = 200
-	maxNodes = 1 << 20 // after aliases have been resolved
+	maxNodes = 1 << 19 // after aliases have been resolved
+	// maxMarks bounds the characters that a value of YAML cannot be without,
+	// before the parser makes a tree of all of it: some 300 MB at worst.
+	maxMarks = 1 << 20
 )
 
 type format int
@@ -35,7 +38,7 @@ func parseTree(name string, data []byte) (*yaml.Node, format, error) {
 	}
 	g := grower{left: maxNodes}
 	switch ending := strings.ToLower(filepath.Ext(name)); {
-	case ending == ".pb" || ending == ".pb_text" || ending == ".pbtxt" || ending == ".textproto":
+	case ending == ".pb" || ending == ".pb_length_delimited" || ending == ".pb_text" || ending == ".pbtxt" || ending == ".textproto":
 		return nil, 0, fmt.Errorf("a bootstrap in the form %s cannot be rewritten; only YAML and JSON can", ending)
 	case ending == ".json", ending != ".yaml" && ending != ".yml" && bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
 		root, err := g.json(data)
@@ -60,6 +63,15 @@ func (g *grower) take(depth int) error {
 }
 
 func (g *grower) yaml(data []byte) (*yaml.Node, error) {
+	marks := 0
+	for _, b := range data {
+		if strings.IndexByte("\n,:-?[{", b) >= 0 {
+			marks++
+		}
+	}
+	if marks > maxMarks {
+		return nil, errors.New("too many values")
+	}
 	var doc yaml.Node
 	// Like Envoy, it reads the first document and leaves the others alone.
 	if err := yaml.Unmarshal(data, &doc); err != nil {
