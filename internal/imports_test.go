@@ -20,24 +20,23 @@ var allowed = map[string][]string{
 	"internal":         {},
 	"internal/session": {},
 	"internal/nearest": {},
-	// What a client's bootstrap says, and the same with other addresses in it.
-	"internal/bootstrap": {},
-	"internal/wire":      {"internal/session"},
-	"proxy":              {"internal/session", "internal/wire"},
-	"recorder":           {"internal/session"},
-	"decode":             {"internal/session"},
-	"check":              {"internal/session", "internal/nearest", "decode"},
-	"internal/render":    {"internal/session", "decode", "check"},
-	"internal/convert":   {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
-	"internal/serve":     {"internal/session", "recorder", "decode", "check"},
-	"replay":             {"internal/session", "recorder", "decode", "check"},
-	"tui":                {"internal/session", "recorder", "decode", "check", "internal/render"},
-	"internal/xdstest":   {"internal/session", "decode"},
-	"internal/e2e":       {}, // tests only
+	"internal/wire":    {"internal/session"},
+	"proxy":            {"internal/session", "internal/wire"},
+	"recorder":         {"internal/session"},
+	"decode":           {"internal/session"},
+	"check":            {"internal/session", "internal/nearest", "decode"},
+	"internal/render":  {"internal/session", "decode", "check"},
+	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
+	"internal/serve":   {"internal/session", "recorder", "decode", "check"},
+	"replay":           {"internal/session", "recorder", "decode", "check"},
+	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/nearest"},
+	"internal/xdstest": {"internal/session", "decode"},
+	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
 	},
+	"internal/bootstrap": {},
 }
 
 // thirdParty lists who may name which modules from outside. The keys are
@@ -49,6 +48,7 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/protobuf":      {"decode", "check", "recorder", "internal/xdstest"},
 	"charm.land/":                     {"tui"},
+	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":              {"internal/bootstrap"},
 	"go.uber.org/zap":                 {"proxy", "recorder", "cmd/xdsproxy"},
