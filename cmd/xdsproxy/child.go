@@ -19,7 +19,7 @@ type child struct {
 
 	mu    sync.Mutex
 	ended bool
-	late  func() // for signals after its end
+	late  []func() // for the signals after its end, one each
 }
 
 func newChild(argv, env []string, a *app) *child {
@@ -62,13 +62,17 @@ func (c *child) watch() {
 			return
 		case s := <-c.signals:
 			c.mu.Lock()
-			ended, late := c.ended, c.late
+			ended := c.ended
+			var late func()
+			if ended && len(c.late) > 0 && (s == os.Interrupt || s == syscall.SIGTERM) {
+				late, c.late = c.late[0], c.late[1:]
+			}
 			c.mu.Unlock()
 			switch {
+			case late != nil:
+				late()
 			case !ended && !sentByTerminal(s):
 				_ = c.cmd.Process.Signal(s) // it may have ended just now
-			case ended && late != nil && (s == os.Interrupt || s == syscall.SIGTERM):
-				late()
 			}
 		}
 	}
@@ -92,8 +96,9 @@ func (c *child) wait() int {
 	return exitFailed
 }
 
-// afterwards says what a signal does that comes when the command has ended.
-func (c *child) afterwards(f func()) {
+// afterwards says what the signals do that come when the command has ended: the
+// first one, the second one.
+func (c *child) afterwards(f ...func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.late = f

@@ -137,15 +137,24 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, logger *zap.Logger) error {
 	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
 	defer drain()
-	var relay, screen sync.WaitGroup
+	var relay sync.WaitGroup
 	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
-	screen.Go(func() { a.live(rec, false, logger) })
+	judged := make(chan struct{})
+	go func() {
+		defer close(judged)
+		a.live(rec, false, logger)
+	}()
 	code := child.wait()
-	child.afterwards(p.Close)
+	impatient, once := context.WithCancel(context.Background())
+	defer once()
+	child.afterwards(p.Close, once)
 	drain()
 	relay.Wait()
 	closing := rec.Close()
-	screen.Wait()
+	select {
+	case <-judged:
+	case <-impatient.Done(): // it may be a terminal that takes nothing any more
+	}
 	a.account(rec)
 	switch {
 	case closing != nil && code == exitDone:

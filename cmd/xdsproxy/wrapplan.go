@@ -99,8 +99,9 @@ func (p *plan) find(file string) error {
 		}
 		return nil
 	}
-	if found, err := p.findArgument(); found || err != nil {
-		return err
+	found, broken := p.findArgument()
+	if found {
+		return nil
 	}
 	if file := os.Getenv(grpcBootstrap); file != "" {
 		return p.read(file)
@@ -108,12 +109,17 @@ func (p *plan) find(file string) error {
 	if text := os.Getenv(grpcBootstrapConfig); text != "" {
 		return p.parse(grpcBootstrapConfig, "bootstrap.json", []byte(text))
 	}
+	if broken != nil {
+		return broken
+	}
 	return misused("no bootstrap: the command has no -c FILE that is one of Envoy, and %s is not set", grpcBootstrap).
 		hint("name it: xdsproxy wrap --bootstrap FILE -- COMMAND ... {}")
 }
 
 // findArgument looks for -c FILE in the command, and puts the placeholder there.
-func (p *plan) findArgument() (bool, error) {
+// The error says why a FILE that looks like what was meant is not it; for many
+// programs -c has another meaning.
+func (p *plan) findArgument() (found bool, broken error) {
 	for i := 1; i < len(p.argv); i++ {
 		file, ok := strings.CutPrefix(p.argv[i], "--config-path=")
 		replaced := "--config-path=" + placeholder
@@ -123,17 +129,20 @@ func (p *plan) findArgument() (bool, error) {
 			}
 			file, replaced = p.argv[i], placeholder
 		}
+		_, absent := os.Stat(file)
+		if absent != nil && !strings.Contains(filepath.Base(p.argv[0]), "envoy") {
+			continue
+		}
 		err := p.read(file)
 		switch {
 		case err == nil && p.doc.Kind == bootstrap.Envoy:
 			p.argv[i] = replaced
 			return true, nil
-		case err != nil && !errors.Is(err, bootstrap.ErrUnknown) && strings.Contains(filepath.Base(p.argv[0]), "envoy"):
-			return false, err
+		case broken == nil && !errors.Is(err, bootstrap.ErrUnknown):
+			broken = err
 		}
-		// -c has another meaning for other programs.
 	}
-	return false, nil
+	return false, broken
 }
 
 func (p *plan) read(file string) error {
