@@ -24,8 +24,8 @@ func newWrap(a *app) *cobra.Command {
 		Short: "Run an xDS client with the proxy in front of its servers",
 		Long: `Reads the bootstrap of an xDS client, puts the proxy in front of every xDS
 server that it names, and runs the command with a copy of the bootstrap that
-leads to the proxy. The bootstrap itself is not touched; all servers are recorded
-in one recording.
+leads to the proxy. The bootstrap itself is not touched. There is one recording,
+of all servers.
 
 The bootstrap is the first of these:
 
