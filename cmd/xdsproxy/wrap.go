@@ -49,6 +49,8 @@ such command, 126 that it cannot be run. On a terminal only findings that are
 errors are printed while it runs; the end says how to read the others.`,
 		Example: `# One word in front of the command
 xdsproxy wrap envoy -c envoy.yaml
+# and in another terminal, to see what it says and is told
+xdsproxy open @last
 
 # The same in full, with a recording of a certain name
 xdsproxy wrap --bootstrap envoy.yaml -w session.xdsp -- envoy -c {}
@@ -142,7 +144,7 @@ func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *rec
 	judged := make(chan struct{})
 	go func() {
 		defer close(judged)
-		a.live(rec, false, logger)
+		a.oversee(rec, 0, logger)
 	}()
 	code := child.wait()
 	impatient, once := context.WithCancel(context.Background())

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,22 +26,17 @@ func unwanted(t *testing.T) string {
 // The terminal sends its signals to everybody in the foreground. The command
 // must not get them twice: a second one would end many a program at once.
 func TestWrapInterruptedAtATerminal(t *testing.T) {
-	inside, outside := pseudoTerminal(t)
-	shown, closed := newLines(), make(chan struct{})
-	go func() {
-		defer close(closed)
-		_, _ = io.Copy(shown, outside)
-	}()
-	t.Cleanup(func() { outside.Close() })
+	at := newTerminal(t, 80, 24)
+	shown := at.shown
 	cmd := exec.Command(program(t), "wrap", "-q", "--no-record", "--bootstrap", unwanted(t), "--",
 		os.Args[0])
 	cmd.Env = append(quietEnv(t), clientVariable+"="+countSignals)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inside, inside, inside
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = at.inside, at.inside, at.inside
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	inside.Close()
+	at.inside.Close()
 	exited := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -58,7 +52,7 @@ func TestWrapInterruptedAtATerminal(t *testing.T) {
 	}
 	line("begun")
 	for n := 1; n <= 3; n++ {
-		if _, err := outside.Write([]byte{3}); err != nil { // Ctrl-C
+		if _, err := at.outside.Write([]byte{3}); err != nil { // Ctrl-C
 			t.Fatal(err)
 		}
 		eventually(t, "the interrupt", func() bool { return strings.Count(shown.String(), "got INT") >= n })
@@ -74,7 +68,7 @@ func TestWrapInterruptedAtATerminal(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
-	<-closed
+	<-at.closed
 	if n := strings.Count(shown.String(), "got INT"); n != 3 {
 		t.Errorf("3 Ctrl-C came as %d interrupts:\n%s", n, shown)
 	}
