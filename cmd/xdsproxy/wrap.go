@@ -252,7 +252,10 @@ func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
 // that leaves room for that of a socket.
 func privateDir() (string, error) {
 	const room = 90 // of the 104 bytes that every system has
-	parent := os.TempDir()
+	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
+	if err != nil {
+		return "", err
+	}
 	if len(parent) > room-len("/xdsproxy-0123456789") {
 		parent = "/tmp"
 	}
