@@ -50,7 +50,7 @@ func (v *clients) shortClient(m *Model, l *line, c *check.ClientStatus, w int) {
 	l.add(clientRole(c), middle(m.alias(c.Client), name)+" ")
 	if name+2+1+kind+1+state <= w {
 		agent, _, _ := strings.Cut(c.Agent, " ")
-		l.add(muted, middle(orDash(agent), kind)+" ")
+		l.add(muted, left(orDash(agent), kind)+" ")
 	}
 	l.add(look, left(word, state))
 }
