@@ -170,8 +170,44 @@ func (w *diffWriter) node(n *diff.Node, up diff.Path, in *decode.Tree, f frame) 
 			l.Note = fmt.Sprintf("moved from [%d]", n.OldAt)
 		}
 		w.replace(n, f, l)
+	case !isNested(n.Old) || !isNested(n.New):
+		w.filled(n, path, f)
 	default:
 		w.within(n, path, f, change)
+	}
+}
+
+// filled writes a value that is empty on one side: what it is there stands on
+// the line of its name.
+func (w *diffWriter) filled(n *diff.Node, path diff.Path, f frame) {
+	l := DiffLine{Sign: '-', Path: path.String(), Change: w.change + 1}
+	if n.Moved {
+		l.Note = fmt.Sprintf("moved from [%d]", n.OldAt)
+	}
+	full := byte('-')
+	if !isNested(n.Old) {
+		full = '+'
+		w.block(n, n.Old, f, l)
+		l.Note = ""
+	}
+	lead, column, note := f.take(full)
+	in := frame{column: f.column}
+	switch {
+	case n.Item():
+		note = join(note, l.Note)
+		in = frame{column: f.column + 2, lead: &leads{old: lead + "- ", new: lead + "- ", column: column, note: note}}
+	case !n.Root():
+		l.Sign, l.Indent, l.Text, l.Note = full, column, Safe(lead+keyText(n.Name)), Safe(join(note, l.Note))
+		w.flush(w.context)
+		w.out(l)
+		in.column = inner(n.New, f.column)
+	}
+	for i := range n.Nodes {
+		w.node(&n.Nodes[i], path, n.New, in)
+	}
+	if full == '-' {
+		l.Sign, l.Change, l.Note = '+', w.change, ""
+		w.block(n, n.New, f, l)
 	}
 }
 

@@ -96,7 +96,7 @@ func TestDiffTextOfKeys(t *testing.T) {
       region: eu
     lb_endpoints:
     - endpoint:  [address=10.0.0.1:80]
-      ...  [4 lines equal]
+        ...  [4 lines equal]
 -     load_balancing_weight: 1
 +     load_balancing_weight: 2
     - endpoint: ...  [6 lines equal]
@@ -112,7 +112,8 @@ func TestDiffTextOfScalars(t *testing.T) {
 		{`[1]`, `[[1]]`, "- - 1\n+ - - 1\n"},
 		{`[[1,2]]`, `[[1,3]]`, "  - - 1\n-   - 2\n+   - 3\n"},
 		{`[{"a":1,"b":2}]`, `[{"b":2}]`, "- - a: 1\n  - b: 2\n"},
-		{`{"a":{}}`, `{"a":{"b":1}}`, "  a:\n+   b: 1\n"},
+		{`{"a":{}}`, `{"a":{"b":1}}`, "- a: {}\n+ a:\n+   b: 1\n"},
+		{`[[1]]`, `[[]]`, "- - - 1\n+ - []\n"},
 		{`{"a":"x"}`, `{"a":"x"}`, "  a: x\n"},
 		{`1`, `1`, "  1\n"},
 	} {
