@@ -115,6 +115,14 @@ func (h *History) Versions() []Version {
 	return out
 }
 
+// Newest is the version that came last, of whichever client.
+func (h *History) Newest() (Version, bool) {
+	if len(h.versions) == 0 {
+		return Version{}, false
+	}
+	return *h.versions[len(h.versions)-1], true
+}
+
 // Forgotten is how many versions were forgotten.
 func (h *History) Forgotten() int { return h.forgotten }
 
