@@ -320,7 +320,7 @@ func (v *versionsView) stepText(s check.Step) string {
 		}
 		version := ""
 		if of.Version != "" {
-			version = "version " + render.Safe(of.Version) + ", "
+			version = "version " + render.Middle(render.Safe(of.Version), 24) + ", "
 		}
 		return fmt.Sprintf("%s (entry %d, %s%s)", render.VersionName(n), of.Seq, version, what)
 	}

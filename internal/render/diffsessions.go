@@ -82,7 +82,10 @@ func (d *SessionsDiff) Text(s Style) string {
 		fmt.Fprintf(&b, "\n%s\n", s.paint(title, name))
 		for j := range c.Types {
 			t := &c.Types[j]
-			words := []string{fmt.Sprintf("%s the same", Number(t.Same))}
+			var words []string
+			if t.Same > 0 {
+				words = append(words, Number(t.Same)+" the same")
+			}
 			if t.Differ > 0 {
 				words = append(words, s.paint(warned, Number(t.Differ)+" "+plural(t.Differ, "differs", "differ")))
 			}
