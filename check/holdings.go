@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +14,8 @@ import (
 // It must be given every entry and what a Tracker or a Checker says of it, in
 // order. Clients that were sent the same share it.
 type Holdings struct {
-	clients map[laneKey]*inventory
+	clients map[string]map[string]*inventory // by client and type
+	lanes   int
 	open    map[session.Seq]*proposal // responses without an answer
 	order   []session.Seq
 	bases   map[*decode.Batch]map[string]*item
@@ -42,7 +45,7 @@ const maxBases = 64
 // NewHoldings returns Holdings that have seen nothing.
 func NewHoldings() *Holdings {
 	return &Holdings{
-		clients: make(map[laneKey]*inventory), open: make(map[session.Seq]*proposal),
+		clients: make(map[string]map[string]*inventory), open: make(map[session.Seq]*proposal),
 		bases: make(map[*decode.Batch]map[string]*item), content: newContents(),
 	}
 }
@@ -106,14 +109,18 @@ func (h *Holdings) propose(e *session.Entry, c *Change) {
 }
 
 func (h *Holdings) accept(o *proposal) {
-	has := h.clients[o.key]
+	has := h.clients[o.key.client][o.key.typ]
 	if has == nil {
-		if len(h.clients) >= maxLanes {
+		if h.lanes >= maxLanes {
 			h.full = true
 			return
 		}
+		h.lanes++
 		has = &inventory{}
-		h.clients[o.key] = has
+		if h.clients[o.key.client] == nil {
+			h.clients[o.key.client] = make(map[string]*inventory)
+		}
+		h.clients[o.key.client][o.key.typ] = has
 	}
 	if o.whole {
 		*has = inventory{base: o.base, size: len(o.base)}
@@ -133,36 +140,19 @@ func (h *Holdings) accept(o *proposal) {
 func (h *Holdings) Full() bool { return h.full }
 
 // Clients are the clients that accepted anything, sorted.
-func (h *Holdings) Clients() []string {
-	var out []string
-	for key := range h.clients {
-		out = append(out, key.client)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
+func (h *Holdings) Clients() []string { return slices.Sorted(maps.Keys(h.clients)) }
 
 // Types are the types of which a client accepted anything, in the order in
 // which they are shown.
 func (h *Holdings) Types(client string) []string {
-	var out []string
-	for key := range h.clients {
-		if key.client == client {
-			out = append(out, key.typ)
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int {
-		if d := typeRank(a) - typeRank(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+	return slices.SortedFunc(maps.Keys(h.clients[client]), func(a, b string) int {
+		return cmp.Or(cmp.Compare(typeRank(a), typeRank(b)), strings.Compare(a, b))
 	})
-	return out
 }
 
 // Of are the resources of a type that a client holds, by name.
 func (h *Holdings) Of(client, typ string) []Held {
-	has := h.clients[laneKey{client, typ}]
+	has := h.clients[client][typ]
 	if has == nil {
 		return nil
 	}

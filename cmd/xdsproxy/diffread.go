@@ -51,10 +51,12 @@ func (a *app) readStory(ctx context.Context, src *source, name string) (*story, 
 	if err != nil && !damaged(err) {
 		return nil, err
 	}
+	places := make(map[[2]string]int)
 	for _, v := range history.Versions() {
-		i := slices.IndexFunc(st.lanes, func(l lane) bool { return l.client == v.Client && l.typ == v.Type })
-		if i < 0 {
+		i, known := places[[2]string{v.Client, v.Type}]
+		if !known {
 			i = len(st.lanes)
+			places[[2]string{v.Client, v.Type}] = i
 			st.lanes = append(st.lanes, lane{client: v.Client, typ: v.Type})
 		}
 		st.lanes[i].versions = append(st.lanes[i].versions, v)

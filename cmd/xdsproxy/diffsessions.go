@@ -147,12 +147,16 @@ func (s *sessions) pairs() ([]clientPair, error) {
 	if len(as) == 1 && len(bs) == 1 {
 		return []clientPair{{as[0], bs[0], true, true}}, nil
 	}
+	has := func(sorted []string, id string) bool {
+		_, ok := slices.BinarySearch(sorted, id)
+		return ok
+	}
 	var out []clientPair
 	for _, id := range as {
-		out = append(out, clientPair{id, id, true, slices.Contains(bs, id)})
+		out = append(out, clientPair{id, id, true, has(bs, id)})
 	}
 	for _, id := range bs {
-		if !slices.Contains(as, id) {
+		if !has(as, id) {
 			out = append(out, clientPair{id, id, false, true})
 		}
 	}

@@ -119,8 +119,10 @@ func typesOf(lanes []lane) (out []string) {
 // ofClient keeps the lanes of the client that was asked for.
 func ofClient(lanes []lane, asked string) ([]lane, error) {
 	var ids []check.ClientStatus
+	seen := make(map[string]bool)
 	for _, l := range lanes {
-		if !slices.ContainsFunc(ids, func(c check.ClientStatus) bool { return c.Client == l.client }) {
+		if !seen[l.client] {
+			seen[l.client] = true
 			ids = append(ids, check.ClientStatus{Client: l.client})
 		}
 	}
