@@ -84,6 +84,14 @@ func TestBounds(t *testing.T) {
 		{"repeats in another order", list(n, func(i int) decode.Tree { return number(i % 7) }), list(n, func(i int) decode.Tree { return number(i % 5) }), true},
 		{"reversed", list(n, number), list(n, func(i int) decode.Tree { return number(n - i) }), false},
 		{"all a little different", list(n, func(i int) decode.Tree { return object(i, 1, 2) }), list(n, func(i int) decode.Tree { return object(-i, 1, 2) }), true},
+		{
+			"other names", list(n, func(i int) decode.Tree {
+				return decode.Tree{Members: []decode.Member{{Name: "name", Value: decode.Tree{Kind: decode.String, Text: fmt.Sprint("a", i)}}}}
+			}),
+			list(n, func(i int) decode.Tree {
+				return decode.Tree{Members: []decode.Member{{Name: "name", Value: decode.Tree{Kind: decode.String, Text: fmt.Sprint("b", i)}}}}
+			}), false,
+		},
 		{"many small tables", list(n/8, func(i int) decode.Tree {
 			return *list(30, func(j int) decode.Tree { return object(j%3, i) })
 		}), list(n/8, func(i int) decode.Tree {
