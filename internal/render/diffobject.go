@@ -36,6 +36,7 @@ type (
 		Size       int    `json:"size,omitempty"`
 		Pushes     int    `json:"pushes"`
 		Last       uint64 `json:"last_seq"`
+		With       int    `json:"other_resources,omitempty"` // in the response
 		Heartbeats int    `json:"heartbeats,omitempty"`
 		Uncertain  bool   `json:"uncertain,omitempty"`
 	}
@@ -73,7 +74,7 @@ func NewVersions(versions []check.Version) []VersionJSON {
 		out = append(out, VersionJSON{
 			Seq: uint64(v.Seq), Time: Timestamp(v.Time), Conn: uint64(v.Conn), Stream: uint64(v.Stream), TypeURL: v.TypeURL,
 			Version: v.Version, Nonce: v.Nonce, Removed: v.Removed, State: string(v.State), Judged: uint64(v.Judged), Reason: v.Reason,
-			Size: v.Size, Pushes: v.Pushes, Last: uint64(v.Last), Heartbeats: v.Heartbeats, Uncertain: v.Uncertain,
+			Size: v.Size, Pushes: v.Pushes, Last: uint64(v.Last), With: v.With, Heartbeats: v.Heartbeats, Uncertain: v.Uncertain,
 		})
 	}
 	return out

@@ -22,6 +22,9 @@ func Verdict(v *check.Version) string {
 		words = append(words, fmt.Sprintf("ACKED by %d", v.Judged))
 	case check.Rejected:
 		words = append(words, fmt.Sprintf("NACKED by %d", v.Judged))
+		if v.With > 0 { // the reason may be one of them
+			words = append(words, "together with "+Count(v.With, "other", "others"))
+		}
 	default:
 		words = append(words, "not answered")
 	}
