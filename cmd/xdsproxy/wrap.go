@@ -251,7 +251,7 @@ func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
 // privateDir makes a directory that only this user can look into, with a name
 // that leaves room for that of a socket.
 func privateDir() (string, error) {
-	const room = 90 // of the 104 bytes that every system has
+	const room = 90                           // of the 104 bytes that every system has
 	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
 	if err != nil {
 		return "", err
