@@ -177,6 +177,9 @@ func (t *Table) row(e *session.Entry, c *check.Change) (row, bool) {
 	switch {
 	case e.Kind == session.KindGap && e.Gap != nil:
 		r.text = gapText(e.Gap)
+		if e.Gap.Cause.Chosen() {
+			r.role = muted
+		}
 	case e.Kind == session.KindMessage && e.Message != nil:
 		t.messageRow(&r, e, c)
 	default:
