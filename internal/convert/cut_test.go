@@ -101,7 +101,7 @@ func proved(all []session.Entry) map[cause]check.Finding {
 // says, is a recording without damage or loss, and proves nothing that the
 // whole does not prove.
 func TestCutsTellTheTruth(t *testing.T) {
-	const cuts = 40
+	const cuts = 25
 	for n, file := range sessions(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".xdsp")
 		t.Run(name, func(t *testing.T) {
