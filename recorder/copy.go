@@ -17,7 +17,9 @@ type Copy struct {
 	out  *blockFile
 	o    Options
 	last session.Seq
-	err  error // of an Add; the copy is of no use after it
+	// masked counts messages in which secrets are masked.
+	masked uint64
+	err    error // of an Add; the copy is of no use after it
 }
 
 // NewCopy begins a recording at path, with mode 0600. The file must not exist
@@ -58,9 +60,15 @@ func (c *Copy) Add(e *session.Entry) error {
 			return fmt.Errorf("cannot write %s: %w", c.path, err)
 		}
 	}
+	if own.Message != nil && own.Message.Masked {
+		c.masked++
+	}
 	c.out.add(&own, labels)
 	return nil
 }
+
+// Masked is how many of the messages so far hold masks instead of secrets.
+func (c *Copy) Masked() uint64 { return c.masked }
 
 func (c *Copy) prepare(e *session.Entry) (labels []string) {
 	defer func() {

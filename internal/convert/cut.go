@@ -51,6 +51,7 @@ func Cut(path string, of recorder.Facts, walk Walk, o CutOptions) (Result, error
 		_ = to.Discard()
 		return Result{}, err
 	}
+	cut.done.Masked = to.Masked()
 	cut.done.Bytes, err = to.Close()
 	return cut.done, err
 }

@@ -16,20 +16,21 @@ import (
 // in order, like a Table, and draws those that it is told to. How wide it is
 // drawn is decided afterwards.
 type Ladder struct {
-	table  *Table
-	client string // names of the two ends, once known
-	server string
-	steps  []step
-	shelf  map[shelfKey]*content
-	seed   maphash.Seed
-	seen   map[session.Seq]string // versions of responses, of those drawn and of what they answer
-	order  []session.Seq          // of seen, oldest first
+	table   *Table
+	clients map[session.ConnID]string // node ids, once known
+	server  string
+	steps   []step
+	shelf   map[shelfKey]*content
+	seed    maphash.Seed
+	seen    map[session.Seq]string // versions of responses, of those drawn and of what they answer
+	order   []session.Seq          // of seen, oldest first
 }
 
 // step is one row before it is laid out.
 type step struct {
 	seq      session.Seq
 	at       time.Time
+	conn     session.ConnID
 	stream   session.StreamID
 	from     session.Side // whose arrow it is; SideUnknown: a line across
 	sign     string       // "!", "~" or ""
@@ -61,7 +62,7 @@ const (
 func NewLadder() *Ladder {
 	return &Ladder{
 		table: NewTable(0, Style{}), shelf: make(map[shelfKey]*content), seed: maphash.MakeSeed(),
-		seen: make(map[session.Seq]string),
+		clients: make(map[session.ConnID]string), seen: make(map[session.Seq]string),
 	}
 }
 
@@ -86,14 +87,14 @@ func (l *Ladder) Add(e *session.Entry, c *check.Change) {
 	if !shown && len(c.Findings) == 0 {
 		return
 	}
-	if c.Client != "" && l.client == "" {
-		l.client = c.Client
+	if c.Client != "" && e.Conn != 0 && l.clients[e.Conn] == "" {
+		l.clients[e.Conn] = c.Client
 	}
 	if e.Peer != nil && l.server == "" {
 		l.server = e.Peer.Upstream
 	}
 	s := step{
-		seq: e.Seq, at: e.Time, stream: e.Stream, from: e.Side, typ: c.Type, what: r.what, look: r.role,
+		seq: e.Seq, at: e.Time, conn: e.Conn, stream: e.Stream, from: e.Side, typ: c.Type, what: r.what, look: r.role,
 		nack: c.What == check.NACK, carried: e.Carried, findings: c.Findings,
 	}
 	if r.sign != " " {
@@ -257,6 +258,34 @@ func (l *Ladder) several() bool {
 		stream = max(stream, s)
 	}
 	return false
+}
+
+// who is the client of a step, or "" where there is none.
+func (l *Ladder) who(s *step) string {
+	if s.conn == 0 {
+		return ""
+	}
+	if name := l.clients[s.conn]; name != "" {
+		return Safe(name)
+	}
+	return "conn " + strconv.FormatUint(uint64(s.conn), 10)
+}
+
+// ends are the clients of all steps, each once, and the server.
+func (l *Ladder) ends() (clients []string, server string) {
+	seen := make(map[string]bool)
+	for i := range l.steps {
+		if who := l.who(&l.steps[i]); who != "" && l.steps[i].from != session.SideUnknown && !seen[who] {
+			seen[who], clients = true, append(clients, who)
+		}
+	}
+	if len(clients) == 0 {
+		clients = []string{"client"}
+	}
+	if server = Safe(l.server); server == "" {
+		server = "server"
+	}
+	return clients, server
 }
 
 // label is what stands on an arrow. The type is left out where all are of one.

@@ -115,7 +115,7 @@ func FuzzLadder(f *testing.F) {
 // of nothing else.
 func mermaidForm(text string) bool {
 	const words = `(?:[^\x00-\x1f\x7f"#$%&:;<>@\[\]\\^` + "`" + `{|}]|#\d+;)+`
-	whole := regexp.MustCompile(`^sequenceDiagram\n( {4}participant [CPS] as ` + words + `\n){3}( {4}(C->>S|C-xS|S->>C|Note over C,S): ` + words + `\n)+$`)
+	whole := regexp.MustCompile(`^sequenceDiagram\n( {4}participant (C\d|P|S) as ` + words + `\n){3,11}( {4}(C\d->>S|C\d-xS|S->>C\d|Note over P,S): ` + words + `\n)+$`)
 	return whole.MatchString(text) && !strings.Contains(strings.ReplaceAll(text, "->>", ""), "--")
 }
 

@@ -40,6 +40,7 @@ const (
 	ladderDelta   = 8  // columns of the time since the arrow before
 	ladderStream  = 6  // those of the stream, if there are several
 	ladderUp      = 13 // those of the arrow between proxy and server
+	ladderWho     = 14 // those of a client beside its message, where there is no more room
 	ladderProxy   = "xdsproxy"
 	ladderNothing = "nothing to draw"
 )
@@ -51,6 +52,8 @@ type frame struct {
 	streams bool
 	seqs    int // columns of a number
 	only    string
+	clients []string
+	server  string
 }
 
 // Lines draws the ladder.
@@ -63,12 +66,13 @@ func (l *Ladder) Lines(o LadderForm) []LadderLine {
 	for i := range l.steps {
 		f.seqs = max(f.seqs, len(strconv.FormatUint(uint64(l.steps[i].seq), 10)))
 	}
+	f.clients, f.server = l.ends()
 	right := 1 + f.seqs + 1 + ladderDelta
 	if f.streams {
 		right += ladderStream
 	}
 	f.leg = o.Columns - right - f.up - 4
-	out := []LadderLine{{Kind: LadderHead, Text: f.text(f.head(l))}}
+	out := []LadderLine{{Kind: LadderHead, Text: f.text(f.head())}}
 	if len(l.steps) == 0 {
 		return append(out, LadderLine{Kind: LadderHead, Text: "  " + ladderNothing})
 	}
@@ -80,7 +84,7 @@ func (l *Ladder) Lines(o LadderForm) []LadderLine {
 		if s.from == session.SideUnknown {
 			line.Kind, drawn = LadderAcross, f.across(s)
 		} else {
-			drawn = f.arrow(s)
+			drawn = f.arrow(s, l.who(s))
 		}
 		line.Text = f.text(strings.TrimRight(drawn+f.margin(s, before), " "))
 		out = append(out, line)
@@ -114,13 +118,10 @@ func (f *frame) line(n int) string {
 }
 
 // head names the three above their lines.
-func (f *frame) head(l *Ladder) string {
-	client, server := Safe(l.client), Safe(l.server)
-	if client == "" {
-		client = "client"
-	}
-	if server == "" {
-		server = "server"
+func (f *frame) head() string {
+	client := f.clients[0]
+	if n := len(f.clients); n > 1 {
+		client = strconv.Itoa(n) + " clients"
 	}
 	proxyAt := 1 + 1 + f.leg - len(ladderProxy)/2
 	serverAt := proxyAt + len(ladderProxy) + 2
@@ -130,13 +131,20 @@ func (f *frame) head(l *Ladder) string {
 		only = "  " + Safe(f.only) + " only"
 	}
 	head := padRight(" "+Middle(client, proxyAt-2), proxyAt) + padRight(ladderProxy, serverAt-proxyAt)
-	head += Middle(server, room-Width(only)) + only
+	head += Middle(f.server, room-Width(only)) + only
 	return f.Style.paint(title, strings.TrimRight(head, " "))
 }
 
 // arrow is a row with an arrow from one end to the other.
-func (f *frame) arrow(s *step) string {
-	label := End(s.label(f.only), f.leg-8)
+func (f *frame) arrow(s *step, who string) string {
+	label := s.label(f.only)
+	if len(f.clients) > 1 {
+		label += "  " + who
+		if cut := Width(label) - (f.leg - 8); cut > 0 { // who it is matters more
+			label = End(s.label(f.only), max(f.leg-8-2-ladderWho, 1)) + "  " + Middle(who, ladderWho)
+		}
+	}
+	label = End(label, f.leg-8)
 	rest := f.leg - 2 - Width(label) - 2 // of the line, without the head and what is at its foot
 	foot := f.line(2)
 	if s.sign == "!" || s.sign == "~" {

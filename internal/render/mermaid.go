@@ -13,6 +13,7 @@ const (
 	mermaidName    = 60
 	mermaidLabel   = 100
 	mermaidFinding = 240
+	mermaidClients = 8 // that have a line of their own
 	// what Mermaid itself writes entities with between two steps
 	mermaidOwn = "ﬂ°¶ß"
 )
@@ -21,18 +22,20 @@ const (
 // GitLab draw from a fenced block. An arrow leads from end to end, through the
 // line of the proxy.
 func (l *Ladder) Mermaid() string {
-	client, server := l.client, l.server
-	if client == "" {
-		client = "client"
-	}
-	if server == "" {
-		server = "server"
-	}
+	clients, server := l.ends()
 	var b strings.Builder
-	fmt.Fprintf(&b, "sequenceDiagram\n    participant C as %s\n    participant P as %s\n    participant S as %s\n",
-		MermaidText(Middle(Safe(client), mermaidName)), ladderProxy, MermaidText(Middle(Safe(server), mermaidName)))
+	b.WriteString("sequenceDiagram\n")
+	letters := make(map[string]string, len(clients))
+	for i, name := range clients {
+		if letters[name] = fmt.Sprintf("C%d", i+1); i < mermaidClients {
+			fmt.Fprintf(&b, "    participant C%d as %s\n", i+1, MermaidText(Middle(name, mermaidName)))
+		} else if letters[name] = "C0"; i == mermaidClients {
+			b.WriteString("    participant C0 as other clients\n")
+		}
+	}
+	fmt.Fprintf(&b, "    participant P as %s\n    participant S as %s\n", ladderProxy, MermaidText(Middle(server, mermaidName)))
 	if len(l.steps) == 0 {
-		fmt.Fprintf(&b, "    Note over C,S: %s\n", ladderNothing)
+		fmt.Fprintf(&b, "    Note over P,S: %s\n", ladderNothing)
 		return b.String()
 	}
 	before := l.steps[0].at
@@ -41,7 +44,7 @@ func (l *Ladder) Mermaid() string {
 		if sign != "" {
 			sign += " "
 		}
-		fmt.Fprintf(&b, "    Note over C,S: %s\n", MermaidText(sign+End(text, most)))
+		fmt.Fprintf(&b, "    Note over P,S: %s\n", MermaidText(sign+End(text, most)))
 	}
 	for i := range l.steps {
 		s := &l.steps[i]
@@ -58,7 +61,7 @@ func (l *Ladder) Mermaid() string {
 			if s.sign != "" {
 				text = s.sign + " " + text
 			}
-			fmt.Fprintf(&b, "    %s: %s\n", s.mermaidArrow(), MermaidText(text+where))
+			fmt.Fprintf(&b, "    %s: %s\n", s.mermaidArrow(letters[l.who(s)]), MermaidText(text+where))
 		}
 		for j := range s.findings {
 			f := &s.findings[j]
@@ -77,14 +80,17 @@ func duration(d time.Duration) string {
 	return strings.ReplaceAll(Duration(d), " ", "")
 }
 
-func (s *step) mermaidArrow() string {
+func (s *step) mermaidArrow(client string) string {
+	if client == "" {
+		client = "C1"
+	}
 	switch {
 	case s.nack:
-		return "C-xS"
+		return client + "-xS"
 	case s.from == session.Client:
-		return "C->>S"
+		return client + "->>S"
 	}
-	return "S->>C"
+	return "S->>" + client
 }
 
 // MermaidText makes any text harmless in a line of Mermaid, which would take a
