@@ -16,7 +16,8 @@ type summary struct {
 	problems []string
 	facts    []render.Fact
 	findings [][]render.Fact
-	brings   *index.Against // of a response
+	brings   *index.Against // of a response, or of the one that a NACK rejects
+	rejects  bool
 	lost     error          // why brings is not there
 	version  string         // of the response
 }
@@ -32,6 +33,9 @@ func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.
 	if isResponse(got) {
 		s.version = got.Change.Message.Version
 		s.brings, s.lost = m.fetch.Against(ctx, got.Entry.Seq, false)
+	} else if p := around.Partner; p != nil && got.Change.What == check.NACK && p.Change.Message != nil {
+		s.version, s.rejects = p.Change.Message.Version, true
+		s.brings, _ = m.fetch.Against(ctx, p.Entry.Seq, false)
 	}
 	return s
 }
@@ -168,7 +172,7 @@ func layFact(out []textLine, f *render.Fact, name string, label, columns int) []
 func (s *summary) layResources(out []textLine, columns int) []textLine {
 	a := s.brings
 	if len(a.Resources) == 0 {
-		return append(out, heading(title, "no resources named in this response"))
+		return append(out, heading(title, "no resources named in "+s.response()))
 	}
 	since := "change since the version in use"
 	longest := 0
@@ -179,7 +183,7 @@ func (s *summary) layResources(out []textLine, columns int) []textLine {
 			since = "change since the version before"
 		}
 	}
-	head := render.Count(len(a.Resources), "resource", "resources") + " named in this response"
+	head := render.Count(len(a.Resources), "resource", "resources") + " named in "+s.response()
 	names := min(max(longest, render.Width(head)-2)+2, columns/2)
 	if columns >= 100 {
 		names = max(names, columns/3)
@@ -195,6 +199,13 @@ func (s *summary) layResources(out []textLine, columns int) []textLine {
 		out = append(out, s.resourceLine(&a.Resources[i], names, columns))
 	}
 	return out
+}
+
+func (s *summary) response() string {
+	if s.rejects {
+		return "the rejected response"
+	}
+	return "this response"
 }
 
 func (s *summary) resourceLine(c *index.Compared, names, columns int) textLine {

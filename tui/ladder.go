@@ -19,7 +19,7 @@ import (
 // long one only the part around the selection is there.
 type ladder struct {
 	plainView
-	client string // "": the stream of of
+	client string      // "": the stream of of
 	of     session.Seq // an entry of the stream
 	at     session.Seq // that is selected
 	pane   textPane
@@ -128,7 +128,7 @@ func (v *ladder) handle(m *Model, msg any) tea.Cmd {
 			return nil
 		}
 		v.drawn, v.looks, v.earlier, v.later = msg.drawn, msg.looks, msg.earlier, msg.later
-		v.width = 0
+		v.layOut(m, m.paneWidth()-textGutter)
 	case pagerReady:
 		return msg.run(v)
 	case pagerDone:

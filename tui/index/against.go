@@ -198,8 +198,11 @@ func (s *search) compare() *Against {
 		c := Compared{Name: r.Name, Kind: diff.Added, New: Edition{seq, version, verdict}}
 		have := s.seeks[r.Name]
 		delete(s.seeks, r.Name)
-		if have != nil {
+		switch {
+		case have != nil:
 			c.Old = have.edition
+		case s.state != nil: // the client had a state that it was not in
+			c.Old = s.f.edition(s.state)
 		}
 		switch {
 		case r.Empty:
