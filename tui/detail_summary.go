@@ -213,7 +213,7 @@ func (s *summary) resourceLine(c *index.Compared, names, columns int) textLine {
 	look, words := changeOf(c)
 	t.add(plain, "  "+middle(orDash(c.Name), names-2)+"  ")
 	if c.Kind != diff.Removed && c.New.Version != s.version && c.New.Version != "" {
-		words = c.New.Version + ": " + words
+		words = render.Middle(render.Safe(c.New.Version), 12) + ": " + words
 	}
 	t.add(look, words)
 	return t

@@ -187,7 +187,7 @@ func (v *diffView) take(r compareReady) {
 	v.pane.restart(v.lines())
 	if changes := v.pane.changes(); len(changes) > 0 {
 		v.pane.show(changes[0])
-		v.pane.win.top = 0
+		v.pane.center, v.pane.win.top = false, 0
 	}
 }
 

@@ -52,6 +52,13 @@ func compareLines(items []index.Compared, whole map[int]bool, heads bool) (out [
 // headLine names one of several resources.
 func headLine(c *index.Compared) textLine {
 	look, words := changeOf(c)
+	if c.Result != nil {
+		n := 0
+		for range c.Result.Changes() {
+			n++
+		}
+		words = render.Count(n, "difference", "differences")
+	}
 	t := textLine{name: "resource", value: c.Name, seq: c.New.Seq}
 	t.add(title, orDash(c.Name)+"  ")
 	t.add(look, words)
@@ -229,9 +236,13 @@ func (v *diffView) head(m *Model) string {
 		if line := v.pane.current(); line >= 0 {
 			at = v.pane.lines[line].of
 		}
-		s += fmt.Sprintf("     %d of %d that differ", min(at+1, len(v.items)), len(v.items))
+		if len(v.items) > 1 {
+			s += fmt.Sprintf("     %d of %d that differ", min(at+1, len(v.items)), len(v.items))
+		} else {
+			s += "     1 differs"
+		}
 		if v.same > 0 {
-			s += fmt.Sprintf(", %d do not", v.same)
+			s += fmt.Sprintf(", %d as before", v.same)
 		}
 	}
 	return s

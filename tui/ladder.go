@@ -348,6 +348,7 @@ func (v *ladder) draw(m *Model, w, h int) []line {
 	if v.width != w-textGutter {
 		v.layOut(m, w-textGutter)
 	}
+	v.pane.fit(h)
 	head := v.headLine()
 	if head < 0 || h < 4 {
 		return v.pane.draw(m, w, h)

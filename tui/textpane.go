@@ -34,6 +34,8 @@ type textPane struct {
 	rows   []textRow // nil: a row for each line
 	text   string    // that is searched for
 	found  []int     // lines that have it
+	center bool      // the selection was jumped to
+	before int       // the first row that was drawn last
 }
 
 // textRow is a row of the screen: a part of a line.
@@ -137,8 +139,8 @@ func (p *textPane) show(n int) {
 		}
 	}
 	p.layOut()
-	p.win.at = p.rowOf(n)
-	p.win.fit(p.total(), p.win.rows)
+	p.win.at, p.center = p.rowOf(n), true
+	p.win.fit(p.total(), max(p.win.rows, 1))
 }
 
 func (p *textPane) rowOf(n int) int {
@@ -270,12 +272,25 @@ func (p *textPane) draw(m *Model, w, h int) []line {
 		p.layOut()
 		p.win.at = p.rowOf(max(at, 0))
 	}
-	p.win.fit(p.total(), h)
+	p.fit(h)
 	var out []line
 	for i := p.win.top; i < min(p.win.top+h, p.total()); i++ {
 		out = append(out, p.drawRow(m, i))
 	}
 	return out
+}
+
+// fit keeps the selection in so many rows. One that was jumped to has some lines
+// above it.
+func (p *textPane) fit(h int) {
+	if p.center && (p.win.rows != h || p.win.at < p.before || p.win.at >= p.before+h) {
+		p.win.top = p.win.at - h/3
+	} else if p.center {
+		p.win.top = p.before
+	}
+	p.center = false
+	p.win.fit(p.total(), h)
+	p.before = p.win.top
 }
 
 func (p *textPane) drawRow(m *Model, i int) line {
