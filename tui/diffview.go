@@ -249,7 +249,7 @@ func (v *diffView) do(m *Model, a action) tea.Cmd {
 		text, what := v.pane.underCursor()
 		return m.copy(m.aliasText(text), what)
 	case actPager:
-		return toPager(m, v, pagerText{text: v.head(m) + "\n\n" + v.pane.plainText(), form: formDiff})
+		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.plainText(), form: formDiff})
 	case actOpen:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
 			m.push(newDetail(m, max(c.New.Seq, c.Old.Seq)))

@@ -13,6 +13,8 @@ import (
 const (
 	diffHead    = 2 // lines above the differences
 	diffContext = 3 // equal lines around a difference
+
+	shortVersion, longVersion = 9, 24 // columns of versions in titles
 	// maxDiffLines bounds the lines of all differences together.
 	maxDiffLines = 20_000
 )
@@ -169,7 +171,7 @@ func diffPage(items []index.Compared, typ string) []textLine {
 	}
 	t := text(muted, "")
 	t.spans = nil
-	t.add(muted, editions(&differ[0], false))
+	t.add(muted, editions(&differ[0], longVersion))
 	if same > 0 {
 		t.add(muted, "   "+render.Count(same, "resource does", "resources do")+" not differ")
 	}
@@ -185,22 +187,23 @@ func noDifference(items []index.Compared, typ string) string {
 	if c.Old.Seq == 0 {
 		return "There is no difference."
 	}
-	return fmt.Sprintf("There is no difference: %s.", strings.TrimSpace(typ+" "+editions(c, false)))
+	return fmt.Sprintf("There is no difference: %s.", strings.TrimSpace(typ+" "+editions(c, longVersion)))
 }
 
-// editions says which two versions are compared.
-func editions(c *index.Compared, older bool) string {
+// editions says which two versions are compared, each shortened to so many
+// columns.
+func editions(c *index.Compared, version int) string {
 	from, to := "nothing", "nothing"
 	if c.Old.Seq != 0 {
-		from = edition(&c.Old, true)
+		from = edition(&c.Old, true, version)
 	}
 	if c.New.Seq != 0 {
-		to = edition(&c.New, older)
+		to = edition(&c.New, false, version)
 	}
 	return from + " > " + to
 }
 
-func edition(e *index.Edition, old bool) string {
+func edition(e *index.Edition, old bool, columns int) string {
 	word := ""
 	switch {
 	case e.Verdict == index.NACK:
@@ -210,7 +213,7 @@ func edition(e *index.Edition, old bool) string {
 	case e.Verdict == index.ACK:
 		word = ", accepted"
 	}
-	version := render.Middle(render.Safe(e.Version), 24)
+	version := render.Middle(render.Safe(e.Version), columns)
 	if version != "" {
 		return fmt.Sprintf("%s (%d%s)", version, e.Seq, word)
 	}
@@ -218,7 +221,7 @@ func edition(e *index.Edition, old bool) string {
 }
 
 // head is the line that says what is compared.
-func (v *diffView) head(m *Model) string {
+func (v *diffView) head(m *Model, w int) string {
 	c := v.item()
 	if c == nil {
 		return ""
@@ -227,7 +230,11 @@ func (v *diffView) head(m *Model) string {
 	if name == "" {
 		name = "messages"
 	}
-	s := " " + render.Middle(render.Safe(name), 40) + "  " + v.typ + "  " + editions(c, false)
+	version := longVersion
+	if w < 110 {
+		version = shortVersion
+	}
+	s := " " + render.Middle(render.Safe(name), max(w/3, 16)) + "  " + v.typ + "  " + editions(c, version)
 	switch {
 	case v.past != nil:
 		s += "     " + v.past.where()
@@ -259,7 +266,7 @@ func (v *diffView) draw(m *Model, w, h int) []line {
 		}
 		return []line{blank(), text(plain, "  "+what)}
 	}
-	head := text(title, v.head(m))
+	head := text(title, v.head(m, w))
 	if v.busy != "" {
 		head = text(warned, " "+v.busy+"; esc stops")
 	}

@@ -88,7 +88,11 @@ func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at
 	proofs := make(map[session.Seq][]check.Finding)
 	for i := range findings {
 		f := &findings[i]
-		proofs[f.LastSeq] = append(proofs[f.LastSeq], *f)
+		at := f.LastSeq
+		if n := len(f.Seqs); n > 0 {
+			at = f.Seqs[n-1] // where it was proved first
+		}
+		proofs[at] = append(proofs[at], *f)
 	}
 	for len(rows) > 0 {
 		some := rows[:min(len(rows), ladderBatch)]
