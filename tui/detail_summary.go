@@ -18,8 +18,8 @@ type summary struct {
 	findings [][]render.Fact
 	brings   *index.Against // of a response, or of the one that a NACK rejects
 	rejects  bool
-	lost     error          // why brings is not there
-	version  string         // of the response
+	lost     error  // why brings is not there
+	version  string // of the response
 }
 
 func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
@@ -183,7 +183,7 @@ func (s *summary) layResources(out []textLine, columns int) []textLine {
 			since = "change since the version before"
 		}
 	}
-	head := render.Count(len(a.Resources), "resource", "resources") + " named in "+s.response()
+	head := render.Count(len(a.Resources), "resource", "resources") + " named in " + s.response()
 	names := min(max(longest, render.Width(head)-2)+2, columns/2)
 	if columns >= 100 {
 		names = max(names, columns/3)
