@@ -209,6 +209,9 @@ func (t *Table) row(e *session.Entry, c *check.Change) (row, bool) {
 	switch {
 	case e.Kind == session.KindGap && e.Gap != nil:
 		r.text = gapText(e.Gap)
+		if e.Gap.Cause.Chosen() {
+			r.role = muted
+		}
 	case e.Kind == session.KindMessage && e.Message != nil:
 		t.messageRow(&r, e, c)
 	default:
@@ -301,4 +304,50 @@ func more(n int) string {
 		return ""
 	}
 	return " +" + strconv.Itoa(n)
+}
+
+// Titles name the cells of an entry.
+func Titles() []string {
+	return []string{"seq", "time", "client", "type", "what", "version", "res", "size", "summary", "conn", "stream", "findings"}
+}
+
+// Cells are the columns of watch for the entry that was seen last, with nothing
+// left out for want of room, and what a line has no room for. Every entry has
+// them; a cell of which nothing is to be said is empty.
+func (t *Table) Cells(e *session.Entry, c *check.Change) []string {
+	r, _ := t.row(e, c)
+	if r.what == "" {
+		r.what = e.Kind.String()
+	}
+	words := make([]string, 0, len(r.names)+2)
+	for _, w := range append([]string{r.text, r.aside}, r.names...) {
+		if w != "" {
+			words = append(words, Safe(w))
+		}
+	}
+	var rules []string
+	for i := range c.Findings {
+		rules = append(rules, c.Findings[i].Rule.ID)
+	}
+	cells := []string{
+		r.seq, Timestamp(e.Time), t.now.client, Safe(r.typ), r.what, r.version, r.res, "", strings.Join(words, " "),
+		decimal(uint64(e.Conn)), decimal(uint64(e.Stream)), strings.Join(rules, " "),
+	}
+	if e.Message != nil {
+		cells[7] = strconv.FormatInt(e.Message.Size, 10)
+	}
+	for i, cell := range cells {
+		if cell == "-" {
+			cells[i] = ""
+		}
+	}
+	return cells
+}
+
+// decimal is "" for 0, which numbers nothing.
+func decimal(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
 }
