@@ -35,7 +35,7 @@ type Model struct {
 	over       []view // opened above it, the uppermost last
 
 	focus view        // of the panes, the one that has the keys; nil: the timeline
-	below view        // the message below the timeline, nil if it was never shown
+	below *detail     // the message below the timeline, nil if it was never shown
 	shown session.Seq // that it shows
 
 	prompt  *prompt

@@ -45,11 +45,7 @@ func (m *Model) layout(rows int) []pane {
 	if m.h >= detailHeight {
 		panes[0].h = max(rows*9/20, 8) - 1
 		at := panes[0].h + 1
-		d := pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1}
-		if seq := m.timeline.at; seq != 0 {
-			d.more = fmt.Sprint(uint64(seq))
-		}
-		panes = append(panes, d)
+		panes = append(panes, pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1})
 	}
 	standing := min(len(m.clients.rows(m)), max(rows/4, 3))
 	if len(m.seen.standing) == 0 {
@@ -101,7 +97,7 @@ func (m *Model) focused() view {
 	if m.focus == nil || !m.spread() {
 		return m.timeline
 	}
-	if m.focus == m.below && m.h < detailHeight {
+	if m.below != nil && m.focus == view(m.below) && m.h < detailHeight {
 		return m.timeline
 	}
 	return m.focus
@@ -122,17 +118,20 @@ func (m *Model) moveFocus(back bool) {
 	m.focus = all[(i+step)%len(all)].view
 }
 
-// shower is a detail view that can go on to another entry.
-type shower interface {
-	show(m *Model, seq session.Seq) tea.Cmd
-}
-
 // detail is the view below the timeline.
-func (m *Model) detail() view {
+func (m *Model) detail() *detail {
 	if m.below == nil {
-		m.below = newDetail(m, m.timeline.at)
+		m.below = newDetail(m, m.timeline.at).(*detail)
 	}
 	return m.below
+}
+
+// show goes on to another entry.
+func (v *detail) show(seq session.Seq) {
+	if seq != v.seq {
+		v.cancel()
+		v.seq = seq
+	}
 }
 
 // tickAll lets every view that can be seen ask for what it needs.
@@ -141,13 +140,17 @@ func (m *Model) tickAll() tea.Cmd {
 	if len(all) == 0 {
 		return m.top().tick(m)
 	}
+	m.timeline.settle(m)
+	if at := m.timeline.at; m.below != nil && at != m.shown { // it may have gone on by itself
+		m.below.show(at)
+		m.shown = at
+	}
 	var cmds []tea.Cmd
 	for _, p := range all {
+		if p.view == view(m.below) && m.below.seq == 0 {
+			continue
+		}
 		cmds = append(cmds, p.view.tick(m))
-	}
-	if s, is := m.below.(shower); is && m.h >= detailHeight && m.timeline.at != m.shown {
-		m.shown = m.timeline.at
-		cmds = append(cmds, s.show(m, m.shown))
 	}
 	return tea.Batch(cmds...)
 }

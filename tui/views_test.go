@@ -17,6 +17,8 @@ func TestViewFrames(t *testing.T) {
 		{"resources-by-type", "demo", []string{"3", "v"}},
 		{"violations", "demo", []string{"4"}},
 		{"violations-resent", "server-resends-what-was-rejected", []string{"4"}},
+		{"panes", "envoy-sotw-nack", []string{"!"}},
+		{"panes-client", "demo", []string{"1", "j", "enter", "!"}},
 		{"stats", "demo", []string{"5"}},
 		{"stats-nack", "envoy-sotw-nack", []string{"5"}},
 		{"rule", "demo", []string{":", "e", "x", "p", "l", "a", "i", "n", " ", "n", "a", "c", "k", "-", "i", "m", "m", "e", "d", "i", "a", "t", "e", "-", "r", "e", "s", "e", "n", "d", "enter"}},
