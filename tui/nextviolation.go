@@ -57,7 +57,7 @@ func (m *Model) findingAfter(seq session.Seq) (next *check.Finding, wrapped bool
 		if first == nil || f.LastSeq < first.LastSeq {
 			first = f
 		}
-		if f.LastSeq > seq && (next == nil || f.LastSeq < next.LastSeq) {
+		if f.LastSeq > seq && (next == nil || f.LastSeq < next.LastSeq || f.LastSeq == next.LastSeq && f.Severity > next.Severity) {
 			next = f
 		}
 	}

@@ -33,6 +33,10 @@ const (
 // spread says whether the body shows several views.
 func (m *Model) spread() bool { return m.w >= panesWidth && m.tab == 1 && len(m.over) == 0 }
 
+// hasDetail says whether there is a message to show below the timeline, and room
+// for it.
+func (m *Model) hasDetail() bool { return m.h >= detailHeight && m.timeline.at != 0 }
+
 // layout is the panes of a body of so many rows, none if one view has all of
 // it. The timeline comes first, and the others in the order of tab.
 func (m *Model) layout(rows int) []pane {
@@ -42,7 +46,7 @@ func (m *Model) layout(rows int) []pane {
 	x, w := leftWidth+1, m.w-leftWidth-1
 	list := pane{view: m.timeline, name: "TIMELINE", x: x, y: 1, w: w, h: rows - 1}
 	panes := []pane{list}
-	if m.h >= detailHeight {
+	if m.hasDetail() {
 		panes[0].h = max(rows*9/20, 8) - 1
 		at := panes[0].h + 1
 		panes = append(panes, pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1})
@@ -97,7 +101,7 @@ func (m *Model) focused() view {
 	if m.focus == nil || !m.spread() {
 		return m.timeline
 	}
-	if m.below != nil && m.focus == view(m.below) && m.h < detailHeight {
+	if m.below != nil && m.focus == view(m.below) && !m.hasDetail() {
 		return m.timeline
 	}
 	return m.focus
@@ -141,15 +145,12 @@ func (m *Model) tickAll() tea.Cmd {
 		return m.top().tick(m)
 	}
 	m.timeline.settle(m)
-	if at := m.timeline.at; m.below != nil && at != m.shown { // it may have gone on by itself
+	if at := m.timeline.at; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
 		m.below.show(at)
 		m.shown = at
 	}
 	var cmds []tea.Cmd
 	for _, p := range all {
-		if p.view == view(m.below) && m.below.seq == 0 {
-			continue
-		}
 		cmds = append(cmds, p.view.tick(m))
 	}
 	return tea.Batch(cmds...)
