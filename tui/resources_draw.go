@@ -296,12 +296,15 @@ func (v *resources) asideClient(m *Model, w, h int) []line {
 		if c.Client != client {
 			continue
 		}
+		if len(c.Types) > 0 {
+			out = append(out, text(muted, " TYPE  STATE     HAVE    SINCE   VERSION"))
+		}
 		for j := range c.Types {
 			t := &c.Types[j]
 			l := spans(span{accent, " " + middle(t.Type, 5) + " "})
 			l.add(stateRole(t.State), left(t.State.String(), stateWidth))
 			l.add(plain, right(render.Number(int64(t.Have)), 7))
-			l.add(muted, "  for "+left(age(m.seen.at.Sub(t.Since)), 5)+" ")
+			l.add(muted, "    "+left(age(m.seen.at.Sub(t.Since)), 7)+" ")
 			l.add(plain, middleText(orDash(t.Version), max(w-l.width()-1, 4)))
 			out = append(out, l)
 		}
