@@ -31,6 +31,7 @@ xdsproxy open session.xdsp`,
 			return err
 		}
 		_ = src.Close()
+		lean()
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})
