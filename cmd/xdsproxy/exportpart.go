@@ -126,13 +126,16 @@ func (x *export) cut(ctx context.Context) error {
 	if done.LeftOut > 0 {
 		x.say("between them %s left out", render.Count(done.LeftOut, "entry was", "entries were"))
 	}
-	x.masks(done, facts.Masked || o.Record.Masked)
+	x.masks(&w, done, facts.Masked || o.Record.Masked)
 	x.say("read it with: xdsproxy watch %s", shellWord(x.path))
 	return nil
 }
 
 // masks says whether what was written holds secrets.
-func (x *export) masks(done convert.Result, masked bool) {
+func (x *export) masks(w *walked, done convert.Result, masked bool) {
+	if w.src.script {
+		return // it was written by hand
+	}
 	if masked {
 		x.say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
 		return
@@ -184,7 +187,7 @@ func (x *export) text(ctx context.Context) (err error) {
 	}
 	if file {
 		x.say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.path)
-		x.masks(done, w.facts.Masked)
+		x.masks(&w, done, w.facts.Masked)
 	}
 	return nil
 }
