@@ -26,7 +26,7 @@ type walked struct {
 	src     *source
 	q       *query
 	of      *selection
-	checker *check.Checker
+	checker *check.Checker // nil if nothing is held against the rules
 	facts   recorder.Facts
 }
 
@@ -51,11 +51,15 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 		return err
 	}
 	src.Pieces()
-	w.checker = check.NewChecker(check.Options{Timers: x.timers(src)})
+	var step stepper = check.NewTracker()
+	if x.form != formRecording || w.q.Needs().Findings {
+		w.checker = check.NewChecker(check.Options{Timers: x.timers(src)})
+		step = w.checker
+	}
 	wants, all := w.q.asker(), len(x.seqs) == 0
 	done := x.progress(src)
 	defer done.end()
-	err = judgeEach(ctx, src, w.checker, func(e *session.Entry, c *check.Change) error {
+	err = judgeEach(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		done.advance()
 		wanted := wants(e, c)
 		selected := all || w.of.meet(e)
@@ -70,6 +74,27 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	w.facts = src.Facts()
 	return err
 }
+
+// reread visits all entries again, without what they mean.
+func (x *export) reread(ctx context.Context, visit convert.Visit) error {
+	src, err := x.open(x.name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	src.Pieces()
+	done := x.progress(src)
+	defer done.end()
+	return judgeEach(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
+		done.advance()
+		return visit(e, c, false)
+	})
+}
+
+// unread says nothing of any entry.
+type unread struct{}
+
+func (unread) Step(*session.Entry) check.Change { return check.Change{} }
 
 // timers are those of a script, which has its own time, or the usual ones.
 func (x *export) timers(src *source) check.Timers {
@@ -112,7 +137,12 @@ func (x *export) cut(ctx context.Context) error {
 	}
 	var w walked
 	lean()
-	done, err := convert.Cut(x.path, facts, func(v convert.Visit) error { return x.walk(ctx, &w, true, v) }, o)
+	done, err := convert.Cut(x.path, facts, func(v convert.Visit) error {
+		if w.src != nil {
+			return x.reread(ctx, v)
+		}
+		return x.walk(ctx, &w, true, v)
+	}, o)
 	if err != nil {
 		return unwrittenPart(err)
 	}
