@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":   {"internal/session", "recorder", "decode", "check"},
 	"replay":           {"internal/session", "recorder", "decode", "check"},
-	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/nearest"},
+	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {

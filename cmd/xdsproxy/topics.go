@@ -109,6 +109,11 @@ machines are stable: members are added, never changed or removed.
                    names, added, removed, error, size, wire_size, masked,
                    truncated, problems, findings. Empty members are
                    left out
+  export -o jsonl  the same; -o yaml is that of show
+  export -o csv    one line an entry, as RFC 4180 has it: seq, time, client,
+                   type, what, version, res, size, summary, conn, stream,
+                   findings. A cell that a spreadsheet would take for a formula
+                   has an apostrophe before it
   show -o json     one JSON document for each entry
   show -o yaml     one YAML document for each entry
   info -o json     one JSON object
