@@ -96,7 +96,7 @@ func (f *Feed) open() error {
 	switch {
 	case !ok:
 		err = errPipe
-	case exactly && r.header.segment != wanted:
+	case exactly && r.header.segment != wanted, f.o.To > 0 && r.header.first > f.o.To && wanted > 0:
 		err = fs.ErrNotExist
 	}
 	if err != nil {

@@ -188,7 +188,9 @@ func (r *Reader) advance() (bool, error) {
 	last := r.last
 	// What was repeated for those who begin there has been read here.
 	r.fromSeq = max(r.fromSeq, last+1)
-	if next.header.segment > r.header.segment+1 && next.header.first > last+1 {
+	// Of a segment that comes through a pipe, the rest may have been deleted.
+	_, piped := r.family.(streams)
+	if (piped || next.header.segment > r.header.segment+1) && next.header.first > last+1 {
 		r.facts.Lost += uint64(next.header.first - last - 1)
 	}
 	return true, r.enter(next)
