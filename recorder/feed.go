@@ -34,8 +34,8 @@ type Mark struct {
 	Skip    int64  // bytes that were given of what is there
 }
 
-// errMark says that a Mark is none that a Feed has given.
-var errMark = errors.New("there is no such place in the recording")
+// ErrMark says that a Mark is none that a Feed has given.
+var ErrMark = errors.New("there is no such place in the recording")
 
 // Feed gives one segment of a log to somebody elsewhere, as bytes that are a
 // recording by themselves: its header, blocks as they were committed, and an end
@@ -123,7 +123,7 @@ func (f *Feed) begin() error {
 	}
 	size, err := f.file.size()
 	if err == nil && (f.at < f.r.first || f.at > size || f.mark.Skip < 0) {
-		err = errMark
+		err = ErrMark
 	}
 	return err
 }
@@ -165,6 +165,18 @@ func (l *Log) segment(n uint64, from session.Seq) (*Reader, error) {
 		r = next
 	}
 	return r, err
+}
+
+// Last says, when the feed is at its end, whether that is all: there is no later
+// segment, or nothing in it is wanted.
+func (f *Feed) Last() bool {
+	next, err := f.log.segment(f.r.header.segment+1, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	first := next.header.first
+	_ = next.Close()
+	return f.o.To > 0 && first > f.o.To
 }
 
 // beginning is that of the recording.
@@ -226,7 +238,7 @@ func (f *Feed) give(p []byte) (int, error) {
 	first := &f.out[0]
 	left := first.size - f.mark.Skip
 	if left < 0 {
-		return 0, errMark
+		return 0, ErrMark
 	}
 	n := int(min(int64(len(p)), left))
 	if first.own != nil {

@@ -202,7 +202,7 @@ func TestFeedRefusesStrangeMarks(t *testing.T) {
 				_, err = f.Read(context.Background(), make([]byte, 1<<10))
 				_ = f.Close()
 			}
-			if err != nil && !isDamage(err) && !errors.Is(err, errMark) && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist) {
+			if err != nil && !isDamage(err) && !errors.Is(err, ErrMark) && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist) {
 				t.Fatalf("%s, %+v: %v", name, m, err)
 			}
 		}

@@ -405,7 +405,10 @@ type Chunk struct {
 	// without an end mark where the segment has none.
 	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Stands for what came so far; its form is the server's business.
-	Resume        []byte `protobuf:"bytes,2,opt,name=resume,proto3" json:"resume,omitempty"`
+	Resume []byte `protobuf:"bytes,2,opt,name=resume,proto3" json:"resume,omitempty"`
+	// Nothing that is wanted will come any more, in any segment: the recording is
+	// over, or read up to its end, or beyond to. It comes last, without data.
+	Last          bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -454,6 +457,13 @@ func (x *Chunk) GetResume() []byte {
 	return nil
 }
 
+func (x *Chunk) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
+}
+
 var File_viewer_proto protoreflect.FileDescriptor
 
 const file_viewer_proto_rawDesc = "" +
@@ -489,10 +499,11 @@ const file_viewer_proto_rawDesc = "" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x0e\n" +
 	"\x02to\x18\x03 \x01(\x04R\x02to\x12\x16\n" +
 	"\x06resume\x18\x04 \x01(\fR\x06resume\x12\x1c\n" +
-	"\trecording\x18\x05 \x01(\tR\trecording\"3\n" +
+	"\trecording\x18\x05 \x01(\tR\trecording\"G\n" +
 	"\x05Chunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x16\n" +
-	"\x06resume\x18\x02 \x01(\fR\x06resume2\xdc\x01\n" +
+	"\x06resume\x18\x02 \x01(\fR\x06resume\x12\x12\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last2\xdc\x01\n" +
 	"\x06Viewer\x12F\n" +
 	"\x04Info\x12\x1f.xdsproxy.viewer.v1.InfoRequest\x1a\x1d.xdsproxy.viewer.v1.InfoReply\x12D\n" +
 	"\x04Read\x12\x1f.xdsproxy.viewer.v1.ReadRequest\x1a\x19.xdsproxy.viewer.v1.Chunk0\x01\x12D\n" +
