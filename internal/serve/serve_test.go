@@ -306,8 +306,8 @@ func TestSlowViewer(t *testing.T) {
 		}
 		slow = append(slow, r)
 	}
-	for range 200 {
-		write(t, log, f, 20) // which returns when all is written, read or not
+	for range 20 {
+		write(t, log, f, 200) // which returns when all is written, read or not
 	}
 	if s := log.Stats(); s.Lost > 0 || s.Entries != 4001 {
 		t.Errorf("%+v", s)

@@ -27,8 +27,9 @@ import (
 const (
 	// DefaultViewers is how many viewers there may be at a time.
 	DefaultViewers = 32
-	// chunkSize is how many bytes of the recording a viewer gets at once.
-	chunkSize = 64 << 10
+	// chunkSize is how many bytes of the recording a viewer gets at once: as many
+	// a connection has to bring before it breaks, for a viewer to get on.
+	chunkSize = 16 << 10
 	// maxRequest is the largest request that is read, in bytes, and maxHeaders
 	// the largest headers.
 	maxRequest = 4 << 10
