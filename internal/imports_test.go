@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":   {"internal/session", "recorder"},
 	"replay":           {"internal/session", "recorder", "decode", "check"},
-	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render"},
+	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
@@ -47,6 +47,7 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/protobuf":      {"decode", "check", "recorder", "internal/serve", "internal/xdstest"},
 	"charm.land/":                     {"tui"},
+	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
 	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "cmd/xdsproxy"},
 	"github.com/klauspost/compress":   {"recorder"},

@@ -54,7 +54,7 @@ func newRoot(a *app) *cobra.Command {
 		}
 	}
 	add(commandsRecord, newRun(a), newDemo(a))
-	add(commandsRead, newWatch(a), newShow(a), newInfo(a), newExport(a))
+	add(commandsRead, newOpen(a), newWatch(a), newShow(a), newInfo(a), newExport(a))
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
