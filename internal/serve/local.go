@@ -19,6 +19,8 @@ const (
 	socketSuffix = ".sock"
 	// knockTime is how long a socket may take to accept.
 	knockTime = time.Second
+	// maxSocketPath is how long the path of a socket may be everywhere.
+	maxSocketPath = 103
 )
 
 // LocalDir is where the sockets of this user's proxies are: in the runtime
@@ -83,6 +85,9 @@ func ListenUnix(path string) (net.Listener, error) {
 			err = op.Err // which names another path
 		}
 		return nil, fmt.Errorf("cannot listen for viewers on unix:%s: %w", path, err)
+	}
+	if len(path) > maxSocketPath {
+		return fail(fmt.Errorf("the path is longer than %d bytes", maxSocketPath))
 	}
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):

@@ -24,7 +24,9 @@ type Reader struct {
 	c        *Client
 	from, to session.Seq
 	follow   bool
-	over     bool // nothing that is wanted will come any more
+	pieces   bool
+	over     bool   // nothing that is wanted will come any more, for now
+	pass     uint64 // counts calls of Next
 
 	ctx    context.Context // of all that it does
 	cancel context.CancelFunc
@@ -38,12 +40,22 @@ type Reader struct {
 
 // Open reads from one entry on, up to another or, if to is 0, as far as it goes:
 // up to what is there, or on and on if Follow says so before the first Next.
-// The caller closes the Reader.
+// There may be any number of Readers, each with a connection of its own, which is
+// made when it is needed. The caller closes the Reader.
 func (c *Client) Open(from, to session.Seq) *Reader {
 	r := &Reader{c: c, from: from, to: to, unbind: func() bool { return true }}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	r.Reader = recorder.NewSegments(from, func(n uint64) io.ReadCloser { return &segment{r: r, n: n} })
+	r.begin()
 	return r
+}
+
+func (r *Reader) begin() {
+	r.over = false
+	r.Reader = recorder.NewSegments(r.from, func(n uint64) io.ReadCloser { return &segment{r: r, n: n} })
+	r.Reader.Follow(r.follow)
+	if r.pieces {
+		r.Reader.Pieces()
+	}
 }
 
 // Follow says whether Next waits for what is yet to be written.
@@ -52,8 +64,27 @@ func (r *Reader) Follow(on bool) {
 	r.Reader.Follow(on)
 }
 
-// Next returns the next entry, as that of recorder.Reader does. When ctx ends
-// while it waits, the Reader is over.
+// Pieces does what that of recorder.Reader does.
+func (r *Reader) Pieces() {
+	r.pieces = true
+	r.Reader.Pieces()
+}
+
+// Limit makes an entry the last one that Next gives; there is no such if it is 0.
+func (r *Reader) Limit(to session.Seq) { r.to = to }
+
+// Seek makes Next go on with the first entry whose number is at least seq. What
+// comes before it is left out at the other end.
+func (r *Reader) Seek(seq session.Seq) error {
+	err := r.Reader.Close()
+	r.from = seq
+	r.begin()
+	return err
+}
+
+// Next returns the next entry, as that of recorder.Reader does: after io.EOF, it
+// may be called again for what has been written since. When ctx ends while it
+// waits, the Reader is over.
 func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 	if ctx != r.bound {
 		r.unbind()
@@ -62,6 +93,8 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 	if r.to > 0 && r.Facts().LastSeq >= r.to {
 		return session.Entry{}, io.EOF
 	}
+	r.pass++
+	r.over = r.over && r.Facts().Complete
 	e, err := r.Reader.Next(ctx)
 	switch {
 	case err == nil && r.to > 0 && e.Seq > r.to:
@@ -96,14 +129,32 @@ type segment struct {
 	r      *Reader
 	n      uint64
 	stream grpc.ServerStreamingClient[viewerpb.Chunk]
-	resume []byte // stands for all that has come
-	buf    []byte // of that, what was not given yet
-	over   bool
+	cancel context.CancelFunc // of stream
+	resume []byte             // stands for all that has come
+	buf    []byte             // of that, what was not given yet
+	over   bool               // there was no more
+	seen   uint64             // in which pass of the Reader that was so
+	gone   bool               // there will never be more
 }
 
 func (s *segment) Close() error {
-	s.over, s.buf = true, nil
+	s.gone, s.buf = true, nil
+	s.hangUp()
 	return nil
+}
+
+// hangUp ends the call.
+func (s *segment) hangUp() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+	s.stream, s.cancel = nil, nil
+}
+
+// end notes that there is no more.
+func (s *segment) end() {
+	s.hangUp()
+	s.over, s.seen = true, s.r.pass
 }
 
 // Read waits for bytes, whatever becomes of the connection meanwhile.
@@ -112,11 +163,12 @@ func (s *segment) Read(p []byte) (int, error) {
 		switch {
 		case s.r.failure != nil:
 			return 0, s.r.failure
-		case s.over:
+		case s.gone, s.over && (s.r.over || s.seen == s.r.pass):
 			return 0, io.EOF
 		case s.r.over:
 			return 0, fs.ErrNotExist
 		}
+		s.over = false // who does not follow asks again
 		if err := s.receive(); err != nil {
 			return 0, err
 		}
@@ -132,26 +184,30 @@ func (s *segment) receive() error {
 	switch {
 	case err == nil:
 		s.r.attached()
-		s.buf, s.resume = chunk.Data, chunk.Resume
-		s.r.over = s.r.over || chunk.Last
-		s.over = s.over || chunk.Last
+		if s.buf = chunk.Data; len(chunk.Resume) > 0 {
+			s.resume = chunk.Resume
+		}
+		if chunk.Last {
+			s.r.over = true
+			s.end()
+		}
 		return nil
 	case errors.Is(err, io.EOF):
 		s.r.attached()
-		s.over = true
+		s.end()
 		return nil
 	}
 	if s.r.link == nil {
 		return err
 	}
 	viewer := s.stream != nil && len(s.stream.Trailer().Get(viewerKey)) > 0
-	s.stream = nil
+	s.hangUp()
 	said := s.r.c.explain(err, s.r.link, viewer)
 	switch code := status.Code(err); {
 	case s.r.ctx.Err() != nil:
 		return s.r.fail(context.Canceled)
 	case viewer && code == codes.NotFound && len(s.resume) > 0:
-		s.over = true // it was deleted meanwhile
+		s.gone = true // it was deleted meanwhile
 		return nil
 	case viewer && code == codes.NotFound:
 		return fs.ErrNotExist
@@ -169,14 +225,17 @@ func (s *segment) next() (*viewerpb.Chunk, error) {
 		if err != nil {
 			return nil, r.fail(err)
 		}
-		r.link, s.stream = l, nil
+		r.link = l
+		s.hangUp()
 	}
 	if s.stream == nil {
 		call := r.link.api.Read
 		if r.follow {
 			call = r.link.api.Tail
 		}
-		stream, err := call(r.c.authorized(r.ctx), &viewerpb.ReadRequest{
+		ctx, cancel := context.WithCancel(r.c.authorized(r.ctx))
+		s.cancel = cancel
+		stream, err := call(ctx, &viewerpb.ReadRequest{
 			Segment: s.n, From: uint64(r.from), To: uint64(r.to), Resume: s.resume, Recording: r.c.Info().Recording,
 		})
 		if err != nil {

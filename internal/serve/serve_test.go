@@ -357,3 +357,50 @@ func TestNextIsInterrupted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Who does not follow may ask again later, and go anywhere.
+func TestGoingOnAndSeeking(t *testing.T) {
+	for name, o := range map[string]recorder.Options{"file": {NoTicks: true}, "segments": {NoTicks: true, MaxSize: 100 << 10}} {
+		t.Run(name, func(t *testing.T) {
+			log, f := newLog(t, o, false), newTraffic()
+			_, c := served(t, log, "unix", quick())
+			r := c.Open(0, 0)
+			defer r.Close()
+			var got []session.Entry
+			more := func(n int) {
+				t.Helper()
+				some, err := all(r)
+				if err != nil || len(some) != n {
+					t.Fatalf("%d entries of %d, %v", len(some), n, err)
+				}
+				got = append(got, some...)
+			}
+			more(0)
+			for range 5 {
+				write(t, log, f, 20)
+				more(20)
+				more(0)
+			}
+			if err := log.Close(); err != nil {
+				t.Fatal(err)
+			}
+			more(0)
+			more(0)
+			if !r.Facts().Complete {
+				t.Errorf("%+v", r.Facts())
+			}
+			want, _ := own(t, log)
+			same(t, "in parts", got, want)
+			for _, seq := range []session.Seq{50, 3, 99, 1, 100, 101} {
+				if err := r.Seek(seq); err != nil {
+					t.Fatal(err)
+				}
+				got, err := all(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, fmt.Sprint("from ", seq), got, want[seq-1:])
+			}
+		})
+	}
+}
