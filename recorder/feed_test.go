@@ -143,7 +143,7 @@ func TestFeedsGiveWhatAReaderGives(t *testing.T) {
 func TestFeedLeavesOutWhatIsNotNeeded(t *testing.T) {
 	l := create(t, Options{NoTicks: true})
 	for i := range 200 {
-		hasten(t, l, message(1, string(noise(2000+i)[i:i+20]))) // too short to be content
+		hasten(t, l, message(1, string(noise(2000 + i)[i:i+20]))) // too short to be content
 	}
 	size := func(o FeedOptions) int64 {
 		n, err := io.Copy(io.Discard, &fed{t: t, log: l, o: o})

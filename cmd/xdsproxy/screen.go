@@ -37,6 +37,9 @@ func (a *app) screenOptions() tui.Options {
 
 // screenOf is a source that is read, as the screen wants it.
 func (a *app) screenOf(src *source) tui.Source {
+	if src.viewer != nil {
+		return a.screenOfViewer(src)
+	}
 	live := false // scripts are not
 	if src.file {
 		facts, err := recorder.Inspect(src.name)

@@ -91,7 +91,7 @@ func TestConnectionThatIsCut(t *testing.T) {
 				if n == 0 {
 					return 0 // that of Dial
 				}
-				return rng.Int64N(3 * chunkSize) + 1
+				return rng.Int64N(3*chunkSize) + 1
 			})
 			var lost, back int
 			opts := quick()

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// mode FILE MODE compares the mode of a file.
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	info, err := os.Lstat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%#o", info.Mode().Perm()); got != args[1] {
+		ts.Fatalf("the mode of %s is %s, not %s", args[0], got, args[1])
+	}
+}
+
+// port NAME puts a port into a variable on which nobody listens.
+func port(ts *testscript.TestScript, neg bool, args []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	_, n, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Check(l.Close())
+	ts.Setenv(args[0], n)
+}
+
+// prefix A B says that a file, which is not empty, is how another begins. The
+// other, of a recording that grows, may have more lines.
+func prefix(ts *testscript.TestScript, neg bool, args []string) {
+	a, b := ts.ReadFile(args[0]), ts.ReadFile(args[1])
+	if a == "" || !strings.HasPrefix(b, a) {
+		ts.Fatalf("%s is not how %s begins", args[0], args[1])
+	}
+}
+
+// sockets N waits until so many proxies of this script can be watched.
+func sockets(ts *testscript.TestScript, neg bool, args []string) {
+	for range 1000 {
+		found, _ := filepath.Glob(filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "xdsproxy", "*.sock"))
+		if fmt.Sprint(len(found)) == args[0] {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("never %s sockets", args[0])
+}
+
+// written FILE waits until a story that was played is in a recording: its last
+// client is gone.
+func written(ts *testscript.TestScript, neg bool, args []string) {
+	for range 1000 {
+		cmd := exec.Command("xdsproxy", "watch", ts.MkAbs(args[0]), "--no-follow", "-o", "jsonl")
+		out, err := cmd.Output()
+		ts.Check(err)
+		if strings.Count(string(out), `"kind":"connect"`) == 5 && strings.Count(string(out), `"kind":"disconnect"`) == 5 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("the story was never written")
+}
