@@ -33,6 +33,7 @@ xdsproxy open 127.0.0.1:19000`,
 			return err
 		}
 		_ = src.Close()
+		lean()
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})
