@@ -173,8 +173,8 @@ const sourcesTopic = `A reading command takes a SOURCE:
   FILE    a recording, finished or still being written
   -       a recording on standard input
   @last   the newest recording in the state directory
-  ADDR    a running proxy: unix:/path or host:port of its viewer endpoint. A file
-          that is called like host:port is taken for the file
+  ADDR    a running proxy: unix:/path or host:port of its viewer endpoint; what
+          is the name of a file, too, is that file
   x.xds   a conversation script; on standard input, too
 
 A recording in segments (run --max-size, --max-age) is read from the oldest one
@@ -188,8 +188,9 @@ running proxy of this user, the newest if there are several, else @last, and say
 so.
 
 A running proxy serves what it records on a socket that only its user can open;
-xdsproxy config says where. run --viewer 127.0.0.1:19000 serves it there, too, to
-those who know the token, which it prints. So a proxy in a pod is watched:
+xdsproxy config says where. With --viewer 127.0.0.1:19000 it serves it there,
+too, to those who know the token, which it prints. So a proxy in a pod is
+watched:
 
   kubectl port-forward POD 19000
   XDSPROXY_VIEWER_TOKEN=... xdsproxy watch 127.0.0.1:19000

@@ -1,16 +1,59 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// Who follows a running proxy sees all of it, its end included.
+func TestWatchFollowsARunningProxy(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "v.sock")
+	r := startRun(t, "--upstream", echo(t), "--viewer", "unix:"+socket)
+	c := r.pass(t, "something")
+	follower := command(t, "watch", "unix:"+socket, "-o", "jsonl")
+	var complaints bytes.Buffer
+	follower.Stderr = &complaints
+	lines, err := follower.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follower.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(lines)
+	first, err := in.ReadString('\n')
+	if err != nil || !strings.Contains(first, `"kind":"connect"`) {
+		t.Fatalf("%q, %v", first, err)
+	}
+	c.Close()
+	r.signal(t, syscall.SIGTERM)
+	if stderr, code := r.end(t); code != 0 {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	rest, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follower.Wait(); err != nil || complaints.Len() > 0 {
+		t.Errorf("%v: %s", err, complaints.String())
+	}
+	file, err := command(t, "watch", r.path, "-o", "jsonl").Output()
+	if err != nil || string(file) != first+string(rest) {
+		t.Errorf("%v; the follower saw\n%s%s\nand the recording has\n%s", err, first, rest, file)
+	}
+}
 
 // mode FILE MODE compares the mode of a file.
 func mode(ts *testscript.TestScript, neg bool, args []string) {
