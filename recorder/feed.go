@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -46,19 +45,21 @@ var ErrMark = errors.New("there is no such place in the recording")
 // It reads what was committed, as a Reader of the same log does, and nothing that
 // its user does can hold up the log. One goroutine may use it.
 type Feed struct {
-	log    *Log
-	r      *Reader // which has opened the segment
-	file   file
-	o      FeedOptions
-	leave  func()
-	over   bool
-	at     int64  // of the frame that comes next
-	epoch  uint64 // of the block before it
-	before []piece
-	out    []piece // to be given
-	mark   Mark    // of the next byte
-	given  uint64  // entries, when all of out has been given
-	head   []byte  // room for a frame's beginning
+	log   *Log
+	r     *Reader // which has opened the segment
+	file  file
+	o     FeedOptions
+	leave func()
+	over  bool
+	// growing says that more was to come when the feed was over.
+	growing bool
+	at      int64  // of the frame that comes next
+	epoch   uint64 // of the block before it
+	before  []piece
+	out     []piece // to be given
+	mark    Mark    // of the next byte
+	given   uint64  // entries, when all of out has been given
+	head    []byte  // room for a frame's beginning
 }
 
 // piece is bytes to be given as a whole: those of the file, or its own.
@@ -138,10 +139,6 @@ func (f *Feed) Close() error {
 // Mark is the place up to which the feed was read.
 func (f *Feed) Mark() Mark { return f.mark }
 
-// Recording says when the recording began that the segment is of, by which it is
-// known.
-func (f *Feed) Recording() int64 { return nanos(f.r.header.beginning()) }
-
 // segment opens the first segment from number n on, or that which from is in if n
 // is 0.
 func (l *Log) segment(n uint64, from session.Seq) (*Reader, error) {
@@ -167,9 +164,13 @@ func (l *Log) segment(n uint64, from session.Seq) (*Reader, error) {
 	return r, err
 }
 
-// Last says, when the feed is at its end, whether that is all: there is no later
-// segment, or nothing in it is wanted.
+// Last says, when the feed is at its end, whether that is all for now: the segment
+// was still being written when its end was met, there is no later one, or nothing
+// in that is wanted.
 func (f *Feed) Last() bool {
+	if f.growing {
+		return true // what became of it since is not of this feed
+	}
 	next, err := f.log.segment(f.r.header.segment+1, 0)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
@@ -177,14 +178,6 @@ func (f *Feed) Last() bool {
 	first := next.header.first
 	_ = next.Close()
 	return f.o.To > 0 && first > f.o.To
-}
-
-// beginning is that of the recording.
-func (h *fileHeader) beginning() time.Time {
-	if h.segment > 0 {
-		return h.began
-	}
-	return h.created
 }
 
 // Read fills p with what is there. It waits only if that is nothing, and if the
@@ -212,10 +205,12 @@ func (f *Feed) Read(ctx context.Context, p []byte) (n int, err error) {
 			return n, err
 		case n > 0:
 			return n, nil
-		case last || !f.o.Follow:
+		case last:
 			f.over = true
 		case !f.file.waits():
 			last = true // what came between the look and the question
+		case !f.o.Follow:
+			f.over, f.growing = true, true
 		case woken == nil:
 			woken = f.log.bell.next() // and another look
 		default:

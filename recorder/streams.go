@@ -10,8 +10,9 @@ import (
 // NewSegments reads a recording whose segments come from elsewhere, each through
 // a pipe of its own, as Feeds give them. open begins the first segment from
 // number n on; n is 0 for the one that from is in. That there is none, a Read of
-// what open returned says: its error is fs.ErrNotExist then. Entries before from
-// are not given.
+// what open returned says: its error is fs.ErrNotExist then. A pipe ends where its
+// segment does, or was deleted; or where nothing more is wanted, and from then on
+// there is no later segment either. Entries before from are not given.
 //
 // As with NewReader, a Read is not interrupted by the context of Next.
 func NewSegments(from session.Seq, open func(n uint64) io.ReadCloser) *Reader {

@@ -51,7 +51,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
-	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring")
+	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "viewer")
 	return cmd
 }
 
@@ -108,6 +108,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
+	d.announceViews(views, logger)
 	if !d.drawn {
 		d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
 	}

@@ -218,6 +218,8 @@ func (c *Client) explain(err error, l *link, viewer bool) error {
 		e.Kind, e.Err = Lost, context.Canceled
 	case dial != nil:
 		e.Kind, e.Err = Unreachable, dial
+	case code == codes.DeadlineExceeded:
+		e.Err = errors.New("it gives no answer")
 	case code == codes.Unauthenticated && viewer && c.o.Token == "":
 		e.Kind = TokenMissing
 	case code == codes.Unauthenticated && viewer:

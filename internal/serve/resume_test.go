@@ -38,7 +38,8 @@ func cutting(t *testing.T, path string, allow func(n int64) int64) *cutter {
 			if err != nil {
 				return
 			}
-			c.working.Go(func() { c.forward(conn, path, allow(n)) })
+			bytes := allow(n)
+			c.working.Go(func() { c.forward(conn, path, bytes) })
 		}
 	})
 	t.Cleanup(func() {

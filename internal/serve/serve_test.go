@@ -404,3 +404,45 @@ func TestGoingOnAndSeeking(t *testing.T) {
 		})
 	}
 }
+
+// Segments that begin while somebody asks for more, again and again, come in order
+// and as a whole.
+func TestAskingWhileSegmentsBegin(t *testing.T) {
+	log, f := newLog(t, recorder.Options{NoTicks: true, MaxSize: 20 << 10}, false), newTraffic()
+	_, c := served(t, log, "unix", quick())
+	r := c.Open(0, 0)
+	defer r.Close()
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for range 40 {
+			for range 20 {
+				log.Append(f.next())
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var got []session.Entry
+	for range 20_000 {
+		if r.Facts().Complete && len(got) >= 800 {
+			break
+		}
+		some, err := all(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, some...)
+		time.Sleep(time.Millisecond)
+		if t.Failed() {
+			break
+		}
+	}
+	writing.Wait()
+	want, _ := own(t, log)
+	same(t, "asked for again and again", got, want)
+	if lost := r.Facts().Lost; lost > 0 {
+		t.Errorf("%d are told of as lost", lost)
+	}
+}

@@ -56,8 +56,9 @@ type Pair struct{ Listen, Upstream string }
 // Server gives a log to viewers.
 type Server struct {
 	viewerpb.UnimplementedViewerServer
-	c       Config
-	viewers atomic.Int32
+	c         Config
+	recording string // by which it is known
+	viewers   atomic.Int32
 
 	mu      sync.Mutex
 	servers []*grpc.Server
@@ -72,7 +73,7 @@ func New(c Config) *Server {
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()
 	}
-	return &Server{c: c}
+	return &Server{c: c, recording: recordingID(c.Log.Facts().Created)}
 }
 
 // Serve begins to accept viewers from l, which Close closes. If token is not
@@ -131,7 +132,7 @@ func (s *Server) Close(grace time.Duration) {
 func (s *Server) Info(context.Context, *viewerpb.InfoRequest) (*viewerpb.InfoReply, error) {
 	f := s.c.Log.Facts()
 	out := &viewerpb.InfoReply{
-		Recording: recordingID(f.Created), Name: f.Path, Program: s.c.Program, Format: f.Version,
+		Recording: s.recording, Name: f.Path, Program: s.c.Program, Format: f.Version,
 		Masked: f.Masked, Complete: f.Complete, Entries: f.Entries, Messages: f.Messages,
 		Streams: f.Streams, Connections: f.Connections, Gaps: f.Gaps, Lost: f.Lost,
 		Created: nanos(f.Created), First: nanos(f.First), Last: nanos(f.Last),
@@ -211,7 +212,7 @@ func (s *Server) feed(r *viewerpb.ReadRequest, follow bool) (*recorder.Feed, err
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	case r.To > 0 && r.From > r.To:
 		return nil, status.Errorf(codes.InvalidArgument, "from entry %d to entry %d: there is nothing between", r.From, r.To)
-	case r.Recording != "" && r.Recording != recordingID(s.c.Log.Facts().Created):
+	case r.Recording != "" && r.Recording != s.recording:
 		return nil, status.Error(codes.FailedPrecondition, "this is another recording")
 	}
 	feed, err := s.c.Log.Feed(recorder.FeedOptions{
