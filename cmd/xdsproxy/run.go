@@ -67,11 +67,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	watched := a.canDraw() && !bool(a.config.headless)
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
-	if os.Getenv("GOGC") == "" {
-		// The heap is small and mostly descriptors, and each collection marks all of it.
-		debug.SetGCPercent(200)
-	}
-
+	collectLess()
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
@@ -133,6 +129,14 @@ func (a *app) run(ctx context.Context, path string) error {
 		err = context.Canceled
 	}
 	return err
+}
+
+// collectLess suits a process that forwards: its heap is small and mostly
+// descriptors, and each collection marks all of it.
+func collectLess() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
 }
 
 // pairs puts each listener before its upstream, by their order.

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -75,12 +72,4 @@ func (r *recording) screen(routes []tui.Route, clients func() int) tui.Source {
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.note(found) },
 	}
-}
-
-// hangup ignores that the terminal goes away: a proxy outlives its screen. The
-// channel says that it did.
-func hangup() (gone <-chan os.Signal, done func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	return c, func() { signal.Stop(c) }
 }

@@ -106,6 +106,15 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	return v, nil
 }
 
+// routesOf are pairs by the addresses that were bound.
+func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
+	var out []tui.Route
+	for i, addr := range p.Addrs() {
+		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Upstream.String()})
+	}
+	return out
+}
+
 // offerRemote listens on TCP, for those who know the token.
 func (a *app) offerRemote(v *viewers, address string) error {
 	if !bool(a.config.viewerRemote) && !loopback(address) {
@@ -125,7 +134,7 @@ func (a *app) offerRemote(v *viewers, address string) error {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		f := failed("cannot listen for viewers on %s: %w", address, causeOf(err))
+		f := failed("cannot listen for viewers on %s: %w", address, netCause(err))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			f.hint("another program listens there; choose another port with --viewer")
 		}
@@ -136,8 +145,8 @@ func (a *app) offerRemote(v *viewers, address string) error {
 	return nil
 }
 
-// causeOf is an error of the network without the address, which is said anyway.
-func causeOf(err error) error {
+// netCause is an error of the network without the address, which is said anyway.
+func netCause(err error) error {
 	if op, is := errors.AsType[*net.OpError](err); is {
 		err = op.Err
 	}
