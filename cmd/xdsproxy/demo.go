@@ -51,7 +51,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
-	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "viewer")
+	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "viewer", "viewer-allow-remote")
 	return cmd
 }
 

@@ -69,7 +69,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().Var(textValue{&file, "FILE"}, "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
-		"no-record", "ring", "no-check", "keep-secrets")
+		"no-record", "ring", "no-check", "keep-secrets", "viewer", "viewer-allow-remote")
 	writeFlag(cmd, &path)
 	return cmd
 }
@@ -260,7 +260,7 @@ func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
 // privateDir makes a directory that only this user can look into, with a name
 // that leaves room for that of a socket.
 func privateDir() (string, error) {
-	const room = 90 // of the 104 bytes that every system has
+	const room = 90                           // of the 104 bytes that every system has
 	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
 	if err != nil {
 		return "", err

@@ -15,11 +15,12 @@
 package viewerpb
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -521,14 +522,17 @@ func file_viewer_proto_rawDescGZIP() []byte {
 	return file_viewer_proto_rawDescData
 }
 
-var file_viewer_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
-var file_viewer_proto_goTypes = []any{
-	(*InfoRequest)(nil), // 0: xdsproxy.viewer.v1.InfoRequest
-	(*InfoReply)(nil),   // 1: xdsproxy.viewer.v1.InfoReply
-	(*Pair)(nil),        // 2: xdsproxy.viewer.v1.Pair
-	(*ReadRequest)(nil), // 3: xdsproxy.viewer.v1.ReadRequest
-	(*Chunk)(nil),       // 4: xdsproxy.viewer.v1.Chunk
-}
+var (
+	file_viewer_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+	file_viewer_proto_goTypes  = []any{
+		(*InfoRequest)(nil), // 0: xdsproxy.viewer.v1.InfoRequest
+		(*InfoReply)(nil),   // 1: xdsproxy.viewer.v1.InfoReply
+		(*Pair)(nil),        // 2: xdsproxy.viewer.v1.Pair
+		(*ReadRequest)(nil), // 3: xdsproxy.viewer.v1.ReadRequest
+		(*Chunk)(nil),       // 4: xdsproxy.viewer.v1.Chunk
+	}
+)
+
 var file_viewer_proto_depIdxs = []int32{
 	2, // 0: xdsproxy.viewer.v1.InfoReply.pairs:type_name -> xdsproxy.viewer.v1.Pair
 	0, // 1: xdsproxy.viewer.v1.Viewer.Info:input_type -> xdsproxy.viewer.v1.InfoRequest

@@ -16,6 +16,7 @@ package viewerpb
 
 import (
 	context "context"
+
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -137,9 +138,11 @@ type UnimplementedViewerServer struct{}
 func (UnimplementedViewerServer) Info(context.Context, *InfoRequest) (*InfoReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Info not implemented")
 }
+
 func (UnimplementedViewerServer) Read(*ReadRequest, grpc.ServerStreamingServer[Chunk]) error {
 	return status.Error(codes.Unimplemented, "method Read not implemented")
 }
+
 func (UnimplementedViewerServer) Tail(*ReadRequest, grpc.ServerStreamingServer[Chunk]) error {
 	return status.Error(codes.Unimplemented, "method Tail not implemented")
 }
