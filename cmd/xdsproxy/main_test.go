@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,6 +67,10 @@ func showFile() {
 
 func TestScripts(t *testing.T) {
 	demo := demoRecording(t)
+	sessions, err := filepath.Abs("../../check/testdata/sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -74,6 +79,7 @@ func TestScripts(t *testing.T) {
 				env.Setenv(v, env.WorkDir+"/home/"+v)
 			}
 			env.Setenv("DEMO", demo)
+			env.Setenv("SESSIONS", sessions)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

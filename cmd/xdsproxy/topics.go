@@ -90,6 +90,7 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
   10  check has findings at or above --fail-on (default error)
+  11  diff --exit-code has found differences
   12  the recording is damaged; what is readable was printed, and
       xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
