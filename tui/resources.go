@@ -16,7 +16,6 @@ import (
 // resources is what one client has: the one that is selected in Clients, or that
 // was asked for.
 type resources struct {
-	plainView
 	win    window // over the rows, after one for the client
 	at     treeKey
 	client string // that was asked for, "" for that of Clients

@@ -17,7 +17,6 @@ import (
 // stats is what was counted: rates, types, waits, talkers, the biggest
 // messages, and how the recorder does.
 type stats struct {
-	plainView
 	known   *index.Stats // nil: nothing yet
 	of      uint64       // generation that it is of
 	asked   time.Time

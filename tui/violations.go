@@ -17,7 +17,6 @@ import (
 // violations is the list of findings, and what there is to know about the one
 // that is selected.
 type violations struct {
-	plainView
 	win    window
 	at     int // the finding that is selected, by its place among all; -1: none yet
 	list   findingList

@@ -9,8 +9,9 @@ done
 work=$(mktemp -d)
 trap 'tmux -S "$work/tmux" kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
 go build -o "$work/xdsproxy" ./cmd/xdsproxy
-export XDG_STATE_HOME=$work XDG_CONFIG_HOME=$work XDG_RUNTIME_DIR=$work
-(cd "$work" && ./xdsproxy demo --once -w demo.xdsp >/dev/null 2>&1)
+mkdir "$work/home"
+export XDG_STATE_HOME=$work/home XDG_CONFIG_HOME=$work/home XDG_RUNTIME_DIR=$work/home
+(cd "$work" && ./xdsproxy --quiet demo --once -w demo.xdsp >/dev/null)
 
 # picture NAME COLUMNSxROWS KEY…: what the screen shows after these keys.
 picture() {
@@ -29,7 +30,8 @@ picture() {
 	sleep 1
 	tmux -S "$work/tmux" capture-pane -t "$name" -e -p >"$work/$name.ansi"
 	tmux -S "$work/tmux" kill-session -t "$name"
-	aha --black --no-header <"$work/$name.ansi" >"$work/$name.body"
+	aha --black --no-header <"$work/$name.ansi" |
+		sed 's/color:\(black\|white\);background-color:\(black\|white\);/color:#101418;background-color:#d8dee9;/g' >"$work/$name.body"
 	{
 		echo '<!doctype html><meta charset="utf-8"><style>body{margin:0;background:#101418;color:#d8dee9}'
 		echo 'pre{margin:12px;font:14px/18px "DejaVu Sans Mono",monospace}</style><pre>'
