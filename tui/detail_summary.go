@@ -109,7 +109,13 @@ func layFacts(out []textLine, facts []render.Fact, columns int) []textLine {
 		if f.Name != "" {
 			name = strings.TrimSpace(f.Name)
 		}
+		from := len(out)
 		out = layFact(out, f, name, label, columns)
+		if f.Name != "" && f.Seq == 0 && i+1 < len(facts) && facts[i+1].Name == "" {
+			for j := from; j < len(out); j++ {
+				out[j].value = "" // the value is what is below it
+			}
+		}
 	}
 	return out
 }

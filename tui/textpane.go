@@ -412,19 +412,16 @@ func (p *textPane) underCursor() (text, what string) {
 		return "", ""
 	}
 	l := &p.lines[at]
-	if end := p.inner(at); end > at+1 {
-		what := "what is below this line"
-		if l.name != "" {
-			what = l.name + " with all that is in it"
-		}
-		return dedent(linesText(p.lines[at:end])), what
-	}
-	if l.value != "" {
-		what := "the value"
-		if l.name != "" {
-			what = "the value of " + l.name
-		}
-		return l.value, what
+	end := p.inner(at)
+	switch {
+	case l.value != "" && l.name != "":
+		return l.value, "the value of " + l.name
+	case l.value != "":
+		return l.value, "the value"
+	case end > at+1 && l.name != "":
+		return dedent(linesText(p.lines[at:end])), l.name + " with all that is in it"
+	case end > at+1:
+		return dedent(linesText(p.lines[at:end])), "the line with all that is in it"
 	}
 	return strings.TrimSpace(l.plainText()), "the line"
 }
