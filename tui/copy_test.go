@@ -143,7 +143,12 @@ func TestCopyAs(t *testing.T) {
 	if d.m.top() != view(d.m.timeline) {
 		t.Error("escape does not close the menu")
 	}
-	d.press("]", "Y")
+	d.press("]")
+	d.m.events.cleared = true
+	d.press("Y")
+	if d.m.timeline.at != 21 {
+		t.Fatalf("at %d", d.m.timeline.at)
+	}
 	if got := d.frame(); strings.Contains(got, "grpcurl") {
 		t.Errorf("a response can be sent as a request:\n%s", got)
 	}
