@@ -60,9 +60,9 @@ type History struct {
 	versions  []*Version           // oldest first
 	forgotten int
 	lanes     map[laneKey]*lane
-	streams   map[laneStream]*wishing
-	open      map[session.Seq]pushed // responses without an answer
-	order     []session.Seq          // of open, oldest first
+	streams   map[session.StreamID]map[string]bool // whether its client asks for the resource, by type
+	open      map[session.Seq]pushed               // responses without an answer
+	order     []session.Seq                        // of open, oldest first
 }
 
 // lane is the resource as one client has it.
@@ -72,17 +72,6 @@ type lane struct {
 }
 
 type laneKey struct{ client, typ string }
-
-type laneStream struct {
-	stream session.StreamID
-	typ    string
-}
-
-// wishing says whether a stream's client asks for the resource.
-type wishing struct {
-	conn   session.ConnID
-	wanted bool
-}
 
 // pushed is what a response without an answer brought.
 type pushed struct {
@@ -101,7 +90,7 @@ const (
 func NewHistory(of Selection) *History {
 	return &History{
 		of: of, normal: decode.NormalName(of.Name), inspector: decode.NewInspector(), hashes: make(map[rawHash][16]byte),
-		lanes: make(map[laneKey]*lane), streams: make(map[laneStream]*wishing), open: make(map[session.Seq]pushed),
+		lanes: make(map[laneKey]*lane), streams: make(map[session.StreamID]map[string]bool), open: make(map[session.Seq]pushed),
 	}
 }
 
@@ -115,18 +104,21 @@ func (h *History) Versions() []Version {
 	return out
 }
 
+// Newest is the version that came last, of whichever client.
+func (h *History) Newest() (Version, bool) {
+	if len(h.versions) == 0 {
+		return Version{}, false
+	}
+	return *h.versions[len(h.versions)-1], true
+}
+
 // Forgotten is how many versions were forgotten.
 func (h *History) Forgotten() int { return h.forgotten }
 
 // Step takes the next entry and what it changed.
 func (h *History) Step(e *session.Entry, c *Change) {
-	switch e.Kind {
-	case session.KindTrailer, session.KindCancel:
-		if c.Variant != decode.VariantREST {
-			h.leave(func(k laneStream, _ *wishing) bool { return k.stream == e.Stream })
-		}
-	case session.KindDisconnect:
-		h.leave(func(_ laneStream, w *wishing) bool { return w.conn == e.Conn })
+	if e.Kind == session.KindTrailer || e.Kind == session.KindCancel {
+		delete(h.streams, e.Stream)
 	}
 	m := c.Message
 	if m == nil || h.of.Client != "" && c.Client != h.of.Client || h.of.Type != "" && c.Type != h.of.Type {
@@ -141,33 +133,24 @@ func (h *History) Step(e *session.Entry, c *Change) {
 	}
 }
 
-func (h *History) leave(gone func(laneStream, *wishing) bool) {
-	for k, w := range h.streams {
-		if gone(k, w) {
-			delete(h.streams, k)
-		}
-	}
-}
-
 // wish notes whether a request of the state of the world asks for the resource.
 func (h *History) wish(e *session.Entry, c *Change) {
 	if c.Message.Kind != decode.SotwRequest {
 		return
 	}
-	key := laneStream{e.Stream, c.Type}
-	w := h.streams[key]
+	_, known := h.streams[e.Stream][c.Type]
 	switch {
-	case w == nil && len(h.streams) >= maxLanes:
-		return
-	case w == nil:
-		w = &wishing{conn: e.Conn}
-		h.streams[key] = w
-	case len(c.Added)+len(c.Removed) == 0 && !c.Uncertain:
+	case known && len(c.Added)+len(c.Removed) == 0 && !c.Uncertain:
 		return // as before
+	case h.streams[e.Stream] == nil && len(h.streams) >= maxLanes, !known && len(h.streams[e.Stream]) >= maxTypes:
+		return
+	case h.streams[e.Stream] == nil:
+		h.streams[e.Stream] = make(map[string]bool)
 	}
 	n, _ := c.Count()
 	all := n == Everything || c.Type == "SRDS" && len(c.Message.Names) == 0 && !c.named
-	w.wanted = all || slices.ContainsFunc(c.Message.Names, h.names)
+	wanted := all || slices.ContainsFunc(c.Message.Names, h.names)
+	h.streams[e.Stream][c.Type] = wanted
 }
 
 // names says whether a name that a client asks for is the resource's, or that of
@@ -258,9 +241,8 @@ func (h *History) lacks(e *session.Entry, c *Change, l *lane) bool {
 	if l == nil || c.Type != "LDS" && c.Type != "CDS" && c.Type != "SRDS" {
 		return false
 	}
-	w := h.streams[laneStream{e.Stream, c.Type}]
 	heartbeat := len(m.Resources) > 0 && !slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
-	return w != nil && w.wanted && !heartbeat && len(m.Problems) == 0
+	return h.streams[e.Stream][c.Type] && !heartbeat && len(m.Problems) == 0
 }
 
 func (h *History) removed(e *session.Entry, c *Change, l *lane, key laneKey) {

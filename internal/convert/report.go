@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,11 +45,12 @@ const (
 type account struct {
 	done        Result
 	clients     map[string]*reportClient
-	streams     map[session.StreamID]bool
 	first, last time.Time
 	lost        uint64
 	cut         bool
 	chosen      map[session.Seq]bool // as many as a ladder may show
+	all         []session.Seq        // every chosen one, if they are not all
+	told        map[session.Seq]bool // that are shown in full
 	findings    []*part
 	unlisted    int
 	error, warn int
@@ -69,7 +71,9 @@ type part struct {
 	left    int                  // not drawn
 	ladder  *render.Ladder
 	full    []message
-	more    int // messages that are not in full
+	above   []session.Seq // messages that an earlier part has
+	more    int           // messages that are not in full
+	like    *part         // an earlier one about the same entries
 }
 
 type message struct {
@@ -80,16 +84,27 @@ type message struct {
 // understand the findings, and for drawing both.
 func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 	a := &account{
-		clients: make(map[string]*reportClient), streams: make(map[session.StreamID]bool), chosen: make(map[session.Seq]bool),
+		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
+		told: make(map[session.Seq]bool),
 	}
-	if err := walk(a.visit); err != nil {
+	if err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
+		if chosen && o.Chosen != "" {
+			a.all = append(a.all, e.Seq)
+		}
+		return a.visit(e, c, chosen)
+	}); err != nil {
 		return a.done, err
 	}
 	if o.Findings != nil {
 		a.judge(o.Findings(), o.Chosen == "")
 	}
 	parts := a.findings[:min(len(a.findings), reportFindings)]
-	if o.Chosen != "" && len(a.chosen) > 0 {
+	for i, p := range parts {
+		if j := slices.IndexFunc(parts[:i], func(q *part) bool { return maps.Equal(p.seqs, q.seqs) }); j >= 0 {
+			p.like = parts[j]
+		}
+	}
+	if o.Chosen != "" && len(a.chosen) > 0 && !slices.ContainsFunc(parts, func(q *part) bool { return maps.Equal(a.chosen, q.seqs) }) {
 		parts = append(slices.Clip(parts), &part{seqs: a.chosen})
 	}
 	for _, p := range parts {
@@ -112,7 +127,7 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 		documents.See(e)
 		table.See(e, c)
 		for _, p := range parts {
-			if err := p.draw(e, c, documents, table); err != nil {
+			if err := p.draw(e, c, documents, table, a.told); err != nil {
 				return err
 			}
 		}
@@ -120,7 +135,9 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 	}); err != nil {
 		return a.done, err
 	}
-	_, err := io.WriteString(w, a.text(parts, &o))
+	text := a.text(parts, &o)
+	_, err := io.WriteString(w, text)
+	a.done.Bytes = int64(len(text))
 	return a.done, err
 }
 
@@ -143,9 +160,6 @@ func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
 	a.last = e.Time
 	if len(a.chosen) < reportSteps {
 		a.chosen[e.Seq] = true
-	}
-	if e.Stream != 0 && len(a.streams) < maxTold {
-		a.streams[e.Stream] = true
 	}
 	if c.Client == "" {
 		return nil
@@ -203,12 +217,13 @@ func (a *account) judge(found []check.Finding, all bool) {
 	slices.SortStableFunc(a.findings, func(x, y *part) int { return cmp.Compare(y.finding.Severity, x.finding.Severity) })
 }
 
-// about says whether a finding is of a stream of which entries were chosen.
+// about says whether an entry of a finding was chosen.
 func (a *account) about(f *check.Finding) bool {
-	if f.Stream != 0 && a.streams[f.Stream] {
-		return true
+	chosen := func(seq session.Seq) bool {
+		_, is := slices.BinarySearch(a.all, seq)
+		return is
 	}
-	return slices.ContainsFunc(f.Seqs, func(seq session.Seq) bool { return a.chosen[seq] })
+	return slices.ContainsFunc(f.Seqs, chosen) || chosen(f.LastSeq)
 }
 
 // choose decides what is drawn: the entries that it is about first, then what
@@ -230,17 +245,24 @@ func (p *part) choose() {
 	p.excerpt = nil
 }
 
-func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documents, table *render.Table) error {
+func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documents, table *render.Table, told map[session.Seq]bool) error {
+	if p.like != nil {
+		return nil
+	}
 	p.ladder.See(e, c)
 	if !p.drawn[e.Seq] {
 		return nil
 	}
 	shown := *c
 	if p.finding != nil { // others are told elsewhere
-		shown.Findings = slices.DeleteFunc(slices.Clone(c.Findings), func(f check.Finding) bool { return f.Rule != p.finding.Rule })
+		shown.Findings = slices.DeleteFunc(slices.Clone(c.Findings), func(f check.Finding) bool { return f.Rule.ID != p.finding.Rule.ID })
 	}
 	p.ladder.Add(e, &shown)
 	if !p.seqs[e.Seq] || e.Message == nil {
+		return nil
+	}
+	if told[e.Seq] {
+		p.above = append(p.above, e.Seq)
 		return nil
 	}
 	if len(p.full) >= reportMessages {
@@ -252,8 +274,9 @@ func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documen
 	if err != nil {
 		return err
 	}
-	p.full = append(p.full, message{title: render.Middle(table.Summary(e, c), reportWidth), text: shortened(string(doc.YAML()))})
-	p.full[len(p.full)-1].title = number(e.Seq) + " " + p.full[len(p.full)-1].title
+	told[e.Seq] = true
+	title := number(e.Seq) + " " + render.Middle(render.Safe(table.Summary(e, c)), reportWidth)
+	p.full = append(p.full, message{title: title, text: shortened(string(doc.YAML()))})
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (a *account) facts(line func(string, ...any), o *Report) {
 	line("- %s with %s, %s", render.Count(a.done.Entries, "entry", "entries"), render.Count(a.done.Messages, "message", "messages"), what)
 	switch {
 	case o.Facts.Masked:
-		line("- secrets are masked, in %s", render.Count(a.done.Masked, "message", "messages"))
+		line("- secrets were masked when it was recorded: in %s", render.Count(a.done.Masked, "message", "messages"))
 	default:
 		line("- **secrets are not masked**: look through it before it is published")
 	}
@@ -129,6 +129,10 @@ func (p *part) explain(line func(string, ...any)) {
 
 // show is the ladder of a part, and its messages in full.
 func (p *part) show(b *strings.Builder, a *account) {
+	if p.like != nil {
+		fmt.Fprintf(b, "The entries are those of `%s` above.\n", p.like.finding.Rule.ID)
+		return
+	}
 	b.WriteString(fenced("text", p.ladder.Text(render.LadderForm{Columns: reportWidth})))
 	if p.finding == nil {
 		p.left += int(a.done.Entries) - len(p.seqs)
@@ -139,6 +143,13 @@ func (p *part) show(b *strings.Builder, a *account) {
 	b.WriteString("\n")
 	for _, m := range p.full {
 		b.WriteString(folded(m.title, fenced("yaml", m.text)))
+	}
+	if len(p.above) > 0 {
+		words := make([]string, len(p.above))
+		for i, seq := range p.above {
+			words[i] = number(seq)
+		}
+		fmt.Fprintf(b, "\nIn full above: %s.\n", strings.Join(words, ", "))
 	}
 	if p.more > 0 {
 		fmt.Fprintf(b, "\n%s more not shown in full.\n", render.Count(p.more, "message", "messages"))
@@ -151,6 +162,9 @@ func (a *account) commands(b *strings.Builder, line func(string, ...any), parts 
 	var c strings.Builder
 	fmt.Fprintf(&c, "xdsproxy watch %s\nxdsproxy check %s\n", o.Source, o.Source)
 	for _, p := range parts {
+		if p.like != nil {
+			continue
+		}
 		var seqs []session.Seq
 		for seq := range p.seqs {
 			seqs = append(seqs, seq)

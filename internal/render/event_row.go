@@ -92,7 +92,7 @@ func (t *Table) closeRow(r *row, e *session.Entry, c *check.Change) {
 		r.sign, r.role, r.brief = "~", warned, false
 	}
 	if s := t.now.stream; s != nil {
-		if !c.Uncertain { // else some were not seen
+		if !c.Uncertain && !s.partial { // else some were not seen
 			r.text += ", " + Count(s.messages, "msg", "msgs")
 		}
 		r.text += ", open " + Duration(e.Time.Sub(s.since))

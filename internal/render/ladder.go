@@ -18,6 +18,7 @@ import (
 type Ladder struct {
 	table   *Table
 	clients map[session.ConnID]string // node ids, once known
+	peers   map[session.ConnID]string // upstream addresses
 	server  string
 	steps   []step
 	shelf   map[shelfKey]*content
@@ -54,6 +55,7 @@ type content struct{ of map[string]uint64 }
 
 const (
 	maxLadderVersions  = 4096
+	maxLadderPeers     = 1 << 16
 	maxLadderResources = 4096 // of a response whose content is compared
 	ladderNames        = 3    // names that a label lists
 )
@@ -62,13 +64,19 @@ const (
 func NewLadder() *Ladder {
 	return &Ladder{
 		table: NewTable(0, Style{}), shelf: make(map[shelfKey]*content), seed: maphash.MakeSeed(),
-		clients: make(map[session.ConnID]string), seen: make(map[session.Seq]string),
+		clients: make(map[session.ConnID]string), peers: make(map[session.ConnID]string), seen: make(map[session.Seq]string),
 	}
 }
 
 // See must be called with every entry, in order, before Add is called with it.
 func (l *Ladder) See(e *session.Entry, c *check.Change) {
 	l.table.See(e, c)
+	switch {
+	case e.Peer != nil && len(l.peers) < maxLadderPeers:
+		l.peers[e.Conn] = e.Peer.Upstream
+	case e.Kind == session.KindDisconnect && l.server == "":
+		delete(l.peers, e.Conn)
+	}
 	if m := c.Message; m != nil && m.Response() {
 		if len(l.order) >= maxLadderVersions {
 			delete(l.seen, l.order[0])
@@ -90,8 +98,8 @@ func (l *Ladder) Add(e *session.Entry, c *check.Change) {
 	if c.Client != "" && e.Conn != 0 && l.clients[e.Conn] == "" {
 		l.clients[e.Conn] = c.Client
 	}
-	if e.Peer != nil && l.server == "" {
-		l.server = e.Peer.Upstream
+	if l.server == "" {
+		l.server = l.peers[e.Conn]
 	}
 	s := step{
 		seq: e.Seq, at: e.Time, conn: e.Conn, stream: e.Stream, from: e.Side, typ: c.Type, what: r.what, look: r.role,
