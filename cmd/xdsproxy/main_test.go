@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			// Nothing of the one who runs the tests gets in.
-			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
 				env.Setenv(v, env.WorkDir+"/home/"+v)
 			}
 			env.Setenv("DEMO", demo)
@@ -88,6 +88,12 @@ func TestScripts(t *testing.T) {
 			"cut":    cut,
 			"future": future,
 			"code":   code,
+
+			"mode":    mode,
+			"port":    port,
+			"prefix":  prefix,
+			"sockets": sockets,
+			"written": written,
 		},
 	})
 }
@@ -97,7 +103,7 @@ func demoRecording(t *testing.T) string {
 	t.Helper()
 	path := t.TempDir() + "/demo.xdsp"
 	cmd := exec.Command("xdsproxy", "demo", "--once", "-w", path)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir(), "HOME="+t.TempDir())
 	cmd.Stdout = io.Discard
 	var complaints writeBuffer
 	cmd.Stderr = &complaints

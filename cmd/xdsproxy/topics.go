@@ -52,7 +52,7 @@ Variables, with the flags that they stand for:
 
 `)
 	for _, s := range a.settings {
-		fmt.Fprintf(&b, "  %-24s --%s\n", s.variable(), s.name)
+		fmt.Fprintf(&b, "  %-29s --%s\n", s.variable(), s.name)
 	}
 	b.WriteString(`
 An empty variable does not count. A list is separated by commas. true, yes, on
@@ -75,6 +75,11 @@ Other variables:
                            or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
   XDG_CONFIG_HOME          where the configuration file is (~/.config)
   XDG_STATE_HOME           where recordings go (~/.local/state)
+  XDG_RUNTIME_DIR          where the sockets of running proxies are; without it,
+                           in a directory of this user below that for temporary
+                           files
+  XDSPROXY_VIEWER_TOKEN    the token of the viewer endpoint of run --viewer, for
+                           the proxy and for those who read from it
 
 xdsproxy config prints the value of every setting and where it came from.
 `)
@@ -180,6 +185,8 @@ const sourcesTopic = `A reading command takes a SOURCE:
   FILE    a recording, finished or still being written
   -       a recording on standard input
   @last   the newest recording in the state directory
+  ADDR    a running proxy: unix:/path or host:port of its viewer endpoint; what
+          is the name of a file, too, is that file
   x.xds   a conversation script; on standard input, too
 
 A recording in segments (run --max-size, --max-age) is read from the oldest one
@@ -188,5 +195,18 @@ x.000001.xdsp and so on. An older one is read alone by its own name.
 
 watch follows a recording that is still being written, and ends when its writer
 has let go of the file; --no-follow ends at what is there now. show and info
-read what is there now. Without a SOURCE, watch and info take @last, and say so.
+read what is there now. Without a SOURCE, watch, open, status and info take the
+running proxy of this user, the newest if there are several, else @last, and say
+so.
+
+A running proxy serves what it records on a socket that only its user can open;
+xdsproxy config says where. With --viewer 127.0.0.1:19000 it serves it there,
+too, to those who know the token, which it prints. So a proxy in a pod is
+watched:
+
+  kubectl port-forward POD 19000
+  XDSPROXY_VIEWER_TOKEN=... xdsproxy watch 127.0.0.1:19000
+
+watch follows it, and goes on where it was when the connection was lost. All
+other commands read what was there when they began.
 `
