@@ -55,12 +55,13 @@ type pageKey struct {
 
 // page is an entry in one form.
 type page struct {
-	lines []textLine
-	lay   func(columns int) []textLine // in place of lines, where the width matters
-	err   error
-	peer  *session.Peer // where the connection came from and went; nil if that is not known
-	kind  session.Kind
-	at    time.Time
+	lines  []textLine
+	lay    func(columns int) []textLine // in place of lines, where the width matters
+	weight int                          // in lines, of what is kept for lay
+	err    error
+	peer   *session.Peer // where the connection came from and went; nil if that is not known
+	kind   session.Kind
+	at     time.Time
 }
 
 // maxPages bounds the pages that are kept, maxPageLines their lines.
@@ -130,10 +131,12 @@ func (v *detail) cancel() {
 // key is what the page that is wanted is made of.
 func (v *detail) key(m *Model) pageKey {
 	k := pageKey{seq: v.seq, form: v.form}
-	if v.form == formSummary {
+	if v.form == formSummary || v.form == formDiff {
 		if r, ok := m.index.BySeq(v.seq); ok {
 			k.partner = r.Partner()
 		}
+	}
+	if v.form == formSummary {
 		for i := range m.seen.findings {
 			if f := &m.seen.findings[i]; f.LastSeq == v.seq || slices.Contains(f.Seqs, v.seq) {
 				k.findings++
@@ -198,10 +201,10 @@ func (v *detail) keep(k pageKey, p *page) {
 	v.pages[k] = p
 	lines := 0
 	for _, p := range v.pages {
-		lines += len(p.lines)
+		lines += len(p.lines) + p.weight
 	}
 	for len(v.order) > 1 && (len(v.order) > maxPages || lines > maxPageLines) {
-		lines -= len(v.pages[v.order[0]].lines)
+		lines -= len(v.pages[v.order[0]].lines) + v.pages[v.order[0]].weight
 		delete(v.pages, v.order[0])
 		v.order = v.order[1:]
 	}
@@ -253,7 +256,7 @@ func (v *detail) where(*Model) string { return v.pane.where() }
 
 func (v *detail) about(m *Model) line {
 	if f := m.findingOf(v.seq); f != nil {
-		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, f.Message})
+		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, m.aliasText(f.Message)})
 	}
 	if at := v.pane.current(); at >= 0 && v.ready() && v.pane.lines[at].seq != 0 && v.pane.lines[at].seq != v.seq {
 		return text(muted, "enter goes to "+seqText(v.pane.lines[at].seq))

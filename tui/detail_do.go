@@ -112,9 +112,9 @@ func (v *detail) walk(m *Model, a action) {
 	}
 }
 
-func (v *detail) arrive(m *Model, seq session.Seq, else0 string) {
+func (v *detail) arrive(m *Model, seq session.Seq, otherwise string) {
 	if seq == 0 {
-		m.say("%s", else0)
+		m.say("%s", otherwise)
 		return
 	}
 	v.goTo(m, seq)

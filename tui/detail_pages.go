@@ -14,7 +14,13 @@ import (
 )
 
 // makePage reads an entry and writes it in a form. It runs beside the loop.
-func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding) *page {
+func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding) (p *page) {
+	defer func() {
+		// What a peer has sent must not end the program: it may be forwarding.
+		if cause := recover(); cause != nil {
+			p = &page{err: fmt.Errorf("cannot show %d: the program failed at it (%T); the other forms may do", k.seq, cause)}
+		}
+	}()
 	all, err := m.fetch.Fetch(ctx, k.seq)
 	got := all[k.seq]
 	if got == nil {
@@ -24,7 +30,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 		return &page{err: fmt.Errorf("cannot show %d: %w", k.seq, err)}
 	}
 	around := m.fetch.Around(ctx, k.seq)
-	p := &page{peer: around.Peer, kind: got.Entry.Kind, at: got.Entry.Time}
+	p = &page{peer: around.Peer, kind: got.Entry.Kind, at: got.Entry.Time}
 	most := mostLines
 	if msg := got.Entry.Message; msg != nil && msg.Data.Len() > largeMessage {
 		most = fewLines
@@ -32,7 +38,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 	switch k.form {
 	case formSummary:
 		s := newSummary(ctx, m, got, around, findings)
-		p.lay = s.lay
+		p.lay, p.weight = s.lay, len(s.facts)+len(s.brings)
 	case formDiff:
 		cmp := compareSelection(ctx, m, selection{seq: k.seq}, 0)
 		if cmp.err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
@@ -16,10 +17,18 @@ type summary struct {
 	problems []string
 	facts    []render.Fact
 	findings [][]render.Fact
-	brings   *index.Against // of a response, or of the one that a NACK rejects
-	rejects  bool
-	lost     error  // why brings is not there
-	version  string // of the response
+	brings   []brought // by a response, or by the one that a NACK rejects
+	named    string    // what brings them, "" if nothing can
+	since    string    // what they are compared with
+	lost     error     // why brings is not there
+}
+
+// brought is a resource of a response.
+type brought struct {
+	name, version string // version where it has one of its own
+	words         string // what is different in it
+	look          role
+	seq           session.Seq // of what it is compared with
 }
 
 func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
@@ -30,14 +39,35 @@ func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.
 	for i := range findings {
 		s.findings = append(s.findings, render.ExplainFinding(&findings[i]))
 	}
-	if isResponse(got) {
-		s.version = got.Change.Message.Version
-		s.brings, s.lost = m.fetch.Against(ctx, got.Entry.Seq, false)
-	} else if p := around.Partner; p != nil && got.Change.What == check.NACK && p.Change.Message != nil {
-		s.version, s.rejects = p.Change.Message.Version, true
-		s.brings, _ = m.fetch.Against(ctx, p.Entry.Seq, false)
+	switch p := around.Partner; {
+	case isResponse(got):
+		s.bring(ctx, m, got, "this response")
+	case p != nil && got.Change.What == check.NACK && isResponse(p):
+		s.bring(ctx, m, p, "the rejected response")
 	}
 	return s
+}
+
+// bring lists what a response brings, beside what the client had.
+func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named string) {
+	a, err := m.fetch.Against(ctx, of.Entry.Seq, false)
+	if err != nil {
+		s.lost = err
+		return
+	}
+	s.named, s.since = named, "change since the version in use"
+	for i := range a.Resources {
+		c := &a.Resources[i]
+		if c.Old.Seq != 0 && c.Old.Verdict != index.ACK {
+			s.since = "change since the version before"
+		}
+		b := brought{name: c.Name, seq: c.Old.Seq}
+		b.look, b.words = changeOf(c)
+		if c.Kind != diff.Removed && c.New.Version != of.Change.Message.Version {
+			b.version = c.New.Version
+		}
+		s.brings = append(s.brings, b)
+	}
 }
 
 // maxSummaryLines bounds a summary: the other forms have all of it.
@@ -63,7 +93,7 @@ func (s *summary) lay(columns int) []textLine {
 		out = append(out, textLine{})
 		out = layFacts(out, f, columns)
 	}
-	if s.brings != nil {
+	if s.named != "" {
 		out = append(out, textLine{})
 		out = s.layResources(out, columns)
 	} else if s.lost != nil {
@@ -109,7 +139,13 @@ func layFacts(out []textLine, facts []render.Fact, columns int) []textLine {
 		if f.Name != "" {
 			name = strings.TrimSpace(f.Name)
 		}
+		from := len(out)
 		out = layFact(out, f, name, label, columns)
+		if f.Name != "" && f.Seq == 0 && i+1 < len(facts) && facts[i+1].Name == "" {
+			for j := from; j < len(out); j++ {
+				out[j].value = "" // the value is what is below it
+			}
+		}
 	}
 	return out
 }
@@ -170,52 +206,38 @@ func layFact(out []textLine, f *render.Fact, name string, label, columns int) []
 
 // layResources lists what a response brings, and what is different in it.
 func (s *summary) layResources(out []textLine, columns int) []textLine {
-	a := s.brings
-	if len(a.Resources) == 0 {
-		return append(out, heading(title, "no resources named in "+s.response()))
+	if len(s.brings) == 0 {
+		return append(out, heading(title, "no resources named in "+s.named))
 	}
-	since := "change since the version in use"
 	longest := 0
-	for i := range a.Resources {
-		c := &a.Resources[i]
-		longest = max(longest, render.Width(render.Safe(c.Name)))
-		if c.Old.Seq != 0 && c.Old.Verdict != index.ACK {
-			since = "change since the version before"
-		}
+	for i := range s.brings {
+		longest = max(longest, render.Width(render.Safe(s.brings[i].name)))
 	}
-	head := render.Count(len(a.Resources), "resource", "resources") + " named in " + s.response()
+	head := render.Count(len(s.brings), "resource", "resources") + " named in " + s.named
 	names := min(max(longest, render.Width(head)-2)+2, columns/2)
 	if columns >= 100 {
 		names = max(names, columns/3)
 	}
 	t := textLine{}
 	t.add(title, left(head, names+2))
-	t.add(muted, since)
+	t.add(muted, s.since)
 	out = append(out, t)
-	for i := range a.Resources {
+	for i := range s.brings {
 		if len(out) > maxSummaryLines {
 			break
 		}
-		out = append(out, s.resourceLine(&a.Resources[i], names, columns))
+		out = append(out, s.brings[i].line(names))
 	}
 	return out
 }
 
-func (s *summary) response() string {
-	if s.rejects {
-		return "the rejected response"
+func (b *brought) line(names int) textLine {
+	t := textLine{level: 1, name: "resource", value: b.name, seq: b.seq}
+	t.add(plain, "  "+middle(orDash(b.name), names-2)+"  ")
+	if b.version != "" {
+		t.add(muted, render.Middle(render.Safe(b.version), 12)+": ")
 	}
-	return "this response"
-}
-
-func (s *summary) resourceLine(c *index.Compared, names, columns int) textLine {
-	t := textLine{level: 1, name: "resource", value: c.Name, seq: c.Old.Seq}
-	look, words := changeOf(c)
-	t.add(plain, "  "+middle(orDash(c.Name), names-2)+"  ")
-	if c.Kind != diff.Removed && c.New.Version != s.version && c.New.Version != "" {
-		words = render.Middle(render.Safe(c.New.Version), 12) + ": " + words
-	}
-	t.add(look, words)
+	t.add(b.look, b.words)
 	return t
 }
 

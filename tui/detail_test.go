@@ -273,16 +273,19 @@ func FuzzDetail(f *testing.F) {
 		}
 		d := drive(t, record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
 		for seq := range 4 {
-			d.m.push(newDetail(d.m, session.Seq(seq+3)))
+			v := newDetail(d.m, session.Seq(seq+3)).(*detail)
+			d.m.push(v)
 			for range forms {
+				d.press("w")
 				d.frame()
-				d.press("w", "l", "G")
-				d.frame()
-				d.press("w", "space", "n", "y", "v")
+				d.press("v")
 			}
-			d.press("d", "space", "n", "{", "q", "L", "G", "g", "q")
+			v.form = formYAML
+			d.press("G", "space", "y", "l", "d", "space", "n", "{", "q")
 			d.frame()
 		}
+		d.press("L", "G")
+		d.frame()
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -19,13 +19,14 @@ import (
 // long one only the part around the selection is there.
 type ladder struct {
 	plainView
-	client string      // "": the stream of of
-	of     session.Seq // an entry of the stream
-	at     session.Seq // that is selected
-	pane   textPane
-	drawn  *render.Ladder
-	looks  map[session.Seq]role
-	width  int // that the pane was laid out for
+	client  string      // "": the stream of of
+	of      session.Seq // an entry of the stream
+	at      session.Seq // that is selected
+	pane    textPane
+	drawn   *render.Ladder
+	looks   map[session.Seq]role
+	width   int      // that the pane was laid out for
+	aliases *aliases // that it was laid out with
 
 	earlier, later bool // there is more before and behind
 	busy           bool
@@ -149,13 +150,14 @@ func (v *ladder) layOut(m *Model, columns int) {
 		lines = append(lines, heading(muted, "  ... more before: up goes on"))
 	}
 	at := 0
+	v.aliases = m.aliases
 	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].seq != l.Seq {
 				at = len(lines)
 			}
 		}
-		t := textLine{line: text(v.look(&l), l.Text), seq: l.Seq, level: 1}
+		t := textLine{line: text(v.look(&l), m.aliasRail(l.Text)), seq: l.Seq, level: 1}
 		if l.Kind == render.LadderFinding {
 			t.level = 2
 		}
@@ -166,6 +168,31 @@ func (v *ladder) layOut(m *Model, columns int) {
 	}
 	v.pane.set(lines)
 	v.pane.show(at)
+}
+
+// aliasRail puts aliases into a line of the ladder, and makes its rail longer or
+// shorter, so that what is behind it stays where it is.
+func (m *Model) aliasRail(s string) string {
+	out := m.aliasText(s)
+	by := render.Width(out) - render.Width(s)
+	rail := "─"
+	if m.opts.ASCII {
+		rail = "-"
+	}
+	at := strings.Index(out, rail+rail+rail)
+	if label := strings.IndexFunc(out, unicode.IsLetter); label >= 0 {
+		if i := strings.Index(out[label:], rail+rail); i >= 0 {
+			at = label + i
+		}
+	}
+	if by == 0 || at < 0 {
+		return out
+	}
+	run := len(out[at:]) - len(strings.TrimLeft(out[at:], rail))
+	if n := run / len(rail); by < n {
+		return out[:at] + repeat(rail, n-by) + out[at+run:]
+	}
+	return out
 }
 
 func (v *ladder) look(l *render.LadderLine) role {
@@ -185,143 +212,6 @@ func (v *ladder) look(l *render.LadderLine) role {
 		return warned
 	}
 	return v.looks[l.Seq]
-}
-
-func (v *ladder) title() string { return "Ladder" }
-
-func (v *ladder) keys() []offer {
-	offers := []offer{
-		{actOpen, "open", "the message in full"},
-		{actLadder, "back", ""},
-		{actFilter, "search", "search the text"},
-		{actNextMatch, "", ""},
-		{actPrevMatch, "", ""},
-		{actPair, "pair", ""},
-		{actDiff, "diff", ""},
-		{actCopy, "copy", "copy the ladder"},
-		{actPager, "pager", ""},
-		{actMark, "mark", ""},
-		{actViolation, "violation", "the next finding on this ladder"},
-		{actCopyAs, "", ""},
-		{actNote, "", ""},
-		{actLeft, "", "scroll to the left"},
-		{actRight, "", "scroll to the right"},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
-}
-
-func (v *ladder) do(m *Model, a action) tea.Cmd {
-	if a == actLadder {
-		m.pop(v)
-		return nil
-	}
-	if v.drawn == nil {
-		m.say("it is still being read")
-		return nil
-	}
-	if slices.Contains(moves(), a) || a == actLeft || a == actRight {
-		v.pane.do(a)
-		return v.moved(m, a)
-	}
-	switch a {
-	case actFilter:
-		return m.open(textSearch, v.query())
-	case actNextMatch, actPrevMatch:
-		if !v.pane.next(v.pane.found, a == actNextMatch) {
-			m.say("no line matches; / searches")
-		}
-	case actPager:
-		return toPager(m, v, pagerText{text: v.pane.plainText(), form: formSummary})
-	case actCopy:
-		return m.copy(m.aliasText(v.pane.plainText()), "the ladder")
-	case actViolation:
-		v.nextFinding(m)
-	default:
-		return v.about1(m, a)
-	}
-	return nil
-}
-
-// about1 does what is about the selected entry.
-func (v *ladder) about1(m *Model, a action) tea.Cmd {
-	seq := v.current()
-	if seq == 0 {
-		m.say("no entry is selected")
-		return nil
-	}
-	switch a {
-	case actOpen:
-		m.push(newDetail(m, seq))
-	case actDiff:
-		return m.openDiff(v.selected(m), false)
-	case actMark:
-		m.mark(seq)
-	case actNote:
-		return m.open(notePrompt, "")
-	case actCopyAs:
-		return m.copyAs(seq)
-	case actPair:
-		r, ok := m.index.BySeq(seq)
-		if !ok || r.Partner() == 0 {
-			m.say("%d has no pair", seq)
-			return nil
-		}
-		v.goTo(m, r.Partner())
-	}
-	return nil
-}
-
-// current is the entry of the selected line, 0 if there is none.
-func (v *ladder) current() session.Seq {
-	if at := v.pane.current(); at >= 0 {
-		return v.pane.lines[at].seq
-	}
-	return 0
-}
-
-// goTo selects an entry of the ladder.
-func (v *ladder) goTo(m *Model, seq session.Seq) {
-	for i := range v.pane.lines {
-		if v.pane.lines[i].seq == seq {
-			v.pane.show(i)
-			v.at = seq
-			return
-		}
-	}
-	m.say("%d is not on this part of the ladder", seq)
-}
-
-func (v *ladder) nextFinding(m *Model) {
-	for i := v.pane.current() + 1; i < len(v.pane.lines); i++ {
-		if v.pane.lines[i].level == 2 && v.pane.lines[i].seq != v.current() {
-			v.goTo(m, v.pane.lines[i].seq)
-			return
-		}
-	}
-	m.say("no rule found anything further down this ladder")
-}
-
-// moved remembers where the selection is, and reads on at an end.
-func (v *ladder) moved(m *Model, a action) tea.Cmd {
-	if seq := v.current(); seq != 0 {
-		v.at = seq
-		m.timeline.follows(m, seq)
-	}
-	at := v.pane.win.at
-	switch {
-	case v.earlier && a == actFirst:
-		v.at = 1
-		return v.load(m)
-	case (v.later || m.src.Live) && a == actLast:
-		v.at = lastSeq
-		return v.load(m)
-	case v.earlier && at <= 2, (v.later || m.src.Live) && at >= v.pane.total()-2:
-		return v.load(m)
-	}
-	return nil
 }
 
 func (v *ladder) query() string        { return v.pane.text }
@@ -349,7 +239,7 @@ func (v *ladder) draw(m *Model, w, h int) []line {
 	if v.drawn == nil {
 		return []line{blank(), text(muted, "  reading")}
 	}
-	if v.width != w-textGutter {
+	if v.width != w-textGutter || v.aliases != m.aliases {
 		v.layOut(m, w-textGutter)
 	}
 	v.pane.fit(h)
@@ -390,7 +280,7 @@ func (v *ladder) about(m *Model) line {
 		return line{}
 	}
 	if f := m.findingOf(seq); f != nil {
-		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, f.Message})
+		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, m.aliasText(f.Message)})
 	}
 	return text(muted, fmt.Sprintf("enter opens %d", seq))
 }

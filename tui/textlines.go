@@ -62,6 +62,9 @@ func yamlLines(text string, most int) ([]textLine, int) {
 		t.add(accent, key)
 		t.add(plain, rest[len(key):])
 		t.name, t.value = unquoted(key), unquoted(value)
+		if value == "|" || value == "|-" {
+			t.value = "" // what is below it
+		}
 		return t
 	})
 }
@@ -76,14 +79,22 @@ func jsonLines(text string, most int) ([]textLine, int) {
 		key, value, ok := cutKey(rest)
 		if !ok {
 			t.add(plain, rest)
-			t.value = unquoted(strings.TrimSuffix(rest, ","))
+			t.value = jsonValue(rest)
 			return t
 		}
 		t.add(accent, key)
 		t.add(plain, rest[len(key):])
-		t.name, t.value = unquoted(key), unquoted(strings.TrimSuffix(value, ","))
+		t.name, t.value = unquoted(key), jsonValue(value)
 		return t
 	})
+}
+
+// jsonValue is a scalar, "" for what opens an object or a list.
+func jsonValue(s string) string {
+	if s == "{" || s == "[" {
+		return ""
+	}
+	return unquoted(strings.TrimSuffix(s, ","))
 }
 
 // cutKey splits "key: value" and "key:".

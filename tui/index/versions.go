@@ -171,9 +171,9 @@ func (x *Index) Conversation(seq session.Seq, client string, around session.Seq,
 		if byClient {
 			return x.clientID(r) == id
 		}
-		// Of the connection what is about all of it belongs here, too.
+		// What is about all of a connection belongs to each of its streams.
 		p := &x.places.all[r.place]
-		return r.place == of.place || p.conn == place.conn && p.conn != 0 && p.stream == 0
+		return r.place == of.place || p.conn == place.conn && p.conn != 0 && (p.stream == 0 || place.stream == 0)
 	}
 	var back []Row
 	for j, n := i-1, 0; j >= 0 && n < maxWalk; j, n = j-1, n+1 {
