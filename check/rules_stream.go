@@ -122,9 +122,10 @@ var refusals = map[int32]string{
 	codeResourceExhausted: "RESOURCE_EXHAUSTED", codeUnimplemented: "UNIMPLEMENTED", codeUnauthenticated: "UNAUTHENTICATED",
 }
 
-// refused says with which status the server refused a stream, or "".
+// refused says with which status the server refused a stream, or "". If part of
+// the stream was not seen, it may have answered before.
 func (x *event) refused() string {
-	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.responses > 0 || x.talk.lost {
+	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.responses > 0 {
 		return ""
 	}
 	return refusals[x.entry.Status.Code]
@@ -132,7 +133,7 @@ func (x *event) refused() string {
 
 func streamRejected(x *event) {
 	word := x.refused()
-	if word == "" || !x.talk.discovery() && x.talk.method.Variant != decode.VariantLRS {
+	if word == "" || x.talk.lost || !x.talk.discovery() && x.talk.method.Variant != decode.VariantLRS {
 		return
 	}
 	p := proof{

@@ -51,15 +51,28 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 	if q.Needs().History && len(spans) > 0 {
 		spans = []filter.Span{{First: 1, Last: spans[len(spans)-1].Last}}
 	}
-	var row filter.Row
-	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
-	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
-	blocks := q.blocks()
+	wants, blocks := q.asker(), q.blocks()
 	var step stepper = check.NewTracker()
 	if q.judge && blocks == nil { // rules look at what lies between, too
 		step = check.NewChecker(check.Options{})
 	}
 	return walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
+		if err := v(e, c, wants(e, c)); err != nil {
+			return err
+		}
+		if q.Over(e) {
+			return errEnough
+		}
+		return nil
+	})
+}
+
+// asker says of each entry, in order, whether it is wanted.
+func (q *query) asker() func(e *session.Entry, c *check.Change) bool {
+	row := &filter.Row{}
+	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
+	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
+	return func(e *session.Entry, c *check.Change) bool {
 		q.table.See(e, c)
 		q.documents.See(e)
 		row.Entry, row.Change, row.Node, row.Waited = e, c, c.Node, c.Waited
@@ -68,14 +81,8 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 			f := &c.Findings[i]
 			row.Findings = append(row.Findings, filter.Finding{Rule: f.Rule.ID, Severity: f.Severity.String()})
 		}
-		if err := v(e, c, q.Takes(&row)); err != nil {
-			return err
-		}
-		if q.Over(e) {
-			return errEnough
-		}
-		return nil
-	})
+		return q.Takes(row)
+	}
 }
 
 // places is where in spans there can be wanted entries.
