@@ -98,11 +98,11 @@ func (m *Model) bodyTop() int {
 	return top
 }
 
-// header says what is shown and how it goes.
+// header says what is shown and how it goes. Where there is no room for all,
+// the name of the source gives way.
 func (m *Model) header() line {
 	l := spans(span{title, " xdsproxy  "})
 	first, last := m.span()
-	long := last.Sub(first)
 	switch {
 	case m.frozen:
 		l.add(warned, "FROZEN ")
@@ -111,19 +111,30 @@ func (m *Model) header() line {
 	case m.src.Live && !m.feed.Done():
 		l.add(good, "LIVE ")
 	}
-	l.add(plain, clock(long)+"  ")
-	if m.src.Proxy != nil && len(m.src.Proxy.Routes) > 0 {
-		r := m.src.Proxy.Routes[0]
-		l.add(accent, r.Listen+" > "+r.Upstream)
-		if n := len(m.src.Proxy.Routes); n > 1 {
-			l.add(muted, fmt.Sprintf(" +%d", n-1))
-		}
-	} else {
-		l.add(accent, render.Middle(m.src.Name, max(20, m.w/3)))
+	l.add(plain, clock(last.Sub(first))+"  ")
+	tail := m.tally()
+	l.add(accent, render.Middle(render.Safe(m.what()), max(8, m.w-l.width()-tail.width())))
+	l.join(tail)
+	return l
+}
+
+// what is shown: the routes of the proxy, or a file.
+func (m *Model) what() string {
+	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
+		return m.src.Name
 	}
-	l.add(plain, "   "+render.Count(len(m.seen.standing), "client", "clients"))
-	n := m.violationCount()
-	look := plain
+	r := m.src.Proxy.Routes[0]
+	s := m.alias(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.alias(r.Upstream)
+	if n := len(m.src.Proxy.Routes); n > 1 {
+		s += fmt.Sprintf(" +%d", n-1)
+	}
+	return s
+}
+
+// tally is the right part of the header: what there is, and what is wrong.
+func (m *Model) tally() line {
+	l := text(plain, "   "+render.Count(len(m.seen.standing), "client", "clients"))
+	n, look := m.violationCount(), plain
 	if n > 0 {
 		look = bad
 	}

@@ -169,7 +169,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // ticked looks whether there is more.
 func (m *Model) ticked(time.Time) tea.Cmd {
 	cmds := []tea.Cmd{m.wait(), m.observe()}
-	if g := m.index.Generation(); g != m.drawn || m.ages() {
+	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true
 		cmds = append(cmds, m.top().tick(m))
 	}

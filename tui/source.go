@@ -31,6 +31,8 @@ type Source struct {
 	Link func() string
 	// Found is told what rules found, as it is found; it may be nil.
 	Found func([]check.Finding)
+	// Notices are shown on the message line; they may be nil.
+	Notices *Notices
 	// Export writes what a person asked for to a file; nil if that cannot be
 	// done. See export.go.
 	Export func(ExportRequest) (string, error)
