@@ -37,7 +37,10 @@ type Model struct {
 	prompt  *prompt
 	dialog  *dialog
 	events  events
-	aliases *aliases // nil: privacy is off
+	aliases aliases
+
+	toldMarks bool // that they are kept by the screen alone
+	clicked   click
 
 	seen    snapshot
 	looking bool // an observation is on its way
@@ -146,7 +149,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case seenMsg:
 		m.seen, m.looking = snapshot(msg), false
-		return m, m.top().tick(m)
+		m.meetSeen()
+		return m, tea.Batch(m.top().tick(m), m.meetHeld())
+	case heldMsg:
+		m.meetAll(msg)
 	case reply:
 		return m, msg.to.handle(m, msg.msg)
 	case tea.KeyPressMsg:
@@ -260,7 +266,7 @@ func (m *Model) doGlobal(a action) tea.Cmd {
 	case actViolation:
 		return m.nextViolation()
 	case actPrivacy:
-		m.togglePrivacy()
+		return m.togglePrivacy()
 	case actBootstrap:
 		m.push(newBootstrap(m))
 	case actCopy:
