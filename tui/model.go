@@ -25,6 +25,7 @@ type Model struct {
 	w, h  int
 	now   func() time.Time
 	theme Theme
+	light bool // the terminal said so of its background
 
 	clients    *clients
 	timeline   *timeline
@@ -67,6 +68,7 @@ type snapshot struct {
 // Options say how the screen looks. The zero value is fine.
 type Options struct {
 	Theme   string // one of Themes; auto if empty
+	Color   string // auto, always or never; auto if empty
 	ASCII   bool
 	NoMouse bool
 	// Timers and rules for the checker.
@@ -144,9 +146,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.w, m.h = msg.Width, msg.Height
 		return m, m.top().tick(m)
 	case tea.BackgroundColorMsg:
-		if m.theme.Name == "" || m.theme.Name == "auto" {
-			m.theme.suit(msg.IsDark())
-		}
+		m.light = !msg.IsDark()
+		m.theme.suit(m.light)
 	case seenMsg:
 		m.seen, m.looking = snapshot(msg), false
 		m.meetSeen()

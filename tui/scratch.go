@@ -35,7 +35,6 @@ func (m *Model) banner() (line, bool) {
 	return line{}, false
 }
 func (m *Model) end() session.Seq { return m.last }
-func (t *Theme) suit(bool)        {}
 
 type dummy struct {
 	plainView
