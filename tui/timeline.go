@@ -68,11 +68,24 @@ func (v *timeline) total(m *Model) int {
 	if v.asked != nil {
 		return len(v.asked.rows)
 	}
-	return m.index.Len()
+	n, last := m.index.Extent()
+	return n + m.unread(last)
+}
+
+// unread is how many entries there are behind the one that the feed read last,
+// as far as that is known.
+func (m *Model) unread(last session.Seq) int {
+	if m.feed.Done() || m.last <= last {
+		return 0
+	}
+	return int(m.last - last)
 }
 
 // position is where an entry is in the list, or the one after it.
 func (v *timeline) position(m *Model, seq session.Seq) int {
+	if n, last := m.index.Extent(); v.asked == nil && seq > last && m.unread(last) > 0 {
+		return n + int(seq-last) - 1
+	}
 	i := m.index.Find(seq)
 	if v.asked != nil {
 		i, _ = slices.BinarySearch(v.asked.rows, uint32(i))
@@ -82,10 +95,19 @@ func (v *timeline) position(m *Model, seq session.Seq) int {
 
 // rows are those from a position on.
 func (v *timeline) rows(m *Model, from, most int) []index.Row {
-	if v.asked == nil {
-		return m.index.Rows(nil, from, most)
-	}
 	var out []index.Row
+	if v.asked == nil {
+		n, last := m.index.Extent()
+		out = m.index.Rows(nil, from, min(most, max(n-from, 0)))
+		for i := max(from, n); i < min(from+most, n+m.unread(last)); i++ {
+			r := index.Row{Seq: last + session.Seq(i-n) + 1, Flags: index.Unread, Count: index.None}
+			if d := v.details[r.Seq]; d != nil {
+				r, _ = d.Unread()
+			}
+			out = append(out, r)
+		}
+		return out
+	}
 	for i := max(from, 0); i < min(from+most, len(v.asked.rows)); i++ {
 		if r, ok := m.index.Row(int(v.asked.rows[i])); ok {
 			out = append(out, r)
@@ -117,6 +139,18 @@ func (v *timeline) settle(m *Model) {
 	if r, ok := v.row(m); ok && (v.follow || v.at == 0) {
 		v.at = r.Seq
 	}
+}
+
+// words are the texts of a row.
+func (v *timeline) words(m *Model, r *index.Row) index.Words {
+	if r.Flags&index.Unread == 0 {
+		return m.index.Words(r)
+	}
+	if d := v.details[r.Seq]; d != nil {
+		_, w := d.Unread()
+		return w
+	}
+	return index.Words{Text: "reading"}
 }
 
 // hold gives following up.
@@ -187,7 +221,7 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 	}
 	v.hold(m)
 	v.at = r.Seq
-	w := m.index.Words(&r)
+	w := v.words(m, &r)
 	switch a {
 	case actOpen:
 		m.push(newDetail(m, r.Seq))
@@ -405,7 +439,7 @@ func (v *timeline) selected(m *Model) selection {
 	if !ok {
 		return selection{}
 	}
-	w := m.index.Words(&r)
+	w := v.words(m, &r)
 	return selection{client: w.Client, seq: r.Seq, typ: w.Type}
 }
 
@@ -425,7 +459,7 @@ func (v *timeline) about(m *Model) line {
 		return l
 	}
 	if r.Kind != session.KindMessage {
-		l.add(plain, m.aliasText(m.index.Words(&r).Text))
+		l.add(plain, m.aliasText(v.words(m, &r).Text))
 	} else if d := v.details[r.Seq]; d != nil {
 		l.add(plain, m.aliasText(render.Describe(&d.Entry, &d.Change, m.w-2)))
 	}

@@ -33,6 +33,7 @@ type columns struct {
 	dir, stream, nonce    int
 	summary               int
 	time, what, res, size int
+	seq                   int
 }
 
 const (
@@ -42,8 +43,10 @@ const (
 	ackWidth  = 6
 )
 
-func columnsFor(w int) columns {
-	c := columns{client: 14, version: 9, time: 12, what: 5, res: 4, size: 5}
+// columnsFor chooses columns for a width; last is the highest number to show.
+func columnsFor(w int, last session.Seq) columns {
+	c := columns{client: 14, version: 9, time: 12, what: 5, res: 4, size: 5, seq: seqWidth}
+	c.seq = max(c.seq, len(strconv.FormatUint(uint64(last), 10)))
 	switch {
 	case w < 80:
 		c.client, c.version, c.size, c.res = max(6, w-62), 6, 0, 4
@@ -72,7 +75,7 @@ func columnsFor(w int) columns {
 
 // fixed is how wide all columns are together.
 func (c *columns) fixed() int {
-	n := signWidth + seqWidth + 1
+	n := signWidth + c.seq + 1
 	for _, w := range []int{c.time, c.client, c.dir, c.stream, typeWidth, c.what, c.version, c.nonce, c.res, c.size, ackWidth} {
 		if w > 0 {
 			n += w + 1
@@ -83,7 +86,7 @@ func (c *columns) fixed() int {
 
 func (c *columns) titles() line {
 	var b strings.Builder
-	b.WriteString(spaces(signWidth) + right("SEQ", seqWidth) + "  " + left("TIME", c.time) + " ")
+	b.WriteString(spaces(signWidth) + right("SEQ", c.seq) + "  " + left("TIME", c.time) + " ")
 	b.WriteString(left("CLIENT", c.client) + " ")
 	if c.dir > 0 {
 		b.WriteString(spaces(c.dir+1) + left("STREAM", c.stream) + " ")
@@ -108,7 +111,7 @@ func (v *timeline) draw(m *Model, w, h int) []line {
 		v.win.rows = h - 1
 		v.settle(m)
 	}
-	c := columnsFor(w)
+	c := columnsFor(w, v.newest(m))
 	out := []line{c.titles()}
 	rows := v.rows(m, v.win.top, h-1)
 	if len(rows) == 0 {
@@ -132,6 +135,12 @@ func (v *timeline) draw(m *Model, w, h int) []line {
 	return out
 }
 
+// newest is the highest number that can be shown.
+func (v *timeline) newest(m *Model) session.Seq {
+	_, last := m.index.Extent()
+	return max(last, m.last)
+}
+
 func (v *timeline) empty(m *Model) []line {
 	switch {
 	case v.asked != nil && v.asked.progress(m) != "":
@@ -148,7 +157,7 @@ func (v *timeline) empty(m *Model) []line {
 
 // line is one row of the list.
 func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
-	w := m.index.Words(r)
+	w := v.words(m, r)
 	look, sign := lookOf(r)
 	mark := " "
 	if m.isMarked(r.Seq) {
@@ -156,7 +165,7 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
 	}
 	l := spans(span{plain, " "}, span{look, sign}, span{accent, mark})
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
-	l.add(plain, right(seq, max(seqWidth, len(seq)))+"  "+left(v.timeOf(m, r, before), c.time)+" ")
+	l.add(plain, right(seq, max(c.seq, len(seq)))+"  "+left(v.timeOf(m, r, before), c.time)+" ")
 	l.add(plain, middle(m.alias(w.Client), c.client)+" ")
 	if c.dir > 0 {
 		l.add(muted, left(direction(m, r), c.dir)+" "+left(streamName(&w), c.stream)+" ")
@@ -302,6 +311,8 @@ func severityRole(s check.Severity) role {
 
 func eventWord(r *index.Row) string {
 	switch r.Kind {
+	case session.KindUnknown:
+		return "…"
 	case session.KindConnect:
 		return "CONN"
 	case session.KindOpen:
@@ -335,7 +346,7 @@ func (v *timeline) timeOf(m *Model, r *index.Row, before int64) string {
 
 // rowText is the row as it is copied, with all columns.
 func (v *timeline) rowText(m *Model, r *index.Row) string {
-	c := columnsFor(200)
+	c := columnsFor(200, r.Seq)
 	l := v.line(m, r, &c, 0)
 	return strings.Join(strings.Fields(l.plainText()), " ")
 }
@@ -351,16 +362,23 @@ func (v *timeline) readDetails(m *Model) tea.Cmd {
 	}
 	var seqs []session.Seq
 	add := func(r *index.Row) {
-		if r.Kind == session.KindMessage && v.details[r.Seq] == nil {
+		if (r.Kind == session.KindMessage || r.Flags&index.Unread != 0) && v.details[r.Seq] == nil {
 			seqs = append(seqs, r.Seq)
 		}
 	}
-	if c := columnsFor(m.paneWidth()); c.summary > 0 {
+	if c := columnsFor(m.paneWidth(), v.newest(m)); c.summary > 0 {
 		for _, r := range v.rows(m, v.win.top, v.win.rows) {
 			add(&r)
 		}
-	} else if r, ok := v.row(m); ok {
-		add(&r)
+	} else {
+		for _, r := range v.rows(m, v.win.top, v.win.rows) {
+			if r.Flags&index.Unread != 0 {
+				add(&r)
+			}
+		}
+		if r, ok := v.row(m); ok {
+			add(&r)
+		}
 	}
 	if len(seqs) == 0 {
 		return nil

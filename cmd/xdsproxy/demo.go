@@ -52,6 +52,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
 	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring")
+	a.useScreenSettings(cmd)
 	return cmd
 }
 

@@ -31,8 +31,10 @@ xdsproxy open session.xdsp`,
 			return err
 		}
 		_ = src.Close()
+		lean()
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})
+	a.useScreenSettings(cmd)
 	return cmd
 }

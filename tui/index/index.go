@@ -68,6 +68,13 @@ func (x *Index) Last() (session.Seq, time.Time) {
 	return x.last, time.Unix(0, x.at)
 }
 
+// Extent is how many rows there are, and the newest entry that was looked at.
+func (x *Index) Extent() (rows int, last session.Seq) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.n, x.last
+}
+
 // First is the time of the first entry.
 func (x *Index) First() time.Time {
 	x.mu.RLock()
