@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/xdsproxy/xdsproxy/check"
 )
 
 // aliases stand for names of clients, resources and hosts, and for addresses,
@@ -194,3 +197,37 @@ func hostPort(s string) (host, port string, is bool) {
 	host, port, err := net.SplitHostPort(s)
 	return host, port, err == nil && port != ""
 }
+
+// Private hides names and addresses in what is exported, as the screen does. It
+// is used by one goroutine, beside the screen.
+type Private struct{ aliases aliases }
+
+// copy is a table of its own, with the same aliases.
+func (a *aliases) copy() *Private {
+	own := *a
+	own.of, own.names, own.counts, own.sorted = maps.Clone(a.of), maps.Clone(a.names), maps.Clone(a.counts), nil
+	return &Private{own}
+}
+
+// Meet takes the names that an entry is about, before it is written.
+func (p *Private) Meet(c *check.Change) {
+	if c.Client != "" {
+		p.aliases.meet("client", c.Client)
+	}
+	m := c.Message
+	if m == nil {
+		return
+	}
+	kind := kindOfName(c.Type)
+	for _, names := range [][]string{c.Added, c.Removed, m.Names, m.Removed} {
+		for _, n := range names {
+			p.aliases.meet(kind, n)
+		}
+	}
+	for i := range m.Resources {
+		p.aliases.meet(kind, m.Resources[i].Name)
+	}
+}
+
+// Text replaces names and addresses.
+func (p *Private) Text(s string) string { return p.aliases.text(s) }

@@ -40,6 +40,9 @@ type Model struct {
 	events  events
 	aliases aliases
 
+	lost   uint64    // entries that the log has dropped
+	lostAt time.Time // when it was seen to have dropped one last
+
 	toldMarks bool // that they are kept by the screen alone
 	clicked   click
 
@@ -175,6 +178,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // ticked looks whether there is more.
 func (m *Model) ticked(time.Time) tea.Cmd {
+	m.losses()
 	cmds := []tea.Cmd{m.wait(), m.observe()}
 	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true

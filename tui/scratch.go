@@ -20,7 +20,6 @@ func (m *Model) copy(text, what string) tea.Cmd {
 	return tea.SetClipboard(text)
 }
 func (m *Model) copyAs(session.Seq) tea.Cmd       { return nil }
-func (m *Model) export() tea.Cmd                  { return nil }
 func (m *Model) nextViolation() tea.Cmd           { return nil }
 func (m *Model) openDiff(selection, bool) tea.Cmd { return nil }
 func (m *Model) openLadder(selection) tea.Cmd     { return nil }
@@ -28,13 +27,7 @@ func (m *Model) openResources(string) tea.Cmd     { return nil }
 func (m *Model) explain(string) (tea.Cmd, error)  { return nil, errors.New("not yet") }
 func (m *Model) paneWidth() int                   { return m.w }
 func (m *Model) panes(rows int) []line            { return m.top().draw(m, m.w, rows) }
-func (m *Model) banner() (line, bool) {
-	if err := m.feed.Err(); err != nil {
-		return text(bad, " "+err.Error()), true
-	}
-	return line{}, false
-}
-func (m *Model) end() session.Seq { return m.last }
+func (m *Model) end() session.Seq                 { return m.last }
 
 type dummy struct {
 	plainView

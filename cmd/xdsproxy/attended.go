@@ -18,7 +18,7 @@ import (
 func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *proxy.Proxy, logger *zap.Logger) {
 	gone, done := hangup()
 	defer done()
-	outcome, err := a.draw(ctx, rec.screen(a.routes(p), p.Clients))
+	outcome, err := a.draw(ctx, a.screenOfRecording(rec, a.routes(p), p.Clients))
 	if outcome == tui.Stopped {
 		stop()
 		return
@@ -29,7 +29,7 @@ func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *prox
 	if err == nil {
 		a.say("detached: the proxy goes on, and records %s; ctrl+c stops it", rec.place())
 	} else {
-		logger.Warn("the screen ended; forwarding and recording go on", zap.Error(err))
+		logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
 		leaving.Go(func() { leaveWithLast(ctx, stop, p, gone) })
 	}
 	a.oversee(rec, at, logger)

@@ -178,7 +178,7 @@ func (d *demo) announce(ctx context.Context, step string) {
 func (d *demo) show(ctx context.Context, p *proxy.Proxy, upstream proxy.Addr) {
 	routes := []tui.Route{{Listen: addressOf(p.Addrs()[0]), Upstream: upstream.String()}}
 	// Its clients are ours: leaving asks nobody.
-	if _, err := d.draw(ctx, d.rec.screen(routes, func() int { return 0 })); err != nil {
+	if _, err := d.draw(ctx, d.screenOfRecording(d.rec, routes, func() int { return 0 })); err != nil {
 		d.warn("the screen ended: %v", err)
 	}
 }

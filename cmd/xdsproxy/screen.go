@@ -41,12 +41,11 @@ func (a *app) crashed(err error) error {
 	if !is {
 		return err
 	}
-	f := failed("%w", crash)
 	path, unkept := keepCrash(crash)
 	if unkept != nil {
-		return f.hint("where it failed cannot be kept: %v", unkept)
+		return failed("%w; where it failed cannot be kept: %w", crash, unkept)
 	}
-	return f.hint("where it failed, and nothing of what passed, is in %s; please report it", path)
+	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).hint("please report it")
 }
 
 // keepCrash writes a new file in the state directory.
@@ -97,13 +96,14 @@ func (a *app) screenOf(src *source) tui.Source {
 			}
 			return again, nil
 		},
-		Facts: func() (recorder.Facts, error) { return recorder.Inspect(src.name) },
+		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.name) },
+		Export: a.exporter(src.name),
 	}
 }
 
 // screen is the log of this process, as the screen wants it.
-func (r *recording) screen(routes []tui.Route, clients func() int) tui.Source {
-	return tui.Source{
+func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func() int) tui.Source {
+	src := tui.Source{
 		Name: r.place(),
 		Live: true,
 		Open: func() (tui.Reader, error) {
@@ -117,6 +117,10 @@ func (r *recording) screen(routes []tui.Route, clients func() int) tui.Source {
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.note(found) },
 	}
+	if path := r.Path(); path != "" {
+		src.Export = a.exporter(path)
+	}
+	return src
 }
 
 // hangup ignores that the terminal goes away: a proxy outlives its screen. The
