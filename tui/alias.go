@@ -47,7 +47,7 @@ func (a *aliases) meet(kind, name string) {
 	for {
 		a.counts[kind]++
 		alias := fmt.Sprintf("%s-%d", kind, a.counts[kind])
-		if a.of[alias] == "" { // no real name is called so
+		if a.of[alias] == "" && alias != name { // nothing is really called so
 			a.of[name], a.names[alias] = alias, true
 			a.sorted = nil
 			return

@@ -43,6 +43,9 @@ func exportForms() []exportForm {
 	}
 }
 
+// exportHead is how many lines stand above the forms.
+const exportHead = 3
+
 // maxExportSeqs bounds how many entries are named one by one.
 const maxExportSeqs = 512
 
@@ -53,7 +56,9 @@ func (m *Model) export() tea.Cmd {
 		return nil
 	}
 	if _, is := m.top().(*exporter); !is {
-		m.push(&exporter{scopes: m.scopes()})
+		v := &exporter{scopes: m.scopes()}
+		v.win.at = exportHead
+		m.push(v)
 	}
 	return nil
 }

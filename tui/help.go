@@ -23,19 +23,18 @@ const (
 	helpPages
 )
 
-func newHelp(of view) view {
-	if h, is := of.(*help); is {
-		of = h.of
-	}
-	return &help{of: of}
-}
+func newHelp(of view) view { return &help{of: of} }
 
 func (v *help) title() string { return "Help" }
 
 func (v *help) keys() []offer {
+	try := ""
+	if v.page == helpFilters {
+		try = "try"
+	}
 	return append([]offer{
 		{actNextPane, "page", "keys, words, filters: the next page"},
-		{actOpen, "try", "set the filter of an example in the timeline"},
+		{actOpen, try, "set the filter of an example in the timeline"},
 		{actForm, "", "the next page"},
 		{actPrevPane, "", "the page before"},
 		{actCopy, "", "copy the page"},

@@ -53,6 +53,12 @@ func wordPage() []paragraph {
 		word("*", plain, "under RES: everything there is was asked for"),
 		word("[size]", plain, "secrets in the message were masked when it was recorded"),
 		word("ACK ms", plain, "of a response, the time until its answer; of an answer, the time it took"),
+		{},
+		heading("When P hides names"),
+		word("client-1", accent, "the same client everywhere, until you leave; so are cluster-2, route-1, secret-1, name-1"),
+		word("addr-1", accent, "an address of IP; ports stay, and so do 127.0.0.1 and ::1"),
+		word("not hidden", warned, "host names and paths in messages, names in texts before they were met, and what people wrote"),
+		word("filters", plain, "still take the real names"),
 	}
 }
 

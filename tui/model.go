@@ -263,9 +263,9 @@ func (m *Model) doGlobal(a action) tea.Cmd {
 	case actCommand:
 		return m.open(commandPrompt, "")
 	case actHelp:
-		m.push(newHelp(m.top()))
+		m.showOrLeave(newHelp(m.top()))
 	case actLog:
-		m.push(newEventLog())
+		m.showOrLeave(newEventLog())
 	case actFreeze:
 		m.freeze()
 	case actViolation:
@@ -273,7 +273,7 @@ func (m *Model) doGlobal(a action) tea.Cmd {
 	case actPrivacy:
 		return m.togglePrivacy()
 	case actBootstrap:
-		m.push(newBootstrap(m))
+		m.showOrLeave(newBootstrap(m))
 	case actCopy:
 		return m.copy(m.screenText(), "the screen")
 	case actExport:
@@ -290,6 +290,15 @@ func (a action) tab() int {
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
 	m.tab, m.over = tab, nil
+}
+
+// showOrLeave opens a view, or leaves it if it is on top already.
+func (m *Model) showOrLeave(v view) {
+	if len(m.over) > 0 && m.top().title() == v.title() {
+		m.over = m.over[:len(m.over)-1]
+		return
+	}
+	m.push(v)
 }
 
 // push opens a view above the one that is shown.

@@ -73,7 +73,7 @@ func (m *Model) togglePrivacy() tea.Cmd {
 		}
 	}
 	m.meetSeen()
-	m.say("aliases stand for clients, resources and addresses; other words, such as host names in messages, stay as they are")
+	m.say("aliases stand for names and addresses; other words in messages stay")
 	return m.meetHeld()
 }
 

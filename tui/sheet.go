@@ -110,7 +110,10 @@ func (s *sheet) lines(all []paragraph) []sheetLine {
 			out = append(out, sheetLine{spans(span{plain, " "}, span{p.look, p.head}), p})
 			continue
 		}
-		first := true
+		head, first := head, true
+		if p.head == "" {
+			head = 0
+		}
 		room := w - head - 5
 		if head == 0 {
 			room = w - 3
