@@ -125,4 +125,3 @@ func TestMarksAreBounded(t *testing.T) {
 		t.Error("a remark cannot be taken away when there are many")
 	}
 }
-

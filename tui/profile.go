@@ -8,10 +8,19 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// profileOption says how many colours the terminal has. What the person asked
-// for comes first, then NO_COLOR and CLICOLOR_FORCE, by the letter: they count
-// unless they are empty, and the latter unless it is 0. The rest is found out.
+// profileOption tells the program how many colours the terminal has, if that is
+// not for it to find out.
 func profileOption(color string, environ []string) []tea.ProgramOption {
+	if p, is := profileFor(color, environ); is {
+		return []tea.ProgramOption{tea.WithColorProfile(p)}
+	}
+	return nil
+}
+
+// profileFor says how many colours there are to be. What the person asked for
+// comes first, then CLICOLOR_FORCE and NO_COLOR, by the letter: they count
+// unless they are empty, and the former unless it is 0. Else it is false.
+func profileFor(color string, environ []string) (colorprofile.Profile, bool) {
 	env := func(name string) string {
 		for _, kv := range slices.Backward(environ) {
 			if v, is := strings.CutPrefix(kv, name+"="); is {
@@ -23,12 +32,12 @@ func profileOption(color string, environ []string) []tea.ProgramOption {
 	forced := env("CLICOLOR_FORCE")
 	switch {
 	case color == "never":
-		return []tea.ProgramOption{tea.WithColorProfile(colorprofile.ASCII)}
+		return colorprofile.ASCII, true
 	case color == "always", forced != "" && forced != "0":
 		colourful := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") })
-		return []tea.ProgramOption{tea.WithColorProfile(max(colorprofile.Env(colourful), colorprofile.ANSI))}
+		return max(colorprofile.Env(colourful), colorprofile.ANSI), true
 	case env("NO_COLOR") != "":
-		return []tea.ProgramOption{tea.WithColorProfile(colorprofile.ASCII)}
+		return colorprofile.ASCII, true
 	}
-	return nil
+	return 0, false
 }
