@@ -11,8 +11,9 @@ import (
 // understand them: of each stream concerned how its connection and itself began
 // and ended, who its client is, and of each type concerned what was asked
 // before, the response that a verdict is about and the verdict on a response,
-// and what was accepted last. A Tracker that sees these alone says of the
-// chosen ones what it says of them in the whole session.
+// and what was accepted last; and what a person noted of them. A Tracker that
+// sees these alone says of the chosen ones what it says of them in the whole
+// session.
 //
 // It keeps sequence numbers, no entries. It must see every entry, in order,
 // with what a Tracker says of it, and is not safe for concurrent use.
@@ -127,6 +128,10 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 		delete(x.conns, e.Conn)
 	case session.KindGap:
 		x.gap(e)
+	case session.KindNote:
+		if e.Note != nil && x.has(e.Note.About) {
+			x.need(e.Seq)
+		}
 	}
 	if st != nil && st.kept && e.Kind == session.KindHeader {
 		x.need(e.Seq)
@@ -140,12 +145,18 @@ func (x *Excerpt) Chosen() []session.Seq { return x.chosen }
 func (x *Excerpt) Context() []session.Seq {
 	out := make([]session.Seq, 0, len(x.needed))
 	for seq := range x.needed {
-		if _, is := slices.BinarySearch(x.chosen, seq); !is {
+		if !x.has(seq) {
 			out = append(out, seq)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// has says whether an entry is among the chosen ones so far.
+func (x *Excerpt) has(seq session.Seq) bool {
+	_, is := slices.BinarySearch(x.chosen, seq)
+	return is
 }
 
 // conn is that of an entry; nil if it has none.

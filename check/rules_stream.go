@@ -122,10 +122,9 @@ var refusals = map[int32]string{
 	codeResourceExhausted: "RESOURCE_EXHAUSTED", codeUnimplemented: "UNIMPLEMENTED", codeUnauthenticated: "UNAUTHENTICATED",
 }
 
-// refused says with which status the server refused a stream, or "". If part of
-// the stream was not seen, it may have answered before.
+// refused says with which status the server refused a stream, or "".
 func (x *event) refused() string {
-	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.responses > 0 {
+	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.responses > 0 || x.talk.lost {
 		return ""
 	}
 	return refusals[x.entry.Status.Code]
@@ -133,7 +132,7 @@ func (x *event) refused() string {
 
 func streamRejected(x *event) {
 	word := x.refused()
-	if word == "" || x.talk.lost || !x.talk.discovery() && x.talk.method.Variant != decode.VariantLRS {
+	if word == "" || !x.talk.discovery() && x.talk.method.Variant != decode.VariantLRS {
 		return
 	}
 	p := proof{
@@ -157,6 +156,9 @@ func serverClosedStream(x *event) {
 	t := x.talk
 	if x.entry.Side != session.Server || !t.discovery() || !t.halfClosed.IsZero() || t.requests == 0 || x.refused() != "" {
 		return
+	}
+	if t.lost && t.responses == 0 {
+		return // it may have been refused, or answered
 	}
 	quick := 0
 	if of := x.k.peers.byKey[keyOf(t)]; of != nil {

@@ -215,7 +215,7 @@ func parseGap(b []byte) (*session.Gap, error) {
 				p = p[n:]
 			}
 		case 6:
-			g.Cause = session.GapCause(min(f.n, uint64(session.CutBare)))
+			g.Cause = session.GapCause(min(f.n, math.MaxUint8))
 		}
 		return nil
 	})

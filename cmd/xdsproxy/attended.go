@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,33 +19,60 @@ import (
 // stops the proxy; when only the screen is left, or goes away, the proxy goes on
 // as with --headless, and without a terminal until the last client has gone.
 func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *proxy.Proxy, logger *zap.Logger) {
-	gone, done := hangup()
-	defer done()
-	outcome, err := a.draw(ctx, a.screenOfRecording(rec, a.routes(p), p.Clients))
-	if outcome == tui.Stopped {
-		stop()
-		return
-	}
+	seen, blind := context.WithCancel(ctx)
+	defer blind()
+	gone := hangup(blind)
+	defer gone.forget()
+	outcome, err := a.draw(seen, a.screenOfRecording(rec, a.routes(p), p.Clients))
+	at := rec.Stats().Last
 	var leaving sync.WaitGroup
 	defer leaving.Wait()
-	at := rec.Stats().Last
-	if err == nil {
-		a.say("detached: the proxy goes on, and records %s; ctrl+c stops it", rec.place())
-	} else {
+	switch {
+	case gone.happened.Load():
+		logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+		leaving.Go(func() { leaveWithLast(ctx, stop, p) })
+	case err != nil:
 		logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
-		leaving.Go(func() { leaveWithLast(ctx, stop, p, gone) })
+	case outcome == tui.Detached:
+		a.say("detached: the proxy goes on, and records %s; ctrl+c stops it", rec.place())
+	default:
+		stop()
+		return
 	}
 	a.oversee(rec, at, logger)
 }
 
-// leaveWithLast stops the proxy when nobody can see it and nobody uses it: once
-// its terminal is gone, with the last client.
-func leaveWithLast(ctx context.Context, stop func(), p *proxy.Proxy, gone <-chan os.Signal) {
-	select {
-	case <-ctx.Done():
-		return
-	case <-gone:
-	}
+// hungUp tells that the terminal has gone away, which does not end the program.
+type hungUp struct {
+	happened atomic.Bool
+	signals  chan os.Signal
+	over     chan struct{}
+	waiting  sync.WaitGroup
+}
+
+// hangup calls then when the terminal goes away.
+func hangup(then func()) *hungUp {
+	h := &hungUp{signals: make(chan os.Signal, 1), over: make(chan struct{})}
+	signal.Notify(h.signals, syscall.SIGHUP)
+	h.waiting.Go(func() {
+		select {
+		case <-h.over:
+		case <-h.signals:
+			h.happened.Store(true)
+			then()
+		}
+	})
+	return h
+}
+
+func (h *hungUp) forget() {
+	signal.Stop(h.signals)
+	close(h.over)
+	h.waiting.Wait()
+}
+
+// leaveWithLast stops the proxy when nobody uses it any more.
+func leaveWithLast(ctx context.Context, stop func(), p *proxy.Proxy) {
 	for p.Clients() > 0 {
 		select {
 		case <-ctx.Done():

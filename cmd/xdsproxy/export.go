@@ -141,7 +141,15 @@ func (x *export) run(ctx context.Context, args []string) error {
 	case x.name == "-" && (recording || x.form == "md"):
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
 			hint("write it to a file first")
-	case recording:
+	}
+	if x.name != "-" { // it is opened several times: the newest must stay the same
+		name, err := sourcePath(x.name)
+		if err != nil {
+			return err
+		}
+		x.name = name
+	}
+	if recording {
 		return x.cut(ctx)
 	}
 	return x.text(ctx)

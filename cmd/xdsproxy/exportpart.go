@@ -26,7 +26,7 @@ type walked struct {
 	src     *source
 	q       *query
 	of      *selection
-	checker *check.Checker
+	checker *check.Checker // nil if nothing is held against the rules
 	facts   recorder.Facts
 }
 
@@ -51,11 +51,15 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 		return err
 	}
 	src.Pieces()
-	w.checker = check.NewChecker(check.Options{Timers: x.timers(src)})
+	var step stepper = check.NewTracker()
+	if x.form != formRecording || w.q.Needs().Findings {
+		w.checker = check.NewChecker(check.Options{Timers: x.timers(src)})
+		step = w.checker
+	}
 	wants, all := w.q.asker(), len(x.seqs) == 0
 	done := x.progress(src)
 	defer done.end()
-	err = judgeEach(ctx, src, w.checker, func(e *session.Entry, c *check.Change) error {
+	err = judgeEach(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		done.advance()
 		if x.private != nil {
 			x.private.Meet(c)
@@ -73,6 +77,27 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	w.facts = src.Facts()
 	return err
 }
+
+// reread visits all entries again, without what they mean.
+func (x *export) reread(ctx context.Context, visit convert.Visit) error {
+	src, err := x.open(x.name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	src.Pieces()
+	done := x.progress(src)
+	defer done.end()
+	return judgeEach(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
+		done.advance()
+		return visit(e, c, false)
+	})
+}
+
+// unread says nothing of any entry.
+type unread struct{}
+
+func (unread) Step(*session.Entry) check.Change { return check.Change{} }
 
 // timers are those of a script, which has its own time, or the usual ones.
 func (x *export) timers(src *source) check.Timers {
@@ -122,7 +147,12 @@ func (x *export) cut(ctx context.Context) error {
 	}
 	var w walked
 	x.lean()
-	done, err := convert.Cut(x.path, facts, func(v convert.Visit) error { return x.walk(ctx, &w, true, v) }, o)
+	done, err := convert.Cut(x.path, facts, func(v convert.Visit) error {
+		if w.src != nil {
+			return x.reread(ctx, v)
+		}
+		return x.walk(ctx, &w, true, v)
+	}, o)
 	if err != nil {
 		return unwrittenPart(err)
 	}
@@ -136,13 +166,16 @@ func (x *export) cut(ctx context.Context) error {
 	if done.LeftOut > 0 {
 		x.say("between them %s left out", render.Count(done.LeftOut, "entry was", "entries were"))
 	}
-	x.masks(done, facts.Masked || o.Record.Masked)
+	x.masks(&w, done, facts.Masked || o.Record.Masked)
 	x.say("read it with: xdsproxy watch %s", shellWord(x.path))
 	return nil
 }
 
 // masks says whether what was written holds secrets.
-func (x *export) masks(done convert.Result, masked bool) {
+func (x *export) masks(w *walked, done convert.Result, masked bool) {
+	if w.src.script {
+		return // it was written by hand
+	}
 	if masked {
 		x.say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
 		return
@@ -202,7 +235,7 @@ func (x *export) text(ctx context.Context) (err error) {
 	}
 	if file {
 		x.say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.path)
-		x.masks(done, w.facts.Masked)
+		x.masks(&w, done, w.facts.Masked)
 	}
 	return nil
 }

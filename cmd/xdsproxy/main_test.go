@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"xdsproxy": main,
 		"story":    playStory,
+		"show":     showFile,
 	})
 }
 
@@ -42,16 +45,41 @@ func playStory() {
 	}
 }
 
+// showFile is a program for scripts that takes its file as Envoy does: with -c
+// or --config-path.
+func showFile() {
+	for i, arg := range os.Args {
+		file, found := strings.CutPrefix(arg, "--config-path=")
+		if i > 0 && os.Args[i-1] == "-c" {
+			file, found = arg, true
+		}
+		if !found {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Printf("%s", text)
+	}
+}
+
 func TestScripts(t *testing.T) {
 	demo := demoRecording(t)
+	sessions, err := filepath.Abs("../../check/testdata/sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			// Nothing of the one who runs the tests gets in.
-			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
 				env.Setenv(v, env.WorkDir+"/home/"+v)
 			}
 			env.Setenv("DEMO", demo)
+			env.Setenv("SESSIONS", sessions)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -60,6 +88,12 @@ func TestScripts(t *testing.T) {
 			"cut":    cut,
 			"future": future,
 			"code":   code,
+
+			"mode":    mode,
+			"port":    port,
+			"prefix":  prefix,
+			"sockets": sockets,
+			"written": written,
 		},
 	})
 }
@@ -69,7 +103,7 @@ func demoRecording(t *testing.T) string {
 	t.Helper()
 	path := t.TempDir() + "/demo.xdsp"
 	cmd := exec.Command("xdsproxy", "demo", "--once", "-w", path)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir(), "HOME="+t.TempDir())
 	cmd.Stdout = io.Discard
 	var complaints writeBuffer
 	cmd.Stderr = &complaints

@@ -109,15 +109,11 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 	}
 	var end time.Time
 	if q.Needs().End {
-		if !src.file {
+		if !src.file && src.viewer == nil {
 			return nil, misused("filter %q counts from the end of the recording, which a pipe does not tell", q).
 				hint("write the recording to a file first, or name a time, such as since:12:41")
 		}
-		facts, err := recorder.Inspect(src.name)
-		if err != nil && !damaged(err) {
-			return nil, unreadable(err)
-		}
-		end = facts.Last
+		end = src.all().Last
 	}
 	q.Begin(first.Time, end)
 	places, err := q.Spans(func(t time.Time) (session.Seq, bool, error) { return src.find(ctx, t) })
@@ -141,12 +137,7 @@ func (q *query) blocks() func(*recorder.Block) bool {
 
 // nothing says that a query wants none of what is there.
 func nothing(src *source, q *query) string {
-	facts := src.Facts()
-	if src.file {
-		if all, err := recorder.Inspect(src.name); err == nil || damaged(err) {
-			facts = all
-		}
-	}
+	facts := src.all()
 	if facts.Entries == 0 {
 		return fmt.Sprintf("%q is empty", src.name)
 	}

@@ -67,11 +67,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	watched := a.canDraw() && !bool(a.config.headless)
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
-	if os.Getenv("GOGC") == "" {
-		// The heap is small and mostly descriptors, and each collection marks all of it.
-		debug.SetGCPercent(200)
-	}
-
+	collectLess()
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
@@ -85,12 +81,19 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return unbound(err)
 	}
+	views, err := a.offerViews(rec, a.routes(p), logger)
+	if err != nil {
+		p.Close()
+		rec.discard()
+		return err
+	}
 	if err := rec.announce(); err != nil {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
+	a.announceViews(views, logger)
 
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
@@ -112,6 +115,11 @@ func (a *app) run(ctx context.Context, path string) error {
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
 	}
+	grace := viewGrace
+	if again.Err() != nil {
+		grace = 0
+	}
+	views.close(grace)
 	select {
 	case <-over:
 	case <-again.Done(): // it may be a terminal that takes nothing any more
@@ -121,6 +129,14 @@ func (a *app) run(ctx context.Context, path string) error {
 		err = context.Canceled
 	}
 	return err
+}
+
+// collectLess suits a process that forwards: its heap is small and mostly
+// descriptors, and each collection marks all of it.
+func collectLess() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
 }
 
 // pairs puts each listener before its upstream, by their order.

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 	"time"
+
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -26,6 +27,8 @@ func (a *app) canDraw() bool {
 // meanwhile goes to the message line. A terminal that goes away is no error.
 func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	src.Notices = new(tui.Notices)
+	// gRPC's own log would be written across the frame.
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	if c, is := a.stderr.(*curtain); is {
 		c.draw(src.Notices.Add)
 		defer c.draw(nil)
@@ -81,6 +84,9 @@ func (a *app) screenOptions() tui.Options {
 
 // screenOf is a source that is read, as the screen wants it.
 func (a *app) screenOf(src *source) tui.Source {
+	if src.viewer != nil {
+		return a.screenOfViewer(src)
+	}
 	live := false // scripts are not
 	if src.file {
 		facts, err := recorder.Inspect(src.name)
@@ -121,12 +127,4 @@ func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func()
 		src.Export = a.exporter(path)
 	}
 	return src
-}
-
-// hangup ignores that the terminal goes away: a proxy outlives its screen. The
-// channel says that it did.
-func hangup() (gone <-chan os.Signal, done func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGHUP)
-	return c, func() { signal.Stop(c) }
 }

@@ -34,6 +34,10 @@ type config struct {
 	ring        sizeValue
 	keepSecrets boolValue
 
+	viewer          viewerValue
+	viewerRemote    boolValue
+	viewerTokenFile string
+
 	headless  boolValue
 	theme     string
 	ascii     boolValue
@@ -72,6 +76,7 @@ const (
 const (
 	groupForward = "Forwarding"
 	groupRecord  = "Recording"
+	groupViewer  = "Viewer"
 	groupOutput  = "Output"
 	groupScreen  = "Screen"
 	groupGlobal  = "Everywhere"
@@ -88,6 +93,7 @@ func (c *config) settings() []*setting {
 		sync:        orOff(200 * time.Millisecond),
 		ring:        64 << 20,
 		theme:       "auto",
+		viewer:      viewerOn,
 		color:       "auto",
 		logFormat:   "text",
 	}
@@ -153,6 +159,14 @@ func (c *config) settings() []*setting {
 			help: "record private keys and credentials in the clear instead of masking them",
 		},
 		{
+			name: "viewer", group: groupViewer, run: true, value: &c.viewer,
+			help: "where others can watch; on: on a socket that only this user can open; host:port: there, too, with a token; off: nowhere",
+		},
+		{
+			name: "viewer-allow-remote", group: groupViewer, run: true, value: &c.viewerRemote,
+			help: "let --viewer listen where other machines can reach it, unencrypted",
+		},
+		{
 			name: "headless", group: groupOutput, run: true, value: &c.headless,
 			help: "print nothing on standard output, even on a terminal",
 		},
@@ -183,6 +197,10 @@ func (c *config) settings() []*setting {
 		{
 			name: "quiet", short: "q", group: groupGlobal, value: &c.quiet,
 			help: "log errors only, and print no summaries",
+		},
+		{
+			name: "viewer-token-file", group: groupGlobal, value: textValue{&c.viewerTokenFile, "FILE"},
+			help: "the token of the viewer endpoint, of one's own or of that which is read, is in this file",
 		},
 		{
 			name: "verbose", short: "v", group: groupGlobal, value: &c.verbose,
@@ -262,7 +280,7 @@ func (a *app) warnUnknownVariables() {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case a.settingOf(name) != nil:
+		case a.settingOf(name) != nil, name == tokenVariable:
 		case best == "":
 			a.warn("%s in the environment is not a setting", name)
 		default:

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -20,8 +21,9 @@ type CutOptions struct {
 // Cut writes the chosen entries of a session into a new recording at path,
 // with what is needed to understand them, which is marked as carried. Entries
 // keep their numbers and times; what was left out between them is explained by
-// gaps that say so. of is what is known of the source. The walk is done twice;
-// if nothing was chosen no file is written.
+// gaps that say so. of is what is known of the source. The walk is done twice; of
+// the second one, only the entries are looked at. If nothing was chosen no file
+// is written.
 func Cut(path string, of recorder.Facts, walk Walk, o CutOptions) (Result, error) {
 	excerpt := check.NewExcerpt()
 	if err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
@@ -47,7 +49,7 @@ func Cut(path string, of recorder.Facts, walk Walk, o CutOptions) (Result, error
 		return Result{}, err
 	}
 	cut.to = to
-	if err := walk(cut.visit); err != nil {
+	if err := walk(cut.visit); err != nil && !errors.Is(err, errPast) {
 		_ = to.Discard()
 		return Result{}, err
 	}
@@ -55,6 +57,9 @@ func Cut(path string, of recorder.Facts, walk Walk, o CutOptions) (Result, error
 	cut.done.Bytes, err = to.Close()
 	return cut.done, err
 }
+
+// errPast ends the second walk behind the last entry of the cut.
+var errPast = errors.New("past the last entry")
 
 // cutter is the second walk.
 type cutter struct {
@@ -67,7 +72,7 @@ type cutter struct {
 
 func (c *cutter) visit(e *session.Entry, _ *check.Change, _ bool) error {
 	if e.Seq > c.last {
-		return nil
+		return errPast
 	}
 	chosen, context := passed(&c.chosen, e.Seq), passed(&c.context, e.Seq)
 	if !chosen && !context {

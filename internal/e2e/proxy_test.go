@@ -32,6 +32,9 @@ var built struct {
 }
 
 func TestMain(m *testing.M) {
+	if target := os.Getenv(clientVariable); target != "" {
+		os.Exit(wrappedClient(target))
+	}
 	code := m.Run()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
@@ -120,7 +123,7 @@ func startProxyWith(t *testing.T, upstream string, s setup) *proxy {
 
 // quietEnv is an environment whose state directory is the test's own.
 func quietEnv(t *testing.T) []string {
-	return append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	return append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir())
 }
 
 func (p *proxy) kill() {

@@ -45,8 +45,8 @@ const (
 	ladderNothing = "nothing to draw"
 )
 
-// frame is where the lines of life are.
-type frame struct {
+// rails is where the lines of life are.
+type rails struct {
 	LadderForm
 	leg, up int // columns between client and proxy, between proxy and server
 	streams bool
@@ -62,7 +62,7 @@ func (l *Ladder) Lines(o LadderForm) []LadderLine {
 		o.Columns = usualLadder
 	}
 	o.Columns = max(o.Columns, minLadder)
-	f := &frame{LadderForm: o, streams: l.several(), only: l.only(), up: ladderUp, seqs: seqWidth}
+	f := &rails{LadderForm: o, streams: l.several(), only: l.only(), up: ladderUp, seqs: seqWidth}
 	for i := range l.steps {
 		f.seqs = max(f.seqs, len(strconv.FormatUint(uint64(l.steps[i].seq), 10)))
 	}
@@ -95,21 +95,21 @@ func (l *Ladder) Lines(o LadderForm) []LadderLine {
 }
 
 // text keeps to ASCII what is ours.
-func (f *frame) text(s string) string {
+func (f *rails) text(s string) string {
 	if f.ASCII {
 		return strings.NewReplacer(ellipsis, ".", "µ", "u").Replace(s)
 	}
 	return s
 }
 
-func (f *frame) bar() string {
+func (f *rails) bar() string {
 	if f.ASCII {
 		return "|"
 	}
 	return "│"
 }
 
-func (f *frame) line(n int) string {
+func (f *rails) line(n int) string {
 	c := "─"
 	if f.ASCII {
 		c = "-"
@@ -118,7 +118,7 @@ func (f *frame) line(n int) string {
 }
 
 // head names the three above their lines.
-func (f *frame) head() string {
+func (f *rails) head() string {
 	client := f.clients[0]
 	if n := len(f.clients); n > 1 {
 		client = strconv.Itoa(n) + " clients"
@@ -136,7 +136,7 @@ func (f *frame) head() string {
 }
 
 // arrow is a row with an arrow from one end to the other.
-func (f *frame) arrow(s *step, who string) string {
+func (f *rails) arrow(s *step, who string) string {
 	label := s.label(f.only)
 	if len(f.clients) > 1 {
 		label += "  " + who
@@ -162,7 +162,7 @@ func (f *frame) arrow(s *step, who string) string {
 }
 
 // across is a row that breaks the lines of life.
-func (f *frame) across(s *step) string {
+func (f *rails) across(s *step) string {
 	room := f.leg + f.up + 3
 	text := End(s.label(f.only), room-8)
 	sign := s.sign
@@ -175,7 +175,7 @@ func (f *frame) across(s *step) string {
 
 // margin is what stands right of the lines: number and time since the row
 // before.
-func (f *frame) margin(s *step, before time.Time) string {
+func (f *rails) margin(s *step, before time.Time) string {
 	m := " " + padLeft(strconv.FormatUint(uint64(s.seq), 10), f.seqs) + " " +
 		padRight("+"+duration(s.at.Sub(before)), ladderDelta)
 	if f.streams && s.stream != 0 {
@@ -185,7 +185,7 @@ func (f *frame) margin(s *step, before time.Time) string {
 }
 
 // findings are told below what proved them.
-func (f *frame) findings(out []LadderLine, s *step) []LadderLine {
+func (f *rails) findings(out []LadderLine, s *step) []LadderLine {
 	const indent = "     "
 	for i := range s.findings {
 		finding := &s.findings[i]

@@ -39,7 +39,7 @@ func (l *Ladder) Mermaid() string {
 		return b.String()
 	}
 	before := l.steps[0].at
-	only, several := l.only(), l.several()
+	several := l.several()
 	note := func(sign, text string, most int) {
 		if sign != "" {
 			sign += " "
@@ -54,7 +54,7 @@ func (l *Ladder) Mermaid() string {
 		}
 		where += ")"
 		before = s.at
-		text := End(s.label(only), mermaidLabel)
+		text := End(s.label(""), mermaidLabel)
 		if s.from == session.SideUnknown {
 			note(s.sign, text+where, mermaidLabel+len(where))
 		} else {

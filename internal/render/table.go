@@ -333,19 +333,23 @@ func Titles() []string {
 	return []string{"seq", "time", "client", "type", "what", "version", "res", "size", "summary", "conn", "stream", "findings"}
 }
 
-// Cells are the columns of watch for the entry that was seen last, with nothing
-// left out for want of room, and what a line has no room for. Every entry has
-// them; a cell of which nothing is to be said is empty.
+// Cells are the columns of watch for the entry that was seen last, as they are
+// in a pipe, and what a line has no room for. Every entry has them; a cell of
+// which nothing is to be said is empty.
 func (t *Table) Cells(e *session.Entry, c *check.Change) []string {
 	r, _ := t.row(e, c)
 	if r.what == "" {
 		r.what = e.Kind.String()
 	}
-	words := make([]string, 0, len(r.names)+2)
-	for _, w := range append([]string{r.text, r.aside}, r.names...) {
+	shown := r.names[:min(len(r.names), namesShown)]
+	words := make([]string, 0, len(shown)+3)
+	for _, w := range append([]string{r.text, r.aside}, shown...) {
 		if w != "" {
 			words = append(words, Safe(w))
 		}
+	}
+	if n := len(r.names) - len(shown); n > 0 {
+		words = append(words, strings.TrimSpace(more(n)))
 	}
 	var rules []string
 	for i := range c.Findings {
