@@ -21,13 +21,14 @@ func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
 	if src.script { // it has no notes of people
 		return marked, nil
 	}
-	src.Reader.Follow(false)
+	following := src.following
+	src.Follow(false)
 	src.Want(func(b *recorder.Block) bool {
 		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, marksLabel)
 	})
 	defer func() {
 		src.Want(nil)
-		src.Reader.Follow(src.following)
+		src.Follow(following)
 	}()
 	src.held = nil
 	if err := src.Seek(0); err != nil {

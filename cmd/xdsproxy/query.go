@@ -99,7 +99,7 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 		return nil, unreadable(err)
 	}
 	if q.Needs().Marks {
-		if !src.file && !src.script {
+		if !src.file && !src.script && src.viewer == nil {
 			return nil, misused("filter %q asks what was marked, which a pipe tells after the entry", q).
 				hint("write the recording to a file first")
 		}
