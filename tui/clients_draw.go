@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -24,7 +25,7 @@ func (v *clients) typesShown(m *Model, room int) []string {
 			delete(used, t)
 		}
 	}
-	for _, t := range slices.Sorted(keysOf(used)) {
+	for _, t := range slices.Sorted(maps.Keys(used)) {
 		out = append(out, t)
 	}
 	return out[:max(0, min(len(out), room/stateWidth))]
