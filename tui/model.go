@@ -55,6 +55,8 @@ type Model struct {
 	drawnAt time.Time
 	drawn   uint64 // generation
 
+	sure string // what was asked whether it is really to be copied
+
 	last    session.Seq // of the log when it was opened, 0 if that is not known
 	outcome Outcome
 }

@@ -14,20 +14,12 @@ import (
 func keysOf[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 func repeat(s string, n int) string                     { return strings.Repeat(s, max(n, 0)) }
 
-func (m *Model) screenText() string { return "" }
-func (m *Model) copy(text, what string) tea.Cmd {
-	m.say("copied %s", what)
-	return tea.SetClipboard(text)
-}
-func (m *Model) copyAs(session.Seq) tea.Cmd       { return nil }
-func (m *Model) nextViolation() tea.Cmd           { return nil }
-func (m *Model) openDiff(selection, bool) tea.Cmd { return nil }
-func (m *Model) openLadder(selection) tea.Cmd     { return nil }
-func (m *Model) openResources(string) tea.Cmd     { return nil }
-func (m *Model) explain(string) (tea.Cmd, error)  { return nil, errors.New("not yet") }
-func (m *Model) paneWidth() int                   { return m.w }
-func (m *Model) panes(rows int) []line            { return m.top().draw(m, m.w, rows) }
-func (m *Model) end() session.Seq                 { return m.last }
+func (m *Model) nextViolation() tea.Cmd          { return nil }
+func (m *Model) openResources(string) tea.Cmd    { return nil }
+func (m *Model) explain(string) (tea.Cmd, error) { return nil, errors.New("not yet") }
+func (m *Model) paneWidth() int                  { return m.w }
+func (m *Model) panes(rows int) []line           { return m.top().draw(m, m.w, rows) }
+func (m *Model) end() session.Seq                { return m.last }
 
 type dummy struct {
 	plainView
@@ -39,4 +31,3 @@ func (d dummy) draw(*Model, int, int) []line { return nil }
 func newResources() view                     { return dummy{name: "Resources"} }
 func newViolations() view                    { return dummy{name: "Violations"} }
 func newStats() view                         { return dummy{name: "Stats"} }
-func newDetail(*Model, session.Seq) view     { return dummy{name: "Message"} }

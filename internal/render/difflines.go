@@ -65,7 +65,7 @@ func DiffLines(r *diff.Result, context int) iter.Seq[DiffLine] {
 				w.moves[c.New] = number
 			}
 		}
-		w.node(&r.Root, nil, nil, frame{})
+		w.node(&r.Root, nil, nil, slot{})
 		w.flush(0)
 	}
 }
@@ -81,9 +81,9 @@ type diffWriter struct {
 	after   bool                 // the last line that was written is part of a change
 }
 
-// frame is where a value is written. Its first line begins with lead; of an
+// slot is where a value is written. Its first line begins with lead; of an
 // item that is "- ", once in what is old and once in what is new.
-type frame struct {
+type slot struct {
 	column int
 	lead   *leads
 }
@@ -96,7 +96,7 @@ type leads struct {
 
 // take returns what a line of a sign begins with, where, and what is to be said
 // of it.
-func (f frame) take(sign byte) (lead string, column int, note string) {
+func (f slot) take(sign byte) (lead string, column int, note string) {
 	l := f.lead
 	if l == nil {
 		return "", f.column, ""
@@ -134,7 +134,7 @@ func (w *diffWriter) header(l DiffLine) {
 
 // node writes a node that is a part of the new tree in, or of the old one if it
 // was removed.
-func (w *diffWriter) node(n *diff.Node, up diff.Path, in *decode.Tree, f frame) {
+func (w *diffWriter) node(n *diff.Node, up diff.Path, in *decode.Tree, f slot) {
 	if w.over {
 		return
 	}
@@ -179,7 +179,7 @@ func (w *diffWriter) node(n *diff.Node, up diff.Path, in *decode.Tree, f frame) 
 
 // filled writes a value that is empty on one side: what it is there stands on
 // the line of its name.
-func (w *diffWriter) filled(n *diff.Node, path diff.Path, f frame) {
+func (w *diffWriter) filled(n *diff.Node, path diff.Path, f slot) {
 	l := DiffLine{Sign: '-', Path: path.String(), Change: w.change + 1}
 	if n.Moved {
 		l.Note = fmt.Sprintf("moved from [%d]", n.OldAt)
@@ -191,11 +191,11 @@ func (w *diffWriter) filled(n *diff.Node, path diff.Path, f frame) {
 		l.Note = ""
 	}
 	lead, column, note := f.take(full)
-	in := frame{column: f.column}
+	in := slot{column: f.column}
 	switch {
 	case n.Item():
 		note = join(note, l.Note)
-		in = frame{column: f.column + 2, lead: &leads{old: lead + "- ", new: lead + "- ", column: column, note: note}}
+		in = slot{column: f.column + 2, lead: &leads{old: lead + "- ", new: lead + "- ", column: column, note: note}}
 	case !n.Root():
 		l.Sign, l.Indent, l.Text, l.Note = full, column, Safe(lead+keyText(n.Name)), Safe(join(note, l.Note))
 		w.flush(w.context)
@@ -212,7 +212,7 @@ func (w *diffWriter) filled(n *diff.Node, path diff.Path, f frame) {
 }
 
 // same keeps equal lines until it is known which of them are near a change.
-func (w *diffWriter) same(n *diff.Node, up diff.Path, in *decode.Tree, f frame) {
+func (w *diffWriter) same(n *diff.Node, up diff.Path, in *decode.Tree, f slot) {
 	p := piece{column: f.column, path: up.String()}
 	switch {
 	case in == nil: // the whole tree
@@ -238,18 +238,18 @@ func whole(t *decode.Tree, column int) piece {
 }
 
 // within writes what leads to the changes in a value, and these.
-func (w *diffWriter) within(n *diff.Node, path diff.Path, f frame, change int) {
+func (w *diffWriter) within(n *diff.Node, path diff.Path, f slot, change int) {
 	note := ""
 	if n.Moved {
 		note = fmt.Sprintf("moved from [%d]", n.OldAt)
 	}
 	lead, column, said := f.take(' ')
 	note = join(said, note)
-	in := frame{column: f.column}
+	in := slot{column: f.column}
 	switch first := &n.Nodes[0]; {
 	case n.Item():
 		// Its first line says which one it is, or what is said beside it does.
-		in = frame{column: f.column + 2, lead: &leads{old: lead + "- ", new: lead + "- ", column: column, note: note}}
+		in = slot{column: f.column + 2, lead: &leads{old: lead + "- ", new: lead + "- ", column: column, note: note}}
 		if first.Kind != diff.Same {
 			in.lead.note = join(note, n.Key)
 			break
@@ -290,7 +290,7 @@ func join(a, b string) string {
 
 // block writes the lines of a value that only one tree has, or that moved: of
 // that, what is more than its first line is folded.
-func (w *diffWriter) block(n *diff.Node, t *decode.Tree, f frame, l DiffLine) {
+func (w *diffWriter) block(n *diff.Node, t *decode.Tree, f slot, l DiffLine) {
 	lead, column, note := f.take(l.Sign)
 	l.Note = Safe(join(note, l.Note))
 	p := partOf(n, t, f.column)

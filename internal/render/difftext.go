@@ -7,7 +7,7 @@ import (
 
 // replace writes a value that has changed as a whole. Of a text of several
 // lines only those are said to have changed that have.
-func (w *diffWriter) replace(n *diff.Node, f frame, l DiffLine) {
+func (w *diffWriter) replace(n *diff.Node, f slot, l DiffLine) {
 	if was, is, ok := texts(n); ok && !n.Root() {
 		lead, column, note := f.take(' ')
 		first, _ := scalarLines(n.New)

@@ -1,0 +1,207 @@
+package decode
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// WireField is one field as it stands in the bytes of a message.
+type WireField struct {
+	At    int // where its tag begins, in bytes from the beginning of the message
+	Head  int // bytes of the tag, and of the length if there is one
+	Size  int // bytes of all of it
+	Depth int // how many messages it is in, without the outermost
+
+	Number int
+	Wire   string // varint, i64, len, group or i32
+	Name   string // "" where the type of the message around is not known
+	Holds  string // full name of the message that it holds; "" if it holds none, or if that is not known
+	Inner  bool   // its own fields follow
+	Value  string // for people, as sent: of what holds fields, nothing
+}
+
+// maxWireText bounds what is shown of one text.
+const maxWireText = 256
+
+// Wire lists the fields of a message that side sent on a stream of method m, in
+// the order of their bytes: at most so many. It says what is wrong with the
+// bytes, "" if nothing is. A message in JSON has no such fields.
+func Wire(m Method, side session.Side, contentType string, data []byte, most int) (fields []WireField, problem string) {
+	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
+		return nil, ""
+	}
+	name := m.Message(side)
+	if m.Path == "" {
+		name = kindName(sniff(side, data), false)
+	}
+	l := wireLister{most: most}
+	l.list(messageType(name), data, 0, 0)
+	return l.fields, l.problem
+}
+
+// messageType finds a type by its full name; nil if it is not known.
+func messageType(name string) protoreflect.MessageDescriptor {
+	full := protoreflect.FullName(name)
+	if !full.IsValid() {
+		return nil
+	}
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
+	if err != nil {
+		return nil
+	}
+	return mt.Descriptor()
+}
+
+type wireLister struct {
+	fields  []WireField
+	most    int
+	problem string
+}
+
+// list lists the fields of b, which begins at base.
+func (l *wireLister) list(md protoreflect.MessageDescriptor, b []byte, base, depth int) {
+	url := ""
+	s := scan(b)
+	for s.next() {
+		if len(l.fields) >= l.most {
+			return
+		}
+		e := s.entry()
+		f := WireField{At: base + s.at, Size: s.off - s.at, Depth: depth, Number: int(s.num), Wire: wireWord(s.typ)}
+		f.Head = f.Size - len(e.body)
+		switch s.typ {
+		case protowire.VarintType:
+			f.Head = protowire.SizeTag(s.num)
+		case protowire.StartGroupType:
+			f.Head = protowire.SizeTag(s.num)
+		}
+		var fd protoreflect.FieldDescriptor
+		if md != nil {
+			if fd = md.Fields().ByNumber(s.num); fd != nil && !fits(fd, s.typ) {
+				fd = nil
+			}
+		}
+		var of protoreflect.MessageDescriptor
+		if fd != nil {
+			f.Name, of = string(fd.Name()), fd.Message()
+		}
+		if md != nil && md.FullName() == "google.protobuf.Any" {
+			switch {
+			case s.num == 1:
+				url = string(e.body)
+			case s.num == 2:
+				fd, of = nil, messageType(TypeName(url))
+			}
+		}
+		if of != nil {
+			f.Holds = string(of.FullName())
+		}
+		f.Inner = s.typ == protowire.StartGroupType || s.typ == protowire.BytesType && l.inner(fd, of, e.body)
+		f.Inner = f.Inner && depth < maxDepth && len(e.body) > 0
+		if !f.Inner {
+			f.Value = wireValue(fd, &e)
+		}
+		l.fields = append(l.fields, f)
+		if f.Inner {
+			l.list(of, e.body, f.At+f.Head, depth+1)
+		}
+	}
+	if s.err != "" && l.problem == "" {
+		l.problem = s.err
+		if base > 0 {
+			l.problem += fmt.Sprintf(" of the message at %d", base)
+		}
+	}
+}
+
+// inner says whether a length-delimited value is to be read as a message.
+func (l *wireLister) inner(fd protoreflect.FieldDescriptor, of protoreflect.MessageDescriptor, body []byte) bool {
+	if of != nil {
+		return true
+	}
+	if fd != nil || isPrintable(body) || !plausible(body) {
+		return false
+	}
+	s := scan(body)
+	for s.next() {
+	}
+	return s.err == ""
+}
+
+func wireWord(t protowire.Type) string {
+	switch t {
+	case protowire.VarintType:
+		return "varint"
+	case protowire.Fixed64Type:
+		return "i64"
+	case protowire.BytesType:
+		return "len"
+	case protowire.StartGroupType:
+		return "group"
+	case protowire.Fixed32Type:
+		return "i32"
+	}
+	return "?"
+}
+
+// wireValue writes a value that holds no fields.
+func wireValue(fd protoreflect.FieldDescriptor, e *entry) string {
+	kind := protoreflect.Kind(0)
+	if fd != nil {
+		kind = fd.Kind()
+	}
+	switch e.typ {
+	case protowire.VarintType:
+		return varintText(fd, kind, e.uint)
+	case protowire.Fixed32Type:
+		v, _ := protowire.ConsumeFixed32(e.body)
+		if kind == protoreflect.FloatKind {
+			return strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
+		}
+		return fmt.Sprintf("0x%08x", v)
+	case protowire.Fixed64Type:
+		v, _ := protowire.ConsumeFixed64(e.body)
+		if kind == protoreflect.DoubleKind {
+			return strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)
+		}
+		return fmt.Sprintf("0x%016x", v)
+	}
+	text := kind == protoreflect.StringKind || kind == 0
+	if fd != nil && fd.IsList() && kind != protoreflect.StringKind && kind != protoreflect.BytesKind && fd.Message() == nil {
+		return fmt.Sprintf("packed, %d bytes", len(e.body))
+	}
+	if text && isText(e.body) {
+		s := string(e.body[:min(len(e.body), maxWireText)])
+		if len(e.body) > maxWireText {
+			return strconv.Quote(s) + fmt.Sprintf(" and %d bytes more", len(e.body)-maxWireText)
+		}
+		return strconv.Quote(s)
+	}
+	if len(e.body) == 0 {
+		return "empty"
+	}
+	return fmt.Sprintf("%d bytes", len(e.body))
+}
+
+func varintText(fd protoreflect.FieldDescriptor, kind protoreflect.Kind, v uint64) string {
+	switch kind {
+	case protoreflect.BoolKind:
+		return strconv.FormatBool(v != 0)
+	case protoreflect.EnumKind:
+		if ev := fd.Enum().Values().ByNumber(protoreflect.EnumNumber(int32(v))); ev != nil {
+			return fmt.Sprintf("%d %s", v, ev.Name())
+		}
+	case protoreflect.Sint32Kind, protoreflect.Sint64Kind:
+		return strconv.FormatInt(protowire.DecodeZigZag(v), 10)
+	case protoreflect.Int32Kind, protoreflect.Int64Kind:
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatUint(v, 10)
+}

@@ -1,0 +1,161 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// event tells of an entry that is no message.
+func (x *explainer) event() {
+	x.add("kind", x.e.Kind.String(), kindWords(x.e))
+	switch {
+	case x.e.Kind == session.KindOpen && x.e.Method != "":
+		x.add("method", x.e.Method, methodText(x.c.Method, x.e.Method))
+	case x.c.Method.Path != "":
+		x.method()
+	}
+	if p := x.e.Peer; p != nil {
+		x.peer(p)
+	}
+	if s := x.e.Status; s != nil {
+		x.status(s)
+	}
+	if g := x.e.GoAway; g != nil {
+		x.add("goaway", HTTP2Code(g.Code), "the last stream that it takes is "+strconv.FormatUint(uint64(g.LastStream), 10))
+		if g.Debug != "" {
+			x.add("debug", g.Debug, "")
+		}
+	}
+	if g := x.e.Gap; g != nil {
+		x.gap(g)
+	}
+	if n := x.e.Note; n != nil {
+		x.note(n)
+	}
+	for i, h := range x.e.Headers {
+		name := ""
+		if i == 0 {
+			name = "headers"
+		}
+		x.add(name, h.Name+": "+h.Value, "")
+	}
+}
+
+// kindWords says what a kind of entry means.
+func kindWords(e *session.Entry) string {
+	by := "by the " + e.Side.String()
+	switch e.Kind {
+	case session.KindConnect:
+		return "a client has connected"
+	case session.KindOpen:
+		return "a stream begins: what the client asks with"
+	case session.KindHeader:
+		return "what the server answers with, before its messages"
+	case session.KindHalfClose:
+		return "the client sends no more on this stream"
+	case session.KindTrailer:
+		return "the stream is over: the server has ended it in order"
+	case session.KindCancel:
+		return "the stream is over: it was broken off " + by
+	case session.KindGoAway:
+		return "no new streams on this connection, " + by
+	case session.KindDisconnect:
+		return "the connection is over, " + by
+	case session.KindGap:
+		return "entries that are not here"
+	case session.KindNote:
+		return "something to know about the recording"
+	case session.KindTime:
+		return "nothing else happened"
+	}
+	return ""
+}
+
+func (x *explainer) peer(p *session.Peer) {
+	x.add("client", p.Client, "")
+	x.add("listen", p.Listen, "the address that it connected to")
+	x.add("upstream", p.Upstream, "the server that was dialled for it")
+	if p.Local == "" {
+		x.add("local", "", "the server was not reached").Look = FactBad
+		return
+	}
+	x.add("local", p.Local, "as the server sees the proxy")
+}
+
+func (x *explainer) status(s *session.Status) {
+	if s.Code >= 0 {
+		f := x.add("grpc-status", strconv.Itoa(int(s.Code)), GRPCCode(s.Code))
+		if s.Code > 0 {
+			f.Look = FactBad
+		}
+	}
+	if s.WasReset {
+		x.add("reset", HTTP2Code(s.Reset), "RST_STREAM of HTTP/2")
+	}
+	if s.HTTP != 0 {
+		x.add("status", strconv.Itoa(s.HTTP), "of HTTP")
+	}
+	for i, line := range strings.Split(strings.TrimSpace(s.Message), "\n") {
+		name := ""
+		if i == 0 {
+			name = "message"
+		}
+		if line != "" {
+			x.add(name, line, "")
+		}
+	}
+}
+
+func (x *explainer) gap(g *session.Gap) {
+	why := "the disk was slower than the traffic; what passed was not touched"
+	if g.Cause.Chosen() {
+		why = "left out on purpose: this is a part of a recording"
+	}
+	x.add("entries", fmt.Sprintf("%s (%d to %d)", Number(g.Entries), g.First, g.Last), why).Look = FactBad
+	x.add("bytes", Size(g.Bytes), "of messages")
+	for i, s := range g.Streams {
+		name := ""
+		if i == 0 {
+			name = "streams"
+		}
+		x.add(name, "#"+strconv.FormatUint(uint64(s), 10), "")
+	}
+}
+
+func (x *explainer) note(n *session.Note) {
+	f := x.add("note", string(n.Code), "")
+	if n.About != 0 {
+		f.Means, f.Seq = fmt.Sprintf("about %d", n.About), n.About
+	}
+	if n.Text != "" {
+		x.add("text", n.Text, "")
+	}
+	if n.Hint != "" {
+		x.add("hint", n.Hint, "")
+	}
+}
+
+// ExplainFinding tells what a rule found: what was seen, what it means, and
+// what to do next.
+func ExplainFinding(f *check.Finding) []Fact {
+	look := FactMuted
+	if f.Severity > check.Info {
+		look = FactBad
+	}
+	entries := NewFinding(f)
+	seen := entries.where()
+	if f.Count > 1 {
+		seen += fmt.Sprintf(", %d times", f.Count)
+	}
+	return []Fact{
+		{Name: f.Severity.String(), Text: f.Rule.ID, Means: f.Rule.Title, Look: look, Seq: f.LastSeq},
+		{Name: "  seen", Text: f.Message},
+		{Text: seen, Look: FactMuted},
+		{Name: "  means", Text: f.Rule.Means},
+		{Name: "  next", Text: f.Rule.Next},
+	}
+}

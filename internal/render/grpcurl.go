@@ -1,0 +1,63 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+// Request is a request that can be sent again by hand.
+type Request struct {
+	Method  decode.Method
+	Address string // of the server; "" if it is not known
+	Body    decode.Document
+	First   decode.Document // the first request of its stream, which names the node; empty if Body is that
+}
+
+// Grpcurl is a command of grpcurl that sends the request on a stream of its
+// own, with what to know about it.
+func (r *Request) Grpcurl() (string, error) {
+	service, method, ok := strings.Cut(strings.TrimPrefix(r.Method.Path, "/"), "/")
+	if !ok || r.Method.Variant == decode.VariantREST {
+		return "", fmt.Errorf("this is no request of gRPC, so that grpcurl cannot send it")
+	}
+	body := decode.Document{Root: decode.Tree{Kind: decode.Object}}
+	if _, has := r.Body.Root.Get("node"); !has {
+		if node, has := r.First.Root.Get("node"); has {
+			body.Root.Members = append(body.Root.Members, decode.Member{Name: "node", Value: *node})
+		}
+	}
+	for _, f := range r.Body.Root.Members {
+		switch {
+		case f.Name == "response_nonce", f.Name == "error_detail", f.Name == "version_info":
+			continue // they are about a stream that is over
+		case strings.HasPrefix(f.Name, "@"):
+			continue // grpcurl knows no such fields
+		}
+		body.Root.Members = append(body.Root.Members, f)
+	}
+	address := r.Address
+	if address == "" {
+		address = "HOST:PORT"
+	}
+	data := string(EscapeJSON(body.Compact()))
+	var b strings.Builder
+	b.WriteString("# The request opens a stream of its own: version, nonce and error of the old one are left out.\n")
+	b.WriteString("# The stream ends after the answer. To keep it open, and to type more requests, each as one\n")
+	b.WriteString("# line of JSON: put -d @ in place of -d '...', paste the JSON, and end it with ctrl-d.\n")
+	b.WriteString("# Of a server without reflection, name the types, too: -import-path DIR -proto envoy/service/discovery/v3/ads.proto\n")
+	fmt.Fprintf(&b, "grpcurl -plaintext -d %s %s %s/%s\n", shellQuote(data), shellQuote(Safe(address)), shellQuote(Safe(service)), shellQuote(Safe(method)))
+	return b.String(), nil
+}
+
+// shellQuote makes one word of a text for a shell.
+func shellQuote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,82 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+const (
+	// maxClipboard is what terminals take for the clipboard; some cut what is
+	// longer without a word.
+	maxClipboard = 100_000
+	// sureAbove is from which size on a copy must be asked for twice.
+	sureAbove = 1 << 20
+)
+
+// copy puts a text into the clipboard of the terminal. What is too long for
+// that goes to a file, and its path to the clipboard.
+func (m *Model) copy(text, what string) tea.Cmd {
+	switch {
+	case text == "":
+		m.say("there is nothing to copy")
+		return nil
+	case len(text) <= maxClipboard:
+		m.sure = ""
+		m.say("copied %s%s", what, sizeNote(text))
+		return tea.SetClipboard(text)
+	case len(text) > sureAbove && m.sure != what:
+		m.sure = what
+		m.say("%s is %s: the same key again writes it to a file, and copies its path", what, render.Size(int64(len(text))))
+		return nil
+	}
+	m.sure = ""
+	return func() tea.Msg {
+		path, err := privateFile("xdsproxy-copy-*.txt", text)
+		if err != nil {
+			return saidMsg{role: bad, text: fmt.Sprintf("cannot copy %s: %v", what, err)}
+		}
+		said := saidMsg{role: accent, text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
+		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return said }}
+	}
+}
+
+// sizeNote says how much was copied, where that is not plain.
+func sizeNote(text string) string {
+	if n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; n > 1 {
+		return ", " + render.Count(n, "line", "lines")
+	}
+	return ""
+}
+
+// privateFile writes a text where nobody else reads it.
+func privateFile(pattern, text string) (path string, err error) {
+	f, err := os.CreateTemp("", pattern) // mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// screenText is what the view shows, without what fills the screen.
+func (m *Model) screenText() string {
+	rows := m.h - m.bodyTop() - 3
+	var b strings.Builder
+	for _, l := range m.top().draw(m, m.w, max(rows, 1)) {
+		b.WriteString(l.plainText())
+		b.WriteByte('\n')
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}

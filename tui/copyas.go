@@ -1,0 +1,211 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// copyForm is one of the forms in which an entry can be copied.
+type copyForm struct {
+	name, help string
+	text       func(ctx context.Context, m *Model, got *index.Fetched) (string, error)
+}
+
+// copyMenu lets one choose the form, below the view that it was opened from.
+type copyMenu struct {
+	plainView
+	seq   session.Seq
+	under view
+	forms []copyForm
+	at    int
+	top   int // row where the list begins
+}
+
+// copyAs asks in which form an entry is to be copied.
+func (m *Model) copyAs(seq session.Seq) tea.Cmd {
+	r, ok := m.index.BySeq(seq)
+	if !ok {
+		m.say("%d has no line in the timeline, so that there is no choice of forms", seq)
+		return nil
+	}
+	row := m.aliasText(m.timeline.rowText(m, &r))
+	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(m.src.Name), seq)
+	same := func(s string) func(context.Context, *Model, *index.Fetched) (string, error) {
+		return func(context.Context, *Model, *index.Fetched) (string, error) { return s, nil }
+	}
+	forms := []copyForm{
+		{"row", "the line of the timeline, for grep", same(row)},
+		{"yaml", "all of it as YAML", copyFormText(formYAML)},
+		{"json", "all of it as JSON", copyFormText(formJSON)},
+		{"names", "the names in it, one a line", copyNames},
+		{"link", link, same(link)},
+	}
+	if r.Kind == session.KindMessage && r.Side == session.Client {
+		forms = append(forms, copyForm{"grpcurl", "a command that sends this request", copyGrpcurl})
+	}
+	m.push(&copyMenu{seq: seq, under: m.top(), forms: forms})
+	return nil
+}
+
+func copyFormText(f form) func(context.Context, *Model, *index.Fetched) (string, error) {
+	return func(_ context.Context, _ *Model, got *index.Fetched) (string, error) { return formText(got, f) }
+}
+
+func copyNames(_ context.Context, _ *Model, got *index.Fetched) (string, error) {
+	c := &got.Change
+	names := append([]string(nil), c.Names()...)
+	if c.Message != nil {
+		names = append(append(append(names, c.Message.Subscribe...), c.Message.Unsubscribe...), c.Message.Removed...)
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("there are no names in %d", got.Entry.Seq)
+	}
+	var b strings.Builder
+	for _, n := range names {
+		b.WriteString(render.Safe(n) + "\n")
+	}
+	return b.String(), nil
+}
+
+// copyGrpcurl is the request as a command, with the node of the stream's first
+// one.
+func copyGrpcurl(ctx context.Context, m *Model, got *index.Fetched) (string, error) {
+	var first *index.Fetched
+	if seq := m.index.FirstRequest(got.Entry.Seq); seq != 0 && seq != got.Entry.Seq {
+		all, _ := m.fetch.Fetch(ctx, seq)
+		first = all[seq]
+	}
+	address := ""
+	if p := m.fetch.Around(ctx, got.Entry.Seq).Peer; p != nil {
+		address = p.Upstream
+	}
+	q := render.Request{Method: got.Change.Method, Address: address, Body: got.Decoded()}
+	if first != nil {
+		q.First = first.Decoded()
+	}
+	return q.Grpcurl()
+}
+
+func (v *copyMenu) title() string { return "Copy as" }
+
+func (v *copyMenu) keys() []offer {
+	return []offer{
+		{actOpen, "copy", "copy in the selected form"},
+		{actUp, "", ""},
+		{actDown, "", ""},
+		{actFirst, "", ""},
+		{actLast, "", ""},
+		{actCopy, "", "copy in the selected form"},
+		{actClose, "cancel", "copy nothing"},
+	}
+}
+
+func (v *copyMenu) do(m *Model, a action) tea.Cmd {
+	switch a {
+	case actUp:
+		v.at = max(v.at-1, 0)
+	case actDown:
+		v.at = min(v.at+1, len(v.forms)-1)
+	case actFirst:
+		v.at = 0
+	case actLast:
+		v.at = len(v.forms) - 1
+	case actClose:
+		m.pop(v)
+	case actOpen, actCopy:
+		f := v.forms[v.at]
+		return answer(v, func() any {
+			all, err := m.fetch.Fetch(m.ctx, v.seq)
+			got := all[v.seq]
+			if got == nil {
+				return copyReady{err: fmt.Errorf("cannot copy %d: %w", v.seq, err)}
+			}
+			text, err := f.text(m.ctx, m, got)
+			return copyReady{f.name, text, err}
+		})
+	}
+	return nil
+}
+
+// copyReady is a text that is to be copied.
+type copyReady struct {
+	form, text string
+	err        error
+}
+
+func (v *copyMenu) handle(m *Model, msg any) tea.Cmd {
+	ready, is := msg.(copyReady)
+	if !is {
+		return nil
+	}
+	if ready.err != nil {
+		m.complain(ready.err)
+		return nil
+	}
+	what := fmt.Sprintf("%d as %s", v.seq, ready.form)
+	cmd := m.copy(m.aliasText(ready.text), what)
+	if m.sure != what {
+		m.pop(v)
+	}
+	return cmd
+}
+
+// pop takes a view away, wherever it is above the five.
+func (m *Model) pop(v view) {
+	for i := len(m.over) - 1; i >= 0; i-- {
+		if m.over[i] == v {
+			m.over = append(m.over[:i:i], m.over[i+1:]...)
+			return
+		}
+	}
+}
+
+func (v *copyMenu) draw(m *Model, w, h int) []line {
+	list := []line{text(muted, repeat(m.theme.glyph.line, w)), text(title, fmt.Sprintf(" Copy %d as", v.seq))}
+	for i, f := range v.forms {
+		l := spans(span{plain, "   "}, span{plain, left(f.name, 9)}, span{muted, f.help})
+		if i == v.at {
+			l.spans[0].text, l.selected = " > ", true
+		}
+		list = append(list, l)
+	}
+	v.top = max(h-len(list), 0) + 2
+	var out []line
+	if room := h - len(list); room > 0 {
+		out = v.under.draw(m, w, room)
+		for len(out) < room {
+			out = append(out, blank())
+		}
+		return append(out[:room], list...)
+	}
+	v.top = len(list) - h
+	return list[len(list)-h:]
+}
+
+func (v *copyMenu) click(m *Model, _, y int, twice bool) tea.Cmd {
+	if i := y - v.top; i >= 0 && i < len(v.forms) {
+		v.at = i
+		if twice {
+			return v.do(m, actOpen)
+		}
+	}
+	return nil
+}
+
+// shellWord quotes a word for a shell.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

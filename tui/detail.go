@@ -1,0 +1,287 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// form is how an entry is shown.
+type form uint8
+
+const (
+	formSummary form = iota
+	formYAML
+	formJSON
+	formWire
+	formDiff
+	forms
+)
+
+func (f form) String() string { return [...]string{"summary", "yaml", "json", "wire", "diff"}[f] }
+
+// detail is one entry in full, in one of several forms.
+type detail struct {
+	plainView
+	seq  session.Seq
+	form form
+	pane textPane
+
+	page  *page   // that the pane holds
+	shown pageKey // what it was made of
+	laid  int     // columns that it was laid out for; 0: it does not matter
+	pages map[pageKey]*page
+	order []pageKey // of pages, the oldest first
+	asked pageKey   // what a command is at
+	busy  bool
+	stop  context.CancelFunc // of that command
+}
+
+// pageKey says what a page was made of: an entry, its form, and what was known
+// around it.
+type pageKey struct {
+	seq      session.Seq
+	form     form
+	partner  session.Seq
+	findings int
+}
+
+// page is an entry in one form.
+type page struct {
+	lines  []textLine
+	lay    func(columns int) []textLine // in place of lines, where the width matters
+	weight int                          // in lines, of what is kept for lay
+	err    error
+	peer   *session.Peer // where the connection came from and went; nil if that is not known
+	kind   session.Kind
+	at     time.Time
+}
+
+// maxPages bounds the pages that are kept, maxPageLines their lines.
+const (
+	maxPages     = 32
+	maxPageLines = 2 * mostLines
+)
+
+func newDetail(m *Model, seq session.Seq) view {
+	v := &detail{seq: seq, pages: make(map[pageKey]*page)}
+	v.pane.width = m.w
+	return v
+}
+
+func (v *detail) title() string { return "Message" }
+
+func (v *detail) keys() []offer {
+	offers := []offer{
+		{actForm, "form", "summary, YAML, JSON, bytes, and what is different"},
+		{actFilter, "search", "search the text"},
+		{actPair, "pair", ""},
+		{actDiff, "diff", ""},
+		{actCopy, "copy", "copy what is under the cursor: a value, or all that is below it"},
+		{actCopyAs, "", "copy the message in another form"},
+		{actPager, "pager", "all of it in the pager: $XDSPROXY_PAGER, $PAGER, or less"},
+		{actPrevStream, "", ""},
+		{actNextStream, "next", ""},
+		{actOlder, "", "the response of this type before, on this stream"},
+		{actNewer, "", "the next response of this type on this stream"},
+		{actWrap, "wrap", ""},
+		{actToggle, "", "fold what is below the line, and unfold it"},
+		{actNextMatch, "", "next match; of a diff, the next difference"},
+		{actPrevMatch, "", ""},
+		{actOpen, "", "go to the entry that the line is about"},
+		{actLeft, "", "scroll to the left"},
+		{actRight, "", "scroll to the right"},
+		{actViolation, "", "the next entry that a rule found something with"},
+		{actLadder, "", ""},
+		{actMark, "mark", ""},
+		{actDiffMark, "", ""},
+		{actResources, "", ""},
+		{actNote, "", ""},
+	}
+	for _, a := range moves() {
+		offers = append(offers, offer{act: a})
+	}
+	return offers
+}
+
+// goTo shows another entry, and takes the selection of the timeline along.
+func (v *detail) goTo(m *Model, seq session.Seq) {
+	if seq == v.seq {
+		return
+	}
+	v.cancel()
+	v.seq = seq
+	m.timeline.follows(m, seq)
+}
+
+func (v *detail) cancel() {
+	if v.stop != nil {
+		v.stop()
+		v.stop = nil
+	}
+}
+
+// key is what the page that is wanted is made of.
+func (v *detail) key(m *Model) pageKey {
+	k := pageKey{seq: v.seq, form: v.form}
+	if v.form == formSummary || v.form == formDiff {
+		if r, ok := m.index.BySeq(v.seq); ok {
+			k.partner = r.Partner()
+		}
+	}
+	if v.form == formSummary {
+		for i := range m.seen.findings {
+			if f := &m.seen.findings[i]; f.LastSeq == v.seq || slices.Contains(f.Seqs, v.seq) {
+				k.findings++
+			}
+		}
+	}
+	return k
+}
+
+// tick asks for the page that is to be shown, if it is not there.
+func (v *detail) tick(m *Model) tea.Cmd {
+	k := v.key(m)
+	if p := v.pages[k]; p != nil {
+		v.put(k, p)
+		return nil
+	}
+	if v.busy && v.asked == k {
+		return nil
+	}
+	v.cancel()
+	ctx, stop := context.WithCancel(m.ctx)
+	v.busy, v.asked, v.stop = true, k, stop
+	findings := index.Findings(m.seen.findings, v.seq)
+	return answer(v, func() any {
+		p := makePage(ctx, m, k, findings)
+		return madePage{k, p, ctx.Err() != nil}
+	})
+}
+
+type madePage struct {
+	key  pageKey
+	page *page
+	void bool // it was given up
+}
+
+func (v *detail) handle(m *Model, msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case madePage:
+		if v.asked == msg.key {
+			v.busy, v.stop = false, nil
+		}
+		if msg.void {
+			return nil
+		}
+		v.keep(msg.key, msg.page)
+		return v.tick(m)
+	case pagerText:
+		return toPager(m, v, msg)
+	case pagerReady:
+		return msg.run(v)
+	case pagerDone:
+		msg.tell(m)
+	}
+	return nil
+}
+
+// keep adds a page, and lets go of old ones.
+func (v *detail) keep(k pageKey, p *page) {
+	if v.pages[k] == nil {
+		v.order = append(v.order, k)
+	}
+	v.pages[k] = p
+	lines := 0
+	for _, p := range v.pages {
+		lines += len(p.lines) + p.weight
+	}
+	for len(v.order) > 1 && (len(v.order) > maxPages || lines > maxPageLines) {
+		lines -= len(v.pages[v.order[0]].lines) + v.pages[v.order[0]].weight
+		delete(v.pages, v.order[0])
+		v.order = v.order[1:]
+	}
+}
+
+// put shows a page.
+func (v *detail) put(k pageKey, p *page) {
+	if v.shown == k && v.page == p {
+		return
+	}
+	same := v.shown.seq == k.seq && v.shown.form == k.form
+	v.shown, v.page, v.laid = k, p, 0
+	lines := p.lines
+	if p.lay != nil {
+		v.laid = v.pane.width
+		lines = p.lay(v.laid)
+	}
+	if same {
+		v.pane.set(lines)
+	} else {
+		v.pane.restart(lines)
+	}
+}
+
+// ready says whether the pane shows what is wanted.
+func (v *detail) ready() bool { return v.shown.seq == v.seq && v.shown.form == v.form }
+
+func (v *detail) query() string        { return v.pane.text }
+func (v *detail) language() promptKind { return textSearch }
+
+func (v *detail) ask(m *Model, text string) (tea.Cmd, error) {
+	v.pane.search(text)
+	if text != "" && len(v.pane.found) == 0 {
+		return nil, errors.New("no line has that; v shows other forms")
+	}
+	return nil, nil
+}
+
+func (v *detail) selected(m *Model) selection {
+	r, ok := m.index.BySeq(v.seq)
+	if !ok {
+		return selection{seq: v.seq}
+	}
+	w := m.index.Words(&r)
+	return selection{client: w.Client, seq: v.seq, typ: w.Type}
+}
+
+func (v *detail) where(*Model) string { return v.pane.where() }
+
+func (v *detail) about(m *Model) line {
+	if f := m.findingOf(v.seq); f != nil {
+		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, m.aliasText(f.Message)})
+	}
+	if at := v.pane.current(); at >= 0 && v.ready() && v.pane.lines[at].seq != 0 && v.pane.lines[at].seq != v.seq {
+		return text(muted, "enter goes to "+seqText(v.pane.lines[at].seq))
+	}
+	return line{}
+}
+
+func (v *detail) click(m *Model, _, y int, twice bool) tea.Cmd {
+	v.pane.click(y - len(v.head(m, m.paneWidth())))
+	if twice {
+		return v.do(m, actOpen)
+	}
+	return nil
+}
+
+// nextProof is the next entry after one that proves a finding worth a look.
+func (m *Model) nextProof(seq session.Seq) session.Seq {
+	return m.index.NextProof(seq, check.Warning, false)
+}
+
+// follows makes an entry the selection of the timeline, if it has a line there.
+func (v *timeline) follows(m *Model, seq session.Seq) {
+	if r := v.rows(m, v.position(m, seq), 1); len(r) == 1 && r[0].Seq == seq {
+		v.hold(m)
+		v.at = seq
+		v.settle(m)
+	}
+}

@@ -1,0 +1,288 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// summary is what an entry says and what that means, before it is laid out.
+type summary struct {
+	problems []string
+	facts    []render.Fact
+	findings [][]render.Fact
+	brings   []brought // by a response, or by the one that a NACK rejects
+	named    string    // what brings them, "" if nothing can
+	since    string    // what they are compared with
+	lost     error     // why brings is not there
+}
+
+// brought is a resource of a response.
+type brought struct {
+	name, version string // version where it has one of its own
+	words         string // what is different in it
+	look          role
+	seq           session.Seq // of what it is compared with
+}
+
+func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
+	s := &summary{
+		problems: problemsOf(got),
+		facts:    render.Explain(&got.Entry, &got.Change, surroundings(m, got, around)),
+	}
+	for i := range findings {
+		s.findings = append(s.findings, render.ExplainFinding(&findings[i]))
+	}
+	switch p := around.Partner; {
+	case isResponse(got):
+		s.bring(ctx, m, got, "this response")
+	case p != nil && got.Change.What == check.NACK && isResponse(p):
+		s.bring(ctx, m, p, "the rejected response")
+	}
+	return s
+}
+
+// bring lists what a response brings, beside what the client had.
+func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named string) {
+	a, err := m.fetch.Against(ctx, of.Entry.Seq, false)
+	if err != nil {
+		s.lost = err
+		return
+	}
+	s.named, s.since = named, "change since the version in use"
+	for i := range a.Resources {
+		c := &a.Resources[i]
+		if c.Old.Seq != 0 && c.Old.Verdict != index.ACK {
+			s.since = "change since the version before"
+		}
+		b := brought{name: c.Name, seq: c.Old.Seq}
+		b.look, b.words = changeOf(c)
+		if c.Kind != diff.Removed && c.New.Version != of.Change.Message.Version {
+			b.version = c.New.Version
+		}
+		s.brings = append(s.brings, b)
+	}
+}
+
+// maxSummaryLines bounds a summary: the other forms have all of it.
+const maxSummaryLines = 5000
+
+// lay lays it out for so many columns.
+func (s *summary) lay(columns int) []textLine {
+	var out []textLine
+	for _, p := range s.problems {
+		for i, l := range wrapWords(render.Safe(p), columns-2) {
+			sign := "  "
+			if i == 0 {
+				sign = "~ "
+			}
+			out = append(out, heading(warned, sign+l))
+		}
+	}
+	if len(out) > 0 {
+		out = append(out, textLine{})
+	}
+	out = layFacts(out, s.facts, columns)
+	for _, f := range s.findings {
+		out = append(out, textLine{})
+		out = layFacts(out, f, columns)
+	}
+	if s.named != "" {
+		out = append(out, textLine{})
+		out = s.layResources(out, columns)
+	} else if s.lost != nil {
+		out = append(out, textLine{}, heading(bad, s.lost.Error()))
+	}
+	if len(out) > maxSummaryLines {
+		out = append(out[:maxSummaryLines:maxSummaryLines], heading(muted, "... and more; v goes on to YAML, which has all of it"))
+	}
+	return out
+}
+
+func factRole(l render.FactLook) role {
+	switch l {
+	case render.FactGood:
+		return good
+	case render.FactBad:
+		return bad
+	case render.FactMuted:
+		return muted
+	}
+	return plain
+}
+
+const (
+	mostLabel = 18 // columns of the names of fields
+	meansAt   = 14 // where what a value means begins, behind its column
+)
+
+// layFacts appends facts as names, values and what these mean.
+func layFacts(out []textLine, facts []render.Fact, columns int) []textLine {
+	label := 8
+	for i := range facts {
+		if n := len(facts[i].Name) + 2; n <= min(mostLabel, columns/3) {
+			label = max(label, n)
+		}
+	}
+	name := ""
+	for i := range facts {
+		if len(out) > maxSummaryLines {
+			break
+		}
+		f := &facts[i]
+		if f.Name != "" {
+			name = strings.TrimSpace(f.Name)
+		}
+		from := len(out)
+		out = layFact(out, f, name, label, columns)
+		if f.Name != "" && f.Seq == 0 && i+1 < len(facts) && facts[i+1].Name == "" {
+			for j := from; j < len(out); j++ {
+				out[j].value = "" // the value is what is below it
+			}
+		}
+	}
+	return out
+}
+
+func layFact(out []textLine, f *render.Fact, name string, label, columns int) []textLine {
+	look := factRole(f.Look)
+	level := 0
+	if f.Name == "" {
+		level = 1
+	}
+	add := func(first bool, parts ...span) {
+		t := textLine{level: level, name: name, value: f.Text, seq: f.Seq}
+		lead := ""
+		if first {
+			lead = f.Name
+		} else {
+			t.level++
+		}
+		t.add(muted, left(lead, label))
+		t.spans = append(t.spans, parts...)
+		out = append(out, t)
+	}
+	if len(f.Name) > label-1 {
+		out = append(out, textLine{line: text(muted, f.Name), level: level, name: name, value: f.Text, seq: f.Seq})
+		level++
+		f = &render.Fact{Text: f.Text, Means: f.Means, Look: f.Look, Seq: f.Seq}
+	}
+	clean, means := render.Safe(f.Text), render.Safe(f.Means)
+	room, w := max(columns-label, 10), render.Width(clean)
+	if clean == "" && means != "" {
+		clean, w = "-", 1
+	}
+	meaning := look
+	if f.Look == render.FactPlain && f.Text != "" {
+		meaning = muted
+	}
+	at := max(meansAt, w+2)
+	if means != "" && (at+render.Width(means) <= room || w <= room/3 && room-at >= 20) {
+		for i, l := range wrapWords(means, room-at) {
+			shown := clean
+			if i > 0 {
+				shown = ""
+			}
+			add(i == 0, span{look, left(shown, at)}, span{meaning, l})
+		}
+		return out
+	}
+	for i, l := range wrapWords(clean, room) {
+		add(i == 0, span{look, l})
+	}
+	for _, l := range wrapWords(means, room) {
+		if means != "" {
+			add(false, span{meaning, l})
+		}
+	}
+	return out
+}
+
+// layResources lists what a response brings, and what is different in it.
+func (s *summary) layResources(out []textLine, columns int) []textLine {
+	if len(s.brings) == 0 {
+		return append(out, heading(title, "no resources named in "+s.named))
+	}
+	longest := 0
+	for i := range s.brings {
+		longest = max(longest, render.Width(render.Safe(s.brings[i].name)))
+	}
+	head := render.Count(len(s.brings), "resource", "resources") + " named in " + s.named
+	names := min(max(longest, render.Width(head)-2)+2, columns/2)
+	if columns >= 100 {
+		names = max(names, columns/3)
+	}
+	t := textLine{}
+	t.add(title, left(head, names+2))
+	t.add(muted, s.since)
+	out = append(out, t)
+	for i := range s.brings {
+		if len(out) > maxSummaryLines {
+			break
+		}
+		out = append(out, s.brings[i].line(names))
+	}
+	return out
+}
+
+func (b *brought) line(names int) textLine {
+	t := textLine{level: 1, name: "resource", value: b.name, seq: b.seq}
+	t.add(plain, "  "+middle(orDash(b.name), names-2)+"  ")
+	if b.version != "" {
+		t.add(muted, render.Middle(render.Safe(b.version), 12)+": ")
+	}
+	t.add(b.look, b.words)
+	return t
+}
+
+// changeOf says what became of a resource.
+func changeOf(c *index.Compared) (role, string) {
+	switch {
+	case c.Kind == diff.Same:
+		return muted, "none"
+	case c.Kind == diff.Removed:
+		return warned, "gone"
+	case c.Kind == diff.Added && c.Lost:
+		return muted, "not in the responses before that were read"
+	case c.Kind == diff.Added:
+		return good, "new"
+	case c.Result == nil:
+		return accent, "changed"
+	case c.Result.Coarse:
+		return accent, fmt.Sprintf("changed in more than %d places", c.Result.Count[diff.Changed])
+	}
+	return accent, render.ChangeWords(c.Result, 3)
+}
+
+// wrapWords breaks a text into lines of so many columns, within words where
+// these are longer. There is at least one line.
+func wrapWords(s string, columns int) (out []string) {
+	columns = max(columns, 4)
+	for {
+		cut, at, space := -1, 0, -1
+		for i, r := range s {
+			if r == ' ' && i > 0 {
+				space = i
+			}
+			if at += render.Width(string(r)); at > columns {
+				cut = i
+				break
+			}
+		}
+		if cut <= 0 {
+			return append(out, s)
+		}
+		next := cut
+		if space > cut/3 {
+			cut, next = space, space+1
+		}
+		out = append(out, strings.TrimRight(s[:cut], " "))
+		s = s[next:]
+	}
+}

@@ -1,0 +1,305 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// openAt opens the entry of a session.
+func openAt(tb testing.TB, name string, seq, w, h int) *driver {
+	tb.Helper()
+	d := drive(tb, fileSource(sessionPath(name)), w, h, Options{Theme: "mono"})
+	d.press(":")
+	d.typed(fmt.Sprint(seq))
+	d.press("enter")
+	return d
+}
+
+func TestDetailFrames(t *testing.T) {
+	for _, s := range sizes() {
+		d := openAt(t, "envoy-sotw-nack", 17, s[0], s[1])
+		d.press("enter")
+		d.golden(fmt.Sprintf("detail-%dx%d", s[0], s[1]))
+		d.press("d")
+		d.golden(fmt.Sprintf("diff-%dx%d", s[0], s[1]))
+		d.press("q", "L")
+		d.golden(fmt.Sprintf("ladder-%dx%d", s[0], s[1]))
+	}
+}
+
+func TestDetailForms(t *testing.T) {
+	d := openAt(t, "demo", 46, 80, 24)
+	d.press("enter")
+	for _, f := range []string{"summary", "yaml", "json", "wire", "diff"} {
+		d.golden("detail-form-" + f)
+		d.press("v")
+	}
+	if got := d.frame(); !strings.Contains(got, "[summary]") {
+		t.Errorf("the forms do not come round:\n%s", got)
+	}
+}
+
+// TestDetailKeys tells where keys lead from an entry in full.
+func TestDetailKeys(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		seq  int
+		keys []string
+		want string // on the screen
+	}{
+		{"pair of a NACK", 17, []string{"p"}, " 16  CDS RESP"},
+		{"pair of a response", 16, []string{"p"}, " 17  ! CDS NACK"},
+		{"pair of what asks", 3, []string{"p"}, "3 answers no response: it asks"},
+		{"next on the stream", 16, []string{"]"}, " 17  ! CDS NACK"},
+		{"before on the stream", 16, []string{"["}, " 15  RDS ACK"},
+		{"version before", 19, []string{"{"}, " 16  CDS RESP"},
+		{"version after", 5, []string{"}"}, " 16  CDS RESP"},
+		{"no version after", 19, []string{"}"}, "no CDS response after 19 on this stream"},
+		{"next violation", 3, []string{"!"}, " 17  ! CDS NACK"},
+		{"no more violations", 20, []string{"!"}, "no rule found anything after 20"},
+		{"what a line is about", 17, []string{"j", "j", "j", "enter"}, " 16  CDS RESP"},
+		{"no other entry", 17, []string{"enter"}, "this line is about no other entry"},
+		{"search", 17, []string{"/", "M", "A", "G", "L", "E", "V", "enter"}, "match 1 of"},
+		{"search for nothing", 17, []string{"/", "Q", "Q", "Q", "enter"}, "no line has that"},
+		{"escape ends the search", 17, []string{"/", "M", "A", "G", "enter", "esc"}, "search: none"},
+		{"fold", 16, []string{"v", "j", "space"}, "lines]"},
+		{"unfold", 16, []string{"v", "j", "space", "space"}, "name: broken"},
+		{"nothing to fold", 9, []string{"space"}, "there is nothing to fold"},
+		{"diff of an event", 2, []string{"d"}, "2 is no message: there is nothing to compare"},
+		{"an event has no versions", 2, []string{"{"}, "2 is about no type"},
+		{"bytes of an event", 2, []string{"v", "v", "v"}, "there are no bytes to show"},
+		{"the first request", 3, []string{"d"}, "3 is the first of its kind on its stream"},
+		{"back", 17, []string{"q"}, "[2 Timeline]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := openAt(t, "envoy-sotw-nack", tc.seq, 100, 30)
+			d.press("enter")
+			d.press(tc.keys...)
+			if got := d.frame(); !strings.Contains(got, tc.want) {
+				t.Errorf("after %v on %d there is no %q:\n%s", tc.keys, tc.seq, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestDetailMovesTimeline: who steps through messages finds the timeline there.
+func TestDetailMovesTimeline(t *testing.T) {
+	d := openAt(t, "envoy-sotw-nack", 16, 80, 24)
+	d.press("enter", "]", "]", "q")
+	if got := d.m.timeline.selected(d.m).seq; got != 19 {
+		t.Errorf("the timeline is at %d", got)
+	}
+}
+
+// record writes entries as a real recording.
+func record(tb testing.TB, entries ...session.Entry) Source {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "made.xdsp")
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, e := range entries {
+		log.Append(e)
+	}
+	if err := log.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return fileSource(path)
+}
+
+// streamBegins are the entries that come before the messages of a stream.
+func streamBegins() []session.Entry {
+	return []session.Entry{
+		{Conn: 1, Kind: session.KindConnect, Side: session.Client, Peer: &session.Peer{Client: "192.0.2.1:1", Upstream: "192.0.2.2:2"}},
+		{
+			Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client,
+			Method:  "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
+			Headers: []session.Field{{Name: "content-type", Value: "application/grpc"}},
+		},
+	}
+}
+
+func messageEntry(side session.Side, data []byte) session.Entry {
+	return session.Entry{
+		Conn: 1, Stream: 1, Kind: session.KindMessage, Side: side,
+		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
+	}
+}
+
+// field is a length-delimited protobuf field.
+func field(number byte, body string) []byte {
+	out := []byte{number<<3 | 2}
+	for n := len(body); ; n >>= 7 {
+		if n < 0x80 {
+			return append(append(out, byte(n)), body...)
+		}
+		out = append(out, byte(n)|0x80)
+	}
+}
+
+func TestDetailLarge(t *testing.T) {
+	var data []byte
+	for i := range 60_000 {
+		data = append(data, field(3, fmt.Sprintf("a-name-of-some-length-%d", i))...)
+	}
+	data = append(data, field(4, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")...)
+	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, data))...), 80, 24, Options{Theme: "mono"})
+	d.press("G", "enter", "v")
+	if got := d.frame(); !strings.Contains(got, "lines are not shown: o opens all of it in the pager") {
+		t.Errorf("a large message does not say that it is cut:\n%s", got)
+	}
+	if n := len(d.m.top().(*detail).pane.lines); n > fewLines+2 {
+		t.Errorf("%d lines are kept of a large message", n)
+	}
+	d.press("v", "v")
+	if n := len(d.m.top().(*detail).pane.lines); n > fewLines+8 {
+		t.Errorf("%d lines are kept of the bytes", n)
+	}
+	got := d.m.top().(*detail)
+	all, err := d.m.fetch.Fetch(d.m.ctx, got.seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := wholeText(all[got.seq], formYAML)
+	if err != nil || strings.Count(text, "\n") < 60_000 {
+		t.Errorf("the pager gets %d lines, %v", strings.Count(text, "\n"), err)
+	}
+}
+
+func TestDetailProblems(t *testing.T) {
+	broken := append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1, 2)
+	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Server, broken))...), 80, 24, Options{Theme: "mono"})
+	d.press("G", "enter")
+	for range forms {
+		v := d.m.top().(*detail)
+		if d.frame(); v.form != formDiff && !strings.Contains(v.pane.plainText(), "is 127 bytes long where 2 remain") {
+			t.Errorf("%v does not say what is wrong:\n%s", v.form, v.pane.plainText())
+		}
+		d.press("v")
+	}
+}
+
+// TestDetailUnnamed: nothing that a peer sends reaches the terminal as it is.
+func TestDetailUnnamed(t *testing.T) {
+	evil := append(field(3, "a\x1b[2J\u202eb"), field(4, "type.googleapis.com/x\x1b]0;y\a")...)
+	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
+	d.press("G", "enter")
+	for range forms {
+		for _, l := range d.m.top().draw(d.m, 80, 20) {
+			if s := l.plainText(); s != render.Safe(s) {
+				t.Errorf("on the screen: %q", s)
+			}
+		}
+		d.press("v")
+	}
+}
+
+func TestDetailAbsent(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
+	d.m.push(newDetail(d.m, 99_999))
+	if got := d.frame(); !strings.Contains(got, "cannot show 99999") {
+		t.Errorf("it does not say that there is no such entry:\n%s", got)
+	}
+	d.press("p", "]", "{", "!", "d", "L", "Y", "y", "o", "v", "enter")
+	d.frame()
+}
+
+func TestPagerCommand(t *testing.T) {
+	env := func(vars map[string]string) func(string) string { return func(k string) string { return vars[k] } }
+	path := filepath.Join(t.TempDir(), "a b'c")
+	if err := os.WriteFile(path, []byte("some text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := pagerCommand(env(map[string]string{"PAGER": "false", "XDSPROXY_PAGER": "cat -n"}), path).Output()
+	if err != nil || !strings.Contains(string(out), "1\tsome text") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if args := pagerCommand(env(nil), path).Args; !strings.HasPrefix(args[2], "less -R ") {
+		t.Errorf("without a pager: %q", args)
+	}
+	if args := pagerCommand(env(map[string]string{"PAGER": "most"}), path).Args; !strings.HasPrefix(args[2], "most ") {
+		t.Errorf("with PAGER: %q", args)
+	}
+}
+
+// TestPagerFile: the file is private.
+func TestPagerFile(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	d := openAt(t, "demo", 46, 80, 24)
+	d.press("enter", "v")
+	v := d.m.top().(*detail)
+	ready := v.pager(d.m)().(reply).msg.(pagerText)
+	done := toPager(d.m, v, ready)().(reply).msg.(pagerReady)
+	info, err := os.Stat(done.path)
+	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.path, ".yaml") {
+		t.Errorf("%v, %v, %v", done.path, info.Mode(), err)
+	}
+	if cmd := done.run(v); cmd == nil {
+		t.Error("nothing is to be run")
+	}
+	fail := reply{v, pagerDone{os.ErrPermission}}
+	d.give(fail)
+	if got := d.frame(); !strings.Contains(got, "the pager failed") {
+		t.Errorf("a pager that fails says nothing:\n%s", got)
+	}
+}
+
+// FuzzDetail opens whatever a peer may send as a message, in all forms.
+func FuzzDetail(f *testing.F) {
+	f.Add([]byte{}, []byte("x"), uint8(80), false)
+	f.Add(append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1), field(2, "\x0a\x01a\x12\x02\x0a\x00"), uint8(40), true)
+	f.Add([]byte(`{"resource_names":["a"]}`), []byte(`{"resources":[{"@type":"x","name":"\u202e"}]}`), uint8(160), false)
+	f.Add(field(3, "\x1b[2J\xff界界"), field(6, "界"), uint8(41), true)
+	f.Fuzz(func(t *testing.T, request, response []byte, columns uint8, flat bool) {
+		if len(request)+len(response) > 1<<16 {
+			return
+		}
+		es := append(streamBegins(), messageEntry(session.Client, request), messageEntry(session.Server, response),
+			messageEntry(session.Client, response), messageEntry(session.Server, request))
+		h := 24
+		if flat {
+			h = 10
+		}
+		d := drive(t, record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
+		for seq := range 4 {
+			v := newDetail(d.m, session.Seq(seq+3)).(*detail)
+			d.m.push(v)
+			for range forms {
+				d.press("w")
+				d.frame()
+				d.press("v")
+			}
+			v.form = formYAML
+			d.press("G", "space", "y", "l", "d", "space", "n", "{", "q")
+			d.frame()
+		}
+		d.press("L", "G")
+		d.frame()
+	})
+}
+
+// BenchmarkDetailFrame draws a message of many lines.
+func BenchmarkDetailFrame(b *testing.B) {
+	var data []byte
+	for i := range 20_000 {
+		data = append(data, field(3, fmt.Sprintf("name-%d", i))...)
+	}
+	at := time.Unix(1_800_000_000, 0)
+	d := drive(b, record(b, append(streamBegins(), messageEntry(session.Client, data))...), 160, 50, Options{Now: func() time.Time { return at }})
+	d.press("G", "enter", "v")
+	for b.Loop() {
+		d.give(tea.KeyPressMsg{Code: 'j', Text: "j"})
+		d.m.Frame()
+	}
+}

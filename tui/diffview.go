@@ -1,0 +1,321 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// diffView is two versions of something beside each other: all resources of a
+// response that differ, one resource, or two messages.
+type diffView struct {
+	plainView
+	of    selection
+	typ   string
+	items []index.Compared // those that differ, or all if there is only one
+	same  int              // resources that do not differ
+	pane  textPane
+	whole map[int]bool // items whose equal lines are shown
+
+	busy string // what is being done, "" if nothing
+	stop context.CancelFunc
+	run  *historyRun // that is going on
+	past *past       // versions of the resource that is walked; nil: none is
+	by   int         // which way to walk when they are there
+}
+
+// compareReady is what a comparison gave.
+type compareReady struct {
+	typ   string
+	items []index.Compared
+	err   error
+	of    int // version that it shows, from 0; -1: none
+}
+
+// openDiff compares what is selected with what was there before, or with the
+// mark.
+func (m *Model) openDiff(s selection, toMark bool) tea.Cmd {
+	if s.seq == 0 && s.client == "" {
+		m.say("nothing is selected that could be compared")
+		return nil
+	}
+	v := &diffView{of: s, typ: s.typ, whole: make(map[int]bool)}
+	var mark session.Seq
+	if toMark {
+		if mark = m.markNear(s.seq); mark == 0 {
+			m.say("nothing else is marked; m marks an entry")
+			return nil
+		}
+	}
+	m.push(v)
+	if s.name != "" && !toMark {
+		return v.history(m, check.Selection{Client: s.client, Type: s.typ, Name: s.name}, 0)
+	}
+	return v.compute(m, "comparing", func(ctx context.Context) compareReady { return compareSelection(ctx, m, s, mark) })
+}
+
+// markNear is the marked entry that is nearest to one, 0 if there is none.
+func (m *Model) markNear(seq session.Seq) session.Seq {
+	const most = 1 << 16
+	at := m.index.Find(seq)
+	for by := range most {
+		for _, i := range []int{at - by, at + by} {
+			if r, ok := m.index.Row(i); ok && r.Seq != seq && r.Kind == session.KindMessage && m.isMarked(r.Seq) {
+				return r.Seq
+			}
+		}
+		if at-by < 0 && at+by >= m.index.Len() {
+			break
+		}
+	}
+	return 0
+}
+
+// compute runs a comparison beside the loop.
+func (v *diffView) compute(m *Model, what string, f func(context.Context) compareReady) tea.Cmd {
+	v.cancel()
+	ctx, stop := context.WithCancel(m.ctx)
+	v.busy, v.stop = what, stop
+	return answer(v, func() any {
+		out := f(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return out
+	})
+}
+
+func (v *diffView) cancel() {
+	if v.stop != nil {
+		v.stop()
+	}
+	v.stop, v.busy, v.run = nil, "", nil
+}
+
+// compareSelection compares an entry, or the last response of a client.
+func compareSelection(ctx context.Context, m *Model, s selection, mark session.Seq) compareReady {
+	seq := s.seq
+	if seq == 0 {
+		if seq = m.index.LastResponse(s.client, s.typ); seq == 0 {
+			return compareReady{err: fmt.Errorf("no response to %s was seen", s.client)}
+		}
+	}
+	r, ok := m.index.BySeq(seq)
+	if !ok || r.Kind != session.KindMessage {
+		return compareReady{err: fmt.Errorf("%d is no message: there is nothing to compare", seq)}
+	}
+	w := m.index.Words(&r)
+	out := compareReady{typ: w.Type, of: -1}
+	switch {
+	case mark != 0:
+		out.one(m.fetch.Messages(ctx, min(mark, seq), max(mark, seq)))
+	case r.What.Response():
+		out.response(m.fetch.Against(ctx, seq, true))
+	case r.What == index.NACK && r.Partner() != 0:
+		out.response(m.fetch.Against(ctx, r.Partner(), true))
+	default:
+		before := m.index.RequestBefore(seq)
+		if before == 0 {
+			out.err = fmt.Errorf("%d is the first of its kind on its stream: there is nothing to compare it with", seq)
+			break
+		}
+		out.one(m.fetch.Messages(ctx, before, seq))
+	}
+	return out
+}
+
+func (r *compareReady) one(c *index.Compared, err error) {
+	if r.err = err; err == nil {
+		r.items = []index.Compared{*c}
+	}
+}
+
+func (r *compareReady) response(a *index.Against, err error) {
+	if r.err = err; err == nil {
+		r.items = a.Resources
+	}
+}
+
+func (v *diffView) handle(m *Model, msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case compareReady:
+		v.cancel()
+		if msg.err != nil {
+			if len(v.items) == 0 {
+				m.pop(v)
+			}
+			m.complain(msg.err)
+			return nil
+		}
+		v.take(msg)
+	case historyStep:
+		return v.historyTook(m, msg)
+	case pagerReady:
+		return msg.run(v)
+	case pagerDone:
+		msg.tell(m)
+	}
+	return nil
+}
+
+// take shows what a comparison gave: those that differ first, by what happened
+// to them.
+func (v *diffView) take(r compareReady) {
+	if r.typ != "" {
+		v.typ = r.typ
+	}
+	v.items, v.same = nil, 0
+	for i := range r.items {
+		if r.items[i].Kind == diff.Same && len(r.items) > 1 {
+			v.same++
+			continue
+		}
+		v.items = append(v.items, r.items[i])
+	}
+	if r.of < 0 {
+		v.past = nil
+	}
+	clear(v.whole)
+	v.pane.restart(v.lines())
+	if changes := v.pane.changes(); len(changes) > 0 {
+		v.pane.show(changes[0])
+		v.pane.center, v.pane.win.top = false, 0
+	}
+}
+
+// item is what the cursor is in; nil if there is nothing.
+func (v *diffView) item() *index.Compared {
+	if len(v.items) == 0 {
+		return nil
+	}
+	of := 0
+	if at := v.pane.current(); at >= 0 {
+		of = v.pane.lines[at].of
+	}
+	return &v.items[min(of, len(v.items)-1)]
+}
+
+func (v *diffView) title() string { return "Diff" }
+
+func (v *diffView) keys() []offer {
+	offers := []offer{
+		{actNextMatch, "next", "the next difference, or the next match of a search"},
+		{actPrevMatch, "", ""},
+		{actOlder, "older", "the version of this resource before"},
+		{actNewer, "newer", ""},
+		{actToggle, "fold", "fold a resource; on equal lines, show them"},
+		{actFilter, "search", "search the text"},
+		{actCopy, "copy", "copy what is under the cursor"},
+		{actPager, "pager", ""},
+		{actOpen, "open", "the message that brought the newer version"},
+		{actWrap, "wrap", ""},
+		{actLeft, "", "scroll to the left"},
+		{actRight, "", "scroll to the right"},
+		{actClose, "", "stop what is being read; then back"},
+	}
+	for _, a := range moves() {
+		offers = append(offers, offer{act: a})
+	}
+	return offers
+}
+
+func (v *diffView) do(m *Model, a action) tea.Cmd {
+	if slices.Contains(moves(), a) || a == actLeft || a == actRight || a == actWrap {
+		v.pane.do(a)
+		return nil
+	}
+	switch a {
+	case actClose:
+		return v.close(m)
+	case actNextMatch, actPrevMatch:
+		v.onward(m, a == actNextMatch)
+	case actOlder:
+		return v.walk(m, -1)
+	case actNewer:
+		return v.walk(m, 1)
+	case actToggle:
+		v.toggle(m)
+	case actFilter:
+		return m.open(textSearch, v.query())
+	case actCopy:
+		text, what := v.pane.underCursor()
+		return m.copy(m.aliasText(text), what)
+	case actPager:
+		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.plainText(), form: formDiff})
+	case actOpen:
+		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
+			m.push(newDetail(m, max(c.New.Seq, c.Old.Seq)))
+		}
+	}
+	return nil
+}
+
+// close stops what is being read, or else does what esc does.
+func (v *diffView) close(m *Model) tea.Cmd {
+	if v.busy == "" || len(v.items) == 0 {
+		v.cancel()
+		return m.back()
+	}
+	v.cancel()
+	m.say("stopped")
+	return nil
+}
+
+func (v *diffView) onward(m *Model, forward bool) {
+	of, none := v.pane.changes(), "there is no difference to go to"
+	if v.pane.text != "" {
+		of, none = v.pane.found, "no line matches"
+	}
+	if !v.pane.next(of, forward) {
+		m.say("%s", none)
+	}
+}
+
+// toggle shows the equal lines of a resource, or folds it.
+func (v *diffView) toggle(m *Model) {
+	at := v.pane.current()
+	if at < 0 {
+		return
+	}
+	of := v.pane.lines[at].of
+	if v.pane.lines[at].folded || v.whole[of] {
+		v.whole[of] = !v.whole[of]
+		v.pane.set(v.lines())
+		return
+	}
+	if !v.pane.toggle() {
+		m.say("there is nothing to fold here")
+	}
+}
+
+func (v *diffView) query() string        { return v.pane.text }
+func (v *diffView) language() promptKind { return textSearch }
+
+func (v *diffView) ask(_ *Model, text string) (tea.Cmd, error) {
+	v.pane.search(text)
+	if text != "" && len(v.pane.found) == 0 {
+		return nil, errors.New("no line has that")
+	}
+	return nil, nil
+}
+
+func (v *diffView) selected(*Model) selection {
+	s := v.of
+	if c := v.item(); c != nil {
+		s.seq, s.name = max(c.New.Seq, c.Old.Seq), c.Name
+	}
+	return s
+}
+
+func (v *diffView) click(_ *Model, _, y int, _ bool) tea.Cmd {
+	v.pane.click(y - diffHead)
+	return nil
+}

@@ -1,0 +1,232 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// past is the versions of a resource that a client was sent, and the two of them
+// that are compared.
+type past struct {
+	of       check.Selection
+	versions []check.Version
+	step     check.Step
+	gone     int // older ones that are not kept
+}
+
+func (p *past) where() string {
+	s := fmt.Sprintf("%d of %s", p.step.To+1, render.Count(len(p.versions), "version", "versions"))
+	if p.gone > 0 {
+		s += fmt.Sprintf(", %s forgotten", render.Number(p.gone))
+	}
+	return s
+}
+
+// at chooses the version that came with an entry, or the last one.
+func (p *past) at(seq session.Seq) {
+	for i := range p.versions {
+		if v := &p.versions[i]; v.Seq <= seq && seq <= v.Last {
+			p.step = check.Step{From: i - 1, To: i}
+			return
+		}
+	}
+	if step, ok := check.LastStep(p.versions); ok {
+		p.step = step
+		return
+	}
+	p.step = check.Step{From: len(p.versions) - 2, To: len(p.versions) - 1}
+}
+
+// historyRun reads a whole log for the versions of a resource, with a reader of
+// its own. It is used by one command at a time.
+type historyRun struct {
+	ctx     context.Context
+	of      check.Selection
+	near    session.Seq // the version to begin at; 0: the last one
+	reader  Reader
+	tracker *check.Tracker
+	history *check.History
+	at      session.Seq
+	end     session.Seq
+}
+
+// historyStep is what a slice of such a run gave.
+type historyStep struct {
+	run  *historyRun
+	done bool
+	err  error
+}
+
+// historySlice is how many entries are read before progress is shown.
+const historySlice = 1 << 13
+
+// history collects the versions of a resource.
+func (v *diffView) history(m *Model, of check.Selection, near session.Seq) tea.Cmd {
+	v.cancel()
+	ctx, stop := context.WithCancel(m.ctx)
+	end, _ := m.index.Last()
+	run := &historyRun{
+		ctx: ctx, of: of, near: near, tracker: check.NewTracker(), history: check.NewHistory(of), end: end,
+	}
+	v.busy, v.stop, v.run = "reading its versions", stop, run
+	return answer(v, func() any { return run.read(m) })
+}
+
+// read reads a slice, and closes the reader when it was the last one.
+func (r *historyRun) read(m *Model) (out historyStep) {
+	out = historyStep{run: r}
+	defer func() {
+		if out.done = out.done || out.err != nil; out.done && r.reader != nil {
+			_ = r.reader.Close()
+		}
+	}()
+	if r.reader == nil {
+		if r.reader, out.err = m.src.Open(); out.err != nil {
+			r.reader = nil
+			return out
+		}
+		r.reader.Follow(false)
+		r.reader.Pieces()
+	}
+	for range historySlice {
+		e, err := r.reader.Next(r.ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			out.done = true
+			return out
+		case err != nil:
+			out.err = err
+			return out
+		}
+		r.at = e.Seq
+		c := r.tracker.Step(&e)
+		r.history.Step(&e, &c)
+	}
+	return out
+}
+
+// historyTook goes on, or shows the versions.
+func (v *diffView) historyTook(m *Model, s historyStep) tea.Cmd {
+	if s.run != v.run || s.run.ctx.Err() != nil || !m.isOpen(v) {
+		if !s.done {
+			return func() tea.Msg { _ = s.run.reader.Close(); return nil }
+		}
+		return nil
+	}
+	if !s.done {
+		v.busy = "reading its versions"
+		if s.run.end > 0 {
+			v.busy += fmt.Sprintf(", %d%%", min(uint64(s.run.at)*100/uint64(s.run.end), 100))
+		}
+		return answer(v, func() any { return s.run.read(m) })
+	}
+	v.cancel()
+	if s.err != nil {
+		m.complain(fmt.Errorf("cannot read its versions: %w", s.err))
+		if len(v.items) == 0 {
+			m.pop(v)
+		}
+		return nil
+	}
+	p := &past{of: s.run.of, versions: s.run.history.Versions(), gone: s.run.history.Forgotten()}
+	if len(p.versions) == 0 {
+		m.say("no version of it was seen")
+		if len(v.items) == 0 {
+			m.pop(v)
+		}
+		return nil
+	}
+	p.at(s.run.near)
+	by := v.by
+	v.past, v.by = p, 0
+	if by != 0 && !v.fits(by) {
+		v.tellEnd(m, by)
+	} else {
+		p.shift(by)
+	}
+	return v.showStep(m)
+}
+
+func (p *past) shift(by int) {
+	if by != 0 {
+		p.step.To += by
+		p.step.From = p.step.To - 1
+	}
+}
+
+func (v *diffView) fits(by int) bool {
+	to := v.past.step.To + by
+	return to >= 0 && to < len(v.past.versions)
+}
+
+func (v *diffView) tellEnd(m *Model, by int) {
+	word := "oldest"
+	if by > 0 {
+		word = "newest"
+	}
+	m.say("this is the %s version that was seen", word)
+}
+
+// walk goes to another version of the resource that the cursor is in.
+func (v *diffView) walk(m *Model, by int) tea.Cmd {
+	c := v.item()
+	switch {
+	case v.busy != "":
+		m.say("it is still being read; esc stops")
+		return nil
+	case v.past != nil && !v.fits(by):
+		v.tellEnd(m, by)
+		return nil
+	case v.past != nil:
+		v.past.shift(by)
+		return v.showStep(m)
+	case c == nil || c.Name == "":
+		m.say("these are messages; only resources have versions to walk")
+		return nil
+	}
+	v.by = by
+	return v.history(m, check.Selection{Client: v.client(m, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
+}
+
+// client is whom the resource was sent to.
+func (v *diffView) client(m *Model, c *index.Compared) string {
+	if r, ok := m.index.BySeq(max(c.New.Seq, c.Old.Seq)); ok {
+		return m.index.Client(&r)
+	}
+	return v.of.client
+}
+
+// showStep compares the two versions that were chosen.
+func (v *diffView) showStep(m *Model) tea.Cmd {
+	p := v.past
+	var old session.Seq
+	if p.step.From >= 0 {
+		old = p.versions[p.step.From].Seq
+	}
+	to := &p.versions[p.step.To]
+	v.typ = to.Type
+	return v.compute(m, "comparing", func(ctx context.Context) compareReady {
+		out := compareReady{of: p.step.To}
+		out.one(m.fetch.Resources(ctx, p.of.Name, old, to.Seq))
+		return out
+	})
+}
+
+// isOpen says whether a view is above the five.
+func (m *Model) isOpen(v view) bool {
+	for _, o := range m.over {
+		if o == v {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func TestDiffKeys(t *testing.T) {
+	for _, tc := range []struct {
+		name, session string
+		seq           int
+		keys          []string
+		want          []string
+	}{
+		{"what was rejected", "demo", 48, []string{"d"}, []string{"search  CDS  4 (39, in use) > 5 (46, rejected)", "- connect_timeout: 1s", "+ connect_timeout: 0s", "1 differs, 2 as before"}},
+		{"the response itself", "demo", 46, []string{"d"}, []string{"4 (39, in use) > 5 (46, rejected)"}},
+		{"sent again", "demo", 52, []string{"d"}, []string{"- connect_timeout: 1s"}},
+		{"nothing differs", "demo", 105, []string{"d"}, []string{"There is no difference"}},
+		{"request", "envoy-sotw-nack", 20, []string{"d"}, []string{"messages  EDS  1 (10) > 1 (20)", "+ - broken"}},
+		{"several", "demo", 70, []string{"d"}, []string{"1 of 2 that differ", "web  2 differences"}},
+		{"the next one", "demo", 70, []string{"d", "n", "n"}, []string{"2 of 2 that differ"}},
+		{"and back", "demo", 70, []string{"d", "n", "n", "N"}, []string{"1 of 2 that differ"}},
+		{"what was removed", "demo", 72, []string{"d"}, []string{"- name: search"}},
+		{"equal lines", "demo", 48, []string{"d", "k", "k", "k", "k", "space"}, []string{"@type", "name: search"}},
+		{"equal lines again", "demo", 48, []string{"d", "k", "k", "k", "k", "space", "space"}, []string{"lines equal"}},
+		{"older", "envoy-sotw-nack", 19, []string{"d", "{"}, []string{"nothing > 2 (16, rejected)", "1 of 2 versions", "connect_timeout: 0s"}},
+		{"newer", "envoy-sotw-nack", 19, []string{"d", "{", "}"}, []string{"2 (16, rejected) > 3 (19, accepted)", "2 of 2 versions", "- connect_timeout: 0s", "+ connect_timeout: 1s"}},
+		{"oldest", "envoy-sotw-nack", 19, []string{"d", "{", "{"}, []string{"this is the oldest version"}},
+		{"newest", "envoy-sotw-nack", 19, []string{"d", "}"}, []string{"this is the newest version"}},
+		{"no versions of messages", "envoy-sotw-nack", 20, []string{"d", "{"}, []string{"these are messages"}},
+		{"nothing is marked", "demo", 48, []string{"D"}, []string{"nothing else is marked"}},
+		{"the message", "demo", 48, []string{"d", "enter"}, []string{" 46 ", "[summary]"}},
+		{"search", "demo", 48, []string{"d", "/", "M", "A", "G", "enter"}, []string{"match 1 of 1"}},
+		{"an event", "demo", 1, []string{"d"}, []string{"1 is no message: there is nothing to compare", "[2 Timeline]"}},
+		{"a client", "demo", 1, []string{"1", "d"}, []string{"> Diff"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := openAt(t, tc.session, tc.seq, 120, 30)
+			d.press(tc.keys...)
+			got := d.frame()
+			for _, want := range tc.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("after %v on %d there is no %q:\n%s", tc.keys, tc.seq, want, got)
+				}
+			}
+		})
+	}
+}
+
+// TestDiffOfResource opens the versions of a resource, as the tree does.
+func TestDiffOfResource(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("demo")), 120, 30, Options{Theme: "mono"})
+	d.run(d.m.openDiff(selection{client: "demo-envoy", typ: "CDS", name: "search"}, false))
+	if got := d.frame(); !strings.Contains(got, "versions") || !strings.Contains(got, "search  CDS") {
+		t.Errorf("a resource is shown as\n%s", got)
+	}
+	d.press("q")
+	d.run(d.m.openDiff(selection{client: "demo-envoy", typ: "CDS", name: "nobody"}, false))
+	if got := d.frame(); !strings.Contains(got, "no version of it was seen") || d.m.top() != view(d.m.timeline) {
+		t.Errorf("a resource that nobody sent is shown as\n%s", got)
+	}
+	d.run(d.m.openDiff(selection{}, false))
+	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
+		t.Errorf("nothing is compared as\n%s", got)
+	}
+}
+
+// TestDiffStops: what is read for long can be given up, and lets go of its
+// reader.
+func TestDiffStops(t *testing.T) {
+	var es []session.Entry
+	es = append(es, streamBegins()...)
+	for i := range 3 * historySlice {
+		es = append(es, messageEntry(session.Client, field(3, fmt.Sprint(i))))
+	}
+	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
+	v := &diffView{whole: make(map[int]bool)}
+	d.m.push(v)
+	cmd := v.history(d.m, check.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
+	first := cmd().(reply).msg.(historyStep)
+	if first.done {
+		t.Fatal("one slice reads all of it")
+	}
+	next := v.handle(d.m, first)
+	if got := d.frame(); !strings.Contains(got, "reading its versions, 33%; esc stops") {
+		t.Errorf("there is no progress:\n%s", got)
+	}
+	d.press("esc")
+	if d.m.top() == view(v) {
+		t.Fatal("escape does not leave")
+	}
+	second := next().(reply).msg.(historyStep)
+	var msg tea.Msg
+	if cmd := v.handle(d.m, second); cmd != nil {
+		msg = cmd()
+	}
+	if msg != nil || v.run != nil {
+		t.Errorf("what was given up goes on: %v", msg)
+	}
+	if _, err := first.run.reader.Next(d.m.ctx); err == nil {
+		t.Error("the reader is still open")
+	}
+}

@@ -1,0 +1,169 @@
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Edition is a content as it came with a response.
+type Edition struct {
+	Seq     session.Seq // 0: there is none
+	Version string
+	Verdict What // ACK, NACK, or Nothing if there is no answer
+}
+
+// Compared is a resource of a response beside the one that the client had
+// before.
+type Compared struct {
+	Name string
+	Kind diff.Kind // Same, Added, Removed or Changed
+	Old  Edition
+	New  Edition
+	// Result is what differs; nil if it was not looked into, because only one of
+	// the two is there, or because there are too many.
+	Result *diff.Result
+	// Only is the content where only one of the two has any, if it was asked for.
+	Only *decode.Tree
+	// Lost says that there may have been a version before that was not found.
+	Lost bool
+}
+
+// Against is a response beside what the client had before it.
+type Against struct {
+	Seq       session.Seq
+	Type      string
+	Resources []Compared // those of the response in their order, then those that are gone
+	Count     [diff.Moved + 1]int
+}
+
+const (
+	// maxSought is how many responses are read to find the versions before.
+	maxSought = 64
+	// maxCompared is how many resources are compared in depth, and maxWeighed
+	// how many bytes.
+	maxCompared = 500
+	maxWeighed  = 16 << 20
+)
+
+// Against compares a response with what its client had accepted before, or, of
+// what it had accepted nothing, with what it was sent before. whole asks for the
+// contents of what only one of the two has.
+func (f *Fetcher) Against(ctx context.Context, seq session.Seq, whole bool) (*Against, error) {
+	got, err := f.fetchOne(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	m := got.Change.Message
+	if m == nil || !m.Response() {
+		return nil, fmt.Errorf("%d is no response", seq)
+	}
+	s := search{f: f, of: got, seeks: make(map[string]*found), whole: whole}
+	for i := range m.Resources {
+		s.seeks[m.Resources[i].Name] = nil
+	}
+	for _, n := range m.Removed {
+		s.seeks[n] = nil
+	}
+	here, elsewhere := f.index.ResponsesBefore(seq, maxSought)
+	s.full = m.Kind == decode.SotwResponse && isFull(got.Change.Type)
+	for _, rows := range [][]Row{here, elsewhere} {
+		for _, verdict := range []What{ACK, Nothing, NACK} {
+			if err := s.look(ctx, rows, verdict); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.compare(), nil
+}
+
+// isFull says whether a state-of-the-world response of a type is complete.
+func isFull(typ string) bool { return typ == "LDS" || typ == "CDS" || typ == "SRDS" }
+
+func (f *Fetcher) fetchOne(ctx context.Context, seq session.Seq) (*Fetched, error) {
+	all, err := f.Fetch(ctx, seq)
+	if got := all[seq]; got != nil {
+		return got, nil
+	}
+	if err == nil {
+		err = errAbsent
+	}
+	return nil, fmt.Errorf("cannot show %d: %w", seq, err)
+}
+
+// Messages compares two messages as a whole. Versions and nonces make no
+// difference.
+func (f *Fetcher) Messages(ctx context.Context, old, new session.Seq) (*Compared, error) {
+	got, err := f.fetchOne(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.fetchOne(ctx, new)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range []*Fetched{got, now} {
+		if one.Entry.Message == nil {
+			return nil, fmt.Errorf("%d is no message: there is nothing to compare", one.Entry.Seq)
+		}
+	}
+	a, b := got.Decoded(), now.Decoded()
+	c := &Compared{Kind: diff.Changed, Old: f.edition(got), New: f.edition(now)}
+	c.Result = diff.Compare(&a.Root, &b.Root, diff.Options{Type: now.Change.Method.Message(now.Entry.Side), Ignore: diff.Envelope()})
+	if c.Result.Same() {
+		c.Kind = diff.Same
+	}
+	return c, nil
+}
+
+func (f *Fetcher) edition(got *Fetched) Edition {
+	e := Edition{Seq: got.Entry.Seq}
+	if m := got.Change.Message; m != nil {
+		e.Version = m.Version
+	}
+	if r, ok := f.index.BySeq(e.Seq); ok {
+		e.Verdict = f.index.Verdict(&r)
+	}
+	return e
+}
+
+// Resources compares the resource of this name in two responses. One of them
+// may be 0.
+func (f *Fetcher) Resources(ctx context.Context, name string, old, new session.Seq) (*Compared, error) {
+	c := &Compared{Name: name, Kind: diff.Changed}
+	var trees [2]*decode.Tree
+	for i, seq := range []session.Seq{old, new} {
+		if seq == 0 {
+			continue
+		}
+		got, err := f.fetchOne(ctx, seq)
+		if err != nil {
+			return nil, err
+		}
+		e := f.edition(got)
+		if r := got.Change.Resource(name); r != nil && !r.Empty {
+			doc := r.Decode()
+			trees[i] = &doc.Root
+			if r.Version != "" {
+				e.Version = r.Version
+			}
+		}
+		*[]*Edition{&c.Old, &c.New}[i] = e
+	}
+	switch {
+	case trees[0] == nil && trees[1] == nil:
+		c.Kind = diff.Same
+	case trees[0] == nil:
+		c.Kind, c.Only = diff.Added, trees[1]
+	case trees[1] == nil:
+		c.Kind, c.Only = diff.Removed, trees[0]
+	default:
+		if c.Result = diff.Compare(trees[0], trees[1], diff.Options{}); c.Result.Same() {
+			c.Kind = diff.Same
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,12 @@
+package index
+
+import "github.com/xdsproxy/xdsproxy/decode"
+
+// Wire lists the fields of a message as they stand in its bytes, at most so
+// many, and says what is wrong with them.
+func (f *Fetched) Wire(most int) ([]decode.WireField, string) {
+	if f.Entry.Message == nil || f.Entry.Message.Compressed {
+		return nil, ""
+	}
+	return decode.Wire(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes(), most)
+}

@@ -1,0 +1,297 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// ladder is the conversation of a stream, or of a client, drawn as arrows. Of a
+// long one only the part around the selection is there.
+type ladder struct {
+	plainView
+	client  string      // "": the stream of of
+	of      session.Seq // an entry of the stream
+	at      session.Seq // that is selected
+	pane    textPane
+	drawn   *render.Ladder
+	looks   map[session.Seq]role
+	width   int      // that the pane was laid out for
+	aliases *aliases // that it was laid out with
+
+	earlier, later bool // there is more before and behind
+	busy           bool
+	err            error
+}
+
+// Entries that are drawn before the selection and behind it.
+const (
+	ladderBefore = 300
+	ladderAfter  = 300
+	ladderBatch  = 64 // that are read at once
+
+	lastSeq = session.Seq(^uint64(0) >> 1)
+)
+
+type ladderReady struct {
+	drawn          *render.Ladder
+	looks          map[session.Seq]role
+	earlier, later bool
+	err            error
+}
+
+// openLadder draws the conversation that the selection is part of.
+func (m *Model) openLadder(s selection) tea.Cmd {
+	v := &ladder{of: s.seq, at: s.seq}
+	if s.seq == 0 {
+		if s.client == "" {
+			m.say("nothing is selected whose conversation could be drawn")
+			return nil
+		}
+		v.client, v.at = s.client, lastSeq
+	}
+	m.push(v)
+	return v.load(m)
+}
+
+// load reads the part around the selection.
+func (v *ladder) load(m *Model) tea.Cmd {
+	if v.busy {
+		return nil
+	}
+	v.busy = true
+	of, at, client := v.of, v.at, v.client
+	findings := m.seen.findings
+	return answer(v, func() any { return drawLadder(m.ctx, m, of, client, at, findings) })
+}
+
+func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
+	rows, earlier, later := m.index.Conversation(of, client, at, ladderBefore, ladderAfter)
+	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]role), earlier: earlier, later: later}
+	if len(rows) == 0 {
+		out.err = errors.New("there is no conversation here")
+		return out
+	}
+	if seq := m.index.Connection(rows[0].Seq); seq != 0 {
+		if all, _ := m.fetch.Fetch(ctx, seq); all[seq] != nil {
+			out.drawn.See(&all[seq].Entry, &all[seq].Change)
+		}
+	}
+	proofs := make(map[session.Seq][]check.Finding)
+	for i := range findings {
+		f := &findings[i]
+		at := f.LastSeq
+		if n := len(f.Seqs); n > 0 {
+			at = f.Seqs[n-1] // where it was proved first
+		}
+		proofs[at] = append(proofs[at], *f)
+	}
+	for len(rows) > 0 {
+		some := rows[:min(len(rows), ladderBatch)]
+		rows = rows[len(some):]
+		var seqs []session.Seq
+		for i := range some {
+			seqs = append(seqs, some[i].Seq)
+		}
+		all, _ := m.fetch.Fetch(ctx, seqs...)
+		if ctx.Err() != nil {
+			return out
+		}
+		for i := range some {
+			if got := all[some[i].Seq]; got != nil {
+				out.add(got, &some[i], proofs[some[i].Seq])
+			}
+		}
+	}
+	return out
+}
+
+func (r *ladderReady) add(got *index.Fetched, row *index.Row, findings []check.Finding) {
+	c := got.Change
+	c.Findings = findings
+	r.drawn.See(&got.Entry, &c)
+	r.drawn.Add(&got.Entry, &c)
+	r.looks[row.Seq], _ = lookOf(row)
+}
+
+func (v *ladder) handle(m *Model, msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case ladderReady:
+		v.busy = false
+		if msg.err != nil {
+			m.pop(v)
+			m.complain(msg.err)
+			return nil
+		}
+		v.drawn, v.looks, v.earlier, v.later = msg.drawn, msg.looks, msg.earlier, msg.later
+		v.layOut(m, m.paneWidth()-textGutter)
+	case pagerReady:
+		return msg.run(v)
+	case pagerDone:
+		msg.tell(m)
+	}
+	return nil
+}
+
+// layOut draws the ladder for so many columns, with the selection where it is.
+func (v *ladder) layOut(m *Model, columns int) {
+	v.width = columns
+	var lines []textLine
+	if v.earlier {
+		lines = append(lines, heading(muted, "  ... more before: up goes on"))
+	}
+	at := 0
+	v.aliases = m.aliases
+	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII}) {
+		if l.Seq != 0 && l.Seq <= v.at {
+			if len(lines) == 0 || lines[at].seq != l.Seq {
+				at = len(lines)
+			}
+		}
+		t := textLine{line: text(v.look(&l), m.aliasRail(l.Text)), seq: l.Seq, level: 1}
+		if l.Kind == render.LadderFinding {
+			t.level = 2
+		}
+		lines = append(lines, t)
+	}
+	if v.later {
+		lines = append(lines, heading(muted, "  ... more behind: down goes on"))
+	}
+	v.pane.set(lines)
+	v.pane.show(at)
+}
+
+// aliasRail puts aliases into a line of the ladder, and makes its rail longer or
+// shorter, so that what is behind it stays where it is.
+func (m *Model) aliasRail(s string) string {
+	out := m.aliasText(s)
+	by := render.Width(out) - render.Width(s)
+	rail := "─"
+	if m.opts.ASCII {
+		rail = "-"
+	}
+	at := strings.Index(out, rail+rail+rail)
+	if label := strings.IndexFunc(out, unicode.IsLetter); label >= 0 {
+		if i := strings.Index(out[label:], rail+rail); i >= 0 {
+			at = label + i
+		}
+	}
+	if by == 0 || at < 0 {
+		return out
+	}
+	run := len(out[at:]) - len(strings.TrimLeft(out[at:], rail))
+	if n := run / len(rail); by < n {
+		return out[:at] + repeat(rail, n-by) + out[at+run:]
+	}
+	return out
+}
+
+func (v *ladder) look(l *render.LadderLine) role {
+	switch l.Kind {
+	case render.LadderHead:
+		return title
+	case render.LadderFinding:
+		sign := strings.TrimLeft(l.Text, " ")
+		switch {
+		case strings.HasPrefix(sign, "!"):
+			return bad
+		case strings.HasPrefix(sign, "~"):
+			return warned
+		}
+		return plain
+	case render.LadderAcross:
+		return warned
+	}
+	return v.looks[l.Seq]
+}
+
+func (v *ladder) query() string        { return v.pane.text }
+func (v *ladder) language() promptKind { return textSearch }
+
+func (v *ladder) ask(_ *Model, text string) (tea.Cmd, error) {
+	v.pane.search(text)
+	if text != "" && len(v.pane.found) == 0 {
+		return nil, errors.New("no line has that")
+	}
+	return nil, nil
+}
+
+func (v *ladder) selected(m *Model) selection {
+	seq := v.current()
+	s := selection{seq: seq, client: v.client}
+	if r, ok := m.index.BySeq(seq); ok {
+		w := m.index.Words(&r)
+		s.client, s.typ = w.Client, w.Type
+	}
+	return s
+}
+
+func (v *ladder) draw(m *Model, w, h int) []line {
+	if v.drawn == nil {
+		return []line{blank(), text(muted, "  reading")}
+	}
+	if v.width != w-textGutter || v.aliases != m.aliases {
+		v.layOut(m, w-textGutter)
+	}
+	v.pane.fit(h)
+	head := v.headLine()
+	if head < 0 || h < 4 {
+		return v.pane.draw(m, w, h)
+	}
+	// Who takes part stays on the screen.
+	out := v.pane.draw(m, w, h-1)
+	names := v.pane.lines[head].line
+	return append([]line{spans(append([]span{{plain, spaces(textGutter)}}, partOf(names.spans, v.pane.left, w-textGutter)...)...)}, out...)
+}
+
+// headLine is the line that names who takes part, if it is not visible; -1 else.
+func (v *ladder) headLine() int {
+	for i := range min(len(v.pane.lines), 2) {
+		if v.pane.lines[i].seq == 0 && len(v.pane.lines[i].spans) > 0 && v.pane.lines[i].spans[0].role == title && v.pane.win.top > i {
+			return i
+		}
+	}
+	return -1
+}
+
+func (v *ladder) where(*Model) string {
+	if v.drawn == nil {
+		return ""
+	}
+	s := render.Count(v.drawn.Len(), "step", "steps")
+	if v.earlier || v.later {
+		s += " of more"
+	}
+	return s
+}
+
+func (v *ladder) about(m *Model) line {
+	seq := v.current()
+	if seq == 0 {
+		return line{}
+	}
+	if f := m.findingOf(seq); f != nil {
+		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, m.aliasText(f.Message)})
+	}
+	return text(muted, fmt.Sprintf("enter opens %d", seq))
+}
+
+func (v *ladder) click(m *Model, _, y int, twice bool) tea.Cmd {
+	v.pane.click(y)
+	if seq := v.current(); seq != 0 {
+		v.at = seq
+	}
+	if twice && v.drawn != nil {
+		return v.do(m, actOpen)
+	}
+	return nil
+}
