@@ -29,11 +29,15 @@ type Model struct {
 
 	clients    *clients
 	timeline   *timeline
-	resources  view
-	violations view
-	stats      view
+	resources  *resources
+	violations *violations
+	stats      *stats
 	tab        int    // of tabs
 	over       []view // opened above it, the uppermost last
+
+	focus view        // of the panes, the one that has the keys; nil: the timeline
+	below *detail     // the message below the timeline, nil if it was never shown
+	shown session.Seq // that it shows
 
 	prompt  *prompt
 	dialog  *dialog
@@ -130,6 +134,9 @@ func (m *Model) top() view {
 	if n := len(m.over); n > 0 {
 		return m.over[n-1]
 	}
+	if m.spread() {
+		return m.focused()
+	}
 	return m.tabs()[m.tab]
 }
 
@@ -149,14 +156,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
-		return m, m.top().tick(m)
+		return m, m.tickAll()
 	case tea.BackgroundColorMsg:
 		m.light = !msg.IsDark()
 		m.theme.suit(m.light)
 	case seenMsg:
 		m.seen, m.looking = snapshot(msg), false
 		m.meetSeen()
-		return m, tea.Batch(m.top().tick(m), m.meetHeld())
+		return m, tea.Batch(m.tickAll(), m.meetHeld())
 	case heldMsg:
 		m.meetAll(msg)
 	case reply:
@@ -184,7 +191,7 @@ func (m *Model) ticked(time.Time) tea.Cmd {
 	cmds := []tea.Cmd{m.wait(), m.observe()}
 	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true
-		cmds = append(cmds, m.top().tick(m))
+		cmds = append(cmds, m.tickAll())
 	}
 	return tea.Batch(cmds...)
 }
@@ -234,11 +241,11 @@ func (m *Model) do(a action) tea.Cmd {
 	top := m.top()
 	if slices.ContainsFunc(top.keys(), func(o offer) bool { return o.act == a }) {
 		cmd := top.do(m, a)
-		return tea.Batch(cmd, m.top().tick(m))
+		return tea.Batch(cmd, m.tickAll())
 	}
 	if slices.Contains(global(), a) {
 		cmd := m.doGlobal(a)
-		return tea.Batch(cmd, m.top().tick(m))
+		return tea.Batch(cmd, m.tickAll())
 	}
 	b := bindingOf(a)
 	m.say("%s (%s) does nothing in %s; ? lists the keys", b.keys[0], b.act, top.title())
@@ -257,6 +264,8 @@ func (m *Model) doGlobal(a action) tea.Cmd {
 			return nil
 		}
 		return m.leave()
+	case actNextPane, actPrevPane:
+		m.moveFocus(a == actPrevPane)
 	case actStop:
 		if m.dialog != nil {
 			return m.stop()
@@ -291,7 +300,7 @@ func (a action) tab() int {
 
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
-	m.tab, m.over = tab, nil
+	m.tab, m.over, m.focus = tab, nil, nil
 }
 
 // showOrLeave opens a view, or leaves it if it is on top already.
@@ -321,6 +330,10 @@ func (m *Model) back() tea.Cmd {
 	}
 	if len(m.over) > 0 {
 		m.over = m.over[:len(m.over)-1]
+		return nil
+	}
+	if m.focus != nil && m.focused() != view(m.timeline) {
+		m.focus = nil
 		return nil
 	}
 	m.say("q leaves xdsproxy")
