@@ -23,6 +23,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.resp = n
 	s.responses++
 	k.stamp++
+	n.stamp = k.stamp
 	if len(m.Resources) > 0 && s.kind&envoyType == 0 {
 		typ := m.Resources[0].TypeURL
 		n.foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.url)

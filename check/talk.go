@@ -232,6 +232,7 @@ type response struct {
 	seq      session.Seq
 	at       time.Time
 	ordinal  uint64 // of the type on the stream, from 0
+	stamp    uint64 // as the items that it had carry it
 	nonce    string
 	version  string
 	size     int64

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // ResourceState is where a client stands with one resource, in the words of
@@ -27,7 +29,11 @@ type Node struct {
 	Type, Name string
 	State      ResourceState
 	Version    string
-	Children   []*Node
+	// Seq is the response that had it last, and At when that was; 0 where that
+	// is not known any more.
+	Seq      session.Seq
+	At       time.Time
+	Children []*Node
 	// Again says that the children are shown where the resource came first.
 	Again bool
 }
@@ -54,7 +60,7 @@ func (k *Checker) Tree(id string) *Tree {
 	}
 	g := &grower{
 		subs: make(map[string][]*subscription), shown: make(map[typedName]bool),
-		missing: make(map[typedName]*Node), states: make(map[*subscription]states),
+		missing: make(map[typedName]*Node), states: make(map[*subscription]states), carriers: make(map[*subscription]carriers),
 	}
 	for _, t := range talks {
 		for _, s := range t.order {
@@ -74,6 +80,8 @@ type grower struct {
 	shown   map[typedName]bool
 	missing map[typedName]*Node
 	states  map[*subscription]states
+
+	carriers map[*subscription]carriers
 }
 
 // maxTreeDepth is more than references go: listener, scope, routes, cluster,
@@ -147,6 +155,9 @@ func (g *grower) node(typ, name string, depth int) *Node {
 	if n.Version == "" && s.newest() != nil && s.newest().kind == decode.SotwResponse {
 		n.Version = s.newest().version
 	}
+	if from := g.carrier(s, it); from != nil {
+		n.Seq, n.At = from.seq, from.at
+	}
 	key := typedName{typ, name}
 	if g.shown[key] || depth >= maxTreeDepth {
 		n.Again = len(it.refs()) > 0
@@ -175,6 +186,29 @@ func (g *grower) node(typ, name string, depth int) *Node {
 		g.missing[child] = m
 	}
 	return n
+}
+
+// carriers are the responses of a type on a stream by their stamps.
+type carriers map[uint64]*response
+
+// carrier is the response that had a resource last, nil if that is not known. A
+// resource that clients share has the stamp of whichever got it last.
+func (g *grower) carrier(s *subscription, it *item) *response {
+	known, ok := g.carriers[s]
+	if !ok {
+		known = make(carriers, len(s.sent))
+		for _, n := range s.sent {
+			known[n.stamp] = n
+		}
+		g.carriers[s] = known
+	}
+	if from := known[it.stamp]; from != nil {
+		return from
+	}
+	if n := s.newest(); n != nil && n.kind == decode.SotwResponse && s.full() {
+		return n // it had everything
+	}
+	return nil
 }
 
 // states says where a client stands with what has changed last of a type, where

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // What was rejected stays so until it is accepted, whatever else is accepted
@@ -68,6 +69,53 @@ S< type=CDS V=2 N=2 res=[a,b,c]
 		for _, n := range append(tree.Roots, tree.Dangling...) {
 			if n.State != c.want[n.Name] {
 				t.Errorf("%s: %s is %s, want %s", name, n.Name, n.State, c.want[n.Name])
+			}
+		}
+	}
+}
+
+// A node says which response had its resource last, on the stream of its own
+// client, though clients share what they were sent alike.
+func TestTreeTellsWhichResponseHadIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want map[string]session.Seq
+	}{
+		"delta": {`
+D> type=CDS N= sub=[] node=n1
+d< type=CDS N=1 res=[a@1,b@1]
+D> type=CDS N=1 sub=[]
+d< type=CDS N=2 res=[a@2]
+`, map[string]session.Seq{"a": 4, "b": 2}},
+		"names": {`
+C> type=EDS V= N= R=[a,b] node=n1
+S< type=EDS V=1 N=1 res=[a,b]
+C> type=EDS V=1 N=1 R=[a,b]
+S< type=EDS V=2 N=2 res=[b]
+`, map[string]session.Seq{"a": 2, "b": 4}},
+		"all": {`
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=1 res=[a,b]
+C> type=CDS V=1 N=1 R=[]
+S< type=CDS V=2 N=2 res=[a#2,b]
+`, map[string]session.Seq{"a": 4, "b": 4}},
+	} {
+		s, err := script.Parse(name, []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := check.NewChecker(check.Options{})
+		var sent []session.Seq // the messages
+		for e := range s.Entries() {
+			k.Step(&e)
+			if e.Kind == session.KindMessage {
+				sent = append(sent, e.Seq)
+			}
+		}
+		tree := k.Tree("n1")
+		for _, n := range append(tree.Roots, tree.Dangling...) {
+			if want := sent[c.want[n.Name]-1]; n.Seq != want || n.At.IsZero() {
+				t.Errorf("%s: %s came with %d at %v, want %d", name, n.Name, n.Seq, n.At, want)
 			}
 		}
 	}

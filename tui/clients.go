@@ -24,6 +24,10 @@ type clients struct {
 	sort   clientOrder
 	turned bool
 	gone   map[string]bool // forgotten
+	folds  int             // how often a client was folded or unfolded
+	made   []clientRow
+	madeOf clientQuery
+	titled bool // titles stand above the rows, as drawn last
 }
 
 func newClients() *clients {
@@ -71,8 +75,30 @@ func (v *clients) keys() []offer {
 	return offers
 }
 
-// rows are the lines below the titles.
+// clientQuery is what decides which rows there are.
+type clientQuery struct {
+	of                 *check.ClientStatus // the first of them: another one each time
+	clients, forgotten int
+	words              string
+	sort               clientOrder
+	turned             bool
+	folds              int
+}
+
+// rows are the lines below the titles. They are asked for several times a frame,
+// and made when they may be other ones.
 func (v *clients) rows(m *Model) []clientRow {
+	q := clientQuery{nil, len(m.seen.standing), len(v.gone), v.words, v.sort, v.turned, v.folds}
+	if len(m.seen.standing) > 0 {
+		q.of = &m.seen.standing[0]
+	}
+	if v.made == nil || v.madeOf != q {
+		v.made, v.madeOf = v.makeRows(m), q
+	}
+	return v.made
+}
+
+func (v *clients) makeRows(m *Model) []clientRow {
 	var all []*check.ClientStatus
 	for i := range m.seen.standing {
 		c := &m.seen.standing[i]
@@ -90,7 +116,7 @@ func (v *clients) rows(m *Model) []clientRow {
 	if v.turned {
 		slices.Reverse(all)
 	}
-	var out []clientRow
+	out := []clientRow{}
 	for _, c := range all {
 		out = append(out, clientRow{of: c})
 		if v.open[c.Client] {
@@ -202,6 +228,7 @@ func (v *clients) do(m *Model, a action) tea.Cmd {
 }
 
 func (v *clients) fold(open bool) {
+	v.folds++
 	if v.open[v.at] = open; !open {
 		v.typ = ""
 	}
@@ -278,10 +305,13 @@ func place(w *window, total int) string {
 
 func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 	rows := v.settle(m)
-	if y == 0 {
-		return v.do(m, actSort)
+	if v.titled {
+		if y == 0 {
+			return v.do(m, actSort)
+		}
+		y--
 	}
-	if i := v.win.top + y - 1; i < len(rows) {
+	if i := v.win.top + y; i < len(rows) {
 		v.win.at = i
 		v.keep(rows)
 		if twice {

@@ -33,6 +33,9 @@ func (v *clients) typesShown(m *Model, room int) []string {
 const stateWidth = 8 // "NOTSENT" and a space
 
 func (v *clients) draw(m *Model, w, h int) []line {
+	if v.titled = w >= shortWidth; !v.titled {
+		return v.drawShort(m, w, h)
+	}
 	v.win.rows = max(h-1, 1)
 	rows := v.settle(m)
 	name, kind, last := 22, 7, 5

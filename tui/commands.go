@@ -23,12 +23,13 @@ func commands() []command {
 	return []command{
 		{"clients", "", "who is in sync with what", func(m *Model, _ string) (tea.Cmd, error) { m.show(0); return nil, nil }, nil},
 		{"timeline", "", "the messages", func(m *Model, _ string) (tea.Cmd, error) { m.show(1); return nil, nil }, nil},
-		{"resources", "", "the resources of a client", func(m *Model, _ string) (tea.Cmd, error) { m.show(2); return nil, nil }, nil},
+		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, (*Model).clientNames},
 		{"violations", "", "what rules found", func(m *Model, _ string) (tea.Cmd, error) { m.show(3); return nil, nil }, nil},
 		{"stats", "", "counts and rates", func(m *Model, _ string) (tea.Cmd, error) { m.show(4); return nil, nil }, nil},
 		{"goto", "SEQ", "go to an entry", (*Model).gotoSeq, nil},
 		{"filter", "FILTER", "filter the timeline", (*Model).filterTimeline, nil},
-		{"explain", "RULE", "what a rule means", (*Model).explain, func(*Model) []string { return ruleIDs() }},
+		{"explain", "[RULE]", "what a rule means", (*Model).explain, func(*Model) []string { return ruleIDs() }},
+		{"silence", "", "mark the finding that is selected as known", (*Model).silence, nil},
 		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.push(newEventLog()); return nil, nil }, nil},
 		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.push(newHelp(m.top())); return nil, nil }, nil},
 		{"theme", "NAME", "auto, light, dark or mono", (*Model).setTheme, func(*Model) []string { return Themes() }},
@@ -71,7 +72,7 @@ func (m *Model) command(text string) tea.Cmd {
 	if err != nil {
 		m.complain(err)
 	}
-	return tea.Batch(cmd, m.top().tick(m))
+	return tea.Batch(cmd, m.tickAll())
 }
 
 func unknownCommand(name string) error {

@@ -202,7 +202,7 @@ func (m *Model) tabLine() line {
 	for _, v := range m.over {
 		l.add(title, " > "+v.title())
 	}
-	if n := m.timeline.news(m); n != "" && m.top() == view(m.timeline) {
+	if n := m.timeline.news(m); n != "" && m.tab == 1 && len(m.over) == 0 {
 		l.pad(m.w - render.Width(n) - 1)
 		l.add(warned, n)
 	}
@@ -248,20 +248,24 @@ func (m *Model) keyLine() line {
 	}
 	l := text(muted, " ?")
 	l.add(plain, "help")
+	end := spans(span{muted, " q:"}, span{plain, "back"})
+	if m.spread() {
+		end = spans(span{muted, " tab:"}, span{plain, bindingOf(actNextPane).hint}, span{muted, " q:"}, span{plain, "back"})
+	}
 	used := l.width()
+	all := keymap()
 	for _, o := range m.top().keys() {
 		if o.hint == "" {
 			continue
 		}
 		var next line
-		next.add(muted, " "+bindingOf(o.act).keys[0]+":")
+		next.add(muted, " "+bindingIn(all, o.act).keys[0]+":")
 		next.add(plain, o.hint)
-		if used += next.width(); used > m.w-len(" q:back") {
+		if used += next.width(); used > m.w-end.width() {
 			break
 		}
 		l.join(next)
 	}
-	l.add(muted, " q:")
-	l.add(plain, "back")
+	l.join(end)
 	return l
 }

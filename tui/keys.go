@@ -153,8 +153,10 @@ func actionOf(key string) action {
 	return ""
 }
 
-func bindingOf(a action) binding {
-	for _, b := range keymap() {
+func bindingOf(a action) binding { return bindingIn(keymap(), a) }
+
+func bindingIn(all []binding, a action) binding {
+	for _, b := range all {
 		if b.act == a {
 			return b
 		}
@@ -166,7 +168,7 @@ func bindingOf(a action) binding {
 func global() []action {
 	return []action{
 		actView1, actView2, actView3, actView4, actView5, actViolation, actFreeze, actPrivacy, actExport, actCopy,
-		actBootstrap, actCommand, actHelp, actLog, actClose, actQuit, actStop,
+		actBootstrap, actNextPane, actPrevPane, actCommand, actHelp, actLog, actClose, actQuit, actStop,
 	}
 }
 

@@ -28,11 +28,15 @@ type Model struct {
 
 	clients    *clients
 	timeline   *timeline
-	resources  view
-	violations view
-	stats      view
+	resources  *resources
+	violations *violations
+	stats      *stats
 	tab        int    // of tabs
 	over       []view // opened above it, the uppermost last
+
+	focus view        // of the panes, the one that has the keys; nil: the timeline
+	below *detail     // the message below the timeline, nil if it was never shown
+	shown session.Seq // that it shows
 
 	prompt  *prompt
 	dialog  *dialog
@@ -122,6 +126,9 @@ func (m *Model) top() view {
 	if n := len(m.over); n > 0 {
 		return m.over[n-1]
 	}
+	if m.spread() {
+		return m.focused()
+	}
 	return m.tabs()[m.tab]
 }
 
@@ -141,14 +148,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
-		return m, m.top().tick(m)
+		return m, m.tickAll()
 	case tea.BackgroundColorMsg:
 		if m.theme.Name == "" || m.theme.Name == "auto" {
 			m.theme.suit(msg.IsDark())
 		}
 	case seenMsg:
 		m.seen, m.looking = snapshot(msg), false
-		return m, m.top().tick(m)
+		return m, m.tickAll()
 	case reply:
 		return m, msg.to.handle(m, msg.msg)
 	case tea.KeyPressMsg:
@@ -173,7 +180,7 @@ func (m *Model) ticked(time.Time) tea.Cmd {
 	cmds := []tea.Cmd{m.wait(), m.observe()}
 	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true
-		cmds = append(cmds, m.top().tick(m))
+		cmds = append(cmds, m.tickAll())
 	}
 	return tea.Batch(cmds...)
 }
@@ -223,11 +230,11 @@ func (m *Model) do(a action) tea.Cmd {
 	top := m.top()
 	if slices.ContainsFunc(top.keys(), func(o offer) bool { return o.act == a }) {
 		cmd := top.do(m, a)
-		return tea.Batch(cmd, m.top().tick(m))
+		return tea.Batch(cmd, m.tickAll())
 	}
 	if slices.Contains(global(), a) {
 		cmd := m.doGlobal(a)
-		return tea.Batch(cmd, m.top().tick(m))
+		return tea.Batch(cmd, m.tickAll())
 	}
 	b := bindingOf(a)
 	m.say("%s (%s) does nothing in %s; ? lists the keys", b.keys[0], b.act, top.title())
@@ -246,6 +253,8 @@ func (m *Model) doGlobal(a action) tea.Cmd {
 			return nil
 		}
 		return m.leave()
+	case actNextPane, actPrevPane:
+		m.moveFocus(a == actPrevPane)
 	case actStop:
 		if m.dialog != nil {
 			return m.stop()
@@ -280,7 +289,7 @@ func (a action) tab() int {
 
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
-	m.tab, m.over = tab, nil
+	m.tab, m.over, m.focus = tab, nil, nil
 }
 
 // push opens a view above the one that is shown.
@@ -301,6 +310,10 @@ func (m *Model) back() tea.Cmd {
 	}
 	if len(m.over) > 0 {
 		m.over = m.over[:len(m.over)-1]
+		return nil
+	}
+	if m.focus != nil && m.focused() != view(m.timeline) {
+		m.focus = nil
 		return nil
 	}
 	m.say("q leaves xdsproxy")

@@ -129,7 +129,7 @@ func (p *prompt) accept(m *Model) tea.Cmd {
 	if err != nil {
 		m.complain(err)
 	}
-	return tea.Batch(cmd, m.top().tick(m))
+	return tea.Batch(cmd, m.tickAll())
 }
 
 // complete replaces the word at the end by what can stand there.

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"iter"
 	"maps"
 	"strings"
@@ -16,20 +15,15 @@ func repeat(s string, n int) string                     { return strings.Repeat(
 
 type aliases struct{}
 
-func (m *Model) alias(s string) string           { return s }
-func (m *Model) aliasText(s string) string       { return s }
-func (m *Model) togglePrivacy()                  {}
-func (m *Model) isMarked(session.Seq) bool       { return false }
-func (m *Model) mark(session.Seq)                {}
-func (m *Model) marksDo(action) tea.Cmd          { return nil }
-func (m *Model) writeNote(string) tea.Cmd        { return nil }
-func (m *Model) export() tea.Cmd                 { return nil }
-func (m *Model) mouse(tea.MouseMsg) tea.Cmd      { return nil }
-func (m *Model) nextViolation() tea.Cmd          { return nil }
-func (m *Model) openResources(string) tea.Cmd    { return nil }
-func (m *Model) explain(string) (tea.Cmd, error) { return nil, errors.New("not yet") }
-func (m *Model) paneWidth() int                  { return m.w }
-func (m *Model) panes(rows int) []line           { return m.top().draw(m, m.w, rows) }
+func (m *Model) alias(s string) string      { return s }
+func (m *Model) aliasText(s string) string  { return s }
+func (m *Model) togglePrivacy()             {}
+func (m *Model) isMarked(session.Seq) bool  { return false }
+func (m *Model) mark(session.Seq)           {}
+func (m *Model) marksDo(action) tea.Cmd     { return nil }
+func (m *Model) writeNote(string) tea.Cmd   { return nil }
+func (m *Model) export() tea.Cmd            { return nil }
+func (m *Model) mouse(tea.MouseMsg) tea.Cmd { return nil }
 func (m *Model) banner() (line, bool) {
 	if err := m.feed.Err(); err != nil {
 		return text(bad, " "+err.Error()), true
@@ -46,9 +40,6 @@ type dummy struct {
 
 func (d dummy) title() string                { return d.name }
 func (d dummy) draw(*Model, int, int) []line { return nil }
-func newResources() view                     { return dummy{name: "Resources"} }
-func newViolations() view                    { return dummy{name: "Violations"} }
-func newStats() view                         { return dummy{name: "Stats"} }
 func newHelp(view) view                      { return dummy{name: "Help"} }
 func newEventLog() view                      { return dummy{name: "Events"} }
 func newBootstrap(*Model) view               { return dummy{name: "Bootstrap"} }

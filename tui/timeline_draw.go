@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +60,9 @@ func columnsFor(w int, last session.Seq) columns {
 		c.summary = w - c.fixed() - 1
 		return c
 	case w >= 110:
-		c.dir, c.stream, c.nonce = 2, 6, 10
+		c.dir, c.stream, c.client = 2, 6, 18
+		c.summary = w - c.fixed() - 1
+		return c
 	}
 	c.client += max(0, w-c.fixed())
 	if c.client > 24 {
@@ -71,6 +74,23 @@ func columnsFor(w int, last session.Seq) columns {
 		}
 	}
 	return c
+}
+
+// columns are those of the list as it is filtered: where all rows are of one
+// client, its name gives its room to the summary.
+func (v *timeline) columns(m *Model, w int) columns {
+	c := columnsFor(w, v.newest(m))
+	if c.summary > 0 && v.oneClient() {
+		c.summary, c.client = c.summary+c.client+1, 0
+	}
+	return c
+}
+
+func (v *timeline) oneClient() bool {
+	return slices.ContainsFunc(splitTerms(v.query()), func(t string) bool {
+		name, is := strings.CutPrefix(t, "client:")
+		return is && name != "" && !strings.ContainsAny(name, "*,/")
+	})
 }
 
 // fixed is how wide all columns are together.
@@ -87,7 +107,9 @@ func (c *columns) fixed() int {
 func (c *columns) titles() line {
 	var b strings.Builder
 	b.WriteString(spaces(signWidth) + right("SEQ", c.seq) + "  " + left("TIME", c.time) + " ")
-	b.WriteString(left("CLIENT", c.client) + " ")
+	if c.client > 0 {
+		b.WriteString(left("CLIENT", c.client) + " ")
+	}
 	if c.dir > 0 {
 		b.WriteString(spaces(c.dir+1) + left("STREAM", c.stream) + " ")
 	}
@@ -111,7 +133,7 @@ func (v *timeline) draw(m *Model, w, h int) []line {
 		v.win.rows = h - 1
 		v.settle(m)
 	}
-	c := columnsFor(w, v.newest(m))
+	c := v.columns(m, w)
 	out := []line{c.titles()}
 	rows := v.rows(m, v.win.top, h-1)
 	if len(rows) == 0 {
@@ -166,7 +188,9 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
 	l := spans(span{plain, " "}, span{look, sign}, span{accent, mark})
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
 	l.add(plain, right(seq, max(c.seq, len(seq)))+"  "+left(v.timeOf(m, r, before), c.time)+" ")
-	l.add(plain, middle(m.alias(w.Client), c.client)+" ")
+	if c.client > 0 {
+		l.add(plain, middle(m.alias(w.Client), c.client)+" ")
+	}
 	if c.dir > 0 {
 		l.add(muted, left(direction(m, r), c.dir)+" "+left(streamName(&w), c.stream)+" ")
 	}
@@ -363,7 +387,7 @@ func (v *timeline) readDetails(m *Model) tea.Cmd {
 			seqs = append(seqs, r.Seq)
 		}
 	}
-	if c := columnsFor(m.paneWidth(), v.newest(m)); c.summary > 0 {
+	if c := v.columns(m, m.paneWidth()); c.summary > 0 {
 		for _, r := range v.rows(m, v.win.top, v.win.rows) {
 			add(&r)
 		}

@@ -17,13 +17,15 @@ type Tree struct {
 	Missing  []*Node `json:"missing"`
 }
 
-// Node is one resource. Again says that what it refers to stands where the
+// Node is one resource. Seq is the response that had it last, as far as that is
+// known. Again says that what it refers to stands where the
 // resource came first.
 type Node struct {
 	Type     string  `json:"type"`
 	Name     string  `json:"name"`
 	State    string  `json:"state"`
 	Version  string  `json:"version,omitempty"`
+	Seq      uint64  `json:"seq,omitempty"`
 	Again    bool    `json:"again,omitempty"`
 	Children []*Node `json:"children,omitempty"`
 }
@@ -39,7 +41,7 @@ func NewTree(t *check.Tree, seq uint64) *Tree {
 func nodes(list []*check.Node) []*Node {
 	out := []*Node{}
 	for _, n := range list {
-		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Again: n.Again}
+		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Seq: uint64(n.Seq), Again: n.Again}
 		if len(n.Children) > 0 {
 			m.Children = nodes(n.Children)
 		}

@@ -26,7 +26,9 @@ type Index struct {
 	first  int64       // time of the first one
 	gaps   uint64
 	proofs map[session.Seq][]filterFinding
-	stats  *Stats
+	stats  *counter
+
+	silences []Silence
 
 	lines *render.Table // what events say
 
@@ -41,7 +43,7 @@ type block [blockRows]Row
 func New() *Index {
 	return &Index{
 		words: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
-		proofs: make(map[session.Seq][]filterFinding), stats: newStats(),
+		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(),
 	}
 }
 
@@ -213,7 +215,8 @@ func (x *Index) add(e *session.Entry, c *check.Change) {
 		shown = x.addEvent(&r, e, c)
 	}
 	x.prove(&r, c.Findings)
-	x.stats.add(&r, e, c)
+	x.silence(e)
+	x.stats.add(x, &r, e)
 	x.generation.Add(1)
 	if !shown {
 		return

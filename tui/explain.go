@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// rulePage is what there is to know about a rule.
+type rulePage struct {
+	plainView
+	rule  *check.Rule
+	lines []string
+	width int // that they were made for
+	top   int
+	rows  int
+}
+
+// explain shows the page of a rule; with no name, of the finding that is
+// selected.
+func (m *Model) explain(arg string) (tea.Cmd, error) {
+	if arg == "" {
+		if f := m.selectedFinding(); f != nil {
+			arg = f.Rule.ID
+		}
+	}
+	if arg == "" {
+		return nil, fmt.Errorf("explain needs the name of a rule; tab lists them")
+	}
+	for _, r := range check.Rules() {
+		if r.ID == arg {
+			m.push(&rulePage{rule: r})
+			return nil, nil
+		}
+	}
+	if n := nearest.Name(arg, ruleIDs()); n != "" {
+		return nil, fmt.Errorf("there is no rule %q; did you mean %q?", arg, n)
+	}
+	return nil, fmt.Errorf("there is no rule %q; tab lists them", arg)
+}
+
+// selectedFinding is the one that the view on top is about, nil if none.
+func (m *Model) selectedFinding() *check.Finding {
+	if m.top() == view(m.violations) {
+		return m.violations.finding()
+	}
+	if s, is := m.top().(subject); is {
+		if seq := s.selected(m).seq; seq != 0 {
+			return m.findingOf(seq)
+		}
+	}
+	return nil
+}
+
+func (v *rulePage) title() string { return "Rule" }
+
+func (v *rulePage) keys() []offer {
+	offers := []offer{
+		{actOnly, "only", "the findings of this rule"},
+		{actCopy, "copy", "copy the page"},
+	}
+	for _, a := range moves() {
+		offers = append(offers, offer{act: a})
+	}
+	return offers
+}
+
+func (v *rulePage) do(m *Model, a action) tea.Cmd {
+	switch a {
+	case actOnly:
+		m.show(3)
+		m.violations.words = v.rule.ID
+	case actCopy:
+		return m.copy(render.RulePage(v.rule, render.Style{}, 80), "the page")
+	default:
+		w := window{top: v.top, at: v.top, rows: v.rows}
+		switch a {
+		case actUp:
+			w.at--
+		case actDown:
+			w.at++
+		case actLast:
+			w.at = len(v.lines)
+		default:
+			w.move(a, len(v.lines))
+		}
+		v.top = max(min(w.at, len(v.lines)-v.rows), 0)
+	}
+	return nil
+}
+
+func (v *rulePage) draw(_ *Model, w, h int) []line {
+	if width := min(w-2, 100); v.width != width {
+		v.width, v.lines = width, strings.Split(strings.TrimRight(render.RulePage(v.rule, render.Style{}, width), "\n"), "\n")
+	}
+	v.rows = h
+	v.top = max(min(v.top, len(v.lines)-h), 0)
+	var out []line
+	for i, s := range v.lines[v.top:min(v.top+h, len(v.lines))] {
+		look := plain
+		if v.top+i == 0 || s == "Usual causes" || s == "What to do" {
+			look = title
+		}
+		out = append(out, text(look, " "+s))
+	}
+	return out
+}
+
+func (v *rulePage) where(*Model) string {
+	if v.rows >= len(v.lines) {
+		return v.rule.ID
+	}
+	return fmt.Sprintf("%s   lines %d-%d of %d", v.rule.ID, v.top+1, min(v.top+v.rows, len(v.lines)), len(v.lines))
+}
+
+func (v *rulePage) about(m *Model) line {
+	n := 0
+	for i := range m.seen.findings {
+		if m.seen.findings[i].Rule.ID == v.rule.ID {
+			n++
+		}
+	}
+	return text(plain, fmt.Sprintf("here: %s", render.Count(n, "finding", "findings")))
+}

@@ -1,0 +1,279 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// pane is a view in a part of the body.
+type pane struct {
+	view view
+	name string
+	more string // beside the name
+	look role   // of more
+
+	x, y, w, h int // in the body, without the title above
+}
+
+const (
+	// panesWidth is from how many columns on the timeline has other views
+	// beside it, and detailHeight from how many rows on the selected message
+	// below it.
+	panesWidth, detailHeight = 120, 35
+	// leftWidth is that of the panes on the left; a bar follows.
+	leftWidth = 39
+)
+
+// spread says whether the body shows several views.
+func (m *Model) spread() bool { return m.w >= panesWidth && m.tab == 1 && len(m.over) == 0 }
+
+// hasDetail says whether there is a message to show below the timeline, and room
+// for it.
+func (m *Model) hasDetail() bool { return m.h >= detailHeight && m.timeline.at != 0 }
+
+// layout is the panes of a body of so many rows, none if one view has all of
+// it. The timeline comes first, and the others in the order of tab.
+func (m *Model) layout(rows int) []pane {
+	if !m.spread() {
+		return nil
+	}
+	x, w := leftWidth+1, m.w-leftWidth-1
+	list := pane{view: m.timeline, name: "TIMELINE", x: x, y: 1, w: w, h: rows - 1}
+	panes := []pane{list}
+	if m.hasDetail() {
+		panes[0].h = max(rows*9/20, 8) - 1
+		at := panes[0].h + 1
+		panes = append(panes, pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1})
+	}
+	standing := min(len(m.clients.rows(m)), max(rows/4, 3))
+	if len(m.seen.standing) == 0 {
+		standing = 2
+	}
+	found := min(max(len(m.violations.list.rows), 2), max(rows/4, 3))
+	have := rows - 3 - standing - found
+	y := 1
+	for _, p := range []pane{
+		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.standing))), m.clients.sort), h: standing},
+		{view: m.resources, name: "RESOURCES", h: have},
+		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.violationCount())), h: found},
+	} {
+		p.x, p.y, p.w = 0, y, leftWidth
+		y += p.h + 1
+		panes = append(panes, p)
+	}
+	if f := m.resources.forest; f != nil {
+		p := &panes[len(panes)-2]
+		p.more = render.Number(int64(f.total))
+		if n := f.states[check.Rejected]; n > 0 {
+			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), bad
+		} else if n := f.states[check.Missing]; n > 0 {
+			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), bad
+		}
+	}
+	if m.violationCount() > 0 {
+		panes[len(panes)-1].look = bad
+	}
+	for i := range panes {
+		if panes[i].look == plain {
+			panes[i].look = muted
+		}
+	}
+	return panes
+}
+
+// bodyRows is how many rows the body has.
+func (m *Model) bodyRows() int {
+	rows := m.h - m.bodyTop() - 2
+	if m.w >= plainWidth && m.h >= plainHeight {
+		rows--
+	}
+	return max(rows, 1)
+}
+
+// focused is the view that has the keys where the body shows several.
+func (m *Model) focused() view {
+	if m.focus == nil || !m.spread() {
+		return m.timeline
+	}
+	if m.below != nil && m.focus == view(m.below) && !m.hasDetail() {
+		return m.timeline
+	}
+	return m.focus
+}
+
+// moveFocus goes to the pane after or before.
+func (m *Model) moveFocus(back bool) {
+	all := m.layout(m.bodyRows())
+	if len(all) == 0 {
+		m.say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)
+		return
+	}
+	i := slices.IndexFunc(all, func(p pane) bool { return p.view == m.focused() })
+	step := 1
+	if back {
+		step = len(all) - 1
+	}
+	m.focus = all[(i+step)%len(all)].view
+}
+
+// detail is the view below the timeline.
+func (m *Model) detail() *detail {
+	if m.below == nil {
+		m.below = newDetail(m, m.timeline.at).(*detail)
+	}
+	return m.below
+}
+
+// show goes on to another entry.
+func (v *detail) show(seq session.Seq) {
+	if seq != v.seq {
+		v.cancel()
+		v.seq = seq
+	}
+}
+
+// tickAll lets every view that can be seen ask for what it needs.
+func (m *Model) tickAll() tea.Cmd {
+	all := m.layout(m.bodyRows())
+	if len(all) == 0 {
+		return m.top().tick(m)
+	}
+	m.timeline.settle(m)
+	if at := m.timeline.at; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
+		m.below.show(at)
+		m.shown = at
+	}
+	var cmds []tea.Cmd
+	for _, p := range all {
+		cmds = append(cmds, p.view.tick(m))
+	}
+	return tea.Batch(cmds...)
+}
+
+// paneWidth is how wide the timeline is.
+func (m *Model) paneWidth() int {
+	if m.spread() {
+		return m.w - leftWidth - 1
+	}
+	return m.w
+}
+
+// panes draws the body.
+func (m *Model) panes(rows int) []line {
+	all := m.layout(rows)
+	if len(all) == 0 {
+		return m.top().draw(m, m.w, rows)
+	}
+	var left, right []line
+	for _, p := range all {
+		column := &right
+		if p.x == 0 {
+			column = &left
+		}
+		*column = append(*column, m.paneTitle(&p))
+		body := p.view.draw(m, p.w, p.h)
+		focused := p.view == m.focused()
+		for i := range p.h {
+			if i >= len(body) {
+				*column = append(*column, blank())
+				continue
+			}
+			if body[i].selected && !focused {
+				// Of the selections, the one that keys move stands out.
+				body[i].selected = false
+			}
+			*column = append(*column, body[i])
+		}
+	}
+	out := beside(&m.theme, left[:min(len(left), rows)], leftWidth, right[:min(len(right), rows)])
+	for i := range out {
+		m.join(&out[i], i == 0, slices.ContainsFunc(all, func(p pane) bool { return p.x == 0 && p.y == i+1 }),
+			slices.ContainsFunc(all, func(p pane) bool { return p.x > 0 && p.y == i+1 }))
+	}
+	return out
+}
+
+// join draws the place where the line of a title meets the bar.
+func (m *Model) join(l *line, top, left, right bool) {
+	g := &m.theme.glyph
+	sign := g.bar
+	switch {
+	case top:
+		sign = g.tee
+	case left && right:
+		sign = g.cross
+	case right:
+		sign = string([]rune(g.branch)[:1])
+	case left:
+		sign = g.join
+	}
+	// The left part is as wide as it is in every line: the bar is behind it.
+	used := 0
+	for i := range l.spans {
+		if used == leftWidth && l.spans[i].text == g.bar {
+			l.spans[i].text = sign
+			return
+		}
+		used += render.Width(l.spans[i].text)
+	}
+}
+
+func (m *Model) paneTitle(p *pane) line {
+	name, look := " "+p.name+" ", muted
+	if p.view == m.focused() {
+		name, look = "["+p.name+"]", title
+	}
+	g := m.theme.glyph.line
+	l := spans(span{muted, g}, span{look, name})
+	if t, is := p.view.(titled); is {
+		l.add(plain, " ")
+		l.join(t.heading(m, p.w-l.width()-2))
+		l.add(plain, " ")
+	} else if p.more != "" {
+		l.add(p.look, " "+p.more+" ")
+	}
+	l.add(muted, repeat(g, p.w-l.width()))
+	return line{spans: cut(l, p.w)}
+}
+
+// titled is a view that says more about itself in the title of its pane.
+type titled interface {
+	heading(m *Model, columns int) line
+}
+
+// paneAt is the view at a place of the body, and the place in it. Only views
+// beside others have a title above.
+func (m *Model) paneAt(x, y int) (v view, px, py int) {
+	all := m.layout(m.bodyRows())
+	if len(all) == 0 {
+		return m.top(), x, y
+	}
+	for _, p := range all {
+		if x >= p.x && x < p.x+p.w && y >= p.y-1 && y < p.y+p.h {
+			return p.view, x - p.x, y - p.y
+		}
+	}
+	return nil, 0, 0
+}
+
+// clickBody takes a click at a place of the body: it moves the focus, and
+// selects; twice opens.
+func (m *Model) clickBody(x, y int, twice bool) tea.Cmd {
+	v, px, py := m.paneAt(x, y)
+	if v == nil {
+		return nil
+	}
+	if m.spread() {
+		m.focus = v
+	}
+	if py < 0 { // the title
+		return nil
+	}
+	return v.click(m, px, py, twice)
+}

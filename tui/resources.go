@@ -1,0 +1,468 @@
+package tui
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// resources is what one client has: the one that is selected in Clients, or that
+// was asked for.
+type resources struct {
+	plainView
+	win    window // over the rows, after one for the client
+	at     treeKey
+	client string // that was asked for, "" for that of Clients
+	beside string // what was selected in Clients by then
+
+	words  string
+	byType bool
+	folded map[treeKey]bool
+	folds  int
+
+	forest  *forest // nil: none yet
+	placed  *forest // in which the selection was looked for
+	around  around  // what refers to the selected one
+	asked   treeQuery
+	asking  bool
+	askedAt time.Time
+	took    time.Duration // that the last one took
+	titles  int           // lines above the rows, as drawn last
+}
+
+func newResources() *resources { return &resources{folded: make(map[treeKey]bool)} }
+
+func (v *resources) title() string { return "Resources" }
+
+func (v *resources) keys() []offer {
+	offers := []offer{
+		{actFilter, "filter", "words that a resource must have"},
+		{actOpen, "message", "the message that brought it; on the client: the list of clients"},
+		{actToggle, "fold", ""},
+		{actForm, "by type", "a list by type, or the tree again"},
+		{actDiff, "diff", "what changed in the resource"},
+		{actResources, "next client", "the resources of the next client"},
+		{actOnly, "only", "the messages that carry the resource"},
+		{actCopy, "copy", "copy the name"},
+		{actLeft, "", "fold, or go to what refers to it"},
+		{actRight, "", "unfold"},
+		{actLadder, "", ""},
+	}
+	for _, a := range moves() {
+		offers = append(offers, offer{act: a})
+	}
+	return offers
+}
+
+// of is the client whose resources are shown.
+func (v *resources) of(m *Model) string {
+	now := m.clients.selected(m).client
+	if v.client != "" && v.beside == now {
+		return v.client
+	}
+	v.client = ""
+	return now
+}
+
+// openResources shows the resources of a client.
+func (m *Model) openResources(client string) tea.Cmd {
+	m.resources.choose(m, client)
+	m.show(2)
+	return m.resources.tick(m)
+}
+
+func (v *resources) choose(m *Model, client string) {
+	if v.of(m) != client {
+		v.at, v.win = treeKey{}, window{rows: v.win.rows}
+	}
+	v.client, v.beside = client, m.clients.selected(m).client
+}
+
+// drawn is what a command brings.
+type drawn struct {
+	forest *forest
+	took   time.Duration
+}
+
+// tick asks for the tree again if the log has grown, and makes rows of it.
+func (v *resources) tick(m *Model) tea.Cmd {
+	v.settle()
+	client := v.of(m)
+	q := treeQuery{client, m.seen.generation, v.words, v.byType, v.folds}
+	if v.asking || client == "" || q == v.asked {
+		return nil
+	}
+	same := v.forest != nil && v.forest.query.client == client
+	fresh := q
+	fresh.words, fresh.byType, fresh.folds = v.asked.words, v.asked.byType, v.asked.folds
+	var have *check.Tree
+	if same && (fresh == v.asked || m.now().Sub(v.askedAt) < max(judgement, 4*v.took)) {
+		// What is shown is another part of what is known.
+		if have = v.forest.tree; fresh != v.asked {
+			if q.generation = v.asked.generation; q == v.asked {
+				return nil
+			}
+		}
+	}
+	v.asking, v.asked = true, q
+	if have == nil {
+		v.askedAt = m.now()
+	}
+	folded := maps.Clone(v.folded)
+	return answer(v, func() any {
+		begin := time.Now()
+		if have == nil {
+			have = m.feed.Tree(client)
+		}
+		f := flatten(q, have, folded)
+		return drawn{f, time.Since(begin)}
+	})
+}
+
+func (v *resources) handle(m *Model, msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case drawn:
+		v.forest, v.took, v.asking = msg.forest, msg.took, false
+		v.settle()
+		return v.tick(m)
+	case brought:
+		if msg.seq == 0 {
+			m.say("no response that has %s is in the recording any more", m.alias(msg.node.Name))
+			return nil
+		}
+		m.push(newDetail(m, msg.seq))
+	}
+	return nil
+}
+
+func (v *resources) rows() []treeRow {
+	if v.forest == nil {
+		return nil
+	}
+	return v.forest.rows
+}
+
+// settle puts the window where the selection is; the first place is that of the
+// client itself.
+func (v *resources) settle() {
+	rows := v.rows()
+	if v.at != (treeKey{}) && v.placed != v.forest {
+		i := v.win.at - 1
+		if i < 0 || i >= len(rows) || rows[i].key() != v.at {
+			if i = slices.IndexFunc(rows, func(r treeRow) bool { return r.key() == v.at }); i >= 0 {
+				v.win.at = i + 1
+			}
+		}
+	}
+	v.placed = v.forest
+	v.win.fit(len(rows)+1, v.win.rows)
+}
+
+func (v *resources) keep() {
+	v.at = treeKey{}
+	if r := v.row(); r != nil {
+		v.at = r.key()
+	}
+}
+
+// row is the one that is selected, nil for the client itself.
+func (v *resources) row() *treeRow {
+	if rows := v.rows(); v.win.at > 0 && v.win.at <= len(rows) {
+		return &rows[v.win.at-1]
+	}
+	return nil
+}
+
+func (v *resources) do(m *Model, a action) tea.Cmd {
+	v.settle()
+	if v.win.move(a, len(v.rows())+1) {
+		v.keep()
+		return nil
+	}
+	client := v.of(m)
+	switch a {
+	case actFilter:
+		return m.open(rowFilter, v.words)
+	case actForm:
+		v.byType = !v.byType
+		return nil
+	}
+	if client == "" {
+		m.say("no client has asked for anything yet")
+		return nil
+	}
+	if a == actResources {
+		return v.nextClient(m, client)
+	}
+	r := v.row()
+	if r == nil {
+		return v.doClient(m, client, a)
+	}
+	if n := r.node; n != nil {
+		switch a {
+		case actOpen:
+			return v.openMessage(m, client, n)
+		case actDiff:
+			return m.openDiff(selection{client: client, typ: n.Type, name: n.Name, seq: n.Seq}, false)
+		case actOnly:
+			return m.narrowTo(selection{client: client, typ: n.Type, name: n.Name})
+		case actCopy:
+			return m.copy(m.alias(n.Name), "the name")
+		case actLadder:
+			return m.openLadder(v.selected(m))
+		}
+	}
+	switch a {
+	case actOpen, actToggle:
+		v.fold(m, r, !r.folded)
+	case actLeft:
+		v.fold(m, r, true)
+	case actRight:
+		v.fold(m, r, false)
+	default:
+		m.say("that is for a resource, and this is a title")
+	}
+	return nil
+}
+
+// doClient is what keys do on the line of the client.
+func (v *resources) doClient(m *Model, client string, a action) tea.Cmd {
+	switch a {
+	case actOpen:
+		m.show(0)
+		m.clients.at, m.clients.typ = client, ""
+	case actOnly:
+		return m.narrowTo(selection{client: client})
+	case actCopy:
+		return m.copy(m.alias(client), "the name")
+	case actLadder:
+		return m.openLadder(selection{client: client})
+	default:
+		m.say("that is for a resource, and this is the client; r goes to the next one")
+	}
+	return nil
+}
+
+// nextClient goes on in the order of Clients.
+func (v *resources) nextClient(m *Model, client string) tea.Cmd {
+	all := m.seen.standing
+	i := slices.IndexFunc(all, func(c check.ClientStatus) bool { return c.Client == client })
+	if len(all) < 2 {
+		m.say("there is no other client")
+		return nil
+	}
+	v.choose(m, all[(i+1)%len(all)].Client)
+	return v.tick(m)
+}
+
+func (v *resources) fold(m *Model, r *treeRow, close bool) {
+	switch {
+	case close && (!r.folds || r.folded) && r.depth > 0: // to what refers to it
+		for i := v.win.at - 2; i >= 0; i-- {
+			if v.rows()[i].depth < r.depth {
+				v.win.at = i + 1
+				v.keep()
+				return
+			}
+		}
+	case !r.folds && r.node != nil && r.node.Again:
+		m.say("what it refers to stands where it comes first")
+	case !r.folds:
+		m.say("it refers to nothing")
+	case close != r.folded:
+		if close {
+			v.folded[r.key()] = true
+		} else {
+			delete(v.folded, r.key())
+		}
+		v.folds++
+	}
+}
+
+// brought is which response had a resource last.
+type brought struct {
+	node *check.Node
+	seq  session.Seq
+}
+
+// openMessage shows the response that had a resource last.
+func (v *resources) openMessage(m *Model, client string, n *check.Node) tea.Cmd {
+	switch {
+	case n.State == check.Missing:
+		m.say("no message brought it: it was not sent")
+		return nil
+	case n.Seq != 0:
+		m.push(newDetail(m, n.Seq))
+		return nil
+	}
+	m.say("looking for the message that brought it")
+	return answer(v, func() any { return brought{n, m.fetch.Carrier(m.ctx, client, n.Type, n.Name)} })
+}
+
+func (v *resources) selected(m *Model) selection {
+	s := selection{client: v.of(m)}
+	if r := v.row(); r != nil && r.node != nil {
+		s.typ, s.name, s.seq = r.node.Type, r.node.Name, r.node.Seq
+	}
+	return s
+}
+
+func (v *resources) query() string        { return v.words }
+func (v *resources) language() promptKind { return rowFilter }
+func (v *resources) ask(m *Model, text string) (tea.Cmd, error) {
+	v.words = text
+	return v.tick(m), nil
+}
+
+func (v *resources) where(m *Model) string {
+	if v.of(m) == "" || v.forest == nil {
+		return "0 of 0"
+	}
+	s := place(&window{at: v.win.at - 1}, len(v.rows()))
+	if v.win.at == 0 {
+		s = render.Count(len(v.rows()), "line", "lines")
+	}
+	if v.byType {
+		return s + "   by type"
+	}
+	return s + "   tree"
+}
+
+// about is what is to say of the resource that is selected.
+func (v *resources) about(m *Model) line {
+	r := v.row()
+	switch {
+	case v.of(m) == "":
+		return line{}
+	case r == nil:
+		return text(plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", m.alias(v.of(m)), v.tally()))
+	case r.node == nil:
+		return text(plain, r.title)
+	}
+	n := r.node
+	l := spans(span{plain, n.Type + " " + m.alias(n.Name) + ": "})
+	switch n.State {
+	case check.Missing:
+		l.add(bad, "something refers to it or asks for it, and it was not sent")
+	case check.Rejected:
+		l.add(bad, "rejected")
+		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
+			l.add(plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
+		}
+	case check.Requested:
+		l.add(warned, "sent, and not answered yet")
+	case check.Uncertain:
+		l.add(warned, "part of the conversation was not seen")
+	default:
+		l.add(good, "accepted")
+		if n.Version != "" {
+			l.add(plain, " at "+n.Version)
+		}
+	}
+	if r.section == dangling {
+		l.add(warned, "; nothing refers to it")
+	}
+	if n.Again {
+		l.add(muted, "; what it refers to stands where it comes first")
+	}
+	return l
+}
+
+// tally counts the resources by state.
+func (v *resources) tally() string {
+	if v.forest == nil {
+		return "reading"
+	}
+	s := render.Count(v.forest.total, "resource", "resources")
+	for _, state := range []check.ResourceState{check.Rejected, check.Missing, check.Uncertain, check.Requested, check.Acked} {
+		if n := v.forest.states[state]; n > 0 {
+			s += fmt.Sprintf("  %s %s", state, render.Number(int64(n)))
+		}
+	}
+	return s
+}
+
+// typeOf is where a client stands with a type, nil if it does not ask for it.
+func (m *Model) typeOf(client, typ string) *check.TypeStatus {
+	for i := range m.seen.standing {
+		if c := &m.seen.standing[i]; c.Client == client {
+			for j := range c.Types {
+				if c.Types[j].Type == typ {
+					return &c.Types[j]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (v *resources) click(m *Model, _, y int, twice bool) tea.Cmd {
+	if y < v.titles {
+		v.win.at = 0
+	} else if i := v.win.top + y - v.titles; i <= len(v.rows()) {
+		v.win.at = i
+	}
+	v.keep()
+	if twice {
+		return v.do(m, actOpen)
+	}
+	return nil
+}
+
+// resourcesOf is the command that shows the resources of a client, or of the one
+// that is selected.
+func (m *Model) resourcesOf(arg string) (tea.Cmd, error) {
+	if arg == "" {
+		m.show(2)
+		return nil, nil
+	}
+	if !slices.Contains(m.clientNames(), arg) {
+		return nil, fmt.Errorf("there is no client %q; tab lists them", arg)
+	}
+	return m.openResources(arg), nil
+}
+
+func (m *Model) clientNames() []string {
+	out := make([]string, len(m.seen.standing))
+	for i := range m.seen.standing {
+		out[i] = m.seen.standing[i].Client
+	}
+	return out
+}
+
+// around is what refers to a resource, worked out once.
+type around struct {
+	in    *forest
+	of    [2]string
+	above []*check.Node
+}
+
+// above are the resources that refer to one.
+func (v *resources) above(n *check.Node) []*check.Node {
+	of := [2]string{n.Type, n.Name}
+	if v.around.in == v.forest && v.around.of == of {
+		return v.around.above
+	}
+	v.around = around{in: v.forest, of: of}
+	var look func(list []*check.Node)
+	look = func(list []*check.Node) {
+		for _, p := range list {
+			if slices.ContainsFunc(p.Children, func(c *check.Node) bool { return c.Type == n.Type && c.Name == n.Name }) {
+				v.around.above = append(v.around.above, p)
+			}
+			look(p.Children)
+		}
+	}
+	if t := v.forest.tree; t != nil {
+		look(t.Roots)
+		look(t.Dangling)
+	}
+	return v.around.above
+}

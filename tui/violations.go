@@ -1,0 +1,437 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// violations is the list of findings, and what there is to know about the one
+// that is selected.
+type violations struct {
+	plainView
+	win    window
+	at     int // the finding that is selected, by its place among all; -1: none yet
+	list   findingList
+	placed findingQuery // of the list in which the selection was looked for
+
+	words   string
+	hidden  []hiding
+	sort    findingOrder
+	turned  bool
+	known   map[int]bool // silenced by the screen alone
+	asked   findingQuery // that the list was made for, or is being made
+	listing bool         // a command is at it
+	listed  int          // rows that the last drawing left for the list
+	titled  bool         // it had titles above
+}
+
+// findingQuery is what decides which rows there are, and in which order.
+type findingQuery struct {
+	generation uint64
+	words      string
+	sort       findingOrder
+	turned     bool
+	hidden     int
+	known      int
+}
+
+// findingList is the rows: findings by their place among all. A finding keeps
+// its place for ever.
+type findingList struct {
+	query findingQuery
+	all   []check.Finding
+	known []bool // by place
+	rows  []int32
+	muted int // rows that are hidden
+}
+
+// hiding is a rule that is not to be shown, of one client.
+type hiding struct{ rule, client string }
+
+// findingOrder is what findings are sorted by.
+type findingOrder uint8
+
+const (
+	gravestFirst findingOrder = iota
+	latestFinding
+	byRule
+	byClient
+	mostOften
+)
+
+func (o findingOrder) String() string {
+	return [...]string{"worst first", "latest first", "rule", "client", "count"}[o]
+}
+
+func newViolations() *violations { return &violations{at: -1, known: make(map[int]bool)} }
+
+func (v *violations) title() string { return "Violations" }
+
+func (v *violations) keys() []offer {
+	offers := []offer{
+		{actFilter, "filter", "words that a finding must have"},
+		{actOpen, "messages", "the messages involved"},
+		{actSort, "sort", "the worst first, the latest, by rule, by client, by count"},
+		{actOnly, "only", "only this rule; again: only this client"},
+		{actNot, "not", "nothing of this rule and client"},
+		{actDiff, "diff", "what changed in the resource"},
+		{actResources, "resources", ""},
+		{actCopy, "copy", "copy the finding"},
+		{actUnfilter, "", "show again what x has hidden"},
+		{actViolation, "", "the next one in this list"},
+		{actReverse, "", ""},
+		{actLadder, "", ""},
+	}
+	for _, a := range moves() {
+		offers = append(offers, offer{act: a})
+	}
+	return offers
+}
+
+// want is the query for the list as it is to be now.
+func (v *violations) want(m *Model) findingQuery {
+	return findingQuery{m.seen.generation, v.words, v.sort, v.turned, len(v.hidden), len(v.known)}
+}
+
+// tick makes the list anew, beside the loop, if it may be another one.
+func (v *violations) tick(m *Model) tea.Cmd {
+	v.settle()
+	q := v.want(m)
+	if v.listing || q == v.asked {
+		return nil
+	}
+	v.listing, v.asked = true, q
+	all, hidden, own := m.seen.findings, slices.Clone(v.hidden), make(map[int]bool, len(v.known))
+	for k := range v.known {
+		own[k] = true
+	}
+	return answer(v, func() any { return makeFindingList(q, all, hidden, own, m.index.Silences()) })
+}
+
+func (v *violations) handle(m *Model, msg any) tea.Cmd {
+	if l, is := msg.(findingList); is {
+		v.list, v.listing = l, false
+		v.settle()
+		return v.tick(m)
+	}
+	return nil
+}
+
+// settle puts the window where the selection is.
+func (v *violations) settle() {
+	if v.at >= 0 && v.placed != v.list.query { // looking for it in each frame would take long
+		if i := slices.Index(v.list.rows, int32(v.at)); i >= 0 {
+			v.win.at = i
+		}
+	}
+	v.placed = v.list.query
+	v.win.fit(len(v.list.rows), v.win.rows)
+}
+
+func (v *violations) keep() {
+	if v.win.at < len(v.list.rows) {
+		v.at = int(v.list.rows[v.win.at])
+	}
+}
+
+// finding is the one that is selected, nil if there is none.
+func (v *violations) finding() *check.Finding {
+	if v.win.at >= len(v.list.rows) {
+		return nil
+	}
+	return &v.list.all[v.list.rows[v.win.at]]
+}
+
+func (v *violations) do(m *Model, a action) tea.Cmd {
+	v.settle()
+	if v.win.move(a, len(v.list.rows)) {
+		v.keep()
+		return nil
+	}
+	switch a {
+	case actFilter:
+		return m.open(rowFilter, v.words)
+	case actSort:
+		v.sort = (v.sort + 1) % (mostOften + 1)
+		m.say("sorted: %s", v.sort)
+		return nil
+	case actReverse:
+		v.turned = !v.turned
+		return nil
+	case actUnfilter:
+		if len(v.hidden) == 0 {
+			m.say("nothing is hidden here")
+			return nil
+		}
+		last := v.hidden[len(v.hidden)-1]
+		v.hidden = v.hidden[:len(v.hidden)-1]
+		m.say("%s is shown again", m.hidingText(last))
+		return nil
+	}
+	f := v.finding()
+	if f == nil {
+		m.say("no rule has found anything here")
+		return nil
+	}
+	v.keep()
+	switch a {
+	case actOpen:
+		return m.openFinding(f)
+	case actViolation:
+		v.next(m)
+	case actOnly:
+		return v.only(m, f)
+	case actNot:
+		h := hiding{f.Rule.ID, f.Client}
+		v.hidden = append(v.hidden, h)
+		m.say("%s is hidden; u shows it again", m.hidingText(h))
+	case actDiff:
+		if len(f.Names) == 0 {
+			m.say("%s is about no resource in particular", f.Rule.ID)
+			return nil
+		}
+		return m.openDiff(v.selected(m), false)
+	case actLadder:
+		return m.openLadder(v.selected(m))
+	case actResources:
+		if f.Client == "" {
+			m.say("the client has not said who it is")
+			return nil
+		}
+		return m.openResources(f.Client)
+	case actCopy:
+		return m.copy(m.findingText(f), "the finding")
+	}
+	return nil
+}
+
+func (m *Model) hidingText(h hiding) string {
+	if h.client == "" {
+		return h.rule
+	}
+	return h.rule + " of " + m.alias(h.client)
+}
+
+// only keeps the rule of a finding, then its client.
+func (v *violations) only(m *Model, f *check.Finding) tea.Cmd {
+	for _, w := range []string{f.Rule.ID, f.Client} {
+		if w != "" && !slices.Contains(strings.Fields(v.words), w) {
+			v.words = join(v.words, w)
+			return nil
+		}
+	}
+	m.say("the filter says all that already")
+	return nil
+}
+
+// next selects the row below, or the first one after the last.
+func (v *violations) next(m *Model) {
+	if v.win.at++; v.win.at >= len(v.list.rows) {
+		v.win.at = 0
+		m.say("that was the last one; this is the first")
+	}
+	v.keep()
+}
+
+// findingText is a finding as it is copied.
+func (m *Model) findingText(f *check.Finding) string {
+	s := f.Severity.String() + " " + f.Rule.ID
+	for _, part := range []string{m.alias(f.Client), f.Type} {
+		if part != "" {
+			s += " " + part
+		}
+	}
+	return m.aliasText(fmt.Sprintf("%s: %s (%s)", s, f.Message, seqWords(involved(f))))
+}
+
+// involved are the entries of a finding: those that proved it first, and the
+// last one.
+func involved(f *check.Finding) []session.Seq {
+	out := slices.Clone(f.Seqs)
+	if f.LastSeq != 0 {
+		out = append(out, f.LastSeq)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func seqWords(seqs []session.Seq) string {
+	word := "entries "
+	if len(seqs) == 1 {
+		word = "entry "
+	}
+	return word + seqList(seqs, ", ")
+}
+
+func seqList(seqs []session.Seq, sep string) string {
+	parts := make([]string, len(seqs))
+	for i, s := range seqs {
+		parts[i] = fmt.Sprint(uint64(s))
+	}
+	return strings.Join(parts, sep)
+}
+
+// openFinding shows the messages of a finding as a timeline.
+func (m *Model) openFinding(f *check.Finding) tea.Cmd {
+	m.show(1)
+	cmd, err := m.timeline.ask(m, m.findingFilter(f))
+	if err != nil {
+		m.complain(err)
+		return nil
+	}
+	m.timeline.hold(m)
+	m.timeline.at = f.LastSeq
+	m.timeline.settle(m)
+	m.say("u goes back to the filter before")
+	return cmd
+}
+
+// findingFilter takes the entries of a finding. The client and the type stand
+// there, too, where all of them have it, so that who takes the numbers away
+// sees the conversation around.
+func (m *Model) findingFilter(f *check.Finding) string {
+	seqs := involved(f)
+	q := "seq:" + seqList(seqs, ",")
+	client, typ := f.Client != "", f.Type != ""
+	for _, s := range seqs {
+		r, ok := m.index.BySeq(s)
+		if !ok {
+			continue
+		}
+		w := m.index.Words(&r)
+		client, typ = client && w.Client == f.Client, typ && w.Type == f.Type
+	}
+	if client {
+		q += " client:" + quoted(f.Client)
+	}
+	if typ {
+		q += " type:" + f.Type
+	}
+	return q
+}
+
+func (v *violations) selected(*Model) selection {
+	f := v.finding()
+	if f == nil {
+		return selection{}
+	}
+	s := selection{client: f.Client, seq: f.LastSeq, typ: f.Type}
+	if len(f.Names) > 0 {
+		s.name = f.Names[0]
+	}
+	return s
+}
+
+func (v *violations) query() string        { return v.words }
+func (v *violations) language() promptKind { return rowFilter }
+func (v *violations) ask(m *Model, text string) (tea.Cmd, error) {
+	v.words = text
+	return v.tick(m), nil
+}
+
+func (v *violations) where(*Model) string {
+	s := place(&v.win, len(v.list.rows)) + "   sort: " + v.sort.String()
+	if v.turned {
+		s += ", turned"
+	}
+	if v.list.muted > 0 {
+		s += fmt.Sprintf("   %s hidden", render.Number(int64(v.list.muted)))
+	}
+	return s
+}
+
+// about is the sentence of the finding that is selected.
+func (v *violations) about(m *Model) line {
+	f := v.finding()
+	if f == nil {
+		return line{}
+	}
+	l := spans(span{severityRole(f.Severity), f.Rule.ID + " "})
+	l.add(plain, m.aliasText(f.Message))
+	return l
+}
+
+func (v *violations) click(m *Model, _, y int, twice bool) tea.Cmd {
+	if v.titled {
+		if y == 0 {
+			return v.do(m, actSort)
+		}
+		y--
+	}
+	if i := v.win.top + y; y < v.listed && i < len(v.list.rows) {
+		v.win.at = i
+		v.keep()
+		if twice {
+			return v.do(m, actOpen)
+		}
+	}
+	return nil
+}
+
+// makeFindingList sorts and filters findings. It runs beside the loop.
+func makeFindingList(q findingQuery, all []check.Finding, hidden []hiding, own map[int]bool, silences []index.Silence) findingList {
+	l := findingList{query: q, all: all, known: make([]bool, len(all)), rows: make([]int32, 0, len(all))}
+	for i := range all {
+		f := &all[i]
+		l.known[i] = own[i] || index.Silenced(f, silences)
+		if slices.Contains(hidden, hiding{f.Rule.ID, f.Client}) {
+			l.muted++
+			continue
+		}
+		if q.words == "" || hasWords(findingWords(f, l.known[i]), q.words) {
+			l.rows = append(l.rows, int32(i))
+		}
+	}
+	slices.SortStableFunc(l.rows, func(x, y int32) int {
+		a, b := &all[x], &all[y]
+		if l.known[x] != l.known[y] { // what is known comes last, whatever the order
+			return boolOrder(l.known[x], l.known[y])
+		}
+		n := 0
+		switch q.sort {
+		case latestFinding:
+		case byRule:
+			n = strings.Compare(a.Rule.ID, b.Rule.ID)
+		case byClient:
+			n = strings.Compare(a.Client, b.Client)
+		case mostOften:
+			n = -cmp.Compare(a.Count, b.Count)
+		default:
+			n = -cmp.Compare(a.Severity, b.Severity)
+		}
+		n = cmp.Or(n, -cmp.Compare(a.LastSeq, b.LastSeq), cmp.Compare(x, y))
+		if q.turned {
+			return -n
+		}
+		return n
+	})
+	return l
+}
+
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// findingWords are what a filter looks at.
+func findingWords(f *check.Finding, known bool) string {
+	s := f.Severity.String() + " " + f.Rule.ID + " " + f.Client + " " + f.Type + " " + string(f.Fault) + " " + f.Message + " " + strings.Join(f.Names, " ")
+	if known {
+		s += " known"
+	}
+	return s
+}
