@@ -55,6 +55,14 @@ func (a *aliases) meet(kind, name string) {
 	}
 }
 
+// stamp tells whether texts are to be hidden anew.
+func (a *aliases) stamp() int {
+	if !a.on {
+		return 0
+	}
+	return 1 + len(a.of)
+}
+
 // exact is the alias of a name, which gets one if it has none.
 func (a *aliases) exact(kind, name string) string {
 	a.meet(kind, name)

@@ -25,9 +25,7 @@ func (v *clients) typesShown(m *Model, room int) []string {
 			delete(used, t)
 		}
 	}
-	for _, t := range slices.Sorted(maps.Keys(used)) {
-		out = append(out, t)
-	}
+	out = append(out, slices.Sorted(maps.Keys(used))...)
 	return out[:max(0, min(len(out), room/stateWidth))]
 }
 

@@ -17,14 +17,14 @@ type summary struct {
 	problems []string
 	facts    []render.Fact
 	findings [][]render.Fact
-	brings   []brought // by a response, or by the one that a NACK rejects
+	brings   []arrival // by a response, or by the one that a NACK rejects
 	named    string    // what brings them, "" if nothing can
 	since    string    // what they are compared with
 	lost     error     // why brings is not there
 }
 
-// brought is a resource of a response.
-type brought struct {
+// arrival is a resource of a response.
+type arrival struct {
 	name, version string // version where it has one of its own
 	words         string // what is different in it
 	look          role
@@ -61,7 +61,7 @@ func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named 
 		if c.Old.Seq != 0 && c.Old.Verdict != index.ACK {
 			s.since = "change since the version before"
 		}
-		b := brought{name: c.Name, seq: c.Old.Seq}
+		b := arrival{name: c.Name, seq: c.Old.Seq}
 		b.look, b.words = changeOf(c)
 		if c.Kind != diff.Removed && c.New.Version != of.Change.Message.Version {
 			b.version = c.New.Version
@@ -231,7 +231,7 @@ func (s *summary) layResources(out []textLine, columns int) []textLine {
 	return out
 }
 
-func (b *brought) line(names int) textLine {
+func (b *arrival) line(names int) textLine {
 	t := textLine{level: 1, name: "resource", value: b.name, seq: b.seq}
 	t.add(plain, "  "+middle(orDash(b.name), names-2)+"  ")
 	if b.version != "" {

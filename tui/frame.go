@@ -224,7 +224,7 @@ func (m *Model) status() line {
 		if q == "" {
 			l.add(muted, "   "+f.language().noun()+": none")
 		} else {
-			l.add(accent, "   "+f.language().noun()+": "+q)
+			l.add(accent, "   "+f.language().noun()+": "+m.aliasText(q))
 		}
 	}
 	tail := "UTC  " + m.timeline.times.String() + " "

@@ -26,7 +26,7 @@ type ladder struct {
 	drawn   *render.Ladder
 	looks   map[session.Seq]role
 	width   int // that the pane was laid out for
-	aliased int // names with an alias by then, -1 without privacy
+	aliases int // stamp of those that it was laid out with
 
 	earlier, later bool // there is more before and behind
 	busy           bool
@@ -150,7 +150,7 @@ func (v *ladder) layOut(m *Model, columns int) {
 		lines = append(lines, heading(muted, "  ... more before: up goes on"))
 	}
 	at := 0
-	v.aliased = m.aliased()
+	v.aliases = m.aliases.stamp()
 	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].seq != l.Seq {
@@ -239,7 +239,7 @@ func (v *ladder) draw(m *Model, w, h int) []line {
 	if v.drawn == nil {
 		return []line{blank(), text(muted, "  reading")}
 	}
-	if v.width != w-textGutter || v.aliased != m.aliased() {
+	if v.width != w-textGutter || v.aliases != m.aliases.stamp() {
 		v.layOut(m, w-textGutter)
 	}
 	v.pane.fit(h)

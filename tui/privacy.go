@@ -15,15 +15,6 @@ import (
 // private says whether names and addresses are replaced.
 func (m *Model) private() bool { return m.aliases.on }
 
-// aliased is how many names have an alias, -1 if none is shown. What was drawn
-// with another number may show names.
-func (m *Model) aliased() int {
-	if !m.private() {
-		return -1
-	}
-	return len(m.aliases.of)
-}
-
 // alias is how a name or an address is written on the screen. It must be whole:
 // shorten it afterwards.
 func (m *Model) alias(s string) string {

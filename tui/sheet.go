@@ -140,7 +140,7 @@ func (p *paragraph) pieces(columns int) []string {
 	if p.asIs {
 		return strings.Split(strings.TrimRight(p.text, "\n"), "\n")
 	}
-	return wrapped(p.text, max(columns, 8))
+	return wrapWords(render.Safe(p.text), max(columns, 8))
 }
 
 func (s *sheet) draw(all []paragraph, w, h int) []line {

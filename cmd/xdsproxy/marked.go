@@ -17,30 +17,45 @@ const marksLabel = "marks"
 // marksOf reads which entries of a source are marked: as of now, since a mark is
 // a note that comes after its entry. Next goes on with the first entry of all.
 func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
-	marked := make(map[session.Seq]bool)
-	if src.script { // it has no notes of people
-		return marked, nil
+	switch {
+	case src.script: // it has no notes of people
+		return nil, nil
+	case src.viewer != nil:
+		reader := src.viewer.Open(0, 0)
+		again := &source{Reader: reader.Reader, name: src.name, viewer: src.viewer, remote: reader}
+		defer again.Close()
+		again.Follow(false)
+		return readMarks(ctx, again)
 	}
-	following := src.following
-	src.Follow(false)
-	src.Want(func(b *recorder.Block) bool {
-		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, marksLabel)
-	})
-	defer func() {
-		src.Want(nil)
-		src.Follow(following)
-	}()
+	src.Reader.Follow(false)
+	defer src.Reader.Follow(src.following)
 	src.held = nil
 	if err := src.Seek(0); err != nil {
 		return nil, unreadable(err)
 	}
+	src.Want(func(b *recorder.Block) bool {
+		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, marksLabel)
+	})
+	marked, err := readMarks(ctx, src)
+	src.Want(nil)
+	if err != nil && !damaged(err) { // what is damaged is met again
+		return nil, err
+	}
+	if err := src.Seek(0); err != nil {
+		return nil, unreadable(err)
+	}
+	return marked, nil
+}
+
+func readMarks(ctx context.Context, src *source) (map[session.Seq]bool, error) {
+	marked := make(map[session.Seq]bool)
 	for {
 		e, err := src.Next(ctx)
-		if errors.Is(err, io.EOF) || damaged(err) { // what is damaged is met again
-			break
+		if errors.Is(err, io.EOF) {
+			return marked, nil
 		}
 		if err != nil {
-			return nil, unreadable(err)
+			return marked, unreadable(err)
 		}
 		if n := e.Note; n != nil && n.About != 0 {
 			switch n.Code {
@@ -51,9 +66,4 @@ func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
 			}
 		}
 	}
-	src.Want(nil)
-	if err := src.Seek(0); err != nil {
-		return nil, unreadable(err)
-	}
-	return marked, nil
 }
