@@ -139,6 +139,7 @@ func (m *Model) setTheme(arg string) (tea.Cmd, error) {
 	for _, n := range Themes() {
 		if n == arg {
 			m.theme = NewTheme(arg, m.opts.ASCII)
+			m.theme.suit(m.light)
 			return nil, nil
 		}
 	}

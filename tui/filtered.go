@@ -21,6 +21,7 @@ type filtered struct {
 	filter *filter.Filter
 	rows   []uint32 // positions in the index, ascending
 	to     int      // rows up to here were looked at
+	marks  uint64   // how often marks had changed when that began
 
 	matcher *index.Matcher // nil: the entries themselves must be read
 	busy    bool           // a command is at it
@@ -39,7 +40,7 @@ const (
 func newFiltered(m *Model, f *filter.Filter) *filtered {
 	_, last := m.index.Last()
 	f.Begin(m.index.First(), last)
-	a := &filtered{filter: f}
+	a := &filtered{filter: f, marks: m.index.Markings()}
 	a.ctx, a.cancel = context.WithCancel(m.ctx)
 	if index.Answerable(f) {
 		a.matcher = index.NewMatcher(f)
@@ -76,6 +77,9 @@ type scanned struct {
 // advance looks at rows that have come, if nobody does.
 func (a *filtered) advance(m *Model, v *timeline) tea.Cmd {
 	n := m.index.Len()
+	if now := m.index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
+		a.again(now)
+	}
 	if a.busy || a.to >= n || a.ctx.Err() != nil {
 		return nil
 	}
@@ -88,6 +92,12 @@ func (a *filtered) advance(m *Model, v *timeline) tea.Cmd {
 		to := min(from+slice, n)
 		return scanned{of: a, rows: m.index.Scan(a.matcher, nil, from, to), to: to}
 	})
+}
+
+// again begins anew, since marks have changed.
+func (a *filtered) again(marks uint64) {
+	a.close()
+	a.rows, a.to, a.marks = nil, 0, marks
 }
 
 // took takes what was found, and goes on.
@@ -167,7 +177,7 @@ func (a *filtered) read(m *Model) (out scanned) {
 		q.table.See(&e, &c)
 		q.documents.See(&e)
 		q.row.Entry, q.row.Change, q.row.Node, q.row.Waited = &e, &c, c.Node, c.Waited
-		q.row.Findings = m.index.Proofs(e.Seq)
+		q.row.Findings, q.row.Marked = m.index.Proofs(e.Seq), m.index.Marked(e.Seq)
 		if a.filter.Takes(&q.row) {
 			out.seqs = append(out.seqs, e.Seq)
 		}

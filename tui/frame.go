@@ -23,7 +23,7 @@ func (m *Model) View() tea.View {
 	}
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
-	v.WindowTitle = "xdsproxy " + render.Safe(m.src.Name)
+	v.WindowTitle = "xdsproxy " + render.Safe(m.sourceName())
 	if !m.opts.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -80,6 +80,9 @@ func (m *Model) lines() []line {
 	if m.dialog != nil {
 		m.dialog.cover(m, lines)
 	}
+	if m.private() {
+		m.hide(lines)
+	}
 	return lines
 }
 
@@ -111,6 +114,9 @@ func (m *Model) header() line {
 	case m.src.Live && !m.feed.Done():
 		l.add(good, "LIVE ")
 	}
+	if m.private() {
+		l.add(warned, "PRIVATE ")
+	}
 	l.add(plain, clock(last.Sub(first))+"  ")
 	tail := m.tally()
 	l.add(accent, render.Middle(render.Safe(m.what()), max(8, m.w-l.width()-tail.width())))
@@ -121,7 +127,7 @@ func (m *Model) header() line {
 // what is shown: the routes of the proxy, or a file.
 func (m *Model) what() string {
 	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
-		return m.src.Name
+		return m.sourceName()
 	}
 	r := m.src.Proxy.Routes[0]
 	s := m.alias(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.alias(r.Upstream)

@@ -25,8 +25,8 @@ type ladder struct {
 	pane    textPane
 	drawn   *render.Ladder
 	looks   map[session.Seq]role
-	width   int      // that the pane was laid out for
-	aliases *aliases // that it was laid out with
+	width   int  // that the pane was laid out for
+	private bool // whether it was laid out with aliases
 
 	earlier, later bool // there is more before and behind
 	busy           bool
@@ -150,7 +150,7 @@ func (v *ladder) layOut(m *Model, columns int) {
 		lines = append(lines, heading(muted, "  ... more before: up goes on"))
 	}
 	at := 0
-	v.aliases = m.aliases
+	v.private = m.private()
 	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].seq != l.Seq {
@@ -239,7 +239,7 @@ func (v *ladder) draw(m *Model, w, h int) []line {
 	if v.drawn == nil {
 		return []line{blank(), text(muted, "  reading")}
 	}
-	if v.width != w-textGutter || v.aliases != m.aliases {
+	if v.width != w-textGutter || v.private != m.private() {
 		v.layOut(m, w-textGutter)
 	}
 	v.pane.fit(h)

@@ -25,6 +25,7 @@ type Model struct {
 	w, h  int
 	now   func() time.Time
 	theme Theme
+	light bool // the terminal said so of its background
 
 	clients    *clients
 	timeline   *timeline
@@ -41,7 +42,13 @@ type Model struct {
 	prompt  *prompt
 	dialog  *dialog
 	events  events
-	aliases *aliases // nil: privacy is off
+	aliases aliases
+
+	lost   uint64    // entries that the log has dropped
+	lostAt time.Time // when it was seen to have dropped one last
+
+	toldMarks bool // that they are kept by the screen alone
+	clicked   click
 
 	seen    snapshot
 	looking bool // an observation is on its way
@@ -70,6 +77,7 @@ type snapshot struct {
 // Options say how the screen looks. The zero value is fine.
 type Options struct {
 	Theme   string // one of Themes; auto if empty
+	Color   string // auto, always or never; auto if empty
 	ASCII   bool
 	NoMouse bool
 	// Timers and rules for the checker.
@@ -150,12 +158,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.w, m.h = msg.Width, msg.Height
 		return m, m.tickAll()
 	case tea.BackgroundColorMsg:
-		if m.theme.Name == "" || m.theme.Name == "auto" {
-			m.theme.suit(msg.IsDark())
-		}
+		m.light = !msg.IsDark()
+		m.theme.suit(m.light)
 	case seenMsg:
 		m.seen, m.looking = snapshot(msg), false
-		return m, m.tickAll()
+		m.meetSeen()
+		return m, tea.Batch(m.tickAll(), m.meetHeld())
+	case heldMsg:
+		m.meetAll(msg)
 	case reply:
 		return m, msg.to.handle(m, msg.msg)
 	case tea.KeyPressMsg:
@@ -177,6 +187,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // ticked looks whether there is more.
 func (m *Model) ticked(time.Time) tea.Cmd {
+	m.losses()
 	cmds := []tea.Cmd{m.wait(), m.observe()}
 	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true
@@ -263,17 +274,17 @@ func (m *Model) doGlobal(a action) tea.Cmd {
 	case actCommand:
 		return m.open(commandPrompt, "")
 	case actHelp:
-		m.push(newHelp(m.top()))
+		m.showOrLeave(newHelp(m.top()))
 	case actLog:
-		m.push(newEventLog())
+		m.showOrLeave(newEventLog())
 	case actFreeze:
 		m.freeze()
 	case actViolation:
 		return m.nextViolation()
 	case actPrivacy:
-		m.togglePrivacy()
+		return m.togglePrivacy()
 	case actBootstrap:
-		m.push(newBootstrap(m))
+		m.showOrLeave(newBootstrap(m))
 	case actCopy:
 		return m.copy(m.screenText(), "the screen")
 	case actExport:
@@ -290,6 +301,15 @@ func (a action) tab() int {
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
 	m.tab, m.over, m.focus = tab, nil, nil
+}
+
+// showOrLeave opens a view, or leaves it if it is on top already.
+func (m *Model) showOrLeave(v view) {
+	if len(m.over) > 0 && m.top().title() == v.title() {
+		m.over = m.over[:len(m.over)-1]
+		return
+	}
+	m.push(v)
 }
 
 // push opens a view above the one that is shown.

@@ -18,6 +18,7 @@ const (
 	textSearch                    // words that a line must have
 	commandPrompt
 	notePrompt
+	exportPrompt // the path of a file
 )
 
 // noun is what the status line calls it.
@@ -34,6 +35,8 @@ func (k promptKind) sign() string {
 		return ":"
 	case notePrompt:
 		return ";"
+	case exportPrompt:
+		return "file: "
 	}
 	return "/"
 }
@@ -120,6 +123,10 @@ func (p *prompt) accept(m *Model) tea.Cmd {
 		return m.command(value)
 	case notePrompt:
 		return m.writeNote(value)
+	case exportPrompt:
+		if v, is := p.to.(*exporter); is {
+			return v.write(m, value)
+		}
 	}
 	f, is := p.to.(filterable)
 	if !is {
@@ -195,7 +202,7 @@ func (p *prompt) line(m *Model) line {
 func (p *prompt) visible(columns int) (string, int) {
 	v := []rune(p.input.Value())
 	from := 0
-	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-4 {
+	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-3-len(p.kind.sign()) {
 		from++
 	}
 	return string(v[from:]), from
@@ -205,7 +212,7 @@ func (p *prompt) cursor(m *Model) *tea.Cursor {
 	value, from := p.visible(m.w)
 	before := string([]rune(value)[:p.input.Position()-from])
 	row := m.h - 2
-	return tea.NewCursor(min(1+render.Width(render.Safe(before)), m.w-1), row)
+	return tea.NewCursor(min(render.Width(p.kind.sign())+render.Width(render.Safe(before)), m.w-1), row)
 }
 
 func (p *prompt) help(m *Model) string {
@@ -216,6 +223,8 @@ func (p *prompt) help(m *Model) string {
 		}
 	case rowFilter:
 		return "words that a row must have"
+	case exportPrompt:
+		return "nothing is overwritten"
 	case textSearch:
 		return "words that a line must have; n and N go on"
 	case commandPrompt:

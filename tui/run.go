@@ -11,7 +11,8 @@ import (
 
 // Run shows a source until the person leaves, or the terminal goes away. An
 // error means that the screen could not be shown to its end; Outcome then says
-// Detached, since the terminal is no reason to end anything else.
+// Detached, since the terminal is no reason to end anything else. If the screen
+// itself is to blame, the error is a *Crash.
 func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	inner, cancel := context.WithCancel(ctx)
 	m := newModel(inner, src, o)
@@ -30,7 +31,7 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 		defer r.Close()
 		m.feed.Run(inner, r, src.Live, src.Found)
 	})
-	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithEnvironment(os.Environ())).Run()
+	err = m.present(ctx, profileOption(o.Color, os.Environ())...)
 	cancel()
 	reading.Wait()
 	m.fetch.Close()
@@ -41,4 +42,18 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 		return Detached, err
 	}
 	return m.outcome, nil
+}
+
+// present runs the program.
+func (m *Model) present(ctx context.Context, options ...tea.ProgramOption) error {
+	g := &guard{model: m}
+	p := tea.NewProgram(g, append([]tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithEnvironment(os.Environ()),
+	}, options...)...)
+	g.quit = func() { go p.Quit() } // the program takes it when it has drawn
+	_, err := p.Run()
+	if crash := g.failed(); crash != nil {
+		return crash
+	}
+	return err
 }

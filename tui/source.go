@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"context"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -34,8 +36,9 @@ type Source struct {
 	// Notices are shown on the message line; they may be nil.
 	Notices *Notices
 	// Export writes what a person asked for to a file; nil if that cannot be
-	// done. See export.go.
-	Export func(ExportRequest) (string, error)
+	// done. It is called beside the loop, and gives back what it has to say, a
+	// line for each thing, the most important first.
+	Export func(context.Context, ExportRequest) (string, error)
 }
 
 // Proxy is the proxy that runs in this process.
@@ -58,4 +61,6 @@ type Route struct{ Listen, Upstream string }
 type ExportRequest struct {
 	Form, Filter, Path string
 	Seqs               []session.Seq // only these, and what is needed to understand them
+	// Private hides names in forms of text; nil: they are written.
+	Private *Private
 }

@@ -29,6 +29,21 @@ type glyphs struct {
 	line, bar, cross, tee, join, branch, last, trunk, right, left, both, spark string
 }
 
+// suit fits the theme auto to the background of the terminal. On a light one,
+// yellow, green and cyan of most terminals cannot be read, and its colours are
+// those of the theme light. Other themes stay as they are.
+func (t *Theme) suit(light bool) {
+	if t.Name != "auto" && t.Name != "" {
+		return
+	}
+	name := "auto"
+	if light {
+		name = "light"
+	}
+	of := NewTheme(name, false)
+	t.sgr = of.sgr
+}
+
 // Themes are the names that NewTheme takes.
 func Themes() []string { return []string{"auto", "light", "dark", "mono"} }
 

@@ -240,7 +240,7 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 	case actMark:
 		m.mark(r.Seq)
 	case actNote:
-		return m.open(notePrompt, "")
+		return m.open(notePrompt, m.index.Remark(r.Seq))
 	case actCopy:
 		return m.copy(v.rowText(m, &r), "the row")
 	case actCopyAs:
@@ -449,19 +449,21 @@ func (v *timeline) about(m *Model) line {
 	if !ok {
 		return line{}
 	}
+	var l line
+	if s := m.index.Remark(r.Seq); s != "" {
+		l.add(accent, "; "+m.aliasText(s)+"   ")
+	}
 	if f := m.findingOf(r.Seq); f != nil {
-		look := severityRole(f.Severity)
-		l := spans(span{look, f.Rule.ID + " "}, span{plain, f.Message})
+		l.add(severityRole(f.Severity), f.Rule.ID+" ")
+		l.add(plain, m.aliasText(f.Message))
 		return l
 	}
-	w := v.words(m, &r)
 	if r.Kind != session.KindMessage {
-		return text(plain, w.Text)
+		l.add(plain, m.aliasText(v.words(m, &r).Text))
+	} else if d := v.details[r.Seq]; d != nil {
+		l.add(plain, m.aliasText(render.Describe(&d.Entry, &d.Change, m.w-2)))
 	}
-	if d := v.details[r.Seq]; d != nil {
-		return text(plain, render.Describe(&d.Entry, &d.Change, m.w-2))
-	}
-	return line{}
+	return l
 }
 
 // findingOf is the gravest finding that an entry proved.

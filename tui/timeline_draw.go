@@ -221,6 +221,9 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
 	}
 	l.add(plain, right(waitText(r), ackWidth))
 	if c.summary > 0 {
+		if s := m.index.Remark(r.Seq); s != "" {
+			l.add(accent, "  ; "+m.aliasText(s))
+		}
 		if d := v.details[r.Seq]; d != nil {
 			l.add(muted, "  "+m.aliasText(render.Describe(&d.Entry, &d.Change, c.summary-2)))
 		}

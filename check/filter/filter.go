@@ -41,6 +41,9 @@ type Needs struct {
 	// sender, size, place and time, and more of its message than type, version,
 	// nonce and the number of resources.
 	Content bool
+	// Marks says that the filter asks what people marked. A mark is a note that
+	// comes later than the entry: they must be known before.
+	Marks bool
 }
 
 // Needs says what must be in a Row.

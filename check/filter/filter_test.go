@@ -115,6 +115,9 @@ func TestTakes(t *testing.T) {
 		"-code:ok,13,14":                       "1-4 6-8 10-12",
 		"rule:nack-immediate-resend":           "5",
 		"rule:nack-*":                          "5",
+		"marked:yes":                           "4",
+		"-marked:yes":                          "1-3 5-12",
+		"marked:NO dir:resp":                   "7",
 		"-rule:*":                              "1-4 6-12",
 		"sev:error":                            "5",
 		"sev:warning,info":                     "5",
@@ -216,7 +219,7 @@ func TestErrors(t *testing.T) {
 		"tpye:eds":                        `unknown key "tpye" at column 1; did you mean "type"?`,
 		"seq:1 -knd:ack":                  `unknown key "knd" at column 8; did you mean "kind"?`,
 		"node.localty:eu":                 `unknown key "node.localty" at column 1; did you mean "node.locality"?`,
-		"marked:yes":                      `unknown key "marked" at column 1`,
+		"marked:maybe":                    `unknown answer "maybe" at column 8`,
 		"12:41":                           `unknown key "12" at column 1`,
 		":x":                              `a key is missing before the colon at column 1`,
 		"type:":                           `a value is missing at column 6`,
@@ -311,6 +314,7 @@ func TestNeeds(t *testing.T) {
 		"rule:nack-received":    {Findings: true, History: true},
 		"sev:error node.zone:b": {Findings: true, History: true, Node: true},
 		"since:-5m":             {End: true},
+		"marked:yes type:lds":   {Marks: true},
 		"since:12:41":           {},
 	} {
 		if got := parse(t, text).Needs(); got != want {

@@ -87,6 +87,7 @@ func keys() []key {
 		{name: "variant", form: "WORD", about: "the shape of the conversation: delta-ads", parse: parseVariant, values: variants},
 		{name: "rule", form: "TEXT", about: "the rule that an entry breaks, by its id", parse: parseRule, needs: findings},
 		{name: "sev", form: "WORD", about: "how grave that is", parse: parseSeverity, values: severities, needs: findings},
+		{name: "marked", form: "WORD", about: "whether a person marked it: yes or no", parse: parseMarked, values: yesOrNo, needs: Needs{Marks: true}},
 		{name: "node.id", form: "TEXT", about: "who the client says it is", parse: nodeField(func(n *decode.Node) string { return n.ID }), needs: node},
 		{name: "node.cluster", form: "TEXT", about: "what it belongs to", parse: nodeField(func(n *decode.Node) string { return n.Cluster }), needs: node},
 		{name: "node.region", form: "TEXT", about: "where it is", parse: nodeField(func(n *decode.Node) string { return n.Region }), needs: node},

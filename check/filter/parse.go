@@ -52,7 +52,7 @@ func (f *Filter) add(t term) {
 	n := &f.needs
 	n.Summary, n.Body, n.Findings = n.Summary || of.Summary, n.Body || of.Body, n.Findings || of.Findings
 	n.Node, n.History, n.End = n.Node || of.Node, n.History || of.History, n.End || of.End
-	n.Content = n.Content || of.Content
+	n.Content, n.Marks = n.Content || of.Content, n.Marks || of.Marks
 }
 
 // cost orders terms by what it takes to try them.

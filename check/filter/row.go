@@ -18,6 +18,8 @@ type Row struct {
 	Node *decode.Node
 	// Findings are what rules proved with this entry.
 	Findings []Finding
+	// Marked says that a person marked the entry.
+	Marked bool
 	// Waited is how long the answer took: of an ACK or a NACK since the
 	// response, of a response, where that is known, until its answer. 0: it is
 	// not known.

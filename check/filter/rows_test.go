@@ -70,6 +70,7 @@ func story() []*Row {
 		Kind: decode.SotwResponse, TypeURL: clusterURL, Version: "88", Nonce: "c4",
 		Resources: named("outbound|9080||reviews", "outbound|9080||ratings", "web"),
 	}, func(r *Row) {
+		r.Marked = true
 		r.Entry.Message.Size = 1500 << 10
 		r.Body = func() string { return "resources:\n- name: \"web\"\n  note: Duplicate Address\n" }
 	})

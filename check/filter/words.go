@@ -185,6 +185,23 @@ func parseSeverity(text string) (value, *Error) {
 	return severity(strings.ToLower(text)), nil
 }
 
+// marked is whether a person marked the entry.
+type marked bool
+
+func (v marked) takes(r *Row) bool { return r.Marked == bool(v) }
+
+func yesOrNo() []string { return []string{"yes", "no"} }
+
+func parseMarked(text string) (value, *Error) {
+	switch strings.ToLower(text) {
+	case "yes":
+		return marked(true), nil
+	case "no":
+		return marked(false), nil
+	}
+	return nil, unknown("answer", text, yesOrNo())
+}
+
 func ruleIDs() []string {
 	var out []string
 	for _, r := range check.Rules() {

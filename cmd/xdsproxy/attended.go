@@ -23,7 +23,7 @@ func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *prox
 	defer blind()
 	gone := hangup(blind)
 	defer gone.forget()
-	outcome, err := a.draw(seen, rec.screen(a.routes(p), p.Clients))
+	outcome, err := a.draw(seen, a.screenOfRecording(rec, a.routes(p), p.Clients))
 	at := rec.Stats().Last
 	var leaving sync.WaitGroup
 	defer leaving.Wait()
@@ -32,7 +32,7 @@ func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *prox
 		logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
 		leaving.Go(func() { leaveWithLast(ctx, stop, p) })
 	case err != nil:
-		logger.Warn("the screen ended; forwarding and recording go on", zap.Error(err))
+		logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
 	case outcome == tui.Detached:
 		a.say("detached: the proxy goes on, and records %s; ctrl+c stops it", rec.place())
 	default:

@@ -52,6 +52,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
 	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "viewer", "viewer-allow-remote")
+	a.useScreenSettings(cmd)
 	return cmd
 }
 
@@ -185,7 +186,7 @@ func (d *demo) announce(ctx context.Context, step string) {
 // show is the story on the screen.
 func (d *demo) show(ctx context.Context, routes []tui.Route) {
 	// Its clients are ours: leaving asks nobody.
-	if _, err := d.draw(ctx, d.rec.screen(routes, func() int { return 0 })); err != nil {
+	if _, err := d.draw(ctx, d.screenOfRecording(d.rec, routes, func() int { return 0 })); err != nil {
 		d.warn("the screen ended: %v", err)
 	}
 }

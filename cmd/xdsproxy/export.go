@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 // The forms that export writes besides those of convert.
@@ -97,6 +99,8 @@ type export struct {
 	name, path, form, filter string
 	seqs                     []string
 	bare, mask, repairing    bool
+	private                  *tui.Private // not nil: names are hidden
+	inside                   bool         // a process that has other things to do
 }
 
 // run sorts out what was asked for.

@@ -61,6 +61,9 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	defer done.end()
 	err = judgeEach(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		done.advance()
+		if x.private != nil {
+			x.private.Meet(c)
+		}
 		wanted := wants(e, c)
 		selected := all || w.of.meet(e)
 		if err := visit(e, c, wanted && selected); err != nil {
@@ -103,6 +106,13 @@ func (x *export) timers(src *source) check.Timers {
 	return t
 }
 
+// lean keeps the heap small, where it is ours alone.
+func (x *export) lean() {
+	if !x.inside {
+		lean()
+	}
+}
+
 // empty says why nothing was chosen.
 func (x *export) empty(w *walked) error {
 	if len(x.seqs) > 0 {
@@ -136,7 +146,7 @@ func (x *export) cut(ctx context.Context) error {
 		facts.Program = versionName()
 	}
 	var w walked
-	lean()
+	x.lean()
 	done, err := convert.Cut(x.path, facts, func(v convert.Visit) error {
 		if w.src != nil {
 			return x.reread(ctx, v)
@@ -189,13 +199,18 @@ func (x *export) text(ctx context.Context) (err error) {
 		to = f
 		defer f.Close()
 	}
+	var hidden *hiding
+	if x.private != nil {
+		hidden = &hiding{to: to, private: x.private}
+		to = hidden
+	}
 	var w walked
 	o := convert.Options{Report: convert.Report{
 		Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
 		Findings: func() []check.Finding { return w.checker.Findings() },
 	}}
 	if x.form == string(convert.Markdown) {
-		lean()
+		x.lean()
 		if o.Report.Facts, err = x.header(); err != nil {
 			return x.giveUp(file, err)
 		}
@@ -205,6 +220,9 @@ func (x *export) text(ctx context.Context) (err error) {
 	done, err := convert.Write(out, convert.Form(x.form), func(v convert.Visit) error { return x.walk(ctx, &w, whole, v) }, o)
 	if flushed := out.Flush(); err == nil {
 		err = flushed
+	}
+	if hidden != nil && err == nil {
+		err = hidden.flush()
 	}
 	if err == nil && done.Entries == 0 {
 		return x.giveUp(file, x.empty(&w))

@@ -104,7 +104,10 @@ func (l *labels) of(e *session.Entry) []string {
 			client = st.client
 		}
 	}
+	marks := false
 	switch e.Kind {
+	case session.KindNote:
+		marks = e.Note != nil && (e.Note.Code == session.NoteMark || e.Note.Code == session.NoteUnmark)
 	case session.KindGap:
 		begins = e.Gap != nil && e.Gap.Cause.Chosen() // block headers do not count it
 	case session.KindMessage:
@@ -141,6 +144,9 @@ func (l *labels) of(e *session.Entry) []string {
 		out = append(out, looseLabel)
 	case begins:
 		out = append(out, beginsLabel)
+	}
+	if marks {
+		out = append(out, marksLabel)
 	}
 	if typ != "" {
 		out = append(out, typ)

@@ -37,5 +37,6 @@ xdsproxy open 127.0.0.1:19000`,
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})
+	a.useScreenSettings(cmd)
 	return cmd
 }

@@ -23,6 +23,7 @@ type query struct {
 	table     *render.Table
 	documents *render.Documents
 	judge     bool // hold what is read against the rules
+	marked    map[session.Seq]bool
 }
 
 // parseQuery reads the text of --filter.
@@ -76,7 +77,7 @@ func (q *query) asker() func(e *session.Entry, c *check.Change) bool {
 		q.table.See(e, c)
 		q.documents.See(e)
 		row.Entry, row.Change, row.Node, row.Waited = e, c, c.Node, c.Waited
-		row.Findings = row.Findings[:0]
+		row.Findings, row.Marked = row.Findings[:0], q.marked[e.Seq]
 		for i := range c.Findings {
 			f := &c.Findings[i]
 			row.Findings = append(row.Findings, filter.Finding{Rule: f.Rule.ID, Severity: f.Severity.String()})
@@ -96,6 +97,15 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 	}
 	if err != nil {
 		return nil, unreadable(err)
+	}
+	if q.Needs().Marks {
+		if !src.file && !src.script && src.viewer == nil {
+			return nil, misused("filter %q asks what was marked, which a pipe tells after the entry", q).
+				hint("write the recording to a file first")
+		}
+		if q.marked, err = marksOf(ctx, src); err != nil {
+			return nil, err
+		}
 	}
 	var end time.Time
 	if q.Needs().End {

@@ -153,8 +153,9 @@ func (a *app) screenOfViewer(src *source) tui.Source {
 		state = s
 	})
 	return tui.Source{
-		Name: src.name,
-		Live: true,
+		Name:   src.name,
+		Live:   true,
+		Export: a.exporter(src.name),
 		Open: func() (tui.Reader, error) {
 			if err != nil {
 				return nil, err

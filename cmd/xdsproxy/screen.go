@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"runtime"
+	"time"
 
 	"google.golang.org/grpc/grpclog"
 
@@ -12,8 +17,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-// canDraw says whether there is a terminal to draw on and to type at.
-func (a *app) canDraw() bool { return isTerminal(a.stdout) && isTerminal(a.stdin) }
+// canDraw says whether there is a terminal to draw on and to type at. One that
+// calls itself dumb prints lines, and nothing can be drawn there.
+func (a *app) canDraw() bool {
+	return isTerminal(a.stdout) && isTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
+}
 
 // draw shows a source until the person leaves. What would go to standard error
 // meanwhile goes to the message line. A terminal that goes away is no error.
@@ -25,12 +33,49 @@ func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 		c.draw(src.Notices.Add)
 		defer c.draw(nil)
 	}
-	return tui.Run(ctx, src, a.screenOptions())
+	outcome, err := tui.Run(ctx, src, a.screenOptions())
+	return outcome, a.crashed(err)
+}
+
+// crashed keeps what is known of a failure of the screen in a file, without
+// anything that passed.
+func (a *app) crashed(err error) error {
+	crash, is := errors.AsType[*tui.Crash](err)
+	if !is {
+		return err
+	}
+	path, unkept := keepCrash(crash)
+	if unkept != nil {
+		return failed("%w; where it failed cannot be kept: %w", crash, unkept)
+	}
+	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).hint("please report it")
+}
+
+// keepCrash writes a new file in the state directory.
+func keepCrash(c *tui.Crash) (string, error) {
+	dir, err := stateDir()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, "crash-"+time.Now().UTC().Format("20060102T150405Z")+"-*.txt") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", versionLine(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return f.Name(), err
 }
 
 // screenOptions are the settings that are about the screen.
 func (a *app) screenOptions() tui.Options {
-	var o tui.Options
+	o := tui.Options{
+		Theme: a.config.theme, Color: a.config.color, ASCII: bool(a.config.ascii), NoMouse: bool(a.config.noMouse),
+	}
 	if a.config.noCheck {
 		o.Check.Rules = []*check.Rule{}
 	}
@@ -57,13 +102,14 @@ func (a *app) screenOf(src *source) tui.Source {
 			}
 			return again, nil
 		},
-		Facts: func() (recorder.Facts, error) { return recorder.Inspect(src.name) },
+		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.name) },
+		Export: a.exporter(src.name),
 	}
 }
 
 // screen is the log of this process, as the screen wants it.
-func (r *recording) screen(routes []tui.Route, clients func() int) tui.Source {
-	return tui.Source{
+func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func() int) tui.Source {
+	src := tui.Source{
 		Name: r.place(),
 		Live: true,
 		Open: func() (tui.Reader, error) {
@@ -77,4 +123,8 @@ func (r *recording) screen(routes []tui.Route, clients func() int) tui.Source {
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.note(found) },
 	}
+	if path := r.Path(); path != "" {
+		src.Export = a.exporter(path)
+	}
+	return src
 }

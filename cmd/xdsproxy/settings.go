@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 // config holds the effective value of every setting.
@@ -38,6 +39,9 @@ type config struct {
 	viewerTokenFile string
 
 	headless  boolValue
+	theme     string
+	ascii     boolValue
+	noMouse   boolValue
 	color     string
 	logFormat string
 	verbose   boolValue
@@ -74,6 +78,7 @@ const (
 	groupRecord  = "Recording"
 	groupViewer  = "Viewer"
 	groupOutput  = "Output"
+	groupScreen  = "Screen"
 	groupGlobal  = "Everywhere"
 )
 
@@ -87,6 +92,7 @@ func (c *config) settings() []*setting {
 		queue:       64 << 20,
 		sync:        orOff(200 * time.Millisecond),
 		ring:        64 << 20,
+		theme:       "auto",
 		viewer:      viewerOn,
 		color:       "auto",
 		logFormat:   "text",
@@ -163,6 +169,18 @@ func (c *config) settings() []*setting {
 		{
 			name: "headless", group: groupOutput, run: true, value: &c.headless,
 			help: "print nothing on standard output, even on a terminal",
+		},
+		{
+			name: "theme", group: groupScreen, run: true, value: choiceValue{&c.theme, tui.Themes()},
+			help: "colours of the screen; auto: the terminal's own, as its background asks for",
+		},
+		{
+			name: "ascii", group: groupScreen, run: true, value: &c.ascii,
+			help: "draw lines and arrows on the screen with ASCII only",
+		},
+		{
+			name: "no-mouse", group: groupScreen, run: true, value: &c.noMouse,
+			help: "leave the mouse to the terminal",
 		},
 		{
 			name: "color", group: groupGlobal, value: choiceValue{&c.color, []string{"auto", "always", "never"}},
@@ -292,6 +310,15 @@ func trimAll(words []string, prefix string) []string {
 func (a *app) useSettings(cmd *cobra.Command, names ...string) {
 	for _, s := range a.settings {
 		if slices.Contains(names, s.name) {
+			s.addTo(cmd.Flags())
+		}
+	}
+}
+
+// useScreenSettings gives a command that draws the flags that say how.
+func (a *app) useScreenSettings(cmd *cobra.Command) {
+	for _, s := range a.settings {
+		if s.group == groupScreen {
 			s.addTo(cmd.Flags())
 		}
 	}

@@ -44,6 +44,7 @@ GiB; those of durations ms, s, m and h.
            name, a status of HTTP by its number: code:unavailable,cancel,503
   dir      req, resp
   sev      error, warning, info
+  marked   yes, no: what a person marked on the screen, with m
   variant  `)
 	b.WriteString(wrapped(filter.Values("variant"), 11))
 	b.WriteString(`
@@ -67,7 +68,8 @@ nothing more can match; with client: and short types, it leaves out the parts
 of the recording that have nothing to do with them. The few lines before, and
 what opened each stream, are read to tell what an entry means. What can only be
 told from everything said before is: with ack:, rule:, sev:, and with the kinds
-ack, sub, unsub and req, the recording is read from its beginning.
+ack, sub, unsub and req, the recording is read from its beginning. marked: means
+the marks that there are when the reading begins, so it needs a file.
 `)
 	return b.String()
 }

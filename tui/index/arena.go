@@ -21,9 +21,7 @@ func (a *arena) add(s string) uint32 {
 	if s == "" {
 		return 0
 	}
-	if len(s) > maxText {
-		s = s[:maxText-len("…")] + "…"
-	}
+	s = cutText(s)
 	if at, ok := a.recent[s]; ok {
 		return at
 	}
@@ -43,6 +41,14 @@ func (a *arena) add(s string) uint32 {
 	}
 	a.recent[s] = at
 	return at
+}
+
+// cutText bounds a text that is kept.
+func cutText(s string) string {
+	if len(s) > maxText {
+		return s[:maxText-len("…")] + "…"
+	}
+	return s
 }
 
 // text is the text at an offset.

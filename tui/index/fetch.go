@@ -71,6 +71,7 @@ type Fetcher struct {
 	cache  map[session.Seq]*Fetched
 	order  []session.Seq // of the cache, oldest first
 	bytes  int64
+	met    met
 }
 
 // NewFetcher returns a Fetcher that opens its reader when it is first needed.
@@ -131,6 +132,7 @@ func (f *Fetcher) one(ctx context.Context, seq session.Seq) (*Fetched, error) {
 			c.Added = c.Message.Names
 		}
 	}
+	f.met.meet(&got.Change)
 	f.keep(seq, got)
 	return got, nil
 }

@@ -29,6 +29,7 @@ type Index struct {
 	stats  *counter
 
 	silences []Silence
+	marks    marks
 
 	lines *render.Table // what events say
 
@@ -43,7 +44,7 @@ type block [blockRows]Row
 func New() *Index {
 	return &Index{
 		words: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
-		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(),
+		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(), marks: newMarks(),
 	}
 }
 
@@ -271,9 +272,12 @@ func (x *Index) addMessage(r *Row, e *session.Entry, c *check.Change) {
 
 func (x *Index) addEvent(r *Row, e *session.Entry, c *check.Change) bool {
 	ev, shown := x.lines.Event(e, c)
-	if e.Kind == session.KindGap {
+	switch e.Kind {
+	case session.KindGap:
 		x.gaps++
 		shown = true
+	case session.KindNote:
+		x.annotate(e.Note)
 	}
 	if ev.Sign == "!" || ev.Sign == "~" {
 		r.Flags |= Aside

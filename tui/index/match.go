@@ -67,7 +67,7 @@ func (m *Matcher) takes(x *Index, r *Row) bool {
 			m.change.Message = &m.peeked
 		}
 	}
-	m.row.Findings = x.proofs[r.Seq]
+	m.row.Findings, m.row.Marked = x.proofs[r.Seq], x.marked(r.Seq)
 	m.row.Waited = r.Waited()
 	m.count = r.Count
 	return m.filter.Takes(&m.row)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// marksLabel is the label of blocks in which people marked something, or took a
+// mark away.
+const marksLabel = "marks"
+
+// marksOf reads which entries of a source are marked: as of now, since a mark is
+// a note that comes after its entry. Next goes on with the first entry of all.
+func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
+	switch {
+	case src.script: // it has no notes of people
+		return nil, nil
+	case src.viewer != nil:
+		reader := src.viewer.Open(0, 0)
+		again := &source{Reader: reader.Reader, name: src.name, viewer: src.viewer, remote: reader}
+		defer again.Close()
+		again.Follow(false)
+		return readMarks(ctx, again)
+	}
+	src.Reader.Follow(false)
+	defer src.Reader.Follow(src.following)
+	src.held = nil
+	if err := src.Seek(0); err != nil {
+		return nil, unreadable(err)
+	}
+	src.Want(func(b *recorder.Block) bool {
+		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, marksLabel)
+	})
+	marked, err := readMarks(ctx, src)
+	src.Want(nil)
+	if err != nil && !damaged(err) { // what is damaged is met again
+		return nil, err
+	}
+	if err := src.Seek(0); err != nil {
+		return nil, unreadable(err)
+	}
+	return marked, nil
+}
+
+func readMarks(ctx context.Context, src *source) (map[session.Seq]bool, error) {
+	marked := make(map[session.Seq]bool)
+	for {
+		e, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return marked, nil
+		}
+		if err != nil {
+			return marked, unreadable(err)
+		}
+		if n := e.Note; n != nil && n.About != 0 {
+			switch n.Code {
+			case session.NoteMark:
+				marked[n.About] = true
+			case session.NoteUnmark:
+				delete(marked, n.About)
+			}
+		}
+	}
+}

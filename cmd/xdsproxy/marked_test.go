@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// markedRecording has some marks far behind what they are about, in blocks of
+// their own.
+func markedRecording(t *testing.T, o recorder.Options) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "marked.xdsp")
+	log, err := recorder.Create(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(e session.Entry) { log.Append(e) }
+	for i := range 2000 {
+		add(session.Entry{
+			Conn: 1, Stream: session.StreamID(1 + i), Side: session.Client, Kind: session.KindOpen,
+			Headers: []session.Field{{Name: "x", Value: strings.Repeat(fmt.Sprint(i*7919), 200)}},
+		})
+	}
+	for _, n := range []session.Note{
+		{Code: session.NoteMark, About: 3},
+		{Code: session.NoteMark, About: 1500},
+		{Code: session.NoteMark, About: 70},
+		{Code: session.NoteUnmark, About: 3},
+		{Code: session.NoteRemark, About: 4, Text: "no mark"},
+		{Code: session.NoteSecretsKept, About: 5},
+	} {
+		add(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &n})
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What is marked is found in a recording with labels and in one without, and
+// refused where it cannot be known.
+func TestMarkedFilter(t *testing.T) {
+	seq := regexp.MustCompile(`"seq":(\d+),`)
+	for name, o := range map[string]recorder.Options{"labelled": {Labels: newLabels().of}, "unlabelled": {}} {
+		path := markedRecording(t, o)
+		for text, want := range map[string]string{
+			"marked:yes":              "70 1500",
+			"marked:yes seq:71..":     "1500",
+			"marked:no seq:69..71":    "69 71",
+			"marked:yes -marked:yes":  "",
+			"marked:yes,no seq:1..3":  "1 2 3",
+			"marked:yes kind:message": "",
+		} {
+			var out, said bytes.Buffer
+			if code := main1([]string{"watch", path, "--no-check", "-o", "jsonl", "--filter", text}, strings.NewReader(""), &out, &said); code != 0 {
+				t.Fatalf("%s: exit code %d: %s", text, code, said.String())
+			}
+			var got []string
+			for _, m := range seq.FindAllStringSubmatch(out.String(), -1) {
+				got = append(got, m[1])
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s, %s: %v, not %s", name, text, got, want)
+			}
+		}
+		pipe, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pipe.Close()
+		var out, said bytes.Buffer
+		if code := main1([]string{"watch", "-", "--filter", "marked:yes"}, pipe, &out, &said); code != exitUsage {
+			t.Errorf("of a pipe: exit code %d", code)
+		}
+		if !strings.HasPrefix(said.String(), `xdsproxy: error: filter "marked:yes" asks what was marked, which a pipe tells after the entry`+"\n") {
+			t.Errorf("of a pipe: %s", said.String())
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui"
+)
+
+// What the screen exports is what the command exports; nothing is overwritten,
+// and nothing goes to the terminal.
+func TestScreenExport(t *testing.T) {
+	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
+	a.settings = a.config.settings()
+	a.config.quiet = true
+	demo := demoRecording(t)
+	dir := t.TempDir()
+	export := a.exporter(demo)
+	for _, form := range []string{"xdsp", "md", "mermaid", "csv", "yaml", "jsonl"} {
+		path := filepath.Join(dir, "out."+form)
+		r := tui.ExportRequest{Form: form, Path: path, Filter: "kind:nack"}
+		said, err := export(t.Context(), r)
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		if !strings.HasPrefix(said, "wrote ") || !strings.Contains(said, "secrets are masked") {
+			t.Errorf("%s says %q", form, said)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", form, info, err)
+		}
+		if _, err := export(t.Context(), r); err == nil || !strings.Contains(err.Error(), "exists") {
+			t.Errorf("%s a second time: %v", form, err)
+		}
+	}
+	said, err := export(t.Context(), tui.ExportRequest{Form: "csv", Path: filepath.Join(dir, "two.csv"), Seqs: []session.Seq{5, 8}})
+	if err != nil || !strings.HasPrefix(said, "wrote 2 entries") {
+		t.Errorf("%q, %v", said, err)
+	}
+	if _, err := recorder.Inspect(filepath.Join(dir, "out.xdsp")); err != nil {
+		t.Error(err)
+	}
+}
+
+// No name of a client or of a resource is in what is exported while names are
+// hidden.
+func TestPrivateScreenExport(t *testing.T) {
+	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
+	a.settings = a.config.settings()
+	export := a.exporter(demoRecording(t))
+	for _, form := range []string{"md", "mermaid", "csv", "yaml", "jsonl"} {
+		path := filepath.Join(t.TempDir(), "out")
+		if _, err := export(t.Context(), tui.ExportRequest{Form: form, Path: path, Private: new(tui.Private)}); err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"demo-envoy", "demo-delta", "demo-grpc"} {
+			if strings.Contains(string(text), name) {
+				t.Errorf("%s tells of %s", form, name)
+			}
+		}
+		if !strings.Contains(string(text), "client-1") {
+			t.Errorf("%s has no alias", form)
+		}
+	}
+}
+
+// failing is a stream on which nothing may be written.
+type failing struct{ t *testing.T }
+
+func (f failing) Write(b []byte) (int, error) {
+	f.t.Errorf("%q goes to the terminal", b)
+	return 0, io.ErrClosedPipe
+}
+
+// What is kept of a failure of the screen is for its owner alone, and says
+// where it was.
+func TestCrashIsKept(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	a := &app{stderr: failing{t}}
+	err := a.crashed(&tui.Crash{Cause: "index out of range", Stack: []byte("the stack")})
+	if err == nil || !strings.Contains(err.Error(), "the screen failed: index out of range; where it failed") {
+		t.Fatalf("%v", err)
+	}
+	files, _ := filepath.Glob(filepath.Join(state, "xdsproxy", "crash-*.txt"))
+	if len(files) != 1 || !strings.Contains(err.Error(), files[0]) {
+		t.Fatalf("%v: %v", files, err)
+	}
+	info, _ := os.Stat(files[0])
+	text, _ := os.ReadFile(files[0])
+	if info.Mode().Perm() != 0o600 || !strings.HasPrefix(string(text), versionLine()) || !strings.HasSuffix(string(text), "the stack") {
+		t.Errorf("%v: %s", info.Mode(), text)
+	}
+	if other := io.ErrUnexpectedEOF; a.crashed(other) != other || a.crashed(nil) != nil {
+		t.Error("other errors are not passed on")
+	}
+}

@@ -1,0 +1,232 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// bootstrap shows what a client's configuration must say to get here: a page for
+// each kind of client and each listener.
+type bootstrap struct {
+	plainView
+	sheet
+	routes []Route // none: there is no proxy
+	page   int
+}
+
+func newBootstrap(m *Model) view {
+	v := &bootstrap{}
+	if m.src.Proxy != nil {
+		v.routes = m.src.Proxy.Routes
+	}
+	return v
+}
+
+func (v *bootstrap) title() string { return "Bootstrap" }
+
+func (v *bootstrap) keys() []offer {
+	return append([]offer{
+		{actCopy, "copy", "copy the snippet"},
+		{actNextPane, "page", "Envoy, gRPC, the next listener"},
+		{actForm, "", "the same"},
+		{actPrevPane, "", "the page before"},
+	}, v.offers()...)
+}
+
+// pages is how many there are: two for each listener.
+func (v *bootstrap) pages() int { return 2 * len(v.routes) }
+
+func (v *bootstrap) do(m *Model, a action) tea.Cmd {
+	if cmd, done := v.sheet.do(m, a, v.paragraphs(m)); done {
+		return cmd
+	}
+	if v.pages() == 0 {
+		m.say("there is no proxy here to connect to")
+		return nil
+	}
+	switch a {
+	case actNextPane, actForm:
+		v.turn(1)
+	case actPrevPane:
+		v.turn(-1)
+	case actCopy:
+		return m.copy(m.aliasText(v.snippet()), "the snippet")
+	}
+	return nil
+}
+
+func (v *bootstrap) turn(by int) {
+	v.page = (v.page + by + v.pages()) % v.pages()
+	v.win, v.words = window{rows: v.win.rows}, ""
+}
+
+func (v *bootstrap) route() Route { return v.routes[v.page/2] }
+func (v *bootstrap) grpc() bool   { return v.page%2 == 1 }
+
+// snippet is the text of the page, without what is said about it.
+func (v *bootstrap) snippet() string {
+	at := endpointOf(v.route().Listen)
+	if v.grpc() {
+		return at.grpcBootstrap()
+	}
+	return at.envoyBootstrap()
+}
+
+func (v *bootstrap) paragraphs(m *Model) []paragraph {
+	if v.pages() == 0 {
+		return []paragraph{
+			{head: "There is no proxy here.", look: title},
+			{text: "This is " + m.sourceName() + ", which is only read. A client can be pointed at a proxy that runs:"},
+			{},
+			{text: "xdsproxy run --upstream ADDR", tone: accent, asIs: true},
+		}
+	}
+	r := v.route()
+	at := endpointOf(r.Listen)
+	what := "Envoy: a bootstrap that gets everything from here by ADS"
+	if v.grpc() {
+		what = "gRPC: the file that GRPC_XDS_BOOTSTRAP names"
+	}
+	out := []paragraph{
+		{head: what, look: title},
+		{text: m.aliasText(r.Listen + " leads to " + r.Upstream), tone: muted},
+	}
+	if at.anywhere {
+		out = append(out, paragraph{
+			text: "The proxy listens on every address of this machine; " + at.host + " is for clients on it. Others need an address by which they reach it.",
+			tone: warned,
+		})
+	}
+	return append(out, paragraph{}, paragraph{text: m.aliasText(v.snippet()), asIs: true})
+}
+
+// sourceName is what the source is called, without where it is if that is
+// private.
+func (m *Model) sourceName() string {
+	name := m.src.Name
+	if m.private() {
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	return name
+}
+
+func (v *bootstrap) draw(m *Model, w, h int) []line { return v.sheet.draw(v.paragraphs(m), w, h) }
+
+func (v *bootstrap) where(m *Model) string {
+	if v.pages() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s   page %d of %d", v.sheet.where(v.paragraphs(m)), v.page+1, v.pages())
+}
+
+func (v *bootstrap) about(*Model) line {
+	if v.pages() == 0 {
+		return line{}
+	}
+	return text(muted, "y copies it; tab: Envoy, gRPC")
+}
+
+func (v *bootstrap) click(m *Model, _, y int, _ bool) tea.Cmd {
+	v.sheet.click(v.paragraphs(m), y)
+	return nil
+}
+
+// endpoint is where a client connects.
+type endpoint struct {
+	host, port string
+	path       string // of a Unix socket; with @ if it is abstract
+	anywhere   bool   // host stands for all addresses
+	numeric    bool   // host is an address, not a name
+}
+
+// endpointOf reads an address as the proxy writes it.
+func endpointOf(listen string) endpoint {
+	if path, is := strings.CutPrefix(listen, "unix:"); is {
+		return endpoint{path: path}
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return endpoint{host: listen, port: "0"}
+	}
+	e := endpoint{host: host, port: port}
+	at, err := netip.ParseAddr(host)
+	if host == "" || err == nil && at.IsUnspecified() {
+		e.anywhere, e.host, err = true, "127.0.0.1", nil
+	}
+	e.numeric = err == nil
+	return e
+}
+
+// envoyBootstrap is a bootstrap that Envoy starts with.
+func (e *endpoint) envoyBootstrap() string {
+	kind, address := "STATIC", fmt.Sprintf("socket_address: {address: %s, port_value: %s}", yamlText(e.host), e.port)
+	switch {
+	case e.path != "":
+		address = fmt.Sprintf("pipe: {path: %s}", yamlText(e.path))
+	case !e.numeric:
+		kind = "STRICT_DNS"
+	}
+	return `node:
+  id: my-envoy
+  cluster: my-cluster
+dynamic_resources:
+  ads_config:
+    api_type: GRPC
+    transport_api_version: V3
+    grpc_services:
+      - envoy_grpc: {cluster_name: xdsproxy}
+  cds_config: {resource_api_version: V3, ads: {}}
+  lds_config: {resource_api_version: V3, ads: {}}
+static_resources:
+  clusters:
+    - name: xdsproxy
+      type: ` + kind + `
+      connect_timeout: 5s
+      typed_extension_protocol_options:
+        envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
+          "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
+          explicit_http_config: {http2_protocol_options: {}}
+      load_assignment:
+        cluster_name: xdsproxy
+        endpoints:
+          - lb_endpoints:
+              - endpoint:
+                  address:
+                    ` + address + `
+`
+}
+
+// yamlText is a text as YAML reads it, whatever is in it.
+func yamlText(s string) string {
+	b, _ := json.Marshal(s) // a string can always be written
+	return string(b)
+}
+
+// grpcBootstrap is a bootstrap that gRPC's libraries read.
+func (e *endpoint) grpcBootstrap() string {
+	uri := net.JoinHostPort(e.host, e.port)
+	if e.path != "" {
+		uri = "unix:" + e.path
+		if name, abstract := strings.CutPrefix(e.path, "@"); abstract {
+			uri = "unix-abstract:" + name
+		}
+	}
+	return `{
+  "xds_servers": [
+    {
+      "server_uri": ` + yamlText(uri) + `,
+      "channel_creds": [{"type": "insecure"}],
+      "server_features": ["xds_v3"]
+    }
+  ],
+  "node": {
+    "id": "my-client"
+  }
+}
+`
+}

@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/xds"
+)
+
+// proxying is the source of a proxy with these listeners.
+func proxying(listen ...string) Source {
+	src := fileSource(sessionPath("envoy-sotw-nack"))
+	src.Live, src.Proxy = true, &Proxy{Clients: func() int { return 0 }, Stats: noStats}
+	for _, l := range listen {
+		src.Proxy.Routes = append(src.Proxy.Routes, Route{Listen: l, Upstream: "istiod.istio-system:15010"})
+	}
+	return src
+}
+
+func listeners() []string {
+	return []string{"127.0.0.1:18000", "[::]:18000", "[2001:db8::1]:18000", "proxy.example.com:18000", "unix:/run/xds.sock", "unix:@xds"}
+}
+
+// Envoy itself takes the snippets.
+func TestEnvoyBootstrap(t *testing.T) {
+	envoy := filepath.Join("..", ".tools", "envoy", "envoy", "_bin", "envoy")
+	if _, err := os.Stat(envoy); errors.Is(err, fs.ErrNotExist) {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("Envoy is not there: make envoy")
+		}
+		t.Skip("Envoy is not there: make envoy")
+	}
+	for _, l := range listeners() {
+		at := endpointOf(l)
+		file := filepath.Join(t.TempDir(), "envoy.yaml")
+		if err := os.WriteFile(file, []byte(at.envoyBootstrap()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(envoy, "--mode", "validate", "--config-path", file, "--log-level", "error").CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s%s", l, err, out, at.envoyBootstrap())
+		}
+	}
+}
+
+// With the snippets gRPC comes to the address that they name.
+func TestGRPCBootstrap(t *testing.T) {
+	for _, on := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", filepath.Join(t.TempDir(), "xds.sock")}} {
+		l, err := net.Listen(on[0], on[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		listen := l.Addr().String()
+		if on[0] == "unix" {
+			listen = "unix:" + listen
+		}
+		at := endpointOf(listen)
+		resolver, err := xds.NewXDSResolverWithConfigForTesting([]byte(at.grpcBootstrap()))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, at.grpcBootstrap())
+		}
+		conn, err := grpc.NewClient("xds:///shop", grpc.WithResolvers(resolver), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, at.grpcBootstrap())
+		}
+		conn.Connect()
+		came, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		preface := make([]byte, 14)
+		if _, err := io.ReadFull(came, preface); err != nil || string(preface) != "PRI * HTTP/2.0" {
+			t.Errorf("%s: %q came, %v", listen, preface, err)
+		}
+		came.Close()
+		l.Close()
+		conn.Close()
+	}
+}
+
+func TestBootstrapView(t *testing.T) {
+	d := drive(t, proxying("127.0.0.1:18000", "[::]:18001"), 80, 35, Options{Theme: "mono"})
+	d.press("b")
+	d.golden("bootstrap-80x35")
+	shows(t, d, "page 1 of 4", `address: "127.0.0.1", port_value: 18000`)
+	d.press("tab")
+	shows(t, d, "page 2 of 4", `"server_uri": "127.0.0.1:18000"`)
+	d.press("v")
+	shows(t, d, "page 3 of 4", "listens on every address")
+	d.press("G")
+	shows(t, d, `address: "127.0.0.1", port_value: 18001`)
+	d.press("shift+tab", "y")
+	shows(t, d, "copied the snippet", "page 2 of 4")
+	d.press("b")
+	hides(t, d, "> Bootstrap")
+
+	d = drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
+	d.press("b")
+	shows(t, d, "There is no proxy here.", "xdsproxy run --upstream ADDR")
+	d.press("tab", "y")
+	shows(t, d, "there is no proxy here to connect to")
+	if got := d.m.top().(*bootstrap).pages(); got != 0 {
+		t.Errorf("%d pages", got)
+	}
+}
+
+// However small the screen is, the snippet that is copied is whole.
+func TestSnippetIsWhole(t *testing.T) {
+	d := drive(t, proxying("127.0.0.1:18000"), 40, 10, Options{Theme: "mono"})
+	d.press("b")
+	v := d.m.top().(*bootstrap)
+	if s := v.snippet(); !strings.HasPrefix(s, "node:\n") || !strings.HasSuffix(s, "port_value: 18000}\n") {
+		t.Errorf("the snippet is\n%s", s)
+	}
+	_ = d.frame()
+}

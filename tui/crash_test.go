@@ -1,0 +1,126 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// broken is a view that panics, at the place that it is asked to.
+type broken struct {
+	plainView
+	at string
+}
+
+const payload = "what a peer sent"
+
+func (v *broken) fail(at string) {
+	if v.at == at {
+		panic(payload)
+	}
+}
+
+func (v *broken) title() string { return "Broken" }
+func (v *broken) keys() []offer { return []offer{{act: actOpen}} }
+
+func (v *broken) draw(*Model, int, int) []line {
+	v.fail("draw")
+	return nil
+}
+
+func (v *broken) tick(*Model) tea.Cmd {
+	v.fail("tick")
+	if v.at == "command" {
+		return tea.Batch(nil, tea.Batch(answer(v, func() any { panic(payload) }), nil))
+	}
+	return nil
+}
+
+// screenBuffer is what a terminal is given.
+type screenBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *screenBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *screenBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.String()
+}
+
+// A panic anywhere in the screen ends it as leaving does: the terminal is given
+// back, the error says where, and nothing of what was on the screen is in it.
+func TestPanicEndsTheScreen(t *testing.T) {
+	for _, at := range []string{"draw", "tick", "command"} {
+		t.Run(at, func(t *testing.T) {
+			m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
+			defer m.fetch.Close()
+			m.push(&broken{at: at})
+			out := new(screenBuffer)
+			in, typed := io.Pipe() // nobody types
+			defer typed.Close()
+			err := m.present(t.Context(), tea.WithInput(in), tea.WithOutput(out), tea.WithWindowSize(80, 24))
+			crash, is := errors.AsType[*Crash](err)
+			if !is {
+				t.Fatalf("the error is %v", err)
+			}
+			if !strings.Contains(string(crash.Stack), "(*broken).") {
+				t.Errorf("the stack does not say where:\n%s", crash.Stack)
+			}
+			if all := crash.Error() + string(crash.Stack) + out.text(); strings.Contains(all, payload) {
+				t.Errorf("it tells what was sent:\n%s", all)
+			}
+			if crash.Cause != "string" {
+				t.Errorf("the cause is %q", crash.Cause)
+			}
+			enter, leave := strings.LastIndex(out.text(), "\x1b[?1049h"), strings.LastIndex(out.text(), "\x1b[?1049l")
+			if leave < enter {
+				t.Errorf("the terminal is not given back: %q", out.text())
+			}
+		})
+	}
+}
+
+// What the runtime says of itself is told.
+func TestCrashTellsTheRuntime(t *testing.T) {
+	var g guard
+	func() {
+		defer func() { g.caught(recover()) }()
+		var none []int
+		_ = none[len(g.last.WindowTitle)]
+	}()
+	if crash := g.failed(); crash == nil || !strings.Contains(crash.Error(), "index out of range") {
+		t.Errorf("%v", crash)
+	}
+}
+
+// Leaving is no crash, and neither is a context that ends.
+func TestRunEnds(t *testing.T) {
+	m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
+	defer m.fetch.Close()
+	in, typed := io.Pipe()
+	go func() { _, _ = typed.Write([]byte("q")) }()
+	if err := m.present(t.Context(), tea.WithInput(in), tea.WithOutput(io.Discard), tea.WithWindowSize(80, 24)); err != nil {
+		t.Error(err)
+	}
+	typed.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m = newModel(ctx, fileSource(sessionPath("envoy-sotw-nack")), Options{})
+	defer m.fetch.Close()
+	if err := m.present(ctx, tea.WithInput(nil), tea.WithOutput(io.Discard)); !errors.Is(err, context.Canceled) && err != nil && !errors.Is(err, tea.ErrProgramKilled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,225 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// exporter asks what is to be exported, and in which form.
+type exporter struct {
+	plainView
+	sheet
+	scopes []scope
+	scope  int // of scopes
+	form   string
+}
+
+// scope is a part of the log that can be exported.
+type scope struct {
+	text   string // what it is
+	name   string // what a file of it is called
+	filter string
+	seqs   []session.Seq
+}
+
+// exportForm is a form that the source can write.
+type exportForm struct{ name, ext, help string }
+
+func exportForms() []exportForm {
+	return []exportForm{
+		{"xdsp", "xdsp", "a recording to open again: the entries, and what is needed to understand them"},
+		{"md", "md", "a report for a bug tracker: what was recorded, what rules found, a diagram, the messages"},
+		{"mermaid", "mmd", "a sequence diagram"},
+		{"csv", "csv", "one line an entry, for a spreadsheet"},
+		{"yaml", "yaml", "the messages in full"},
+		{"jsonl", "jsonl", "one object an entry, for programs"},
+	}
+}
+
+// exportHead is how many lines stand above the forms.
+const exportHead = 3
+
+// maxExportSeqs bounds how many entries are named one by one.
+const maxExportSeqs = 512
+
+// export asks what of this view is to be written.
+func (m *Model) export() tea.Cmd {
+	if m.src.Export == nil {
+		m.say("this log can only be looked at here; xdsproxy export writes parts of recordings that are files")
+		return nil
+	}
+	if _, is := m.top().(*exporter); !is {
+		v := &exporter{scopes: m.scopes()}
+		v.win.at = exportHead
+		m.push(v)
+	}
+	return nil
+}
+
+// scopes are what can be exported from here, the narrowest first.
+func (m *Model) scopes() []scope {
+	var out []scope
+	var at selection
+	if of, is := m.top().(subject); is {
+		at = of.selected(m)
+	}
+	if at.seq != 0 {
+		s := scope{text: fmt.Sprintf("entry %d", at.seq), name: fmt.Sprintf("%d", at.seq), seqs: []session.Seq{at.seq}}
+		if r, ok := m.index.BySeq(at.seq); ok && r.Partner() != 0 {
+			s.seqs = append(s.seqs, r.Partner())
+			s.text += fmt.Sprintf(" and %d, its other half", r.Partner())
+		}
+		out = append(out, s)
+	}
+	if q := m.timeline.query(); q != "" {
+		out = append(out, scope{text: "what the timeline's filter takes: " + q, name: "filtered", filter: q})
+	}
+	if marks := m.index.Marks(); len(marks) > 0 && len(marks) <= maxExportSeqs {
+		out = append(out, scope{text: "what is marked: " + render.Count(len(marks), "entry", "entries"), name: "marked", seqs: marks})
+	}
+	if at.client != "" && !strings.HasPrefix(at.client, "conn ") {
+		out = append(out, scope{text: "all of client " + at.client, name: "client", filter: "client:" + quoted(at.client)})
+	}
+	return append(out, scope{text: "everything", name: "all"})
+}
+
+func (v *exporter) title() string { return "Export" }
+
+func (v *exporter) keys() []offer {
+	return append([]offer{
+		{actOpen, "choose", "write it in this form; the name of the file is asked for"},
+		{actNextPane, "of what", "export something else: more, or less"},
+		{actPrevPane, "", "the same, backwards"},
+	}, v.offers()...)
+}
+
+func (v *exporter) do(m *Model, a action) tea.Cmd {
+	all := v.paragraphs(m)
+	if cmd, done := v.sheet.do(m, a, all); done {
+		return cmd
+	}
+	switch a {
+	case actNextPane:
+		v.scope = (v.scope + 1) % len(v.scopes)
+	case actPrevPane:
+		v.scope = (v.scope + len(v.scopes) - 1) % len(v.scopes)
+	case actOpen:
+		if p := v.at(all); p != nil && p.run != nil {
+			return p.run(m)
+		}
+		m.say("choose a form below; tab chooses what is exported")
+	}
+	return nil
+}
+
+func (v *exporter) paragraphs(m *Model) []paragraph {
+	out := []paragraph{
+		{head: "Export " + m.aliasText(v.scopes[v.scope].text), look: title},
+		{text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), tone: muted},
+		{},
+	}
+	for _, f := range exportForms() {
+		p := paragraph{head: f.name, look: accent, text: f.help, run: func(m *Model) tea.Cmd { return v.choose(m, f) }}
+		if f.name == "xdsp" && m.private() {
+			p.look, p.text = muted, "not while P hides names: a recording has them all"
+			p.run = func(m *Model) tea.Cmd {
+				m.say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
+				return nil
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// freeName is a message: a name that no file has yet.
+type freeName struct{ path, form string }
+
+// choose asks for the name of the file.
+func (v *exporter) choose(_ *Model, f exportForm) tea.Cmd {
+	base := "xdsproxy-" + v.scopes[v.scope].name
+	return answer(v, func() any {
+		path := base + "." + f.ext
+		for n := 2; n < 1000; n++ {
+			if _, err := os.Lstat(path); err != nil {
+				break
+			}
+			path = fmt.Sprintf("%s-%d.%s", base, n, f.ext)
+		}
+		return freeName{path, f.name}
+	})
+}
+
+// exported is a message: what came of an export.
+type exported struct {
+	said string
+	err  error
+}
+
+func (v *exporter) handle(m *Model, msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case freeName:
+		if m.top() != view(v) || m.prompt != nil {
+			return nil
+		}
+		v.form = msg.form
+		return m.open(exportPrompt, msg.path)
+	case exported:
+		if msg.err != nil {
+			m.complain(msg.err)
+			return nil
+		}
+		// What is most important is on the message line, the rest in the log.
+		lines := strings.Split(strings.TrimSpace(msg.said), "\n")
+		for i := len(lines) - 1; i >= 0; i-- {
+			m.say("%s", lines[i])
+		}
+	}
+	return nil
+}
+
+// write exports to a path, beside the loop.
+func (v *exporter) write(m *Model, path string) tea.Cmd {
+	if path == "" || path == "-" {
+		m.say("nothing was exported: a file needs a name")
+		return nil
+	}
+	s := v.scopes[v.scope]
+	request := ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs}
+	if m.private() {
+		request.Private = m.aliases.copy()
+	}
+	if m.top() == view(v) {
+		m.over = m.over[:len(m.over)-1]
+	}
+	m.say("writing %s", path)
+	return answer(v, func() any {
+		said, err := m.src.Export(m.ctx, request)
+		return exported{said, err}
+	})
+}
+
+func (v *exporter) draw(m *Model, w, h int) []line { return v.sheet.draw(v.paragraphs(m), w, h) }
+
+func (v *exporter) where(m *Model) string { return v.sheet.where(v.paragraphs(m)) }
+
+func (v *exporter) about(m *Model) line {
+	if m.private() {
+		return text(warned, "aliases stand for names that are known and for addresses; read it before you give it away")
+	}
+	return text(muted, "secrets stay masked, names are written as they are; P writes aliases instead")
+}
+
+func (v *exporter) click(m *Model, _, y int, twice bool) tea.Cmd {
+	if v.sheet.click(v.paragraphs(m), y) && twice {
+		return v.do(m, actOpen)
+	}
+	return nil
+}

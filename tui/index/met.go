@@ -1,0 +1,65 @@
+package index
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/xdsproxy/xdsproxy/check"
+)
+
+// maxNames bounds the names that a Fetcher remembers to have read.
+const maxNames = 1 << 14
+
+// met are names in messages that were read, for those who hide them.
+type met struct {
+	mu   sync.Mutex // never held while something is read
+	seen map[string]bool
+	list []metName
+	n    atomic.Uint64 // of list
+}
+
+type metName struct{ typ, name string }
+
+func (t *met) add(typ, name string) {
+	if name == "" || len(name) > maxText || t.seen[name] || len(t.list) >= maxNames {
+		return
+	}
+	if t.seen == nil {
+		t.seen = make(map[string]bool)
+	}
+	t.seen[name] = true
+	t.list = append(t.list, metName{typ, name})
+}
+
+func (t *met) meet(c *check.Change) {
+	if c.Message == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer func() { t.n.Store(uint64(len(t.list))) }()
+	for _, names := range [][]string{c.Added, c.Removed, c.Message.Names, c.Message.Removed} {
+		for _, n := range names {
+			t.add(c.Type, n)
+		}
+	}
+	for i := range c.Message.Resources {
+		t.add(c.Type, c.Message.Resources[i].Name)
+	}
+}
+
+// Names are those of resources in messages that were read again, by type, from
+// the one with number from on; and how many there are.
+func (f *Fetcher) Names(from uint64) (map[string][]string, uint64) {
+	n := f.met.n.Load()
+	if n == from {
+		return nil, n
+	}
+	f.met.mu.Lock()
+	defer f.met.mu.Unlock()
+	out := make(map[string][]string)
+	for _, m := range f.met.list[from:n] {
+		out[m.typ] = append(out[m.typ], m.name)
+	}
+	return out, n
+}

@@ -1,0 +1,176 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// everyView are the views that there are, on a session in which each has
+// something to show.
+func everyView(d *driver) []view {
+	m := d.m
+	return append(m.tabs(), newDetail(m, 1), newHelp(m.timeline), newEventLog(), newBootstrap(m), &exporter{scopes: m.scopes()})
+}
+
+func TestKeysAreBoundOnce(t *testing.T) {
+	by := map[string]action{}
+	acts := map[action]bool{}
+	for _, b := range keymap() {
+		if b.help == "" || len(b.keys) == 0 {
+			t.Errorf("%s has no help, or no key", b.act)
+		}
+		if acts[b.act] {
+			t.Errorf("%s stands there twice", b.act)
+		}
+		acts[b.act] = true
+		for _, k := range b.keys {
+			if of, is := by[k]; is {
+				t.Errorf("%s is %s and %s", k, of, b.act)
+			}
+			by[k] = b.act
+		}
+	}
+}
+
+// What a view offers has a key, once, and whatever has a key is offered
+// somewhere.
+func TestOffersHaveKeys(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
+	offered := map[action]bool{}
+	for _, a := range global() {
+		offered[a] = true
+	}
+	for _, v := range everyView(d) {
+		seen := map[action]bool{}
+		for _, o := range v.keys() {
+			if bindingOf(o.act).act == "" {
+				t.Errorf("%s offers %s, which has no key", v.title(), o.act)
+			}
+			if seen[o.act] {
+				t.Errorf("%s offers %s twice", v.title(), o.act)
+			}
+			seen[o.act], offered[o.act] = true, true
+		}
+	}
+	for _, b := range keymap() {
+		if !offered[b.act] && !slices.Contains(awaited(), b.act) {
+			t.Errorf("%s (%s) works nowhere", b.act, b.keys[0])
+		}
+	}
+}
+
+// docs/keys.md is what the program does.
+func TestKeysDocument(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
+	path := filepath.Join("..", "docs", "keys.md")
+	got := keysDocument(d)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not what the keys are; -update writes it anew", path)
+	}
+}
+
+// Help lists what the view offers and what works everywhere, in the same words.
+func TestHelpListsEveryKey(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
+	for _, v := range everyView(d) {
+		page := (&help{of: v}).keyPage()
+		has := func(a action, said string) bool {
+			return slices.ContainsFunc(page, func(p paragraph) bool {
+				return p.head == strings.Join(bindingOf(a).keys, " ") && p.text == said
+			})
+		}
+		here := map[action]bool{}
+		for _, o := range v.keys() {
+			here[o.act] = true
+			if !has(o.act, sayOf(o)) {
+				t.Errorf("help of %s says nothing of %s", v.title(), o.act)
+			}
+		}
+		for _, a := range global() {
+			if !here[a] && !has(a, bindingOf(a).help) {
+				t.Errorf("help of %s says nothing of %s", v.title(), a)
+			}
+		}
+	}
+}
+
+func sayOf(o offer) string {
+	if o.help != "" {
+		return o.help
+	}
+	return bindingOf(o.act).help
+}
+
+func keysDocument(d *driver) string {
+	var b strings.Builder
+	b.WriteString(`# Keys
+
+A key has one meaning everywhere. Where it cannot act it says why, on the line above the last. ` + "`?`" + ` shows what works where you are; this page is made from the same table.
+
+| key | action | what it does |
+|---|---|---|
+`)
+	for _, k := range keymap() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", keyNames(k.keys), k.act, strings.ReplaceAll(k.help, "|", `\|`))
+	}
+	b.WriteString("\n## By view\n\nThese work everywhere, unless a view below says something else: ")
+	var names []string
+	for _, a := range global() {
+		names = append(names, keyNames(bindingOf(a).keys))
+	}
+	b.WriteString(strings.Join(names, ", ") + ".\n")
+	for _, v := range everyView(d) {
+		offers := v.keys()
+		if len(offers) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n| key | what it does here |\n|---|---|\n", v.title())
+		var moved []string
+		for _, o := range offers {
+			if slices.Contains(moves(), o.act) && o.help == "" {
+				moved = append(moved, keyNames(bindingOf(o.act).keys))
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %s |\n", keyNames(bindingOf(o.act).keys), strings.ReplaceAll(sayOf(o), "|", `\|`))
+		}
+		if len(moved) > 0 {
+			fmt.Fprintf(&b, "| %s | move |\n", strings.Join(moved, " "))
+		}
+	}
+	b.WriteString(`
+## Mouse
+
+A click selects, a double click opens, the wheel scrolls, a click on a tab shows it, and one on the titles of Clients sorts. ` + "`--no-mouse`" + ` leaves the mouse to the terminal.
+
+## Where something is typed
+
+enter does it, esc gives it up, tab and shift+tab complete. What is pasted goes to prompts only.
+`)
+	return b.String()
+}
+
+func keyNames(keys []string) string {
+	var out []string
+	for _, k := range keys {
+		out = append(out, "`"+k+"`")
+	}
+	return strings.Join(out, " ")
+}
+
+// awaited are actions of views that are not there yet.
+func awaited() []action {
+	return []action{actOlder, actNewer, actWrap, actPager, actColumns, actNextMatch, actPrevMatch}
+}

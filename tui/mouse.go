@@ -1,0 +1,108 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// click is where the mouse was pressed last.
+type click struct {
+	x, y int
+	at   time.Time
+}
+
+const (
+	doubleClick = 400 * time.Millisecond
+	wheelRows   = 3
+)
+
+// mouse does what a click or the wheel asks for. Where something is typed or
+// asked, it does nothing.
+func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
+	if m.opts.NoMouse || m.prompt != nil || m.dialog != nil || m.w < leastWidth || m.h < leastHeight {
+		return nil
+	}
+	at := msg.Mouse()
+	switch at.Button {
+	case tea.MouseWheelUp:
+		return m.wheel(actUp)
+	case tea.MouseWheelDown:
+		return m.wheel(actDown)
+	case tea.MouseLeft:
+		if _, is := msg.(tea.MouseClickMsg); is {
+			return m.press(at.X, at.Y)
+		}
+	}
+	return nil
+}
+
+func (m *Model) wheel(a action) tea.Cmd {
+	if !offered(m.top(), a) {
+		return nil
+	}
+	var cmds []tea.Cmd
+	for range wheelRows {
+		cmds = append(cmds, m.do(a))
+	}
+	return tea.Batch(cmds...)
+}
+
+func offered(v view, a action) bool {
+	for _, o := range v.keys() {
+		if o.act == a {
+			return true
+		}
+	}
+	return false
+}
+
+// press is a click of the left button. A second one at the same place, soon
+// after, opens.
+func (m *Model) press(x, y int) tea.Cmd {
+	now := m.now()
+	twice := m.clicked.x == x && m.clicked.y == y && !m.clicked.at.IsZero() && now.Sub(m.clicked.at) <= doubleClick
+	m.clicked = click{x, y, now}
+	if twice {
+		m.clicked.at = time.Time{} // a third one begins anew
+	}
+	top, bottom := m.bodyTop(), m.bodyBottom()
+	switch {
+	case y == 1 && m.hasTabs():
+		return m.pressTab(x)
+	case y >= top && y < bottom:
+		cmd := m.pressBody(x, y-top, twice)
+		return tea.Batch(cmd, m.top().tick(m))
+	}
+	return nil
+}
+
+func (m *Model) hasTabs() bool { return m.w >= plainWidth && m.h >= plainHeight }
+
+// bodyBottom is the row of the screen below the body.
+func (m *Model) bodyBottom() int {
+	if m.hasTabs() {
+		return m.h - 3
+	}
+	return m.h - 2
+}
+
+// pressTab shows the view whose name was clicked.
+func (m *Model) pressTab(x int) tea.Cmd {
+	from := 0
+	for i, v := range m.tabs() {
+		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.title())) + len(" []")
+		if x > from && x < to {
+			m.show(i)
+			return m.top().tick(m)
+		}
+		from = to
+	}
+	return nil
+}
+
+// pressBody is a click in the body, by its own coordinates.
+func (m *Model) pressBody(x, y int, twice bool) tea.Cmd { return m.clickBody(x, y, twice) }

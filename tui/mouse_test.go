@@ -1,0 +1,79 @@
+package tui
+
+import (
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func (d *driver) clickAt(x, y int) {
+	d.give(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+	d.look()
+}
+
+func TestMouse(t *testing.T) {
+	at := time.Unix(1_800_000_000, 0)
+	open := func(o Options) *driver {
+		o.Theme, o.Now = "mono", func() time.Time { return at }
+		d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, o)
+		_ = d.frame()
+		return d
+	}
+	d := open(Options{})
+	d.clickAt(20, 5)
+	shows(t, d, "3 of 23", ">       3")
+	if len(d.m.over) > 0 {
+		t.Error("one click opens")
+	}
+	at = at.Add(time.Second)
+	d.clickAt(20, 5)
+	if len(d.m.over) > 0 {
+		t.Error("two slow clicks open")
+	}
+	d.clickAt(20, 5)
+	if len(d.m.over) == 0 {
+		t.Error("two clicks do not open")
+	}
+
+	d = open(Options{})
+	d.give(tea.MouseWheelMsg{X: 5, Y: 10, Button: tea.MouseWheelDown})
+	shows(t, d, "4 of 23")
+	d.give(tea.MouseWheelMsg{X: 5, Y: 10, Button: tea.MouseWheelUp})
+	shows(t, d, "1 of 23")
+
+	for _, c := range []struct {
+		x    int
+		want string
+	}{{2, "[1 Clients]"}, {10, "[1 Clients]"}, {14, "[2 Timeline]"}, {28, "[3 Resources]"}, {44, "[4 Violations]"}, {60, "[5 Stats]"}} {
+		d = open(Options{})
+		d.clickAt(c.x, 1)
+		shows(t, d, c.want)
+	}
+
+	d = open(Options{})
+	d.press("1")
+	d.frame()
+	d.clickAt(20, 2)
+	shows(t, d, "sorted: name")
+	d.clickAt(20, 3)
+	shows(t, d, "1 of 1")
+
+	// Nothing is moved where something is typed, or behind the frame.
+	d = open(Options{})
+	d.press("/")
+	d.clickAt(20, 8)
+	d.press("esc")
+	d.clickAt(20, 21)
+	d.clickAt(20, 23)
+	d.clickAt(79, 1)
+	d.give(tea.MouseClickMsg{X: 20, Y: 8, Button: tea.MouseRight})
+	shows(t, d, "1 of 23", "[2 Timeline]")
+
+	d = open(Options{NoMouse: true})
+	d.clickAt(20, 8)
+	shows(t, d, "1 of 23")
+	if v := d.m.View(); v.MouseMode != tea.MouseModeNone {
+		t.Error("the mouse is taken from the terminal")
+	}
+}
