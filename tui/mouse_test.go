@@ -53,6 +53,7 @@ func TestMouse(t *testing.T) {
 
 	d = open(Options{})
 	d.press("1")
+	d.frame()
 	d.clickAt(20, 2)
 	shows(t, d, "sorted: name")
 	d.clickAt(20, 3)
