@@ -29,9 +29,9 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
 	switch at.Button {
 	case tea.MouseWheelUp:
-		return m.wheel(actUp)
+		return m.wheel(at.X, at.Y, actUp)
 	case tea.MouseWheelDown:
-		return m.wheel(actDown)
+		return m.wheel(at.X, at.Y, actDown)
 	case tea.MouseLeft:
 		if _, is := msg.(tea.MouseClickMsg); is {
 			return m.press(at.X, at.Y)
@@ -40,15 +40,20 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) wheel(a action) tea.Cmd {
-	if !offered(m.top(), a) {
+// wheel scrolls what is below the mouse, whoever has the keys.
+func (m *Model) wheel(x, y int, a action) tea.Cmd {
+	if y < m.bodyTop() || y >= m.bodyBottom() {
+		return nil
+	}
+	v, _, _ := m.paneAt(x, y-m.bodyTop())
+	if v == nil || !offered(v, a) {
 		return nil
 	}
 	var cmds []tea.Cmd
 	for range wheelRows {
-		cmds = append(cmds, m.do(a))
+		cmds = append(cmds, v.do(m, a))
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, m.tickAll())...)
 }
 
 func offered(v view, a action) bool {
@@ -74,8 +79,8 @@ func (m *Model) press(x, y int) tea.Cmd {
 	case y == 1 && m.hasTabs():
 		return m.pressTab(x)
 	case y >= top && y < bottom:
-		cmd := m.pressBody(x, y-top, twice)
-		return tea.Batch(cmd, m.top().tick(m))
+		cmd := m.clickBody(x, y-top, twice)
+		return tea.Batch(cmd, m.tickAll())
 	}
 	return nil
 }
@@ -97,12 +102,9 @@ func (m *Model) pressTab(x int) tea.Cmd {
 		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.title())) + len(" []")
 		if x > from && x < to {
 			m.show(i)
-			return m.top().tick(m)
+			return m.tickAll()
 		}
 		from = to
 	}
 	return nil
 }
-
-// pressBody is a click in the body, by its own coordinates.
-func (m *Model) pressBody(x, y int, twice bool) tea.Cmd { return m.top().click(m, x, y, twice) }
