@@ -57,10 +57,10 @@ func (g *guard) failed() *Crash {
 func (g *guard) Init() tea.Cmd { return g.watch(g.model.Init()) }
 
 // Update is called by the program.
-func (g *guard) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+func (g *guard) Update(msg tea.Msg) (same tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if g.caught(recover()) {
-			cmd = tea.Quit
+			same, cmd = g, tea.Quit
 		}
 	}()
 	if g.failed() != nil {

@@ -40,12 +40,12 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
-// wheel scrolls the view below the pointer, which need not have the keys.
+// wheel scrolls what is below the mouse, whoever has the keys.
 func (m *Model) wheel(x, y int, a action) tea.Cmd {
-	v := m.top()
-	if top := m.bodyTop(); y >= top && y < m.bodyBottom() {
-		v, _, _ = m.paneAt(x, y-top)
+	if y < m.bodyTop() || y >= m.bodyBottom() {
+		return nil
 	}
+	v, _, _ := m.paneAt(x, y-m.bodyTop())
 	if v == nil || !offered(v, a) {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (m *Model) press(x, y int) tea.Cmd {
 	case y == 1 && m.hasTabs():
 		return m.pressTab(x)
 	case y >= top && y < bottom:
-		cmd := m.pressBody(x, y-top, twice)
+		cmd := m.clickBody(x, y-top, twice)
 		return tea.Batch(cmd, m.tickAll())
 	}
 	return nil

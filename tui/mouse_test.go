@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,11 +55,26 @@ func TestMouse(t *testing.T) {
 
 	d = open(Options{})
 	d.press("1")
-	d.frame()
+	_ = d.frame() // it is drawn before it can be clicked
 	d.clickAt(20, 2)
 	shows(t, d, "sorted: name")
 	d.clickAt(20, 3)
 	shows(t, d, "1 of 1")
+
+	// Beside others, a view gets the keys with a click, and scrolls without.
+	at = at.Add(time.Second)
+	d = drive(t, fileSource(sessionPath("demo")), 160, 50, Options{Theme: "mono", Now: func() time.Time { return at }})
+	frame := strings.Split(d.frame(), "\n")
+	row := slices.IndexFunc(frame, func(l string) bool { return strings.Contains(l, "RESOURCES") })
+	before := d.m.timeline.at
+	d.give(tea.MouseWheelMsg{X: 5, Y: row + 2, Button: tea.MouseWheelDown})
+	if d.m.focused() != view(d.m.timeline) || d.m.timeline.at != before || d.m.resources.win.at != 3 {
+		t.Errorf("the wheel moves %d and %d", d.m.timeline.at, d.m.resources.win.at)
+	}
+	d.clickAt(5, row+1)
+	if d.m.focused() != view(d.m.resources) {
+		t.Error("a click does not give it the keys")
+	}
 
 	// Nothing is moved where something is typed, or behind the frame.
 	d = open(Options{})
