@@ -57,7 +57,7 @@ func wordPage() []paragraph {
 		heading("When P hides names"),
 		word("client-1", accent, "the same client everywhere, until you leave; so are cluster-2, route-1, secret-1, name-1"),
 		word("addr-1", accent, "an address of IP; ports stay, and so do 127.0.0.1 and ::1"),
-		word("not hidden", warned, "host names and paths in messages, names in texts before they were met, and what people wrote"),
+		word("not hidden", warned, "host names and paths in messages, the bytes of one (wire), names in texts before they were met, what people wrote"),
 		word("filters", plain, "still take the real names"),
 	}
 }

@@ -99,7 +99,10 @@ func TestPrivacyHidesNames(t *testing.T) {
 			d := drive(t, fileSource(path), 160, 50, Options{Theme: "mono"})
 			names := namesIn(d)
 			d.press("P")
-			for _, key := range []string{"1", "2", "3", "4", "5", "E", "?", "e"} {
+			for _, key := range []string{
+				"1", "space", "2", "c", "c", "enter", "v", "v", "v", "q", "d", "q", "L", "q", "Y", "q", "G", "enter", "v", "v", "d", "q", "q",
+				"3", "enter", "q", "4", "enter", "4", "5", "E", "?", "b",
+			} {
 				d.press(key)
 				frame := d.frame()
 				if !strings.Contains(frame, "PRIVATE") {

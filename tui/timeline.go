@@ -23,6 +23,7 @@ type timeline struct {
 	asked   *filtered
 	before  []string // filters that were set before
 	times   timeForm
+	brief   bool // few columns, and what each entry says
 	details map[session.Seq]*index.Fetched // of visible rows
 	wanted  bool                           // details are being read
 }
@@ -50,6 +51,7 @@ func (v *timeline) keys() []offer {
 		{actPrevStream, "", ""},
 		{actNextStream, "", ""},
 		{actTime, "", ""},
+		{actColumns, "", "few columns and what each entry says, or all that there is room for"},
 		{actResources, "", ""},
 		{actNextMark, "", ""},
 		{actOnlyMarks, "", ""},
@@ -212,6 +214,13 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 		v.times = v.times.next()
 		m.say("times: %s", v.times)
 		return nil
+	case actColumns:
+		if v.brief = !v.brief; v.brief {
+			m.say("columns: what each entry says")
+		} else {
+			m.say("columns: all that there is room for")
+		}
+		return v.readDetails(m)
 	case actNextMark, actOnlyMarks:
 		return m.marksDo(a)
 	}

@@ -34,7 +34,7 @@ type columns struct {
 	dir, stream, nonce    int
 	summary               int
 	time, what, res, size int
-	seq                   int
+	seq, ack              int
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 
 // columnsFor chooses columns for a width; last is the highest number to show.
 func columnsFor(w int, last session.Seq) columns {
-	c := columns{client: 13, version: 9, time: 12, what: 5, res: 4, size: 6, seq: seqWidth}
+	c := columns{client: 13, version: 9, time: 12, what: 5, res: 4, size: 6, seq: seqWidth, ack: ackWidth}
 	c.seq = max(c.seq, len(strconv.FormatUint(uint64(last), 10)))
 	switch {
 	case w < 80:
@@ -80,6 +80,11 @@ func columnsFor(w int, last session.Seq) columns {
 // client, its name gives its room to the summary.
 func (v *timeline) columns(m *Model, w int) columns {
 	c := columnsFor(w, v.newest(m))
+	if v.brief {
+		c.dir, c.stream, c.version, c.nonce, c.res, c.size, c.ack = 0, 0, 0, 0, 0, 0, 0
+		c.summary = 0
+		c.summary = max(0, w-c.fixed()-1)
+	}
 	if c.summary > 0 && v.oneClient() {
 		c.summary, c.client = c.summary+c.client+1, 0
 	}
@@ -96,7 +101,7 @@ func (v *timeline) oneClient() bool {
 // fixed is how wide all columns are together.
 func (c *columns) fixed() int {
 	n := signWidth + c.seq + 1
-	for _, w := range []int{c.time, c.client, c.dir, c.stream, typeWidth, c.what, c.version, c.nonce, c.res, c.size, ackWidth} {
+	for _, w := range []int{c.time, c.client, c.dir, c.stream, typeWidth, c.what, c.version, c.nonce, c.res, c.size, c.ack} {
 		if w > 0 {
 			n += w + 1
 		}
@@ -113,15 +118,20 @@ func (c *columns) titles() line {
 	if c.dir > 0 {
 		b.WriteString(spaces(c.dir+1) + left("STREAM", c.stream) + " ")
 	}
-	b.WriteString(left("TYPE", typeWidth) + " " + left("WHAT", c.what) + " " + left("VERSION", c.version) + " ")
+	b.WriteString(left("TYPE", typeWidth) + " " + left("WHAT", c.what) + " ")
+	if c.version > 0 {
+		b.WriteString(left("VERSION", c.version) + " ")
+	}
 	if c.nonce > 0 {
 		b.WriteString(left("NONCE", c.nonce) + " ")
 	}
-	b.WriteString(right("RES", c.res) + " ")
+	if c.res > 0 {
+		b.WriteString(right("RES", c.res) + " ")
+	}
 	if c.size > 0 {
 		b.WriteString(right("SIZE", c.size) + " ")
 	}
-	b.WriteString(right("ACK ms", ackWidth))
+	b.WriteString(right("ACK ms", c.ack))
 	if c.summary > 0 {
 		b.WriteString("  SUMMARY")
 	}
@@ -211,15 +221,19 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
 		what = "MSG"
 	}
 	l.add(look, left(what, c.what)+" ")
-	l.add(plain, middle(versionText(r, &w), c.version)+" ")
+	if c.version > 0 {
+		l.add(plain, middle(versionText(r, &w), c.version)+" ")
+	}
 	if c.nonce > 0 {
 		l.add(muted, middle(orDash(w.Nonce), c.nonce)+" ")
 	}
-	l.add(plain, right(countText(r), c.res)+" ")
+	if c.res > 0 {
+		l.add(plain, right(countText(r), c.res)+" ")
+	}
 	if c.size > 0 {
 		l.add(plain, right(sizeText(r), c.size)+" ")
 	}
-	l.add(plain, right(waitText(r), ackWidth))
+	l.add(plain, right(waitText(r), c.ack))
 	if c.summary > 0 {
 		if s := m.index.Remark(r.Seq); s != "" {
 			l.add(accent, "  ; "+m.aliasText(s))
