@@ -54,6 +54,16 @@ func (m *Model) unreadable(err error) line {
 	return l
 }
 
+// shellWord writes a word as a shell reads it.
+func shellWord(s string) string {
+	for _, c := range s {
+		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-", c) {
+			return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+		}
+	}
+	return s
+}
+
 // losses looks whether the log has dropped more.
 func (m *Model) losses() {
 	if m.src.Proxy == nil {

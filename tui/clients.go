@@ -31,7 +31,7 @@ type clients struct {
 }
 
 func newClients() *clients {
-	return &clients{open: make(map[string]bool), gone: make(map[string]bool)}
+	return &clients{titled: true, open: make(map[string]bool), gone: make(map[string]bool)}
 }
 
 // clientOrder is what clients are sorted by.

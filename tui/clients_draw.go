@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -24,9 +25,7 @@ func (v *clients) typesShown(m *Model, room int) []string {
 			delete(used, t)
 		}
 	}
-	for _, t := range slices.Sorted(keysOf(used)) {
-		out = append(out, t)
-	}
+	out = append(out, slices.Sorted(maps.Keys(used))...)
 	return out[:max(0, min(len(out), room/stateWidth))]
 }
 

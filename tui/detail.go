@@ -34,14 +34,15 @@ type detail struct {
 	form form
 	pane textPane
 
-	page  *page   // that the pane holds
-	shown pageKey // what it was made of
-	laid  int     // columns that it was laid out for; 0: it does not matter
-	pages map[pageKey]*page
-	order []pageKey // of pages, the oldest first
-	asked pageKey   // what a command is at
-	busy  bool
-	stop  context.CancelFunc // of that command
+	page    *page   // that the pane holds
+	shown   pageKey // what it was made of
+	laid    int     // columns that it was laid out for; 0: it does not matter
+	private bool    // and whether with aliases
+	pages   map[pageKey]*page
+	order   []pageKey // of pages, the oldest first
+	asked   pageKey   // what a command is at
+	busy    bool
+	stop    context.CancelFunc // of that command
 }
 
 // pageKey says what a page was made of: an entry, its form, and what was known
@@ -56,8 +57,8 @@ type pageKey struct {
 // page is an entry in one form.
 type page struct {
 	lines  []textLine
-	lay    func(columns int) []textLine // in place of lines, where the width matters
-	weight int                          // in lines, of what is kept for lay
+	lay    func(columns int, alias func(string) string) []textLine // in place of lines, where the width matters
+	weight int                                                     // in lines, of what is kept for lay
 	err    error
 	peer   *session.Peer // where the connection came from and went; nil if that is not known
 	kind   session.Kind
@@ -150,7 +151,7 @@ func (v *detail) key(m *Model) pageKey {
 func (v *detail) tick(m *Model) tea.Cmd {
 	k := v.key(m)
 	if p := v.pages[k]; p != nil {
-		v.put(k, p)
+		v.put(m, k, p)
 		return nil
 	}
 	if v.busy && v.asked == k {
@@ -211,7 +212,7 @@ func (v *detail) keep(k pageKey, p *page) {
 }
 
 // put shows a page.
-func (v *detail) put(k pageKey, p *page) {
+func (v *detail) put(m *Model, k pageKey, p *page) {
 	if v.shown == k && v.page == p {
 		return
 	}
@@ -219,8 +220,8 @@ func (v *detail) put(k pageKey, p *page) {
 	v.shown, v.page, v.laid = k, p, 0
 	lines := p.lines
 	if p.lay != nil {
-		v.laid = v.pane.width
-		lines = p.lay(v.laid)
+		v.laid, v.private = v.pane.width, m.private()
+		lines = p.lay(v.laid, m.aliasText)
 	}
 	if same {
 		v.pane.set(lines)

@@ -13,9 +13,9 @@ func (v *detail) draw(m *Model, w, h int) []line {
 	if h <= len(out) {
 		return out[:h]
 	}
-	if v.laid != 0 && v.laid != w-textGutter {
-		v.laid = w - textGutter
-		v.pane.set(v.page.lay(v.laid))
+	if v.laid != 0 && (v.laid != w-textGutter || v.private != m.private()) {
+		v.laid, v.private = w-textGutter, m.private()
+		v.pane.set(v.page.lay(v.laid, m.aliasText))
 	}
 	switch {
 	case v.ready() && v.page.err != nil:
@@ -83,7 +83,7 @@ func (v *detail) facts(m *Model) line {
 	}
 	from, to := m.alias(orDash(words.Client)), "server"
 	if v.ready() && v.page.peer != nil && v.page.peer.Upstream != "" {
-		to = m.aliasText(v.page.peer.Upstream)
+		to = m.alias(v.page.peer.Upstream)
 	}
 	if r.Side == session.Server {
 		from, to = to, from

@@ -73,11 +73,11 @@ func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named 
 // maxSummaryLines bounds a summary: the other forms have all of it.
 const maxSummaryLines = 5000
 
-// lay lays it out for so many columns.
-func (s *summary) lay(columns int) []textLine {
+// lay lays it out for so many columns. alias is how what peers chose is written.
+func (s *summary) lay(columns int, alias func(string) string) []textLine {
 	var out []textLine
 	for _, p := range s.problems {
-		for i, l := range wrapWords(render.Safe(p), columns-2) {
+		for i, l := range breakWords(render.Safe(alias(p)), columns-2) {
 			sign := "  "
 			if i == 0 {
 				sign = "~ "
@@ -88,14 +88,14 @@ func (s *summary) lay(columns int) []textLine {
 	if len(out) > 0 {
 		out = append(out, textLine{})
 	}
-	out = layFacts(out, s.facts, columns)
+	out = layFacts(out, s.facts, columns, alias)
 	for _, f := range s.findings {
 		out = append(out, textLine{})
-		out = layFacts(out, f, columns)
+		out = layFacts(out, f, columns, alias)
 	}
 	if s.named != "" {
 		out = append(out, textLine{})
-		out = s.layResources(out, columns)
+		out = s.layResources(out, columns, alias)
 	} else if s.lost != nil {
 		out = append(out, textLine{}, heading(bad, s.lost.Error()))
 	}
@@ -123,7 +123,7 @@ const (
 )
 
 // layFacts appends facts as names, values and what these mean.
-func layFacts(out []textLine, facts []render.Fact, columns int) []textLine {
+func layFacts(out []textLine, facts []render.Fact, columns int, alias func(string) string) []textLine {
 	label := 8
 	for i := range facts {
 		if n := len(facts[i].Name) + 2; n <= min(mostLabel, columns/3) {
@@ -136,6 +136,9 @@ func layFacts(out []textLine, facts []render.Fact, columns int) []textLine {
 			break
 		}
 		f := &facts[i]
+		if text, means := alias(f.Text), alias(f.Means); text != f.Text || means != f.Means {
+			f = &render.Fact{Name: f.Name, Text: text, Means: means, Look: f.Look, Seq: f.Seq}
+		}
 		if f.Name != "" {
 			name = strings.TrimSpace(f.Name)
 		}
@@ -184,7 +187,7 @@ func layFact(out []textLine, f *render.Fact, name string, label, columns int) []
 	}
 	at := max(meansAt, w+2)
 	if means != "" && (at+render.Width(means) <= room || w <= room/3 && room-at >= 20) {
-		for i, l := range wrapWords(means, room-at) {
+		for i, l := range breakWords(means, room-at) {
 			shown := clean
 			if i > 0 {
 				shown = ""
@@ -193,10 +196,10 @@ func layFact(out []textLine, f *render.Fact, name string, label, columns int) []
 		}
 		return out
 	}
-	for i, l := range wrapWords(clean, room) {
+	for i, l := range breakWords(clean, room) {
 		add(i == 0, span{look, l})
 	}
-	for _, l := range wrapWords(means, room) {
+	for _, l := range breakWords(means, room) {
 		if means != "" {
 			add(false, span{meaning, l})
 		}
@@ -205,13 +208,13 @@ func layFact(out []textLine, f *render.Fact, name string, label, columns int) []
 }
 
 // layResources lists what a response brings, and what is different in it.
-func (s *summary) layResources(out []textLine, columns int) []textLine {
+func (s *summary) layResources(out []textLine, columns int, alias func(string) string) []textLine {
 	if len(s.brings) == 0 {
 		return append(out, heading(title, "no resources named in "+s.named))
 	}
 	longest := 0
 	for i := range s.brings {
-		longest = max(longest, render.Width(render.Safe(s.brings[i].name)))
+		longest = max(longest, render.Width(render.Safe(alias(s.brings[i].name))))
 	}
 	head := render.Count(len(s.brings), "resource", "resources") + " named in " + s.named
 	names := min(max(longest, render.Width(head)-2)+2, columns/2)
@@ -226,18 +229,18 @@ func (s *summary) layResources(out []textLine, columns int) []textLine {
 		if len(out) > maxSummaryLines {
 			break
 		}
-		out = append(out, s.brings[i].line(names))
+		out = append(out, s.brings[i].line(names, alias))
 	}
 	return out
 }
 
-func (b *arrival) line(names int) textLine {
+func (b *arrival) line(names int, alias func(string) string) textLine {
 	t := textLine{level: 1, name: "resource", value: b.name, seq: b.seq}
-	t.add(plain, "  "+middle(orDash(b.name), names-2)+"  ")
+	t.add(plain, "  "+middle(orDash(alias(b.name)), names-2)+"  ")
 	if b.version != "" {
-		t.add(muted, render.Middle(render.Safe(b.version), 12)+": ")
+		t.add(muted, render.Middle(render.Safe(alias(b.version)), 12)+": ")
 	}
-	t.add(b.look, b.words)
+	t.add(b.look, alias(b.words))
 	return t
 }
 
@@ -260,9 +263,9 @@ func changeOf(c *index.Compared) (role, string) {
 	return accent, render.ChangeWords(c.Result, 3)
 }
 
-// wrapWords breaks a text into lines of so many columns, within words where
+// breakWords breaks a text into lines of so many columns, within words where
 // these are longer. There is at least one line.
-func wrapWords(s string, columns int) (out []string) {
+func breakWords(s string, columns int) (out []string) {
 	columns = max(columns, 4)
 	for {
 		cut, at, space := -1, 0, -1

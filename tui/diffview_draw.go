@@ -226,7 +226,7 @@ func (v *diffView) head(m *Model, w int) string {
 	if c == nil {
 		return ""
 	}
-	name := m.aliasText(c.Name)
+	name := m.alias(c.Name)
 	if name == "" {
 		name = "messages"
 	}

@@ -183,7 +183,7 @@ func (m *Model) progress() string {
 		}
 		return ""
 	}
-	if end := m.end(); end > at+lagShown {
+	if end := m.last; end > at+lagShown {
 		return fmt.Sprintf("reading %d%%", uint64(at)*100/uint64(end))
 	}
 	return ""
@@ -224,7 +224,7 @@ func (m *Model) status() line {
 		if q == "" {
 			l.add(muted, "   "+f.language().noun()+": none")
 		} else {
-			l.add(accent, "   "+f.language().noun()+": "+q)
+			l.add(accent, "   "+f.language().noun()+": "+m.aliasText(q))
 		}
 	}
 	tail := "UTC  " + m.timeline.times.String() + " "

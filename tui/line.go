@@ -25,7 +25,8 @@ func blank() line                       { return line{} }
 func (l *line) add(r role, s string)    { l.spans = append(l.spans, span{r, s}) }
 func (l *line) join(more line)          { l.spans = append(l.spans, more.spans...) }
 func (l *line) pad(columns int)         { l.add(plain, spaces(columns-l.width())) }
-func spaces(n int) string               { return strings.Repeat(" ", max(n, 0)) }
+func spaces(n int) string               { return repeat(" ", n) }
+func repeat(s string, n int) string     { return strings.Repeat(s, max(n, 0)) }
 func left(s string, columns int) string { return fit(s, columns, false) }
 
 // right sets a text against the right edge of its column.

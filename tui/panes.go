@@ -88,13 +88,7 @@ func (m *Model) layout(rows int) []pane {
 }
 
 // bodyRows is how many rows the body has.
-func (m *Model) bodyRows() int {
-	rows := m.h - m.bodyTop() - 2
-	if m.w >= plainWidth && m.h >= plainHeight {
-		rows--
-	}
-	return max(rows, 1)
-}
+func (m *Model) bodyRows() int { return max(m.bodyBottom()-m.bodyTop(), 1) }
 
 // focused is the view that has the keys where the body shows several.
 func (m *Model) focused() view {
@@ -262,9 +256,9 @@ func (m *Model) paneAt(x, y int) (v view, px, py int) {
 	return nil, 0, 0
 }
 
-// clickBody takes a click at a place of the body: it moves the focus, and
+// pressBody takes a click at a place of the body: it moves the focus, and
 // selects; twice opens.
-func (m *Model) clickBody(x, y int, twice bool) tea.Cmd {
+func (m *Model) pressBody(x, y int, twice bool) tea.Cmd {
 	v, px, py := m.paneAt(x, y)
 	if v == nil {
 		return nil

@@ -6,51 +6,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
-// wrapped breaks a text into lines of at most so many columns. A word that is
-// longer than a line is cut where the line ends.
+// wrapped breaks a text from outside into lines of at most so many columns; none
+// if there is nothing in it.
 func wrapped(s string, columns int) []string {
-	columns = max(columns, 1)
-	var out []string
-	var at strings.Builder
-	used := 0
-	end := func() {
-		out = append(out, at.String())
-		at.Reset()
-		used = 0
+	if s = render.Safe(s); strings.TrimSpace(s) == "" {
+		return nil
 	}
-	for _, word := range strings.Fields(render.Safe(s)) {
-		w := render.Width(word)
-		if used > 0 && used+1+w > columns {
-			end()
-		}
-		for w > columns {
-			n := 0
-			head := 0
-			for i, r := range word {
-				if rw := render.Width(string(r)); head+rw > columns {
-					break
-				} else {
-					head, n = head+rw, i+len(string(r))
-				}
-			}
-			if n == 0 {
-				return out // not even one character fits
-			}
-			out = append(out, word[:n])
-			word = word[n:]
-			w = render.Width(word)
-		}
-		if used > 0 {
-			at.WriteByte(' ')
-			used++
-		}
-		at.WriteString(word)
-		used += w
-	}
-	if used > 0 {
-		end()
-	}
-	return out
+	return wrapWords(s, max(columns, 1))
 }
 
 // labelled is a text behind a label, its further lines below it.

@@ -131,7 +131,7 @@ func (v *resources) handle(m *Model, msg any) tea.Cmd {
 		v.forest, v.took, v.asking = msg.forest, msg.took, false
 		v.settle()
 		return v.tick(m)
-	case brought:
+	case carried:
 		if msg.seq == 0 {
 			m.say("no response that has %s is in the recording any more", m.alias(msg.node.Name))
 			return nil
@@ -285,8 +285,8 @@ func (v *resources) fold(m *Model, r *treeRow, close bool) {
 	}
 }
 
-// brought is which response had a resource last.
-type brought struct {
+// carried is which response had a resource last.
+type carried struct {
 	node *check.Node
 	seq  session.Seq
 }
@@ -295,14 +295,14 @@ type brought struct {
 func (v *resources) openMessage(m *Model, client string, n *check.Node) tea.Cmd {
 	switch {
 	case n.State == check.Missing:
-		m.say("no message brought it: it was not sent")
+		m.say("no message carried it: it was not sent")
 		return nil
 	case n.Seq != 0:
 		m.push(newDetail(m, n.Seq))
 		return nil
 	}
 	m.say("looking for the message that brought it")
-	return answer(v, func() any { return brought{n, m.fetch.Carrier(m.ctx, client, n.Type, n.Name)} })
+	return answer(v, func() any { return carried{n, m.fetch.Carrier(m.ctx, client, n.Type, n.Name)} })
 }
 
 func (v *resources) selected(m *Model) selection {

@@ -143,6 +143,43 @@ func (p *paragraph) pieces(columns int) []string {
 	return wrapWords(render.Safe(p.text), max(columns, 8))
 }
 
+// wrapWords breaks a text between words. A word that is too long for a line is
+// broken, too.
+func wrapWords(s string, columns int) []string {
+	var out []string
+	now := ""
+	for _, word := range strings.Fields(s) {
+		for render.Width(word) > columns {
+			if now != "" {
+				out = append(out, now)
+				now = ""
+			}
+			n := 0
+			for i := range word {
+				if i > 0 && render.Width(word[:i]) > columns {
+					break
+				}
+				n = i
+			}
+			if n == 0 {
+				break
+			}
+			out = append(out, word[:n])
+			word = word[n:]
+		}
+		switch {
+		case now == "":
+			now = word
+		case render.Width(now)+1+render.Width(word) > columns:
+			out = append(out, now)
+			now = word
+		default:
+			now += " " + word
+		}
+	}
+	return append(out, now)
+}
+
 func (s *sheet) draw(all []paragraph, w, h int) []line {
 	s.w = w
 	lines := s.lines(all)

@@ -545,7 +545,7 @@ func (v *stats) recorder(m *Model) []line {
 			more.add(bad, "THE FILE CANNOT BE WRITTEN   ")
 		}
 	} else {
-		end := uint64(m.end())
+		end := uint64(m.last)
 		behind := uint64(0)
 		if end > uint64(s.Last) {
 			behind = end - uint64(s.Last)

@@ -179,8 +179,30 @@ func TestPanes(t *testing.T) {
 		{60, 40, false, state{tab: 1, frame: "[DETAIL]"}},
 		{5, 2, true, state{tab: 1, query: "client:demo-envoy", frame: "[TIMELINE]"}},
 	} {
-		d.run(d.m.clickBody(c.x, c.y, c.twice))
+		d.run(d.m.pressBody(c.x, c.y, c.twice))
 		d.look()
 		d.check("click", c.want)
+	}
+}
+
+// A finding that is silenced is noted in a log that takes notes, and stays known
+// whatever else is sorted or hidden; ! leaves it out.
+func TestSilence(t *testing.T) {
+	src := fileSource(sessionPath("demo"))
+	var notes []session.Note
+	src.Annotate = func(n session.Note) { notes = append(notes, n) }
+	d := drive(t, src, 100, 30, Options{Theme: "mono"})
+	d.press("4")
+	first := *d.m.violations.finding()
+	d.press(append([]string{":"}, keysTyped("silence")...)...)
+	if want := (session.Note{Code: session.NoteSilenced, Text: first.Rule.ID, About: first.LastSeq}); len(notes) != 1 || notes[0] != want {
+		t.Errorf("the notes are %v, want %v", notes, want)
+	}
+	d.check("silenced", state{tab: 3, said: "the recording says so, too", frame: "> ~ nack-immediate-resend"})
+	d.press("s", "s", "G")
+	d.check("sorted", state{tab: 3, said: "sorted: rule", frame: "> ~ nack-received known"})
+	d.press("1", "!")
+	if s := d.m.timeline.selected(d.m); s.seq == first.LastSeq {
+		t.Errorf("! goes to %d, which is known", s.seq)
 	}
 }

@@ -34,7 +34,6 @@ func TestViewFrames(t *testing.T) {
 				continue
 			}
 			d := drive(t, fileSource(sessionPath(c.session)), s[0], s[1], Options{Theme: "mono"})
-			d.m.stats.measure = func() uint64 { return 40 << 20 }
 			d.press(c.keys...)
 			d.golden(fmt.Sprintf("%s-%dx%d", c.name, s[0], s[1]))
 		}

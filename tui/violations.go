@@ -71,7 +71,7 @@ func (o findingOrder) String() string {
 	return [...]string{"worst first", "latest first", "rule", "client", "count"}[o]
 }
 
-func newViolations() *violations { return &violations{at: -1, known: make(map[int]bool)} }
+func newViolations() *violations { return &violations{at: -1, titled: true, known: make(map[int]bool)} }
 
 func (v *violations) title() string { return "Violations" }
 
