@@ -79,7 +79,7 @@ func (m *Model) press(x, y int) tea.Cmd {
 	case y == 1 && m.hasTabs():
 		return m.pressTab(x)
 	case y >= top && y < bottom:
-		cmd := m.clickBody(x, y-top, twice)
+		cmd := m.pressBody(x, y-top, twice)
 		return tea.Batch(cmd, m.tickAll())
 	}
 	return nil

@@ -256,9 +256,9 @@ func (m *Model) paneAt(x, y int) (v view, px, py int) {
 	return nil, 0, 0
 }
 
-// clickBody takes a click at a place of the body: it moves the focus, and
+// pressBody takes a click at a place of the body: it moves the focus, and
 // selects; twice opens.
-func (m *Model) clickBody(x, y int, twice bool) tea.Cmd {
+func (m *Model) pressBody(x, y int, twice bool) tea.Cmd {
 	v, px, py := m.paneAt(x, y)
 	if v == nil {
 		return nil

@@ -179,7 +179,7 @@ func TestPanes(t *testing.T) {
 		{60, 40, false, state{tab: 1, frame: "[DETAIL]"}},
 		{5, 2, true, state{tab: 1, query: "client:demo-envoy", frame: "[TIMELINE]"}},
 	} {
-		d.run(d.m.clickBody(c.x, c.y, c.twice))
+		d.run(d.m.pressBody(c.x, c.y, c.twice))
 		d.look()
 		d.check("click", c.want)
 	}
