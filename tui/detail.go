@@ -28,7 +28,6 @@ func (f form) String() string { return [...]string{"summary", "yaml", "json", "w
 
 // detail is one entry in full, in one of several forms.
 type detail struct {
-	plainView
 	seq  session.Seq
 	form form
 	pane textPane

@@ -29,7 +29,6 @@ type ladder struct {
 
 	earlier, later bool // there is more before and behind
 	busy           bool
-	err            error
 }
 
 // Entries that are drawn before the selection and behind it.
