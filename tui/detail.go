@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
@@ -29,7 +28,6 @@ func (f form) String() string { return [...]string{"summary", "yaml", "json", "w
 
 // detail is one entry in full, in one of several forms.
 type detail struct {
-	plainView
 	seq  session.Seq
 	form form
 	pane textPane
@@ -271,11 +269,6 @@ func (v *detail) click(m *Model, _, y int, twice bool) tea.Cmd {
 		return v.do(m, actOpen)
 	}
 	return nil
-}
-
-// nextProof is the next entry after one that proves a finding worth a look.
-func (m *Model) nextProof(seq session.Seq) session.Seq {
-	return m.index.NextProof(seq, check.Warning, false)
 }
 
 // follows makes an entry the selection of the timeline, if it has a line there.

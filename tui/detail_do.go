@@ -80,12 +80,12 @@ func (v *detail) follow(m *Model) {
 
 // walk goes to another entry.
 func (v *detail) walk(m *Model, a action) {
+	if a == actViolation {
+		v.violation(m)
+		return
+	}
 	r, ok := m.index.BySeq(v.seq)
 	if !ok {
-		if a == actViolation {
-			v.arrive(m, m.nextProof(v.seq), "no rule found anything after "+seqText(v.seq))
-			return
-		}
 		m.say("%d has no line in the timeline to go on from", v.seq)
 		return
 	}
@@ -107,8 +107,22 @@ func (v *detail) walk(m *Model, a action) {
 			word = "after"
 		}
 		v.arrive(m, m.index.Version(v.seq, a == actNewer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
-	case actViolation:
-		v.arrive(m, m.nextProof(v.seq), "no rule found anything after "+seqText(v.seq))
+	}
+}
+
+// violation goes to the next finding of weight, those that are known left out.
+func (v *detail) violation(m *Model) {
+	next, wrapped := m.findingAfter(v.seq)
+	switch {
+	case next == nil:
+		m.say("no rule has found anything of weight; 4 shows the notes")
+	case next.LastSeq == v.seq:
+		m.say("this is the only entry that a rule found something of weight with")
+	default:
+		v.goTo(m, next.LastSeq)
+		if wrapped {
+			m.say("from the beginning again: %s", next.Rule.ID)
+		}
 	}
 }
 

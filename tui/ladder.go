@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -30,7 +29,6 @@ type ladder struct {
 
 	earlier, later bool // there is more before and behind
 	busy           bool
-	err            error
 }
 
 // Entries that are drawn before the selection and behind it.
@@ -151,13 +149,13 @@ func (v *ladder) layOut(m *Model, columns int) {
 	}
 	at := 0
 	v.aliases = m.aliases.stamp()
-	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII}) {
+	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII, Replace: m.aliasText}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].seq != l.Seq {
 				at = len(lines)
 			}
 		}
-		t := textLine{line: text(v.look(&l), m.aliasRail(l.Text)), seq: l.Seq, level: 1}
+		t := textLine{line: text(v.look(&l), l.Text), seq: l.Seq, level: 1}
 		if l.Kind == render.LadderFinding {
 			t.level = 2
 		}
@@ -168,31 +166,6 @@ func (v *ladder) layOut(m *Model, columns int) {
 	}
 	v.pane.set(lines)
 	v.pane.show(at)
-}
-
-// aliasRail puts aliases into a line of the ladder, and makes its rail longer or
-// shorter, so that what is behind it stays where it is.
-func (m *Model) aliasRail(s string) string {
-	out := m.aliasText(s)
-	by := render.Width(out) - render.Width(s)
-	rail := "─"
-	if m.opts.ASCII {
-		rail = "-"
-	}
-	at := strings.Index(out, rail+rail+rail)
-	if label := strings.IndexFunc(out, unicode.IsLetter); label >= 0 {
-		if i := strings.Index(out[label:], rail+rail); i >= 0 {
-			at = label + i
-		}
-	}
-	if by == 0 || at < 0 {
-		return out
-	}
-	run := len(out[at:]) - len(strings.TrimLeft(out[at:], rail))
-	if n := run / len(rail); by < n {
-		return out[:at] + repeat(rail, n-by) + out[at+run:]
-	}
-	return out
 }
 
 func (v *ladder) look(l *render.LadderLine) role {

@@ -15,7 +15,6 @@ import (
 
 // timeline is the list of entries, all of them or those that a filter takes.
 type timeline struct {
-	plainView
 	win     window
 	at      session.Seq // what is selected; the window follows it
 	follow  bool

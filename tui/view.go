@@ -58,7 +58,6 @@ type subject interface {
 // plainView is what a view does that does nothing.
 type plainView struct{}
 
-func (plainView) keys() []offer                        { return nil }
 func (plainView) do(*Model, action) tea.Cmd            { return nil }
 func (plainView) where(*Model) string                  { return "" }
 func (plainView) about(*Model) line                    { return line{} }

@@ -32,6 +32,9 @@ type LadderForm struct {
 	Columns int  // at least 60; 0: 80
 	ASCII   bool // no box drawing
 	Style   Style
+	// Replace is applied to the texts before they are shortened, such as one
+	// that puts other names in; nil for none.
+	Replace func(string) string
 }
 
 const (
@@ -66,7 +69,14 @@ func (l *Ladder) Lines(o LadderForm) []LadderLine {
 	for i := range l.steps {
 		f.seqs = max(f.seqs, len(strconv.FormatUint(uint64(l.steps[i].seq), 10)))
 	}
+	if f.Replace == nil {
+		f.Replace = func(s string) string { return s }
+	}
 	f.clients, f.server = l.ends()
+	f.server = f.Replace(f.server)
+	for i := range f.clients {
+		f.clients[i] = f.Replace(f.clients[i])
+	}
 	right := 1 + f.seqs + 1 + ladderDelta
 	if f.streams {
 		right += ladderStream
@@ -84,7 +94,7 @@ func (l *Ladder) Lines(o LadderForm) []LadderLine {
 		if s.from == session.SideUnknown {
 			line.Kind, drawn = LadderAcross, f.across(s)
 		} else {
-			drawn = f.arrow(s, l.who(s))
+			drawn = f.arrow(s, f.Replace(l.who(s)))
 		}
 		line.Text = f.text(strings.TrimRight(drawn+f.margin(s, before), " "))
 		out = append(out, line)
@@ -137,11 +147,11 @@ func (f *rails) head() string {
 
 // arrow is a row with an arrow from one end to the other.
 func (f *rails) arrow(s *step, who string) string {
-	label := s.label(f.only)
+	label := f.Replace(s.label(f.only))
 	if len(f.clients) > 1 {
 		label += "  " + who
 		if cut := Width(label) - (f.leg - 8); cut > 0 { // who it is matters more
-			label = End(s.label(f.only), max(f.leg-8-2-ladderWho, 1)) + "  " + Middle(who, ladderWho)
+			label = End(f.Replace(s.label(f.only)), max(f.leg-8-2-ladderWho, 1)) + "  " + Middle(who, ladderWho)
 		}
 	}
 	label = End(label, f.leg-8)
@@ -164,7 +174,7 @@ func (f *rails) arrow(s *step, who string) string {
 // across is a row that breaks the lines of life.
 func (f *rails) across(s *step) string {
 	room := f.leg + f.up + 3
-	text := End(s.label(f.only), room-8)
+	text := End(f.Replace(s.label(f.only)), room-8)
 	sign := s.sign
 	if sign == "" {
 		sign = " "
@@ -190,7 +200,7 @@ func (f *rails) findings(out []LadderLine, s *step) []LadderLine {
 	for i := range s.findings {
 		finding := &s.findings[i]
 		sign, look := severityLook(finding.Severity.String())
-		text := wrap(finding.Rule.ID+": "+Safe(finding.Message), indent, f.Columns)
+		text := wrap(finding.Rule.ID+": "+Safe(f.Replace(finding.Message)), indent, f.Columns)
 		first := true
 		for line := range strings.Lines(text) {
 			line = End(strings.TrimSuffix(line, "\n"), f.Columns)

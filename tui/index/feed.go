@@ -142,7 +142,7 @@ func firstOfOurs(stack []byte) string {
 		if nl := strings.Index(lines, "\n"); end < 0 || nl >= 0 && nl < end {
 			end = nl
 		}
-		if end > 0 && strings.Index(lines[:end], "firstOfOurs") < 0 && strings.Index(lines[:end], "Run.func") < 0 {
+		if end > 0 && !strings.Contains(lines[:end], "firstOfOurs") && !strings.Contains(lines[:end], "Run.func") {
 			return lines[:end]
 		}
 	}
