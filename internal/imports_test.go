@@ -45,7 +45,7 @@ var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":          {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":            {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
-	"google.golang.org/protobuf":      {"decode", "check", "recorder", "internal/xdstest"},
+	"google.golang.org/protobuf":      {"decode", "check", "recorder", "replay", "internal/xdstest"},
 	"charm.land/":                     {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
 	"go.uber.org/zap":                 {"proxy", "recorder", "cmd/xdsproxy"},

@@ -1,0 +1,371 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func plainError(err error) string {
+	st := status.Convert(err)
+	return fmt.Sprintf("%s: %s", st.Code(), st.Message())
+}
+
+// heardEnd is how the server ended a stream.
+type heardEnd struct {
+	code codes.Code
+	text string
+}
+
+// converse says what was recorded and hears what the server says, until there
+// is nothing more of either.
+func (r *role) converse(ctx context.Context, stream grpc.ClientStream) {
+	heard, ended := make(chan []byte), make(chan heardEnd, 1)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // ends with the stream or with the conversation
+		for {
+			var b []byte
+			err := stream.RecvMsg(&b)
+			if err != nil {
+				end := heardEnd{}
+				if !errors.Is(err, io.EOF) {
+					st := status.Convert(err)
+					end = heardEnd{st.Code(), st.Message()}
+				}
+				ended <- end
+				return
+			}
+			select {
+			case heard <- b:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var gone *heardEnd
+	for {
+		next, wait, leave := none, time.Duration(-1), false
+		if gone == nil {
+			next, wait, leave = r.next(ctx, time.Now())
+		}
+		if next != none && !leave {
+			r.sayNext(ctx, stream, next)
+			continue
+		}
+		var step <-chan struct{}
+		if leave {
+			step = r.client.o.Step
+		} else if wait < 0 {
+			if gone != nil {
+				return
+			}
+			if wait = r.patience(); wait <= 0 {
+				return
+			}
+		}
+		if leave {
+			wait = time.Hour
+		}
+		timer.Reset(max(wait, time.Millisecond))
+		select {
+		case <-ctx.Done():
+			return
+		case b := <-heard:
+			r.client.ledger.received()
+			r.row.Begun = true
+			r.hear(ctx, stream, b)
+		case end := <-ended:
+			gone = &end
+			r.code = int32(end.code)
+			if r.first < len(r.Steps) && r.unsaid() && !r.End.byServer() {
+				r.broken = fmt.Sprintf("the server ended the stream: %s", end.code)
+				if end.text != "" {
+					r.broken += ": " + bounded(end.text)
+				}
+			}
+		case <-step:
+			r.sayNext(ctx, stream, next)
+		case <-timer.C:
+		}
+	}
+}
+
+// unsaid says whether there are requests that were not sent.
+func (r *role) unsaid() bool {
+	for i := range r.Steps {
+		if !r.Steps[i].Server && !r.sent[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// patience is how much longer to wait for what the server may say, when there is
+// nothing to say ourselves.
+func (r *role) patience() time.Duration {
+	quiet := time.Since(r.quiet)
+	settled, heardAll := !r.unsaid(), true
+	for i := range r.topics {
+		t := &r.topics[i]
+		if len(r.Topics[i].Responses) == 0 {
+			continue
+		}
+		if t.arrived+t.extra == 0 || t.expected < len(r.Topics[i].Responses) && !t.contents.all() || !t.contents.every() {
+			heardAll, settled = false, false
+		}
+		settled = settled && t.contents.all()
+	}
+	awaitsEnd := r.End.byServer() && r.End.Code > 0 && r.code < 0 && told(r.End.Code)
+	switch {
+	case awaitsEnd || !heardAll:
+		return r.client.o.Idle - quiet
+	case settled:
+		return min(grace/4, r.client.o.Idle) - quiet
+	case r.unsaid():
+		return r.client.o.Idle - quiet
+	}
+	return min(2*grace, r.client.o.Idle) - quiet
+}
+
+// told says whether a status says more than that the server went away.
+func told(code int32) bool {
+	switch codes.Code(code) {
+	case codes.OK, codes.Canceled, codes.Unavailable, codes.Unknown:
+		return false
+	}
+	return true
+}
+
+// next is the step of the request whose turn it is; see part.next.
+func (r *role) next(ctx context.Context, now time.Time) (step int32, wait time.Duration, leave bool) {
+	for r.first < len(r.Steps) && (r.sent[r.first] || r.passed(ctx, int32(r.first))) {
+		r.first++
+	}
+	asap := r.client.o.Pace.kind == paceAsap
+	ready, usual := none, true
+	blockedAnswers := map[int32]bool{}
+	for i := r.first; i < len(r.Steps); i++ {
+		st := &r.Steps[i]
+		if st.Server {
+			usual = usual && r.topics[st.Topic].arrived >= r.topics[st.Topic].place[int32(i)]
+			continue
+		}
+		if r.sent[i] || !st.Whole {
+			continue
+		}
+		if st.Answers {
+			if !blockedAnswers[st.Topic] && r.topics[st.Topic].arrived >= r.topics[st.Topic].place[st.Echo] {
+				ready = int32(i)
+				break
+			}
+			blockedAnswers[st.Topic] = true
+		} else {
+			ready = int32(i)
+			break
+		}
+		usual = false
+	}
+	if ready == none {
+		return none, -1, false
+	}
+	if head := int32(r.first); !usual && !asap && r.waived != head {
+		if wait := grace - now.Sub(r.quiet); wait > 0 {
+			return none, wait, false
+		}
+		r.waived = head
+	}
+	if wait := r.client.o.Pace.due(r.Stream, &r.Steps[ready]) - now.Sub(r.begun); wait > 0 {
+		return none, wait, false
+	}
+	return ready, 0, r.client.o.Pace.Steps()
+}
+
+// passed says whether a step needs no more waiting: a request that cannot be
+// said, or a response that came.
+func (r *role) passed(ctx context.Context, i int32) bool {
+	st := &r.Steps[i]
+	if !st.Server {
+		return !st.Whole
+	}
+	r.expect(ctx, st.Topic)
+	return r.topics[st.Topic].arrived >= r.topics[st.Topic].place[i]
+}
+
+// expect learns what the next response of a type brings in the recording.
+func (r *role) expect(ctx context.Context, at int32) {
+	t, topic := &r.topics[at], r.Topics[at]
+	for t.expected <= t.arrived && t.expected < len(topic.Responses) {
+		st := &r.Steps[topic.Responses[t.expected]]
+		t.expected++
+		t.brings = nil
+		version := ""
+		if st.Whole {
+			body, err := r.client.plan.shelf.body(ctx, st.Seq)
+			if err != nil {
+				r.client.ledger.note("entry %d is not compared: %v", st.Seq, err)
+			} else {
+				m := decode.Peek(r.Method, session.Server, "", body)
+				version = m.Version
+				t.brings = t.contents.expect(st.Seq, t.expected, &m)
+			}
+		}
+		t.versions = append(t.versions, version)
+	}
+}
+
+// sayNext sends a request, if it can be sent.
+func (r *role) sayNext(ctx context.Context, stream grpc.ClientStream, i int32) {
+	r.sent[i] = true
+	st := &r.Steps[i]
+	body, err := r.client.plan.shelf.body(ctx, st.Seq)
+	if err != nil {
+		r.client.ledger.note("entry %d is not said again: %v", st.Seq, err)
+		return
+	}
+	out, ok := r.request(st, body)
+	if !ok {
+		r.client.ledger.note("entry %d is not said again: its bytes are no message", st.Seq)
+		return
+	}
+	t := &r.topics[st.Topic]
+	t.asked, t.last = true, out
+	r.send(stream, out)
+}
+
+func (r *role) send(stream grpc.ClientStream, out []byte) {
+	r.quiet = time.Now()
+	if stream.SendMsg(&out) != nil {
+		return // the end of the stream says why
+	}
+	r.row.Sent++
+	r.client.ledger.sent()
+}
+
+// request is the bytes of a request, with what the live server gave in the
+// place of what the recorded one did.
+func (r *role) request(st *Step, body []byte) ([]byte, bool) {
+	m := decode.Peek(r.Method, session.Client, "", body)
+	t := &r.topics[st.Topic]
+	nonce, of := "", 0
+	if st.Nonce && len(t.lives) > 0 {
+		of = len(t.lives)
+		if st.Echo != none {
+			of = min(of, t.place[st.Echo])
+		}
+		nonce = t.lives[of-1].nonce
+	}
+	if r.delta() {
+		out, ok := edits{nonceOfDeltaRequest: nonce}.apply(body)
+		if ok && len(m.InitialVersions) > 0 && len(t.held) > 0 {
+			out, ok = withInitialVersions(out, func(name string) (string, bool) { v, is := t.held[name]; return v, is })
+		}
+		return out, ok
+	}
+	version := m.Version
+	recorded := ""
+	if st.Echo != none && t.place[st.Echo] <= len(t.versions) {
+		recorded = t.versions[t.place[st.Echo]-1]
+	}
+	switch {
+	case version == "":
+	case of > 0 && st.Echo != none && version == recorded:
+		version = t.lives[of-1].version
+		if m.Error == nil {
+			t.accepted = version
+		}
+	case t.accepted != "":
+		version = t.accepted
+	case !st.Resumes:
+		version = ""
+	}
+	return edits{nonceOfRequest: nonce, versionOfRequest: version}.apply(body)
+}
+
+// hear takes a response of the live server.
+func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) {
+	r.quiet = time.Now()
+	m := decode.Peek(r.Method, session.Server, "", data)
+	key := decode.TypeKey(m.TypeURL)
+	if m.TypeURL == "" {
+		key = r.Method.Type
+	}
+	at := r.topic(key)
+	if at == none {
+		typ := bounded(decode.ShortType(m.TypeURL))
+		if r.client.once("type " + r.Client + key) {
+			r.client.ledger.differ(r.difference(Difference{
+				Seq: r.Opened, Expected: "no response of " + typ, Got: "one", Type: typ, Names: boundedNames(m.ResourceNames()),
+				Detail: "the recording has nothing of this type on the stream",
+			}))
+		}
+		return
+	}
+	t := &r.topics[at]
+	r.expect(ctx, at)
+	items := t.contents.hear(&m)
+	for i := range m.Resources {
+		if res := &m.Resources[i]; r.delta() && !res.Empty {
+			t.held[res.Name] = res.Version
+		}
+	}
+	for _, n := range m.Removed {
+		delete(t.held, n)
+	}
+	if t.arrived < len(r.Topics[at].Responses) && t.stands(items) {
+		t.arrived++
+		t.lives = append(t.lives, lived{m.Nonce, m.Version})
+		r.expect(ctx, at)
+		return
+	}
+	// The recorded client has nothing to say to it; one that lives would accept
+	// it, and the server may wait for that.
+	t.extra++
+	if t.last == nil || m.Nonce == "" {
+		return
+	}
+	out, ok := r.accept(&m, t)
+	if ok {
+		t.accepted = m.Version
+		r.send(stream, out)
+	}
+}
+
+// stands says whether a response comes in the place of the next recorded one:
+// unless all that it brings has been in the recording before that, and that
+// brings something else.
+func (t *topicRole) stands(items []item) bool {
+	if len(t.brings) == 0 {
+		return true
+	}
+	for _, it := range items {
+		if !t.contents.known(it) {
+			return true
+		}
+		for _, b := range t.brings {
+			if b.name == it.name && b.holding == it.holding {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// accept is an ACK for which the recording has no request.
+func (r *role) accept(m *decode.Message, t *topicRole) ([]byte, bool) {
+	if r.delta() {
+		return edits{2: m.TypeURL, nonceOfDeltaRequest: m.Nonce}.apply(nil)
+	}
+	return edits{nonceOfRequest: m.Nonce, versionOfRequest: m.Version, errorOfRequest: ""}.apply(t.last)
+}
