@@ -21,11 +21,15 @@ import (
 func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *Plan, o Options) (*Report, error) {
 	c := &client{plan: p, o: o, ledger: newLedger(p, o.Say), dial: dial, conns: map[session.ConnID]*link{}, told: map[string]bool{}}
 	var roles []*role
+	companies := map[string]*company{}
 	for _, st := range p.Streams {
 		if o.Client != "" && st.Client != o.Client {
 			continue
 		}
-		r := &role{Stream: st, client: c, over: make(chan struct{})}
+		if companies[st.Client] == nil {
+			companies[st.Client] = newCompany()
+		}
+		r := &role{Stream: st, client: c, over: make(chan struct{}), standing: companies[st.Client].join(st.Opened)}
 		for _, before := range roles {
 			if before.Client != st.Client || before.End == nil || before.End.Seq > st.Opened {
 				continue
@@ -120,9 +124,10 @@ func (c *client) once(text string) bool {
 type role struct {
 	*Stream
 	client *client
-	after  []*role // that have to be over before this one begins
-	over   chan struct{}
-	row    Played
+	*standing
+	after []*role // that have to be over before this one begins
+	over  chan struct{}
+	row   Played
 
 	topics []topicRole
 	sent   []bool // by step
@@ -197,9 +202,23 @@ func (r *role) inherit(before *role) {
 func (r *role) play(ctx context.Context) {
 	defer close(r.over)
 	defer r.client.release(r.Conn)
+	defer r.reach(atEnd)
 	for _, before := range r.after {
 		select {
 		case <-before.over:
+		case <-ctx.Done():
+			return
+		}
+	}
+	// Others may have to come as far as they had when it was opened.
+	for {
+		news, wait := r.company.news(), grace-r.company.still(time.Now())
+		if wait <= 0 || r.behind(r.Opened) == 0 {
+			break
+		}
+		select {
+		case <-news:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}

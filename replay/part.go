@@ -19,8 +19,11 @@ import (
 type part struct {
 	*Stream
 	server *server
-	taken  bool
-	row    Played
+	*standing
+	taken bool
+	row   Played
+
+	low int // all steps before this one have happened again
 
 	cues     []cue
 	topics   []topicPlay
@@ -82,6 +85,7 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
+		news := p.company.news()
 		next, wait, leave := p.next(time.Now())
 		if next != none && !leave {
 			if err := p.sayNext(ctx, ss, next); err != nil {
@@ -90,6 +94,7 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 			}
 			continue
 		}
+		p.progress()
 		if next == none && (!p.ended || p.End.byServer()) && p.complete() {
 			end := p.finish(ctx, "")
 			if p.End.byServer() {
@@ -118,6 +123,7 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 		var err error
 		over := false
 		select {
+		case <-news:
 		case <-p.server.over:
 			err, over = errOver, true
 		case b, more := <-heard:
@@ -174,7 +180,7 @@ func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) 
 	}
 	pace := p.server.o.Pace
 	if lacking := p.lacking(ready, head); pace.kind != paceAsap && lacking > p.waived {
-		if wait := grace - now.Sub(p.quiet); wait > 0 {
+		if wait := grace - min(now.Sub(p.quiet), p.company.still(now)); wait > 0 {
 			return none, wait, false
 		}
 		p.waived = lacking
@@ -213,7 +219,7 @@ func (p *part) caused(r int32) bool {
 // yet: answers, names, a response of another type.
 func (p *part) lacking(r, head int32) int {
 	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
-	n := max(0, c.verdicts-p.answered)
+	n := max(0, c.verdicts-p.answered) + p.behind(p.Steps[r].Seq)
 	if r != head {
 		n++
 	}
@@ -336,6 +342,38 @@ func (p *part) response(ctx context.Context, st *Step) (out []byte, version, non
 	return out, m.Version, nonce, nil
 }
 
+// progress tells the other streams of the client how far this one has come.
+func (p *part) progress() {
+	for p.low < len(p.Steps) && p.happened(&p.Steps[p.low], int32(p.low)) {
+		p.low++
+	}
+	switch {
+	case p.ended || p.low == len(p.Steps):
+		p.reach(atEnd)
+	default:
+		p.reach(p.Steps[p.low].Seq)
+	}
+}
+
+// happened says whether a step has happened again, or will not.
+func (p *part) happened(st *Step, i int32) bool {
+	t := &p.topics[st.Topic]
+	switch {
+	case st.Server:
+		return p.saidAt[i] > 0 || t.next == len(p.Topics[st.Topic].Responses) || p.Topics[st.Topic].Responses[t.next] > i
+	case st.Answers:
+		if _, open := p.versions[st.Echo]; open {
+			return false
+		}
+	}
+	for _, n := range st.Added {
+		if _, is := t.live.asked[n]; !is {
+			return false
+		}
+	}
+	return true
+}
+
 // complete says whether all was said, and all was heard that was recorded.
 func (p *part) complete() bool {
 	for i := range p.topics {
@@ -360,6 +398,7 @@ func (p *part) finish(ctx context.Context, why string) error {
 	if !p.ended {
 		p.ended = true
 		p.settle(ctx, why)
+		p.reach(atEnd)
 		p.server.touch()
 		p.server.done()
 		p.server.ledger.say(fmt.Sprintf("%s is over: %d of %d as recorded", p.Stream, p.row.Matched, p.row.Expected))

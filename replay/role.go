@@ -60,6 +60,11 @@ func (r *role) converse(ctx context.Context, stream grpc.ClientStream) {
 		if gone == nil {
 			next, wait, leave = r.next(ctx, time.Now())
 		}
+		if r.first < len(r.Steps) {
+			r.reach(r.Steps[r.first].Seq)
+		} else {
+			r.reach(atEnd)
+		}
 		if next != none && !leave {
 			r.sayNext(ctx, stream, next)
 			continue
@@ -127,7 +132,7 @@ func (r *role) patience() time.Duration {
 		}
 		settled = settled && t.contents.all()
 	}
-	awaitsEnd := r.End.byServer() && r.End.Code > 0 && r.code < 0 && told(r.End.Code)
+	awaitsEnd := r.End.byServer() && told(r.End.Code) && r.code < 0
 	switch {
 	case awaitsEnd || !heardAll:
 		return r.client.o.Idle - quiet
@@ -145,7 +150,7 @@ func told(code int32) bool {
 	case codes.OK, codes.Canceled, codes.Unavailable, codes.Unknown:
 		return false
 	}
-	return true
+	return code > 0
 }
 
 // next is the step of the request whose turn it is; see part.next.

@@ -34,12 +34,19 @@ func (r *role) settle() {
 		return
 	}
 	r.row.Begun = r.row.Begun || r.row.Expected == 0 && r.row.Sent > 0
+	said := r.End.byServer() && told(r.End.Code)
+	if said {
+		r.row.Expected++
+	}
 	if r.broken != "" {
 		r.client.ledger.differ(r.difference(Difference{
 			Seq: r.Opened, Expected: "that the stream stays open", Got: "its end", Detail: r.broken,
 		}))
 	}
-	if e := r.End; e.byServer() && told(e.Code) && r.code != e.Code {
+	switch e := r.End; {
+	case said && r.code == e.Code:
+		r.row.Matched++
+	case said:
 		got := "none"
 		if r.code >= 0 {
 			got = codes.Code(r.code).String()

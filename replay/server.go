@@ -26,10 +26,15 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 		plan: p, o: o, ledger: newLedger(p, o.Say), keys: newKeys(),
 		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
+	companies := map[string]*company{}
 	for _, st := range p.Streams {
-		if o.Client == "" || st.Client == o.Client {
-			s.parts = append(s.parts, &part{Stream: st, server: s})
+		if o.Client != "" && st.Client != o.Client {
+			continue
 		}
+		if companies[st.Client] == nil {
+			companies[st.Client] = newCompany()
+		}
+		s.parts = append(s.parts, &part{Stream: st, server: s, standing: companies[st.Client].join(st.Opened)})
 	}
 	s.open = len(s.parts)
 	s.touch()
