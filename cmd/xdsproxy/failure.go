@@ -21,6 +21,7 @@ const (
 	exitFailed         = 1
 	exitUsage          = 2
 	exitFindings       = 10
+	exitDifferences    = 11
 	exitDamaged        = 12
 	exitUnknownVersion = 13
 	exitInterrupted    = 130

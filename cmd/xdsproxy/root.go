@@ -55,7 +55,7 @@ func newRoot(a *app) *cobra.Command {
 	}
 	add(commandsRecord, newRun(a), newDemo(a))
 	add(commandsRead, newWatch(a), newShow(a), newInfo(a), newExport(a))
-	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a))
+	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a), newReplay(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
 	for _, s := range a.settings {
