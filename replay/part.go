@@ -326,7 +326,7 @@ func (p *part) response(ctx context.Context, st *Step) (out []byte, version, non
 	m := decode.Peek(p.Method, session.Server, "", body)
 	if st.Masked {
 		var notes []string
-		if body, notes = p.server.keys.renew(body); len(notes) > 0 {
+		if body, notes = p.server.keys.renew(body, p.delta()); len(notes) > 0 {
 			for _, n := range notes {
 				p.server.ledger.note("entry %d: %s", st.Seq, n)
 			}
