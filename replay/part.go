@@ -35,6 +35,7 @@ type part struct {
 	answered int              // responses
 	begun    time.Time
 	quiet    time.Time // since then nothing was said or heard
+	due      time.Time // until then the client may take for its answer
 	waived   int       // so much of what is lacking need not be waited for any more
 	strange  map[string]bool
 	ended    bool
@@ -114,7 +115,7 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 			if p.End.byServer() && !leave {
 				// What does not come keeps the streams from beginning that came
 				// after this one.
-				if wait = p.server.o.Idle/2 - time.Since(p.quiet); wait <= 0 {
+				if wait = p.server.o.Idle/2 - min(time.Since(p.quiet), time.Since(p.due)); wait <= 0 {
 					return p.finish(ctx, "")
 				}
 			}
@@ -312,6 +313,9 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 	}
 	p.quiet = time.Now()
 	p.server.touch()
+	if st.Answered != none {
+		p.due = p.server.allow(time.Duration(p.Steps[st.Answered].At - st.At))
+	}
 	p.row.Sent++
 	p.server.ledger.sent()
 	return nil

@@ -66,6 +66,7 @@ type server struct {
 	parts  []*part
 
 	said    atomic.Int64 // when something was said last, in nanoseconds since 1970
+	due     atomic.Int64 // until when an answer may take as long as it took then
 	waiting atomic.Int32 // parts that wait for a time or for leave to go on
 	over    chan struct{}
 	changed chan struct{} // something may be done
@@ -77,6 +78,18 @@ type server struct {
 
 func (s *server) touch() { s.said.Store(time.Now().UnixNano()) }
 
+// maxDue is how long at most an answer is waited for because it took long when
+// it was recorded: a client may wait for something itself, until it gives up.
+const maxDue = time.Minute
+
+// allow gives a client the time for an answer that it took in the recording.
+func (s *server) allow(answer time.Duration) time.Time {
+	at := time.Now().Add(min(answer, maxDue))
+	for old := s.due.Load(); at.UnixNano() > old && !s.due.CompareAndSwap(old, at.UnixNano()); old = s.due.Load() {
+	}
+	return at
+}
+
 // wait returns when the play is over.
 func (s *server) wait(ctx context.Context) error {
 	for {
@@ -86,7 +99,7 @@ func (s *server) wait(ctx context.Context) error {
 		if open == 0 {
 			return nil
 		}
-		quiet := time.Since(time.Unix(0, s.said.Load()))
+		quiet := time.Since(time.Unix(0, max(s.said.Load(), s.due.Load())))
 		if s.waiting.Load() > 0 {
 			s.touch()
 			quiet = 0

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -75,8 +76,12 @@ func (p *part) settleTopic(ctx context.Context, at int32, why string) {
 		if t.judged[n] != judgedNot || st.Answered == none || !st.Whole {
 			continue
 		}
+		detail := why
+		if waits := p.unanswerable(); detail == "" && len(waits) > 0 {
+			detail = "it may wait for what it asks for and the recording does not have: " + strings.Join(waits, "; ")
+		}
 		p.server.ledger.differ(p.difference(Difference{
-			Seq: st.Seq, Expected: st.Verdict.String(), Got: "no answer", Type: topic.Type, Detail: why,
+			Seq: st.Seq, Expected: st.Verdict.String(), Got: "no answer", Type: topic.Type, Detail: detail,
 		}))
 	}
 	if topic.Requests > 0 && !p.Partial {
@@ -109,6 +114,17 @@ func (p *part) settleTopic(ctx context.Context, at int32, why string) {
 		d.Detail = why + ", " + d.Detail
 	}
 	p.server.ledger.differ(p.difference(d))
+}
+
+// unanswerable is what the client asks for that the recorded one did not.
+func (p *part) unanswerable() []string {
+	var out []string
+	for i := range p.topics {
+		if extra := without(p.topics[i].live.wanted, p.topics[i].recorded.asked); len(extra) > 0 && p.topics[i].requests > 0 {
+			out = append(out, p.Topics[i].Type+" "+few(boundedNames(extra)))
+		}
+	}
+	return out
 }
 
 func responses(n int, typ string) string {

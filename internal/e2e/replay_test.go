@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
@@ -48,6 +49,8 @@ type replaying struct {
 }
 
 var playing = regexp.MustCompile(`^listening on (\S+), playing the server of `)
+
+var streamOver = regexp.MustCompile(`^stream \d+ of .* is over`)
 
 // startReplay starts xdsproxy replay; a played server is ready when it returns.
 func startReplay(t *testing.T, recording string, args ...string) *replaying {
@@ -180,6 +183,44 @@ func TestReplayReconnect(t *testing.T) {
 	}
 }
 
+// A gRPC client finds its backend by what was recorded.
+func TestReplayToGRPC(t *testing.T) {
+	t.Parallel()
+	for _, impl := range implementations() {
+		t.Run(impl.name, func(t *testing.T) {
+			t.Parallel()
+			impl.need(t)
+			backend, err := xdstest.StartBackend(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(backend.Stop)
+			m := emptyMesh(xdstest.Self())
+			m.cluster("greeter", 1)
+			m.endpointsAt(t, "greeter", backend.Addr())
+			m.route("routes", "greeter")
+			m.apiListener(t, service, "routes")
+			c := startControlPlane(t, impl.name)
+			c.set(t, m.world())
+			p := startProxy(t, c.Addr())
+			out, stop := impl.start(t, p.addr, impl.name, service)
+			eventually(t, "an answer", func() bool { return out.last() == serving })
+			m.clusters["greeter"] = xdstest.BrokenCluster("greeter", m.source)
+			c.set(t, m.world())
+			c.nack(t)
+			stop()
+			p.stop(t)
+			c.Stop()
+
+			r := startReplay(t, p.file, "--as", "server", "--listen", "127.0.0.1:0")
+			out, stop = impl.start(t, r.addr, impl.name, service)
+			eventually(t, "an answer", func() bool { return out.last() == serving })
+			r.asRecorded(t)
+			stop()
+		})
+	}
+}
+
 // What was rejected then and is accepted now is a difference, and so is its
 // counterpart.
 func TestReplayDiffers(t *testing.T) {
@@ -216,6 +257,7 @@ func repair(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	good := xdstest.Cluster("bad", xdstest.ADS())
+	good.ClusterDiscoveryType, good.EdsClusterConfig = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}, nil
 	bytesOf, err := proto.Marshal(good)
 	if err != nil {
 		t.Fatal(err)
@@ -322,3 +364,29 @@ func onlyCluster(t *testing.T, r *replaying, name string) {
 	}
 }
 
+// Sessions that were kept, against an Envoy of today.
+func TestReplayKeptSessions(t *testing.T) {
+	files, err := filepath.Glob(sessionsDir + "/envoy-*.xdsp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".xdsp")
+		var v variant
+		for _, o := range variants() {
+			if strings.HasPrefix(name, "envoy-"+o.name) && len(o.name) > len(v.name) {
+				v = o
+			}
+		}
+		t.Run(name, func(t *testing.T) {
+			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")
+			e := startEnvoy(t, v, envoyNode, r.addr)
+			if strings.HasSuffix(name, "-begins-anew") { // as another process
+				r.stderr.find(t, streamOver, r.exited)
+				e.stop(t)
+				startEnvoy(t, v, envoyNode, r.addr)
+			}
+			r.asRecorded(t)
+		})
+	}
+}
