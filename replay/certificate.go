@@ -15,10 +15,37 @@ import (
 	"time"
 )
 
+// issuerName is who signs the certificates of fresh keys.
+const issuerName = "xdsproxy replay"
+
+// issuer signs certificates for fresh keys.
+type issuer struct {
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+func newIssuer() (*issuer, error) {
+	key, err := newKey(nil)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: issuerName}, SerialNumber: big.NewInt(time.Now().UnixNano()),
+		KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	c, err := x509.ParseCertificate(der)
+	return &issuer{c, key}, err
+}
+
 // newPair makes a key of the kind that a recorded chain was for, and a
-// certificate for it that signs itself and has the subject and the names of the
-// recorded one. said tells of whom it is.
-func newPair(chain []byte, name string) (pair *keyPair, said string, err error) {
+// certificate for it that has the subject and the names of the recorded one.
+// said tells of whom it is.
+func (by *issuer) newPair(chain []byte, name string) (pair *keyPair, said string, err error) {
 	template := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name},
 		KeyUsage:  x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
@@ -44,7 +71,7 @@ func newPair(chain []byte, name string) (pair *keyPair, said string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	der, err := x509.CreateCertificate(rand.Reader, template, by.certificate, key.Public(), by.key)
 	if err != nil {
 		return nil, "", err
 	}
@@ -53,8 +80,9 @@ func newPair(chain []byte, name string) (pair *keyPair, said string, err error) 
 		return nil, "", err
 	}
 	return &keyPair{
-		chain: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		key:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+		chain: append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+			pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: by.certificate.Raw})...),
+		key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}, said, nil
 }
 

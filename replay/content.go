@@ -47,6 +47,7 @@ type expectation struct {
 	holding
 	seq      session.Seq // of the response that brought it
 	response int         // its number among those of the type
+	masked   bool        // there are masks in the response
 }
 
 // item is a resource of a response, or the absence of one.
@@ -118,12 +119,12 @@ func (c *contents) hash(typeURL string, body []byte) [16]byte {
 }
 
 // expect takes the next response of the recording and returns what it brings.
-func (c *contents) expect(seq session.Seq, n int, m *decode.Message) []item {
+func (c *contents) expect(seq session.Seq, n int, masked bool, m *decode.Message) []item {
 	items := c.items(m, c.recorded)
 	for _, it := range items {
 		c.recorded[it.name] = it.holding
 		if have := c.expected[it.name]; len(have) < maxSameNames && !slices.ContainsFunc(have, func(e *expectation) bool { return e.holding == it.holding }) {
-			c.expected[it.name] = append(have, &expectation{it.holding, seq, n})
+			c.expected[it.name] = append(have, &expectation{it.holding, seq, n, masked})
 		}
 	}
 	return items

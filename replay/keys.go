@@ -23,8 +23,9 @@ const (
 // has the names of the recorded one. Equal masks are equal keys, so that what
 // was not rotated then is not rotated now. It may be used by several goroutines.
 type keys struct {
-	mu   sync.Mutex
-	made map[string]*keyPair // by mask
+	mu     sync.Mutex
+	made   map[string]*keyPair // by mask
+	issuer *issuer             // nil until it is needed
 }
 
 // keyPair is a certificate and its key, in PEM.
@@ -181,14 +182,20 @@ func (r *renewal) certificate(m protoreflect.Message, name string) bool {
 	if pair == nil {
 		var err error
 		var said string
-		if pair, said, err = newPair(chain, name); err != nil {
+		if r.keys.issuer == nil {
+			r.keys.issuer, err = newIssuer()
+		}
+		if err == nil {
+			pair, said, err = r.keys.issuer.newPair(chain, name)
+		}
+		if err != nil {
 			r.note("the private key of %q is masked, and no fresh one could be made: %v", bounded(name), err)
 			return false
 		}
 		if len(r.keys.made) < maxPairs {
 			r.keys.made[string(mask)] = pair
 		}
-		r.note("the private key of %q is masked: a fresh one is sent, with a certificate %s; what trusts the recorded one does not trust this one", bounded(name), said)
+		r.note("the private key of %q is masked: a fresh one is sent, with a certificate %s; it is signed by %q, which no recorded validation context trusts", bounded(name), said, issuerName)
 	}
 	set := func(f string, text []byte) {
 		source := m.Mutable(fields.ByName(protoreflect.Name(f))).Message()

@@ -223,7 +223,7 @@ func (r *role) expect(ctx context.Context, at int32) {
 			} else {
 				m := decode.Peek(r.Method, session.Server, "", body)
 				version = m.Version
-				t.brings = t.contents.expect(st.Seq, t.expected, &m)
+				t.brings = t.contents.expect(st.Seq, t.expected, st.Masked, &m)
 			}
 		}
 		t.versions = append(t.versions, version)

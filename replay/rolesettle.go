@@ -142,11 +142,15 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 			break
 		}
 		if typeURL, body := r.recorded(ctx, m); body != nil {
-			text, same := changesBetween(typeURL, body, m.got.typeURL, m.got.body)
-			if same {
+			live := m.got.body
+			if m.expected.masked && typeURL == m.got.typeURL {
+				live = likeRecorded(typeURL, body, live)
+			}
+			in := decode.NewInspector()
+			if typeURL == m.got.typeURL && in.Inspect(typeURL, body, true).Hash == in.Inspect(typeURL, live, true).Hash {
 				return d, true
 			}
-			d.Detail = text
+			d.Detail = changesBetween(typeURL, body, m.got.typeURL, live)
 		}
 	}
 	return d, false
