@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,10 @@ func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *
 		if o.Client != "" && st.Client != o.Client {
 			continue
 		}
+		if st.Steps[0].Server {
+			c.ledger.note("%s: its first request was not recorded, so it cannot be played", st)
+			continue
+		}
 		if companies[st.Client] == nil {
 			companies[st.Client] = newCompany()
 		}
@@ -44,16 +49,24 @@ func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *
 		play.Go(func() { r.play(ctx) })
 	}
 	play.Wait()
-	played := make([]Played, 0, len(roles))
+	if failed := c.failed.Load(); failed != nil && ctx.Err() == nil && !slices.ContainsFunc(roles, func(r *role) bool { return r.topics != nil }) {
+		for _, r := range roles {
+			r.describe()
+		}
+		return c.ledger.report(rowsOf(roles)), *failed
+	}
 	for _, r := range roles {
 		r.settle()
-		played = append(played, r.row)
 	}
-	report := c.ledger.report(played)
-	if report.Streams == 0 && c.failed.Load() != nil && ctx.Err() == nil {
-		return report, *c.failed.Load()
+	return c.ledger.report(rowsOf(roles)), ctx.Err()
+}
+
+func rowsOf(roles []*role) []Played {
+	out := make([]Played, 0, len(roles))
+	for _, r := range roles {
+		out = append(out, r.row)
 	}
-	return report, ctx.Err()
+	return out
 }
 
 // client plays the clients of a recording.
@@ -135,8 +148,9 @@ type role struct {
 	waived int32  // step that need not be waited for any more; none: no such
 	begun  time.Time
 	quiet  time.Time
-	broken string // why the stream ended before it was played
-	code   int32  // with which the server ended it; -1 if it did not
+	cancel context.CancelFunc // of the live stream
+	broken string             // why the stream ended before it was played
+	code   int32              // with which the server ended it; -1 if it did not
 }
 
 // topicRole is how far one type has come.
@@ -151,6 +165,9 @@ type topicRole struct {
 	arrived  int      // responses that came in the place of a recorded one
 	lives    []lived  // those
 	extra    int      // others
+	mute     bool     // see neverAsked
+	former   string   // the newest live nonce of the stream before
+	replied  int      // the newest of lives that a request has named, counted from 1
 	accepted string   // the live version that the client holds
 	held     map[string]string
 	last     []byte // the last request of the type, as sent
@@ -170,6 +187,7 @@ func (r *role) begin() {
 		for n, s := range topic.Responses {
 			t.place[s] = n + 1
 		}
+		t.mute = r.neverAsked(int32(i))
 		r.topics[i] = t
 	}
 	for _, before := range r.after {
@@ -191,6 +209,9 @@ func (r *role) inherit(before *role) {
 		t, b := &r.topics[i], &before.topics[at]
 		if b.accepted != "" {
 			t.accepted = b.accepted
+		}
+		if len(b.lives) > 0 {
+			t.former = b.lives[len(b.lives)-1].nonce
 		}
 		for n, v := range b.held {
 			t.held[n] = v
@@ -230,6 +251,7 @@ func (r *role) play(ctx context.Context) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.cancel = cancel
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, r.Method.Path)
 	if err != nil {
 		r.broken = fmt.Sprintf("the stream could not be opened: %s", plainError(err))

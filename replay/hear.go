@@ -124,7 +124,7 @@ func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Mess
 		} else {
 			t.judged[i] = judgedOther
 			p.server.ledger.differ(p.difference(Difference{
-				Seq: p.Steps[o].Seq, Expected: want.String(), Got: "no answer", Type: topic.Type,
+				Seq: p.answerSeq(o), Answers: p.Steps[o].Seq, Expected: want.String(), Got: "no answer", Type: topic.Type,
 				Detail: fmt.Sprintf("the client went on to a later response of %s", topic.Type),
 			}))
 		}
@@ -145,17 +145,26 @@ func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Mess
 			text = p.reason(ctx, st)
 		}
 		p.server.ledger.differ(p.difference(Difference{
-			Seq: st.Seq, Expected: st.Verdict.String(), Got: v.String(), Type: topic.Type, Detail: text,
+			Seq: p.answerSeq(r), Answers: st.Seq, Expected: st.Verdict.String(), Got: v.String(), Type: topic.Type, Detail: text,
 		}))
 	case v == nacked && p.otherReason(ctx, st, text):
 		t.judged[n] = judgedOther
 		p.server.ledger.differ(p.difference(Difference{
-			Seq: st.Seq, Expected: "NACK", Got: "NACK for another resource", Type: topic.Type,
+			Seq: p.answerSeq(r), Answers: st.Seq, Expected: "NACK", Got: "NACK for another resource", Type: topic.Type,
 			Detail: fmt.Sprintf("recorded was %q, now it is %q", bounded(p.reason(ctx, st)), bounded(text)),
 		}))
 	default:
 		p.match(t, n)
 	}
+}
+
+// answerSeq is the recorded answer to a response, or the response if there was
+// none.
+func (p *part) answerSeq(r int32) session.Seq {
+	if at := p.Steps[r].Answered; at != none {
+		return p.Steps[at].Seq
+	}
+	return p.Steps[r].Seq
 }
 
 func (p *part) match(t *topicPlay, n int) {

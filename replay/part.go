@@ -195,7 +195,7 @@ func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) 
 // caused says whether what must come before a response has come.
 func (p *part) caused(r int32) bool {
 	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
-	if c.asked && t.requests == 0 {
+	if (c.asked || p.Partial) && t.requests == 0 {
 		return false
 	}
 	if p.server.o.Pace.kind == paceAsap {

@@ -181,6 +181,12 @@ func (p *planner) message(e *session.Entry, c *check.Change) {
 	if m.TypeURL == "" {
 		key = t.Method.Type
 	}
+	whole := !e.Message.Truncated && !e.Message.Compressed
+	if key == "" && !whole {
+		p.note("entry %d was recorded in part, and not of which type it is: it is not said again", e.Seq)
+		t.Partial = true
+		return
+	}
 	at := t.topic(key)
 	if at == none {
 		if len(t.Topics) >= maxTopics {
@@ -200,7 +206,7 @@ func (p *planner) message(e *session.Entry, c *check.Change) {
 	}
 	st := Step{
 		Seq: e.Seq, At: e.Time.UnixNano(), Topic: at, Server: m.Response(), Answered: none, Echo: none,
-		Whole: !e.Message.Truncated && !e.Message.Compressed, Masked: e.Message.Masked,
+		Whole: whole, Masked: e.Message.Masked,
 	}
 	if m.Response() {
 		p.response(t, &st, m)
@@ -266,10 +272,11 @@ func verdictOf(c *check.Change) verdict {
 }
 
 // changes are the names that a request begins and ceases to ask for. A first
-// request without names asks for everything.
+// request without names asks for everything, unless it answers something: then
+// it is not the first.
 func changes(c *check.Change, first bool) (added, removed []string) {
 	added, removed = c.Added, c.Removed
-	if first && len(added) == 0 && len(c.Message.Names) == 0 && len(c.Message.Subscribe) == 0 {
+	if first && c.Message.Nonce == "" && len(added) == 0 && len(c.Message.Names) == 0 && len(c.Message.Subscribe) == 0 {
 		added = []string{everything}
 	}
 	return added, removed

@@ -14,7 +14,8 @@ const maxDifferences = 1000
 
 // Difference is one thing that was not as it was recorded.
 type Difference struct {
-	Seq      session.Seq `json:"seq"` // what was recorded
+	Seq      session.Seq `json:"seq"`               // what was recorded: of an answer, the answer
+	Answers  session.Seq `json:"answers,omitempty"` // of an answer, the response
 	Expected string      `json:"expected"`
 	Got      string      `json:"got"`
 	Detail   string      `json:"detail"` // a sentence
@@ -31,6 +32,19 @@ func (d Difference) String() string {
 		s += ": " + d.Detail
 	}
 	return s
+}
+
+// Where is what a difference is about, such as "entry 7, the answer to entry 6".
+func (d Difference) Where() string {
+	switch {
+	case d.Answers > 0 && d.Seq == d.Answers:
+		return fmt.Sprintf("the answer to entry %d", d.Answers)
+	case d.Answers > 0:
+		return fmt.Sprintf("entry %d, the answer to entry %d", d.Seq, d.Answers)
+	case d.Seq > 0:
+		return fmt.Sprintf("entry %d", d.Seq)
+	}
+	return "not recorded"
 }
 
 // Report is what came of a replay.
@@ -120,7 +134,7 @@ func (l *ledger) differ(d Difference) {
 	}
 	l.mu.Unlock()
 	if listed {
-		l.say(fmt.Sprintf("entry %d: %s", d.Seq, d))
+		l.say(d.Where() + ": " + d.String())
 	}
 }
 

@@ -107,10 +107,25 @@ func (r *role) converse(ctx context.Context, stream grpc.ClientStream) {
 	}
 }
 
+// neverAsked says that the request which asked for a type was not recorded, so
+// that none is sent and no response can come.
+func (r *role) neverAsked(at int32) bool {
+	topic := r.Topics[at]
+	if !r.Partial || len(topic.Responses) == 0 {
+		return false
+	}
+	for i := range r.Steps[:topic.Responses[0]] {
+		if st := &r.Steps[i]; !st.Server && st.Topic == at && st.Whole {
+			return false
+		}
+	}
+	return true
+}
+
 // unsaid says whether there are requests that were not sent.
 func (r *role) unsaid() bool {
 	for i := range r.Steps {
-		if !r.Steps[i].Server && !r.sent[i] {
+		if st := &r.Steps[i]; !st.Server && !r.sent[i] && st.Whole && !r.topics[st.Topic].mute {
 			return true
 		}
 	}
@@ -124,7 +139,7 @@ func (r *role) patience() time.Duration {
 	settled, heardAll := !r.unsaid(), true
 	for i := range r.topics {
 		t := &r.topics[i]
-		if len(r.Topics[i].Responses) == 0 {
+		if len(r.Topics[i].Responses) == 0 || t.mute {
 			continue
 		}
 		if t.arrived+t.extra == 0 || t.expected < len(r.Topics[i].Responses) && !t.contents.all() || !t.contents.every() {
@@ -163,6 +178,9 @@ func (r *role) next(ctx context.Context, now time.Time) (step int32, wait time.D
 	blockedAnswers := map[int32]bool{}
 	for i := r.first; i < len(r.Steps); i++ {
 		st := &r.Steps[i]
+		if r.topics[st.Topic].mute {
+			continue
+		}
 		if st.Server {
 			usual = usual && r.topics[st.Topic].arrived >= r.topics[st.Topic].place[int32(i)]
 			continue
@@ -201,8 +219,8 @@ func (r *role) next(ctx context.Context, now time.Time) (step int32, wait time.D
 // said, or a response that came.
 func (r *role) passed(ctx context.Context, i int32) bool {
 	st := &r.Steps[i]
-	if !st.Server {
-		return !st.Whole
+	if !st.Server || r.topics[st.Topic].mute {
+		return !st.Whole || r.topics[st.Topic].mute
 	}
 	r.expect(ctx, st.Topic)
 	return r.topics[st.Topic].arrived >= r.topics[st.Topic].place[i]
@@ -251,6 +269,8 @@ func (r *role) sayNext(ctx context.Context, stream grpc.ClientStream, i int32) {
 
 func (r *role) send(stream grpc.ClientStream, out []byte) {
 	r.quiet = time.Now()
+	unread := time.AfterFunc(r.client.o.Idle, r.cancel) // a server may never read
+	defer unread.Stop()
 	if stream.SendMsg(&out) != nil {
 		return // the end of the stream says why
 	}
@@ -264,12 +284,21 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 	m := decode.Peek(r.Method, session.Client, "", body)
 	t := &r.topics[st.Topic]
 	nonce, of := "", 0
-	if st.Nonce && len(t.lives) > 0 {
-		of = len(t.lives)
+	if st.Nonce {
+		of = t.replied // which may be what it echoes, if that was not recorded
 		if st.Echo != none {
-			of = min(of, t.place[st.Echo])
+			of = min(len(t.lives), t.place[st.Echo])
 		}
-		nonce = t.lives[of-1].nonce
+		switch {
+		case of > 0:
+			nonce = t.lives[of-1].nonce
+		case r.Partial: // what it answers was lost: it asks anew
+		case t.former != "":
+			nonce = t.former
+		default:
+			nonce = m.Nonce
+		}
+		t.replied = max(t.replied, of)
 	}
 	if r.delta() {
 		out, ok := edits{nonceOfDeltaRequest: nonce}.apply(body)
@@ -329,14 +358,19 @@ func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) 
 		delete(t.held, n)
 	}
 	if t.arrived < len(r.Topics[at].Responses) && t.stands(items) {
+		stands := &r.Steps[r.Topics[at].Responses[t.arrived]]
 		t.arrived++
 		t.lives = append(t.lives, lived{m.Nonce, m.Version})
 		r.expect(ctx, at)
-		return
+		if !r.Partial || stands.Answered != none {
+			return
+		}
+		t.replied = t.arrived
+	} else {
+		t.extra++
 	}
 	// The recorded client has nothing to say to it; one that lives would accept
 	// it, and the server may wait for that.
-	t.extra++
 	if t.last == nil || m.Nonce == "" {
 		return
 	}

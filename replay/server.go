@@ -250,7 +250,7 @@ func (s *server) match(method decode.Method, m *decode.Message) (*part, error) {
 	case best == nil:
 		s.ledger.note("%s opened another stream of %s, when all %d of the recording were played", clientName(bounded(id)), method.Name, taken)
 		return nil, errOver
-	case score < 2 && !best.ads():
+	case score < 2 && !best.ads() && !best.Partial:
 		s.ledger.differ(Difference{
 			Expected: fmt.Sprintf("a request for what the recording has of %s", typ), Got: "a request for " + few(boundedNames(requested(m))),
 			Client: bounded(id), Type: bounded(typ), Names: boundedNames(requested(m)),

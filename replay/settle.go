@@ -81,7 +81,7 @@ func (p *part) settleTopic(ctx context.Context, at int32, why string) {
 			detail = "it may wait for what it asks for and the recording does not have: " + strings.Join(waits, "; ")
 		}
 		p.server.ledger.differ(p.difference(Difference{
-			Seq: st.Seq, Expected: st.Verdict.String(), Got: "no answer", Type: topic.Type, Detail: detail,
+			Seq: p.answerSeq(r), Answers: st.Seq, Expected: st.Verdict.String(), Got: "no answer", Type: topic.Type, Detail: detail,
 		}))
 	}
 	if topic.Requests > 0 && !p.Partial {
@@ -100,7 +100,7 @@ func (p *part) settleTopic(ctx context.Context, at int32, why string) {
 	d := Difference{Seq: p.Steps[r].Seq, Type: topic.Type, Got: "none"}
 	c := &p.cues[r]
 	switch {
-	case c.asked && t.requests == 0:
+	case (c.asked || p.Partial) && t.requests == 0:
 		d.Expected = "a request for " + topic.Type
 	case t.answered < c.answered:
 		d.Expected = "an answer to the response of " + topic.Type + " before it"

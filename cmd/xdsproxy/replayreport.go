@@ -62,17 +62,14 @@ func replayText(report *replay.Report) string {
 			fmt.Fprintf(&b, "… and %s more; -o json lists more of them\n", render.Number(len(report.Differences)+report.More-i))
 			break
 		}
-		where := ""
-		if d.Seq > 0 {
-			where = fmt.Sprintf("entry %d, ", d.Seq)
-		}
+		where := d.Where()
 		if d.Stream > 0 {
-			where += fmt.Sprintf("stream %d, ", d.Stream)
+			where += fmt.Sprintf(", stream %d", d.Stream)
 		}
 		if d.Type != "" {
-			where += d.Type + ", "
+			where += ", " + d.Type
 		}
-		b.WriteString("! " + render.Safe(strings.TrimSuffix(where, ", ")+": expected "+d.Expected+", got "+d.Got) + "\n")
+		b.WriteString("! " + render.Safe(where+": expected "+d.Expected+", got "+d.Got) + "\n")
 		for line := range strings.Lines(d.Detail) {
 			b.WriteString("    " + render.Safe(strings.TrimSuffix(line, "\n")) + "\n")
 		}
