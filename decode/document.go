@@ -35,6 +35,9 @@ import (
 // message that it looks like.
 type Document struct {
 	Root Tree
+	// Type is the full name of the message type that the root is of, "" if it
+	// is an Any, which says so itself, or if the type is not known.
+	Type string
 	// Problems says what could not be decoded, with its path.
 	Problems []string
 }
@@ -73,6 +76,15 @@ func DecodeAny(typeURL string, value []byte) Document {
 	w := newWalker()
 	root := w.anyTree(typeURL, value, nil, 0)
 	return Document{Root: root, Problems: w.problems}
+}
+
+// Decode decodes the payload of a resource. The document of one that is Empty
+// has nothing in it.
+func (r *Resource) Decode() Document {
+	if len(r.Body) > 0 && r.Body[0] == '{' { // in protobuf the start of a group, which no type has
+		return decodeJSON(newWalker(), "google.protobuf.Any", r.Body)
+	}
+	return DecodeAny(r.TypeURL, r.Body)
 }
 
 func kindName(k Kind, v2 bool) string {
@@ -126,7 +138,7 @@ func (w *walker) document(name string, data []byte) Document {
 		return Document{Root: w.unknownMessage(data, nil, 0), Problems: w.problems}
 	}
 	root := w.message(md, data, nil, 0)
-	return Document{Root: root, Problems: w.problems}
+	return Document{Root: root, Type: string(md.FullName()), Problems: w.problems}
 }
 
 // find looks a message type up by its full name; nil if it is not known, which
