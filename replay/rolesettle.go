@@ -164,7 +164,11 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 			if typeURL == m.got.typeURL && in.Inspect(typeURL, body, true).Hash == in.Inspect(typeURL, live, true).Hash {
 				return d, true
 			}
-			d.Detail = changesBetween(typeURL, body, m.got.typeURL, live)
+			text, same := changesBetween(typeURL, body, m.got.typeURL, live)
+			if same {
+				return d, true
+			}
+			d.Detail = text
 		}
 	}
 	return d, false
