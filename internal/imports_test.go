@@ -29,13 +29,14 @@ var allowed = map[string][]string{
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":   {"internal/session", "recorder", "decode", "check"},
 	"replay":           {"internal/session", "recorder", "decode", "check"},
-	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render"},
+	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
 	},
+	"internal/bootstrap": {},
 }
 
 // thirdParty lists who may name which modules from outside. The keys are
@@ -47,7 +48,9 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/protobuf":      {"decode", "check", "recorder", "replay", "internal/xdstest"},
 	"charm.land/":                     {"tui"},
+	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
+	"go.yaml.in/yaml/v3":              {"internal/bootstrap"},
 	"go.uber.org/zap":                 {"proxy", "recorder", "cmd/xdsproxy"},
 	"github.com/klauspost/compress":   {"recorder"},
 	"golang.org/x/net/http2/hpack":    {"internal/wire", "proxy"},

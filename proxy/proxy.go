@@ -122,6 +122,13 @@ func (p *Proxy) Addrs() []net.Addr {
 	return out
 }
 
+// Clients is how many client connections are open.
+func (p *Proxy) Clients() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open)
+}
+
 // Serve accepts connections until ctx is done, then drains: it stops
 // accepting, lets each connection reach a point between two messages, and
 // returns when the last connection is closed.

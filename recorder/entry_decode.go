@@ -229,6 +229,8 @@ func parseNote(b []byte) (*session.Note, error) {
 			n.Text = string(f.bytes)
 		case 3:
 			n.Hint = string(f.bytes)
+		case 4:
+			n.About = session.Seq(f.n)
 		}
 		return nil
 	})

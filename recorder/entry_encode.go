@@ -83,7 +83,8 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 		b = appendNested(b, fieldNote, func(b []byte) []byte {
 			b = appendString(b, 1, string(n.Code))
 			b = appendString(b, 2, n.Text)
-			return appendString(b, 3, n.Hint)
+			b = appendString(b, 3, n.Hint)
+			return appendUint(b, 4, uint64(n.About))
 		})
 	}
 	for _, p := range e.Problems {

@@ -164,7 +164,11 @@ func anyRule(r *Row, p *pattern) bool {
 }
 
 func resourcesOf(r *Row) (int64, bool) {
-	n, is := r.Change.Count()
+	count := r.Change.Count
+	if r.Count != nil {
+		count = r.Count
+	}
+	n, is := count()
 	return int64(n), is && n != check.Everything
 }
 

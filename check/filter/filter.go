@@ -37,6 +37,10 @@ type Needs struct {
 	History bool
 	// End says that Begin needs the end of the recording.
 	End bool
+	// Content says that the filter asks for more of an entry than its kind,
+	// sender, size, place and time, and more of its message than type, version,
+	// nonce and the number of resources.
+	Content bool
 }
 
 // Needs says what must be in a Row.

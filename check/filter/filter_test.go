@@ -298,7 +298,9 @@ func TestErrors(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	for text, want := range map[string]Needs{
 		"": {},
-		"client:x type:cds kind:nack,resp,open -kind:gap seq:4 at:12:41 name:x code:ok res:5": {},
+		"client:x type:cds kind:nack,resp,open -kind:gap seq:4 at:12:41 res:5": {},
+		"name:x":                {Content: true},
+		"code:ok -client:y":     {Content: true},
 		"kind:ack":              {History: true},
 		"-what:sub":             {History: true},
 		"kind:nack,req":         {History: true},

@@ -63,19 +63,20 @@ const (
 func keys() []key {
 	findings := Needs{Findings: true, History: true}
 	node := Needs{Node: true}
+	content := Needs{Content: true}
 	return []key{
 		{name: "client", form: "TEXT", about: "the client, by its node id", parse: parseClient},
 		{name: "type", form: "WORD", about: "the type of resource: cds, or a full name", parse: parseType, values: typeWords},
 		{name: "kind", form: "WORD", about: "what the line says it is, such as nack or gap", parse: parseKind, values: kindWords},
 		{name: "what", form: "WORD", about: "the same, of messages only", parse: parseWhat, values: whats},
-		{name: "name", form: "TEXT", about: "a resource it carries, asks for or removes", parse: listOf(anyName)},
+		{name: "name", form: "TEXT", about: "a resource it carries, asks for or removes", parse: listOf(anyName), needs: content},
 		{name: "version", form: "TEXT", about: "the version of a message", parse: fieldOf(versionOf)},
 		{name: "nonce", form: "TEXT", about: "the nonce of a message", parse: fieldOf(nonceOf)},
 		{name: "dir", form: "WORD", about: "messages of clients (req) or of servers (resp)", parse: parseDirection, values: directions},
 		{name: "res", form: "NUMBER", about: "how many resources it carries or asks for", parse: amountOf(wholeNumber, number, resourcesOf)},
 		{name: "size", form: "SIZE", about: "the size of a message: 980, 6.2k, 1M", parse: amountOf(bytes, size, sizeOf)},
 		{name: "ack", form: "DURATION", about: "how long an ACK or NACK took", parse: amountOf(duration, length, waitedOf), needs: Needs{History: true}},
-		{name: "code", form: "WORD", about: "how a stream ended or why a client refused", parse: parseCode, values: codeWords},
+		{name: "code", form: "WORD", about: "how a stream ended or why a client refused", parse: parseCode, values: codeWords, needs: content},
 		{name: "text", form: "TEXT", about: "anything in the decoded message; slow", parse: wordsOf(bodyOf), needs: Needs{Body: true}},
 		{name: "seq", form: "NUMBER", about: "the number of an entry, or a range of them", parse: parseSeqs},
 		{name: "at", form: "TIME", about: "a time, or a range of times", parse: parseTimes},

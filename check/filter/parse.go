@@ -45,11 +45,14 @@ func (f *Filter) add(t term) {
 			of.History = of.History || v.history()
 		case *last:
 			of.End = true
+		case *typ:
+			of.Content = of.Content || v.short == ""
 		}
 	}
 	n := &f.needs
 	n.Summary, n.Body, n.Findings = n.Summary || of.Summary, n.Body || of.Body, n.Findings || of.Findings
 	n.Node, n.History, n.End = n.Node || of.Node, n.History || of.History, n.End || of.End
+	n.Content = n.Content || of.Content
 }
 
 // cost orders terms by what it takes to try them.

@@ -22,6 +22,9 @@ type Row struct {
 	// response, of a response, where that is known, until its answer. 0: it is
 	// not known.
 	Waited time.Duration
+	// Count is Change.Count where the Change has no Message to tell it; nil if
+	// it has.
+	Count func() (n int, is bool)
 	// Summary is the line that is shown of the entry, without its numbers and
 	// its time, and Body its message in full.
 	Summary, Body func() string

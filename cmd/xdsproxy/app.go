@@ -37,13 +37,13 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// ends the program as if nobody had caught it. run has its own way.
 	context.AfterFunc(ctx, stop)
 
-	a := &app{stdin: stdin, stdout: pipe{stdout}, stderr: stderr}
+	a := &app{stdin: stdin, stdout: pipe{stdout}, stderr: &curtain{w: stderr}}
 	a.settings = a.config.settings()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(a.stdout)
-	root.SetErr(stderr)
+	root.SetErr(a.stderr)
 
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command ") {

@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 func newDemo(a *app) *cobra.Command {
@@ -28,10 +29,11 @@ func newDemo(a *app) *cobra.Command {
 		Long: `Starts a control plane, three clients and the proxy between them, in one process
 and on loopback only, and plays a story: start-up, an update, a rejected cluster
 that is sent again and again, delta subscriptions, a rotated secret, a restart.
-What the proxy records is printed as it happens.
+The screen shows what the proxy records; without a terminal, lines are printed
+as it happens.
 
-It goes on until you stop it. --once plays one round without pauses and leaves a
-recording to explore.`,
+It goes on until you stop it. --once plays one round without pauses, prints it,
+and leaves a recording to explore.`,
 		Example: `xdsproxy demo
 
 xdsproxy demo --once -w demo.xdsp
@@ -59,6 +61,7 @@ type demo struct {
 	pace time.Duration
 	once bool
 
+	drawn   bool // on the screen
 	rec     *recording
 	printed atomic.Uint64 // the highest session.Seq on the screen
 	example example
@@ -75,6 +78,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 		return err
 	}
 	d.rec = rec
+	d.drawn = !d.once && d.canDraw()
 	story, err := xdstest.NewStory("127.0.0.1:0")
 	if err != nil {
 		rec.discard()
@@ -97,15 +101,29 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	if err := rec.announce(); err != nil {
 		d.warn("%v", err)
 	}
-	d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
+	if !d.drawn {
+		d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
+	}
 
 	var relay, screen sync.WaitGroup
 	serving, stop := context.WithCancel(context.Background())
 	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
-	screen.Go(func() { d.follow() })
-	err = d.play(ctx, story, addressOf(p.Addrs()[0]))
+	playing, enough := context.WithCancel(ctx)
+	defer enough()
+	screen.Go(func() {
+		if d.drawn {
+			defer enough()
+			d.show(playing, p, upstream)
+			return
+		}
+		d.follow()
+	})
+	err = d.play(playing, story, addressOf(p.Addrs()[0]))
+	if d.drawn && ctx.Err() == nil {
+		err = nil // it was left
+	}
 	stop()
-	if ctx.Err() != nil {
+	if playing.Err() != nil {
 		p.Close()
 	}
 	relay.Wait() // it tells of the ends of its connections
@@ -139,6 +157,12 @@ func (d *demo) play(ctx context.Context, story *xdstest.Story, addr string) erro
 // announce prints the heading of a step below the lines of the step before.
 func (d *demo) announce(ctx context.Context, step string) {
 	sleep(ctx, d.pace)
+	if d.drawn {
+		if ctx.Err() == nil {
+			d.say("%s", step)
+		}
+		return
+	}
 	// The log is a moment behind the play, and its reader another one.
 	for due := uint64(d.rec.Stats().Last); d.printed.Load() < due && ctx.Err() == nil; {
 		if d.rec.Stats().Lost > 0 {
@@ -147,6 +171,15 @@ func (d *demo) announce(ctx context.Context, step string) {
 		sleep(ctx, moment)
 	}
 	d.say("\n# %s", step)
+}
+
+// show is the story on the screen.
+func (d *demo) show(ctx context.Context, p *proxy.Proxy, upstream proxy.Addr) {
+	routes := []tui.Route{{Listen: addressOf(p.Addrs()[0]), Upstream: upstream.String()}}
+	// Its clients are ours: leaving asks nobody.
+	if _, err := d.draw(ctx, d.rec.screen(routes, func() int { return 0 })); err != nil {
+		d.warn("the screen ended: %v", err)
+	}
 }
 
 func sleep(ctx context.Context, t time.Duration) {

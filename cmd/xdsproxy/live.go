@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -20,11 +19,11 @@ type stepper interface {
 	Step(e *session.Entry) check.Change
 }
 
-// live reads a recording as it grows, until it is closed: the recording ends
-// it, not a signal, so that what passes while the proxy drains is looked at,
-// too. On a screen it prints the lines of watch, else findings go to the log.
-func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
-	if !screen && bool(a.config.noCheck) {
+// oversee reads a recording as it grows, until it is closed, and logs what rules
+// find in entries after seq: the recording ends it, not a signal, so that what
+// passes while the proxy drains is looked at, too.
+func (a *app) oversee(rec *recording, after session.Seq, logger *zap.Logger) {
+	if a.config.noCheck {
 		return
 	}
 	src, err := rec.source()
@@ -41,43 +40,26 @@ func (a *app) live(rec *recording, screen bool, logger *zap.Logger) {
 				zap.String("cause", fmt.Sprintf("%T", cause)), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
-	var step stepper = check.NewChecker(check.Options{})
-	if a.config.noCheck {
-		step = check.NewTracker()
-	}
-	if !screen {
-		src.Pieces()
-		large := false
-		err := judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
-			switch {
-			case e.Message != nil && e.Message.Size >= 16<<20:
-				large = true
-			case e.Kind == session.KindTime && large: // nothing happens: a good time
-				large = false
-				debug.FreeOSMemory()
-			}
-			rec.note(c.Findings)
-			for i := range c.Findings {
+	src.Pieces()
+	large := false
+	err = judgeEach(context.Background(), src, check.NewChecker(check.Options{}), func(e *session.Entry, c *check.Change) error {
+		switch {
+		case e.Message != nil && e.Message.Size >= 16<<20:
+			large = true
+		case e.Kind == session.KindTime && large: // nothing happens: a good time
+			large = false
+			debug.FreeOSMemory()
+		}
+		rec.note(c.Findings)
+		for i := range c.Findings {
+			if e.Seq > after {
 				a.logFinding(logger, &c.Findings[i])
 			}
-			return nil
-		})
-		if err != nil {
-			a.warn("the rules look at nothing more: %v", err)
 		}
-		return
-	}
-	out := newLazyWriter(a.stdout)
-	show := a.printer(out, "text").all
-	err = judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
-		rec.note(c.Findings)
-		return show(e, c)
+		return nil
 	})
-	if flushed := out.Close(); err == nil {
-		err = flushed
-	}
-	if err != nil && !errors.Is(err, errClosedPipe) {
-		a.warn("nothing more is printed: %v", err)
+	if err != nil {
+		a.warn("the rules look at nothing more: %v", err)
 	}
 }
 

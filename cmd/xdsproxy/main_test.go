@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"xdsproxy": main,
 		"story":    playStory,
+		"show":     showFile,
 	})
 }
 
@@ -39,6 +41,26 @@ func playStory() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// showFile is a program for scripts that takes its file as Envoy does: with -c
+// or --config-path.
+func showFile() {
+	for i, arg := range os.Args {
+		file, found := strings.CutPrefix(arg, "--config-path=")
+		if i > 0 && os.Args[i-1] == "-c" {
+			file, found = arg, true
+		}
+		if !found {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Printf("%s", text)
 	}
 }
 

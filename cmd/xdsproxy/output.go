@@ -42,8 +42,11 @@ func (a *app) printPairs(rows [][2]string) error {
 
 // descriptor returns the file behind a stream, if there is one.
 func descriptor(stream any) (fd int, ok bool) {
-	if p, wrapped := stream.(pipe); wrapped {
-		stream = p.w
+	switch wrapped := stream.(type) {
+	case pipe:
+		stream = wrapped.w
+	case *curtain:
+		stream = wrapped.w
 	}
 	f, ok := stream.(*os.File)
 	if !ok {

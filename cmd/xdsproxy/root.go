@@ -11,6 +11,9 @@ records the whole conversation, so that you can read who said what, and why not.
 const rootExample = `# See it work: a control plane, clients and the proxy in one process
 xdsproxy demo
 
+# Run an Envoy, or a gRPC program, with the proxy in front of its servers
+xdsproxy wrap envoy -c envoy.yaml
+
 # Put it in front of a control plane that listens on port 15010
 xdsproxy run --upstream 127.0.0.1:15010
 # then point Envoy's xds cluster at 127.0.0.1:18000, and restart Envoy
@@ -53,8 +56,8 @@ func newRoot(a *app) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add(commandsRecord, newRun(a), newDemo(a))
-	add(commandsRead, newWatch(a), newShow(a), newInfo(a), newExport(a))
+	add(commandsRecord, newRun(a), newWrap(a), newDemo(a))
+	add(commandsRead, newOpen(a), newWatch(a), newShow(a), newInfo(a), newExport(a))
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a), newReplay(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 

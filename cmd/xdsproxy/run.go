@@ -28,8 +28,9 @@ each of theirs, and forwards every byte both ways, unchanged and at once. What
 passes is decoded and recorded; traffic never waits for the recording.
 
 An address is host:port, [::1]:port, unix:/path or unix:@abstract. Both legs are
-plaintext. On a terminal the entries are printed as they are recorded, as
-xdsproxy watch prints them.
+plaintext. On a terminal the screen of xdsproxy open shows what passes; it never
+holds it up. If the terminal goes away, the proxy goes on until the last client
+has left. --headless leaves the screen out.
 
 SIGINT or SIGTERM stops it: messages on their way may finish for as long as
 --drain says, and the exit code is 0. A second signal stops at once.`,
@@ -63,14 +64,10 @@ func (a *app) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	watched := isTerminal(a.stdout) && !bool(a.config.headless)
+	watched := a.canDraw() && !bool(a.config.headless)
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
-	if os.Getenv("GOGC") == "" {
-		// The heap is small and mostly descriptors, and each collection marks all of it.
-		debug.SetGCPercent(200)
-	}
-
+	collectLess()
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
@@ -91,21 +88,28 @@ func (a *app) run(ctx context.Context, path string) error {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
 
-	screen := make(chan struct{})
-	go func() {
-		defer close(screen)
-		a.live(rec, watched, logger)
-	}()
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
 	cut := context.AfterFunc(again, p.Close)
 	defer cut()
-	err = p.Serve(ctx)
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var looking sync.WaitGroup
+	over := make(chan struct{})
+	looking.Go(func() {
+		defer close(over)
+		if watched {
+			a.attended(serving, stop, rec, p, logger)
+		} else {
+			a.oversee(rec, 0, logger)
+		}
+	})
+	err = p.Serve(serving)
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
 	}
 	select {
-	case <-screen:
+	case <-over:
 	case <-again.Done(): // it may be a terminal that takes nothing any more
 	}
 	a.account(rec)
@@ -113,6 +117,14 @@ func (a *app) run(ctx context.Context, path string) error {
 		err = context.Canceled
 	}
 	return err
+}
+
+// collectLess suits a process that forwards: its heap is small and mostly
+// descriptors, and each collection marks all of it.
+func collectLess() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
 }
 
 // pairs puts each listener before its upstream, by their order.

@@ -71,6 +71,8 @@ Other variables:
   NO_COLOR                 no colour, if it is not empty
   CLICOLOR_FORCE           colour even without a terminal, if not empty or 0
   TERM                     no colour if it says dumb
+  GRPC_XDS_BOOTSTRAP       the bootstrap that wrap reads, if no other is named;
+                           or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
   XDG_CONFIG_HOME          where the configuration file is (~/.config)
   XDG_STATE_HOME           where recordings go (~/.local/state)
 
@@ -87,6 +89,10 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
       xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
  130  interrupted
+
+wrap ends with the code of its command: 128 and the signal's number if a signal
+ended it, 127 if there is no such command, 126 if it cannot be run. Only when it
+ends before the command runs, the codes are those above.
 
 run ends with 0 when SIGINT or SIGTERM stops it: that is how it is meant to end.
 A torn tail, as a crash or a kill leaves it, is no damage: it is said, and the

@@ -74,33 +74,44 @@ type envoy struct {
 	exited chan struct{}
 }
 
+// envoyBootstrap is the bootstrap of an Envoy that asks server.
+func envoyBootstrap(t *testing.T, v variant, node, server string) object {
+	t.Helper()
+	host, port, err := net.SplitHostPort(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object{
+		"node":              object{"id": node, "cluster": "e2e", "client_features": v.features},
+		"admin":             object{"address": socket("127.0.0.1", 0)},
+		"dynamic_resources": v.dynamic,
+		"layered_runtime":   object{"layers": v.layers},
+		"static_resources":  object{"clusters": []object{xdsClusterAt("STATIC", socket(host, json.Number(port)))}},
+	}
+}
+
+// xdsClusterAt is the cluster by which an Envoy reaches its server.
+func xdsClusterAt(discovery string, address object) object {
+	return object{
+		"name":            xdsCluster,
+		"type":            discovery,
+		"connect_timeout": "5s",
+		"typed_extension_protocol_options": object{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": object{
+			"@type":                "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+			"explicit_http_config": object{"http2_protocol_options": object{}},
+		}},
+		"load_assignment": object{"cluster_name": xdsCluster, "endpoints": []object{{
+			"lb_endpoints": []object{{"endpoint": object{"address": address}}},
+		}}},
+	}
+}
+
 // startEnvoy starts an Envoy that asks server, and waits until it is ready.
 func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 	t.Helper()
 	path := tool(t, "envoy", "envoy", "_bin", "envoy")
 	dir := t.TempDir()
-	host, port, err := net.SplitHostPort(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bootstrap, err := json.Marshal(object{
-		"node":              object{"id": node, "cluster": "e2e", "client_features": v.features},
-		"admin":             object{"address": socket("127.0.0.1", 0)},
-		"dynamic_resources": v.dynamic,
-		"layered_runtime":   object{"layers": v.layers},
-		"static_resources": object{"clusters": []object{{
-			"name":            xdsCluster,
-			"type":            "STATIC",
-			"connect_timeout": "5s",
-			"typed_extension_protocol_options": object{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": object{
-				"@type":                "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-				"explicit_http_config": object{"http2_protocol_options": object{}},
-			}},
-			"load_assignment": object{"cluster_name": xdsCluster, "endpoints": []object{{
-				"lb_endpoints": []object{{"endpoint": object{"address": socket(host, json.Number(port))}}},
-			}}},
-		}}},
-	})
+	bootstrap, err := json.Marshal(envoyBootstrap(t, v, node, server))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +138,13 @@ func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 			t.Logf("output of Envoy:\n%s", e.output)
 		}
 	})
+	e.await(t, admin)
+	return e
+}
+
+// await waits until Envoy has written its admin address to a file, and is ready.
+func (e *envoy) await(t *testing.T, admin string) {
+	t.Helper()
 	eventually(t, "Envoy's admin address", func() bool {
 		select {
 		case <-e.exited:
@@ -141,7 +159,6 @@ func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 		body, err := get("http://" + e.admin + "/ready")
 		return err == nil && strings.Contains(body, "LIVE")
 	})
-	return e
 }
 
 func (e *envoy) stop(t *testing.T) {

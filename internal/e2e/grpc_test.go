@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,15 @@ type implementation struct {
 	// start calls services again and again, finding them by way of the
 	// management server at addr, and writes the answers of all on a line, with
 	// commas, whenever one has changed.
-	start func(t *testing.T, addr, node string, services ...string) (*lines, func())
+	start func(t *testing.T, addr, node string, with before, services ...string) (*lines, func())
+}
+
+// before is what comes before the command of a client that is not Go.
+type before []string
+
+func (b before) command(name string, args ...string) *exec.Cmd {
+	words := append(append(slices.Clone(b), name), args...)
+	return exec.Command(words[0], words[1:]...)
 }
 
 func implementations() []implementation {
@@ -44,19 +53,19 @@ func implementations() []implementation {
 	core := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-core", "grpc")) }
 	return []implementation{
 		{"grpc-go", func(*testing.T) {}, startGRPCGo},
-		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, addr, node string, services ...string) (*lines, func()) {
+		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, addr, node string, with before, services ...string) (*lines, func()) {
 			args := append([]string{"testdata/grpc-js/client.js", js(t)}, services...)
-			return startClient(t, addr, node, exec.Command("node", args...))
+			return startClient(t, addr, node, with.command("node", args...))
 		}},
-		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, addr, node string, services ...string) (*lines, func()) {
-			cmd := exec.Command("python3", append([]string{"testdata/grpc-core/client.py"}, services...)...)
+		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, addr, node string, with before, services ...string) (*lines, func()) {
+			cmd := with.command("python3", append([]string{"testdata/grpc-core/client.py"}, services...)...)
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+core(t))
 			return startClient(t, addr, node, cmd)
 		}},
 	}
 }
 
-func startGRPCGo(t *testing.T, addr, node string, services ...string) (*lines, func()) {
+func startGRPCGo(t *testing.T, addr, node string, _ before, services ...string) (*lines, func()) {
 	t.Helper()
 	var conns []*grpc.ClientConn
 	for _, name := range services {
@@ -184,7 +193,7 @@ func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, 
 	good := xdstest.Cluster("greeter", xdstest.Self())
 
 	c.set(t, world(good, first))
-	out, stop := impl.start(t, addr, c.node, service)
+	out, stop := impl.start(t, addr, c.node, nil, service)
 	answers := func(want string) {
 		t.Helper()
 		eventually(t, want, func() bool { return out.last() == want })

@@ -203,7 +203,7 @@ func TestReplayToGRPC(t *testing.T) {
 			c := startControlPlane(t, impl.name)
 			c.set(t, m.world())
 			p := startProxy(t, c.Addr())
-			out, stop := impl.start(t, p.addr, impl.name, service)
+			out, stop := impl.start(t, p.addr, impl.name, nil, service)
 			eventually(t, "an answer", func() bool { return out.last() == serving })
 			m.clusters["greeter"] = xdstest.BrokenCluster("greeter", m.source)
 			c.set(t, m.world())
@@ -213,7 +213,7 @@ func TestReplayToGRPC(t *testing.T) {
 			c.Stop()
 
 			r := startReplay(t, p.file, "--as", "server", "--listen", "127.0.0.1:0")
-			out, stop = impl.start(t, r.addr, impl.name, service)
+			out, stop = impl.start(t, r.addr, impl.name, nil, service)
 			eventually(t, "an answer", func() bool { return out.last() == serving })
 			r.asRecorded(t)
 			stop()
@@ -335,7 +335,7 @@ func TestReplayToControlPlane(t *testing.T) {
 		c := startControlPlane(t, "grpc-go")
 		c.set(t, m.world())
 		p := startProxy(t, c.Addr())
-		out, stop := startGRPCGo(t, p.addr, "grpc-go", service)
+		out, stop := startGRPCGo(t, p.addr, "grpc-go", nil, service)
 		eventually(t, "an answer", func() bool { return out.last() == serving })
 		c.settle(t)
 		stop()
@@ -387,6 +387,64 @@ func TestReplayKeptSessions(t *testing.T) {
 				startEnvoy(t, v, envoyNode, r.addr)
 			}
 			r.asRecorded(t)
+		})
+	}
+}
+
+// A recording with a hole in its start-up, and one that begins after it: an
+// Envoy is led through the rest, and what is missing is said.
+func TestReplayWhatIsLeft(t *testing.T) {
+	for _, test := range []struct {
+		name, note string
+		lost       func(e *session.Entry) bool
+	}{
+		{"gap", "were lost when it was recorded", func(e *session.Entry) bool { return e.Seq >= 8 && e.Seq <= 10 }},
+		{"middle", "was not recorded from its beginning", func(e *session.Entry) bool {
+			e.Carried = e.Seq <= 3
+			return e.Seq > 3 && e.Seq <= 10
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in, err := recorder.Open(filepath.Join(sessionsDir, "envoy-sotw.xdsp"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			file := filepath.Join(t.TempDir(), "rest.xdsp")
+			out, err := recorder.Create(file, recorder.Options{NoTicks: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for first := session.Seq(0); ; {
+				e, err := in.Next(t.Context())
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch lost := test.lost(&e); {
+				case lost && first == 0:
+					first = e.Seq
+				case !lost:
+					if first > 0 && test.name == "gap" {
+						out.Append(session.Entry{Kind: session.KindGap, Time: e.Time, Side: session.Proxy, Gap: &session.Gap{
+							First: first, Last: e.Seq - 1, Entries: uint64(e.Seq - first), Streams: []session.StreamID{e.Stream},
+						}})
+					}
+					first = 0
+					out.Append(e)
+				}
+			}
+			if err := out.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")
+			startEnvoy(t, variants()[0], envoyNode, r.addr)
+			report := r.asRecorded(t)
+			if said := strings.Join(report.Notes, "\n"); !strings.Contains(said, test.note) {
+				t.Errorf("no note says %q: %s", test.note, said)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -150,10 +151,17 @@ func noteRow(r *row, n *session.Note) {
 	if n == nil {
 		return
 	}
-	if n.Code == session.NoteDialFailed {
-		r.sign, r.role = "!", bad
-	}
 	r.text = Safe(n.Text)
+	switch n.Code {
+	case session.NoteDialFailed:
+		r.sign, r.role = "!", bad
+	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced:
+		r.sign, r.role = "*", accent
+		r.text = strings.TrimRight(string(n.Code)+" "+r.text, " ")
+	}
+	if n.About != 0 {
+		r.text = strconv.FormatUint(uint64(n.About), 10) + ": " + r.text
+	}
 	if n.Hint != "" {
 		r.text += " (" + Safe(n.Hint) + ")"
 	}

@@ -109,6 +109,8 @@ type (
 		Code string `json:"code"`
 		Text string `json:"text"`
 		Hint string `json:"hint,omitempty"`
+		// About is the entry that a person's note is about.
+		About uint64 `json:"about,omitempty"`
 	}
 )
 
@@ -174,7 +176,7 @@ func (o *Object) addEvent(e *session.Entry) {
 		}
 	}
 	if n := e.Note; n != nil {
-		o.Note = &Note{string(n.Code), n.Text, n.Hint}
+		o.Note = &Note{string(n.Code), n.Text, n.Hint, uint64(n.About)}
 	}
 }
 

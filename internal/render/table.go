@@ -163,6 +163,38 @@ func (t *Table) Summary(e *session.Entry, c *check.Change) string {
 	return strings.Join(words, " ")
 }
 
+// Event is what the line of an entry says that is no message.
+type Event struct{ Sign, What, Text string }
+
+// Event says what the line of such an entry says behind its time and its
+// client; false if there is no line for it. The texts are safe on a terminal.
+func (t *Table) Event(e *session.Entry, c *check.Change) (Event, bool) {
+	r, shown := t.row(e, c)
+	if e.Kind == session.KindGap && e.Gap != nil {
+		r.sign, r.what = "!", "gap"
+	}
+	return Event{r.sign, r.what, r.text}, shown
+}
+
+// Describe is what the line of a message says behind its columns, in at most so
+// many columns: notes, who sent it, and as many names as there is room for.
+func Describe(e *session.Entry, c *check.Change, columns int) string {
+	if e.Message == nil {
+		return ""
+	}
+	t := Table{screen: columns}
+	var r row
+	t.messageRow(&r, e, c)
+	line := End(r.text, columns)
+	if r.aside != "" && Width(line)+2+Width(r.aside) <= columns {
+		line = strings.TrimLeft(line+"  ("+r.aside+")", " ")
+	}
+	if names := t.someNames(r.names, columns-Width(line)-2); names != "" {
+		line = strings.TrimLeft(line+"  "+names, " ")
+	}
+	return line
+}
+
 // row is what there is to say of the entry that was seen last; false if there
 // is no line for it.
 func (t *Table) row(e *session.Entry, c *check.Change) (row, bool) {

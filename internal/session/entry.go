@@ -188,12 +188,14 @@ type Note struct {
 	Code NoteCode
 	Text string // one sentence
 	Hint string // what a person may do about it, or ""
+	// About is the entry that it is about, 0 if that is none in particular.
+	About Seq
 }
 
 // NoteCode is the stable name of a kind of note.
 type NoteCode string
 
-// The notes that are written today.
+// The notes that are written today: by the proxy, and by people who look at it.
 const (
 	NoteHeadersLost   NoteCode = "headers-lost"  // HPACK broke: no more headers of this side
 	NoteBlind         NoteCode = "blind"         // not HTTP, or framing broke: bytes only pass
@@ -202,4 +204,8 @@ const (
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
 	NoteProtocolError NoteCode = "http2-problem" // legal to go on, but not legal HTTP/2
+	NoteMark          NoteCode = "mark"          // a person marked an entry
+	NoteUnmark        NoteCode = "unmark"        // and took the mark away
+	NoteRemark        NoteCode = "remark"        // a person wrote something beside an entry
+	NoteSilenced      NoteCode = "silenced"      // a person knows of what a rule found: Text is its id
 )

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// child is a command that runs in our place: on our terminal, with our standard
+// streams, and with the signals that were meant for it.
+type child struct {
+	cmd     *exec.Cmd
+	signals chan os.Signal
+	over    chan struct{} // closed by stop
+	watcher sync.WaitGroup
+
+	mu    sync.Mutex
+	ended bool
+	late  []func() // for the signals after its end, one each
+}
+
+func newChild(argv, env []string, a *app) *child {
+	c := &child{
+		cmd:     exec.Command(argv[0], argv[1:]...),
+		signals: make(chan os.Signal, 16), over: make(chan struct{}),
+	}
+	c.cmd.Env = env
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = a.stdin, a.stdout, a.stderr
+	if p, wrapped := a.stdout.(pipe); wrapped {
+		c.cmd.Stdout = p.w
+	}
+	return c
+}
+
+// start runs the command. From here on signals are passed on.
+func (c *child) start() error {
+	// What is ignored here would be ignored there as well; what is caught is not.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	for _, s := range passedSignals() {
+		if !signal.Ignored(s) { // as nohup has it
+			signal.Notify(c.signals, s)
+		}
+	}
+	if err := c.cmd.Start(); err != nil {
+		cause := causeOf(err)
+		if errors.Is(err, os.ErrNotExist) {
+			return notRunnable(c.cmd.Path, cause.Error(), exitNoCommand)
+		}
+		return notRunnable(c.cmd.Path, cause.Error(), exitCannotRun)
+	}
+	c.watcher.Go(c.watch)
+	return nil
+}
+
+func (c *child) watch() {
+	for {
+		select {
+		case <-c.over:
+			return
+		case s := <-c.signals:
+			c.mu.Lock()
+			ended := c.ended
+			var late func()
+			if ended && len(c.late) > 0 && (s == os.Interrupt || s == syscall.SIGTERM) {
+				late, c.late = c.late[0], c.late[1:]
+			}
+			c.mu.Unlock()
+			switch {
+			case late != nil:
+				late()
+			case !ended && !sentByTerminal(s):
+				_ = c.cmd.Process.Signal(s) // it may have ended just now
+			}
+		}
+	}
+}
+
+// wait returns the exit code of the command, as a shell would have it.
+func (c *child) wait() int {
+	err := c.cmd.Wait()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	if c.cmd.ProcessState == nil {
+		return exitFailed
+	}
+	if s, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+		return 128 + int(s.Signal())
+	}
+	if code := c.cmd.ProcessState.ExitCode(); code != 0 || err == nil {
+		return code
+	}
+	return exitFailed
+}
+
+// afterwards says what the signals do that come when the command has ended: the
+// first one, the second one.
+func (c *child) afterwards(f ...func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.late = f
+}
+
+// stop ends the passing on of signals.
+func (c *child) stop() {
+	signal.Stop(c.signals)
+	close(c.over)
+	c.watcher.Wait()
+}

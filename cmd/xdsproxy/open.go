@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newOpen(a *app) *cobra.Command {
+	cmd := a.command(&cobra.Command{
+		Use:   "open [SOURCE]",
+		Short: "Look at a recording, or at a running proxy, on the screen",
+		Long: `Opens the screen on a recording, also on one that is still being written, or on
+a conversation script. Without SOURCE it is the newest recording.
+
+There are five views: 1 clients and what they are in sync with, 2 the timeline
+of messages, 3 the resources of a client, 4 what rules found, 5 counts. ? lists
+the keys that work where you are, / filters, q goes back.`,
+		Example: `xdsproxy open
+xdsproxy open session.xdsp`,
+		ValidArgsFunction: completeSource,
+	}, func(cmd *cobra.Command, args []string) error {
+		name, err := oneSource(args)
+		if err != nil {
+			return err
+		}
+		if !a.canDraw() {
+			return misused("open draws on a terminal, and there is none").
+				hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
+		}
+		src, err := a.open(name)
+		if err != nil {
+			return err
+		}
+		_ = src.Close()
+		lean()
+		_, err = a.draw(cmd.Context(), a.screenOf(src))
+		return err
+	})
+	return cmd
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/proxy"
+)
+
+func newWrap(a *app) *cobra.Command {
+	var path, file string
+	cmd := a.command(&cobra.Command{
+		Use:   "wrap [--bootstrap FILE] [-w FILE] [--] COMMAND [ARGUMENT...]",
+		Short: "Run an xDS client with the proxy in front of its servers",
+		Long: `Reads the bootstrap of an xDS client, puts the proxy in front of every xDS
+server that it names, and runs the command with a copy of the bootstrap that
+leads to the proxy. The bootstrap itself is not touched. There is one recording,
+of all servers.
+
+The bootstrap is the first of these:
+
+  --bootstrap FILE               {} in the command becomes the path of the copy
+  -c FILE, --config-path FILE    of the command, if it is a bootstrap of Envoy
+  GRPC_XDS_BOOTSTRAP             of gRPC; and GRPC_XDS_BOOTSTRAP_CONFIG
+
+Envoy's may be YAML or JSON: ADS, sources of single types, SDS, HDS, LRS, by
+gRPC, REST or gRPC's own client, on TCP and unix sockets. For gRPC, with all
+servers and authorities, the command finds the copy in GRPC_XDS_BOOTSTRAP.
+
+A server to which the client speaks TLS cannot be wrapped yet; that is said, and
+the client goes there directly. Servers that are named in what a server sends
+are not wrapped either. The command must run on this machine, as this user: the
+proxy listens on loopback, and the copy is readable for nobody else.
+
+Standard input and output are the command's. Signals are passed on to it (those
+that a terminal sends, it gets from there), and the exit code is its own. If a
+signal ends it, that is 128 and the signal's number; 127 says that there is no
+such command, 126 that it cannot be run. On a terminal only findings that are
+errors are printed while it runs; the end says how to read the others.`,
+		Example: `# One word in front of the command
+xdsproxy wrap envoy -c envoy.yaml
+# and in another terminal, to see what it says and is told
+xdsproxy open @last
+
+# The same in full, with a recording of a certain name
+xdsproxy wrap --bootstrap envoy.yaml -w session.xdsp -- envoy -c {}
+
+# A gRPC client
+GRPC_XDS_BOOTSTRAP=bootstrap.json xdsproxy wrap ./client xds:///greeter
+xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
+	}, func(cmd *cobra.Command, args []string) error {
+		plan, err := a.plan(file, args)
+		if err != nil {
+			return err
+		}
+		return a.wrap(cmd.Context(), plan, path)
+	})
+	// What follows the command is the command's, flags and all.
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().Var(textValue{&file, "FILE"}, "bootstrap", "the bootstrap of the client that the command runs")
+	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
+		"no-record", "ring", "no-check", "keep-secrets")
+	writeFlag(cmd, &path)
+	return cmd
+}
+
+// wrap runs the command of a plan behind the proxy. It ends when the command
+// does, whatever ctx says: signals are the command's to heed.
+func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
+	servers, err := a.wrappable(plan)
+	if err != nil {
+		return err
+	}
+	logger := a.logger(true)
+	defer func() { _ = logger.Sync() }()
+	collectLess()
+	dir, err := privateDir()
+	if err != nil {
+		return failed("cannot make a directory for the bootstrap: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	pairs, err := pairsOf(servers, dir)
+	if err != nil {
+		return err
+	}
+	rec, err := a.record(path, logger)
+	if err != nil {
+		return err
+	}
+	p, err := proxy.Listen(proxy.Config{
+		Pairs: pairs, Log: rec.Log, Logger: logger,
+		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
+		TapMemory: int64(a.config.tapMemory),
+	})
+	if err != nil {
+		rec.discard()
+		return unbound(err)
+	}
+	for i, addr := range p.Addrs() {
+		if err == nil {
+			err = servers[i].Redirect(addressOf(addr))
+		}
+	}
+	if err == nil {
+		err = plan.write(dir)
+	}
+	if err != nil {
+		p.Close()
+		rec.discard()
+		return failed("%s: %w", plan.name, err)
+	}
+	child := newChild(plan.argv, plan.env, a)
+	defer child.stop()
+	if err := child.start(); err != nil {
+		p.Close()
+		rec.discard()
+		return err
+	}
+	if err := rec.announce(); err != nil {
+		a.warn("%v", err)
+	}
+	for i, addr := range p.Addrs() {
+		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
+	}
+	return a.attend(ctx, child, p, rec, logger)
+}
+
+// attend serves until the command has ended, and finishes the recording.
+func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, logger *zap.Logger) error {
+	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
+	defer drain()
+	var relay sync.WaitGroup
+	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	judged := make(chan struct{})
+	go func() {
+		defer close(judged)
+		a.oversee(rec, 0, logger)
+	}()
+	code := child.wait()
+	impatient, once := context.WithCancel(context.Background())
+	defer once()
+	child.afterwards(p.Close, once)
+	drain()
+	relay.Wait()
+	closing := rec.Close()
+	select {
+	case <-judged:
+	case <-impatient.Done(): // it may be a terminal that takes nothing any more
+	}
+	a.account(rec)
+	switch {
+	case closing != nil && code == exitDone:
+		return failed("%w", closing)
+	case closing != nil:
+		a.warn("%v", closing)
+	}
+	if code != exitDone {
+		return &failure{err: fmt.Errorf("the command ended with %d", code), code: code, aloof: true, silent: true}
+	}
+	return nil
+}
+
+// wrappable are the servers that a proxy can stand in for; of the others it is
+// said why it cannot.
+func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
+	var servers []*bootstrap.Server
+	var why []string
+	secured := false
+	for _, s := range plan.doc.Servers {
+		if s.Obstacle == nil {
+			servers = append(servers, s)
+			continue
+		}
+		secured = secured || s.Obstacle.Secured
+		why = append(why, fmt.Sprintf("%s: %s", describe(s), render.Safe(s.Obstacle.Why)))
+	}
+	const plaintext = "xdsproxy speaks no TLS yet; name a plaintext port of the server in the bootstrap, such as Istio's 15010"
+	switch {
+	case len(plan.doc.Servers) == 0:
+		return nil, failed("%s names no xDS server", plan.name).
+			hint("Envoy names them by ads_config or another config source with grpc_services or cluster_names, gRPC by xds_servers")
+	case len(servers) == 0:
+		f := failed("%s names no xDS server that can be wrapped", plan.name)
+		for _, w := range why {
+			f.hint("%s", w)
+		}
+		if secured {
+			f.hint(plaintext)
+		}
+		return nil, f
+	}
+	for _, w := range why {
+		a.warn("cannot wrap %s; the command goes there directly", w)
+	}
+	if secured {
+		fmt.Fprintf(a.stderr, "xdsproxy: hint: %s\n", plaintext)
+	}
+	for _, w := range plan.doc.Warnings {
+		a.warn("%s", render.Safe(w))
+	}
+	return servers, nil
+}
+
+// describe names a server as the one who wrote the bootstrap knows it.
+func describe(s *bootstrap.Server) string {
+	text := s.Address
+	if names := strings.Join(s.Names, ", "); text == "" {
+		text = "cluster " + names
+	} else if names != "" {
+		text += " (" + names + ")"
+	}
+	what := []string{}
+	for _, u := range s.Uses {
+		if len(what) == 0 || what[len(what)-1] != u.What {
+			what = append(what, u.What)
+		}
+	}
+	return render.Safe(text + ", for " + strings.Join(what, ", "))
+}
+
+// pairsOf puts a listener in front of each server, of the kind that the client
+// expects there: its sockets in dir, or any port of loopback.
+func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
+	pairs := make([]proxy.Pair, len(servers))
+	for i, s := range servers {
+		upstream, err := proxy.ParseAddr(s.Address)
+		if err != nil {
+			return nil, failed("%s: %w", describe(s), err)
+		}
+		pairs[i] = proxy.Pair{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}
+		switch {
+		case s.Unix():
+			pairs[i].Listen = proxy.Addr{Network: "unix", Address: filepath.Join(dir, fmt.Sprintf("%d.sock", i+1))}
+		case s.IPv6:
+			pairs[i].Listen.Address = "[::1]:0"
+		}
+	}
+	return pairs, nil
+}
+
+// privateDir makes a directory that only this user can look into, with a name
+// that leaves room for that of a socket.
+func privateDir() (string, error) {
+	const room = 90 // of the 104 bytes that every system has
+	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
+	if err != nil {
+		return "", err
+	}
+	if len(parent) > room-len("/xdsproxy-0123456789") {
+		parent = "/tmp"
+	}
+	return os.MkdirTemp(parent, "xdsproxy-")
+}

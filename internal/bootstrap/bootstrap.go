@@ -1,0 +1,142 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Kind is whose bootstrap it is.
+type Kind int
+
+const (
+	Envoy Kind = iota
+	GRPC
+)
+
+func (k Kind) String() string {
+	if k == GRPC {
+		return "gRPC"
+	}
+	return "Envoy"
+}
+
+// ErrUnknown says that a document is no bootstrap of either kind.
+var ErrUnknown = errors.New("neither a bootstrap of Envoy (no static_resources, no dynamic_resources) nor one of gRPC (no xds_servers)")
+
+// Document is a bootstrap.
+type Document struct {
+	Kind Kind
+	// Servers are those it names, in the order in which they are found. Two ways
+	// to the same address are one server.
+	Servers []*Server
+	// Warnings are sentences about what will be different from what one may
+	// expect.
+	Warnings []string
+
+	root   *yaml.Node
+	format format
+}
+
+// Server is one address at which the client looks for an xDS server.
+type Server struct {
+	// Address is host:port, unix:/path or unix:@abstract; "" if there is none.
+	Address string
+	// Names are the clusters or authorities that lead to it. The default
+	// authority of gRPC, and a target without a cluster, have none.
+	Names []string
+	Uses  []Use
+	// Obstacle says why nothing can be put in front of it; nil if it can.
+	Obstacle *Obstacle
+	// IPv6 says that the client looks for addresses of this family only.
+	IPv6 bool
+
+	places []place
+}
+
+// Use is what the client wants of a server.
+type Use struct {
+	What string // "ADS", "CDS", "SDS", ...; "xDS" where it does not say
+	Path string // where in the document, such as dynamic_resources.ads_config
+}
+
+// Obstacle is why a server cannot be wrapped.
+type Obstacle struct {
+	Why string // goes on after "cannot wrap X: "
+	// Secured says that the client encrypts what it sends there.
+	Secured bool
+}
+
+// Unix says whether the server is reached by a unix socket.
+func (s *Server) Unix() bool { return strings.HasPrefix(s.Address, "unix:") }
+
+// Redirect makes the client go to addr instead, which has the form of Address
+// and is a unix socket if and only if Address is one.
+func (s *Server) Redirect(addr string) error {
+	if s.Obstacle != nil || strings.HasPrefix(addr, "unix:") != s.Unix() {
+		return fmt.Errorf("%s cannot stand in for %s", addr, s.Address)
+	}
+	for _, p := range s.places {
+		if err := p.put(addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Parse reads a bootstrap. The name says by its ending what is in it; where it
+// does not, the text does.
+func Parse(name string, data []byte) (*Document, error) {
+	root, format, err := parseTree(name, data)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{root: root, format: format}
+	switch {
+	case root.Kind != yaml.MappingNode:
+		return nil, ErrUnknown
+	case member(root, "xds_servers") != nil || member(root, "authorities") != nil && format == inJSON:
+		d.Kind = GRPC
+		err = d.findGRPC()
+	case field(root, "static_resources") != nil || field(root, "dynamic_resources") != nil:
+		d.findEnvoy()
+	default:
+		return nil, ErrUnknown
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// add notes a server, or one more way to a server that is known.
+func (d *Document) add(s *Server) {
+	for _, known := range d.Servers {
+		if known.Address != s.Address || known.IPv6 != s.IPv6 || !same(known.Obstacle, s.Obstacle) {
+			continue
+		}
+		if s.Obstacle != nil && !slices.Equal(known.Names, s.Names) {
+			continue
+		}
+		for _, n := range s.Names {
+			if !slices.Contains(known.Names, n) {
+				known.Names = append(known.Names, n)
+			}
+		}
+		known.Uses = append(known.Uses, s.Uses...)
+		known.places = append(known.places, s.places...)
+		return
+	}
+	d.Servers = append(d.Servers, s)
+}
+
+func same(a, b *Obstacle) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+func (d *Document) warn(format string, args ...any) {
+	d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,257 @@
+package bootstrap
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// search goes through a bootstrap of Envoy.
+type search struct {
+	*Document
+	clusters map[string]*cluster
+	order    []*cluster
+	// named are the scalars by which an xDS source names its cluster.
+	named map[*yaml.Node]bool
+}
+
+// cluster is a static cluster, and what is wanted of it.
+type cluster struct {
+	name  string
+	node  *yaml.Node // nil: the bootstrap does not define it
+	uses  []Use
+	other string // a place that uses it for something else than xDS; "" if none
+}
+
+func (d *Document) findEnvoy() {
+	s := &search{Document: d, clusters: map[string]*cluster{}, named: map[*yaml.Node]bool{}}
+	for _, n := range items(field(field(d.root, "static_resources"), "clusters")) {
+		if name := text(field(n, "name")); name != "" && s.clusters[name] == nil {
+			s.clusters[name] = &cluster{name: name, node: n}
+		}
+	}
+	s.walk(d.root, "", s.source)
+	s.walk(d.root, "", s.traffic)
+	for _, c := range s.order {
+		wrapped := false
+		for _, server := range c.servers() {
+			d.add(server)
+			wrapped = wrapped || server.Obstacle == nil
+		}
+		if !wrapped {
+			continue
+		}
+		if c.other != "" {
+			d.warn("cluster %q carries other traffic, too (%s); it passes the proxy as well", c.name, c.other)
+		}
+		if checksElsewhere(c.node) {
+			d.warn("cluster %q checks health at a port of its own, which the proxy does not have: its endpoints will look ill", c.name)
+		}
+	}
+}
+
+// walk visits every field of the document with its name, its place and the
+// place of the message it belongs to.
+func (s *search) walk(n *yaml.Node, path string, visit func(name, path, parent string, value *yaml.Node)) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			name := snake(key.Value)
+			if ignored(key) || path == "" && name == "node" {
+				continue
+			}
+			at := strings.TrimPrefix(path+"."+name, ".")
+			visit(name, at, path, value)
+			s.walk(value, at, visit)
+		}
+	case yaml.SequenceNode:
+		for i, c := range n.Content {
+			s.walk(c, path+"["+strconv.Itoa(i)+"]", visit)
+		}
+	}
+}
+
+// source looks for messages of type ApiConfigSource. These four fields are all
+// that have it; a ConfigSource has the first of them.
+func (s *search) source(name, path, parent string, n *yaml.Node) {
+	use := Use{What: "xDS", Path: path}
+	switch name {
+	case "api_config_source":
+		use.What, use.Path = wanted(parent), parent
+	case "ads_config":
+		use.What = "ADS"
+	case "hds_config":
+		use.What = "HDS"
+	case "load_stats_config":
+		use.What = "LRS"
+	default:
+		return
+	}
+	for _, service := range items(field(n, "grpc_services")) {
+		if target := field(field(service, "google_grpc"), "target_uri"); target != nil {
+			s.google(field(service, "google_grpc"), target, use)
+		}
+		s.cluster(field(field(service, "envoy_grpc"), "cluster_name"), use)
+	}
+	for _, name := range items(field(n, "cluster_names")) {
+		s.cluster(name, use)
+	}
+}
+
+// wanted tells from the place of a ConfigSource what it is for.
+func wanted(path string) string {
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	for _, known := range []string{"lds", "cds", "eds", "sds", "rtds", "leds", "odcds", "rds", "vhds", "scoped_rds"} {
+		if strings.HasPrefix(last, known+"_config") {
+			return strings.ToUpper(known)
+		}
+	}
+	switch {
+	case last == "lrs_server":
+		return "LRS"
+	case strings.HasSuffix(path, ".rds.config_source"):
+		return "RDS"
+	case strings.HasSuffix(path, ".vhds.config_source"):
+		return "VHDS"
+	case strings.HasSuffix(path, ".config_discovery.config_source"):
+		return "ECDS"
+	}
+	return "xDS"
+}
+
+func (s *search) cluster(name *yaml.Node, use Use) {
+	if text(name) == "" {
+		return
+	}
+	s.named[name] = true
+	c := s.clusters[name.Value]
+	if c == nil {
+		c = &cluster{name: name.Value}
+		s.clusters[c.name] = c
+	}
+	if len(c.uses) == 0 {
+		s.order = append(s.order, c)
+	}
+	if !slices.Contains(c.uses, use) {
+		c.uses = append(c.uses, use)
+	}
+}
+
+// google is a server that Envoy reaches with gRPC's own client.
+func (s *search) google(service, target *yaml.Node, use Use) {
+	server := toTarget(target)
+	server.Uses = []Use{use}
+	creds := field(service, "channel_credentials")
+	switch {
+	case server.Obstacle != nil:
+	case len(items(field(service, "channel_credentials_plugin"))) > 0:
+		server.Obstacle = &Obstacle{Why: "its credentials come from a plugin"}
+	case field(creds, "ssl_credentials") != nil, field(creds, "google_default") != nil:
+		server.Obstacle = secured()
+	case field(creds, "local_credentials") != nil && !server.Unix():
+		server.Obstacle = &Obstacle{Why: "local credentials are bound to the connection"}
+	case text(field(service, "credentials_factory_name")) != "":
+		server.Obstacle = &Obstacle{Why: "its credentials come from an extension"}
+	}
+	s.add(server)
+}
+
+// traffic looks for other users of the clusters that lead to xDS servers.
+func (s *search) traffic(name, path, parent string, n *yaml.Node) {
+	switch {
+	case strings.HasSuffix(parent, "load_assignment") && name == "cluster_name":
+		return
+	case name == "cluster", name == "clusters", strings.HasSuffix(name, "_cluster"), strings.HasSuffix(name, "cluster_name"):
+	case name == "name" && strings.Contains(parent, "weighted_clusters"):
+	default:
+		return
+	}
+	for _, v := range append(items(n), n) {
+		c := s.clusters[text(v)]
+		if c != nil && !s.named[v] && len(c.uses) > 0 && c.other == "" {
+			c.other = path
+		}
+	}
+}
+
+func (c *cluster) servers() []*Server {
+	obstacle := c.obstacle()
+	one := func(s *Server) *Server {
+		s.Names, s.Uses = []string{c.name}, c.uses
+		if s.Obstacle == nil || obstacle != nil {
+			s.Obstacle = obstacle
+		}
+		return s
+	}
+	var servers []*Server
+	if c.node != nil {
+		eachEndpoint(field(c.node, "load_assignment"), func(address *yaml.Node) {
+			s := one(toAddress(address))
+			s.IPv6 = c.onlyIPv6()
+			servers = append(servers, s)
+		})
+	}
+	if len(servers) == 0 {
+		if obstacle == nil {
+			obstacle = &Obstacle{Why: "the bootstrap does not say where its endpoints are"}
+		}
+		servers = append(servers, one(&Server{}))
+	}
+	return servers
+}
+
+// obstacle is what keeps a proxy out of all of a cluster, whatever its endpoints.
+func (c *cluster) obstacle() *Obstacle {
+	if c.node == nil {
+		return &Obstacle{Why: "the bootstrap does not define this cluster"}
+	}
+	if kind := c.kind(); kind != "" {
+		return &Obstacle{Why: "a cluster of type " + kind + " finds its endpoints by itself"}
+	}
+	socket := field(c.node, "transport_socket")
+	name := text(field(socket, "name")) + " " + text(field(field(socket, "typed_config"), "@type"))
+	switch {
+	case socket == nil && field(c.node, "tls_context") == nil && len(items(field(c.node, "transport_socket_matches"))) == 0:
+		return nil
+	case socket == nil, strings.Contains(name, "tls"), strings.Contains(name, "Tls"):
+		return secured()
+	case strings.Contains(name, "raw_buffer"), strings.Contains(name, "RawBuffer"):
+		return nil
+	}
+	return &Obstacle{Why: fmt.Sprintf("it is reached by a transport socket of its own (%s)", strings.TrimSpace(name))}
+}
+
+// kind names the discovery type of a cluster whose endpoints are not in the
+// bootstrap; "" if they are.
+func (c *cluster) kind() string {
+	switch kind := text(field(c.node, "type")); kind {
+	case "", "STATIC", "STRICT_DNS", "LOGICAL_DNS", "0", "1", "2":
+	case "3", "4":
+		return map[string]string{"3": "EDS", "4": "ORIGINAL_DST"}[kind]
+	default:
+		return kind
+	}
+	custom := field(c.node, "cluster_type")
+	switch name := text(field(custom, "name")); name {
+	case "", "envoy.cluster.static", "envoy.cluster.strict_dns", "envoy.cluster.logical_dns":
+		return ""
+	default:
+		if strings.HasSuffix(text(field(field(custom, "typed_config"), "@type")), ".DnsCluster") {
+			return ""
+		}
+		return name
+	}
+}
+
+func (c *cluster) onlyIPv6() bool {
+	for _, n := range []*yaml.Node{c.node, field(field(c.node, "cluster_type"), "typed_config")} {
+		if f := text(field(n, "dns_lookup_family")); f == "V6_ONLY" || f == "2" {
+			return true
+		}
+	}
+	return false
+}

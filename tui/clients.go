@@ -1,0 +1,360 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// clients is the matrix of clients and types, the worst first.
+type clients struct {
+	plainView
+	win    window
+	at     string // the client that is selected
+	typ    string // a type line of it, "" for the client itself
+	open   map[string]bool
+	words  string
+	sort   clientOrder
+	turned bool
+	gone   map[string]bool // forgotten
+}
+
+func newClients() *clients {
+	return &clients{open: make(map[string]bool), gone: make(map[string]bool)}
+}
+
+// clientOrder is what clients are sorted by.
+type clientOrder uint8
+
+const (
+	worstFirst clientOrder = iota
+	byName
+	latestFirst
+)
+
+func (o clientOrder) String() string { return [...]string{"worst first", "name", "latest first"}[o] }
+
+// clientRow is a client, or one of its types if that is unfolded.
+type clientRow struct {
+	of  *check.ClientStatus
+	typ *check.TypeStatus // nil: the client
+	end bool              // the last of its types
+}
+
+func (v *clients) title() string { return "Clients" }
+
+func (v *clients) keys() []offer {
+	offers := []offer{
+		{actFilter, "filter", ""},
+		{actOpen, "timeline", "its messages"},
+		{actToggle, "unfold", "its types in detail"},
+		{actResources, "resources", ""},
+		{actDiff, "diff", "what it rejected last, against what it holds"},
+		{actSort, "sort", "the worst first, by name, or the latest first"},
+		{actLadder, "", "its conversation as a ladder"},
+		{actReverse, "", ""},
+		{actLeft, "", "fold"},
+		{actRight, "", "unfold"},
+		{actOnly, "", "only rows with this client's name"},
+		{actCopy, "", "copy the name"},
+	}
+	for _, a := range moves() {
+		offers = append(offers, offer{act: a})
+	}
+	return offers
+}
+
+// rows are the lines below the titles.
+func (v *clients) rows(m *Model) []clientRow {
+	var all []*check.ClientStatus
+	for i := range m.seen.standing {
+		c := &m.seen.standing[i]
+		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(m, c) {
+			continue
+		}
+		all = append(all, c)
+	}
+	switch v.sort {
+	case byName:
+		slices.SortStableFunc(all, func(a, b *check.ClientStatus) int { return cmp.Compare(a.Client, b.Client) })
+	case latestFirst:
+		slices.SortStableFunc(all, func(a, b *check.ClientStatus) int { return b.Last.Compare(a.Last) })
+	}
+	if v.turned {
+		slices.Reverse(all)
+	}
+	var out []clientRow
+	for _, c := range all {
+		out = append(out, clientRow{of: c})
+		if v.open[c.Client] {
+			for i := range c.Types {
+				out = append(out, clientRow{c, &c.Types[i], i == len(c.Types)-1})
+			}
+		}
+	}
+	return out
+}
+
+func (v *clients) wanted(m *Model, c *check.ClientStatus) bool {
+	if v.words == "" {
+		return true
+	}
+	all := c.Client + " " + c.Agent + " " + c.Version + " " + c.Why
+	for _, t := range c.Types {
+		all += " " + t.Type + " " + t.State.String() + " " + t.Nack
+	}
+	return hasWords(all, v.words)
+}
+
+// hasWords says whether a text has every word; one with a dash before it must
+// not be there.
+func hasWords(text, words string) bool {
+	text = strings.ToLower(text)
+	for _, w := range strings.Fields(strings.ToLower(words)) {
+		w, not := strings.CutPrefix(w, "-")
+		if w != "" && strings.Contains(text, w) == not {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *clients) settle(m *Model) []clientRow {
+	rows := v.rows(m)
+	if v.at != "" {
+		i := slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.at && r.typName() == v.typ })
+		if i < 0 {
+			i = slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.at })
+		}
+		if i >= 0 {
+			v.win.at = i
+		}
+	}
+	v.win.fit(len(rows), v.win.rows)
+	return rows
+}
+
+func (r *clientRow) typName() string {
+	if r.typ == nil {
+		return ""
+	}
+	return r.typ.Type
+}
+
+// keep makes what is at the window's place the selection.
+func (v *clients) keep(rows []clientRow) {
+	if v.win.at < len(rows) {
+		v.at, v.typ = rows[v.win.at].of.Client, rows[v.win.at].typName()
+	}
+}
+
+func (v *clients) do(m *Model, a action) tea.Cmd {
+	rows := v.settle(m)
+	if v.win.move(a, len(rows)) {
+		v.keep(rows)
+		return nil
+	}
+	switch a {
+	case actFilter:
+		return m.open(rowFilter, v.words)
+	case actSort:
+		v.sort = (v.sort + 1) % 3
+		m.say("sorted: %s", v.sort)
+		return nil
+	case actReverse:
+		v.turned = !v.turned
+		return nil
+	}
+	if len(rows) == 0 {
+		m.say("no client has asked for anything yet")
+		return nil
+	}
+	v.keep(rows)
+	r := rows[v.win.at]
+	switch a {
+	case actOpen:
+		return v.openTimeline(m, &r)
+	case actToggle:
+		v.fold(!v.open[v.at])
+	case actRight:
+		v.fold(true)
+	case actLeft:
+		v.fold(false)
+	case actResources:
+		return m.openResources(v.at)
+	case actLadder:
+		return m.openLadder(v.selected(m))
+	case actDiff:
+		return m.openDiff(v.selected(m), false)
+	case actOnly:
+		v.words = join(v.words, v.at)
+	case actCopy:
+		return m.copy(m.alias(v.at), "the name")
+	}
+	return nil
+}
+
+func (v *clients) fold(open bool) {
+	if v.open[v.at] = open; !open {
+		v.typ = ""
+	}
+}
+
+// openTimeline shows the messages of a client, from where it went wrong.
+func (v *clients) openTimeline(m *Model, r *clientRow) tea.Cmd {
+	q := "client:" + quoted(r.of.Client)
+	if r.typ != nil {
+		q += " type:" + r.typ.Type
+	}
+	m.show(1)
+	cmd, err := m.timeline.ask(m, q)
+	if err != nil {
+		m.complain(err)
+		return nil
+	}
+	if w := worstOf(r); w != nil && w.State > check.Synced {
+		m.timeline.hold(m)
+		m.timeline.at = w.Seq
+	}
+	return cmd
+}
+
+// worstOf is the type that a row is about.
+func worstOf(r *clientRow) *check.TypeStatus {
+	if r.typ != nil {
+		return r.typ
+	}
+	var worst *check.TypeStatus
+	for i := range r.of.Types {
+		if t := &r.of.Types[i]; worst == nil || t.State > worst.State {
+			worst = t
+		}
+	}
+	return worst
+}
+
+func (v *clients) selected(m *Model) selection {
+	rows := v.settle(m)
+	if len(rows) == 0 {
+		return selection{}
+	}
+	r := rows[v.win.at]
+	s := selection{client: r.of.Client}
+	if w := worstOf(&r); w != nil {
+		s.typ, s.seq = w.Type, w.Seq
+		if w.NackSeq != 0 && w.State == check.Nacked {
+			s.seq = w.NackSeq
+		}
+	}
+	return s
+}
+
+func (v *clients) query() string         { return v.words }
+func (v *clients) language() promptKind  { return rowFilter }
+func (v *clients) tick(m *Model) tea.Cmd { v.settle(m); return nil }
+func (v *clients) where(m *Model) string {
+	return place(&v.win, len(v.rows(m))) + "   sort: " + v.sort.String()
+}
+func (v *clients) ask(_ *Model, text string) (tea.Cmd, error) {
+	v.words = text
+	return nil, nil
+}
+
+// place is where the selection is in a list.
+func place(w *window, total int) string {
+	if total == 0 {
+		return "0 of 0"
+	}
+	return fmt.Sprintf("%s of %s", render.Number(int64(w.at+1)), render.Number(int64(total)))
+}
+
+func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
+	rows := v.settle(m)
+	if y == 0 {
+		return v.do(m, actSort)
+	}
+	if i := v.win.top + y - 1; i < len(rows) {
+		v.win.at = i
+		v.keep(rows)
+		if twice {
+			return v.do(m, actOpen)
+		}
+	}
+	return nil
+}
+
+// about is why the selected client is not in sync.
+func (v *clients) about(m *Model) line {
+	rows := v.settle(m)
+	if len(rows) == 0 {
+		return line{}
+	}
+	r := rows[v.win.at]
+	name := m.alias(r.of.Client)
+	if !r.of.Gone.IsZero() {
+		return text(muted, name+": "+m.aliasText(r.of.Why))
+	}
+	t := worstOf(&r)
+	if t == nil {
+		return text(plain, name+" has asked for nothing")
+	}
+	l := spans(span{plain, name + " " + t.Type + ": "})
+	age := render.Duration(m.seen.at.Sub(t.Since))
+	switch t.State {
+	case check.Nacked:
+		l.add(bad, "rejected "+orDash(t.Sent))
+		if t.Version != "" {
+			l.add(plain, ", still on "+t.Version)
+		}
+		l.add(plain, "; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
+	case check.Stale:
+		l.add(warned, "no answer to "+orDash(t.Sent)+" for "+age)
+	case check.Pending:
+		l.add(plain, orDash(t.Sent)+" was sent "+age+" ago")
+	case check.NotSent:
+		l.add(warned, "asked "+age+" ago, and nothing came")
+	default:
+		l.add(good, "in sync")
+		l.add(plain, " with "+orDash(t.Version)+" for "+age)
+	}
+	return l
+}
+
+// stateRole is the colour beside a state.
+func stateRole(s check.State) role {
+	switch s {
+	case check.Synced:
+		return good
+	case check.Pending:
+		return accent
+	case check.NotSent, check.Stale:
+		return warned
+	case check.Nacked:
+		return bad
+	}
+	return muted
+}
+
+// age writes how long ago something was, short.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

@@ -1,0 +1,89 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// dialog asks what is to become of connected clients, and nothing else.
+type dialog struct {
+	clients int
+	at      int
+}
+
+func (d *dialog) choices() []string {
+	return []string{
+		"detach: leave the screen, and go on proxying in the foreground",
+		fmt.Sprintf("stop: %s their control plane", render.Count(d.clients, "client loses", "clients lose")),
+		"cancel",
+	}
+}
+
+// leave ends the screen, or asks first if clients would be cut off.
+func (m *Model) leave() tea.Cmd {
+	if m.src.Proxy == nil {
+		return m.stop()
+	}
+	n := m.src.Proxy.Clients()
+	if n == 0 {
+		return m.stop()
+	}
+	m.prompt, m.dialog = nil, &dialog{clients: n}
+	return nil
+}
+
+func (m *Model) stop() tea.Cmd {
+	m.outcome = Stopped
+	return tea.Quit
+}
+
+func (d *dialog) key(m *Model, name string) tea.Cmd {
+	switch name {
+	case "esc", "q", "c", "n":
+		m.dialog = nil
+	case "up", "k", "shift+tab":
+		d.at = max(d.at-1, 0)
+	case "down", "j", "tab":
+		d.at = min(d.at+1, 2)
+	case "d":
+		return d.choose(m, 0)
+	case "s", "y":
+		return d.choose(m, 1)
+	case "enter":
+		return d.choose(m, d.at)
+	}
+	return nil
+}
+
+func (d *dialog) choose(m *Model, n int) tea.Cmd {
+	m.dialog = nil
+	switch n {
+	case 0:
+		m.outcome = Detached
+		return tea.Quit
+	case 1:
+		return m.stop()
+	}
+	return nil
+}
+
+// cover draws the dialog over the lowest lines of the body.
+func (d *dialog) cover(m *Model, lines []line) {
+	box := []line{
+		text(muted, repeat(m.theme.glyph.line, m.w)),
+		spans(span{title, " " + render.Count(d.clients, "client is connected.", "clients are connected.")}),
+	}
+	for i, c := range d.choices() {
+		l := text(plain, "   "+c)
+		if i == d.at {
+			l = text(plain, " > "+c)
+			l.selected = true
+		}
+		box = append(box, l)
+	}
+	box = append(box, text(muted, " up and down, enter; d, s, c at once"), blank())
+	copy(lines[max(len(lines)-len(box), 0):], box[max(len(box)-len(lines), 0):])
+}

@@ -1,0 +1,267 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+const (
+	leastWidth, leastHeight = 40, 10 // nothing fits below
+	plainWidth, plainHeight = 60, 15 // below, the body has nearly all of it
+)
+
+// View is called by the program after every message.
+func (m *Model) View() tea.View {
+	if m.stale && !m.frozen || m.frame == "" || m.prompt != nil || m.dialog != nil {
+		m.frame = m.Frame()
+		m.stale, m.drawnAt, m.drawn = false, m.now(), m.index.Generation()
+	}
+	v := tea.NewView(m.frame)
+	v.AltScreen = true
+	v.WindowTitle = "xdsproxy " + render.Safe(m.src.Name)
+	if !m.opts.NoMouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	if m.prompt != nil {
+		v.Cursor = m.prompt.cursor(m)
+	}
+	return v
+}
+
+// Frame is the whole screen as it is now, m.h lines of m.w columns.
+func (m *Model) Frame() string {
+	if m.w < leastWidth || m.h < leastHeight {
+		return m.tooSmall()
+	}
+	lines := m.lines()
+	var b strings.Builder
+	for i := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(lines[i].paint(&m.theme, m.w))
+	}
+	return b.String()
+}
+
+func (m *Model) tooSmall() string {
+	lines := make([]string, max(m.h, 1))
+	note := text(plain, fmt.Sprintf("%dx%d is too small: xdsproxy needs %dx%d", m.w, m.h, leastWidth, leastHeight))
+	lines[0] = note.paint(&m.theme, max(m.w, 1))
+	return strings.Join(lines, "\n")
+}
+
+// lines are those of the screen from top to bottom.
+func (m *Model) lines() []line {
+	var head, foot []line
+	small := m.w < plainWidth || m.h < plainHeight
+	head = append(head, m.header())
+	if !small {
+		head = append(head, m.tabLine())
+	}
+	if l, is := m.banner(); is {
+		head = append(head, l)
+	}
+	if !small {
+		foot = append(foot, m.status())
+	}
+	foot = append(foot, m.messageLine(), m.keyLine())
+	rows := m.h - len(head) - len(foot)
+	body := m.body(rows)
+	for len(body) < rows {
+		body = append(body, blank())
+	}
+	lines := append(append(head, body[:rows]...), foot...)
+	if m.dialog != nil {
+		m.dialog.cover(m, lines)
+	}
+	return lines
+}
+
+// body draws the view that is on top, or all panes where there is room.
+func (m *Model) body(rows int) []line { return m.panes(rows) }
+
+// bodyTop is the row of the screen where the body begins.
+func (m *Model) bodyTop() int {
+	top := 1
+	if m.w >= plainWidth && m.h >= plainHeight {
+		top++
+	}
+	if _, is := m.banner(); is {
+		top++
+	}
+	return top
+}
+
+// header says what is shown and how it goes. Where there is no room for all,
+// the name of the source gives way.
+func (m *Model) header() line {
+	l := spans(span{title, " xdsproxy  "})
+	first, last := m.span()
+	switch {
+	case m.frozen:
+		l.add(warned, "FROZEN ")
+	case m.src.Proxy != nil:
+		l.add(bad, "REC ")
+	case m.src.Live && !m.feed.Done():
+		l.add(good, "LIVE ")
+	}
+	l.add(plain, clock(last.Sub(first))+"  ")
+	tail := m.tally()
+	l.add(accent, render.Middle(render.Safe(m.what()), max(8, m.w-l.width()-tail.width())))
+	l.join(tail)
+	return l
+}
+
+// what is shown: the routes of the proxy, or a file.
+func (m *Model) what() string {
+	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
+		return m.src.Name
+	}
+	r := m.src.Proxy.Routes[0]
+	s := m.alias(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.alias(r.Upstream)
+	if n := len(m.src.Proxy.Routes); n > 1 {
+		s += fmt.Sprintf(" +%d", n-1)
+	}
+	return s
+}
+
+// tally is the right part of the header: what there is, and what is wrong.
+func (m *Model) tally() line {
+	l := text(plain, "   "+render.Count(len(m.seen.standing), "client", "clients"))
+	n, look := m.violationCount(), plain
+	if n > 0 {
+		look = bad
+	}
+	l.add(plain, "   ")
+	l.add(look, render.Count(n, "violation", "violations"))
+	if gaps := m.index.Gaps(); gaps > 0 {
+		l.add(bad, "   GAP "+render.Number(gaps))
+	}
+	if s := m.progress(); s != "" {
+		l.add(warned, "   "+s)
+	}
+	return l
+}
+
+// span is from when to when the log goes, as far as that is known.
+func (m *Model) span() (first, last time.Time) {
+	first = m.index.First()
+	_, last = m.index.Last()
+	if m.src.Proxy != nil && !first.IsZero() {
+		last = m.now()
+	}
+	return first, last
+}
+
+// clock writes a duration as hours, minutes and seconds.
+func clock(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// progress says how far the log was read, where that is behind.
+func (m *Model) progress() string {
+	if m.feed.Done() {
+		return ""
+	}
+	at, _ := m.index.Last()
+	if m.src.Proxy != nil {
+		if behind := uint64(m.src.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
+			return "lag " + render.ShortSize(int64(behind))
+		}
+		return ""
+	}
+	if end := m.end(); end > at+lagShown {
+		return fmt.Sprintf("reading %d%%", uint64(at)*100/uint64(end))
+	}
+	return ""
+}
+
+// lagShown is how many entries behind the screen may be without saying so.
+const lagShown = 1000
+
+func (m *Model) tabLine() line {
+	var l line
+	for i, v := range m.tabs() {
+		name := fmt.Sprintf("%d %s", i+1, v.title())
+		switch {
+		case i == m.tab && len(m.over) == 0:
+			l.add(title, " ["+name+"]")
+		case i == m.tab:
+			l.add(plain, " ["+name+"]")
+		default:
+			l.add(muted, "  "+name+" ")
+		}
+	}
+	for _, v := range m.over {
+		l.add(title, " > "+v.title())
+	}
+	if n := m.timeline.news(m); n != "" && m.top() == view(m.timeline) {
+		l.pad(m.w - render.Width(n) - 1)
+		l.add(warned, n)
+	}
+	return l
+}
+
+// status is the place in the view, the filter, and how times are shown.
+func (m *Model) status() line {
+	v := m.top()
+	l := text(plain, " "+v.where(m))
+	if f, is := v.(filterable); is {
+		q := f.query()
+		if q == "" {
+			l.add(muted, "   "+f.language().noun()+": none")
+		} else {
+			l.add(accent, "   "+f.language().noun()+": "+q)
+		}
+	}
+	tail := "UTC  " + m.timeline.times.String() + " "
+	l.pad(m.w - len(tail))
+	l.add(muted, tail)
+	return l
+}
+
+// messageLine is the prompt, what was said a moment ago, or what there is to say
+// of the selection.
+func (m *Model) messageLine() line {
+	if m.prompt != nil {
+		return m.prompt.line(m)
+	}
+	if l, is := m.events.now(m.now()); is {
+		return l
+	}
+	l := text(plain, " ")
+	l.join(m.top().about(m))
+	return l
+}
+
+// keyLine is the keys that matter here.
+func (m *Model) keyLine() line {
+	if m.prompt != nil {
+		return m.prompt.keys(m)
+	}
+	l := text(muted, " ?")
+	l.add(plain, "help")
+	used := l.width()
+	for _, o := range m.top().keys() {
+		if o.hint == "" {
+			continue
+		}
+		var next line
+		next.add(muted, " "+bindingOf(o.act).keys[0]+":")
+		next.add(plain, o.hint)
+		if used += next.width(); used > m.w-len(" q:back") {
+			break
+		}
+		l.join(next)
+	}
+	l.add(muted, " q:")
+	l.add(plain, "back")
+	return l
+}

@@ -1,0 +1,59 @@
+package index
+
+import (
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+type filterFinding = filter.Finding
+
+// maxProofs bounds the entries of which it is known what they prove.
+const maxProofs = 1 << 20
+
+// prove notes what rules proved with an entry.
+func (x *Index) prove(r *Row, found []check.Finding) {
+	for i := range found {
+		f := &found[i]
+		r.Severity = max(r.Severity, Severity(f.Severity)+1)
+		if len(x.proofs) < maxProofs {
+			x.proofs[r.Seq] = append(x.proofs[r.Seq], filter.Finding{Rule: f.Rule.ID, Severity: f.Severity.String()})
+		}
+	}
+}
+
+// Proofs is what rules proved with an entry.
+func (x *Index) Proofs(seq session.Seq) []filter.Finding {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.proofs[seq]
+}
+
+// NextProof is the next entry after seq, or before it, that proves a finding at
+// least this grave; 0 if there is none.
+func (x *Index) NextProof(seq session.Seq, least check.Severity, back bool) session.Seq {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var best session.Seq
+	for at, all := range x.proofs {
+		if back && at >= seq || !back && at <= seq || best != 0 && back == (at < best) {
+			continue
+		}
+		for _, f := range all {
+			if severityOf(f.Severity) >= least {
+				best = at
+				break
+			}
+		}
+	}
+	return best
+}
+
+func severityOf(word string) check.Severity {
+	for _, s := range []check.Severity{check.Error, check.Warning} {
+		if s.String() == word {
+			return s
+		}
+	}
+	return check.Info
+}

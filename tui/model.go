@@ -1,0 +1,312 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// Model is the state of the screen. It is used in the loop of the program only;
+// what the log says comes in by looking, see observe.
+type Model struct {
+	src   Source
+	opts  Options
+	ctx   context.Context // of everything that a command does
+	index *index.Index
+	feed  *index.Feed
+	fetch *index.Fetcher
+
+	w, h  int
+	now   func() time.Time
+	theme Theme
+
+	clients    *clients
+	timeline   *timeline
+	resources  view
+	violations view
+	stats      view
+	tab        int    // of tabs
+	over       []view // opened above it, the uppermost last
+
+	prompt  *prompt
+	dialog  *dialog
+	events  events
+	aliases *aliases // nil: privacy is off
+
+	seen    snapshot
+	looking bool // an observation is on its way
+
+	frozen  bool
+	frame   string // that was drawn last
+	stale   bool   // it is not what would be drawn now
+	drawnAt time.Time
+	drawn   uint64 // generation
+
+	last    session.Seq // of the log when it was opened, 0 if that is not known
+	outcome Outcome
+}
+
+// snapshot is what the checker knew when it was asked last.
+type snapshot struct {
+	generation uint64
+	at         time.Time // by the clock of the log
+	asked      time.Time // by ours
+	standing   []check.ClientStatus
+	findings   []check.Finding
+}
+
+// Options say how the screen looks. The zero value is fine.
+type Options struct {
+	Theme   string // one of Themes; auto if empty
+	ASCII   bool
+	NoMouse bool
+	// Timers and rules for the checker.
+	Check check.Options
+	// Now is the clock; time.Now if nil.
+	Now func() time.Time
+}
+
+// Outcome is why the screen was left.
+type Outcome uint8
+
+// Stopped: the person has had enough. Detached: the screen is to go, the proxy
+// to stay.
+const (
+	Stopped Outcome = iota
+	Detached
+)
+
+const (
+	// glance is how often the screen looks whether there is more.
+	glance = 80 * time.Millisecond
+	// judgement is how often it asks where clients stand, at most.
+	judgement = 250 * time.Millisecond
+)
+
+type (
+	tickMsg time.Time
+	seenMsg snapshot
+)
+
+func newModel(ctx context.Context, src Source, o Options) *Model {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	x := index.New()
+	m := &Model{
+		src: src, opts: o, ctx: ctx, index: x, now: o.Now, theme: NewTheme(o.Theme, o.ASCII),
+		feed: index.NewFeed(x, o.Check), fetch: index.NewFetcher(x, src.Open), stale: true, w: 80, h: 24,
+	}
+	m.clients, m.timeline = newClients(), newTimeline(src.Live)
+	m.resources, m.violations, m.stats = newResources(), newViolations(), newStats()
+	if !src.Live {
+		m.tab = 1
+	}
+	return m
+}
+
+func (m *Model) tabs() []view {
+	return []view{m.clients, m.timeline, m.resources, m.violations, m.stats}
+}
+
+// top is the view that keys go to.
+func (m *Model) top() view {
+	if n := len(m.over); n > 0 {
+		return m.over[n-1]
+	}
+	return m.tabs()[m.tab]
+}
+
+// Init is called by the program.
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroundColor) }
+
+func (m *Model) wait() tea.Cmd {
+	return tea.Tick(glance, func(t time.Time) tea.Msg { return tickMsg(t) })
+}
+
+// Update is called by the program with everything that happens.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if t, is := msg.(tickMsg); is {
+		return m, m.ticked(time.Time(t))
+	}
+	m.stale = true
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		return m, m.top().tick(m)
+	case tea.BackgroundColorMsg:
+		if m.theme.Name == "" || m.theme.Name == "auto" {
+			m.theme.suit(msg.IsDark())
+		}
+	case seenMsg:
+		m.seen, m.looking = snapshot(msg), false
+		return m, m.top().tick(m)
+	case reply:
+		return m, msg.to.handle(m, msg.msg)
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	case tea.PasteMsg:
+		if m.prompt != nil {
+			return m, m.prompt.paste(m, msg)
+		}
+		m.say("nothing is being typed, so there is nowhere to paste")
+	case tea.MouseClickMsg, tea.MouseWheelMsg:
+		return m, m.mouse(msg.(tea.MouseMsg))
+	case tea.InterruptMsg:
+		return m, m.do(actStop)
+	case saidMsg:
+		m.tell(message(msg))
+	}
+	return m, nil
+}
+
+// ticked looks whether there is more.
+func (m *Model) ticked(time.Time) tea.Cmd {
+	cmds := []tea.Cmd{m.wait(), m.observe()}
+	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
+		m.stale = true
+		cmds = append(cmds, m.top().tick(m))
+	}
+	return tea.Batch(cmds...)
+}
+
+// ages says whether something on the screen has grown older: ages are shown in
+// seconds, and messages go.
+func (m *Model) ages() bool {
+	return (m.src.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
+}
+
+// observe asks the checker where clients stand, if that may have changed.
+func (m *Model) observe() tea.Cmd {
+	g := m.index.Generation()
+	if m.looking || m.frozen || g == m.seen.generation || m.now().Sub(m.seen.asked) < judgement {
+		return nil
+	}
+	m.looking = true
+	return func() tea.Msg {
+		s := snapshot{generation: g, asked: m.now()}
+		s.standing, s.at = m.feed.Standing()
+		s.findings = m.feed.Findings()
+		return seenMsg(s)
+	}
+}
+
+// key takes a key that was pressed.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	switch {
+	case name == "ctrl+c":
+		return m.do(actStop)
+	case m.dialog != nil:
+		return m.dialog.key(m, name)
+	case m.prompt != nil:
+		return m.prompt.key(m, k)
+	}
+	a := actionOf(name)
+	if a == "" {
+		m.say("%q does nothing; ? lists the keys", name)
+		return nil
+	}
+	return m.do(a)
+}
+
+// do performs an action: in the view, or else here.
+func (m *Model) do(a action) tea.Cmd {
+	top := m.top()
+	if slices.ContainsFunc(top.keys(), func(o offer) bool { return o.act == a }) {
+		cmd := top.do(m, a)
+		return tea.Batch(cmd, m.top().tick(m))
+	}
+	if slices.Contains(global(), a) {
+		cmd := m.doGlobal(a)
+		return tea.Batch(cmd, m.top().tick(m))
+	}
+	b := bindingOf(a)
+	m.say("%s (%s) does nothing in %s; ? lists the keys", b.keys[0], b.act, top.title())
+	return nil
+}
+
+func (m *Model) doGlobal(a action) tea.Cmd {
+	switch a {
+	case actView1, actView2, actView3, actView4, actView5:
+		m.show(int(a.tab()))
+	case actClose:
+		return m.back()
+	case actQuit:
+		if len(m.over) > 0 {
+			m.over = m.over[:len(m.over)-1]
+			return nil
+		}
+		return m.leave()
+	case actStop:
+		if m.dialog != nil {
+			return m.stop()
+		}
+		return m.leave()
+	case actCommand:
+		return m.open(commandPrompt, "")
+	case actHelp:
+		m.push(newHelp(m.top()))
+	case actLog:
+		m.push(newEventLog())
+	case actFreeze:
+		m.freeze()
+	case actViolation:
+		return m.nextViolation()
+	case actPrivacy:
+		m.togglePrivacy()
+	case actBootstrap:
+		m.push(newBootstrap(m))
+	case actCopy:
+		return m.copy(m.screenText(), "the screen")
+	case actExport:
+		return m.export()
+	}
+	return nil
+}
+
+// tab is the number of the view that a key from 1 to 5 shows.
+func (a action) tab() int {
+	return slices.Index([]action{actView1, actView2, actView3, actView4, actView5}, a)
+}
+
+// show goes to one of the five views.
+func (m *Model) show(tab int) {
+	m.tab, m.over = tab, nil
+}
+
+// push opens a view above the one that is shown.
+func (m *Model) push(v view) {
+	if n := len(m.over); n >= maxOver {
+		m.over = m.over[1:]
+	}
+	m.over = append(m.over, v)
+}
+
+const maxOver = 32
+
+// back is what esc does: the search, then the filter, then the view.
+func (m *Model) back() tea.Cmd {
+	if f, is := m.top().(filterable); is && f.query() != "" {
+		cmd, _ := f.ask(m, "")
+		return cmd
+	}
+	if len(m.over) > 0 {
+		m.over = m.over[:len(m.over)-1]
+		return nil
+	}
+	m.say("q leaves xdsproxy")
+	return nil
+}
+
+func (m *Model) freeze() {
+	if m.frozen = !m.frozen; m.frozen {
+		m.say("the screen is held still, and recording goes on; z lets it go")
+	}
+}

@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"strings"
+	"sync"
+)
+
+// Notices are lines that others have for the message line. Any goroutine may
+// add to them.
+type Notices struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// maxNotices bounds what waits for the screen.
+const maxNotices = 256
+
+// Add adds a line. It never waits; the oldest goes if there are too many.
+func (n *Notices) Add(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.lines) >= maxNotices {
+		n.lines = n.lines[1:]
+	}
+	n.lines = append(n.lines, line)
+}
+
+func (n *Notices) take() []string {
+	if n == nil {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	lines := n.lines
+	n.lines = nil
+	return lines
+}
+
+// notice passes what others have to say on to the message line.
+func (m *Model) notice() bool {
+	lines := m.src.Notices.take()
+	for _, l := range lines {
+		r := accent
+		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
+			r = warned
+		}
+		m.tell(message{role: r, text: l})
+	}
+	return len(lines) > 0
+}

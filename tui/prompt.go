@@ -1,0 +1,240 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+)
+
+// promptKind is what is being typed.
+type promptKind uint8
+
+const (
+	entryFilter promptKind = iota // the language of package filter
+	rowFilter                     // words that a row must have
+	textSearch                    // words that a line must have
+	commandPrompt
+	notePrompt
+)
+
+// noun is what the status line calls it.
+func (k promptKind) noun() string {
+	if k == textSearch {
+		return "search"
+	}
+	return "filter"
+}
+
+func (k promptKind) sign() string {
+	switch k {
+	case commandPrompt:
+		return ":"
+	case notePrompt:
+		return ";"
+	}
+	return "/"
+}
+
+// prompt is a line that is being typed, in place of the message line.
+type prompt struct {
+	kind  promptKind
+	to    view // that gets what is typed
+	input textinput.Model
+
+	wrong *typo // what is wrong with it so far
+	offer []string
+	next  int // of offer, that tab takes next
+	base  string
+}
+
+// typo is what is wrong with a text, and from which character on, from 0.
+type typo struct {
+	at   int
+	text string
+}
+
+// open shows a prompt for the view on top.
+func (m *Model) open(kind promptKind, value string) tea.Cmd {
+	in := textinput.New()
+	in.Prompt = ""
+	in.CharLimit = 4096
+	in.SetVirtualCursor(false) // the terminal's own stands there
+	in.SetValue(value)
+	in.CursorEnd()
+	cmd := in.Focus()
+	m.prompt = &prompt{kind: kind, to: m.top(), input: in}
+	m.prompt.check(m)
+	return cmd
+}
+
+func (p *prompt) key(m *Model, k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc":
+		m.prompt = nil
+		return nil
+	case "enter":
+		return p.accept(m)
+	case "tab":
+		p.complete(m, 1)
+		return nil
+	case "shift+tab":
+		p.complete(m, -1)
+		return nil
+	}
+	return p.update(m, k)
+}
+
+func (p *prompt) paste(m *Model, msg tea.PasteMsg) tea.Cmd { return p.update(m, msg) }
+
+func (p *prompt) update(m *Model, msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	p.input, cmd = p.input.Update(msg)
+	p.offer = nil
+	p.check(m)
+	return cmd
+}
+
+// check says at once what is wrong.
+func (p *prompt) check(m *Model) {
+	p.wrong = nil
+	switch p.kind {
+	case entryFilter:
+		p.wrong = wrongFilter(p.input.Value())
+	case commandPrompt:
+		p.wrong = m.wrongCommand(p.input.Value())
+	}
+}
+
+// accept does what was typed. What is wrong stays on the screen.
+func (p *prompt) accept(m *Model) tea.Cmd {
+	value := strings.TrimSpace(p.input.Value())
+	if p.wrong != nil && value != "" {
+		return nil
+	}
+	m.prompt = nil
+	switch p.kind {
+	case commandPrompt:
+		return m.command(value)
+	case notePrompt:
+		return m.writeNote(value)
+	}
+	f, is := p.to.(filterable)
+	if !is {
+		return nil
+	}
+	cmd, err := f.ask(m, value)
+	if err != nil {
+		m.complain(err)
+	}
+	return tea.Batch(cmd, m.top().tick(m))
+}
+
+// complete replaces the word at the end by what can stand there.
+func (p *prompt) complete(m *Model, by int) {
+	if p.offer == nil {
+		var word string
+		p.base, word = p.split()
+		p.offer = p.candidates(m, word)
+		p.next = 0
+		if by < 0 {
+			p.next = len(p.offer) - 1
+		}
+	} else {
+		p.next = (p.next + by + len(p.offer)) % max(len(p.offer), 1)
+	}
+	if len(p.offer) == 0 {
+		p.offer = nil
+		return
+	}
+	p.input.SetValue(p.base + p.offer[p.next])
+	p.input.CursorEnd()
+	p.check(m)
+}
+
+// split is the text before the word that is being typed, and that word.
+func (p *prompt) split() (base, word string) {
+	v := p.input.Value()
+	i := strings.LastIndexByte(v, ' ') + 1
+	word = v[i:]
+	if p.kind != entryFilter {
+		return v[:i], word
+	}
+	if strings.HasPrefix(word, "-") {
+		i++
+	}
+	if j := strings.IndexByte(v[i:], ':'); j >= 0 {
+		i += j + 1
+		i += strings.LastIndexByte(v[i:], ',') + 1
+	}
+	return v[:i], v[i:]
+}
+
+// line is the prompt as it is drawn, what is wrong in red.
+func (p *prompt) line(m *Model) line {
+	value, from := p.visible(m.w)
+	l := text(title, p.kind.sign())
+	good, bad0 := value, ""
+	if p.wrong != nil {
+		at := min(max(p.wrong.at-from, 0), len([]rune(value)))
+		good, bad0 = string([]rune(value)[:at]), string([]rune(value)[at:])
+	}
+	l.add(plain, good)
+	l.add(bad, bad0)
+	if p.wrong != nil && p.input.Value() != "" {
+		l.add(muted, "   "+p.wrong.text)
+	} else if m.prompt.kind != notePrompt {
+		l.add(muted, "   "+p.help(m))
+	}
+	return l
+}
+
+// visible is the part of the text that fits, and at which character it begins.
+func (p *prompt) visible(columns int) (string, int) {
+	v := []rune(p.input.Value())
+	from := 0
+	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-4 {
+		from++
+	}
+	return string(v[from:]), from
+}
+
+func (p *prompt) cursor(m *Model) *tea.Cursor {
+	value, from := p.visible(m.w)
+	before := string([]rune(value)[:p.input.Position()-from])
+	row := m.h - 2
+	return tea.NewCursor(min(1+render.Width(render.Safe(before)), m.w-1), row)
+}
+
+func (p *prompt) help(m *Model) string {
+	switch p.kind {
+	case entryFilter:
+		if p.input.Value() == "" {
+			return "client:gw-* type:eds,cds -kind:ack   sev:error   text:\"duplicate address\""
+		}
+	case rowFilter:
+		return "words that a row must have"
+	case textSearch:
+		return "words that a line must have; n and N go on"
+	case commandPrompt:
+		return m.helpCommand(p.input.Value())
+	}
+	return ""
+}
+
+func (p *prompt) keys(*Model) line {
+	if len(p.offer) > 1 {
+		l := text(muted, " tab:")
+		for i, o := range p.offer[max(0, p.next-1):] {
+			look := muted
+			if i+max(0, p.next-1) == p.next {
+				look = accent
+			}
+			l.add(look, " "+o)
+		}
+		return l
+	}
+	return spans(span{muted, " enter:"}, span{plain, "do it"}, span{muted, "  tab:"}, span{plain, "complete"}, span{muted, "  esc:"}, span{plain, "cancel"})
+}

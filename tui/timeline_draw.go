@@ -1,0 +1,396 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+)
+
+// timeForm is how times are written.
+type timeForm uint8
+
+const (
+	timeOfDay timeForm = iota
+	sinceStart
+	sinceRow
+)
+
+func (f timeForm) next() timeForm { return (f + 1) % 3 }
+
+func (f timeForm) String() string { return [...]string{"abs", "since start", "since row above"}[f] }
+
+// columns are those that there is room for.
+type columns struct {
+	client, version       int
+	dir, stream, nonce    int
+	summary               int
+	time, what, res, size int
+	seq                   int
+}
+
+const (
+	signWidth = 3 // what is selected, the sign, a space
+	seqWidth  = 6
+	typeWidth = 4
+	ackWidth  = 6
+)
+
+// columnsFor chooses columns for a width; last is the highest number to show.
+func columnsFor(w int, last session.Seq) columns {
+	c := columns{client: 14, version: 9, time: 12, what: 5, res: 4, size: 5, seq: seqWidth}
+	c.seq = max(c.seq, len(strconv.FormatUint(uint64(last), 10)))
+	switch {
+	case w < 80:
+		c.client, c.version, c.size, c.res = max(6, w-62), 6, 0, 4
+		if w < 70 {
+			c.time = 8
+		}
+		return c
+	case w >= 160:
+		c.dir, c.stream, c.nonce, c.client, c.version = 2, 6, 10, 18, 12
+		c.summary = w - c.fixed() - 1
+		return c
+	case w >= 110:
+		c.dir, c.stream, c.nonce = 2, 6, 10
+	}
+	c.client += max(0, w-c.fixed())
+	if c.client > 24 {
+		c.summary = c.client - 24
+		c.client = 24
+		if c.summary < 16 {
+			c.client += c.summary
+			c.summary = 0
+		}
+	}
+	return c
+}
+
+// fixed is how wide all columns are together.
+func (c *columns) fixed() int {
+	n := signWidth + c.seq + 1
+	for _, w := range []int{c.time, c.client, c.dir, c.stream, typeWidth, c.what, c.version, c.nonce, c.res, c.size, ackWidth} {
+		if w > 0 {
+			n += w + 1
+		}
+	}
+	return n
+}
+
+func (c *columns) titles() line {
+	var b strings.Builder
+	b.WriteString(spaces(signWidth) + right("SEQ", c.seq) + "  " + left("TIME", c.time) + " ")
+	b.WriteString(left("CLIENT", c.client) + " ")
+	if c.dir > 0 {
+		b.WriteString(spaces(c.dir+1) + left("STREAM", c.stream) + " ")
+	}
+	b.WriteString(left("TYPE", typeWidth) + " " + left("WHAT", c.what) + " " + left("VERSION", c.version) + " ")
+	if c.nonce > 0 {
+		b.WriteString(left("NONCE", c.nonce) + " ")
+	}
+	b.WriteString(right("RES", c.res) + " ")
+	if c.size > 0 {
+		b.WriteString(right("SIZE", c.size) + " ")
+	}
+	b.WriteString(right("ACK ms", ackWidth))
+	if c.summary > 0 {
+		b.WriteString("  SUMMARY")
+	}
+	return text(muted, b.String())
+}
+
+func (v *timeline) draw(m *Model, w, h int) []line {
+	if v.win.rows != h-1 {
+		v.win.rows = h - 1
+		v.settle(m)
+	}
+	c := columnsFor(w, v.newest(m))
+	out := []line{c.titles()}
+	rows := v.rows(m, v.win.top, h-1)
+	if len(rows) == 0 {
+		return append(out, v.empty(m)...)
+	}
+	var before int64
+	if v.times == sinceRow {
+		if r := v.rows(m, v.win.top-1, 1); len(r) > 0 && v.win.top > 0 {
+			before = r[0].Time
+		}
+	}
+	for i := range rows {
+		l := v.line(m, &rows[i], &c, before)
+		l.selected = v.win.top+i == v.win.at
+		if l.selected {
+			l.spans[0].text = ">"
+		}
+		before = rows[i].Time
+		out = append(out, l)
+	}
+	return out
+}
+
+// newest is the highest number that can be shown.
+func (v *timeline) newest(m *Model) session.Seq {
+	_, last := m.index.Extent()
+	return max(last, m.last)
+}
+
+func (v *timeline) empty(m *Model) []line {
+	switch {
+	case v.asked != nil && v.asked.progress(m) != "":
+		return []line{blank(), text(muted, "   searching")}
+	case v.asked != nil:
+		return []line{blank(), text(plain, "   Nothing matches the filter."), text(muted, "   esc takes it away, / changes it")}
+	case m.src.Live:
+		return m.welcome()
+	case !m.feed.Done():
+		return []line{blank(), text(muted, "   reading")}
+	}
+	return []line{blank(), text(plain, "   The recording is empty.")}
+}
+
+// line is one row of the list.
+func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
+	w := v.words(m, r)
+	look, sign := lookOf(r)
+	mark := " "
+	if m.isMarked(r.Seq) {
+		mark = "*"
+	}
+	l := spans(span{plain, " "}, span{look, sign}, span{accent, mark})
+	seq := strconv.FormatUint(uint64(r.Seq), 10)
+	l.add(plain, right(seq, max(c.seq, len(seq)))+"  "+left(v.timeOf(m, r, before), c.time)+" ")
+	l.add(plain, middle(m.alias(w.Client), c.client)+" ")
+	if c.dir > 0 {
+		l.add(muted, left(direction(m, r), c.dir)+" "+left(streamName(&w), c.stream)+" ")
+	}
+	typ := w.Type
+	if typ == "" {
+		typ = "-"
+	}
+	if r.Kind != session.KindMessage {
+		l.add(plain, left(typ, typeWidth)+" ")
+		word := eventWord(r)
+		l.add(look, left(word, c.what)+" ")
+		l.add(look, m.aliasText(w.Text))
+		return l
+	}
+	l.add(plain, middle(typ, typeWidth)+" ")
+	what := r.What.String()
+	if what == "" {
+		what = "MSG"
+	}
+	l.add(look, left(what, c.what)+" ")
+	l.add(plain, middle(versionText(r, &w), c.version)+" ")
+	if c.nonce > 0 {
+		l.add(muted, middle(orDash(w.Nonce), c.nonce)+" ")
+	}
+	l.add(plain, right(countText(r), c.res)+" ")
+	if c.size > 0 {
+		l.add(plain, right(sizeText(r), c.size)+" ")
+	}
+	l.add(plain, right(waitText(r), ackWidth))
+	if c.summary > 0 {
+		if d := v.details[r.Seq]; d != nil {
+			l.add(muted, "  "+m.aliasText(render.Describe(&d.Entry, &d.Change, c.summary-2)))
+		}
+	}
+	return l
+}
+
+func versionText(r *index.Row, w *index.Words) string {
+	if r.What == index.DELTA && w.Version == "" {
+		return fmt.Sprintf("+%d", max(r.Count, 0))
+	}
+	return orDash(w.Version)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func countText(r *index.Row) string {
+	switch r.Count {
+	case index.None:
+		return "-"
+	case check.Everything:
+		return "*"
+	}
+	return render.ShortSize(int64(r.Count))
+}
+
+func sizeText(r *index.Row) string {
+	if r.Flags&index.Masked != 0 {
+		return "[" + render.ShortSize(int64(r.Size)) + "]"
+	}
+	return render.ShortSize(int64(r.Size))
+}
+
+func waitText(r *index.Row) string {
+	d := r.Waited()
+	switch {
+	case d == 0:
+		return "-"
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond))
+	}
+	return render.Number(int64(d / time.Millisecond))
+}
+
+func streamName(w *index.Words) string {
+	if w.Stream == 0 {
+		return "-"
+	}
+	return "#" + strconv.FormatUint(uint64(w.Stream), 10)
+}
+
+func direction(m *Model, r *index.Row) string {
+	switch r.Side {
+	case session.Client:
+		return "-" + m.theme.glyph.right
+	case session.Server:
+		return m.theme.glyph.left + "-"
+	}
+	return ""
+}
+
+// lookOf is the colour and the sign of a row: what it proves, or what it is.
+func lookOf(r *index.Row) (role, string) {
+	look, sign := plain, " "
+	switch r.What {
+	case index.NACK:
+		look, sign = bad, "!"
+	case index.ACK:
+		look = good
+	case index.RESP, index.DELTA:
+		look = accent
+	}
+	if r.Kind != session.KindMessage {
+		look = muted
+		if r.Flags&index.Aside != 0 {
+			look, sign = warned, "~"
+		}
+		if r.Kind == session.KindGap {
+			look, sign = bad, "!"
+		}
+	}
+	switch {
+	case r.Severity > index.Severity(check.Warning):
+		sign = "!"
+	case r.Severity > index.Severity(check.Info) || r.Flags&(index.Troubled|index.Truncated) != 0:
+		if sign == " " {
+			sign = "~"
+		}
+	case r.Severity > 0 && sign == " ":
+		sign = "i"
+	}
+	return look, sign
+}
+
+func severityRole(s check.Severity) role {
+	switch s {
+	case check.Error:
+		return bad
+	case check.Warning:
+		return warned
+	}
+	return muted
+}
+
+func eventWord(r *index.Row) string {
+	switch r.Kind {
+	case session.KindUnknown:
+		return "…"
+	case session.KindConnect:
+		return "CONN"
+	case session.KindOpen:
+		return "OPEN"
+	case session.KindHeader:
+		return "HEAD"
+	case session.KindHalfClose:
+		return "HALF"
+	case session.KindTrailer, session.KindCancel:
+		return "CLOSE"
+	case session.KindGoAway:
+		return "GOAWAY"
+	case session.KindDisconnect:
+		return "GONE"
+	}
+	return r.Kind.String()
+}
+
+func (v *timeline) timeOf(m *Model, r *index.Row, before int64) string {
+	switch v.times {
+	case sinceStart:
+		return fmt.Sprintf("+%.3f", r.At().Sub(m.index.First()).Seconds())
+	case sinceRow:
+		if before == 0 {
+			before = r.Time
+		}
+		return fmt.Sprintf("+%.3f", time.Duration(r.Time-before).Seconds())
+	}
+	return r.At().UTC().Format("15:04:05.000")
+}
+
+// rowText is the row as it is copied, with all columns.
+func (v *timeline) rowText(m *Model, r *index.Row) string {
+	c := columnsFor(200, r.Seq)
+	l := v.line(m, r, &c, 0)
+	return strings.Join(strings.Fields(l.plainText()), " ")
+}
+
+// fetchedRows are the entries of visible rows.
+type fetchedRows map[session.Seq]*index.Fetched
+
+// readDetails reads what is visible and not there yet: for summaries, and for
+// what the message line says of the selection.
+func (v *timeline) readDetails(m *Model) tea.Cmd {
+	if v.wanted {
+		return nil
+	}
+	var seqs []session.Seq
+	add := func(r *index.Row) {
+		if (r.Kind == session.KindMessage || r.Flags&index.Unread != 0) && v.details[r.Seq] == nil {
+			seqs = append(seqs, r.Seq)
+		}
+	}
+	if c := columnsFor(m.paneWidth(), v.newest(m)); c.summary > 0 {
+		for _, r := range v.rows(m, v.win.top, v.win.rows) {
+			add(&r)
+		}
+	} else {
+		for _, r := range v.rows(m, v.win.top, v.win.rows) {
+			if r.Flags&index.Unread != 0 {
+				add(&r)
+			}
+		}
+		if r, ok := v.row(m); ok {
+			add(&r)
+		}
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	v.wanted = true
+	return answer(v, func() any {
+		got, _ := m.fetch.Fetch(m.ctx, seqs...)
+		if got == nil {
+			got = map[session.Seq]*index.Fetched{}
+		}
+		for _, seq := range seqs { // what is not there is not asked for again
+			if _, there := got[seq]; !there {
+				got[seq] = &index.Fetched{}
+			}
+		}
+		return fetchedRows(got)
+	})
+}
