@@ -50,8 +50,9 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 		return nil, fmt.Errorf("cannot serve: %w", failed)
 	}
 	played := make([]Played, 0, len(s.parts))
+	nobody := !slices.ContainsFunc(s.parts, func(p *part) bool { return p.taken })
 	for _, part := range s.parts {
-		part.missed()
+		part.missed(nobody)
 		played = append(played, part.row)
 	}
 	return s.ledger.report(played), err

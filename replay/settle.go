@@ -45,14 +45,18 @@ func (p *part) describe() {
 	p.row.Expected, p.row.ToSend = p.expected(), p.sayable()
 }
 
-// missed enters a part that no client took. No handler runs any more.
-func (p *part) missed() {
+// missed enters a part that no client took; nobody says that no part was taken,
+// which is one thing to say. No handler runs any more.
+func (p *part) missed(nobody bool) {
 	if p.taken && p.ended {
 		return
 	}
 	p.describe()
 	if p.taken { // its client was never heard of again
 		p.settle(context.Background(), "")
+		return
+	}
+	if nobody {
 		return
 	}
 	p.server.ledger.differ(p.difference(Difference{

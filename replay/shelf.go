@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -15,6 +16,8 @@ const (
 	keepBodies = 64 << 20
 	// mostBodies is how much is kept of one that cannot.
 	mostBodies = 512 << 20
+	// shared is from which length on chunks are kept as they came.
+	shared = 512
 	// near is how many entries are read over rather than jumped over.
 	near = 64
 )
@@ -26,6 +29,7 @@ type shelf struct {
 
 	mu     sync.Mutex
 	kept   map[session.Seq]session.Chunks
+	seen   map[*byte]bool // chunks that are kept: contents that come again come as the same
 	bytes  int64
 	full   bool
 	reader *recorder.Reader
@@ -33,7 +37,7 @@ type shelf struct {
 }
 
 func newShelf(again func() (*recorder.Reader, error)) *shelf {
-	return &shelf{again: again, kept: map[session.Seq]session.Chunks{}}
+	return &shelf{again: again, kept: map[session.Seq]session.Chunks{}, seen: map[*byte]bool{}}
 }
 
 // see keeps a body, if there is room.
@@ -45,14 +49,24 @@ func (s *shelf) see(seq session.Seq, data session.Chunks) error {
 	if s.full {
 		return nil
 	}
-	if s.bytes += data.Len() + 64; s.bytes > most {
+	kept := make(session.Chunks, len(data))
+	for i, c := range data {
+		if kept[i] = c; len(c) < shared {
+			kept[i] = slices.Clone(c) // it would keep the block around it from being collected
+		} else if s.seen[unsafe.SliceData(c)] {
+			continue
+		}
+		s.seen[unsafe.SliceData(kept[i])] = true
+		s.bytes += int64(len(c)) + 16
+	}
+	if s.bytes += 64; s.bytes > most {
 		if s.again == nil {
 			return fmt.Errorf("more than %d MiB came through the pipe: write the recording to a file first", most>>20)
 		}
-		s.full = true
+		s.full, s.seen = true, nil
 		return nil
 	}
-	s.kept[seq] = slices.Clone(data)
+	s.kept[seq] = kept
 	return nil
 }
 
