@@ -72,7 +72,9 @@ func (k *Checker) Step(e *session.Entry) Change {
 	}
 	k.seq, k.muted = e.Seq, e.Carried
 	if e.Kind == session.KindGap { // first: what timers wait for may be in it
-		k.summary.Gaps++
+		if e.Gap == nil || !e.Gap.Cause.Chosen() {
+			k.summary.Gaps++
+		}
 		k.gap(e.Gap)
 	}
 	k.queue.run(k.now)

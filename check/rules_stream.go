@@ -157,6 +157,9 @@ func serverClosedStream(x *event) {
 	if x.entry.Side != session.Server || !t.discovery() || !t.halfClosed.IsZero() || t.requests == 0 || x.refused() != "" {
 		return
 	}
+	if t.lost && t.responses == 0 {
+		return // it may have been refused, or answered
+	}
 	quick := 0
 	if of := x.k.peers.byKey[keyOf(t)]; of != nil {
 		if t.responses > 0 && x.now.Sub(t.firstResponse) <= soon {

@@ -318,7 +318,7 @@ func (t *Tracker) disconnect(id session.ConnID) {
 // gap marks the streams that lost entries: what they say from here on can no
 // longer be told for sure.
 func (t *Tracker) gap(g *session.Gap) {
-	if g == nil {
+	if g == nil || g.Cause == session.Cut {
 		return
 	}
 	if len(g.Streams) >= maxGapStreams {

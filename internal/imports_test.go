@@ -27,9 +27,9 @@ var allowed = map[string][]string{
 	"check":            {"internal/session", "internal/nearest", "decode"},
 	"internal/render":  {"internal/session", "decode", "check"},
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
-	"internal/serve":   {"internal/session", "recorder", "decode", "check"},
+	"internal/serve":   {"internal/session", "recorder"},
 	"replay":           {"internal/session", "recorder", "decode", "check"},
-	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/nearest"},
+	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
@@ -46,12 +46,12 @@ var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":          {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":            {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
-	"google.golang.org/protobuf":      {"decode", "check", "recorder", "replay", "internal/xdstest"},
+	"google.golang.org/protobuf":      {"decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest"},
 	"charm.land/":                     {"tui"},
 	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":              {"internal/bootstrap"},
-	"go.uber.org/zap":                 {"proxy", "recorder", "cmd/xdsproxy"},
+	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "cmd/xdsproxy"},
 	"github.com/klauspost/compress":   {"recorder"},
 	"golang.org/x/net/http2/hpack":    {"internal/wire", "proxy"},
 	"github.com/rogpeppe/go-internal": {},                         // tests only

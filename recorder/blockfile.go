@@ -68,6 +68,10 @@ type blockFile struct {
 	failed   error // why spilling did not work
 
 	index indexWriter
+
+	// own is what is in the file so far, all the same with what was repeated
+	// from an earlier segment.
+	own, all Facts
 }
 
 func newBlockFile(f sink, h *fileHeader, hook func([]byte) []byte) (*blockFile, error) {
@@ -85,6 +89,7 @@ func newBlockFile(f sink, h *fileHeader, hook func([]byte) []byte) (*blockFile, 
 	if err := b.write(h.append(nil)); err != nil {
 		return nil, err
 	}
+	b.own.Bytes, b.all.Bytes = b.end, b.end
 	b.renew()
 	b.reset()
 	return b, nil
@@ -265,6 +270,7 @@ func (b *blockFile) commit() error {
 		if b.index.count >= indexEvery {
 			_ = b.writeIndex() // it is tried again after the next block
 		}
+		b.count()
 	}
 	b.reset()
 	return err
@@ -295,13 +301,25 @@ func (b *blockFile) commitBlock() error {
 	return nil
 }
 
+// count adds the block that was committed to the facts.
+func (b *blockFile) count() {
+	b.all.countBlock(&b.head)
+	if !b.head.carried {
+		b.own.countBlock(&b.head)
+	}
+	b.own.Bytes, b.all.Bytes = b.end, b.end
+}
+
 // finish writes the index and the end mark. Nothing may be written after it.
 func (b *blockFile) finish(last session.Seq) error {
 	if err := b.writeIndex(); err != nil {
 		return err
 	}
 	m := endMark{entries: b.entries, last: last, index: b.index.last}
-	return b.write(m.append(b.out[:0]))
+	err := b.write(m.append(b.out[:0]))
+	b.own.Bytes, b.all.Bytes = b.end, b.end
+	b.own.Complete, b.all.Complete = err == nil, err == nil
+	return err
 }
 
 // write puts p at the end of the file.

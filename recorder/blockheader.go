@@ -186,7 +186,7 @@ func (h *blockHeader) add(e *session.Entry, labels []string) {
 		h.messages++
 		h.messageBytes += e.Message.Size
 	}
-	if e.Gap != nil {
+	if e.Gap != nil && !e.Gap.Cause.Chosen() {
 		h.gaps++
 		h.lost += e.Gap.Entries
 	}
@@ -229,7 +229,7 @@ type Block struct {
 	First, Last       session.Seq
 	From, To          time.Time
 	Entries, Messages uint64
-	Gaps              uint64 // gap entries among them
+	Gaps              uint64 // gap entries among them, but for what was left out on purpose
 	// Streams are those that the entries are of, in ascending order. If
 	// ManyStreams there are more than are listed, and none is.
 	Streams     []session.StreamID

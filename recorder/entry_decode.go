@@ -214,6 +214,8 @@ func parseGap(b []byte) (*session.Gap, error) {
 				g.Streams = append(g.Streams, session.StreamID(id))
 				p = p[n:]
 			}
+		case 6:
+			g.Cause = session.GapCause(min(f.n, math.MaxUint8))
 		}
 		return nil
 	})

@@ -112,15 +112,15 @@ func appendGap(b []byte, g *session.Gap) []byte {
 	b = appendUint(b, 2, uint64(g.Last))
 	b = appendUint(b, 3, g.Entries)
 	b = appendUint(b, 4, uint64(g.Bytes))
-	if len(g.Streams) == 0 {
-		return b
+	if len(g.Streams) > 0 {
+		b = appendNested(b, 5, func(b []byte) []byte {
+			for _, s := range g.Streams {
+				b = protowire.AppendVarint(b, uint64(s))
+			}
+			return b
+		})
 	}
-	return appendNested(b, 5, func(b []byte) []byte {
-		for _, s := range g.Streams {
-			b = protowire.AppendVarint(b, uint64(s))
-		}
-		return b
-	})
+	return appendUint(b, 6, uint64(g.Cause))
 }
 
 func appendUint(b []byte, num protowire.Number, v uint64) []byte {

@@ -19,7 +19,7 @@ type Facts struct {
 
 	Entries, Messages    uint64
 	Connections, Streams uint64
-	Gaps, Lost           uint64    // Gap entries, and how many entries they stand for
+	Gaps, Lost           uint64    // Gap entries, and how many entries they stand for; not what was left out on purpose
 	First, Last          time.Time // of entries; zero if there is none
 	LastSeq              session.Seq
 	Bytes                int64 // of the recording, up to the end of what is whole
@@ -41,7 +41,7 @@ func (f *Facts) count(e *session.Entry) {
 		f.Messages++
 		f.MessageBytes += e.Message.Size
 	}
-	if e.Gap != nil {
+	if e.Gap != nil && !e.Gap.Cause.Chosen() {
 		f.Gaps++
 		f.Lost += e.Gap.Entries
 	}

@@ -102,6 +102,7 @@ type Log struct {
 	woken  bool      // wake was sent to for what waits
 	closed bool
 	stats  Stats
+	parts  []partFacts // of the segments that are left, the newest last
 
 	// timer runs while something waits, and for the next Time entry; wake
 	// says that much waits.
@@ -195,6 +196,7 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 		return nil, err
 	}
 	l.stats.Bytes = file.end
+	l.parts = []partFacts{{header: h, own: file.own, all: file.all}}
 	if path != "" {
 		l.tail = newTail(o.Tail)
 		file.tail = l.tail.begin(&h, file.end)
@@ -230,16 +232,13 @@ func (l *Log) Reader() (*Reader, error) {
 }
 
 func (l *Log) open() (*Reader, error) {
-	if l.shelf == nil {
+	from := l.segments()
+	if from == nil {
 		r, err := openFile(l.path)
 		if err == nil {
 			l.tail.attach(r)
 		}
 		return r, err
-	}
-	from := l.shelf
-	if l.tail != nil {
-		from = &tailShelf{shelf: l.shelf, tail: l.tail}
 	}
 	r, err := from.find(1)
 	if err != nil {
@@ -248,6 +247,14 @@ func (l *Log) open() (*Reader, error) {
 	r.family, r.facts.Path = from, l.path
 	r.countDeleted()
 	return r, nil
+}
+
+// segments is where readers in this process find them; nil if there is only one.
+func (l *Log) segments() shelf {
+	if l.shelf != nil && l.tail != nil {
+		return &tailShelf{shelf: l.shelf, tail: l.tail}
+	}
+	return l.shelf
 }
 
 // Append adds an entry and returns the number that it got. It never waits: if
@@ -360,12 +367,6 @@ func (l *Log) lastSeq() session.Seq {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seq
-}
-
-func (l *Log) setBytes(n int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stats.Bytes = n
 }
 
 // Close writes what is queued, ends the recording and waits for the writer. It

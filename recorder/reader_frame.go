@@ -51,6 +51,9 @@ func (r *Reader) frame() error {
 		if err := r.begin(); err != nil {
 			return r.headless(err)
 		}
+		if r.family != nil {
+			r.countDeleted()
+		}
 	}
 	magic, payload, err := r.peekFrame()
 	if err != nil {

@@ -87,10 +87,14 @@ func (w *writer) nextSegment() error {
 	s.before += w.file.end
 	w.sync.swap(f, w.file.f)
 	b.hook = w.file.hook
+	w.log.addPart(&s.header, w.file, b)
 	w.file, w.segment = b, s
 	w.log.bell.ring()
 	if err := s.shelf.forget(w.log.o.Keep); err != nil {
 		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
+	}
+	if w.log.o.Keep > 0 || path == "" {
+		w.log.dropParts(s.shelf)
 	}
 	return nil
 }

@@ -149,12 +149,15 @@ func (r *Reader) join() error {
 	return nil
 }
 
-// countDeleted counts, in the oldest segment that is left, what was in older
-// ones.
+// countDeleted counts, in the oldest segment that is left, what of that which is
+// asked for was in older ones.
 func (r *Reader) countDeleted() {
+	if r.header.segment == 0 {
+		return
+	}
 	r.facts.Created = r.header.began
-	if r.header.first > 0 {
-		r.facts.Lost += uint64(r.header.first - 1)
+	if from := max(r.fromSeq, 1); r.header.first > from {
+		r.facts.Lost += uint64(r.header.first - from)
 	}
 }
 
@@ -162,8 +165,11 @@ func (r *Reader) countDeleted() {
 func (r *Reader) enter(other *Reader) error {
 	err := r.closer.Close()
 	r.closer, r.src, r.path, r.first, r.at, r.header = other.closer, other.src, other.path, other.first, other.at, other.header
-	r.last, r.passed, r.rest, r.ended = 0, 0, nil, false
-	r.survey, r.dict = survey{}, dictionary{fetch: r.fetch}
+	r.last, r.passed, r.rest, r.ended, r.err = 0, 0, nil, false, nil
+	r.survey, r.dict = survey{}, dictionary{pieces: r.dict.pieces}
+	if _, ok := r.src.(*fileSource); ok {
+		r.dict.fetch = r.fetch
+	}
 	r.facts.Bytes += r.first
 	r.facts.Complete = false
 	return err
@@ -182,7 +188,9 @@ func (r *Reader) advance() (bool, error) {
 	last := r.last
 	// What was repeated for those who begin there has been read here.
 	r.fromSeq = max(r.fromSeq, last+1)
-	if next.header.segment > r.header.segment+1 && next.header.first > last+1 {
+	// Of a segment that comes through a pipe, the rest may have been deleted.
+	_, piped := r.family.(streams)
+	if (piped || next.header.segment > r.header.segment+1) && next.header.first > last+1 {
 		r.facts.Lost += uint64(next.header.first - last - 1)
 	}
 	return true, r.enter(next)

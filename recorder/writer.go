@@ -200,7 +200,7 @@ func (w *writer) commit(records []record) {
 		l.stats.Messages += messages
 		l.stats.Gaps += gaps
 	}
-	l.stats.Bytes = w.bytes()
+	w.countLocked()
 	l.stats.Failing = err != nil
 	if recovered && w.lost.open() {
 		l.addLocked(w.lost.close(), entryCost, false)
@@ -232,6 +232,13 @@ func (w *writer) reportSync() {
 	if o.OnError != nil {
 		o.OnError(err)
 	}
+}
+
+// countLocked makes the facts of the log those of its file.
+func (w *writer) countLocked() {
+	w.log.stats.Bytes = w.bytes()
+	newest := &w.log.parts[len(w.log.parts)-1]
+	newest.own, newest.all = w.file.own, w.file.all
 }
 
 // bytes is the length of the recording.
@@ -276,8 +283,10 @@ func (w *writer) finish() error {
 		if err != nil {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
 		}
-		w.log.setBytes(w.bytes())
 	}
+	w.log.mu.Lock()
+	w.countLocked()
+	w.log.mu.Unlock()
 	w.file.tail.finish()
 	w.log.bell.ring()
 	if serr := w.sync.finish(); err == nil && serr != nil {

@@ -262,6 +262,7 @@ func (v *clients) tick(m *Model) tea.Cmd { v.settle(m); return nil }
 func (v *clients) where(m *Model) string {
 	return place(&v.win, len(v.rows(m))) + "   sort: " + v.sort.String()
 }
+
 func (v *clients) ask(_ *Model, text string) (tea.Cmd, error) {
 	v.words = text
 	return nil, nil

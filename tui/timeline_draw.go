@@ -45,7 +45,7 @@ const (
 
 // columnsFor chooses columns for a width; last is the highest number to show.
 func columnsFor(w int, last session.Seq) columns {
-	c := columns{client: 14, version: 9, time: 12, what: 5, res: 4, size: 5, seq: seqWidth}
+	c := columns{client: 13, version: 9, time: 12, what: 5, res: 4, size: 6, seq: seqWidth}
 	c.seq = max(c.seq, len(strconv.FormatUint(uint64(last), 10)))
 	switch {
 	case w < 80:
@@ -66,7 +66,7 @@ func columnsFor(w int, last session.Seq) columns {
 		c.summary = c.client - 24
 		c.client = 24
 		if c.summary < 16 {
-			c.client += c.summary
+			c.version += c.summary
 			c.summary = 0
 		}
 	}

@@ -19,6 +19,7 @@ type app struct {
 	stdout io.Writer // data, and nothing else
 	stderr io.Writer // everything else
 
+	ctx      context.Context // of the whole program, which a signal ends
 	config   config
 	settings []*setting // of config, with the origin of each value once resolved
 	// configFile is the file that was read for settings; "" for none.
@@ -37,7 +38,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// ends the program as if nobody had caught it. run has its own way.
 	context.AfterFunc(ctx, stop)
 
-	a := &app{stdin: stdin, stdout: pipe{stdout}, stderr: &curtain{w: stderr}}
+	a := &app{ctx: ctx, stdin: stdin, stdout: pipe{stdout}, stderr: &curtain{w: stderr}}
 	a.settings = a.config.settings()
 	root := newRoot(a)
 	root.SetArgs(args)

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -70,6 +71,8 @@ type pathFacts struct {
 	StateDir      string `json:"state_dir"`
 	Recordings    string `json:"recordings"`
 	LastRecording string `json:"last_recording,omitempty"`
+	// Viewers is where the sockets of running proxies are.
+	Viewers string `json:"viewers"`
 }
 
 func (a *app) configFacts() configFacts {
@@ -98,12 +101,13 @@ func (a *app) paths() pathFacts {
 		p.StateDir, p.Recordings = dir, filepath.Join(dir, "recordings")
 	}
 	p.LastRecording, _ = recorder.Last()
+	p.Viewers = serve.LocalDir()
 	return p
 }
 
 func (a *app) printConfig(facts configFacts) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
+	fmt.Fprintf(&b, "%-20s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
 	for i, s := range facts.Settings {
 		value := strings.Join(a.settings[i].texts(), ", ")
 		if value == "" {
@@ -113,7 +117,7 @@ func (a *app) printConfig(facts configFacts) error {
 		if s.From != "" {
 			from += " " + s.From
 		}
-		fmt.Fprintf(&b, "%-14s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
+		fmt.Fprintf(&b, "%-20s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
 	}
 	note := ""
 	if !facts.Paths.ConfigRead {
@@ -128,9 +132,10 @@ func (a *app) printConfig(facts configFacts) error {
 		{"configuration", facts.Paths.ConfigFile + note},
 		{"state", facts.Paths.StateDir},
 		{"recordings", facts.Paths.Recordings},
+		{"viewers", facts.Paths.Viewers},
 		{lastSource, last},
 	} {
-		fmt.Fprintf(&b, "%-14s %s\n", p[0], render.Safe(p[1]))
+		fmt.Fprintf(&b, "%-20s %s\n", p[0], render.Safe(p[1]))
 	}
 	_, err := a.stdout.Write([]byte(b.String()))
 	return err

@@ -51,7 +51,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
-	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring")
+	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "viewer", "viewer-allow-remote")
 	return cmd
 }
 
@@ -101,6 +101,14 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	if err := rec.announce(); err != nil {
 		d.warn("%v", err)
 	}
+	routes := []tui.Route{{Listen: addressOf(p.Addrs()[0]), Upstream: upstream.String()}}
+	views, err := d.offerViews(rec, routes, logger)
+	if err != nil {
+		p.Close()
+		rec.discard()
+		return err
+	}
+	d.announceViews(views, logger)
 	if !d.drawn {
 		d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
 	}
@@ -113,7 +121,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	screen.Go(func() {
 		if d.drawn {
 			defer enough()
-			d.show(playing, p, upstream)
+			d.show(playing, routes)
 			return
 		}
 		d.follow()
@@ -128,6 +136,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	}
 	relay.Wait() // it tells of the ends of its connections
 	closing := rec.Close()
+	views.close(viewGrace)
 	screen.Wait()
 	d.account(rec)
 	if d.example.rejection > 0 && rec.Path() != "" {
@@ -174,8 +183,7 @@ func (d *demo) announce(ctx context.Context, step string) {
 }
 
 // show is the story on the screen.
-func (d *demo) show(ctx context.Context, p *proxy.Proxy, upstream proxy.Addr) {
-	routes := []tui.Route{{Listen: addressOf(p.Addrs()[0]), Upstream: upstream.String()}}
+func (d *demo) show(ctx context.Context, routes []tui.Route) {
 	// Its clients are ours: leaving asks nobody.
 	if _, err := d.draw(ctx, d.rec.screen(routes, func() int { return 0 })); err != nil {
 		d.warn("the screen ended: %v", err)

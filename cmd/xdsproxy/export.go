@@ -2,116 +2,165 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
+// The forms that export writes besides those of convert.
+const (
+	formRecording = "xdsp"
+	formScript    = "script"
+)
+
+var exportForms = []string{formRecording, "csv", "jsonl", "yaml", "mermaid", "md", formScript}
+
+// formOf is the form that the name of a file asks for.
+func formOf(path string) string {
+	switch ext := strings.TrimPrefix(filepath.Ext(path), "."); ext {
+	case "csv", "jsonl", "yaml", "md":
+		return ext
+	case "yml":
+		return "yaml"
+	case "mmd":
+		return "mermaid"
+	case "xds":
+		return formScript
+	}
+	return formRecording
+}
+
 func newExport(a *app) *cobra.Command {
-	var path string
-	repair, output := false, "xdsp"
+	x := &export{app: a, form: formRecording}
 	cmd := a.command(&cobra.Command{
-		Use:   "export SOURCE -w FILE {--repair | -o script}",
-		Short: "Rescue a damaged recording, or write one as a script",
-		Long: `With -o script, writes the conversation as text: one line a message, which every
-command reads like a recording, and which can be edited by hand. A bug from the
-field becomes a test: the same rules find the same. What the notation cannot
-carry is said. Without -w it goes to standard output. xdsproxy help scripts
-explains the lines.
+		Use:   "export SOURCE [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
+		Short: "Take a part out of a recording, convert or rescue one",
+		Long: `Writes a recording, or what --seq and --filter choose of it, in another form.
+Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .xds.
+
+  xdsp     a recording with the chosen entries and all that is needed to
+           understand them: how their streams began, who the client is, what
+           was asked before, the response that a verdict is about and the
+           verdict on a response, what was accepted last, the ends. Entries keep
+           their numbers and times; what is left out between them is marked and
+           counts as no loss. --no-context writes the chosen entries alone
+  csv      one line an entry, with the columns of watch
+  jsonl    the objects of watch -o jsonl
+  yaml     the documents of show
+  mermaid  a sequence diagram
+  md       a report for a bug tracker: what was recorded, the clients, what the
+           rules found, with a diagram and the messages of each finding
+  script   the whole conversation as text: one line a message, which every
+           command reads like a recording, and which can be edited by hand.
+           What the notation cannot carry is said; see xdsproxy help scripts
+
+Text goes to standard output if there is no FILE, or if it is -. Secrets that
+were masked when they were recorded stay masked; --mask masks those of a
+recording that was made with --keep-secrets.
 
 With --repair, copies everything that can be read of a recording, on both sides
 of what is damaged, into a new recording without damage. SOURCE is left as it
-is.
+is. Where something is missing, a gap entry says how much; a message of which a
+part was lost says so, too. The exit code is 0 if anything was rescued, 12 if
+nothing was. Each segment of a recording is rescued by itself.`,
+		Example: `# Four entries, and what explains them, to attach to an issue
+xdsproxy export gw.xdsp --seq 4104..4107 -w part.xdsp
 
-Entries keep their numbers and their times. Where something is missing, a gap
-entry says how much; a message of which a part was lost says so, too. What was
-rescued and what was lost is printed, and the exit code is 0 if anything was
-rescued, 12 if nothing was. Each segment of a recording is rescued by itself.`,
-		Example: `xdsproxy export gw.xdsp -o script -w gw.xds
+# The issue itself
+xdsproxy export gw.xdsp --filter client:gw-0 -w report.md
+
+xdsproxy export gw.xdsp --filter 'client:gw-0 type:lds' -o mermaid
+xdsproxy export gw.xdsp -o script -w gw.xds
 xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) == 0:
-			return misused("export needs a SOURCE")
-		case len(args) > 1:
-			return misused("one SOURCE at a time, but got %d", len(args))
-		case repair && output == "script":
-			return misused("--repair copies a recording, and -o script writes a script: give one of them")
-		case output == "script":
-			return a.exportScript(cmd.Context(), args[0], path)
-		case !repair:
-			return misused("export needs -o script or --repair")
-		case path == "":
-			return misused("export needs -w FILE: where is the copy to go?").
-				hint("%s", repairCommand(args[0]))
-		case args[0] == "-":
-			return misused("what comes through a pipe cannot be repaired").hint("write it to a file first")
+		if !cmd.Flags().Changed("output") {
+			x.form = formOf(x.path)
 		}
-		name, err := sourcePath(args[0])
-		if err != nil {
-			return err
-		}
-		return a.repair(cmd.Context(), name, path)
+		return x.run(cmd.Context(), args)
 	})
-	cmd.Flags().VarP(textValue{&path, "FILE"}, "write", "w", "write to this file, which must not exist yet")
-	outputFlag(cmd, &output, "xdsp", "script")
-	cmd.Flags().BoolVar(&repair, "repair", false, "copy what is readable, and leave out what is damaged")
+	cmd.Flags().VarP(textValue{&x.path, "FILE"}, "write", "w", "write to this file, which must not exist yet; - is standard output")
+	outputFlag(cmd, &x.form, exportForms...)
+	cmd.Flags().StringSliceVar(&x.seqs, "seq", nil, "only these entries: `SEQ` is a number or a range, such as 4104..4107")
+	filterFlag(cmd, &x.filter)
+	cmd.Flags().BoolVar(&x.bare, "no-context", false, "leave out what explains the chosen entries")
+	cmd.Flags().BoolVar(&x.mask, "mask", false, "mask secrets that were recorded in the clear")
+	cmd.Flags().BoolVar(&x.repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	return cmd
 }
 
-// repairCommand is how to rescue a recording into a file beside it.
-func repairCommand(name string) string {
-	fixed := strings.TrimSuffix(name, filepath.Ext(name)) + "-fixed.xdsp"
-	return fmt.Sprintf("xdsproxy export %s --repair -w %s", shellWord(name), shellWord(fixed))
+// export is one run of the command.
+type export struct {
+	*app
+	name, path, form, filter string
+	seqs                     []string
+	bare, mask, repairing    bool
 }
 
-func (a *app) repair(ctx context.Context, from, to string) error {
-	var read int64
-	var copied uint64
-	line := a.progressOf("rescuing", from, func() (int64, uint64) { return read, copied })
-	done, err := recorder.Salvage(ctx, from, to, func(n int64, entries uint64) {
-		read, copied = n, entries
-		line.advance()
-	})
-	line.end()
+// run sorts out what was asked for.
+func (x *export) run(ctx context.Context, args []string) error {
 	switch {
-	case errors.Is(err, fs.ErrExist):
-		return failed("%w", err).hint("nothing is overwritten; name another file with -w FILE, or remove this one")
-	case err != nil:
-		return unreadable(err)
-	case done.Entries == 0:
-		f := failed("nothing could be rescued of %q: it holds no entry that can be read", from)
-		if done.Damages > 0 {
-			f.code = exitDamaged
+	case len(args) == 0:
+		return misused("export needs a SOURCE")
+	case len(args) > 1:
+		return misused("one SOURCE at a time, but got %d", len(args)).hint("--seq and --filter choose entries")
+	}
+	x.name = args[0]
+	part := len(x.seqs) > 0 || x.filter != ""
+	recording := x.form == formRecording
+	switch {
+	case x.repairing && !recording:
+		return misused("--repair copies a recording, and -o %s writes another form: give one of them", x.form)
+	case x.repairing && (part || x.bare || x.mask):
+		return misused("--repair copies all that is readable").hint("repair first, and export from the copy")
+	case x.form == formScript && (part || x.mask):
+		return misused("-o script writes the whole conversation").
+			hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", shellWord(x.name))
+	case x.bare && !recording:
+		return misused("--no-context is about recordings: other forms have the chosen entries alone")
+	case x.mask && !recording:
+		return misused("--mask masks a recording").hint("export from the copy that it makes")
+	case x.bare && !part:
+		return misused("--no-context without --seq or --filter: every entry is chosen")
+	case x.form == formScript:
+		if x.path == "-" {
+			x.path = ""
 		}
-		if err := os.Remove(to); err != nil {
-			return failed("%w", err)
+		return x.exportScript(ctx, x.name, x.path)
+	case x.repairing:
+		return x.rescue(ctx)
+	case recording && (x.path == "" || x.path == "-"):
+		return misused("a recording needs -w FILE: where is it to go?").
+			hint("text goes to standard output: -o %s", strings.Join(slices.Clone(exportForms[1:]), ", -o "))
+	case x.name == "-" && (recording || x.form == "md"):
+		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
+			hint("write it to a file first")
+	}
+	if x.name != "-" { // it is opened several times: the newest must stay the same
+		name, err := sourcePath(x.name)
+		if err != nil {
+			return err
 		}
-		return f
+		x.name = name
 	}
-	a.say("rescued %s into %s", render.Count(done.Entries, "entry", "entries"), to)
-	if done.Partial > 0 {
-		a.say("of them, %s had lost a part", render.Count(done.Partial, "message", "messages"))
+	if recording {
+		return x.cut(ctx)
 	}
-	if done.Damages == 0 {
-		a.say("nothing is missing: no damage was found")
-	} else {
-		a.say("lost %s or more, %s in %s", render.Count(done.Lost, "entry", "entries"), render.Size(done.Bytes),
-			render.Count(done.Damages, "damaged place", "damaged places"))
+	return x.text(ctx)
+}
+
+func (x *export) rescue(ctx context.Context) error {
+	switch {
+	case x.path == "" || x.path == "-":
+		return misused("export needs -w FILE: where is the copy to go?").hint("%s", repairCommand(x.name))
+	case x.name == "-":
+		return misused("what comes through a pipe cannot be repaired").hint("write it to a file first")
 	}
-	a.say("read it with: xdsproxy watch %s", shellWord(to))
-	older, _ := filepath.Glob(strings.TrimSuffix(from, ".xdsp") + ".[0-9][0-9][0-9][0-9][0-9][0-9].xdsp") // a strange name has none
-	if len(older) > 0 {
-		a.say("the recording has older segments, which are rescued one by one: %s", strings.Join(older, ", "))
+	name, err := sourcePath(x.name)
+	if err != nil {
+		return err
 	}
-	return nil
+	return x.repair(ctx, name, x.path)
 }

@@ -27,6 +27,8 @@ A recording with more than 256 MiB of messages is judged by its index or the
 headers of its blocks, which takes no time; damage within a block then goes
 unnoticed, unless --all reads everything.
 
+Of a running proxy it prints also where it listens and what is behind it.
+
 A recording that ends in the middle, after a crash or because it is still being
 written, is incomplete. One whose bytes were changed is damaged: the facts are
 those of the part before, and the exit code is 12.`,
@@ -74,15 +76,22 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 		}
 	}
 	facts, err := recorder.Facts{}, error(nil)
-	headers := src.file && !all
-	if headers {
+	headers := (src.file || src.viewer != nil) && !all
+	switch {
+	case headers && src.file:
 		facts, err = recorder.Inspect(src.name)
 		headers = err == nil && facts.MessageBytes > readAll
+	case headers:
+		facts = src.all()
+		headers = facts.MessageBytes > readAll
 	}
 	more := false
-	if headers {
+	switch {
+	case headers && src.file:
 		more, err = clientsOf(ctx, src, meet)
-	} else {
+	case headers:
+		more = true // it would all have to come over here
+	default:
 		done := a.progress(src)
 		err = each(ctx, src, func(_ *session.Entry, c *check.Change) error {
 			meet(c.Client)
@@ -91,11 +100,20 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 		})
 		done.end()
 		facts = src.Facts()
+		if src.viewer != nil {
+			facts = src.all()
+		}
 	}
 	if err != nil && !facts.Damaged {
 		return nil, err
 	}
 	i := infoOf(src.name, facts)
+	if src.viewer != nil {
+		i.Live, i.Recording = true, facts.Path
+		for _, p := range src.viewer.Info().Pairs {
+			i.Pairs = append(i.Pairs, render.InfoPair(p))
+		}
+	}
 	i.Clients, i.MoreClients, i.Unread = len(clients), more, headers
 	return i, err
 }

@@ -105,6 +105,8 @@ func (l *labels) of(e *session.Entry) []string {
 		}
 	}
 	switch e.Kind {
+	case session.KindGap:
+		begins = e.Gap != nil && e.Gap.Cause.Chosen() // block headers do not count it
 	case session.KindMessage:
 		begins = m != nil && (m.Compressed || m.Truncated)
 		if m == nil || m.Compressed {

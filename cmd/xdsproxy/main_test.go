@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,14 +67,19 @@ func showFile() {
 
 func TestScripts(t *testing.T) {
 	demo := demoRecording(t)
+	sessions, err := filepath.Abs("../../check/testdata/sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			// Nothing of the one who runs the tests gets in.
-			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+			for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
 				env.Setenv(v, env.WorkDir+"/home/"+v)
 			}
 			env.Setenv("DEMO", demo)
+			env.Setenv("SESSIONS", sessions)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -82,6 +88,12 @@ func TestScripts(t *testing.T) {
 			"cut":    cut,
 			"future": future,
 			"code":   code,
+
+			"mode":    mode,
+			"port":    port,
+			"prefix":  prefix,
+			"sockets": sockets,
+			"written": written,
 		},
 	})
 }
@@ -91,7 +103,7 @@ func demoRecording(t *testing.T) string {
 	t.Helper()
 	path := t.TempDir() + "/demo.xdsp"
 	cmd := exec.Command("xdsproxy", "demo", "--once", "-w", path)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir(), "HOME="+t.TempDir())
 	cmd.Stdout = io.Discard
 	var complaints writeBuffer
 	cmd.Stderr = &complaints

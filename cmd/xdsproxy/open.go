@@ -9,13 +9,15 @@ func newOpen(a *app) *cobra.Command {
 		Use:   "open [SOURCE]",
 		Short: "Look at a recording, or at a running proxy, on the screen",
 		Long: `Opens the screen on a recording, also on one that is still being written, or on
-a conversation script. Without SOURCE it is the newest recording.
+a conversation script, or on what a running proxy records. Without SOURCE it is
+the running proxy of this user, else the newest recording.
 
 There are five views: 1 clients and what they are in sync with, 2 the timeline
 of messages, 3 the resources of a client, 4 what rules found, 5 counts. ? lists
 the keys that work where you are, / filters, q goes back.`,
 		Example: `xdsproxy open
-xdsproxy open session.xdsp`,
+xdsproxy open session.xdsp
+xdsproxy open 127.0.0.1:19000`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		name, err := oneSource(args)

@@ -51,15 +51,28 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 	if q.Needs().History && len(spans) > 0 {
 		spans = []filter.Span{{First: 1, Last: spans[len(spans)-1].Last}}
 	}
-	var row filter.Row
-	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
-	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
-	blocks := q.blocks()
+	wants, blocks := q.asker(), q.blocks()
 	var step stepper = check.NewTracker()
 	if q.judge && blocks == nil { // rules look at what lies between, too
 		step = check.NewChecker(check.Options{})
 	}
 	return walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
+		if err := v(e, c, wants(e, c)); err != nil {
+			return err
+		}
+		if q.Over(e) {
+			return errEnough
+		}
+		return nil
+	})
+}
+
+// asker says of each entry, in order, whether it is wanted.
+func (q *query) asker() func(e *session.Entry, c *check.Change) bool {
+	row := &filter.Row{}
+	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
+	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
+	return func(e *session.Entry, c *check.Change) bool {
 		q.table.See(e, c)
 		q.documents.See(e)
 		row.Entry, row.Change, row.Node, row.Waited = e, c, c.Node, c.Waited
@@ -68,14 +81,8 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 			f := &c.Findings[i]
 			row.Findings = append(row.Findings, filter.Finding{Rule: f.Rule.ID, Severity: f.Severity.String()})
 		}
-		if err := v(e, c, q.Takes(&row)); err != nil {
-			return err
-		}
-		if q.Over(e) {
-			return errEnough
-		}
-		return nil
-	})
+		return q.Takes(row)
+	}
 }
 
 // places is where in spans there can be wanted entries.
@@ -92,15 +99,11 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 	}
 	var end time.Time
 	if q.Needs().End {
-		if !src.file {
+		if !src.file && src.viewer == nil {
 			return nil, misused("filter %q counts from the end of the recording, which a pipe does not tell", q).
 				hint("write the recording to a file first, or name a time, such as since:12:41")
 		}
-		facts, err := recorder.Inspect(src.name)
-		if err != nil && !damaged(err) {
-			return nil, unreadable(err)
-		}
-		end = facts.Last
+		end = src.all().Last
 	}
 	q.Begin(first.Time, end)
 	places, err := q.Spans(func(t time.Time) (session.Seq, bool, error) { return src.find(ctx, t) })
@@ -124,12 +127,7 @@ func (q *query) blocks() func(*recorder.Block) bool {
 
 // nothing says that a query wants none of what is there.
 func nothing(src *source, q *query) string {
-	facts := src.Facts()
-	if src.file {
-		if all, err := recorder.Inspect(src.name); err == nil || damaged(err) {
-			facts = all
-		}
-	}
+	facts := src.all()
 	if facts.Entries == 0 {
 		return fmt.Sprintf("%q is empty", src.name)
 	}

@@ -185,6 +185,7 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	if src.file {
 		again = func() (*recorder.Reader, error) { return recorder.Open(src.name) }
 	}
+	src.Follow(false)
 	src.Pieces()
 	done := r.progress(src)
 	plan, err = replay.Read(ctx, advancing{src, done}, again)

@@ -81,12 +81,19 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return unbound(err)
 	}
+	views, err := a.offerViews(rec, a.routes(p), logger)
+	if err != nil {
+		p.Close()
+		rec.discard()
+		return err
+	}
 	if err := rec.announce(); err != nil {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
+	a.announceViews(views, logger)
 
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
@@ -108,6 +115,11 @@ func (a *app) run(ctx context.Context, path string) error {
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
 	}
+	grace := viewGrace
+	if again.Err() != nil {
+		grace = 0
+	}
+	views.close(grace)
 	select {
 	case <-over:
 	case <-again.Done(): // it may be a terminal that takes nothing any more

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -16,6 +19,8 @@ func (a *app) canDraw() bool { return isTerminal(a.stdout) && isTerminal(a.stdin
 // meanwhile goes to the message line. A terminal that goes away is no error.
 func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	src.Notices = new(tui.Notices)
+	// gRPC's own log would be written across the frame.
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	if c, is := a.stderr.(*curtain); is {
 		c.draw(src.Notices.Add)
 		defer c.draw(nil)
@@ -34,6 +39,9 @@ func (a *app) screenOptions() tui.Options {
 
 // screenOf is a source that is read, as the screen wants it.
 func (a *app) screenOf(src *source) tui.Source {
+	if src.viewer != nil {
+		return a.screenOfViewer(src)
+	}
 	live := false // scripts are not
 	if src.file {
 		facts, err := recorder.Inspect(src.name)

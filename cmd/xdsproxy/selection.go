@@ -10,9 +10,15 @@ import (
 // selection is the entries that were asked for, and what has come of them.
 type selection struct {
 	spans []filter.Span
-	came  []bool        // of each span: at least one entry of it
-	gaps  []filter.Span // entries that were not recorded
-	seen  filter.Span   // all entries read so far
+	came  []bool      // of each span: at least one entry of it
+	gaps  []gap       // entries that were not recorded
+	seen  filter.Span // all entries read so far
+}
+
+// gap are entries that are not there.
+type gap struct {
+	filter.Span
+	chosen bool // they were left out on purpose
 }
 
 // add reads a number, or a range such as 4..9, 4.. or ..9.
@@ -32,7 +38,7 @@ func (s *selection) meet(e *session.Entry) bool {
 	}
 	s.seen.Last = e.Seq
 	if e.Gap != nil {
-		s.gaps = append(s.gaps, filter.Span{First: e.Gap.First, Last: e.Gap.Last})
+		s.gaps = append(s.gaps, gap{filter.Span{First: e.Gap.First, Last: e.Gap.Last}, e.Gap.Cause.Chosen()})
 	}
 	asked := false
 	for i, sp := range s.spans {
@@ -54,7 +60,7 @@ func (s *selection) done() bool {
 	return true
 }
 
-func (s *selection) gapOf(sp filter.Span) *filter.Span {
+func (s *selection) gapOf(sp filter.Span) *gap {
 	for i, g := range s.gaps {
 		if g.Has(sp.First) && g.Has(min(sp.Last, max(sp.First, s.seen.Last))) {
 			return &s.gaps[i]
@@ -76,7 +82,12 @@ func (s *selection) missing(name string) error {
 				what = "entries " + number(sp.First) + " to " + number(sp.Last) + " are"
 			}
 		}
-		if g := s.gapOf(sp); g != nil {
+		g := s.gapOf(sp)
+		if g != nil && g.chosen {
+			return failed("%s not in %q: it is a part of a recording, and entries %d to %d were left out of it", what, name, g.First, g.Last).
+				hint("the recording that it was cut from has them")
+		}
+		if g != nil {
 			return failed("%s not in %q: entries %d to %d were not recorded", what, name, g.First, g.Last).
 				hint("the log could not keep up with the traffic; forwarding was not affected")
 		}

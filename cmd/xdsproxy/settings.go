@@ -33,6 +33,10 @@ type config struct {
 	ring        sizeValue
 	keepSecrets boolValue
 
+	viewer          viewerValue
+	viewerRemote    boolValue
+	viewerTokenFile string
+
 	headless  boolValue
 	color     string
 	logFormat string
@@ -68,6 +72,7 @@ const (
 const (
 	groupForward = "Forwarding"
 	groupRecord  = "Recording"
+	groupViewer  = "Viewer"
 	groupOutput  = "Output"
 	groupGlobal  = "Everywhere"
 )
@@ -82,6 +87,7 @@ func (c *config) settings() []*setting {
 		queue:       64 << 20,
 		sync:        orOff(200 * time.Millisecond),
 		ring:        64 << 20,
+		viewer:      viewerOn,
 		color:       "auto",
 		logFormat:   "text",
 	}
@@ -147,6 +153,14 @@ func (c *config) settings() []*setting {
 			help: "record private keys and credentials in the clear instead of masking them",
 		},
 		{
+			name: "viewer", group: groupViewer, run: true, value: &c.viewer,
+			help: "where others can watch; on: on a socket that only this user can open; host:port: there, too, with a token; off: nowhere",
+		},
+		{
+			name: "viewer-allow-remote", group: groupViewer, run: true, value: &c.viewerRemote,
+			help: "let --viewer listen where other machines can reach it, unencrypted",
+		},
+		{
 			name: "headless", group: groupOutput, run: true, value: &c.headless,
 			help: "print nothing on standard output, even on a terminal",
 		},
@@ -165,6 +179,10 @@ func (c *config) settings() []*setting {
 		{
 			name: "quiet", short: "q", group: groupGlobal, value: &c.quiet,
 			help: "log errors only, and print no summaries",
+		},
+		{
+			name: "viewer-token-file", group: groupGlobal, value: textValue{&c.viewerTokenFile, "FILE"},
+			help: "the token of the viewer endpoint, of one's own or of that which is read, is in this file",
 		},
 		{
 			name: "verbose", short: "v", group: groupGlobal, value: &c.verbose,
@@ -244,7 +262,7 @@ func (a *app) warnUnknownVariables() {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case a.settingOf(name) != nil:
+		case a.settingOf(name) != nil, name == tokenVariable:
 		case best == "":
 			a.warn("%s in the environment is not a setting", name)
 		default:

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -22,6 +24,10 @@ type source struct {
 	file bool   // it is one, so that one can go anywhere in it
 	// script says that it was written by hand, with times of its own.
 	script bool
+	// viewer is the running proxy that it comes from, nil if from none, and
+	// remote its Reader then.
+	viewer *serve.Client
+	remote *serve.Reader
 
 	following bool
 	held      *session.Entry // read, but not yet given
@@ -31,7 +37,36 @@ type source struct {
 // written.
 func (s *source) Follow(on bool) {
 	s.following = on
-	s.Reader.Follow(on)
+	if s.remote == nil {
+		s.Reader.Follow(on)
+		return
+	}
+	s.remote.Follow(on)
+	s.remote.Limit(0)
+	if !on { // what comes meanwhile is not part of it
+		s.remote.Limit(s.viewer.Info().Facts.LastSeq)
+	}
+}
+
+// Close lets go of it.
+func (s *source) Close() error {
+	if s.remote != nil {
+		return s.remote.Close()
+	}
+	return s.Reader.Close()
+}
+
+// all are the facts of all of it, as far as they can be had without reading it.
+func (s *source) all() recorder.Facts {
+	switch {
+	case s.viewer != nil:
+		return s.viewer.Info().Facts
+	case s.file:
+		if all, err := recorder.Inspect(s.name); err == nil || damaged(err) {
+			return all
+		}
+	}
+	return s.Facts()
 }
 
 // Next returns the next entry.
@@ -39,6 +74,9 @@ func (s *source) Next(ctx context.Context) (session.Entry, error) {
 	if e := s.held; e != nil {
 		s.held = nil
 		return *e, nil
+	}
+	if s.remote != nil {
+		return s.remote.Next(ctx)
 	}
 	return s.Reader.Next(ctx)
 }
@@ -53,7 +91,8 @@ func (s *source) first(ctx context.Context) (*session.Entry, error) {
 	return &e, nil
 }
 
-// open opens a SOURCE; "" is @last, which is then said.
+// open opens a SOURCE; "" is the running proxy of this user, else @last, which is
+// then said.
 func (a *app) open(name string) (*source, error) {
 	asked := name
 	if name == "-" {
@@ -65,6 +104,13 @@ func (a *app) open(name string) (*source, error) {
 	}
 	if isScript(name) {
 		return openScript(name)
+	}
+	addr, distant := viewerAddr(name)
+	if name == "" {
+		addr, distant = a.local()
+	}
+	if distant {
+		return a.openViewer(addr)
 	}
 	name, err := sourcePath(name)
 	if err != nil {
@@ -83,6 +129,9 @@ func (a *app) open(name string) (*source, error) {
 
 // sourcePath is the file that a SOURCE names.
 func sourcePath(name string) (string, error) {
+	if _, is := viewerAddr(name); is {
+		return "", misused("%q is a running proxy, and a file is wanted", name)
+	}
 	if name != "" && name != lastSource {
 		return name, nil
 	}
@@ -110,6 +159,9 @@ func unreadable(err error) error {
 		format  *recorder.FormatError
 	)
 	f := &failure{err: err, code: exitFailed}
+	if _, is := errors.AsType[*serve.Error](err); is {
+		return unseen(err)
+	}
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errClosedPipe):
 		return err
@@ -147,6 +199,15 @@ func oneSource(args []string) (string, error) {
 func completeSource(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if prefix != "" && strings.HasPrefix("unix:", prefix[:min(len(prefix), 5)]) {
+		var sockets []string
+		for _, path := range serve.Local() {
+			sockets = append(sockets, "unix:"+path+"\ta running proxy")
+		}
+		if len(sockets) > 0 {
+			return sockets, cobra.ShellCompDirectiveNoFileComp
+		}
 	}
 	if prefix != "" && prefix[0] == '@' {
 		return []string{fmt.Sprintf("%s\tthe newest recording", lastSource)}, cobra.ShellCompDirectiveNoFileComp

@@ -52,7 +52,7 @@ Variables, with the flags that they stand for:
 
 `)
 	for _, s := range a.settings {
-		fmt.Fprintf(&b, "  %-24s --%s\n", s.variable(), s.name)
+		fmt.Fprintf(&b, "  %-29s --%s\n", s.variable(), s.name)
 	}
 	b.WriteString(`
 An empty variable does not count. A list is separated by commas. true, yes, on
@@ -75,6 +75,11 @@ Other variables:
                            or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
   XDG_CONFIG_HOME          where the configuration file is (~/.config)
   XDG_STATE_HOME           where recordings go (~/.local/state)
+  XDG_RUNTIME_DIR          where the sockets of running proxies are; without it,
+                           in a directory of this user below that for temporary
+                           files
+  XDSPROXY_VIEWER_TOKEN    the token of the viewer endpoint of run --viewer, for
+                           the proxy and for those who read from it
 
 xdsproxy config prints the value of every setting and where it came from.
 `)
@@ -85,6 +90,7 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
   10  check has findings at or above --fail-on (default error)
+  11  diff --exit-code or replay has found differences
   12  the recording is damaged; what is readable was printed, and
       xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
@@ -108,6 +114,11 @@ machines are stable: members are added, never changed or removed.
                    names, added, removed, error, size, wire_size, masked,
                    truncated, problems, findings. Empty members are
                    left out
+  export -o jsonl  the same; -o yaml is that of show
+  export -o csv    one line an entry, as RFC 4180 has it: seq, time, client,
+                   type, what, version, res, size, summary, conn, stream,
+                   findings. A cell that a spreadsheet would take for a formula
+                   has an apostrophe before it
   show -o json     one JSON document for each entry
   show -o yaml     one YAML document for each entry
   info -o json     one JSON object
@@ -117,6 +128,10 @@ machines are stable: members are added, never changed or removed.
   check -o sarif   SARIF 2.1.0, for code scanners
   check -o junit   JUnit XML, for build servers: a test for each rule
   status -o json   one JSON object; so does tree -o json
+  replay -o json   one JSON object: streams, expected, sent, received, matched,
+                   differences, each with seq, expected, got, detail, and
+                   answers, stream, client, type, names where they are known;
+                   more_differences that are not listed, notes, played
   config -o json   one JSON object; also -o yaml
   version -o json  one JSON object
 
@@ -174,6 +189,8 @@ const sourcesTopic = `A reading command takes a SOURCE:
   FILE    a recording, finished or still being written
   -       a recording on standard input
   @last   the newest recording in the state directory
+  ADDR    a running proxy: unix:/path or host:port of its viewer endpoint; what
+          is the name of a file, too, is that file
   x.xds   a conversation script; on standard input, too
 
 A recording in segments (run --max-size, --max-age) is read from the oldest one
@@ -182,5 +199,18 @@ x.000001.xdsp and so on. An older one is read alone by its own name.
 
 watch follows a recording that is still being written, and ends when its writer
 has let go of the file; --no-follow ends at what is there now. show and info
-read what is there now. Without a SOURCE, watch and info take @last, and say so.
+read what is there now. Without a SOURCE, watch, open, status and info take the
+running proxy of this user, the newest if there are several, else @last, and say
+so.
+
+A running proxy serves what it records on a socket that only its user can open;
+xdsproxy config says where. With --viewer 127.0.0.1:19000 it serves it there,
+too, to those who know the token, which it prints. So a proxy in a pod is
+watched:
+
+  kubectl port-forward POD 19000
+  XDSPROXY_VIEWER_TOKEN=... xdsproxy watch 127.0.0.1:19000
+
+watch follows it, and goes on where it was when the connection was lost. All
+other commands read what was there when they began.
 `

@@ -21,7 +21,8 @@ func newWatch(a *app) *cobra.Command {
 		Short: "Print a line for each entry of a recording, live or finished",
 		Long: `Prints a recording as it was seen: one line for each message, stream and
 connection. A recording that is still being written is followed until its
-writer has let go of it.
+writer has let go of it. So is a running proxy; if the connection to it is lost,
+watch gets another and goes on where it was.
 
 Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
@@ -44,6 +45,9 @@ xdsproxy watch --filter 'client:gw-0 kind:resp,delta,nack'
 
 # What happened around a quarter to one, in a recording of any size
 xdsproxy watch session.xdsp --filter at:12:44..12:46
+
+# A proxy in a pod, through kubectl port-forward; it printed the token
+XDSPROXY_VIEWER_TOKEN=... xdsproxy watch 127.0.0.1:19000
 
 # A recording that comes through a pipe
 ssh gateway cat session.xdsp | xdsproxy watch -`,

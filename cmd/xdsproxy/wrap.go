@@ -69,7 +69,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().Var(textValue{&file, "FILE"}, "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
-		"no-record", "ring", "no-check", "keep-secrets")
+		"no-record", "ring", "no-check", "keep-secrets", "viewer", "viewer-allow-remote")
 	writeFlag(cmd, &path)
 	return cmd
 }
@@ -119,9 +119,16 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 		rec.discard()
 		return failed("%s: %w", plan.name, err)
 	}
+	views, err := a.offerViews(rec, routesOf(p, pairs), logger)
+	if err != nil {
+		p.Close()
+		rec.discard()
+		return err
+	}
 	child := newChild(plan.argv, plan.env, a)
 	defer child.stop()
 	if err := child.start(); err != nil {
+		views.close(0)
 		p.Close()
 		rec.discard()
 		return err
@@ -132,11 +139,12 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	for i, addr := range p.Addrs() {
 		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
-	return a.attend(ctx, child, p, rec, logger)
+	a.announceViews(views, logger)
+	return a.attend(ctx, child, p, rec, views, logger)
 }
 
 // attend serves until the command has ended, and finishes the recording.
-func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, logger *zap.Logger) error {
+func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, views *viewers, logger *zap.Logger) error {
 	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
 	defer drain()
 	var relay sync.WaitGroup
@@ -153,6 +161,7 @@ func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *rec
 	drain()
 	relay.Wait()
 	closing := rec.Close()
+	views.close(viewGrace)
 	select {
 	case <-judged:
 	case <-impatient.Done(): // it may be a terminal that takes nothing any more
@@ -251,7 +260,7 @@ func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
 // privateDir makes a directory that only this user can look into, with a name
 // that leaves room for that of a socket.
 func privateDir() (string, error) {
-	const room = 90 // of the 104 bytes that every system has
+	const room = 90                           // of the 104 bytes that every system has
 	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
 	if err != nil {
 		return "", err

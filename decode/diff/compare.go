@@ -51,9 +51,10 @@ func Compare(old, new *decode.Tree, o Options) *Result {
 	if o.Type != "" {
 		p = placeOf(findType(o.Type))
 	}
-	x := indexer{seed: maphash.MakeSeed(), ignore: make(map[protoreflect.FullName]bool, len(o.Ignore))}
+	x := indexer{seed: maphash.MakeSeed(), ignore: make(map[protoreflect.FullName][]string, len(o.Ignore))}
 	for _, name := range o.Ignore {
-		x.ignore[protoreflect.FullName(name)] = true
+		full := protoreflect.FullName(name)
+		x.ignore[full.Parent()] = append(x.ignore[full.Parent()], string(full.Name()))
 	}
 	r := &Result{}
 	c := &comparer{indexer: x, result: r, a: x.of(old, p), b: x.of(new, p)}

@@ -94,13 +94,25 @@ type index struct {
 // hash but by an unlikely accident.
 type indexer struct {
 	seed   maphash.Seed
-	ignore map[protoreflect.FullName]bool // fields
+	ignore map[protoreflect.FullName][]string // fields, by their messages
 }
 
 func (x *indexer) of(t *decode.Tree, p place) *index {
-	ix := &index{}
+	n := countValues(t)
+	ix := &index{hash: make([]uint64, 0, n), size: make([]int32, 0, n)}
 	x.add(ix, t, p)
 	return ix
+}
+
+func countValues(t *decode.Tree) int {
+	n := 1
+	for i := range t.Members {
+		n += countValues(&t.Members[i].Value)
+	}
+	for i := range t.Items {
+		n += countValues(&t.Items[i])
+	}
+	return n
 }
 
 func (x *indexer) add(ix *index, t *decode.Tree, p place) uint64 {
@@ -112,7 +124,11 @@ func (x *indexer) add(ix *index, t *decode.Tree, p place) uint64 {
 		p = p.enter(t)
 		for i := range t.Members {
 			m := &t.Members[i]
-			one := mix(x.add(ix, &m.Value, p.member(m.Name)) + 3*maphash.String(x.seed, m.Name))
+			var in place
+			if m.Value.Kind <= decode.Array {
+				in = p.member(m.Name)
+			}
+			one := mix(x.add(ix, &m.Value, in) + 3*maphash.String(x.seed, m.Name))
 			if !x.ignored(p, m.Name) {
 				h += one // in any order
 			}
@@ -140,11 +156,7 @@ func (x *indexer) add(ix *index, t *decode.Tree, p place) uint64 {
 }
 
 func (x *indexer) ignored(p place, name string) bool {
-	if len(x.ignore) == 0 || p.message == nil {
-		return false
-	}
-	fd := p.message.Fields().ByName(protoreflect.Name(name))
-	return fd != nil && x.ignore[fd.FullName()]
+	return len(x.ignore) > 0 && p.message != nil && slices.Contains(x.ignore[p.message.FullName()], name)
 }
 
 // mix makes each bit of the result depend on each bit of v.

@@ -176,6 +176,12 @@ func brief(t *decode.Tree) string {
 // maxLikely bounds the pairs that are weighed between two anchors.
 const maxLikely = 1 << 12
 
+// lost says whether an item may be found again by what it has in common with
+// another: if it has no name of its own that the other list does not have.
+func (m *matcher) lost(n *names, pairs []int, list []value, i int) bool {
+	return pairs[i] < 0 && list[i].tree.Kind <= decode.Array && !n.only(i)
+}
+
 // joinLikely pairs what has a part in common, in a list whose order counts,
 // between those that are paired already.
 func (m *matcher) joinLikely() {
@@ -193,12 +199,12 @@ func (m *matcher) joinLikely() {
 		}
 		var olds, news []int
 		for ; i < endOld; i++ {
-			if m.pairs.old[i] < 0 && m.a[i].tree.Kind <= decode.Array {
+			if m.lost(&m.old, m.pairs.old, m.a, i) {
 				olds = append(olds, i)
 			}
 		}
 		for ; j < endNew; j++ {
-			if m.pairs.new[j] < 0 && m.b[j].tree.Kind <= decode.Array {
+			if m.lost(&m.new, m.pairs.new, m.b, j) {
 				news = append(news, j)
 			}
 		}
@@ -234,13 +240,13 @@ func (m *matcher) joinGap(olds, news []int) {
 // joinLikeliest pairs what has a part in common, in a set: what has most first.
 func (m *matcher) joinLikeliest() {
 	var olds, news []int
-	for i, j := range m.pairs.old {
-		if j < 0 && m.a[i].tree.Kind <= decode.Array {
+	for i := range m.a {
+		if m.lost(&m.old, m.pairs.old, m.a, i) {
 			olds = append(olds, i)
 		}
 	}
-	for j, i := range m.pairs.new {
-		if i < 0 && m.b[j].tree.Kind <= decode.Array {
+	for j := range m.b {
+		if m.lost(&m.new, m.pairs.new, m.b, j) {
 			news = append(news, j)
 		}
 	}
@@ -274,10 +280,10 @@ const (
 )
 
 // likeness says, up to 100, how much of two items is the same; 0 if too little
-// is, or if they have names and not the same.
+// is.
 func (m *matcher) likeness(i, j int) int {
 	a, b := m.a[i], m.b[j]
-	if m.old.only(i) && m.new.only(j) || a.tree.Kind != b.tree.Kind || typeIn(a.tree) != typeIn(b.tree) {
+	if a.tree.Kind != b.tree.Kind || typeIn(a.tree) != typeIn(b.tree) {
 		return 0
 	}
 	if a.tree.Kind == decode.Array {

@@ -159,6 +159,9 @@ const (
 // Item says whether a node is an item of a list, and not a member.
 func (n *Node) Item() bool { return n.in == inList }
 
+// Root says whether a node is neither an item nor a member.
+func (n *Node) Root() bool { return n.in == atRoot }
+
 // Change returns the difference that a node itself is, without those within
 // it; false if there is none. up is the path to where it stands.
 func (n *Node) Change(up Path) (Change, bool) {

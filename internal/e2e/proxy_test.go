@@ -123,7 +123,7 @@ func startProxyWith(t *testing.T, upstream string, s setup) *proxy {
 
 // quietEnv is an environment whose state directory is the test's own.
 func quietEnv(t *testing.T) []string {
-	return append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	return append(os.Environ(), "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir())
 }
 
 func (p *proxy) kill() {

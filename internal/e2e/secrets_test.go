@@ -44,6 +44,14 @@ func (s *seeds) search(t *testing.T, p *proxy) {
 	raw := contents(t, p.file)
 	shown := p.run(t, "show", p.file, "1..", "-o", "yaml")
 	readable(t, "show", shown)
+	part := filepath.Join(t.TempDir(), "part.xdsp")
+	p.run(t, "export", p.file, "--filter", "kind:resp,delta", "-w", part)
+	exported := contents(t, part)
+	s.absent(t, map[string][]byte{
+		"a part of it": exported, "a part of it, decompressed": decompressed(t, exported),
+		"export -o csv": p.run(t, "export", p.file, "-o", "csv"), "export -o md": p.run(t, "export", p.file, "-o", "md"),
+		"export -o mermaid": p.run(t, "export", p.file, "-o", "mermaid"), "export -o yaml": p.run(t, "export", p.file, "-o", "yaml"),
+	})
 	s.absent(t, map[string][]byte{
 		"the file": raw, "the decompressed file": decompressed(t, raw), "show -o yaml": shown,
 		"show -o json":   p.run(t, "show", p.file, "1..", "-o", "json"),

@@ -58,6 +58,15 @@ func (d *Documents) Body(e *session.Entry, c *check.Change) string {
 	return string((&Document{d.decoded(e, c)}).YAML())
 }
 
+// Message is the message of an entry, decoded to the last field; nothing if it
+// has none.
+func (d *Documents) Message(e *session.Entry, c *check.Change) decode.Document {
+	if e.Message == nil {
+		return decode.Document{}
+	}
+	return d.decoded(e, c)
+}
+
 // Document decodes an entry.
 func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, error) {
 	o := NewObject(e, c)

@@ -92,7 +92,7 @@ func (t *Table) closeRow(r *row, e *session.Entry, c *check.Change) {
 		r.sign, r.role, r.brief = "~", warned, false
 	}
 	if s := t.now.stream; s != nil {
-		if !c.Uncertain { // else some were not seen
+		if !c.Uncertain && !s.partial { // else some were not seen
 			r.text += ", " + Count(s.messages, "msg", "msgs")
 		}
 		r.text += ", open " + Duration(e.Time.Sub(s.since))
@@ -170,10 +170,16 @@ func noteRow(r *row, n *session.Note) {
 // gapLine is a line of its own kind, so that nobody overlooks it.
 func (t *Table) gapLine(r row) string {
 	line := padLeft(r.seq, seqWidth) + " " + r.time + " ---- " + r.text + " ----"
+	if r.role == muted {
+		return " " + t.style.paint(muted, line)
+	}
 	return t.style.paint(bad, "!") + t.style.paint(bad, line)
 }
 
 func gapText(g *session.Gap) string {
+	if g.Cause.Chosen() {
+		return fmt.Sprintf("%s left out of this part (%d to %d)", Count(g.Entries, "entry", "entries"), g.First, g.Last)
+	}
 	text := fmt.Sprintf("gap: %s not recorded (%d to %d, %s of messages)",
 		Count(g.Entries, "entry", "entries"), g.First, g.Last, Size(g.Bytes))
 	if n := len(g.Streams); n > 0 {

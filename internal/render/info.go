@@ -33,8 +33,19 @@ type Info struct {
 
 	Program string `json:"program,omitempty"`
 
+	// Of a running proxy: that it is one, where it records, and what it proxies.
+	Live      bool       `json:"live,omitempty"`
+	Recording string     `json:"recording,omitempty"`
+	Pairs     []InfoPair `json:"pairs,omitempty"`
+
 	Name     string    `json:"-"`
 	From, To time.Time `json:"-"` // First and Last
+}
+
+// InfoPair is where a proxy listens, and what is behind it.
+type InfoPair struct {
+	Listen   string `json:"listen"`
+	Upstream string `json:"upstream"`
 }
 
 const dateForm = "2006-01-02 15:04:05 MST"
@@ -49,6 +60,8 @@ func (i *Info) Text(s Style) string {
 	switch {
 	case i.Damaged:
 		state = s.paint(bad, "damaged")
+	case i.Live && !i.Complete:
+		state = s.paint(good, "being written by a running proxy")
 	case !i.Complete:
 		state = s.paint(warned, "incomplete: still being written, or its writer was killed")
 	}
@@ -56,6 +69,12 @@ func (i *Info) Text(s Style) string {
 	line("format", fmt.Sprintf("%s, version %d", i.Format, i.Version))
 	if i.Program != "" {
 		line("written by", Safe(i.Program))
+	}
+	for _, p := range i.Pairs {
+		line("proxies", Safe(p.Listen)+" to "+Safe(p.Upstream))
+	}
+	if i.Recording != "" {
+		line("recorded in", Safe(i.Recording))
 	}
 	if !i.From.IsZero() {
 		line("from", i.From.UTC().Format(dateForm))

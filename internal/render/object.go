@@ -103,6 +103,7 @@ type (
 		Entries uint64   `json:"entries"`
 		Bytes   int64    `json:"bytes"`
 		Streams []uint64 `json:"streams,omitempty"`
+		Cut     bool     `json:"cut,omitempty"` // left out on purpose
 	}
 	// Note is something to know about the recording.
 	Note struct {
@@ -170,7 +171,7 @@ func (o *Object) addEvent(e *session.Entry) {
 		o.GoAway = &GoAway{g.LastStream, HTTP2Code(g.Code), g.Debug}
 	}
 	if g := e.Gap; g != nil {
-		o.Gap = &Gap{First: uint64(g.First), Last: uint64(g.Last), Entries: g.Entries, Bytes: g.Bytes}
+		o.Gap = &Gap{First: uint64(g.First), Last: uint64(g.Last), Entries: g.Entries, Bytes: g.Bytes, Cut: g.Cause.Chosen()}
 		for _, s := range g.Streams {
 			o.Gap.Streams = append(o.Gap.Streams, uint64(s))
 		}

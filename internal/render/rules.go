@@ -139,6 +139,10 @@ func wrap(text, indent string, width int) string {
 	return b.String()
 }
 
+// Wrapped is a text of outside in lines of so many columns, a longer word in a
+// line of its own.
+func Wrapped(text string, columns int) string { return wrap(Safe(text), "", columns) }
+
 // RuleReference is docs/rules.md.
 func RuleReference(rules []*check.Rule) string {
 	var b strings.Builder

@@ -38,6 +38,7 @@ type lifetime struct {
 	conn     session.ConnID // of streams
 
 	introduced bool // the client's node was shown; of streams
+	partial    bool // some of its entries were left out on purpose; of streams
 }
 
 // NewTable returns a table for a screen of so many columns; 0 stands for a
@@ -67,6 +68,8 @@ const (
 	// how many names stand on a line that no screen bounds
 	namesShown = 8
 	asideWidth = 40
+	// a gap that names so many streams may have touched more
+	gapStreams = 1024
 )
 
 // Head is the line of column titles.
@@ -103,6 +106,8 @@ func (t *Table) See(e *session.Entry, c *check.Change) {
 	case e.Kind == session.KindOpen: // a late message does not bring its stream back
 		stream = &lifetime{since: e.Time, conn: e.Conn}
 		t.streams[e.Stream] = stream
+	case e.Kind == session.KindGap:
+		t.gap(e.Gap)
 	case e.Kind == session.KindMessage && stream != nil:
 		stream.messages++
 	case e.Kind == session.KindTrailer, e.Kind == session.KindCancel:
@@ -123,6 +128,23 @@ func (t *Table) See(e *session.Entry, c *check.Change) {
 		t.now.client = conn.client
 		if conn.client == "" {
 			t.now.client = "conn " + strconv.FormatUint(uint64(e.Conn), 10)
+		}
+	}
+}
+
+// gap notes of which streams not every message will be counted.
+func (t *Table) gap(g *session.Gap) {
+	if g == nil || !g.Cause.Chosen() {
+		return // the Tracker says so
+	}
+	for _, id := range g.Streams {
+		if s := t.streams[id]; s != nil {
+			s.partial = true
+		}
+	}
+	if len(g.Streams) >= gapStreams {
+		for _, s := range t.streams {
+			s.partial = true
 		}
 	}
 }
@@ -209,6 +231,9 @@ func (t *Table) row(e *session.Entry, c *check.Change) (row, bool) {
 	switch {
 	case e.Kind == session.KindGap && e.Gap != nil:
 		r.text = gapText(e.Gap)
+		if e.Gap.Cause.Chosen() {
+			r.role = muted
+		}
 	case e.Kind == session.KindMessage && e.Message != nil:
 		t.messageRow(&r, e, c)
 	default:
@@ -301,4 +326,54 @@ func more(n int) string {
 		return ""
 	}
 	return " +" + strconv.Itoa(n)
+}
+
+// Titles name the cells of an entry.
+func Titles() []string {
+	return []string{"seq", "time", "client", "type", "what", "version", "res", "size", "summary", "conn", "stream", "findings"}
+}
+
+// Cells are the columns of watch for the entry that was seen last, as they are
+// in a pipe, and what a line has no room for. Every entry has them; a cell of
+// which nothing is to be said is empty.
+func (t *Table) Cells(e *session.Entry, c *check.Change) []string {
+	r, _ := t.row(e, c)
+	if r.what == "" {
+		r.what = e.Kind.String()
+	}
+	shown := r.names[:min(len(r.names), namesShown)]
+	words := make([]string, 0, len(shown)+3)
+	for _, w := range append([]string{r.text, r.aside}, shown...) {
+		if w != "" {
+			words = append(words, Safe(w))
+		}
+	}
+	if n := len(r.names) - len(shown); n > 0 {
+		words = append(words, strings.TrimSpace(more(n)))
+	}
+	var rules []string
+	for i := range c.Findings {
+		rules = append(rules, c.Findings[i].Rule.ID)
+	}
+	cells := []string{
+		r.seq, Timestamp(e.Time), t.now.client, Safe(r.typ), r.what, r.version, r.res, "", strings.Join(words, " "),
+		decimal(uint64(e.Conn)), decimal(uint64(e.Stream)), strings.Join(rules, " "),
+	}
+	if e.Message != nil {
+		cells[7] = strconv.FormatInt(e.Message.Size, 10)
+	}
+	for i, cell := range cells {
+		if cell == "-" {
+			cells[i] = ""
+		}
+	}
+	return cells
+}
+
+// decimal is "" for 0, which numbers nothing.
+func decimal(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
 }

@@ -50,8 +50,9 @@ type Entry struct {
 	Gap     *Gap     // Gap
 	Note    *Note    // Note
 
-	// Carried says that the entry is repeated from an earlier segment of the
-	// recording, so that the segment it is in can be understood alone.
+	// Carried says that the entry is there only so that others can be
+	// understood: it is repeated from an earlier segment of the recording, or
+	// was kept in a part of one beside what was chosen.
 	Carried bool
 
 	// Problems says in words what could not be done with this entry, such as
@@ -175,13 +176,30 @@ type GoAway struct {
 	Debug      string // at most the first 4 KiB
 }
 
-// Gap stands for entries that were dropped because the log could not keep up.
+// Gap stands for entries that are not there: they were dropped because the log
+// could not keep up, or left out of a part of a recording.
 type Gap struct {
 	First, Last Seq
 	Entries     uint64
 	Bytes       int64      // of message payload
 	Streams     []StreamID // the streams touched, without repetition; at most 1,024
+	Cause       GapCause
 }
+
+// GapCause says why entries are missing.
+type GapCause uint8
+
+// The causes. What was Cut was left out on purpose, but what one needs to
+// understand the entries after it is there. Of what was CutBare nothing is.
+const (
+	Lost GapCause = iota
+	Cut
+	CutBare
+)
+
+// Chosen says that the entries were left out on purpose, so that nothing is
+// wrong with the recording.
+func (c GapCause) Chosen() bool { return c != Lost }
 
 // Note is something to know about the recording itself.
 type Note struct {

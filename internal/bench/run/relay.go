@@ -60,7 +60,7 @@ func xdsproxy(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 	cmd := exec.Command(b.bin("xdsproxy"), "run", "--headless", "--listen", listen, "--upstream", upstream,
 		"-w", filepath.Join(dir, recordingName))
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XDSPROXY_") }),
-		"XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+		"XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir)
 	return cmd, nil
 }
 

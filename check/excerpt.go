@@ -1,0 +1,291 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Excerpt finds what one needs beside some chosen entries of a session to
+// understand them: of each stream concerned how its connection and itself began
+// and ended, who its client is, and of each type concerned what was asked
+// before, the response that a verdict is about and the verdict on a response,
+// and what was accepted last; and what a person noted of them. A Tracker that
+// sees these alone says of the chosen ones what it says of them in the whole
+// session.
+//
+// It keeps sequence numbers, no entries. It must see every entry, in order,
+// with what a Tracker says of it, and is not safe for concurrent use.
+type Excerpt struct {
+	conns   map[session.ConnID]*quotedConn
+	streams map[session.StreamID]*quotedStream
+	ended   []session.StreamID // oldest first
+	chosen  []session.Seq
+	needed  map[session.Seq]struct{}
+}
+
+// quotedConn is what an Excerpt knows of a connection while it lasts.
+type quotedConn struct {
+	connect session.Seq
+	named   quote // by whom its client was named last
+	streams []session.StreamID
+	polls   map[string]map[string]*quotedType // of REST, by path
+	kept    bool
+}
+
+// quotedStream is what it knows of a stream.
+type quotedStream struct {
+	conn    *quotedConn
+	headers []session.Seq // Open and Header, in order
+	first   session.Seq   // request
+	named   session.Seq   // message that named the node last
+	hurt    session.Seq   // what last made the stream uncertain
+	end     session.Seq
+	types   map[string]*quotedType
+	kept    bool
+}
+
+// quote is an entry with its stream; those of a poll are of several.
+type quote struct {
+	seq session.Seq
+	of  *quotedStream
+}
+
+// quotedType are the entries of one type on one stream, or of one path of REST.
+type quotedType struct {
+	first, naming quote // request; request that gave names
+	last          quote // request
+	echoed        string
+	sent          []quotedResponse // oldest first
+	accepted      quotedResponse   // last
+}
+
+// quotedResponse is a response with its verdict.
+type quotedResponse struct {
+	quote
+	nonce   string
+	verdict quote
+	kept    bool
+}
+
+// keepQuoted is how many responses of a type are known, with the verdicts on
+// them.
+const keepQuoted = 64
+
+// NewExcerpt returns an Excerpt that has seen nothing.
+func NewExcerpt() *Excerpt {
+	return &Excerpt{
+		conns: make(map[session.ConnID]*quotedConn), streams: make(map[session.StreamID]*quotedStream),
+		needed: make(map[session.Seq]struct{}),
+	}
+}
+
+// Step takes the next entry, and whether it was chosen.
+func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
+	if chosen {
+		x.chosen = append(x.chosen, e.Seq)
+	}
+	cn, st := x.conn(e), x.stream(e)
+	if chosen {
+		x.keepConn(cn)
+		x.keepStream(st)
+	}
+	switch e.Kind {
+	case session.KindConnect:
+		if cn != nil {
+			cn.connect = e.Seq
+		}
+	case session.KindOpen, session.KindHeader:
+		if st != nil && len(st.headers) < maxCarriedHeaders {
+			st.headers = append(st.headers, e.Seq)
+		}
+		if st != nil && e.Kind == session.KindOpen && c.Method.Variant == decode.VariantREST {
+			st.types = cn.pollsOf(c.Method.Path)
+		}
+	case session.KindMessage:
+		if st != nil && e.Message != nil {
+			x.message(e, c, st, chosen)
+		}
+	case session.KindTrailer, session.KindCancel:
+		if st != nil {
+			x.end(e, st)
+		}
+	case session.KindGoAway:
+		if cn != nil && cn.kept {
+			x.need(e.Seq)
+		}
+	case session.KindDisconnect:
+		if cn == nil {
+			break
+		}
+		if cn.kept {
+			x.need(e.Seq)
+		}
+		for _, id := range cn.streams {
+			delete(x.streams, id)
+		}
+		delete(x.conns, e.Conn)
+	case session.KindGap:
+		x.gap(e)
+	case session.KindNote:
+		if e.Note != nil && x.has(e.Note.About) {
+			x.need(e.Seq)
+		}
+	}
+	if st != nil && st.kept && e.Kind == session.KindHeader {
+		x.need(e.Seq)
+	}
+}
+
+// Chosen lists the chosen entries, in ascending order.
+func (x *Excerpt) Chosen() []session.Seq { return x.chosen }
+
+// Context lists what is needed beside the chosen ones, in ascending order.
+func (x *Excerpt) Context() []session.Seq {
+	out := make([]session.Seq, 0, len(x.needed))
+	for seq := range x.needed {
+		if !x.has(seq) {
+			out = append(out, seq)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// has says whether an entry is among the chosen ones so far.
+func (x *Excerpt) has(seq session.Seq) bool {
+	_, is := slices.BinarySearch(x.chosen, seq)
+	return is
+}
+
+// conn is that of an entry; nil if it has none.
+func (x *Excerpt) conn(e *session.Entry) *quotedConn {
+	cn := x.conns[e.Conn]
+	if cn == nil && e.Conn != 0 {
+		cn = &quotedConn{}
+		x.conns[e.Conn] = cn
+	}
+	return cn
+}
+
+// stream is that of an entry; nil if it has none, or if there is no room.
+func (x *Excerpt) stream(e *session.Entry) *quotedStream {
+	st := x.streams[e.Stream]
+	if e.Stream == 0 || st != nil && e.Kind != session.KindOpen || len(x.streams) >= maxStreams {
+		return st
+	}
+	cn := x.conn(e)
+	if cn == nil {
+		return nil
+	}
+	st = &quotedStream{conn: cn, types: make(map[string]*quotedType)}
+	x.streams[e.Stream] = st
+	cn.streams = append(cn.streams, e.Stream)
+	return st
+}
+
+func (cn *quotedConn) pollsOf(path string) map[string]*quotedType {
+	path = short(path)
+	if types := cn.polls[path]; types != nil {
+		return types
+	}
+	types := make(map[string]*quotedType)
+	if len(cn.polls) < maxRESTPaths {
+		if cn.polls == nil {
+			cn.polls = make(map[string]map[string]*quotedType)
+		}
+		cn.polls[path] = types
+	}
+	return types
+}
+
+// end remembers that of a stream, for messages that crossed it.
+func (x *Excerpt) end(e *session.Entry, st *quotedStream) {
+	if st.kept {
+		x.need(e.Seq)
+	}
+	if st.end != 0 {
+		return
+	}
+	st.end = e.Seq
+	if x.ended = append(x.ended, e.Stream); len(x.ended) <= maxEnded {
+		return
+	}
+	id := x.ended[0]
+	x.ended = append(x.ended[:0], x.ended[1:]...)
+	if old := x.streams[id]; old != nil && old.end != 0 {
+		delete(x.streams, id)
+		if i := slices.Index(old.conn.streams, id); i >= 0 {
+			old.conn.streams = slices.Delete(old.conn.streams, i, i+1)
+		}
+	}
+}
+
+// gap is kept where it touches what is kept.
+func (x *Excerpt) gap(e *session.Entry) {
+	touch := func(st *quotedStream) {
+		st.hurt = e.Seq
+		if st.kept {
+			x.need(e.Seq)
+		}
+	}
+	switch {
+	case e.Gap == nil:
+	case len(e.Gap.Streams) >= maxGapStreams:
+		for _, st := range x.streams {
+			touch(st)
+		}
+	default:
+		for _, id := range e.Gap.Streams {
+			if st := x.streams[id]; st != nil {
+				touch(st)
+			}
+		}
+	}
+}
+
+func (x *Excerpt) need(seqs ...session.Seq) {
+	for _, seq := range seqs {
+		if seq != 0 {
+			x.needed[seq] = struct{}{}
+		}
+	}
+}
+
+func (x *Excerpt) keepConn(cn *quotedConn) {
+	if cn == nil {
+		return
+	}
+	cn.kept = true
+	x.need(cn.connect)
+	x.quote(cn.named)
+}
+
+func (x *Excerpt) keepStream(st *quotedStream) {
+	if st == nil {
+		return
+	}
+	if !st.kept {
+		st.kept = true
+		x.need(st.headers...)
+		x.need(st.first, st.end)
+		st.conn.kept = true
+		x.need(st.conn.connect)
+	}
+	x.need(st.named, st.hurt) // there may be newer ones
+}
+
+func (x *Excerpt) quote(q quote) {
+	if q.of != nil {
+		x.need(q.seq)
+		x.keepStream(q.of)
+	}
+}
+
+// response keeps a response and the verdict on it.
+func (x *Excerpt) response(r *quotedResponse) {
+	r.kept = true
+	x.quote(r.quote)
+	x.quote(r.verdict)
+}

@@ -1,0 +1,320 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Selection names a resource.
+type Selection struct {
+	Client string // node id; "" for every client
+	Type   string // short, as in Change; "" for every type
+	Name   string // all of it, but xdstp names may be written in another way
+}
+
+// Version is what a client was sent of a resource from one response on: a
+// content, or that there is none any more.
+type Version struct {
+	Client, Type string
+	TypeURL      string // of the payload
+	Seq          session.Seq
+	Time         time.Time
+	Conn         session.ConnID
+	Stream       session.StreamID
+	Version      string // of the resource, or else of the response
+	Nonce        string // of the response
+	With         int    // other resources in the response
+	Removed      bool   // there is no content: the server says so, or a full state lacks it
+	// Hash is equal for equal content, however it is encoded; zero if Removed.
+	Hash [16]byte
+	Size int // bytes of the content
+
+	// State is Requested until the client answers, then Acked or Rejected. A
+	// content that was accepted stays so when it comes again in a response that
+	// is rejected: that is for something else in it.
+	State    ResourceState
+	Judged   session.Seq // the request that accepts or rejects it
+	JudgedAt time.Time
+	Reason   string // of a rejection
+	// Pushes is how often it was sent in a row, and Last when it was last.
+	Pushes     int
+	Last       session.Seq
+	Recoded    int  // of the pushes: in other bytes that mean the same
+	Heartbeats int  // that prolonged it
+	Uncertain  bool // part of the stream was not seen when it came
+}
+
+// History collects the versions of a resource. It must be given every entry
+// and what a Tracker or a Checker says of it, in order. It keeps numbers and
+// hashes, no contents, and of those a bounded number: Change.Resource finds the
+// content of a version in the entry that it came with.
+type History struct {
+	of        Selection
+	normal    string
+	inspector *decode.Inspector
+	hashes    map[rawHash][16]byte // of contents met lately
+	versions  []*Version           // oldest first
+	forgotten int
+	lanes     map[laneKey]*lane
+	streams   map[session.StreamID]map[string]bool // whether its client asks for the resource, by type
+	open      map[session.Seq]pushed               // responses without an answer
+	order     []session.Seq                        // of open, oldest first
+}
+
+// lane is the resource as one client has it.
+type lane struct {
+	last *Version
+	raw  rawHash // of its content, as encoded when it came last
+}
+
+type laneKey struct{ client, typ string }
+
+// pushed is what a response without an answer brought.
+type pushed struct {
+	version *Version
+	again   bool // that the client had
+}
+
+const (
+	maxVersions = 1 << 16 // that a History keeps
+	maxLanes    = 1 << 16
+	maxUnjudged = 1 << 14 // responses that wait for their answer
+	maxHashes   = 1 << 12
+)
+
+// NewHistory returns a History of a resource that has seen nothing.
+func NewHistory(of Selection) *History {
+	return &History{
+		of: of, normal: decode.NormalName(of.Name), inspector: decode.NewInspector(), hashes: make(map[rawHash][16]byte),
+		lanes: make(map[laneKey]*lane), streams: make(map[session.StreamID]map[string]bool), open: make(map[session.Seq]pushed),
+	}
+}
+
+// Versions are those of all clients and types that were selected, in the order
+// in which they came. The oldest are forgotten if they are very many.
+func (h *History) Versions() []Version {
+	out := make([]Version, len(h.versions))
+	for i, v := range h.versions {
+		out[i] = *v
+	}
+	return out
+}
+
+// Newest is the version that came last, of whichever client.
+func (h *History) Newest() (Version, bool) {
+	if len(h.versions) == 0 {
+		return Version{}, false
+	}
+	return *h.versions[len(h.versions)-1], true
+}
+
+// Forgotten is how many versions were forgotten.
+func (h *History) Forgotten() int { return h.forgotten }
+
+// Step takes the next entry and what it changed.
+func (h *History) Step(e *session.Entry, c *Change) {
+	if e.Kind == session.KindTrailer || e.Kind == session.KindCancel {
+		delete(h.streams, e.Stream)
+	}
+	m := c.Message
+	if m == nil || h.of.Client != "" && c.Client != h.of.Client || h.of.Type != "" && c.Type != h.of.Type {
+		return
+	}
+	switch {
+	case m.Request():
+		h.wish(e, c)
+		h.judge(e, c)
+	case m.Response():
+		h.response(e, c)
+	}
+}
+
+// wish notes whether a request of the state of the world asks for the resource.
+func (h *History) wish(e *session.Entry, c *Change) {
+	if c.Message.Kind != decode.SotwRequest {
+		return
+	}
+	_, known := h.streams[e.Stream][c.Type]
+	switch {
+	case known && len(c.Added)+len(c.Removed) == 0 && !c.Uncertain:
+		return // as before
+	case h.streams[e.Stream] == nil && len(h.streams) >= maxLanes, !known && len(h.streams[e.Stream]) >= maxTypes:
+		return
+	case h.streams[e.Stream] == nil:
+		h.streams[e.Stream] = make(map[string]bool)
+	}
+	n, _ := c.Count()
+	all := n == Everything || c.Type == "SRDS" && len(c.Message.Names) == 0 && !c.named
+	wanted := all || slices.ContainsFunc(c.Message.Names, h.names)
+	h.streams[e.Stream][c.Type] = wanted
+}
+
+// names says whether a name that a client asks for is the resource's, or that of
+// a collection which it is in.
+func (h *History) names(name string) bool {
+	if name == h.of.Name {
+		return true
+	}
+	if !strings.HasPrefix(name, "xdstp:") {
+		return false
+	}
+	name = decode.NormalName(name)
+	return name == h.normal || name == decode.NameCollection(h.normal)
+}
+
+// judge enters what a request says of a response.
+func (h *History) judge(e *session.Entry, c *Change) {
+	p, ok := h.open[c.Answers]
+	if !ok || c.Answers == 0 {
+		return
+	}
+	delete(h.open, c.Answers)
+	v := p.version
+	if c.What != NACK {
+		if v.State != Acked {
+			v.State, v.Judged, v.JudgedAt, v.Reason = Acked, e.Seq, e.Time, ""
+		}
+		return
+	}
+	if p.again && v.State == Acked {
+		return
+	}
+	v.State, v.Judged, v.JudgedAt = Rejected, e.Seq, e.Time
+	if c.Message.Error != nil {
+		v.Reason = reason(c.Message.Error.Message)
+	}
+}
+
+func (h *History) response(e *session.Entry, c *Change) {
+	key := laneKey{c.Client, c.Type}
+	l, m := h.lanes[key], c.Message
+	r := c.Resource(h.of.Name)
+	switch {
+	case r == nil:
+		if h.lacks(e, c, l) {
+			h.removed(e, c, l, key)
+		}
+		return
+	case r.Empty:
+		if l != nil && !l.last.Removed {
+			l.last.Heartbeats++
+		}
+		return
+	}
+	if l == nil {
+		if l = h.newLane(key); l == nil {
+			return
+		}
+	}
+	raw := rawHashOf(r)
+	hash := h.hashOf(raw, r, e.Message.Masked)
+	if v := l.last; v != nil && !v.Removed && v.Hash == hash && v.TypeURL == r.TypeURL {
+		v.Pushes++
+		v.Last = e.Seq
+		if l.raw != raw {
+			v.Recoded++
+			l.raw = raw
+		}
+		h.await(e.Seq, pushed{v, true})
+		return
+	}
+	l.raw = raw
+	v := h.version(e, c, l, key)
+	v.TypeURL, v.Hash, v.Size, v.With = r.TypeURL, hash, len(r.Body), len(m.Resources)-1
+	if r.Version != "" {
+		v.Version = r.Version
+	}
+}
+
+// lacks says whether a response says that the resource is not there.
+func (h *History) lacks(e *session.Entry, c *Change, l *lane) bool {
+	m := c.Message
+	if m.Kind == decode.DeltaResponse {
+		return slices.ContainsFunc(m.Removed, func(name string) bool {
+			return name == h.of.Name || strings.HasPrefix(name, "xdstp:") && decode.NormalName(name) == h.normal
+		})
+	}
+	if l == nil || c.Type != "LDS" && c.Type != "CDS" && c.Type != "SRDS" {
+		return false
+	}
+	heartbeat := len(m.Resources) > 0 && !slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
+	return h.streams[e.Stream][c.Type] && !heartbeat && len(m.Problems) == 0
+}
+
+func (h *History) removed(e *session.Entry, c *Change, l *lane, key laneKey) {
+	if l == nil {
+		if l = h.newLane(key); l == nil {
+			return
+		}
+	}
+	if v := l.last; v != nil && v.Removed {
+		v.Pushes++
+		v.Last = e.Seq
+		h.await(e.Seq, pushed{v, true})
+		return
+	}
+	v := h.version(e, c, l, key)
+	v.Removed, v.With = true, len(c.Message.Resources)
+}
+
+func (h *History) newLane(key laneKey) *lane {
+	if len(h.lanes) >= maxLanes {
+		return nil
+	}
+	l := &lane{}
+	h.lanes[key] = l
+	return l
+}
+
+// version begins the next version of a lane.
+func (h *History) version(e *session.Entry, c *Change, l *lane, key laneKey) *Version {
+	m := c.Message
+	v := &Version{
+		Client: key.client, Type: key.typ, Seq: e.Seq, Time: e.Time, Conn: e.Conn, Stream: e.Stream,
+		Version: m.Version, Nonce: m.Nonce, State: Requested, Pushes: 1, Last: e.Seq, Uncertain: c.Uncertain,
+	}
+	if len(h.versions) >= maxVersions {
+		h.forgotten += maxVersions / 8
+		h.versions = slices.Delete(h.versions, 0, maxVersions/8)
+	}
+	h.versions = append(h.versions, v)
+	l.last = v
+	h.await(e.Seq, pushed{v, false})
+	return v
+}
+
+// await remembers a response until it is answered.
+func (h *History) await(seq session.Seq, p pushed) {
+	h.open[seq] = p
+	h.order = append(h.order, seq)
+	if len(h.order) >= 2*maxUnjudged {
+		h.order = slices.DeleteFunc(h.order, func(s session.Seq) bool { _, open := h.open[s]; return !open })
+		for len(h.order) > maxUnjudged {
+			delete(h.open, h.order[0])
+			h.order = h.order[1:]
+		}
+	}
+}
+
+// Resource finds a resource that a response carries by its name; nil if it does
+// not. Its Decode gives the content.
+func (c *Change) Resource(name string) *decode.Resource {
+	if c.Message == nil {
+		return nil
+	}
+	normal := ""
+	if strings.HasPrefix(name, "xdstp:") {
+		normal = decode.NormalName(name)
+	}
+	for i := range c.Message.Resources {
+		r := &c.Message.Resources[i]
+		if r.Name == name || normal != "" && decode.NormalName(r.Name) == normal {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package check
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Holdings are what each client of a session accepted last, by type and name.
+// It must be given every entry and what a Tracker or a Checker says of it, in
+// order. Clients that were sent the same share it.
+type Holdings struct {
+	clients map[string]map[string]*inventory // by client and type
+	lanes   int
+	open    map[session.Seq]*proposal // responses without an answer
+	order   []session.Seq
+	bases   map[*decode.Batch]map[string]*item
+	content contents
+	full    bool
+}
+
+// proposal is what a response would change in what a client holds.
+type proposal struct {
+	key     laneKey
+	whole   bool // it replaces all there is
+	base    map[string]*item
+	removed []string
+}
+
+// Held is one resource that a client accepted.
+type Held struct {
+	Type, Name string
+	Version    string // of the resource, or else of the response
+	Seq        session.Seq
+	Hash       [16]byte // equal for equal content
+}
+
+// maxBases bounds the responses whose resources are shared.
+const maxBases = 64
+
+// NewHoldings returns Holdings that have seen nothing.
+func NewHoldings() *Holdings {
+	return &Holdings{
+		clients: make(map[string]map[string]*inventory), open: make(map[session.Seq]*proposal),
+		bases: make(map[*decode.Batch]map[string]*item), content: newContents(),
+	}
+}
+
+// Step takes the next entry and what it changed.
+func (h *Holdings) Step(e *session.Entry, c *Change) {
+	m := c.Message
+	switch {
+	case m == nil:
+	case m.Response():
+		h.propose(e, c)
+	case c.Answers != 0:
+		o := h.open[c.Answers]
+		delete(h.open, c.Answers)
+		if o != nil && c.What == ACK {
+			h.accept(o)
+		}
+	}
+}
+
+func (h *Holdings) propose(e *session.Entry, c *Change) {
+	m := c.Message
+	o := &proposal{key: laneKey{c.Client, c.Type}, removed: m.Removed}
+	sotw := m.Kind == decode.SotwResponse
+	o.whole = sotw && (c.Type == "LDS" || c.Type == "CDS" || c.Type == "SRDS") && len(m.Problems) == 0
+	shared := c.batch != nil && (o.whole || !sotw)
+	if shared {
+		o.base = h.bases[c.batch]
+	}
+	if o.base == nil {
+		o.base = make(map[string]*item, len(m.Resources))
+		for i := range m.Resources {
+			r := &m.Resources[i]
+			if r.Empty {
+				o.whole = false // a heartbeat is not the state of the world
+				continue
+			}
+			version := r.Version
+			if version == "" {
+				version = m.Version
+			}
+			name := decode.NormalName(r.Name)
+			o.base[name] = &item{name: name, version: version, content: h.content.of(r.TypeURL, r.Body, e.Message.Masked), stamp: uint64(e.Seq)}
+		}
+		if shared && len(o.base) == len(m.Resources) {
+			if len(h.bases) >= maxBases {
+				clear(h.bases)
+			}
+			h.bases[c.batch] = o.base
+		}
+	}
+	h.open[e.Seq] = o
+	h.order = append(h.order, e.Seq)
+	if len(h.order) >= 2*maxUnjudged {
+		h.order = slices.DeleteFunc(h.order, func(s session.Seq) bool { return h.open[s] == nil })
+		for len(h.order) > maxUnjudged {
+			delete(h.open, h.order[0])
+			h.order = h.order[1:]
+		}
+	}
+}
+
+func (h *Holdings) accept(o *proposal) {
+	has := h.clients[o.key.client][o.key.typ]
+	if has == nil {
+		if h.lanes >= maxLanes {
+			h.full = true
+			return
+		}
+		h.lanes++
+		has = &inventory{}
+		if h.clients[o.key.client] == nil {
+			h.clients[o.key.client] = make(map[string]*inventory)
+		}
+		h.clients[o.key.client][o.key.typ] = has
+	}
+	if o.whole {
+		*has = inventory{base: o.base, size: len(o.base)}
+		return
+	}
+	for name, it := range o.base {
+		if was := has.get(name); was == nil || !was.content.sameAs(it.content) || was.version != it.version {
+			has.put(it)
+		}
+	}
+	for _, name := range o.removed {
+		has.remove(decode.NormalName(name))
+	}
+}
+
+// Full says that there were more clients than could be remembered.
+func (h *Holdings) Full() bool { return h.full }
+
+// Clients are the clients that accepted anything, sorted.
+func (h *Holdings) Clients() []string { return slices.Sorted(maps.Keys(h.clients)) }
+
+// Types are the types of which a client accepted anything, in the order in
+// which they are shown.
+func (h *Holdings) Types(client string) []string {
+	return slices.SortedFunc(maps.Keys(h.clients[client]), func(a, b string) int {
+		return cmp.Or(cmp.Compare(typeRank(a), typeRank(b)), strings.Compare(a, b))
+	})
+}
+
+// Of are the resources of a type that a client holds, by name.
+func (h *Holdings) Of(client, typ string) []Held {
+	has := h.clients[client][typ]
+	if has == nil {
+		return nil
+	}
+	out := make([]Held, 0, has.len())
+	for _, it := range has.all() {
+		out = append(out, Held{Type: typ, Name: it.name, Version: it.version, Seq: session.Seq(it.stamp), Hash: it.content.facts.Hash})
+	}
+	slices.SortFunc(out, func(a, b Held) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

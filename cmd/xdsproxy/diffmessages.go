@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// diffMessages compares the messages of two entries.
+func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) error {
+	var seqs [2]session.Seq
+	wanted := &selection{}
+	for i, arg := range args[1:] {
+		n, _ := strconv.ParseUint(arg, 10, 63)
+		seqs[i] = session.Seq(n)
+		if err := wanted.add(arg); err != nil {
+			return err
+		}
+	}
+	src, err := a.open(args[0])
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	q, err := parseQuery("")
+	if err != nil {
+		return err
+	}
+	var docs [2]decode.Document
+	var names [2]string
+	done := a.progress(src)
+	spans := filter.Union(wanted.spans)
+	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
+	err = q.in(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {
+		done.advance()
+		wanted.meet(e)
+		for i := range seqs {
+			if e.Seq != seqs[i] {
+				continue
+			}
+			if e.Message == nil {
+				return failed("entry %d is no message, but a %s", e.Seq, e.Kind).hint("xdsproxy show %s %d prints it", shellWord(args[0]), e.Seq)
+			}
+			docs[i], names[i] = q.documents.Message(e, c), messageName(e, c)
+		}
+		if wanted.done() {
+			return errEnough
+		}
+		return nil
+	})
+	done.end()
+	if err == nil {
+		wanted.seen.Last = max(wanted.seen.Last, src.Facts().LastSeq)
+		err = wanted.missing(src.name)
+	}
+	if err != nil {
+		return err
+	}
+	r := f.compare(docs[0], docs[1])
+	if f.output == "json" {
+		return a.printJSON(&render.MessageDiff{Schema: schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
+	}
+	w := bufio.NewWriter(a.stdout)
+	fmt.Fprintf(w, "%s against %s\n\n", names[0], names[1])
+	if err := a.printResult(w, f, r); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// messageName is such as "entry 12 (CDS RESP 41 to gw-0)".
+func messageName(e *session.Entry, c *check.Change) string {
+	words := []string{c.Type, c.What}
+	if c.Message != nil {
+		words = append(words, c.Message.Version)
+	}
+	if c.Client != "" {
+		side := "of"
+		if e.Side == session.Server {
+			side = "to"
+		}
+		words = append(words, side, c.Client)
+	}
+	return fmt.Sprintf("entry %d (%s)", e.Seq, render.Safe(strings.Join(strings.Fields(strings.Join(words, " ")), " ")))
+}

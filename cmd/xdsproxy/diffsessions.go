@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// holder is what the clients of one recording accepted last.
+type holder struct {
+	*check.Holdings
+	name     string
+	contents map[session.Seq]*decode.Resource // of the resource that was named
+	names    survey
+}
+
+// maxSessionContents bounds the contents of a named resource, in bytes.
+const maxSessionContents = 128 << 20
+
+func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, error) {
+	src, err := a.open(source)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	lean()
+	src.Pieces()
+	h := &holder{Holdings: check.NewHoldings(), name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
+	bytes := 0
+	done := a.progress(src)
+	err = each(ctx, src, func(e *session.Entry, c *check.Change) error {
+		done.advance()
+		h.Step(e, c)
+		if name == "" || c.Message == nil || !c.Message.Response() {
+			return nil
+		}
+		h.names.see(c)
+		if r := c.Resource(name); r != nil && bytes+len(r.Body) <= maxSessionContents {
+			bytes += len(r.Body)
+			h.contents[e.Seq] = &decode.Resource{TypeURL: r.TypeURL, Body: slices.Clone(r.Body)}
+		}
+		return nil
+	})
+	done.end()
+	if err != nil {
+		return nil, err
+	}
+	if h.Full() {
+		a.warn("%s has more clients than are compared", h.name)
+	}
+	return h, nil
+}
+
+// diffSessions compares what clients accepted last in two recordings.
+func (a *app) diffSessions(ctx context.Context, f *diffFlags, sourceA, sourceB, name string) error {
+	if sourceA == "-" && sourceB == "-" {
+		return misused("standard input can only be one of the two recordings")
+	}
+	one, err := a.readHoldings(ctx, sourceA, name)
+	if err != nil {
+		return err
+	}
+	other, err := a.readHoldings(ctx, sourceB, name)
+	if err != nil {
+		return err
+	}
+	s := &sessions{f: f, a: one, b: other, name: name, style: render.Style{Color: a.colourful()}}
+	out := &render.SessionsDiff{Schema: schema, A: one.name, B: other.name, Same: true, Clients: []render.ClientDiff{}}
+	pairs, err := s.pairs()
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if c := s.client(p); len(c.Types) > 0 {
+			out.Clients = append(out.Clients, c)
+		}
+	}
+	if name != "" && len(out.Clients) == 0 {
+		one.names.names = merge(one.names.names, other.names.names)
+		return one.names.missing(name, sourceA)
+	}
+	out.Same = !s.differs
+	f.differs = s.differs
+	if f.output == "json" {
+		return a.printJSON(out)
+	}
+	if len(out.Clients) == 0 {
+		a.say("no client accepted anything in either recording")
+		return nil
+	}
+	w := bufio.NewWriter(a.stdout)
+	if _, err := io.WriteString(w, out.Text(s.style)); err != nil {
+		return err
+	}
+	for _, d := range s.contents {
+		fmt.Fprintf(w, "\n%s\n", d.title)
+		if err := a.printResult(w, f, d.result); err != nil {
+			return err
+		}
+	}
+	if !s.differs {
+		fmt.Fprintf(w, "\nnothing that a client accepted last differs\n")
+	} else if name == "" && !f.all {
+		fmt.Fprintf(w, "\n--all lists the resources; a NAME behind the recordings shows what differs in it\n")
+	}
+	return w.Flush()
+}
+
+func merge(a, b map[string]struct{}) map[string]struct{} {
+	for k := range b {
+		a[k] = struct{}{}
+	}
+	return a
+}
+
+// clientPair is a client by its node ids in both recordings, and where it is.
+type clientPair struct {
+	a, b     string
+	inA, inB bool
+}
+
+// pairs matches clients by node id. If each recording has one client, they are
+// matched whatever they are called.
+func (s *sessions) pairs() ([]clientPair, error) {
+	as, bs := s.a.Clients(), s.b.Clients()
+	if s.f.client != "" {
+		var all []check.ClientStatus
+		ids := append(slices.Clone(as), bs...)
+		slices.Sort(ids)
+		for _, id := range slices.Compact(ids) {
+			all = append(all, check.ClientStatus{Client: id})
+		}
+		id, err := oneClient(all, s.f.client)
+		if err != nil {
+			return nil, err
+		}
+		return []clientPair{{id, id, slices.Contains(as, id), slices.Contains(bs, id)}}, nil
+	}
+	if len(as) == 1 && len(bs) == 1 {
+		return []clientPair{{as[0], bs[0], true, true}}, nil
+	}
+	has := func(sorted []string, id string) bool {
+		_, ok := slices.BinarySearch(sorted, id)
+		return ok
+	}
+	var out []clientPair
+	for _, id := range as {
+		out = append(out, clientPair{id, id, true, has(bs, id)})
+	}
+	for _, id := range bs {
+		if !has(as, id) {
+			out = append(out, clientPair{id, id, false, true})
+		}
+	}
+	slices.SortFunc(out, func(x, y clientPair) int { return strings.Compare(x.a, y.a) })
+	return out, nil
+}

@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// diffVersions compares versions of one resource.
+func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name string) error {
+	src, err := a.open(source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	st, damage := a.readStory(ctx, src, name)
+	if st == nil {
+		return damage
+	}
+	if len(st.lanes) == 0 {
+		if damage != nil {
+			return damage
+		}
+		return st.names.missing(name, src.name)
+	}
+	l, clients, err := st.choose(f, name)
+	if err != nil {
+		return err
+	}
+	steps, err := f.steps(l.versions)
+	if err != nil {
+		return err
+	}
+	v := &versionsView{app: a, f: f, st: st, lane: l, clients: clients, name: name}
+	if f.output == "json" {
+		err = v.json(steps)
+	} else {
+		err = v.text(steps)
+	}
+	if err == nil {
+		err = damage
+	}
+	return err
+}
+
+// choose finds the one client and type that is meant. If several clients were
+// sent the same, any of them will do, and all are returned.
+func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
+	lanes := slices.DeleteFunc(slices.Clone(st.lanes), func(l lane) bool { return f.typ != "" && l.typ != f.typ })
+	if len(lanes) == 0 {
+		return lane{}, nil, failed("no resource %q is of type %s", name, f.typ).hint("it is of %s", strings.Join(typesOf(st.lanes), ", "))
+	}
+	if f.client != "" {
+		var err error
+		if lanes, err = ofClient(lanes, f.client); err != nil {
+			return lane{}, nil, err
+		}
+	}
+	if types := typesOf(lanes); len(types) > 1 {
+		return lane{}, nil, unsure("%d types have a resource %q: which one?", len(types), name).
+			hint("add --type %s", strings.Join(types, " or --type "))
+	}
+	for _, at := range []string{f.from, f.to} {
+		if seq, err := strconv.ParseUint(at, 10, 63); err == nil && len(lanes) > 1 {
+			sent := func(l lane) bool {
+				return slices.ContainsFunc(l.versions, func(v check.Version) bool { return v.Seq == session.Seq(seq) })
+			}
+			if i := slices.IndexFunc(lanes, sent); i >= 0 {
+				lanes = lanes[i : i+1]
+			}
+		}
+	}
+	clients, same := []string{}, true
+	for _, l := range lanes {
+		clients = append(clients, l.client)
+		same = same && f.signature(l.versions) == f.signature(lanes[0].versions)
+	}
+	if same {
+		return lanes[0], clients, nil
+	}
+	wrong := unsure("%d clients were sent %q, and not the same of it: which one?", len(lanes), name)
+	for _, l := range lanes[:min(len(lanes), 8)] {
+		last := &l.versions[len(l.versions)-1]
+		wrong.hint("--client %s: %s, the last by entry %d, %s", shellWord(l.client),
+			render.Count(len(l.versions), "version", "versions"), last.Seq, render.Verdict(last))
+	}
+	if more := len(lanes) - 8; more > 0 {
+		wrong.hint("and %s more", render.Number(more))
+	}
+	return lane{}, nil, wrong
+}
+
+// unsure is a usage error that only asks for more.
+func unsure(format string, args ...any) *failure {
+	f := misused(format, args...)
+	f.aloof = true
+	return f
+}
+
+func typesOf(lanes []lane) (out []string) {
+	for _, l := range lanes {
+		if !slices.Contains(out, l.typ) {
+			out = append(out, l.typ)
+		}
+	}
+	return out
+}
+
+// ofClient keeps the lanes of the client that was asked for.
+func ofClient(lanes []lane, asked string) ([]lane, error) {
+	var ids []check.ClientStatus
+	seen := make(map[string]bool)
+	for _, l := range lanes {
+		if !seen[l.client] {
+			seen[l.client] = true
+			ids = append(ids, check.ClientStatus{Client: l.client})
+		}
+	}
+	id, err := oneClient(ids, asked)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(lanes, func(l lane) bool { return l.client != id }), nil
+}
+
+// signature is equal for clients of which the same would be shown.
+func (f *diffFlags) signature(versions []check.Version) string {
+	var b strings.Builder
+	add := func(v *check.Version) { fmt.Fprintf(&b, "%x %t %s\n", v.Hash, v.Removed, v.State) }
+	if step, ok := check.LastStep(versions); ok && !f.all && f.from+f.to == "" {
+		add(&versions[step.From])
+		add(&versions[step.To])
+		return b.String()
+	}
+	for i := range versions {
+		add(&versions[i])
+	}
+	return b.String()
+}
+
+// steps are the pairs of versions to compare.
+func (f *diffFlags) steps(versions []check.Version) ([]check.Step, error) {
+	if f.all {
+		var out []check.Step
+		for i := 1; i < len(versions); i++ {
+			out = append(out, check.Step{From: i - 1, To: i})
+		}
+		return out, nil
+	}
+	step, ok := check.LastStep(versions)
+	if f.from+f.to == "" {
+		if !ok {
+			return nil, nil
+		}
+		return []check.Step{step}, nil
+	}
+	var err error
+	if !ok {
+		step.From, step.To = 0, 0
+	}
+	if f.to != "" {
+		if step.To, err = versionAt(versions, f.to); err != nil {
+			return nil, err
+		}
+		step.From = max(step.To-1, 0)
+	}
+	if f.from != "" {
+		if step.From, err = versionAt(versions, f.from); err != nil {
+			return nil, err
+		}
+	}
+	return []check.Step{step}, nil
+}
+
+// versionAt finds a version: the Nth by "vN", or the one that was in force
+// after an entry.
+func versionAt(versions []check.Version, at string) (int, error) {
+	if n, err := strconv.Atoi(strings.TrimPrefix(at, "v")); err == nil && at[0] == 'v' {
+		if n < 1 || n > len(versions) {
+			return 0, misused("there is no version %s: there are v1 to v%d", at, len(versions))
+		}
+		return n - 1, nil
+	}
+	seq, err := strconv.ParseUint(at, 10, 63)
+	if err != nil {
+		return 0, misused("%q is neither the number of an entry nor a version such as v2", at)
+	}
+	for i := len(versions) - 1; i >= 0; i-- {
+		if versions[i].Seq <= session.Seq(seq) {
+			return i, nil
+		}
+	}
+	return 0, misused("entry %d is before the first version, which came with entry %d", seq, versions[0].Seq)
+}
+
+// versionsView is the versions of one resource, about to be shown.
+type versionsView struct {
+	*app
+	f       *diffFlags
+	st      *story
+	lane    lane
+	clients []string
+	name    string
+	told    map[string]bool // problems
+}
+
+// content decodes a version. What was removed has none.
+func (v *versionsView) content(n int) (decode.Document, error) {
+	of := &v.lane.versions[n]
+	if of.Removed {
+		return decode.Document{}, nil
+	}
+	r := v.st.contents.byHash[of.Hash]
+	if r == nil {
+		return decode.Document{}, failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
+			hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
+	}
+	doc := r.Decode()
+	for _, p := range doc.Problems {
+		if v.told == nil {
+			v.told = make(map[string]bool)
+		}
+		if !v.told[p] && len(v.told) < 5 {
+			v.warn("entry %d: %s", of.Seq, render.Safe(p))
+		}
+		v.told[p] = true
+	}
+	return doc, nil
+}
+
+func (v *versionsView) compare(s check.Step) (*diff.Result, error) {
+	from, err := v.content(s.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := v.content(s.To)
+	if err != nil {
+		return nil, err
+	}
+	return v.f.compare(from, to), nil
+}
+
+func (v *versionsView) json(steps []check.Step) error {
+	out := &render.ResourceDiff{
+		Schema: schema, Type: v.lane.typ, Name: v.name, Clients: v.clients, Versions: render.NewVersions(v.lane.versions), Steps: []render.StepJSON{},
+	}
+	for _, s := range steps {
+		r, err := v.compare(s)
+		if err != nil {
+			return err
+		}
+		out.Steps = append(out.Steps, render.NewStep(uint64(v.lane.versions[s.From].Seq), uint64(v.lane.versions[s.To].Seq), r))
+	}
+	return v.printJSON(out)
+}
+
+// text prints what is compared, the table, and the difference.
+func (v *versionsView) text(steps []check.Step) error {
+	w := bufio.NewWriter(v.stdout)
+	style := render.Style{Color: v.colourful()}
+	marks := map[int]byte{}
+	head := fmt.Sprintf("%s %s of %s", v.lane.typ, render.Safe(v.name), render.Safe(clientText(v.clients)))
+	switch {
+	case len(steps) == 1 && !v.f.all:
+		marks[steps[0].From], marks[steps[0].To] = '-', '+'
+		head += ": " + v.stepText(steps[0])
+	case len(v.lane.versions) == 1:
+		head += ": one version, so nothing to compare"
+	default:
+		head += ": " + render.Count(len(v.lane.versions), "version", "versions")
+	}
+	table := render.VersionsText(v.lane.versions, 0, marks, style, columns(v.stdout))
+	if _, err := fmt.Fprintf(w, "%s\n\n%s", head, table); err != nil {
+		return err
+	}
+	if v.st.forgotten > 0 {
+		v.warn("%s more came before these", render.Count(v.st.forgotten, "version", "versions"))
+	}
+	for _, s := range steps {
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+		if v.f.all {
+			fmt.Fprintf(w, "%s\n", v.stepText(s))
+		}
+		r, err := v.compare(s)
+		if err != nil {
+			return err
+		}
+		if err := v.printResult(w, v.f, r); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// stepText says which two versions are compared.
+func (v *versionsView) stepText(s check.Step) string {
+	one := func(n int) string {
+		of := &v.lane.versions[n]
+		what := "not answered"
+		switch {
+		case of.Removed:
+			what = "removed"
+		case of.State == check.Rejected:
+			what = "rejected"
+		case of.State == check.Acked:
+			what = "accepted"
+			if later := slices.ContainsFunc(v.lane.versions[n+1:], func(l check.Version) bool { return l.State == check.Acked }); !later {
+				what = "in use"
+			}
+		}
+		version := ""
+		if of.Version != "" {
+			version = "version " + render.Middle(render.Safe(of.Version), 24) + ", "
+		}
+		return fmt.Sprintf("%s (entry %d, %s%s)", render.VersionName(n), of.Seq, version, what)
+	}
+	return one(s.From) + " against " + one(s.To)
+}
+
+// clientText names the clients that were sent the same.
+func clientText(clients []string) string {
+	names := slices.Clone(clients)
+	for i, c := range names {
+		if c == "" {
+			names[i] = "a client without a node id"
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	more := ""
+	if n := len(names) - 4; n > 0 {
+		names, more = names[:4], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("%d clients, the same for all (%s%s)", len(clients), strings.Join(names, ", "), more)
+}

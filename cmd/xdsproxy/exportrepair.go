@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// repairCommand is how to rescue a recording into a file beside it.
+func repairCommand(name string) string {
+	fixed := strings.TrimSuffix(name, filepath.Ext(name)) + "-fixed.xdsp"
+	return fmt.Sprintf("xdsproxy export %s --repair -w %s", shellWord(name), shellWord(fixed))
+}
+
+func (a *app) repair(ctx context.Context, from, to string) error {
+	var read int64
+	var copied uint64
+	line := a.progressOf("rescuing", from, func() (int64, uint64) { return read, copied })
+	done, err := recorder.Salvage(ctx, from, to, func(n int64, entries uint64) {
+		read, copied = n, entries
+		line.advance()
+	})
+	line.end()
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return failed("%w", err).hint("nothing is overwritten; name another file with -w FILE, or remove this one")
+	case err != nil:
+		return unreadable(err)
+	case done.Entries == 0:
+		f := failed("nothing could be rescued of %q: it holds no entry that can be read", from)
+		if done.Damages > 0 {
+			f.code = exitDamaged
+		}
+		if err := os.Remove(to); err != nil {
+			return failed("%w", err)
+		}
+		return f
+	}
+	a.say("rescued %s into %s", render.Count(done.Entries, "entry", "entries"), to)
+	if done.Partial > 0 {
+		a.say("of them, %s had lost a part", render.Count(done.Partial, "message", "messages"))
+	}
+	if done.Damages == 0 {
+		a.say("nothing is missing: no damage was found")
+	} else {
+		a.say("lost %s or more, %s in %s", render.Count(done.Lost, "entry", "entries"), render.Size(done.Bytes),
+			render.Count(done.Damages, "damaged place", "damaged places"))
+	}
+	a.say("read it with: xdsproxy watch %s", shellWord(to))
+	older, _ := filepath.Glob(strings.TrimSuffix(from, ".xdsp") + ".[0-9][0-9][0-9][0-9][0-9][0-9].xdsp") // a strange name has none
+	if len(older) > 0 {
+		a.say("the recording has older segments, which are rescued one by one: %s", strings.Join(older, ", "))
+	}
+	return nil
+}

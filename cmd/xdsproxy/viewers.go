@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/tui"
+)
+
+// Values of --viewer that are no addresses.
+const (
+	viewerOn  = "on"
+	viewerOff = "off"
+)
+
+// tokenVariable holds the token itself. It is no setting: what is one gets
+// printed.
+const tokenVariable = "XDSPROXY_VIEWER_TOKEN"
+
+// viewerValue is on, off or an address.
+type viewerValue string
+
+func (v *viewerValue) String() string { return string(*v) }
+func (v *viewerValue) Type() string   { return "ADDR|on|off" }
+func (v *viewerValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "on", "true", "yes":
+		*v = viewerOn
+	case "off", "false", "no":
+		*v = viewerOff
+	default:
+		addr, err := proxy.ParseAddr(s)
+		if err != nil {
+			return errors.New("neither on nor off, nor host:port or unix:/path")
+		}
+		if strings.HasPrefix(addr.Address, "@") {
+			return errors.New("anybody on this machine may connect to an abstract socket; name a path")
+		}
+		*v = viewerValue(s)
+	}
+	return nil
+}
+
+// viewers is where a recording can be watched from outside of this process.
+type viewers struct {
+	server *serve.Server // nil: nowhere
+	local  string        // the socket, or ""
+	remote net.Addr      // nil: none
+	token  string        // of remote
+	made   bool          // by us: nobody else knows it
+}
+
+// viewGrace is how long viewers may take to read what a recording ends with.
+const viewGrace = time.Second
+
+// offerViews serves a recording to viewers as the settings say. That they have no
+// socket where none was asked for is no reason not to run.
+func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger) (*viewers, error) {
+	v := &viewers{}
+	mode := a.config.viewer
+	if mode == viewerOff {
+		return v, nil
+	}
+	config := serve.Config{Log: rec.Log, Program: versionName(), Logger: logger}
+	for _, r := range routes {
+		config.Pairs = append(config.Pairs, serve.Pair(r))
+	}
+	v.server = serve.New(config)
+	addr := proxy.Addr{}
+	if mode != viewerOn {
+		var err error
+		if addr, err = proxy.ParseAddr(string(mode)); err != nil {
+			return nil, misused("--viewer: %w", err)
+		}
+	}
+	if addr.Network == "tcp" {
+		if err := a.offerRemote(v, addr.Address); err != nil {
+			return nil, err
+		}
+	}
+	if addr.Network == "unix" {
+		l, err := serve.ListenUnix(addr.Address)
+		if err != nil {
+			return nil, failed("%w", err).hint("name another path with --viewer")
+		}
+		v.local = addr.Address
+		v.server.Serve(l, "")
+		return v, nil
+	}
+	l, path, err := serve.ListenLocal()
+	if err != nil {
+		a.warn("%v; this proxy cannot be watched from elsewhere, unless --viewer names an address (off: do not try)", err)
+		return v, nil
+	}
+	v.local = path
+	v.server.Serve(l, "")
+	return v, nil
+}
+
+// routesOf are pairs by the addresses that were bound.
+func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
+	var out []tui.Route
+	for i, addr := range p.Addrs() {
+		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Upstream.String()})
+	}
+	return out
+}
+
+// offerRemote listens on TCP, for those who know the token.
+func (a *app) offerRemote(v *viewers, address string) error {
+	if !bool(a.config.viewerRemote) && !loopback(address) {
+		return misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
+			hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
+			hint("--viewer-allow-remote allows it nevertheless")
+	}
+	token, err := a.viewerToken()
+	switch {
+	case err != nil:
+		return err
+	case token == "":
+		token, v.made = serve.NewToken(), true
+	case len(token) < serve.MinToken:
+		return misconfigured("the token of --viewer is too short: at least %d characters are wanted", serve.MinToken).
+			hint("leave it out, and one is made")
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		f := failed("cannot listen for viewers on %s: %w", address, netCause(err))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			f.hint("another program listens there; choose another port with --viewer")
+		}
+		return f
+	}
+	v.remote, v.token = l.Addr(), token
+	v.server.Serve(l, token)
+	return nil
+}
+
+// netCause is an error of the network without the address, which is said anyway.
+func netCause(err error) error {
+	if op, is := errors.AsType[*net.OpError](err); is {
+		err = op.Err
+	}
+	if call, is := errors.AsType[*os.SyscallError](err); is {
+		err = call.Err
+	}
+	return err
+}
+
+// loopback says whether only this machine can reach an address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// announceViews says how to watch from elsewhere. The token is told once, where
+// the one who started the proxy sees it, and nowhere else.
+func (a *app) announceViews(v *viewers, logger *zap.Logger) {
+	if v.local != "" {
+		logger.Debug("viewers are served", zap.String("socket", v.local))
+	}
+	switch {
+	case v.remote == nil:
+	case v.made:
+		fmt.Fprintf(a.stderr, "watch it with: %s=%s xdsproxy watch %s\n", tokenVariable, v.token, v.remote)
+	case a.config.viewerTokenFile != "":
+		fmt.Fprintf(a.stderr, "watch it with: xdsproxy watch %s --viewer-token-file %s\n", v.remote, shellWord(a.config.viewerTokenFile))
+	default:
+		fmt.Fprintf(a.stderr, "watch it with: xdsproxy watch %s, and %s as it is here\n", v.remote, tokenVariable)
+	}
+}
+
+// close lets viewers read to the end of a recording that was closed.
+func (v *viewers) close(grace time.Duration) {
+	if v.server != nil {
+		v.server.Close(grace)
+	}
+}
+
+// maxToken is the longest token that is read, in bytes.
+const maxToken = 4 << 10
+
+// viewerToken is the token of viewer endpoints, ours or another's; "" if nobody
+// said one. It is in no error.
+func (a *app) viewerToken() (string, error) {
+	token, from := os.Getenv(tokenVariable), tokenVariable
+	if path := a.config.viewerTokenFile; path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", misconfigured("cannot read the token: %w", err)
+		}
+		defer f.Close()
+		text := make([]byte, maxToken)
+		n, err := f.Read(text)
+		if err != nil {
+			return "", misconfigured("cannot read the token of %q: %w", path, err)
+		}
+		token, from = string(text[:n]), path
+	}
+	token = strings.TrimSpace(token)
+	if len(token) >= maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", misconfigured("the token in %s is none: it has to be one word of plain characters", from)
+	}
+	return token, nil
+}

@@ -1,0 +1,301 @@
+package convert
+
+import (
+	"cmp"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Report is what a report tells beside the entries.
+type Report struct {
+	Program string         // that writes it, with its version and that of Go
+	Source  string         // as a person gives it to a command, quoted where a shell needs that
+	Facts   recorder.Facts // of the source
+	// Chosen is how the entries were chosen, in words; "" for all. Only then
+	// there is a part about them beside those about the findings.
+	Chosen string
+	// Findings are those of the walk that was done last, as they are at its
+	// end.
+	Findings func() []check.Finding
+}
+
+// What a report has at most, so that it fits into an issue.
+const (
+	reportFindings = 5 // with a ladder
+	reportListed   = 50
+	reportSteps    = 40 // of a ladder
+	reportMessages = 6  // of a part, in full
+	reportLines    = 150
+	reportBytes    = 12 << 10
+	reportClients  = 20
+	maxTold        = 1 << 16 // clients that are told apart
+	reportWidth    = 100
+	reportTime     = "2006-01-02 15:04:05.000 MST"
+)
+
+// account is what the first walk gathers.
+type account struct {
+	done        Result
+	clients     map[string]*reportClient
+	first, last time.Time
+	lost        uint64
+	cut         bool
+	chosen      map[session.Seq]bool // as many as a ladder may show
+	all         []session.Seq        // every chosen one, if they are not all
+	told        map[session.Seq]bool // that are shown in full
+	findings    []*part
+	unlisted    int
+	error, warn int
+}
+
+type reportClient struct {
+	id, agent               string
+	streams                 map[session.StreamID]bool
+	messages, rejected, acc int
+}
+
+// part is one section with a ladder: a finding, or what was chosen.
+type part struct {
+	finding *check.Finding
+	seqs    map[session.Seq]bool // that it is about
+	excerpt *check.Excerpt
+	drawn   map[session.Seq]bool // what is drawn, what explains it included
+	left    int                  // not drawn
+	ladder  *render.Ladder
+	full    []message
+	above   []session.Seq // messages that an earlier part has
+	more    int           // messages that are not in full
+	like    *part         // an earlier one about the same entries
+}
+
+type message struct {
+	title, text string
+}
+
+// writeReport walks three times: for what there is, for what one needs to
+// understand the findings, and for drawing both.
+func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
+	a := &account{
+		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
+		told: make(map[session.Seq]bool),
+	}
+	if err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
+		if chosen && o.Chosen != "" {
+			a.all = append(a.all, e.Seq)
+		}
+		return a.visit(e, c, chosen)
+	}); err != nil {
+		return a.done, err
+	}
+	if o.Findings != nil {
+		a.judge(o.Findings(), o.Chosen == "")
+	}
+	parts := a.findings[:min(len(a.findings), reportFindings)]
+	for i, p := range parts {
+		if j := slices.IndexFunc(parts[:i], func(q *part) bool { return maps.Equal(p.seqs, q.seqs) }); j >= 0 {
+			p.like = parts[j]
+		}
+	}
+	if o.Chosen != "" && len(a.chosen) > 0 && !slices.ContainsFunc(parts, func(q *part) bool { return maps.Equal(a.chosen, q.seqs) }) {
+		parts = append(slices.Clip(parts), &part{seqs: a.chosen})
+	}
+	for _, p := range parts {
+		p.excerpt = check.NewExcerpt()
+		p.ladder = render.NewLadder()
+	}
+	if err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
+		for _, p := range parts {
+			p.excerpt.Step(e, c, p.seqs[e.Seq])
+		}
+		return nil
+	}); err != nil {
+		return a.done, err
+	}
+	for _, p := range parts {
+		p.choose()
+	}
+	documents, table := render.NewDocuments(), render.NewTable(0, render.Style{})
+	if err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
+		documents.See(e)
+		table.See(e, c)
+		for _, p := range parts {
+			if err := p.draw(e, c, documents, table, a.told); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return a.done, err
+	}
+	text := a.text(parts, &o)
+	_, err := io.WriteString(w, text)
+	a.done.Bytes = int64(len(text))
+	return a.done, err
+}
+
+func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
+	if e.Gap != nil {
+		if e.Gap.Cause.Chosen() {
+			a.cut = true
+		} else {
+			a.lost += e.Gap.Entries
+		}
+	}
+	if !chosen {
+		return nil
+	}
+	a.done.Entries++
+	a.done.count(e)
+	if a.first.IsZero() {
+		a.first = e.Time
+	}
+	a.last = e.Time
+	if len(a.chosen) < reportSteps {
+		a.chosen[e.Seq] = true
+	}
+	if c.Client == "" {
+		return nil
+	}
+	cl := a.clients[c.Client]
+	if cl == nil {
+		if len(a.clients) >= maxTold {
+			return nil
+		}
+		cl = &reportClient{id: c.Client, streams: make(map[session.StreamID]bool)}
+		a.clients[c.Client] = cl
+	}
+	if n := c.Node; n != nil && cl.agent == "" {
+		cl.agent = strings.TrimSpace(n.UserAgent + " " + n.UserAgentVersion)
+	}
+	if e.Stream != 0 && len(cl.streams) < maxTold {
+		cl.streams[e.Stream] = true
+	}
+	if e.Message != nil {
+		cl.messages++
+	}
+	switch c.What {
+	case check.NACK:
+		cl.rejected++
+	case check.ACK:
+		cl.acc++
+	}
+	return nil
+}
+
+// judge keeps the findings that matter, worst first, of which an entry was
+// chosen.
+func (a *account) judge(found []check.Finding, all bool) {
+	for i := range found {
+		f := &found[i]
+		if f.Severity == check.Info || len(f.Seqs) == 0 || !all && !a.about(f) {
+			continue
+		}
+		if f.Severity == check.Error {
+			a.error++
+		} else {
+			a.warn++
+		}
+		if len(a.findings) >= reportListed {
+			a.unlisted++
+			continue
+		}
+		p := &part{finding: f, seqs: make(map[session.Seq]bool)}
+		for _, seq := range f.Seqs[:min(len(f.Seqs), reportSteps/2)] {
+			p.seqs[seq] = true
+		}
+		p.seqs[f.Seqs[len(f.Seqs)-1]] = true
+		a.findings = append(a.findings, p)
+	}
+	slices.SortStableFunc(a.findings, func(x, y *part) int { return cmp.Compare(y.finding.Severity, x.finding.Severity) })
+}
+
+// about says whether an entry of a finding was chosen.
+func (a *account) about(f *check.Finding) bool {
+	chosen := func(seq session.Seq) bool {
+		_, is := slices.BinarySearch(a.all, seq)
+		return is
+	}
+	return slices.ContainsFunc(f.Seqs, chosen) || chosen(f.LastSeq)
+}
+
+// choose decides what is drawn: the entries that it is about first, then what
+// explains them, the latest first.
+func (p *part) choose() {
+	p.drawn = make(map[session.Seq]bool)
+	for seq := range p.seqs {
+		p.drawn[seq] = true
+	}
+	context := p.excerpt.Context()
+	slices.Reverse(context)
+	for _, seq := range context {
+		if len(p.drawn) >= reportSteps {
+			p.left++
+			continue
+		}
+		p.drawn[seq] = true
+	}
+	p.excerpt = nil
+}
+
+func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documents, table *render.Table, told map[session.Seq]bool) error {
+	if p.like != nil {
+		return nil
+	}
+	p.ladder.See(e, c)
+	if !p.drawn[e.Seq] {
+		return nil
+	}
+	shown := *c
+	if p.finding != nil { // others are told elsewhere
+		shown.Findings = slices.DeleteFunc(slices.Clone(c.Findings), func(f check.Finding) bool { return f.Rule.ID != p.finding.Rule.ID })
+	}
+	p.ladder.Add(e, &shown)
+	if !p.seqs[e.Seq] || e.Message == nil {
+		return nil
+	}
+	if told[e.Seq] {
+		p.above = append(p.above, e.Seq)
+		return nil
+	}
+	if len(p.full) >= reportMessages {
+		p.more++
+		return nil
+	}
+	shown.Findings = nil
+	doc, err := documents.Document(e, &shown)
+	if err != nil {
+		return err
+	}
+	told[e.Seq] = true
+	title := number(e.Seq) + " " + render.Middle(render.Safe(table.Summary(e, c)), reportWidth)
+	p.full = append(p.full, message{title: title, text: shortened(string(doc.YAML()))})
+	return nil
+}
+
+// shortened is the beginning of a long text, in whole lines.
+func shortened(text string) string {
+	lines := 0
+	for i := range len(text) {
+		if text[i] != '\n' {
+			continue
+		}
+		if lines++; lines >= reportLines || i >= reportBytes {
+			if rest := strings.Count(text[i+1:], "\n"); rest > 0 {
+				return text[:i+1] + "# " + render.Count(rest, "line", "lines") + " more\n"
+			}
+			break
+		}
+	}
+	if len(text) > 2*reportBytes {
+		return strings.ToValidUTF8(text[:reportBytes], "") + "\n# and " + render.Size(int64(len(text)-reportBytes)) + " more\n"
+	}
+	return text
+}

@@ -1,0 +1,192 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func number(n session.Seq) string { return strconv.FormatUint(uint64(n), 10) }
+
+// text is the report. Outside of what code, fenced and folded make there is
+// nothing in it but our own words and numbers.
+func (a *account) text(parts []*part, o *Report) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# xDS session report\n")
+	a.facts(line, o)
+	a.listClients(line)
+	a.listFindings(line)
+	for _, p := range parts {
+		if p.finding != nil {
+			p.explain(line)
+		} else {
+			line("\n## The chosen entries\n")
+		}
+		p.show(&b, a)
+	}
+	a.commands(&b, line, parts, o)
+	return b.String()
+}
+
+func (a *account) facts(line func(string, ...any), o *Report) {
+	line("- report by %s", code(o.Program))
+	if o.Facts.Program != "" {
+		line("- recorded by %s", code(o.Facts.Program))
+	}
+	if !a.first.IsZero() {
+		line("- from %s, for %s", a.first.UTC().Format(reportTime), render.Duration(a.last.Sub(a.first)))
+	}
+	what := "all of it"
+	if o.Chosen != "" {
+		what = "chosen by " + code(o.Chosen)
+	}
+	line("- %s with %s, %s", render.Count(a.done.Entries, "entry", "entries"), render.Count(a.done.Messages, "message", "messages"), what)
+	switch {
+	case o.Facts.Masked:
+		line("- secrets were masked when it was recorded: in %s", render.Count(a.done.Masked, "message", "messages"))
+	default:
+		line("- **secrets are not masked**: look through it before it is published")
+	}
+	if a.lost > 0 {
+		line("- %s of the session were not recorded: forwarding was faster than the disk", render.Count(a.lost, "entry", "entries"))
+	}
+	if a.cut {
+		line("- the recording is a part of a longer one")
+	}
+}
+
+func (a *account) listClients(line func(string, ...any)) {
+	all := make([]*reportClient, 0, len(a.clients))
+	for _, c := range a.clients {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(x, y *reportClient) int {
+		return cmp.Or(cmp.Compare(y.rejected, x.rejected), cmp.Compare(x.id, y.id))
+	})
+	line("\n## Clients\n")
+	if len(all) == 0 {
+		line("None has named itself.")
+	}
+	for _, c := range all[:min(len(all), reportClients)] {
+		agent := "of unknown kind"
+		if c.agent != "" {
+			agent = code(render.Middle(c.agent, reportWidth))
+		}
+		line("- %s, %s: %s, %s, %d accepted, %d rejected", code(render.Middle(c.id, reportWidth)), agent,
+			render.Count(len(c.streams), "stream", "streams"), render.Count(c.messages, "message", "messages"), c.acc, c.rejected)
+	}
+	if more := len(all) - reportClients; more > 0 {
+		line("- and %s", render.Count(more, "more", "more"))
+	}
+}
+
+func (a *account) listFindings(line func(string, ...any)) {
+	line("\n## Findings\n")
+	if len(a.findings) == 0 {
+		line("No rule found an error or a warning.")
+		return
+	}
+	line("%s, %s.\n", render.Count(a.error, "error", "errors"), render.Count(a.warn, "warning", "warnings"))
+	for i, p := range a.findings {
+		f := p.finding
+		about := ""
+		if f.Client != "" {
+			about = ", " + code(render.Middle(f.Client, reportWidth))
+		}
+		if f.Type != "" {
+			about += ", " + code(render.Middle(f.Type, reportWidth/2))
+		}
+		times := ""
+		if f.Count > 1 {
+			times = fmt.Sprintf(", %d times", f.Count)
+		}
+		line("%d. %s `%s`: %s%s%s, at entry %d", i+1, f.Severity, f.Rule.ID, f.Rule.Title, about, times, f.Seqs[len(f.Seqs)-1])
+	}
+	if a.unlisted > 0 {
+		line("\nAnd %d more.", a.unlisted)
+	}
+}
+
+// explain heads the part about a finding.
+func (p *part) explain(line func(string, ...any)) {
+	f := p.finding
+	line("\n## %s: %s\n", f.Rule.ID, f.Rule.Title)
+	whose := "of the " + string(f.Fault)
+	if f.Fault == check.ConfigFault {
+		whose = "in the configuration"
+	}
+	line("%s, fault %s. %s\n", f.Severity, whose, f.Rule.Means)
+	line("%s", fenced("text", render.Wrapped(f.Message, reportWidth)))
+	line("Usual causes: %s\n\nWhat to do: %s\n", f.Rule.Causes, f.Rule.Next)
+}
+
+// show is the ladder of a part, and its messages in full.
+func (p *part) show(b *strings.Builder, a *account) {
+	if p.like != nil {
+		fmt.Fprintf(b, "The entries are those of `%s` above.\n", p.like.finding.Rule.ID)
+		return
+	}
+	b.WriteString(fenced("text", p.ladder.Text(render.LadderForm{Columns: reportWidth})))
+	if p.finding == nil {
+		p.left += int(a.done.Entries) - len(p.seqs)
+	}
+	if p.left > 0 {
+		fmt.Fprintf(b, "\n%s more not drawn.\n", render.Count(p.left, "entry", "entries"))
+	}
+	b.WriteString("\n")
+	for _, m := range p.full {
+		b.WriteString(folded(m.title, fenced("yaml", m.text)))
+	}
+	if len(p.above) > 0 {
+		words := make([]string, len(p.above))
+		for i, seq := range p.above {
+			words[i] = number(seq)
+		}
+		fmt.Fprintf(b, "\nIn full above: %s.\n", strings.Join(words, ", "))
+	}
+	if p.more > 0 {
+		fmt.Fprintf(b, "\n%s more not shown in full.\n", render.Count(p.more, "message", "messages"))
+	}
+}
+
+// commands says how to look at the recording.
+func (a *account) commands(b *strings.Builder, line func(string, ...any), parts []*part, o *Report) {
+	line("\n## How to look at it\n")
+	var c strings.Builder
+	fmt.Fprintf(&c, "xdsproxy watch %s\nxdsproxy check %s\n", o.Source, o.Source)
+	for _, p := range parts {
+		if p.like != nil {
+			continue
+		}
+		var seqs []session.Seq
+		for seq := range p.seqs {
+			seqs = append(seqs, seq)
+		}
+		slices.Sort(seqs)
+		if len(seqs) == 0 {
+			continue
+		}
+		var words, ranges []string
+		for _, seq := range seqs[:min(len(seqs), reportMessages)] {
+			words = append(words, number(seq))
+		}
+		for _, seq := range seqs {
+			ranges = append(ranges, number(seq))
+		}
+		if p.finding != nil {
+			fmt.Fprintf(&c, "\nxdsproxy explain %s\n", p.finding.Rule.ID)
+		} else {
+			c.WriteString("\n")
+		}
+		fmt.Fprintf(&c, "xdsproxy show %s %s\n", o.Source, strings.Join(words, " "))
+		fmt.Fprintf(&c, "xdsproxy export %s --seq %s -w part.xdsp\n", o.Source, strings.Join(ranges, ","))
+	}
+	b.WriteString(fenced("sh", c.String()))
+}

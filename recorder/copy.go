@@ -1,0 +1,117 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Copy writes entries of one recording into a new one, where they keep their
+// numbers and times. What is missing in between must be explained by Gap
+// entries. It is used by one goroutine.
+type Copy struct {
+	path string
+	f    *os.File
+	out  *blockFile
+	o    Options
+	last session.Seq
+	// masked counts messages in which secrets are masked.
+	masked uint64
+	err    error // of an Add; the copy is of no use after it
+}
+
+// NewCopy begins a recording at path, with mode 0600. The file must not exist
+// yet: fs.ErrExist says that it does. What was recorded, by what program and
+// whether masked, is taken from of, except that Options.Masked masks. Of the
+// other options Transform, Content and Labels count. Messages must be as a
+// Reader gives them; where its Pieces are on, what repeats is stored once.
+func NewCopy(path string, of Facts, o Options) (*Copy, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the recording: %w", err)
+	}
+	c := &Copy{path: path, f: f, o: o}
+	c.out, err = newBlockFile(f, &fileHeader{created: of.Created, program: of.Program, masked: of.Masked || o.Masked}, o.Content)
+	if err != nil {
+		_ = c.Discard()
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Add writes an entry, which must come after the one before.
+func (c *Copy) Add(e *session.Entry) error {
+	if c.err != nil {
+		return c.err
+	}
+	if e.Seq <= c.last {
+		c.err = fmt.Errorf("entry %d cannot follow entry %d", e.Seq, c.last)
+		return c.err
+	}
+	c.last = e.Seq
+	own := *e // its Message may be replaced
+	labels := c.prepare(&own)
+	// What cannot be prepared loses its payload, and says so itself.
+	if fits, _ := c.out.measure(&own); !fits {
+		if err := c.out.commit(); err != nil {
+			c.err = err
+			return fmt.Errorf("cannot write %s: %w", c.path, err)
+		}
+	}
+	if own.Message != nil && own.Message.Masked {
+		c.masked++
+	}
+	c.out.add(&own, labels)
+	return nil
+}
+
+// Masked is how many of the messages so far hold masks instead of secrets.
+func (c *Copy) Masked() uint64 { return c.masked }
+
+func (c *Copy) prepare(e *session.Entry) (labels []string) {
+	defer func() {
+		if recover() != nil {
+			dropTexts(e)
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
+		}
+	}()
+	if c.o.Transform != nil {
+		c.o.Transform(e)
+	}
+	if c.o.Labels != nil {
+		labels = c.o.Labels(e)
+	}
+	return labels
+}
+
+// Close ends the recording, and says how many bytes it has. If that fails the
+// file is removed.
+func (c *Copy) Close() (int64, error) {
+	err := c.err
+	if err == nil {
+		err = c.out.commit()
+	}
+	if err == nil {
+		err = c.out.finish(c.last)
+	}
+	if err == nil {
+		err = disk{c.f}.Sync()
+	}
+	if err != nil {
+		_ = c.Discard()
+		return 0, fmt.Errorf("cannot write %s: %w", c.path, err)
+	}
+	size := c.out.end
+	c.out.enc.Close()
+	return size, c.f.Close()
+}
+
+// Discard gives up, and removes the file.
+func (c *Copy) Discard() error {
+	if c.out != nil {
+		c.out.enc.Close()
+	}
+	return errors.Join(c.f.Close(), os.Remove(c.path))
+}
