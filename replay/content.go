@@ -27,6 +27,7 @@ const (
 	maxHashes    = 1 << 16
 	maxGot       = 64 << 20 // bytes kept for an explanation
 	maxSameNames = 1 << 12  // contents of one name
+	maxItems     = 1 << 20  // names of one type on one stream
 )
 
 // holding is what a name stands for at one time.
@@ -134,8 +135,11 @@ func (c *contents) expect(seq session.Seq, n int, masked bool, m *decode.Message
 func (c *contents) hear(m *decode.Message) []item {
 	items := c.items(m, c.live)
 	for _, it := range items {
+		have, is := c.got[it.name]
+		if !is && len(c.got) >= maxItems {
+			continue // what differs is known by now
+		}
 		c.live[it.name] = it.holding
-		have := c.got[it.name]
 		if len(have) >= maxSameNames || slices.ContainsFunc(have, func(g content) bool { return g.holding == it.holding }) {
 			continue
 		}

@@ -110,6 +110,9 @@ type Step struct {
 	Added, Removed []string
 }
 
+// maxAsked is how many names of one type on one stream are remembered.
+const maxAsked = 1 << 20
+
 // everything is the name for all resources of a type.
 const everything = "*"
 
@@ -167,6 +170,9 @@ func (w interest) change(added, removed []string) {
 		delete(w.wanted, n)
 	}
 	for _, n := range added {
+		if len(w.asked) >= maxAsked {
+			return // a peer that means ill: what differs is known by now
+		}
 		w.asked[n] = struct{}{}
 		w.wanted[n] = struct{}{}
 	}

@@ -350,7 +350,7 @@ func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) 
 	r.expect(ctx, at)
 	items := t.contents.hear(&m)
 	for i := range m.Resources {
-		if res := &m.Resources[i]; r.delta() && !res.Empty {
+		if res := &m.Resources[i]; r.delta() && !res.Empty && len(t.held) < maxItems {
 			t.held[res.Name] = res.Version
 		}
 	}

@@ -379,6 +379,7 @@ func TestReplayKeptSessions(t *testing.T) {
 			}
 		}
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := startReplay(t, file, "--as", "server", "--listen", "127.0.0.1:0")
 			e := startEnvoy(t, v, envoyNode, r.addr)
 			if strings.HasSuffix(name, "-begins-anew") { // as another process
