@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -147,14 +146,6 @@ func (s *Stream) topic(key string) int32 {
 		}
 	}
 	return none
-}
-
-// began is when its first message was recorded.
-func (s *Stream) began() time.Time {
-	if len(s.Steps) == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, s.Steps[0].At)
 }
 
 // interest is what one side of a conversation asks for, type by type: the names

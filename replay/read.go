@@ -62,7 +62,6 @@ type planner struct {
 	plan    *Plan
 	tracker *check.Tracker
 	open    map[session.StreamID]*talk
-	others  map[string]int // streams that are not played, by why
 	lists   map[uint64][]string
 	seed    maphash.Seed
 	names   int64 // bytes
