@@ -46,7 +46,7 @@ var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":          {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":            {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
-	"google.golang.org/protobuf":      {"decode", "check", "recorder", "internal/serve", "internal/xdstest"},
+	"google.golang.org/protobuf":      {"decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest"},
 	"charm.land/":                     {"tui"},
 	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},

@@ -48,7 +48,9 @@ func ParseAddr(s string) (Addr, error) {
 	return Addr{"tcp", net.JoinHostPort(host, port)}, nil
 }
 
-// listen binds a. A unix socket that nobody listens on any more is replaced.
+// Listen binds a. A unix socket that nobody listens on any more is replaced.
+func (a Addr) Listen() (net.Listener, error) { return a.listen() }
+
 func (a Addr) listen() (net.Listener, error) {
 	l, err := net.Listen(a.Network, a.Address)
 	if a.Network != "unix" || !errors.Is(err, syscall.EADDRINUSE) {

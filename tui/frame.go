@@ -192,7 +192,21 @@ func (m *Model) progress() string {
 // lagShown is how many entries behind the screen may be without saying so.
 const lagShown = 1000
 
+// tabLine is the five views and what is open above the one that is shown. Where
+// there is no room for all, the others give way.
 func (m *Model) tabLine() line {
+	l := m.tabNames(false)
+	if l.width() > m.w {
+		l = m.tabNames(true)
+	}
+	if n := m.timeline.news(m); n != "" && m.tab == 1 && len(m.over) == 0 {
+		l.pad(m.w - render.Width(n) - 1)
+		l.add(warned, n)
+	}
+	return l
+}
+
+func (m *Model) tabNames(shown bool) line {
 	var l line
 	for i, v := range m.tabs() {
 		name := fmt.Sprintf("%d %s", i+1, v.title())
@@ -201,16 +215,12 @@ func (m *Model) tabLine() line {
 			l.add(title, " ["+name+"]")
 		case i == m.tab:
 			l.add(plain, " ["+name+"]")
-		default:
+		case !shown:
 			l.add(muted, "  "+name+" ")
 		}
 	}
 	for _, v := range m.over {
 		l.add(title, " > "+v.title())
-	}
-	if n := m.timeline.news(m); n != "" && m.tab == 1 && len(m.over) == 0 {
-		l.pad(m.w - render.Width(n) - 1)
-		l.add(warned, n)
 	}
 	return l
 }

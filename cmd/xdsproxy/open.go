@@ -24,6 +24,10 @@ xdsproxy open 127.0.0.1:19000`,
 		if err != nil {
 			return err
 		}
+		if name == "-" {
+			return misused("open goes to and fro in a recording, and a pipe passes by once").
+				hint("write it to a file first, and open that")
+		}
 		if !a.canDraw() {
 			return misused("open draws on a terminal, and there is none").
 				hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")

@@ -90,7 +90,7 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
   10  check has findings at or above --fail-on (default error)
-  11  diff --exit-code has found differences
+  11  diff --exit-code or replay has found differences
   12  the recording is damaged; what is readable was printed, and
       xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
@@ -128,6 +128,10 @@ machines are stable: members are added, never changed or removed.
   check -o sarif   SARIF 2.1.0, for code scanners
   check -o junit   JUnit XML, for build servers: a test for each rule
   status -o json   one JSON object; so does tree -o json
+  replay -o json   one JSON object: streams, expected, sent, received, matched,
+                   differences, each with seq, expected, got, detail, and
+                   answers, stream, client, type, names where they are known;
+                   more_differences that are not listed, notes, played
   config -o json   one JSON object; also -o yaml
   version -o json  one JSON object
 

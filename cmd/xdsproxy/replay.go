@@ -1,0 +1,229 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/replay"
+)
+
+// replaying is a replay as it was asked for.
+type replaying struct {
+	*app
+	source         string
+	as             string
+	listen, target string
+	client, pace   string
+	idle           durationValue
+	output, write  string
+
+	options replay.Options
+}
+
+func newReplay(a *app) *cobra.Command {
+	r := &replaying{app: a, idle: durationValue(10 * time.Second), pace: "cause", output: "table"}
+	cmd := a.command(&cobra.Command{
+		Use:   "replay SOURCE {--as server --listen ADDR | --as client --target ADDR}",
+		Short: "Play one side of a recording again, against the other",
+		Long: `Plays one side of a recording against a live other side, and says what was not
+as it was then. So a recording reproduces a bug: with a real Envoy and without
+the control plane, or with the control plane and without the fleet.
+
+--as server plays the control plane. A client that connects is taken for the
+recorded one with its node id, or for the only one there is, or for the one that
+--client names. Responses go out in the recorded order, each when what caused
+it has happened again: the subscription or the answer that came before it. The
+client's answers are compared: an ACK where there was a NACK, other names, other
+types. What the recording never answered stays unanswered.
+
+--as client plays the clients. Requests go out with the nonces and versions that
+the live server gave. The contents of its responses are compared, whatever their
+nonces, versions and order, and however they are cut into responses.
+
+Masked private keys are replaced by fresh ones with the recorded names. What
+cannot be played is said, and the rest is played: polls, load reports, what a
+gap swallowed. Both ways are plaintext.
+
+Ends when everything was played, or after --idle without a message. The exit
+code is 0 if all was as recorded, 11 if something differs, 1 if nothing was
+played. On standard error the first line says that it is ready.`,
+		Example: `# Give an Envoy what the customer's got, and see it reject it again
+xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000
+
+# Does the new control plane say what the old one said?
+xdsproxy replay old.xdsp --as client --target 127.0.0.1:15010
+
+# One thing at a time, at every Enter; and record what happens
+xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
+		ValidArgsFunction: completeSource,
+	}, func(cmd *cobra.Command, args []string) error {
+		name, err := r.check(cmd, args)
+		if err != nil {
+			return err
+		}
+		r.source = name
+		return r.run(cmd.Context())
+	})
+	f := cmd.Flags()
+	f.Var(choiceValue{&r.as, []string{"server", "client"}}, "as", "the side that is played")
+	f.Var(textValue{&r.listen, "ADDR"}, "listen", "where the played server listens; port 0 picks one")
+	f.Var(textValue{&r.target, "ADDR"}, "target", "the control plane that the played clients ask")
+	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
+	f.Var(textValue{&r.pace, "cause|recorded|xN|asap|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; asap for nothing; step for Enter")
+	f.Var(&r.idle, "idle", "end after so long without a message")
+	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
+	outputFlag(cmd, &r.output, "table", "json")
+	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "asap", "step"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// check says what is wrong with how it was called, and returns the SOURCE.
+func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
+	pace, err := replay.ParsePace(r.pace)
+	switch {
+	case len(args) == 0:
+		return "", misused("replay needs a SOURCE").hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
+	case len(args) > 1:
+		return "", misused("one SOURCE at a time, but got %d", len(args))
+	case r.as == "":
+		return "", misused("replay needs --as server or --as client: which side is to be played?")
+	case r.as == "server" && r.target != "":
+		return "", misused("--target is for --as client; --as server needs --listen ADDR")
+	case r.as == "client" && r.listen != "":
+		return "", misused("--listen is for --as server; --as client needs --target ADDR")
+	case r.as == "client" && r.target == "":
+		return "", misused("no --target: where does the control plane listen?")
+	case r.as == "server" && r.listen == "":
+		return "", misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+	case err != nil:
+		return "", misused("--pace: %w", naming(r.pace, err))
+	case pace.Steps() && args[0] == "-":
+		return "", misused("--pace step reads standard input, and so does the SOURCE -")
+	case r.idle == 0:
+		return "", misused("--idle 0s would end before the first message")
+	}
+	if _, err := proxy.ParseAddr(r.listen + r.target); err != nil {
+		return "", misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
+	}
+	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client}
+	return args[0], nil
+}
+
+func (r *replaying) run(ctx context.Context) error {
+	plan, damage, err := r.plan(ctx)
+	if err != nil {
+		return err
+	}
+	defer plan.Close()
+	if len(plan.Streams) == 0 {
+		f := failed("nothing in %q can be replayed: it has no discovery stream", r.source)
+		for _, n := range plan.Notes {
+			f.hint("%s", n)
+		}
+		return f
+	}
+	if r.client != "" && !slices.Contains(plan.Clients, r.client) {
+		f := misused("the recording has no client %q", r.client)
+		if best := nearest.Name(r.client, plan.Clients); best != "" {
+			f.hint("did you mean --client %s?", shellWord(best))
+		}
+		return f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
+	}
+	r.options.Say = func(text string) { r.say("%s", render.Safe(text)) }
+	if r.options.Pace.Steps() {
+		r.options.Step = enters(ctx, r.stdin)
+	}
+	play := r.asServer
+	if r.as == "client" {
+		play = r.asClient
+	}
+	report, err := r.recorded(ctx, plan, play)
+	if report != nil {
+		if printed := r.print(report); printed != nil {
+			return printed
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Streams == 0 && r.as == "server":
+		return failed("nothing was played: no client of the recording came within %s", r.idle.String()).
+			hint("start the client first or give more time with --idle")
+	case report.Streams == 0:
+		return failed("nothing was played: %s never answered", r.target)
+	case report.Differs():
+		return errDifferences
+	}
+	return damage
+}
+
+// errDifferences ends a command that has printed what differs.
+var errDifferences = &failure{err: errors.New("differences"), code: exitDifferences, silent: true}
+
+// plan reads the recording. Damage is returned beside the plan of what is before
+// it.
+func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err error) {
+	src, err := r.open(r.source)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer src.Close()
+	var again func() (*recorder.Reader, error)
+	if src.file {
+		again = func() (*recorder.Reader, error) { return recorder.Open(src.name) }
+	}
+	src.Follow(false)
+	src.Pieces()
+	done := r.progress(src)
+	plan, err = replay.Read(ctx, advancing{src, done}, again)
+	done.end()
+	switch {
+	case err != nil && plan == nil:
+		return nil, nil, unreadable(err)
+	case err != nil:
+		return plan, unreadable(err), nil
+	case !src.Facts().Complete && !src.script:
+		plan.Notes = append(plan.Notes, "the recording was cut, or is still being written: what came after its end is not played")
+	}
+	return plan, nil, nil
+}
+
+// advancing shows the progress of a reading.
+type advancing struct {
+	*source
+	done *progress
+}
+
+func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
+	s.done.advance()
+	return s.source.Next(ctx)
+}
+
+// enters gives leave for each line that is read.
+func enters(ctx context.Context, in io.Reader) <-chan struct{} {
+	out := make(chan struct{})
+	go func() { // a read of a terminal cannot be interrupted: it ends with the program
+		defer close(out)
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			select {
+			case out <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}

@@ -1,0 +1,50 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/encoding/gzip" // which some clients compress with
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/mem"
+)
+
+// codec carries bytes through gRPC as they are. It has no name, so that the
+// content-type stays the plain "application/grpc" that others send.
+type codec struct{}
+
+func (codec) Name() string { return "" }
+
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return nil, fmt.Errorf("cannot send a %T: not bytes", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
+}
+
+func (codec) Unmarshal(buffers mem.BufferSlice, v any) error {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("cannot receive into a %T: not bytes", v)
+	}
+	*b = buffers.Materialize()
+	return nil
+}
+
+const (
+	// mostRequest and mostResponse are the largest messages that are taken.
+	mostRequest  = 64 << 20
+	mostResponse = 1 << 30
+)
+
+func serverOptions(handler grpc.StreamHandler) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(handler), grpc.WaitForHandlers(true),
+		grpc.MaxRecvMsgSize(mostRequest), grpc.MaxSendMsgSize(math.MaxInt32),
+		// Clients of control planes ping more often than gRPC allows by default.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+	}
+}

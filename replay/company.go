@@ -1,0 +1,85 @@
+package replay
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// company is the streams of one recorded client. What is said on one of them
+// may have caused what is said on another, so that each tells the others how far
+// it has come.
+type company struct {
+	quiet atomic.Int64 // since when none of them has moved; nanoseconds since 1970
+
+	mu    sync.Mutex
+	moved chan struct{} // closed and replaced when one of them moves
+	of    []*standing
+}
+
+// standing is how far one stream has come: everything that was recorded before
+// this number has happened again, or is not waited for.
+type standing struct {
+	company *company
+	opened  session.Seq
+	at      atomic.Uint64
+}
+
+const atEnd = session.Seq(math.MaxUint64)
+
+func newCompany() *company {
+	c := &company{moved: make(chan struct{})}
+	c.quiet.Store(time.Now().UnixNano())
+	return c
+}
+
+// join adds a stream that has not begun. It must not be called when others have.
+func (c *company) join(opened session.Seq) *standing {
+	s := &standing{company: c, opened: opened}
+	s.at.Store(uint64(opened))
+	c.of = append(c.of, s)
+	return s
+}
+
+// reach tells how far a stream has come.
+func (s *standing) reach(seq session.Seq) {
+	if s.at.Swap(uint64(seq)) != uint64(seq) {
+		s.company.stir()
+	}
+}
+
+// stir wakes those who wait for others of the company.
+func (c *company) stir() {
+	c.quiet.Store(time.Now().UnixNano())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// news is closed when one of the company has moved.
+func (c *company) news() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.moved
+}
+
+// behind counts the other streams that have not come as far as they had in the
+// recording at seq.
+func (s *standing) behind(seq session.Seq) int {
+	n := 0
+	for _, o := range s.company.of {
+		if o != s && o.opened < seq && o.at.Load() < uint64(seq) {
+			n++
+		}
+	}
+	return n
+}
+
+// still is for how long none of the company has moved.
+func (c *company) still(now time.Time) time.Duration {
+	return now.Sub(time.Unix(0, c.quiet.Load()))
+}

@@ -1,0 +1,257 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// hear takes a request of the live client.
+func (p *part) hear(ctx context.Context, data []byte) {
+	p.quiet = time.Now()
+	p.events++
+	e := session.Entry{
+		Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Time: p.quiet, Seq: session.Seq(p.events),
+		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
+	}
+	c := p.tracker.Step(&e)
+	m := c.Message
+	if m == nil || !m.Request() {
+		return
+	}
+	key := decode.TypeKey(m.TypeURL)
+	if m.TypeURL == "" {
+		key = p.Method.Type
+	}
+	at := p.topic(key)
+	if at == none {
+		p.hearStrange(key, &c.Type)
+		return
+	}
+	t := &p.topics[at]
+	first := t.requests == 0
+	t.requests++
+	added, removed := changes(&c, first)
+	t.live.change(added, removed)
+	if p.ended {
+		p.hearLate(t, p.Topics[at], added)
+	}
+	r, echoes := p.by[m.Nonce]
+	if !echoes || p.Steps[r].Topic != at {
+		t.plainAt = p.events
+		return
+	}
+	version, open := p.versions[r]
+	if !open {
+		t.plainAt = p.events
+		return
+	}
+	delete(p.versions, r)
+	p.answered++
+	v := neither
+	switch {
+	case m.Error != nil:
+		v = nacked
+	case m.Kind == decode.DeltaRequest || m.Version == version:
+		v = acked
+	}
+	p.judge(ctx, at, r, v, m)
+}
+
+func (p *part) hearStrange(key string, typ *string) {
+	if p.strange[key] || len(p.strange) >= maxTopics {
+		return
+	}
+	p.strange[key] = true
+	if p.Partial {
+		p.server.ledger.note("%s: the client asks for %s, of which nothing was recorded", p.Stream, bounded(*typ))
+		return
+	}
+	p.server.ledger.differ(p.difference(Difference{
+		Seq: p.Opened, Expected: "no request for " + bounded(*typ), Got: "one", Type: bounded(*typ),
+		Detail: "the recorded client did not ask for this type; it is left unanswered",
+	}))
+}
+
+// hearLate takes names that the client begins to ask for when the part was over
+// already.
+func (p *part) hearLate(t *topicPlay, topic *Topic, added []string) {
+	var extra []string
+	for _, n := range added {
+		if _, is := t.recorded.asked[n]; !is {
+			extra = append(extra, n)
+		}
+	}
+	if len(extra) == 0 || p.Partial || topic.Requests == 0 {
+		return
+	}
+	p.server.ledger.differ(p.difference(Difference{
+		Seq: p.Opened, Expected: "no request for " + few(boundedNames(extra)), Got: "one", Type: topic.Type, Names: boundedNames(extra),
+		Detail: "the recording never answered it, so it is left unanswered",
+	}))
+}
+
+// difference completes a difference by where it is.
+func (p *part) difference(d Difference) Difference {
+	d.Stream, d.Client = uint64(p.ID), p.Client
+	return d
+}
+
+// judge compares the answer to a response with the recorded one.
+func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Message) {
+	t, topic := &p.topics[at], p.Topics[at]
+	n, _ := slices.BinarySearch(topic.Responses, r)
+	// Who answers a later one has passed over those before it.
+	for i := t.answered; i < n; i++ {
+		o := topic.Responses[i]
+		if t.judged[i] != judgedNot || p.saidAt[o] == 0 {
+			continue
+		}
+		if _, open := p.versions[o]; open {
+			delete(p.versions, o)
+			p.answered++
+		}
+		if p.Steps[o].Answered == none {
+			continue
+		}
+		if want := p.Steps[o].Verdict; want == v && v == acked {
+			p.match(t, i)
+		} else {
+			t.judged[i] = judgedOther
+			p.server.ledger.differ(p.difference(Difference{
+				Seq: p.answerSeq(o), Answers: p.Steps[o].Seq, Expected: want.String(), Got: "no answer", Type: topic.Type,
+				Detail: fmt.Sprintf("the client went on to a later response of %s", topic.Type),
+			}))
+		}
+	}
+	t.answered = max(t.answered, n+1)
+	st := &p.Steps[r]
+	text := ""
+	if m.Error != nil {
+		text = m.Error.Message
+	}
+	switch {
+	case st.Answered == none && v != nacked:
+	case st.Answered == none && p.Partial:
+		p.server.ledger.note("entry %d: the client rejects it, and its answer was not recorded: %s", st.Seq, bounded(text))
+	case st.Verdict != v || st.Answered == none:
+		t.judged[n] = judgedOther
+		if v != nacked && st.Answered != none {
+			text = p.reason(ctx, st)
+		}
+		p.server.ledger.differ(p.difference(Difference{
+			Seq: p.answerSeq(r), Answers: st.Seq, Expected: st.Verdict.String(), Got: v.String(), Type: topic.Type, Detail: text,
+		}))
+	case v == nacked && p.otherReason(ctx, st, text):
+		t.judged[n] = judgedOther
+		p.server.ledger.differ(p.difference(Difference{
+			Seq: p.answerSeq(r), Answers: st.Seq, Expected: "NACK", Got: "NACK for another resource", Type: topic.Type,
+			Detail: fmt.Sprintf("recorded was %q, now it is %q", bounded(p.reason(ctx, st)), bounded(text)),
+		}))
+	default:
+		p.match(t, n)
+	}
+}
+
+// answerSeq is the recorded answer to a response, or the response if there was
+// none.
+func (p *part) answerSeq(r int32) session.Seq {
+	if at := p.Steps[r].Answered; at != none {
+		return p.Steps[at].Seq
+	}
+	return p.Steps[r].Seq
+}
+
+func (p *part) match(t *topicPlay, n int) {
+	t.judged[n] = judgedSame
+	p.row.Matched++
+}
+
+// reason is why the recorded client rejected a response.
+func (p *part) reason(ctx context.Context, st *Step) string {
+	if st.Answered == none || st.Verdict != nacked || !p.Steps[st.Answered].Whole {
+		return ""
+	}
+	body, err := p.server.plan.shelf.body(ctx, p.Steps[st.Answered].Seq)
+	if err != nil {
+		return ""
+	}
+	if m := decode.Peek(p.Method, session.Client, "", body); m.Error != nil {
+		return m.Error.Message
+	}
+	return ""
+}
+
+// otherReason says whether a rejection names other resources of a response than
+// the recorded one. The words may be those of another version of the client.
+func (p *part) otherReason(ctx context.Context, st *Step, text string) bool {
+	recorded := p.reason(ctx, st)
+	if recorded == text {
+		return false
+	}
+	body, err := p.server.plan.shelf.body(ctx, st.Seq)
+	if err != nil {
+		return false
+	}
+	m := decode.Peek(p.Method, session.Server, "", body)
+	before, now, both := 0, 0, 0
+	for _, n := range m.ResourceNames() {
+		was, is := strings.Contains(recorded, n), strings.Contains(text, n)
+		if was {
+			before++
+		}
+		if is {
+			now++
+		}
+		if was && is {
+			both++
+		}
+	}
+	return before > 0 && now > 0 && both == 0
+}
+
+// same says whether two sides ask, and have asked, for the same.
+func (w interest) same(o interest) bool {
+	return sameSet(w.asked, o.asked) && sameSet(w.wanted, o.wanted)
+}
+
+func sameSet(a, b map[string]struct{}) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for n := range a {
+		if _, is := b[n]; !is {
+			return false
+		}
+	}
+	return true
+}
+
+// came says whether w has come to what is expected, whatever else it asks for.
+func (w interest) came(to interest) bool {
+	for n := range to.asked {
+		_, asked := w.asked[n]
+		_, wants := w.wanted[n]
+		if _, is := to.wanted[n]; !asked || wants != is {
+			return false
+		}
+	}
+	return true
+}
+
+// without are the names in a that are not in b, in order.
+func without(a, b map[string]struct{}) []string {
+	var out []string
+	for n := range a {
+		if _, is := b[n]; !is {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,73 @@
+package replay
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Pace says when something is said whose turn it is.
+type Pace struct {
+	kind   paceKind
+	factor float64 // how much faster than recorded
+}
+
+type paceKind uint8
+
+const (
+	paceCause paceKind = iota // when what caused it has happened again
+	paceTimed                 // and not before its time
+	paceAsap                  // without waiting for causes
+	paceStep                  // and somebody says so
+)
+
+// ParsePace reads "cause", "recorded", "x4", "asap" or "step".
+func ParsePace(s string) (Pace, error) {
+	switch s {
+	case "cause":
+		return Pace{}, nil
+	case "recorded":
+		return Pace{paceTimed, 1}, nil
+	case "asap":
+		return Pace{kind: paceAsap}, nil
+	case "step":
+		return Pace{kind: paceStep}, nil
+	}
+	if n, ok := strings.CutPrefix(s, "x"); ok {
+		f, err := strconv.ParseFloat(n, 64)
+		if err == nil && f >= 0.001 && f <= 1e6 {
+			return Pace{paceTimed, f}, nil
+		}
+	}
+	return Pace{}, errors.New("neither cause, recorded, asap, step, nor a factor such as x4")
+}
+
+// Steps says whether it waits for somebody.
+func (p Pace) Steps() bool { return p.kind == paceStep }
+
+// due is how long after the beginning of its stream a step is to be said.
+func (p Pace) due(s *Stream, step *Step) time.Duration {
+	if p.kind != paceTimed {
+		return 0
+	}
+	return time.Duration(float64(step.At-s.Steps[0].At) / p.factor)
+}
+
+// Options are those of both directions.
+type Options struct {
+	// Client is the recorded client that is played or answered; "" for all.
+	Client string
+	Pace   Pace
+	// Idle is how long nothing may be said before the replay gives up.
+	Idle time.Duration
+	// Step gives leave to say the next thing, for a Pace that Steps.
+	Step <-chan struct{}
+	// Say is told what goes on, a sentence at a time. It may be called from
+	// several goroutines, and must not block for long.
+	Say func(string)
+}
+
+// grace is how long a response waits for what usually comes before it, when
+// what must come before it has come.
+const grace = time.Second

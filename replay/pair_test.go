@@ -1,0 +1,84 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+const sessionsDir = "../check/testdata/sessions"
+
+// planOf is the plan of a recording.
+func planOf(t testing.TB, file string) *Plan {
+	t.Helper()
+	r, err := recorder.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := Read(t.Context(), r, func() (*recorder.Reader, error) { return recorder.Open(file) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// against plays both sides of a recording against each other.
+func against(t testing.TB, file string, o Options) (server, client *Report) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Idle == 0 {
+		o.Idle = 5 * time.Second
+	}
+	so, co := o, o
+	so.Say = func(s string) { t.Log("server:", s) }
+	co.Say = func(s string) { t.Log("client:", s) }
+	done := make(chan *Report)
+	sp, cp := planOf(t, file), planOf(t, file)
+	go func() {
+		r, err := Serve(t.Context(), l, sp, so)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	client, err = Play(t.Context(), func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", l.Addr().String())
+	}, cp, co)
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	return <-done, client
+}
+
+// Every kept session, the one side against the other: both say the same as then.
+func TestAgainstItself(t *testing.T) {
+	files, err := filepath.Glob(sessionsDir + "/*.xdsp")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d sessions, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".xdsp"), func(t *testing.T) {
+			t.Parallel()
+			server, client := against(t, file, Options{})
+			for name, r := range map[string]*Report{"server": server, "client": client} {
+				if r.Differs() || r.Matched != r.Expected || r.Matched == 0 {
+					t.Errorf("%s: %+v", name, r)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,285 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// part is a recorded stream as the management server plays it. Until it is
+// taken it belongs to the server's mutex, then to the handler of the stream.
+type part struct {
+	*Stream
+	server *server
+	*standing
+	taken bool
+	row   Played
+
+	low int // all steps before this one have happened again
+
+	cues     []cue
+	topics   []topicPlay
+	by       map[string]int32 // responses that were said, by their nonce
+	versions map[int32]string // of those whose answer is open
+	tracker  *check.Tracker
+	events   uint64           // that were said and heard, to tell their order
+	saidAt   map[int32]uint64 // responses, as events
+	answered int              // responses
+	begun    time.Time
+	quiet    time.Time // since then nothing was said or heard
+	due      time.Time // until then the client may take for its answer
+	waived   int       // so much of what is lacking need not be waited for any more
+	strange  map[string]bool
+	ended    bool
+}
+
+// topicPlay is how far one type has come.
+type topicPlay struct {
+	next     int // of Topic.Responses
+	prepared int // the response for which names were prepared, counted from 1
+	requests int
+	answered int      // the newest response that was answered, counted from 1
+	judged   []uint8  // by response: see judged* below
+	pending  []string // that the recorded client asked for and was not given yet
+	need     []string // of them, what the next response gives
+	drop     []string // what the recorded client gave up before the next response
+	plainAt  uint64   // the event of the last request that was no first answer
+	live     interest
+	recorded interest
+}
+
+const (
+	judgedNot uint8 = iota
+	judgedSame
+	judgedOther // and it was said
+)
+
+func (p *part) begin() {
+	p.begun, p.quiet = time.Now(), time.Now()
+	p.cues = cues(p.Stream)
+	p.by, p.versions, p.saidAt, p.strange = map[string]int32{}, map[int32]string{}, map[int32]uint64{}, map[string]bool{}
+	p.tracker = check.NewTracker()
+	p.tracker.Step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: p.Method.Path})
+	p.topics = make([]topicPlay, len(p.Topics))
+	for i := range p.topics {
+		p.topics[i] = topicPlay{
+			judged: make([]uint8, len(p.Topics[i].Responses)),
+			live:   newInterest(), recorded: p.interestIn(int32(i)),
+		}
+	}
+}
+
+// play says what was recorded, and hears what the client says.
+func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, heard <-chan []byte) error {
+	p.begin()
+	p.server.ledger.say(fmt.Sprintf("%s begins", p.Stream))
+	p.server.touch()
+	p.hear(ctx, first)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		news := p.company.news()
+		next, wait, leave := p.next(time.Now())
+		if next != none && !leave {
+			if err := p.sayNext(ctx, ss, next); err != nil {
+				p.finish(ctx, "the client ended the stream")
+				return err
+			}
+			continue
+		}
+		p.progress()
+		if next == none && (!p.ended || p.End.byServer()) && p.complete() {
+			end := p.finish(ctx, "")
+			if p.End.byServer() {
+				return end
+			}
+		}
+		var step <-chan struct{}
+		timed := next == none && wait >= 0 && p.server.o.Pace.kind == paceTimed
+		if leave {
+			step = p.server.o.Step
+		}
+		if leave || timed {
+			p.server.waiting.Add(1)
+		}
+		if wait < 0 {
+			wait = time.Hour
+			if p.End.byServer() && !leave {
+				// What does not come keeps the streams from beginning that came
+				// after this one.
+				if wait = p.server.o.Idle/2 - min(time.Since(p.quiet), time.Since(p.due)); wait <= 0 {
+					return p.finish(ctx, "")
+				}
+			}
+		}
+		timer.Reset(max(wait, time.Millisecond))
+		var err error
+		over := false
+		select {
+		case <-news:
+		case <-p.server.over:
+			err, over = errOver, true
+		case b, more := <-heard:
+			if !more {
+				over = true
+				break
+			}
+			p.server.ledger.received()
+			p.server.touch()
+			p.hear(ctx, b)
+		case <-step:
+			err = p.sayNext(ctx, ss, next)
+			over = err != nil
+		case <-timer.C:
+		}
+		if leave || timed {
+			p.server.waiting.Add(-1)
+			p.server.touch()
+		}
+		if over {
+			why := ""
+			if !errors.Is(err, errOver) {
+				why = "the client ended the stream"
+			}
+			p.finish(ctx, why)
+			return err
+		}
+	}
+}
+
+// sayNext says a response, if it can be.
+func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error {
+	st := &p.Steps[r]
+	t := &p.topics[st.Topic]
+	p.prepare(r)
+	t.next++
+	out, version, nonce, err := p.response(ctx, st)
+	if err != nil {
+		p.server.ledger.note("entry %d is not said again: %v", st.Seq, err)
+		return nil
+	}
+	if nonce != "" {
+		p.by[nonce], p.versions[r] = r, version
+	}
+	p.events++
+	p.saidAt[r] = p.events
+	p.server.touch()
+	p.quiet = time.Now()
+	if err := ss.SendMsg(&out); err != nil {
+		return err
+	}
+	p.quiet = time.Now()
+	p.server.touch()
+	if st.Answered != none {
+		p.due = p.server.allow(time.Duration(p.Steps[st.Answered].At - st.At))
+	}
+	p.row.Sent++
+	p.server.ledger.sent()
+	return nil
+}
+
+// response is the bytes of a response as it is said again.
+func (p *part) response(ctx context.Context, st *Step) (out []byte, version, nonce string, err error) {
+	body, err := p.server.plan.shelf.body(ctx, st.Seq)
+	if err != nil {
+		return nil, "", "", err
+	}
+	m := decode.Peek(p.Method, session.Server, "", body)
+	if st.Masked {
+		var notes []string
+		if body, notes = p.server.keys.renew(body, p.delta()); len(notes) > 0 {
+			for _, n := range notes {
+				p.server.ledger.note("entry %d: %s", st.Seq, n)
+			}
+		}
+	}
+	if m.Nonce != "" { // a server that gives none is played as one
+		nonce = fmt.Sprintf("replay-%d", st.Seq)
+	}
+	out, ok := edits{nonceOfResponse: nonce}.apply(body)
+	if !ok {
+		return nil, "", "", fmt.Errorf("its bytes are no message")
+	}
+	return out, m.Version, nonce, nil
+}
+
+// progress tells the other streams of the client how far this one has come.
+func (p *part) progress() {
+	for p.low < len(p.Steps) && p.happened(&p.Steps[p.low], int32(p.low)) {
+		p.low++
+	}
+	switch {
+	case p.ended || p.low == len(p.Steps):
+		p.reach(atEnd)
+	default:
+		p.reach(p.Steps[p.low].Seq)
+	}
+}
+
+// happened says whether a step has happened again, or will not.
+func (p *part) happened(st *Step, i int32) bool {
+	t := &p.topics[st.Topic]
+	switch {
+	case st.Server:
+		return p.saidAt[i] > 0 || t.next == len(p.Topics[st.Topic].Responses) || p.Topics[st.Topic].Responses[t.next] > i
+	case st.Answers:
+		if _, open := p.versions[st.Echo]; open {
+			return false
+		}
+	}
+	for _, n := range st.Added {
+		if _, is := t.live.asked[n]; !is {
+			return false
+		}
+	}
+	return true
+}
+
+// complete says whether all was said, and all was heard that was recorded.
+func (p *part) complete() bool {
+	for i := range p.topics {
+		t, topic := &p.topics[i], p.Topics[i]
+		if t.next < len(topic.Responses) {
+			return false
+		}
+		for n, r := range topic.Responses {
+			if p.Steps[r].Answered != none && p.Steps[r].Whole && t.judged[n] == judgedNot {
+				return false
+			}
+		}
+		if topic.Requests > 0 && !p.Partial && !t.live.came(t.recorded) {
+			return false
+		}
+	}
+	return true
+}
+
+// finish enters what did not come, and returns how the stream ends.
+func (p *part) finish(ctx context.Context, why string) error {
+	if !p.ended {
+		p.ended = true
+		p.settle(ctx, why)
+		p.reach(atEnd)
+		p.server.touch()
+		p.server.done()
+		p.server.ledger.say(fmt.Sprintf("%s is over: %d of %d as recorded", p.Stream, p.row.Matched, p.row.Expected))
+	}
+	switch e := p.End; {
+	case e == nil || !e.byServer():
+		return errOver
+	case e.Code == 0:
+		return nil
+	case e.Code > 0:
+		return status.Error(codes.Code(e.Code), e.Message)
+	}
+	return status.Error(codes.Unavailable, "the recorded stream broke off here")
+}

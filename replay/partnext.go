@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"context"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// next is the step of the response whose turn it is; if there is none, how long
+// to wait before asking again, negative for until something is heard. leave says
+// that somebody has to give leave to say it.
+func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) {
+	head, ready := none, none
+	for i := range p.topics {
+		t, topic := &p.topics[i], p.Topics[i]
+		for t.next < len(topic.Responses) && !p.Steps[topic.Responses[t.next]].Whole {
+			t.next++
+		}
+		if t.next == len(topic.Responses) {
+			continue
+		}
+		r := topic.Responses[t.next]
+		if head == none || r < head {
+			head = r
+		}
+		if (ready == none || r < ready) && p.caused(r) {
+			ready = r
+		}
+	}
+	if ready == none {
+		return none, -1, false
+	}
+	pace := p.server.o.Pace
+	if lacking := p.lacking(ready, head); pace.kind != paceAsap && lacking > p.waived {
+		if wait := grace - min(now.Sub(p.quiet), p.company.still(now)); wait > 0 {
+			return none, wait, false
+		}
+		p.waived = lacking
+	}
+	if wait := pace.due(p.Stream, &p.Steps[ready]) - now.Sub(p.begun); wait > 0 && pace.kind == paceTimed {
+		return none, wait, false
+	}
+	return ready, 0, pace.Steps()
+}
+
+// caused says whether what must come before a response has come.
+func (p *part) caused(r int32) bool {
+	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
+	if (c.asked || p.Partial) && t.requests == 0 {
+		return false
+	}
+	if p.server.o.Pace.kind == paceAsap {
+		return true
+	}
+	if t.answered < c.answered && t.answered < t.next {
+		return false
+	}
+	p.prepare(r)
+	if len(t.need) == 0 {
+		return true
+	}
+	for _, n := range t.need {
+		if _, is := t.live.wanted[n]; is {
+			return true
+		}
+	}
+	return false
+}
+
+// lacking counts what came before a response in the recording and has not come
+// yet: answers, names, a response of another type.
+func (p *part) lacking(r, head int32) int {
+	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
+	n := max(0, c.verdicts-p.answered) + p.behind(p.Steps[r].Seq)
+	if r != head {
+		n++
+	}
+	if c.after != none && t.plainAt <= p.saidAt[c.after] {
+		n++
+	}
+	for _, name := range t.need {
+		if _, is := t.live.wanted[name]; !is {
+			n++
+		}
+	}
+	for _, name := range t.drop {
+		if _, is := t.live.wanted[name]; is {
+			n++
+		}
+	}
+	return n
+}
+
+// prepare finds which of the names that the recorded client had asked for a
+// response gives.
+func (p *part) prepare(r int32) {
+	t := &p.topics[p.Steps[r].Topic]
+	if t.prepared == t.next+1 {
+		return
+	}
+	t.prepared = t.next + 1
+	c := &p.cues[r]
+	t.need, t.drop = nil, nil
+	pending := append(t.pending, c.added...)
+	t.pending = nil
+	for _, n := range c.removed { // and not asked for again
+		if _, is := t.recorded.wanted[n]; !is {
+			t.drop = append(t.drop, n)
+		}
+	}
+	if len(pending) == 0 {
+		return
+	}
+	body, err := p.server.plan.shelf.body(context.Background(), p.Steps[r].Seq)
+	if err != nil {
+		return // said when it is to be said
+	}
+	m := decode.Peek(p.Method, session.Server, "", body)
+	given := map[string]bool{everything: true}
+	for i := range m.Resources {
+		given[m.Resources[i].Name] = true
+		for _, a := range m.Resources[i].Aliases {
+			given[a] = true
+		}
+	}
+	for _, n := range m.Removed {
+		given[n] = true
+	}
+	dropped := map[string]bool{}
+	for _, n := range t.drop {
+		dropped[n] = true
+	}
+	for _, n := range pending {
+		switch {
+		case dropped[n]:
+		case given[n]:
+			t.need = append(t.need, n)
+		default:
+			t.pending = append(t.pending, n)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Plan is what a recording says of who said what, and what caused it.
+type Plan struct {
+	Streams []*Stream // that can be played, in the order in which they began
+	Notes   []string  // what of the recording cannot be played, and why
+	Clients []string  // node ids, in the order in which they came up; "" for one without
+
+	shelf *shelf
+}
+
+// Close lets go of the recording.
+func (p *Plan) Close() error { return p.shelf.close() }
+
+// Stream is one recorded stream.
+type Stream struct {
+	ID     session.StreamID
+	Conn   session.ConnID
+	Method decode.Method
+	Client string // node id
+	Opened session.Seq
+	Steps  []Step
+	Topics []*Topic
+	End    *End // nil if the recording ends before the stream does
+
+	// Partial says that part of the stream was not recorded: how it began, or
+	// what was lost in a gap. What is not known is not expected.
+	Partial bool
+}
+
+// Topic is one resource type on one stream.
+type Topic struct {
+	Key     string // as decode.TypeKey gives it
+	Type    string // short
+	TypeURL string
+	// Responses are the indexes of its responses among the steps.
+	Responses []int32
+	// Requests is how many there were.
+	Requests int
+}
+
+// End is how a stream ended.
+type End struct {
+	Seq  session.Seq
+	Side session.Side
+	// Code is the gRPC status, or -1 if there was none.
+	Code    int32
+	Message string
+}
+
+// byServer says whether the client had no part in the end.
+func (e *End) byServer() bool { return e != nil && e.Side != session.Client }
+
+// verdict is what a client made of a response.
+type verdict uint8
+
+const (
+	unanswered verdict = iota
+	acked
+	nacked
+	neither // it echoed the nonce, with another version and no error
+)
+
+func (v verdict) String() string {
+	switch v {
+	case acked:
+		return "ACK"
+	case nacked:
+		return "NACK"
+	case neither:
+		return "neither ACK nor NACK"
+	}
+	return "no answer"
+}
+
+// none is the index of a step that there is not.
+const none int32 = -1
+
+// Step is one message of a stream.
+type Step struct {
+	Seq    session.Seq
+	At     int64 // nanoseconds since 1970
+	Topic  int32
+	Server bool // who said it
+	// Whole says that all its bytes are there to be said again.
+	Whole bool
+	// Masked says that there are masks in them.
+	Masked bool
+
+	// Of a response: what the client made of it, and where it said so.
+	Verdict  verdict
+	Answered int32
+
+	// Of a request: the response whose nonce it carries, if that was seen, and
+	// whether this is the answer to it or only repeats the nonce.
+	Echo    int32
+	Answers bool
+	Nonce   bool // it has one
+	Resumes bool // it declares versions that the client held already
+	// Added and Removed are names that it began or ceased to ask for. "*" is
+	// everything. Many steps share them.
+	Added, Removed []string
+}
+
+// maxAsked is how many names of one type on one stream are remembered.
+const maxAsked = 1 << 20
+
+// everything is the name for all resources of a type.
+const everything = "*"
+
+func (s *Stream) String() string {
+	what := string(s.Method.Variant)
+	if s.Method.Type != "" {
+		what += " " + s.Method.Type
+	}
+	return fmt.Sprintf("stream %d of %s (%s)", s.ID, clientName(s.Client), what)
+}
+
+func clientName(id string) string {
+	if id == "" {
+		return "a client without a node id"
+	}
+	return fmt.Sprintf("%q", id)
+}
+
+func (s *Stream) ads() bool {
+	return s.Method.Variant == decode.VariantSotwADS || s.Method.Variant == decode.VariantDeltaADS
+}
+
+func (s *Stream) delta() bool {
+	return s.Method.Variant == decode.VariantDelta || s.Method.Variant == decode.VariantDeltaADS
+}
+
+// topic is the index of a type, or none.
+func (s *Stream) topic(key string) int32 {
+	for i, t := range s.Topics {
+		if t.Key == key {
+			return int32(i)
+		}
+	}
+	return none
+}
+
+// interest is what one side of a conversation asks for, type by type: the names
+// that it has asked for at any time, and those that it wants now.
+type interest struct{ asked, wanted map[string]struct{} }
+
+func newInterest() interest {
+	return interest{map[string]struct{}{}, map[string]struct{}{}}
+}
+
+func (w interest) change(added, removed []string) {
+	for _, n := range removed {
+		delete(w.wanted, n)
+	}
+	for _, n := range added {
+		if len(w.asked) >= maxAsked {
+			return // a peer that means ill: what differs is known by now
+		}
+		w.asked[n] = struct{}{}
+		w.wanted[n] = struct{}{}
+	}
+}
+
+// interestIn is what the recorded client asked for of a topic by the end. Names
+// that it gave up after the last response are not counted as given up if the
+// client then left: that was the leaving.
+func (s *Stream) interestIn(topic int32) interest {
+	last := len(s.Steps)
+	if s.End == nil || s.End.Side == session.Client {
+		for last > 0 {
+			st := &s.Steps[last-1]
+			if st.Server || st.Answers || len(st.Added) > 0 || len(st.Removed) == 0 {
+				break
+			}
+			last--
+		}
+	}
+	w := newInterest()
+	for i := range s.Steps[:last] {
+		if st := &s.Steps[i]; !st.Server && st.Topic == topic {
+			w.change(st.Added, st.Removed)
+		}
+	}
+	return w
+}

@@ -1,0 +1,366 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+const (
+	maxSteps     = 2 << 20   // messages of a plan
+	maxNameBytes = 256 << 20 // of all names of a plan
+	maxNotes     = 100
+	keepNonces   = 64 // of one type on one stream: those that are looked for
+	maxTopics    = 256
+)
+
+// Source gives the entries of a recording, in order.
+type Source interface {
+	Next(ctx context.Context) (session.Entry, error)
+}
+
+// Read makes the plan of a recording. again opens it once more, for the bodies
+// of messages; nil says that it cannot be, as with a pipe, so that they have to
+// be kept in memory. Damage ends the reading, and is returned with the plan of
+// what was read before it.
+func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error)) (*Plan, error) {
+	p := &planner{
+		plan: &Plan{shelf: newShelf(again)}, tracker: check.NewTracker(),
+		open: map[session.StreamID]*talk{}, lists: map[uint64][]string{}, seed: maphash.MakeSeed(),
+	}
+	for {
+		e, err := src.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			if _, damaged := errors.AsType[*recorder.DamageError](err); damaged {
+				p.note("the recording is damaged: %d entries could be read, and what comes after is not played", p.entries)
+				return p.finish(), err
+			}
+			return nil, errors.Join(err, p.plan.Close())
+		}
+		p.entries++
+		p.step(&e)
+		if p.full != nil {
+			return nil, errors.Join(p.full, p.plan.Close())
+		}
+	}
+	return p.finish(), nil
+}
+
+// planner makes a Plan.
+type planner struct {
+	plan    *Plan
+	tracker *check.Tracker
+	open    map[session.StreamID]*talk
+	lists   map[uint64][]string
+	seed    maphash.Seed
+	names   int64 // bytes
+	steps   int
+	entries uint64
+	cut     bool
+	full    error
+}
+
+// talk is a stream while it is read.
+type talk struct {
+	*Stream
+	nonces []map[string]int32 // by topic: the steps of the last responses
+	asked  []bool             // by topic: a request was seen
+	ended  bool
+	why    string // it is not played; "" if it is
+}
+
+func (p *planner) note(format string, args ...any) {
+	if len(p.plan.Notes) < maxNotes {
+		p.plan.Notes = append(p.plan.Notes, fmt.Sprintf(format, args...))
+	}
+}
+
+func (p *planner) step(e *session.Entry) {
+	c := p.tracker.Step(e)
+	switch e.Kind {
+	case session.KindOpen:
+		if old := p.open[e.Stream]; old == nil || !e.Carried {
+			p.open[e.Stream] = p.begin(e, decode.LookupMethod(e.Method))
+		}
+	case session.KindMessage:
+		p.message(e, &c)
+	case session.KindTrailer, session.KindCancel:
+		if t := p.open[e.Stream]; t != nil && !t.ended {
+			t.end(e)
+		}
+	case session.KindDisconnect:
+		for _, t := range p.open {
+			if t.Conn == e.Conn && !t.ended {
+				t.end(e)
+			}
+		}
+	case session.KindGap:
+		p.gap(e)
+	}
+}
+
+func (p *planner) begin(e *session.Entry, m decode.Method) *talk {
+	t := &talk{Stream: &Stream{ID: e.Stream, Conn: e.Conn, Method: m, Opened: e.Seq}}
+	switch m.Variant {
+	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
+		if m.Unary {
+			t.why = "polls"
+		}
+	case "":
+		t.why = "of which the headers were not recorded"
+	case decode.VariantREST, decode.VariantFile:
+		t.why = "polls"
+	case decode.VariantLRS:
+		t.why = "of load reports"
+	case decode.VariantCSDS:
+		t.why = "of client status"
+	default:
+		t.why = "of other services"
+	}
+	return t
+}
+
+func (t *talk) end(e *session.Entry) {
+	t.ended, t.nonces = true, nil
+	end := &End{Seq: e.Seq, Side: e.Side, Code: -1}
+	if e.Status != nil {
+		end.Message = e.Status.Message
+		if e.Kind == session.KindTrailer {
+			end.Code = e.Status.Code
+		}
+	}
+	t.End = end
+}
+
+func (p *planner) gap(e *session.Entry) {
+	if e.Gap == nil {
+		return
+	}
+	p.note("entries %d to %d were lost when it was recorded: what was said in them is neither said again nor expected", e.Gap.First, e.Gap.Last)
+	for id, t := range p.open {
+		if !t.ended && (len(e.Gap.Streams) >= 1024 || slices.Contains(e.Gap.Streams, id)) {
+			t.Partial = true
+		}
+	}
+}
+
+func (p *planner) message(e *session.Entry, c *check.Change) {
+	t := p.open[e.Stream]
+	if t == nil && e.Stream != 0 {
+		t = p.begin(e, c.Method)
+		t.Partial = true
+		p.open[e.Stream] = t
+	}
+	if t == nil || t.ended || c.Message == nil {
+		return
+	}
+	m := c.Message
+	if t.why != "" || !m.Request() && !m.Response() {
+		return
+	}
+	if p.steps >= maxSteps {
+		if !p.cut {
+			p.cut = true
+			p.note("the recording has more than %d messages: those after entry %d are not played", maxSteps, e.Seq-1)
+		}
+		return
+	}
+	key := decode.TypeKey(m.TypeURL)
+	if m.TypeURL == "" {
+		key = t.Method.Type
+	}
+	whole := !e.Message.Truncated && !e.Message.Compressed
+	if key == "" && !whole {
+		p.note("entry %d was recorded in part, and not of which type it is: it is not said again", e.Seq)
+		t.Partial = true
+		return
+	}
+	at := t.topic(key)
+	if at == none {
+		if len(t.Topics) >= maxTopics {
+			return
+		}
+		at = int32(len(t.Topics))
+		t.Topics = append(t.Topics, &Topic{Key: key, Type: c.Type, TypeURL: m.TypeURL})
+		t.nonces = append(t.nonces, map[string]int32{})
+		t.asked = append(t.asked, false)
+	}
+	if t.Client == "" && c.Client != "" {
+		t.Client = c.Client
+	}
+	if len(t.Steps) == 0 {
+		p.plan.Streams = append(p.plan.Streams, t.Stream)
+		t.Partial = t.Partial || e.Carried || c.Uncertain
+	}
+	st := Step{
+		Seq: e.Seq, At: e.Time.UnixNano(), Topic: at, Server: m.Response(), Answered: none, Echo: none,
+		Whole: whole, Masked: e.Message.Masked,
+	}
+	if m.Response() {
+		p.response(t, &st, m)
+	} else {
+		p.request(t, &st, c)
+	}
+	if !st.Whole {
+		p.note("entry %d was recorded in part: it is not said again", e.Seq)
+	} else if err := p.plan.shelf.see(e.Seq, e.Message.Data); err != nil {
+		p.full = err
+	}
+	t.Steps = append(t.Steps, st)
+	p.steps++
+}
+
+func (p *planner) response(t *talk, st *Step, m *decode.Message) {
+	index := int32(len(t.Steps))
+	topic := t.Topics[st.Topic]
+	topic.Responses = append(topic.Responses, index)
+	nonces := t.nonces[st.Topic]
+	if len(m.Nonce) <= 256 {
+		nonces[m.Nonce] = index
+	}
+	if len(nonces) > keepNonces {
+		for n, i := range nonces {
+			if i < topic.Responses[max(0, len(topic.Responses)-keepNonces/2)] {
+				delete(nonces, n)
+			}
+		}
+	}
+}
+
+func (p *planner) request(t *talk, st *Step, c *check.Change) {
+	m := c.Message
+	topic := t.Topics[st.Topic]
+	topic.Requests++
+	st.Nonce = m.Nonce != ""
+	if i, seen := t.nonces[st.Topic][m.Nonce]; seen {
+		st.Echo = i
+		r := &t.Steps[i]
+		if r.Answered == none && (st.Nonce || m.Error != nil) {
+			r.Answered, st.Answers = int32(len(t.Steps)), true
+			r.Verdict = verdictOf(c)
+		}
+	}
+	first := !t.asked[st.Topic]
+	t.asked[st.Topic] = true
+	st.Resumes = first && !st.Nonce && (m.Version != "" || len(m.InitialVersions) > 0)
+	added, removed := changes(c, first)
+	st.Added, st.Removed = p.keep(added), p.keep(removed)
+}
+
+// verdictOf is the verdict of a request that echoes a response for the first
+// time.
+func verdictOf(c *check.Change) verdict {
+	switch {
+	case c.Message.Error != nil:
+		return nacked
+	case c.What == check.ACK || slices.Contains(c.Also, check.ACK):
+		return acked
+	}
+	return neither
+}
+
+// changes are the names that a request begins and ceases to ask for. A first
+// request without names asks for everything, unless it answers something: then
+// it is not the first.
+func changes(c *check.Change, first bool) (added, removed []string) {
+	added, removed = c.Added, c.Removed
+	if first && c.Message.Nonce == "" && len(added) == 0 && len(c.Message.Names) == 0 && len(c.Message.Subscribe) == 0 {
+		added = []string{everything}
+	}
+	return added, removed
+}
+
+// keep returns the one list that equals names, which many clients ask for.
+func (p *planner) keep(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	size := int64(0)
+	for _, n := range names {
+		h.WriteString(n)
+		h.WriteByte(0)
+		size += int64(len(n)) + 16
+	}
+	sum := h.Sum64()
+	have, is := p.lists[sum]
+	if is && slices.Equal(have, names) {
+		return have
+	}
+	if p.names += size; p.names > maxNameBytes {
+		p.full = fmt.Errorf("the clients of the recording ask for more than %d MiB of different names: too many to replay", maxNameBytes>>20)
+		return nil
+	}
+	names = slices.Clone(names)
+	p.lists[sum] = names
+	return names
+}
+
+// finish says what is left out, and gives the plan.
+func (p *planner) finish() *Plan {
+	others := map[string]int{}
+	for _, t := range p.open {
+		if t.why != "" {
+			others[t.why]++
+		}
+	}
+	why := make([]string, 0, len(others))
+	for w := range others {
+		why = append(why, w)
+	}
+	slices.Sort(why)
+	for _, w := range why {
+		p.note("not played: %d %s %s", others[w], plural(others[w], "stream", "streams"), w)
+	}
+	for _, s := range p.plan.Streams {
+		if s.Partial {
+			p.note("%s was not recorded from its beginning, or not without loss: what is missing is neither said again nor expected", s)
+		}
+		if !slices.Contains(p.plan.Clients, s.Client) {
+			p.plan.Clients = append(p.plan.Clients, s.Client)
+		}
+		for i := range s.Steps {
+			if s.Steps[i].Resumes {
+				if !p.follows(s) {
+					p.note("%s begins with versions that its client already had: a client that has none is not sent what they stand for", s)
+				}
+				break
+			}
+		}
+	}
+	p.tracker, p.open, p.lists = nil, nil, nil
+	return p.plan
+}
+
+// follows says whether the client had a stream before this one, on which it may
+// have come by the versions that it declares.
+func (p *planner) follows(s *Stream) bool {
+	for _, o := range p.plan.Streams {
+		if o == s {
+			return false
+		}
+		if o.Client == s.Client && len(o.Steps) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

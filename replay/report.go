@@ -1,0 +1,172 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// maxDifferences is how many a Report lists; the others are counted.
+const maxDifferences = 1000
+
+// Difference is one thing that was not as it was recorded.
+type Difference struct {
+	Seq      session.Seq `json:"seq"`               // what was recorded: of an answer, the answer
+	Answers  session.Seq `json:"answers,omitempty"` // of an answer, the response
+	Expected string      `json:"expected"`
+	Got      string      `json:"got"`
+	Detail   string      `json:"detail"` // a sentence
+	Stream   uint64      `json:"stream,omitempty"`
+	Client   string      `json:"client,omitempty"`
+	Type     string      `json:"type,omitempty"`
+	Names    []string    `json:"names,omitempty"`
+}
+
+// String is the difference as a person reads it.
+func (d Difference) String() string {
+	s := fmt.Sprintf("expected %s, got %s", d.Expected, d.Got)
+	if d.Detail != "" {
+		s += ": " + d.Detail
+	}
+	return s
+}
+
+// Where is what a difference is about, such as "entry 7, the answer to entry 6".
+func (d Difference) Where() string {
+	switch {
+	case d.Answers > 0 && d.Seq == d.Answers:
+		return fmt.Sprintf("the answer to entry %d", d.Answers)
+	case d.Answers > 0:
+		return fmt.Sprintf("entry %d, the answer to entry %d", d.Seq, d.Answers)
+	case d.Seq > 0:
+		return fmt.Sprintf("entry %d", d.Seq)
+	}
+	return "not recorded"
+}
+
+// Report is what came of a replay.
+type Report struct {
+	// Streams is how many recorded streams were played.
+	Streams int `json:"streams"`
+	// Expected is how much the other end was expected to do. Against a client:
+	// an ACK or a NACK for each response that had one, and the names that it
+	// asks for, once for each type on each stream. Against a server: the
+	// contents of each response.
+	Expected int `json:"expected"`
+	Sent     int `json:"sent"`     // messages
+	Received int `json:"received"` // messages
+	Matched  int `json:"matched"`  // of Expected, what was as recorded
+
+	Differences []Difference `json:"differences"`
+	More        int          `json:"more_differences,omitempty"` // that are not listed
+	Notes       []string     `json:"notes,omitempty"`
+	Played      []Played     `json:"played,omitempty"`
+}
+
+// Played is what became of one recorded stream.
+type Played struct {
+	Stream   uint64 `json:"stream"`
+	Client   string `json:"client,omitempty"`
+	Variant  string `json:"variant"`
+	Type     string `json:"type,omitempty"`
+	Begun    bool   `json:"begun"`
+	By       string `json:"by,omitempty"` // another client that plays it
+	Sent     int    `json:"sent"`
+	ToSend   int    `json:"to_send"`
+	Matched  int    `json:"matched"`
+	Expected int    `json:"expected"`
+}
+
+// Differs says whether anything was not as recorded.
+func (r *Report) Differs() bool { return len(r.Differences)+r.More > 0 }
+
+// ledger is a Report while it is written, by several goroutines.
+type ledger struct {
+	mu    sync.Mutex
+	r     Report
+	noted map[string]bool
+	say   func(string) // not nil
+}
+
+func newLedger(p *Plan, say func(string)) *ledger {
+	if say == nil {
+		say = func(string) {}
+	}
+	l := &ledger{noted: map[string]bool{}, say: say}
+	l.r.Notes = slices.Clone(p.Notes)
+	l.r.Differences = []Difference{}
+	return l
+}
+
+func (l *ledger) sent()     { l.mu.Lock(); l.r.Sent++; l.mu.Unlock() }
+func (l *ledger) received() { l.mu.Lock(); l.r.Received++; l.mu.Unlock() }
+
+// note enters a sentence, once.
+func (l *ledger) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.mu.Lock()
+	fresh := !l.noted[text] && len(l.r.Notes) < 2*maxNotes
+	if fresh {
+		l.noted[text] = true
+		l.r.Notes = append(l.r.Notes, text)
+	}
+	l.mu.Unlock()
+	if fresh {
+		l.say(text)
+	}
+}
+
+// differ enters a difference.
+func (l *ledger) differ(d Difference) {
+	const most = 4096
+	if len(d.Detail) > most {
+		d.Detail = d.Detail[:most] + "…"
+	}
+	l.mu.Lock()
+	listed := len(l.r.Differences) < maxDifferences
+	if listed {
+		l.r.Differences = append(l.r.Differences, d)
+	} else {
+		l.r.More++
+	}
+	l.mu.Unlock()
+	if listed {
+		l.say(d.Where() + ": " + d.String())
+	}
+}
+
+// report closes the account.
+func (l *ledger) report(played []Played) *Report {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.r
+	r.Played = played
+	for _, p := range played {
+		r.Matched += p.Matched
+		r.Expected += p.Expected
+		if p.Begun {
+			r.Streams++
+		}
+	}
+	slices.SortStableFunc(r.Differences, func(a, b Difference) int { return cmp.Compare(a.Seq, b.Seq) })
+	return &r
+}
+
+// few lists some of the names.
+func few(names []string) string {
+	const most = 5
+	out := ""
+	for i, n := range names {
+		if i == most {
+			return out + fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += fmt.Sprintf("%q", n)
+	}
+	return out
+}

@@ -1,0 +1,331 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Serve plays the management server of a recording to the clients that connect
+// to l, which it closes. It ends when all recorded streams were played, when
+// nothing was said for as long as Options.Idle, or with ctx.
+func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, error) {
+	s := &server{
+		plan: p, o: o, ledger: newLedger(p, o.Say), keys: newKeys(),
+		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
+	}
+	companies := map[string]*company{}
+	for _, st := range p.Streams {
+		if o.Client != "" && st.Client != o.Client {
+			continue
+		}
+		if companies[st.Client] == nil {
+			companies[st.Client] = newCompany()
+		}
+		s.parts = append(s.parts, &part{Stream: st, server: s, standing: companies[st.Client].join(st.Opened)})
+	}
+	s.open = len(s.parts)
+	s.touch()
+	g := grpc.NewServer(serverOptions(s.handle)...)
+	var serving sync.WaitGroup
+	var failed error
+	serving.Go(func() { failed = g.Serve(l) })
+	err := s.wait(ctx)
+	close(s.over)
+	s.leave(g)
+	serving.Wait()
+	if failed != nil && !errors.Is(failed, grpc.ErrServerStopped) {
+		return nil, fmt.Errorf("cannot serve: %w", failed)
+	}
+	played := make([]Played, 0, len(s.parts))
+	nobody := !slices.ContainsFunc(s.parts, func(p *part) bool { return p.taken })
+	for _, part := range s.parts {
+		part.missed(nobody)
+		played = append(played, part.row)
+	}
+	return s.ledger.report(played), err
+}
+
+// server is a management server that plays parts.
+type server struct {
+	plan   *Plan
+	o      Options
+	ledger *ledger
+	keys   *keys
+	parts  []*part
+
+	said    atomic.Int64 // when something was said last, in nanoseconds since 1970
+	due     atomic.Int64 // until when an answer may take as long as it took then
+	waiting atomic.Int32 // parts that wait for a time or for leave to go on
+	over    chan struct{}
+	changed chan struct{} // something may be done
+
+	mu    sync.Mutex
+	bound map[string]string // live node ids by the recorded client that they play
+	open  int               // parts that are not done
+}
+
+func (s *server) touch() { s.said.Store(time.Now().UnixNano()) }
+
+// maxDue is how long at most an answer is waited for because it took long when
+// it was recorded: a client may wait for something itself, until it gives up.
+const maxDue = time.Minute
+
+// allow gives a client the time for an answer that it took in the recording.
+func (s *server) allow(answer time.Duration) time.Time {
+	at := time.Now().Add(min(answer, maxDue))
+	for old := s.due.Load(); at.UnixNano() > old && !s.due.CompareAndSwap(old, at.UnixNano()); old = s.due.Load() {
+	}
+	return at
+}
+
+// wait returns when the play is over.
+func (s *server) wait(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		open := s.open
+		s.mu.Unlock()
+		if open == 0 {
+			return nil
+		}
+		quiet := time.Since(time.Unix(0, max(s.said.Load(), s.due.Load())))
+		if s.waiting.Load() > 0 {
+			s.touch()
+			quiet = 0
+		}
+		if quiet >= s.o.Idle {
+			s.ledger.say(fmt.Sprintf("nothing was said for %s: the replay ends", s.o.Idle))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.changed:
+		case <-time.After(s.o.Idle - quiet):
+		}
+	}
+}
+
+// leave ends what is open, in an orderly way if the clients let it.
+func (s *server) leave(g *grpc.Server) {
+	stop := time.AfterFunc(time.Second, g.Stop)
+	defer stop.Stop()
+	g.GracefulStop()
+}
+
+// done says that a part has nothing more to do.
+func (s *server) done() {
+	s.mu.Lock()
+	s.open--
+	s.mu.Unlock()
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// handle plays one live stream.
+func (s *server) handle(_ any, ss grpc.ServerStream) error {
+	path, _ := grpc.MethodFromServerStream(ss)
+	method := decode.LookupMethod(path)
+	switch method.Variant {
+	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
+	default:
+		s.ledger.note("a client called %s, which is not played", bounded(path))
+		return status.Errorf(codes.Unimplemented, "a replay does not play %s", path)
+	}
+	ctx, cancel := context.WithCancel(ss.Context())
+	defer cancel()
+	heard := s.listen(ctx, ss)
+	var first []byte
+	select {
+	case <-s.over:
+		return errOver
+	case b, more := <-heard:
+		if !more {
+			return nil
+		}
+		first = b
+	}
+	s.ledger.received()
+	m := decode.Peek(method, session.Client, "", first)
+	p, answer := s.match(method, &m)
+	if p == nil {
+		if answer != nil {
+			return answer
+		}
+		for {
+			select {
+			case <-s.over:
+				return errOver
+			case _, more := <-heard:
+				if !more {
+					return nil
+				}
+				s.ledger.received()
+			}
+		}
+	}
+	return p.play(ctx, ss, first, heard)
+}
+
+var errOver = status.Error(codes.Unavailable, "the replay is over")
+
+// listen gives what the client says, until it ends the stream or ctx is done.
+func (s *server) listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
+	out := make(chan []byte)
+	go func() { // ends with the stream, for which the handler answers
+		defer close(out)
+		for {
+			var b []byte
+			if ss.RecvMsg(&b) != nil {
+				return
+			}
+			select {
+			case out <- b:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// match gives a live stream the part of a recorded one, by its first request.
+// Without a part it says how to answer, or nil: then the stream is left open and
+// unanswered.
+func (s *server) match(method decode.Method, m *decode.Message) (*part, error) {
+	id := ""
+	if m.Node != nil {
+		id = m.Node.ID
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	client, known := s.role(id)
+	if !known {
+		s.ledger.note("a client %s came, but the recording has %d others: name the one that it is to play", clientName(bounded(id)), len(s.plan.Clients))
+		return nil, status.Error(codes.Unavailable, "the recording has no such client")
+	}
+	if by, taken := s.bound[client]; taken && by != id {
+		s.ledger.note("a client %s came, while %s plays %s of the recording", clientName(bounded(id)), clientName(by), clientName(client))
+		return nil, status.Error(codes.Unavailable, "another client plays this one")
+	}
+	var best *part
+	score, taken, any := -1, 0, false
+	for _, p := range s.parts {
+		if p.Client != client || p.Method.Name != method.Name || p.Method.Service != method.Service {
+			continue
+		}
+		any = true
+		if p.taken {
+			taken++
+			continue
+		}
+		if n := p.likeness(m); n > score {
+			best, score = p, n
+		}
+	}
+	typ := decode.ShortType(m.TypeURL)
+	if typ == "" {
+		typ = method.Type
+	}
+	switch {
+	case !any:
+		s.ledger.differ(Difference{
+			Expected: "no stream of " + method.Name, Got: "a request for " + typ, Client: bounded(id), Type: bounded(typ),
+			Detail: fmt.Sprintf("%s opened a stream that the recording does not have; it is left unanswered", clientName(bounded(id))),
+		})
+		return nil, nil
+	case best == nil:
+		s.ledger.note("%s opened another stream of %s, when all %d of the recording were played", clientName(bounded(id)), method.Name, taken)
+		return nil, errOver
+	case score < 2 && !best.ads() && !best.Partial:
+		s.ledger.differ(Difference{
+			Expected: fmt.Sprintf("a request for what the recording has of %s", typ), Got: "a request for " + few(boundedNames(requested(m))),
+			Client: bounded(id), Type: bounded(typ), Names: boundedNames(requested(m)),
+			Detail: "the recording never answered it, so it is left unanswered",
+		})
+		return nil, nil
+	}
+	best.taken = true
+	s.bound[client] = id
+	best.row.Begun = true
+	if id != client {
+		best.row.By = bounded(id)
+		s.ledger.note("client %s plays %s of the recording", clientName(bounded(id)), clientName(client))
+	}
+	return best, nil
+}
+
+// role is the recorded client that a live one plays. s.mu is held.
+func (s *server) role(id string) (string, bool) {
+	switch {
+	case s.o.Client != "":
+		return s.o.Client, true
+	case slices.Contains(s.plan.Clients, id):
+		return id, true
+	case len(s.plan.Clients) == 1:
+		return s.plan.Clients[0], true
+	}
+	return "", false
+}
+
+// likeness says how well a first request fits to a recorded stream: 2 if that
+// asked for some of the same, 1 if for others of the type.
+func (p *part) likeness(m *decode.Message) int {
+	key := decode.TypeKey(m.TypeURL)
+	if m.TypeURL == "" {
+		key = p.Method.Type
+	}
+	at := p.topic(key)
+	if at == none {
+		return 0
+	}
+	asked := p.interestIn(at).asked
+	names := requested(m)
+	if len(names) == 0 {
+		if _, all := asked[everything]; all || len(asked) == 0 {
+			return 2
+		}
+		return 1
+	}
+	for _, n := range names {
+		if _, is := asked[n]; is {
+			return 2
+		}
+	}
+	return 1
+}
+
+// requested are the names that a first request asks for.
+func requested(m *decode.Message) []string { return slices.Concat(m.Names, m.Subscribe) }
+
+// bounded cuts a very long text of a peer.
+func bounded(s string) string {
+	const most = 200
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+func boundedNames(names []string) []string {
+	const most = 20
+	out := []string{}
+	for _, n := range names[:min(len(names), most)] {
+		out = append(out, bounded(n))
+	}
+	return out
+}

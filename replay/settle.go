@@ -1,0 +1,192 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// expected is how much the client of a part is expected to do.
+func (p *part) expected() int {
+	n := 0
+	for i := range p.Steps {
+		if st := &p.Steps[i]; st.Server && st.Whole && st.Answered != none {
+			n++
+		}
+	}
+	if p.Partial {
+		return n
+	}
+	for _, t := range p.Topics {
+		if t.Requests > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// sayable is how many responses there are to say.
+func (p *part) sayable() int {
+	n := 0
+	for i := range p.Steps {
+		if p.Steps[i].Server && p.Steps[i].Whole {
+			n++
+		}
+	}
+	return n
+}
+
+// describe fills the row that does not depend on what happens.
+func (p *part) describe() {
+	p.row.Stream, p.row.Client = uint64(p.ID), p.Client
+	p.row.Variant, p.row.Type = string(p.Method.Variant), p.Method.Type
+	p.row.Expected, p.row.ToSend = p.expected(), p.sayable()
+}
+
+// missed enters a part that no client took; nobody says that no part was taken,
+// which is one thing to say. No handler runs any more.
+func (p *part) missed(nobody bool) {
+	if p.taken && p.ended {
+		return
+	}
+	p.describe()
+	if p.taken { // its client was never heard of again
+		p.settle(context.Background(), "")
+		return
+	}
+	if nobody {
+		return
+	}
+	p.server.ledger.differ(p.difference(Difference{
+		Seq: p.Opened, Expected: "a stream of " + p.Method.Name, Got: "none",
+		Detail: fmt.Sprintf("no client opened what %s was in the recording", p.Stream),
+	}))
+}
+
+// settle compares what is left to compare when a part is over.
+func (p *part) settle(ctx context.Context, why string) {
+	p.describe()
+	for i := range p.topics {
+		p.settleTopic(ctx, int32(i), why)
+	}
+}
+
+func (p *part) settleTopic(ctx context.Context, at int32, why string) {
+	t, topic := &p.topics[at], p.Topics[at]
+	for n, r := range topic.Responses[:t.next] {
+		st := &p.Steps[r]
+		if t.judged[n] != judgedNot || st.Answered == none || !st.Whole {
+			continue
+		}
+		detail := why
+		if waits := p.unanswerable(); detail == "" && len(waits) > 0 {
+			detail = "it may wait for what it asks for and the recording does not have: " + strings.Join(waits, "; ")
+		}
+		p.server.ledger.differ(p.difference(Difference{
+			Seq: p.answerSeq(r), Answers: st.Seq, Expected: st.Verdict.String(), Got: "no answer", Type: topic.Type, Detail: detail,
+		}))
+	}
+	if topic.Requests > 0 && !p.Partial {
+		p.settleNames(at)
+	}
+	left := 0
+	for _, r := range topic.Responses[t.next:] {
+		if p.Steps[r].Whole {
+			left++
+		}
+	}
+	if left == 0 {
+		return
+	}
+	r := topic.Responses[t.next]
+	d := Difference{Seq: p.Steps[r].Seq, Type: topic.Type, Got: "none"}
+	c := &p.cues[r]
+	switch {
+	case (c.asked || p.Partial) && t.requests == 0:
+		d.Expected = "a request for " + topic.Type
+	case t.answered < c.answered:
+		d.Expected = "an answer to the response of " + topic.Type + " before it"
+	case len(t.need) > 0:
+		d.Expected = "a request for " + few(t.need)
+	default:
+		d.Expected = "what came before it"
+	}
+	d.Detail = fmt.Sprintf("so %s %s not sent", responses(left, topic.Type), plural(left, "was", "were"))
+	if why != "" {
+		d.Detail = why + ", " + d.Detail
+	}
+	p.server.ledger.differ(p.difference(d))
+}
+
+// unanswerable is what the client asks for that the recorded one did not.
+func (p *part) unanswerable() []string {
+	var out []string
+	for i := range p.topics {
+		if extra := without(p.topics[i].live.wanted, p.topics[i].recorded.asked); len(extra) > 0 && p.topics[i].requests > 0 {
+			out = append(out, p.Topics[i].Type+" "+few(boundedNames(extra)))
+		}
+	}
+	return out
+}
+
+func responses(n int, typ string) string {
+	return fmt.Sprintf("%d %s of %s", n, plural(n, "response", "responses"), typ)
+}
+
+// settleNames compares what both clients asked for of a type.
+func (p *part) settleNames(at int32) {
+	t, topic := &p.topics[at], p.Topics[at]
+	if t.live.same(t.recorded) {
+		p.row.Matched++
+		return
+	}
+	missing, extra := without(t.recorded.asked, t.live.asked), without(t.live.asked, t.recorded.asked)
+	d := Difference{Type: topic.Type, Seq: p.firstRequest(at, missing)}
+	switch {
+	case t.requests == 0:
+		d.Expected, d.Got = "a request for "+topic.Type, "none"
+	case len(missing) > 0 && len(extra) > 0:
+		d.Expected, d.Got, d.Names = "a request for "+few(missing), "one for "+few(boundedNames(extra)), missing
+		d.Detail = "what the recording never answered is left unanswered"
+	case len(missing) > 0:
+		d.Expected, d.Got, d.Names = "a request for "+few(missing), "none", missing
+	case len(extra) > 0:
+		d.Expected, d.Got, d.Names = "no request for "+few(boundedNames(extra)), "one", extra
+		d.Detail = "the recording never answered it, so it is left unanswered"
+	default:
+		kept, gone := without(t.live.wanted, t.recorded.wanted), without(t.recorded.wanted, t.live.wanted)
+		if len(kept) > 0 {
+			d.Expected, d.Got, d.Names = "that the client gives up "+few(kept), "that it wants it to the end", kept
+		} else {
+			d.Expected, d.Got, d.Names = "that the client wants "+few(gone)+" to the end", "that it gives it up", gone
+		}
+	}
+	d.Names = boundedNames(d.Names)
+	p.server.ledger.differ(p.difference(d))
+}
+
+// firstRequest is the recorded request that first asked for the first of the
+// names, or else the first one of the type.
+func (p *part) firstRequest(at int32, names []string) session.Seq {
+	first := session.Seq(0)
+	for i := range p.Steps {
+		st := &p.Steps[i]
+		if st.Server || st.Topic != at {
+			continue
+		}
+		if first == 0 {
+			first = st.Seq
+		}
+		if len(names) == 0 {
+			break
+		}
+		for _, n := range st.Added {
+			if n == names[0] {
+				return st.Seq
+			}
+		}
+	}
+	return first
+}

@@ -1,0 +1,207 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// entriesOf are those of a recording.
+func entriesOf(t *testing.T, file string) []session.Entry {
+	t.Helper()
+	r, err := recorder.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []session.Entry
+	for {
+		e, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// changed writes a kept session anew, as change wants it.
+func changed(t *testing.T, name string, change func(e *session.Entry) bool) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "changed.xdsp")
+	log, err := recorder.Create(file, recorder.Options{NoTicks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entriesOf(t, filepath.Join(sessionsDir, name+".xdsp")) {
+		if change(&e) {
+			log.Append(e)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// playable requires that both sides play what there is of a recording, and say
+// what there is not.
+func playable(t *testing.T, file, note string) {
+	t.Helper()
+	server, client := against(t, file, Options{Idle: 3 * time.Second})
+	asRecorded(t, note, map[string]*Report{"server": server, "client": client})
+}
+
+func asRecorded(t *testing.T, note string, reports map[string]*Report) {
+	t.Helper()
+	for name, r := range reports {
+		if r.Streams == 0 || r.Matched == 0 || r.Differs() || r.Matched != r.Expected {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if !strings.Contains(strings.Join(r.Notes, "\n"), note) {
+			t.Errorf("%s: no note says %q: %q", name, note, r.Notes)
+		}
+	}
+}
+
+// A gap in the middle of updates.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]session.Seq{"envoy-sotw": 18, "envoy-delta": 21, "envoy-per-type": 29} {
+		t.Run(name, func(t *testing.T) {
+			playable(t, changed(t, name, func(e *session.Entry) bool {
+				last := first + 5
+				if e.Seq == last {
+					*e = session.Entry{Kind: session.KindGap, Time: e.Time, Side: session.Proxy, Gap: &session.Gap{First: first, Last: last, Entries: 6, Streams: []session.StreamID{1, 2, 3, 4, 5}}}
+					return true
+				}
+				return e.Seq < first || e.Seq > last
+			}), "were lost when it was recorded")
+		})
+	}
+}
+
+// A recording of which the end was torn off.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	all, err := os.ReadFile(filepath.Join(sessionsDir, "envoy-sotw.xdsp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	for _, part := range []int{3, 5, 7, 9} {
+		file := filepath.Join(t.TempDir(), "cut.xdsp")
+		if err := os.WriteFile(file, all[:len(all)*part/10], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if len(planOf(t, file).Streams) == 0 {
+			continue
+		}
+		played++
+		playable(t, file, "")
+	}
+	if played == 0 {
+		t.Error("nothing was left to play")
+	}
+}
+
+// A recording that begins in the middle of a stream: without its headers it is
+// not known what it is; with them, as at the head of a later segment, the rest
+// is played.
+func TestMidStream(t *testing.T) {
+	t.Parallel()
+	headless := changed(t, "envoy-sotw", func(e *session.Entry) bool { return e.Seq > 5 })
+	p := planOf(t, headless)
+	if said := strings.Join(p.Notes, "\n"); len(p.Streams) != 0 || !strings.Contains(said, "of which the headers were not recorded") {
+		t.Errorf("%d streams, %q", len(p.Streams), said)
+	}
+	// The request for listeners is not there: a live client makes it by itself,
+	// but this one cannot.
+	_, client := against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+		e.Carried = e.Seq <= 3
+		return e.Seq <= 3 || e.Seq > 16
+	}), Options{Idle: 2 * time.Second})
+	asRecorded(t, "the request for LDS was not recorded", map[string]*Report{"client": client})
+}
+
+// A message of which a part is missing is not said, and what answered it is not
+// expected.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	done := false
+	playable(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+		if e.Kind == session.KindMessage && e.Side == session.Server && e.Seq > 16 && !done {
+			done = true
+			m := *e.Message
+			m.Data, m.Truncated = session.Chunks{m.Data.Bytes()[:20]}, true
+			e.Message = &m
+		}
+		return true
+	}), "was recorded in part")
+}
+
+// Whatever the pace, the same is said.
+func TestPaces(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"cause", "x1000", "asap", "step"} {
+		t.Run(text, func(t *testing.T) {
+			pace, err := ParsePace(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := make(chan struct{})
+			close(step) // somebody leans on Enter
+			server, client := against(t, sessionsDir+"/envoy-sotw-nack.xdsp", Options{Pace: pace, Step: step})
+			for name, r := range map[string]*Report{"server": server, "client": client} {
+				if text == "asap" {
+					if r.Streams != 1 || r.Sent == 0 {
+						t.Errorf("%s: %+v", name, r)
+					}
+					continue
+				}
+				if r.Differs() || r.Matched != r.Expected || r.Matched == 0 {
+					t.Errorf("%s: %+v", name, r)
+				}
+			}
+		})
+	}
+	for _, bad := range []string{"", "fast", "x", "x0", "x-1", "xNaN", "xInf", "4x"} {
+		if _, err := ParsePace(bad); err == nil {
+			t.Errorf("%q is a pace", bad)
+		}
+	}
+}
+
+// Bodies that are not kept are read again, in whatever order.
+func TestShelf(t *testing.T) {
+	file := sessionsDir + "/envoy-per-type-restart.xdsp"
+	s := newShelf(func() (*recorder.Reader, error) { return recorder.Open(file) })
+	all := entriesOf(t, file)
+	slices.Reverse(all)
+	for range 2 {
+		for _, e := range all {
+			if e.Kind != session.KindMessage {
+				continue
+			}
+			got, err := s.body(t.Context(), e.Seq)
+			if err != nil || !bytes.Equal(got, e.Message.Data.Bytes()) {
+				t.Fatalf("entry %d: %d bytes, %v; want %d", e.Seq, len(got), err, e.Message.Size)
+			}
+		}
+		slices.Reverse(all)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
