@@ -39,8 +39,8 @@ func copied(tb testing.TB, cmd tea.Cmd) (text string, said []string) {
 
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
+	t.Setenv("TMPDIR", dir)
 	if got, _ := copied(t, d.m.copy("short", "it")); got != "short" {
 		t.Errorf("copied %q", got)
 	}

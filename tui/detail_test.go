@@ -236,7 +236,6 @@ func TestPagerCommand(t *testing.T) {
 
 // TestPagerFile: the file is private.
 func TestPagerFile(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	d := openAt(t, "demo", 46, 80, 24)
 	d.press("enter", "v")
 	v := d.m.top().(*detail)

@@ -47,6 +47,7 @@ func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
 		at := time.Unix(1_800_000_000, 0)
 		o.Now = func() time.Time { return at }
 	}
+	tb.Setenv("TMPDIR", tb.TempDir()) // for the pager and for long copies
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{tb, newModel(ctx, src, o)}
 	d.m.stats.measure = func() uint64 { return 40 << 20 }

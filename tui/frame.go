@@ -80,7 +80,10 @@ func (m *Model) lines() []line {
 	if m.dialog != nil {
 		m.dialog.cover(m, lines)
 	}
-	if m.private() {
+	switch {
+	case m.private() && m.prompt == nil:
+		m.hide(lines[:len(lines)-1]) // the words of the key line are ours
+	case m.private():
 		m.hide(lines)
 	}
 	return lines
