@@ -99,7 +99,7 @@ func TestScreenOfTheDemo(t *testing.T) {
 	p.press("Enter")
 	p.shows("filter: kind:nack", "NACK")
 	p.press("Enter")
-	p.shows("Error adding/updating cluster(s)", "connect_timeout")
+	p.shows("still on", "Error adding/updating cluster(s)")
 	p.press("d")
 	p.shows("connect_timeout", "+", "-")
 	p.press("q", "q", "L")
