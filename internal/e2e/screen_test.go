@@ -107,7 +107,7 @@ func TestScreenOfTheDemo(t *testing.T) {
 	p.press("q", "?")
 	p.shows("follow")
 	p.press("q", "q")
-	p.shows("recorded", "xdsproxy check")
+	p.shows("read it with", "what went wrong")
 }
 
 // A window that changes its size, to what is too small for anything, too.
