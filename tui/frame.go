@@ -80,9 +80,7 @@ func (m *Model) lines() []line {
 	if m.dialog != nil {
 		m.dialog.cover(m, lines)
 	}
-	if m.private() {
-		m.hide(lines)
-	}
+	m.hideIn(lines, len(head))
 	return lines
 }
 

@@ -23,7 +23,7 @@ type timeline struct {
 	asked   *filtered
 	before  []string // filters that were set before
 	times   timeForm
-	brief   bool // few columns, and what each entry says
+	brief   bool                           // few columns, and what each entry says
 	details map[session.Seq]*index.Fetched // of visible rows
 	wanted  bool                           // details are being read
 }
