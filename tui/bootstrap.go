@@ -110,7 +110,7 @@ func (v *bootstrap) paragraphs(m *Model) []paragraph {
 func (m *Model) sourceName() string {
 	name := m.src.Name
 	if m.private() {
-		name = name[strings.LastIndexByte(name, '/')+1:]
+		name = m.aliasText(name[strings.LastIndexByte(name, '/')+1:])
 	}
 	return name
 }

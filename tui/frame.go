@@ -80,12 +80,7 @@ func (m *Model) lines() []line {
 	if m.dialog != nil {
 		m.dialog.cover(m, lines)
 	}
-	switch {
-	case m.private() && m.prompt == nil:
-		m.hide(lines[:len(lines)-1]) // the words of the key line are ours
-	case m.private():
-		m.hide(lines)
-	}
+	m.hideIn(lines, len(head))
 	return lines
 }
 

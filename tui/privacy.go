@@ -198,8 +198,24 @@ func kindOfName(typ string) string {
 	return "resource"
 }
 
-// hide is the last look at what is drawn: no name that is known leaves in full,
-// whatever a view has forgotten. Columns stay as wide as they are.
+// hideIn is the last look at what is drawn: no name that is known leaves in full,
+// whatever a view has forgotten. The lines of the frame are left out: they have
+// words of ours, which may be somebody's names, and hide theirs themselves.
+func (m *Model) hideIn(lines []line, top int) {
+	if !m.private() {
+		return
+	}
+	if _, ours := m.top().(*help); !ours {
+		m.hide(lines[top:m.bodyBottom()])
+	}
+	if m.prompt == nil {
+		m.hide(lines[m.h-2 : m.h-1])
+	} else {
+		m.hide(lines[m.h-1:]) // what it offers
+	}
+}
+
+// hide replaces what is known in lines. Columns stay as wide as they are.
 func (m *Model) hide(lines []line) {
 	for i := range lines {
 		for j := range lines[i].spans {
@@ -209,8 +225,12 @@ func (m *Model) hide(lines []line) {
 			if hidden == clean {
 				continue
 			}
-			if j < len(lines[i].spans)-1 || strings.HasSuffix(clean, " ") {
-				hidden = left(hidden, render.Width(clean))
+			columns := render.Width(clean)
+			switch {
+			case strings.HasSuffix(clean, " "): // the space before the next column stays
+				hidden = left(hidden, columns-1) + " "
+			case j < len(lines[i].spans)-1:
+				hidden = left(hidden, columns)
 			}
 			s.text = hidden
 		}
