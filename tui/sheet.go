@@ -47,7 +47,32 @@ func (s *sheet) do(m *Model, a action, all []paragraph) (tea.Cmd, bool) {
 	if a == actFilter {
 		return m.open(rowFilter, s.words), true
 	}
-	return nil, s.win.move(a, len(s.lines(all)))
+	lines := s.lines(all)
+	from := s.win.at
+	moved := s.win.move(a, len(lines))
+	if moved && from < len(lines) && lines[from].of.run != nil {
+		s.whole(a, lines, from)
+	}
+	return nil, moved
+}
+
+// whole moves by paragraphs, where these are things to choose: to the first line
+// of the one above or below.
+func (s *sheet) whole(a action, lines []sheetLine, from int) {
+	switch a {
+	case actDown:
+		for s.win.at+1 < len(lines) && lines[s.win.at].of == lines[from].of {
+			s.win.at++
+		}
+		if lines[s.win.at].of == lines[from].of { // it is the last one
+			s.win.at = from
+		}
+	case actUp:
+		for s.win.at > 0 && lines[s.win.at-1].of == lines[s.win.at].of {
+			s.win.at--
+		}
+	}
+	s.win.fit(len(lines), s.win.rows)
 }
 
 // at is the paragraph that is selected, nil if there is none.

@@ -202,6 +202,8 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 	}
 	r, there := v.row(m)
 	switch a {
+	case actExport:
+		return m.export()
 	case actFilter:
 		return m.open(entryFilter, v.query())
 	case actUnfilter:
