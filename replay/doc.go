@@ -14,7 +14,11 @@
 // with one exception: a private key that was masked is replaced by a fresh one,
 // and its certificate with it.
 //
+// Bisect plays a server that is more inventive: to a live client that has what the
+// recorded one had it gives parts of a response that was rejected, until it is
+// known which resources are to blame.
+//
 // The package speaks plaintext gRPC only. It prints nothing, reads no flags, and
-// judges nothing but whether it was the same. What it cannot do it says in the
-// Report.
+// judges nothing but whether it was the same, or rejected. What it cannot do it
+// says in the Report.
 package replay

@@ -44,7 +44,7 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 	serving.Go(func() { failed = g.Serve(l) })
 	err := s.wait(ctx)
 	close(s.over)
-	s.leave(g)
+	leave(g)
 	serving.Wait()
 	if failed != nil && !errors.Is(failed, grpc.ErrServerStopped) {
 		return nil, fmt.Errorf("cannot serve: %w", failed)
@@ -119,7 +119,7 @@ func (s *server) wait(ctx context.Context) error {
 }
 
 // leave ends what is open, in an orderly way if the clients let it.
-func (s *server) leave(g *grpc.Server) {
+func leave(g *grpc.Server) {
 	stop := time.AfterFunc(time.Second, g.Stop)
 	defer stop.Stop()
 	g.GracefulStop()
@@ -148,7 +148,7 @@ func (s *server) handle(_ any, ss grpc.ServerStream) error {
 	}
 	ctx, cancel := context.WithCancel(ss.Context())
 	defer cancel()
-	heard := s.listen(ctx, ss)
+	heard := listen(ctx, ss)
 	var first []byte
 	select {
 	case <-s.over:
@@ -184,7 +184,7 @@ func (s *server) handle(_ any, ss grpc.ServerStream) error {
 var errOver = status.Error(codes.Unavailable, "the replay is over")
 
 // listen gives what the client says, until it ends the stream or ctx is done.
-func (s *server) listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
+func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
 	out := make(chan []byte)
 	go func() { // ends with the stream, for which the handler answers
 		defer close(out)

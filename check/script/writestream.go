@@ -29,7 +29,7 @@ func (w *writer) open(e *session.Entry) {
 	}
 	st.label = w.label(e.Stream)
 	w.declare(st, e, st.method)
-	if ua := userAgentOf(e); !slices.Equal(e.Headers, grpcHeaders(e.Method, ua)) {
+	if ua := userAgentOf(e); len(e.Headers) > 0 && !slices.Equal(e.Headers, grpcHeaders(e.Method, ua)) {
 		w.odd(st)
 	}
 }

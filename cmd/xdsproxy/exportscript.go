@@ -22,13 +22,24 @@ func (a *app) exportScript(ctx context.Context, name, path string) (err error) {
 		return err
 	}
 	defer src.Close()
+	var read error
+	err = a.scriptTo(path, a.entries(ctx, src, &read))
+	if err == nil {
+		err = read
+	}
+	return err
+}
+
+// scriptTo writes entries as a conversation script, to standard output if path
+// is empty.
+func (a *app) scriptTo(path string, entries iter.Seq[session.Entry]) (err error) {
 	var to io.Writer = a.stdout
 	if path != "" {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			e := failed("cannot write the script: %w", err)
 			if errors.Is(err, fs.ErrExist) {
-				e.hint("nothing is overwritten; name another file with -w FILE, or remove this one")
+				e.hint("nothing is overwritten; name another file, or remove this one")
 			}
 			return e
 		}
@@ -40,13 +51,9 @@ func (a *app) exportScript(ctx context.Context, name, path string) (err error) {
 		to = f
 	}
 	out := bufio.NewWriter(to)
-	var read error
-	lost, err := script.Write(out, a.entries(ctx, src, &read))
+	lost, err := script.Write(out, entries)
 	if flushed := out.Flush(); err == nil {
 		err = flushed
-	}
-	if err == nil {
-		err = read
 	}
 	for _, what := range lost {
 		a.say("not in the script: %s", what)

@@ -90,7 +90,8 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
    1  failed: network, disk, no such recording, no such entry
    2  misused: unknown command or flag, wrong value, wrong setting
   10  check has findings at or above --fail-on (default error)
-  11  diff --exit-code or replay has found differences
+  11  diff --exit-code or replay has found differences, or bisect that what
+      was rejected is accepted now
   12  the recording is damaged; what is readable was printed, and
       xdsproxy export --repair writes a clean copy of it
   13  the recording has a format version that this program does not know
@@ -132,6 +133,11 @@ machines are stable: members are added, never changed or removed.
                    differences, each with seq, expected, got, detail, and
                    answers, stream, client, type, names where they are known;
                    more_differences that are not listed, notes, played
+  bisect -o json   one JSON object: response, nack, client, type, resources,
+                   suspects, trials, accepted, rest_accepted, script, and
+                   culprits, each with resources (name, type, version), words,
+                   code, bare; removals, removed, fickle, by, notes where there
+                   are any
   config -o json   one JSON object; also -o yaml
   version -o json  one JSON object
 

@@ -109,18 +109,28 @@ func xdsClusterAt(discovery string, address object) object {
 // startEnvoy starts an Envoy that asks server, and waits until it is ready.
 func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 	t.Helper()
+	e, admin := launchEnvoy(t, v, node, server)
+	e.await(t, admin)
+	return e
+}
+
+// launchEnvoy starts an Envoy that asks server, and will write its admin address
+// to a file.
+func launchEnvoy(t *testing.T, v variant, node, server string) (e *envoy, admin string) {
+	t.Helper()
 	path := tool(t, "envoy", "envoy", "_bin", "envoy")
 	dir := t.TempDir()
 	bootstrap, err := json.Marshal(envoyBootstrap(t, v, node, server))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, admin := filepath.Join(dir, "bootstrap.json"), filepath.Join(dir, "admin")
+	config := filepath.Join(dir, "bootstrap.json")
+	admin = filepath.Join(dir, "admin")
 	if err := os.WriteFile(config, bootstrap, 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	e := &envoy{output: newLines(), exited: make(chan struct{})}
+	e = &envoy{output: newLines(), exited: make(chan struct{})}
 	e.cmd = exec.Command(path, "--config-path", config, "--admin-address-path", admin,
 		"--concurrency", "1", "--use-dynamic-base-id", "--disable-hot-restart", "--log-level", "warning")
 	e.cmd.Stdout, e.cmd.Stderr = e.output, e.output
@@ -138,8 +148,7 @@ func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 			t.Logf("output of Envoy:\n%s", e.output)
 		}
 	})
-	e.await(t, admin)
-	return e
+	return e, admin
 }
 
 // await waits until Envoy has written its admin address to a file, and is ready.

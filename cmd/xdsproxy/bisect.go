@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/replay"
+)
+
+// bisecting is a bisection as it was asked for.
+type bisecting struct {
+	*app
+	source                string
+	seq                   session.Seq // 0: the last NACK
+	listen, node          string
+	timeout, wait         durationValue
+	output, script, write string
+}
+
+func newBisect(a *app) *cobra.Command {
+	b := &bisecting{app: a, timeout: durationValue(10 * time.Second), wait: durationValue(time.Minute), output: "table"}
+	cmd := a.command(&cobra.Command{
+		Use:   "bisect SOURCE [SEQ] --listen ADDR",
+		Short: "Find the resources for which a client rejects a response",
+		Long: `Finds the resources for which a client rejects a response: a NACK may name but
+the first of them. A live client that connects to --listen is given parts of the
+response, and its verdicts narrow the suspects down to the smallest sets that it
+still rejects: each bad resource, and those that are only bad together.
+
+SEQ is the NACK or the response that it rejects, as watch prints them; the last
+NACK without one. The client first gets what the recorded one had accepted by
+then, of every type, and gets that again after each trial. Suspected is what the
+response changes of it. Resources that the client names, or that violate a
+constraint of their type, are tried first; nothing is concluded without a trial.
+For each culprit that takes about as many trials as the suspects can be halved.
+
+The client is the recorded one by its node id, or any if the recording has but
+one, or the one that --node names. It may go away and come back. Masked private
+keys are replaced by fresh ones. Plaintext only.
+
+A conversation script with nothing but the culprits is written to --script:
+xdsproxy check reads it, and it is small enough for a bug report.
+
+The exit code is 0 if culprits were found, 11 if the client accepts the response
+now, 1 if it does not answer or contradicts itself. On standard error the first
+line says that it is ready.`,
+		Example: `# Which of 500 clusters does this Envoy reject?
+xdsproxy bisect bug.xdsp --listen 127.0.0.1:18000
+# then point an Envoy at 127.0.0.1:18000
+
+# The NACK at entry 412; keep the trials, too
+xdsproxy bisect bug.xdsp 412 --listen 127.0.0.1:18000 -w trials.xdsp
+
+# The rejections of a recording
+xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
+		ValidArgsFunction: completeSource,
+	}, func(cmd *cobra.Command, args []string) error {
+		if err := b.check(args); err != nil {
+			return err
+		}
+		return b.run(cmd.Context())
+	})
+	f := cmd.Flags()
+	f.Var(textValue{&b.listen, "ADDR"}, "listen", "where the client is to connect; port 0 picks one")
+	f.Var(textValue{&b.node, "ID"}, "node", "node id of the live client to try, if not the recorded one")
+	f.Var(&b.timeout, "timeout", "how long the client may take for an answer")
+	f.Var(&b.wait, "wait", "how long the client may take to connect, also after it went away")
+	f.Var(textValue{&b.script, "FILE"}, "script", "write the smallest conversation to this file, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
+	f.VarPF(textValue{&b.write, "FILE"}, "write", "w", "record the trials to this file, which must not exist yet")
+	outputFlag(cmd, &b.output, "table", "json")
+	return cmd
+}
+
+func (b *bisecting) check(args []string) error {
+	switch {
+	case len(args) == 0:
+		return misused("bisect needs a SOURCE").hint("xdsproxy bisect %s --listen 127.0.0.1:18000", lastSource)
+	case len(args) > 2:
+		return misused("one SEQ at a time, but got %d", len(args)-1)
+	case args[0] == "-":
+		return misused("bisect reads its SOURCE twice, so it cannot be a pipe").hint("write the recording to a file first")
+	case b.listen == "":
+		return misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+	case b.timeout == 0 || b.wait == 0:
+		return misused("--timeout and --wait cannot be 0s: no client answers at once")
+	}
+	b.source = args[0]
+	if len(args) == 2 {
+		n, err := strconv.ParseUint(args[1], 10, 64)
+		if err != nil || n == 0 {
+			return misused("SEQ %q: not the number of an entry", args[1]).hint("xdsproxy watch %s --no-follow --filter kind:nack lists the rejections", shellWord(b.source))
+		}
+		b.seq = session.Seq(n)
+	}
+	if _, err := proxy.ParseAddr(b.listen); err != nil {
+		return misused("--listen: %w", err)
+	}
+	return nil
+}
+
+func (b *bisecting) run(ctx context.Context) error {
+	if b.script != "" {
+		if _, err := os.Lstat(b.script); err == nil {
+			return failed("cannot write the script: %s exists", b.script).
+				hint("nothing is overwritten; name another file with --script FILE, or remove this one")
+		}
+	}
+	r, err := b.read(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := b.play(ctx, r)
+	if found == nil {
+		return err
+	}
+	path, written := b.writeScript(found)
+	if found.Found() || found.Accepted || found.Fickle != nil {
+		if printed := b.print(found, path); printed != nil {
+			return printed
+		}
+	}
+	switch {
+	case err != nil:
+		return unfinished(err, found)
+	case written != nil:
+		return written
+	case found.Fickle != nil:
+		return failed("the client contradicts itself: it accepts and rejects the same resources")
+	case found.Accepted:
+		return errDifferences
+	}
+	return nil
+}
+
+// read reads what is to be bisected.
+func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
+	r, err := replay.ReadRejection(ctx, b.seq, func() (replay.Source, func() error, error) {
+		src, err := b.open(b.source)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.source = src.name // so that @last stays the same
+		src.Pieces()
+		done := b.progress(src)
+		return advancing{src, done}, func() error { done.end(); return src.Close() }, nil
+	})
+	none, is := errors.AsType[*replay.NotRejectedError](err)
+	switch {
+	case is:
+		f := failed("%w", err)
+		if len(none.There) == 0 {
+			return nil, f.hint("%s has no NACK of a response that it also has", b.source)
+		}
+		for _, t := range none.There[max(0, len(none.There)-5):] {
+			f.hint("%s", render.Safe(t.Sentence()))
+		}
+		return nil, f
+	case err != nil:
+		if f, is := errors.AsType[*failure](err); is {
+			return nil, f
+		}
+		return nil, unreadable(err)
+	}
+	return r, nil
+}
+
+// play gives the live client its trials.
+func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bisection, error) {
+	var found *replay.Bisection
+	wire := &replaying{app: b.app, write: b.write, listen: b.listen}
+	_, err := wire.recorded(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
+		at, _ := proxy.ParseAddr(b.listen) // it was checked
+		if between != nil {
+			at = proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}
+		}
+		l, err := at.Listen()
+		if err != nil {
+			return nil, unbound(&proxy.ListenError{Addr: at, Err: err})
+		}
+		var shown net.Addr = l.Addr()
+		if between != nil {
+			if shown, err = between.listen(proxy.Addr{Network: "tcp", Address: l.Addr().String()}); err != nil {
+				return nil, withClose(err, l)
+			}
+		}
+		fmt.Fprintf(b.stderr, "listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected\n",
+			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), render.Safe(r.Type), render.Number(len(r.Suspects)))
+		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr)}
+		defer line.wipe()
+		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
+			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
+			Say:      func(text string) { line.wipe(); b.say("%s", render.Safe(text)) },
+			Progress: line.show,
+		})
+		return nil, err
+	})
+	return found, err
+}
+
+// trialLine is the line of a terminal that says how far the search is.
+type trialLine struct {
+	*app
+	of int
+	on bool
+}
+
+func (l *trialLine) show(trial, left int) {
+	if l.on {
+		fmt.Fprintf(l.stderr, "\r\x1b[Ktrial %s, %s of %s suspects left", render.Number(trial), render.Number(left), render.Number(l.of))
+	}
+}
+
+func (l *trialLine) wipe() {
+	if l.on {
+		fmt.Fprint(l.stderr, "\r\x1b[K")
+	}
+}
+
+// unfinished words why a search was given up.
+func unfinished(err error, found *replay.Bisection) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if f, is := errors.AsType[*failure](err); is {
+		return f
+	}
+	f := failed("%w", err)
+	if absent, is := errors.AsType[*replay.AbsentError](err); is {
+		switch {
+		case absent.Came:
+			f.hint("it may wait for what it asks for and the recording does not have; -w FILE records what it says")
+		default:
+			f.hint("start the client first, or give it more time with --wait")
+		}
+	}
+	if _, is := errors.AsType[*replay.BaseRejectedError](err); is {
+		f.hint("begin with an earlier NACK: another client, or another version of it, may not accept what came before")
+	}
+	if len(found.Culprits) > 0 {
+		f.hint("what was found until then is printed")
+	}
+	return f
+}
+
+// writeScript writes the smallest conversation, if there is one, and returns
+// where.
+func (b *bisecting) writeScript(found *replay.Bisection) (string, error) {
+	if !found.Told() {
+		return "", nil
+	}
+	path := b.script
+	for n := 1; path == "" || b.script == ""; n++ {
+		path = scriptName(b.source, found.Response, n)
+		if _, err := os.Lstat(path); err != nil || n == 1000 {
+			break
+		}
+	}
+	if err := b.scriptTo(path, found.Entries()); err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// scriptName is bug-412.xds for entry 412 of bug.xdsp; the second of that name
+// is bug-412-2.xds.
+func scriptName(source string, seq session.Seq, n int) string {
+	base := filepath.Base(source)
+	name := fmt.Sprintf("%s-%d", strings.TrimSuffix(base, filepath.Ext(base)), seq)
+	if n > 1 {
+		name += fmt.Sprintf("-%d", n)
+	}
+	return name + scriptSuffix
+}

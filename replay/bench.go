@@ -1,0 +1,354 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// bench is a management server that gives a live client what a recorded one
+// held, and on whose word it gives it more of the type in question.
+type bench struct {
+	r      *Rejection
+	ledger *ledger
+	keys   *keys
+	client string // see BisectOptions
+	over   chan struct{}
+
+	mu      sync.Mutex
+	bound   string // the live client, once there is one
+	taken   bool
+	target  *line         // where the type in question is asked for; nil: nowhere
+	news    chan struct{} // closed and replaced when target, or what is asked for there, changes
+	nonces  int
+	waiting *waiting        // for an answer; nil: for none
+	lines   int             // that are live
+	met     map[string]bool // types of which the client has answered a response
+	heard   time.Time       // when the client said something last
+}
+
+func newBench(r *Rejection, o BisectOptions) *bench {
+	return &bench{
+		r: r, ledger: newLedger(&Plan{Notes: r.Notes}, o.Say), keys: newKeys(), client: o.Client,
+		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{},
+	}
+}
+
+// waiting is a response whose answer is awaited.
+type waiting struct {
+	nonce, version string
+	answer         chan outcome // has room for one
+}
+
+// outcome is the answer to a response.
+type outcome struct {
+	verdict verdict
+	words   string
+	code    int32
+
+	sent, answer []byte // as they went over the wire
+	line         *line
+	number       int // of the response
+}
+
+// at is what the client of a line has of the type in question.
+type at uint8
+
+const (
+	atNothing at = iota
+	atBase       // what the recorded client had
+	atUnknown
+)
+
+// line is one live stream. Its handler owns it, but for at and the topics, which
+// the mutex of the bench guards.
+type line struct {
+	bench   *bench
+	method  decode.Method
+	node    []byte // of its first request, encoded
+	out     chan []byte
+	gone    chan struct{}
+	tracker *check.Tracker
+	events  uint64
+	topics  map[string]*lineTopic
+	at      at
+	settled bool // the client has what it asked for; the trials'
+}
+
+type lineTopic struct {
+	interest
+	requests int
+	changes  int      // names that it began to ask for
+	first    []byte   // the first request
+	declared []string // what a delta client said that it has
+}
+
+func (l *line) delta() bool {
+	return l.method.Variant == decode.VariantDelta || l.method.Variant == decode.VariantDeltaADS
+}
+
+// handle serves one live stream.
+func (b *bench) handle(_ any, ss grpc.ServerStream) error {
+	path, _ := grpc.MethodFromServerStream(ss)
+	method := decode.LookupMethod(path)
+	if !streamed(method) {
+		b.ledger.note("a client called %s, which is not answered", bounded(path))
+		return status.Errorf(codes.Unimplemented, "a bisection does not answer %s", path)
+	}
+	ctx, cancel := context.WithCancel(ss.Context())
+	defer cancel()
+	heard := listen(ctx, ss)
+	l := &line{
+		bench: b, method: method, out: make(chan []byte), gone: make(chan struct{}),
+		tracker: check.NewTracker(), topics: map[string]*lineTopic{},
+	}
+	l.tracker.Step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: method.Path})
+	b.mu.Lock()
+	b.lines++
+	b.mu.Unlock()
+	defer b.lost(l)
+	for {
+		select {
+		case <-b.over:
+			return status.Error(codes.Unavailable, "the bisection is over")
+		case out := <-l.out:
+			if err := ss.SendMsg(&out); err != nil {
+				return err
+			}
+			b.ledger.sent()
+		case data, more := <-heard:
+			if !more {
+				return nil
+			}
+			b.ledger.received()
+			answer, err := b.hear(l, data)
+			if err != nil {
+				return err
+			}
+			if answer == nil {
+				continue
+			}
+			if err := ss.SendMsg(&answer); err != nil {
+				return err
+			}
+			b.ledger.sent()
+		}
+	}
+}
+
+// lost takes leave of a stream.
+func (b *bench) lost(l *line) {
+	close(l.gone)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.target == l {
+		b.target = nil
+	}
+	if b.lines--; b.lines == 0 { // another one may come in its place
+		clear(b.met)
+	}
+	b.stir()
+}
+
+// stir says that there is news. b.mu is held.
+func (b *bench) stir() {
+	close(b.news)
+	b.news = make(chan struct{})
+}
+
+// admit says whether a live client is the one that it is about. b.mu is held.
+func (b *bench) admit(m *decode.Message) error {
+	id := ""
+	if m.Node != nil {
+		id = m.Node.ID
+	}
+	switch {
+	case b.taken && b.bound == id:
+		return nil
+	case b.taken:
+		b.ledger.note("a client %s came, while %s is tried", clientName(bounded(id)), clientName(bounded(b.bound)))
+		return status.Error(codes.Unavailable, "another client is tried")
+	case id != b.r.Client && b.client == "" && len(b.r.clients) > 1:
+		b.ledger.note("a client %s came, but the one that rejected it was %s: name the one that is to be tried", clientName(bounded(id)), clientName(b.r.Client))
+		return status.Error(codes.Unavailable, "another client is awaited")
+	case b.client != "" && b.client != id:
+		b.ledger.note("a client %s came, while %s is awaited", clientName(bounded(id)), clientName(b.client))
+		return status.Error(codes.Unavailable, "another client is awaited")
+	}
+	b.taken, b.bound = true, id
+	b.ledger.say(fmt.Sprintf("%s is there", clientName(bounded(id))))
+	return nil
+}
+
+// hear takes a request, and returns what it is answered with at once.
+func (b *bench) hear(l *line, data []byte) ([]byte, error) {
+	l.events++
+	e := session.Entry{
+		Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Time: time.Now(), Seq: session.Seq(l.events),
+		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
+	}
+	c := l.tracker.Step(&e)
+	m := c.Message
+	if m == nil || !m.Request() {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l.events == 1 {
+		if err := b.admit(m); err != nil {
+			return nil, err
+		}
+		l.node = field(data, nodeField(l.delta()))
+	}
+	key := decode.TypeKey(m.TypeURL)
+	if m.TypeURL == "" {
+		key = l.method.Type
+	}
+	if b.heard = time.Now(); m.Nonce != "" && b.r.world[key] != nil {
+		b.met[key] = true
+	}
+	b.stir()
+	t := l.topics[key]
+	if t == nil {
+		if len(l.topics) >= maxTopics {
+			return nil, nil
+		}
+		t = &lineTopic{interest: newInterest(), first: data}
+		for _, v := range m.InitialVersions {
+			t.declared = append(t.declared, v.Name)
+		}
+		l.topics[key] = t
+	}
+	first := t.requests == 0
+	t.requests++
+	added, removed := changes(&c, first)
+	t.change(added, removed)
+	if key == b.r.key && b.aims(l, t) {
+		if first && (m.Version != "" || len(t.declared) > 0) {
+			l.at = atUnknown
+		}
+		if len(added) > 0 && l.at == atBase {
+			l.at = atUnknown // it lacks what it asks for now
+		}
+		t.changes += len(added)
+		b.target = l
+		b.judge(l, m, data)
+		return nil, nil
+	}
+	if m.Error != nil {
+		b.ledger.note("the client rejects what the recorded one accepted of %s: %s", bounded(c.Type), bounded(m.Error.Message))
+	}
+	return b.serve(l, t, key, m.TypeURL, added, first), nil
+}
+
+// aims says whether a stream asks for what the rejected response has. b.mu is
+// held.
+func (b *bench) aims(l *line, t *lineTopic) bool {
+	if b.target == l || wholeState(b.r.key) {
+		return true
+	}
+	if _, all := t.wanted[everything]; all {
+		return true
+	}
+	for _, p := range b.r.content {
+		if t.wants(p.held) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *lineTopic) wants(h *held) bool {
+	if _, is := t.wanted[h.name]; is {
+		return true
+	}
+	for _, a := range h.aliases {
+		if _, is := t.wanted[a]; is {
+			return true
+		}
+	}
+	return false
+}
+
+// judge looks whether a request answers what is waited for. b.mu is held.
+func (b *bench) judge(l *line, m *decode.Message, data []byte) {
+	w := b.waiting
+	if w == nil || b.target != l || m.Nonce != w.nonce {
+		return
+	}
+	o := outcome{verdict: acked, answer: data}
+	switch {
+	case m.Error != nil:
+		o.verdict, o.words, o.code = nacked, m.Error.Message, m.Error.Code
+	case m.Kind == decode.SotwRequest && m.Version != w.version:
+		return // it repeats the nonce, as with a change of names
+	}
+	b.waiting = nil
+	w.answer <- o
+}
+
+// serve answers a request for another type than the one in question with what
+// the recorded client held, or got later. b.mu is held.
+func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first bool) []byte {
+	h := b.r.world[key]
+	if h == nil || !first && len(added) == 0 {
+		return nil
+	}
+	_, all := t.wanted[everything]
+	fresh := map[string]bool{}
+	for _, n := range added {
+		fresh[n] = true
+	}
+	var items []*held
+	found := false
+	for _, it := range h.list() {
+		switch {
+		case fresh[everything], fresh[it.name]:
+			found = true
+		case l.delta() || !all && !t.wants(it):
+			continue
+		}
+		items = append(items, it)
+	}
+	if !found && !(first && all && wholeState(key)) {
+		return nil // what the recording never answered is left unanswered
+	}
+	if typeURL == "" {
+		typeURL = h.typeURL
+	}
+	b.nonces++
+	version := fmt.Sprintf("bisect-%d", b.nonces)
+	return b.renewed((&said{typeURL: typeURL, version: version, nonce: version, items: items}).bytes(l.delta()), l.delta(), items)
+}
+
+// renewed is a response with fresh keys in the place of masked ones.
+func (b *bench) renewed(out []byte, delta bool, items []*held) []byte {
+	for _, it := range items {
+		if it.masked {
+			out, notes := b.keys.renew(out, delta)
+			for _, n := range notes {
+				b.ledger.note("%s", n)
+			}
+			return out
+		}
+	}
+	return out
+}
+
+func nodeField(delta bool) protowire.Number {
+	if delta {
+		return 1
+	}
+	return 2
+}

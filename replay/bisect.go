@@ -1,0 +1,336 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/replay/halve"
+)
+
+// BisectOptions are those of a bisection.
+type BisectOptions struct {
+	// Client is the node id of the live client that is tried; "" is that of the
+	// recorded one, or any if the recording has but one.
+	Client string
+	// Timeout is how long an answer may take, Wait how long the client may take
+	// to come, also after it went away.
+	Timeout, Wait time.Duration
+	// Say is told what goes on, a sentence at a time; Progress before each trial
+	// how many suspects are left. Neither may block for long.
+	Say      func(string)
+	Progress func(trial, left int)
+}
+
+// Bisection is what came of one.
+type Bisection struct {
+	Rejected
+	By        string `json:"by,omitempty"` // the live client, if it has another node id
+	Resources int    `json:"resources"`    // of the response
+	Suspects  int    `json:"suspects"`     // of these, what the client had not accepted before
+	Trials    int    `json:"trials"`
+	// Accepted says that the live client accepts all of the response.
+	Accepted bool      `json:"accepted"`
+	Culprits []Culprit `json:"culprits"`
+	// Rest says that the client accepts the response without the culprits.
+	Rest bool `json:"rest_accepted"`
+	// Removals says that it rejects what the response leaves out or removes,
+	// whatever else is in it.
+	Removals bool     `json:"removals,omitempty"`
+	Removed  []string `json:"removed,omitempty"`
+	// Fickle are resources that the client accepted one time and rejected
+	// another, which ended the search.
+	Fickle []string `json:"fickle,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
+
+	words string // of the removals
+	// conversation is what was said in the trials that prove the culprits.
+	conversation []exchange
+	began        time.Time
+	asking       []byte
+	method       decode.Method
+}
+
+// exchange is a response and the answer to it.
+type exchange struct{ response, answer []byte }
+
+// Culprit is a set of resources that the client rejects, and of which it accepts
+// any part.
+type Culprit struct {
+	Resources []CulpritResource `json:"resources"`
+	// Words and Code are those of the client for these alone.
+	Words string `json:"words"`
+	Code  int32  `json:"code"`
+	// Bare says that they were rejected by themselves. Otherwise they are only
+	// beside what the client had accepted before.
+	Bare bool `json:"bare"`
+}
+
+// CulpritResource is a resource of a culprit.
+type CulpritResource struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Version string   `json:"version,omitempty"`
+	Invalid []string `json:"invalid,omitempty"` // what is seen to be wrong with it
+}
+
+// maxRemoved is how many names of removed resources a Bisection lists.
+const maxRemoved = 100
+
+// Bisect gives a rejected response to the live client that connects to l, in
+// parts, until it is known which resources it rejects. It closes l. With an
+// error it returns what was found before.
+func Bisect(ctx context.Context, l net.Listener, r *Rejection, o BisectOptions) (*Bisection, error) {
+	if o.Progress == nil {
+		o.Progress = func(int, int) {}
+	}
+	b := newBench(r, o)
+	g := grpc.NewServer(serverOptions(b.handle)...)
+	var serving sync.WaitGroup
+	var failed error
+	serving.Go(func() { failed = g.Serve(l) })
+	s := &searching{trials: &trials{bench: b, timeout: o.Timeout, wait: o.Wait}, o: o, found: &Bisection{Culprits: []Culprit{}, began: time.Now()}}
+	err := s.search(ctx)
+	close(b.over)
+	leave(g)
+	serving.Wait()
+	if failed != nil && !errors.Is(failed, grpc.ErrServerStopped) {
+		return nil, fmt.Errorf("cannot serve: %w", failed)
+	}
+	f := s.found
+	f.Rejected, f.Resources, f.Suspects = r.Rejected, r.Resources, len(r.Suspects)
+	f.Removed = boundedNames(r.Removed[:min(len(r.Removed), maxRemoved)])
+	if b.bound != r.Client {
+		f.By = b.bound
+	}
+	f.Notes = b.ledger.report(nil).Notes
+	return f, err
+}
+
+// searching is a bisection while it goes on.
+type searching struct {
+	*trials
+	o     BisectOptions
+	found *Bisection
+	// removals says that what the response removes was tried by itself.
+	removals bool
+	words    map[string]outcome // of trials that were rejected, by their set
+}
+
+// errRemovals ends the search: what the response removes is what is rejected.
+var errRemovals = errors.New("the removals are rejected")
+
+func (s *searching) search(ctx context.Context) error {
+	err := s.halve(ctx)
+	if _, is := errors.AsType[*BaseRejectedError](err); is && s.r.Base > 0 && len(s.found.Culprits) == 0 && s.found.Trials <= 1 {
+		s.ledger.note("%v: so all of the response is suspected", err)
+		s.r.forget(decode.NewInspector())
+		s.base = outcome{}
+		err = s.halve(ctx)
+	}
+	return err
+}
+
+func (s *searching) halve(ctx context.Context) error {
+	s.words = map[string]outcome{}
+	result, err := halve.Find(ctx, len(s.r.Suspects), s.ask)
+	if errors.Is(err, errRemovals) {
+		s.found.Removals = true
+		return nil
+	}
+	f := s.found
+	f.Accepted, f.Rest, f.Fickle = result.Accepted, result.Rest && err == nil, s.names(result.Fickle)
+	if f.Accepted && slices.ContainsFunc(s.r.Suspects, func(p Suspect) bool { return p.new.masked }) {
+		s.ledger.note("secrets in the response were masked when it was recorded: if one of them was what is wrong, it is gone")
+	}
+	for _, set := range result.Odd {
+		s.ledger.note("%s: rejected without the others of the response, and accepted with them", few(boundedNames(s.names(set))))
+	}
+	if result.Curtailed {
+		s.ledger.note("other sets that share resources with these were not searched for to the end")
+	}
+	for _, set := range result.Sets {
+		if proved := s.prove(ctx, set, err != nil); proved != nil {
+			if err == nil {
+				err = proved
+			}
+			f.Rest = false
+		}
+	}
+	return err
+}
+
+func (s *searching) names(set []int) []string {
+	var out []string
+	for _, i := range set {
+		out = append(out, s.r.Suspects[i].Name)
+	}
+	return out
+}
+
+// ask is the oracle of the search.
+func (s *searching) ask(ctx context.Context, t halve.Trial) (halve.Answer, error) {
+	o, err := s.count(ctx, t.Set, false, t.Left)
+	if err != nil {
+		return halve.Answer{}, err
+	}
+	switch o.verdict {
+	case unanswered:
+		if len(t.Set) == len(s.r.Suspects) {
+			return halve.Answer{}, fmt.Errorf("the client gives no answer to the response within %s", s.timeout)
+		}
+		s.ledger.note("trial %d, of %d resources, got no answer within %s: it counts as accepted", s.found.Trials, len(t.Set), s.timeout)
+		return halve.Answer{}, nil
+	case acked:
+		return halve.Answer{}, nil
+	}
+	if len(s.r.Removed) > 0 && !s.removals {
+		s.removals = true
+		only, err := s.count(ctx, nil, false, t.Left)
+		if err != nil {
+			return halve.Answer{}, err
+		}
+		if only.verdict == nacked {
+			s.found.words = only.words
+			s.keep(only)
+			return halve.Answer{}, errRemovals
+		}
+	}
+	s.words[fmt.Sprint(t.Set)] = o
+	hints := s.r.named(o.words, t.Set)
+	if len(t.Set) == len(s.r.Suspects) {
+		hints = append(hints, s.r.named(s.r.Words, t.Set)...)
+	}
+	for _, i := range t.Set {
+		if len(s.r.Suspects[i].Invalid) > 0 {
+			hints = append(hints, i)
+		}
+	}
+	return halve.Answer{Rejected: true, Hints: hints}, nil
+}
+
+// count makes a trial, and counts it.
+func (s *searching) count(ctx context.Context, set []int, bare bool, left int) (outcome, error) {
+	s.found.Trials++
+	s.o.Progress(s.found.Trials, left)
+	return s.try(ctx, set, bare)
+}
+
+// prove enters a culprit, and tries it by itself, unless the search was given
+// up.
+func (s *searching) prove(ctx context.Context, set []int, given bool) error {
+	c := Culprit{}
+	for _, i := range set {
+		p := &s.r.Suspects[i]
+		c.Resources = append(c.Resources, CulpritResource{Name: p.Name, Type: p.Type, Version: p.Version, Invalid: p.Invalid})
+	}
+	o := s.words[fmt.Sprint(set)]
+	var failed error
+	if !given {
+		bare, err := s.count(ctx, set, true, len(set))
+		switch {
+		case err != nil:
+			failed = err
+		case bare.verdict == nacked:
+			o, c.Bare = bare, true
+		default: // it needs what was there; or does the client not know what it wants?
+			again, err := s.count(ctx, set, false, len(set))
+			switch {
+			case err != nil:
+				failed = err
+			case again.verdict == nacked:
+				o = again
+			default:
+				s.found.Fickle, s.found.Rest = s.names(set), false
+				return nil
+			}
+		}
+	}
+	c.Words, c.Code = o.words, o.code
+	s.found.Culprits = append(s.found.Culprits, c)
+	s.keepAs(o, c.Bare)
+	return failed
+}
+
+// keep remembers an exchange for the script, with how the client took what it
+// had before.
+func (s *searching) keep(o outcome) { s.keepAs(o, false) }
+
+func (s *searching) keepAs(o outcome, bare bool) {
+	if o.line == nil || o.answer == nil {
+		return
+	}
+	f := s.found
+	if f.asking == nil {
+		f.asking, f.method = o.line.asking(s.r.key), o.line.method
+	}
+	if o.line.method != f.method {
+		return
+	}
+	nack := o.answer
+	if !bare && s.base.sent != nil && s.base.line.method == f.method {
+		f.conversation = append(f.conversation, exchange{s.base.sent, s.base.answer})
+	} else if !o.line.delta() { // the version before it is that of nothing
+		nack, _ = edits{versionOfRequest: ""}.apply(nack)
+	}
+	f.conversation = append(f.conversation, exchange{o.sent, nack})
+}
+
+// RemovalWords are the client's words for what the response removes.
+func (f *Bisection) RemovalWords() string { return f.words }
+
+// Entries are the trials that prove the culprits, as a proxy would have recorded
+// them: a session in which the client asks for the type, gets the culprits and
+// rejects them. There are none if nothing was found.
+func (f *Bisection) Entries() iter.Seq[session.Entry] {
+	return func(yield func(session.Entry) bool) {
+		if len(f.conversation) == 0 {
+			return
+		}
+		e := session.Entry{Seq: 1, Conn: 1, Stream: 1, H2: 1, Side: session.Client, Kind: session.KindOpen, Method: f.method.Path, Time: f.began}
+		if !yield(e) {
+			return
+		}
+		say := func(side session.Side, data []byte) bool {
+			e = session.Entry{
+				Seq: e.Seq + 1, Conn: 1, Stream: 1, H2: 1, Side: side, Kind: session.KindMessage, Time: e.Time,
+				Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
+			}
+			return yield(e)
+		}
+		if !say(session.Client, f.asking) {
+			return
+		}
+		for _, x := range f.conversation {
+			if !say(session.Server, x.response) || !say(session.Client, x.answer) {
+				return
+			}
+		}
+	}
+}
+
+// Found says whether there is something to show.
+func (f *Bisection) Found() bool { return len(f.Culprits) > 0 || f.Removals }
+
+// Told says whether there is a rejection among the Entries: a client may have
+// gone away without one.
+func (f *Bisection) Told() bool { return len(f.conversation) > 0 }
+
+// Names are the resources of a culprit.
+func (c *Culprit) Names() []string {
+	out := make([]string, 0, len(c.Resources))
+	for _, r := range c.Resources {
+		out = append(out, r.Name)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,327 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// errLost says that the client went away before it answered.
+var errLost = errors.New("the client went away")
+
+// BaseRejectedError says that the client rejects what the recorded one held.
+type BaseRejectedError struct {
+	Type, Words string
+}
+
+func (e *BaseRejectedError) Error() string {
+	return fmt.Sprintf("the client rejects what the recorded one had accepted of %s before: %s", e.Type, e.Words)
+}
+
+// AbsentError says that no client came, or asked for the type.
+type AbsentError struct {
+	Type  string
+	After time.Duration
+	Came  bool // but did not ask for it
+}
+
+func (e *AbsentError) Error() string {
+	if e.Came {
+		return fmt.Sprintf("the client did not ask for %s within %s", e.Type, e.After)
+	}
+	return fmt.Sprintf("no client came within %s", e.After)
+}
+
+// trials makes trials, one after the other.
+type trials struct {
+	*bench
+	timeout, wait time.Duration
+
+	base outcome // how the client took what the recorded one held, the last time
+}
+
+// line waits for a stream on which the type is asked for, with the names that
+// are suspected, unless the client will not ask for those.
+func (t *trials) line(ctx context.Context) (*line, error) {
+	late := time.NewTimer(t.wait)
+	defer late.Stop()
+	names := time.NewTimer(t.wait)
+	defer names.Stop()
+	var on *line
+	patient := true
+	for {
+		t.mu.Lock()
+		l, news, came := t.target, t.news, t.taken
+		lacking := ""
+		if l != nil {
+			lacking = t.lacking(l)
+		}
+		t.mu.Unlock()
+		if l != nil && (lacking == "" || !patient) {
+			if lacking != "" {
+				t.ledger.note("the client does not ask for %q, which it may therefore ignore", bounded(lacking))
+			}
+			return l, nil
+		}
+		if l != on {
+			on = l
+			names.Reset(t.timeout)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-news:
+		case <-names.C:
+			patient = on == nil
+		case <-late.C:
+			return nil, &AbsentError{Type: t.r.Type, After: t.wait, Came: came}
+		}
+	}
+}
+
+// lacking is the first suspect that a stream does not ask for. t.mu is held.
+func (t *trials) lacking(l *line) string {
+	topic := l.topics[t.r.key]
+	if _, all := topic.wanted[everything]; all {
+		return ""
+	}
+	for i := range t.r.Suspects {
+		if s := &t.r.Suspects[i]; !topic.wants(s.new) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// converse sends a response and waits for its answer.
+func (t *trials) converse(ctx context.Context, l *line, items []*held, removed []string) (outcome, error) {
+	t.mu.Lock()
+	t.nonces++
+	number := t.nonces
+	w := &waiting{answer: make(chan outcome, 1)}
+	w.version = fmt.Sprintf("bisect-%d", number)
+	w.nonce = w.version
+	t.waiting = w
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		if t.waiting == w {
+			t.waiting = nil
+		}
+		t.mu.Unlock()
+	}()
+	out := (&said{typeURL: t.r.typeURL, version: w.version, nonce: w.nonce, items: items, removed: removed}).bytes(l.delta())
+	out = t.renewed(out, l.delta(), items)
+	late := time.NewTimer(t.timeout)
+	defer late.Stop()
+	send := l.out
+	for {
+		select {
+		case <-ctx.Done():
+			return outcome{}, ctx.Err()
+		case <-l.gone:
+			select {
+			case o := <-w.answer: // with its last words
+				o.sent, o.line, o.number = out, l, number
+				return o, nil
+			default:
+			}
+			return outcome{}, errLost
+		case send <- out:
+			send = nil
+		case o := <-w.answer:
+			o.sent, o.line, o.number = out, l, number
+			return o, nil
+		case <-late.C:
+			return outcome{verdict: unanswered, line: l, number: number}, nil
+		}
+	}
+}
+
+// toBase brings the client to what the recorded one held.
+func (t *trials) toBase(ctx context.Context, l *line) error {
+	for {
+		items, removed, changes, there := t.baseFor(l)
+		if there {
+			return nil
+		}
+		o, err := t.converse(ctx, l, items, removed)
+		switch {
+		case err != nil:
+			return err
+		case o.verdict == nacked:
+			return &BaseRejectedError{Type: t.r.Type, Words: o.words}
+		case o.verdict == unanswered:
+			return fmt.Errorf("the client gives no answer within %s to what the recorded one had accepted", t.timeout)
+		}
+		t.base = o
+		t.mu.Lock()
+		if l.topics[t.r.key].changes == changes { // else it asks for more by now
+			l.at = atBase
+		}
+		t.mu.Unlock()
+	}
+}
+
+// baseFor is what has to be sent so that the client has what the recorded one
+// held, whatever of the response it has now; there says that it has it already.
+// changes is how often its wishes had changed by then.
+func (t *trials) baseFor(l *line) (items []*held, removed []string, changes int, there bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	topic, r := l.topics[t.r.key], t.r
+	if l.at == atBase {
+		return nil, nil, 0, true
+	}
+	_, all := topic.wanted[everything]
+	for _, it := range r.base.list() {
+		if all || topic.wants(it) {
+			items = append(items, it)
+		}
+	}
+	if l.delta() && l.at != atNothing {
+		told := map[string]bool{}
+		gone := func(n string) {
+			if r.base.items[n] == nil && !told[n] {
+				told[n] = true
+				removed = append(removed, n)
+			}
+		}
+		for i := range r.Suspects {
+			gone(r.Suspects[i].Name)
+		}
+		for _, n := range topic.declared {
+			gone(n)
+		}
+	}
+	if len(items)+len(removed) == 0 && (l.at == atNothing || l.delta() || !wholeState(r.key)) {
+		l.at = atBase
+		return nil, nil, 0, true
+	}
+	return items, removed, topic.changes, false
+}
+
+// settle lets a client that has come have what else it asks for, as far as the
+// recorded one had it.
+func (t *trials) settle(ctx context.Context, l *line) error {
+	for !l.settled {
+		t.mu.Lock()
+		news, wait := t.news, grace-time.Since(t.heard)
+		ready := true
+		for key, h := range t.r.world {
+			ready = ready && (key == t.r.key || !h.accepted || t.met[key])
+		}
+		t.mu.Unlock()
+		if ready || wait <= 0 {
+			l.settled = true
+			break
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-news:
+		case <-l.gone:
+			l.settled = true // what is sent says so
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// try makes a trial of some suspects. bare leaves out everything else, so far
+// as the type allows. A client that goes away is waited for; that it does so
+// each time counts as an answer.
+func (t *trials) try(ctx context.Context, set []int, bare bool) (outcome, error) {
+	const often = 2
+	for lost := 0; ; {
+		l, err := t.line(ctx)
+		if err != nil {
+			return outcome{}, err
+		}
+		if err = t.toBase(ctx, l); errors.Is(err, errLost) {
+			if lost++; lost < 2*often {
+				continue
+			}
+		}
+		if err != nil {
+			return outcome{}, err
+		}
+		if err := t.settle(ctx, l); err != nil {
+			return outcome{}, err
+		}
+		items, removed := t.content(set, bare)
+		t.mu.Lock()
+		l.at = atUnknown
+		t.mu.Unlock()
+		o, err := t.converse(ctx, l, items, removed)
+		if errors.Is(err, errLost) {
+			if lost++; lost < often {
+				continue
+			}
+			return outcome{verdict: nacked, code: -1, words: "(the client went away each time that it got this, without a word)"}, nil
+		}
+		return o, err
+	}
+}
+
+// content is the response with only those of the suspects that are in set, in
+// its order.
+func (t *trials) content(set []int, bare bool) (items []*held, removed []string) {
+	r := t.r
+	in := make(map[int]bool, len(set))
+	for _, i := range set {
+		in[i] = true
+	}
+	here := map[string]bool{}
+	for _, p := range r.content {
+		if p.suspect == int(none) && !bare || p.suspect != int(none) && in[p.suspect] {
+			here[p.name] = true
+		}
+	}
+	for _, p := range r.content {
+		switch {
+		case p.suspect == int(none) && !bare, p.suspect != int(none) && in[p.suspect]:
+			items = append(items, p.held)
+		case p.suspect != int(none) && !here[p.name] && !bare:
+			if old := r.Suspects[p.suspect].old; old != nil { // it keeps what it had
+				here[p.name] = true
+				items = append(items, old)
+			}
+		}
+	}
+	if bare {
+		return items, nil
+	}
+	return items, r.Removed
+}
+
+// asking is the first request of a stream for the type, as if it were the
+// first of the stream.
+func (l *line) asking(key string) []byte {
+	l.bench.mu.Lock()
+	defer l.bench.mu.Unlock()
+	t := l.topics[key]
+	if t == nil {
+		return nil
+	}
+	num := nodeField(l.delta())
+	out := t.first
+	if field(out, num) == nil && l.node != nil {
+		out = append(protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), l.node), out...)
+	}
+	ed := edits{nonceOfRequest: "", versionOfRequest: ""}
+	if l.delta() {
+		ed = edits{nonceOfDeltaRequest: ""}
+	}
+	if edited, ok := ed.apply(out); ok {
+		out = edited
+	}
+	return out
+}
