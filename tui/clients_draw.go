@@ -38,6 +38,9 @@ func (v *clients) draw(m *Model, w, h int) []line {
 	v.win.rows = max(h-1, 1)
 	rows := v.settle(m)
 	name, kind, last := 22, 7, 5
+	if w >= 100 {
+		kind = 16
+	}
 	if w < 70 {
 		name, kind, last = max(12, w/3), 0, 0
 	}

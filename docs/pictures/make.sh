@@ -18,7 +18,7 @@ picture() {
 	local name=$1 columns=${2%x*} rows=${2#*x}
 	shift 2
 	tmux -S "$work/tmux" -f /dev/null new-session -d -s "$name" -x "$columns" -y "$rows" -c "$work" \
-		"COLORTERM=truecolor TERM=xterm-256color exec ./xdsproxy open demo.xdsp"
+		"COLORTERM=truecolor TERM=xterm-256color exec ./xdsproxy open --theme dark demo.xdsp"
 	sleep 2
 	for key in "$@"; do
 		case $key in

@@ -124,7 +124,9 @@ func TestLargeResponse(t *testing.T) {
 		peak := p.memory(t, "VmHWM")
 		t.Logf("message %d MB, peak memory %d MB, now %d MB", len(response)>>20, peak>>20, p.memory(t, "VmRSS")>>20)
 		eventually(t, "the memory of the proxy is given back", func() bool { return p.memory(t, "VmRSS") < size/2 })
-		if peak >= 3*size {
+		// Held are the message, what was read last, and what the collector has not
+		// come to yet; the last depends on what else the machine does.
+		if peak >= 4*size {
 			t.Errorf("peak memory of the proxy: %d MB for a message of %d MB", peak>>20, len(response)>>20)
 		}
 	}
