@@ -44,8 +44,5 @@ picture() {
 	echo "docs/pictures/$name.png"
 }
 
-picture clients 100x24 1
 picture timeline 120x35 2 !
-picture message 100x30 2 ! Enter
-picture diff 100x30 2 ! d
-picture ladder 100x30 2 ! L
+picture diff 100x20 2 ! d
