@@ -99,6 +99,10 @@ const (
 const (
 	// glance is how often the screen looks whether there is more.
 	glance = 80 * time.Millisecond
+	// A screen of more cells than manyCells costs more than twice as much to
+	// draw, and is looked at less often for it.
+	manyCells  = 6000
+	slowGlance = 2 * glance
 	// judgement is how often it asks where clients stand, at most.
 	judgement = 250 * time.Millisecond
 )
@@ -144,7 +148,11 @@ func (m *Model) top() view {
 func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroundColor) }
 
 func (m *Model) wait() tea.Cmd {
-	return tea.Tick(glance, func(t time.Time) tea.Msg { return tickMsg(t) })
+	every := glance
+	if m.w*m.h > manyCells {
+		every = slowGlance
+	}
+	return tea.Tick(every, func(t time.Time) tea.Msg { return tickMsg(t) })
 }
 
 // Update is called by the program with everything that happens.
