@@ -103,6 +103,7 @@ const (
 	// draw, and is looked at less often for it.
 	manyCells  = 6000
 	slowGlance = 2 * glance
+	idleGlance = 4 * glance // nothing more comes
 	// judgement is how often it asks where clients stand, at most.
 	judgement = 250 * time.Millisecond
 )
@@ -149,7 +150,10 @@ func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroun
 
 func (m *Model) wait() tea.Cmd {
 	every := glance
-	if m.w*m.h > manyCells {
+	switch {
+	case m.feed.Done():
+		every = idleGlance
+	case m.w*m.h > manyCells:
 		every = slowGlance
 	}
 	return tea.Tick(every, func(t time.Time) tea.Msg { return tickMsg(t) })
