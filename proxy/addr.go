@@ -49,9 +49,7 @@ func ParseAddr(s string) (Addr, error) {
 }
 
 // Listen binds a. A unix socket that nobody listens on any more is replaced.
-func (a Addr) Listen() (net.Listener, error) { return a.listen() }
-
-func (a Addr) listen() (net.Listener, error) {
+func (a Addr) Listen() (net.Listener, error) {
 	l, err := net.Listen(a.Network, a.Address)
 	if a.Network != "unix" || !errors.Is(err, syscall.EADDRINUSE) {
 		return l, err

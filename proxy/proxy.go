@@ -103,7 +103,7 @@ func Listen(cfg Config) (*Proxy, error) {
 	}
 	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{})}
 	for _, pair := range cfg.Pairs {
-		l, err := pair.Listen.listen()
+		l, err := pair.Listen.Listen()
 		if err != nil {
 			p.closeListeners()
 			return nil, &ListenError{pair.Listen, err}

@@ -436,12 +436,12 @@ func TestStaleUnixSocketIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := Addr{"unix", path}
-	if _, err := a.listen(); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := a.Listen(); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("a live socket gives %v", err)
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	l.Close()
-	l, err = a.listen()
+	l, err = a.Listen()
 	if err != nil {
 		t.Fatalf("a stale socket gives %v", err)
 	}
@@ -449,7 +449,7 @@ func TestStaleUnixSocketIsReplaced(t *testing.T) {
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.listen(); err == nil {
+	if _, err := a.Listen(); err == nil {
 		t.Error("a file was taken for a socket")
 	}
 }

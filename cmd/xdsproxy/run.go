@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -72,14 +73,9 @@ func (a *app) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := proxy.Listen(proxy.Config{
-		Pairs: pairs, Log: rec.Log, Logger: logger,
-		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
-		TapMemory: int64(a.config.tapMemory),
-	})
+	p, err := a.listen(pairs, rec, logger)
 	if err != nil {
-		rec.discard()
-		return unbound(err)
+		return err
 	}
 	views, err := a.offerViews(rec, a.routes(p), logger)
 	if err != nil {
@@ -129,6 +125,21 @@ func (a *app) run(ctx context.Context, path string) error {
 		err = context.Canceled
 	}
 	return err
+}
+
+// listen binds the listeners of a proxy that records into rec, as the settings
+// say. If it cannot, the recording is discarded.
+func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*proxy.Proxy, error) {
+	p, err := proxy.Listen(proxy.Config{
+		Pairs: pairs, Log: rec.Log, Logger: logger,
+		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
+		TapMemory: int64(a.config.tapMemory),
+	})
+	if err != nil {
+		rec.discard()
+		return nil, unbound(err)
+	}
+	return p, nil
 }
 
 // collectLess suits a process that forwards: its heap is small and mostly

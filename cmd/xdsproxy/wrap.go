@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -97,14 +96,9 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := proxy.Listen(proxy.Config{
-		Pairs: pairs, Log: rec.Log, Logger: logger,
-		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
-		TapMemory: int64(a.config.tapMemory),
-	})
+	p, err := a.listen(pairs, rec, logger)
 	if err != nil {
-		rec.discard()
-		return unbound(err)
+		return err
 	}
 	for i, addr := range p.Addrs() {
 		if err == nil {
