@@ -39,7 +39,7 @@ func commands() []command {
 
 func (m *Model) find(name string) *command {
 	for _, c := range commands() {
-		if c.name == name || c.name != "" && name != "" && (name == "q" && c.name == "quit") {
+		if c.name == name || name == "q" && c.name == "quit" {
 			return &c
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,19 +17,18 @@ import (
 // attended shows on the screen what passes. When the person has had enough, it
 // stops the proxy; when only the screen is left, or goes away, the proxy goes on
 // as with --headless, and without a terminal until the last client has gone.
-func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *proxy.Proxy, logger *zap.Logger) {
+func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *proxy.Proxy, routes []tui.Route, logger *zap.Logger) {
 	seen, blind := context.WithCancel(ctx)
 	defer blind()
 	gone := hangup(blind)
 	defer gone.forget()
-	outcome, err := a.draw(seen, a.screenOfRecording(rec, a.routes(p), p.Clients))
+	outcome, err := a.draw(seen, a.screenOfRecording(rec, routes, p.Clients))
 	at := rec.Stats().Last
 	var leaving sync.WaitGroup
 	defer leaving.Wait()
 	switch {
-	case gone.happened.Load():
+	case gone.happened():
 		logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
-		leaving.Go(func() { leaveWithLast(ctx, stop, p) })
 	case err != nil:
 		logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
 	case outcome == tui.Detached:
@@ -39,30 +37,40 @@ func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *prox
 		stop()
 		return
 	}
+	leaving.Go(func() { leaveWithLast(ctx, gone.itself, stop, p) })
 	a.oversee(rec, at, logger)
 }
 
 // hungUp tells that the terminal has gone away, which does not end the program.
 type hungUp struct {
-	happened atomic.Bool
-	signals  chan os.Signal
-	over     chan struct{}
-	waiting  sync.WaitGroup
+	itself  chan struct{} // closed when it has
+	signals chan os.Signal
+	over    chan struct{}
+	waiting sync.WaitGroup
 }
 
 // hangup calls then when the terminal goes away.
 func hangup(then func()) *hungUp {
-	h := &hungUp{signals: make(chan os.Signal, 1), over: make(chan struct{})}
+	h := &hungUp{itself: make(chan struct{}), signals: make(chan os.Signal, 1), over: make(chan struct{})}
 	signal.Notify(h.signals, syscall.SIGHUP)
 	h.waiting.Go(func() {
 		select {
 		case <-h.over:
 		case <-h.signals:
-			h.happened.Store(true)
+			close(h.itself)
 			then()
 		}
 	})
 	return h
+}
+
+func (h *hungUp) happened() bool {
+	select {
+	case <-h.itself:
+		return true
+	default:
+		return false
+	}
 }
 
 func (h *hungUp) forget() {
@@ -71,8 +79,14 @@ func (h *hungUp) forget() {
 	h.waiting.Wait()
 }
 
-// leaveWithLast stops the proxy when nobody uses it any more.
-func leaveWithLast(ctx context.Context, stop func(), p *proxy.Proxy) {
+// leaveWithLast stops the proxy when nobody can stop it and nobody uses it: once
+// its terminal is gone, with the last client.
+func leaveWithLast(ctx context.Context, gone <-chan struct{}, stop func(), p *proxy.Proxy) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-gone:
+	}
 	for p.Clients() > 0 {
 		select {
 		case <-ctx.Done():
@@ -81,13 +95,4 @@ func leaveWithLast(ctx context.Context, stop func(), p *proxy.Proxy) {
 		}
 	}
 	stop()
-}
-
-// routes are the pairs of the proxy, by the addresses that were bound.
-func (a *app) routes(p *proxy.Proxy) []tui.Route {
-	var out []tui.Route
-	for i, addr := range p.Addrs() {
-		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: a.config.upstream[i]})
-	}
-	return out
 }

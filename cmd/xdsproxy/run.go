@@ -77,7 +77,8 @@ func (a *app) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	views, err := a.offerViews(rec, a.routes(p), logger)
+	routes := routesOf(p, pairs)
+	views, err := a.offerViews(rec, routes, logger)
 	if err != nil {
 		p.Close()
 		rec.discard()
@@ -102,7 +103,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	looking.Go(func() {
 		defer close(over)
 		if watched {
-			a.attended(serving, stop, rec, p, logger)
+			a.attended(serving, stop, rec, p, routes, logger)
 		} else {
 			a.oversee(rec, 0, logger)
 		}

@@ -107,7 +107,7 @@ func (a *app) screenOf(src *source) tui.Source {
 	}
 }
 
-// screen is the log of this process, as the screen wants it.
+// screenOfRecording is the log of this process, as the screen wants it.
 func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func() int) tui.Source {
 	src := tui.Source{
 		Name: r.place(),

@@ -180,6 +180,33 @@ func TestScreenGone(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	c.close()
+	endsSoon(t, pid)
+}
+
+// One that was detached from its screen, and then lost its terminal, ends with
+// the last client, too.
+func TestScreenDetachedAndGone(t *testing.T) {
+	upstream := ads(t)
+	p := newPane(t, 80, 24, "run", "--listen", "127.0.0.1:0", "--upstream", upstream)
+	p.shows("No client has connected yet")
+	pid := p.pid()
+	c := connect(t, listenerOf(t, pid))
+	p.shows("1 client ")
+	p.press("q")
+	p.shows("detach")
+	p.press("d")
+	p.shows("detached: the proxy goes on")
+	p.tmux("kill-server")
+	c.asks(t)
+	time.Sleep(100 * time.Millisecond)
+	c.asks(t)
+	c.close()
+	endsSoon(t, pid)
+}
+
+// endsSoon waits for the end of a process.
+func endsSoon(t *testing.T, pid int) {
+	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if err := syscall.Kill(pid, 0); err != nil {
 			return
