@@ -65,6 +65,16 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// settle has the writer write what waits, and returns when it is done with it:
+// with the segment that may have begun then, too, which Stats does not tell. Each
+// wake but the last is taken when the writer has come to rest after the one
+// before, because there is room for one only.
+func settle(l *Log) {
+	for range 3 {
+		l.wake <- struct{}{}
+	}
+}
+
 func TestFullQueueDropsAndSaysSo(t *testing.T) {
 	f := newFlaky(t)
 	const limit = 64 << 10

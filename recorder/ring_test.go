@@ -20,11 +20,7 @@ func ringOf(t *testing.T, o Options) (l *Log, write func(session.Entry)) {
 	t.Cleanup(func() { _ = l.Close() })
 	return l, func(e session.Entry) {
 		l.Append(e)
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
-		until(t, "it is written", func() bool { return l.Stats().Queued == 0 })
+		settle(l)
 	}
 }
 

@@ -41,11 +41,7 @@ func rotating(t *testing.T, o Options) (l *Log, write func() session.Entry) {
 		n++
 		e.Time = time.Unix(1e9+int64(n), 0).UTC()
 		e.Seq = l.Append(e)
-		select {
-		case l.wake <- struct{}{}: // do not wait for more
-		default:
-		}
-		until(t, "it is written", func() bool { return l.Stats().Queued == 0 })
+		settle(l)
 		e.Message.Data = session.Chunks{e.Message.Data.Bytes()}
 		return e
 	}

@@ -57,11 +57,7 @@ func next(t *testing.T, r *Reader, n int) (out []session.Entry) {
 func hasten(t *testing.T, l *Log, e session.Entry) {
 	t.Helper()
 	l.Append(e)
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-	until(t, "it is written", func() bool { return l.Stats().Queued == 0 })
+	settle(l)
 }
 
 // A reader that keeps up touches the file no more, one that starts late reads
