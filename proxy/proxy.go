@@ -31,6 +31,8 @@ type Log interface {
 // Pair is one listener and the management server behind it.
 type Pair struct {
 	Listen, Upstream Addr
+	ListenTLS        *ListenTLS   // nil: plaintext
+	UpstreamTLS      *UpstreamTLS // nil: plaintext
 }
 
 // Config says what to proxy and how.

@@ -138,6 +138,27 @@ type Peer struct {
 	Listen   string // our address that it connected to
 	Upstream string // address that was dialled for it
 	Local    string // our own address on the upstream leg, which the server sees; empty if the dial failed
+
+	ClientTLS, ServerTLS *TLS // of the leg to the client, and of that to the server; nil: plaintext
+}
+
+// TLS is what the handshake of one leg agreed on, and who the other end showed
+// itself to be.
+type TLS struct {
+	Version    string // "1.2" or "1.3"
+	Cipher     string // as IANA names it
+	ALPN       string // the protocol that was agreed on; "" if none
+	ServerName string // that the client of the leg asked for; "" if none
+	// Identities are of the other end's certificate, those that workloads are
+	// known by first: URIs (SPIFFE), DNS names, addresses, the common name if
+	// there is nothing else. Nil if it showed none.
+	Identities []string
+	// Issuer is who signed that certificate, NotAfter until when it holds.
+	Issuer   string
+	NotAfter time.Time
+	// Verified says that it leads to a root that was given.
+	Verified bool
+	Resumed  bool
 }
 
 // Field is one header field. Values of "-bin" fields are as they were sent.
