@@ -32,6 +32,8 @@ type conn struct {
 
 	clientBusy, serverBusy atomic.Bool // see busy
 
+	clientPulse, serverPulse pulse
+
 	mu    sync.Mutex
 	ended *ending // the first cause
 }
@@ -56,8 +58,8 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
 	}
 	accepted := time.Now()
-	dialer := net.Dialer{Timeout: p.cfg.DialTimeout}
-	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	p.setKeepAlive(nc)
+	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
 		defer p.dialled(up)()
@@ -88,6 +90,7 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
 	})
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
@@ -186,6 +189,13 @@ func (c *conn) busy(side session.Side) *atomic.Bool {
 		return &c.clientBusy
 	}
 	return &c.serverBusy
+}
+
+func (c *conn) pulse(side session.Side) *pulse {
+	if side == session.Client {
+		return &c.clientPulse
+	}
+	return &c.serverPulse
 }
 
 // settle ends a pair that is draining if nothing would be cut: if both

@@ -30,7 +30,8 @@ func (p *Proxy) warn(text string, fields ...zap.Field) {
 	}
 }
 
-// look sums up bursts and writes warnings, until the function that it returns
+// look sums up bursts, ends connections of peers that have vanished, and
+// writes warnings, until the function that it returns
 // is called.
 func (p *Proxy) look() (stop func()) {
 	over := make(chan struct{})
@@ -38,10 +39,15 @@ func (p *Proxy) look() (stop func()) {
 	looking.Go(func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
+		felt := time.Now()
 		for {
 			select {
 			case now := <-tick.C:
 				p.bursts.sum(now)
+				if p.cfg.Limits.KeepAlive > 0 && now.Sub(felt) >= p.patience()/16 {
+					p.endVanished(now)
+					felt = now
+				}
 			case w := <-p.warnings:
 				p.cfg.Logger.Warn(w.text, w.fields...)
 			case <-over:

@@ -104,6 +104,9 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
 	}
+	if cfg.Limits.KeepAlive == 0 {
+		cfg.Limits.KeepAlive = silence
+	}
 	if cfg.TapMemory == 0 {
 		cfg.TapMemory = 256 << 20
 	}
