@@ -13,8 +13,8 @@ const (
 	// but by no more than roomToGrow bytes, or by leastGrowth percent of a heap
 	// that is larger than that.
 	usualGrowth = 200
-	leastGrowth = 30
-	roomToGrow  = 72 << 20
+	leastGrowth = 25
+	roomToGrow  = 56 << 20
 )
 
 // collectLess suits a process that forwards: it collects seldom while the heap
