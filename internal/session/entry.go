@@ -248,6 +248,7 @@ const (
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
 	NoteProtocolError NoteCode = "http2-problem" // legal to go on, but not legal HTTP/2
+	NoteRewrite       NoteCode = "rewrite"       // headers cannot be rewritten, or a value for them cannot be read
 	NoteMark          NoteCode = "mark"          // a person marked an entry
 	NoteUnmark        NoteCode = "unmark"        // and took the mark away
 	NoteRemark        NoteCode = "remark"        // a person wrote something beside an entry
