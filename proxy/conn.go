@@ -286,10 +286,11 @@ func (c *conn) partGently() {
 // writeFailed ends the pair after what one side sent could not be written on.
 func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	to := from.Opposite()
-	if c.notFollowed(err) {
-	} else if c.draining.Load() && isTimeout(err) {
+	switch {
+	case c.notFollowed(err):
+	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
-	} else {
+	default:
 		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
 	}
 	if undelivered > 0 {

@@ -166,8 +166,8 @@ type TLS struct {
 type Field struct {
 	Name, Value string
 	// Secret says that the value is a credential whatever its name is: it came
-	// from a file that the proxy was given. It is masked, and not recorded that
-	// it was.
+	// from a file that the proxy was given. It is masked; that it was is not
+	// recorded.
 	Secret bool
 }
 

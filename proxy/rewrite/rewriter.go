@@ -92,6 +92,13 @@ func (r *Rewriter) Write(dst io.Writer, p []byte) (n int, err error) {
 	if r.failed != nil {
 		return 0, r.failed
 	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			// Without words that may be of the traffic.
+			err = lost("internal error of type %T", cause)
+			r.failed = err
+		}
+	}()
 	switch {
 	case r.http2 != nil:
 		n, err = r.http2.write(r, dst, p, 0)
