@@ -95,7 +95,9 @@ func (f *frames) write(r *Rewriter, dst io.Writer, p []byte, i int) (int, error)
 				}
 				run = i
 				r.held += k
-				f.raw += frameHeadLen
+				if err := f.count(frameHeadLen); err != nil {
+					return i, err
+				}
 			} else if before > 0 { // then run and start are 0
 				if _, err := dst.Write(f.head[:before]); err != nil {
 					return 0, err
@@ -183,8 +185,8 @@ func (f *frames) emit(h hpack.HeaderField) {
 // take takes the next bytes of a frame of the open block, of which f.left are
 // still to come behind them.
 func (f *frames) take(p []byte) error {
-	if f.raw += len(p); f.raw > maxBlock {
-		return lost("the header block of stream %d is longer than %d bytes", f.block, maxBlock)
+	if err := f.count(len(p)); err != nil {
+		return err
 	}
 	if f.nfixed < f.wantFixed {
 		k := copy(f.fixed[f.nfixed:f.wantFixed], p)
@@ -199,6 +201,14 @@ func (f *frames) take(p []byte) error {
 	k := min(f.content, len(p))
 	f.content -= k
 	f.dec.Write(p[:k])
+	return nil
+}
+
+// count counts bytes of the open block.
+func (f *frames) count(n int) error {
+	if f.raw += n; f.raw > maxBlock {
+		return lost("the header block of stream %d is longer than %d bytes", f.block, maxBlock)
+	}
 	return nil
 }
 
