@@ -38,6 +38,9 @@ type config struct {
 	viewerRemote    boolValue
 	viewerTokenFile string
 
+	admin      adminValue
+	adminPprof boolValue
+
 	headless  boolValue
 	theme     string
 	ascii     boolValue
@@ -77,6 +80,7 @@ const (
 	groupForward = "Forwarding"
 	groupRecord  = "Recording"
 	groupViewer  = "Viewer"
+	groupAdmin   = "Operations"
 	groupOutput  = "Output"
 	groupScreen  = "Screen"
 	groupGlobal  = "Everywhere"
@@ -165,6 +169,14 @@ func (c *config) settings() []*setting {
 		{
 			name: "viewer-allow-remote", group: groupViewer, run: true, value: &c.viewerRemote,
 			help: "let --viewer listen where other machines can reach it, unencrypted",
+		},
+		{
+			name: "admin", group: groupAdmin, run: true, value: &c.admin,
+			help: "serve health, readiness and metrics over HTTP; :port is on this machine only; off: nowhere",
+		},
+		{
+			name: "admin-pprof", group: groupAdmin, run: true, value: &c.adminPprof,
+			help: "serve profiles of the program there, too; only on this machine",
 		},
 		{
 			name: "headless", group: groupOutput, run: true, value: &c.headless,
