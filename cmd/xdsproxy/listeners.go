@@ -98,6 +98,10 @@ func (a *app) overlay(path string) error {
 		return misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
 			hint("name one, or give each listener its own \"upstream\"")
 	}
+	if err := listen.take(nil); err != nil {
+		return err
+	}
+	listen.origin, listen.from = implied, listenersKey
 	for _, l := range a.listeners {
 		for _, s := range l.settings {
 			shared := findSetting(a.settings, s.name)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/tls"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
@@ -154,10 +156,20 @@ func (s *setting) said() string {
 	switch {
 	case s.origin == fromEnvironment:
 		return s.variable()
+	case s.origin == fromFile && s.own:
+		return strconv.Quote(s.name)
 	case s.origin == fromFile:
-		return s.name
+		return fmt.Sprintf("%q of %s", s.name, s.from)
 	}
 	return "--" + s.name
+}
+
+// missing names a setting that should have been given beside s.
+func (s *setting) missing(name string) string {
+	if s.origin == fromFile {
+		return strconv.Quote(name)
+	}
+	return "--" + name
 }
 
 // settle makes the table say what is in effect: what one setting implies for
@@ -228,12 +240,12 @@ func (t pairTable) together(cert, key *setting) error {
 	a, b := cert.value.String(), key.value.String()
 	switch {
 	case a != "" && b == "":
-		return misused("%s without --%s", cert.said(), key.name).hint("if one file holds both, name it twice")
+		return misused("%s without %s", cert.said(), cert.missing(key.name)).hint("if one file holds both, name it twice")
 	case a == "" && b == "":
 	case a == "" && cert.strength() > key.strength():
 		key.drop(cert) // the certificate was taken away
 	case a == "":
-		return misused("%s without --%s", key.said(), cert.name).hint("if one file holds both, name it twice")
+		return misused("%s without %s", key.said(), key.missing(cert.name)).hint("if one file holds both, name it twice")
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func (v addressesValue) Set(s string) error {
 }
 
 func (v addressesValue) replace(texts []string) error {
-	*v.given = false
+	*v.p, *v.given = nil, true
 	for _, s := range texts {
 		if err := v.Set(strings.TrimSpace(s)); err != nil {
 			return naming(s, err)
