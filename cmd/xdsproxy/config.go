@@ -129,7 +129,7 @@ func factsOf(settings []*setting) []settingFacts {
 		case *boolValue:
 			f.Value = bool(*v)
 		case listValue:
-			f.Value = append([]string{}, v.list()...)
+			f.Value = append([]string{}, s.shown()...)
 		default:
 			f.Value = v.String()
 		}
@@ -153,7 +153,7 @@ func (a *app) paths() pathFacts {
 
 func writeSettings(b *strings.Builder, settings []*setting) {
 	for _, s := range settings {
-		value := strings.Join(s.texts(), ", ")
+		value := strings.Join(s.shown(), ", ")
 		if value == "" {
 			value = "-"
 		}

@@ -211,6 +211,9 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 	if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
 		return pair, misused("--upstream: %w", err)
 	}
+	if pair.Rewrite, err = c.rewriting(); err != nil {
+		return pair, misused("%w", err).adding(err)
+	}
 	if pair.Upstream == pair.Listen {
 		return pair, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)
 	}

@@ -73,11 +73,11 @@ func (c *config) settings() []*setting {
 	}
 	table := []*setting{
 		{
-			name: "upstream", group: groupForward, run: true, value: newAddresses(&c.upstream, checkUpstream),
+			name: "upstream", group: groupForward, run: true, value: newMany(&c.upstream, "ADDR", checkUpstream),
 			help: helpUpstream + "; repeat it for several",
 		},
 		{
-			name: "listen", group: groupForward, run: true, value: newAddresses(&c.listen, checkListen),
+			name: "listen", group: groupForward, run: true, value: newMany(&c.listen, "ADDR", checkListen),
 			help: helpListen + "; one for each --upstream, in the same order",
 		},
 		{
