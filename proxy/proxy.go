@@ -21,6 +21,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // Log takes what was seen. Append must not block.
@@ -33,6 +34,9 @@ type Pair struct {
 	Listen, Upstream Addr
 	ListenTLS        *ListenTLS   // nil: plaintext
 	UpstreamTLS      *UpstreamTLS // nil: plaintext
+	// Rewrite says what is changed in the headers of requests; nil: no byte
+	// is.
+	Rewrite *rewrite.Rules
 }
 
 // Config says what to proxy and how.
@@ -59,6 +63,7 @@ type Proxy struct {
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
+	rewrites  map[*rewrite.Rules]*rewrite.Source // what rules set now
 
 	conns   atomic.Uint64 // the last session.ConnID given
 	streams atomic.Uint64 // the last session.StreamID given
@@ -99,7 +104,8 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError. Nothing is accepted before Serve.
+// *ListenError, or a *rewrite.Error of a pair's rules. Nothing is accepted
+// before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
@@ -114,6 +120,9 @@ func Listen(cfg Config) (*Proxy, error) {
 		cfg.Logger = zap.NewNop()
 	}
 	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{}), warnings: make(chan warning, maxWarnings)}
+	if err := p.loadRewrites(); err != nil {
+		return nil, err
+	}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.Listen()
 		if err != nil {
