@@ -31,7 +31,7 @@ An address is host:port, [::1]:port, unix:/path or unix:@abstract. Both legs are
 plaintext, unless --tls-cert or --tls-ca-dir switches TLS on towards clients, or
 --upstream-tls towards the control plane. Files with certificates, keys and
 headers are read again when they change. Several listeners that differ stand in
-a configuration file: xdsproxy help config.
+a configuration file: xdsproxy help configuration.
 
 On a terminal the screen of xdsproxy open shows what passes; it never holds it
 up. If the terminal goes away, the proxy goes on until the last client has left.

@@ -14,7 +14,7 @@ type topic struct {
 func topics() []topic {
 	fixed := func(text string) func(*app) string { return func(*app) string { return text } }
 	return []topic{
-		{"config", "The configuration file, and several listeners", configTopic},
+		{"configuration", "The configuration file, and several listeners", configTopic},
 		{"environment", "Variables and settings, and which one wins", environmentTopic},
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
 		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
@@ -35,7 +35,7 @@ func topicNames() []string {
 func writeTopics(b *strings.Builder) {
 	b.WriteString("\nTopics (xdsproxy help TOPIC):\n")
 	for _, t := range topics() {
-		fmt.Fprintf(b, "  %-13s%s\n", t.name, t.short)
+		fmt.Fprintf(b, "  %-15s%s\n", t.name, t.short)
 	}
 }
 
@@ -59,7 +59,7 @@ Variables, with the flags that they stand for:
 An empty variable does not count. A list is separated by commas. true, yes, on
 and 1 switch a setting on; false, no, off and 0 switch it off.
 
-xdsproxy help config says what stands in the configuration file.
+xdsproxy help configuration says what stands in the configuration file.
 
 Other variables:
 
