@@ -98,8 +98,17 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
+	ops, err := a.offerOperations(rec, p.Clients, logger)
+	if err != nil {
+		views.close(0)
+		p.Close()
+		rec.discard()
+		return err
+	}
+	defer ops.close()
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
+	defer ops.serving(serving)()
 	if !watched {
 		defer a.heedHangups(serving, stop, p, logger)()
 	}
@@ -111,6 +120,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	}
 	a.announceSecurity(pairs)
 	a.announceViews(views, logger)
+	ops.announce(a)
 
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
@@ -121,9 +131,12 @@ func (a *app) run(ctx context.Context, path string) error {
 	looking.Go(func() {
 		defer close(over)
 		if watched {
+			var counting sync.WaitGroup
+			counting.Go(func() { a.count(rec, ops, logger) })
 			a.attended(serving, stop, rec, p, routes, logger)
+			counting.Wait()
 		} else {
-			a.oversee(rec, 0, logger)
+			a.oversee(rec, 0, ops, logger)
 		}
 	})
 	err = p.Serve(serving)
@@ -153,6 +166,10 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 		Pairs: pairs, Log: rec.Log, Logger: logger,
 		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
 		TapMemory: int64(a.config.tapMemory),
+		Limits: proxy.Limits{
+			MaxConnections: int(a.config.maxConnections), MaxStreams: int(a.config.maxStreams),
+			KeepAlive: time.Duration(a.config.keepalive),
+		},
 	})
 	if err != nil {
 		rec.discard()

@@ -11,9 +11,14 @@ import (
 type config struct {
 	file string
 
-	listen      []string
-	upstream    []string
-	pair        pairConfig
+	listen   []string
+	upstream []string
+	pair     pairConfig
+
+	maxConnections countValue
+	maxStreams     countValue
+	keepalive      orOff
+
 	dialTimeout durationValue
 	drain       durationValue
 	tapMemory   sizeValue
@@ -32,6 +37,9 @@ type config struct {
 	viewerRemote    boolValue
 	viewerTokenFile string
 
+	admin      adminValue
+	adminPprof boolValue
+
 	headless  boolValue
 	theme     string
 	ascii     boolValue
@@ -44,8 +52,10 @@ type config struct {
 
 const (
 	groupForward = "Forwarding"
+	groupLimits  = "Limits"
 	groupRecord  = "Recording"
 	groupViewer  = "Viewer"
+	groupAdmin   = "Operations"
 	groupOutput  = "Output"
 	groupScreen  = "Screen"
 	groupGlobal  = "Everywhere"
@@ -63,6 +73,7 @@ func (c *config) settings() []*setting {
 		dialTimeout: durationValue(5 * time.Second),
 		drain:       durationValue(2 * time.Second),
 		tapMemory:   256 << 20,
+		keepalive:   orOff(30 * time.Second),
 		queue:       64 << 20,
 		sync:        orOff(200 * time.Millisecond),
 		ring:        64 << 20,
@@ -95,6 +106,18 @@ func (c *config) settings() []*setting {
 	}
 	table = append(table, c.pair.pairSettings()...)
 	table = append(table, []*setting{
+		{
+			name: "max-connections", group: groupLimits, run: true, value: limitValue{&c.maxConnections, "0", "none"},
+			help: "how many clients may be connected at once; others are reset at once",
+		},
+		{
+			name: "max-streams", group: groupLimits, run: true, value: limitValue{&c.maxStreams, "0", "none"},
+			help: "how many streams may be open for another client to be let in; those of clients that are in are never refused",
+		},
+		{
+			name: "keepalive", group: groupLimits, run: true, value: &c.keepalive,
+			help: "how long a peer may be silent before its system is asked whether it is still there (TCP keepalive); one that does not answer is given up after four times as long",
+		},
 		{
 			name: "queue", group: groupRecord, run: true, value: &c.queue,
 			help: "memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so",
@@ -138,6 +161,14 @@ func (c *config) settings() []*setting {
 		{
 			name: "viewer-allow-remote", group: groupViewer, run: true, value: &c.viewerRemote,
 			help: "let --viewer listen where other machines can reach it, unencrypted",
+		},
+		{
+			name: "admin", group: groupAdmin, run: true, value: &c.admin,
+			help: "serve health, readiness and metrics over HTTP; :port is on this machine only; off: nowhere",
+		},
+		{
+			name: "admin-pprof", group: groupAdmin, run: true, value: &c.adminPprof,
+			help: "serve profiles of the program there, too; only on this machine",
 		},
 		{
 			name: "headless", group: groupOutput, run: true, value: &c.headless,
