@@ -99,7 +99,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
-		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
+		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Target(), rec.place())
 	}
 	a.announceViews(views, logger)
 	ops.announce(a)
@@ -180,6 +180,10 @@ func (a *app) pairs() ([]proxy.Pair, error) {
 		var err error
 		if pairs[i].Listen, err = proxy.ParseAddr(listen[i]); err != nil {
 			return nil, misused("--listen: %w", err)
+		}
+		if upstream[i] == proxy.OriginalDst {
+			pairs[i].OriginalDst = true
+			continue
 		}
 		if pairs[i].Upstream, err = proxy.ParseAddr(upstream[i]); err != nil {
 			return nil, misused("--upstream: %w", err)

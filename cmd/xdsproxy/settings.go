@@ -105,10 +105,16 @@ func (c *config) settings() []*setting {
 		_, err := proxy.ParseAddr(s)
 		return err
 	}
+	upstream := func(s string) error {
+		if s == proxy.OriginalDst {
+			return nil
+		}
+		return address(s)
+	}
 	table := []*setting{
 		{
-			name: "upstream", group: groupForward, run: true, value: newAddresses(&c.upstream, address),
-			help: "where the control plane listens; repeat it for several",
+			name: "upstream", group: groupForward, run: true, value: newAddresses(&c.upstream, upstream),
+			help: "where the control plane listens; repeat it for several; original-dst: where a client was going that iptables redirected",
 		},
 		{
 			name: "listen", group: groupForward, run: true, value: newAddresses(&c.listen, address),
