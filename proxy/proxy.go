@@ -37,6 +37,9 @@ type Pair struct {
 	// Rewrite says what is changed in the headers of requests; nil: no byte
 	// is.
 	Rewrite *rewrite.Rules
+	// OriginalDst says that Upstream is where a connection was going before a
+	// rule of the firewall redirected it to Listen. Linux alone tells that.
+	OriginalDst bool
 }
 
 // Config says what to proxy and how.
@@ -124,7 +127,11 @@ func Listen(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	for _, pair := range cfg.Pairs {
-		l, err := pair.Listen.Listen()
+		err := pair.check()
+		var l net.Listener
+		if err == nil {
+			l, err = pair.Listen.Listen()
+		}
 		if err != nil {
 			p.closeListeners()
 			return nil, &ListenError{pair.Listen, err}
@@ -248,13 +255,21 @@ func (p *Proxy) dialled(up net.Conn) (forget func()) {
 	}
 }
 
-// dialledBy says whether what was accepted is the other end of one of our own
+// leadsBack says whether what was accepted is the other end of one of our own
 // upstream legs: then the upstream leads to one of our listeners. Unix sockets
 // have no address to tell by. It is asked after dialling on, when that leg has
 // long been noted.
-func (p *Proxy) dialledBy(accepted net.Conn) bool {
+func (p *Proxy) leadsBack(accepted net.Conn, pair Pair) error {
+	r, why := route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}, errLeadsBack
+	if pair.OriginalDst { // a leg was noted with where it was going, too
+		r.to, why = pair.Upstream.Address, errComesBack
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ours := p.dials[route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}]
-	return ours && accepted.LocalAddr().Network() == "tcp"
+	if _, ours := p.dials[r]; ours && accepted.LocalAddr().Network() == "tcp" {
+		return why
+	}
+	return nil
 }
+
+var errLeadsBack = errors.New("it leads back to this proxy")

@@ -116,7 +116,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
-		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
+		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Target(), rec.place())
 	}
 	a.announceSecurity(pairs)
 	a.announceViews(views, logger)

@@ -20,7 +20,7 @@ func (a *app) announceSecurity(pairs []proxy.Pair) {
 	told := map[string]bool{}
 	for _, p := range pairs {
 		if u := p.UpstreamTLS; u != nil && u.Insecure {
-			a.warn("--upstream-insecure-skip-verify: the certificate of %s is not verified; whoever answers there is believed", p.Upstream)
+			a.warn("--upstream-insecure-skip-verify: the certificate of %s is not verified; whoever answers there is believed", p.Target())
 		}
 		if l := p.ListenTLS; l != nil && l.Cert == "" && !told[l.CADir] {
 			told[l.CADir] = true

@@ -112,7 +112,7 @@ func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	for i, addr := range p.Addrs() {
 		secure := pairs[i].UpstreamTLS
 		out = append(out, tui.Route{
-			Listen: addressOf(addr), Upstream: pairs[i].Upstream.String(),
+			Listen: addressOf(addr), Upstream: pairs[i].Target(),
 			Unverified: secure != nil && secure.Insecure,
 		})
 	}
