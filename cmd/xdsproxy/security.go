@@ -31,10 +31,7 @@ func (a *app) announceSecurity(pairs []proxy.Pair) {
 
 // sayTrust says how clients come to trust the authority of a directory.
 func (a *app) sayTrust(dir string) {
-	root, err := filepath.Abs(filepath.Join(dir, mint.CertFile))
-	if err != nil {
-		root = filepath.Join(dir, mint.CertFile)
-	}
+	root := rootOf(dir)
 	quoted, _ := json.Marshal(root) // a string can always be written
 	a.say("clients have to trust %s, which signs the certificates that they are shown:", render.Safe(root))
 	for _, way := range [][2]string{
@@ -44,4 +41,13 @@ func (a *app) sayTrust(dir string) {
 	} {
 		a.say("  %-12s %s", way[0], render.Safe(way[1]))
 	}
+}
+
+// rootOf is what clients have to trust of the authority of a directory.
+func rootOf(dir string) string {
+	root := filepath.Join(dir, mint.CertFile)
+	if abs, err := filepath.Abs(root); err == nil {
+		root = abs
+	}
+	return root
 }
