@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
@@ -22,14 +20,12 @@ import (
 type conn struct {
 	id   session.ConnID
 	log  Log
-	warn func(text string, fields ...zap.Field)
 	pool *buffers
 	tap  *wire.Tap
 
 	rewriter *rewrite.Rewriter // of what the client sends; nil: it stays as it is
 
 	client, server leg
-	explain        map[session.Side]Facts // of the legs that speak TLS; nil if none does
 
 	lastSeq  atomic.Uint64 // the newest entry of this connection
 	draining atomic.Bool
@@ -59,28 +55,46 @@ const partTime = time.Second
 var past = time.Unix(1, 0)
 
 // serve runs one connection from accept to close.
-func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
-	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
-	o := &opening{
-		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
-		peer: &session.Peer{
-			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
-		},
-	}
+func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair) {
+	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, pool: &p.pool}
 	accepted := time.Now()
+	unresolved := pair.resolve(nc)
+	peer := &session.Peer{
+		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Target(),
+	}
+	if unresolved != nil {
+		reset(nc)
+		p.unresolved(c, session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}, unresolved)
+		return
+	}
 	p.setKeepAlive(nc)
-	err := o.open()
-	defer func() { o.forget() }()
-	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
-	if err != nil {
-		p.notOpened(c, o, connect, err)
+	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	if err == nil {
+		peer.Local = addrString(up.LocalAddr())
+		defer p.dialled(up)()
+		if back := p.leadsBack(nc, pair); back != nil {
+			reset(up)
+			err = back
+		}
+	}
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}
+	if err != nil && ctx.Err() == nil {
+		reset(nc)
+		p.dialFailed(c, connect, err)
 		return
 	}
 	c.Append(connect)
-	if o.odd != nil {
-		c.Append(session.Entry{Side: session.Server, Kind: session.KindNote, Note: o.odd})
+	if err != nil {
+		reset(nc)
+		c.disconnect(session.Proxy, errStopped.Error())
+		return
 	}
-	c.client, c.server, c.explain = o.client, o.server, o.explain
+	if err := c.connect(nc.(halfCloser), up.(halfCloser)); err != nil {
+		reset(nc)
+		reset(up)
+		c.disconnect(session.Proxy, err.Error())
+		return
+	}
 	tapped := wire.Config{
 		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
@@ -90,10 +104,18 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		tapped.Sent = c.rewriter.Sent
 	}
 	c.tap = wire.NewTap(tapped)
-	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(o.up)
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
+}
+
+func (c *conn) connect(client, server halfCloser) (err error) {
+	if c.client, err = newSocket(client, c.pool); err != nil {
+		return err
+	}
+	c.server, err = newSocket(server, c.pool)
+	return err
 }
 
 // run pumps both directions and returns when neither has anything left to do.
@@ -154,7 +176,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			c.end(from, closedText(from, err))
+			c.end(from, fmt.Sprintf("the %s closed the connection", from))
 			busy.Store(false)
 			c.heldBack(from)
 			dst.CloseWrite()
@@ -173,7 +195,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			}
 			src.SetReadDeadline(c.deadline)
 		default:
-			c.broke(from, err)
+			c.end(from, fmt.Sprintf("the %s's connection broke: %v", from, cause(err)))
 			c.abort()
 			return
 		}
@@ -270,7 +292,7 @@ func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
 	default:
-		c.broke(to, c.verdict(to, err))
+		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
 	}
 	if undelivered > 0 {
 		c.undelivered(from, undelivered, cause(err))
@@ -287,14 +309,12 @@ func (c *conn) undelivered(from session.Side, n int, why error) {
 }
 
 // end notes why the connection is over, if nothing else has before.
-func (c *conn) end(by session.Side, reason string) (first bool) {
+func (c *conn) end(by session.Side, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended == nil {
 		c.ended = &ending{by, reason}
-		return true
 	}
-	return false
 }
 
 // abort resets both legs; the pumps return.

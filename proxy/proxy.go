@@ -37,6 +37,9 @@ type Pair struct {
 	// Rewrite says what is changed in the headers of requests; nil: no byte
 	// is.
 	Rewrite *rewrite.Rules
+	// OriginalDst says that Upstream is where a connection was going before a
+	// rule of the firewall redirected it to Listen. Linux alone tells that.
+	OriginalDst bool
 }
 
 // Config says what to proxy and how.
@@ -60,7 +63,6 @@ type Config struct {
 // Proxy is a set of listeners and the connections made through them.
 type Proxy struct {
 	cfg       Config
-	secure    []security // of the pairs
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
@@ -105,8 +107,8 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError, a *TLSFileError, or a *rewrite.Error of a pair's rules. Nothing
-// is accepted before Serve.
+// *ListenError, or a *rewrite.Error of a pair's rules. Nothing is accepted
+// before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
@@ -125,14 +127,11 @@ func Listen(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	for _, pair := range cfg.Pairs {
-		sec, err := secure(pair, cfg.Logger)
-		if err != nil {
-			return nil, err
+		err := pair.check()
+		var l net.Listener
+		if err == nil {
+			l, err = pair.Listen.Listen()
 		}
-		p.secure = append(p.secure, sec)
-	}
-	for _, pair := range cfg.Pairs {
-		l, err := pair.Listen.Listen()
 		if err != nil {
 			p.closeListeners()
 			return nil, &ListenError{pair.Listen, err}
@@ -164,7 +163,7 @@ func (p *Proxy) Clients() int {
 func (p *Proxy) Serve(ctx context.Context) error {
 	defer p.look()()
 	for i, l := range p.listeners {
-		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i], p.secure[i]) })
+		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
 	}
 	<-ctx.Done()
 	p.closeListeners()
@@ -198,7 +197,7 @@ func (p *Proxy) closeListeners() {
 	}
 }
 
-func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec security) {
+func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
 	for backoff := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
@@ -207,7 +206,7 @@ func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec secur
 			if p.admit(nc, l.Addr()) {
 				p.wg.Go(func() {
 					defer p.leave()
-					p.serve(ctx, nc, l.Addr(), pair, sec)
+					p.serve(ctx, nc, l.Addr(), pair)
 				})
 			}
 			continue
@@ -256,13 +255,21 @@ func (p *Proxy) dialled(up net.Conn) (forget func()) {
 	}
 }
 
-// dialledBy says whether what was accepted is the other end of one of our own
+// leadsBack says whether what was accepted is the other end of one of our own
 // upstream legs: then the upstream leads to one of our listeners. Unix sockets
 // have no address to tell by. It is asked after dialling on, when that leg has
 // long been noted.
-func (p *Proxy) dialledBy(accepted net.Conn) bool {
+func (p *Proxy) leadsBack(accepted net.Conn, pair Pair) error {
+	r, why := route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}, errLeadsBack
+	if pair.OriginalDst { // a leg was noted with where it was going, too
+		r.to, why = pair.Upstream.Address, errComesBack
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ours := p.dials[route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}]
-	return ours && accepted.LocalAddr().Network() == "tcp"
+	if _, ours := p.dials[r]; ours && accepted.LocalAddr().Network() == "tcp" {
+		return why
+	}
+	return nil
 }
+
+var errLeadsBack = errors.New("it leads back to this proxy")
