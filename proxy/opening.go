@@ -72,10 +72,7 @@ func (o *opening) dial() error {
 		return err
 	}
 	o.up, o.peer.Local, o.forget = up, addrString(up.LocalAddr()), o.p.dialled(up)
-	if o.p.dialledBy(o.nc) {
-		return errors.New("it leads back to this proxy")
-	}
-	return nil
+	return o.p.leadsBack(o.nc, o.pair)
 }
 
 // secureUpstream does the handshake with the upstream, which is offered these

@@ -41,7 +41,12 @@ func TestEnvoyBootstrap(t *testing.T) {
 		}
 		t.Skip("Envoy is not there: make envoy")
 	}
-	roots, key, err := xdstest.NewAuthority("root").Write(t.TempDir(), "root")
+	root := xdstest.NewAuthority("root")
+	roots, _, err := root.Write(t.TempDir(), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := root.Issue(xdstest.Leaf{}).Write(t.TempDir(), "client")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +54,7 @@ func TestEnvoyBootstrap(t *testing.T) {
 		for _, l := range listeners() {
 			at := endpointOf(l)
 			at.secure = securityOf(secured)
-			validate(t, envoy, strings.NewReplacer(certFile, roots, keyFile, key).Replace(at.envoyBootstrap()))
+			validate(t, envoy, strings.NewReplacer(certFile, cert, keyFile, key).Replace(at.envoyBootstrap()))
 		}
 	}
 }
