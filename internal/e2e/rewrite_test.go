@@ -114,7 +114,7 @@ func (s *echo) StreamAggregatedResources(st discovery.AggregatedDiscoveryService
 // repeats itself, and with messages both ways. The token changes on the way.
 func TestRewriteGRPC(t *testing.T) {
 	t.Parallel()
-	server, gs := &echo{token: "first-hunter2"}, grpc.NewServer()
+	server, gs := &echo{token: "first-token-long-enough-hunter2"}, grpc.NewServer()
 	discovery.RegisterAggregatedDiscoveryServiceServer(gs, server)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -171,9 +171,9 @@ func TestRewriteGRPC(t *testing.T) {
 	}
 	round(100)
 	server.mu.Lock()
-	server.token = "second-hunter2"
+	server.token = "second-token-long-enough-hunter2"
 	server.mu.Unlock()
-	if err := os.WriteFile(file, []byte("second-hunter2"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("second-token-long-enough-hunter2"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	round(200)
@@ -210,7 +210,7 @@ func TestRewriteGRPC(t *testing.T) {
 		t.Errorf("two tokens have the masks %v", masks)
 	}
 	shown := string(p.run(t, "show", p.file, fmt.Sprint(opens[0].Seq)))
-	for _, want := range []string{"rewritten", ":authority: " + controlName, "x-team: blue", "x-team: red", "authorization: Bearer [masked:"} {
+	for _, want := range []string{"sent:\n", "value: " + controlName, "value: blue", "value: red", "Bearer [masked:"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("show does not say %q:\n%s", want, shown)
 		}
@@ -268,7 +268,11 @@ func TestRewriteEnvoy(t *testing.T) {
 			tool(t, "envoy", "envoy", "_bin", "envoy")
 			c := startControlPlaneAs(t, "rewrite-"+v.name, xdstest.Options{Admit: demand(controlToken)})
 			p := startProxyWith(t, c.Addr(), rewriteTo(tokenFile(t, controlToken)))
-			envoyStory(t, v, c, p.addr, comesBack)
+			end := comesBack
+			if !v.ads() { // what is said on one stream may not have been heard when another is at rest
+				end = drains
+			}
+			envoyStory(t, v, c, p.addr, end)
 			p.stop(t)
 			compare(t, c.account, p)
 			var opens []session.Entry
