@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
@@ -36,6 +34,8 @@ type conn struct {
 	late     atomic.Int64 // bytes that came after that
 
 	clientBusy, serverBusy atomic.Bool // see busy
+
+	clientPulse, serverPulse pulse
 
 	mu    sync.Mutex
 	ended *ending // the first cause
@@ -61,8 +61,8 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
 	}
 	accepted := time.Now()
-	dialer := net.Dialer{Timeout: p.cfg.DialTimeout}
-	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	p.setKeepAlive(nc)
+	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
 		defer p.dialled(up)()
@@ -71,15 +71,16 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 			err = errors.New("it leads back to this proxy")
 		}
 	}
-	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer})
-	switch {
-	case err != nil && ctx.Err() != nil:
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}
+	if err != nil && ctx.Err() == nil {
+		reset(nc)
+		p.dialFailed(c, connect, err)
+		return
+	}
+	c.Append(connect)
+	if err != nil {
 		reset(nc)
 		c.disconnect(session.Proxy, errStopped.Error())
-		return
-	case err != nil:
-		reset(nc)
-		c.dialFailed(p.cfg.Logger, pair.Upstream, err)
 		return
 	}
 	if err := c.connect(nc.(halfCloser), up.(halfCloser)); err != nil {
@@ -89,7 +90,7 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		return
 	}
 	tapped := wire.Config{
-		Conn: c.id, Sink: c, Memory: p.memory,
+		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
 	}
 	if pair.Rewrite != nil {
@@ -97,6 +98,7 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		tapped.Sent = c.rewriter.Sent
 	}
 	c.tap = wire.NewTap(tapped)
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
@@ -108,20 +110,6 @@ func (c *conn) connect(client, server halfCloser) (err error) {
 	}
 	c.server, err = newSocket(server, c.pool)
 	return err
-}
-
-// dialFailed records why there is no upstream connection.
-func (c *conn) dialFailed(logger *zap.Logger, upstream Addr, err error) {
-	why := cause(err)
-	if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
-		why = errors.New("no answer in time")
-	}
-	text := fmt.Sprintf("cannot reach upstream %s: %v", upstream, why)
-	logger.Warn("cannot reach upstream; the client was reset", zap.Stringer("upstream", upstream), zap.Error(why))
-	c.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
-		Code: session.NoteDialFailed, Text: text, Hint: "check that the management server runs and that --upstream names it",
-	}})
-	c.disconnect(session.Proxy, text)
 }
 
 // run pumps both directions and returns when neither has anything left to do.
@@ -216,6 +204,13 @@ func (c *conn) busy(side session.Side) *atomic.Bool {
 		return &c.clientBusy
 	}
 	return &c.serverBusy
+}
+
+func (c *conn) pulse(side session.Side) *pulse {
+	if side == session.Client {
+		return &c.clientPulse
+	}
+	return &c.serverPulse
 }
 
 // settle ends a pair that is draining if nothing would be cut: if both

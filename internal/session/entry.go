@@ -244,6 +244,8 @@ const (
 	NoteHeadersLost   NoteCode = "headers-lost"  // HPACK broke: no more headers of this side
 	NoteBlind         NoteCode = "blind"         // not HTTP, or framing broke: bytes only pass
 	NoteDialFailed    NoteCode = "dial-failed"   // the upstream could not be reached
+	NoteRefused       NoteCode = "refused"       // a client came when as many were there as may be
+	NoteAcceptFailed  NoteCode = "accept-failed" // clients wait: the system gives no connection
 	NoteUndelivered   NoteCode = "undelivered"   // bytes that were read could not be written on
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
