@@ -65,13 +65,22 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		return
 	}
 	p.setKeepAlive(nc)
-	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	dialer, err := p.dialer(), error(nil)
+	if pair.OriginalDst {
+		var forget func()
+		forget, err = p.goOn(nc, dialer, pair.Upstream.Address)
+		defer forget()
+	}
+	var up net.Conn
+	if err == nil {
+		up, err = dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	}
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
 		defer p.dialled(up)()
-		if back := p.leadsBack(nc, pair); back != nil {
+		if p.dialledBy(nc) {
 			reset(up)
-			err = back
+			err = errors.New("it leads back to this proxy")
 		}
 	}
 	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}

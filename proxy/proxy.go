@@ -246,21 +246,13 @@ func (p *Proxy) dialled(up net.Conn) (forget func()) {
 	}
 }
 
-// leadsBack says whether what was accepted is the other end of one of our own
+// dialledBy says whether what was accepted is the other end of one of our own
 // upstream legs: then the upstream leads to one of our listeners. Unix sockets
 // have no address to tell by. It is asked after dialling on, when that leg has
 // long been noted.
-func (p *Proxy) leadsBack(accepted net.Conn, pair Pair) error {
-	r, why := route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}, errLeadsBack
-	if pair.OriginalDst { // a leg was noted with where it was going, too
-		r.to, why = pair.Upstream.Address, errComesBack
-	}
+func (p *Proxy) dialledBy(accepted net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ours := p.dials[r]; ours && accepted.LocalAddr().Network() == "tcp" {
-		return why
-	}
-	return nil
+	_, ours := p.dials[route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}]
+	return ours && accepted.LocalAddr().Network() == "tcp"
 }
-
-var errLeadsBack = errors.New("it leads back to this proxy")

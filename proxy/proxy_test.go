@@ -84,9 +84,13 @@ func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration) *world {
 }
 
 func (w *world) start(listen, upstream Addr, drain time.Duration) {
+	w.startPair(Pair{Listen: listen, Upstream: upstream}, drain)
+}
+
+func (w *world) startPair(pair Pair, drain time.Duration) {
 	var err error
 	w.proxy, err = Listen(Config{
-		Pairs: []Pair{{Listen: listen, Upstream: upstream}}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
+		Pairs: []Pair{pair}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -467,5 +471,18 @@ func TestParseAddr(t *testing.T) {
 		case want != "" && (err != nil || a.String() != want):
 			t.Errorf("%q was read as %v, %v", in, a, err)
 		}
+	}
+}
+
+// Where a connection was going can be asked of TCP on Linux only.
+func TestOriginalDstNeedsRedirection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	_, err := Listen(Config{Log: &memoryLog{}, Pairs: []Pair{{Listen: Addr{"unix", path}, OriginalDst: true}}})
+	var at *ListenError
+	if !errors.As(err, &at) {
+		t.Fatalf("%v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it listens")
 	}
 }
