@@ -51,7 +51,7 @@ var thirdParty = map[string][]string{
 	"charm.land/":                     {"tui"},
 	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
-	"go.yaml.in/yaml/v3":              {"internal/bootstrap"},
+	"go.yaml.in/yaml/v3":              {"internal/bootstrap", "cmd/xdsproxy"},
 	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
 	"github.com/prometheus/":          {"internal/admin"},
 	"github.com/klauspost/compress":   {"recorder"},

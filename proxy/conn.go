@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // conn is one connection of a client and the one that was dialled for it.
@@ -21,6 +22,8 @@ type conn struct {
 	log  Log
 	pool *buffers
 	tap  *wire.Tap
+
+	rewriter *rewrite.Rewriter // of what the client sends; nil: it stays as it is
 
 	client, server leg
 
@@ -101,10 +104,15 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		c.disconnect(session.Proxy, err.Error())
 		return
 	}
-	c.tap = wire.NewTap(wire.Config{
+	tapped := wire.Config{
 		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
-	})
+	}
+	if pair.Rewrite != nil {
+		c.rewriter = p.rewrites[pair.Rewrite].Rewriter()
+		tapped.Sent = c.rewriter.Sent
+	}
+	c.tap = wire.NewTap(tapped)
 	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(up)
 	p.add(c)
 	defer p.remove(c)
@@ -154,7 +162,13 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			if boundary >= 0 && boundary < n && c.draining.Load() && !c.busy(from.Opposite()).Load() {
 				end = boundary // what follows begins a message that would have no end
 			}
-			written, werr := dst.Write(buf[:end])
+			var written int
+			var werr error
+			if c.rewriter != nil && from == session.Client {
+				written, werr = c.rewriter.Write(dst, buf[:end])
+			} else {
+				written, werr = dst.Write(buf[:end])
+			}
 			c.pool.put(buf)
 			if werr != nil {
 				c.writeFailed(from, end-written, werr)
@@ -173,6 +187,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		case errors.Is(err, io.EOF):
 			c.end(from, fmt.Sprintf("the %s closed the connection", from))
 			busy.Store(false)
+			c.heldBack(from)
 			dst.CloseWrite()
 			if c.draining.Load() {
 				c.settle()
@@ -281,9 +296,11 @@ func (c *conn) partGently() {
 // writeFailed ends the pair after what one side sent could not be written on.
 func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	to := from.Opposite()
-	if c.draining.Load() && isTimeout(err) {
+	switch {
+	case c.notFollowed(err):
+	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
-	} else {
+	default:
 		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
 	}
 	if undelivered > 0 {

@@ -118,8 +118,8 @@ func redirect(t *testing.T, source, to string, listener net.Addr) {
 // originalWorld is a proxy that asks where its clients were going.
 func originalWorld(t *testing.T, listen string) *world {
 	t.Helper()
-	w := &world{t: t, log: &memoryLog{}}
-	w.startPair(Pair{Listen: Addr{"tcp", listen}, OriginalDst: true}, 0)
+	w := &world{t: t, log: &memoryLog{}, with: []func(*Pair){func(p *Pair) { p.OriginalDst = true }}}
+	w.start(Addr{"tcp", listen}, Addr{}, 0)
 	return w
 }
 

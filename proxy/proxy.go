@@ -21,6 +21,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // Log takes what was seen. Append must not block.
@@ -36,6 +37,9 @@ type Pair struct {
 	// OriginalDst says that Upstream is where a connection was going before a
 	// rule of the firewall redirected it to Listen. Linux alone tells that.
 	OriginalDst bool
+	// Rewrite says what is changed in the headers of requests; nil: no byte
+	// is.
+	Rewrite *rewrite.Rules
 }
 
 // Config says what to proxy and how.
@@ -62,6 +66,7 @@ type Proxy struct {
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
+	rewrites  map[*rewrite.Rules]*rewrite.Source // what rules set now
 
 	conns   atomic.Uint64 // the last session.ConnID given
 	streams atomic.Uint64 // the last session.StreamID given
@@ -102,7 +107,8 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError. Nothing is accepted before Serve.
+// *ListenError, or a *rewrite.Error of a pair's rules. Nothing is accepted
+// before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
@@ -117,6 +123,9 @@ func Listen(cfg Config) (*Proxy, error) {
 		cfg.Logger = zap.NewNop()
 	}
 	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{}), warnings: make(chan warning, maxWarnings)}
+	if err := p.loadRewrites(); err != nil {
+		return nil, err
+	}
 	for _, pair := range cfg.Pairs {
 		err := pair.check()
 		var l net.Listener

@@ -33,6 +33,12 @@ type Config struct {
 	NewStream func() session.StreamID // the next stream id of the session; called from both directions
 	Memory    *Memory                 // shared by all taps
 	Open      *atomic.Int64           // counts the HTTP/2 streams that are open, of all taps; nil: nobody asks
+	// Sent, if not nil, is asked for the header fields with which a request of
+	// the client goes on to the server; nil: as they came. It is called by Feed
+	// of the client's direction, once for each Open entry, in their order, with
+	// the stream id of HTTP/2 or 0. It keeps no reference to fields, and writes
+	// nothing to them.
+	Sent func(h2 uint32, fields []session.Field) []session.Field
 }
 
 // Tap follows one connection. Feed may be called for both directions at the
