@@ -88,7 +88,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
-	ops, err := a.offerOperations(rec, p.Clients, logger)
+	ops, err := a.offerOperations(rec, p, logger)
 	if err != nil {
 		views.close(0)
 		p.Close()
@@ -103,7 +103,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
-		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
+		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Target(), rec.place())
 	}
 	a.announceViews(views, logger)
 	ops.announce(a)
