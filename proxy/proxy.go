@@ -4,7 +4,8 @@
 // On their way the bytes pass a tap (internal/wire), before they are written
 // on, so that a cause always has a lower sequence number than its effect. The
 // package's only outlet is Append; it reads no entry, decodes no message,
-// changes no byte and injects none. A connection never waits for its log.
+// changes no byte and injects none, unless a Pair has rules for rewriting
+// headers (proxy/rewrite). A connection never waits for its log.
 package proxy
 
 import (
