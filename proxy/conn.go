@@ -57,12 +57,27 @@ var past = time.Unix(1, 0)
 // serve runs one connection from accept to close.
 func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair) {
 	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, pool: &p.pool}
-	peer := &session.Peer{
-		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
-	}
 	accepted := time.Now()
+	unresolved := pair.resolve(nc)
+	peer := &session.Peer{
+		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Target(),
+	}
+	if unresolved != nil {
+		reset(nc)
+		p.unresolved(c, session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}, unresolved)
+		return
+	}
 	p.setKeepAlive(nc)
-	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	dialer, err := p.dialer(), error(nil)
+	if pair.OriginalDst {
+		var forget func()
+		forget, err = p.goOn(nc, dialer, pair.Upstream.Address)
+		defer forget()
+	}
+	var up net.Conn
+	if err == nil {
+		up, err = dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	}
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
 		defer p.dialled(up)()

@@ -35,6 +35,9 @@ type Pair struct {
 	Listen, Upstream Addr
 	ListenTLS        *ListenTLS   // nil: plaintext
 	UpstreamTLS      *UpstreamTLS // nil: plaintext
+	// OriginalDst says that Upstream is where a connection was going before a
+	// rule of the firewall redirected it to Listen. Linux alone tells that.
+	OriginalDst bool
 	// Rewrite says what is changed in the headers of requests; nil: no byte
 	// is.
 	Rewrite *rewrite.Rules
@@ -125,7 +128,11 @@ func Listen(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	for _, pair := range cfg.Pairs {
-		l, err := pair.Listen.Listen()
+		err := pair.check()
+		var l net.Listener
+		if err == nil {
+			l, err = pair.Listen.Listen()
+		}
 		if err != nil {
 			p.closeListeners()
 			return nil, &ListenError{pair.Listen, err}

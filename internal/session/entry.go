@@ -246,6 +246,7 @@ const (
 	NoteDialFailed    NoteCode = "dial-failed"   // the upstream could not be reached
 	NoteRefused       NoteCode = "refused"       // a client came when as many were there as may be
 	NoteAcceptFailed  NoteCode = "accept-failed" // clients wait: the system gives no connection
+	NoteNotRedirected NoteCode = "no-redirect"   // original-dst, and no rule of the firewall brought the client
 	NoteUndelivered   NoteCode = "undelivered"   // bytes that were read could not be written on
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
