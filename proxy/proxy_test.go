@@ -383,9 +383,15 @@ func (w *world) awaitRefusal() {
 	for {
 		c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
 		if err != nil {
-			return
+			break
 		}
 		c.Close()
+	}
+	// Connections are told to drain a moment later.
+	for stopping := false; !stopping; {
+		w.proxy.mu.Lock()
+		stopping = w.proxy.stopping
+		w.proxy.mu.Unlock()
 	}
 }
 
