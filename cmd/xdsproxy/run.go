@@ -161,6 +161,9 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 
 func unbound(err error) error {
 	f := failed("%w", err)
+	if file, is := errors.AsType[*proxy.TLSFileError](err); is {
+		return f.hint("%s", file.Hint())
+	}
 	var at *proxy.ListenError
 	if !errors.As(err, &at) {
 		return f
