@@ -70,7 +70,12 @@ type Use struct {
 // Obstacle is why a server cannot be wrapped.
 type Obstacle struct {
 	Why string // goes on after "cannot wrap X: "
+	// Secured says that it lies in how the client speaks TLS there.
+	Secured bool
 }
+
+// secured is an obstacle in how the client speaks TLS.
+func secured(why string) *Obstacle { return &Obstacle{Why: why, Secured: true} }
 
 // Unix says whether the server is reached by a unix socket.
 func (s *Server) Unix() bool { return strings.HasPrefix(s.Address, "unix:") }

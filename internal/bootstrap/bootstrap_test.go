@@ -51,7 +51,7 @@ func TestBootstraps(t *testing.T) {
 					fmt.Fprintf(&got, "  %s at %s\n", u.What, u.Path)
 				}
 				if s.Obstacle != nil {
-					fmt.Fprintf(&got, "  obstacle: %s\n", s.Obstacle.Why)
+					fmt.Fprintf(&got, "  obstacle: %s; secured: %v\n", s.Obstacle.Why, s.Obstacle.Secured)
 					continue
 				}
 				if s.TLS != nil {

@@ -10,7 +10,7 @@ import (
 // servers are the endpoints of a cluster, or one without an address where there
 // are none.
 func (s *search) servers(c *cluster) []*Server {
-	obstacle, secured := c.obstacle()
+	obstacle, context := c.obstacle()
 	var servers []*Server
 	if c.node != nil {
 		eachEndpoint(field(c.node, "load_assignment"), func(address *yaml.Node) {
@@ -25,8 +25,8 @@ func (s *search) servers(c *cluster) []*Server {
 		}
 		servers = append(servers, &Server{})
 	}
-	if obstacle == nil && secured != nil {
-		obstacle = s.secure(c, servers, secured)
+	if obstacle == nil && context != nil {
+		obstacle = s.secure(c, servers, context)
 	}
 	for _, server := range servers {
 		server.Names, server.Uses = []string{c.name}, c.uses
@@ -41,9 +41,9 @@ func (s *search) servers(c *cluster) []*Server {
 }
 
 // obstacle is what keeps a proxy out of all of a cluster, whatever its
-// endpoints. Without one, secured is the TLS context in which it is reached; nil
+// endpoints. Without one, context is the TLS context in which it is reached; nil
 // if it is reached in plaintext.
-func (c *cluster) obstacle() (o *Obstacle, secured *yaml.Node) {
+func (c *cluster) obstacle() (o *Obstacle, context *yaml.Node) {
 	if c.node == nil {
 		return &Obstacle{Why: "the bootstrap does not define this cluster"}, nil
 	}
@@ -55,9 +55,9 @@ func (c *cluster) obstacle() (o *Obstacle, secured *yaml.Node) {
 	name, typ := text(field(socket, "name")), text(member(config, "@type"))
 	switch {
 	case len(items(field(c.node, "transport_socket_matches"))) > 0:
-		return &Obstacle{Why: "each of its endpoints is reached in a way of its own (transport_socket_matches)"}, nil
+		return secured("each of its endpoints is reached in a way of its own (transport_socket_matches)"), nil
 	case given(c.node, "tls_context") != nil:
-		return &Obstacle{Why: "its TLS context is in a form that Envoy reads no more"}, nil
+		return secured("its TLS context is in a form that Envoy reads no more"), nil
 	case socket == nil, strings.HasSuffix(typ, ".RawBuffer"), typ == "" && strings.Contains(name, "raw_buffer"):
 		return nil, nil
 	case strings.HasSuffix(typ, ".tls.v3.UpstreamTlsContext"):
@@ -82,7 +82,7 @@ func (s *search) secure(c *cluster, servers []*Server, context *yaml.Node) *Obst
 	}
 	for _, name := range []string{"auto_sni", "auto_san_validation", "auto_config"} {
 		if hasField(c.node, name) {
-			return &Obstacle{Why: "its TLS depends on what is sent (" + name + ")"}
+			return secured("its TLS depends on what is sent (" + name + ")")
 		}
 	}
 	reading := s.contexts
@@ -98,7 +98,7 @@ func (s *search) secure(c *cluster, servers []*Server, context *yaml.Node) *Obst
 		}
 		t, err := reading.upstream(context, c.hostOf(server))
 		if err != nil {
-			return &Obstacle{Why: err.Error()}
+			return secured(err.Error())
 		}
 		server.TLS = t
 		for i := range server.places {

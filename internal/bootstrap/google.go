@@ -27,7 +27,7 @@ func (s *search) google(service, target *yaml.Node, use Use) {
 // ssl reads SslCredentials.
 func (s *Server) ssl(service, ssl *yaml.Node) *Obstacle {
 	if len(items(field(service, "call_credentials"))) > 0 {
-		return &Obstacle{Why: "it has call_credentials, which a client sends by TLS only"}
+		return secured("it has call_credentials, which a client sends by TLS only")
 	}
 	t := &TLS{Host: text(field(argument(service, "grpc.ssl_target_name_override"), "string_value"))}
 	err := only(ssl, "ssl_credentials", "root_certs", "private_key", "cert_chain")
@@ -44,7 +44,7 @@ func (s *Server) ssl(service, ssl *yaml.Node) *Obstacle {
 		err = unreadf("of its certificate and its key there is only one")
 	}
 	if err != nil {
-		return &Obstacle{Why: err.Error()}
+		return secured(err.Error())
 	}
 	s.secure(t, func() { remove(service, "channel_credentials") })
 	return nil

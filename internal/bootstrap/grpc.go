@@ -55,11 +55,11 @@ func (s *Server) credentials(server *yaml.Node) {
 		case "tls":
 			t, err := tlsCredentials(member(c, "config"))
 			if err != nil {
-				s.Obstacle = &Obstacle{Why: err.Error()}
+				s.Obstacle = secured(err.Error())
 				return
 			}
 			if len(items(member(server, "call_creds"))) > 0 {
-				s.Obstacle = &Obstacle{Why: "it has call_creds, which a client sends by TLS only"}
+				s.Obstacle = secured("it has call_creds, which a client sends by TLS only")
 				return
 			}
 			s.secure(t, func() {
@@ -76,7 +76,7 @@ func (s *Server) credentials(server *yaml.Node) {
 }
 
 func googleDefault() *Obstacle {
-	return &Obstacle{Why: "it is asked with Google's default credentials, which a client sends by TLS only"}
+	return secured("it is asked with Google's default credentials, which a client sends by TLS only")
 }
 
 // secure says that the client speaks TLS to the server: bare takes that out of
