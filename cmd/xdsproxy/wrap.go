@@ -193,7 +193,7 @@ func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
 		secured = secured || s.Obstacle.Secured
 		why = append(why, fmt.Sprintf("%s: %s", describe(s), render.Safe(s.Obstacle.Why)))
 	}
-	const plaintext = "name certificate, key and roots as files in its TLS context, or a plaintext port of the server, such as Istio's 15010"
+	const plaintext = "certificates can be taken over from files and from the bootstrap itself; else name a plaintext port of the server there, such as Istio's 15010"
 	switch {
 	case len(plan.doc.Servers) == 0:
 		return nil, failed("%s names no xDS server", plan.name).
