@@ -107,7 +107,7 @@ func (a *app) paths() pathFacts {
 
 func (a *app) printConfig(facts configFacts) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-20s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
+	fmt.Fprintf(&b, "%-30s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
 	for i, s := range facts.Settings {
 		value := strings.Join(a.settings[i].texts(), ", ")
 		if value == "" {
@@ -117,7 +117,7 @@ func (a *app) printConfig(facts configFacts) error {
 		if s.From != "" {
 			from += " " + s.From
 		}
-		fmt.Fprintf(&b, "%-20s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
+		fmt.Fprintf(&b, "%-30s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
 	}
 	note := ""
 	if !facts.Paths.ConfigRead {
@@ -135,7 +135,7 @@ func (a *app) printConfig(facts configFacts) error {
 		{"viewers", facts.Paths.Viewers},
 		{lastSource, last},
 	} {
-		fmt.Fprintf(&b, "%-20s %s\n", p[0], render.Safe(p[1]))
+		fmt.Fprintf(&b, "%-30s %s\n", p[0], render.Safe(p[1]))
 	}
 	_, err := a.stdout.Write([]byte(b.String()))
 	return err

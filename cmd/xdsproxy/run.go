@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -69,6 +68,11 @@ func (a *app) run(ctx context.Context, path string) error {
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
 	collectLess()
+	closeLogs, err := a.openKeyLogs(pairs)
+	if err != nil {
+		return err
+	}
+	defer closeLogs()
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
@@ -149,33 +153,6 @@ func collectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(200)
 	}
-}
-
-// pairs puts each listener before its upstream, by their order.
-func (a *app) pairs() ([]proxy.Pair, error) {
-	listen, upstream := a.config.listen, a.config.upstream
-	switch {
-	case len(upstream) == 0:
-		return nil, misused("no --upstream: where does the control plane listen?").
-			hint("xdsproxy run --upstream 127.0.0.1:15010")
-	case len(listen) != len(upstream):
-		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
-			hint("give one --listen for each --upstream; they pair up by order")
-	}
-	pairs := make([]proxy.Pair, len(upstream))
-	for i := range pairs {
-		var err error
-		if pairs[i].Listen, err = proxy.ParseAddr(listen[i]); err != nil {
-			return nil, misused("--listen: %w", err)
-		}
-		if pairs[i].Upstream, err = proxy.ParseAddr(upstream[i]); err != nil {
-			return nil, misused("--upstream: %w", err)
-		}
-		if pairs[i].Upstream == pairs[i].Listen {
-			return nil, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen[i])
-		}
-	}
-	return pairs, nil
 }
 
 func unbound(err error) error {

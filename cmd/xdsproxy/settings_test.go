@@ -144,13 +144,27 @@ func TestDurations(t *testing.T) {
 }
 
 func FuzzParseConfig(f *testing.F) {
-	for _, s := range []string{"", "a: b", "a: [b, 1, true]", "a: {b: c}", "- a", "a: b\na: c", "\x00", "&a [*a]", "1: 2"} {
+	for _, s := range []string{
+		"", "a: b", "a: [b, 1, true]", "a: {b: c}", "- a", "a: b\na: c", "\x00", "&a [*a]", "1: 2", "a: &a [*a]", "a: &a b\nc: *a", "a: b\n---\nc: d", "? [a]\n: b",
+		"listeners:\n- listen: :1\n  upstream: a:1\n- {listen: unix:/a, upstream: b:1, tls-ca-dir: d}", "listeners: [a]", "listeners: []", "listeners: &a [{b: *a}]", "<<: {a: b}",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := parseConfig(text)
-		if err != nil && keys != nil {
-			t.Fatalf("%v and an error: %v", keys, err)
+		doc, err := parseConfig(text)
+		if err != nil {
+			if doc.keys != nil || doc.listeners != nil {
+				t.Fatalf("%v and an error: %v", doc, err)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("more than a line: %v", err)
+			}
+			return
+		}
+		a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+		a.settings = a.config.settings()
+		if a.takeFile(doc, "fuzz.yaml") == nil {
+			_, _ = a.pairs()
 		}
 	})
 }

@@ -232,3 +232,19 @@ func (v addressesValue) replace(texts []string) error {
 	}
 	return nil
 }
+
+// addressValue is one address.
+type addressValue struct {
+	p     *string
+	check func(string) error
+}
+
+func (v addressValue) String() string { return *v.p }
+func (v addressValue) Type() string   { return "ADDR" }
+func (v addressValue) Set(s string) error {
+	if err := v.check(s); err != nil {
+		return err
+	}
+	*v.p = s
+	return nil
+}
