@@ -36,7 +36,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	if r.write == "" && !secured {
 		return play(ctx, plan, nil)
 	}
-	logger := r.logger(secured && r.write == "") // else the log of the proxy says nothing that the play does not
+	logger := r.logger(false)
 	defer func() { _ = logger.Sync() }()
 	dir, err := privateDir()
 	if err != nil {

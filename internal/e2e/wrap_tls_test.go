@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+)
+
+// hello is a world in which an Envoy answers "one".
+func hello(t *testing.T, v variant) xdstest.World {
+	t.Helper()
+	listener, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return xdstest.World{
+		Listeners: []*listenerv3.Listener{listener},
+		Routes:    []*routev3.RouteConfiguration{xdstest.DirectRoute("routes", "one")},
+	}
+}
+
+// wrapEnvoy starts an Envoy with a bootstrap in the form of the file's name,
+// with one word before its command.
+func wrapEnvoy(t *testing.T, file string, text object) (*proxy, *envoy, string) {
+	t.Helper()
+	path := tool(t, "envoy", "envoy", "_bin", "envoy")
+	dir := t.TempDir()
+	config, admin := filepath.Join(dir, file), filepath.Join(dir, "admin")
+	writeBootstrap(t, config, text)
+	p, out := startWrap(t, nil, path, "-c", config, "--admin-address-path", admin, "--concurrency", "1",
+		"--use-dynamic-base-id", "--disable-hot-restart", "--log-level", "warning")
+	return p, &envoy{output: out, exited: p.exited}, admin
+}
+
+// end tells a wrapped command to end.
+func (p *proxy) end(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.ended(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// secured is a bootstrap whose ADS cluster is reached in a TLS context.
+func (m *mutual) secured(t *testing.T, v variant, discovery, host string, context object) object {
+	t.Helper()
+	text := envoyBootstrap(t, v, m.node, "127.0.0.1:1")
+	cluster := xdsClusterAt(discovery, socket(host, port(m.Addr())))
+	cluster["transport_socket"] = tlsSocket(context)
+	text["static_resources"] = object{"clusters": []object{cluster}}
+	return text
+}
+
+// The real Envoy and a control plane that wants its certificate, in every way
+// that the bootstrap can say so.
+func TestWrapMutualTLS(t *testing.T) {
+	vs := map[string]variant{}
+	for _, v := range variants() {
+		vs[v.name] = v
+	}
+	leaf := xdstest.Leaf{URIs: []string{planeID}, DNS: []string{"localhost", "plane.e2e"}}
+	for _, c := range []struct {
+		name, variant, file string
+		text                func(t *testing.T, m *mutual, v variant) object
+	}{
+		{"files and a SPIFFE ID", "sotw", "envoy.yaml", func(t *testing.T, m *mutual, v variant) object {
+			text := m.secured(t, v, "STRICT_DNS", "localhost", object{"common_tls_context": object{
+				"tls_certificates":   m.own(),
+				"validation_context": object{"trusted_ca": object{"filename": m.ca}, "match_typed_subject_alt_names": named("URI", planeID)},
+			}})
+			cluster := text["static_resources"].(object)["clusters"].([]object)[0]
+			cluster["upstream_connection_options"] = object{"tcp_keepalive": object{"keepalive_time": 60}}
+			cluster["dns_lookup_family"] = "V4_ONLY"
+			return text
+		}},
+		{"inline", "delta", "envoy.json", func(t *testing.T, m *mutual, v variant) object {
+			return m.secured(t, v, "STATIC", "127.0.0.1", object{
+				"sni": "plane.e2e", "auto_sni_san_validation": true,
+				"common_tls_context": object{
+					"tls_params": object{"tls_maximum_protocol_version": "TLSv1_2"},
+					"tls_certificates": []object{{
+						"certificate_chain": object{"inline_string": textOf(t, m.cert)},
+						"private_key":       object{"inline_bytes": contents(t, m.key)}, // which JSON has in base 64
+					}},
+					"validation_context": object{"trusted_ca": object{"inline_string": textOf(t, m.ca)}},
+				},
+			})
+		}},
+		{"a file of secrets", "per-type", "envoy.yaml", func(t *testing.T, m *mutual, v variant) object {
+			const secret = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+			file := filepath.Join(t.TempDir(), "secrets.yaml")
+			writeBootstrap(t, file, object{"resources": []object{{"@type": secret, "name": "me", "tls_certificate": m.own()[0]}}})
+			from := object{"path_config_source": object{"path": file}}
+			return m.secured(t, v, "STATIC", "127.0.0.1", object{"common_tls_context": object{
+				"tls_certificate_sds_secret_configs": []object{{"name": "me", "sds_config": from}},
+				"validation_context":                 object{"trusted_ca": object{"filename": m.ca}},
+			}})
+		}},
+		{"gRPC's own client", "sotw", "envoy.yaml", func(t *testing.T, m *mutual, v variant) object {
+			text := envoyBootstrap(t, v, m.node, "127.0.0.1:1")
+			text["static_resources"] = object{}
+			text["dynamic_resources"].(object)["ads_config"].(object)["grpc_services"] = []object{{"google_grpc": object{
+				"target_uri": "localhost:" + string(port(m.Addr())), "stat_prefix": "xds",
+				"channel_credentials": object{"ssl_credentials": object{
+					"root_certs": object{"filename": m.ca}, "cert_chain": object{"filename": m.cert}, "private_key": object{"filename": m.key},
+				}},
+			}}}
+			return text
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m, v := startMutual(t, "wrapped", leaf), vs[c.variant]
+			m.set(t, hello(t, v))
+			p, e, admin := wrapEnvoy(t, c.file, c.text(t, m, v))
+			if !strings.HasPrefix(p.addr, "unix:") {
+				t.Errorf("it listens on %s, with the client's identity behind it", p.addr)
+			}
+			e.await(t, admin)
+			url := e.url(t, "ingress")
+			eventually(t, "the answer", func() bool {
+				body, err := get(url)
+				return err == nil && body == "one"
+			})
+			m.settle(t)
+			copied := copyOf(t, p)
+			p.end(t)
+			if _, err := os.Stat(filepath.Dir(copied)); !os.IsNotExist(err) {
+				t.Errorf("%s is left over: %v", filepath.Dir(copied), err)
+			}
+			compare(t, m.account, p)
+		})
+	}
+}
+
+// stat is a counter of Envoy.
+func (e *envoy) stat(t *testing.T, name string) int {
+	t.Helper()
+	body, err := get("http://" + e.admin + "/stats?format=json&filter=^" + strings.ReplaceAll(name, ".", `\.`) + "$")
+	if err != nil {
+		return 0
+	}
+	var all struct {
+		Stats []struct{ Value json.Number }
+	}
+	if err := json.Unmarshal([]byte(body), &all); err != nil || len(all.Stats) != 1 {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(all.Stats[0].Value))
+	return n
+}
+
+// The proxy takes no server that Envoy would not have taken, and takes every one
+// that it would have.
+func TestWrapTakesWhatEnvoyTakes(t *testing.T) {
+	v := variants()[0]
+	other := xdstest.NewAuthority("mesh") // of the same name
+	for _, c := range []struct {
+		name     string
+		leaf     xdstest.Leaf
+		ca       *xdstest.Authority // that the client trusts; nil: the one that signed
+		context  object             // of the validation
+		accepted bool
+	}{
+		{"another SPIFFE ID", xdstest.Leaf{URIs: []string{planeID + "-2"}, DNS: []string{"localhost"}}, nil, object{"match_typed_subject_alt_names": named("URI", planeID)}, false},
+		{"another authority", xdstest.Leaf{URIs: []string{planeID}}, other, object{"match_typed_subject_alt_names": named("URI", planeID)}, false},
+		{"no name, and none asked for", xdstest.Leaf{}, nil, object{}, true},
+		{"no root", xdstest.Leaf{}, other, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := startMutual(t, "wrapped", c.leaf)
+			if c.ca != nil {
+				if err := os.WriteFile(m.ca, c.ca.CertPEM(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.set(t, hello(t, v))
+			common := object{"tls_certificates": m.own()}
+			if c.context != nil {
+				c.context["trusted_ca"] = object{"filename": m.ca}
+				common["validation_context"] = c.context
+			}
+			text := m.secured(t, v, "STATIC", "127.0.0.1", object{"common_tls_context": common})
+
+			direct, admin := launchEnvoyWith(t, text)
+			direct.listening(t, admin)
+			eventually(t, "what Envoy alone makes of it", func() bool {
+				return direct.stat(t, "cluster.xds.upstream_cx_connect_fail") > 0 || direct.stat(t, "listener_manager.lds.update_success") > 0
+			})
+			if got := direct.stat(t, "listener_manager.lds.update_success") > 0; got != c.accepted {
+				t.Fatalf("Envoy alone accepts it: %v", got)
+			}
+			direct.stop(t)
+			before := len(m.account.Records())
+
+			p, e, admin := wrapEnvoy(t, "envoy.json", text)
+			e.listening(t, admin)
+			eventually(t, "what comes of it when wrapped", func() bool {
+				return e.stat(t, "cluster.xds.upstream_cx_total") > 1 || e.stat(t, "listener_manager.lds.update_success") > 0
+			})
+			if got := e.stat(t, "listener_manager.lds.update_success") > 0; got != c.accepted {
+				t.Errorf("wrapped, it is accepted: %v", got)
+			}
+			p.end(t)
+			if n := len(m.account.Records()) - before; c.accepted != (n > 0) {
+				t.Errorf("%d records on the account", n)
+			}
+		})
+	}
+}
+
+// listening waits for an Envoy's admin address.
+func (e *envoy) listening(t *testing.T, admin string) {
+	t.Helper()
+	eventually(t, "Envoy's admin address", func() bool {
+		b, err := os.ReadFile(admin)
+		e.admin = strings.TrimSpace(string(b))
+		return err == nil && e.admin != ""
+	})
+}
