@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
@@ -229,4 +231,75 @@ func (e *envoy) listening(t *testing.T, admin string) {
 		e.admin = strings.TrimSpace(string(b))
 		return err == nil && e.admin != ""
 	})
+}
+
+// The gRPCs whose bootstraps know of TLS: Go, and the C core by way of Python.
+// That of Node.js knows insecure only.
+func TestWrapGRPCMutualTLS(t *testing.T) {
+	backend, err := xdstest.StartBackend(grpc_health_v1.HealthCheckResponse_SERVING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(backend.Stop)
+	for _, impl := range []string{"grpc-go", "grpc-core"} {
+		for name, c := range map[string]struct {
+			leaf     xdstest.Leaf
+			accepted bool
+		}{
+			"the right name": {xdstest.Leaf{DNS: []string{"localhost"}}, true},
+			"another name":   {xdstest.Leaf{DNS: []string{"plane.e2e"}, URIs: []string{planeID}}, false},
+		} {
+			t.Run(impl+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				m := startMutual(t, "wrapped", c.leaf)
+				world := emptyMesh(xdstest.Self())
+				world.cluster("greeter", 1)
+				world.endpointsAt(t, "greeter", backend.Addr())
+				world.route("routes", "greeter")
+				world.apiListener(t, service, "routes")
+				m.set(t, world.world())
+				text := object{
+					"xds_servers": []object{{
+						"server_uri": "localhost:" + string(port(m.Addr())),
+						"channel_creds": []object{{"type": "of-tomorrow"}, {"type": "tls", "config": object{
+							"ca_certificate_file": m.ca, "certificate_file": m.cert, "private_key_file": m.key, "refresh_interval": "1s",
+						}}},
+					}},
+					"node": object{"id": "wrapped", "locality": object{"region": "here", "zone": "a"}},
+				}
+				file := filepath.Join(t.TempDir(), "bootstrap.json")
+				writeBootstrap(t, file, text)
+				env, words := []string{"GRPC_XDS_BOOTSTRAP=" + file}, []string(nil)
+				if impl == "grpc-go" {
+					self, err := os.Executable()
+					if err != nil {
+						t.Fatal(err)
+					}
+					env, words = append(env, clientVariable+"=xds:///"+service), []string{self}
+				} else {
+					env = append(env, "PYTHONPATH="+filepath.Dir(tool(t, "grpc-core", "grpc")))
+					words = []string{"sh", "-c", "sleep 60 | exec python3 testdata/grpc-core/client.py " + service}
+				}
+				p, out := startWrap(t, env, words...)
+				if !c.accepted {
+					p.stderr.find(t, regexp.MustCompile(`localhost`), p.exited)
+					if n := len(m.account.Records()); n > 0 {
+						t.Errorf("%d records on the account", n)
+					}
+					return
+				}
+				if impl == "grpc-go" {
+					if code := p.ended(t); code != 40+int(grpc_health_v1.HealthCheckResponse_SERVING) {
+						t.Errorf("exit code %d", code)
+					}
+				} else {
+					eventually(t, serving, func() bool { return out.last() == serving })
+					m.settle(t)
+					_ = p.cmd.Process.Signal(syscall.SIGTERM)
+					p.ended(t)
+				}
+				compare(t, m.account, p)
+			})
+		}
+	}
 }
