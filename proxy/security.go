@@ -45,6 +45,8 @@ type UpstreamTLS struct {
 	Insecure bool
 	Versions Versions
 	KeyLog   io.Writer // nil: none
+	// Source names what has all of this, for hints; "": the flags of run.
+	Source string
 }
 
 // ClientAuth says whether clients have to show a certificate.

@@ -94,7 +94,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 		return failed("cannot make a directory for the bootstrap: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	pairs, err := a.pairsOf(servers, dir)
+	pairs, err := a.pairsOf(servers, dir, plan.name)
 	if err != nil {
 		return err
 	}
@@ -138,6 +138,9 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	}
 	for i, addr := range p.Addrs() {
 		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
+		if t := servers[i].TLS; t != nil {
+			a.say("towards %s: %s, as %s has it", pairs[i].Upstream, render.Safe(t.String()), plan.name)
+		}
 	}
 	a.announceViews(views, logger)
 	return a.attend(ctx, child, p, rec, views, logger)
@@ -239,7 +242,7 @@ func describe(s *bootstrap.Server) string {
 
 // pairsOf puts a listener in front of each server, of the kind that the client
 // expects there: its sockets in dir, or any port of loopback.
-func (a *app) pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
+func (a *app) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.Pair, error) {
 	pairs := make([]proxy.Pair, len(servers))
 	for i, s := range servers {
 		upstream, err := proxy.ParseAddr(s.Address)
@@ -256,7 +259,7 @@ func (a *app) pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, er
 		if s.TLS == nil {
 			continue
 		}
-		if pairs[i].UpstreamTLS, err = inPlaceOf(s, filepath.Join(dir, strconv.Itoa(i+1))); err != nil {
+		if pairs[i].UpstreamTLS, err = inPlaceOf(s, source, filepath.Join(dir, strconv.Itoa(i+1))); err != nil {
 			return nil, failed("cannot wrap %s: %w", describe(s), err)
 		}
 		if s.TLS.AnyRoot && len(s.TLS.Pins) == 0 {

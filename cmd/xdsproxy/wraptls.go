@@ -9,12 +9,12 @@ import (
 )
 
 // inPlaceOf is how the proxy speaks TLS with a server in the place of the client
-// that the bootstrap is for. What is in the bootstrap itself goes to files whose
-// names begin with base.
-func inPlaceOf(s *bootstrap.Server, base string) (*proxy.UpstreamTLS, error) {
+// that the bootstrap is for, which source names. What is in the bootstrap itself
+// goes to files whose names begin with base.
+func inPlaceOf(s *bootstrap.Server, source, base string) (*proxy.UpstreamTLS, error) {
 	t := s.TLS
 	up := &proxy.UpstreamTLS{
-		ServerName: t.ServerName, Insecure: t.AnyRoot,
+		ServerName: t.ServerName, Insecure: t.AnyRoot, Source: source,
 		Versions: proxy.Versions{Min: t.Min, Max: t.Max},
 	}
 	if t.Host != "" {

@@ -85,7 +85,7 @@ func TestReplayRefusesAStranger(t *testing.T) {
 	t.Parallel()
 	v := variants()[0]
 	flags, ca, _, _ := listenFlags(t, xdstest.NewAuthority("mesh"), xdstest.Leaf{URIs: []string{planeID}})
-	recording := filepath.Join(sessionsDir, "envoy-sotw.xdsp")
+	recording := filepath.Join(sessionsDir, "envoy-sotw-begins-anew.xdsp")
 	if _, err := os.Stat(recording); err != nil {
 		t.Fatal(err)
 	}
