@@ -61,15 +61,20 @@ func (n Name) String() string {
 }
 
 func listed(names []Name) string {
-	const most = 5
 	var words []string
-	for _, n := range names[:min(len(names), most)] {
+	for _, n := range names {
 		words = append(words, n.String())
 	}
-	if len(names) > most {
-		words = append(words, fmt.Sprintf("%d more", len(names)-most))
+	return few(words, " or ")
+}
+
+// few are the first of some words; a certificate may have any number of names.
+func few(words []string, between string) string {
+	const most = 5
+	if len(words) > most {
+		words = append(words[:most:most], fmt.Sprintf("%d more", len(words)-most))
 	}
-	return strings.Join(words, " or ")
+	return strings.Join(words, between)
 }
 
 // anyName says whether one of the names is in a certificate.
@@ -88,7 +93,7 @@ func anyName(names []Name, c *x509.Certificate) error {
 	}
 	has := "it is for no name at all"
 	if len(all) > 0 {
-		has = "it is for " + strings.Join(all, ", ")
+		has = "it is for " + few(all, ", ")
 	}
 	return fmt.Errorf("%s; the client wants %s", has, listed(names))
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,8 +11,10 @@ import (
 	"syscall"
 	"testing"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
@@ -301,5 +304,65 @@ func TestWrapGRPCMutualTLS(t *testing.T) {
 				compare(t, m.account, p)
 			})
 		}
+	}
+}
+
+// Secrets that come from a server behind TLS; what they are for is TLS, too.
+func TestWrapSecretsByTLS(t *testing.T) {
+	v := variants()[0]
+	plain := startControlPlane(t, "wrapped")
+	plain.set(t, hello(t, v))
+	m := startMutual(t, "wrapped", xdstest.Leaf{URIs: []string{planeID}})
+	mine := m.authority.Issue(xdstest.Leaf{URIs: []string{envoyID}})
+	inline := func(b []byte) *corev3.DataSource {
+		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
+	}
+	m.set(t, xdstest.World{Secrets: []*tlsv3.Secret{{Name: "me", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
+		CertificateChain: inline(mine.CertPEM()), PrivateKey: inline(mine.KeyPEM()),
+	}}}}})
+	host, portOf, err := net.SplitHostPort(plain.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := m.secured(t, v, "STATIC", "127.0.0.1", object{"common_tls_context": object{
+		"tls_certificates":   m.own(),
+		"validation_context": object{"trusted_ca": object{"filename": m.ca}, "match_typed_subject_alt_names": named("URI", planeID)},
+	}})
+	sds := text["static_resources"].(object)["clusters"].([]object)[0]
+	sds["name"] = "sds"
+	web := xdsClusterAt("STATIC", socket("127.0.0.1", 1))
+	web["name"] = "web"
+	web["transport_socket"] = tlsSocket(object{"common_tls_context": object{
+		"tls_certificate_sds_secret_configs": []object{{"name": "me", "sds_config": object{
+			"resource_api_version": "V3",
+			"api_config_source": object{
+				"api_type": "GRPC", "transport_api_version": "V3", "set_node_on_first_message_only": true,
+				"grpc_services": []object{{"envoy_grpc": object{"cluster_name": "sds", "skip_envoy_headers": true}}},
+			},
+		}}},
+	}})
+	text["static_resources"] = object{"clusters": []object{xdsClusterAt("STATIC", socket(host, json.Number(portOf))), sds, web}}
+	p, e, admin := wrapEnvoy(t, "envoy.yaml", text)
+	e.await(t, admin)
+	eventually(t, "the secret", func() bool {
+		return e.stat(t, "cluster.web.client_ssl_socket_factory.upstream_context_secrets_not_ready") == 0 && e.stat(t, "sds.me.update_success") == 1
+	})
+	m.settle(t)
+	plain.settle(t)
+	p.end(t)
+	types := map[string]int{}
+	for _, l := range p.watch(t) {
+		if l.What == "ACK" {
+			types[l.Type]++
+		}
+	}
+	if types["SDS"] != 1 || types["LDS"] == 0 {
+		t.Errorf("ACKs by type: %v", types)
+	}
+	if key := string(mine.KeyPEM()); strings.Contains(string(p.run(t, "show", p.file, "1..", "-o", "json")), strings.Split(key, "\n")[1]) {
+		t.Error("the private key is in the recording")
+	}
+	if f := p.info(t); !f.Complete || f.Connections != 2 || f.Gaps > 0 {
+		t.Errorf("%+v", f)
 	}
 }
