@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -364,5 +365,77 @@ func TestWrapSecretsByTLS(t *testing.T) {
 	}
 	if f := p.info(t); !f.Complete || f.Connections != 2 || f.Gaps > 0 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Clusters of every type, with all that goes with finding endpoints by name, are
+// what Envoy takes once they have become static.
+func TestWrapKeepsSecuredBootstrapsValid(t *testing.T) {
+	path := tool(t, "envoy", "envoy", "_bin", "envoy")
+	m := &mutual{authority: xdstest.NewAuthority("mesh")}
+	m.ca, m.cert, m.key = clientFiles(t, m.authority)
+	v := variants()[0]
+	text := envoyBootstrap(t, v, "valid", "127.0.0.1:1")
+	secure := func(name string, cluster object, more object) object {
+		cluster["name"] = name
+		cluster["transport_socket"] = tlsSocket(object{"sni": name, "common_tls_context": object{
+			"tls_certificates":   m.own(),
+			"validation_context": object{"trusted_ca": object{"filename": m.ca}, "match_typed_subject_alt_names": named("DNS", name)},
+		}})
+		for k, value := range more {
+			cluster[k] = value
+		}
+		return cluster
+	}
+	byName := xdsClusterAt("", socket("localhost", 443))
+	delete(byName, "type")
+	byPipe := xdsClusterAt("STATIC", object{"pipe": object{"path": "/run/secured.sock"}})
+	clusters := []object{
+		secure("strict", xdsClusterAt("STRICT_DNS", socket("localhost", 443)), object{
+			"dns_lookup_family": "V4_ONLY", "respect_dns_ttl": true, "dns_refresh_rate": "5s", "dns_failure_refresh_rate": object{"base_interval": "2s", "max_interval": "10s"},
+			"upstream_connection_options": object{"tcp_keepalive": object{"keepalive_time": 60}},
+		}),
+		secure("logical", xdsClusterAt("LOGICAL_DNS", socket("localhost", 443)), object{
+			"typed_dns_resolver_config": object{"name": "envoy.network.dns_resolver.cares", "typed_config": object{
+				"@type": "type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig",
+			}},
+		}),
+		secure("custom", byName, object{"cluster_type": object{"name": "envoy.clusters.dns", "typed_config": object{
+			"@type": "type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster", "dns_lookup_family": "ALL",
+		}}}),
+		secure("pipe", byPipe, nil),
+		secure("static", xdsClusterAt("STATIC", socket("127.0.0.1", 443)), object{"health_checks": []object{{
+			"timeout": "1s", "interval": "1s", "unhealthy_threshold": 1, "healthy_threshold": 1, "grpc_health_check": object{},
+		}}}),
+	}
+	var services []object
+	for _, c := range clusters {
+		services = append(services, object{"api_config_source": object{
+			"api_type": "GRPC", "transport_api_version": "V3", "grpc_services": []object{{"envoy_grpc": object{"cluster_name": c["name"]}}},
+		}})
+	}
+	text["static_resources"] = object{"clusters": append(clusters, xdsClusterAt("STATIC", socket("127.0.0.1", 1)))}
+	text["dynamic_resources"].(object)["lds_config"] = services[0]
+	text["dynamic_resources"].(object)["cds_config"] = services[1]
+	var layers []object
+	for i, s := range services[2:] {
+		layers = append(layers, object{"name": strconv.Itoa(i), "rtds_layer": object{"name": "r" + strconv.Itoa(i), "rtds_config": s}})
+	}
+	text["layered_runtime"] = object{"layers": layers}
+	for _, name := range []string{"envoy.yaml", "envoy.json"} {
+		file := filepath.Join(t.TempDir(), name)
+		writeBootstrap(t, file, text)
+		if out, err := exec.Command(path, "--mode", "validate", "-c", file, "--log-level", "error").CombinedOutput(); err != nil {
+			t.Fatalf("Envoy alone does not take it: %v\n%s", err, out)
+		}
+		cmd := exec.Command(program(t), "wrap", "--no-record", path, "--mode", "validate", "-c", file, "--log-level", "error")
+		cmd.Env = quietEnv(t)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), name+"' OK\n") || strings.Contains(string(out), file+"' OK") {
+			t.Errorf("%v; Envoy says %s", err, out)
+		}
+		if n := strings.Count(string(out), "listening on unix:"); n != len(clusters) || strings.Contains(string(out), "cannot wrap") {
+			t.Errorf("%d of %d clusters are wrapped: %s", n, len(clusters), out)
+		}
 	}
 }
