@@ -36,6 +36,7 @@ func startMutual(t *testing.T, node string, l xdstest.Leaf) *mutual {
 func (m *mutual) serve(l xdstest.Leaf) *tls.Config {
 	return &tls.Config{
 		Certificates: []tls.Certificate{m.authority.Issue(l).TLS()},
+		NextProtos:   []string{"h2"},
 		ClientCAs:    m.authority.Pool(), ClientAuth: tls.RequireAndVerifyClientCert,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if uris := s.PeerCertificates[0].URIs; len(uris) != 1 || uris[0].String() != envoyID {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -148,6 +150,40 @@ func TestWrapMutualTLS(t *testing.T) {
 			compare(t, m.account, p)
 		})
 	}
+}
+
+// Everything is replaced in the files that the bootstrap names: authority,
+// certificates, keys. Envoy, which has no TLS of its own any more, comes back
+// to the new server all the same.
+func TestWrapReadsRotatedFiles(t *testing.T) {
+	v := variants()[0]
+	m := &mutual{authority: xdstest.NewAuthority("old")}
+	m.ca, m.cert, m.key = clientFiles(t, m.authority)
+	var current atomic.Pointer[tls.Config]
+	current.Store(m.serve(xdstest.Leaf{URIs: []string{planeID}}))
+	m.controlPlane = startControlPlaneAs(t, "wrapped", xdstest.Options{TLS: &tls.Config{
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return current.Load(), nil },
+	}})
+	m.set(t, hello(t, v))
+	p, e, admin := wrapEnvoy(t, "envoy.yaml", m.secured(t, v, "STATIC", "127.0.0.1", object{"common_tls_context": object{
+		"tls_certificates":   m.own(),
+		"validation_context": object{"trusted_ca": object{"filename": m.ca}, "match_typed_subject_alt_names": named("URI", planeID)},
+	}}))
+	e.await(t, admin)
+	m.rest(t, quiet)
+	m.Stop()
+	m.authority = xdstest.NewAuthority("new")
+	current.Store(m.serve(xdstest.Leaf{URIs: []string{planeID}}))
+	if err := os.WriteFile(m.ca, m.authority.CertPEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := m.authority.Issue(xdstest.Leaf{URIs: []string{envoyID}}).Write(filepath.Dir(m.cert), "client"); err != nil {
+		t.Fatal(err)
+	}
+	m.startAgain(t)
+	m.settle(t)
+	p.end(t)
+	compare(t, m.account, p)
 }
 
 // stat is a counter of Envoy.
