@@ -174,7 +174,7 @@ func (r *replaying) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case report.Streams == 0 && r.trouble != nil:
-		return failed("nothing was played: %s", render.Safe(r.trouble.Text)).hint("%s", r.trouble.Hint)
+		return r.unplayed()
 	case report.Streams == 0 && r.as == "server":
 		return failed("nothing was played: no client of the recording came within %s", r.idle.String()).
 			hint("start the client first or give more time with --idle")

@@ -185,9 +185,20 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 	}
 	if err != nil && report != nil && report.Streams == 0 && ctx.Err() == nil {
 		if r.trouble != nil {
-			return nil, failed("nothing was played: %s", render.Safe(r.trouble.Text)).hint("%s", r.trouble.Hint)
+			return nil, r.unplayed()
 		}
-		return nil, failed("nothing was played: %w", err).hint("check that the control plane runs and that --target names it")
+		return nil, failed("nothing was played: %w", err).hint(checkTarget)
 	}
 	return report, err
 }
+
+// unplayed words what the proxy in between says of the live side.
+func (r *replaying) unplayed() *failure {
+	hint := r.trouble.Hint
+	if r.trouble.Code == session.NoteDialFailed {
+		hint = checkTarget
+	}
+	return failed("nothing was played: %s", render.Safe(r.trouble.Text)).hint("%s", render.Safe(hint))
+}
+
+const checkTarget = "check that the control plane runs and that --target names it"
