@@ -19,12 +19,14 @@ import (
 
 // conn is one connection of a client and the one that was dialled for it.
 type conn struct {
-	id   session.ConnID
-	log  Log
-	pool *buffers
-	tap  *wire.Tap
+	id     session.ConnID
+	log    Log
+	logger *zap.Logger
+	pool   *buffers
+	tap    *wire.Tap
 
 	client, server leg
+	explain        map[session.Side]Facts // of the legs that speak TLS; nil if none does
 
 	lastSeq  atomic.Uint64 // the newest entry of this connection
 	draining atomic.Bool
@@ -52,39 +54,29 @@ const partTime = time.Second
 var past = time.Unix(1, 0)
 
 // serve runs one connection from accept to close.
-func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair) {
-	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, pool: &p.pool}
-	peer := &session.Peer{
-		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
+func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
+	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, logger: p.cfg.Logger, pool: &p.pool}
+	o := &opening{
+		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
+		peer: &session.Peer{
+			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
+		},
 	}
 	accepted := time.Now()
-	dialer := net.Dialer{Timeout: p.cfg.DialTimeout}
-	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
-	if err == nil {
-		peer.Local = addrString(up.LocalAddr())
-		defer p.dialled(up)()
-		if p.dialledBy(nc) {
-			reset(up)
-			err = errors.New("it leads back to this proxy")
+	err := o.open()
+	defer func() { o.forget() }()
+	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errStopped
 		}
-	}
-	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer})
-	switch {
-	case err != nil && ctx.Err() != nil:
-		reset(nc)
-		c.disconnect(session.Proxy, errStopped.Error())
-		return
-	case err != nil:
-		reset(nc)
-		c.dialFailed(p.cfg.Logger, pair.Upstream, err)
+		c.notOpened(o, err)
 		return
 	}
-	if err := c.connect(nc.(halfCloser), up.(halfCloser)); err != nil {
-		reset(nc)
-		reset(up)
-		c.disconnect(session.Proxy, err.Error())
-		return
+	if o.odd != nil {
+		c.Append(session.Entry{Side: session.Server, Kind: session.KindNote, Note: o.odd})
 	}
+	c.client, c.server, c.explain = o.client, o.server, o.explain
 	c.tap = wire.NewTap(wire.Config{
 		Conn: c.id, Sink: c, Memory: p.memory,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
@@ -92,28 +84,6 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 	p.add(c)
 	defer p.remove(c)
 	c.run()
-}
-
-func (c *conn) connect(client, server halfCloser) (err error) {
-	if c.client, err = newSocket(client, c.pool); err != nil {
-		return err
-	}
-	c.server, err = newSocket(server, c.pool)
-	return err
-}
-
-// dialFailed records why there is no upstream connection.
-func (c *conn) dialFailed(logger *zap.Logger, upstream Addr, err error) {
-	why := cause(err)
-	if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
-		why = errors.New("no answer in time")
-	}
-	text := fmt.Sprintf("cannot reach upstream %s: %v", upstream, why)
-	logger.Warn("cannot reach upstream; the client was reset", zap.Stringer("upstream", upstream), zap.Error(why))
-	c.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
-		Code: session.NoteDialFailed, Text: text, Hint: "check that the management server runs and that --upstream names it",
-	}})
-	c.disconnect(session.Proxy, text)
 }
 
 // run pumps both directions and returns when neither has anything left to do.
@@ -168,7 +138,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			c.end(from, fmt.Sprintf("the %s closed the connection", from))
+			c.end(from, closedText(from, err))
 			busy.Store(false)
 			dst.CloseWrite()
 			if c.draining.Load() {
@@ -186,7 +156,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			}
 			src.SetReadDeadline(c.deadline)
 		default:
-			c.end(from, fmt.Sprintf("the %s's connection broke: %v", from, cause(err)))
+			c.broke(from, err)
 			c.abort()
 			return
 		}
@@ -274,7 +244,7 @@ func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	if c.draining.Load() && isTimeout(err) {
 		c.end(session.Proxy, errStopped.Error())
 	} else {
-		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
+		c.broke(to, c.verdict(to, err))
 	}
 	if undelivered > 0 {
 		c.undelivered(from, undelivered, cause(err))
@@ -291,12 +261,14 @@ func (c *conn) undelivered(from session.Side, n int, why error) {
 }
 
 // end notes why the connection is over, if nothing else has before.
-func (c *conn) end(by session.Side, reason string) {
+func (c *conn) end(by session.Side, reason string) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended == nil {
 		c.ended = &ending{by, reason}
+		return true
 	}
+	return false
 }
 
 // abort resets both legs; the pumps return.

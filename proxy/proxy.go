@@ -55,6 +55,7 @@ type Config struct {
 // Proxy is a set of listeners and the connections made through them.
 type Proxy struct {
 	cfg       Config
+	secure    []security // of the pairs
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
@@ -92,7 +93,7 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError. Nothing is accepted before Serve.
+// *ListenError or a *TLSFileError. Nothing is accepted before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
@@ -104,6 +105,13 @@ func Listen(cfg Config) (*Proxy, error) {
 		cfg.Logger = zap.NewNop()
 	}
 	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{})}
+	for _, pair := range cfg.Pairs {
+		sec, err := secure(pair, cfg.Logger)
+		if err != nil {
+			return nil, err
+		}
+		p.secure = append(p.secure, sec)
+	}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.Listen()
 		if err != nil {
@@ -136,7 +144,7 @@ func (p *Proxy) Clients() int {
 // returns when the last connection is closed.
 func (p *Proxy) Serve(ctx context.Context) error {
 	for i, l := range p.listeners {
-		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
+		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i], p.secure[i]) })
 	}
 	<-ctx.Done()
 	p.closeListeners()
@@ -170,13 +178,13 @@ func (p *Proxy) closeListeners() {
 	}
 }
 
-func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
+func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec security) {
 	for backoff := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
 		case err == nil:
 			backoff = 0
-			p.wg.Go(func() { p.serve(ctx, nc, l.Addr(), pair) })
+			p.wg.Go(func() { p.serve(ctx, nc, l.Addr(), pair, sec) })
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return

@@ -239,6 +239,8 @@ const (
 	NoteHeadersLost   NoteCode = "headers-lost"  // HPACK broke: no more headers of this side
 	NoteBlind         NoteCode = "blind"         // not HTTP, or framing broke: bytes only pass
 	NoteDialFailed    NoteCode = "dial-failed"   // the upstream could not be reached
+	NoteTLSFailed     NoteCode = "tls-failed"    // a handshake failed, or TLS ended a connection
+	NoteTLSOdd        NoteCode = "tls-odd"       // a handshake went well, but clients may trip over it
 	NoteUndelivered   NoteCode = "undelivered"   // bytes that were read could not be written on
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
