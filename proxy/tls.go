@@ -186,12 +186,12 @@ func newUpstreamTLS(cfg UpstreamTLS, at Addr, mints bool, warn func(error)) (*up
 	var err error
 	if cfg.CA != "" {
 		if u.roots, err = pemfile.OpenRoots(cfg.CA, warn); err != nil {
-			return nil, &TLSFileError{"--upstream-ca", "the roots of the upstream's certificate", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-ca"), "the roots of the upstream's certificate", err}
 		}
 	}
 	if cfg.Cert != "" {
 		if u.pair, err = pemfile.OpenPair(cfg.Cert, cfg.keyFile(), warn); err != nil {
-			return nil, &TLSFileError{"--upstream-cert", "the certificate for the upstream", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-cert"), "the certificate for the upstream", err}
 		}
 	}
 	if host, _, err := net.SplitHostPort(at.Address); err == nil && at.Network == "tcp" {
@@ -214,7 +214,7 @@ func (c *UpstreamTLS) keyFile() string {
 // that the client asked for.
 func (u *upstreamTLS) serverName(asked string) string {
 	switch {
-	case u.ServerName != "":
+	case u.ServerName != "", u.Accepts != nil:
 		return u.ServerName
 	case u.mints && asked != "":
 		return asked
@@ -239,6 +239,9 @@ func (u *upstreamTLS) config(serverName string, protocols []string, asked func()
 			}
 			return u.pair.Get(), nil
 		},
+	}
+	if u.Accepts != nil {
+		cfg.InsecureSkipVerify, cfg.VerifyConnection = true, u.verify
 	}
 	u.Versions.apply(cfg)
 	if u.roots != nil {

@@ -72,7 +72,7 @@ xdsproxy replay old.xdsp --as client --target 127.0.0.1:15010
 
 # With TLS, as the clients want it
 xdsproxy replay bug.xdsp --as server --listen :15012 \
-                --tls-cert cert.pem --tls-key key.pem --tls-client-ca roots.pem
+                --tls-cert cert.pem --tls-key key.pem --tls-client-ca ca.pem
 
 # One thing at a time, at every Enter; and record what happens
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,

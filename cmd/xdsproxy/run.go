@@ -157,6 +157,9 @@ func collectLess() {
 
 func unbound(err error) error {
 	f := failed("%w", err)
+	if file, is := errors.AsType[*proxy.TLSFileError](err); is {
+		return f.hint("%s", file.Hint())
+	}
 	var at *proxy.ListenError
 	if !errors.As(err, &at) {
 		return f
