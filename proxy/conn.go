@@ -15,15 +15,18 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // conn is one connection of a client and the one that was dialled for it.
 type conn struct {
-	id     session.ConnID
-	log    Log
-	logger *zap.Logger
-	pool   *buffers
-	tap    *wire.Tap
+	id   session.ConnID
+	log  Log
+	warn func(text string, fields ...zap.Field)
+	pool *buffers
+	tap  *wire.Tap
+
+	rewriter *rewrite.Rewriter // of what the client sends; nil: it stays as it is
 
 	client, server leg
 	explain        map[session.Side]Facts // of the legs that speak TLS; nil if none does
@@ -35,6 +38,8 @@ type conn struct {
 	late     atomic.Int64 // bytes that came after that
 
 	clientBusy, serverBusy atomic.Bool // see busy
+
+	clientPulse, serverPulse pulse
 
 	mu    sync.Mutex
 	ended *ending // the first cause
@@ -55,7 +60,7 @@ var past = time.Unix(1, 0)
 
 // serve runs one connection from accept to close.
 func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
-	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, logger: p.cfg.Logger, pool: &p.pool}
+	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
 	o := &opening{
 		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
 		peer: &session.Peer{
@@ -63,24 +68,29 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		},
 	}
 	accepted := time.Now()
+	p.setKeepAlive(nc)
 	err := o.open()
 	defer func() { o.forget() }()
-	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer})
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
 	if err != nil {
-		if ctx.Err() != nil {
-			err = errStopped
-		}
-		c.notOpened(o, err)
+		p.notOpened(c, o, connect, err)
 		return
 	}
+	c.Append(connect)
 	if o.odd != nil {
 		c.Append(session.Entry{Side: session.Server, Kind: session.KindNote, Note: o.odd})
 	}
 	c.client, c.server, c.explain = o.client, o.server, o.explain
-	c.tap = wire.NewTap(wire.Config{
-		Conn: c.id, Sink: c, Memory: p.memory,
+	tapped := wire.Config{
+		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
-	})
+	}
+	if pair.Rewrite != nil {
+		c.rewriter = p.rewrites[pair.Rewrite].Rewriter()
+		tapped.Sent = c.rewriter.Sent
+	}
+	c.tap = wire.NewTap(tapped)
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(o.up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
@@ -121,7 +131,13 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			if boundary >= 0 && boundary < n && c.draining.Load() && !c.busy(from.Opposite()).Load() {
 				end = boundary // what follows begins a message that would have no end
 			}
-			written, werr := dst.Write(buf[:end])
+			var written int
+			var werr error
+			if c.rewriter != nil && from == session.Client {
+				written, werr = c.rewriter.Write(dst, buf[:end])
+			} else {
+				written, werr = dst.Write(buf[:end])
+			}
 			c.pool.put(buf)
 			if werr != nil {
 				c.writeFailed(from, end-written, werr)
@@ -140,6 +156,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		case errors.Is(err, io.EOF):
 			c.end(from, closedText(from, err))
 			busy.Store(false)
+			c.heldBack(from)
 			dst.CloseWrite()
 			if c.draining.Load() {
 				c.settle()
@@ -171,6 +188,13 @@ func (c *conn) busy(side session.Side) *atomic.Bool {
 		return &c.clientBusy
 	}
 	return &c.serverBusy
+}
+
+func (c *conn) pulse(side session.Side) *pulse {
+	if side == session.Client {
+		return &c.clientPulse
+	}
+	return &c.serverPulse
 }
 
 // settle ends a pair that is draining if nothing would be cut: if both
@@ -241,9 +265,11 @@ func (c *conn) partGently() {
 // writeFailed ends the pair after what one side sent could not be written on.
 func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	to := from.Opposite()
-	if c.draining.Load() && isTimeout(err) {
+	switch {
+	case c.notFollowed(err):
+	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
-	} else {
+	default:
 		c.broke(to, c.verdict(to, err))
 	}
 	if undelivered > 0 {

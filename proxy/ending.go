@@ -13,25 +13,27 @@ import (
 )
 
 // notOpened records why there is no connection, and lets the client go.
-func (c *conn) notOpened(o *opening, err error) {
+func (p *Proxy) notOpened(c *conn, o *opening, connect session.Entry, err error) {
 	if o.up != nil {
 		reset(o.up)
 	}
 	var failure *TLSFailure
 	var broken *brokenClient
 	switch {
-	case errors.Is(err, errStopped):
+	case o.ctx.Err() != nil:
 		reset(o.nc)
+		c.Append(connect)
 		c.disconnect(session.Proxy, errStopped.Error())
 	case errors.Is(err, errGone):
 		o.nc.Close()
+		c.Append(connect)
 		c.disconnect(session.Client, errGone.Error())
 	case errors.As(err, &broken):
 		reset(o.nc)
+		c.Append(connect)
 		c.disconnect(session.Client, brokenText(session.Client, broken))
 	case errors.As(err, &failure):
-		c.tlsFailed(failure)
-		c.disconnect(failure.By, failure.Text)
+		p.tlsFailed(c, connect, failure)
 		if o.sec.listen == nil {
 			reset(o.nc)
 			return
@@ -40,7 +42,7 @@ func (c *conn) notOpened(o *opening, err error) {
 		part(o.nc)
 	default:
 		reset(o.nc)
-		c.dialFailed(o.pair.Upstream, err)
+		p.dialFailed(c, connect, err)
 	}
 }
 
@@ -55,23 +57,27 @@ func part(nc net.Conn) {
 	io.Copy(io.Discard, nc)
 }
 
-// dialFailed records why there is no upstream connection.
-func (c *conn) dialFailed(upstream Addr, err error) {
-	why := cause(err)
-	if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
-		why = errors.New("no answer in time")
+// tlsFailed records why a connection came to nothing. As with dialFailed, only
+// the first of many that fail in one way has entries of its own.
+func (p *Proxy) tlsFailed(c *conn, connect session.Entry, f *TLSFailure) {
+	where := connect.Peer.Upstream
+	if f.Side == session.Client {
+		where = connect.Peer.Listen
 	}
-	text := fmt.Sprintf("cannot reach upstream %s: %v", upstream, why)
-	c.logger.Warn("cannot reach upstream; the client was reset", zap.Stringer("upstream", upstream), zap.Error(why))
-	c.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
-		Code: session.NoteDialFailed, Text: text, Hint: "check that the management server runs and that --upstream names it",
-	}})
-	c.disconnect(session.Proxy, text)
+	p.bursts.tell(trouble{session.NoteTLSFailed, where, string(f.Kind)}, func(more int, since time.Duration) {
+		p.warn(f.Text, zap.Int("more", more), zap.String("hint", f.Hint))
+		if more > 0 {
+			p.note(session.NoteTLSFailed, fmt.Sprintf("%d more clients met the same within %s, the last: %s", more, since, f.Text), f.Hint)
+			return
+		}
+		c.Append(connect)
+		c.note(f)
+		c.disconnect(f.By, f.Text)
+	})
 }
 
-// tlsFailed records why a leg cannot speak TLS.
-func (c *conn) tlsFailed(f *TLSFailure) {
-	c.logger.Warn(f.Text, zap.String("hint", f.Hint), zap.Uint64("conn", uint64(c.id)))
+// note records why a leg cannot speak TLS.
+func (c *conn) note(f *TLSFailure) {
 	c.Append(session.Entry{Side: f.Side, Kind: session.KindNote, Note: &session.Note{
 		Code: session.NoteTLSFailed, Text: f.Text, Hint: f.Hint,
 	}})
@@ -90,7 +96,8 @@ func (c *conn) broke(side session.Side, err error) {
 	}
 	failure := f(err, facts)
 	if c.end(side, failure.Text) {
-		c.tlsFailed(failure)
+		c.note(failure)
+		c.warn(failure.Text, zap.String("hint", failure.Hint))
 	}
 }
 

@@ -67,8 +67,7 @@ func (o *opening) open() error {
 }
 
 func (o *opening) dial() error {
-	dialer := net.Dialer{Timeout: o.p.cfg.DialTimeout}
-	up, err := dialer.DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
+	up, err := o.p.dialer().DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type world struct {
 	upstream net.Listener
 	stop     func() // drains and waits
 
+	with   []func(*Pair) // what is special about the pair
 	secure mode
 	pki    *pki
 }
@@ -67,14 +68,14 @@ func newPKI(t testing.TB) *pki {
 	return k
 }
 
-func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration) *world {
+func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration, with ...func(*Pair)) *world {
 	t.Helper()
-	return newSecureWorld(t, mode{}, listen, upstream, drain)
+	return newSecureWorld(t, mode{}, listen, upstream, drain, with...)
 }
 
-func newSecureWorld(t *testing.T, secure mode, listen, upstream Addr, drain time.Duration) *world {
+func newSecureWorld(t *testing.T, secure mode, listen, upstream Addr, drain time.Duration, with ...func(*Pair)) *world {
 	t.Helper()
-	w := &world{t: t, log: &memoryLog{}, secure: secure}
+	w := &world{t: t, log: &memoryLog{}, secure: secure, with: with}
 	if secure != (mode{}) {
 		w.pki = newPKI(t)
 	}
@@ -95,6 +96,9 @@ func (w *world) pair(listen, upstream Addr) Pair {
 	}
 	if w.secure.server {
 		p.UpstreamTLS = &UpstreamTLS{CA: w.pki.ca, ServerName: "localhost"}
+	}
+	for _, change := range w.with {
+		change(&p)
 	}
 	return p
 }

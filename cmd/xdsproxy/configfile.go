@@ -113,7 +113,7 @@ func (k *configKey) give(s *setting, path, place string) error {
 		return k.wrong(path, "%s: a list, where one value is wanted", place).hint("%s", s.help)
 	}
 	if err := s.take(k.texts); err != nil {
-		return k.wrong(path, "%s: %w", place, err).hint("%s", s.help)
+		return k.wrong(path, "%s: %w", place, err).adding(err).hint("%s", s.help)
 	}
 	s.origin, s.from = fromFile, path
 	return nil

@@ -98,6 +98,10 @@ func (a *app) overlay(path string) error {
 		return misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
 			hint("name one, or give each listener its own \"upstream\"")
 	}
+	if err := listen.take(nil); err != nil {
+		return err
+	}
+	listen.origin, listen.from = implied, listenersKey
 	for _, l := range a.listeners {
 		for _, s := range l.settings {
 			shared := findSetting(a.settings, s.name)
@@ -206,6 +210,9 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 	}
 	if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
 		return pair, misused("--upstream: %w", err)
+	}
+	if pair.Rewrite, err = c.rewriting(); err != nil {
+		return pair, misused("%w", err).adding(err)
 	}
 	if pair.Upstream == pair.Listen {
 		return pair, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)

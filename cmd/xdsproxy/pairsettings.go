@@ -2,9 +2,12 @@ package main
 
 import (
 	"crypto/tls"
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // pairConfig is what belongs to one listener and the upstream behind it, apart
@@ -23,12 +26,16 @@ type pairConfig struct {
 
 	tlsMinVersion string
 	tlsKeyLog     string
+
+	upstreamAuthority      string
+	header, headerFromFile []string
 }
 
 const (
 	groupClientTLS   = "TLS towards clients"
 	groupUpstreamTLS = "TLS towards the control plane"
 	groupTLS         = "TLS on both sides"
+	groupHeaders     = "Headers of requests"
 )
 
 // The words of --tls-client-auth and --tls-min-version.
@@ -93,6 +100,18 @@ func (c *pairConfig) pairSettings() []*setting {
 			name: "tls-key-log", group: groupTLS, value: textValue{&c.tlsKeyLog, "FILE"},
 			help: "append the keys of every connection to this file, by which Wireshark, and whoever has it, can read them",
 		},
+		{
+			name: "upstream-authority", group: groupHeaders, value: textValue{&c.upstreamAuthority, "NAME"},
+			help: "put this in the place of :authority, by which servers and what is in front of them choose",
+		},
+		{
+			name: "header", group: groupHeaders, value: headersValue{newMany(&c.header, "NAME=VALUE", checkHeader)},
+			help: "set a header field of each request; repeat it for several; not for secrets, which others see in the list of processes",
+		},
+		{
+			name: "header-from-file", group: groupHeaders, value: newMany(&c.headerFromFile, "NAME=FILE", checkHeaderFile),
+			help: "set a header field to what this file holds, such as authorization=FILE; read again when it changes; its value is never recorded",
+		},
 	}
 	for _, s := range table {
 		s.run, s.pair, s.origin = true, true, fromDefault
@@ -154,10 +173,20 @@ func (s *setting) said() string {
 	switch {
 	case s.origin == fromEnvironment:
 		return s.variable()
+	case s.origin == fromFile && s.own:
+		return strconv.Quote(s.name)
 	case s.origin == fromFile:
-		return s.name
+		return fmt.Sprintf("%q of %s", s.name, s.from)
 	}
 	return "--" + s.name
+}
+
+// missing names a setting that should have been given beside s.
+func (s *setting) missing(name string) string {
+	if s.origin == fromFile {
+		return strconv.Quote(name)
+	}
+	return "--" + name
 }
 
 // settle makes the table say what is in effect: what one setting implies for
@@ -228,12 +257,12 @@ func (t pairTable) together(cert, key *setting) error {
 	a, b := cert.value.String(), key.value.String()
 	switch {
 	case a != "" && b == "":
-		return misused("%s without --%s", cert.said(), key.name).hint("if one file holds both, name it twice")
+		return misused("%s without %s", cert.said(), cert.missing(key.name)).hint("if one file holds both, name it twice")
 	case a == "" && b == "":
 	case a == "" && cert.strength() > key.strength():
 		key.drop(cert) // the certificate was taken away
 	case a == "":
-		return misused("%s without --%s", key.said(), cert.name).hint("if one file holds both, name it twice")
+		return misused("%s without %s", key.said(), key.missing(cert.name)).hint("if one file holds both, name it twice")
 	}
 	return nil
 }
@@ -318,4 +347,37 @@ func (t pairTable) unused(pairs []proxy.Pair) error {
 		}
 	}
 	return nil
+}
+
+func checkHeader(s string) error {
+	_, err := rewrite.ParseHeader(s)
+	return err
+}
+
+func checkHeaderFile(s string) error {
+	_, err := rewrite.ParseHeaderFile(s)
+	return err
+}
+
+// rewriting is what is changed in the headers of requests; nil: nothing.
+func (c *pairConfig) rewriting() (*rewrite.Rules, error) {
+	rules := &rewrite.Rules{Authority: c.upstreamAuthority}
+	for _, s := range c.header {
+		h, err := rewrite.ParseHeader(s)
+		if err != nil {
+			return nil, err
+		}
+		rules.Headers = append(rules.Headers, h)
+	}
+	for _, s := range c.headerFromFile {
+		h, err := rewrite.ParseHeaderFile(s)
+		if err != nil {
+			return nil, err
+		}
+		rules.Headers = append(rules.Headers, h)
+	}
+	if rules.Authority == "" && len(rules.Headers) == 0 {
+		return nil, nil
+	}
+	return rules, rules.Check()
 }

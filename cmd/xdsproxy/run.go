@@ -88,6 +88,17 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
+	ops, err := a.offerOperations(rec, p.Clients, logger)
+	if err != nil {
+		views.close(0)
+		p.Close()
+		rec.discard()
+		return err
+	}
+	defer ops.close()
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	defer ops.serving(serving)()
 	if err := rec.announce(); err != nil {
 		a.warn("%v", err)
 	}
@@ -95,21 +106,23 @@ func (a *app) run(ctx context.Context, path string) error {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
 	a.announceViews(views, logger)
+	ops.announce(a)
 
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
 	cut := context.AfterFunc(again, p.Close)
 	defer cut()
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
 	var looking sync.WaitGroup
 	over := make(chan struct{})
 	looking.Go(func() {
 		defer close(over)
 		if watched {
+			var counting sync.WaitGroup
+			counting.Go(func() { a.count(rec, ops, logger) })
 			a.attended(serving, stop, rec, p, routes, logger)
+			counting.Wait()
 		} else {
-			a.oversee(rec, 0, logger)
+			a.oversee(rec, 0, ops, logger)
 		}
 	})
 	err = p.Serve(serving)

@@ -52,6 +52,14 @@ func (s *setting) texts() []string {
 	return []string{s.value.String()}
 }
 
+// shown is the value as others may see it.
+func (s *setting) shown() []string {
+	if h, ok := s.value.(headersValue); ok {
+		return h.shown()
+	}
+	return s.texts()
+}
+
 // addTo makes the setting a flag.
 func (s *setting) addTo(flags *pflag.FlagSet) {
 	f := flags.VarPF(s.value, s.name, s.short, s.help)
@@ -71,7 +79,7 @@ func (a *app) resolve(flags *pflag.FlagSet) error {
 			s.origin = fromFlag
 		case text != "":
 			if err := s.take(strings.Split(text, ",")); err != nil {
-				return misconfigured("%s: %w", s.variable(), err).hint("%s", s.help)
+				return misconfigured("%s: %w", s.variable(), err).adding(err).hint("%s", s.help)
 			}
 			s.origin, s.from = fromEnvironment, s.variable()
 		}

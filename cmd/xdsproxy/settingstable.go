@@ -32,6 +32,9 @@ type config struct {
 	viewerRemote    boolValue
 	viewerTokenFile string
 
+	admin      adminValue
+	adminPprof boolValue
+
 	headless  boolValue
 	theme     string
 	ascii     boolValue
@@ -46,6 +49,7 @@ const (
 	groupForward = "Forwarding"
 	groupRecord  = "Recording"
 	groupViewer  = "Viewer"
+	groupAdmin   = "Operations"
 	groupOutput  = "Output"
 	groupScreen  = "Screen"
 	groupGlobal  = "Everywhere"
@@ -73,11 +77,11 @@ func (c *config) settings() []*setting {
 	}
 	table := []*setting{
 		{
-			name: "upstream", group: groupForward, run: true, value: newAddresses(&c.upstream, checkUpstream),
+			name: "upstream", group: groupForward, run: true, value: newMany(&c.upstream, "ADDR", checkUpstream),
 			help: helpUpstream + "; repeat it for several",
 		},
 		{
-			name: "listen", group: groupForward, run: true, value: newAddresses(&c.listen, checkListen),
+			name: "listen", group: groupForward, run: true, value: newMany(&c.listen, "ADDR", checkListen),
 			help: helpListen + "; one for each --upstream, in the same order",
 		},
 		{
@@ -138,6 +142,14 @@ func (c *config) settings() []*setting {
 		{
 			name: "viewer-allow-remote", group: groupViewer, run: true, value: &c.viewerRemote,
 			help: "let --viewer listen where other machines can reach it, unencrypted",
+		},
+		{
+			name: "admin", group: groupAdmin, run: true, value: &c.admin,
+			help: "serve health, readiness and metrics over HTTP; :port is on this machine only; off: nowhere",
+		},
+		{
+			name: "admin-pprof", group: groupAdmin, run: true, value: &c.adminPprof,
+			help: "serve profiles of the program there, too; only on this machine",
 		},
 		{
 			name: "headless", group: groupOutput, run: true, value: &c.headless,
