@@ -117,3 +117,17 @@ func TestAccepts(t *testing.T) {
 		})
 	}
 }
+
+// An upstream without a host needs no name of one, if somebody else says which
+// certificate is the right one.
+func TestAcceptsOnASocket(t *testing.T) {
+	at := Addr{"unix", "/run/absent.sock"}
+	if _, err := newUpstreamTLS(UpstreamTLS{}, at, false, nil); err == nil {
+		t.Error("there is nobody that the certificate has to be for")
+	}
+	accepts := func(*x509.Certificate) error { return nil }
+	u, err := newUpstreamTLS(UpstreamTLS{Accepts: accepts}, at, false, nil)
+	if err != nil || u.serverName("asked.example") != "" {
+		t.Errorf("%v, asking for %q", err, u.serverName("asked.example"))
+	}
+}

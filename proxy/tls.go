@@ -197,7 +197,7 @@ func newUpstreamTLS(cfg UpstreamTLS, at Addr, mints bool, warn func(error)) (*up
 	if host, _, err := net.SplitHostPort(at.Address); err == nil && at.Network == "tcp" {
 		u.host = host
 	}
-	if u.host == "" && cfg.ServerName == "" && !cfg.Insecure && !mints {
+	if u.host == "" && cfg.ServerName == "" && cfg.Accepts == nil && !cfg.Insecure && !mints {
 		return nil, &TLSFileError{"--upstream-server-name", "TLS with " + at.String(), errors.New("its address has no host name that the certificate could be verified for")}
 	}
 	return u, nil
