@@ -42,13 +42,22 @@ func TestAccepts(t *testing.T) {
 	}{
 		{"the right one", mesh.Issue(spiffe), UpstreamTLS{CA: ca(mesh), Accepts: byID}, "", "", true},
 		{"one below", below, UpstreamTLS{CA: ca(mesh), Accepts: byID, ServerName: "plane.example"}, "", "plane.example", true},
-		{"another name", mesh.Issue(xdstest.Leaf{DNS: []string{"127.0.0.1"}}), UpstreamTLS{CA: ca(mesh), Accepts: byID},
-			"its certificate is not one that is accepted: it is for somebody else", "", false},
+		{
+			"another name", mesh.Issue(xdstest.Leaf{DNS: []string{"127.0.0.1"}}),
+			UpstreamTLS{CA: ca(mesh), Accepts: byID},
+			"its certificate is not one that is accepted: it is for somebody else", "", false,
+		},
 		{"another authority", other.Issue(spiffe), UpstreamTLS{CA: ca(mesh), Accepts: byID}, "is not signed by an authority that", "", false},
-		{"expired", mesh.Issue(xdstest.Leaf{URIs: spiffe.URIs, NotAfter: time.Now().Add(-time.Minute)}),
-			UpstreamTLS{CA: ca(mesh), Accepts: byID}, "expired on", "", false},
-		{"for clients only", mesh.Issue(xdstest.Leaf{URIs: spiffe.URIs, Usage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}),
-			UpstreamTLS{CA: ca(mesh), Accepts: byID}, "cannot be verified", "", false},
+		{
+			"expired", mesh.Issue(xdstest.Leaf{URIs: spiffe.URIs, NotAfter: time.Now().Add(-time.Minute)}),
+			UpstreamTLS{CA: ca(mesh), Accepts: byID},
+			"expired on", "", false,
+		},
+		{
+			"for clients only", mesh.Issue(xdstest.Leaf{URIs: spiffe.URIs, Usage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}),
+			UpstreamTLS{CA: ca(mesh), Accepts: byID},
+			"cannot be verified", "", false,
+		},
 		{"any root", other.Issue(spiffe), UpstreamTLS{Insecure: true, Accepts: byID}, "", "", false},
 		{"any root, another name", other.Issue(xdstest.Leaf{}), UpstreamTLS{Insecure: true, Accepts: byID}, "it is for somebody else", "", false},
 	} {
