@@ -43,17 +43,17 @@ type notAcceptedError struct{ error }
 func (e *notAcceptedError) Unwrap() error { return e.error }
 
 // hinted turns a hint that names flags into one for who did not give them.
-func (u *UpstreamTLS) hinted(hint string) string {
-	if u == nil || u.Source == "" || !strings.Contains(hint, "--") {
+func (c *UpstreamTLS) hinted(hint string) string {
+	if c == nil || c.Source == "" || !strings.Contains(hint, "--") {
 		return hint
 	}
-	return "TLS is spoken as " + u.Source + " says; without xdsproxy the connection would fail in the same way"
+	return "TLS is spoken as " + c.Source + " says; without xdsproxy the connection would fail in the same way"
 }
 
 // setting is who names a file: the flag, or the source.
-func (u *UpstreamTLS) setting(flag string) string {
-	if u.Source != "" {
-		return u.Source
+func (c *UpstreamTLS) setting(flag string) string {
+	if c.Source != "" {
+		return c.Source
 	}
 	return flag
 }
