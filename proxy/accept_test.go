@@ -136,7 +136,7 @@ func TestAcceptsOnASocket(t *testing.T) {
 	}
 	accepts := func(*x509.Certificate) error { return nil }
 	u, err := newUpstreamTLS(UpstreamTLS{Accepts: accepts}, at, false, nil)
-	if err != nil || u.serverName("asked.example") != "" {
-		t.Errorf("%v, asking for %q", err, u.serverName("asked.example"))
+	if err != nil || u.serverName("asked.example", at) != "" {
+		t.Errorf("%v, asking for %q", err, u.serverName("asked.example", at))
 	}
 }

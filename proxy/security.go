@@ -32,7 +32,7 @@ type UpstreamTLS struct {
 	CA string
 	// ServerName is what the certificate must be for, and what is asked for by
 	// SNI; "": what the client asked for, where it speaks TLS and its listener
-	// mints, else the host of the upstream's address.
+	// mints or is one that clients are redirected to, else the host of the upstream's address.
 	ServerName string
 	// Accepts says why the server's certificate is not the right one, in place of
 	// its being for ServerName, which then is asked for only; if that is "",

@@ -208,8 +208,10 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 	if pair.Listen, err = proxy.ParseAddr(listen); err != nil {
 		return pair, misused("--listen: %w", err)
 	}
-	if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
-		return pair, misused("--upstream: %w", err)
+	if pair.OriginalDst = upstream == proxy.OriginalDst; !pair.OriginalDst {
+		if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
+			return pair, misused("--upstream: %w", err)
+		}
 	}
 	if pair.Rewrite, err = c.rewriting(); err != nil {
 		return pair, misused("%w", err).adding(err)

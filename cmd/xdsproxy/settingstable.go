@@ -56,7 +56,7 @@ const (
 )
 
 const (
-	helpUpstream = "where the control plane listens"
+	helpUpstream = "where the control plane listens; original-dst: where a client was going that iptables redirected here"
 	helpListen   = "where clients connect; port 0 picks a free one"
 )
 
@@ -204,6 +204,9 @@ func checkListen(s string) error {
 }
 
 func checkUpstream(s string) error {
+	if s == proxy.OriginalDst {
+		return nil
+	}
 	_, err := proxy.ParseAddr(s)
 	return err
 }

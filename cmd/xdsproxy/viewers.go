@@ -110,7 +110,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	var out []tui.Route
 	for i, addr := range p.Addrs() {
-		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Upstream.String()})
+		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Target()})
 	}
 	return out
 }

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 )
 
 // Options configure a ControlPlane.
@@ -51,6 +52,9 @@ type Options struct {
 	OwnVersions bool
 	// TLS is how the control plane speaks TLS; nil: plaintext.
 	TLS *tls.Config
+	// Admit refuses a stream by its request headers; nil admits all. A stream
+	// that is refused is on the account.
+	Admit func(metadata.MD) error
 	// Cache is served instead of the worlds that are Set.
 	Cache cache.Cache
 }
@@ -130,7 +134,7 @@ func (c *ControlPlane) Start() error {
 		grpc: grpc.NewServer(
 			grpc.Creds(transport),
 			grpc.ForceServerCodecV2(codec{}),
-			grpc.StreamInterceptor(accountStreams(c.opts.Account)),
+			grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
 			grpc.MaxRecvMsgSize(math.MaxInt32),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		),
