@@ -7,8 +7,8 @@ import (
 )
 
 // oneSide is how a command that is one side itself speaks TLS with the live
-// other one: with clients, or with the control plane. The pair has no addresses
-// yet.
+// other one: with clients, or with the control plane there. The pair is not
+// whole.
 func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error) {
 	table := a.pairTable()
 	for _, s := range table {
@@ -27,7 +27,7 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 	if clients {
 		pair.ListenTLS = c.listenTLS()
 	} else {
-		pair.UpstreamTLS = c.dialTLS()
+		pair.Upstream, pair.UpstreamTLS = live, c.dialTLS()
 	}
 	if u := pair.UpstreamTLS; u != nil && live.Network == "unix" && u.ServerName == "" && !u.Insecure {
 		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", live).

@@ -43,7 +43,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		return nil, failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	done, err := r.openKeyLogs([]proxy.Pair{r.security})
+	done, err := openKeyLogs([]proxy.Pair{r.security})
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +159,7 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 		return nil, err
 	}
 	fmt.Fprintf(r.stderr, "listening on %s, playing the server of %s\n", addressOf(shown), r.source)
+	r.announceSecurity([]proxy.Pair{r.security})
 	report, err := replay.Serve(ctx, l, plan, r.options)
 	if between != nil {
 		r.trouble = between.heard.why()
@@ -176,6 +177,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		to = between.inner
 	}
 	fmt.Fprintf(r.stderr, "asking %s, playing the clients of %s\n", r.target, r.source)
+	r.announceSecurity([]proxy.Pair{r.security})
 	report, err := replay.Play(ctx, func(ctx context.Context) (net.Conn, error) {
 		d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
 		return d.DialContext(ctx, to.Network, to.Address)
