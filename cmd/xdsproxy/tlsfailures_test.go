@@ -190,7 +190,9 @@ func TestTLSFailuresArePrinted(t *testing.T) {
 			`give the root of ".*another root" with --upstream-ca FILE`,
 		},
 		{
-			"upstream that the system does not know", []string{"--upstream-server-name", serverName}, serving(t, server(p.good)), plain,
+			"upstream that the system does not know",
+			[]string{"--upstream-server-name", serverName},
+			serving(t, server(p.good)), plain,
 			`upstream \S+: TLS handshake: its certificate, for .*, is not signed by an authority that this system trusts`,
 			`with --upstream-ca FILE`,
 		},
