@@ -50,7 +50,7 @@ var thirdParty = map[string][]string{
 	"charm.land/":                     {"tui"},
 	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
-	"go.yaml.in/yaml/v3":              {"internal/bootstrap"},
+	"go.yaml.in/yaml/v3":              {"internal/bootstrap", "decode"},
 	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "cmd/xdsproxy"},
 	"github.com/klauspost/compress":   {"recorder"},
 	"golang.org/x/net/http2/hpack":    {"internal/wire", "proxy"},

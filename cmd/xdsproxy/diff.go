@@ -130,7 +130,7 @@ func isNumber(s string) bool {
 
 // isSession says whether an argument is a recording rather than a name.
 func isSession(arg string) bool {
-	if arg == "-" || arg == lastSource || isScript(arg) || strings.HasSuffix(arg, ".xdsp") {
+	if arg == "-" || arg == lastSource || isScript(arg) || isResources(arg) || strings.HasSuffix(arg, ".xdsp") {
 		return true
 	}
 	info, err := os.Stat(arg)
