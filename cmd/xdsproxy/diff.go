@@ -85,6 +85,7 @@ xdsproxy diff good.xdsp bad.xdsp --all`,
 	outputFlag(cmd, &f.output, "text", "json")
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(decode.ShortTypes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	return cmd
 }
 

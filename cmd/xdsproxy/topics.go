@@ -71,6 +71,8 @@ Other variables:
   NO_COLOR                 no colour, if it is not empty
   CLICOLOR_FORCE           colour even without a terminal, if not empty or 0
   TERM                     no colour if it says dumb
+  XDSPROXY_PAGER, PAGER    the program that show and explain print through on a
+                           terminal; cat for none, as without them
   GRPC_XDS_BOOTSTRAP       the bootstrap that wrap reads, if no other is named;
                            or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
   XDG_CONFIG_HOME          where the configuration file is (~/.config)
