@@ -14,10 +14,22 @@ import (
 // readJSON reads a file of JSON. Only if something has to be left out, or
 // stands twice, it is taken apart.
 func readJSON(data []byte) (Content, *Error) {
-	var r discovery.DiscoveryResponse
+	var (
+		r        discovery.DiscoveryResponse
+		warnings []*Error
+	)
 	err := strict.Unmarshal(data, &r)
+	if err != nil {
+		if bare, at := withoutLastCommas(data); at >= 0 {
+			p := places{data: data}
+			p.goTo(int64(at))
+			warnings = append(warnings, wrong("a comma before the end of a list").at(p.line, p.col()).
+				hint("Envoy lets it pass; other readers of JSON do not"))
+			data, err = bare, strict.Unmarshal(bare, &r)
+		}
+	}
 	if err == nil {
-		return marshalled(&r, nil)
+		return marshalled(&r, warnings)
 	}
 	c := complaintOf(err)
 	if c.kind == troubleOther || c.kind == troubleType {
@@ -27,8 +39,34 @@ func readJSON(data []byte) (Content, *Error) {
 	if failure != nil {
 		return Content{}, failure
 	}
-	tokens, warnings := uniqueKeys(tokens)
-	return fromTokens(tokens, warnings)
+	tokens, more := uniqueKeys(tokens)
+	return fromTokens(tokens, append(warnings, more...))
+}
+
+// withoutLastCommas puts spaces where commas stand before a closing bracket, in a
+// copy. It says where the first of them is, -1 if there is none.
+func withoutLastCommas(data []byte) (bare []byte, first int) {
+	comma, quoted := -1, false
+	first = -1
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted, comma = !quoted, -1
+		case quoted || c == ' ' || c == '\t' || c == '\r' || c == '\n':
+		case c == ',':
+			comma = i
+		case (c == '}' || c == ']') && comma >= 0:
+			if first < 0 {
+				bare, first = bytes.Clone(data), comma
+			}
+			bare[comma], comma = ' ', -1
+		default:
+			comma = -1
+		}
+	}
+	return bare, first
 }
 
 // tokensOf takes JSON apart.

@@ -51,6 +51,9 @@ func TestRead(t *testing.T) {
 		"twice":         {"a.yaml", head + "  name: c2\n", `"name":"c2"`, `a.yaml:5:3: the key "name" stands twice`, false}, // c2
 		"twice in JSON": {"a.json", `{"resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster",` + "\n" + `"name":"a","name":"b"}]}`, `"name":"b"`, `a.json:2:12: the key "name" stands twice`, false},
 		"documents":     {"a.yaml", head + "---\nfoo: 1\n", `"name":"c1"`, "a.yaml:5: there is another document", false},
+		"spelt twice":   {"a.yaml", head + "  connect_timeout: 1s\n  dns_lookup_family: AUTO\n  connectTimeout: 2s\n", `"connectTimeout":"2s"`, `a.yaml:7:3: the field "connectTimeout" stands twice`, false}, // 2s
+		"comma":         {"a.json", "{\"version_info\": \"]},}\\\",}\",\n\"resources\":[{\"@type\":\"type.googleapis.com/envoy.config.cluster.v3.Cluster\",\"name\":\"c1\" , }]}", `"versionInfo":"]},}\",}"`, "a.json:2:89: a comma before the end of a list", false},
+		"two commas":    {"a.json", `{"version_info":"1",,}`, "", "a.json:1:", true},
 		"alias":         {"a.yaml", head + "  alt_stat_name: &x y2\n  dns_lookup_family: AUTO\n  eds_cluster_config: {service_name: *x}\n", `"serviceName":"y2"`, "", false},
 		"JSON":          {"a.json", `{"resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","name":"c1"}]}`, `"name":"c1"`, "", false},
 		"JSON field":    {"a.json", "{\"resources\":[{\"@type\":\"type.googleapis.com/envoy.config.cluster.v3.Cluster\",\n\t\"name\":\"c1\",\n\t\"foo\":[{}]}]}", `"name":"c1"`, `a.json:3:2: there is no field "foo"`, false},

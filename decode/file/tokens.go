@@ -91,6 +91,10 @@ func fromTokens(tokens []token, warnings []*Error) (Content, *Error) {
 		case c.kind == troubleField && t.key:
 			warnings = append(warnings, leftOut(e))
 			tokens = without(tokens, i, end(tokens, i+1))
+		case c.kind == troubleTwice && t.key && earlier(tokens, i) >= 0:
+			warnings = append(warnings, e.hint("Envoy takes the last one"))
+			j := earlier(tokens, i)
+			tokens = without(tokens, j, end(tokens, j+1))
 		case c.kind == troubleEnum && strings.ToUpper(t.text) != t.text: // Envoy takes both
 			t.text = strings.ToUpper(t.text)
 		case c.kind == troubleEnum && strings.HasPrefix(t.text, `"`):
@@ -104,6 +108,24 @@ func fromTokens(tokens []token, warnings []*Error) (Content, *Error) {
 			return Content{}, explained(e)
 		}
 	}
+}
+
+// earlier is the key before i, in the same object, that is another spelling of
+// it; -1 if there is none.
+func earlier(tokens []token, i int) int {
+	bare := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	depth := 0
+	for j := i - 1; j >= 0 && depth >= 0; j-- {
+		switch t := tokens[j]; {
+		case t.text == "}" || t.text == "]":
+			depth++
+		case t.text == "{" || t.text == "[":
+			depth--
+		case t.key && depth == 0 && bare(t.text) == bare(tokens[i].text):
+			return j
+		}
+	}
+	return -1
 }
 
 func without(tokens []token, from, to int) []token {

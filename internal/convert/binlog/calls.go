@@ -108,7 +108,9 @@ func (l *log) begin(r *pb.GrpcLogEntry, at time.Time) (*call, error) {
 	}
 	l.nstr++
 	headers := []session.Field{
-		{Name: ":method", Value: "POST"}, {Name: ":path", Value: h.GetMethodName()}, {Name: ":authority", Value: h.GetAuthority()},
+		{Name: ":method", Value: "POST"},
+		{Name: ":path", Value: h.GetMethodName()},
+		{Name: ":authority", Value: h.GetAuthority()},
 		{Name: "content-type", Value: "application/grpc"},
 	}
 	c := &call{stream: l.nstr, conn: conn}

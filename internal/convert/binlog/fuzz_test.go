@@ -20,7 +20,8 @@ func written(f *testing.F, varint bool) []byte {
 			MethodName: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources", Authority: "xds:1",
 		}}},
 		{Type: pb.GrpcLogEntry_EVENT_TYPE_CLIENT_MESSAGE, Payload: &pb.GrpcLogEntry_Message{Message: &pb.Message{Length: 3, Data: []byte{1, 2, 3}}}},
-		{Type: pb.GrpcLogEntry_EVENT_TYPE_SERVER_HEADER}, {Type: pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER},
+		{Type: pb.GrpcLogEntry_EVENT_TYPE_SERVER_HEADER},
+		{Type: pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER},
 	} {
 		r.CallId, r.SequenceIdWithinCall, r.Logger = 1, uint64(i+1), pb.GrpcLogEntry_LOGGER_CLIENT
 		b, err := proto.Marshal(r)
