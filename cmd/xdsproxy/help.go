@@ -115,7 +115,20 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 	})
 	cmd.InheritedFlags().VisitAll(add)
 	cmd.PersistentFlags().VisitAll(add)
+<<<<<<< HEAD
 	return groups
+=======
+	for _, g := range order {
+		title := g
+		if g != "Flags" && !strings.Contains(g, " ") {
+			title += " flags"
+		}
+		if g == groupGlobal {
+			title = "Flags of every command"
+		}
+		fmt.Fprintf(b, "\n%s:\n%s", title, groups[g].FlagUsagesWrapped(helpWidth))
+	}
+>>>>>>> main
 }
 
 func indent(text string) string {
