@@ -127,7 +127,7 @@ func (a *app) warnUnknownVariables() {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case a.settingOf(name) != nil, name == tokenVariable:
+		case a.settingOf(name) != nil, name == tokenVariable, name == pagerVariables[0]:
 		case best == "":
 			a.warn("%s in the environment is not a setting", name)
 		default:
