@@ -56,7 +56,12 @@ func (h *Holdings) Step(e *session.Entry, c *Change) {
 	switch {
 	case m == nil:
 	case m.Response():
-		h.propose(e, c)
+		o := h.propose(e, c)
+		if c.Variant == decode.VariantFile { // what is read is in use
+			h.accept(o)
+			return
+		}
+		h.await(e.Seq, o)
 	case c.Answers != 0:
 		o := h.open[c.Answers]
 		delete(h.open, c.Answers)
@@ -66,7 +71,7 @@ func (h *Holdings) Step(e *session.Entry, c *Change) {
 	}
 }
 
-func (h *Holdings) propose(e *session.Entry, c *Change) {
+func (h *Holdings) propose(e *session.Entry, c *Change) *proposal {
 	m := c.Message
 	o := &proposal{key: laneKey{c.Client, c.Type}, removed: m.Removed}
 	sotw := m.Kind == decode.SotwResponse
@@ -97,8 +102,13 @@ func (h *Holdings) propose(e *session.Entry, c *Change) {
 			h.bases[c.batch] = o.base
 		}
 	}
-	h.open[e.Seq] = o
-	h.order = append(h.order, e.Seq)
+	return o
+}
+
+// await keeps what a response would change until it is answered.
+func (h *Holdings) await(seq session.Seq, o *proposal) {
+	h.open[seq] = o
+	h.order = append(h.order, seq)
 	if len(h.order) >= 2*maxUnjudged {
 		h.order = slices.DeleteFunc(h.order, func(s session.Seq) bool { return h.open[s] == nil })
 		for len(h.order) > maxUnjudged {

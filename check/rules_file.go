@@ -20,8 +20,8 @@ func fileRules() []*Rule {
 			ID: "file-invalid", Title: "a file that the client cannot take", Group: groupFiles,
 			Fault: ConfigFault, Severity: Error, Confidence: Decided, Scope: "file",
 			Spec:   "Filesystem subscriptions; Duplicate Resource Names",
-			Means:  "A watched file holds one DiscoveryResponse, all of one resource type, each name once. This one does not, so the client keeps what it had before. A file has no ACK: nobody is told.",
-			Causes: "A typing error in YAML, an extension that is not that of the format (.json, .yaml, .pb_text, .pb), a resource copied and not renamed, or a secret under another name than the listener asks for (envoy PR#15166).",
+			Means:  "A watched file holds one DiscoveryResponse, all of one resource type, each name once. This one does not, so the client keeps what it had before. A file has no ACK: nobody is told. As a warning: the client takes the file, but not all that is written in it.",
+			Causes: "A typing error in YAML, a field that there is not, an extension that is not that of the format (.json, .yaml, .pb_text, .pb), a resource copied and not renamed, or a secret under another name than the listener asks for (envoy PR#15166).",
 			Next:   "Mend the file, then move it into place again. The client's counter update_rejected or update_failure of the subscription says whether it was taken.",
 			polls:  true, local: true, response: fileInvalid, other: fileUnreadable,
 		},
@@ -47,8 +47,16 @@ func (t *talk) isFile() bool { return t != nil && t.method.Variant == decode.Var
 
 func fileUnreadable(x *event) {
 	if x.talk.isFile() && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
-		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", x.talk.method.Name, clip(x.entry.Problems[0]))
+		x.proveFile("read", nil, "no DiscoveryResponse: %s", x.talk.about(x.entry.Problems[0]))
 	}
+}
+
+// about is a problem of a file, in which its name stands.
+func (t *talk) about(problem string) string {
+	if !strings.HasPrefix(problem, t.method.Name) {
+		problem = t.method.Name + ": " + problem
+	}
+	return reason(problem)
 }
 
 func (x *event) proveFile(cause string, names []string, format string, args ...any) {
@@ -61,9 +69,14 @@ func fileInvalid(x *event) {
 		return
 	}
 	name := t.method.Name
-	problems := append(slices.Clone(x.entry.Problems), n.m.Problems...)
-	if len(problems) > 0 {
-		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(problems[0]))
+	if len(n.m.Problems) > 0 {
+		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(n.m.Problems[0]))
+	}
+	for _, p := range x.entry.Problems {
+		x.prove(proof{
+			severity: Warning, cause: t.method.Path + "\x00" + p, typ: decode.ShortType(n.m.TypeURL),
+			message: t.about(p),
+		})
 	}
 	typ, first := n.m.TypeURL, n.m.TypeURL
 	seen := make(map[string]struct{}, len(n.m.Resources))

@@ -40,6 +40,7 @@ func Peek(m Method, side session.Side, contentType string, data []byte) Message 
 		p.sotwRequest(data)
 	case SotwResponse:
 		p.sotwResponse(data)
+		p.typeOfFile(m)
 	case DeltaRequest:
 		p.deltaRequest(data)
 	case DeltaResponse:
@@ -48,6 +49,14 @@ func Peek(m Method, side session.Side, contentType string, data []byte) Message 
 		p.other(m, side, data)
 	}
 	return p.Message
+}
+
+// typeOfFile is the type of the first resource, where a file does not say of
+// which type it is. Few do.
+func (p *peeker) typeOfFile(m Method) {
+	if m.Variant == VariantFile && p.TypeURL == "" && len(p.Resources) > 0 {
+		p.TypeURL = p.Resources[0].TypeURL
+	}
 }
 
 // kindOf derives the kind from the method; false if the method is not known.

@@ -98,6 +98,7 @@ func (s *Shelf) Peek(m Method, side session.Side, contentType string, data sessi
 	}
 	p.Resources = b.Resources
 	p.Problems = append(p.Problems, b.problems...)
+	p.typeOfFile(m)
 	if large {
 		return p.Message, nil
 	}

@@ -44,22 +44,23 @@ var allowed = map[string][]string{
 // import path prefixes. A module that is missing here may be named by anyone
 // who has a reason; these have a price, in size, start-up time or meaning.
 var thirdParty = map[string][]string{
-	"github.com/envoyproxy/":          {"decode", "internal/xdstest"},
-	"github.com/cncf/xds/":            {"decode", "internal/xdstest"},
-	"google.golang.org/grpc":          {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
-	"google.golang.org/protobuf":      {"decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest"},
-	"charm.land/":                     {"tui"},
-	"github.com/charmbracelet/":       {"tui"},
-	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
-	"go.yaml.in/yaml/v3":              {"internal/bootstrap", "cmd/xdsproxy"},
-	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
-	"github.com/prometheus/":          {"internal/admin"},
-	"github.com/klauspost/compress":   {"recorder"},
-	"golang.org/x/net/http2/hpack":    {"internal/wire", "proxy"},
-	"github.com/rogpeppe/go-internal": {},                         // tests only
-	"github.com/google/go-cmp":        {},                         // tests only
-	"go.uber.org/goleak":              {},                         // tests only
-	"golang.org/x/net/http2":          {"internal/wire", "proxy"}, // hpack alone: see below
+	"github.com/envoyproxy/":           {"decode", "internal/xdstest"},
+	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
+	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/grpc/binarylog": {"internal/convert"},
+	"google.golang.org/protobuf":       {"decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
+	"charm.land/":                      {"tui"},
+	"github.com/charmbracelet/":        {"tui"},
+	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
+	"go.yaml.in/yaml/v3":               {"internal/bootstrap", "cmd/xdsproxy", "decode"},
+	"go.uber.org/zap":                  {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
+	"github.com/prometheus/":           {"internal/admin"},
+	"github.com/klauspost/compress":    {"recorder"},
+	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy"},
+	"github.com/rogpeppe/go-internal":  {},                         // tests only
+	"github.com/google/go-cmp":         {},                         // tests only
+	"go.uber.org/goleak":               {},                         // tests only
+	"golang.org/x/net/http2":           {"internal/wire", "proxy"}, // hpack alone: see below
 }
 
 type goPackage struct {

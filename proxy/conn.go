@@ -63,17 +63,19 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
 	accepted := time.Now()
 	unresolved := pair.resolve(nc)
-	peer := &session.Peer{
-		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Target(),
+	o := &opening{
+		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
+		peer: &session.Peer{
+			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Target(),
+		},
 	}
-	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
 	if unresolved != nil {
 		reset(nc)
 		p.unresolved(c, connect, unresolved)
 		return
 	}
 	p.setKeepAlive(nc)
-	o := &opening{p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {}, peer: peer}
 	err := o.open()
 	defer func() { o.forget() }()
 	if err != nil {

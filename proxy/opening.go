@@ -67,12 +67,23 @@ func (o *opening) open() error {
 }
 
 func (o *opening) dial() error {
-	up, err := o.p.dialer().DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
+	dialer := o.p.dialer()
+	if o.pair.OriginalDst {
+		var err error
+		if o.forget, err = o.p.goOn(o.nc, dialer, o.pair.Upstream.Address); err != nil {
+			return err
+		}
+	}
+	up, err := dialer.DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
 	if err != nil {
 		return err
 	}
-	o.up, o.peer.Local, o.forget = up, addrString(up.LocalAddr()), o.p.dialled(up)
-	return o.p.leadsBack(o.nc, o.pair)
+	before, dialled := o.forget, o.p.dialled(up)
+	o.up, o.peer.Local, o.forget = up, addrString(up.LocalAddr()), func() { before(); dialled() }
+	if o.p.dialledBy(o.nc) {
+		return errors.New("it leads back to this proxy")
+	}
+	return nil
 }
 
 // secureUpstream does the handshake with the upstream, which is offered these
@@ -80,7 +91,7 @@ func (o *opening) dial() error {
 func (o *opening) secureUpstream(asked string, protocols []string) (chosen string, err error) {
 	u := o.sec.upstream
 	facts := Facts{
-		Addr: o.peer.Upstream, ServerName: u.serverName(asked), Protocols: protocols, Upstream: &u.UpstreamTLS,
+		Addr: o.peer.Upstream, ServerName: u.serverName(asked, o.pair.Upstream), Protocols: protocols, Upstream: &u.UpstreamTLS,
 	}
 	if u.pair != nil {
 		facts.Shown = u.pair.Get()
@@ -91,6 +102,7 @@ func (o *opening) secureUpstream(asked string, protocols []string) (chosen strin
 	err = c.HandshakeContext(o.ctx)
 	state := c.ConnectionState()
 	o.peer.ServerTLS = describe(state, facts.ServerName)
+	o.peer.ServerTLS.Verified = u.verified(state)
 	if err != nil {
 		if verify := (*tls.CertificateVerificationError)(nil); errors.As(err, &verify) && len(verify.UnverifiedCertificates) > 0 {
 			identify(o.peer.ServerTLS, verify.UnverifiedCertificates[0])
@@ -125,7 +137,11 @@ func (o *opening) openSecure() error {
 		if protocols, o.upErr = o.answer(hello); o.upErr != nil && protocols == nil {
 			return nil, o.upErr
 		}
-		cfg, err := l.config(hello, protocols)
+		dialled := ""
+		if o.pair.OriginalDst {
+			dialled, _, _ = net.SplitHostPort(o.pair.Upstream.Address)
+		}
+		cfg, err := l.config(hello, dialled, protocols)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+	"strconv"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -75,7 +78,7 @@ func bare(a netip.AddrPort) netip.AddrPort {
 func (p *Proxy) unresolved(c *conn, connect session.Entry, err error) {
 	on, why := connect.Peer.Listen, cause(err)
 	p.bursts.tell(trouble{session.NoteNotRedirected, on, why.Error()}, func(more int, since time.Duration) {
-		p.warn("a client of --upstream original-dst was not redirected, and was reset", zap.String("listen", on), zap.Error(why), zap.Int("more", more), zap.String("hint", redirectFirst))
+		p.warn("a client of --upstream original-dst was not redirected, and was reset", zap.String("listen", on), zap.Error(why), others(more), zap.String("hint", redirectFirst))
 		if more > 0 {
 			p.note(session.NoteNotRedirected, fmt.Sprintf("cannot tell where %d more clients of %s were going within %s: %v", more, on, since, why), redirectFirst)
 			return
@@ -86,5 +89,59 @@ func (p *Proxy) unresolved(c *conn, connect session.Entry, err error) {
 			Code: session.NoteNotRedirected, Text: text, Hint: redirectFirst,
 		}})
 		c.disconnect(session.Proxy, text)
+	})
+}
+
+// goOn prepares a dialler for the upstream that a redirected client was going
+// to, and notes the port that it will dial from until forget is called. It fails
+// if the client is our own upstream leg, redirected back to us. To be certain of
+// that, the port is bound before anything can be redirected.
+func (p *Proxy) goOn(client net.Conn, d *net.Dialer, to string) (forget func(), err error) {
+	var noted []route
+	forget = func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, r := range noted {
+			delete(p.dials, r)
+		}
+	}
+	if p.isOwn(client, to) {
+		return forget, errComesBack
+	}
+	d.Control = func(network, _ string, raw syscall.RawConn) error {
+		port, err := bindAny(network, raw)
+		if err != nil {
+			return err
+		}
+		r := fromPort(port, to)
+		noted = append(noted, r)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.dials[r] = struct{}{}
+		return nil
+	}
+	return forget, nil
+}
+
+// fromPort is the route of a leg of which only the port is known yet.
+func fromPort(port int, to string) route { return route{":" + strconv.Itoa(port), to} }
+
+// isOwn says whether a client that was going to an address is an upstream leg of
+// ours. A client on another machine may have the same port.
+func (p *Proxy) isOwn(client net.Conn, to string) bool {
+	from, is := client.RemoteAddr().(*net.TCPAddr)
+	if !is {
+		return false
+	}
+	p.mu.Lock()
+	_, ours := p.dials[fromPort(from.Port, to)]
+	p.mu.Unlock()
+	if !ours {
+		return false
+	}
+	local, err := net.InterfaceAddrs()
+	return err != nil || from.IP.IsLoopback() || slices.ContainsFunc(local, func(a net.Addr) bool {
+		n, is := a.(*net.IPNet)
+		return is && n.IP.Equal(from.IP)
 	})
 }

@@ -73,3 +73,27 @@ func askOriginal6(fd int) (netip.AddrPort, error) {
 	binary.NativeEndian.PutUint16(port[:], m.Addr.Port)
 	return netip.AddrPortFrom(ip, binary.BigEndian.Uint16(port[:])), nil
 }
+
+// bindAny gives a socket a port of its own before it connects.
+func bindAny(network string, raw syscall.RawConn) (port int, err error) {
+	var anywhere unix.Sockaddr = &unix.SockaddrInet4{}
+	if network == "tcp6" {
+		anywhere = &unix.SockaddrInet6{}
+	}
+	var bound unix.Sockaddr
+	controlled := raw.Control(func(fd uintptr) {
+		if err = unix.Bind(int(fd), anywhere); err == nil {
+			bound, err = unix.Getsockname(int(fd))
+		}
+	})
+	if err = errors.Join(controlled, err); err != nil {
+		return 0, err
+	}
+	switch a := bound.(type) {
+	case *unix.SockaddrInet4:
+		return a.Port, nil
+	case *unix.SockaddrInet6:
+		return a.Port, nil
+	}
+	return 0, fmt.Errorf("a socket of %T", bound)
+}

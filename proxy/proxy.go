@@ -4,7 +4,8 @@
 // On their way the bytes pass a tap (internal/wire), before they are written
 // on, so that a cause always has a lower sequence number than its effect. The
 // package's only outlet is Append; it reads no entry, decodes no message,
-// changes no byte and injects none. A connection never waits for its log.
+// changes no byte and injects none, unless a Pair has rules for rewriting
+// headers (proxy/rewrite). A connection never waits for its log.
 package proxy
 
 import (
@@ -34,12 +35,12 @@ type Pair struct {
 	Listen, Upstream Addr
 	ListenTLS        *ListenTLS   // nil: plaintext
 	UpstreamTLS      *UpstreamTLS // nil: plaintext
-	// Rewrite says what is changed in the headers of requests; nil: no byte
-	// is.
-	Rewrite *rewrite.Rules
 	// OriginalDst says that Upstream is where a connection was going before a
 	// rule of the firewall redirected it to Listen. Linux alone tells that.
 	OriginalDst bool
+	// Rewrite says what is changed in the headers of requests; nil: no byte
+	// is.
+	Rewrite *rewrite.Rules
 }
 
 // Config says what to proxy and how.
@@ -262,21 +263,13 @@ func (p *Proxy) dialled(up net.Conn) (forget func()) {
 	}
 }
 
-// leadsBack says whether what was accepted is the other end of one of our own
+// dialledBy says whether what was accepted is the other end of one of our own
 // upstream legs: then the upstream leads to one of our listeners. Unix sockets
 // have no address to tell by. It is asked after dialling on, when that leg has
 // long been noted.
-func (p *Proxy) leadsBack(accepted net.Conn, pair Pair) error {
-	r, why := route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}, errLeadsBack
-	if pair.OriginalDst { // a leg was noted with where it was going, too
-		r.to, why = pair.Upstream.Address, errComesBack
-	}
+func (p *Proxy) dialledBy(accepted net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ours := p.dials[r]; ours && accepted.LocalAddr().Network() == "tcp" {
-		return why
-	}
-	return nil
+	_, ours := p.dials[route{accepted.RemoteAddr().String(), accepted.LocalAddr().String()}]
+	return ours && accepted.LocalAddr().Network() == "tcp"
 }
-
-var errLeadsBack = errors.New("it leads back to this proxy")

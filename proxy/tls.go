@@ -49,8 +49,10 @@ func secure(pair Pair, logger *zap.Logger) (s security, err error) {
 		}
 	}
 	if pair.UpstreamTLS != nil {
-		mints := s.listen != nil && s.listen.authority != nil
-		if s.upstream, err = newUpstreamTLS(*pair.UpstreamTLS, pair.Upstream, mints, warn); err != nil {
+		// A listener that mints, and one that clients are redirected to, is asked
+		// for by the server's name; one with a certificate, by the proxy's.
+		forAny := pair.OriginalDst || s.listen != nil && s.listen.authority != nil
+		if s.upstream, err = newUpstreamTLS(*pair.UpstreamTLS, pair.Upstream, forAny, warn); err != nil {
 			return s, err
 		}
 	}
@@ -103,10 +105,10 @@ func (c *ListenTLS) keyFile() string {
 	return c.Key
 }
 
-// config is how to go on with a client that has said hello, if it is to get one
-// of these protocols.
-func (l *listenTLS) config(hello *tls.ClientHelloInfo, protocols []string) (*tls.Config, error) {
-	cert, err := l.certificate(hello)
+// config is how to go on with a client that has said hello, and has dialled the
+// given host, if it is to get one of these protocols.
+func (l *listenTLS) config(hello *tls.ClientHelloInfo, dialled string, protocols []string) (*tls.Config, error) {
+	cert, err := l.certificate(hello, dialled)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +142,16 @@ func (l *listenTLS) clientAuth() tls.ClientAuthType {
 	return tls.NoClientCert
 }
 
-func (l *listenTLS) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+// certificate is what a client is shown. Dialled is the host that it dialled,
+// where that is known to be another one than ours, else "".
+func (l *listenTLS) certificate(hello *tls.ClientHelloInfo, dialled string) (*tls.Certificate, error) {
 	if l.pair != nil {
 		return l.pair.Get(), nil
 	}
 	name := hello.ServerName
+	if name == "" {
+		name = dialled
+	}
 	if name == "" {
 		name = l.nameless(hello.Conn.LocalAddr())
 	}
@@ -177,27 +184,24 @@ type upstreamTLS struct {
 	UpstreamTLS
 	pair  *pemfile.Pair                  // nil: the proxy has no certificate to show
 	roots *pemfile.Files[*pemfile.Roots] // nil: those of the system
-	host  string                         // of the upstream's address; "" if it has none
-	mints bool                           // the listener takes any name that a client asks for
+	// forAny says that the listener stands in for whatever a client asks for.
+	forAny bool
 }
 
-func newUpstreamTLS(cfg UpstreamTLS, at Addr, mints bool, warn func(error)) (*upstreamTLS, error) {
-	u := &upstreamTLS{UpstreamTLS: cfg, mints: mints}
+func newUpstreamTLS(cfg UpstreamTLS, at Addr, forAny bool, warn func(error)) (*upstreamTLS, error) {
+	u := &upstreamTLS{UpstreamTLS: cfg, forAny: forAny}
 	var err error
 	if cfg.CA != "" {
 		if u.roots, err = pemfile.OpenRoots(cfg.CA, warn); err != nil {
-			return nil, &TLSFileError{"--upstream-ca", "the roots of the upstream's certificate", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-ca"), "the roots of the upstream's certificate", err}
 		}
 	}
 	if cfg.Cert != "" {
 		if u.pair, err = pemfile.OpenPair(cfg.Cert, cfg.keyFile(), warn); err != nil {
-			return nil, &TLSFileError{"--upstream-cert", "the certificate for the upstream", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-cert"), "the certificate for the upstream", err}
 		}
 	}
-	if host, _, err := net.SplitHostPort(at.Address); err == nil && at.Network == "tcp" {
-		u.host = host
-	}
-	if u.host == "" && cfg.ServerName == "" && !cfg.Insecure && !mints {
+	if u.serverName("", at) == "" && cfg.Accepts == nil && !cfg.Insecure && !forAny {
 		return nil, &TLSFileError{"--upstream-server-name", "TLS with " + at.String(), errors.New("its address has no host name that the certificate could be verified for")}
 	}
 	return u, nil
@@ -210,16 +214,19 @@ func (c *UpstreamTLS) keyFile() string {
 	return c.Key
 }
 
-// serverName is what the upstream's certificate has to be for, given the name
-// that the client asked for.
-func (u *upstreamTLS) serverName(asked string) string {
+// serverName is what the certificate of the upstream at an address has to be
+// for, given the name that the client asked for; "" if nothing says.
+func (u *upstreamTLS) serverName(asked string, at Addr) string {
 	switch {
-	case u.ServerName != "":
+	case u.ServerName != "", u.Accepts != nil:
 		return u.ServerName
-	case u.mints && asked != "":
+	case u.forAny && asked != "":
 		return asked
+	case at.Network != "tcp":
+		return ""
 	}
-	return u.host
+	host, _, _ := net.SplitHostPort(at.Address)
+	return host
 }
 
 // config is how to open a connection for a client. Asked is called with each
@@ -239,6 +246,9 @@ func (u *upstreamTLS) config(serverName string, protocols []string, asked func()
 			}
 			return u.pair.Get(), nil
 		},
+	}
+	if u.Accepts != nil {
+		cfg.InsecureSkipVerify, cfg.VerifyConnection = true, u.verify
 	}
 	u.Versions.apply(cfg)
 	if u.roots != nil {

@@ -25,7 +25,7 @@ import (
 var failOn = []string{"info", "warning", "error", "never"}
 
 func newCheck(a *app) *cobra.Command {
-	output, threshold, info := "table", "error", false
+	output, threshold, info, strict := "table", "error", false, false
 	var judge ruleFlags
 	cmd := a.command(&cobra.Command{
 		Use:   "check SOURCE... [-o table|json|sarif|junit] [--fail-on SEVERITY]",
@@ -37,15 +37,24 @@ Ends with exit code 10 if there is a finding of the severity that --fail-on
 names, or a graver one. xdsproxy explain RULE says what a finding means and what
 to do about it; xdsproxy explain lists the rules.
 
-A conversation script (.xds) is judged by the times that it gives itself.`,
+A conversation script (.xds) is judged by the times that it gives itself. So is a
+file of Envoy's filesystem subscriptions (.yaml .json .pb_text .pb): whether
+Envoy can read it, and the resources in it. Several such files are judged
+together, as those of one client.
+
+--strict ends with exit code 12 if entries are missing in a recording, since
+what is missing was not judged.`,
 		Example: `xdsproxy check @last
 
 # In a build: fail on warnings, with a report for the build server
 xdsproxy check session.xdsp --fail-on warning -o junit > report.xml
 
 # Everything, the rules that are off by default included
-xdsproxy check session.xdsp --enable all --info`,
-		ValidArgsFunction: completeSource,
+xdsproxy check session.xdsp --enable all --info
+
+# The files of an Envoy without a management server, before it reads them
+xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
+		ValidArgsFunction: completeSources,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return misused("check needs a SOURCE").hint("xdsproxy check %s", lastSource)
@@ -56,12 +65,13 @@ xdsproxy check session.xdsp --enable all --info`,
 		}
 		report := render.NewReport()
 		var damage error
-		for _, name := range args {
+		parts := together(args)
+		for _, names := range parts {
 			label := ""
-			if len(args) > 1 {
-				label = name
+			if len(parts) > 1 && len(names) == 1 {
+				label = names[0]
 			}
-			if err := a.judge(cmd.Context(), name, label, options, report); err != nil {
+			if err := a.judge(cmd.Context(), names, label, options, report); err != nil {
 				if !damaged(err) {
 					return err
 				}
@@ -70,6 +80,9 @@ xdsproxy check session.xdsp --enable all --info`,
 		}
 		if err := a.printReport(report, output, strings.Join(args, " "), threshold, info, options.Rules); err != nil {
 			return err
+		}
+		if damage == nil && strict && report.Summary.Gaps > 0 {
+			damage = incomplete(report.Summary.Gaps)
 		}
 		if damage != nil {
 			return damage
@@ -83,6 +96,7 @@ xdsproxy check session.xdsp --enable all --info`,
 	})
 	judge.addTo(cmd)
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
 	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
 	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
@@ -96,9 +110,34 @@ func fails(threshold, severity string) bool {
 	return threshold != "never" && slices.Index(failOn, severity) >= slices.Index(failOn, threshold)
 }
 
-// judge holds one source against the rules.
-func (a *app) judge(ctx context.Context, name, label string, o check.Options, report *render.Report) error {
-	src, err := a.open(name)
+// together puts the files that are judged as one session into one list, where
+// the first of them stands. Every other source is alone.
+func together(args []string) [][]string {
+	var out [][]string
+	files := -1
+	for _, name := range args {
+		switch {
+		case !isResources(name):
+			out = append(out, []string{name})
+		case files < 0:
+			files = len(out)
+			out = append(out, []string{name})
+		default:
+			out[files] = append(out[files], name)
+		}
+	}
+	return out
+}
+
+// judge holds one source against the rules, or several files at once.
+func (a *app) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
+	var src *source
+	var err error
+	if isResources(names[0]) {
+		src, err = judgeResources(names)
+	} else {
+		src, err = a.open(names[0])
+	}
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,7 @@ xdsproxy diff good.xdsp bad.xdsp --all`,
 	outputFlag(cmd, &f.output, "text", "json")
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(decode.ShortTypes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	return cmd
 }
 
@@ -130,7 +131,7 @@ func isNumber(s string) bool {
 
 // isSession says whether an argument is a recording rather than a name.
 func isSession(arg string) bool {
-	if arg == "-" || arg == lastSource || isScript(arg) || strings.HasSuffix(arg, ".xdsp") {
+	if arg == "-" || arg == lastSource || isScript(arg) || isResources(arg) || strings.HasSuffix(arg, ".xdsp") {
 		return true
 	}
 	info, err := os.Stat(arg)

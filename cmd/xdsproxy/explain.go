@@ -24,7 +24,7 @@ xdsproxy explain`,
 			}
 			return completeRules(cmd, args, text)
 		},
-	}, func(_ *cobra.Command, args []string) error {
+	}, a.paging(func(_ *cobra.Command, args []string) error {
 		style := render.Style{Color: a.colourful()}
 		if len(args) > 1 {
 			return misused("explain takes one RULE, but got %d", len(args))
@@ -44,5 +44,5 @@ xdsproxy explain`,
 			}
 		}
 		return unknownRule(args[0])
-	})
+	}))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
@@ -101,6 +102,7 @@ type export struct {
 	bare, mask, repairing    bool
 	private                  *tui.Private // not nil: names are hidden
 	inside                   bool         // a process that has other things to do
+	last                     session.Seq  // up to which it was read first: what still grows is not read further
 }
 
 // run sorts out what was asked for.
@@ -142,7 +144,7 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
 			hint("write it to a file first")
 	}
-	if x.name != "-" { // it is opened several times: the newest must stay the same
+	if _, live := viewerAddr(x.name); x.name != "-" && !live { // it is opened several times: the newest must stay the same
 		name, err := sourcePath(x.name)
 		if err != nil {
 			return err

@@ -61,6 +61,7 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	defer done.end()
 	err = judgeEach(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		done.advance()
+		x.last = e.Seq
 		if x.private != nil {
 			x.private.Meet(c)
 		}
@@ -75,6 +76,9 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 		return nil
 	})
 	w.facts = src.Facts()
+	if src.viewer != nil {
+		w.facts = header(src)
+	}
 	return err
 }
 
@@ -90,6 +94,9 @@ func (x *export) reread(ctx context.Context, visit convert.Visit) error {
 	defer done.end()
 	return judgeEach(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
 		done.advance()
+		if e.Seq > x.last {
+			return errEnough
+		}
 		return visit(e, c, false)
 	})
 }
@@ -135,7 +142,7 @@ func (x *export) cut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	facts := src.Facts() // of the header
+	facts := header(src)
 	src.Close()
 	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of}}
 	if x.mask && !facts.Masked {
@@ -211,7 +218,7 @@ func (x *export) text(ctx context.Context) (err error) {
 	}}
 	if x.form == string(convert.Markdown) {
 		x.lean()
-		if o.Report.Facts, err = x.header(); err != nil {
+		if o.Report.Facts, err = x.begins(); err != nil {
 			return x.giveUp(file, err)
 		}
 	}
@@ -240,14 +247,23 @@ func (x *export) text(ctx context.Context) (err error) {
 	return nil
 }
 
-// header is what the source says of itself.
-func (x *export) header() (recorder.Facts, error) {
+// begins is what the source says of itself.
+func (x *export) begins() (recorder.Facts, error) {
 	src, err := x.open(x.name)
 	if err != nil {
 		return recorder.Facts{}, err
 	}
 	defer src.Close()
-	return src.Facts(), nil
+	return header(src), nil
+}
+
+// header is what a source says of itself at its beginning, of which a running
+// proxy has sent nothing before it is read.
+func header(src *source) recorder.Facts {
+	if src.viewer != nil {
+		return src.viewer.Info().Facts
+	}
+	return src.Facts()
 }
 
 // giveUp removes the file of which nothing has come.

@@ -99,6 +99,13 @@ func (f *failure) print(w io.Writer) {
 	}
 }
 
+// incomplete is what --strict makes of a recording with gaps.
+func incomplete(gaps uint64) error {
+	f := failed("entries are missing in %s", render.Count(gaps, "place", "places"))
+	f.code = exitDamaged
+	return f.hint("they were dropped where the log could not keep up; xdsproxy watch SOURCE --filter kind:gap shows where")
+}
+
 // withUsage completes a usage error of a command with the command's form.
 func withUsage(cmd *cobra.Command, err error) error {
 	var f *failure

@@ -67,25 +67,46 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// writeFlags lists the flags by group: the command's own first, those that
-// every command has last.
+// writeFlags lists the flags by group.
 func writeFlags(b *strings.Builder, cmd *cobra.Command) {
-	groups := map[string]*pflag.FlagSet{}
-	var order []string
+	for _, g := range flagGroups(cmd) {
+		fmt.Fprintf(b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(helpWidth))
+	}
+}
+
+// flagGroup is a list of flags under a title.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// flagGroups sorts the flags of a command into groups: its own first, those that
+// every command has last.
+func flagGroups(cmd *cobra.Command) []flagGroup {
+	var groups []flagGroup
+	places := map[string]int{}
 	add := func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
-		group := "Flags"
+		name := ""
 		if g := f.Annotations[groupKey]; len(g) > 0 {
-			group = g[0]
+			name = g[0]
 		}
-		if groups[group] == nil {
-			groups[group] = pflag.NewFlagSet(group, pflag.ContinueOnError)
-			groups[group].SortFlags = false
-			order = append(order, group)
+		if _, known := places[name]; !known {
+			title := name + " flags"
+			switch name {
+			case "":
+				title = "Flags"
+			case groupGlobal:
+				title = "Flags of every command"
+			}
+			g := flagGroup{title, pflag.NewFlagSet(name, pflag.ContinueOnError)}
+			g.flags.SortFlags = false
+			places[name] = len(groups)
+			groups = append(groups, g)
 		}
-		groups[group].AddFlag(f)
+		groups[places[name]].flags.AddFlag(f)
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if cmd.PersistentFlags().Lookup(f.Name) == nil {
@@ -94,6 +115,9 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	})
 	cmd.InheritedFlags().VisitAll(add)
 	cmd.PersistentFlags().VisitAll(add)
+<<<<<<< HEAD
+	return groups
+=======
 	for _, g := range order {
 		title := g
 		if g != "Flags" && !strings.Contains(g, " ") {
@@ -104,6 +128,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 		}
 		fmt.Fprintf(b, "\n%s:\n%s", title, groups[g].FlagUsagesWrapped(helpWidth))
 	}
+>>>>>>> main
 }
 
 func indent(text string) string {

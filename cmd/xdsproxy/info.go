@@ -16,9 +16,9 @@ import (
 )
 
 func newInfo(a *app) *cobra.Command {
-	output, all := "text", false
+	output, all, strict := "text", false, false
 	cmd := a.command(&cobra.Command{
-		Use:   "info [SOURCE] [--all] [-o text|json]",
+		Use:   "info [SOURCE] [--all] [--strict] [-o text|json]",
 		Short: "Print the facts about a recording",
 		Long: `Prints the facts about a recording: how much is in it, what time it covers,
 whether it is whole, what it lost, whether secrets are masked.
@@ -31,7 +31,8 @@ Of a running proxy it prints also where it listens and what is behind it.
 
 A recording that ends in the middle, after a crash or because it is still being
 written, is incomplete. One whose bytes were changed is damaged: the facts are
-those of the part before, and the exit code is 12.`,
+those of the part before, and the exit code is 12. With --strict it is 12, too,
+if entries are missing because the log could not keep up.`,
 		Example: `xdsproxy info @last
 xdsproxy info session.xdsp -o json`,
 		ValidArgsFunction: completeSource,
@@ -57,8 +58,12 @@ xdsproxy info session.xdsp -o json`,
 		if err != nil {
 			return err
 		}
+		if failure == nil && strict && i.Gaps > 0 {
+			return incomplete(i.Gaps)
+		}
 		return failure
 	})
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
 	cmd.Flags().BoolVar(&all, "all", false, "read everything, however much it is")
 	outputFlag(cmd, &output, "text", "json")
 	return cmd

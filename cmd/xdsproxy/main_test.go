@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/grpc/binarylog"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
@@ -24,8 +25,51 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"xdsproxy": main,
 		"story":    playStory,
+		"logged":   playLogged,
 		"show":     showFile,
 	})
+}
+
+// playLogged is a story that gRPC logs: "logged FILE CONTROL PROXY". FILE is
+// what its own sink for that has written, of both sides.
+func playLogged() {
+	err := func() error {
+		sink, err := binarylog.NewTempFileSink()
+		if err != nil {
+			return err
+		}
+		binarylog.SetSink(sink)
+		logs, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil {
+			return err
+		}
+		story, err := xdstest.NewStory(os.Args[2])
+		if err != nil {
+			return err
+		}
+		err = story.Play(context.Background(), os.Args[3], func(string) {})
+		story.Close()
+		if err != nil {
+			return err
+		}
+		for _, fd := range logs {
+			if at, err := os.Readlink(fd); err == nil && strings.Contains(at, "grpcgo_binarylog_") {
+				if err := sink.Close(); err != nil {
+					return err
+				}
+				data, err := os.ReadFile(at)
+				if err != nil {
+					return err
+				}
+				return errors.Join(os.Remove(at), os.WriteFile(os.Args[1], data, 0o600))
+			}
+		}
+		return errors.New("gRPC has written no log")
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // playStory is a program for scripts: "story CONTROL PROXY" starts a control

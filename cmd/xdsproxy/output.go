@@ -42,6 +42,9 @@ func (a *app) printPairs(rows [][2]string) error {
 
 // descriptor returns the file behind a stream, if there is one.
 func descriptor(stream any) (fd int, ok bool) {
+	if behind, is := stream.(paged); is {
+		stream = behind.terminal
+	}
 	switch wrapped := stream.(type) {
 	case pipe:
 		stream = wrapped.w

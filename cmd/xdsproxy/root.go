@@ -57,13 +57,14 @@ func newRoot(a *app) *cobra.Command {
 		}
 	}
 	add(commandsRecord, newRun(a), newWrap(a), newDemo(a))
-	add(commandsRead, newOpen(a), newWatch(a), newShow(a), newDiff(a), newInfo(a), newExport(a))
+	add(commandsRead, newOpen(a), newWatch(a), newShow(a), newDiff(a), newInfo(a), newExport(a), newImport(a))
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a), newReplay(a), newBisect(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
 	for _, s := range a.settings {
 		if !s.run {
 			s.addTo(root.PersistentFlags())
+			s.complete(root)
 		}
 	}
 	root.PersistentFlags().BoolP("help", "h", false, "print this help")

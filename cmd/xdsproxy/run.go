@@ -97,7 +97,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
-	ops, err := a.offerOperations(rec, p.Clients, logger)
+	ops, err := a.offerOperations(rec, p, logger)
 	if err != nil {
 		views.close(0)
 		p.Close()

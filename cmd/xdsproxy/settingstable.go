@@ -62,7 +62,7 @@ const (
 )
 
 const (
-	helpUpstream = "where the control plane listens; original-dst: where a client was going that iptables redirected"
+	helpUpstream = "where the control plane listens; original-dst: where a client was going that iptables redirected here"
 	helpListen   = "where clients connect; port 0 picks a free one"
 )
 

@@ -35,7 +35,7 @@ xdsproxy show session.xdsp --filter kind:nack
 # The clusters of a response
 xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 		ValidArgsFunction: completeSource,
-	}, func(cmd *cobra.Command, args []string) error {
+	}, a.paging(func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) == 1 && text == "" {
 			return missingSeq(args)
 		}
@@ -71,7 +71,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 			a.say("%s", nothing(src, q))
 		}
 		return err
-	})
+	}))
 	filterFlag(cmd, &text)
 	outputFlag(cmd, &output, "yaml", "json")
 	return cmd

@@ -22,7 +22,8 @@ type source struct {
 	*recorder.Reader
 	name string // as it can be given to a command; "-" for standard input
 	file bool   // it is one, so that one can go anywhere in it
-	// script says that it was written by hand, with times of its own.
+	// script says that it was written by hand, with times of its own: a
+	// conversation script, or a file that Envoy would read.
 	script bool
 	// viewer is the running proxy that it comes from, nil if from none, and
 	// remote its Reader then.
@@ -104,6 +105,9 @@ func (a *app) open(name string) (*source, error) {
 	}
 	if isScript(name) {
 		return openScript(name)
+	}
+	if isResources(name) {
+		return a.openResources(name)
 	}
 	addr, distant := viewerAddr(name)
 	if name == "" {
@@ -212,5 +216,13 @@ func completeSource(_ *cobra.Command, args []string, prefix string) ([]string, c
 	if prefix != "" && prefix[0] == '@' {
 		return []string{fmt.Sprintf("%s\tthe newest recording", lastSource)}, cobra.ShellCompDirectiveNoFileComp
 	}
-	return []string{"xdsp"}, cobra.ShellCompDirectiveFilterFileExt
+	return sourceEndings, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// sourceEndings are those of the files that are completed.
+var sourceEndings = []string{"xdsp", "xds", "yaml", "yml", "json", "pb_text", "pb"}
+
+// completeSources completes every argument with sources.
+func completeSources(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return completeSource(cmd, nil, prefix)
 }

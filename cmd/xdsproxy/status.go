@@ -78,7 +78,7 @@ CLIENT is a node id, or a part of one that fits only one client; it may be left
 out if there is only one.`,
 		Example: `xdsproxy tree @last gw-0
 xdsproxy tree session.xdsp gw-0 --at 4107`,
-		ValidArgsFunction: completeSource,
+		ValidArgsFunction: a.completeTree,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 2 {
 			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).hint("xdsproxy status %s lists the clients", lastSource)

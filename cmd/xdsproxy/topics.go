@@ -66,6 +66,8 @@ Other variables:
   NO_COLOR                 no colour, if it is not empty
   CLICOLOR_FORCE           colour even without a terminal, if not empty or 0
   TERM                     no colour if it says dumb
+  XDSPROXY_PAGER, PAGER    the program that show and explain print through on a
+                           terminal; cat for none, as without them
   GRPC_XDS_BOOTSTRAP       the bootstrap that wrap reads, if no other is named;
                            or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
   XDG_CONFIG_HOME          where the configuration file is (~/.config)
@@ -88,7 +90,8 @@ const exitCodesTopic = `   0  done; also when the reader of the output went away
   11  diff --exit-code or replay has found differences, or bisect that what
       was rejected is accepted now
   12  the recording is damaged; what is readable was printed, and
-      xdsproxy export --repair writes a clean copy of it
+      xdsproxy export --repair writes a clean copy of it. With --strict also if
+      entries are missing in it
   13  the recording has a format version that this program does not know
  130  interrupted
 
@@ -193,6 +196,9 @@ const sourcesTopic = `A reading command takes a SOURCE:
   ADDR    a running proxy: unix:/path or host:port of its viewer endpoint; what
           is the name of a file, too, is that file
   x.xds   a conversation script; on standard input, too
+  x.yaml  a file of Envoy's filesystem subscriptions, by the endings that Envoy
+          knows: .yaml .yml .json .pb_text .pb. Its entries are that it was read
+          and what is in it, a DiscoveryResponse; check says what is wrong
 
 A recording in segments (run --max-size, --max-age) is read from the oldest one
 that is left, by the name of its newest: x.xdsp, whose older ones are

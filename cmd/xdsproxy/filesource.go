@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/file"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// isResources says whether a SOURCE is a file of Envoy's filesystem
+// subscriptions. It goes by the name, as Envoy does.
+func isResources(name string) bool { return file.Is(name) }
+
+// openResources reads one such file, which must be one that Envoy can read.
+func (a *app) openResources(name string) (*source, error) {
+	files, at, err := readFiles([]string{name})
+	if err != nil {
+		return nil, err
+	}
+	content, err := file.Read(name, files[0].Data)
+	if fault, is := errors.AsType[*file.Error](err); is {
+		f := failed("%w", fault)
+		if fault.Hint != "" {
+			f.hint("%s", fault.Hint)
+		}
+		return nil, f.hint("such a file is a DiscoveryResponse; xdsproxy help sources says more")
+	}
+	for _, w := range content.Warnings {
+		a.warn("%s", w)
+	}
+	return sessionOf(name, file.Entries(files, at))
+}
+
+// judgeResources reads such files, whatever is in them, as one session.
+func judgeResources(names []string) (*source, error) {
+	files, at, err := readFiles(names)
+	if err != nil {
+		return nil, err
+	}
+	name := names[0]
+	if len(names) > 1 {
+		name = ""
+	}
+	return sessionOf(name, file.Entries(files, at))
+}
+
+// readFiles reads files, and says when the newest was written.
+func readFiles(names []string) (files []file.File, at time.Time, err error) {
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, at, unreadable(err)
+		}
+		data, err := io.ReadAll(io.LimitReader(f, file.MaxSize+1))
+		if info, unknown := f.Stat(); unknown == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+		f.Close()
+		if err != nil {
+			return nil, at, failed("cannot read the file: %w", err)
+		}
+		files = append(files, file.File{Name: name, Data: data})
+	}
+	return files, at, nil
+}
+
+// sessionOf keeps entries that are in memory as a recording, secrets masked.
+func sessionOf(name string, entries []session.Entry) (*source, error) {
+	masker := decode.NewMasker()
+	log, err := recorder.NewRing(recorder.Options{
+		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: versionName(),
+		Masked: true, Transform: masker.Transform, Content: masker.Content,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		log.Append(entries[i])
+	}
+	if err := log.Close(); err != nil {
+		return nil, err
+	}
+	reader, err := log.Reader()
+	if err != nil {
+		return nil, err
+	}
+	return &source{Reader: reader, name: name, script: true}, nil
+}
