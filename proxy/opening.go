@@ -137,7 +137,11 @@ func (o *opening) openSecure() error {
 		if protocols, o.upErr = o.answer(hello); o.upErr != nil && protocols == nil {
 			return nil, o.upErr
 		}
-		cfg, err := l.config(hello, protocols)
+		dialled := ""
+		if o.pair.OriginalDst {
+			dialled, _, _ = net.SplitHostPort(o.pair.Upstream.Address)
+		}
+		cfg, err := l.config(hello, dialled, protocols)
 		if err != nil {
 			return nil, err
 		}

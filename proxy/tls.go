@@ -105,10 +105,10 @@ func (c *ListenTLS) keyFile() string {
 	return c.Key
 }
 
-// config is how to go on with a client that has said hello, if it is to get one
-// of these protocols.
-func (l *listenTLS) config(hello *tls.ClientHelloInfo, protocols []string) (*tls.Config, error) {
-	cert, err := l.certificate(hello)
+// config is how to go on with a client that has said hello, and has dialled the
+// given host, if it is to get one of these protocols.
+func (l *listenTLS) config(hello *tls.ClientHelloInfo, dialled string, protocols []string) (*tls.Config, error) {
+	cert, err := l.certificate(hello, dialled)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +142,16 @@ func (l *listenTLS) clientAuth() tls.ClientAuthType {
 	return tls.NoClientCert
 }
 
-func (l *listenTLS) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+// certificate is what a client is shown. Dialled is the host that it dialled,
+// where that is known to be another one than ours, else "".
+func (l *listenTLS) certificate(hello *tls.ClientHelloInfo, dialled string) (*tls.Certificate, error) {
 	if l.pair != nil {
 		return l.pair.Get(), nil
 	}
 	name := hello.ServerName
+	if name == "" {
+		name = dialled
+	}
 	if name == "" {
 		name = l.nameless(hello.Conn.LocalAddr())
 	}
