@@ -435,8 +435,11 @@ func TestMaskDeepNesting(t *testing.T) {
 func TestMaskSent(t *testing.T) {
 	const word = "Bearer abcdefghijklmnopqrstuvwxyz"
 	sent := []session.Field{
-		{Name: "authorization", Value: word}, {Name: "x-odd", Value: word, Secret: true}, {Name: ":path", Value: "/x", Secret: false},
-		{Name: "x-plain", Value: word}, {Name: ":authority", Value: "control.example"},
+		{Name: "authorization", Value: word},
+		{Name: "x-odd", Value: word, Secret: true},
+		{Name: ":path", Value: "/x", Secret: false},
+		{Name: "x-plain", Value: word},
+		{Name: ":authority", Value: "control.example"},
 	}
 	own := slices.Clone(sent)
 	e := session.Entry{Kind: session.KindOpen, Stream: 1, Headers: []session.Field{{Name: "authorization", Value: word}}, Sent: sent}

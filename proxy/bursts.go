@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -37,6 +39,15 @@ type burst struct {
 	told time.Time
 	more int           // since then
 	wait time.Duration // after told, until it is summed up or forgotten
+}
+
+// others is the field of a log line that says how many more of the kind there
+// were, if any.
+func others(more int) zap.Field {
+	if more == 0 {
+		return zap.Skip()
+	}
+	return zap.Int("more", more)
 }
 
 // tell calls say with 0 if nothing of the kind was told lately. Else it counts,

@@ -65,7 +65,7 @@ func (p *Proxy) tlsFailed(c *conn, connect session.Entry, f *TLSFailure) {
 		where = connect.Peer.Listen
 	}
 	p.bursts.tell(trouble{session.NoteTLSFailed, where, string(f.Kind)}, func(more int, since time.Duration) {
-		p.warn(f.Text, zap.Int("more", more), zap.String("hint", f.Hint))
+		p.warn(f.Text, others(more), zap.String("hint", f.Hint))
 		if more > 0 {
 			p.note(session.NoteTLSFailed, fmt.Sprintf("%d more clients met the same within %s, the last: %s", more, since, f.Text), f.Hint)
 			return

@@ -33,7 +33,7 @@ func (p *Proxy) acceptFailed(listen net.Addr, err error) {
 		if more > 0 {
 			text = fmt.Sprintf("clients on %s have to wait, none could be accepted in %d more attempts within %s: %v", on, more, since, why)
 		}
-		p.warn("cannot accept a connection", zap.String("listen", on), zap.Error(why), zap.Int("more", more), zap.String("hint", hint))
+		p.warn("cannot accept a connection", zap.String("listen", on), zap.Error(why), others(more), zap.String("hint", hint))
 		p.note(session.NoteAcceptFailed, text, hint)
 	})
 }
@@ -54,7 +54,7 @@ func (p *Proxy) dialFailed(c *conn, connect session.Entry, err error) {
 	}
 	upstream := connect.Peer.Upstream
 	p.bursts.tell(trouble{session.NoteDialFailed, upstream, why.Error()}, func(more int, since time.Duration) {
-		p.warn("cannot reach upstream; the client was reset", zap.String("upstream", upstream), zap.Error(why), zap.Int("more", more), zap.String("hint", hint))
+		p.warn("cannot reach upstream; the client was reset", zap.String("upstream", upstream), zap.Error(why), others(more), zap.String("hint", hint))
 		if more > 0 {
 			p.note(session.NoteDialFailed, fmt.Sprintf("cannot reach upstream %s for %d more clients within %s: %v", upstream, more, since, why), hint)
 			return

@@ -102,6 +102,7 @@ func (o *opening) secureUpstream(asked string, protocols []string) (chosen strin
 	err = c.HandshakeContext(o.ctx)
 	state := c.ConnectionState()
 	o.peer.ServerTLS = describe(state, facts.ServerName)
+	o.peer.ServerTLS.Verified = u.verified(state)
 	if err != nil {
 		if verify := (*tls.CertificateVerificationError)(nil); errors.As(err, &verify) && len(verify.UnverifiedCertificates) > 0 {
 			identify(o.peer.ServerTLS, verify.UnverifiedCertificates[0])

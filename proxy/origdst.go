@@ -78,7 +78,7 @@ func bare(a netip.AddrPort) netip.AddrPort {
 func (p *Proxy) unresolved(c *conn, connect session.Entry, err error) {
 	on, why := connect.Peer.Listen, cause(err)
 	p.bursts.tell(trouble{session.NoteNotRedirected, on, why.Error()}, func(more int, since time.Duration) {
-		p.warn("a client of --upstream original-dst was not redirected, and was reset", zap.String("listen", on), zap.Error(why), zap.Int("more", more), zap.String("hint", redirectFirst))
+		p.warn("a client of --upstream original-dst was not redirected, and was reset", zap.String("listen", on), zap.Error(why), others(more), zap.String("hint", redirectFirst))
 		if more > 0 {
 			p.note(session.NoteNotRedirected, fmt.Sprintf("cannot tell where %d more clients of %s were going within %s: %v", more, on, since, why), redirectFirst)
 			return

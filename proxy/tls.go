@@ -193,15 +193,15 @@ func newUpstreamTLS(cfg UpstreamTLS, at Addr, forAny bool, warn func(error)) (*u
 	var err error
 	if cfg.CA != "" {
 		if u.roots, err = pemfile.OpenRoots(cfg.CA, warn); err != nil {
-			return nil, &TLSFileError{"--upstream-ca", "the roots of the upstream's certificate", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-ca"), "the roots of the upstream's certificate", err}
 		}
 	}
 	if cfg.Cert != "" {
 		if u.pair, err = pemfile.OpenPair(cfg.Cert, cfg.keyFile(), warn); err != nil {
-			return nil, &TLSFileError{"--upstream-cert", "the certificate for the upstream", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-cert"), "the certificate for the upstream", err}
 		}
 	}
-	if u.serverName("", at) == "" && !cfg.Insecure && !forAny {
+	if u.serverName("", at) == "" && cfg.Accepts == nil && !cfg.Insecure && !forAny {
 		return nil, &TLSFileError{"--upstream-server-name", "TLS with " + at.String(), errors.New("its address has no host name that the certificate could be verified for")}
 	}
 	return u, nil
@@ -218,7 +218,7 @@ func (c *UpstreamTLS) keyFile() string {
 // for, given the name that the client asked for; "" if nothing says.
 func (u *upstreamTLS) serverName(asked string, at Addr) string {
 	switch {
-	case u.ServerName != "":
+	case u.ServerName != "", u.Accepts != nil:
 		return u.ServerName
 	case u.forAny && asked != "":
 		return asked
@@ -246,6 +246,9 @@ func (u *upstreamTLS) config(serverName string, protocols []string, asked func()
 			}
 			return u.pair.Get(), nil
 		},
+	}
+	if u.Accepts != nil {
+		cfg.InsecureSkipVerify, cfg.VerifyConnection = true, u.verify
 	}
 	u.Versions.apply(cfg)
 	if u.roots != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +16,8 @@ import (
 // maxConfigFile is the size, in bytes, beyond which a configuration file is not
 // read: nobody has written that.
 const maxConfigFile = 1 << 20
+
+var errLargeConfig = fmt.Errorf("larger than %d bytes", maxConfigFile)
 
 // defaultConfigFile is config.yaml in our folder of the XDG configuration
 // directory; never in the working directory, where a stranger may have put it.
@@ -60,7 +63,7 @@ func (a *app) resolveFile() error {
 		return failed("cannot read the configuration file: %w", err)
 	}
 	if len(text) > maxConfigFile {
-		return misconfigured("configuration file %q: larger than %d bytes", path, maxConfigFile)
+		return misconfigured("configuration file %q: %w", path, errLargeConfig)
 	}
 	file, err := parseConfig(text)
 	if err != nil {

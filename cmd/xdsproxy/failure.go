@@ -53,8 +53,18 @@ func (f *failure) hint(format string, args ...any) *failure {
 
 // adding adds the hint that an error brings along.
 func (f *failure) adding(err error) *failure {
-	if re, is := errors.AsType[*rewrite.Error](err); is && re.Hint != "" {
-		f.hint("%s", re.Hint)
+	hint := ""
+	if wrong, is := errors.AsType[*rewrite.Error](err); is {
+		hint = wrong.Hint
+	}
+	if wrong, is := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); is {
+		hint = wrong.Hint()
+	}
+	if hint != "" {
+		f.hint("%s", hint)
 	}
 	return f
 }

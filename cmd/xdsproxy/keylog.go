@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
@@ -33,41 +35,41 @@ func (l keyLogs) of(path string) *keyLog {
 	return l[path]
 }
 
-// openKeyLogs opens those of the pairs, each readable for this user only, and
-// warns of what is in them. close closes them.
-func (a *app) openKeyLogs(pairs []proxy.Pair) (close func(), err error) {
-	var open []*os.File
+// openKeyLogs opens those of the pairs, each readable for this user only. close
+// closes them.
+func openKeyLogs(pairs []proxy.Pair) (close func(), err error) {
+	logs := keyLogsOf(pairs)
 	close = func() {
-		for _, f := range open {
-			f.Close()
-		}
-	}
-	for _, p := range pairs {
-		var logs []*keyLog
-		if p.ListenTLS != nil {
-			logs = appendKeyLog(logs, p.ListenTLS.KeyLog)
-		}
-		if p.UpstreamTLS != nil {
-			logs = appendKeyLog(logs, p.UpstreamTLS.KeyLog)
-		}
 		for _, k := range logs {
 			if k.file != nil {
-				continue
+				k.file.Close()
 			}
-			if k.file, err = openKeyLog(k.path); err != nil {
-				close()
-				return nil, failed("cannot open the key log: %w", err)
-			}
-			open = append(open, k.file)
-			a.warn("--tls-key-log: whoever can read %q can decrypt what passes; delete it when you are done", k.path)
+		}
+	}
+	for _, k := range logs {
+		if k.file, err = openKeyLog(k.path); err != nil {
+			close()
+			return nil, failed("cannot open the key log: %w", err)
 		}
 	}
 	return close, nil
 }
 
-func appendKeyLog(logs []*keyLog, w any) []*keyLog {
-	if k, is := w.(*keyLog); is {
-		logs = append(logs, k)
+// keyLogsOf are the key logs of the pairs, each once.
+func keyLogsOf(pairs []proxy.Pair) []*keyLog {
+	var logs []*keyLog
+	add := func(w io.Writer) {
+		if k, is := w.(*keyLog); is && !slices.Contains(logs, k) {
+			logs = append(logs, k)
+		}
+	}
+	for _, p := range pairs {
+		if p.ListenTLS != nil {
+			add(p.ListenTLS.KeyLog)
+		}
+		if p.UpstreamTLS != nil {
+			add(p.UpstreamTLS.KeyLog)
+		}
 	}
 	return logs
 }

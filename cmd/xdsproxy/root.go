@@ -64,6 +64,7 @@ func newRoot(a *app) *cobra.Command {
 	for _, s := range a.settings {
 		if !s.run {
 			s.addTo(root.PersistentFlags())
+			s.complete(root)
 		}
 	}
 	root.PersistentFlags().BoolP("help", "h", false, "print this help")

@@ -27,18 +27,28 @@ each of theirs, and forwards every byte both ways, unchanged and at once. What
 passes is decoded and recorded; traffic never waits for the recording.
 
 An address is host:port, [::1]:port, unix:/path or unix:@abstract. Both legs are
-plaintext. On a terminal the screen of xdsproxy open shows what passes; it never
-holds it up. If the terminal goes away, the proxy goes on until the last client
-has left. --headless leaves the screen out.
+plaintext, unless --tls-cert or --tls-ca-dir switches TLS on towards clients, or
+--upstream-tls towards the control plane. Files with certificates, keys and
+headers are read again when they change. Several listeners that differ stand in
+a configuration file: xdsproxy help configuration.
+
+On a terminal the screen of xdsproxy open shows what passes; it never holds it
+up. If the terminal goes away, the proxy goes on until the last client has left.
+--headless leaves the screen out.
 
 SIGINT or SIGTERM stops it: messages on their way may finish for as long as
---drain says, and the exit code is 0. A second signal stops at once.`,
+--drain says, and the exit code is 0. A second signal stops at once. SIGHUP
+makes it say whether its configuration file has changed.`,
 		Example: `# In front of Istio's plaintext port
 xdsproxy run --upstream istiod.istio-system:15010
 
 # Two control planes, each behind an address of its own
 xdsproxy run --upstream a:18000 --upstream b:18000 \
              --listen 127.0.0.1:18001 --listen 127.0.0.1:18002
+
+# With TLS to Istio, and for the clients with an authority of one's own
+xdsproxy run --upstream istiod.istio-system:15012 \
+             --upstream-ca root-cert.pem --tls-ca-dir ./debugging-ca
 
 # In a script: the first line on standard error says that it is ready
 xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
@@ -67,7 +77,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
 	collectLess()
-	closeLogs, err := a.openKeyLogs(pairs)
+	closeLogs, err := openKeyLogs(pairs)
 	if err != nil {
 		return err
 	}
@@ -98,12 +108,16 @@ func (a *app) run(ctx context.Context, path string) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	defer ops.serving(serving)()
+	if !watched {
+		defer a.heedHangups(serving, stop, p, logger)()
+	}
 	if err := rec.announce(); err != nil {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Target(), rec.place())
 	}
+	a.announceSecurity(pairs)
 	a.announceViews(views, logger)
 	ops.announce(a)
 
@@ -151,6 +165,10 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 		Pairs: pairs, Log: rec.Log, Logger: logger,
 		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
 		TapMemory: int64(a.config.tapMemory),
+		Limits: proxy.Limits{
+			MaxConnections: int(a.config.maxConnections), MaxStreams: int(a.config.maxStreams),
+			KeepAlive: time.Duration(a.config.keepalive),
+		},
 	})
 	if err != nil {
 		rec.discard()
@@ -160,10 +178,7 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 }
 
 func unbound(err error) error {
-	f := failed("%w", err)
-	if file, is := errors.AsType[*proxy.TLSFileError](err); is {
-		return f.hint("%s", file.Hint())
-	}
+	f := failed("%w", err).adding(err)
 	var at *proxy.ListenError
 	if !errors.As(err, &at) {
 		return f

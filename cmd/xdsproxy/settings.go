@@ -69,6 +69,19 @@ func (s *setting) addTo(flags *pflag.FlagSet) {
 	}
 }
 
+// complete lets the shell complete what the flag of a command may be set to;
+// without it that is a file.
+func (s *setting) complete(cmd *cobra.Command) {
+	switch v := s.value.(type) {
+	case choiceValue:
+		_ = cmd.RegisterFlagCompletionFunc(s.name, cobra.FixedCompletions(v.of, cobra.ShellCompDirectiveNoFileComp))
+	case textValue:
+		if v.kind == "DIR" {
+			_ = cmd.MarkFlagDirname(s.name)
+		}
+	}
+}
+
 // resolve gives every setting its effective value: from a flag, else the
 // environment, else the file, else the default.
 func (a *app) resolve(flags *pflag.FlagSet) error {
@@ -145,6 +158,17 @@ func (a *app) useSettings(cmd *cobra.Command, names ...string) {
 	for _, s := range a.settings {
 		if slices.Contains(names, s.name) {
 			s.addTo(cmd.Flags())
+			s.complete(cmd)
+		}
+	}
+}
+
+// useGroups gives a command the settings of run that help lists under these
+// groups.
+func (a *app) useGroups(cmd *cobra.Command, groups ...string) {
+	for _, s := range a.settings {
+		if slices.Contains(groups, s.group) {
+			s.addTo(cmd.Flags())
 		}
 	}
 }
@@ -154,6 +178,7 @@ func (a *app) useScreenSettings(cmd *cobra.Command) {
 	for _, s := range a.settings {
 		if s.group == groupScreen {
 			s.addTo(cmd.Flags())
+			s.complete(cmd)
 		}
 	}
 }
@@ -164,6 +189,7 @@ func (a *app) useRunSettings(cmd *cobra.Command) {
 	for _, s := range a.settings {
 		if s.run {
 			s.addTo(cmd.Flags())
+			s.complete(cmd)
 		}
 	}
 }

@@ -11,9 +11,14 @@ import (
 type config struct {
 	file string
 
-	listen      []string
-	upstream    []string
-	pair        pairConfig
+	listen   []string
+	upstream []string
+	pair     pairConfig
+
+	maxConnections countValue
+	maxStreams     countValue
+	keepalive      orOff
+
 	dialTimeout durationValue
 	drain       durationValue
 	tapMemory   sizeValue
@@ -47,6 +52,7 @@ type config struct {
 
 const (
 	groupForward = "Forwarding"
+	groupLimits  = "Limits"
 	groupRecord  = "Recording"
 	groupViewer  = "Viewer"
 	groupAdmin   = "Operations"
@@ -67,6 +73,7 @@ func (c *config) settings() []*setting {
 		dialTimeout: durationValue(5 * time.Second),
 		drain:       durationValue(2 * time.Second),
 		tapMemory:   256 << 20,
+		keepalive:   orOff(30 * time.Second),
 		queue:       64 << 20,
 		sync:        orOff(200 * time.Millisecond),
 		ring:        64 << 20,
@@ -99,6 +106,18 @@ func (c *config) settings() []*setting {
 	}
 	table = append(table, c.pair.pairSettings()...)
 	table = append(table, []*setting{
+		{
+			name: "max-connections", group: groupLimits, run: true, value: limitValue{&c.maxConnections, "0", "none"},
+			help: "how many clients may be connected at once; others are reset at once",
+		},
+		{
+			name: "max-streams", group: groupLimits, run: true, value: limitValue{&c.maxStreams, "0", "none"},
+			help: "how many streams may be open for another client to be let in; those of clients that are in are never refused",
+		},
+		{
+			name: "keepalive", group: groupLimits, run: true, value: &c.keepalive,
+			help: "how long a peer may be silent before its system is asked whether it is still there (TCP keepalive); one that does not answer is given up after four times as long",
+		},
 		{
 			name: "queue", group: groupRecord, run: true, value: &c.queue,
 			help: "memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so",
@@ -207,6 +226,5 @@ func checkUpstream(s string) error {
 	if s == proxy.OriginalDst {
 		return nil
 	}
-	_, err := proxy.ParseAddr(s)
-	return err
+	return checkListen(s)
 }

@@ -2,6 +2,7 @@ package xdstest
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"math"
@@ -21,6 +22,8 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 )
@@ -47,6 +50,8 @@ type Options struct {
 	// a world have the world's version, as many control planes do: a push then
 	// repeats types that did not change.
 	OwnVersions bool
+	// TLS is how the control plane speaks TLS; nil: plaintext.
+	TLS *tls.Config
 	// Admit refuses a stream by its request headers; nil admits all. A stream
 	// that is refused is on the account.
 	Admit func(metadata.MD) error
@@ -120,9 +125,14 @@ func (c *ControlPlane) Start() error {
 	}
 	c.addr = addressOf(l)
 
+	transport := insecure.NewCredentials()
+	if c.opts.TLS != nil {
+		transport = credentials.NewTLS(c.opts.TLS)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &serving{
 		grpc: grpc.NewServer(
+			grpc.Creds(transport),
 			grpc.ForceServerCodecV2(codec{}),
 			grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
 			grpc.MaxRecvMsgSize(math.MaxInt32),
