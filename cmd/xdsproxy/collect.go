@@ -14,7 +14,7 @@ const (
 	// that is larger than that.
 	usualGrowth = 200
 	leastGrowth = 25
-	roomToGrow  = 56 << 20
+	roomToGrow  = 48 << 20
 )
 
 // collectLess suits a process that forwards: it collects seldom while the heap
