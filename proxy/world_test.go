@@ -110,7 +110,7 @@ func (w *world) start(listen, upstream Addr, drain time.Duration) {
 func (w *world) startPair(pair Pair, drain time.Duration) {
 	var err error
 	w.proxy, err = Listen(Config{
-		Pairs: []Pair{pair}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
+		Pairs: []Pair{pair}, Log: w.log, Drain: drain, DialTimeout: 10 * time.Second,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -95,11 +95,13 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 		}
 		if _, known := places[name]; !known {
 			title := name + " flags"
-			switch name {
-			case "":
+			switch {
+			case name == "":
 				title = "Flags"
-			case groupGlobal:
+			case name == groupGlobal:
 				title = "Flags of every command"
+			case strings.Contains(name, " "):
+				title = name
 			}
 			g := flagGroup{title, pflag.NewFlagSet(name, pflag.ContinueOnError)}
 			g.flags.SortFlags = false
@@ -115,20 +117,7 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 	})
 	cmd.InheritedFlags().VisitAll(add)
 	cmd.PersistentFlags().VisitAll(add)
-<<<<<<< HEAD
 	return groups
-=======
-	for _, g := range order {
-		title := g
-		if g != "Flags" && !strings.Contains(g, " ") {
-			title += " flags"
-		}
-		if g == groupGlobal {
-			title = "Flags of every command"
-		}
-		fmt.Fprintf(b, "\n%s:\n%s", title, groups[g].FlagUsagesWrapped(helpWidth))
-	}
->>>>>>> main
 }
 
 func indent(text string) string {

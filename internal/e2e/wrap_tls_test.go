@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -73,10 +74,6 @@ func (m *mutual) secured(t *testing.T, v variant, discovery, host string, contex
 // The real Envoy and a control plane that wants its certificate, in every way
 // that the bootstrap can say so.
 func TestWrapMutualTLS(t *testing.T) {
-	vs := map[string]variant{}
-	for _, v := range variants() {
-		vs[v.name] = v
-	}
 	leaf := xdstest.Leaf{URIs: []string{planeID}, DNS: []string{"localhost", "plane.e2e"}}
 	for _, c := range []struct {
 		name, variant, file string
@@ -129,7 +126,9 @@ func TestWrapMutualTLS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			m, v := startMutual(t, "wrapped", leaf), vs[c.variant]
+			all := variants() // of its own: one case changes what is in it
+			v := all[slices.IndexFunc(all, func(v variant) bool { return v.name == c.variant })]
+			m := startMutual(t, "wrapped", leaf)
 			m.set(t, hello(t, v))
 			p, e, admin := wrapEnvoy(t, c.file, c.text(t, m, v))
 			if !strings.HasPrefix(p.addr, "unix:") {
