@@ -15,16 +15,21 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // conn is one connection of a client and the one that was dialled for it.
 type conn struct {
 	id   session.ConnID
 	log  Log
+	warn func(text string, fields ...zap.Field)
 	pool *buffers
 	tap  *wire.Tap
 
+	rewriter *rewrite.Rewriter // of what the client sends; nil: it stays as it is
+
 	client, server leg
+	explain        map[session.Side]Facts // of the legs that speak TLS; nil if none does
 
 	lastSeq  atomic.Uint64 // the newest entry of this connection
 	draining atomic.Bool
@@ -33,6 +38,8 @@ type conn struct {
 	late     atomic.Int64 // bytes that came after that
 
 	clientBusy, serverBusy atomic.Bool // see busy
+
+	clientPulse, serverPulse pulse
 
 	mu    sync.Mutex
 	ended *ending // the first cause
@@ -52,68 +59,47 @@ const partTime = time.Second
 var past = time.Unix(1, 0)
 
 // serve runs one connection from accept to close.
-func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair) {
-	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, pool: &p.pool}
-	peer := &session.Peer{
-		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
-	}
+func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
+	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
 	accepted := time.Now()
-	dialer := net.Dialer{Timeout: p.cfg.DialTimeout}
-	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
-	if err == nil {
-		peer.Local = addrString(up.LocalAddr())
-		defer p.dialled(up)()
-		if p.dialledBy(nc) {
-			reset(up)
-			err = errors.New("it leads back to this proxy")
-		}
+	unresolved := pair.resolve(nc)
+	o := &opening{
+		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
+		peer: &session.Peer{
+			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Target(),
+		},
 	}
-	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer})
-	switch {
-	case err != nil && ctx.Err() != nil:
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
+	if unresolved != nil {
 		reset(nc)
-		c.disconnect(session.Proxy, errStopped.Error())
-		return
-	case err != nil:
-		reset(nc)
-		c.dialFailed(p.cfg.Logger, pair.Upstream, err)
+		p.unresolved(c, connect, unresolved)
 		return
 	}
-	if err := c.connect(nc.(halfCloser), up.(halfCloser)); err != nil {
-		reset(nc)
-		reset(up)
-		c.disconnect(session.Proxy, err.Error())
+	p.setKeepAlive(nc)
+	err := o.open()
+	defer func() { o.forget() }()
+	if err != nil {
+		p.notOpened(c, o, connect, err)
 		return
 	}
-	c.tap = wire.NewTap(wire.Config{
-		Conn: c.id, Sink: c, Memory: p.memory,
+	c.Append(connect)
+	if o.odd != nil {
+		c.Append(session.Entry{Side: session.Server, Kind: session.KindNote, Note: o.odd})
+	}
+	c.client, c.server, c.explain = o.client, o.server, o.explain
+	tapped := wire.Config{
+		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
-	})
+	}
+	if pair.Rewrite != nil {
+		c.rewriter = p.rewrites[pair.Rewrite].Rewriter()
+		tapped.Sent = c.rewriter.Sent
+	}
+	c.tap = wire.NewTap(tapped)
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(o.up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
-}
-
-func (c *conn) connect(client, server halfCloser) (err error) {
-	if c.client, err = newSocket(client, c.pool); err != nil {
-		return err
-	}
-	c.server, err = newSocket(server, c.pool)
-	return err
-}
-
-// dialFailed records why there is no upstream connection.
-func (c *conn) dialFailed(logger *zap.Logger, upstream Addr, err error) {
-	why := cause(err)
-	if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
-		why = errors.New("no answer in time")
-	}
-	text := fmt.Sprintf("cannot reach upstream %s: %v", upstream, why)
-	logger.Warn("cannot reach upstream; the client was reset", zap.Stringer("upstream", upstream), zap.Error(why))
-	c.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
-		Code: session.NoteDialFailed, Text: text, Hint: "check that the management server runs and that --upstream names it",
-	}})
-	c.disconnect(session.Proxy, text)
 }
 
 // run pumps both directions and returns when neither has anything left to do.
@@ -151,7 +137,13 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			if boundary >= 0 && boundary < n && c.draining.Load() && !c.busy(from.Opposite()).Load() {
 				end = boundary // what follows begins a message that would have no end
 			}
-			written, werr := dst.Write(buf[:end])
+			var written int
+			var werr error
+			if c.rewriter != nil && from == session.Client {
+				written, werr = c.rewriter.Write(dst, buf[:end])
+			} else {
+				written, werr = dst.Write(buf[:end])
+			}
 			c.pool.put(buf)
 			if werr != nil {
 				c.writeFailed(from, end-written, werr)
@@ -168,8 +160,9 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			c.end(from, fmt.Sprintf("the %s closed the connection", from))
+			c.end(from, closedText(from, err))
 			busy.Store(false)
+			c.heldBack(from)
 			dst.CloseWrite()
 			if c.draining.Load() {
 				c.settle()
@@ -186,7 +179,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			}
 			src.SetReadDeadline(c.deadline)
 		default:
-			c.end(from, fmt.Sprintf("the %s's connection broke: %v", from, cause(err)))
+			c.broke(from, err)
 			c.abort()
 			return
 		}
@@ -201,6 +194,13 @@ func (c *conn) busy(side session.Side) *atomic.Bool {
 		return &c.clientBusy
 	}
 	return &c.serverBusy
+}
+
+func (c *conn) pulse(side session.Side) *pulse {
+	if side == session.Client {
+		return &c.clientPulse
+	}
+	return &c.serverPulse
 }
 
 // settle ends a pair that is draining if nothing would be cut: if both
@@ -271,10 +271,12 @@ func (c *conn) partGently() {
 // writeFailed ends the pair after what one side sent could not be written on.
 func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	to := from.Opposite()
-	if c.draining.Load() && isTimeout(err) {
+	switch {
+	case c.notFollowed(err):
+	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
-	} else {
-		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
+	default:
+		c.broke(to, c.verdict(to, err))
 	}
 	if undelivered > 0 {
 		c.undelivered(from, undelivered, cause(err))
@@ -291,12 +293,14 @@ func (c *conn) undelivered(from session.Side, n int, why error) {
 }
 
 // end notes why the connection is over, if nothing else has before.
-func (c *conn) end(by session.Side, reason string) {
+func (c *conn) end(by session.Side, reason string) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended == nil {
 		c.ended = &ending{by, reason}
+		return true
 	}
+	return false
 }
 
 // abort resets both legs; the pumps return.

@@ -4,7 +4,8 @@
 // On their way the bytes pass a tap (internal/wire), before they are written
 // on, so that a cause always has a lower sequence number than its effect. The
 // package's only outlet is Append; it reads no entry, decodes no message,
-// changes no byte and injects none. A connection never waits for its log.
+// changes no byte and injects none, unless a Pair has rules for rewriting
+// headers (proxy/rewrite). A connection never waits for its log.
 package proxy
 
 import (
@@ -21,6 +22,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // Log takes what was seen. Append must not block.
@@ -33,6 +35,12 @@ type Pair struct {
 	Listen, Upstream Addr
 	ListenTLS        *ListenTLS   // nil: plaintext
 	UpstreamTLS      *UpstreamTLS // nil: plaintext
+	// OriginalDst says that Upstream is where a connection was going before a
+	// rule of the firewall redirected it to Listen. Linux alone tells that.
+	OriginalDst bool
+	// Rewrite says what is changed in the headers of requests; nil: no byte
+	// is.
+	Rewrite *rewrite.Rules
 }
 
 // Config says what to proxy and how.
@@ -49,18 +57,27 @@ type Config struct {
 	// TapMemory is the budget, in bytes, of all messages under assembly.
 	// 0: 256 MiB.
 	TapMemory int64
+	Limits    Limits
 	Logger    *zap.Logger // nil: none
 }
 
 // Proxy is a set of listeners and the connections made through them.
 type Proxy struct {
 	cfg       Config
+	secure    []security // of the pairs
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
+	rewrites  map[*rewrite.Rules]*rewrite.Source // what rules set now
 
 	conns   atomic.Uint64 // the last session.ConnID given
 	streams atomic.Uint64 // the last session.StreamID given
+
+	held     atomic.Int64 // connections that were accepted and are not over
+	followed atomic.Int64 // HTTP/2 streams that are open
+	refused  atomic.Uint64
+	bursts   bursts
+	warnings chan warning
 
 	mu       sync.Mutex
 	open     map[*conn]struct{}
@@ -92,10 +109,14 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError. Nothing is accepted before Serve.
+// *ListenError, a *TLSFileError, or a *rewrite.Error of a pair's rules. Nothing
+// is accepted before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
+	}
+	if cfg.Limits.KeepAlive == 0 {
+		cfg.Limits.KeepAlive = silence
 	}
 	if cfg.TapMemory == 0 {
 		cfg.TapMemory = 256 << 20
@@ -103,7 +124,20 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{})}
+	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{}), warnings: make(chan warning, maxWarnings)}
+	if err := p.loadRewrites(); err != nil {
+		return nil, err
+	}
+	for _, pair := range cfg.Pairs {
+		if err := pair.check(); err != nil {
+			return nil, &ListenError{pair.Listen, err}
+		}
+		sec, err := secure(pair, cfg.Logger)
+		if err != nil {
+			return nil, err
+		}
+		p.secure = append(p.secure, sec)
+	}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.Listen()
 		if err != nil {
@@ -135,8 +169,9 @@ func (p *Proxy) Clients() int {
 // accepting, lets each connection reach a point between two messages, and
 // returns when the last connection is closed.
 func (p *Proxy) Serve(ctx context.Context) error {
+	defer p.look()()
 	for i, l := range p.listeners {
-		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
+		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i], p.secure[i]) })
 	}
 	<-ctx.Done()
 	p.closeListeners()
@@ -170,20 +205,25 @@ func (p *Proxy) closeListeners() {
 	}
 }
 
-func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
+func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec security) {
 	for backoff := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
 		case err == nil:
 			backoff = 0
-			p.wg.Go(func() { p.serve(ctx, nc, l.Addr(), pair) })
+			if p.admit(nc, l.Addr()) {
+				p.wg.Go(func() {
+					defer p.leave()
+					p.serve(ctx, nc, l.Addr(), pair, sec)
+				})
+			}
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return
 		}
 		// Out of file descriptors, most likely: connections that end make room.
 		backoff = min(max(2*backoff, 5*time.Millisecond), time.Second)
-		p.cfg.Logger.Warn("cannot accept a connection", zap.Stringer("listen", pair.Listen), zap.Error(cause(err)), zap.Duration("retry", backoff))
+		p.acceptFailed(l.Addr(), err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(backoff):

@@ -32,6 +32,7 @@ const (
 	fieldContent  protowire.Number = 19
 	fieldRun      protowire.Number = 20
 	fieldCarried  protowire.Number = 21
+	fieldSent     protowire.Number = 22
 )
 
 // appendEntry appends an entry without the data of its message, which follows
@@ -50,16 +51,13 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 			b = appendString(b, 1, p.Client)
 			b = appendString(b, 2, p.Listen)
 			b = appendString(b, 3, p.Upstream)
-			return appendString(b, 4, p.Local)
+			b = appendString(b, 4, p.Local)
+			b = appendTLS(b, 5, p.ClientTLS)
+			return appendTLS(b, 6, p.ServerTLS)
 		})
 	}
 	b = appendString(b, fieldMethod, e.Method)
-	for i := range e.Headers {
-		b = appendNested(b, fieldHeaders, func(b []byte) []byte {
-			b = appendString(b, 1, e.Headers[i].Name)
-			return appendString(b, 2, e.Headers[i].Value)
-		})
-	}
+	b = appendFields(b, fieldHeaders, e.Headers)
 	if s := e.Status; s != nil {
 		b = appendNested(b, fieldStatus, func(b []byte) []byte {
 			b = appendUint(b, 1, protowire.EncodeZigZag(int64(s.Code)))
@@ -92,6 +90,7 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 		b = protowire.AppendString(b, p)
 	}
 	b = appendBool(b, fieldCarried, e.Carried)
+	b = appendFields(b, fieldSent, e.Sent)
 	m := e.Message
 	if m == nil {
 		return b
@@ -104,6 +103,36 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 		b = appendBool(b, 5, m.Masked)
 		b = appendBool(b, 6, m.Truncated)
 		return appendString(b, 7, string(m.Hash))
+	})
+}
+
+func appendFields(b []byte, num protowire.Number, fields []session.Field) []byte {
+	for i := range fields {
+		b = appendNested(b, num, func(b []byte) []byte {
+			b = appendString(b, 1, fields[i].Name)
+			return appendString(b, 2, fields[i].Value)
+		})
+	}
+	return b
+}
+
+func appendTLS(b []byte, num protowire.Number, t *session.TLS) []byte {
+	if t == nil {
+		return b
+	}
+	return appendNested(b, num, func(b []byte) []byte {
+		b = appendString(b, 1, t.Version)
+		b = appendString(b, 2, t.Cipher)
+		b = appendString(b, 3, t.ALPN)
+		b = appendString(b, 4, t.ServerName)
+		for _, id := range t.Identities {
+			b = protowire.AppendTag(b, 5, protowire.BytesType)
+			b = protowire.AppendString(b, id)
+		}
+		b = appendString(b, 6, t.Issuer)
+		b = appendTime(b, 7, t.NotAfter)
+		b = appendBool(b, 8, t.Verified)
+		return appendBool(b, 9, t.Resumed)
 	})
 }
 

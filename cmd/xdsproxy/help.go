@@ -94,12 +94,14 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 			name = g[0]
 		}
 		if _, known := places[name]; !known {
-			title := name + " flags"
-			switch name {
-			case "":
+			title := name
+			switch {
+			case name == "":
 				title = "Flags"
-			case groupGlobal:
+			case name == groupGlobal:
 				title = "Flags of every command"
+			case !strings.Contains(name, " "):
+				title += " flags"
 			}
 			g := flagGroup{title, pflag.NewFlagSet(name, pflag.ContinueOnError)}
 			g.flags.SortFlags = false

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // echo is an upstream that gives back what it gets.
@@ -209,6 +210,47 @@ func TestClosedPipe(t *testing.T) {
 		w.Close()
 		if err != nil || stderr.Len() > 0 {
 			t.Errorf("%v: %v\n%s", args, err, stderr.String())
+		}
+	}
+}
+
+// One client too many is refused, and the log says by what and what helps.
+func TestTooManyClients(t *testing.T) {
+	r := startRun(t, "--headless", "--upstream", echo(t), "--max-connections", "1")
+	first := r.pass(t, "hello")
+	second, err := net.Dial("tcp", r.addr)
+	if err == nil { // it may be reset before Dial returns
+		if n, err := second.Read(make([]byte, 1)); err == nil {
+			t.Errorf("read %d bytes of a proxy that is full", n)
+		}
+		second.Close()
+	}
+	first.Close()
+	r.signal(t, syscall.SIGTERM)
+	out, code := r.end(t)
+	if code != 0 || !regexp.MustCompile(`(?m)^\S+ warn refused the client \S+ on \S+: 1 connections are open, as many as may be.*\nxdsproxy: hint: raise --max-connections`).MatchString(out) {
+		t.Errorf("ended with %d:\n%s", code, out)
+	}
+}
+
+// lineWith reads standard error up to a line that has all the words, and
+// returns all of it.
+func (r *running) lineWith(t *testing.T, words ...string) string {
+	t.Helper()
+	late := time.AfterFunc(time.Minute, func() { _ = r.Process.Kill() })
+	defer late.Stop()
+	for text := ""; ; {
+		line, err := r.stderr.ReadString('\n')
+		text += line
+		if err != nil {
+			t.Fatalf("no line with %q: %v\n%s", words, err, text)
+		}
+		all := true
+		for _, w := range words {
+			all = all && strings.Contains(line, w)
+		}
+		if all {
+			return text
 		}
 	}
 }

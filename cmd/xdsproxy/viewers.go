@@ -72,7 +72,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	}
 	config := serve.Config{Log: rec.Log, Program: versionName(), Logger: logger}
 	for _, r := range routes {
-		config.Pairs = append(config.Pairs, serve.Pair(r))
+		config.Pairs = append(config.Pairs, serve.Pair{Listen: r.Listen, Upstream: r.Upstream})
 	}
 	v.server = serve.New(config)
 	addr := proxy.Addr{}
@@ -110,7 +110,17 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	var out []tui.Route
 	for i, addr := range p.Addrs() {
-		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Upstream.String()})
+		r := tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Target()}
+		if u := pairs[i].UpstreamTLS; u != nil {
+			r.Unverified = u.Insecure
+		}
+		if l := pairs[i].ListenTLS; l != nil {
+			r.Secure, r.Asked = true, l.ClientAuth == proxy.AuthRequire
+			if l.Cert == "" {
+				r.Roots = rootOf(l.CADir)
+			}
+		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,33 @@ func (x *explainer) event() {
 		}
 		x.add(name, h.Name+": "+h.Value, "")
 	}
+	x.sent()
+}
+
+// sent tells how the header fields that the server got differ from those of the
+// client.
+func (x *explainer) sent() {
+	if x.e.Sent == nil {
+		return
+	}
+	name := "rewritten"
+	fact := func(h session.Field, words string) {
+		x.add(name, h.Name+": "+h.Value, words)
+		name = ""
+	}
+	old := slices.Clone(x.e.Headers)
+	for _, h := range x.e.Sent {
+		if i := slices.Index(old, h); i >= 0 {
+			old = slices.Delete(old, i, i+1)
+			continue
+		}
+		fact(h, "what the proxy sends the server")
+	}
+	for _, h := range old {
+		if !slices.ContainsFunc(x.e.Sent, func(s session.Field) bool { return s.Name == h.Name }) {
+			fact(h, "is not sent to the server")
+		}
+	}
 }
 
 // kindWords says what a kind of entry means.
@@ -81,9 +109,11 @@ func (x *explainer) peer(p *session.Peer) {
 	x.add("upstream", p.Upstream, "the server that was dialled for it")
 	if p.Local == "" {
 		x.add("local", "", "the server was not reached").Look = FactBad
-		return
+	} else {
+		x.add("local", p.Local, "as the server sees the proxy")
 	}
-	x.add("local", p.Local, "as the server sees the proxy")
+	x.tls("client", p.ClientTLS)
+	x.tls("server", p.ServerTLS)
 }
 
 func (x *explainer) status(s *session.Status) {

@@ -56,10 +56,12 @@ type Object struct {
 	Encoding string  `json:"encoding,omitempty"`
 	Peer     *Peer   `json:"peer,omitempty"`
 	Headers  []Field `json:"headers,omitempty"`
-	Status   *Status `json:"status,omitempty"`
-	GoAway   *GoAway `json:"goaway,omitempty"`
-	Gap      *Gap    `json:"gap,omitempty"`
-	Note     *Note   `json:"note,omitempty"`
+	// Sent are the header fields that the server got, if the proxy changed them.
+	Sent   []Field `json:"sent,omitempty"`
+	Status *Status `json:"status,omitempty"`
+	GoAway *GoAway `json:"goaway,omitempty"`
+	Gap    *Gap    `json:"gap,omitempty"`
+	Note   *Note   `json:"note,omitempty"`
 }
 
 // The members that are objects.
@@ -75,6 +77,24 @@ type (
 		Listen   string `json:"listen,omitempty"`
 		Upstream string `json:"upstream,omitempty"`
 		Local    string `json:"local,omitempty"`
+		TLS      *TLS   `json:"tls,omitempty"`
+	}
+	// TLS is how each leg is encrypted, and who is at its far end.
+	TLS struct {
+		Client *TLSLeg `json:"client,omitempty"` // nil: plaintext
+		Server *TLSLeg `json:"server,omitempty"`
+	}
+	// TLSLeg is what the handshake of a leg agreed on.
+	TLSLeg struct {
+		Version    string   `json:"version,omitempty"`
+		Cipher     string   `json:"cipher,omitempty"`
+		ALPN       string   `json:"alpn,omitempty"`
+		ServerName string   `json:"server_name,omitempty"`
+		Identities []string `json:"identities,omitempty"`
+		Issuer     string   `json:"issuer,omitempty"`
+		NotAfter   string   `json:"not_after,omitempty"`
+		Verified   bool     `json:"verified"`
+		Resumed    bool     `json:"resumed,omitempty"`
 	}
 	// Field is one header field.
 	Field struct {
@@ -156,7 +176,7 @@ func NewObject(e *session.Entry, c *check.Change) *Object {
 // addEvent adds what entries other than messages say.
 func (o *Object) addEvent(e *session.Entry) {
 	if p := e.Peer; p != nil {
-		o.Peer = &Peer{p.Client, p.Listen, p.Upstream, p.Local}
+		o.Peer = &Peer{p.Client, p.Listen, p.Upstream, p.Local, newTLS(p)}
 	}
 	if s := e.Status; s != nil {
 		o.Status = &Status{Message: s.Message, HTTP: s.HTTP}
@@ -181,10 +201,14 @@ func (o *Object) addEvent(e *session.Entry) {
 	}
 }
 
-// AddHeaders adds the header fields of an entry, in the order sent.
+// AddHeaders adds the header fields of an entry, in the order sent, and those
+// that it went on with if they are others.
 func (o *Object) AddHeaders(e *session.Entry) {
 	for _, h := range e.Headers {
 		o.Headers = append(o.Headers, Field{h.Name, h.Value})
+	}
+	for _, h := range e.Sent {
+		o.Sent = append(o.Sent, Field{h.Name, h.Value})
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 )
 
 // Options configure a ControlPlane.
@@ -46,6 +47,9 @@ type Options struct {
 	// a world have the world's version, as many control planes do: a push then
 	// repeats types that did not change.
 	OwnVersions bool
+	// Admit refuses a stream by its request headers; nil admits all. A stream
+	// that is refused is on the account.
+	Admit func(metadata.MD) error
 	// Cache is served instead of the worlds that are Set.
 	Cache cache.Cache
 }
@@ -120,7 +124,7 @@ func (c *ControlPlane) Start() error {
 	r := &serving{
 		grpc: grpc.NewServer(
 			grpc.ForceServerCodecV2(codec{}),
-			grpc.StreamInterceptor(accountStreams(c.opts.Account)),
+			grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
 			grpc.MaxRecvMsgSize(math.MaxInt32),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		),
