@@ -58,8 +58,23 @@ const partTime = time.Second
 // past is a deadline that makes a read return at once.
 var past = time.Unix(1, 0)
 
-// serve runs one connection from accept to close.
+// serve opens a connection that was accepted, and lets it run on a goroutine of
+// its own: opening has made the stack of this one large.
 func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
+	run := p.opened(ctx, nc, listen, pair, sec)
+	if run == nil {
+		p.leave()
+		return
+	}
+	p.wg.Go(func() {
+		defer p.leave()
+		run()
+	})
+}
+
+// opened brings about a connection and returns what runs it until it is closed,
+// or nil if there is none.
+func (p *Proxy) opened(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) (run func()) {
 	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
 	accepted := time.Now()
 	unresolved := pair.resolve(nc)
@@ -73,14 +88,14 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 	if unresolved != nil {
 		reset(nc)
 		p.unresolved(c, connect, unresolved)
-		return
+		return nil
 	}
 	p.setKeepAlive(nc)
 	err := o.open()
-	defer func() { o.forget() }()
 	if err != nil {
 		p.notOpened(c, o, connect, err)
-		return
+		o.forget()
+		return nil
 	}
 	c.Append(connect)
 	if o.odd != nil {
@@ -98,8 +113,12 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 	c.tap = wire.NewTap(tapped)
 	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(o.up)
 	p.add(c)
-	defer p.remove(c)
-	c.run()
+	forget := o.forget
+	return func() {
+		defer forget()
+		defer p.remove(c)
+		c.run()
+	}
 }
 
 // run pumps both directions and returns when neither has anything left to do.

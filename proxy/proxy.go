@@ -212,10 +212,7 @@ func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec secur
 		case err == nil:
 			backoff = 0
 			if p.admit(nc, l.Addr()) {
-				p.wg.Go(func() {
-					defer p.leave()
-					p.serve(ctx, nc, l.Addr(), pair, sec)
-				})
+				p.wg.Go(func() { p.serve(ctx, nc, l.Addr(), pair, sec) })
 			}
 			continue
 		case errors.Is(err, net.ErrClosed):
