@@ -24,7 +24,7 @@ func TestBytesOfSessionsAreEqual(t *testing.T) {
 	for _, impl := range implementations() {
 		t.Run(impl.name, func(t *testing.T) {
 			impl.need(t)
-			sandwich(t, impl.name, func(c *controlPlane, addr string) { grpcStory(t, impl, c, addr, drains) })
+			sandwich(t, impl.name, func(c *controlPlane, addr string) { grpcStory(t, impl, c, plainBootstrap(t, addr, c.node), drains) })
 		})
 	}
 }

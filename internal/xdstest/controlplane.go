@@ -2,6 +2,7 @@ package xdstest
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"math"
@@ -21,6 +22,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 )
 
@@ -28,6 +30,11 @@ import (
 type Options struct {
 	// Listen is host:port (port 0 picks a free one) or unix:/path.
 	Listen string
+	// TLS is how the control plane speaks TLS with clients; nil: plaintext.
+	TLS *tls.Config
+	// Ping is how often it asks a client that is silent whether it is there,
+	// at least a second; 0: every two hours.
+	Ping time.Duration
 	// Account is filled with what the control plane sees; nil keeps none.
 	Account *Account
 	// ResendPause is how long the control plane holds a stream after a NACK,
@@ -117,13 +124,18 @@ func (c *ControlPlane) Start() error {
 	c.addr = addressOf(l)
 
 	ctx, cancel := context.WithCancel(context.Background())
+	how := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(codec{}),
+		grpc.StreamInterceptor(accountStreams(c.opts.Account)),
+		grpc.MaxRecvMsgSize(math.MaxInt32),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: c.opts.Ping}),
+	}
+	if c.opts.TLS != nil {
+		how = append(how, grpc.Creds(credentials.NewTLS(c.opts.TLS)))
+	}
 	r := &serving{
-		grpc: grpc.NewServer(
-			grpc.ForceServerCodecV2(codec{}),
-			grpc.StreamInterceptor(accountStreams(c.opts.Account)),
-			grpc.MaxRecvMsgSize(math.MaxInt32),
-			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
-		),
+		grpc:   grpc.NewServer(how...),
 		cancel: cancel,
 		done:   make(chan struct{}),
 	}

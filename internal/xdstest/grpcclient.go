@@ -9,14 +9,28 @@ import (
 	"google.golang.org/grpc/xds"
 )
 
+// ChannelTLS are the files, in PEM, with which a gRPC client speaks TLS to a
+// management server: the roots that it trusts, and what it shows of itself, if
+// anything.
+type ChannelTLS struct{ CA, Cert, Key string }
+
 // Bootstrap is the content of a gRPC xDS bootstrap file (GRPC_XDS_BOOTSTRAP)
-// that names one management server, in plaintext.
-func Bootstrap(server, node string) ([]byte, error) {
+// that names one management server, to which plaintext is spoken if secure is
+// nil.
+func Bootstrap(server, node string, secure *ChannelTLS) ([]byte, error) {
 	type object = map[string]any
+	creds := object{"type": "insecure"}
+	if secure != nil {
+		config := object{"ca_certificate_file": secure.CA}
+		if secure.Cert != "" {
+			config["certificate_file"], config["private_key_file"] = secure.Cert, secure.Key
+		}
+		creds = object{"type": "tls", "config": config}
+	}
 	return json.Marshal(object{
 		"xds_servers": []object{{
 			"server_uri":      server,
-			"channel_creds":   []object{{"type": "insecure"}},
+			"channel_creds":   []object{creds},
 			"server_features": []string{"xds_v3"},
 		}},
 		"node": object{
@@ -28,18 +42,14 @@ func Bootstrap(server, node string) ([]byte, error) {
 }
 
 // DialGRPC opens a channel to the service called name, with grpc-go's own xDS
-// client asking the management server at server for the way. Several such
+// client asking the management server of the bootstrap for the way. Several such
 // channels with different servers may live in one process. What that xDS
 // client does is on the account of the control plane alone: it offers no seam
 // for one of its own.
-func DialGRPC(server, node, name string) (*grpc.ClientConn, error) {
-	bootstrap, err := Bootstrap(server, node)
-	if err != nil {
-		return nil, fmt.Errorf("bootstrap for %s: %w", server, err)
-	}
+func DialGRPC(bootstrap []byte, name string) (*grpc.ClientConn, error) {
 	builder, err := xds.NewXDSResolverWithConfigForTesting(bootstrap)
 	if err != nil {
-		return nil, fmt.Errorf("bootstrap for %s: %w", server, err)
+		return nil, fmt.Errorf("bootstrap for %s: %w", name, err)
 	}
 	return grpc.NewClient("xds:///"+name,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(builder))
