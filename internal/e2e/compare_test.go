@@ -147,7 +147,7 @@ func conversationsOf(t *testing.T, entries []session.Entry, lines []line) map[st
 		}
 		switch e.Kind {
 		case session.KindConnect:
-			local[e.Conn] = e.Peer.Local
+			local[e.Conn] = strings.TrimPrefix(e.Peer.Local, "unix:")
 		case session.KindOpen:
 			c := &conversation{method: e.Method, headers: map[string][]string{}, sent: map[session.Side][]message{}}
 			for _, f := range e.Headers {

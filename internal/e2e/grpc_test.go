@@ -117,12 +117,7 @@ func callHealth(ctx context.Context, conn *grpc.ClientConn) string {
 // plainBootstrap names one management server, to which plaintext is spoken.
 func plainBootstrap(t *testing.T, addr, node string) []byte {
 	t.Helper()
-	return bootstrapFor(t, addr, node, nil)
-}
-
-func bootstrapFor(t *testing.T, addr, node string, secure *xdstest.ChannelTLS) []byte {
-	t.Helper()
-	b, err := xdstest.Bootstrap(addr, node, secure)
+	b, err := xdstest.Bootstrap(addr, node)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,28 +9,14 @@ import (
 	"google.golang.org/grpc/xds"
 )
 
-// ChannelTLS are the files, in PEM, with which a gRPC client speaks TLS to a
-// management server: the roots that it trusts, and what it shows of itself, if
-// anything.
-type ChannelTLS struct{ CA, Cert, Key string }
-
 // Bootstrap is the content of a gRPC xDS bootstrap file (GRPC_XDS_BOOTSTRAP)
-// that names one management server, to which plaintext is spoken if secure is
-// nil.
-func Bootstrap(server, node string, secure *ChannelTLS) ([]byte, error) {
+// that names one management server, in plaintext.
+func Bootstrap(server, node string) ([]byte, error) {
 	type object = map[string]any
-	creds := object{"type": "insecure"}
-	if secure != nil {
-		config := object{"ca_certificate_file": secure.CA}
-		if secure.Cert != "" {
-			config["certificate_file"], config["private_key_file"] = secure.Cert, secure.Key
-		}
-		creds = object{"type": "tls", "config": config}
-	}
 	return json.Marshal(object{
 		"xds_servers": []object{{
 			"server_uri":      server,
-			"channel_creds":   []object{creds},
+			"channel_creds":   []object{{"type": "insecure"}},
 			"server_features": []string{"xds_v3"},
 		}},
 		"node": object{

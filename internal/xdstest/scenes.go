@@ -25,7 +25,7 @@ func (r *round) callService(ctx context.Context) error {
 	if err := r.setGRPC(ctx, 0); err != nil {
 		return err
 	}
-	bootstrap, err := Bootstrap(r.proxy, grpcNode, nil)
+	bootstrap, err := Bootstrap(r.proxy, grpcNode)
 	if err != nil {
 		return err
 	}
