@@ -26,6 +26,10 @@ type Finding struct {
 	LastSeq session.Seq
 	Count   int
 	Message string // one sentence with the values of the first time
+	// Told says that a Step has given it before, with the severity Was: it is
+	// graver now, or better known.
+	Told bool
+	Was  Severity
 }
 
 const (
@@ -102,6 +106,7 @@ func (l *ledger) take() []Finding {
 	out := make([]Finding, len(l.fresh))
 	for i, f := range l.fresh {
 		out[i] = *f
+		f.Told, f.Was = true, f.Severity
 	}
 	clear(l.fresh)
 	l.fresh = l.fresh[:0]

@@ -40,13 +40,18 @@ func (k *Masker) walker(write bool) maskWalker {
 // one resource or what lies between two, and leaves it to Content to mask the
 // resources. Nobody may see a chunk of 48 bytes or more before Content has.
 //
-// It replaces the Message, the Headers, the Status and the GoAway by copies where it has to
-// change them and never writes to what they refer to. The slice of chunks, but
+// It replaces the Message, the Headers, what was Sent, the Status and the GoAway by
+// copies where it has to change them and never writes to what they refer to. The slice of chunks, but
 // not the chunks, is used again by the next call.
 func (k *Masker) Transform(e *session.Entry) {
 	if e.Headers != nil {
 		if masked, ok := k.headers(e.Headers); ok {
 			e.Headers = masked
+		}
+	}
+	if e.Sent != nil {
+		if masked, ok := k.headers(e.Sent); ok {
+			e.Sent = masked
 		}
 	}
 	st := k.streams.step(e)

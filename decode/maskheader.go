@@ -31,7 +31,7 @@ func (k *Masker) headerValue(f session.Field) (string, bool) {
 	if f.Name == ":path" {
 		return k.path(f.Value)
 	}
-	if !isCredential(f.Name) {
+	if !f.Secret && !isCredential(f.Name) {
 		return k.text(f.Value)
 	}
 	scheme := ""

@@ -140,7 +140,7 @@ func TestMaskMetadataInDepth(t *testing.T) {
 		t.Errorf("%q %q", e.Method, e.Headers[0].Value)
 	}
 	if strings.Contains(e.Headers[1].Value, "c2ln") || e.Headers[2].Value != "plain" {
-		t.Errorf("%q", e.Headers)
+		t.Errorf("%+v", e.Headers)
 	}
 	if strings.Contains(e.Status.Message, "seed") || !strings.Contains(status.Message, "seed") {
 		t.Errorf("%q %q", e.Status.Message, status.Message)

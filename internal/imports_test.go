@@ -28,13 +28,14 @@ var allowed = map[string][]string{
 	"internal/render":  {"internal/session", "decode", "check"},
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":   {"internal/session", "recorder"},
+	"internal/admin":   {"internal/session", "recorder", "decode", "check"},
 	"replay":           {"internal/session", "recorder", "decode", "check"},
 	"tui":              {"internal/session", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
 	},
 	"internal/bootstrap": {},
 }
@@ -50,8 +51,9 @@ var thirdParty = map[string][]string{
 	"charm.land/":                     {"tui"},
 	"github.com/charmbracelet/":       {"tui"},
 	"github.com/spf13/cobra":          {"cmd/xdsproxy"},
-	"go.yaml.in/yaml/v3":              {"internal/bootstrap"},
-	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "cmd/xdsproxy"},
+	"go.yaml.in/yaml/v3":              {"internal/bootstrap", "cmd/xdsproxy"},
+	"go.uber.org/zap":                 {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
+	"github.com/prometheus/":          {"internal/admin"},
 	"github.com/klauspost/compress":   {"recorder"},
 	"golang.org/x/net/http2/hpack":    {"internal/wire", "proxy"},
 	"github.com/rogpeppe/go-internal": {},                         // tests only

@@ -11,10 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // conn is one connection of a client and the one that was dialled for it.
@@ -23,6 +22,8 @@ type conn struct {
 	log  Log
 	pool *buffers
 	tap  *wire.Tap
+
+	rewriter *rewrite.Rewriter // of what the client sends; nil: it stays as it is
 
 	client, server leg
 
@@ -33,6 +34,8 @@ type conn struct {
 	late     atomic.Int64 // bytes that came after that
 
 	clientBusy, serverBusy atomic.Bool // see busy
+
+	clientPulse, serverPulse pulse
 
 	mu    sync.Mutex
 	ended *ending // the first cause
@@ -58,8 +61,8 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
 	}
 	accepted := time.Now()
-	dialer := net.Dialer{Timeout: p.cfg.DialTimeout}
-	up, err := dialer.DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
+	p.setKeepAlive(nc)
+	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
 	if err == nil {
 		peer.Local = addrString(up.LocalAddr())
 		defer p.dialled(up)()
@@ -68,15 +71,16 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 			err = errors.New("it leads back to this proxy")
 		}
 	}
-	c.Append(session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer})
-	switch {
-	case err != nil && ctx.Err() != nil:
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}
+	if err != nil && ctx.Err() == nil {
+		reset(nc)
+		p.dialFailed(c, connect, err)
+		return
+	}
+	c.Append(connect)
+	if err != nil {
 		reset(nc)
 		c.disconnect(session.Proxy, errStopped.Error())
-		return
-	case err != nil:
-		reset(nc)
-		c.dialFailed(p.cfg.Logger, pair.Upstream, err)
 		return
 	}
 	if err := c.connect(nc.(halfCloser), up.(halfCloser)); err != nil {
@@ -85,10 +89,16 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		c.disconnect(session.Proxy, err.Error())
 		return
 	}
-	c.tap = wire.NewTap(wire.Config{
-		Conn: c.id, Sink: c, Memory: p.memory,
+	tapped := wire.Config{
+		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
-	})
+	}
+	if pair.Rewrite != nil {
+		c.rewriter = p.rewrites[pair.Rewrite].Rewriter()
+		tapped.Sent = c.rewriter.Sent
+	}
+	c.tap = wire.NewTap(tapped)
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
@@ -100,20 +110,6 @@ func (c *conn) connect(client, server halfCloser) (err error) {
 	}
 	c.server, err = newSocket(server, c.pool)
 	return err
-}
-
-// dialFailed records why there is no upstream connection.
-func (c *conn) dialFailed(logger *zap.Logger, upstream Addr, err error) {
-	why := cause(err)
-	if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
-		why = errors.New("no answer in time")
-	}
-	text := fmt.Sprintf("cannot reach upstream %s: %v", upstream, why)
-	logger.Warn("cannot reach upstream; the client was reset", zap.Stringer("upstream", upstream), zap.Error(why))
-	c.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{
-		Code: session.NoteDialFailed, Text: text, Hint: "check that the management server runs and that --upstream names it",
-	}})
-	c.disconnect(session.Proxy, text)
 }
 
 // run pumps both directions and returns when neither has anything left to do.
@@ -151,7 +147,13 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			if boundary >= 0 && boundary < n && c.draining.Load() && !c.busy(from.Opposite()).Load() {
 				end = boundary // what follows begins a message that would have no end
 			}
-			written, werr := dst.Write(buf[:end])
+			var written int
+			var werr error
+			if c.rewriter != nil && from == session.Client {
+				written, werr = c.rewriter.Write(dst, buf[:end])
+			} else {
+				written, werr = dst.Write(buf[:end])
+			}
 			c.pool.put(buf)
 			if werr != nil {
 				c.writeFailed(from, end-written, werr)
@@ -170,6 +172,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		case errors.Is(err, io.EOF):
 			c.end(from, fmt.Sprintf("the %s closed the connection", from))
 			busy.Store(false)
+			c.heldBack(from)
 			dst.CloseWrite()
 			if c.draining.Load() {
 				c.settle()
@@ -201,6 +204,13 @@ func (c *conn) busy(side session.Side) *atomic.Bool {
 		return &c.clientBusy
 	}
 	return &c.serverBusy
+}
+
+func (c *conn) pulse(side session.Side) *pulse {
+	if side == session.Client {
+		return &c.clientPulse
+	}
+	return &c.serverPulse
 }
 
 // settle ends a pair that is draining if nothing would be cut: if both
@@ -271,9 +281,11 @@ func (c *conn) partGently() {
 // writeFailed ends the pair after what one side sent could not be written on.
 func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	to := from.Opposite()
-	if c.draining.Load() && isTimeout(err) {
+	switch {
+	case c.notFollowed(err):
+	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
-	} else {
+	default:
 		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
 	}
 	if undelivered > 0 {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // Log takes what was seen. Append must not block.
@@ -33,6 +34,9 @@ type Pair struct {
 	Listen, Upstream Addr
 	ListenTLS        *ListenTLS   // nil: plaintext
 	UpstreamTLS      *UpstreamTLS // nil: plaintext
+	// Rewrite says what is changed in the headers of requests; nil: no byte
+	// is.
+	Rewrite *rewrite.Rules
 }
 
 // Config says what to proxy and how.
@@ -49,6 +53,7 @@ type Config struct {
 	// TapMemory is the budget, in bytes, of all messages under assembly.
 	// 0: 256 MiB.
 	TapMemory int64
+	Limits    Limits
 	Logger    *zap.Logger // nil: none
 }
 
@@ -58,9 +63,16 @@ type Proxy struct {
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
+	rewrites  map[*rewrite.Rules]*rewrite.Source // what rules set now
 
 	conns   atomic.Uint64 // the last session.ConnID given
 	streams atomic.Uint64 // the last session.StreamID given
+
+	held     atomic.Int64 // connections that were accepted and are not over
+	followed atomic.Int64 // HTTP/2 streams that are open
+	refused  atomic.Uint64
+	bursts   bursts
+	warnings chan warning
 
 	mu       sync.Mutex
 	open     map[*conn]struct{}
@@ -92,10 +104,14 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError. Nothing is accepted before Serve.
+// *ListenError, or a *rewrite.Error of a pair's rules. Nothing is accepted
+// before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
+	}
+	if cfg.Limits.KeepAlive == 0 {
+		cfg.Limits.KeepAlive = silence
 	}
 	if cfg.TapMemory == 0 {
 		cfg.TapMemory = 256 << 20
@@ -103,7 +119,10 @@ func Listen(cfg Config) (*Proxy, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{})}
+	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{}), warnings: make(chan warning, maxWarnings)}
+	if err := p.loadRewrites(); err != nil {
+		return nil, err
+	}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.Listen()
 		if err != nil {
@@ -135,6 +154,7 @@ func (p *Proxy) Clients() int {
 // accepting, lets each connection reach a point between two messages, and
 // returns when the last connection is closed.
 func (p *Proxy) Serve(ctx context.Context) error {
+	defer p.look()()
 	for i, l := range p.listeners {
 		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
 	}
@@ -176,14 +196,19 @@ func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
 		switch {
 		case err == nil:
 			backoff = 0
-			p.wg.Go(func() { p.serve(ctx, nc, l.Addr(), pair) })
+			if p.admit(nc, l.Addr()) {
+				p.wg.Go(func() {
+					defer p.leave()
+					p.serve(ctx, nc, l.Addr(), pair)
+				})
+			}
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return
 		}
 		// Out of file descriptors, most likely: connections that end make room.
 		backoff = min(max(2*backoff, 5*time.Millisecond), time.Second)
-		p.cfg.Logger.Warn("cannot accept a connection", zap.Stringer("listen", pair.Listen), zap.Error(cause(err)), zap.Duration("retry", backoff))
+		p.acceptFailed(l.Addr(), err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(backoff):

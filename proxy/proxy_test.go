@@ -68,12 +68,13 @@ type world struct {
 	log      *memoryLog
 	proxy    *Proxy
 	upstream net.Listener
-	stop     func() // drains and waits
+	stop     func()        // drains and waits
+	with     []func(*Pair) // what is special about the pair
 }
 
-func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration) *world {
+func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration, with ...func(*Pair)) *world {
 	t.Helper()
-	w := &world{t: t, log: &memoryLog{}}
+	w := &world{t: t, log: &memoryLog{}, with: with}
 	var err error
 	if w.upstream, err = net.Listen(upstream.Network, upstream.Address); err != nil {
 		t.Fatal(err)
@@ -84,9 +85,13 @@ func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration) *world {
 }
 
 func (w *world) start(listen, upstream Addr, drain time.Duration) {
+	pair := Pair{Listen: listen, Upstream: upstream}
+	for _, change := range w.with {
+		change(&pair)
+	}
 	var err error
 	w.proxy, err = Listen(Config{
-		Pairs: []Pair{{Listen: listen, Upstream: upstream}}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
+		Pairs: []Pair{pair}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
 	})
 	if err != nil {
 		w.t.Fatal(err)

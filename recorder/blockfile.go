@@ -163,7 +163,7 @@ func (b *blockFile) planData(data session.Chunks) (err error) {
 // strip removes what can be of any size, in favour of a word about it, because
 // no reader would accept an entry that large.
 func strip(e *session.Entry) *session.Entry {
-	e.Headers, e.Peer, e.Status, e.GoAway, e.Note, e.Method = nil, nil, nil, nil, nil, ""
+	e.Headers, e.Sent, e.Peer, e.Status, e.GoAway, e.Note, e.Method = nil, nil, nil, nil, nil, nil, ""
 	dropData(e)
 	e.Problems = []string{"too large to be recorded"}
 	return e

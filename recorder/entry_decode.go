@@ -50,6 +50,10 @@ func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err er
 			var h session.Field
 			h, err = parseHeader(f.bytes)
 			e.Headers = append(e.Headers, h)
+		case fieldSent:
+			var h session.Field
+			h, err = parseHeader(f.bytes)
+			e.Sent = append(e.Sent, h)
 		case fieldStatus:
 			e.Status, err = parseStatus(f.bytes)
 		case fieldMessage:

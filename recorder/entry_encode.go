@@ -32,6 +32,7 @@ const (
 	fieldContent  protowire.Number = 19
 	fieldRun      protowire.Number = 20
 	fieldCarried  protowire.Number = 21
+	fieldSent     protowire.Number = 22
 )
 
 // appendEntry appends an entry without the data of its message, which follows
@@ -54,12 +55,7 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 		})
 	}
 	b = appendString(b, fieldMethod, e.Method)
-	for i := range e.Headers {
-		b = appendNested(b, fieldHeaders, func(b []byte) []byte {
-			b = appendString(b, 1, e.Headers[i].Name)
-			return appendString(b, 2, e.Headers[i].Value)
-		})
-	}
+	b = appendFields(b, fieldHeaders, e.Headers)
 	if s := e.Status; s != nil {
 		b = appendNested(b, fieldStatus, func(b []byte) []byte {
 			b = appendUint(b, 1, protowire.EncodeZigZag(int64(s.Code)))
@@ -92,6 +88,7 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 		b = protowire.AppendString(b, p)
 	}
 	b = appendBool(b, fieldCarried, e.Carried)
+	b = appendFields(b, fieldSent, e.Sent)
 	m := e.Message
 	if m == nil {
 		return b
@@ -105,6 +102,16 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 		b = appendBool(b, 6, m.Truncated)
 		return appendString(b, 7, string(m.Hash))
 	})
+}
+
+func appendFields(b []byte, num protowire.Number, fields []session.Field) []byte {
+	for i := range fields {
+		b = appendNested(b, num, func(b []byte) []byte {
+			b = appendString(b, 1, fields[i].Name)
+			return appendString(b, 2, fields[i].Value)
+		})
+	}
+	return b
 }
 
 func appendGap(b []byte, g *session.Gap) []byte {

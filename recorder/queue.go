@@ -34,8 +34,12 @@ func costOf(e *session.Entry) int64 {
 	if e.Message != nil {
 		n += e.Message.Data.Len()
 	}
-	for i := range e.Headers {
-		n += int64(len(e.Headers[i].Name) + len(e.Headers[i].Value))
+	return n + costOfFields(e.Headers) + costOfFields(e.Sent)
+}
+
+func costOfFields(fields []session.Field) (n int64) {
+	for i := range fields {
+		n += int64(len(fields[i].Name) + len(fields[i].Value))
 	}
 	return n
 }

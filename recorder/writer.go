@@ -136,7 +136,7 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 // been about to mask.
 func dropTexts(e *session.Entry) {
 	dropData(e)
-	e.Headers = nil
+	e.Headers, e.Sent = nil, nil
 	e.Method, _, _ = strings.Cut(e.Method, "?")
 	if e.Status != nil {
 		status := *e.Status

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,6 +115,9 @@ func (m *Model) header() line {
 	}
 	if m.private() {
 		l.add(warned, "PRIVATE ")
+	}
+	if p := m.src.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
+		l.add(bad, "UNVERIFIED ")
 	}
 	l.add(plain, clock(last.Sub(first))+"  ")
 	tail := m.tally()

@@ -54,7 +54,10 @@ type Proxy struct {
 }
 
 // Route is a listener and its upstream.
-type Route struct{ Listen, Upstream string }
+type Route struct {
+	Listen, Upstream string
+	Unverified       bool // the upstream speaks TLS, and its certificate is not verified
+}
 
 // ExportRequest is what is to be written: a form such as "xdsp" or "md", the
 // filter that says of which entries, and where to.

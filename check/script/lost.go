@@ -14,6 +14,7 @@ const (
 	lostPeers                // connections with addresses of the proxy
 	lostConns                // events of connections without streams
 	lostHeaders              // streams with headers of their own
+	lostSent                 // streams whose headers the proxy rewrote
 	lostWhole                // messages that were not recorded whole
 	lostUnread               // messages with parts that cannot be read
 	lostOther                // messages of other services, or in another form
@@ -39,6 +40,7 @@ var sentences = [losses][2]string{
 	lostPeers:    {"the addresses of the proxy on one connection are left out", "the addresses of the proxy on %d connections are left out"},
 	lostConns:    {"the end of one connection without streams is left out", "the ends of %d connections without streams are left out"},
 	lostHeaders:  {"the headers of one stream are replaced by the usual ones", "the headers of %d streams are replaced by the usual ones"},
+	lostSent:     {"the headers of one stream were rewritten on their way, which is left out", "the headers of %d streams were rewritten on their way, which is left out"},
 	lostWhole:    {"one message was not recorded whole", "%d messages were not recorded whole"},
 	lostUnread:   {"one message has parts that cannot be read", "%d messages have parts that cannot be read"},
 	lostOther:    {"one message is of a service or in a form that a script does not know", "%d messages are of a service or in a form that a script does not know"},

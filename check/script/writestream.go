@@ -19,6 +19,9 @@ func (w *writer) open(e *session.Entry) {
 	st.content[0] = session.Get(e.Headers, "content-type")
 	st.shape = shapeOfMethod(st.method)
 	w.streams[e.Stream] = st
+	if e.Sent != nil {
+		w.lost[lostSent]++
+	}
 	switch st.shape {
 	case rest:
 		st.open = e

@@ -24,6 +24,11 @@ type app struct {
 	settings []*setting // of config, with the origin of each value once resolved
 	// configFile is the file that was read for settings; "" for none.
 	configFile string
+	configText []byte // of that file, as it was read
+	// listeners are those of the file, unless replaced says which setting
+	// stands in for them.
+	listeners []*listener
+	replaced  *setting
 }
 
 // main1 is the whole program; it returns the exit code. args are without the

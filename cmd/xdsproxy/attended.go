@@ -38,7 +38,7 @@ func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *prox
 		return
 	}
 	leaving.Go(func() { leaveWithLast(ctx, gone.itself, stop, p) })
-	a.oversee(rec, at, logger)
+	a.oversee(rec, at, nil, logger)
 }
 
 // hungUp tells that the terminal has gone away, which does not end the program.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -19,39 +20,75 @@ func newConfig(a *app) *cobra.Command {
 		Use:   "config [-o text|json|yaml]",
 		Short: "Print every setting, where it comes from, and all paths",
 		Long: `Prints the value of every setting that is in effect here and now, and where it
-comes from: a flag, a variable of the environment, the configuration file, or
-the default. It takes the flags of run, to try what they would do.`,
+comes from: a flag, a variable of the environment, the configuration file, the
+default, or another setting that implies it. Where the file has listeners, the
+settings of each follow. It takes the flags of run, to try what they would do.
+
+It also looks for what run would refuse before it begins, and then ends with 2:
+settings that contradict each other, and addresses that do not pair up. So a
+build can look at a file before it is used. What is in certificates and other
+files that are named, only run looks at.`,
 		Example: `xdsproxy config
 XDSPROXY_DRAIN=10s xdsproxy config --listen :18000
+xdsproxy config --config edge.yaml    # is this file right?
 xdsproxy config -o json | jq .paths`,
 	}, func(cmd *cobra.Command, args []string) error {
 		if err := noArguments(cmd, args); err != nil {
 			return err
 		}
-		facts := a.configFacts()
-		switch output {
-		case "json":
-			return a.printJSON(facts)
-		case "yaml":
-			text, err := yaml.Marshal(facts)
-			if err != nil {
-				return err
-			}
-			_, err = a.stdout.Write(text)
+		refused := a.checkPairs() // which also finds out what implies what
+		if err := a.writeConfig(a.configFacts(), output); err != nil {
 			return err
 		}
-		return a.printConfig(facts)
+		return refused
 	})
 	a.useRunSettings(cmd)
 	outputFlag(cmd, &output, "text", "json", "yaml")
 	return cmd
 }
 
+// checkPairs says what run would refuse. That there is no upstream is no fault
+// of who asks for settings.
+func (a *app) checkPairs() error {
+	if len(a.listeners) > 0 || len(a.config.upstream) > 0 {
+		_, err := a.pairs()
+		return err
+	}
+	if err := a.settlePair(); err != nil {
+		return err
+	}
+	return a.pairTable().unused([]proxy.Pair{{ListenTLS: a.config.pair.listenTLS(), UpstreamTLS: a.config.pair.dialTLS()}})
+}
+
+func (a *app) writeConfig(facts configFacts, output string) error {
+	switch output {
+	case "json":
+		return a.printJSON(facts)
+	case "yaml":
+		text, err := yaml.Marshal(facts)
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(text)
+		return err
+	}
+	return a.printConfig(facts)
+}
+
 // configFacts is what config -o json prints.
 type configFacts struct {
 	Schema   string         `json:"schema"`
 	Settings []settingFacts `json:"settings"`
-	Paths    pathFacts      `json:"paths"`
+	// Listeners are those of the file, if they are used.
+	Listeners []listenerFacts `json:"listeners,omitempty"`
+	Paths     pathFacts       `json:"paths"`
+}
+
+type listenerFacts struct {
+	// Place is where it stands in the file.
+	Place    string         `json:"place"`
+	Name     string         `json:"name,omitempty"`
+	Settings []settingFacts `json:"settings"`
 }
 
 type settingFacts struct {
@@ -59,7 +96,7 @@ type settingFacts struct {
 	// Value is a boolean, a list of strings or a string.
 	Value  any    `json:"value"`
 	Origin origin `json:"origin"`
-	// From is the variable or the file that Origin speaks of.
+	// From is the variable, the file or the setting that Origin speaks of.
 	From     string `json:"from,omitempty"`
 	Variable string `json:"variable"`
 }
@@ -77,17 +114,26 @@ type pathFacts struct {
 
 func (a *app) configFacts() configFacts {
 	facts := configFacts{Schema: schema, Paths: a.paths()}
-	for _, s := range a.settings {
+	facts.Settings = factsOf(a.settings)
+	for _, l := range a.listeners {
+		facts.Listeners = append(facts.Listeners, listenerFacts{Place: l.place, Name: l.name, Settings: factsOf(l.settings)})
+	}
+	return facts
+}
+
+func factsOf(settings []*setting) []settingFacts {
+	var facts []settingFacts
+	for _, s := range settings {
 		f := settingFacts{Name: s.name, Origin: s.origin, From: s.from, Variable: s.variable()}
 		switch v := s.value.(type) {
 		case *boolValue:
 			f.Value = bool(*v)
 		case listValue:
-			f.Value = append([]string{}, v.list()...)
+			f.Value = append([]string{}, s.shown()...)
 		default:
 			f.Value = v.String()
 		}
-		facts.Settings = append(facts.Settings, f)
+		facts = append(facts, f)
 	}
 	return facts
 }
@@ -105,19 +151,30 @@ func (a *app) paths() pathFacts {
 	return p
 }
 
-func (a *app) printConfig(facts configFacts) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-20s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
-	for i, s := range facts.Settings {
-		value := strings.Join(a.settings[i].texts(), ", ")
+func writeSettings(b *strings.Builder, settings []*setting) {
+	for _, s := range settings {
+		value := strings.Join(s.shown(), ", ")
 		if value == "" {
 			value = "-"
 		}
-		from := string(s.Origin)
-		if s.From != "" {
-			from += " " + s.From
+		from := string(s.origin)
+		if s.origin == implied {
+			from += " by"
 		}
-		fmt.Fprintf(&b, "%-20s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
+		if s.from != "" {
+			from += " " + s.from
+		}
+		fmt.Fprintf(b, "%-30s %-24s %s\n", s.name, render.Safe(value), render.Safe(from))
+	}
+}
+
+func (a *app) printConfig(facts configFacts) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-30s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
+	writeSettings(&b, a.settings)
+	for _, l := range a.listeners {
+		fmt.Fprintf(&b, "\n%s\n", render.Safe(l.String()))
+		writeSettings(&b, l.settings)
 	}
 	note := ""
 	if !facts.Paths.ConfigRead {
@@ -135,7 +192,7 @@ func (a *app) printConfig(facts configFacts) error {
 		{"viewers", facts.Paths.Viewers},
 		{lastSource, last},
 	} {
-		fmt.Fprintf(&b, "%-20s %s\n", p[0], render.Safe(p[1]))
+		fmt.Fprintf(&b, "%-30s %s\n", p[0], render.Safe(p[1]))
 	}
 	_, err := a.stdout.Write([]byte(b.String()))
 	return err

@@ -1,21 +1,23 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-
-	"sigs.k8s.io/yaml"
+	"strconv"
 
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
+
+// maxConfigFile is the size, in bytes, beyond which a configuration file is not
+// read: nobody has written that.
+const maxConfigFile = 1 << 20
+
+var errLargeConfig = fmt.Errorf("larger than %d bytes", maxConfigFile)
 
 // defaultConfigFile is config.yaml in our folder of the XDG configuration
 // directory; never in the working directory, where a stranger may have put it.
@@ -53,86 +55,101 @@ func (a *app) resolveFile() error {
 		}
 		asked = false
 	}
-	text, err := os.ReadFile(path)
+	text, err := readConfigFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil
 	}
 	if err != nil {
 		return failed("cannot read the configuration file: %w", err)
 	}
-	keys, err := parseConfig(text)
-	if err != nil {
-		return misconfigured("configuration file %q: %s", path, strings.Join(strings.Fields(err.Error()), " "))
+	if len(text) > maxConfigFile {
+		return misconfigured("configuration file %q: %w", path, errLargeConfig)
 	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if err := a.takeKey(key, keys[key], path); err != nil {
+	file, err := parseConfig(text)
+	if err != nil {
+		return misconfigured("configuration file %q: %w", path, err)
+	}
+	a.configFile, a.configText = path, text
+	return a.takeFile(file, path)
+}
+
+// readConfigFile reads a file, and no more than a byte beyond the limit.
+func readConfigFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxConfigFile+1))
+}
+
+// takeFile holds every key against a table of its own, so that a wrong value is
+// found also where something stronger hides it.
+func (a *app) takeFile(file configDoc, path string) error {
+	var scratch config
+	tables := [][]*setting{scratch.settings(), a.settings}
+	for _, k := range file.keys {
+		for i, table := range tables {
+			s := findSetting(table, k.name)
+			switch {
+			case s == nil || s.noFile:
+				return k.unknown(path, k.name, append(fileKeys(table), listenersKey))
+			case s.origin != fromDefault && i > 0:
+				continue
+			}
+			if err := k.give(s, path, k.name); err != nil {
+				return err
+			}
+		}
+	}
+	for i, l := range file.listeners {
+		if err := a.takeListener(i, l, path); err != nil {
 			return err
 		}
 	}
-	a.configFile = path
+	return a.overlay(path)
+}
+
+// give sets a setting from the file. place names the key.
+func (k *configKey) give(s *setting, path, place string) error {
+	if _, many := s.value.(listValue); k.list && !many {
+		return k.wrong(path, "%s: a list, where one value is wanted", place).hint("%s", s.help)
+	}
+	if err := s.take(k.texts); err != nil {
+		return k.wrong(path, "%s: %w", place, err).adding(err).hint("%s", s.help)
+	}
+	s.origin, s.from = fromFile, path
 	return nil
 }
 
-func (a *app) takeKey(key string, texts []string, path string) error {
-	var known []string
-	for _, s := range a.settings {
-		if s.noFile {
-			continue
-		}
-		known = append(known, s.name)
-		if s.name != key {
-			continue
-		}
-		if s.origin != fromDefault {
-			return nil
-		}
-		if err := s.take(texts); err != nil {
-			return misconfigured("configuration file %q: %s: %w", path, key, err).hint("%s", s.help)
-		}
-		s.origin, s.from = fromFile, path
-		return nil
-	}
-	f := misconfigured("configuration file %q: unknown key %q", path, key)
-	if best := nearest.Name(key, known); best != "" {
+// wrong is what is wrong with a key of the file, and where it stands.
+func (k *configKey) wrong(path, format string, args ...any) *failure {
+	return misconfigured("configuration file %q: line %d: "+format, append([]any{path, k.line}, args...)...)
+}
+
+func (k *configKey) unknown(path, place string, known []string) error {
+	f := k.wrong(path, "unknown key %s", strconv.Quote(place))
+	if best := nearest.Name(k.name, known); best != "" {
 		f.hint("did you mean %q?", best)
 	}
 	return f.hint("xdsproxy config lists all keys")
 }
 
-// parseConfig reads a mapping of keys to scalars or lists of scalars. A key
-// that stands there twice is an error.
-func parseConfig(text []byte) (map[string][]string, error) {
-	asJSON, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, err
+func findSetting(table []*setting, name string) *setting {
+	i := slices.IndexFunc(table, func(s *setting) bool { return s.name == name })
+	if i < 0 {
+		return nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(asJSON))
-	dec.UseNumber()
-	var doc any
-	if err := dec.Decode(&doc); err != nil {
-		return nil, err
-	}
-	if doc == nil { // an empty file
-		return nil, nil
-	}
-	mapping, ok := doc.(map[string]any)
-	if !ok {
-		return nil, errors.New("not a mapping of keys to values")
-	}
-	keys := make(map[string][]string, len(mapping))
-	for key, value := range mapping {
-		list, ok := value.([]any)
-		if !ok {
-			list = []any{value}
-		}
-		for _, v := range list {
-			switch v := v.(type) {
-			case string, bool, json.Number:
-				keys[key] = append(keys[key], fmt.Sprint(v))
-			default:
-				return nil, fmt.Errorf("%s: neither a value nor a list of values", key)
-			}
+	return table[i]
+}
+
+// fileKeys are the keys that may stand in the file.
+func fileKeys(table []*setting) []string {
+	var names []string
+	for _, s := range table {
+		if !s.noFile {
+			names = append(names, s.name)
 		}
 	}
-	return keys, nil
+	return names
 }

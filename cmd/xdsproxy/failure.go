@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // The exit codes that scripts rely on. Findings and differences have codes of
@@ -47,6 +48,24 @@ func (f *failure) Unwrap() error { return f.err }
 // hint adds a line that says what to do about it.
 func (f *failure) hint(format string, args ...any) *failure {
 	f.hints = append(f.hints, fmt.Sprintf(format, args...))
+	return f
+}
+
+// adding adds the hint that an error brings along.
+func (f *failure) adding(err error) *failure {
+	hint := ""
+	if wrong, is := errors.AsType[*rewrite.Error](err); is {
+		hint = wrong.Hint
+	}
+	if wrong, is := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); is {
+		hint = wrong.Hint()
+	}
+	if hint != "" {
+		f.hint("%s", hint)
+	}
 	return f
 }
 
@@ -111,15 +130,20 @@ func flagFailure(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool":
 		f = misused("--%s: %q: neither true nor false", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid):
-		f = misused("--%s: %w", invalid.GetFlag().Name, naming(invalid.GetValue(), errors.Unwrap(invalid)))
+		why := errors.Unwrap(invalid)
+		f = misused("--%s: %w", invalid.GetFlag().Name, naming(invalid.GetValue(), why)).adding(why)
 	case errors.As(err, &missing):
 		f = misused("--%s needs a value", missing.GetFlag().Name)
 	}
 	return withUsage(cmd, f)
 }
 
-// naming puts the value in front of an error that does not say it itself.
+// naming puts the value in front of an error that does not say it itself. What
+// is to be in a header may be a secret, and is in no error.
 func naming(value string, err error) error {
+	if _, is := errors.AsType[*rewrite.Error](err); is {
+		return err
+	}
 	quoted := strconv.Quote(value)
 	if strings.Contains(err.Error(), quoted) {
 		return err

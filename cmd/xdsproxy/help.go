@@ -96,7 +96,7 @@ func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	cmd.PersistentFlags().VisitAll(add)
 	for _, g := range order {
 		title := g
-		if g != "Flags" {
+		if g != "Flags" && !strings.Contains(g, " ") {
 			title += " flags"
 		}
 		if g == groupGlobal {

@@ -21,11 +21,37 @@ type stepper interface {
 
 // oversee reads a recording as it grows, until it is closed, and logs what rules
 // find in entries after seq: the recording ends it, not a signal, so that what
-// passes while the proxy drains is looked at, too.
-func (a *app) oversee(rec *recording, after session.Seq, logger *zap.Logger) {
-	if a.config.noCheck {
+// passes while the proxy drains is looked at, too. It counts for o, unless that
+// is nil.
+func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *zap.Logger) {
+	if bool(a.config.noCheck) && o == nil {
 		return
 	}
+	large := false
+	a.lookOn(rec, logger, func(e *session.Entry, c *check.Change) error {
+		switch {
+		case e.Message != nil && e.Message.Size >= 16<<20:
+			large = true
+		case e.Kind == session.KindTime && large: // nothing happens: a good time
+			large = false
+			debug.FreeOSMemory()
+		}
+		if o != nil {
+			o.metrics.Step(e, c)
+		}
+		rec.note(c.Findings)
+		for i := range c.Findings {
+			if e.Seq > after {
+				a.logFinding(logger, &c.Findings[i])
+			}
+		}
+		return nil
+	})
+}
+
+// lookOn reads a recording as it grows, until it is closed, and holds it against
+// the rules unless the settings say otherwise.
+func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 	src, err := rec.source()
 	if err != nil {
 		a.warn("%v", err)
@@ -41,24 +67,11 @@ func (a *app) oversee(rec *recording, after session.Seq, logger *zap.Logger) {
 		}
 	}()
 	src.Pieces()
-	large := false
-	err = judgeEach(context.Background(), src, check.NewChecker(check.Options{}), func(e *session.Entry, c *check.Change) error {
-		switch {
-		case e.Message != nil && e.Message.Size >= 16<<20:
-			large = true
-		case e.Kind == session.KindTime && large: // nothing happens: a good time
-			large = false
-			debug.FreeOSMemory()
-		}
-		rec.note(c.Findings)
-		for i := range c.Findings {
-			if e.Seq > after {
-				a.logFinding(logger, &c.Findings[i])
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	var step stepper = check.NewTracker()
+	if !a.config.noCheck {
+		step = check.NewChecker(check.Options{})
+	}
+	if err := judgeEach(context.Background(), src, step, v); err != nil {
 		a.warn("the rules look at nothing more: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ func (a *app) logger(watched bool) *zap.Logger {
 	if a.config.logFormat == "text" {
 		keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 		keys.ConsoleSeparator = " "
-		encoder = zapcore.NewConsoleEncoder(keys)
+		encoder = hintEncoder{zapcore.NewConsoleEncoder(keys)}
 	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(a.stderr)), level))
 }

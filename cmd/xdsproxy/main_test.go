@@ -86,6 +86,7 @@ func TestScripts(t *testing.T) {
 			"await":  await,
 			"damage": damage,
 			"cut":    cut,
+			"fill":   fill,
 			"future": future,
 			"code":   code,
 
@@ -191,6 +192,13 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 		at += len(b)
 	}
 	ts.Check(os.WriteFile(path, b[:at], 0o600))
+}
+
+// fill FILE LENGTH makes a file of comments.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.Repeat([]byte("#"), n), 0o600))
 }
 
 // future FILE VERSION writes the beginning of a recording of another version.

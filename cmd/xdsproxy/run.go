@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -29,18 +28,28 @@ each of theirs, and forwards every byte both ways, unchanged and at once. What
 passes is decoded and recorded; traffic never waits for the recording.
 
 An address is host:port, [::1]:port, unix:/path or unix:@abstract. Both legs are
-plaintext. On a terminal the screen of xdsproxy open shows what passes; it never
-holds it up. If the terminal goes away, the proxy goes on until the last client
-has left. --headless leaves the screen out.
+plaintext, unless --tls-cert or --tls-ca-dir switches TLS on towards clients, or
+--upstream-tls towards the control plane. Files with certificates, keys and
+headers are read again when they change. Several listeners that differ stand in
+a configuration file: xdsproxy help configuration.
+
+On a terminal the screen of xdsproxy open shows what passes; it never holds it
+up. If the terminal goes away, the proxy goes on until the last client has left.
+--headless leaves the screen out.
 
 SIGINT or SIGTERM stops it: messages on their way may finish for as long as
---drain says, and the exit code is 0. A second signal stops at once.`,
+--drain says, and the exit code is 0. A second signal stops at once. SIGHUP
+makes it say whether its configuration file has changed.`,
 		Example: `# In front of Istio's plaintext port
 xdsproxy run --upstream istiod.istio-system:15010
 
 # Two control planes, each behind an address of its own
 xdsproxy run --upstream a:18000 --upstream b:18000 \
              --listen 127.0.0.1:18001 --listen 127.0.0.1:18002
+
+# With TLS to Istio, and for the clients with an authority of one's own
+xdsproxy run --upstream istiod.istio-system:15012 \
+             --upstream-ca root-cert.pem --tls-ca-dir ./debugging-ca
 
 # In a script: the first line on standard error says that it is ready
 xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
@@ -69,6 +78,11 @@ func (a *app) run(ctx context.Context, path string) error {
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
 	collectLess()
+	closeLogs, err := openKeyLogs(pairs)
+	if err != nil {
+		return err
+	}
+	defer closeLogs()
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
@@ -84,28 +98,45 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
+	ops, err := a.offerOperations(rec, p.Clients, logger)
+	if err != nil {
+		views.close(0)
+		p.Close()
+		rec.discard()
+		return err
+	}
+	defer ops.close()
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	defer ops.serving(serving)()
+	if !watched {
+		defer a.heedHangups(serving, stop, p, logger)()
+	}
 	if err := rec.announce(); err != nil {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
 		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
+	a.announceSecurity(pairs)
 	a.announceViews(views, logger)
+	ops.announce(a)
 
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
 	cut := context.AfterFunc(again, p.Close)
 	defer cut()
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
 	var looking sync.WaitGroup
 	over := make(chan struct{})
 	looking.Go(func() {
 		defer close(over)
 		if watched {
+			var counting sync.WaitGroup
+			counting.Go(func() { a.count(rec, ops, logger) })
 			a.attended(serving, stop, rec, p, routes, logger)
+			counting.Wait()
 		} else {
-			a.oversee(rec, 0, logger)
+			a.oversee(rec, 0, ops, logger)
 		}
 	})
 	err = p.Serve(serving)
@@ -135,6 +166,10 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 		Pairs: pairs, Log: rec.Log, Logger: logger,
 		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
 		TapMemory: int64(a.config.tapMemory),
+		Limits: proxy.Limits{
+			MaxConnections: int(a.config.maxConnections), MaxStreams: int(a.config.maxStreams),
+			KeepAlive: time.Duration(a.config.keepalive),
+		},
 	})
 	if err != nil {
 		rec.discard()
@@ -151,35 +186,8 @@ func collectLess() {
 	}
 }
 
-// pairs puts each listener before its upstream, by their order.
-func (a *app) pairs() ([]proxy.Pair, error) {
-	listen, upstream := a.config.listen, a.config.upstream
-	switch {
-	case len(upstream) == 0:
-		return nil, misused("no --upstream: where does the control plane listen?").
-			hint("xdsproxy run --upstream 127.0.0.1:15010")
-	case len(listen) != len(upstream):
-		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
-			hint("give one --listen for each --upstream; they pair up by order")
-	}
-	pairs := make([]proxy.Pair, len(upstream))
-	for i := range pairs {
-		var err error
-		if pairs[i].Listen, err = proxy.ParseAddr(listen[i]); err != nil {
-			return nil, misused("--listen: %w", err)
-		}
-		if pairs[i].Upstream, err = proxy.ParseAddr(upstream[i]); err != nil {
-			return nil, misused("--upstream: %w", err)
-		}
-		if pairs[i].Upstream == pairs[i].Listen {
-			return nil, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen[i])
-		}
-	}
-	return pairs, nil
-}
-
 func unbound(err error) error {
-	f := failed("%w", err)
+	f := failed("%w", err).adding(err)
 	var at *proxy.ListenError
 	if !errors.As(err, &at) {
 		return f

@@ -212,3 +212,22 @@ func TestClosedPipe(t *testing.T) {
 		}
 	}
 }
+
+// One client too many is refused, and the log says by what and what helps.
+func TestTooManyClients(t *testing.T) {
+	r := startRun(t, "--headless", "--upstream", echo(t), "--max-connections", "1")
+	first := r.pass(t, "hello")
+	second, err := net.Dial("tcp", r.addr)
+	if err == nil { // it may be reset before Dial returns
+		if n, err := second.Read(make([]byte, 1)); err == nil {
+			t.Errorf("read %d bytes of a proxy that is full", n)
+		}
+		second.Close()
+	}
+	first.Close()
+	r.signal(t, syscall.SIGTERM)
+	out, code := r.end(t)
+	if code != 0 || !regexp.MustCompile(`(?m)^\S+ warn refused the client \S+ on \S+: 1 connections are open, as many as may be.*\nxdsproxy: hint: raise --max-connections`).MatchString(out) {
+		t.Errorf("ended with %d:\n%s", code, out)
+	}
+}

@@ -4,49 +4,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
-	"github.com/xdsproxy/xdsproxy/proxy"
-	"github.com/xdsproxy/xdsproxy/tui"
 )
-
-// config holds the effective value of every setting.
-type config struct {
-	file string
-
-	listen      []string
-	upstream    []string
-	dialTimeout durationValue
-	drain       durationValue
-	tapMemory   sizeValue
-
-	queue       sizeValue
-	sync        orOff
-	maxSize     sizeValue
-	maxAge      durationValue
-	keep        countValue
-	noRecord    boolValue
-	noCheck     boolValue
-	ring        sizeValue
-	keepSecrets boolValue
-
-	viewer          viewerValue
-	viewerRemote    boolValue
-	viewerTokenFile string
-
-	headless  boolValue
-	theme     string
-	ascii     boolValue
-	noMouse   boolValue
-	color     string
-	logFormat string
-	verbose   boolValue
-	quiet     boolValue
-}
 
 // setting is one row of the table that flags, environment variables, the
 // configuration file, the config command and help environment derive from.
@@ -57,10 +20,12 @@ type setting struct {
 	value  pflag.Value
 	help   string
 	run    bool // a matter of the run command only
+	pair   bool // belongs to a listener and its upstream; several may differ
 	noFile bool // cannot stand in the file
 
 	origin origin
-	from   string // which variable or file; "" for flags and defaults
+	from   string // which variable, file or setting; "" for flags and defaults
+	own    bool   // the file gives it to one listener, not to all
 }
 
 // origin says where the value of a setting came from.
@@ -71,147 +36,8 @@ const (
 	fromFile        origin = "file"
 	fromEnvironment origin = "environment"
 	fromFlag        origin = "flag"
+	implied         origin = "implied" // by another setting
 )
-
-const (
-	groupForward = "Forwarding"
-	groupRecord  = "Recording"
-	groupViewer  = "Viewer"
-	groupOutput  = "Output"
-	groupScreen  = "Screen"
-	groupGlobal  = "Everywhere"
-)
-
-// settings sets the defaults and returns the table, bound to c.
-func (c *config) settings() []*setting {
-	*c = config{
-		listen:      []string{"127.0.0.1:18000"},
-		dialTimeout: durationValue(5 * time.Second),
-		drain:       durationValue(2 * time.Second),
-		tapMemory:   256 << 20,
-		queue:       64 << 20,
-		sync:        orOff(200 * time.Millisecond),
-		ring:        64 << 20,
-		theme:       "auto",
-		viewer:      viewerOn,
-		color:       "auto",
-		logFormat:   "text",
-	}
-	address := func(s string) error {
-		_, err := proxy.ParseAddr(s)
-		return err
-	}
-	table := []*setting{
-		{
-			name: "upstream", group: groupForward, run: true, value: newAddresses(&c.upstream, address),
-			help: "where the control plane listens; repeat it for several",
-		},
-		{
-			name: "listen", group: groupForward, run: true, value: newAddresses(&c.listen, address),
-			help: "where clients connect; one for each --upstream, in the same order; port 0 picks a free one",
-		},
-		{
-			name: "dial-timeout", group: groupForward, run: true, value: &c.dialTimeout,
-			help: "how long an upstream may take to accept",
-		},
-		{
-			name: "drain", group: groupForward, run: true, value: &c.drain,
-			help: "how long messages on their way may take to finish when the proxy stops",
-		},
-		{
-			name: "tap-memory", group: groupForward, run: true, value: &c.tapMemory,
-			help: "memory for messages that are still arriving; beyond it, records (never traffic) are cut short",
-		},
-		{
-			name: "queue", group: groupRecord, run: true, value: &c.queue,
-			help: "memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so",
-		},
-		{
-			name: "sync", group: groupRecord, run: true, value: &c.sync,
-			help: "how soon what was written is brought to the disk, to survive a crash of the machine; off for slow disks",
-		},
-		{
-			name: "max-size", group: groupRecord, run: true, value: limitValue{&c.maxSize, "0B", "none"},
-			help: "begin another segment of the recording at this size; each can be read alone, FILE is the newest",
-		},
-		{
-			name: "max-age", group: groupRecord, run: true, value: limitValue{&c.maxAge, "0s", "none"},
-			help: "begin another segment after this time",
-		},
-		{
-			name: "keep", group: groupRecord, run: true, value: limitValue{&c.keep, "0", "all"},
-			help: "how many segments to keep beside the newest; older ones are deleted",
-		},
-		{
-			name: "no-record", group: groupRecord, run: true, value: &c.noRecord,
-			help: "write no file; only what --ring has room for is kept, in memory, while the proxy runs",
-		},
-		{
-			name: "ring", group: groupRecord, run: true, value: &c.ring,
-			help: "memory for the recording with --no-record; the oldest entries go first",
-		},
-		{
-			name: "no-check", group: groupRecord, run: true, value: &c.noCheck,
-			help: "do not hold what passes against the rules",
-		},
-		{
-			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,
-			help: "record private keys and credentials in the clear instead of masking them",
-		},
-		{
-			name: "viewer", group: groupViewer, run: true, value: &c.viewer,
-			help: "where others can watch; on: on a socket that only this user can open; host:port: there, too, with a token; off: nowhere",
-		},
-		{
-			name: "viewer-allow-remote", group: groupViewer, run: true, value: &c.viewerRemote,
-			help: "let --viewer listen where other machines can reach it, unencrypted",
-		},
-		{
-			name: "headless", group: groupOutput, run: true, value: &c.headless,
-			help: "print nothing on standard output, even on a terminal",
-		},
-		{
-			name: "theme", group: groupScreen, run: true, value: choiceValue{&c.theme, tui.Themes()},
-			help: "colours of the screen; auto: the terminal's own, as its background asks for",
-		},
-		{
-			name: "ascii", group: groupScreen, run: true, value: &c.ascii,
-			help: "draw lines and arrows on the screen with ASCII only",
-		},
-		{
-			name: "no-mouse", group: groupScreen, run: true, value: &c.noMouse,
-			help: "leave the mouse to the terminal",
-		},
-		{
-			name: "color", group: groupGlobal, value: choiceValue{&c.color, []string{"auto", "always", "never"}},
-			help: "colour the output; auto: on a terminal, and as NO_COLOR says",
-		},
-		{
-			name: "config", group: groupGlobal, noFile: true, value: textValue{&c.file, "FILE"},
-			help: "read settings from this file",
-		},
-		{
-			name: "log-format", group: groupGlobal, value: choiceValue{&c.logFormat, []string{"text", "json"}},
-			help: "form of the program's own log on standard error",
-		},
-		{
-			name: "quiet", short: "q", group: groupGlobal, value: &c.quiet,
-			help: "log errors only, and print no summaries",
-		},
-		{
-			name: "viewer-token-file", group: groupGlobal, value: textValue{&c.viewerTokenFile, "FILE"},
-			help: "the token of the viewer endpoint, of one's own or of that which is read, is in this file",
-		},
-		{
-			name: "verbose", short: "v", group: groupGlobal, value: &c.verbose,
-			help: "log details",
-		},
-	}
-	for _, s := range table {
-		s.origin = fromDefault
-	}
-	return table
-}
 
 // variable is the name of the setting in the environment.
 func (s *setting) variable() string {
@@ -224,6 +50,14 @@ func (s *setting) texts() []string {
 		return l.list()
 	}
 	return []string{s.value.String()}
+}
+
+// shown is the value as others may see it.
+func (s *setting) shown() []string {
+	if h, ok := s.value.(headersValue); ok {
+		return h.shown()
+	}
+	return s.texts()
 }
 
 // addTo makes the setting a flag.
@@ -245,7 +79,7 @@ func (a *app) resolve(flags *pflag.FlagSet) error {
 			s.origin = fromFlag
 		case text != "":
 			if err := s.take(strings.Split(text, ",")); err != nil {
-				return misconfigured("%s: %w", s.variable(), err).hint("%s", s.help)
+				return misconfigured("%s: %w", s.variable(), err).adding(err).hint("%s", s.help)
 			}
 			s.origin, s.from = fromEnvironment, s.variable()
 		}

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
@@ -144,15 +148,97 @@ func TestDurations(t *testing.T) {
 }
 
 func FuzzParseConfig(f *testing.F) {
-	for _, s := range []string{"", "a: b", "a: [b, 1, true]", "a: {b: c}", "- a", "a: b\na: c", "\x00", "&a [*a]", "1: 2"} {
+	for _, s := range []string{
+		"", "a: b", "a: [b, 1, true]", "a: {b: c}", "- a", "a: b\na: c", "\x00", "&a [*a]", "1: 2", "a: &a [*a]", "a: &a b\nc: *a", "a: b\n---\nc: d", "? [a]\n: b",
+		"listeners:\n- listen: :1\n  upstream: a:1\n- {listen: unix:/a, upstream: b:1, tls-ca-dir: d}", "listeners: [a]", "listeners: []", "listeners: &a [{b: *a}]", "<<: {a: b}",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		keys, err := parseConfig(text)
-		if err != nil && keys != nil {
-			t.Fatalf("%v and an error: %v", keys, err)
+		doc, err := parseConfig(text)
+		if err != nil {
+			if doc.keys != nil || doc.listeners != nil {
+				t.Fatalf("%v and an error: %v", doc, err)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("more than a line: %v", err)
+			}
+			return
+		}
+		a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+		a.settings = a.config.settings()
+		if a.takeFile(doc, "fuzz.yaml") == nil {
+			_, _ = a.pairs()
 		}
 	})
+}
+
+// What help teaches is right, and means what it says there.
+func TestConfigExample(t *testing.T) {
+	a, _ := tree(t)
+	doc, err := parseConfig([]byte(configExample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.configFile = "example.yaml"
+	if err := a.takeFile(doc, a.configFile); err != nil {
+		t.Fatal(err)
+	}
+	pairs, err := a.pairs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range pairs {
+		s := p.Listen.String() + " " + p.Upstream.String()
+		if l := p.ListenTLS; l != nil {
+			s += fmt.Sprintf(" listen(%s %s %d)", l.CADir, l.ClientCA, l.ClientAuth)
+		}
+		if u := p.UpstreamTLS; u != nil {
+			s += fmt.Sprintf(" upstream(%s)", u.CA)
+		}
+		if r := p.Rewrite; r != nil {
+			s += fmt.Sprintf(" rewrite(%s %s)", r.Headers[0].Name, r.Headers[0].File)
+		}
+		got = append(got, s)
+	}
+	want := []string{
+		"127.0.0.1:18000 istiod.istio-system.svc:15012 upstream(/etc/xdsproxy/root-cert.pem)",
+		":18443 istiod.istio-system.svc:15012 listen(/etc/xdsproxy/ca /etc/xdsproxy/clients.pem 2) upstream(/etc/xdsproxy/root-cert.pem) rewrite(authorization /var/run/secrets/token)",
+		"unix:/run/xdsproxy/staging.sock 127.0.0.1:15010",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// Every key of the file is in its page of help.
+func TestConfigTopicNamesEveryKey(t *testing.T) {
+	a, _ := tree(t)
+	text := configTopic(a)
+	for _, s := range a.settings {
+		if listed := regexp.MustCompile(`[ ]` + s.name + `[,\n]`).MatchString(text[strings.Index(text, "Keys of a listener"):]); listed == s.noFile {
+			t.Errorf("%s: listed %v, and cannot stand in the file: %v", s.name, listed, s.noFile)
+		}
+	}
+}
+
+// A hint of the log stands on a line of its own, and what a peer has a part in
+// does not act on a terminal.
+func TestHintsInTheLog(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{stderr: &out}
+	a.settings = a.config.settings()
+	a.logger(false).Warn("bad \x1b[31m name", zap.String("hint", "set \x1b[0m it"), zap.Int("conn", 3))
+	if got := out.String(); !regexp.MustCompile(`^\S+ warn bad \S*\[31m name \{"conn": 3\}\nxdsproxy: hint: set \S*\[0m it\n$`).MatchString(got) || strings.Contains(got, "\x1b") {
+		t.Errorf("%q", got)
+	}
+	out.Reset()
+	a.config.logFormat = "json"
+	a.logger(false).Warn("bad", zap.String("hint", "set it"))
+	if got := out.String(); !strings.Contains(got, `"hint":"set it"}`) {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestShellWord(t *testing.T) {

@@ -14,6 +14,7 @@ type topic struct {
 func topics() []topic {
 	fixed := func(text string) func(*app) string { return func(*app) string { return text } }
 	return []topic{
+		{"configuration", "The configuration file, and several listeners", configTopic},
 		{"environment", "Variables and settings, and which one wins", environmentTopic},
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
 		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
@@ -34,7 +35,7 @@ func topicNames() []string {
 func writeTopics(b *strings.Builder) {
 	b.WriteString("\nTopics (xdsproxy help TOPIC):\n")
 	for _, t := range topics() {
-		fmt.Fprintf(b, "  %-13s%s\n", t.name, t.short)
+		fmt.Fprintf(b, "  %-15s%s\n", t.name, t.short)
 	}
 }
 
@@ -52,19 +53,13 @@ Variables, with the flags that they stand for:
 
 `)
 	for _, s := range a.settings {
-		fmt.Fprintf(&b, "  %-29s --%s\n", s.variable(), s.name)
+		fmt.Fprintf(&b, "  %-39s --%s\n", s.variable(), s.name)
 	}
 	b.WriteString(`
 An empty variable does not count. A list is separated by commas. true, yes, on
 and 1 switch a setting on; false, no, off and 0 switch it off.
 
-The configuration file is the one that --config or XDSPROXY_CONFIG names, else
-xdsproxy/config.yaml in the XDG configuration directory; never a file of the
-working directory. Its keys are the flags' names:
-
-  upstream: [istiod.istio-system:15010]
-  listen: ["127.0.0.1:18000"]
-  dial-timeout: 2s
+xdsproxy help configuration says what stands in the configuration file.
 
 Other variables:
 

@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/decode"
 )
 
 // The kinds of values that settings have. Each reads the same text from a
@@ -197,22 +200,23 @@ func (v choiceValue) Set(s string) error {
 	return fmt.Errorf("not one of %s and %s", strings.Join(v.of[:last], ", "), v.of[last])
 }
 
-// addressesValue is a list of addresses. The first one given replaces the
-// default; those after it are added.
-type addressesValue struct {
+// manyValue is a list. The first one given replaces the default; those after it
+// are added.
+type manyValue struct {
 	p     *[]string
+	kind  string // as the help has it
 	check func(string) error
 	given *bool
 }
 
-func newAddresses(p *[]string, check func(string) error) addressesValue {
-	return addressesValue{p: p, check: check, given: new(bool)}
+func newMany(p *[]string, kind string, check func(string) error) manyValue {
+	return manyValue{p: p, kind: kind, check: check, given: new(bool)}
 }
 
-func (v addressesValue) list() []string { return *v.p }
-func (v addressesValue) Type() string   { return "ADDR" }
-func (v addressesValue) String() string { return strings.Join(*v.p, ",") }
-func (v addressesValue) Set(s string) error {
+func (v manyValue) list() []string { return *v.p }
+func (v manyValue) Type() string   { return v.kind }
+func (v manyValue) String() string { return strings.Join(*v.p, ",") }
+func (v manyValue) Set(s string) error {
 	if err := v.check(s); err != nil {
 		return err
 	}
@@ -223,12 +227,42 @@ func (v addressesValue) Set(s string) error {
 	return nil
 }
 
-func (v addressesValue) replace(texts []string) error {
-	*v.given = false
+func (v manyValue) replace(texts []string) error {
+	*v.p, *v.given = nil, true
 	for _, s := range texts {
 		if err := v.Set(strings.TrimSpace(s)); err != nil {
 			return naming(s, err)
 		}
 	}
+	return nil
+}
+
+// headersValue is a list of header fields, of which some are credentials.
+type headersValue struct{ manyValue }
+
+// shown is the list as others may see it.
+func (v headersValue) shown() []string {
+	out := slices.Clone(*v.p)
+	for i, s := range out {
+		if name, _, _ := strings.Cut(s, "="); decode.IsCredential(strings.TrimSpace(name)) {
+			out[i] = name + "=(not shown)"
+		}
+	}
+	return out
+}
+
+// addressValue is one address.
+type addressValue struct {
+	p     *string
+	check func(string) error
+}
+
+func (v addressValue) String() string { return *v.p }
+func (v addressValue) Type() string   { return "ADDR" }
+func (v addressValue) Set(s string) error {
+	if err := v.check(s); err != nil {
+		return err
+	}
+	*v.p = s
 	return nil
 }

@@ -72,7 +72,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	}
 	config := serve.Config{Log: rec.Log, Program: versionName(), Logger: logger}
 	for _, r := range routes {
-		config.Pairs = append(config.Pairs, serve.Pair(r))
+		config.Pairs = append(config.Pairs, serve.Pair{Listen: r.Listen, Upstream: r.Upstream})
 	}
 	v.server = serve.New(config)
 	addr := proxy.Addr{}
@@ -110,7 +110,11 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	var out []tui.Route
 	for i, addr := range p.Addrs() {
-		out = append(out, tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Upstream.String()})
+		secure := pairs[i].UpstreamTLS
+		out = append(out, tui.Route{
+			Listen: addressOf(addr), Upstream: pairs[i].Upstream.String(),
+			Unverified: secure != nil && secure.Insecure,
+		})
 	}
 	return out
 }

@@ -68,7 +68,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().Var(textValue{&file, "FILE"}, "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
-		"no-record", "ring", "no-check", "keep-secrets", "viewer", "viewer-allow-remote")
+		"no-record", "ring", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
 	writeFlag(cmd, &path)
 	return cmd
 }
@@ -119,6 +119,14 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 		rec.discard()
 		return err
 	}
+	ops, err := a.offerOperations(rec, p.Clients, logger)
+	if err != nil {
+		views.close(0)
+		p.Close()
+		rec.discard()
+		return err
+	}
+	defer ops.close()
 	child := newChild(plan.argv, plan.env, a)
 	defer child.stop()
 	if err := child.start(); err != nil {
@@ -134,19 +142,21 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
 	}
 	a.announceViews(views, logger)
-	return a.attend(ctx, child, p, rec, views, logger)
+	ops.announce(a)
+	return a.attend(ctx, child, p, rec, views, ops, logger)
 }
 
 // attend serves until the command has ended, and finishes the recording.
-func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, views *viewers, logger *zap.Logger) error {
+func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, views *viewers, ops *operations, logger *zap.Logger) error {
 	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
 	defer drain()
+	defer ops.serving(serving)()
 	var relay sync.WaitGroup
 	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
 	judged := make(chan struct{})
 	go func() {
 		defer close(judged)
-		a.oversee(rec, 0, logger)
+		a.oversee(rec, 0, ops, logger)
 	}()
 	code := child.wait()
 	impatient, once := context.WithCancel(context.Background())

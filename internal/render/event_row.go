@@ -153,7 +153,7 @@ func noteRow(r *row, n *session.Note) {
 	}
 	r.text = Safe(n.Text)
 	switch n.Code {
-	case session.NoteDialFailed:
+	case session.NoteDialFailed, session.NoteRefused, session.NoteAcceptFailed:
 		r.sign, r.role = "!", bad
 	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced:
 		r.sign, r.role = "*", accent

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,33 @@ func (x *explainer) event() {
 			name = "headers"
 		}
 		x.add(name, h.Name+": "+h.Value, "")
+	}
+	x.sent()
+}
+
+// sent tells how the header fields that the server got differ from those of the
+// client.
+func (x *explainer) sent() {
+	if x.e.Sent == nil {
+		return
+	}
+	name := "rewritten"
+	fact := func(h session.Field, words string) {
+		x.add(name, h.Name+": "+h.Value, words)
+		name = ""
+	}
+	old := slices.Clone(x.e.Headers)
+	for _, h := range x.e.Sent {
+		if i := slices.Index(old, h); i >= 0 {
+			old = slices.Delete(old, i, i+1)
+			continue
+		}
+		fact(h, "what the proxy sends the server")
+	}
+	for _, h := range old {
+		if !slices.ContainsFunc(x.e.Sent, func(s session.Field) bool { return s.Name == h.Name }) {
+			fact(h, "is not sent to the server")
+		}
 	}
 }
 

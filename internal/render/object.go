@@ -56,10 +56,12 @@ type Object struct {
 	Encoding string  `json:"encoding,omitempty"`
 	Peer     *Peer   `json:"peer,omitempty"`
 	Headers  []Field `json:"headers,omitempty"`
-	Status   *Status `json:"status,omitempty"`
-	GoAway   *GoAway `json:"goaway,omitempty"`
-	Gap      *Gap    `json:"gap,omitempty"`
-	Note     *Note   `json:"note,omitempty"`
+	// Sent are the header fields that the server got, if the proxy changed them.
+	Sent   []Field `json:"sent,omitempty"`
+	Status *Status `json:"status,omitempty"`
+	GoAway *GoAway `json:"goaway,omitempty"`
+	Gap    *Gap    `json:"gap,omitempty"`
+	Note   *Note   `json:"note,omitempty"`
 }
 
 // The members that are objects.
@@ -181,10 +183,14 @@ func (o *Object) addEvent(e *session.Entry) {
 	}
 }
 
-// AddHeaders adds the header fields of an entry, in the order sent.
+// AddHeaders adds the header fields of an entry, in the order sent, and those
+// that it went on with if they are others.
 func (o *Object) AddHeaders(e *session.Entry) {
 	for _, h := range e.Headers {
 		o.Headers = append(o.Headers, Field{h.Name, h.Value})
+	}
+	for _, h := range e.Sent {
+		o.Sent = append(o.Sent, Field{h.Name, h.Value})
 	}
 }
 

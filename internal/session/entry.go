@@ -26,7 +26,7 @@ type StreamID uint64
 // Which of the pointer fields are set follows from Kind. An Entry is a value;
 // what its pointers and slices refer to is immutable once it was appended to a
 // log, with one exception: the log's Transform may replace the Message, the
-// Headers, the Status and the GoAway before anyone else has seen them.
+// Headers, what was Sent, the Status and the GoAway before anyone else has seen them.
 type Entry struct {
 	Seq Seq
 	// Time is when the last byte of it had been read from its sender. It
@@ -44,6 +44,7 @@ type Entry struct {
 	Peer    *Peer    // Connect
 	Method  string   // Open: the :path, such as "/envoy.service.…/StreamAggregatedResources"
 	Headers []Field  // Open, Header, Trailer: in the order sent, pseudo-headers included
+	Sent    []Field  // Open: what the server got instead, where the proxy rewrites headers; nil: the same
 	Status  *Status  // Trailer, Cancel, Disconnect
 	Message *Message // Message
 	GoAway  *GoAway  // GoAway
@@ -164,6 +165,10 @@ type TLS struct {
 // Field is one header field. Values of "-bin" fields are as they were sent.
 type Field struct {
 	Name, Value string
+	// Secret says that the value is a credential whatever its name is: it came
+	// from a file that the proxy was given. It is masked; that it was is not
+	// recorded.
+	Secret bool
 }
 
 // Get returns the value of the first field called name, or "".
@@ -239,10 +244,13 @@ const (
 	NoteHeadersLost   NoteCode = "headers-lost"  // HPACK broke: no more headers of this side
 	NoteBlind         NoteCode = "blind"         // not HTTP, or framing broke: bytes only pass
 	NoteDialFailed    NoteCode = "dial-failed"   // the upstream could not be reached
+	NoteRefused       NoteCode = "refused"       // a client came when as many were there as may be
+	NoteAcceptFailed  NoteCode = "accept-failed" // clients wait: the system gives no connection
 	NoteUndelivered   NoteCode = "undelivered"   // bytes that were read could not be written on
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each
 	NoteProtocolError NoteCode = "http2-problem" // legal to go on, but not legal HTTP/2
+	NoteRewrite       NoteCode = "rewrite"       // headers cannot be rewritten, or a value for them cannot be read
 	NoteMark          NoteCode = "mark"          // a person marked an entry
 	NoteUnmark        NoteCode = "unmark"        // and took the mark away
 	NoteRemark        NoteCode = "remark"        // a person wrote something beside an entry

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/wire/block"
 )
 
 const (
-	maxH1Head    = maxHeaderList // bytes of one header section
+	maxH1Head    = block.MaxList // bytes of one header section
 	maxH1Pending = 1024          // requests that wait for their response
 )
 
@@ -171,6 +172,9 @@ func (x *h1parser) request(h *half, at time.Time, lines []string, fields []sessi
 	h.tap.mu.Unlock()
 	e := h.entry(at, s, session.KindOpen)
 	e.Method, e.Headers = path, fields
+	if h.tap.cfg.Sent != nil {
+		e.Sent = h.tap.cfg.Sent(0, fields)
+	}
 	h.tap.append(e)
 	if waiting > maxH1Pending {
 		return fmt.Errorf("%d HTTP/1.1 requests wait for a response", waiting)

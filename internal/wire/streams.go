@@ -92,7 +92,15 @@ func (t *Tap) openStream(h2 uint32, fr framing) (s *stream, refusedFirst bool) {
 		return nil, refusedFirst
 	}
 	t.streams.open[h2] = s
+	t.count(1)
 	return s, false
+}
+
+// count changes the number of streams that are open.
+func (t *Tap) count(by int) {
+	if t.cfg.Open != nil {
+		t.cfg.Open.Add(int64(by))
+	}
 }
 
 // isOver says whether a stream was reset.
@@ -129,6 +137,7 @@ func (t *Tap) sideDone(s *stream, side session.Side) {
 	} else {
 		if !s.serverDone && !s.over && t.streams.open[s.h2] == s {
 			t.streams.dispensable++
+			t.count(-1)
 		}
 		s.serverDone = true
 	}
@@ -147,6 +156,7 @@ func (t *Tap) resetStream(h2 uint32) *stream {
 	}
 	if !s.serverDone {
 		t.streams.dispensable++
+		t.count(-1)
 	}
 	s.over = true
 	t.streams.linger = append(t.streams.linger, h2)
@@ -268,6 +278,9 @@ func (h *half) open(at time.Time, id uint32, fr framing, fields []session.Field,
 	}
 	e := h.entry(at, s, session.KindOpen)
 	e.Method, e.Headers, e.Problems = session.Get(fields, ":path"), fields, problems
+	if h.tap.cfg.Sent != nil && h.side == session.Client && h.level == levelFull {
+		e.Sent = h.tap.cfg.Sent(id, fields)
+	}
 	h.tap.append(e)
 	return s
 }

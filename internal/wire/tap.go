@@ -32,6 +32,13 @@ type Config struct {
 	Sink      Sink
 	NewStream func() session.StreamID // the next stream id of the session; called from both directions
 	Memory    *Memory                 // shared by all taps
+	Open      *atomic.Int64           // counts the HTTP/2 streams that are open, of all taps; nil: nobody asks
+	// Sent, if not nil, is asked for the header fields with which a request of
+	// the client goes on to the server; nil: as they came. It is called by Feed
+	// of the client's direction, once for each Open entry, in their order, with
+	// the stream id of HTTP/2 or 0. It keeps no reference to fields, and writes
+	// nothing to them.
+	Sent func(h2 uint32, fields []session.Field) []session.Field
 }
 
 // Tap follows one connection. Feed may be called for both directions at the
@@ -104,6 +111,7 @@ func (t *Tap) End(by session.Side, at time.Time, reason string) {
 		t.h1 = append(t.h1, h1request{stream: t.server.h1.unfinished})
 	}
 	open := t.streams.drain()
+	t.count(-len(open))
 	for _, req := range t.h1 {
 		open = append(open, req.stream)
 	}

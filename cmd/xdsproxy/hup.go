@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/proxy"
+)
+
+// heedHangups keeps SIGHUP from ending a proxy that draws no screen. It means
+// one of two things: the terminal from which the proxy was started is gone, and
+// then it goes on until the last client has left; or somebody wants it to read
+// its files again, and is told which it does. stop stops the proxy; done ends
+// the heeding.
+func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logger *zap.Logger) (done func()) {
+	began := isTerminal(a.stdin) || isTerminal(a.stderr)
+	signals, over, gone := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() { leaveWithLast(ctx, gone, stop, p) })
+	waiting.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-signals:
+			}
+			if began && !isTerminal(a.stdin) && !isTerminal(a.stderr) {
+				logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+				close(gone)
+				return
+			}
+			a.reread(logger)
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		cancel()
+		waiting.Wait()
+	}
+}
+
+// reread says what SIGHUP has to do with the files of the proxy. Certificates,
+// keys and header files are looked at whenever they are used, so nothing is left
+// to read; a configuration file is read at the start only.
+func (a *app) reread(logger *zap.Logger) {
+	if a.configFile == "" {
+		logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
+		return
+	}
+	file := zap.String("file", a.configFile)
+	text, err := readConfigFile(a.configFile)
+	switch {
+	case err != nil:
+		logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
+	case bytes.Equal(text, a.configText):
+		logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
+	default:
+		if err := wouldTake(text, a.configFile); err != nil {
+			logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
+			return
+		}
+		logger.Warn("SIGHUP: the configuration file has changed; a restart makes it count", file)
+	}
+}
+
+// wouldTake says what is wrong with the text of a configuration file, apart from
+// flags and the environment.
+func wouldTake(text []byte, path string) error {
+	a := &app{stdout: io.Discard, stderr: io.Discard, configFile: path}
+	a.settings = a.config.settings()
+	if len(text) > maxConfigFile {
+		return errLargeConfig
+	}
+	doc, err := parseConfig(text)
+	if err != nil {
+		return err
+	}
+	if err := a.takeFile(doc, path); err != nil {
+		return err
+	}
+	return a.checkPairs()
+}

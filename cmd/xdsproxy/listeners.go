@@ -1,0 +1,246 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/proxy"
+)
+
+// listener is a listener of the configuration file, with a table of its own
+// settings.
+type listener struct {
+	place    string // listeners[1]
+	name     string // that it has in the file; "" for none
+	listen   string
+	upstream string
+	conf     pairConfig
+	settings pairTable
+}
+
+// newListener has the defaults.
+func newListener(i int) *listener {
+	l := &listener{place: placeOf(i)}
+	l.settings = append(pairTable{
+		{name: "listen", group: groupForward, pair: true, value: addressValue{&l.listen, checkListen}, help: helpListen, origin: fromDefault},
+		{name: "upstream", group: groupForward, pair: true, value: addressValue{&l.upstream, checkUpstream}, help: helpUpstream, origin: fromDefault},
+	}, l.conf.pairSettings()...)
+	return l
+}
+
+// String names the listener in messages.
+func (l *listener) String() string {
+	if l.name == "" {
+		return l.place
+	}
+	return fmt.Sprintf("%s (%s)", l.place, l.name)
+}
+
+// takeListener reads one item of the list of listeners.
+func (a *app) takeListener(i int, item configListener, path string) error {
+	l := newListener(i)
+	for _, k := range item.keys {
+		place := l.place + "." + k.name
+		if k.name == "name" {
+			if l.name = strings.Join(k.texts, " "); k.list || l.name == "" {
+				return k.wrong(path, "%s: not a name", place)
+			}
+			for _, other := range a.listeners {
+				if other.name == l.name {
+					return k.wrong(path, "%s: %s is called %q, too", place, other.place, l.name)
+				}
+			}
+			continue
+		}
+		s := findSetting(l.settings, k.name)
+		switch {
+		case s != nil:
+		case slices.Contains(fileKeys(a.settings), k.name):
+			return k.wrong(path, "%s: %q is not a matter of one listener", place, k.name).
+				hint("write it at the top level of the file, for all")
+		default:
+			return k.unknown(path, place, append(fileKeys(l.settings), "name"))
+		}
+		if err := k.give(s, path, place); err != nil {
+			return err
+		}
+		s.own = true
+	}
+	if l.listen == "" {
+		return misconfigured("configuration file %q: line %d: %s has no \"listen\": where do its clients connect?", path, item.line, l)
+	}
+	a.listeners = append(a.listeners, l)
+	return nil
+}
+
+// overlay gives the listeners of the file what stands at its top level, and what
+// flags and the environment say. Where those say where to listen or what is
+// upstream, the listeners of the file are not used at all.
+func (a *app) overlay(path string) error {
+	if len(a.listeners) == 0 {
+		return nil
+	}
+	listen, upstream := findSetting(a.settings, "listen"), findSetting(a.settings, "upstream")
+	for _, s := range []*setting{listen, upstream} {
+		if s.origin == fromFlag || s.origin == fromEnvironment {
+			a.replaced = s
+			a.listeners = nil
+			return nil
+		}
+	}
+	if listen.origin == fromFile {
+		return misconfigured("configuration file %q: both \"listen\" and %q say where to listen", path, listenersKey).
+			hint("give each listener its own \"listen\"")
+	}
+	if n := len(upstream.texts()); upstream.origin == fromFile && n != 1 {
+		return misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
+			hint("name one, or give each listener its own \"upstream\"")
+	}
+	if err := listen.take(nil); err != nil {
+		return err
+	}
+	listen.origin, listen.from = implied, listenersKey
+	for _, l := range a.listeners {
+		for _, s := range l.settings {
+			shared := findSetting(a.settings, s.name)
+			if s.name == "listen" || shared.origin == fromDefault || s.own && shared.origin == fromFile {
+				continue
+			}
+			if err := s.take(shared.texts()); err != nil {
+				return misconfigured("%s: %w", shared.said(), err)
+			}
+			s.origin, s.from, s.own = shared.origin, shared.from, false
+		}
+	}
+	return nil
+}
+
+// pairs are the listeners that are asked for, each before its upstream.
+func (a *app) pairs() ([]proxy.Pair, error) {
+	if a.replaced != nil {
+		a.say("the listeners of %q are not used, since %s is given", a.configFile, a.replaced.said())
+	}
+	if len(a.listeners) > 0 {
+		return a.pairsOfFile()
+	}
+	listen, upstream := a.config.listen, a.config.upstream
+	switch {
+	case len(upstream) == 0:
+		return nil, misused("no --upstream: where does the control plane listen?").
+			hint("xdsproxy run --upstream 127.0.0.1:15010")
+	case len(listen) != len(upstream):
+		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
+			hint("give one --listen for each --upstream; they pair up by order")
+	}
+	if err := a.settlePair(); err != nil {
+		return nil, err
+	}
+	logs := keyLogs{}
+	pairs := make([]proxy.Pair, len(upstream))
+	for i := range pairs {
+		var err error
+		if pairs[i], err = a.config.pair.to(listen[i], upstream[i], logs); err != nil {
+			return nil, err
+		}
+	}
+	if err := twice(pairs); err != nil {
+		return nil, err
+	}
+	return pairs, a.pairTable().unused(pairs)
+}
+
+// pairTable is the part of the settings that belongs to pairs.
+func (a *app) pairTable() pairTable {
+	var t pairTable
+	for _, s := range a.settings {
+		if s.pair {
+			t = append(t, s)
+		}
+	}
+	return t
+}
+
+// settlePair makes a.config.pair what is in effect. Who uses it has to ask for
+// that first.
+func (a *app) settlePair() error { return a.pairTable().settle(&a.config.pair) }
+
+// pairsOfFile are the pairs of the listeners in the configuration file.
+func (a *app) pairsOfFile() ([]proxy.Pair, error) {
+	logs := keyLogs{}
+	var pairs []proxy.Pair
+	for _, l := range a.listeners {
+		pair, err := l.toPair(logs)
+		if err != nil {
+			f := misconfigured("configuration file %q: %s: %w", a.configFile, l, err)
+			if inner, is := err.(*failure); is {
+				f.hints = inner.hints
+			}
+			return nil, f
+		}
+		pairs = append(pairs, pair)
+	}
+	if err := twice(pairs); err != nil {
+		return nil, err
+	}
+	return pairs, a.pairTable().unused(pairs)
+}
+
+func (l *listener) toPair(logs keyLogs) (proxy.Pair, error) {
+	if l.upstream == "" {
+		return proxy.Pair{}, misused("no \"upstream\": where does its control plane listen?")
+	}
+	if err := l.settings.settle(&l.conf); err != nil {
+		return proxy.Pair{}, err
+	}
+	pair, err := l.conf.to(l.listen, l.upstream, logs)
+	if err != nil {
+		return proxy.Pair{}, err
+	}
+	return pair, l.settings.own().unused([]proxy.Pair{pair})
+}
+
+// to makes a pair of what is settled.
+func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, error) {
+	pair := proxy.Pair{ListenTLS: c.listenTLS(), UpstreamTLS: c.dialTLS()}
+	var err error
+	if pair.Listen, err = proxy.ParseAddr(listen); err != nil {
+		return pair, misused("--listen: %w", err)
+	}
+	if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
+		return pair, misused("--upstream: %w", err)
+	}
+	if pair.Rewrite, err = c.rewriting(); err != nil {
+		return pair, misused("%w", err).adding(err)
+	}
+	if pair.Upstream == pair.Listen {
+		return pair, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)
+	}
+	if u := pair.UpstreamTLS; u != nil && pair.Upstream.Network == "unix" && u.ServerName == "" && !u.Insecure && c.tlsCADir == "" {
+		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", upstream).
+			hint("say it with --upstream-server-name")
+	}
+	if c.tlsKeyLog != "" {
+		log := logs.of(c.tlsKeyLog)
+		if pair.ListenTLS != nil {
+			pair.ListenTLS.KeyLog = log
+		}
+		if pair.UpstreamTLS != nil {
+			pair.UpstreamTLS.KeyLog = log
+		}
+	}
+	return pair, nil
+}
+
+// twice finds two listeners of one address, of which one could not be bound.
+func twice(pairs []proxy.Pair) error {
+	for i, p := range pairs {
+		for _, q := range pairs[:i] {
+			if p.Listen == q.Listen && !(p.Listen.Network == "tcp" && strings.HasSuffix(p.Listen.Address, ":0")) {
+				return misconfigured("two listeners on %s", p.Listen).hint("give each an address of its own; port 0 picks a free one")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/admin"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/proxy"
+)
+
+// adminGrace is how long an answer on its way may take when the program ends.
+const adminGrace = time.Second
+
+// adminValue is an address, or "" for none. Without a host it is of loopback.
+type adminValue string
+
+func (v *adminValue) Type() string { return "ADDR|off" }
+func (v *adminValue) String() string {
+	if *v == "" {
+		return "off"
+	}
+	return string(*v)
+}
+
+func (v *adminValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "", "off", "false", "no":
+		*v = ""
+		return nil
+	}
+	addr, err := proxy.ParseAddr(s)
+	if err != nil {
+		return errors.New("neither off, nor host:port, :port or unix:/path")
+	}
+	if port, only := strings.CutPrefix(addr.Address, ":"); only && addr.Network == "tcp" {
+		addr.Address = net.JoinHostPort("127.0.0.1", port)
+	}
+	*v = adminValue(addr.String())
+	return nil
+}
+
+// operations is what those who run the proxy are told; nil: they did not ask.
+type operations struct {
+	server  *admin.Server
+	metrics *admin.Metrics
+	addr    net.Addr
+}
+
+// offerOperations listens where the settings say, and answers that the proxy is
+// starting.
+func (a *app) offerOperations(rec *recording, clients func() int, logger *zap.Logger) (*operations, error) {
+	if a.config.admin == "" {
+		if a.config.adminPprof {
+			return nil, misused("--admin-pprof without --admin: where should profiles be served?").hint("--admin :9901 --admin-pprof")
+		}
+		return nil, nil
+	}
+	addr, err := proxy.ParseAddr(string(a.config.admin))
+	if err != nil {
+		return nil, misused("--admin: %w", err)
+	}
+	if bool(a.config.adminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
+		return nil, misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
+			hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
+	}
+	l, err := listenAdmin(addr)
+	if err != nil {
+		return nil, err
+	}
+	build := buildFacts()
+	o := &operations{metrics: admin.NewMetrics(a.rules()), addr: l.Addr()}
+	o.server = admin.New(admin.Config{
+		Metrics: o.metrics, Stats: rec.Stats, Clients: clients, QueueBytes: int64(a.config.queue),
+		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
+		Profiles: bool(a.config.adminPprof), Logger: logger,
+	})
+	o.server.Serve(l)
+	return o, nil
+}
+
+// rules are those that what passes is held against.
+func (a *app) rules() []*check.Rule {
+	if a.config.noCheck {
+		return nil
+	}
+	rules, _ := check.Select(nil, nil) // which names none that could be unknown
+	return rules
+}
+
+func listenAdmin(addr proxy.Addr) (net.Listener, error) {
+	if addr.Network == "unix" {
+		l, err := serve.ListenUnix(addr.Address)
+		if err != nil {
+			return nil, failed("%w", err).hint("name another path with --admin")
+		}
+		return l, nil
+	}
+	l, err := net.Listen("tcp", addr.Address)
+	if err != nil {
+		f := failed("cannot listen for --admin on %s: %w", addr.Address, netCause(err))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			f.hint("another program listens there; choose another port with --admin")
+		}
+		return nil, f
+	}
+	return l, nil
+}
+
+// announce says where it is: the port may be one that was free.
+func (o *operations) announce(a *app) {
+	switch {
+	case o == nil:
+	case o.addr.Network() == "unix":
+		fmt.Fprintf(a.stderr, "health and metrics on %s\n", addressOf(o.addr))
+	default:
+		fmt.Fprintf(a.stderr, "health and metrics on http://%s\n", o.addr)
+	}
+}
+
+// serving says that the proxy accepts connections, until ctx is done.
+func (o *operations) serving(ctx context.Context) (forget func() bool) {
+	if o == nil {
+		return func() bool { return false }
+	}
+	o.server.Serving()
+	return context.AfterFunc(ctx, o.server.Draining)
+}
+
+func (o *operations) close() {
+	if o != nil {
+		o.server.Close(adminGrace)
+	}
+}
+
+// count counts what is being recorded for the metrics, where oversee does not
+// read along.
+func (a *app) count(rec *recording, o *operations, logger *zap.Logger) {
+	if o != nil {
+		a.lookOn(rec, logger, func(e *session.Entry, c *check.Change) error {
+			o.metrics.Step(e, c)
+			return nil
+		})
+	}
+}

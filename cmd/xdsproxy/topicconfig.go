@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// configExample is a configuration file that help prints, and that a test reads.
+const configExample = `# Two ways into the same control plane.
+upstream: istiod.istio-system.svc:15012   # of every listener
+upstream-ca: /etc/xdsproxy/root-cert.pem
+max-size: 256MiB
+
+listeners:
+  - name: plaintext                       # what messages call it
+    listen: 127.0.0.1:18000
+  - name: mesh
+    listen: :18443
+    tls-ca-dir: /etc/xdsproxy/ca
+    tls-client-ca: /etc/xdsproxy/clients.pem
+    header-from-file: [authorization=/var/run/secrets/token]
+  - listen: unix:/run/xdsproxy/staging.sock
+    upstream: 127.0.0.1:15010
+    upstream-tls: off
+`
+
+// configTopic is made from the table of settings.
+func configTopic(a *app) string {
+	var b strings.Builder
+	b.WriteString(`The configuration file is the one that --config or XDSPROXY_CONFIG names, else
+xdsproxy/config.yaml in the XDG configuration directory; never a file of the
+working directory. It is YAML: a mapping whose keys are the flags' names, with
+values as flags take them, and lists for flags that may be repeated.
+
+`)
+	b.WriteString(indent(strings.TrimSpace(configExample)))
+	b.WriteString(`
+
+Listeners that differ stand under listeners, each with its own listen. Its other
+keys may be its own, too; what it has not, it has from the top level. An own
+list, such as of headers, takes the place of that at the top level. Without
+listeners, listen and upstream at the top level are lists that pair up by order.
+
+A flag or a variable of the environment counts for every listener, and more than
+the file. One that says where to listen or what is upstream stands in for all
+listeners of the file. Where two settings exclude each other, such as tls-cert
+and tls-ca-dir, the one that counts more is in effect.
+
+An unknown key, a key that stands twice, and a value that cannot be are errors.
+xdsproxy config prints what is in effect, and where each value comes from, and
+ends with 2 where run would refuse it. The file is read once, at the start.
+
+`)
+	var shared, own []string
+	for _, s := range a.settings {
+		switch {
+		case s.noFile:
+		case s.pair || s.name == "listen" || s.name == "upstream":
+			own = append(own, s.name)
+		default:
+			shared = append(shared, s.name)
+		}
+	}
+	fmt.Fprintf(&b, "Keys of a listener, or of the top level for all; name is of a listener only:\n\n%s\n", wrapWords(append([]string{"name"}, own...)))
+	fmt.Fprintf(&b, "Keys of the top level only:\n\n%s", wrapWords(append([]string{listenersKey}, shared...)))
+	return b.String()
+}
+
+// wrapWords writes words in lines of the width of help.
+func wrapWords(words []string) string {
+	var b strings.Builder
+	width := 0
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		if width == 0 || width+1+len(w) > helpWidth {
+			if width > 0 {
+				b.WriteString("\n")
+			}
+			b.WriteString(" ")
+			width = 1
+		}
+		b.WriteString(" " + w)
+		width += 1 + len(w)
+	}
+	b.WriteString("\n")
+	return b.String()
+}

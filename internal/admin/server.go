@@ -1,0 +1,158 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
+
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+const (
+	// maxConns bounds the connections, maxScrapes those that are being given
+	// metrics at a time, and maxHeaders the headers of a request, in bytes.
+	maxConns   = 32
+	maxScrapes = 4
+	maxHeaders = 8 << 10
+
+	headerTime = 5 * time.Second  // for a request to come
+	answerTime = 20 * time.Second // for an answer to go; profiles take what they were asked for
+	idleTime   = 2 * time.Minute  // for a connection to be there for nothing
+)
+
+// Config says what a Server tells of.
+type Config struct {
+	Metrics    *Metrics
+	Stats      func() recorder.Stats
+	Clients    func() int // how many are connected
+	QueueBytes int64      // what the queue of the log has room for
+	Build      Build
+	Profiles   bool // serve /debug/pprof
+	Logger     *zap.Logger
+}
+
+// Build says which program this is.
+type Build struct{ Version, Revision, Go, XDS string }
+
+// The states of a proxy. It goes through them once.
+const (
+	starting int32 = iota
+	serving
+	draining
+)
+
+// Server answers HTTP requests about how a proxy does.
+type Server struct {
+	c     Config
+	state atomic.Int32
+	http  *http.Server
+	run   sync.WaitGroup
+}
+
+// New is a Server that listens nowhere yet, of a proxy that is starting.
+func New(c Config) *Server {
+	if c.Logger == nil {
+		c.Logger = zap.NewNop()
+	}
+	s := &Server{c: c}
+	quiet, _ := zap.NewStdLogAt(c.Logger, zap.DebugLevel) // there is such a level
+	s.http = &http.Server{
+		Handler:           s.handler(quiet),
+		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeaders,
+		ErrorLog:       quiet,
+	}
+	return s
+}
+
+// Serving says that the proxy accepts connections.
+func (s *Server) Serving() { s.state.CompareAndSwap(starting, serving) }
+
+// Draining says that it does not any more.
+func (s *Server) Draining() { s.state.Store(draining) }
+
+// Serve begins to accept requests from l, which Close closes.
+func (s *Server) Serve(l net.Listener) {
+	s.run.Go(func() {
+		if err := s.http.Serve(netutil.LimitListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
+			s.c.Logger.Error("the admin endpoint has ended", zap.Stringer("address", l.Addr()), zap.Error(err))
+		}
+	})
+}
+
+// Close lets answers on their way finish for as long as grace, and ends.
+func (s *Server) Close(grace time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close() // of what could not wait
+	}
+	s.run.Wait()
+}
+
+func (s *Server) registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(
+		s.c.Metrics, newStateCollector(&s.c), newBuildInfo(s.c.Build),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return r
+}
+
+func (s *Server) handler(log promhttp.Logger) http.Handler {
+	mux := http.NewServeMux() // GET is HEAD, too; other methods are refused
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := s.unready(); why != "" {
+			answer(w, http.StatusServiceUnavailable, "not ready: "+why)
+			return
+		}
+		answer(w, http.StatusOK, "ready")
+	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: maxScrapes}))
+	index := "/healthz\n/readyz\n/metrics"
+	if s.c.Profiles {
+		index += "\n/debug/pprof/"
+		// Without the command line: it may hold credentials.
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, index) })
+	return mux
+}
+
+// unready is why the proxy is not ready, "" if it is.
+func (s *Server) unready() string {
+	switch s.state.Load() {
+	case starting:
+		return "the proxy is starting"
+	case draining:
+		return "the proxy is stopping, and accepts no more connections"
+	}
+	if s.c.Stats().Failing {
+		return "the recording cannot be written; connections are forwarded nevertheless"
+	}
+	return ""
+}
+
+func answer(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, text+"\n")
+}
