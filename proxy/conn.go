@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
@@ -20,12 +22,14 @@ import (
 type conn struct {
 	id   session.ConnID
 	log  Log
+	warn func(text string, fields ...zap.Field)
 	pool *buffers
 	tap  *wire.Tap
 
 	rewriter *rewrite.Rewriter // of what the client sends; nil: it stays as it is
 
 	client, server leg
+	explain        map[session.Side]Facts // of the legs that speak TLS; nil if none does
 
 	lastSeq  atomic.Uint64 // the newest entry of this connection
 	draining atomic.Bool
@@ -55,40 +59,28 @@ const partTime = time.Second
 var past = time.Unix(1, 0)
 
 // serve runs one connection from accept to close.
-func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair) {
-	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, pool: &p.pool}
-	peer := &session.Peer{
-		Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
+func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
+	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
+	o := &opening{
+		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
+		peer: &session.Peer{
+			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
+		},
 	}
 	accepted := time.Now()
 	p.setKeepAlive(nc)
-	up, err := p.dialer().DialContext(ctx, pair.Upstream.Network, pair.Upstream.Address)
-	if err == nil {
-		peer.Local = addrString(up.LocalAddr())
-		defer p.dialled(up)()
-		if p.dialledBy(nc) {
-			reset(up)
-			err = errors.New("it leads back to this proxy")
-		}
-	}
-	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: peer}
-	if err != nil && ctx.Err() == nil {
-		reset(nc)
-		p.dialFailed(c, connect, err)
+	err := o.open()
+	defer func() { o.forget() }()
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
+	if err != nil {
+		p.notOpened(c, o, connect, err)
 		return
 	}
 	c.Append(connect)
-	if err != nil {
-		reset(nc)
-		c.disconnect(session.Proxy, errStopped.Error())
-		return
+	if o.odd != nil {
+		c.Append(session.Entry{Side: session.Server, Kind: session.KindNote, Note: o.odd})
 	}
-	if err := c.connect(nc.(halfCloser), up.(halfCloser)); err != nil {
-		reset(nc)
-		reset(up)
-		c.disconnect(session.Proxy, err.Error())
-		return
-	}
+	c.client, c.server, c.explain = o.client, o.server, o.explain
 	tapped := wire.Config{
 		Conn: c.id, Sink: c, Memory: p.memory, Open: &p.followed,
 		NewStream: func() session.StreamID { return session.StreamID(p.streams.Add(1)) },
@@ -98,18 +90,10 @@ func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pa
 		tapped.Sent = c.rewriter.Sent
 	}
 	c.tap = wire.NewTap(tapped)
-	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(up)
+	c.clientPulse, c.serverPulse = newPulse(nc), newPulse(o.up)
 	p.add(c)
 	defer p.remove(c)
 	c.run()
-}
-
-func (c *conn) connect(client, server halfCloser) (err error) {
-	if c.client, err = newSocket(client, c.pool); err != nil {
-		return err
-	}
-	c.server, err = newSocket(server, c.pool)
-	return err
 }
 
 // run pumps both directions and returns when neither has anything left to do.
@@ -170,7 +154,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			c.end(from, fmt.Sprintf("the %s closed the connection", from))
+			c.end(from, closedText(from, err))
 			busy.Store(false)
 			c.heldBack(from)
 			dst.CloseWrite()
@@ -189,7 +173,7 @@ func (c *conn) pump(from session.Side, src, dst leg) {
 			}
 			src.SetReadDeadline(c.deadline)
 		default:
-			c.end(from, fmt.Sprintf("the %s's connection broke: %v", from, cause(err)))
+			c.broke(from, err)
 			c.abort()
 			return
 		}
@@ -286,7 +270,7 @@ func (c *conn) writeFailed(from session.Side, undelivered int, err error) {
 	case c.draining.Load() && isTimeout(err):
 		c.end(session.Proxy, errStopped.Error())
 	default:
-		c.end(to, fmt.Sprintf("the %s's connection broke: %v", to, cause(err)))
+		c.broke(to, c.verdict(to, err))
 	}
 	if undelivered > 0 {
 		c.undelivered(from, undelivered, cause(err))
@@ -303,12 +287,14 @@ func (c *conn) undelivered(from session.Side, n int, why error) {
 }
 
 // end notes why the connection is over, if nothing else has before.
-func (c *conn) end(by session.Side, reason string) {
+func (c *conn) end(by session.Side, reason string) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended == nil {
 		c.ended = &ending{by, reason}
+		return true
 	}
+	return false
 }
 
 // abort resets both legs; the pumps return.

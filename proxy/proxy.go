@@ -60,6 +60,7 @@ type Config struct {
 // Proxy is a set of listeners and the connections made through them.
 type Proxy struct {
 	cfg       Config
+	secure    []security // of the pairs
 	listeners []net.Listener
 	memory    *wire.Memory
 	pool      buffers
@@ -104,8 +105,8 @@ func cause(err error) error {
 }
 
 // Listen binds the listeners of all pairs, or none of them. The error is a
-// *ListenError, or a *rewrite.Error of a pair's rules. Nothing is accepted
-// before Serve.
+// *ListenError, a *TLSFileError, or a *rewrite.Error of a pair's rules. Nothing
+// is accepted before Serve.
 func Listen(cfg Config) (*Proxy, error) {
 	if cfg.DialTimeout == 0 {
 		cfg.DialTimeout = 5 * time.Second
@@ -122,6 +123,13 @@ func Listen(cfg Config) (*Proxy, error) {
 	p := &Proxy{cfg: cfg, memory: wire.NewMemory(cfg.TapMemory), open: make(map[*conn]struct{}), dials: make(map[route]struct{}), warnings: make(chan warning, maxWarnings)}
 	if err := p.loadRewrites(); err != nil {
 		return nil, err
+	}
+	for _, pair := range cfg.Pairs {
+		sec, err := secure(pair, cfg.Logger)
+		if err != nil {
+			return nil, err
+		}
+		p.secure = append(p.secure, sec)
 	}
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.Listen()
@@ -156,7 +164,7 @@ func (p *Proxy) Clients() int {
 func (p *Proxy) Serve(ctx context.Context) error {
 	defer p.look()()
 	for i, l := range p.listeners {
-		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i]) })
+		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i], p.secure[i]) })
 	}
 	<-ctx.Done()
 	p.closeListeners()
@@ -190,7 +198,7 @@ func (p *Proxy) closeListeners() {
 	}
 }
 
-func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
+func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec security) {
 	for backoff := time.Duration(0); ; {
 		nc, err := l.Accept()
 		switch {
@@ -199,7 +207,7 @@ func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair) {
 			if p.admit(nc, l.Addr()) {
 				p.wg.Go(func() {
 					defer p.leave()
-					p.serve(ctx, nc, l.Addr(), pair)
+					p.serve(ctx, nc, l.Addr(), pair, sec)
 				})
 			}
 			continue

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -61,72 +60,6 @@ func ofKind(k session.Kind) func(session.Entry) bool {
 	return func(e session.Entry) bool { return e.Kind == k }
 }
 
-// world is a proxy between a client and an upstream that tests hold both ends
-// of.
-type world struct {
-	t        *testing.T
-	log      *memoryLog
-	proxy    *Proxy
-	upstream net.Listener
-	stop     func()        // drains and waits
-	with     []func(*Pair) // what is special about the pair
-}
-
-func newWorld(t *testing.T, listen, upstream Addr, drain time.Duration, with ...func(*Pair)) *world {
-	t.Helper()
-	w := &world{t: t, log: &memoryLog{}, with: with}
-	var err error
-	if w.upstream, err = net.Listen(upstream.Network, upstream.Address); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.upstream.Close() })
-	w.start(listen, Addr{upstream.Network, w.upstream.Addr().String()}, drain)
-	return w
-}
-
-func (w *world) start(listen, upstream Addr, drain time.Duration) {
-	pair := Pair{Listen: listen, Upstream: upstream}
-	for _, change := range w.with {
-		change(&pair)
-	}
-	var err error
-	w.proxy, err = Listen(Config{
-		Pairs: []Pair{pair}, Log: w.log, Drain: drain, DialTimeout: 2 * time.Second,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- w.proxy.Serve(ctx) }()
-	w.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			w.t.Errorf("Serve: %v", err)
-		}
-	})
-	w.t.Cleanup(w.stop)
-}
-
-// dial returns both ends of a new connection through the proxy.
-func (w *world) dial() (client, server net.Conn) {
-	w.t.Helper()
-	a := w.proxy.Addrs()[0]
-	client, err := net.Dial(a.Network(), a.String())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	server, err = w.upstream.Accept()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, c := range []net.Conn{client, server} {
-		c.SetDeadline(time.Now().Add(30 * time.Second))
-		w.t.Cleanup(func() { c.Close() })
-	}
-	return client, server
-}
-
 var loopback = Addr{"tcp", "127.0.0.1:0"}
 
 // grpcOpening is what a client sends to open stream 1.
@@ -148,7 +81,9 @@ func dataFrame(payload []byte) []byte {
 }
 
 // What leaves is what came, in any pieces, over TCP and unix sockets.
-func TestBytesAreEqual(t *testing.T) {
+func TestBytesAreEqual(t *testing.T) { inEachMode(t, testBytesAreEqual) }
+
+func testBytesAreEqual(t *testing.T, secure mode) {
 	unix := func(name string) Addr { return Addr{"unix", filepath.Join(t.TempDir(), name)} }
 	for name, addrs := range map[string][2]Addr{
 		"tcp":       {loopback, loopback},
@@ -159,7 +94,7 @@ func TestBytesAreEqual(t *testing.T) {
 		"loopback6": {{"tcp", "[::1]:0"}, loopback},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, addrs[0], addrs[1], 0)
+			w := newSecureWorld(t, secure, addrs[0], addrs[1], 0)
 			client, server := w.dial()
 			rng := rand.New(rand.NewPCG(1, 2))
 			for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
@@ -194,9 +129,12 @@ func TestBytesAreEqual(t *testing.T) {
 	}
 }
 
-func TestHalfCloseIsPassedOn(t *testing.T) {
-	w := newWorld(t, loopback, loopback, 0)
+func TestHalfCloseIsPassedOn(t *testing.T) { inEachMode(t, testHalfCloseIsPassedOn) }
+
+func testHalfCloseIsPassedOn(t *testing.T, secure mode) {
+	w := newSecureWorld(t, secure, loopback, loopback, 0)
 	client, server := w.dial()
+	client.Write([]byte("GET"))
 	client.(halfCloser).CloseWrite()
 	if _, err := io.ReadAll(server); err != nil {
 		t.Fatal(err)
@@ -210,10 +148,12 @@ func TestHalfCloseIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestResetIsReset(t *testing.T) {
+func TestResetIsReset(t *testing.T) { inEachMode(t, testResetIsReset) }
+
+func testResetIsReset(t *testing.T, secure mode) {
 	for _, by := range []session.Side{session.Client, session.Server} {
 		t.Run(by.String(), func(t *testing.T) {
-			w := newWorld(t, loopback, loopback, 0)
+			w := newSecureWorld(t, secure, loopback, loopback, 0)
 			client, server := w.dial()
 			if _, err := client.Write(grpcOpening()); err != nil {
 				t.Fatal(err)
@@ -224,8 +164,8 @@ func TestResetIsReset(t *testing.T) {
 				from, to = server, client
 			}
 			io.CopyN(io.Discard, server, int64(len(grpcOpening())))
-			from.(*net.TCPConn).SetLinger(0)
-			from.Close()
+			socketOf(from).SetLinger(0)
+			socketOf(from).Close()
 			if _, err := io.ReadAll(to); !errors.Is(err, syscall.ECONNRESET) {
 				t.Errorf("the other end sees %v", err)
 			}
@@ -273,8 +213,10 @@ func TestRefusedUpstreamResetsTheClient(t *testing.T) {
 }
 
 // What was read but could not be written on is told.
-func TestUndeliveredBytesAreTold(t *testing.T) {
-	w := newWorld(t, loopback, loopback, 0)
+func TestUndeliveredBytesAreTold(t *testing.T) { inEachMode(t, testUndeliveredBytesAreTold) }
+
+func testUndeliveredBytesAreTold(t *testing.T, secure mode) {
+	w := newSecureWorld(t, secure, loopback, loopback, 0)
 	client, server := w.dial()
 	client.Write(grpcOpening())
 	io.CopyN(io.Discard, server, int64(len(grpcOpening())))
@@ -287,8 +229,8 @@ func TestUndeliveredBytesAreTold(t *testing.T) {
 			break
 		}
 	}
-	server.(*net.TCPConn).SetLinger(0)
-	server.Close()
+	socketOf(server).SetLinger(0)
+	socketOf(server).Close()
 	w.log.await(t, "disconnect", ofKind(session.KindDisconnect))
 	note := w.log.await(t, "note", ofKind(session.KindNote))
 	if note.Note.Code != session.NoteUndelivered || note.Side != session.Server {
@@ -296,8 +238,10 @@ func TestUndeliveredBytesAreTold(t *testing.T) {
 	}
 }
 
-func TestDrainEndsAtAMessageBoundary(t *testing.T) {
-	w := newWorld(t, loopback, loopback, 20*time.Second)
+func TestDrainEndsAtAMessageBoundary(t *testing.T) { inEachMode(t, testDrainEndsAtAMessageBoundary) }
+
+func testDrainEndsAtAMessageBoundary(t *testing.T, secure mode) {
+	w := newSecureWorld(t, secure, loopback, loopback, 20*time.Second)
 	client, server := w.dial()
 	opening := grpcOpening()
 	message := append([]byte{0, 0, 0, 0, 10}, "0123456789"...)
@@ -330,8 +274,10 @@ func TestDrainEndsAtAMessageBoundary(t *testing.T) {
 // may need the window updates that travel there, and an end of file would end
 // the connection. When the pair does end, what was written arrives, even if the
 // peer sends on.
-func TestDrainWaitsForBothDirections(t *testing.T) {
-	w := newWorld(t, loopback, loopback, 20*time.Second)
+func TestDrainWaitsForBothDirections(t *testing.T) { inEachMode(t, testDrainWaitsForBothDirections) }
+
+func testDrainWaitsForBothDirections(t *testing.T, secure mode) {
+	w := newSecureWorld(t, secure, loopback, loopback, 20*time.Second)
 	client, server := w.dial()
 	client.Write(grpcOpening())
 	io.CopyN(io.Discard, server, int64(len(grpcOpening())))
@@ -390,15 +336,21 @@ func (w *world) awaitRefusal() {
 }
 
 func TestDrainOfAnIdleConnectionIsImmediate(t *testing.T) {
-	w := newWorld(t, loopback, loopback, time.Hour)
+	inEachMode(t, testDrainOfAnIdleConnectionIsImmediate)
+}
+
+func testDrainOfAnIdleConnectionIsImmediate(t *testing.T, secure mode) {
+	w := newSecureWorld(t, secure, loopback, loopback, time.Hour)
 	client, _ := w.dial()
 	client.Write(grpcOpening())
 	w.log.await(t, "open", ofKind(session.KindOpen))
 	w.stop() // would outlast the test if it waited for the drain
 }
 
-func TestCloseCutsAtOnce(t *testing.T) {
-	w := newWorld(t, loopback, loopback, time.Hour)
+func TestCloseCutsAtOnce(t *testing.T) { inEachMode(t, testCloseCutsAtOnce) }
+
+func testCloseCutsAtOnce(t *testing.T, secure mode) {
+	w := newSecureWorld(t, secure, loopback, loopback, time.Hour)
 	client, server := w.dial()
 	client.Write(append(grpcOpening(), dataFrame([]byte{0, 0, 0, 0, 10, 'x'})...))
 	w.log.await(t, "open", ofKind(session.KindOpen))

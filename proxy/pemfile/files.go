@@ -58,7 +58,7 @@ type Files[T any] struct {
 	seen     []fs.FileInfo
 	contents [][]byte
 	settled  bool
-	missed  bool // the last attempt did not get as far as to parse
+	missed   bool // the last attempt did not get as far as to parse
 	// complaint is the last thing that was warned of, "" if all is well.
 	complaint string
 }
