@@ -24,7 +24,7 @@ func TestBatchesAreLetGo(t *testing.T) {
 		m.Resources = append(m.Resources, decode.Resource{Name: string(rune('a' + i)), Version: "1", TypeURL: clusterURL})
 	}
 	s := k.talks[1].subOf(m, k.contents.seeds[0])
-	n := &response{m: m, kind: m.Kind, count: items}
+	n := &response{kind: m.Kind, count: items, details: &details{m: m}}
 	for range 4 * maxBulkItems / items {
 		if k.bulkOf(s, n, &decode.Batch{Resources: m.Resources}, false) == nil {
 			t.Fatal("there is no bulk")

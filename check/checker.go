@@ -32,8 +32,9 @@ type Checker struct {
 	referrers referrers
 	now       time.Time
 	seq       session.Seq
-	stamp     uint64 // of the response that is being looked at
-	muted     bool   // entries are repeated from an earlier segment: they are no news
+	bare      details // of responses that have shed theirs
+	stamp     uint64  // of the response that is being looked at
+	muted     bool    // entries are repeated from an earlier segment: they are no news
 	summary   Summary
 	// What is looked at now. Who wants to keep them copies them.
 	change Change

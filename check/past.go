@@ -12,9 +12,12 @@ type past struct {
 	ring []uint64
 	next int
 	// maybe has a bit for each hash that was added since the ring was full
-	// last, so that most questions need no search.
-	maybe [64]uint64
+	// last, so that most questions need no search; nil while there are few.
+	maybe *[64]uint64
 }
+
+// fewPast is how many hashes are searched one by one.
+const fewPast = 32
 
 // maxNonces is how many responses of a type on a stream are known by their
 // nonces. The newest of them, and those without a verdict, are known in full.
@@ -30,13 +33,18 @@ func (p *past) add(s string) {
 	} else {
 		p.ring[p.next] = h
 		if p.next = (p.next + 1) % maxNonces; p.next == 0 {
-			p.maybe = [64]uint64{}
-			for _, o := range p.ring {
-				p.mark(o)
-			}
+			p.maybe = nil
 		}
 	}
-	p.mark(h)
+	switch {
+	case p.maybe != nil:
+		p.mark(h)
+	case len(p.ring) > fewPast:
+		p.maybe = new([64]uint64)
+		for _, o := range p.ring {
+			p.mark(o)
+		}
+	}
 }
 
 func (p *past) mark(h uint64) { p.maybe[h>>58] |= 1 << (h & 63) }
@@ -46,7 +54,7 @@ func (p *past) has(s string) bool {
 		return false
 	}
 	h := maphash.String(p.seed, s)
-	return p.maybe[h>>58]&(1<<(h&63)) != 0 && slices.Contains(p.ring, h)
+	return (p.maybe == nil || p.maybe[h>>58]&(1<<(h&63)) != 0) && slices.Contains(p.ring, h)
 }
 
 // full says that still older ones may have been forgotten.

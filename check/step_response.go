@@ -18,7 +18,8 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	x.sub = s
 	n := &response{
 		seq: e.Seq, at: k.now, ordinal: s.responses, nonce: m.Nonce, version: m.Version, size: e.Message.Size,
-		m: m, kind: m.Kind, count: len(m.Resources), wasFirst: s.responses == 0, was: s.have.len(), wanted: s.last,
+		kind: m.Kind, count: len(m.Resources), wasFirst: s.responses == 0, was: s.have.len(),
+		details: &details{m: m, wanted: s.last},
 	}
 	x.resp = n
 	s.responses++
@@ -206,7 +207,7 @@ func (s *subscription) remember(k *Checker, n *response) {
 		switch o := s.sent[i]; {
 		case o == s.rejected:
 		case i == len(s.sent)-keepDetails:
-			o.shed()
+			o.shed(&k.bare)
 		default:
 			o.resolved = nil
 		}
@@ -226,8 +227,4 @@ func (s *subscription) remember(k *Checker, n *response) {
 }
 
 // shed lets go of what only recent responses need.
-func (n *response) shed() {
-	n.resolved, n.added, n.changed, n.before, n.removed, n.heartbeats = nil, nil, nil, nil, nil, nil
-	n.judgedBy, n.wanted = nil, nil
-	n.same, n.nameless, n.timed, n.misnamed, n.odd = nil, nil, nil, nil, nil
-}
+func (n *response) shed(bare *details) { n.judgedBy, n.details = nil, bare }

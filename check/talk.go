@@ -237,32 +237,40 @@ type response struct {
 	version  string
 	size     int64
 	verdict  verdict
-	judgedBy *request        // nil of older ones
-	m        *decode.Message // only while the rules look at it
 	kind     decode.Kind
-	resolved []*item   // its resources, in order, those with a name; nil likewise
+	judgedBy *request  // nil of older ones
 	count    int       // resources
 	sum      [2]uint64 // over names and contents, whatever their order
-	added    []*item   // that were not there before
-	changed  []*item   // that were there with another content
-	before   []*item   // what changed was before, in the order of changed
-	again    int       // that were there with the same content
-	removed  []*item   // that are there no more: by absence, or as it says
+	again    int       // resources that were there with the same content
 	twice    int       // resources of a name that it has already given
+	was      int       // resources before it
+	reused   *response // that had the same nonce before
+	// reusedPast says that so had one that is not remembered in full.
+	reusedPast bool
+	wasFirst   bool // it is the first of the type on the stream
+	opaque     bool // rejected, and part of it cannot be decoded
+	// foreign says that the payloads are of another type than the response, on
+	// purpose: Istio's configuration over xDS.
+	foreign bool
+	// details are most of the memory that it takes, and none of older ones:
+	// these share empty ones, to which nobody writes.
+	*details
+}
+
+// details is what only recent responses need.
+type details struct {
+	m        *decode.Message // only while the rules look at it
+	resolved []*item         // its resources, in order, those with a name; nil of older ones
+	added    []*item         // that were not there before
+	changed  []*item         // that were there with another content
+	before   []*item         // what changed was before, in the order of changed
+	removed  []*item         // that are there no more: by absence, or as it says
 	// heartbeats are the positions of resources without a payload.
 	heartbeats []int
 	same       []*item    // delta: that came again at the same version with the same content
 	nameless   []*content // of resources without a name, in order
 	peculiar
-	reused     *response // that had the same nonce before
-	reusedPast bool      // so had one that is not remembered in full
-	was        int       // resources before it
-	wasFirst   bool      // it is the first of the type on the stream
-	wanted     *request  // the last request of the type before it
-	opaque     bool      // rejected, and part of it cannot be decoded
-	// foreign says that the payloads are of another type than the response, on
-	// purpose: Istio's configuration over xDS.
-	foreign bool
+	wanted *request // the last request of the type before it
 }
 
 func (s *subscription) newest() *response {

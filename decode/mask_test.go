@@ -429,3 +429,31 @@ func TestMaskDeepNesting(t *testing.T) {
 		}
 	}
 }
+
+// What the server got is masked as what the client sent is, with equal masks;
+// and a value from a file whatever its name is.
+func TestMaskSent(t *testing.T) {
+	const word = "Bearer abcdefghijklmnopqrstuvwxyz"
+	sent := []session.Field{
+		{Name: "authorization", Value: word},
+		{Name: "x-odd", Value: word, Secret: true},
+		{Name: ":path", Value: "/x", Secret: false},
+		{Name: "x-plain", Value: word},
+		{Name: ":authority", Value: "control.example"},
+	}
+	own := slices.Clone(sent)
+	e := session.Entry{Kind: session.KindOpen, Stream: 1, Headers: []session.Field{{Name: "authorization", Value: word}}, Sent: sent}
+	NewMasker().Transform(&e)
+	if !slices.Equal(sent, own) {
+		t.Error("the Masker wrote to the entry's own fields")
+	}
+	if e.Sent[0].Value != e.Headers[0].Value || !strings.HasPrefix(e.Sent[0].Value, "Bearer [masked:") {
+		t.Errorf("sent %q, headers %q", e.Sent[0].Value, e.Headers[0].Value)
+	}
+	if strings.Contains(e.Sent[1].Value, "klmnop") || len(e.Sent[1].Value) != len(word) {
+		t.Errorf("a value from a file is %q", e.Sent[1].Value)
+	}
+	if !slices.Equal(e.Sent[2:], own[2:]) {
+		t.Errorf("others are %+v", e.Sent[2:])
+	}
+}

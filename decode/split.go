@@ -104,6 +104,12 @@ func (p *splitter) cut(b []byte) int {
 			p.add(b[start:s.at:s.at], false)
 			p.add(b[s.at:s.off:s.off], true)
 			start = s.off
+		case s.num == 5:
+			// The nonce, which is never the same again, stands alone: what is
+			// around it is.
+			p.add(b[start:s.at:s.at], false)
+			p.add(b[s.at:s.off:s.off], false)
+			start = s.off
 		}
 	}
 	p.add(b[start:s.off:s.off], false)

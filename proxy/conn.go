@@ -61,17 +61,23 @@ var past = time.Unix(1, 0)
 // serve runs one connection from accept to close.
 func (p *Proxy) serve(ctx context.Context, nc net.Conn, listen net.Addr, pair Pair, sec security) {
 	c := &conn{id: session.ConnID(p.conns.Add(1)), log: p.cfg.Log, warn: p.warn, pool: &p.pool}
+	accepted := time.Now()
+	unresolved := pair.resolve(nc)
 	o := &opening{
 		p: p, pair: pair, sec: sec, ctx: ctx, nc: nc, forget: func() {},
 		peer: &session.Peer{
-			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Upstream.String(),
+			Client: addrString(nc.RemoteAddr()), Listen: addrString(listen), Upstream: pair.Target(),
 		},
 	}
-	accepted := time.Now()
+	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
+	if unresolved != nil {
+		reset(nc)
+		p.unresolved(c, connect, unresolved)
+		return
+	}
 	p.setKeepAlive(nc)
 	err := o.open()
 	defer func() { o.forget() }()
-	connect := session.Entry{Time: accepted, Side: session.Client, Kind: session.KindConnect, Peer: o.peer}
 	if err != nil {
 		p.notOpened(c, o, connect, err)
 		return

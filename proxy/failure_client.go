@@ -44,10 +44,10 @@ func (f *TLSFailure) client(err error, facts *Facts) string {
 	case errors.As(err, &verify):
 		return f.clientCertificate(verify, facts)
 	case errors.As(err, &name):
-		return f.set(FailedMint, "no certificate can be made for it: "+short(name.error), "let the client ask for the host name of a server, or give a certificate with --tls-cert")
+		return f.set(FailedMint, "no certificate can be made for it: "+name.Error(), "let the client ask for the host name of a server, or give a certificate with --tls-cert")
 	case said("didn't provide a certificate"):
 		return f.set(FailedWanted, "it shows no certificate, which --tls-client-auth require asks for",
-			"give the client a certificate, or set --tls-client-auth request to let it in without")
+			"give the client a certificate, or set --tls-client-auth request to let it in without; many a client holds back a certificate that none of the authorities in --tls-client-ca has signed")
 	case said("unsupported versions"):
 		return f.set(FailedVersion, "it speaks no version of TLS that is allowed here: "+facts.Listen.Versions.text()+" is", facts.Listen.Versions.hint("the client"))
 	case said("unsupported application protocols"):

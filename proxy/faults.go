@@ -47,6 +47,8 @@ func (p *Proxy) dialFailed(c *conn, connect session.Entry, err error) {
 	switch {
 	case noDescriptors(err):
 		hint = moreFiles
+	case errors.Is(err, errComesBack):
+		hint = exemptProxy
 	case errors.As(err, &ne) && ne.Timeout():
 		why = errors.New("no answer in time")
 	}

@@ -67,11 +67,19 @@ func (o *opening) open() error {
 }
 
 func (o *opening) dial() error {
-	up, err := o.p.dialer().DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
+	dialer := o.p.dialer()
+	if o.pair.OriginalDst {
+		var err error
+		if o.forget, err = o.p.goOn(o.nc, dialer, o.pair.Upstream.Address); err != nil {
+			return err
+		}
+	}
+	up, err := dialer.DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
 	if err != nil {
 		return err
 	}
-	o.up, o.peer.Local, o.forget = up, addrString(up.LocalAddr()), o.p.dialled(up)
+	before, dialled := o.forget, o.p.dialled(up)
+	o.up, o.peer.Local, o.forget = up, addrString(up.LocalAddr()), func() { before(); dialled() }
 	if o.p.dialledBy(o.nc) {
 		return errors.New("it leads back to this proxy")
 	}
@@ -83,7 +91,7 @@ func (o *opening) dial() error {
 func (o *opening) secureUpstream(asked string, protocols []string) (chosen string, err error) {
 	u := o.sec.upstream
 	facts := Facts{
-		Addr: o.peer.Upstream, ServerName: u.serverName(asked), Protocols: protocols, Upstream: &u.UpstreamTLS,
+		Addr: o.peer.Upstream, ServerName: u.serverName(asked, o.pair.Upstream), Protocols: protocols, Upstream: &u.UpstreamTLS,
 	}
 	if u.pair != nil {
 		facts.Shown = u.pair.Get()

@@ -4,7 +4,8 @@
 // On their way the bytes pass a tap (internal/wire), before they are written
 // on, so that a cause always has a lower sequence number than its effect. The
 // package's only outlet is Append; it reads no entry, decodes no message,
-// changes no byte and injects none. A connection never waits for its log.
+// changes no byte and injects none, unless a Pair has rules for rewriting
+// headers (proxy/rewrite). A connection never waits for its log.
 package proxy
 
 import (
@@ -34,6 +35,9 @@ type Pair struct {
 	Listen, Upstream Addr
 	ListenTLS        *ListenTLS   // nil: plaintext
 	UpstreamTLS      *UpstreamTLS // nil: plaintext
+	// OriginalDst says that Upstream is where a connection was going before a
+	// rule of the firewall redirected it to Listen. Linux alone tells that.
+	OriginalDst bool
 	// Rewrite says what is changed in the headers of requests; nil: no byte
 	// is.
 	Rewrite *rewrite.Rules
@@ -125,6 +129,9 @@ func Listen(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	for _, pair := range cfg.Pairs {
+		if err := pair.check(); err != nil {
+			return nil, &ListenError{pair.Listen, err}
+		}
 		sec, err := secure(pair, cfg.Logger)
 		if err != nil {
 			return nil, err

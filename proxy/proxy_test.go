@@ -426,3 +426,16 @@ func TestParseAddr(t *testing.T) {
 		}
 	}
 }
+
+// Where a connection was going can be asked of TCP on Linux only.
+func TestOriginalDstNeedsRedirection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	_, err := Listen(Config{Log: &memoryLog{}, Pairs: []Pair{{Listen: Addr{"unix", path}, OriginalDst: true}}})
+	var at *ListenError
+	if !errors.As(err, &at) {
+		t.Fatalf("%v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it listens")
+	}
+}

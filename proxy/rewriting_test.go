@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,8 +37,12 @@ func requests(rng *rand.Rand) []byte {
 	for id := uint32(1); id < 200; id += 2 {
 		block.Reset()
 		for _, h := range [][2]string{
-			{":method", "POST"}, {":scheme", "http"}, {":authority", "proxy.local"}, {":path", fmt.Sprintf("/s%d/M", rng.IntN(9))},
-			{"content-type", "application/grpc"}, {"x-large", strings.Repeat("v", rng.IntN(1+rng.IntN(30_000)))},
+			{":method", "POST"},
+			{":scheme", "http"},
+			{":authority", "proxy.local"},
+			{":path", fmt.Sprintf("/s%d/M", rng.IntN(9))},
+			{"content-type", "application/grpc"},
+			{"x-large", strings.Repeat("v", rng.IntN(1+rng.IntN(30_000)))},
 		} {
 			enc.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
 		}
@@ -249,5 +255,72 @@ func TestHeaderFile(t *testing.T) {
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "no such file or directory; it stays what it was") {
 		t.Errorf("notes are %q", notes)
+	}
+}
+
+// A REST client and its server, in HTTP/1.1: bodies of both kinds, one request
+// after another on a connection.
+func TestRewritingHTTP1(t *testing.T) {
+	type request struct{ host, team, path, body string }
+	var got []request
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got = append(got, request{r.Host, strings.Join(r.Header.Values("X-Team"), "+"), r.URL.Path, string(body)})
+		fmt.Fprintf(w, "answer %d", len(got))
+	}))
+	defer server.Close()
+	w := &world{t: t, log: &memoryLog{}, with: []func(*Pair){func(p *Pair) {
+		p.Rewrite = &rewrite.Rules{Authority: "control.example:80", Headers: []rewrite.Header{{Name: "x-team", Value: "blue"}}}
+	}}}
+	w.start(loopback, Addr{"tcp", server.Listener.Addr().String()}, 0)
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	defer client.CloseIdleConnections()
+	var want []request
+	for i := range 6 {
+		body := strings.Repeat(fmt.Sprint(i), 50_000*i)
+		var reader io.Reader = strings.NewReader(body)
+		if i%2 == 1 {
+			reader = io.MultiReader(reader) // of unknown length: chunked
+		}
+		path := fmt.Sprintf("/v3/discovery:clusters%d", i)
+		req, err := http.NewRequest(http.MethodPost, "http://"+w.proxy.Addrs()[0].String()+path, reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header["X-Team"] = []string{"red", "green"}[:i%3]
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(answer) != fmt.Sprint("answer ", i+1) {
+			t.Fatalf("%q, %v", answer, err)
+		}
+		want = append(want, request{"control.example:80", "blue", path, body})
+	}
+	client.CloseIdleConnections()
+	w.stop()
+	if !slices.Equal(got, want) {
+		t.Errorf("the server got\n%.300v\nwant\n%.300v", got, want)
+	}
+	opens := 0
+	for _, e := range w.log.all() {
+		if e.Kind == session.KindNote {
+			t.Errorf("note: %+v", e.Note)
+		}
+		if e.Kind != session.KindOpen {
+			continue
+		}
+		opens++
+		if session.Get(e.Sent, "host") != "control.example:80" || session.Get(e.Headers, "host") == "control.example:80" || session.Get(e.Sent, "x-team") != "blue" {
+			t.Errorf("logged as %v, sent as %v", e.Headers, e.Sent)
+		}
+	}
+	if opens != len(want) {
+		t.Errorf("%d requests are logged", opens)
 	}
 }

@@ -29,7 +29,7 @@ type UpstreamTLS struct {
 	CA string
 	// ServerName is what the certificate must be for, and what is asked for by
 	// SNI; "": what the client asked for, where it speaks TLS and its listener
-	// mints, else the host of the upstream's address.
+	// mints or is one that clients are redirected to, else the host of the upstream's address.
 	ServerName string
 	// Cert and Key are what the proxy shows of itself; "": nothing.
 	Cert, Key string

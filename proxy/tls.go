@@ -49,8 +49,10 @@ func secure(pair Pair, logger *zap.Logger) (s security, err error) {
 		}
 	}
 	if pair.UpstreamTLS != nil {
-		mints := s.listen != nil && s.listen.authority != nil
-		if s.upstream, err = newUpstreamTLS(*pair.UpstreamTLS, pair.Upstream, mints, warn); err != nil {
+		// A listener that mints, and one that clients are redirected to, is asked
+		// for by the server's name; one with a certificate, by the proxy's.
+		forAny := pair.OriginalDst || s.listen != nil && s.listen.authority != nil
+		if s.upstream, err = newUpstreamTLS(*pair.UpstreamTLS, pair.Upstream, forAny, warn); err != nil {
 			return s, err
 		}
 	}
@@ -177,12 +179,12 @@ type upstreamTLS struct {
 	UpstreamTLS
 	pair  *pemfile.Pair                  // nil: the proxy has no certificate to show
 	roots *pemfile.Files[*pemfile.Roots] // nil: those of the system
-	host  string                         // of the upstream's address; "" if it has none
-	mints bool                           // the listener takes any name that a client asks for
+	// forAny says that the listener stands in for whatever a client asks for.
+	forAny bool
 }
 
-func newUpstreamTLS(cfg UpstreamTLS, at Addr, mints bool, warn func(error)) (*upstreamTLS, error) {
-	u := &upstreamTLS{UpstreamTLS: cfg, mints: mints}
+func newUpstreamTLS(cfg UpstreamTLS, at Addr, forAny bool, warn func(error)) (*upstreamTLS, error) {
+	u := &upstreamTLS{UpstreamTLS: cfg, forAny: forAny}
 	var err error
 	if cfg.CA != "" {
 		if u.roots, err = pemfile.OpenRoots(cfg.CA, warn); err != nil {
@@ -194,10 +196,7 @@ func newUpstreamTLS(cfg UpstreamTLS, at Addr, mints bool, warn func(error)) (*up
 			return nil, &TLSFileError{"--upstream-cert", "the certificate for the upstream", err}
 		}
 	}
-	if host, _, err := net.SplitHostPort(at.Address); err == nil && at.Network == "tcp" {
-		u.host = host
-	}
-	if u.host == "" && cfg.ServerName == "" && !cfg.Insecure && !mints {
+	if u.serverName("", at) == "" && !cfg.Insecure && !forAny {
 		return nil, &TLSFileError{"--upstream-server-name", "TLS with " + at.String(), errors.New("its address has no host name that the certificate could be verified for")}
 	}
 	return u, nil
@@ -210,16 +209,19 @@ func (c *UpstreamTLS) keyFile() string {
 	return c.Key
 }
 
-// serverName is what the upstream's certificate has to be for, given the name
-// that the client asked for.
-func (u *upstreamTLS) serverName(asked string) string {
+// serverName is what the certificate of the upstream at an address has to be
+// for, given the name that the client asked for; "" if nothing says.
+func (u *upstreamTLS) serverName(asked string, at Addr) string {
 	switch {
 	case u.ServerName != "":
 		return u.ServerName
-	case u.mints && asked != "":
+	case u.forAny && asked != "":
 		return asked
+	case at.Network != "tcp":
+		return ""
 	}
-	return u.host
+	host, _, _ := net.SplitHostPort(at.Address)
+	return host
 }
 
 // config is how to open a connection for a client. Asked is called with each

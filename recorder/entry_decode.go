@@ -112,7 +112,7 @@ func parsePlace(b []byte) (seq session.Seq, at int64, err error) {
 
 func parsePeer(b []byte) (*session.Peer, error) {
 	p := new(session.Peer)
-	return p, eachField(b, func(f field) error {
+	return p, eachField(b, func(f field) (err error) {
 		switch f.num {
 		case 1:
 			p.Client = string(f.bytes)
@@ -122,6 +122,43 @@ func parsePeer(b []byte) (*session.Peer, error) {
 			p.Upstream = string(f.bytes)
 		case 4:
 			p.Local = string(f.bytes)
+		case 5:
+			p.ClientTLS, err = parseTLS(f.bytes)
+		case 6:
+			p.ServerTLS, err = parseTLS(f.bytes)
+		}
+		return err
+	})
+}
+
+// maxIdentities bounds the names of a certificate that are read. The proxy
+// writes fewer.
+const maxIdentities = 64
+
+func parseTLS(b []byte) (*session.TLS, error) {
+	t := new(session.TLS)
+	return t, eachField(b, func(f field) error {
+		switch f.num {
+		case 1:
+			t.Version = string(f.bytes)
+		case 2:
+			t.Cipher = string(f.bytes)
+		case 3:
+			t.ALPN = string(f.bytes)
+		case 4:
+			t.ServerName = string(f.bytes)
+		case 5:
+			if len(t.Identities) < maxIdentities {
+				t.Identities = append(t.Identities, string(f.bytes))
+			}
+		case 6:
+			t.Issuer = string(f.bytes)
+		case 7:
+			t.NotAfter = f.time()
+		case 8:
+			t.Verified = f.n != 0
+		case 9:
+			t.Resumed = f.n != 0
 		}
 		return nil
 	})

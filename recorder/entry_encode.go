@@ -51,7 +51,9 @@ func appendEntry(b []byte, e *session.Entry) []byte {
 			b = appendString(b, 1, p.Client)
 			b = appendString(b, 2, p.Listen)
 			b = appendString(b, 3, p.Upstream)
-			return appendString(b, 4, p.Local)
+			b = appendString(b, 4, p.Local)
+			b = appendTLS(b, 5, p.ClientTLS)
+			return appendTLS(b, 6, p.ServerTLS)
 		})
 	}
 	b = appendString(b, fieldMethod, e.Method)
@@ -112,6 +114,26 @@ func appendFields(b []byte, num protowire.Number, fields []session.Field) []byte
 		})
 	}
 	return b
+}
+
+func appendTLS(b []byte, num protowire.Number, t *session.TLS) []byte {
+	if t == nil {
+		return b
+	}
+	return appendNested(b, num, func(b []byte) []byte {
+		b = appendString(b, 1, t.Version)
+		b = appendString(b, 2, t.Cipher)
+		b = appendString(b, 3, t.ALPN)
+		b = appendString(b, 4, t.ServerName)
+		for _, id := range t.Identities {
+			b = protowire.AppendTag(b, 5, protowire.BytesType)
+			b = protowire.AppendString(b, id)
+		}
+		b = appendString(b, 6, t.Issuer)
+		b = appendTime(b, 7, t.NotAfter)
+		b = appendBool(b, 8, t.Verified)
+		return appendBool(b, 9, t.Resumed)
+	})
 }
 
 func appendGap(b []byte, g *session.Gap) []byte {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -99,7 +100,7 @@ func without(kind session.Kind, all []session.Entry) []session.Entry {
 func TestRecordAndRead(t *testing.T) {
 	l := create(t, Options{Masked: true, Program: "test 1"})
 	want := []session.Entry{
-		{Conn: 1, Kind: session.KindConnect, Peer: &session.Peer{Client: "a", Upstream: "b"}},
+		{Conn: 1, Kind: session.KindConnect, Peer: &session.Peer{Client: "a", Upstream: "b", ServerTLS: &session.TLS{Version: "1.3", Identities: []string{"spiffe://a/b"}, NotAfter: time.Unix(2e9, 0).UTC(), Verified: true}}},
 		message(1, "hello"),
 		message(2, ""),
 	}

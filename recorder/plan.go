@@ -44,6 +44,11 @@ func (p *plan) reset() {
 	p.literalBytes, p.count = 0, 0
 }
 
+// loneContent is from which length on a message that nobody has cut is content:
+// short ones, such as acknowledgements, are seldom the same again, and each
+// would be kept in memory by whoever reads the epoch.
+const loneContent = 512
+
 // size is how many bytes the fields take up.
 func (p *plan) size() int64 { return int64(len(p.heads)) + p.bytes }
 
@@ -54,12 +59,16 @@ var errContent = errors.New("the content hook did not keep the length")
 func (p *plan) make(data session.Chunks, known *contents, hook func([]byte) []byte) error {
 	p.data = data.Len()
 	define := p.data <= epochBytes/2
+	least := minContent
+	if len(data) == 1 {
+		least = loneContent
+	}
 	for _, chunk := range data {
 		if len(chunk) == 0 {
 			continue
 		}
 		var sum [2]uint64
-		if len(chunk) >= minContent {
+		if len(chunk) >= least {
 			var id int
 			var old bool
 			if sum, id, old = known.find(chunk); old {
@@ -77,7 +86,7 @@ func (p *plan) make(data session.Chunks, known *contents, hook func([]byte) []by
 		}
 		changed := &stored[0] != &chunk[0] && string(stored) != string(chunk)
 		p.masked = p.masked || changed
-		if len(chunk) < minContent || !define || !known.room(len(chunk)) {
+		if len(chunk) < least || !define || !known.room(len(chunk)) {
 			p.flushRun()
 			p.literal = append(p.literal, stored)
 			p.literalBytes += len(stored)

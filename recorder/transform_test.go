@@ -62,7 +62,7 @@ func TestTransformPanics(t *testing.T) {
 		l.Append(e)
 	}
 	for range 2 {
-		l.Append(session.Entry{Kind: session.KindOpen, Method: "/path?secret"})
+		l.Append(session.Entry{Kind: session.KindOpen, Method: "/path?secret", Sent: []session.Field{{Name: "x", Value: "secret"}}})
 		l.Append(session.Entry{Kind: session.KindTrailer, Status: &session.Status{Code: 14, Message: "secret"}})
 		l.Append(session.Entry{Kind: session.KindGoAway, GoAway: &session.GoAway{Debug: "secret"}})
 	}
@@ -72,7 +72,7 @@ func TestTransformPanics(t *testing.T) {
 	all = all[:3]
 	for i, e := range others {
 		lost := i >= 3
-		if lost != (e.Method == "/path") && e.Method != "" || e.Status != nil && (lost != (e.Status.Message == "") || e.Status.Code != 14) ||
+		if (lost != (e.Method == "/path") || lost != (e.Sent == nil)) && e.Method != "" || e.Status != nil && (lost != (e.Status.Message == "") || e.Status.Code != 14) ||
 			e.GoAway != nil && lost != (e.GoAway.Debug == "") {
 			t.Errorf("entry %d: %+v", e.Seq, e)
 		}
@@ -87,8 +87,8 @@ func TestTransformPanics(t *testing.T) {
 			t.Errorf("entry %d: %+v, message %+v", e.Seq, e, e.Message)
 		}
 	}
-	if n := strings.Count(inflated(t, l.Path()), "secret"); n != 4+3 {
-		t.Errorf("%d secrets in the file, of 7 in five entries", n)
+	if n := strings.Count(inflated(t, l.Path()), "secret"); n != 4+4 {
+		t.Errorf("%d secrets in the file, of 8 in five entries", n)
 	}
 }
 

@@ -71,6 +71,7 @@ func (v *bootstrap) grpc() bool   { return v.page%2 == 1 }
 // snippet is the text of the page, without what is said about it.
 func (v *bootstrap) snippet() string {
 	at := endpointOf(v.route().Listen)
+	at.secure = securityOf(v.route())
 	if v.grpc() {
 		return at.grpcBootstrap()
 	}
@@ -101,6 +102,12 @@ func (v *bootstrap) paragraphs(m *Model) []paragraph {
 			text: "The proxy listens on every address of this machine; " + at.host + " is for clients on it. Others need an address by which they reach it.",
 			tone: warned,
 		})
+	}
+	if r.Secure && r.Roots == "" {
+		out = append(out, paragraph{text: "The listener speaks TLS: put in the file of who signed its certificate.", tone: warned})
+	}
+	if r.Asked {
+		out = append(out, paragraph{text: "It wants a certificate of clients: put in the files of one.", tone: warned})
 	}
 	return append(out, paragraph{}, paragraph{text: m.aliasText(v.snippet()), asIs: true})
 }
@@ -142,6 +149,72 @@ type endpoint struct {
 	path       string // of a Unix socket; with @ if it is abstract
 	anywhere   bool   // host stands for all addresses
 	numeric    bool   // host is an address, not a name
+	secure     *security
+}
+
+// security is how a client speaks TLS with a listener.
+type security struct {
+	name        string // that it asks for
+	roots       string // file of who is trusted
+	certificate bool   // it has to show one
+}
+
+// securityOf is nil for plaintext. Clients ask for the name that they would have
+// asked the upstream for.
+func securityOf(r Route) *security {
+	if !r.Secure {
+		return nil
+	}
+	s := &security{name: "localhost", roots: r.Roots, certificate: r.Asked}
+	if s.roots == "" {
+		s.roots = "/path/to/roots.pem"
+	}
+	if host, _, err := net.SplitHostPort(r.Upstream); err == nil && host != "" {
+		s.name = host
+	}
+	return s
+}
+
+// certFiles is what stands for files that only the client's owner knows.
+const (
+	certFile = "/path/to/client.pem"
+	keyFile  = "/path/to/client-key.pem"
+)
+
+// envoySocket is the transport socket of a cluster, to be put in below one.
+func (s *security) envoySocket() string {
+	if s == nil {
+		return ""
+	}
+	shown := ""
+	if s.certificate {
+		shown = `
+            tls_certificates:
+              - certificate_chain: {filename: ` + certFile + `}
+                private_key: {filename: ` + keyFile + `}`
+	}
+	return `      transport_socket:
+        name: envoy.transport_sockets.tls
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
+          sni: ` + yamlText(s.name) + `
+          common_tls_context:
+            alpn_protocols: [h2]` + shown + `
+            validation_context:
+              trusted_ca: {filename: ` + yamlText(s.roots) + `}
+`
+}
+
+// grpcCreds are channel credentials.
+func (s *security) grpcCreds() string {
+	if s == nil {
+		return `{"type": "insecure"}`
+	}
+	shown := ""
+	if s.certificate {
+		shown = `, "certificate_file": "` + certFile + `", "private_key_file": "` + keyFile + `"`
+	}
+	return `{"type": "tls", "config": {"ca_certificate_file": ` + yamlText(s.roots) + shown + `}}`
 }
 
 // endpointOf reads an address as the proxy writes it.
@@ -191,7 +264,7 @@ static_resources:
         envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
           "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
           explicit_http_config: {http2_protocol_options: {}}
-      load_assignment:
+` + e.secure.envoySocket() + `      load_assignment:
         cluster_name: xdsproxy
         endpoints:
           - lb_endpoints:
@@ -220,7 +293,7 @@ func (e *endpoint) grpcBootstrap() string {
   "xds_servers": [
     {
       "server_uri": ` + yamlText(uri) + `,
-      "channel_creds": [{"type": "insecure"}],
+      "channel_creds": [` + e.secure.grpcCreds() + `],
       "server_features": ["xds_v3"]
     }
   ],

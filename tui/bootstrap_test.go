@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/xds"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
 // proxying is the source of a proxy with these listeners.
@@ -39,22 +41,43 @@ func TestEnvoyBootstrap(t *testing.T) {
 		}
 		t.Skip("Envoy is not there: make envoy")
 	}
-	for _, l := range listeners() {
-		at := endpointOf(l)
-		file := filepath.Join(t.TempDir(), "envoy.yaml")
-		if err := os.WriteFile(file, []byte(at.envoyBootstrap()), 0o600); err != nil {
-			t.Fatal(err)
+	root := xdstest.NewAuthority("root")
+	roots, _, err := root.Write(t.TempDir(), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := root.Issue(xdstest.Leaf{}).Write(t.TempDir(), "client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secured := range []Route{{}, {Secure: true, Roots: roots, Upstream: "istiod:15012"}, {Secure: true, Roots: roots, Asked: true}} {
+		for _, l := range listeners() {
+			at := endpointOf(l)
+			at.secure = securityOf(secured)
+			validate(t, envoy, strings.NewReplacer(certFile, cert, keyFile, key).Replace(at.envoyBootstrap()))
 		}
-		out, err := exec.Command(envoy, "--mode", "validate", "--config-path", file, "--log-level", "error").CombinedOutput()
-		if err != nil {
-			t.Errorf("%s: %v\n%s%s", l, err, out, at.envoyBootstrap())
-		}
+	}
+}
+
+func validate(t *testing.T, envoy, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "envoy.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(envoy, "--mode", "validate", "--config-path", file, "--log-level", "error").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s%s", err, out, text)
 	}
 }
 
 // With the snippets gRPC comes to the address that they name.
 func TestGRPCBootstrap(t *testing.T) {
-	for _, on := range [][2]string{{"tcp", "127.0.0.1:0"}, {"unix", filepath.Join(t.TempDir(), "xds.sock")}} {
+	roots, _, err := xdstest.NewAuthority("root").Write(t.TempDir(), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, on := range [][3]string{{"tcp", "127.0.0.1:0"}, {"unix", filepath.Join(t.TempDir(), "xds.sock")}, {"tcp", "127.0.0.1:0", roots}} {
 		l, err := net.Listen(on[0], on[1])
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +86,10 @@ func TestGRPCBootstrap(t *testing.T) {
 		if on[0] == "unix" {
 			listen = "unix:" + listen
 		}
-		at := endpointOf(listen)
+		at, first := endpointOf(listen), "PRI * HTTP/2.0"
+		if on[2] != "" {
+			at.secure, first = securityOf(Route{Secure: true, Roots: on[2]}), "\x16\x03\x01"
+		}
 		resolver, err := xds.NewXDSResolverWithConfigForTesting([]byte(at.grpcBootstrap()))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, at.grpcBootstrap())
@@ -77,8 +103,8 @@ func TestGRPCBootstrap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		preface := make([]byte, 14)
-		if _, err := io.ReadFull(came, preface); err != nil || string(preface) != "PRI * HTTP/2.0" {
+		preface := make([]byte, len(first))
+		if _, err := io.ReadFull(came, preface); err != nil || string(preface) != first {
 			t.Errorf("%s: %q came, %v", listen, preface, err)
 		}
 		came.Close()

@@ -57,6 +57,12 @@ type Proxy struct {
 type Route struct {
 	Listen, Upstream string
 	Unverified       bool // the upstream speaks TLS, and its certificate is not verified
+	// Secure says that the listener speaks TLS. Roots is the file that clients
+	// have to trust then, "" if it is not known here; Asked, that they have to
+	// show a certificate.
+	Secure bool
+	Roots  string
+	Asked  bool
 }
 
 // ExportRequest is what is to be written: a form such as "xdsp" or "md", the

@@ -12,24 +12,6 @@ import (
 	"time"
 )
 
-// lineWith reads standard error up to a line that has all the words.
-func (r *running) lineWith(t *testing.T, words ...string) string {
-	t.Helper()
-	for {
-		line, err := r.stderr.ReadString('\n')
-		if err != nil {
-			t.Fatalf("no line with %q: %v", words, err)
-		}
-		all := true
-		for _, w := range words {
-			all = all && strings.Contains(line, w)
-		}
-		if all {
-			return line
-		}
-	}
-}
-
 // Without a screen, SIGHUP ends neither the proxy nor a connection. It is
 // answered with what is read again.
 func TestHangupWithoutScreen(t *testing.T) {

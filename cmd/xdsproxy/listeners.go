@@ -208,8 +208,10 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 	if pair.Listen, err = proxy.ParseAddr(listen); err != nil {
 		return pair, misused("--listen: %w", err)
 	}
-	if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
-		return pair, misused("--upstream: %w", err)
+	if pair.OriginalDst = upstream == proxy.OriginalDst; !pair.OriginalDst {
+		if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
+			return pair, misused("--upstream: %w", err)
+		}
 	}
 	if pair.Rewrite, err = c.rewriting(); err != nil {
 		return pair, misused("%w", err).adding(err)
@@ -217,7 +219,7 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 	if pair.Upstream == pair.Listen {
 		return pair, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)
 	}
-	if u := pair.UpstreamTLS; u != nil && pair.Upstream.Network == "unix" && u.ServerName == "" && !u.Insecure && c.tlsCADir == "" {
+	if u := pair.UpstreamTLS; u != nil && pair.Upstream.Network != "tcp" && u.ServerName == "" && !u.Insecure && c.tlsCADir == "" {
 		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", upstream).
 			hint("say it with --upstream-server-name")
 	}

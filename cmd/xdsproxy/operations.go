@@ -58,7 +58,7 @@ type operations struct {
 
 // offerOperations listens where the settings say, and answers that the proxy is
 // starting.
-func (a *app) offerOperations(rec *recording, clients func() int, logger *zap.Logger) (*operations, error) {
+func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger) (*operations, error) {
 	if a.config.admin == "" {
 		if a.config.adminPprof {
 			return nil, misused("--admin-pprof without --admin: where should profiles be served?").hint("--admin :9901 --admin-pprof")
@@ -80,7 +80,7 @@ func (a *app) offerOperations(rec *recording, clients func() int, logger *zap.Lo
 	build := buildFacts()
 	o := &operations{metrics: admin.NewMetrics(a.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
-		Metrics: o.metrics, Stats: rec.Stats, Clients: clients, QueueBytes: int64(a.config.queue),
+		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(a.config.queue),
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
 		Profiles: bool(a.config.adminPprof), Logger: logger,
 	})

@@ -236,7 +236,11 @@ func agree(t *testing.T, m scraped, path string, checked bool) {
 			answers[typ] += n
 		}
 	}
-	same(t, "answers", m.by("answer_duration_seconds", "type"), answers)
+	for typ, n := range m.by("answer_duration_seconds", "type") { // of an answer on another stream the time is not known
+		if n > answers[typ] || n < answers[typ]/2 {
+			t.Errorf("%v answers about %s took their time, and the recording has %v", n, typ, answers[typ])
+		}
+	}
 
 	var report struct{ Findings []struct{ Rule string } }
 	unmarshal(t, command(t, "check", path, "-o", "json"), &report)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -98,7 +97,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
-	ops, err := a.offerOperations(rec, p.Clients, logger)
+	ops, err := a.offerOperations(rec, p, logger)
 	if err != nil {
 		views.close(0)
 		p.Close()
@@ -116,7 +115,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
-		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Upstream, rec.place())
+		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Target(), rec.place())
 	}
 	a.announceSecurity(pairs)
 	a.announceViews(views, logger)
@@ -176,14 +175,6 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 		return nil, unbound(err)
 	}
 	return p, nil
-}
-
-// collectLess suits a process that forwards: its heap is small and mostly
-// descriptors, and each collection marks all of it.
-func collectLess() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
-	}
 }
 
 func unbound(err error) error {

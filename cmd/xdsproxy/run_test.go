@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // echo is an upstream that gives back what it gets.
@@ -229,5 +230,27 @@ func TestTooManyClients(t *testing.T) {
 	out, code := r.end(t)
 	if code != 0 || !regexp.MustCompile(`(?m)^\S+ warn refused the client \S+ on \S+: 1 connections are open, as many as may be.*\nxdsproxy: hint: raise --max-connections`).MatchString(out) {
 		t.Errorf("ended with %d:\n%s", code, out)
+	}
+}
+
+// lineWith reads standard error up to a line that has all the words, and
+// returns all of it.
+func (r *running) lineWith(t *testing.T, words ...string) string {
+	t.Helper()
+	late := time.AfterFunc(time.Minute, func() { _ = r.Process.Kill() })
+	defer late.Stop()
+	for text := ""; ; {
+		line, err := r.stderr.ReadString('\n')
+		text += line
+		if err != nil {
+			t.Fatalf("no line with %q: %v\n%s", words, err, text)
+		}
+		all := true
+		for _, w := range words {
+			all = all && strings.Contains(line, w)
+		}
+		if all {
+			return text
+		}
 	}
 }

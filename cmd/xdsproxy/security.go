@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
+	"github.com/xdsproxy/xdsproxy/proxy/pemfile"
 )
 
 // announceSecurity says what of the TLS of the pairs a person must know: whose
@@ -19,8 +21,14 @@ func (a *app) announceSecurity(pairs []proxy.Pair) {
 	}
 	told := map[string]bool{}
 	for _, p := range pairs {
+		if u := p.UpstreamTLS; u != nil {
+			a.warnOfDates("--upstream-cert", u.Cert, u.Key, "the control plane")
+		}
+		if l := p.ListenTLS; l != nil {
+			a.warnOfDates("--tls-cert", l.Cert, l.Key, "clients")
+		}
 		if u := p.UpstreamTLS; u != nil && u.Insecure {
-			a.warn("--upstream-insecure-skip-verify: the certificate of %s is not verified; whoever answers there is believed", p.Upstream)
+			a.warn("--upstream-insecure-skip-verify: the certificate of %s is not verified; whoever answers there is believed", p.Target())
 		}
 		if l := p.ListenTLS; l != nil && l.Cert == "" && !told[l.CADir] {
 			told[l.CADir] = true
@@ -29,12 +37,28 @@ func (a *app) announceSecurity(pairs []proxy.Pair) {
 	}
 }
 
+// warnOfDates warns of a certificate of one's own that the other side will
+// refuse for its dates. That its files can be used was found before.
+func (a *app) warnOfDates(setting, cert, key, whom string) {
+	if cert == "" {
+		return
+	}
+	pair, err := pemfile.OpenPair(cert, key, func(error) {})
+	if err != nil || pair.Get().Leaf == nil {
+		return
+	}
+	leaf, now := pair.Get().Leaf, time.Now()
+	switch {
+	case now.After(leaf.NotAfter):
+		a.warn("%s: the certificate in %q expired on %s; %s will refuse it", setting, cert, leaf.NotAfter.UTC().Format(time.DateOnly), whom)
+	case now.Before(leaf.NotBefore):
+		a.warn("%s: the certificate in %q is not valid before %s; %s will refuse it", setting, cert, leaf.NotBefore.UTC().Format(time.DateOnly), whom)
+	}
+}
+
 // sayTrust says how clients come to trust the authority of a directory.
 func (a *app) sayTrust(dir string) {
-	root, err := filepath.Abs(filepath.Join(dir, mint.CertFile))
-	if err != nil {
-		root = filepath.Join(dir, mint.CertFile)
-	}
+	root := rootOf(dir)
 	quoted, _ := json.Marshal(root) // a string can always be written
 	a.say("clients have to trust %s, which signs the certificates that they are shown:", render.Safe(root))
 	for _, way := range [][2]string{
@@ -44,4 +68,13 @@ func (a *app) sayTrust(dir string) {
 	} {
 		a.say("  %-12s %s", way[0], render.Safe(way[1]))
 	}
+}
+
+// rootOf is what clients have to trust of the authority of a directory.
+func rootOf(dir string) string {
+	root := filepath.Join(dir, mint.CertFile)
+	if abs, err := filepath.Abs(root); err == nil {
+		root = abs
+	}
+	return root
 }

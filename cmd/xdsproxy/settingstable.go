@@ -62,7 +62,7 @@ const (
 )
 
 const (
-	helpUpstream = "where the control plane listens"
+	helpUpstream = "where the control plane listens; original-dst: where a client was going that iptables redirected here"
 	helpListen   = "where clients connect; port 0 picks a free one"
 )
 
@@ -223,6 +223,8 @@ func checkListen(s string) error {
 }
 
 func checkUpstream(s string) error {
-	_, err := proxy.ParseAddr(s)
-	return err
+	if s == proxy.OriginalDst {
+		return nil
+	}
+	return checkListen(s)
 }

@@ -110,11 +110,17 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	var out []tui.Route
 	for i, addr := range p.Addrs() {
-		secure := pairs[i].UpstreamTLS
-		out = append(out, tui.Route{
-			Listen: addressOf(addr), Upstream: pairs[i].Upstream.String(),
-			Unverified: secure != nil && secure.Insecure,
-		})
+		r := tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Target()}
+		if u := pairs[i].UpstreamTLS; u != nil {
+			r.Unverified = u.Insecure
+		}
+		if l := pairs[i].ListenTLS; l != nil {
+			r.Secure, r.Asked = true, l.ClientAuth == proxy.AuthRequire
+			if l.Cert == "" {
+				r.Roots = rootOf(l.CADir)
+			}
+		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -119,7 +119,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 		rec.discard()
 		return err
 	}
-	ops, err := a.offerOperations(rec, p.Clients, logger)
+	ops, err := a.offerOperations(rec, p, logger)
 	if err != nil {
 		views.close(0)
 		p.Close()

@@ -61,9 +61,9 @@ type sideMetrics struct{ messages, bytes, wireBytes prometheus.Counter }
 // of; nil if there are none to come.
 func NewMetrics(rules []*check.Rule) *Metrics {
 	m := &Metrics{
-		connections: newCounter("connections_total", "Connections that clients made."),
-		ended:       newCounterVec("connections_ended_total", "Connections that are over, by who ended them: the proxy does if the server cannot be reached, if it refuses the client, or if it stops.", "by"),
-		notes:       newCounterVec("notes_total", "What the proxy noted in the recording: connections that could not be made, or not be followed, by code.", "code"),
+		connections: newCounter("connections_total", "Connections of clients that were recorded. In a storm of connections that fail it is the first."),
+		ended:       newCounterVec("connections_ended_total", "Connections that are over, by who ended them: the proxy does if the server cannot be reached, and when it stops.", "by"),
+		notes:       newCounterVec("notes_total", "What the proxy noted in the recording, by code: connections that could not be made, or not be followed. In a storm one note stands for many.", "code"),
 		streams:     newCounterVec("streams_total", "Streams that clients opened. With REST each poll is one.", "variant"),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "streams_open",

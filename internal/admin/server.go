@@ -36,8 +36,9 @@ const (
 type Config struct {
 	Metrics    *Metrics
 	Stats      func() recorder.Stats
-	Clients    func() int // how many are connected
-	QueueBytes int64      // what the queue of the log has room for
+	Clients    func() int    // how many are connected
+	Refused    func() uint64 // how many were refused
+	QueueBytes int64         // what the queue of the log has room for
 	Build      Build
 	Profiles   bool // serve /debug/pprof
 	Logger     *zap.Logger

@@ -31,7 +31,7 @@ func newServer(t testing.TB, profiles bool) (*admin.Server, *admin.Metrics, stri
 	}
 	metrics := admin.NewMetrics(nil)
 	s := admin.New(admin.Config{
-		Metrics: metrics, Stats: log.Stats, Clients: func() int { return 3 }, QueueBytes: 64 << 20,
+		Metrics: metrics, Stats: log.Stats, Clients: func() int { return 3 }, Refused: func() uint64 { return 2 }, QueueBytes: 64 << 20,
 		Build: admin.Build{Version: "v1.2.3"}, Profiles: profiles,
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,7 +10,7 @@ import (
 type stateCollector struct {
 	c *Config
 
-	connections, entries, bytes, queued, room, lag, lost, gaps, failing, trail *prometheus.Desc
+	connections, refused, entries, bytes, queued, room, lag, lost, gaps, failing, trail *prometheus.Desc
 }
 
 func newStateCollector(c *Config) *stateCollector {
@@ -20,6 +20,7 @@ func newStateCollector(c *Config) *stateCollector {
 	return &stateCollector{
 		c:           c,
 		connections: desc("connections_open", "Connections of clients that are being forwarded."),
+		refused:     desc("connections_refused_total", "Clients that were refused because of --max-connections or --max-streams."),
 		entries:     desc("recorder_entries_total", "Entries that were recorded."),
 		bytes:       desc("recorder_bytes", "Size of the recording, with its earlier segments that are left."),
 		queued:      desc("recorder_queue_bytes", "What waits to be recorded, as the queue charges for it."),
@@ -35,7 +36,7 @@ func newStateCollector(c *Config) *stateCollector {
 // Describe makes it a prometheus.Collector.
 func (s *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.connections, s.entries, s.bytes, s.queued, s.room, s.lag, s.lost, s.gaps, s.failing, s.trail,
+		s.connections, s.refused, s.entries, s.bytes, s.queued, s.room, s.lag, s.lost, s.gaps, s.failing, s.trail,
 	} {
 		ch <- d
 	}
@@ -52,6 +53,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
 	}
 	gauge(s.connections, float64(s.c.Clients()))
+	counter(s.refused, s.c.Refused())
 	counter(s.entries, st.Entries)
 	gauge(s.bytes, float64(st.Bytes))
 	gauge(s.queued, float64(st.Queued))

@@ -114,7 +114,7 @@ func hostile(t testing.TB, text string) []session.Entry {
 	for i := range all {
 		e := &all[i]
 		if e.Peer != nil {
-			e.Peer = &session.Peer{Client: text, Listen: text, Upstream: text, Local: text}
+			e.Peer = &session.Peer{Client: text, Listen: text, Upstream: text, Local: text, ClientTLS: &session.TLS{ServerName: text, Identities: []string{text}, Issuer: text, ALPN: text}}
 		}
 		if e.Method != "" && i > len(all)/2 {
 			e.Method = text

@@ -56,7 +56,7 @@ func peerText(p *session.Peer) string {
 	if p == nil {
 		return ""
 	}
-	return Safe(p.Client) + " > " + Safe(p.Upstream)
+	return Safe(p.Client) + legText(p.ClientTLS) + " > " + Safe(p.Upstream) + legText(p.ServerTLS)
 }
 
 // methodText names a stream: "ADS sotw", "CDS delta", or by its path.
@@ -153,7 +153,7 @@ func noteRow(r *row, n *session.Note) {
 	}
 	r.text = Safe(n.Text)
 	switch n.Code {
-	case session.NoteDialFailed, session.NoteRefused, session.NoteAcceptFailed:
+	case session.NoteTLSFailed, session.NoteDialFailed, session.NoteRefused, session.NoteAcceptFailed:
 		r.sign, r.role = "!", bad
 	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced:
 		r.sign, r.role = "*", accent

@@ -109,9 +109,11 @@ func (x *explainer) peer(p *session.Peer) {
 	x.add("upstream", p.Upstream, "the server that was dialled for it")
 	if p.Local == "" {
 		x.add("local", "", "the server was not reached").Look = FactBad
-		return
+	} else {
+		x.add("local", p.Local, "as the server sees the proxy")
 	}
-	x.add("local", p.Local, "as the server sees the proxy")
+	x.tls("client", p.ClientTLS)
+	x.tls("server", p.ServerTLS)
 }
 
 func (x *explainer) status(s *session.Status) {

@@ -121,7 +121,12 @@ func TestExplainEvents(t *testing.T) {
 		"broken off by the client":        {Kind: session.KindCancel, Side: session.Client},
 		"upstream|b:2|":                   {Kind: session.KindConnect, Peer: &session.Peer{Client: "a:1", Upstream: "b:2"}},
 		"the server was not reached":      {Kind: session.KindConnect, Peer: &session.Peer{Client: "a:1", Upstream: "b:2"}},
-		"headers|:status: 200|\n|x: y|":   {Kind: session.KindHeader, Headers: []session.Field{{Name: ":status", Value: "200"}, {Name: "x", Value: "y"}}},
+		"headers|:a: 1|\n|x: y|\n|x: z|\n|gone: 3|\nrewritten|:a: 2|what the proxy sends the server\n|new: 4|what the proxy sends the server\n|gone: 3|is not sent to the server": {
+			Kind:    session.KindOpen,
+			Headers: []session.Field{{Name: ":a", Value: "1"}, {Name: "x", Value: "y"}, {Name: "x", Value: "z"}, {Name: "gone", Value: "3"}},
+			Sent:    []session.Field{{Name: ":a", Value: "2"}, {Name: "x", Value: "y"}, {Name: "x", Value: "z"}, {Name: "new", Value: "4"}},
+		},
+		"headers|:status: 200|\n|x: y|": {Kind: session.KindHeader, Headers: []session.Field{{Name: ":status", Value: "200"}, {Name: "x", Value: "y"}}},
 	} {
 		if got := factsText(Explain(&e, &check.Change{}, Surroundings{})); !strings.Contains(got, want) {
 			t.Errorf("%v: there is no %q in\n%s", e.Kind, want, got)

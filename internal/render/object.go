@@ -77,6 +77,24 @@ type (
 		Listen   string `json:"listen,omitempty"`
 		Upstream string `json:"upstream,omitempty"`
 		Local    string `json:"local,omitempty"`
+		TLS      *TLS   `json:"tls,omitempty"`
+	}
+	// TLS is how each leg is encrypted, and who is at its far end.
+	TLS struct {
+		Client *TLSLeg `json:"client,omitempty"` // nil: plaintext
+		Server *TLSLeg `json:"server,omitempty"`
+	}
+	// TLSLeg is what the handshake of a leg agreed on.
+	TLSLeg struct {
+		Version    string   `json:"version,omitempty"`
+		Cipher     string   `json:"cipher,omitempty"`
+		ALPN       string   `json:"alpn,omitempty"`
+		ServerName string   `json:"server_name,omitempty"`
+		Identities []string `json:"identities,omitempty"`
+		Issuer     string   `json:"issuer,omitempty"`
+		NotAfter   string   `json:"not_after,omitempty"`
+		Verified   bool     `json:"verified"`
+		Resumed    bool     `json:"resumed,omitempty"`
 	}
 	// Field is one header field.
 	Field struct {
@@ -158,7 +176,7 @@ func NewObject(e *session.Entry, c *check.Change) *Object {
 // addEvent adds what entries other than messages say.
 func (o *Object) addEvent(e *session.Entry) {
 	if p := e.Peer; p != nil {
-		o.Peer = &Peer{p.Client, p.Listen, p.Upstream, p.Local}
+		o.Peer = &Peer{p.Client, p.Listen, p.Upstream, p.Local, newTLS(p)}
 	}
 	if s := e.Status; s != nil {
 		o.Status = &Status{Message: s.Message, HTTP: s.HTTP}

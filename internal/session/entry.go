@@ -248,6 +248,7 @@ const (
 	NoteTLSOdd        NoteCode = "tls-odd"       // a handshake went well, but clients may trip over it
 	NoteRefused       NoteCode = "refused"       // a client came when as many were there as may be
 	NoteAcceptFailed  NoteCode = "accept-failed" // clients wait: the system gives no connection
+	NoteNotRedirected NoteCode = "no-redirect"   // original-dst, and no rule of the firewall brought the client
 	NoteUndelivered   NoteCode = "undelivered"   // bytes that were read could not be written on
 	NoteSecretsKept   NoteCode = "secrets-kept"  // this recording holds secrets in the clear
 	NoteStreamLimit   NoteCode = "stream-limit"  // too many streams to follow each

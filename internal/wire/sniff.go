@@ -35,7 +35,7 @@ func (h *half) notHTTP2(at time.Time, b byte, i int) (int, bool) {
 	switch {
 	case h.sniffed == 0 && b == 0x16:
 		h.goBlindHint(at, "the client speaks TLS to a plaintext listener",
-			"the proxy forwards it, but sees nothing; make the client speak plaintext")
+			"it is forwarded, but not understood: give the listener a certificate with --tls-cert, or --tls-ca-dir to make one")
 		return i, true
 	case h.sniffed > 0 || isToken(b):
 		h.parse = (*half).parseH1
@@ -64,7 +64,7 @@ func (h *half) sniffServer(at time.Time, p []byte) (int, bool) {
 		h.parse = (*half).parseH1
 	case 0x15, 0x16: // an alert, a handshake
 		h.goBlindHint(at, "the server speaks TLS",
-			"the proxy forwards it, but sees nothing; point --upstream at a plaintext port")
+			"it is forwarded, but not understood: set --upstream-tls, or point --upstream at a plaintext port")
 	default:
 		h.goBlind(at, "the server speaks neither HTTP/2 nor HTTP/1.1")
 	}

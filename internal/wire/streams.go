@@ -278,7 +278,7 @@ func (h *half) open(at time.Time, id uint32, fr framing, fields []session.Field,
 	}
 	e := h.entry(at, s, session.KindOpen)
 	e.Method, e.Headers, e.Problems = session.Get(fields, ":path"), fields, problems
-	if h.tap.cfg.Sent != nil && h.side == session.Client && h.level == levelFull {
+	if h.tap.cfg.Sent != nil && h.side == session.Client && len(problems) == 0 {
 		e.Sent = h.tap.cfg.Sent(id, fields)
 	}
 	h.tap.append(e)

@@ -82,6 +82,19 @@ func accountStreams(a *Account) grpc.StreamServerInterceptor {
 	}
 }
 
+// admitStreams is the server's interceptor that refuses streams.
+func admitStreams(admit func(metadata.MD) error) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if admit != nil {
+			md, _ := metadata.FromIncomingContext(ss.Context())
+			if err := admit(md); err != nil {
+				return err
+			}
+		}
+		return next(srv, ss)
+	}
+}
+
 type serverStream struct {
 	grpc.ServerStream
 	account *streamAccount

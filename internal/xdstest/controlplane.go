@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 )
 
 // Options configure a ControlPlane.
@@ -53,6 +54,9 @@ type Options struct {
 	// a world have the world's version, as many control planes do: a push then
 	// repeats types that did not change.
 	OwnVersions bool
+	// Admit refuses a stream by its request headers; nil admits all. A stream
+	// that is refused is on the account.
+	Admit func(metadata.MD) error
 	// Cache is served instead of the worlds that are Set.
 	Cache cache.Cache
 }
@@ -126,7 +130,7 @@ func (c *ControlPlane) Start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	how := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec{}),
-		grpc.StreamInterceptor(accountStreams(c.opts.Account)),
+		grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
 		grpc.MaxRecvMsgSize(math.MaxInt32),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: c.opts.Ping}),

@@ -98,8 +98,13 @@ func BenchmarkRequest(b *testing.B) {
 		c.out.Reset()
 		c.block.Reset()
 		for _, f := range []hpack.HeaderField{
-			{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"},
-			{Name: ":authority", Value: "localhost:1"}, {Name: "content-type", Value: "application/grpc"}, {Name: "user-agent", Value: "grpc-go/1.80"}, {Name: "te", Value: "trailers"},
+			{Name: ":method", Value: "POST"},
+			{Name: ":scheme", Value: "http"},
+			{Name: ":path", Value: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"},
+			{Name: ":authority", Value: "localhost:1"},
+			{Name: "content-type", Value: "application/grpc"},
+			{Name: "user-agent", Value: "grpc-go/1.80"},
+			{Name: "te", Value: "trailers"},
 		} {
 			c.enc.WriteField(f)
 		}
