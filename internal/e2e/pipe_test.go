@@ -107,7 +107,7 @@ func (tp *tape) pump(dst, src net.Conn, side string, kept *[]byte) {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			_ = dst.(interface{ CloseWrite() error }).CloseWrite()
+			_ = dst.(halfCloser).CloseWrite()
 			return
 		case err != nil: // a reset is passed on as one
 			reset(dst)
@@ -115,6 +115,9 @@ func (tp *tape) pump(dst, src net.Conn, side string, kept *[]byte) {
 		}
 	}
 }
+
+// halfCloser can say that it will send no more, with TLS and without.
+type halfCloser interface{ CloseWrite() error }
 
 // reset closes a connection so that its other end is reset.
 func reset(c net.Conn) {
