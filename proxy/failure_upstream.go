@@ -20,7 +20,7 @@ func ExplainUpstream(err error, facts Facts) *TLSFailure {
 	if facts.Complete {
 		where = "TLS: "
 	}
-	f.Text = "upstream " + facts.Addr + ": " + where + said
+	f.Text, f.Hint = "upstream "+facts.Addr+": "+where+said, facts.Upstream.hinted(f.Hint)
 	return f
 }
 
@@ -37,6 +37,7 @@ func (f *TLSFailure) upstream(err error, facts *Facts) string {
 		unknown x509.UnknownAuthorityError
 		system  x509.SystemRootsError
 		verify  *tls.CertificateVerificationError
+		refused *notAcceptedError
 	)
 	leaf := func() *x509.Certificate {
 		if errors.As(err, &verify) && len(verify.UnverifiedCertificates) > 0 {
@@ -52,6 +53,8 @@ func (f *TLSFailure) upstream(err error, facts *Facts) string {
 	case errors.As(err, &header):
 		return f.set(FailedPlaintext, "it answers with "+headerText(header.RecordHeader),
 			"drop --upstream-tls if the port is meant for plaintext, or dial the TLS port")
+	case errors.As(err, &refused):
+		return f.set(FailedName, "its certificate is not one that is accepted: "+short(refused.error), "check that it is the right server")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return f.upstreamTime(invalid.Cert)
 	case errors.As(err, &host):

@@ -4,14 +4,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// certText says which certificate it is: "server" for "istiod.istio-system.svc",
-// signed by "CN=root", valid until 2026-01-02.
+// certText says which certificate it is: for "istiod.istio-system.svc", signed by
+// "CN=root".
 func certText(c *x509.Certificate) string {
 	text := "for " + namesText(identities(c))
 	if by := issuer(c); by != "" {
@@ -85,7 +84,3 @@ func headerText(h [5]byte) string {
 	}
 	return fmt.Sprintf("no TLS: its first bytes are %x", h)
 }
-
-// isAddress says whether a name is an IP address, for which no server name is
-// sent.
-func isAddress(name string) bool { return net.ParseIP(name) != nil }

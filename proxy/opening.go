@@ -102,6 +102,7 @@ func (o *opening) secureUpstream(asked string, protocols []string) (chosen strin
 	err = c.HandshakeContext(o.ctx)
 	state := c.ConnectionState()
 	o.peer.ServerTLS = describe(state, facts.ServerName)
+	o.peer.ServerTLS.Verified = u.verified(state)
 	if err != nil {
 		if verify := (*tls.CertificateVerificationError)(nil); errors.As(err, &verify) && len(verify.UnverifiedCertificates) > 0 {
 			identify(o.peer.ServerTLS, verify.UnverifiedCertificates[0])
@@ -136,7 +137,11 @@ func (o *opening) openSecure() error {
 		if protocols, o.upErr = o.answer(hello); o.upErr != nil && protocols == nil {
 			return nil, o.upErr
 		}
-		cfg, err := l.config(hello, protocols)
+		dialled := ""
+		if o.pair.OriginalDst {
+			dialled, _, _ = net.SplitHostPort(o.pair.Upstream.Address)
+		}
+		cfg, err := l.config(hello, dialled, protocols)
 		if err != nil {
 			return nil, err
 		}

@@ -252,7 +252,7 @@ func testDrainEndsAtAMessageBoundary(t *testing.T, secure mode) {
 
 	stopped := make(chan struct{})
 	go func() { w.stop(); close(stopped) }()
-	w.awaitRefusal()
+	w.awaitDrain()
 	client.Write(second)
 	got, err := io.ReadAll(server)
 	if want := second[:9+len(message)-8]; err != nil || !bytes.Equal(got, want) {
@@ -299,7 +299,7 @@ func testDrainWaitsForBothDirections(t *testing.T, secure mode) {
 
 	stopped := make(chan struct{})
 	go func() { w.stop(); close(stopped) }()
-	w.awaitRefusal()
+	w.awaitDrain()
 	var update bytes.Buffer
 	http2.NewFramer(&update, nil).WriteWindowUpdate(0, 1)
 	client.Write(update.Bytes())
@@ -324,14 +324,15 @@ func testDrainWaitsForBothDirections(t *testing.T, secure mode) {
 	}
 }
 
-// awaitRefusal waits until a drain has begun: the listener is closed first.
-func (w *world) awaitRefusal() {
-	for {
-		c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
-		if err != nil {
-			return
-		}
-		c.Close()
+// awaitDrain waits until every connection has been told that the proxy stops.
+func (w *world) awaitDrain() {
+	stopping := func() bool {
+		w.proxy.mu.Lock()
+		defer w.proxy.mu.Unlock()
+		return w.proxy.stopping
+	}
+	for !stopping() {
+		time.Sleep(time.Millisecond)
 	}
 }
 

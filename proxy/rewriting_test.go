@@ -205,7 +205,7 @@ func TestRewritingDrains(t *testing.T) {
 	}
 	stopped := make(chan struct{})
 	go func() { w.stop(); close(stopped) }()
-	w.awaitRefusal()
+	w.awaitDrain()
 	client.Write(second)
 	rest, err := io.ReadAll(server)
 	if got = append(got, rest...); err != nil || !bytes.Equal(got, want.Bytes()) {

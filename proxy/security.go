@@ -1,6 +1,9 @@
 package proxy
 
-import "io"
+import (
+	"crypto/x509"
+	"io"
+)
 
 // ListenTLS is how a listener speaks TLS with clients. Files are PEM; they are
 // read again when they change, and connections that are made then use what they
@@ -31,12 +34,19 @@ type UpstreamTLS struct {
 	// SNI; "": what the client asked for, where it speaks TLS and its listener
 	// mints or is one that clients are redirected to, else the host of the upstream's address.
 	ServerName string
+	// Accepts says why the server's certificate is not the right one, in place of
+	// its being for ServerName, which then is asked for only; if that is "",
+	// nothing is. nil: it has to be for ServerName. That the certificate leads to
+	// a root is seen to before, unless Insecure.
+	Accepts func(*x509.Certificate) error
 	// Cert and Key are what the proxy shows of itself; "": nothing.
 	Cert, Key string
-	// Insecure takes any certificate.
+	// Insecure takes any certificate that Accepts does.
 	Insecure bool
 	Versions Versions
 	KeyLog   io.Writer // nil: none
+	// Source names what has all of this, for hints; "": the flags of run.
+	Source string
 }
 
 // ClientAuth says whether clients have to show a certificate.

@@ -105,10 +105,10 @@ func (c *ListenTLS) keyFile() string {
 	return c.Key
 }
 
-// config is how to go on with a client that has said hello, if it is to get one
-// of these protocols.
-func (l *listenTLS) config(hello *tls.ClientHelloInfo, protocols []string) (*tls.Config, error) {
-	cert, err := l.certificate(hello)
+// config is how to go on with a client that has said hello, and has dialled the
+// given host, if it is to get one of these protocols.
+func (l *listenTLS) config(hello *tls.ClientHelloInfo, dialled string, protocols []string) (*tls.Config, error) {
+	cert, err := l.certificate(hello, dialled)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +142,16 @@ func (l *listenTLS) clientAuth() tls.ClientAuthType {
 	return tls.NoClientCert
 }
 
-func (l *listenTLS) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+// certificate is what a client is shown. Dialled is the host that it dialled,
+// where that is known to be another one than ours, else "".
+func (l *listenTLS) certificate(hello *tls.ClientHelloInfo, dialled string) (*tls.Certificate, error) {
 	if l.pair != nil {
 		return l.pair.Get(), nil
 	}
 	name := hello.ServerName
+	if name == "" {
+		name = dialled
+	}
 	if name == "" {
 		name = l.nameless(hello.Conn.LocalAddr())
 	}
@@ -188,15 +193,15 @@ func newUpstreamTLS(cfg UpstreamTLS, at Addr, forAny bool, warn func(error)) (*u
 	var err error
 	if cfg.CA != "" {
 		if u.roots, err = pemfile.OpenRoots(cfg.CA, warn); err != nil {
-			return nil, &TLSFileError{"--upstream-ca", "the roots of the upstream's certificate", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-ca"), "the roots of the upstream's certificate", err}
 		}
 	}
 	if cfg.Cert != "" {
 		if u.pair, err = pemfile.OpenPair(cfg.Cert, cfg.keyFile(), warn); err != nil {
-			return nil, &TLSFileError{"--upstream-cert", "the certificate for the upstream", err}
+			return nil, &TLSFileError{cfg.setting("--upstream-cert"), "the certificate for the upstream", err}
 		}
 	}
-	if u.serverName("", at) == "" && !cfg.Insecure && !forAny {
+	if u.serverName("", at) == "" && cfg.Accepts == nil && !cfg.Insecure && !forAny {
 		return nil, &TLSFileError{"--upstream-server-name", "TLS with " + at.String(), errors.New("its address has no host name that the certificate could be verified for")}
 	}
 	return u, nil
@@ -213,7 +218,7 @@ func (c *UpstreamTLS) keyFile() string {
 // for, given the name that the client asked for; "" if nothing says.
 func (u *upstreamTLS) serverName(asked string, at Addr) string {
 	switch {
-	case u.ServerName != "":
+	case u.ServerName != "", u.Accepts != nil:
 		return u.ServerName
 	case u.forAny && asked != "":
 		return asked
@@ -241,6 +246,9 @@ func (u *upstreamTLS) config(serverName string, protocols []string, asked func()
 			}
 			return u.pair.Get(), nil
 		},
+	}
+	if u.Accepts != nil {
+		cfg.InsecureSkipVerify, cfg.VerifyConnection = true, u.verify
 	}
 	u.Versions.apply(cfg)
 	if u.roots != nil {

@@ -102,7 +102,11 @@ func (c *client) connect(id session.ConnID) (*grpc.ClientConn, error) {
 	if l.cc != nil {
 		return l.cc, nil
 	}
-	cc, err := grpc.NewClient("passthrough:///xds",
+	authority := c.o.Authority
+	if authority == "" {
+		authority = "xds"
+	}
+	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(authority),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(mostResponse)),

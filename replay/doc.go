@@ -18,7 +18,8 @@
 // recorded one had it gives parts of a response that was rejected, until it is
 // known which resources are to blame.
 //
-// The package speaks plaintext gRPC only. It prints nothing, reads no flags, and
+// The package speaks plaintext gRPC only: TLS is the business of whoever stands
+// between it and the live side. It prints nothing, reads no flags, and
 // judges nothing but whether it was the same, or rejected. What it cannot do it
 // says in the Report.
 package replay

@@ -58,7 +58,9 @@ func (p Pace) due(s *Stream, step *Step) time.Duration {
 type Options struct {
 	// Client is the recorded client that is played or answered; "" for all.
 	Client string
-	Pace   Pace
+	// Authority is the :authority that played clients ask with; "": "xds".
+	Authority string
+	Pace      Pace
 	// Idle is how long nothing may be said before the replay gives up.
 	Idle time.Duration
 	// Step gives leave to say the next thing, for a Pace that Steps.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,6 +27,8 @@ type bisecting struct {
 	listen, node          string
 	timeout, wait         durationValue
 	output, script, write string
+
+	security proxy.Pair // as in replaying
 }
 
 func newBisect(a *app) *cobra.Command {
@@ -49,7 +50,8 @@ For each culprit that takes about as many trials as the suspects can be halved.
 
 The client is the recorded one by its node id, or any if the recording has but
 one, or the one that --node names. It may go away and come back. Masked private
-keys are replaced by fresh ones. Plaintext only.
+keys are replaced by fresh ones. TLS with the client is asked for by the flags
+that run has for it.
 
 A conversation script with nothing but the culprits is written to --script:
 xdsproxy check reads it, and it is small enough for a bug report.
@@ -81,6 +83,7 @@ xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
 	f.Var(textValue{&b.script, "FILE"}, "script", "write the smallest conversation to this file, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
 	f.VarPF(textValue{&b.write, "FILE"}, "write", "w", "record the trials to this file, which must not exist yet")
 	outputFlag(cmd, &b.output, "table", "json")
+	a.useGroups(cmd, groupClientTLS, groupTLS)
 	return cmd
 }
 
@@ -105,10 +108,12 @@ func (b *bisecting) check(args []string) error {
 		}
 		b.seq = session.Seq(n)
 	}
-	if _, err := proxy.ParseAddr(b.listen); err != nil {
+	at, err := proxy.ParseAddr(b.listen)
+	if err != nil {
 		return misused("--listen: %w", err)
 	}
-	return nil
+	b.security, err = b.oneSide(true, at)
+	return err
 }
 
 func (b *bisecting) run(ctx context.Context) error {
@@ -180,24 +185,15 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 // play gives the live client its trials.
 func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bisection, error) {
 	var found *replay.Bisection
-	wire := &replaying{app: b.app, write: b.write, listen: b.listen}
-	_, err := wire.recorded(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
-		at, _ := proxy.ParseAddr(b.listen) // it was checked
-		if between != nil {
-			at = proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}
-		}
-		l, err := at.Listen()
+	wire := &replaying{app: b.app, write: b.write, listen: b.listen, security: b.security}
+	_, err := wire.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
+		l, shown, err := wire.bind(between)
 		if err != nil {
-			return nil, unbound(&proxy.ListenError{Addr: at, Err: err})
-		}
-		var shown net.Addr = l.Addr()
-		if between != nil {
-			if shown, err = between.listen(proxy.Addr{Network: "tcp", Address: l.Addr().String()}); err != nil {
-				return nil, withClose(err, l)
-			}
+			return nil, err
 		}
 		fmt.Fprintf(b.stderr, "listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected\n",
 			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), render.Safe(r.Type), render.Number(len(r.Suspects)))
+		b.announceSecurity([]proxy.Pair{b.security})
 		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{

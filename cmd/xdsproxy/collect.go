@@ -32,7 +32,7 @@ func collectLess() {
 // is what it is now.
 func afterCollection(percent int) {
 	// It must have a pointer, or it would share its place with others.
-	type marker struct{ self *marker }
+	type marker struct{ _ *byte }
 	runtime.AddCleanup(&marker{}, func(percent int) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)

@@ -223,16 +223,22 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", upstream).
 			hint("say it with --upstream-server-name")
 	}
-	if c.tlsKeyLog != "" {
-		log := logs.of(c.tlsKeyLog)
-		if pair.ListenTLS != nil {
-			pair.ListenTLS.KeyLog = log
-		}
-		if pair.UpstreamTLS != nil {
-			pair.UpstreamTLS.KeyLog = log
-		}
-	}
+	c.logKeys(&pair, logs)
 	return pair, nil
+}
+
+// logKeys gives the sides of a pair that speak TLS the key log, if there is one.
+func (c *pairConfig) logKeys(pair *proxy.Pair, logs keyLogs) {
+	if c.tlsKeyLog == "" {
+		return
+	}
+	log := logs.of(c.tlsKeyLog)
+	if pair.ListenTLS != nil {
+		pair.ListenTLS.KeyLog = log
+	}
+	if pair.UpstreamTLS != nil {
+		pair.UpstreamTLS.KeyLog = log
+	}
 }
 
 // twice finds two listeners of one address, of which one could not be bound.

@@ -29,7 +29,10 @@ type replaying struct {
 	idle           durationValue
 	output, write  string
 
-	options replay.Options
+	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
+	options  replay.Options
+
+	trouble *session.Note // what went wrong last between the two, if a proxy was there
 }
 
 func newReplay(a *app) *cobra.Command {
@@ -54,7 +57,9 @@ nonces, versions and order, and however they are cut into responses.
 
 Masked private keys are replaced by fresh ones with the recorded names. What
 cannot be played is said, and the rest is played: polls, load reports, what a
-gap swallowed. Both ways are plaintext.
+gap swallowed. TLS is asked for by the flags that run has for it: towards
+clients with --as server, towards the control plane with --as client. What was
+recorded through TLS is replayed like the rest, with TLS or without.
 
 Ends when everything was played, or after --idle without a message. The exit
 code is 0 if all was as recorded, 11 if something differs, 1 if nothing was
@@ -64,6 +69,10 @@ xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000
 
 # Does the new control plane say what the old one said?
 xdsproxy replay old.xdsp --as client --target 127.0.0.1:15010
+
+# With TLS, as the clients want it
+xdsproxy replay bug.xdsp --as server --listen :15012 \
+                --tls-cert cert.pem --tls-key key.pem --tls-client-ca ca.pem
 
 # One thing at a time, at every Enter; and record what happens
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
@@ -85,6 +94,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(&r.idle, "idle", "end after so long without a message")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
 	outputFlag(cmd, &r.output, "table", "json")
+	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "asap", "step"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -115,10 +125,14 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 	case r.idle == 0:
 		return "", misused("--idle 0s would end before the first message")
 	}
-	if _, err := proxy.ParseAddr(r.listen + r.target); err != nil {
+	live, err := proxy.ParseAddr(r.listen + r.target)
+	if err != nil {
 		return "", misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
 	}
-	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client}
+	if r.security, err = r.oneSide(r.as == "server", live); err != nil {
+		return "", err
+	}
+	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
 	return args[0], nil
 }
 
@@ -150,7 +164,7 @@ func (r *replaying) run(ctx context.Context) error {
 	if r.as == "client" {
 		play = r.asClient
 	}
-	report, err := r.recorded(ctx, plan, play)
+	report, err := r.relayed(ctx, plan, play)
 	if report != nil {
 		if printed := r.print(report); printed != nil {
 			return printed
@@ -159,6 +173,8 @@ func (r *replaying) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case report.Streams == 0 && r.trouble != nil:
+		return r.unplayed()
 	case report.Streams == 0 && r.as == "server":
 		return failed("nothing was played: no client of the recording came within %s", r.idle.String()).
 			hint("start the client first or give more time with --idle")

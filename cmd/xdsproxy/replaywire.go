@@ -4,32 +4,57 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
 
-// player plays one side: as it was asked for, or with the recording proxy in
-// between, which then listens at or dials the address that was given.
+// player plays one side: as it was asked for, or with a proxy in between, which
+// then listens at or dials the address that was given.
 type player func(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error)
 
-// relay is the proxy that records a replay.
+// relay is a proxy between what is played and the live side. It records, or
+// speaks TLS, or both.
 type relay struct {
-	listen func(upstream proxy.Addr) (net.Addr, error)
+	// inner is the socket at which the played side and the proxy meet. What is
+	// said there is said in plaintext: no other user can open it.
+	inner  proxy.Addr
+	listen func(at, upstream proxy.Addr) (net.Addr, error)
+	heard  *troubles
 }
 
-// recorded plays, and records what is said if that was asked for.
-func (r *replaying) recorded(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
-	if r.write == "" {
+// relayed plays with a proxy in between, if something is to be recorded or the
+// live side wants TLS.
+func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
+	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
+	if r.write == "" && !secured {
 		return play(ctx, plan, nil)
 	}
 	logger := r.logger(false)
 	defer func() { _ = logger.Sync() }()
-	rec, err := r.record(r.write, logger)
+	dir, err := privateDir()
+	if err != nil {
+		return nil, failed("cannot make a directory for a socket: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	done, err := openKeyLogs([]proxy.Pair{r.security})
 	if err != nil {
 		return nil, err
+	}
+	defer done()
+	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
+	var rec *recording
+	if r.write != "" {
+		if rec, err = r.record(r.write, logger); err != nil {
+			return nil, err
+		}
+		between.heard.log = rec.Log
 	}
 	var (
 		serving sync.WaitGroup
@@ -37,13 +62,11 @@ func (r *replaying) recorded(ctx context.Context, plan *replay.Plan, play player
 	)
 	relaying, stop := context.WithCancel(context.Background())
 	defer stop()
-	between := &relay{listen: func(upstream proxy.Addr) (net.Addr, error) {
-		at := proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}
-		if r.listen != "" {
-			at, _ = proxy.ParseAddr(r.listen) // it was checked
-		}
+	between.listen = func(at, upstream proxy.Addr) (net.Addr, error) {
+		pair := r.security
+		pair.Listen, pair.Upstream = at, upstream
 		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{{Listen: at, Upstream: upstream}}, Log: rec.Log, Logger: logger,
+			Pairs: []proxy.Pair{pair}, Log: between.heard, Logger: logger,
 			DialTimeout: time.Duration(r.config.dialTimeout), Drain: time.Second,
 		})
 		if err != nil {
@@ -52,11 +75,14 @@ func (r *replaying) recorded(ctx context.Context, plan *replay.Plan, play player
 		began = true
 		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
 		return p.Addrs()[0], nil
-	}}
+	}
 	report, err := play(ctx, plan, between)
 	stop()
 	serving.Wait()
-	if !began {
+	switch {
+	case rec == nil:
+		return report, err
+	case !began:
 		rec.discard()
 		return report, err
 	}
@@ -70,48 +96,111 @@ func (r *replaying) recorded(ctx context.Context, plan *replay.Plan, play player
 	return report, err
 }
 
-// asServer plays the management server.
-func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
-	at, _ := proxy.ParseAddr(r.listen) // it was checked
-	if between != nil {
-		at = proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}
-	}
-	l, err := at.Listen()
-	if err != nil {
-		return nil, unbound(&proxy.ListenError{Addr: at, Err: err})
-	}
-	shown := l.Addr()
-	if between != nil {
-		if shown, err = between.listen(proxy.Addr{Network: "tcp", Address: l.Addr().String()}); err != nil {
-			return nil, withClose(err, l)
-		}
-	}
-	fmt.Fprintf(r.stderr, "listening on %s, playing the server of %s\n", addressOf(shown), r.source)
-	return replay.Serve(ctx, l, plan, r.options)
+// troubles passes on what a proxy sees, and keeps the last thing that went wrong
+// with a connection.
+type troubles struct {
+	log proxy.Log // nil: none
+
+	mu   sync.Mutex
+	seq  session.Seq
+	last *session.Note
 }
 
-func withClose(err error, l net.Listener) error {
-	_ = l.Close()
-	return err
+// Append is that of proxy.Log.
+func (t *troubles) Append(e session.Entry) session.Seq {
+	t.mu.Lock()
+	if e.Kind == session.KindNote && e.Note.Hint != "" {
+		t.last = e.Note
+	}
+	t.seq++
+	seq := t.seq
+	t.mu.Unlock()
+	if t.log == nil {
+		return seq
+	}
+	return t.log.Append(e)
+}
+
+// why is the last thing that went wrong; nil if nothing did.
+func (t *troubles) why() *session.Note {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+// bind listens for what the played server is to hear, at the address that was
+// given or behind the proxy that listens there. shown is that address.
+func (r *replaying) bind(between *relay) (l net.Listener, shown net.Addr, err error) {
+	at, _ := proxy.ParseAddr(r.listen) // it was checked
+	own := at
+	if between != nil {
+		own = between.inner
+	}
+	if l, err = own.Listen(); err != nil {
+		return nil, nil, unbound(&proxy.ListenError{Addr: own, Err: err})
+	}
+	shown = l.Addr()
+	if between != nil {
+		if shown, err = between.listen(at, own); err != nil {
+			_ = l.Close()
+			return nil, nil, err
+		}
+	}
+	return l, shown, nil
+}
+
+// asServer plays the management server.
+func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
+	l, shown, err := r.bind(between)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(r.stderr, "listening on %s, playing the server of %s\n", addressOf(shown), r.source)
+	r.announceSecurity([]proxy.Pair{r.security})
+	report, err := replay.Serve(ctx, l, plan, r.options)
+	if between != nil {
+		r.trouble = between.heard.why()
+	}
+	return report, err
 }
 
 // asClient plays the clients.
 func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
 	to, _ := proxy.ParseAddr(r.target) // it was checked
 	if between != nil {
-		addr, err := between.listen(to)
-		if err != nil {
+		if _, err := between.listen(between.inner, to); err != nil {
 			return nil, err
 		}
-		to = proxy.Addr{Network: "tcp", Address: addr.String()}
+		to = between.inner
 	}
 	fmt.Fprintf(r.stderr, "asking %s, playing the clients of %s\n", r.target, r.source)
+	r.announceSecurity([]proxy.Pair{r.security})
 	report, err := replay.Play(ctx, func(ctx context.Context) (net.Conn, error) {
 		d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
 		return d.DialContext(ctx, to.Network, to.Address)
 	}, plan, r.options)
+	if between != nil {
+		r.trouble = between.heard.why()
+	}
 	if err != nil && report != nil && report.Streams == 0 && ctx.Err() == nil {
-		return nil, failed("nothing was played: %w", err).hint("check that the control plane runs and that --target names it")
+		if r.trouble != nil {
+			return nil, r.unplayed()
+		}
+		return nil, failed("nothing was played: %w", err).hint(checkTarget)
 	}
 	return report, err
 }
+
+// unplayed words what the proxy in between says of the live side.
+func (r *replaying) unplayed() *failure {
+	hint := r.trouble.Hint
+	if r.trouble.Code == session.NoteDialFailed {
+		hint = checkTarget
+	}
+	return failed("nothing was played: %s", render.Safe(r.trouble.Text)).hint("%s", render.Safe(hint))
+}
+
+const checkTarget = "check that the control plane runs and that --target names it"

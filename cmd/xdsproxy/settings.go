@@ -149,6 +149,16 @@ func (a *app) useSettings(cmd *cobra.Command, names ...string) {
 	}
 }
 
+// useGroups gives a command the settings of run that help lists under these
+// groups.
+func (a *app) useGroups(cmd *cobra.Command, groups ...string) {
+	for _, s := range a.settings {
+		if slices.Contains(groups, s.group) {
+			s.addTo(cmd.Flags())
+		}
+	}
+}
+
 // useScreenSettings gives a command that draws the flags that say how.
 func (a *app) useScreenSettings(cmd *cobra.Command) {
 	for _, s := range a.settings {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -36,10 +37,15 @@ Envoy's may be YAML or JSON: ADS, sources of single types, SDS, HDS, LRS, by
 gRPC, REST or gRPC's own client, on TCP and unix sockets. For gRPC, with all
 servers and authorities, the command finds the copy in GRPC_XDS_BOOTSTRAP.
 
-A server to which the client speaks TLS cannot be wrapped yet; that is said, and
-the client goes there directly. Servers that are named in what a server sends
-are not wrapped either. The command must run on this machine, as this user: the
-proxy listens on loopback, and the copy is readable for nobody else.
+Where the client speaks TLS to a server, it speaks plaintext to the proxy in the
+copy, on a socket that only this user can open, and the proxy speaks TLS with
+what the bootstrap names: client certificate, key, roots, server name. It takes
+the certificates of the server that the client would have taken. What cannot be
+wrapped is named with the reason, and the client goes there directly: servers
+that the bootstrap does not show, certificates that come from an SDS server,
+TLS that depends on more than the bootstrap says. Servers that are named in what
+a server sends are not wrapped either. The command must run on this machine, as
+this user: what it shares with the proxy is for nobody else.
 
 Standard input and output are the command's. Signals are passed on to it (those
 that a terminal sends, it gets from there), and the exit code is its own. If a
@@ -88,7 +94,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 		return failed("cannot make a directory for the bootstrap: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	pairs, err := pairsOf(servers, dir)
+	pairs, err := a.pairsOf(servers, dir, plan.name)
 	if err != nil {
 		return err
 	}
@@ -140,6 +146,9 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	}
 	for i, addr := range p.Addrs() {
 		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
+		if t := servers[i].TLS; t != nil {
+			a.say("towards %s: %s, as %s has it", pairs[i].Upstream, render.Safe(t.String()), plan.name)
+		}
 	}
 	a.announceViews(views, logger)
 	ops.announce(a)
@@ -197,7 +206,7 @@ func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
 		secured = secured || s.Obstacle.Secured
 		why = append(why, fmt.Sprintf("%s: %s", describe(s), render.Safe(s.Obstacle.Why)))
 	}
-	const plaintext = "xdsproxy speaks no TLS yet; name a plaintext port of the server in the bootstrap, such as Istio's 15010"
+	const plaintext = "certificates can be taken over from files and from the bootstrap itself; else name a plaintext port of the server there, such as Istio's 15010"
 	switch {
 	case len(plan.doc.Servers) == 0:
 		return nil, failed("%s names no xDS server", plan.name).
@@ -243,7 +252,7 @@ func describe(s *bootstrap.Server) string {
 
 // pairsOf puts a listener in front of each server, of the kind that the client
 // expects there: its sockets in dir, or any port of loopback.
-func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
+func (a *app) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.Pair, error) {
 	pairs := make([]proxy.Pair, len(servers))
 	for i, s := range servers {
 		upstream, err := proxy.ParseAddr(s.Address)
@@ -252,10 +261,19 @@ func pairsOf(servers []*bootstrap.Server, dir string) ([]proxy.Pair, error) {
 		}
 		pairs[i] = proxy.Pair{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}
 		switch {
-		case s.Unix():
+		case s.Private():
 			pairs[i].Listen = proxy.Addr{Network: "unix", Address: filepath.Join(dir, fmt.Sprintf("%d.sock", i+1))}
 		case s.IPv6:
 			pairs[i].Listen.Address = "[::1]:0"
+		}
+		if s.TLS == nil {
+			continue
+		}
+		if pairs[i].UpstreamTLS, err = inPlaceOf(s, source, filepath.Join(dir, strconv.Itoa(i+1))); err != nil {
+			return nil, failed("cannot wrap %s: %w", describe(s), err)
+		}
+		if s.TLS.AnyRoot && len(s.TLS.Pins) == 0 {
+			a.warn("%s: the command takes any certificate there (its TLS context has no trusted_ca), and so does xdsproxy", describe(s))
 		}
 	}
 	return pairs, nil

@@ -146,20 +146,26 @@ func (p *plan) findArgument() (found bool, broken error) {
 }
 
 func (p *plan) read(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return failed("cannot read the bootstrap: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, bootstrap.MaxSize+1))
+	text, err := readBootstrap(file)
 	if err != nil {
 		return failed("cannot read the bootstrap: %w", err)
 	}
 	return p.parse(file, filepath.Base(file), text)
 }
 
+// readBootstrap reads a bootstrap, or a file that one refers to, but no more of
+// it than is looked at.
+func readBootstrap(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, bootstrap.MaxSize+1))
+}
+
 func (p *plan) parse(name, base string, text []byte) error {
-	doc, err := bootstrap.Parse(base, text)
+	doc, err := bootstrap.Parse(base, text, readBootstrap)
 	if err != nil {
 		return failed("bootstrap %s: %w", name, err)
 	}

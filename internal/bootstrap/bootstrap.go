@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -51,6 +52,9 @@ type Server struct {
 	Uses  []Use
 	// Obstacle says why nothing can be put in front of it; nil if it can.
 	Obstacle *Obstacle
+	// TLS is how the client speaks to it; nil if it does so in plaintext. Whoever
+	// stands in for the server has to speak for the client, which will do without.
+	TLS *TLS
 	// IPv6 says that the client looks for addresses of this family only.
 	IPv6 bool
 
@@ -66,17 +70,24 @@ type Use struct {
 // Obstacle is why a server cannot be wrapped.
 type Obstacle struct {
 	Why string // goes on after "cannot wrap X: "
-	// Secured says that the client encrypts what it sends there.
+	// Secured says that it lies in how the client speaks TLS there.
 	Secured bool
 }
+
+// secured is an obstacle in how the client speaks TLS.
+func secured(why string) *Obstacle { return &Obstacle{Why: why, Secured: true} }
 
 // Unix says whether the server is reached by a unix socket.
 func (s *Server) Unix() bool { return strings.HasPrefix(s.Address, "unix:") }
 
-// Redirect makes the client go to addr instead, which has the form of Address
-// and is a unix socket if and only if Address is one.
+// Private says whether what stands in for the server has to be a unix socket: it
+// is one itself, or what the client says there in plaintext is said in its name.
+func (s *Server) Private() bool { return s.Unix() || s.TLS != nil }
+
+// Redirect makes the client go to addr instead, in plaintext, which has the form
+// of Address and is a unix socket if and only if it has to be Private.
 func (s *Server) Redirect(addr string) error {
-	if s.Obstacle != nil || strings.HasPrefix(addr, "unix:") != s.Unix() {
+	if s.Obstacle != nil || strings.HasPrefix(addr, "unix:") != s.Private() {
 		return fmt.Errorf("%s cannot stand in for %s", addr, s.Address)
 	}
 	for _, p := range s.places {
@@ -88,8 +99,9 @@ func (s *Server) Redirect(addr string) error {
 }
 
 // Parse reads a bootstrap. The name says by its ending what is in it; where it
-// does not, the text does.
-func Parse(name string, data []byte) (*Document, error) {
+// does not, the text does. read is for the files that secrets of Envoy come by;
+// nil: none.
+func Parse(name string, data []byte, read func(path string) ([]byte, error)) (*Document, error) {
 	root, format, err := parseTree(name, data)
 	if err != nil {
 		return nil, err
@@ -102,7 +114,7 @@ func Parse(name string, data []byte) (*Document, error) {
 		d.Kind = GRPC
 		err = d.findGRPC()
 	case field(root, "static_resources") != nil || field(root, "dynamic_resources") != nil:
-		d.findEnvoy()
+		d.findEnvoy(read)
 	default:
 		return nil, ErrUnknown
 	}
@@ -115,7 +127,7 @@ func Parse(name string, data []byte) (*Document, error) {
 // add notes a server, or one more way to a server that is known.
 func (d *Document) add(s *Server) {
 	for _, known := range d.Servers {
-		if known.Address != s.Address || known.IPv6 != s.IPv6 || !same(known.Obstacle, s.Obstacle) {
+		if known.Address != s.Address || known.IPv6 != s.IPv6 || !same(known.Obstacle, s.Obstacle) || !reflect.DeepEqual(known.TLS, s.TLS) {
 			continue
 		}
 		if s.Obstacle != nil && !slices.Equal(known.Names, s.Names) {

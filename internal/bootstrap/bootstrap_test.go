@@ -25,6 +25,11 @@ func samples(t testing.TB) []string {
 	return append(inYAML, inJSON...)
 }
 
+// readFile reads the files that samples refer to, by their path in testdata.
+func readFile(path string) ([]byte, error) {
+	return os.ReadFile(filepath.Join("testdata", path))
+}
+
 // TestBootstraps compares what is found in each bootstrap of testdata, and the
 // bootstrap with other addresses in it, with a golden file.
 func TestBootstraps(t *testing.T) {
@@ -34,7 +39,7 @@ func TestBootstraps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := Parse(path, data)
+			d, err := Parse(path, data, readFile)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,9 +54,20 @@ func TestBootstraps(t *testing.T) {
 					fmt.Fprintf(&got, "  obstacle: %s; secured: %v\n", s.Obstacle.Why, s.Obstacle.Secured)
 					continue
 				}
+				if s.TLS != nil {
+					fmt.Fprintf(&got, "  %s\n", s.TLS)
+					fmt.Fprintf(&got, "    server name %q, versions %x-%x\n", s.TLS.ServerName, s.TLS.Min, s.TLS.Max)
+					for _, n := range s.TLS.Names {
+						fmt.Fprintf(&got, "    name %q, %s, ignoring case: %v\n", n, n.How, n.Fold)
+					}
+					for _, p := range s.TLS.Pins {
+						fmt.Fprintf(&got, "    pin %x, of the key: %v\n", p.Hash, p.Key)
+					}
+					fmt.Fprintf(&got, "    roots %+v, certificate %+v, key %+v\n", s.TLS.CA, s.TLS.Cert, s.TLS.Key)
+				}
 				addr := fmt.Sprintf("127.0.0.1:%d", 40000+i)
 				switch {
-				case s.Unix():
+				case s.Private():
 					addr = fmt.Sprintf("unix:/tmp/proxy/%d.sock", i)
 				case s.IPv6:
 					addr = fmt.Sprintf("[::1]:%d", 40000+i)
@@ -119,7 +135,7 @@ func TestRefused(t *testing.T) {
 		{"gRPC in YAML", "x.yaml", "xds_servers: []", "not in JSON, which is all that gRPC reads"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Parse(c.file, []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Parse(c.file, []byte(c.text), nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ... %s ...", err, c.want)
 			}
 		})
@@ -158,7 +174,7 @@ func TestTargets(t *testing.T) {
 		"\x1b[31m red":                    "! it is no host and port",
 		"passthrough:///unix:///run/sock": "! its port is not a number",
 	} {
-		d, err := Parse("x.json", fmt.Appendf(nil, `{"xds_servers": [{"server_uri": %s, "channel_creds": [{"type": "insecure"}]}]}`, quote(target)))
+		d, err := Parse("x.json", fmt.Appendf(nil, `{"xds_servers": [{"server_uri": %s, "channel_creds": [{"type": "insecure"}]}]}`, quote(target)), nil)
 		if err != nil || len(d.Servers) != 1 {
 			t.Errorf("%s: %v", target, err)
 			continue
@@ -182,11 +198,12 @@ func TestRedirectKeepsTheKind(t *testing.T) {
 	d, err := Parse("x.json", []byte(`{"xds_servers": [
 		{"server_uri": "a:1", "channel_creds": [{"type": "insecure"}]},
 		{"server_uri": "unix:/a", "channel_creds": [{"type": "insecure"}]},
-		{"server_uri": "b:1", "channel_creds": [{"type": "tls"}]}]}`))
+		{"server_uri": "b:1", "channel_creds": [{"type": "tls"}]},
+		{"server_uri": "c:1", "channel_creds": [{"type": "google_default"}]}]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, addr := range []string{"unix:/b", "127.0.0.1:1", "127.0.0.1:1"} {
+	for i, addr := range []string{"unix:/b", "127.0.0.1:1", "127.0.0.1:1", "127.0.0.1:1"} {
 		if d.Servers[i].Redirect(addr) == nil {
 			t.Errorf("%s stands in for %s", addr, d.Servers[i].Address)
 		}
@@ -205,7 +222,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(".yaml", []byte("static_resources: &a {b: *a}"))
 	f.Fuzz(func(t *testing.T, ending string, data []byte) {
-		d, err := Parse("x"+ending, data)
+		d, err := Parse("x"+ending, data, nil)
 		if err != nil {
 			return
 		}
@@ -215,7 +232,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			addr := fmt.Sprintf("127.0.0.1:%d", 40000+i)
-			if s.Unix() {
+			if s.Private() {
 				addr = fmt.Sprintf("unix:/tmp/%d", i)
 			}
 			if err := s.Redirect(addr); err != nil {
@@ -231,7 +248,7 @@ func FuzzParse(f *testing.F) {
 		if d.format == inJSON {
 			name = "x.json"
 		}
-		again, err := Parse(name, text)
+		again, err := Parse(name, text, nil)
 		if err != nil && !errors.Is(err, ErrUnknown) {
 			t.Fatalf("%v in\n%s", err, text)
 		}

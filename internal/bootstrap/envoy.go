@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 // search goes through a bootstrap of Envoy.
 type search struct {
 	*Document
+	contexts contexts
 	clusters map[string]*cluster
 	order    []*cluster
 	// named are the scalars by which an xDS source names its cluster.
@@ -26,8 +26,8 @@ type cluster struct {
 	other string // a place that uses it for something else than xDS; "" if none
 }
 
-func (d *Document) findEnvoy() {
-	s := &search{Document: d, clusters: map[string]*cluster{}, named: map[*yaml.Node]bool{}}
+func (d *Document) findEnvoy(read func(path string) ([]byte, error)) {
+	s := &search{Document: d, contexts: contexts{root: d.root, read: read}, clusters: map[string]*cluster{}, named: map[*yaml.Node]bool{}}
 	for _, n := range items(field(field(d.root, "static_resources"), "clusters")) {
 		if name := text(field(n, "name")); name != "" && s.clusters[name] == nil {
 			s.clusters[name] = &cluster{name: name, node: n}
@@ -37,7 +37,7 @@ func (d *Document) findEnvoy() {
 	s.walk(d.root, "", s.traffic)
 	for _, c := range s.order {
 		wrapped := false
-		for _, server := range c.servers() {
+		for _, server := range s.servers(c) {
 			d.add(server)
 			wrapped = wrapped || server.Obstacle == nil
 		}
@@ -141,25 +141,6 @@ func (s *search) cluster(name *yaml.Node, use Use) {
 	}
 }
 
-// google is a server that Envoy reaches with gRPC's own client.
-func (s *search) google(service, target *yaml.Node, use Use) {
-	server := toTarget(target)
-	server.Uses = []Use{use}
-	creds := field(service, "channel_credentials")
-	switch {
-	case server.Obstacle != nil:
-	case len(items(field(service, "channel_credentials_plugin"))) > 0:
-		server.Obstacle = &Obstacle{Why: "its credentials come from a plugin"}
-	case field(creds, "ssl_credentials") != nil, field(creds, "google_default") != nil:
-		server.Obstacle = secured()
-	case field(creds, "local_credentials") != nil && !server.Unix():
-		server.Obstacle = &Obstacle{Why: "local credentials are bound to the connection"}
-	case text(field(service, "credentials_factory_name")) != "":
-		server.Obstacle = &Obstacle{Why: "its credentials come from an extension"}
-	}
-	s.add(server)
-}
-
 // traffic looks for other users of the clusters that lead to xDS servers.
 func (s *search) traffic(name, path, parent string, n *yaml.Node) {
 	switch {
@@ -176,82 +157,4 @@ func (s *search) traffic(name, path, parent string, n *yaml.Node) {
 			c.other = path
 		}
 	}
-}
-
-func (c *cluster) servers() []*Server {
-	obstacle := c.obstacle()
-	one := func(s *Server) *Server {
-		s.Names, s.Uses = []string{c.name}, c.uses
-		if s.Obstacle == nil || obstacle != nil {
-			s.Obstacle = obstacle
-		}
-		return s
-	}
-	var servers []*Server
-	if c.node != nil {
-		eachEndpoint(field(c.node, "load_assignment"), func(address *yaml.Node) {
-			s := one(toAddress(address))
-			s.IPv6 = c.onlyIPv6()
-			servers = append(servers, s)
-		})
-	}
-	if len(servers) == 0 {
-		if obstacle == nil {
-			obstacle = &Obstacle{Why: "the bootstrap does not say where its endpoints are"}
-		}
-		servers = append(servers, one(&Server{}))
-	}
-	return servers
-}
-
-// obstacle is what keeps a proxy out of all of a cluster, whatever its endpoints.
-func (c *cluster) obstacle() *Obstacle {
-	if c.node == nil {
-		return &Obstacle{Why: "the bootstrap does not define this cluster"}
-	}
-	if kind := c.kind(); kind != "" {
-		return &Obstacle{Why: "a cluster of type " + kind + " finds its endpoints by itself"}
-	}
-	socket := field(c.node, "transport_socket")
-	name := text(field(socket, "name")) + " " + text(field(field(socket, "typed_config"), "@type"))
-	switch {
-	case socket == nil && field(c.node, "tls_context") == nil && len(items(field(c.node, "transport_socket_matches"))) == 0:
-		return nil
-	case socket == nil, strings.Contains(name, "tls"), strings.Contains(name, "Tls"):
-		return secured()
-	case strings.Contains(name, "raw_buffer"), strings.Contains(name, "RawBuffer"):
-		return nil
-	}
-	return &Obstacle{Why: fmt.Sprintf("it is reached by a transport socket of its own (%s)", strings.TrimSpace(name))}
-}
-
-// kind names the discovery type of a cluster whose endpoints are not in the
-// bootstrap; "" if they are.
-func (c *cluster) kind() string {
-	switch kind := text(field(c.node, "type")); kind {
-	case "", "STATIC", "STRICT_DNS", "LOGICAL_DNS", "0", "1", "2":
-	case "3", "4":
-		return map[string]string{"3": "EDS", "4": "ORIGINAL_DST"}[kind]
-	default:
-		return kind
-	}
-	custom := field(c.node, "cluster_type")
-	switch name := text(field(custom, "name")); name {
-	case "", "envoy.cluster.static", "envoy.cluster.strict_dns", "envoy.cluster.logical_dns":
-		return ""
-	default:
-		if strings.HasSuffix(text(field(field(custom, "typed_config"), "@type")), ".DnsCluster") {
-			return ""
-		}
-		return name
-	}
-}
-
-func (c *cluster) onlyIPv6() bool {
-	for _, n := range []*yaml.Node{c.node, field(field(c.node, "cluster_type"), "typed_config")} {
-		if f := text(field(n, "dns_lookup_family")); f == "V6_ONLY" || f == "2" {
-			return true
-		}
-	}
-	return false
 }

@@ -8,15 +8,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// secured is the obstacle that a proxy which speaks TLS would not have.
-func secured() *Obstacle { return &Obstacle{Why: "the client speaks TLS to it", Secured: true} }
-
 // place is where an address stands in a document: host and port apart, or all
 // of it in one value.
 type place struct {
 	host, port *yaml.Node // of a socket_address
 	path       *yaml.Node // of a pipe
 	target     *yaml.Node // of gRPC
+	address    *yaml.Node // Envoy's, around host and port or path
+	// bare takes out of the document that the client speaks TLS there; nil if it
+	// does not.
+	bare func()
 }
 
 // put writes an address there, in the form of Server.Address.
@@ -25,6 +26,9 @@ func (p place) put(addr string) error {
 		n.Kind, n.Tag, n.Value, n.Style, n.Content = yaml.ScalarNode, tag, value, style, nil
 	}
 	path, unix := strings.CutPrefix(addr, "unix:")
+	if p.bare != nil {
+		p.bare()
+	}
 	switch {
 	case p.target != nil:
 		if name, abstract := strings.CutPrefix(path, "@"); unix && abstract {
@@ -33,6 +37,8 @@ func (p place) put(addr string) error {
 		write(p.target, "!!str", addr, yaml.DoubleQuotedStyle)
 	case p.path != nil:
 		write(p.path, "!!str", path, yaml.DoubleQuotedStyle)
+	case unix:
+		*p.address = *mapping("pipe", mapping("path", scalar(path)))
 	default:
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil {
@@ -93,7 +99,7 @@ func checksElsewhere(n *yaml.Node) bool {
 func toAddress(n *yaml.Node) *Server {
 	refuse := func(address, why string) *Server { return &Server{Address: address, Obstacle: &Obstacle{Why: why}} }
 	if path := field(field(n, "pipe"), "path"); text(path) != "" {
-		return &Server{Address: "unix:" + path.Value, places: []place{{path: path}}}
+		return &Server{Address: "unix:" + path.Value, places: []place{{path: path, address: n}}}
 	}
 	socket := field(n, "socket_address")
 	host, port := field(socket, "address"), field(socket, "port_value")
@@ -111,7 +117,7 @@ func toAddress(n *yaml.Node) *Server {
 	}
 	return &Server{
 		Address: net.JoinHostPort(host.Value, strconv.FormatUint(number, 10)),
-		places:  []place{{host: host, port: port}},
+		places:  []place{{host: host, port: port, address: n}},
 	}
 }
 

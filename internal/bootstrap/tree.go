@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -220,6 +221,15 @@ func field(m *yaml.Node, name string) *yaml.Node {
 	return member(m, camel(name))
 }
 
+// given is field, but nil for null as well, which is how a message is not set.
+func given(m *yaml.Node, name string) *yaml.Node {
+	v := field(m, name)
+	if v != nil && v.ShortTag() == "!!null" {
+		return nil
+	}
+	return v
+}
+
 // text is a scalar as it is written; "" for what is none, and for null.
 func text(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
@@ -264,4 +274,30 @@ func snake(name string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// scalar is a text as a value.
+func scalar(s string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Style: yaml.DoubleQuotedStyle}
+}
+
+// mapping has one key.
+func mapping(key string, value *yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value}}
+}
+
+// remove takes a field out of a message.
+func remove(m *yaml.Node, name string) {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if key := m.Content[i]; !ignored(key) && (key.Value == name || key.Value == camel(name)) {
+			m.Content = slices.Delete(m.Content, i, i+2)
+			i -= 2
+		}
+	}
+}
+
+// set gives a field of a message another value.
+func set(m *yaml.Node, name string, value *yaml.Node) {
+	remove(m, name)
+	m.Content = append(m.Content, mapping(name, value).Content...)
 }

@@ -133,9 +133,15 @@ func startEnvoy(t *testing.T, v variant, node, server string) *envoy {
 // to a file.
 func launchEnvoy(t *testing.T, v variant, node, server string) (e *envoy, admin string) {
 	t.Helper()
+	return launchEnvoyWith(t, envoyBootstrap(t, v, node, server))
+}
+
+// launchEnvoyWith is launchEnvoy with a bootstrap.
+func launchEnvoyWith(t *testing.T, text object) (e *envoy, admin string) {
+	t.Helper()
 	path := tool(t, "envoy", "envoy", "_bin", "envoy")
 	dir := t.TempDir()
-	bootstrap, err := json.Marshal(envoyBootstrap(t, v, node, server))
+	bootstrap, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 )
@@ -31,8 +32,6 @@ import (
 type Options struct {
 	// Listen is host:port (port 0 picks a free one) or unix:/path.
 	Listen string
-	// TLS is how the control plane speaks TLS with clients; nil: plaintext.
-	TLS *tls.Config
 	// Ping is how often it asks a client that is silent whether it is there,
 	// at least a second; 0: every two hours.
 	Ping time.Duration
@@ -54,6 +53,8 @@ type Options struct {
 	// a world have the world's version, as many control planes do: a push then
 	// repeats types that did not change.
 	OwnVersions bool
+	// TLS is how the control plane speaks TLS; nil: plaintext.
+	TLS *tls.Config
 	// Admit refuses a stream by its request headers; nil admits all. A stream
 	// that is refused is on the account.
 	Admit func(metadata.MD) error
@@ -127,19 +128,20 @@ func (c *ControlPlane) Start() error {
 	}
 	c.addr = addressOf(l)
 
-	ctx, cancel := context.WithCancel(context.Background())
-	how := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(codec{}),
-		grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
-		grpc.MaxRecvMsgSize(math.MaxInt32),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: c.opts.Ping}),
-	}
+	transport := insecure.NewCredentials()
 	if c.opts.TLS != nil {
-		how = append(how, grpc.Creds(credentials.NewTLS(c.opts.TLS)))
+		transport = credentials.NewTLS(c.opts.TLS)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
 	r := &serving{
-		grpc:   grpc.NewServer(how...),
+		grpc: grpc.NewServer(
+			grpc.Creds(transport),
+			grpc.ForceServerCodecV2(codec{}),
+			grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
+			grpc.MaxRecvMsgSize(math.MaxInt32),
+			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+			grpc.KeepaliveParams(keepalive.ServerParameters{Time: c.opts.Ping}),
+		),
 		cancel: cancel,
 		done:   make(chan struct{}),
 	}
