@@ -75,15 +75,21 @@ func (d *duet) say(t *testing.T, byServer bool, data []byte) {
 }
 
 func (d *duet) try(byServer bool, data []byte) error {
+	return d.cut(byServer, data, d.random.Uint64())
+}
+
+// cut is try with cuts of which others know nothing: it can be called for both
+// directions at the same time.
+func (d *duet) cut(byServer bool, data []byte, seed uint64) error {
 	sent := make(chan error, 1)
-	cuts := rand.New(rand.NewPCG(d.random.Uint64(), 0))
+	cuts := rand.New(rand.NewPCG(seed, 0))
 	go func() { // a handshake needs both ends at the same time
 		src := d.client
 		if byServer {
 			src = d.server()
 		}
 		for rest := data; len(rest) > 0; {
-			n := min(len(rest), 1+cuts.IntN(1+cuts.IntN(3000)))
+			n := min(len(rest), 1+cuts.IntN(1+cuts.IntN(3000+len(data)/100)))
 			if _, err := src.Write(rest[:n]); err != nil {
 				sent <- err
 				return

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
@@ -48,6 +49,11 @@ func TestEnvoySecured(t *testing.T) {
 			compare(t, control.account, p)
 
 			p.connectedTo(t, envoyIdentity, controlIdentity)
+			for _, who := range []string{envoyIdentity, controlIdentity} {
+				if shown := p.show(t, 1); !strings.Contains(shown, who) {
+					t.Errorf("the first entry does not name %s: %s", who, shown)
+				}
+			}
 			asked := "xdsproxy.example" // by Envoy, of the proxy
 			if c.recipe == "minted" {
 				asked = "control-plane.example"

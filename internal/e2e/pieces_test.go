@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -28,6 +29,36 @@ func TestTheSameIsRecordedInTLS(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%v (-plaintext +TLS):\n%s", l, diff)
 				}
+			}
+		})
+	}
+}
+
+// Megabytes that are no HTTP at all, in both directions at the same time.
+func TestAnyBytesInTLS(t *testing.T) {
+	for _, l := range secureLegs() {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			s := newSecured(t)
+			client, server := s.ends(t, l)
+			d := newDuet(t, s.args(t, l), client, server)
+			noise := rand.NewChaCha8([32]byte{1})
+			d.say(t, false, []byte("no preface, and longer than one")) // the proxy has to look
+			over := make(chan error, 2)
+			for _, byServer := range []bool{false, true} {
+				data := make([]byte, 5<<20)
+				_, _ = noise.Read(data)
+				seed := d.random.Uint64()
+				go func() { over <- d.cut(byServer, data, seed) }()
+			}
+			for range 2 {
+				if err := <-over; err != nil {
+					t.Fatal(err)
+				}
+			}
+			d.finish(t)
+			if notes := d.notes(t); !slices.Contains(notes, session.NoteBlind) {
+				t.Errorf("notes in the recording: %q", notes)
 			}
 		})
 	}
