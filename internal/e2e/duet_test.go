@@ -45,7 +45,7 @@ func newDuet(t *testing.T, args []string, client, server *tls.Config) *duet {
 	return &duet{p, conn, sync.OnceValue(func() net.Conn {
 		conn, err := l.Accept()
 		if err != nil {
-			return nobody{conn, err}
+			return uncalled{conn, err}
 		}
 		t.Cleanup(func() { conn.Close() })
 		_ = conn.SetDeadline(time.Now().Add(patience))
@@ -56,14 +56,14 @@ func newDuet(t *testing.T, args []string, client, server *tls.Config) *duet {
 	}), rand.New(rand.NewPCG(seed, 0))}
 }
 
-// nobody is the server whom nobody called.
-type nobody struct {
+// uncalled is the server whom nobody called.
+type uncalled struct {
 	net.Conn
 	err error
 }
 
-func (n nobody) Read([]byte) (int, error)  { return 0, n.err }
-func (n nobody) Write([]byte) (int, error) { return 0, n.err }
+func (n uncalled) Read([]byte) (int, error)  { return 0, n.err }
+func (n uncalled) Write([]byte) (int, error) { return 0, n.err }
 
 // say sends data from one end, in pieces, and requires that it arrives as it
 // is. The client has to speak first.
