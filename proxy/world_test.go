@@ -24,6 +24,7 @@ type world struct {
 	with   []func(*Pair) // what is special about the pair
 	secure mode
 	pki    *pki
+	limits Limits
 }
 
 // mode says which legs speak TLS.
@@ -110,7 +111,7 @@ func (w *world) start(listen, upstream Addr, drain time.Duration) {
 func (w *world) startPair(pair Pair, drain time.Duration) {
 	var err error
 	w.proxy, err = Listen(Config{
-		Pairs: []Pair{pair}, Log: w.log, Drain: drain, DialTimeout: 10 * time.Second,
+		Pairs: []Pair{pair}, Log: w.log, Limits: w.limits, Drain: drain, DialTimeout: 10 * time.Second,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -262,14 +262,7 @@ func (w *chaosWorld) nothingLeft(run *chaosRun) {
 	eventually(w.t, fmt.Sprintf("seed %d: no goroutine is left over", w.seed), func() bool { return w.goroutines() <= run.routines })
 }
 
-func (r *chaosRun) descriptors(t *testing.T) int {
-	t.Helper()
-	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(list)
-}
+func (r *chaosRun) descriptors(t *testing.T) int { return len(descriptors(t, r.cmd.Process.Pid)) }
 
 // resident is the peak of the memory that it takes, in bytes.
 func (r *chaosRun) resident(t *testing.T) int64 { return peakMemory(t, r.cmd.Process.Pid) }

@@ -288,7 +288,10 @@ func (h *half) open(at time.Time, id uint32, fr framing, fields []session.Field,
 // promise records a stream that the server opens by PUSH_PROMISE.
 func (h *half) promise(at time.Time, id uint32, fields []session.Field, problems []string) {
 	if id%2 != 0 || id <= h.lastOpened { // RFC 9113 5.1.1
-		h.note(at, session.NoteProtocolError, fmt.Sprintf("the server promises stream %d, which is not its to open; the promise is not recorded", id), "")
+		if !h.oddPromise { // once: a frame is small, a note is not
+			h.note(at, session.NoteProtocolError, fmt.Sprintf("the server promises stream %d, which is not its to open; promises like it are not recorded", id), "")
+		}
+		h.oddPromise = true
 		return
 	}
 	h.lastOpened = id

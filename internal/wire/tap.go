@@ -164,6 +164,7 @@ type half struct {
 	partial int              // how many of them, but for lingers, are inside a message
 	// lastOpened is the highest stream id that this side has opened.
 	lastOpened uint32
+	oddPromise bool // a promise that it may not make was told
 
 	lingers []*recv     // of recv, those whose stream the other side has reset; oldest first
 	news    []uint32    // streams that were reset or removed; guarded by the tap's mutex
