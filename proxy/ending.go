@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,10 @@ func (p *Proxy) notOpened(c *conn, o *opening, connect session.Entry, err error)
 	}
 	var failure *TLSFailure
 	var broken *brokenClient
+	// A handshake that failed by itself is told of, also when all stops.
+	stopped := o.ctx.Err() != nil && (errors.Is(err, context.Canceled) || !errors.As(err, &failure))
 	switch {
-	case o.ctx.Err() != nil:
+	case stopped:
 		reset(o.nc)
 		c.Append(connect)
 		c.disconnect(session.Proxy, errStopped.Error())

@@ -37,10 +37,10 @@ Ends with exit code 10 if there is a finding of the severity that --fail-on
 names, or a graver one. xdsproxy explain RULE says what a finding means and what
 to do about it; xdsproxy explain lists the rules.
 
-A conversation script (.xds) is judged by the times that it gives itself. So is a
-file of Envoy's filesystem subscriptions (.yaml .json .pb_text .pb): whether
-Envoy can read it, and the resources in it. Several such files are judged
-together, as those of one client.
+A conversation script (.xds) is judged by the times that it gives itself. A file
+of Envoy's filesystem subscriptions (.yaml .json .pb_text .pb) is judged, too:
+whether Envoy can read it, and the resources in it. Several such files are
+judged together, as those of one client.
 
 --strict ends with exit code 12 if entries are missing in a recording, since
 what is missing was not judged.`,

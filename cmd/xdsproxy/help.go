@@ -94,14 +94,14 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 			name = g[0]
 		}
 		if _, known := places[name]; !known {
-			title := name + " flags"
+			title := name
 			switch {
 			case name == "":
 				title = "Flags"
 			case name == groupGlobal:
 				title = "Flags of every command"
-			case strings.Contains(name, " "):
-				title = name
+			case !strings.Contains(name, " "):
+				title += " flags"
 			}
 			g := flagGroup{title, pflag.NewFlagSet(name, pflag.ContinueOnError)}
 			g.flags.SortFlags = false

@@ -21,10 +21,10 @@ func newImport(a *app) *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE -w OUT",
 		Short: "Make a recording of a binary log of gRPC",
-		Long: `Makes a recording of what a gRPC program has written of its own calls: its binary
-log, as gRPC for Go and for Java write it where GRPC_BINARY_LOG_FILTER says so
-and the program has a sink for it. Calls that are not of xDS are left out, and
-secrets are masked.
+		Long: `Makes a recording of what a gRPC program has written of its own calls: its
+binary log, as gRPC for Go and for Java write it where GRPC_BINARY_LOG_FILTER
+says so and the program has a sink for it. Calls that are not of xDS are left
+out, and secrets are masked.
 
 Such a log has the headers and messages of each call. Connections, resets and
 how messages were compressed are not in it: calls of one authority count as one
@@ -32,7 +32,7 @@ connection. Messages must be logged whole, as with the filter * or {h;m}.
 
 FILE is - for standard input.`,
 		Example: `# A program in which grpc/binarylog.SetSink was called
-GRPC_BINARY_LOG_FILTER='envoy.service.discovery.v3.AggregatedDiscoveryService/*' ./client
+GRPC_BINARY_LOG_FILTER='*' ./client
 xdsproxy import /tmp/grpcgo_binarylog_123.txt -w client.xdsp
 xdsproxy check client.xdsp`,
 	}, func(_ *cobra.Command, args []string) error {

@@ -313,7 +313,7 @@ func TestBisectGRPC(t *testing.T) {
 	c := startControlPlane(t, "grpc-go")
 	c.set(t, m.world())
 	p := startProxy(t, c.Addr())
-	out, stop := startGRPCGo(t, p.addr, "grpc-go", nil, service)
+	out, stop := startGRPCGo(t, plainBootstrap(t, p.addr, "grpc-go"), nil, service)
 	eventually(t, "an answer", func() bool { return out.last() == serving })
 	c.rest(t, quiet)
 	for _, n := range append([]string{"greeter"}, others...) {
@@ -327,7 +327,7 @@ func TestBisectGRPC(t *testing.T) {
 	c.Stop()
 
 	b := startBisect(t, p.file)
-	_, stop = startGRPCGo(t, b.addr, "grpc-go", nil, service)
+	_, stop = startGRPCGo(t, plainBootstrap(t, b.addr, "grpc-go"), nil, service)
 	b.finds(t, 12, "other-11")
 	stop()
 }

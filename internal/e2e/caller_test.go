@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -52,29 +55,47 @@ type caller struct {
 
 func connect(t *testing.T, addr string) *caller {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	c, err := connectWith(t, addr, insecure.NewCredentials())
 	if err != nil {
 		t.Fatal(err)
+	}
+	return c
+}
+
+// connectWith connects, asks, and waits for the answer.
+func connectWith(t *testing.T, addr string, secure credentials.TransportCredentials) (*caller, error) {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(secure))
+	if err != nil {
+		return nil, err
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(context.Background())
-	if err != nil {
-		t.Fatal(err)
+	c := &caller{conn: conn}
+	c.stream, err = discovery.NewAggregatedDiscoveryServiceClient(conn).StreamAggregatedResources(context.Background())
+	if err == nil {
+		err = c.ask()
 	}
-	c := &caller{conn, stream}
-	c.asks(t)
-	return c
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // asks sends a request and waits for its answer.
 func (c *caller) asks(t *testing.T) {
 	t.Helper()
-	if err := c.stream.Send(&discovery.DiscoveryRequest{Node: &corev3.Node{Id: "caller"}, TypeUrl: resource.ClusterType}); err != nil {
+	if err := c.ask(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.stream.Recv(); err != nil {
-		t.Fatal(err)
+}
+
+func (c *caller) ask() error {
+	if err := c.stream.Send(&discovery.DiscoveryRequest{Node: &corev3.Node{Id: "caller"}, TypeUrl: resource.ClusterType}); err != nil && !errors.Is(err, io.EOF) {
+		return err
 	}
+	_, err := c.stream.Recv()
+	return err
 }
 
 func (c *caller) close() { _ = c.conn.Close() }

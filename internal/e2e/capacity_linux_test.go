@@ -210,7 +210,8 @@ func (s *crowdServer) talk(st interface {
 	Send(*discovery.DiscoveryResponse) error
 	Recv() (*discovery.DiscoveryRequest, error)
 	Context() context.Context
-}) error {
+},
+) error {
 	req, err := st.Recv()
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func TestCaptures(t *testing.T) {
 		}
 		for _, impl := range implementations() {
 			takeCapture(t, filepath.Join(dir, impl.name), func(t *testing.T, c *controlPlane, addr string) {
-				grpcStory(t, impl, c, addr, drains)
+				grpcStory(t, impl, c, plainBootstrap(t, addr, c.node), drains)
 			})
 		}
 	}

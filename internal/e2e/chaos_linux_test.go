@@ -64,7 +64,7 @@ func TestChaos(t *testing.T) {
 }
 
 // chaosPKI makes certificates for both legs, and the flags that name them.
-func chaosPKI(t *testing.T) (*secureLegs, []string) {
+func chaosPKI(t *testing.T) (*secureEnds, []string) {
 	t.Helper()
 	ca, dir := xdstest.NewAuthority("chaos"), t.TempDir()
 	leaf := ca.Issue(xdstest.Leaf{DNS: []string{"chaos.test"}, IPs: []string{"127.0.0.1"}})
@@ -76,12 +76,12 @@ func chaosPKI(t *testing.T) (*secureLegs, []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &secureLegs{
-			client: &tls.Config{RootCAs: ca.Pool(), ServerName: "chaos.test", NextProtos: []string{"h2"}},
-			server: &tls.Config{Certificates: []tls.Certificate{leaf.TLS()}, NextProtos: []string{"h2"}},
-		}, []string{
-			"--tls-cert", cert, "--tls-key", key, "--upstream-tls", "--upstream-ca", root, "--upstream-server-name", "chaos.test",
-		}
+	return &secureEnds{
+		client: &tls.Config{RootCAs: ca.Pool(), ServerName: "chaos.test", NextProtos: []string{"h2"}},
+		server: &tls.Config{Certificates: []tls.Certificate{leaf.TLS()}, NextProtos: []string{"h2"}},
+	}, []string{
+		"--tls-cert", cert, "--tls-key", key, "--upstream-tls", "--upstream-ca", root, "--upstream-server-name", "chaos.test",
+	}
 }
 
 // chaosWorld is one proxy after the other between the same clients and servers.
@@ -89,7 +89,7 @@ type chaosWorld struct {
 	t      *testing.T
 	seed   uint64
 	life   time.Duration
-	secure *secureLegs
+	secure *secureEnds
 	args   []string
 
 	accounts                           *accounts

@@ -26,8 +26,8 @@ const (
 	farBase  = 64
 )
 
-// secureLegs is how the ends speak TLS; nil: they do not.
-type secureLegs struct{ client, server *tls.Config }
+// secureEnds is how the ends speak TLS; nil: they do not.
+type secureEnds struct{ client, server *tls.Config }
 
 // chaosServer is a control plane that says much, and a server that speaks
 // nothing known; both may be stopped at any time.

@@ -33,6 +33,8 @@ type variant struct {
 	dynamic object               // dynamic_resources of the bootstrap
 	source  *corev3.ConfigSource // what its resources say about where to ask for others
 	layers  []object             // of its runtime
+	secure  object               // transport_socket of the cluster of its server; nil: plaintext
+	static  []object             // listeners that it has from the beginning
 
 	features []string // client_features of its node
 }
@@ -77,17 +79,30 @@ type envoy struct {
 // envoyBootstrap is the bootstrap of an Envoy that asks server.
 func envoyBootstrap(t *testing.T, v variant, node, server string) object {
 	t.Helper()
-	host, port, err := net.SplitHostPort(server)
-	if err != nil {
-		t.Fatal(err)
+	cluster := xdsClusterAt("STATIC", addressFor(t, server))
+	if v.secure != nil {
+		cluster["transport_socket"] = v.secure
 	}
 	return object{
 		"node":              object{"id": node, "cluster": "e2e", "client_features": v.features},
 		"admin":             object{"address": socket("127.0.0.1", 0)},
 		"dynamic_resources": v.dynamic,
 		"layered_runtime":   object{"layers": v.layers},
-		"static_resources":  object{"clusters": []object{xdsClusterAt("STATIC", socket(host, json.Number(port)))}},
+		"static_resources":  object{"clusters": []object{cluster}, "listeners": v.static},
 	}
+}
+
+// addressFor is host:port or unix:/path as Envoy writes it.
+func addressFor(t *testing.T, addr string) object {
+	t.Helper()
+	if path, is := strings.CutPrefix(addr, "unix:"); is {
+		return object{"pipe": object{"path": path}}
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return socket(host, json.Number(port))
 }
 
 // xdsClusterAt is the cluster by which an Envoy reaches its server.

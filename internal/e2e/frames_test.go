@@ -143,7 +143,7 @@ func oddClient(e *end) {
 	e.must(e.framer.WriteRSTStream(5, http2.ErrCodeCancel))
 	e.await(http2.FrameGoAway)
 	e.must(e.framer.WriteGoAway(0, http2.ErrCodeNo, []byte("client says bye")))
-	e.must(e.conn.(*net.TCPConn).CloseWrite())
+	e.must(e.conn.(halfCloser).CloseWrite())
 }
 
 func oddServer(e *end) {
@@ -177,7 +177,7 @@ func oddServer(e *end) {
 	e.await(http2.FrameRSTStream)
 	e.must(e.framer.WriteGoAway(5, http2.ErrCodeInadequateSecurity, []byte("server says bye")))
 	e.await(http2.FrameGoAway)
-	e.must(e.conn.(*net.TCPConn).CloseWrite())
+	e.must(e.conn.(halfCloser).CloseWrite())
 }
 
 // play runs both scripts; the client dials what front returns for the address
@@ -229,14 +229,21 @@ func play(t *testing.T, front func(upstream string) string) (client, server []st
 func TestFramesAreTheSameWithAndWithoutProxy(t *testing.T) {
 	t.Parallel()
 	clientDirect, serverDirect := play(t, func(upstream string) string { return upstream })
+	for _, l := range append([]legs{{}}, secureLegs()...) {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			sameFrames(t, l, clientDirect, serverDirect)
+		})
+	}
+}
 
-	var p *proxy
-	var inner, outer *pipe
+// sameFrames requires that both ends receive what they do without a proxy.
+func sameFrames(t *testing.T, l legs, clientDirect, serverDirect []string) {
+	t.Helper()
+	var p *sandwich
 	client, server := play(t, func(upstream string) string {
-		inner = startPipe(t, upstream)
-		p = startProxy(t, inner.addr)
-		outer = startPipe(t, p.addr)
-		return outer.addr
+		p = newSandwich(t, l, upstream)
+		return p.addr
 	})
 	if !slices.Equal(client, clientDirect) {
 		t.Errorf("the client received\n%s\nand without the proxy\n%s", strings.Join(client, "\n"), strings.Join(clientDirect, "\n"))
@@ -244,8 +251,7 @@ func TestFramesAreTheSameWithAndWithoutProxy(t *testing.T) {
 	if !slices.Equal(server, serverDirect) {
 		t.Errorf("the server received\n%s\nand without the proxy\n%s", strings.Join(server, "\n"), strings.Join(serverDirect, "\n"))
 	}
-	sameBytes(t, outer.first(t), inner.first(t))
-	p.stop(t)
+	p.close(t, l)
 
 	var got []string
 	for _, e := range p.entries(t) {

@@ -35,9 +35,9 @@ type implementation struct {
 	name string
 	need func(t *testing.T) // skips the test where it is not installed
 	// start calls services again and again, finding them by way of the
-	// management server at addr, and writes the answers of all on a line, with
-	// commas, whenever one has changed.
-	start func(t *testing.T, addr, node string, with before, services ...string) (*lines, func())
+	// management server of the bootstrap, and writes the answers of all on a
+	// line, with commas, whenever one has changed.
+	start func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func())
 }
 
 // before is what comes before the command of a client that is not Go.
@@ -53,23 +53,23 @@ func implementations() []implementation {
 	core := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-core", "grpc")) }
 	return []implementation{
 		{"grpc-go", func(*testing.T) {}, startGRPCGo},
-		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, addr, node string, with before, services ...string) (*lines, func()) {
+		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
 			args := append([]string{"testdata/grpc-js/client.js", js(t)}, services...)
-			return startClient(t, addr, node, with.command("node", args...))
+			return startClient(t, bootstrap, with.command("node", args...))
 		}},
-		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, addr, node string, with before, services ...string) (*lines, func()) {
+		{"grpc-core", func(t *testing.T) { core(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
 			cmd := with.command("python3", append([]string{"testdata/grpc-core/client.py"}, services...)...)
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+core(t))
-			return startClient(t, addr, node, cmd)
+			return startClient(t, bootstrap, cmd)
 		}},
 	}
 }
 
-func startGRPCGo(t *testing.T, addr, node string, _ before, services ...string) (*lines, func()) {
+func startGRPCGo(t *testing.T, bootstrap []byte, _ before, services ...string) (*lines, func()) {
 	t.Helper()
 	var conns []*grpc.ClientConn
 	for _, name := range services {
-		conn, err := xdstest.DialGRPC(addr, node, name)
+		conn, err := xdstest.DialGRPC(bootstrap, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,13 +114,19 @@ func callHealth(ctx context.Context, conn *grpc.ClientConn) string {
 	return "answer: " + hex.EncodeToString(b)
 }
 
-// startClient starts a client that is not Go; closing its standard input ends it.
-func startClient(t *testing.T, addr, node string, cmd *exec.Cmd) (*lines, func()) {
+// plainBootstrap names one management server, to which plaintext is spoken.
+func plainBootstrap(t *testing.T, addr, node string) []byte {
 	t.Helper()
-	bootstrap, err := xdstest.Bootstrap(addr, node)
+	b, err := xdstest.Bootstrap(addr, node)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// startClient starts a client that is not Go; closing its standard input ends it.
+func startClient(t *testing.T, bootstrap []byte, cmd *exec.Cmd) (*lines, func()) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "bootstrap.json")
 	if err := os.WriteFile(file, bootstrap, 0o600); err != nil {
 		t.Fatal(err)
@@ -160,10 +166,10 @@ func startClient(t *testing.T, addr, node string, cmd *exec.Cmd) (*lines, func()
 	}
 }
 
-// grpcStory leads a gRPC client that dials addr through a whole conversation
+// grpcStory leads a gRPC client with this bootstrap through a whole conversation
 // with the control plane. What it has understood shows in which of two
 // backends its calls reach.
-func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, end ending) {
+func grpcStory(t *testing.T, impl implementation, c *controlPlane, bootstrap []byte, end ending) {
 	backend := func(answer grpc_health_v1.HealthCheckResponse_ServingStatus) string {
 		b, err := xdstest.StartBackend(answer)
 		if err != nil {
@@ -193,7 +199,7 @@ func grpcStory(t *testing.T, impl implementation, c *controlPlane, addr string, 
 	good := xdstest.Cluster("greeter", xdstest.Self())
 
 	c.set(t, world(good, first))
-	out, stop := impl.start(t, addr, c.node, nil, service)
+	out, stop := impl.start(t, bootstrap, nil, service)
 	answers := func(want string) {
 		t.Helper()
 		eventually(t, want, func() bool { return out.last() == want })
@@ -229,7 +235,7 @@ func TestGRPC(t *testing.T) {
 			impl.need(t)
 			c := startControlPlane(t, impl.name)
 			p := startProxy(t, c.Addr())
-			grpcStory(t, impl, c, p.addr, comesBack)
+			grpcStory(t, impl, c, plainBootstrap(t, p.addr, c.node), comesBack)
 			p.stop(t)
 			compare(t, c.account, p)
 		})

@@ -33,7 +33,7 @@ func TestIdleConnections(t *testing.T) {
 			}
 			defer l.Close()
 			s := setup{args: []string{"--admin", "127.0.0.1:0", "--admin-pprof"}}
-			var legs *secureLegs
+			var legs *secureEnds
 			if secure {
 				var args []string
 				legs, args = chaosPKI(t)
@@ -84,7 +84,7 @@ func TestIdleConnections(t *testing.T) {
 }
 
 // greet sends SETTINGS to whoever connects, and reads what they say.
-func greet(l net.Listener, legs *secureLegs) {
+func greet(l net.Listener, legs *secureEnds) {
 	for {
 		c, err := l.Accept()
 		if err != nil {

@@ -1,15 +1,8 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"testing"
 	"time"
@@ -111,34 +104,22 @@ func (m *mesh) secretCluster(t *testing.T, name, secret string) {
 }
 
 // certify makes a certificate and its key, new ones each time.
-func (m *mesh) certify(t *testing.T, secret string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()),
-		Subject:      pkix.Name{CommonName: secret},
-		NotAfter:     time.Now().AddDate(10, 0, 0),
-	}
-	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inline := func(kind string, der []byte) *corev3.DataSource {
-		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{
-			InlineBytes: pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}),
-		}}
-	}
-	m.secrets[secret] = &tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-		CertificateChain: inline("CERTIFICATE", chain),
-		PrivateKey:       inline("PRIVATE KEY", private),
+func (m *mesh) certify(secret string) {
+	m.secrets[secret] = certificateSecret(secret, xdstest.NewAuthority("somebody").Issue(xdstest.Leaf{
+		CommonName: secret, NotAfter: time.Now().AddDate(10, 0, 0),
+	}))
+}
+
+// certificateSecret is a certificate and its key as a server of secrets gives them.
+func certificateSecret(name string, c *xdstest.Credential) *tlsv3.Secret {
+	return &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
+		CertificateChain: inlineBytes(c.CertPEM()),
+		PrivateKey:       inlineBytes(c.KeyPEM()),
 	}}}
+}
+
+func inlineBytes(b []byte) *corev3.DataSource {
+	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 }
 
 // apiListener adds the listener of a gRPC service.

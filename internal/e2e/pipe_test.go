@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -9,7 +10,8 @@ import (
 	"testing"
 )
 
-// pipe forwards TCP connections to one address and keeps every byte of them.
+// pipe forwards connections to one address and keeps every byte of them: of
+// those in TLS, what was in it.
 type pipe struct {
 	addr string
 
@@ -34,6 +36,13 @@ type read struct {
 
 func startPipe(t *testing.T, upstream string) *pipe {
 	t.Helper()
+	return startPipeWith(t, upstream, nil, nil)
+}
+
+// startPipeWith starts a pipe that speaks TLS on the sides for which there is a
+// configuration.
+func startPipeWith(t *testing.T, upstream string, accept, dial *tls.Config) *pipe {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +59,12 @@ func startPipe(t *testing.T, upstream string) *pipe {
 			if err != nil {
 				down.Close()
 				continue
+			}
+			if accept != nil {
+				down = tls.Server(down, accept)
+			}
+			if dial != nil {
+				up = tls.Client(up, dial)
 			}
 			tp := &tape{open: 2}
 			p.mu.Lock()
@@ -92,14 +107,25 @@ func (tp *tape) pump(dst, src net.Conn, side string, kept *[]byte) {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			_ = dst.(*net.TCPConn).CloseWrite()
+			_ = dst.(halfCloser).CloseWrite()
 			return
 		case err != nil: // a reset is passed on as one
-			_ = dst.(*net.TCPConn).SetLinger(0)
-			dst.Close()
+			reset(dst)
 			return
 		}
 	}
+}
+
+// halfCloser can say that it will send no more, with TLS and without.
+type halfCloser interface{ CloseWrite() error }
+
+// reset closes a connection so that its other end is reset.
+func reset(c net.Conn) {
+	if secure, is := c.(*tls.Conn); is {
+		c = secure.NetConn()
+	}
+	_ = c.(*net.TCPConn).SetLinger(0)
+	c.Close()
 }
 
 // first waits until the first connection is over and returns its tape.

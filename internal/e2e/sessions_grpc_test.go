@@ -52,7 +52,7 @@ func openDirectory(t *testing.T, impl implementation, services ...string) *direc
 	d.apiListener(t, otherService, "other-routes")
 	d.control.set(t, d.world())
 	d.proxy = startProxy(t, d.control.Addr())
-	d.answers, d.stop = impl.start(t, d.proxy.addr, d.control.node, nil, services...)
+	d.answers, d.stop = impl.start(t, plainBootstrap(t, d.proxy.addr, d.control.node), nil, services...)
 	return d
 }
 

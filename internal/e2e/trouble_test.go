@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +27,18 @@ func (p *proxy) notes(t *testing.T) []session.NoteCode {
 		}
 	}
 	return out
+}
+
+// said is what the notes in the recording say, with their hints.
+func (p *proxy) said(t *testing.T) string {
+	t.Helper()
+	var out []string
+	for _, e := range p.entries(t) {
+		if e.Kind == session.KindNote {
+			out = append(out, e.Note.Text+" ("+e.Note.Hint+")")
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 func TestRefusedUpstream(t *testing.T) {

@@ -171,7 +171,7 @@ func TestWrapOtherGRPCs(t *testing.T) {
 				Routes:    []*routev3.RouteConfiguration{xdstest.ClusterRoute("routes", "greeter")},
 			})
 			p := &proxy{file: filepath.Join(t.TempDir(), "session.xdsp")}
-			out, stop := impl.start(t, c.Addr(), c.node, before{program(t), "wrap", "-w", p.file}, service)
+			out, stop := impl.start(t, plainBootstrap(t, c.Addr(), c.node), before{program(t), "wrap", "-w", p.file}, service)
 			eventually(t, serving, func() bool { return out.last() == serving })
 			c.settle(t)
 			stop() // by the end of its standard input

@@ -32,6 +32,9 @@ import (
 type Options struct {
 	// Listen is host:port (port 0 picks a free one) or unix:/path.
 	Listen string
+	// Ping is how often it asks a client that is silent whether it is there,
+	// at least a second; 0: every two hours.
+	Ping time.Duration
 	// Account is filled with what the control plane sees; nil keeps none.
 	Account *Account
 	// ResendPause is how long the control plane holds a stream after a NACK,
@@ -137,6 +140,7 @@ func (c *ControlPlane) Start() error {
 			grpc.ChainStreamInterceptor(accountStreams(c.opts.Account), admitStreams(c.opts.Admit)),
 			grpc.MaxRecvMsgSize(math.MaxInt32),
 			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+			grpc.KeepaliveParams(keepalive.ServerParameters{Time: c.opts.Ping}),
 		),
 		cancel: cancel,
 		done:   make(chan struct{}),

@@ -28,18 +28,14 @@ func Bootstrap(server, node string) ([]byte, error) {
 }
 
 // DialGRPC opens a channel to the service called name, with grpc-go's own xDS
-// client asking the management server at server for the way. Several such
+// client asking the management server of the bootstrap for the way. Several such
 // channels with different servers may live in one process. What that xDS
 // client does is on the account of the control plane alone: it offers no seam
 // for one of its own.
-func DialGRPC(server, node, name string) (*grpc.ClientConn, error) {
-	bootstrap, err := Bootstrap(server, node)
-	if err != nil {
-		return nil, fmt.Errorf("bootstrap for %s: %w", server, err)
-	}
+func DialGRPC(bootstrap []byte, name string) (*grpc.ClientConn, error) {
 	builder, err := xds.NewXDSResolverWithConfigForTesting(bootstrap)
 	if err != nil {
-		return nil, fmt.Errorf("bootstrap for %s: %w", server, err)
+		return nil, fmt.Errorf("bootstrap for %s: %w", name, err)
 	}
 	return grpc.NewClient("xds:///"+name,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(builder))

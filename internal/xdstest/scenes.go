@@ -25,7 +25,11 @@ func (r *round) callService(ctx context.Context) error {
 	if err := r.setGRPC(ctx, 0); err != nil {
 		return err
 	}
-	conn, err := DialGRPC(r.proxy, grpcNode, greeter)
+	bootstrap, err := Bootstrap(r.proxy, grpcNode)
+	if err != nil {
+		return err
+	}
+	conn, err := DialGRPC(bootstrap, greeter)
 	if err != nil {
 		return err
 	}
