@@ -220,8 +220,13 @@ func (w *chaosWorld) start() *chaosRun {
 	}, w.args...)})
 	w.admin = p.stderr.find(w.t, adminLine, p.exited)[1]
 	r := &chaosRun{proxy: p}
-	r.routines = w.goroutines()
-	r.fds = r.descriptors(w.t)
+	// It says that it listens before all of it has begun.
+	for same := 0; same < 20; time.Sleep(50 * time.Millisecond) {
+		fds, routines := r.descriptors(w.t), w.goroutines()
+		if same++; fds != r.fds || routines != r.routines {
+			r.fds, r.routines, same = fds, routines, 0
+		}
+	}
 	w.runs = append(w.runs, r)
 	return r
 }
