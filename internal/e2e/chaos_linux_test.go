@@ -78,11 +78,11 @@ func chaosPKI(t *testing.T) (*secureEnds, []string) {
 		t.Fatal(err)
 	}
 	return &secureEnds{
-			client: &tls.Config{RootCAs: ca.Pool(), ServerName: "chaos.test", NextProtos: []string{"h2"}},
-			server: &tls.Config{Certificates: []tls.Certificate{leaf.TLS()}, NextProtos: []string{"h2"}},
-		}, []string{
-			"--tls-cert", cert, "--tls-key", key, "--upstream-tls", "--upstream-ca", root, "--upstream-server-name", "chaos.test",
-		}
+		client: &tls.Config{RootCAs: ca.Pool(), ServerName: "chaos.test", NextProtos: []string{"h2"}},
+		server: &tls.Config{Certificates: []tls.Certificate{leaf.TLS()}, NextProtos: []string{"h2"}},
+	}, []string{
+		"--tls-cert", cert, "--tls-key", key, "--upstream-tls", "--upstream-ca", root, "--upstream-server-name", "chaos.test",
+	}
 }
 
 // chaosWorld is one proxy after the other between the same clients and servers.
