@@ -220,8 +220,11 @@ func (w *chaosWorld) start() *chaosRun {
 	}, w.args...)})
 	w.admin = p.stderr.find(w.t, adminLine, p.exited)[1]
 	r := &chaosRun{proxy: p}
+	if len(w.runs) > 0 { // clients have come already
+		r.fds, r.routines = w.runs[0].fds, w.runs[0].routines
+	}
 	// It says that it listens before all of it has begun.
-	for same := 0; same < 20; time.Sleep(50 * time.Millisecond) {
+	for same := 0; len(w.runs) == 0 && same < 20; time.Sleep(50 * time.Millisecond) {
 		fds, routines := r.descriptors(w.t), w.goroutines()
 		if same++; fds != r.fds || routines != r.routines {
 			r.fds, r.routines, same = fds, routines, 0
