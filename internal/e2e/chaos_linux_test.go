@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -22,7 +23,7 @@ import (
 )
 
 var (
-	chaosFor  = flag.Duration("chaos", 0, "how long TestChaos goes on, in episodes of half a minute; one of a few seconds if 0")
+	chaosFor  = flag.Duration("chaos", 0, "how long TestChaos goes on, in episodes of half a minute from ten minutes on, else of a few seconds; only one if 0")
 	chaosSeed = flag.Uint64("chaos-seed", 0, "the seed of TestChaos; a random one if 0")
 )
 
@@ -38,7 +39,7 @@ func TestChaos(t *testing.T) {
 		t.Run(map[bool]string{false: "plaintext", true: "TLS"}[secure], func(t *testing.T) {
 			t.Parallel()
 			end, life := time.Now().Add(*chaosFor), 4*time.Second
-			if *chaosFor > 0 {
+			if *chaosFor >= 10*time.Minute {
 				life = 30 * time.Second
 			}
 			var total tally
@@ -219,8 +220,16 @@ func (w *chaosWorld) start() *chaosRun {
 	}, w.args...)})
 	w.admin = p.stderr.find(w.t, adminLine, p.exited)[1]
 	r := &chaosRun{proxy: p}
-	r.routines = w.goroutines()
-	r.fds = r.descriptors(w.t)
+	if len(w.runs) > 0 { // clients have come already
+		r.fds, r.routines = w.runs[0].fds, w.runs[0].routines
+	}
+	// It says that it listens before all of it has begun.
+	for same := 0; len(w.runs) == 0 && same < 20; time.Sleep(50 * time.Millisecond) {
+		fds, routines := r.descriptors(w.t), w.goroutines()
+		if same++; fds != r.fds || routines != r.routines {
+			r.fds, r.routines, same = fds, routines, 0
+		}
+	}
 	w.runs = append(w.runs, r)
 	return r
 }
@@ -258,8 +267,29 @@ func (w *chaosWorld) nothingLeft(run *chaosRun) {
 	if w.t.Failed() {
 		return
 	}
-	eventually(w.t, fmt.Sprintf("seed %d: no descriptor is left over", w.seed), func() bool { return run.descriptors(w.t) <= run.fds })
-	eventually(w.t, fmt.Sprintf("seed %d: no goroutine is left over", w.seed), func() bool { return w.goroutines() <= run.routines })
+	end := time.Now().Add(patience)
+	for run.descriptors(w.t) > run.fds || w.goroutines() > run.routines {
+		if time.Now().After(end) {
+			w.t.Fatalf("seed %d: %d descriptors and %d goroutines, which were %d and %d:\n%s\n%s", w.seed,
+				run.descriptors(w.t), w.goroutines(), run.fds, run.routines, w.stacks(), sockets(w.t, run.cmd.Process.Pid))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// sockets tells what files a process has open.
+func sockets(t *testing.T, pid int) string {
+	t.Helper()
+	text := ""
+	for _, n := range descriptors(t, pid) {
+		name, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, n))
+		text += fmt.Sprintf("%d %s\n", n, name)
+	}
+	tcp, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text + string(tcp)
 }
 
 func (r *chaosRun) descriptors(t *testing.T) int { return len(descriptors(t, r.cmd.Process.Pid)) }
@@ -286,7 +316,8 @@ func peakMemory(t *testing.T, pid int) int64 {
 	return 0
 }
 
-func (w *chaosWorld) goroutines() int {
+// stacks are the goroutines of the proxy.
+func (w *chaosWorld) stacks() string {
 	w.t.Helper()
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	resp, err := c.Get(w.admin + "/debug/pprof/goroutine?debug=1")
@@ -294,8 +325,17 @@ func (w *chaosWorld) goroutines() int {
 		w.t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (w *chaosWorld) goroutines() int {
+	w.t.Helper()
 	var n int
-	if _, err := fmt.Fscanf(resp.Body, "goroutine profile: total %d", &n); err != nil {
+	if _, err := fmt.Sscanf(w.stacks(), "goroutine profile: total %d", &n); err != nil {
 		w.t.Fatal(err)
 	}
 	return n
