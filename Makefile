@@ -39,12 +39,15 @@ fmt: ## format all Go files
 	$(TOOL) gofumpt -w $$(git ls-files -co --exclude-standard '*.go')
 
 fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
-	@set -e; for dir in $$(git grep -l --untracked '^func Fuzz' -- '*_test.go' | xargs -rn1 dirname | sort -u); do \
-		targets=$$($(GO) test -list '^Fuzz' ./$$dir); \
-		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
+	@set -e; built=$$(mktemp -d); trap 'rm -rf "$$built"' EXIT; cache=$$($(GO) env GOCACHE)/fuzz; \
+	for dir in $$(git grep -l --untracked '^func Fuzz' -- '*_test.go' | xargs -rn1 dirname | sort -u); do \
+		$(GO) test -c -fuzz=. -o "$$built/fuzz" ./$$dir; \
+		targets=$$(cd $$dir && "$$built/fuzz" -test.list '^Fuzz'); \
+		for target in $$targets; do \
 			echo "== $$dir $$target"; \
 			inputs=$(FUZZTIME); case ' $(SLOWFUZZ) ' in *" $$target "*) inputs=$(SLOWFUZZTIME);; esac; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $$inputs -fuzzminimizetime 100x ./$$dir; \
+			(cd $$dir && "$$built/fuzz" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $$inputs \
+				-test.fuzzminimizetime 100x -test.fuzzcachedir "$$cache/$$dir"); \
 		done; \
 	done
 

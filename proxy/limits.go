@@ -28,9 +28,6 @@ type Limits struct {
 	KeepAlive time.Duration
 }
 
-// Streams is how many HTTP/2 streams are open.
-func (p *Proxy) Streams() int { return int(p.followed.Load()) }
-
 // Refused is how many clients were refused because of Limits.
 func (p *Proxy) Refused() uint64 { return p.refused.Load() }
 

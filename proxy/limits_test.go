@@ -125,7 +125,7 @@ func TestMaxStreams(t *testing.T) {
 	client, _ := w.dial()
 	client.Write(grpcOpening())
 	w.log.await(t, "open", ofKind(session.KindOpen))
-	if n := w.proxy.Streams(); n != 1 {
+	if n := w.proxy.followed.Load(); n != 1 {
 		t.Errorf("%d streams are open", n)
 	}
 	if err := w.knock(); !errors.Is(err, syscall.ECONNRESET) {
@@ -137,7 +137,7 @@ func TestMaxStreams(t *testing.T) {
 	}
 	reset(client)
 	w.log.await(t, "cancel", ofKind(session.KindCancel))
-	if n := w.proxy.Streams(); n != 0 {
+	if n := w.proxy.followed.Load(); n != 0 {
 		t.Errorf("%d streams are open after the end of all", n)
 	}
 	w.dial()
