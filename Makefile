@@ -27,7 +27,7 @@ build: ## build bin/xdsproxy
 	$(GO) build -o bin/xdsproxy ./cmd/xdsproxy
 
 test: peers ## all tests, with the race detector and against real xDS clients
-	$(GO) test $(RACE) ./...
+	$(GO) test $(RACE) -timeout 20m ./...
 
 lint: ## gofumpt, go vet, staticcheck
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files -co --exclude-standard '*.go')) || exit 1; \
