@@ -140,8 +140,9 @@ func rawPeer(ctx context.Context, c *flowConn, r *rand.Rand) {
 		return
 	}
 	var other sync.WaitGroup
+	slow := r.IntN(3) == 0
 	other.Go(func() {
-		if r := rand.New(rand.NewPCG(r.Uint64(), 1)); r.IntN(3) == 0 { // a slow reader
+		if slow {
 			small := make([]byte, 512)
 			for range 200 {
 				if _, err := c.Read(small); err != nil {
