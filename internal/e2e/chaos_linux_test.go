@@ -77,10 +77,11 @@ func chaosPKI(t *testing.T) (*secureEnds, []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &secureEnds{
+	ends := &secureEnds{
 		client: &tls.Config{RootCAs: ca.Pool(), ServerName: "chaos.test", NextProtos: []string{"h2"}},
 		server: &tls.Config{Certificates: []tls.Certificate{leaf.TLS()}, NextProtos: []string{"h2"}},
-	}, []string{
+	}
+	return ends, []string{
 		"--tls-cert", cert, "--tls-key", key, "--upstream-tls", "--upstream-ca", root, "--upstream-server-name", "chaos.test",
 	}
 }
