@@ -9,12 +9,13 @@ import (
 
 const (
 	// A small heap is mostly the descriptors of all types, and each collection
-	// marks all of it: it may grow by usualGrowth percent before the next one,
-	// but by no more than roomToGrow bytes, or by leastGrowth percent of a heap
-	// that is larger than that.
+	// marks all of it: it may grow by usualGrowth percent before the next one.
+	// Above smallHeap it may grow by roomToGrow bytes, or by leastGrowth percent
+	// of a heap that is larger than that.
 	usualGrowth = 200
 	leastGrowth = 25
-	roomToGrow  = 48 << 20
+	smallHeap   = 40 << 20
+	roomToGrow  = 64 << 20
 )
 
 // collectLess suits a process that forwards: it collects seldom while the heap
@@ -46,7 +47,10 @@ func afterCollection(percent int) {
 
 // growth is by how many percent a heap of which this much lives may grow.
 func growth(live uint64) int {
-	percent := roomToGrow * 100 / max(live, 1)
+	if live <= smallHeap {
+		return usualGrowth
+	}
+	percent := roomToGrow * 100 / live
 	// In steps, since each change stops the program for a moment.
-	return int(min(max(percent/10*10, leastGrowth), usualGrowth))
+	return int(max(percent/25*25, leastGrowth))
 }
