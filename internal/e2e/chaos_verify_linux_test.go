@@ -175,6 +175,12 @@ func (w *chaosWorld) verifyRun(run *chaosRun, recorded map[string][2]int, sum *t
 		had := recorded[s.name]
 		recorded[s.name] = [2]int{max(had[0], s.last[0]), max(had[1], s.last[1])}
 	}
+	from := map[string][]*recordedConn{}
+	for _, c := range conns {
+		if p := c.connect.Peer; p != nil {
+			from[p.Local] = append(from[p.Local], c)
+		}
+	}
 	for id, c := range conns {
 		sum.conns++
 		if c.connected != 1 || len(c.disconnect) != 1 {
@@ -182,7 +188,7 @@ func (w *chaosWorld) verifyRun(run *chaosRun, recorded map[string][2]int, sum *t
 			continue
 		}
 		sum.ends[c.disconnect[0].Side]++
-		if problem := w.verifyConn(run, c, sum); problem != "" {
+		if problem := w.verifyConn(run, c, from[c.connect.Peer.Local], sum); problem != "" {
 			fail("connection %d from %s: %s (ended by the %s: %s)", id, c.connect.Peer.Client, problem, c.disconnect[0].Side, c.disconnect[0].Status.Message)
 		}
 	}
@@ -229,8 +235,16 @@ func (s *recordedStream) message(e *session.Entry) string {
 	return ""
 }
 
-// verifyConn compares the bytes of a connection, and who ended it.
-func (w *chaosWorld) verifyConn(run *chaosRun, c *recordedConn, sum *tally) string {
+// mayHave says whether a connection that was accepted behind the proxy at this
+// time may be the other leg of this one, by the time.
+func (c *recordedConn) mayHave(began time.Time) bool {
+	return len(c.disconnect) == 1 &&
+		!began.Before(c.connect.Time.Add(-handshakes)) && !began.After(c.disconnect[0].Time)
+}
+
+// verifyConn compares the bytes of a connection, and who ended it. Same are those
+// that were dialled on from the same address, itself among them.
+func (w *chaosWorld) verifyConn(run *chaosRun, c *recordedConn, same []*recordedConn, sum *tally) string {
 	peer, end := c.connect.Peer, c.disconnect[0]
 	near, far := w.nearGRPC, w.farGRPC
 	if peer.Listen == w.listenRaw {
@@ -251,6 +265,11 @@ func (w *chaosWorld) verifyConn(run *chaosRun, c *recordedConn, sum *tally) stri
 	behind := far.find(peer.Local, c.connect.Time.Add(-handshakes), end.Time)
 	if behind == nil {
 		return "" // its listener was closed before it had accepted that, or it is not clear which it is
+	}
+	for _, other := range same {
+		if other != c && other.mayHave(behind.began) {
+			return "" // it is not clear whose it is
+		}
 	}
 	client, server := w.accounts.clients[number], w.accounts.servers[behind.number]
 	if client != nil && server != nil {
