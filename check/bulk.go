@@ -88,7 +88,7 @@ const (
 
 // bulkOf returns the bulk of a response, or nil if its resources have to be
 // taken one by one: because they are few, or because some are not plain.
-func (k *Checker) bulkOf(s *subscription, n *response, batch *decode.Batch, masked bool) *bulk {
+func (k *Engine) bulkOf(s *subscription, n *response, batch *decode.Batch, masked bool) *bulk {
 	delta := n.m.Kind == decode.DeltaResponse
 	// In the state of the world the items of a named type have the version of
 	// their response, so that none is like another.
@@ -105,7 +105,7 @@ func (k *Checker) bulkOf(s *subscription, n *response, batch *decode.Batch, mask
 	return k.makeBulk(s, n, batch, delta, masked)
 }
 
-func (k *Checker) makeBulk(s *subscription, n *response, batch *decode.Batch, delta, masked bool) *bulk {
+func (k *Engine) makeBulk(s *subscription, n *response, batch *decode.Batch, delta, masked bool) *bulk {
 	b := &bulk{items: make([]*item, 0, len(n.m.Resources))}
 	if b.peculiar.survey(n.m.Resources); !b.peculiar.plain() {
 		return nil
@@ -186,7 +186,7 @@ func (b *bulks) charge(n int) {
 }
 
 // mix adds a resource to a sum in which order makes no difference.
-func mix(sum *[2]uint64, k *Checker, it *item) {
+func mix(sum *[2]uint64, k *Engine, it *item) {
 	h := &it.content.facts.Hash
 	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
 	if it.name != it.content.facts.Name { // else the content has it

@@ -23,7 +23,7 @@ const maxOmissions = 4
 
 // noteNamesAsked remembers the names that requests add between two responses.
 func noteNamesAsked(x *event) {
-	c := &x.sub.content
+	c := contentOf(x.sub)
 	if x.req.m.Kind == decode.SotwRequest && x.sub.whole() && len(c.asked) < maxContentNames {
 		c.asked = append(c.asked, x.req.added...)
 	}
@@ -34,7 +34,7 @@ func partialState(x *event) {
 	if n.m.Kind != decode.SotwResponse || !s.whole() {
 		return
 	}
-	c := &s.content
+	c := contentOf(s)
 	asked := c.asked
 	c.asked = nil
 	severity := Warning

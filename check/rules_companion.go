@@ -71,14 +71,11 @@ func loadReports(x *event) {
 	if t == nil || t.lost || e.Kind != session.KindMessage || t.method.Variant != decode.VariantLRS || e.Message.Compressed || e.Message.Truncated {
 		return
 	}
-	if t.loads == nil {
-		t.loads = &loads{}
-	}
 	m := decode.PeekLoadStats(e.Side, e.Message.Data.Bytes())
 	if e.Side == session.Client {
-		x.loadReport(t.loads, &m)
+		x.loadReport(loadsOf(t), &m)
 	} else {
-		x.loadsAsked(t.loads, &m)
+		x.loadsAsked(loadsOf(t), &m)
 	}
 }
 
@@ -144,7 +141,7 @@ func (x *event) watchLoads(l *loads) {
 }
 
 func loadsMissed(x *event) {
-	t, l := x.talk, x.talk.loads
+	t, l := x.talk, loadsOf(x.talk)
 	l.watching = false
 	if t.ended || t.lost || l.sparing || !t.halfClosed.IsZero() || l.asked.interval == 0 || !l.asked.all && len(l.asked.clusters) == 0 {
 		return

@@ -223,7 +223,7 @@ func deltaRemovalOfUnknown(x *event) {
 	if n.m.Kind != decode.DeltaResponse {
 		return
 	}
-	c := &s.content
+	c := contentOf(s)
 	c.aliased = c.aliased || n.aliased
 	if len(n.m.Removed) == 0 || s.exempt() {
 		return

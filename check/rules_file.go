@@ -152,7 +152,7 @@ func (x *event) secretsExpected(n *response) {
 
 func noteFileEvent(x *event) {
 	if x.talk.isFile() && x.entry.Kind == session.KindHeader {
-		x.talk.watched = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
+		*watchedOf(x.talk) = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
 	}
 }
 
@@ -161,8 +161,8 @@ func fileNotMoved(x *event) {
 	if !t.isFile() {
 		return
 	}
-	was := t.watched
-	t.watched = watched{}
+	was := *watchedOf(t)
+	*watchedOf(t) = watched{}
 	switch was.event {
 	case "", "rename", "move", "read":
 		return

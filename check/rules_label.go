@@ -59,7 +59,7 @@ func labelRules() []*Rule {
 }
 
 func deltaWithoutVersion(x *event) {
-	n, c := x.resp, &x.sub.content
+	n, c := x.resp, contentOf(x.sub)
 	if n.m.Kind != decode.DeltaResponse || c.told > Warning || x.foreign() {
 		return
 	}
@@ -163,7 +163,7 @@ func resourceNameMismatch(x *event) {
 func isXDSTP(name string) bool { return strings.HasPrefix(name, "xdstp://") }
 
 func versionReused(x *event) {
-	s, n, c := x.sub, x.resp, &x.sub.content
+	s, n, c := x.sub, x.resp, contentOf(x.sub)
 	if len(n.changed) == 0 || s.variants || x.foreign() {
 		return
 	}

@@ -102,9 +102,9 @@ func nackReceived(x *event) {
 	}
 	why := reason(e.Message)
 	cause := why
-	if !slices.Contains(s.acks.reasons, why) {
-		if len(s.acks.reasons) < maxReasons {
-			s.acks.reasons = append(s.acks.reasons, why)
+	if !slices.Contains(acksOf(s).reasons, why) {
+		if len(acksOf(s).reasons) < maxReasons {
+			acksOf(s).reasons = append(acksOf(s).reasons, why)
 		} else {
 			cause = "…"
 		}
@@ -220,7 +220,7 @@ func (r *request) changes(s *subscription) bool {
 // noteNack remembers a rejection, and what came after it.
 func noteNack(x *event) {
 	s, r := x.sub, x.req
-	a := &s.acks
+	a := acksOf(s)
 	if s.exempt() {
 		return
 	}
@@ -253,7 +253,7 @@ func undecodable(items []*item) bool {
 const patient = 5 * time.Second
 
 func nackImmediateResend(x *event) {
-	a, n := &x.sub.acks, x.resp
+	a, n := acksOf(x.sub), x.resp
 	r := a.nack
 	if a.nack = nil; r == nil {
 		return
@@ -347,7 +347,7 @@ const (
 
 func nackThenAcked(x *event) {
 	s, r := x.sub, x.req
-	n, a := r.echoed, &s.acks
+	n, a := r.echoed, acksOf(s)
 	if s.exempt() || n == nil || n.sum == ([2]uint64{}) {
 		return
 	}

@@ -61,7 +61,7 @@ type pushes struct {
 
 // noteAsked remembers what a request gives the server reason to send.
 func noteAsked(x *event) {
-	s, r, p := x.sub, x.req, &x.sub.content.pushes
+	s, r, p := x.sub, x.req, &contentOf(x.sub).pushes
 	switch {
 	case r.verdict == rejected && (r.m.Kind == decode.DeltaRequest || !s.full()):
 		if len(r.echoed.resolved) < r.echoed.count { // not known any more
@@ -154,7 +154,7 @@ func (x *event) explained() bool {
 		if p == nil {
 			continue
 		}
-		if was := &p.content.pushes; p.lost || !was.owedAt.Before(since) || !was.moved.Before(since) {
+		if was := &contentOf(p).pushes; p.lost || !was.owedAt.Before(since) || !was.moved.Before(since) {
 			return true
 		}
 	}
@@ -165,7 +165,7 @@ func (x *event) explained() bool {
 // before the response that is looked at.
 func (x *event) sureOf() bool {
 	s := x.sub
-	return !s.variants && len(s.sent) > 1 && s.sent[len(s.sent)-2].verdict == accepted && !s.content.pushes.bad.full
+	return !s.variants && len(s.sent) > 1 && s.sent[len(s.sent)-2].verdict == accepted && !contentOf(s).pushes.bad.full
 }
 
 // count enters a needless response and says how grave that is by now.
@@ -190,7 +190,7 @@ func (p *pushes) times(x *event, s Severity) string {
 }
 
 func needlessPush(x *event) {
-	s, n, p := x.sub, x.resp, &x.sub.content.pushes
+	s, n, p := x.sub, x.resp, &contentOf(x.sub).pushes
 	p.note(x)
 	if n.m.Kind != decode.SotwResponse || p.wasAsked(x) || n.wasFirst || x.foreign() {
 		return
@@ -215,7 +215,7 @@ func needlessPush(x *event) {
 }
 
 func deltaNeedlessPush(x *event) {
-	n, p := x.resp, &x.sub.content.pushes
+	n, p := x.resp, &contentOf(x.sub).pushes
 	p.note(x)
 	if n.m.Kind != decode.DeltaResponse {
 		return

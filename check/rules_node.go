@@ -55,10 +55,10 @@ type identity struct {
 
 func firstRequestMissingNode(x *event) {
 	t := x.talk
-	if t.identity.judged || x.sub.exempt() || t.method.Variant == decode.VariantFile {
+	if identityOf(t).judged || x.sub.exempt() || t.method.Variant == decode.VariantFile {
 		return
 	}
-	t.identity.judged = true
+	identityOf(t).judged = true
 	if t.node != nil || t.lost {
 		return
 	}
@@ -135,7 +135,7 @@ func duplicateStream(x *event) {
 func findTwin(x *event) {
 	t := x.talk
 	of := x.k.peers.byKey[keyOf(t)]
-	if of == nil || t.ended || t.lost || t.identity.told || t.identity.twin != nil {
+	if of == nil || t.ended || t.lost || identityOf(t).told || identityOf(t).twin != nil {
 		return
 	}
 	age := x.now.Sub(t.opened)
@@ -152,7 +152,7 @@ func findTwin(x *event) {
 			x.twins(o, t)
 			return
 		}
-		t.identity.twin, o.identity.twin = o, t
+		identityOf(t).twin, identityOf(o).twin = o, t
 		return
 	}
 }
@@ -176,12 +176,12 @@ func sameHost(a, b string) bool {
 // younger.
 func twinSpoke(x *event) {
 	t := x.talk
-	o := t.identity.twin
+	o := identityOf(t).twin
 	if o == nil {
 		return
 	}
 	if o.ended || o.lost || t.lost {
-		t.identity.twin = nil
+		identityOf(t).twin = nil
 		return
 	}
 	if t.openAt < o.openAt {
@@ -190,7 +190,7 @@ func twinSpoke(x *event) {
 }
 
 func (x *event) twins(older, younger *talk) {
-	older.identity.twin, younger.identity.twin, younger.identity.told = nil, nil, true
+	identityOf(older).twin, identityOf(younger).twin, identityOf(younger).told = nil, nil, true
 	from := cmp.Or(older.peer, "somewhere")
 	with := cmp.Or(younger.peer, "somewhere")
 	seqs := []session.Seq{older.nodeAt, younger.nodeAt}

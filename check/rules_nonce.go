@@ -224,7 +224,7 @@ func staleRequestAnswered(x *event) {
 	}
 	var late []string
 	for _, it := range n.added {
-		if s.late[it.name] {
+		if lateOf(s).names[it.name] {
 			late = append(late, it.name)
 		}
 	}

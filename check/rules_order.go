@@ -80,6 +80,9 @@ type ahead struct {
 	cds  *response // that brought the cluster, once it did
 }
 
+// aheads are the clusters that routes name and that were not sent yet.
+type aheads struct{ byName map[string]*ahead }
+
 // maxAhead bounds the clusters that are waited for on one stream.
 const maxAhead = 4096
 
@@ -91,12 +94,12 @@ func referenceBeforeCluster(x *event) {
 	switch s.typ {
 	case "CDS":
 		for _, it := range n.added {
-			a := t.ahead[it.name]
+			a := aheadOf(t).byName[it.name]
 			if a == nil {
 				continue
 			}
 			if x.now.Sub(a.from.at) > x.k.timers.Retro || a.from.verdict == rejected {
-				delete(t.ahead, it.name)
+				delete(aheadOf(t).byName, it.name)
 				continue
 			}
 			a.cds = n
@@ -112,13 +115,13 @@ func referenceBeforeCluster(x *event) {
 		for _, list := range [][]*item{n.added, n.changed} {
 			for _, it := range list {
 				for _, ref := range it.refs() {
-					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.have.get(ref.Name) != nil || t.ahead[ref.Name] != nil || len(t.ahead) >= maxAhead {
+					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.have.get(ref.Name) != nil || aheadOf(t).byName[ref.Name] != nil || len(aheadOf(t).byName) >= maxAhead {
 						continue
 					}
-					if t.ahead == nil {
-						t.ahead = make(map[string]*ahead)
+					if aheadOf(t).byName == nil {
+						aheadOf(t).byName = make(map[string]*ahead)
 					}
-					t.ahead[ref.Name] = &ahead{from: n, item: it, sub: s}
+					aheadOf(t).byName[ref.Name] = &ahead{from: n, item: it, sub: s}
 				}
 			}
 		}
@@ -127,18 +130,18 @@ func referenceBeforeCluster(x *event) {
 
 // referenceAccepted reports what waited for its verdict only.
 func referenceAccepted(x *event) {
-	if x.req.verdict != accepted || len(x.talk.ahead) == 0 {
+	if x.req.verdict != accepted || len(aheadOf(x.talk).byName) == 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(x.talk.ahead)) {
-		if a := x.talk.ahead[name]; a.cds != nil && a.from.verdict == accepted {
+	for _, name := range slices.Sorted(maps.Keys(aheadOf(x.talk).byName)) {
+		if a := aheadOf(x.talk).byName[name]; a.cds != nil && a.from.verdict == accepted {
 			x.cameAhead(name, a)
 		}
 	}
 }
 
 func (x *event) cameAhead(name string, a *ahead) {
-	delete(x.talk.ahead, name)
+	delete(aheadOf(x.talk).byName, name)
 	x.prove(proof{
 		severity: Warning, names: []string{name}, typ: a.sub.typ, seqs: []session.Seq{a.from.seq, a.cds.seq},
 		message: fmt.Sprintf("%s %q referred to cluster %q %v before the cluster was sent",
@@ -178,7 +181,7 @@ func warmingStarved(x *event) {
 		return
 	}
 	var names []string
-	for name, w := range t.warming.byName {
+	for name, w := range warmingOf(t).byName {
 		if w.asked && !w.told && w.from == x.seq() && eds.wants(name) {
 			names = append(names, name)
 		}
@@ -188,9 +191,9 @@ func warmingStarved(x *event) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		t.warming.byName[name].told = true
+		warmingOf(t).byName[name].told = true
 	}
-	w := t.warming.byName[names[0]]
+	w := warmingOf(t).byName[names[0]]
 	seqs := []session.Seq{w.cds.seq, w.from}
 	if w.cds.seq == w.from {
 		seqs = seqs[:1]

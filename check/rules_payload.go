@@ -198,17 +198,17 @@ func constraintBroken(x *event) {
 	case !x.talk.discovery():
 		found.report(x, Info)
 		return
-	case s.payload.broken >= maxBroken:
+	case payloadOf(s).broken >= maxBroken:
 		return
 	}
 	wait := x.k.timers.ACK
 	if s.typ == "CDS" { // whose verdict may be held back
 		wait = x.k.timers.Warm
 	}
-	s.payload.broken++
+	payloadOf(s).broken++
 	x.after(wait, func(x *event) {
-		if s.payload.broken > 0 {
-			s.payload.broken--
+		if payloadOf(s).broken > 0 {
+			payloadOf(s).broken--
 		}
 		if n.verdict == unjudged && !s.lost {
 			found.report(x, Info)
@@ -228,7 +228,7 @@ func constraintRejected(x *event) {
 }
 
 func scopeKeyConflict(x *event) {
-	s, n, p := x.sub, x.resp, &x.sub.payload
+	s, n, p := x.sub, x.resp, payloadOf(x.sub)
 	if s.typ != "SRDS" {
 		return
 	}

@@ -155,9 +155,9 @@ const maxResumed = 1 << 17
 
 func noteResumed(x *event) {
 	s, r := x.sub, x.req
-	w := s.wishes.resumed
+	w := wishesOf(s).resumed
 	if r.ordinal == 0 && len(s.initial) > 1 && !s.exempt() && !s.otherNames() {
-		s.wishes.resumed = &resumed{}
+		wishesOf(s).resumed = &resumed{}
 		x.after(x.k.timers.DNE, removalMissed)
 		return
 	}
@@ -178,12 +178,12 @@ func (w *resumed) excuse(name string) {
 }
 
 func noteResent(x *event) {
-	w, n := x.sub.wishes.resumed, x.resp
+	w, n := wishesOf(x.sub).resumed, x.resp
 	if w == nil {
 		return
 	}
 	if w.count += len(n.resolved); w.count > maxResumed || len(w.batches) >= maxNonces {
-		x.sub.wishes.resumed = nil
+		wishesOf(x.sub).resumed = nil
 		return
 	}
 	for _, i := range n.heartbeats {
@@ -197,8 +197,8 @@ func noteResent(x *event) {
 
 // removalMissed compares what the client said it has with what it got.
 func removalMissed(x *event) {
-	s, w := x.sub, x.sub.wishes.resumed
-	s.wishes.resumed = nil
+	s, w := x.sub, wishesOf(x.sub).resumed
+	wishesOf(s).resumed = nil
 	if w == nil || w.count == 0 || x.talk.ended || s.lost {
 		return
 	}

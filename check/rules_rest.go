@@ -122,7 +122,7 @@ func (p *polls) get(base, names string) (of *poll, other bool) {
 // joinPolls finds what a poll is part of.
 func joinPolls(x *event) {
 	t := x.talk
-	if t.method.Variant != decode.VariantREST || t.polling.of != nil {
+	if t.method.Variant != decode.VariantREST || pollingOf(t).of != nil {
 		return
 	}
 	id := x.client()
@@ -130,8 +130,8 @@ func joinPolls(x *event) {
 		id = fmt.Sprint(t.conn)
 	}
 	names := slices.Sorted(slices.Values(x.req.m.Names))
-	t.polling.announced = x.req.m.Version
-	t.polling.of, t.polling.other = x.k.polls.get(
+	pollingOf(t).announced = x.req.m.Version
+	pollingOf(t).of, pollingOf(t).other = x.k.polls.get(
 		short(strings.Join([]string{id, t.server, t.method.Path}, "\x00")), short(strings.Join(names, "\x00")))
 }
 
@@ -141,7 +141,7 @@ func (x *event) polled() *poll {
 	if s := x.talk.status; s != "" && s != "200" {
 		return nil
 	}
-	return x.talk.polling.of
+	return pollingOf(x.talk).of
 }
 
 const discoveryPath = "/discovery:"
@@ -226,8 +226,8 @@ func restUnchanged(x *event) {
 	if p == nil {
 		return
 	}
-	announced := x.talk.polling.announced
-	same := n.version == announced && announced != "" && !x.talk.polling.other &&
+	announced := pollingOf(x.talk).announced
+	same := n.version == announced && announced != "" && !pollingOf(x.talk).other &&
 		(!p.known || p.version != n.version || p.sum == n.sum)
 	p.known, p.version, p.sum = true, n.version, n.sum
 	if !same {
@@ -254,7 +254,7 @@ const flapPolls = 10
 
 func countPoll(x *event) {
 	joinPolls(x)
-	if p := x.talk.polling.of; p != nil && x.req.ordinal == 0 {
+	if p := pollingOf(x.talk).of; p != nil && x.req.ordinal == 0 {
 		p.count++
 	}
 }
@@ -319,14 +319,14 @@ func restOffered(x *event) {
 		return
 	}
 	p.offer = nil
-	if had := x.talk.polling.announced; n.version != had {
+	if had := pollingOf(x.talk).announced; n.version != had {
 		p.offer = &offer{had: had, version: n.version, seq: n.seq, names: append(firstNames(n.added), firstNames(n.changed)...)}
 	}
 }
 
 func restStillOld(x *event) {
 	joinPolls(x)
-	p := x.talk.polling.of
+	p := pollingOf(x.talk).of
 	if p == nil || p.offer == nil {
 		return
 	}

@@ -66,6 +66,9 @@ func streamRules() []*Rule {
 
 const defaultLimit = 4 << 20
 
+// sizes is what the rule about sizes remembers of a stream.
+type sizes struct{ over *oversize }
+
 // oversize is the first message on a stream above the default limit.
 type oversize struct {
 	seq   session.Seq
@@ -84,8 +87,8 @@ func messageOverLimit(x *event) {
 	if size <= defaultLimit {
 		return
 	}
-	if x.talk.over == nil {
-		x.talk.over = &oversize{seq: x.seq(), typ: x.sub.typ, size: size, fault: fault}
+	if sizesOf(x.talk).over == nil {
+		sizesOf(x.talk).over = &oversize{seq: x.seq(), typ: x.sub.typ, size: size, fault: fault}
 	}
 	p := proof{severity: Warning, cause: string(fault), fault: fault, message: fmt.Sprintf("a message of %s; gRPC receives 4 MiB unless told otherwise", mebibytes(size))}
 	if fault == ServerFault && x.talk.envoyClient() {
@@ -97,7 +100,7 @@ func messageOverLimit(x *event) {
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func endedOverLimit(x *event) {
-	o := x.talk.over
+	o := sizesOf(x.talk).over
 	if st := x.entry.Status; o == nil || st == nil || st.Code != codeResourceExhausted {
 		return
 	}

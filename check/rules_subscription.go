@@ -33,9 +33,8 @@ type wishes struct {
 	shorter *request               // the last one that gave up names
 
 	// released are names given up under a wildcard that no response has
-	// mentioned since, gone those that the server said it does not have.
+	// mentioned since.
 	released map[string]*request
-	gone     map[string]struct{}
 
 	extras bool // a resource was sent that was not asked for
 	streak int  // responses in a row that consist mostly of such
@@ -175,7 +174,7 @@ func requestBadNames(x *event) {
 
 func subscriptionFlap(x *event) {
 	s, r := x.sub, x.req
-	w := &s.wishes
+	w := wishesOf(s)
 	if r.m.Kind != decode.SotwRequest || s.exempt() || s.typ == "NDS" || s.typ == "PCDS" ||
 		s.typ == "ECDS" && x.talk.node != nil && istioNode(x.talk.node) {
 		return // their ACKs and NACKs have no names
@@ -275,7 +274,7 @@ const mostlyExtras = 3
 
 func unrequestedResource(x *event) {
 	s, n := x.sub, x.resp
-	w := &s.wishes
+	w := wishesOf(s)
 	if s.first == nil || s.wild != notWild || s.everWild || s.exempt() || s.otherNames() || x.clearedBefore() {
 		return
 	}

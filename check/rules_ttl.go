@@ -127,7 +127,7 @@ func ttlUnsupported(x *event) {
 }
 
 func ttlExpired(x *event) {
-	s, n, l := x.sub, x.resp, &x.sub.leases
+	s, n, l := x.sub, x.resp, leasesOf(x.sub)
 	if s.exempt() {
 		return
 	}
@@ -168,7 +168,7 @@ func ttlExpired(x *event) {
 // watchLeases sets the timer of the lease that ends first, if there is none
 // that is earlier.
 func (x *event) watchLeases() {
-	l := &x.sub.leases
+	l := leasesOf(x.sub)
 	if l.len() == 0 {
 		return
 	}
@@ -180,7 +180,7 @@ func (x *event) watchLeases() {
 	later := *x
 	later.resp = nil
 	later.after(first.Sub(x.now), func(x *event) {
-		if l := &x.sub.leases; !l.watched.Equal(x.now) {
+		if l := leasesOf(x.sub); !l.watched.Equal(x.now) {
 			return // an earlier timer was set since
 		}
 		leasesEnded(x)
@@ -189,7 +189,7 @@ func (x *event) watchLeases() {
 
 // leasesEnded reports the leases that are over.
 func leasesEnded(x *event) {
-	s, l := x.sub, &x.sub.leases
+	s, l := x.sub, leasesOf(x.sub)
 	l.watched = time.Time{}
 	if x.talk.ended || s.lost {
 		return

@@ -143,8 +143,8 @@ func versionAsked(x *event) {
 	if v == 0 {
 		return
 	}
-	was := s.asked
-	if s.asked = v; was == 0 || was == v || x.again(Warning, "requests") {
+	was := *askedOf(s)
+	if *askedOf(s) = v; was == 0 || was == v || x.again(Warning, "requests") {
 		return
 	}
 	x.prove(proof{
@@ -155,12 +155,12 @@ func versionAsked(x *event) {
 
 func versionAnswered(x *event) {
 	s, v := x.sub, versionOf(x.resp.m.TypeURL)
-	if v == 0 || s.asked == 0 || s.asked == v || v == 3 && x.talk.takesBoth() || x.again(Warning, "-") {
+	if v == 0 || *askedOf(s) == 0 || *askedOf(s) == v || v == 3 && x.talk.takesBoth() || x.again(Warning, "-") {
 		return
 	}
 	p := proof{
 		severity: Warning, cause: "-",
-		message: fmt.Sprintf("a response of %s to a request for version %d of it", decode.TypeName(x.resp.m.TypeURL), s.asked),
+		message: fmt.Sprintf("a response of %s to a request for version %d of it", decode.TypeName(x.resp.m.TypeURL), *askedOf(s)),
 	}
 	if s.last != nil {
 		p.seqs = []session.Seq{s.last.seq, x.resp.seq}

@@ -41,11 +41,11 @@ func unansweredRules() []*Rule {
 		{
 			ID: "delta-subscribe-unanswered", Title: "a subscribed name was never mentioned", Group: groupSubscriptions,
 			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
-			Spec:     "Incremental xDS, Knowing When a Requested Resource Does Not Exist",
-			Means:    "The client subscribed to a name and the server has said nothing about it for 15 seconds: it neither sent it nor listed it in removed_resources. In delta a server has to say that a resource does not exist. The client waits for its timeout instead.",
-			Causes:   "go-control-plane (go-control-plane#565) and Consul never say it. Otherwise a wrong name, or a server that lost the request.",
-			Next:     "Check that the name exists on the server for this node. If it does not, the silence costs the client its initial_fetch_timeout, not more.",
-			response: noteGone, unanswered: deltaSubscribeUnanswered,
+			Spec:       "Incremental xDS, Knowing When a Requested Resource Does Not Exist",
+			Means:      "The client subscribed to a name and the server has said nothing about it for 15 seconds: it neither sent it nor listed it in removed_resources. In delta a server has to say that a resource does not exist. The client waits for its timeout instead.",
+			Causes:     "go-control-plane (go-control-plane#565) and Consul never say it. Otherwise a wrong name, or a server that lost the request.",
+			Next:       "Check that the name exists on the server for this node. If it does not, the silence costs the client its initial_fetch_timeout, not more.",
+			unanswered: deltaSubscribeUnanswered,
 		},
 		{
 			ID: "delta-resubscribe-not-resent", Title: "a name was subscribed to again and not sent again", Group: groupSubscriptions,
@@ -217,24 +217,11 @@ func resubscribeNotResent(x *event) {
 	}
 }
 
-// noteGone remembers what the server said it does not have.
-func noteGone(x *event) {
-	s, w := x.sub, &x.sub.wishes
-	for _, n := range x.resp.m.Removed {
-		if n = decode.NormalName(n); s.names.has(n) && len(w.gone) < maxWished {
-			if w.gone == nil {
-				w.gone = make(map[string]struct{})
-			}
-			w.gone[n] = struct{}{}
-		}
-	}
-}
-
 // knownGone says whether the server has told the client already that a
 // resource does not exist, on this stream or the one before. Where part of that
 // was not seen it may have.
 func (x *event) knownGone(name string) bool {
-	if _, gone := x.sub.wishes.gone[name]; gone {
+	if _, gone := x.sub.doesNotExist[name]; gone {
 		return true
 	}
 	if p := x.talk.previous; p != nil {
@@ -242,7 +229,7 @@ func (x *event) knownGone(name string) bool {
 		if was == nil {
 			return p.lost
 		}
-		_, gone := was.wishes.gone[name]
+		_, gone := was.doesNotExist[name]
 		return gone || was.lost
 	}
 	return false
@@ -274,7 +261,7 @@ func deltaResubscribeNotResent(x *event) {
 // noteReleased begins to wait for an answer about names that were given up
 // under a wildcard.
 func noteReleased(x *event) {
-	s, r, w := x.sub, x.req, &x.sub.wishes
+	s, r, w := x.sub, x.req, wishesOf(x.sub)
 	if r.m.Kind != decode.DeltaRequest || s.exempt() {
 		return
 	}
@@ -301,7 +288,7 @@ func noteReleased(x *event) {
 
 // noteMentioned ends the waiting for names that a response is about.
 func noteMentioned(x *event) {
-	s, w := x.sub, &x.sub.wishes
+	s, w := x.sub, wishesOf(x.sub)
 	if len(w.released) == 0 {
 		return
 	}
@@ -316,7 +303,7 @@ func noteMentioned(x *event) {
 }
 
 func releasedUnanswered(x *event) {
-	s, w := x.sub, &x.sub.wishes
+	s, w := x.sub, wishesOf(x.sub)
 	var names []string
 	for n, from := range w.released {
 		if from == x.req {

@@ -164,7 +164,7 @@ func nackWithAcceptedVersion(x *event) {
 func verdictFlipped(x *event) {
 	r := x.req
 	n := r.echoed
-	if r.m.Kind != decode.SotwRequest || n == nil || r.verdict != unjudged || n.judgedBy == nil || x.sub.acks.flipped == n || x.sub.exempt() {
+	if r.m.Kind != decode.SotwRequest || n == nil || r.verdict != unjudged || n.judgedBy == nil || acksOf(x.sub).flipped == n || x.sub.exempt() {
 		return
 	}
 	was, is := "", ""
@@ -176,7 +176,7 @@ func verdictFlipped(x *event) {
 	default:
 		return
 	}
-	x.sub.acks.flipped = n
+	acksOf(x.sub).flipped = n
 	x.prove(proof{
 		severity: Warning, cause: "-", seqs: []session.Seq{n.seq, n.judgedBy.seq, r.seq},
 		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.nonce), clip(n.version), was, n.judgedBy.seq, is),
@@ -197,7 +197,7 @@ func requestFlood(x *event) {
 	if x.sub.exempt() {
 		return
 	}
-	last, key := &x.sub.acks.flood, x.requestKey()
+	last, key := &acksOf(x.sub).flood, x.requestKey()
 	i := slices.IndexFunc(last[:], func(f repeated) bool { return f.key == key && !f.first.IsZero() })
 	if i < 0 {
 		last[1], last[0] = last[0], repeated{key: key, first: x.now}

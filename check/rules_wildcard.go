@@ -142,7 +142,7 @@ func clearedListAsWildcard(x *event) {
 }
 
 func noteWildcardEnd(x *event) {
-	switch w := &x.sub.wishes; {
+	switch w := wishesOf(x.sub); {
 	case x.sub.wild != notWild:
 		w.wildEnded = time.Time{}
 	case x.req.before.wild != notWild:
@@ -153,7 +153,7 @@ func noteWildcardEnd(x *event) {
 func wildcardUnsubscribeIgnored(x *event) {
 	s, n := x.sub, x.resp
 	grace := x.flight() + x.k.timers.ACK
-	ended := s.wishes.wildEnded
+	ended := wishesOf(s).wildEnded
 	if s.wild != notWild || ended.IsZero() || x.now.Sub(ended) <= grace || s.exempt() || s.otherNames() {
 		return
 	}
@@ -187,7 +187,7 @@ const maxWidened = 64
 
 func noteWidened(x *event) {
 	s, r := x.sub, x.req
-	w := &s.wishes
+	w := wishesOf(s)
 	if r.m.Kind != decode.DeltaRequest || r.ordinal == 0 || s.wild != legacyWild || len(r.added) == 0 || s.exempt() {
 		return
 	}
@@ -211,7 +211,7 @@ func legacyWildcardLost(x *event) {
 // wildcardRemoved reports that all that only the wildcard had brought was
 // removed in answer to a name.
 func (x *event) wildcardRemoved() {
-	s, n, from := x.sub, x.resp, x.sub.wishes.widened
+	s, n, from := x.sub, x.resp, wishesOf(x.sub).widened
 	if from == nil || s.wild != legacyWild {
 		return
 	}
@@ -219,7 +219,7 @@ func (x *event) wildcardRemoved() {
 		it := s.have.get(name)
 		return it != nil && it.stamp == x.k.stamp
 	}) {
-		s.wishes.widened = nil
+		wishesOf(s).widened = nil
 	}
 	lost := make([]string, 0, len(n.removed))
 	for _, it := range n.removed {

@@ -149,7 +149,7 @@ func (t *talk) clientID() string {
 }
 
 // Status says where each client stands, the worst first, then by name.
-func (k *Checker) Status() []ClientStatus {
+func (k *Engine) Status() []ClientStatus {
 	out := make([]ClientStatus, 0, len(k.clients.order))
 	for _, c := range k.clients.order {
 		out = append(out, k.statusOf(c))
@@ -169,7 +169,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-func (k *Checker) statusOf(c *client) ClientStatus {
+func (k *Engine) statusOf(c *client) ClientStatus {
 	s := ClientStatus{Client: c.id, Since: c.since}
 	talks := c.live
 	if len(talks) == 0 && c.last != nil {
@@ -238,7 +238,7 @@ func typeRank(typ string) int {
 	return len(TypeOrder())
 }
 
-func (k *Checker) typeStatus(s *subscription) (TypeStatus, bool) {
+func (k *Engine) typeStatus(s *subscription) (TypeStatus, bool) {
 	ts := TypeStatus{
 		Type: s.typ, Wanted: s.names.len(), Have: s.have.len(), Nack: s.nack, NackSeq: s.nackSeq, Lost: s.lost,
 	}
@@ -261,7 +261,7 @@ func (k *Checker) typeStatus(s *subscription) (TypeStatus, bool) {
 		return ts, true
 	case n.verdict == rejected:
 		ts.State = Nacked
-	case n.verdict == unjudged && n.nonce != "" && k.now.Sub(n.at) > k.timers.ACK:
+	case n.verdict == unjudged && n.nonce != "" && k.now.Sub(n.at) > k.ack:
 		ts.State = Stale
 	case n.verdict == unjudged && n.nonce != "":
 		ts.State = Pending

@@ -2,50 +2,44 @@ package check
 
 import (
 	"hash/maphash"
-	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// message enters a message into the state and lets the rules look at it.
-func (k *Checker) message(x *event) {
-	e, m := x.entry, x.change.Message
+// message enters a message into the state.
+func (k *Engine) message(e *session.Entry, c *Change) {
+	m := c.Message
 	if m == nil || e.Message == nil {
 		return
 	}
-	if x.talk == nil {
+	if c.talk == nil {
 		if e.Stream == 0 || len(k.talks) >= maxTalks {
 			return
 		}
 		// A stream that is met in its middle, or one that has just ended.
-		if x.change.Method.Path != "" && k.tracker.streams[e.Stream] != nil && k.tracker.streams[e.Stream].ended {
+		if c.Method.Path != "" && k.tracker.streams[e.Stream] != nil && k.tracker.streams[e.Stream].ended {
 			return
 		}
-		x.talk = k.newTalk(e)
-		x.talk.method, x.talk.lost = x.change.Method, true
+		c.talk = k.newTalk(e)
+		c.talk.method, c.talk.lost = c.Method, true
 	}
-	t := x.talk
+	t := c.talk
 	t.largest = max(t.largest, e.Message.Size)
 	if e.Message.Compressed || e.Message.Truncated {
 		t.lose()
-		if t.method.Variant == decode.VariantREST {
-			k.polls = polls{} // each poll is a stream of its own
-		}
-		x.each(onOther)
 		return
 	}
 	switch m.Kind {
 	case decode.SotwRequest, decode.DeltaRequest:
-		k.request(x, m)
+		k.request(e, c)
 	case decode.SotwResponse, decode.DeltaResponse:
-		k.response(x, m)
+		k.response(e, c)
 	default:
 		if m.Node != nil && t.node == nil {
 			t.node, t.lastNode = m.Node, m.Node
 		}
-		x.each(onOther)
 	}
 	if e.Side == session.Client {
 		t.lastClient, t.lastClientSeq = k.now, e.Seq
@@ -85,41 +79,38 @@ func (t *talk) subOf(m *decode.Message, seed maphash.Seed) *subscription {
 	return s
 }
 
-func (k *Checker) request(x *event, m *decode.Message) {
-	t, e := x.talk, x.entry
+func (k *Engine) request(e *session.Entry, c *Change) {
+	t, m := c.talk, c.Message
 	s := t.subOf(m, k.contents.seeds[0])
 	t.requests++
 	if s == nil {
 		return
 	}
-	x.sub = s
 	r := &request{seq: e.Seq, at: k.now, m: m, size: e.Message.Size, ordinal: s.requests}
-	r.before.wild, r.before.everNamed, r.before.count = s.wild, s.everNamed, s.names.len()
+	r.before.lost, r.before.wild, r.before.everNamed, r.before.count = s.lost, s.wild, s.everNamed, s.names.len()
 	r.before.accepted, r.before.version, r.before.newest, r.before.lastEcho = s.accepted, s.version, s.newest(), s.lastEchoed
-	x.req = r
+	c.sub, c.req = s, r
 	s.requests++
 	if s.first == nil {
 		s.first = r
 	}
-	k.judge(x)
-	var given []string // names that it gives, as they are compared
+	k.judge(s, r)
 	if m.Kind == decode.DeltaRequest {
-		given = k.wantDelta(x)
+		r.given = k.wantDelta(s, r)
 	} else {
-		given = k.wantSotw(x)
+		r.given = k.wantSotw(s, r, c)
 	}
 	if m.Node != nil {
 		t.lastNode = m.Node
 		if t.node == nil && m.Node.ID != "" {
 			t.node, t.nodeAt = m.Node, e.Seq
-			k.peers.joined(t, s, given)
+			k.peers.joined(t, s, r.given)
 			k.clients.enter(t)
 		}
 	}
 	if r.ordinal == 0 {
 		s.resume(m)
 	}
-	s.await(x, given)
 	s.last = r
 	if s.lost && m.Kind == decode.SotwRequest && r.echoed != nil && r.echoed == s.heard {
 		// From here on everything is known again: what the client wants, what
@@ -127,12 +118,10 @@ func (k *Checker) request(x *event, m *decode.Message) {
 		s.lost, s.found = false, k.now
 		t.moved++
 	}
-	x.each(onRequest)
 }
 
 // judge finds the response that a request echoes, and enters its verdict.
-func (k *Checker) judge(x *event) {
-	s, r := x.sub, x.req
+func (k *Engine) judge(s *subscription, r *request) {
 	newest := s.newest()
 	if r.m.Nonce != "" {
 		key := short(r.m.Nonce)
@@ -170,8 +159,8 @@ func (k *Checker) judge(x *event) {
 		n.verdict = neither
 	}
 	n.judgedBy, r.verdict = r, n.verdict
-	if took := k.now.Sub(n.at); x.talk.echo == 0 || took < x.talk.echo {
-		x.talk.echo = took
+	if took := k.now.Sub(n.at); s.talk.echo == 0 || took < s.talk.echo {
+		s.talk.echo = took
 	}
 	if r.m.Kind == decode.SotwRequest {
 		for i := len(s.sent) - 1; i >= 0; i-- {
@@ -186,8 +175,7 @@ func (k *Checker) judge(x *event) {
 }
 
 // wantSotw enters the list of a state-of-the-world request.
-func (k *Checker) wantSotw(x *event) (given []string) {
-	s, r, c := x.sub, x.req, x.change
+func (k *Engine) wantSotw(s *subscription, r *request, c *Change) (given []string) {
 	star := false
 	for _, n := range r.m.Names {
 		star = star || n == "*"
@@ -227,13 +215,13 @@ func (k *Checker) wantSotw(x *event) (given []string) {
 	default:
 		s.wild = notWild
 	}
-	x.drop(r.removed)
+	k.drop(s, r)
 	return r.added
 }
 
 // wantDelta enters what a delta request subscribes to and what it gives up.
-func (k *Checker) wantDelta(x *event) (given []string) {
-	s, r, m := x.sub, x.req, x.req.m
+func (k *Engine) wantDelta(s *subscription, r *request) (given []string) {
+	m := r.m
 	if r.ordinal == 0 && len(m.Subscribe) > 64 {
 		if l := k.tracker.lists.keep(m.Subscribe); l != nil {
 			s.names = names{base: l, size: len(l.index())}
@@ -270,7 +258,7 @@ func (k *Checker) wantDelta(x *event) (given []string) {
 			r.removed = append(r.removed, n)
 		}
 	}
-	x.drop(r.removed)
+	k.drop(s, r)
 	return given
 }
 
@@ -278,8 +266,8 @@ func (k *Checker) wantDelta(x *event) (given []string) {
 const maxDropped = 1 << 16
 
 // drop remembers the names that a client gave up.
-func (x *event) drop(gone []string) {
-	s := x.sub
+func (k *Engine) drop(s *subscription, r *request) {
+	gone := r.removed
 	if len(gone) > 0 && s.dropped == nil {
 		s.dropped = make(map[string]dropped)
 	}
@@ -290,20 +278,17 @@ func (x *event) drop(gone []string) {
 		if len(s.dropped) >= maxDropped {
 			break
 		}
-		s.dropped[n] = dropped{at: x.now, delivered: s.have.get(n) != nil}
+		s.dropped[n] = dropped{at: k.now, delivered: s.have.get(n) != nil}
 		if s.wild == notWild {
 			s.talk.moved++
 			s.have.remove(n)
 		}
 	}
-	for _, n := range gone {
-		delete(s.waits, n)
-	}
 	switch {
 	case s.active():
 		s.cleared = time.Time{}
 	case s.everNamed && s.cleared.IsZero():
-		s.cleared, s.clearedAt = x.now, x.req.seq
+		s.cleared, s.clearedAt = k.now, r.seq
 	}
 }
 
@@ -358,90 +343,4 @@ func (s *subscription) resume(m *decode.Message) {
 func (s *subscription) sentHere(name string) bool {
 	it := s.have.get(name)
 	return it != nil && (!s.seeded || s.kept.get(name) != it)
-}
-
-// await starts to wait for the names that a request asks for.
-func (s *subscription) await(x *event, given []string) {
-	r := x.req
-	if s.exempt() || s.lost || !x.talk.discovery() {
-		return
-	}
-	delta := r.m.Kind == decode.DeltaRequest
-	if !delta && !r.fresh {
-		if s.late == nil {
-			s.late = make(map[string]bool)
-		}
-		longAgo := r.before.newest != nil && x.now.Sub(r.before.newest.at) > x.flight()
-		for _, n := range r.added { // the server may pass over it
-			if len(s.late) < maxDropped {
-				s.late[n] = longAgo
-			}
-		}
-		return
-	}
-	if !delta && len(s.late) > 0 {
-		given = given[:len(given):len(given)]
-		for n := range s.late {
-			if s.names.has(n) {
-				given = append(given, n)
-			}
-		}
-		slices.Sort(given)
-		s.late = nil
-	}
-	fresh := &wait{from: r, stale: delta && r.stale, firstOfType: r.ordinal == 0}
-	again := &wait{from: r, stale: delta && r.stale, again: true, firstOfType: r.ordinal == 0}
-	for _, n := range given {
-		was, given := s.dropped[n]
-		switch {
-		case isGlob(n): // it may stand for nothing
-		case !s.names.has(n): // given up in the same request
-		case delta && r.ordinal == 0 && s.initial[n] != "",
-			!delta && r.ordinal == 0 && s.have.get(n) != nil, s.waits[n] != nil:
-		case given && was.delivered, delta && s.have.get(n) != nil && r.ordinal > 0:
-			again.left = append(again.left, n)
-		default:
-			fresh.left = append(fresh.left, n)
-		}
-	}
-	for _, w := range []*wait{fresh, again} {
-		if len(w.left) == 0 {
-			continue
-		}
-		if s.waits == nil {
-			s.waits = make(map[string]*wait)
-		}
-		for _, n := range w.left {
-			s.waits[n] = w
-		}
-		next := *x
-		next.wait = w
-		next.after(x.k.timers.DNE, func(x *event) { s.overdue(x) })
-	}
-}
-
-// overdue lets the rules look at names that were not mentioned in time.
-func (s *subscription) overdue(x *event) {
-	w := x.wait
-	w.left = without(w.left, func(n string) bool {
-		if s.waits[n] != w {
-			return true
-		}
-		delete(s.waits, n)
-		return !s.names.has(n)
-	})
-	if len(w.left) > 0 && x.talk.alive() && !s.lost {
-		x.each(onUnanswered)
-	}
-}
-
-// without returns the elements that gone does not name; it may write to list.
-func without(list []string, gone func(string) bool) []string {
-	kept := list[:0:0]
-	for _, n := range list {
-		if !gone(n) {
-			kept = append(kept, n)
-		}
-	}
-	return kept
 }

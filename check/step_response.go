@@ -2,10 +2,11 @@ package check
 
 import (
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func (k *Checker) response(x *event, m *decode.Message) {
-	t, e := x.talk, x.entry
+func (k *Engine) response(e *session.Entry, c *Change) {
+	t, m := c.talk, c.Message
 	s := t.subOf(m, k.contents.seeds[0])
 	t.responses++
 	t.moved++
@@ -15,13 +16,12 @@ func (k *Checker) response(x *event, m *decode.Message) {
 	if s == nil {
 		return
 	}
-	x.sub = s
 	n := &response{
 		seq: e.Seq, at: k.now, ordinal: s.responses, nonce: m.Nonce, version: m.Version, size: e.Message.Size,
 		kind: m.Kind, count: len(m.Resources), wasFirst: s.responses == 0, was: s.have.len(),
 		details: &details{m: m, wanted: s.last},
 	}
-	x.resp = n
+	c.sub, c.resp, k.looked = s, n, n
 	s.responses++
 	k.stamp++
 	n.stamp = k.stamp
@@ -29,7 +29,7 @@ func (k *Checker) response(x *event, m *decode.Message) {
 		typ := m.Resources[0].TypeURL
 		n.foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.url)
 	}
-	k.resolve(s, n, x.change.batch, e.Message.Masked)
+	k.resolve(s, n, c.batch, e.Message.Masked)
 	s.variants = s.variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -48,13 +48,18 @@ func (k *Checker) response(x *event, m *decode.Message) {
 			s.have.remove(it.name)
 		}
 	}
-	s.answer(k, m)
+	for _, name := range m.Removed {
+		if name = decode.NormalName(name); !s.lost && s.names.has(name) && len(s.doesNotExist) < maxDropped {
+			if s.doesNotExist == nil {
+				s.doesNotExist = make(map[string]struct{})
+			}
+			s.doesNotExist[name] = struct{}{}
+		}
+	}
 	s.remember(k, n)
 	if s.lost {
 		s.heard = n
 	}
-	x.each(onResponse)
-	n.m = nil // messages are a large part of memory: only what came of them is kept
 }
 
 // pulse says whether a response only prolongs what there is: that is not the
@@ -63,7 +68,7 @@ func (n *response) pulse() bool { return n.count > 0 && len(n.heartbeats) == n.c
 
 // resolve finds out what is new in a response and enters it into what the
 // client has. Most resources of most responses were there before.
-func (k *Checker) resolve(s *subscription, n *response, batch *decode.Batch, masked bool) {
+func (k *Engine) resolve(s *subscription, n *response, batch *decode.Batch, masked bool) {
 	if b := k.bulkOf(s, n, batch, masked); b != nil {
 		k.resolveBulk(s, n, b)
 		return
@@ -107,7 +112,7 @@ func (k *Checker) resolve(s *subscription, n *response, batch *decode.Batch, mas
 }
 
 // resolveBulk enters resources that were met before, in the same words.
-func (k *Checker) resolveBulk(s *subscription, n *response, b *bulk) {
+func (k *Engine) resolveBulk(s *subscription, n *response, b *bulk) {
 	n.resolved, n.sum, n.peculiar = b.items, b.sum, b.peculiar
 	switch {
 	case s.have.len() == 0:
@@ -130,7 +135,7 @@ func (k *Checker) resolveBulk(s *subscription, n *response, b *bulk) {
 
 // enter puts next in the place of it, unless it is the same, and returns what
 // is there then.
-func (k *Checker) enter(s *subscription, n *response, it, next *item) *item {
+func (k *Engine) enter(s *subscription, n *response, it, next *item) *item {
 	same := it != nil && it.content.sameAs(next.content)
 	switch {
 	case it == nil:
@@ -152,47 +157,11 @@ func (k *Checker) enter(s *subscription, n *response, it, next *item) *item {
 	return next
 }
 
-// answer ends the waiting for what a response mentions. It goes over the
-// response or over what is waited for, whichever is less.
-func (s *subscription) answer(k *Checker, m *decode.Message) {
-	if len(s.waits) == 0 {
-		return
-	}
-	said := func(name string) { delete(s.waits, decode.NormalName(name)) }
-	if few := len(s.waits) < len(m.Resources); few {
-		for n := range s.waits {
-			if it := s.have.get(n); it != nil && it.stamp == k.stamp {
-				delete(s.waits, n)
-			}
-		}
-		for i := range m.Resources {
-			if r := &m.Resources[i]; r.Empty {
-				said(r.Name)
-			}
-		}
-	} else {
-		for i := range m.Resources {
-			said(m.Resources[i].Name)
-		}
-	}
-	for i := range m.Resources {
-		for _, a := range m.Resources[i].Aliases {
-			said(a)
-		}
-	}
-	for _, n := range m.Removed {
-		said(n)
-	}
-	for i := range m.ResourceErrors {
-		said(m.ResourceErrors[i].Name)
-	}
-}
-
 // keepDetails is how many responses keep what they consist of.
 const keepDetails = 2
 
 // remember enters a response into the ledger of its type.
-func (s *subscription) remember(k *Checker, n *response) {
+func (s *subscription) remember(k *Engine, n *response) {
 	for len(s.sent) >= keepSent && (s.sent[0].verdict != unjudged || s.sent[0].nonce == "" || len(s.sent) >= maxNonces) {
 		old := s.sent[0]
 		if key := short(old.nonce); s.byNonce[key] == old {

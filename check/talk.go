@@ -44,21 +44,10 @@ type talk struct {
 	largest             int64         // message, in bytes
 	lost                bool          // part of it was not seen
 
-	ahead   map[string]*ahead // clusters that routes name and that were not sent yet
-	warming warmings          // clusters that wait for their endpoints
-	over    *oversize         // the first message above what receivers take by default
-	moved   uint64            // how often what the server has sent may have changed
-	status  string            // of HTTP, once the server's headers were seen
-	polling polling           // what a poll is part of
-	watched watched           // of a file
-	loads   *loads            // of a load reporting stream
+	moved  uint64 // how often what the server has sent may have changed
+	status string // of HTTP, once the server's headers were seen
 
-	// judged is the response that the client gave a verdict on last, and quiet
-	// that it said nothing since one that it owes a verdict on.
-	judged   session.Seq
-	judgedAt time.Time
-	quiet    bool
-	identity identity
+	memory, lasting Memory // of those who look at the stream
 }
 
 func (t *talk) alive() bool { return !t.ended }
@@ -137,7 +126,6 @@ type subscription struct {
 	clearedAt   session.Seq
 	initial     map[string]string // initial_resource_versions of the first request
 	lastEchoed  *response         // the newest response that a request echoed
-	waits       map[string]*wait  // by each name that is waited for
 
 	// What the server said.
 	sent      []*response // the newest of them, and older ones without a verdict; oldest first
@@ -156,34 +144,18 @@ type subscription struct {
 	seeded    bool      // have began with what the client declared, which is kept
 	kept      inventory
 	variants  bool // resources of one name differ by constraints, which have does not tell apart
-	// late are names that only requests without the newest nonce asked for;
-	// true if by then it could have been known.
-	late map[string]bool
+	// doesNotExist are names that were asked for and that the server said it
+	// does not have.
+	doesNotExist map[string]struct{}
+	losses       int // how often part of the stream was not seen
 
-	acks    acks
-	asked   apiVersion   // of the type in the newest request that named it
-	content contentState // what rules about content, TTL and payloads remember
-	leases  leases
-	payload payloadState
-	wishes  wishes
+	memory, lasting Memory // of those who look at the type
 }
 
 // dropped is a name that the client gave up.
 type dropped struct {
 	at        time.Time
 	delivered bool
-}
-
-// wait is names that a request asked for. Until it is over left has all of
-// them, and subscription.waits those that no response has mentioned; then left
-// has these.
-type wait struct {
-	from *request
-	left []string
-	// What of the names could be told when they were asked for.
-	stale       bool // with the nonce of an older response
-	again       bool // they had been delivered and were given up, or are asked for once more
-	firstOfType bool // in the first request of the type on the stream
 }
 
 // request is a discovery request in its conversation.
@@ -201,8 +173,10 @@ type request struct {
 	// added and removed are the names that it adds to and takes from what the
 	// client wants, without "*".
 	added, removed []string
+	given          []string // names that it gives, as they are compared
 	// before is how it was when the request came.
 	before struct {
+		lost      bool
 		wild      wildness
 		everNamed bool
 		count     int // names

@@ -67,6 +67,13 @@ type Change struct {
 	// batch is the resources of a response, if they are known by where they
 	// are.
 	batch *decode.Batch
+
+	// What the entry is about, and is entered into; nil if there is none.
+	talk  *talk
+	sub   *subscription
+	req   *request
+	resp  *response
+	ended bool // it ends talk
 }
 
 // Names are the names that the message is about: the resources of a response,

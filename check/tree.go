@@ -49,7 +49,7 @@ type Tree struct {
 }
 
 // Tree returns what a client has, or nil if it is not known.
-func (k *Checker) Tree(id string) *Tree {
+func (k *Engine) Tree(id string) *Tree {
 	c := k.clients.byID[id]
 	if c == nil {
 		return nil

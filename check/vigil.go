@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // vigil is a response whose verdict is waited for. One timer at a time runs
@@ -33,8 +34,9 @@ func (x *event) keep(v *vigil, n *response, until time.Time, look func(*event)) 
 	*v = vigil{of: n}
 	next := *x
 	next.resp, next.req, next.wait = n, nil, nil
+	losses := x.sub.losses
 	next.after(max(0, until.Sub(x.now)), func(x *event) {
-		if v.of == n {
+		if v.of == n && x.sub.losses == losses {
 			look(x)
 		}
 	})
@@ -66,7 +68,7 @@ func ackTime(x *event, n *response) time.Duration {
 // ackMissing begins to wait for the verdict on a response.
 func ackMissing(x *event) {
 	x.warm()
-	if v := &x.sub.acks.late; v.of == nil && x.sub.owed(x.resp) {
+	if v := &acksOf(x.sub).late; v.of == nil && x.sub.owed(x.resp) {
 		x.keep(v, x.resp, x.now.Add(ackTime(x, x.resp)), ackLate)
 	}
 }
@@ -77,14 +79,14 @@ func stillThere(x *event) {
 	t := x.talk
 	x.warm()
 	if x.req.verdict != unjudged {
-		t.judged, t.judgedAt = x.req.echoed.seq, x.now
+		presenceOf(t).judged, presenceOf(t).judgedAt = x.req.echoed.seq, x.now
 	}
-	if !t.quiet {
+	if !presenceOf(t).quiet {
 		return
 	}
-	t.quiet = false
+	presenceOf(t).quiet = false
 	for _, s := range t.order {
-		if v := &s.acks.late; v.silent {
+		if v := &acksOf(s).late; v.silent {
 			late := *x
 			late.sub, late.resp, late.req, late.entry, late.change = s, v.of, nil, nil, nil
 			v.silent = false
@@ -99,7 +101,7 @@ func ackLate(x *event) { x.missed(x.talk.lastClientSeq > x.resp.seq) }
 // on. spoke says that the client has sent something since.
 func (x *event) missed(spoke bool) {
 	t, s, n := x.talk, x.sub, x.resp
-	v, ack := &s.acks.late, x.k.timers.ACK
+	v, ack := &acksOf(s).late, x.k.timers.ACK
 	switch {
 	case x.over():
 		*v = vigil{}
@@ -110,9 +112,9 @@ func (x *event) missed(spoke bool) {
 		return
 	case !spoke && x.now.Sub(n.at) < 2*ack:
 		x.keep(v, n, n.at.Add(2*ack), ackLate)
-		v.silent, t.quiet = true, true
+		v.silent, presenceOf(t).quiet = true, true
 		return
-	case t.judged < n.seq && x.now.Sub(t.judgedAt) <= x.flight():
+	case presenceOf(t).judged < n.seq && x.now.Sub(presenceOf(t).judgedAt) <= x.flight():
 		// It works through older responses, as Envoy does with a rate limit.
 		x.keep(v, n, x.now.Add(ack), ackLate)
 		return
@@ -145,14 +147,14 @@ func (x *event) waived(n *response) bool {
 // ackHeld begins to wait for the verdict on a response of clusters.
 func ackHeld(x *event) {
 	x.warm()
-	if v := &x.sub.acks.held; x.sub.typ == "CDS" && x.talk.ads() && v.of == nil && x.sub.owed(x.resp) {
+	if v := &acksOf(x.sub).held; x.sub.typ == "CDS" && x.talk.ads() && v.of == nil && x.sub.owed(x.resp) {
 		x.keep(v, x.resp, x.now.Add(x.k.timers.Warm), heldBack)
 	}
 }
 
 // heldBack reports a verdict that is held back by clusters that wait.
 func heldBack(x *event) {
-	v, n := &x.sub.acks.held, x.resp
+	v, n := &acksOf(x.sub).held, x.resp
 	if x.over() {
 		*v = vigil{}
 		return
@@ -171,7 +173,7 @@ func (x *event) starving(n *response) []string {
 	t := x.talk
 	var names []string
 	if eds := t.sub("EDS"); eds != nil && !eds.lost {
-		for name, c := range t.warming.byName {
+		for name, c := range warmingOf(t).byName {
 			if c.cds.ordinal <= n.ordinal && eds.wants(name) {
 				names = append(names, name)
 			}
@@ -194,4 +196,12 @@ func (x *event) starving(n *response) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// presence is when the client gave a verdict last, and on which response; quiet
+// says that it said nothing since one that it owes a verdict on.
+type presence struct {
+	judged   session.Seq
+	judgedAt time.Time
+	quiet    bool
 }

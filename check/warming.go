@@ -45,7 +45,7 @@ const maxWarming = 1 << 16
 // the client asks for have begun to wait with it. gRPC's clients hold nothing
 // back.
 func (x *event) warm() bool {
-	w := &x.talk.warming
+	w := warmingOf(x.talk)
 	if w.seen == x.seq() {
 		return w.began
 	}
