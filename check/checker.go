@@ -117,7 +117,7 @@ func (k *Checker) message(x *event) {
 		x.await()
 		x.each(onRequest)
 	case x.resp != nil:
-		x.sub.answer(k, m)
+		answer(x.sub, k, m)
 		x.each(onResponse)
 	case !m.Request() && !m.Response():
 		x.each(onOther)

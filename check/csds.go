@@ -88,7 +88,7 @@ func (x *event) disagree(r *decode.ResourceStatus, streams []*talk) (of *subscri
 		if s == nil || !s.wants(name) && s.have.get(name) == nil {
 			continue
 		}
-		contradiction := s.contradicts(r, name, x)
+		contradiction := contradicts(s, r, name, x)
 		if contradiction == "" {
 			return nil, ""
 		}
@@ -101,7 +101,7 @@ func (x *event) disagree(r *decode.ResourceStatus, streams []*talk) (of *subscri
 
 // contradicts says how what was seen of a resource excludes what the client
 // says of it; "" if it does not, or if it is not known or too new.
-func (s *subscription) contradicts(r *decode.ResourceStatus, name string, x *event) string {
+func contradicts(s *subscription, r *decode.ResourceStatus, name string, x *event) string {
 	it, n := s.have.get(name), s.newest()
 	if s.lost || s.exempt() || it == nil || it.content == nil || n == nil || s.seeded && !s.sentHere(name) ||
 		x.now.Sub(n.at) <= x.k.timers.ACK || s.last != nil && x.now.Sub(s.last.at) <= x.k.timers.ACK {
@@ -126,47 +126,4 @@ func (s *subscription) contradicts(r *decode.ResourceStatus, name string, x *eve
 		}
 	}
 	return ""
-}
-
-// lastWith is the response that had a resource, or the newest if that is not
-// known.
-func (s *subscription) lastWith(carrier *response) session.Seq {
-	if carrier == nil {
-		carrier = s.newest()
-	}
-	return carrier.seq
-}
-
-// carrier is the response that had a resource last, nil if that is not known.
-func (s *subscription) carrier(it *item) *response {
-	n := s.newest()
-	switch {
-	case s.talk.delta():
-		if s.nackSeq == 0 && n.verdict == accepted {
-			return n // all were accepted, so it makes no difference
-		}
-		return nil
-	case s.full():
-		return n
-	}
-	for _, o := range slices.Backward(s.sent) {
-		if o.version == it.version {
-			return o
-		}
-	}
-	return nil
-}
-
-// neverHad says whether a client that has accepted all that was sent cannot
-// have a resource at a version. Envoy keeps the version at which a resource
-// has changed, gRPC takes that of the newest response.
-func (s *subscription) neverHad(version string, it *item) bool {
-	if s.talk.delta() {
-		return true
-	}
-	if !s.versions.has(short(version)) {
-		return !s.versions.full()
-	}
-	n := s.newest()
-	return s.talk.grpcClient() || slices.Contains(n.added, it) || slices.Contains(n.changed, it)
 }

@@ -14,8 +14,7 @@ type nameList struct {
 	refs  int
 	set   map[string]struct{} // see index
 
-	judged bool
-	bad    []badName // see badNames
+	memory Memory // of those who look at it
 }
 
 // lists holds all name lists in use, bounded in bytes, and the account of what

@@ -250,19 +250,6 @@ func deltaRemovalOfUnknown(x *event) {
 	}
 }
 
-// asks says whether the client names a resource, itself or by the collection
-// that it is in.
-func (s *subscription) asks(name string) bool {
-	if s.names.has(name) {
-		return true
-	}
-	i := len(name) - 1
-	for i >= 0 && name[i] != '/' {
-		i--
-	}
-	return i >= 0 && s.names.has(name[:i+1]+"*")
-}
-
 func resourceErrorReported(x *event) {
 	n := x.resp
 	if len(n.m.ResourceErrors) == 0 || x.sub.exempt() {

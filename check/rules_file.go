@@ -43,16 +43,16 @@ type watched struct {
 	seq   session.Seq
 }
 
-func (t *talk) isFile() bool { return t != nil && t.method.Variant == decode.VariantFile }
+func isFile(t *talk) bool { return t != nil && t.method.Variant == decode.VariantFile }
 
 func fileUnreadable(x *event) {
-	if x.talk.isFile() && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
-		x.proveFile("read", nil, "no DiscoveryResponse: %s", x.talk.about(x.entry.Problems[0]))
+	if isFile(x.talk) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
+		x.proveFile("read", nil, "no DiscoveryResponse: %s", aboutFile(x.talk, x.entry.Problems[0]))
 	}
 }
 
 // about is a problem of a file, in which its name stands.
-func (t *talk) about(problem string) string {
+func aboutFile(t *talk, problem string) string {
 	if !strings.HasPrefix(problem, t.method.Name) {
 		problem = t.method.Name + ": " + problem
 	}
@@ -65,7 +65,7 @@ func (x *event) proveFile(cause string, names []string, format string, args ...a
 
 func fileInvalid(x *event) {
 	t, n := x.talk, x.resp
-	if !t.isFile() {
+	if !isFile(t) {
 		return
 	}
 	name := t.method.Name
@@ -75,7 +75,7 @@ func fileInvalid(x *event) {
 	for _, p := range x.entry.Problems {
 		x.prove(proof{
 			severity: Warning, cause: t.method.Path + "\x00" + p, typ: decode.ShortType(n.m.TypeURL),
-			message: t.about(p),
+			message: aboutFile(t, p),
 		})
 	}
 	typ, first := n.m.TypeURL, n.m.TypeURL
@@ -114,7 +114,7 @@ func fileInvalid(x *event) {
 func (x *event) secretsExpected(n *response) {
 	missing := make(map[string]struct{})
 	for _, t := range x.k.talks {
-		if !t.isFile() || t == x.talk {
+		if !isFile(t) || t == x.talk {
 			continue
 		}
 		for _, s := range t.order {
@@ -151,14 +151,14 @@ func (x *event) secretsExpected(n *response) {
 }
 
 func noteFileEvent(x *event) {
-	if x.talk.isFile() && x.entry.Kind == session.KindHeader {
+	if isFile(x.talk) && x.entry.Kind == session.KindHeader {
 		*watchedOf(x.talk) = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
 	}
 }
 
 func fileNotMoved(x *event) {
 	t, n := x.talk, x.resp
-	if !t.isFile() {
+	if !isFile(t) {
 		return
 	}
 	was := *watchedOf(t)

@@ -115,13 +115,13 @@ func nackReceived(x *event) {
 	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with %s: %s", clip(r.m.Nonce), codeOf(e), said(e.Message))}
 	if n != nil {
 		p.seqs, p.names = []session.Seq{n.seq, r.seq}, suspects(n.news(), e.Message)
-		p.message = fmt.Sprintf("%s rejected with %s: %s", n.describe(), codeOf(e), said(e.Message))
+		p.message = fmt.Sprintf("%s rejected with %s: %s", describeResponse(n), codeOf(e), said(e.Message))
 	}
 	x.prove(p)
 }
 
 // label is the version of a response, or the nonce of one that has none.
-func (n *response) label() string {
+func label(n *response) string {
 	if n.version == "" || n.kind == decode.DeltaResponse {
 		return fmt.Sprintf("nonce %q", clip(n.nonce))
 	}
@@ -138,21 +138,12 @@ func codeOf(e *decode.Error) string {
 }
 
 // describe says what a response had to offer.
-func (n *response) describe() string {
-	text := n.label() + " with " + counted(n.count, "resource", "resources")
+func describeResponse(n *response) string {
+	text := label(n) + " with " + counted(n.count, "resource", "resources")
 	if news := len(n.added) + len(n.changed); news > 0 && news < n.count {
 		text += fmt.Sprintf(", %d of them new or changed,", news)
 	}
 	return text
-}
-
-// news is what a response brought that was not there before, or all of it if
-// there was nothing.
-func (n *response) news() [2][]*item {
-	if len(n.added)+len(n.changed) == 0 {
-		return [2][]*item{n.resolved}
-	}
-	return [2][]*item{n.added, n.changed}
 }
 
 // suspects are the resources that a rejection is probably about: those that its
@@ -210,11 +201,6 @@ type refusal struct {
 	// opaque says that part of it cannot be decoded, so that it is known by
 	// its bytes only.
 	opaque bool
-}
-
-// changes says whether a request asks for more or less than the one before.
-func (r *request) changes(s *subscription) bool {
-	return len(r.added)+len(r.removed) > 0 || r.before.wild != s.wild
 }
 
 // noteNack remembers a rejection, and what came after it.

@@ -203,17 +203,6 @@ func nonceRegressed(x *event) {
 	x.prove(p)
 }
 
-// allRejectedSince says whether every response after n that was answered was
-// rejected.
-func (s *subscription) allRejectedSince(n *response) bool {
-	for i := len(s.sent) - 1; i >= 0 && s.sent[i].ordinal > n.ordinal; i-- {
-		if v := s.sent[i].verdict; v != rejected && v != unjudged {
-			return false
-		}
-	}
-	return true
-}
-
 // istioNode says whether a node id has Istio's form: type~address~name~domain.
 func istioNode(n *decode.Node) bool { return strings.Count(n.ID, "~") == 3 }
 

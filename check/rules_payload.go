@@ -68,19 +68,6 @@ type payloadState struct {
 	broken int               // responses that wait for their verdict
 }
 
-// fresh calls f for each resource of a response that is new to the stream, or
-// changed, or has no name ("") by which that could be told.
-func (n *response) fresh(f func(name string, c *content)) {
-	for _, list := range [][]*item{n.added, n.changed} {
-		for _, it := range list {
-			f(it.name, it.content)
-		}
-	}
-	for _, c := range n.nameless {
-		f("", c)
-	}
-}
-
 // orNameless is a name as messages write it.
 type orNameless string
 
@@ -269,14 +256,6 @@ func scopeKeyConflict(x *event) {
 			x.prove(f)
 		}
 	}
-}
-
-// scope is the scope key of an item, or "".
-func (it *item) scope() string {
-	if it == nil || it.content == nil {
-		return ""
-	}
-	return it.content.facts.ScopeKey
 }
 
 func grpcConfigSource(x *event) {

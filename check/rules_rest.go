@@ -147,12 +147,12 @@ func (x *event) polled() *poll {
 const discoveryPath = "/discovery:"
 
 // looksPolled says whether a path is meant to be that of a poll.
-func (t *talk) looksPolled() bool { return strings.Contains(t.method.Path, discoveryPath) }
+func looksPolled(t *talk) bool { return strings.Contains(t.method.Path, discoveryPath) }
 
 func restVerb(x *event) {
 	t := x.talk
 	verb := session.Get(x.entry.Headers, ":method")
-	if !t.looksPolled() || t.method.Service != "" || verb == "" || verb == "POST" {
+	if !looksPolled(t) || t.method.Service != "" || verb == "" || verb == "POST" {
 		return
 	}
 	x.prove(proof{
@@ -162,9 +162,9 @@ func restVerb(x *event) {
 }
 
 // unmapped says whether a poll goes to a path that stands for no type.
-func (t *talk) unmapped() bool {
+func unmapped(t *talk) bool {
 	v := t.method.Variant
-	return t.looksPolled() && t.method.Type == "" && (v == decode.VariantREST || v == decode.VariantOther)
+	return looksPolled(t) && t.method.Type == "" && (v == decode.VariantREST || v == decode.VariantOther)
 }
 
 func (x *event) proveUnmapped(typ string) {
@@ -178,7 +178,7 @@ func (x *event) proveUnmapped(typ string) {
 // path is not even that of a version.
 func restUnread(x *event) {
 	t := x.talk
-	if t.unmapped() && !t.lost && (t.largest == 0 || t.method.Variant == decode.VariantOther) {
+	if unmapped(t) && !t.lost && (t.largest == 0 || t.method.Variant == decode.VariantOther) {
 		x.proveUnmapped("")
 	}
 }
@@ -192,7 +192,7 @@ func restBody(x *event) {
 	if m.TypeURL != "" {
 		typ = decode.ShortType(m.TypeURL)
 	}
-	if t.unmapped() {
+	if unmapped(t) {
 		x.proveUnmapped(typ)
 		return
 	}

@@ -277,12 +277,3 @@ func requestAfterHalfClose(x *event) {
 		})
 	}
 }
-
-func (t *talk) wantsAnything() bool {
-	for _, s := range t.order {
-		if s.active() && !s.exempt() {
-			return true
-		}
-	}
-	return false
-}

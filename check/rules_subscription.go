@@ -124,12 +124,16 @@ func badNames(list []string) (out []badName) {
 	return out
 }
 
-// badNames are found once for each list that clients send.
-func (n *nameList) badNames() []badName {
-	if !n.judged {
-		n.judged, n.bad = true, badNames(n.names)
+// badNamesOf finds them once for each list that clients send.
+func badNamesOf(n *nameList) []badName {
+	known := Slot[struct {
+		judged bool
+		bad    []badName
+	}](&n.memory, 0)
+	if !known.judged {
+		known.judged, known.bad = true, badNames(n.names)
 	}
-	return n.bad
+	return known.bad
 }
 
 // requestBadNames leaves out names from locators, which differ by their
@@ -155,7 +159,7 @@ func requestBadNames(x *event) {
 			}
 		}
 	case x.change.list != nil && m.Locators.Names == 0:
-		found = x.change.list.badNames()
+		found = badNamesOf(x.change.list)
 	default:
 		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
@@ -263,10 +267,6 @@ func deltaPhantomUnsubscribe(x *event) {
 		x.report(phantoms, "unsubscribed from %s, neither asked for nor known", list(phantoms))
 	}
 }
-
-// otherNames says whether servers answer with other names than those asked
-// for: virtual hosts, and what Istio's ambient mode asks for by address.
-func (s *subscription) otherNames() bool { return s.typ == "VHDS" || s.kind&envoyType == 0 }
 
 // mostlyExtras is after how many responses in a row of which most was not
 // asked for it is a warning.

@@ -168,12 +168,6 @@ func versionAnswered(x *event) {
 	x.prove(p)
 }
 
-// takesBoth says whether the client is one of the Envoys that accept version 3
-// where they asked for version 2 (envoy PR#12913).
-func (t *talk) takesBoth() bool {
-	return t.envoyClient() && (strings.HasPrefix(t.node.UserAgentVersion, "1.16.") || strings.HasPrefix(t.node.UserAgentVersion, "1.17."))
-}
-
 func resourceTypeMismatch(x *event) {
 	s, n := x.sub, x.resp
 	m := n.m

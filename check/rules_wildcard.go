@@ -79,10 +79,6 @@ func (x *event) relaxed(s Severity) Severity {
 	return s
 }
 
-// beganNameless says whether the first request of the type asked for
-// everything by naming nothing.
-func (s *subscription) beganNameless() bool { return s.first != nil && s.first.named() == 0 }
-
 // restarted says whether a stream looks like that of a new process, not like
 // one that was reconnected.
 func (x *event) restarted() bool {
@@ -245,11 +241,6 @@ func (x *event) wildcardRemoved() {
 		severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.seq, n.seq},
 		message: fmt.Sprintf("%s removed after the client had asked for %s besides everything", list(lost), list(from.added)),
 	})
-}
-
-// sameGroup says whether two clients have the same cluster and server.
-func (t *talk) sameGroup(o *talk) bool {
-	return t.node != nil && o.node != nil && t.node.Cluster == o.node.Cluster && t.server == o.server
 }
 
 // maxCompared bounds the changes of one response that are compared with what

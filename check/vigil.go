@@ -23,12 +23,6 @@ const (
 	pace    = 5 * time.Millisecond
 )
 
-// owed says whether the client has to give a verdict on a response that has
-// just come: it asked for the type before, and the response can be named.
-func (s *subscription) owed(n *response) bool {
-	return s.first != nil && n.nonce != "" && !s.exempt()
-}
-
 // keep waits for the verdict on n. What look gets has n as its response.
 func (x *event) keep(v *vigil, n *response, until time.Time, look func(*event)) {
 	*v = vigil{of: n}
@@ -121,7 +115,7 @@ func (x *event) missed(spoke bool) {
 	case !x.again(Warning, "-"):
 		x.prove(proof{
 			severity: Warning, cause: "-",
-			message: fmt.Sprintf("no verdict on %s of entry %d within %v", n.label(), n.seq, round(x.now.Sub(n.at))),
+			message: fmt.Sprintf("no verdict on %s of entry %d within %v", label(n), n.seq, round(x.now.Sub(n.at))),
 		})
 	}
 	x.proceed(v, ackTime, ackLate)
@@ -161,7 +155,7 @@ func heldBack(x *event) {
 	}
 	if n.verdict == unjudged {
 		if names := x.starving(n); len(names) > 0 {
-			x.report(names, "no verdict on %s of entry %d for %v, while clusters wait for %s", n.label(), n.seq, x.k.timers.Warm, list(names))
+			x.report(names, "no verdict on %s of entry %d for %v, while clusters wait for %s", label(n), n.seq, x.k.timers.Warm, list(names))
 		}
 	}
 	x.proceed(v, func(x *event, _ *response) time.Duration { return x.k.timers.Warm }, heldBack)

@@ -120,7 +120,7 @@ func without(list []string, gone func(string) bool) []string {
 
 // answer ends the waiting for what a response mentions. It goes over the
 // response or over what is waited for, whichever is less.
-func (s *subscription) answer(k *Checker, m *decode.Message) {
+func answer(s *subscription, k *Checker, m *decode.Message) {
 	waits := waitsOf(s).byName
 	if len(waits) == 0 {
 		return

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,21 +61,6 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-// reason is a text of a peer in one line. Of a long one its middle goes: Envoy
-// puts what it rejects in front of why, gRPC behind it.
-func reason(s string) string {
-	const most, half = 300, 148
-	if len(s) > 1<<16 {
-		s = s[:1<<15] + s[len(s)-1<<15:]
-	}
-	// A word of protobuf's own, which is another one in each process.
-	s = strings.Join(slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.HasPrefix(w, "goo.gle/debug") }), " ")
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
 }
 
 // said quotes what a peer wrote. A text with quotes in it stands between
