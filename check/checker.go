@@ -2,6 +2,7 @@ package check
 
 import (
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -10,7 +11,7 @@ import (
 // for concurrent use: the same entries give the same findings, whether they
 // come from the wire or from a file.
 type Checker struct {
-	*Engine
+	*engine.Engine
 	timers  Timers
 	lookers [hooks][]looker
 
@@ -41,26 +42,26 @@ func NewChecker(o Options) *Checker {
 	if o.Rules == nil {
 		o.Rules, _ = Select(nil, nil)
 	}
-	return &Checker{Engine: newEngine(o.Timers.ACK), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm)}
+	return &Checker{Engine: engine.NewEngine(o.Timers.ACK), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm)}
 }
 
 // Step takes the next entry and says what it changed. Findings are those that
 // it proved: each comes once, and again when it became graver.
 func (k *Checker) Step(e *session.Entry) Change {
 	k.seq, k.muted = e.Seq, e.Carried
-	now := k.now
+	now := k.Now
 	if e.Time.After(now) {
 		now = e.Time
 	}
 	// What timers wait for may be in a gap, so that they have to know of it.
 	if e.Kind == session.KindGap {
-		k.change = k.Engine.Step(e)
+		k.change.Change = k.Engine.Step(e)
 		k.queue.run(now)
 	} else {
 		k.queue.run(now)
-		k.change = k.Engine.Step(e)
+		k.change.Change = k.Engine.Step(e)
 	}
-	k.event = event{k: k, now: now, entry: e, change: &k.change, talk: k.change.talk, sub: k.change.sub, req: k.change.req, resp: k.change.resp}
+	k.event = event{k: k, now: now, entry: e, change: &k.change, talk: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
 	k.look(&k.event)
 	c := k.change
 	c.Findings = k.ledger.take()
@@ -89,7 +90,7 @@ func (k *Checker) look(x *event) {
 			x.each(onOther)
 		}
 	case session.KindTrailer, session.KindCancel:
-		if k.change.ended {
+		if k.change.Ended {
 			x.each(onEnd)
 			k.referrers = referrers{}
 		}
@@ -109,7 +110,7 @@ func (k *Checker) message(x *event) {
 	switch {
 	case m == nil:
 	case e.Message.Compressed || e.Message.Truncated:
-		if x.talk.method.Variant == decode.VariantREST {
+		if x.talk.Method.Variant == decode.VariantREST {
 			k.polls = polls{} // each poll is a stream of its own
 		}
 		x.each(onOther)
@@ -136,3 +137,7 @@ func (k *Checker) Findings() []Finding {
 
 // Summary returns what was counted so far.
 func (k *Checker) Summary() Summary { return k.summary }
+
+// NewTracker returns a Checker without rules, for those who only ask what
+// messages mean.
+func NewTracker() *Checker { return NewChecker(Options{Rules: []*Rule{}}) }

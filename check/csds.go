@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -11,28 +13,28 @@ import (
 // statusDiverges compares what a client says of itself with its streams.
 func statusDiverges(x *event) {
 	t, e := x.talk, x.entry
-	if t == nil || t.method.Variant != decode.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
+	if t == nil || t.Method.Variant != decode.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
 		e.Message.Compressed || e.Message.Truncated {
 		return
 	}
 	m := decode.PeekClientStatus(e.Message.Data.Bytes())
-	said := make(map[string][]*talk, len(m.Configs))
+	said := make(map[string][]*engine.Stream, len(m.Configs))
 	for i := range m.Configs {
 		if id := m.Configs[i].NodeID; id != "" {
 			said[id] = nil
 		}
 	}
-	for _, o := range x.k.talks {
-		if o.node == nil || !o.discovery() {
+	for _, o := range x.k.Streams {
+		if o.Node == nil || !o.Discovery() {
 			continue
 		}
-		if _, ok := said[o.node.ID]; ok {
-			said[o.node.ID] = append(said[o.node.ID], o)
+		if _, ok := said[o.Node.ID]; ok {
+			said[o.Node.ID] = append(said[o.Node.ID], o)
 		}
 	}
 	for i := range m.Configs {
 		if streams := said[m.Configs[i].NodeID]; len(streams) > 0 {
-			slices.SortFunc(streams, func(a, b *talk) int { return int(a.openAt) - int(b.openAt) })
+			slices.SortFunc(streams, func(a, b *engine.Stream) int { return int(a.OpenAt) - int(b.OpenAt) })
 			x.compareStatus(&m.Configs[i], streams)
 		}
 	}
@@ -40,7 +42,7 @@ func statusDiverges(x *event) {
 
 // divergence is a status that no stream of the client agrees with.
 type divergence struct {
-	sub    *subscription
+	sub    *engine.Subscription
 	status string
 	names  []string
 	text   string // about the first name
@@ -51,7 +53,7 @@ type divergence struct {
 const maxCompares = 1 << 22
 
 // compareStatus holds the account of one client against its streams.
-func (x *event) compareStatus(c *decode.ClientConfig, streams []*talk) {
+func (x *event) compareStatus(c *decode.ClientConfig, streams []*engine.Stream) {
 	var found []*divergence
 	for i := range c.Resources[:min(len(c.Resources), maxCompares/len(streams))] {
 		r := &c.Resources[i]
@@ -68,9 +70,9 @@ func (x *event) compareStatus(c *decode.ClientConfig, streams []*talk) {
 	}
 	for _, d := range found {
 		about := *x
-		about.talk, about.sub = d.sub.talk, d.sub
+		about.talk, about.sub = d.sub.Stream, d.sub
 		about.prove(proof{
-			severity: Info, names: d.names, cause: d.status, seqs: []session.Seq{d.sub.newest().seq, x.entry.Seq},
+			severity: Info, names: d.names, cause: d.status, seqs: []session.Seq{d.sub.Newest().Seq, x.entry.Seq},
 			message: fmt.Sprintf("the client says %s of %s, but %s", d.status, list(d.names), d.text),
 		})
 	}
@@ -78,14 +80,14 @@ func (x *event) compareStatus(c *decode.ClientConfig, streams []*talk) {
 
 // disagree returns a stream's view of a resource, and how it contradicts what
 // the client says; none if a stream may agree.
-func (x *event) disagree(r *decode.ResourceStatus, streams []*talk) (of *subscription, why string) {
-	key, name := short(decode.TypeKey(r.TypeURL)), decode.NormalName(r.Name)
+func (x *event) disagree(r *decode.ResourceStatus, streams []*engine.Stream) (of *engine.Subscription, why string) {
+	key, name := engine.Short(decode.TypeKey(r.TypeURL)), decode.NormalName(r.Name)
 	if r.TypeURL == "" || name == "" {
 		return nil, ""
 	}
 	for _, t := range streams {
-		s := t.subs[key]
-		if s == nil || !s.wants(name) && s.have.get(name) == nil {
+		s := t.Subs[key]
+		if s == nil || !s.Wants(name) && s.Have.Get(name) == nil {
 			continue
 		}
 		contradiction := contradicts(s, r, name, x)
@@ -101,27 +103,27 @@ func (x *event) disagree(r *decode.ResourceStatus, streams []*talk) (of *subscri
 
 // contradicts says how what was seen of a resource excludes what the client
 // says of it; "" if it does not, or if it is not known or too new.
-func contradicts(s *subscription, r *decode.ResourceStatus, name string, x *event) string {
-	it, n := s.have.get(name), s.newest()
-	if s.lost || s.exempt() || it == nil || it.content == nil || n == nil || s.seeded && !s.sentHere(name) ||
-		x.now.Sub(n.at) <= x.k.timers.ACK || s.last != nil && x.now.Sub(s.last.at) <= x.k.timers.ACK {
+func contradicts(s *engine.Subscription, r *decode.ResourceStatus, name string, x *event) string {
+	it, n := s.Have.Get(name), s.Newest()
+	if s.Lost || s.Exempt() || it == nil || it.Content == nil || n == nil || s.Seeded && !s.SentHere(name) ||
+		x.now.Sub(n.At) <= x.k.timers.ACK || s.Last != nil && x.now.Sub(s.Last.At) <= x.k.timers.ACK {
 		return ""
 	}
-	carrier := s.carrier(it)
-	taken := carrier != nil && carrier.verdict == accepted
+	carrier := s.Carrier(it)
+	taken := carrier != nil && carrier.Verdict == engine.ACKed
 	switch r.Client {
 	case "DOES_NOT_EXIST", "TIMEOUT":
-		return fmt.Sprintf("it was sent, and not removed, by entry %d", s.lastWith(carrier))
+		return fmt.Sprintf("it was sent, and not removed, by entry %d", s.LastWith(carrier))
 	case "NACKED":
 		if taken {
-			return fmt.Sprintf("entry %d accepted it", carrier.judgedBy.seq)
+			return fmt.Sprintf("entry %d accepted it", carrier.JudgedBy.Seq)
 		}
 	case "ACKED":
-		version := it.version
-		if s.full() && !s.talk.delta() {
-			version = n.version
+		version := it.Version
+		if s.Full() && !s.Stream.Delta() {
+			version = n.Version
 		}
-		if taken && r.Version != "" && r.Version != version && s.neverHad(r.Version, it) {
+		if taken && r.Version != "" && r.Version != version && s.NeverHad(r.Version, it) {
 			return fmt.Sprintf("its version is %q there and %q here", clip(r.Version), clip(version))
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -16,10 +18,10 @@ type event struct {
 	now    time.Time
 	entry  *session.Entry // nil when time has passed
 	change *Change        // of entry
-	talk   *talk
-	sub    *subscription
-	req    *request
-	resp   *response
+	talk   *engine.Stream
+	sub    *engine.Subscription
+	req    *engine.Request
+	resp   *engine.Response
 	wait   *wait
 }
 
@@ -64,7 +66,7 @@ func (x *event) each(h hook) {
 		return
 	}
 	message := h == onRequest || h == onResponse || h == onUnanswered
-	polls, lost := message && !x.talk.discovery(), message && x.sub != nil && x.sub.lost
+	polls, lost := message && !x.talk.Discovery(), message && x.sub != nil && x.sub.Lost
 	for _, l := range x.k.lookers[h] {
 		if polls && !l.rule.polls || lost && !l.rule.local {
 			continue
@@ -93,8 +95,8 @@ func (x *event) after(d time.Duration, f func(*event)) {
 // flight is how long messages that cross may be on their way.
 func (x *event) flight() time.Duration {
 	d := x.k.timers.Flight
-	if !x.k.timers.Fixed && x.talk != nil && 3*x.talk.echo > d {
-		d = 3 * x.talk.echo
+	if !x.k.timers.Fixed && x.talk != nil && 3*x.talk.Echo > d {
+		d = 3 * x.talk.Echo
 	}
 	return d
 }
@@ -125,11 +127,11 @@ func (x *event) again(severity Severity, cause string) bool {
 		return true
 	}
 	client, typ := "", ""
-	if x.talk != nil && x.talk.node != nil {
-		client = x.talk.node.ID
+	if x.talk != nil && x.talk.Node != nil {
+		client = x.talk.Node.ID
 	}
 	if x.sub != nil {
-		typ = x.sub.typ
+		typ = x.sub.Type
 	}
 	return x.k.ledger.again(causeKey(x.rule.ID, client, typ, cause), severity, x.now, x.seq())
 }
@@ -152,9 +154,9 @@ func (x *event) prove(p proof) {
 		f.Names[i] = bounded(n)
 	}
 	if t := x.talk; t != nil {
-		f.Conn, f.Stream = t.conn, t.id
-		if t.node != nil {
-			f.Client = t.node.ID
+		f.Conn, f.Stream = t.Conn, t.ID
+		if t.Node != nil {
+			f.Client = t.Node.ID
 		}
 	} else if x.entry != nil {
 		f.Conn, f.Stream = x.entry.Conn, x.entry.Stream
@@ -163,7 +165,7 @@ func (x *event) prove(p proof) {
 		f.Client = x.change.Client
 	}
 	if f.Type == "" && x.sub != nil {
-		f.Type = x.sub.typ
+		f.Type = x.sub.Type
 	}
 	if f.Seqs == nil {
 		f.Seqs = []session.Seq{x.seq()}
@@ -184,11 +186,11 @@ func (x *event) seq() session.Seq {
 	case x.entry != nil:
 		return x.entry.Seq
 	case x.wait != nil:
-		return x.wait.from.seq
+		return x.wait.from.Seq
 	case x.resp != nil:
-		return x.resp.seq
+		return x.resp.Seq
 	case x.req != nil:
-		return x.req.seq
+		return x.req.Seq
 	}
 	return x.k.seq
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -53,7 +55,7 @@ func TestExcerpt(t *testing.T) {
 		"trailer":   "connect open SUB CDS header",
 		"connect":   "",
 	} {
-		x := check.NewExcerpt()
+		x := engine.NewExcerpt()
 		tr := check.NewTracker()
 		found := 0
 		for i := range all {
@@ -62,7 +64,7 @@ func TestExcerpt(t *testing.T) {
 			if is {
 				found++
 			}
-			x.Step(&all[i], &c, is)
+			x.Step(&all[i], &c.Change, is)
 		}
 		var got []string
 		for _, seq := range x.Context() {
@@ -79,7 +81,7 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte{1, 1, 1, 1, 0, 2, 1, 1, 1, 0, 4, 1, 1, 1, 1, 9, 1, 0, 2, 0})
 	f.Add([]byte{10, 0, 0, 0, 1, 9, 0, 0, 0, 0, 1, 0, 7, 0, 0, 6, 3, 3, 2, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		x, tr := check.NewExcerpt(), check.NewTracker()
+		x, tr := engine.NewExcerpt(), check.NewTracker()
 		var seq session.Seq
 		chosen := 0
 		for ; len(b) >= 5; b = b[5:] {
@@ -101,7 +103,7 @@ func FuzzExcerpt(f *testing.F) {
 			if is {
 				chosen++
 			}
-			x.Step(&e, &c, is)
+			x.Step(&e, &c.Change, is)
 		}
 		context := x.Context()
 		if len(x.Chosen()) != chosen || !slices.IsSorted(context) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -78,7 +80,7 @@ func (l *ledger) enter(f *Finding, key string, settles bool) {
 
 // causeKey tells findings apart.
 func causeKey(rule, client, typ, cause string) string {
-	return rule + "\x00" + short(client) + "\x00" + short(typ) + "\x00" + short(cause)
+	return rule + "\x00" + engine.Short(client) + "\x00" + engine.Short(typ) + "\x00" + engine.Short(cause)
 }
 
 // again counts a finding that is known and no less grave.

@@ -4,12 +4,14 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // hints is what the rules of subscriptions know beyond one stream.
 type hints struct {
 	// widened are the nameless delta subscriptions that names were added to.
-	widened []*subscription
+	widened []*engine.Subscription
 	// clock tells when a response was sent by its stamp, oldest first.
 	clock []tick
 	// said is the cause under which a rule has reported a name of a client.
@@ -57,9 +59,9 @@ func (h *hints) sent(stamp uint64) time.Time {
 func (x *event) proveOnce(severity Severity, names []string, text func(names []string) string) {
 	var fresh, causes []string
 	known := make(map[string][]string)
-	prefix := x.rule.ID + "\x00" + x.client() + "\x00" + x.sub.typ + "\x00"
+	prefix := x.rule.ID + "\x00" + x.client() + "\x00" + x.sub.Type + "\x00"
 	for _, n := range names {
-		cause, ok := x.k.hints.said[short(prefix+n)]
+		cause, ok := x.k.hints.said[engine.Short(prefix+n)]
 		if !ok {
 			fresh = append(fresh, n)
 			continue
@@ -80,15 +82,15 @@ func (x *event) proveOnce(severity Severity, names []string, text func(names []s
 		x.k.hints.said = make(map[string]string)
 	}
 	for _, n := range fresh[:min(len(fresh), maxSaid)] {
-		x.k.hints.said[short(prefix+n)] = cause
+		x.k.hints.said[engine.Short(prefix+n)] = cause
 	}
 	x.prove(proof{severity: severity, names: fresh, cause: cause, message: text(fresh)})
 }
 
 // client is the node id of the stream, "" if it is not known.
 func (x *event) client() string {
-	if x.talk == nil || x.talk.node == nil {
+	if x.talk == nil || x.talk.Node == nil {
 		return ""
 	}
-	return x.talk.node.ID
+	return x.talk.Node.ID
 }

@@ -7,25 +7,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 )
 
-func historyOf(t testing.TB, text string, of check.Selection) []check.Version {
+func historyOf(t testing.TB, text string, of engine.Selection) []engine.Version {
 	t.Helper()
 	s, err := script.Parse("story", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, tracker := check.NewHistory(of), check.NewTracker()
+	h, tracker := engine.NewHistory(of), check.NewTracker()
 	for e := range s.Entries() {
 		c := tracker.Step(&e)
-		h.Step(&e, &c)
+		h.Step(&e, &c.Change)
 	}
 	return h.Versions()
 }
 
-func brief(versions []check.Version) (out []string) {
+func brief(versions []engine.Version) (out []string) {
 	for _, v := range versions {
 		s := v.Client + " " + v.Type + " " + v.Version + " " + string(v.State)
 		if v.Removed {
@@ -48,7 +50,7 @@ func brief(versions []check.Version) (out []string) {
 func TestHistory(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
-		of           check.Selection
+		of           engine.Selection
 		want         []string
 	}{
 		{
@@ -61,7 +63,7 @@ C> type=CDS V=1 N=b R=[] err="c2 is bad" code=13
 S< type=CDS V=3 N=c res=[c1,c2]
 C> type=CDS V=1 N=c R=[] err="c1 is bad" code=13
 `,
-			check.Selection{Name: "c1"},
+			engine.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED x2", "n1 CDS 3 NACKED because c1 is bad"},
 		},
 		{
@@ -73,7 +75,7 @@ S< type=CDS V=2 N=b res=[c2]
 C> type=CDS V=2 N=b R=[]
 S< type=CDS V=3 N=c res=[c1,c2]
 `,
-			check.Selection{Name: "c1", Client: "n1", Type: "CDS"},
+			engine.Selection{Name: "c1", Client: "n1", Type: "CDS"},
 			[]string{"n1 CDS 1 ACKED", "n1 CDS 2 ACKED removed", "n1 CDS 3 REQUESTED"},
 		},
 		{
@@ -84,7 +86,7 @@ C> type=EDS V=1 N=a R=[e1,e2]
 S< type=EDS V=2 N=b res=[e2]
 C> type=EDS V=2 N=b R=[e1,e2]
 `,
-			check.Selection{Name: "e1"},
+			engine.Selection{Name: "e1"},
 			[]string{"n1 EDS 1 ACKED"},
 		},
 		{
@@ -97,7 +99,7 @@ D> type=CDS N=b
 d< type=CDS N=c rm=[c1]
 D> type=CDS N=c
 `,
-			check.Selection{Name: "c1"},
+			engine.Selection{Name: "c1"},
 			[]string{"n1 CDS 7 ACKED", "n1 CDS  ACKED removed"},
 		},
 		{
@@ -109,7 +111,7 @@ C> type=EDS V= N= R=[x] node=n2
 @2 S< type=EDS V=2 N=a res=[x]
 @1 C> type=CDS V=1 N=a R=[]
 `,
-			check.Selection{Name: "x"},
+			engine.Selection{Name: "x"},
 			[]string{"n1 CDS 1 ACKED", "n2 EDS 2 REQUESTED"},
 		},
 		{
@@ -128,7 +130,7 @@ C> type=CDS V=1 N= R=[] node=n1
 S< type=CDS V=2 N=a res=[c2]
 C> type=CDS V=2 N=a R=[]
 `,
-			check.Selection{Name: "c1"},
+			engine.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED x2", "n1 CDS 2 ACKED removed"},
 		},
 		{
@@ -140,7 +142,7 @@ C> type=CDS V= N= R=[c2] node=n1
 S< type=CDS V=1 N=a res=[c2]
 C> type=CDS V=1 N=a R=[c2]
 `,
-			check.Selection{Name: "c1"},
+			engine.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 REQUESTED"},
 		},
 		{
@@ -151,7 +153,7 @@ C> type=CDS V=1 N=a R=[]
 S< type=CDS V=1 N=b res=[hb:c1~5s]
 S< type=CDS V=1 N=c res=[hb:c1~5s]
 `,
-			check.Selection{Name: "c1"},
+			engine.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED heartbeats 2"},
 		},
 		{
@@ -162,7 +164,7 @@ C> type=CDS V= N=a R=[] err="no" code=13
 S< type=CDS V=2 N=b res=[c1]
 C> type=CDS V=2 N=b R=[]
 `,
-			check.Selection{Name: "c1"},
+			engine.Selection{Name: "c1"},
 			[]string{"n1 CDS 1 ACKED x2"},
 		},
 		{
@@ -170,7 +172,7 @@ C> type=CDS V=2 N=b R=[]
 			`C> type=CDS V= N= R=[xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2] node=n1
 S< type=CDS V=1 N=a res=[xdstp://a/envoy.config.cluster.v3.Cluster/x?a=2&b=1]
 `,
-			check.Selection{Name: "xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2"},
+			engine.Selection{Name: "xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2"},
 			[]string{"n1 CDS 1 REQUESTED"},
 		},
 	} {
@@ -183,23 +185,23 @@ S< type=CDS V=1 N=a res=[xdstp://a/envoy.config.cluster.v3.Cluster/x?a=2&b=1]
 }
 
 func TestLastStep(t *testing.T) {
-	const a, n, r = check.Acked, check.Rejected, check.Requested
-	version := func(s check.ResourceState) check.Version { return check.Version{State: s} }
-	gone := check.Version{State: a, Removed: true}
+	const a, n, r = engine.Acked, engine.Rejected, engine.Requested
+	version := func(s engine.ResourceState) engine.Version { return engine.Version{State: s} }
+	gone := engine.Version{State: a, Removed: true}
 	for i, test := range []struct {
-		versions []check.Version
-		want     check.Step
+		versions []engine.Version
+		want     engine.Step
 		ok       bool
 	}{
-		{nil, check.Step{}, false},
-		{[]check.Version{version(a)}, check.Step{From: -1, To: 0}, false},
-		{[]check.Version{version(a), version(a), version(r)}, check.Step{From: 1, To: 2}, true},
-		{[]check.Version{version(a), version(n), version(n)}, check.Step{From: 0, To: 2}, true},
-		{[]check.Version{version(n), version(n)}, check.Step{From: 0, To: 1}, true},
-		{[]check.Version{version(a), version(n), version(a)}, check.Step{From: 1, To: 2}, true},
-		{[]check.Version{version(a), gone, version(a), gone}, check.Step{From: 0, To: 2}, true},
+		{nil, engine.Step{}, false},
+		{[]engine.Version{version(a)}, engine.Step{From: -1, To: 0}, false},
+		{[]engine.Version{version(a), version(a), version(r)}, engine.Step{From: 1, To: 2}, true},
+		{[]engine.Version{version(a), version(n), version(n)}, engine.Step{From: 0, To: 2}, true},
+		{[]engine.Version{version(n), version(n)}, engine.Step{From: 0, To: 1}, true},
+		{[]engine.Version{version(a), version(n), version(a)}, engine.Step{From: 1, To: 2}, true},
+		{[]engine.Version{version(a), gone, version(a), gone}, engine.Step{From: 0, To: 2}, true},
 	} {
-		if got, ok := check.LastStep(test.versions); got != test.want || ok != test.ok {
+		if got, ok := engine.LastStep(test.versions); got != test.want || ok != test.ok {
 			t.Errorf("%d: %v, %v", i, got, ok)
 		}
 	}
@@ -215,25 +217,25 @@ func TestHistoryOfSessions(t *testing.T) {
 	seen, rejected := 0, 0
 	for _, file := range files {
 		entries := readAll(t, file)
-		names := make(map[string]*check.History)
+		names := make(map[string]*engine.History)
 		tracker := check.NewTracker()
 		changes := make([]check.Change, len(entries))
 		for i := range entries {
 			changes[i] = tracker.Step(&entries[i])
 			if m := changes[i].Message; m != nil {
 				for _, r := range m.Resources {
-					names[r.Name] = check.NewHistory(check.Selection{Name: r.Name})
+					names[r.Name] = engine.NewHistory(engine.Selection{Name: r.Name})
 				}
 			}
 		}
 		for name, h := range names {
 			for i := range entries {
-				h.Step(&entries[i], &changes[i])
+				h.Step(&entries[i], &changes[i].Change)
 			}
-			last := make(map[string]check.Version)
+			last := make(map[string]engine.Version)
 			for _, v := range h.Versions() {
 				seen++
-				if v.State == check.Rejected {
+				if v.State == engine.Rejected {
 					rejected++
 				}
 				key := v.Client + " " + v.Type
@@ -245,7 +247,7 @@ func TestHistoryOfSessions(t *testing.T) {
 				if (r == nil || r.Empty) != v.Removed || r != nil && len(r.Body) != v.Size {
 					t.Errorf("%s: %s: the content of version %d is not there", file, name, v.Seq)
 				}
-				if v.State != check.Requested && v.Judged <= v.Seq {
+				if v.State != engine.Requested && v.Judged <= v.Seq {
 					t.Errorf("%s: %s: version %d was judged by %d", file, name, v.Seq, v.Judged)
 				}
 			}
@@ -280,10 +282,10 @@ D> type=CDS N=b
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, tracker := check.NewHoldings(), check.NewTracker()
+	h, tracker := engine.NewHoldings(), check.NewTracker()
 	for e := range s.Entries() {
 		c := tracker.Step(&e)
-		h.Step(&e, &c)
+		h.Step(&e, &c.Change)
 	}
 	var got []string
 	for _, client := range h.Clients() {

@@ -3,6 +3,8 @@ package check
 import (
 	"container/heap"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 const (
@@ -18,7 +20,7 @@ type lease struct {
 	name  string
 	ttl   time.Duration
 	until time.Time
-	from  *response
+	from  *engine.Response
 	at    int // in the heap
 }
 

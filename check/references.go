@@ -1,31 +1,33 @@
 package check
 
+import "github.com/xdsproxy/xdsproxy/internal/engine"
+
 // referrers are what refers to the resources of one type on one stream. The
 // last that were asked for are kept: of many names that are not answered in
 // time each comes with a question of its own.
 type referrers struct {
-	talk  *talk
+	talk  *engine.Stream
 	typ   string
-	moved uint64              // see talk.moved
-	by    map[string]referrer // nil until they were asked for twice
+	moved uint64                     // see talk.moved
+	by    map[string]engine.Referrer // nil until they were asked for twice
 }
 
 // referred finds, for names of a type, a resource on the stream that refers to
 // each, as it was sent last.
-func (x *event) referred(typ string, names map[string]struct{}) map[string]referrer {
+func (x *event) referred(typ string, names map[string]struct{}) map[string]engine.Referrer {
 	r, t := &x.k.referrers, x.talk
 	switch {
-	case r.talk != t || r.typ != typ || r.moved != t.moved:
-		*r = referrers{talk: t, typ: typ, moved: t.moved}
-		return t.referred(typ, names)
+	case r.talk != t || r.typ != typ || r.moved != t.Moved:
+		*r = referrers{talk: t, typ: typ, moved: t.Moved}
+		return t.Referred(typ, names)
 	case r.by == nil:
-		r.by = t.referred(typ, nil)
+		r.by = t.Referred(typ, nil)
 	}
-	var out map[string]referrer
+	var out map[string]engine.Referrer
 	for name := range names {
 		if by, ok := r.by[name]; ok {
 			if out == nil {
-				out = make(map[string]referrer)
+				out = make(map[string]engine.Referrer)
 			}
 			out[name] = by
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -13,9 +15,9 @@ import (
 // was still subscribed to it.
 type omission struct {
 	at    time.Time
-	from  *response
-	items []*item // as they were before
-	told  bool    // as one that looks partial
+	from  *engine.Response
+	items []*engine.Resource // as they were before
+	told  bool               // as one that looks partial
 }
 
 // maxOmissions bounds the omissions of a type that may yet turn out to be none.
@@ -24,21 +26,21 @@ const maxOmissions = 4
 // noteNamesAsked remembers the names that requests add between two responses.
 func noteNamesAsked(x *event) {
 	c := contentOf(x.sub)
-	if x.req.m.Kind == decode.SotwRequest && x.sub.whole() && len(c.asked) < maxContentNames {
-		c.asked = append(c.asked, x.req.added...)
+	if x.req.Message.Kind == decode.SotwRequest && x.sub.Whole() && len(c.asked) < maxContentNames {
+		c.asked = append(c.asked, x.req.Added...)
 	}
 }
 
 func partialState(x *event) {
 	s, n := x.sub, x.resp
-	if n.m.Kind != decode.SotwResponse || !s.whole() {
+	if n.Message.Kind != decode.SotwResponse || !s.Whole() {
 		return
 	}
 	c := contentOf(s)
 	asked := c.asked
 	c.asked = nil
 	severity := Warning
-	if !s.full() {
+	if !s.Full() {
 		severity = Info
 	}
 	c.omitted = slices.DeleteFunc(c.omitted, func(o omission) bool {
@@ -50,30 +52,30 @@ func partialState(x *event) {
 		}
 		names := itemNames(o.items)
 		x.prove(proof{
-			severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.seq, n.seq}, settles: o.told,
+			severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.Seq, n.Seq}, settles: o.told,
 			message: fmt.Sprintf("%s not in the response although subscribed to, and sent again unchanged %v later",
 				list(names), round(x.now.Sub(o.at))),
 		})
 		return true
 	})
 	// That all is gone is another matter, and another rule's.
-	if len(n.removed) == 0 || n.count == 0 {
+	if len(n.Removed) == 0 || n.Count == 0 {
 		return
 	}
 	o := omission{at: x.now, from: n}
-	for _, it := range n.removed {
-		if s.wants(it.name) {
+	for _, it := range n.Removed {
+		if s.Wants(it.Name) {
 			o.items = append(o.items, it)
 		}
 	}
 	if len(o.items) == 0 {
 		return
 	}
-	if n.wanted != nil && (sameNames(n.resolved, n.wanted.added) || sameNames(n.resolved, asked)) {
+	if n.Wanted != nil && (sameNames(n.Resolved, n.Wanted.Added) || sameNames(n.Resolved, asked)) {
 		o.told = true
 		names := itemNames(o.items)
 		x.prove(proof{
-			severity: severity, names: names, cause: "-", seqs: []session.Seq{n.wanted.seq, n.seq},
+			severity: severity, names: names, cause: "-", seqs: []session.Seq{n.Wanted.Seq, n.Seq},
 			message: fmt.Sprintf("the response has only what was asked for last, and not %s, still subscribed to", list(names)),
 		})
 	}
@@ -88,11 +90,11 @@ func partialState(x *event) {
 func (x *event) cameBack(o *omission) bool {
 	s := x.sub
 	for _, it := range o.items {
-		now := s.have.get(it.name)
-		if !x.here(now) || !now.content.sameAs(it.content) {
+		now := s.Have.Get(it.Name)
+		if !x.here(now) || !now.Content.SameAs(it.Content) {
 			return false
 		}
-		if was, ok := s.dropped[it.name]; ok && !was.at.Before(o.at) {
+		if was, ok := s.Dropped[it.Name]; ok && !was.At.Before(o.at) {
 			return false
 		}
 	}
@@ -100,16 +102,16 @@ func (x *event) cameBack(o *omission) bool {
 }
 
 // sameNames says whether items have these names, each once.
-func sameNames(items []*item, names []string) bool {
+func sameNames(items []*engine.Resource, names []string) bool {
 	if len(names) == 0 || len(items) != len(names) {
 		return false
 	}
 	set := nameSet(names)
 	for _, it := range items {
-		if _, ok := set[it.name]; !ok {
+		if _, ok := set[it.Name]; !ok {
 			return false
 		}
-		delete(set, it.name)
+		delete(set, it.Name)
 	}
 	return true
 }
@@ -123,19 +125,19 @@ const (
 
 func massRemoval(x *event) {
 	s, n := x.sub, x.resp
-	if !s.full() || len(n.removed) == 0 || s.exempt() {
+	if !s.Full() || len(n.Removed) == 0 || s.Exempt() {
 		return
 	}
-	gone := make([]*item, 0, len(n.removed))
-	for _, it := range n.removed {
+	gone := make([]*engine.Resource, 0, len(n.Removed))
+	for _, it := range n.Removed {
 		// The answer to a client that gave up a name under a wildcard.
-		_, dropped := s.dropped[it.name]
-		if s.wants(it.name) && (!dropped || s.names.has(it.name)) {
+		_, dropped := s.Dropped[it.Name]
+		if s.Wants(it.Name) && (!dropped || s.Names.Has(it.Name)) {
 			gone = append(gone, it)
 		}
 	}
-	had := n.was - (len(n.removed) - len(gone))
-	all := s.have.len() == 0
+	had := n.Was - (len(n.Removed) - len(gone))
+	all := s.Have.Len() == 0
 	if len(gone) == 0 || !all && (had < massOf || len(gone)*100 <= had*massPart) {
 		return
 	}

@@ -68,7 +68,7 @@ const (
 
 func loadReports(x *event) {
 	t, e := x.talk, x.entry
-	if t == nil || t.lost || e.Kind != session.KindMessage || t.method.Variant != decode.VariantLRS || e.Message.Compressed || e.Message.Truncated {
+	if t == nil || t.Lost || e.Kind != session.KindMessage || t.Method.Variant != decode.VariantLRS || e.Message.Compressed || e.Message.Truncated {
 		return
 	}
 	m := decode.PeekLoadStats(e.Side, e.Message.Data.Bytes())
@@ -143,7 +143,7 @@ func (x *event) watchLoads(l *loads) {
 func loadsMissed(x *event) {
 	t, l := x.talk, loadsOf(x.talk)
 	l.watching = false
-	if t.ended || t.lost || l.sparing || !t.halfClosed.IsZero() || l.asked.interval == 0 || !l.asked.all && len(l.asked.clusters) == 0 {
+	if t.Ended || t.Lost || l.sparing || !t.HalfClosed.IsZero() || l.asked.interval == 0 || !l.asked.all && len(l.asked.clusters) == 0 {
 		return
 	}
 	quiet := missedReports * l.asked.interval

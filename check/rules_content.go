@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
@@ -123,29 +125,29 @@ func (m *nameMemory) has(name string) bool {
 }
 
 // foreign says whether rules about content pass over a response.
-func (x *event) foreign() bool { return x.sub.exempt() || x.resp.foreign }
+func (x *event) foreign() bool { return x.sub.Exempt() || x.resp.Foreign }
 
 // here says whether the response that is looked at has an item.
-func (x *event) here(it *item) bool { return it != nil && it.stamp == x.k.stamp }
+func (x *event) here(it *engine.Resource) bool { return it != nil && it.Stamp == x.k.Stamp }
 
 func duplicateResource(x *event) {
 	n := x.resp
-	if n.twice == 0 || x.foreign() {
+	if n.Twice == 0 || x.foreign() {
 		return
 	}
 	type identity struct{ name, variant string }
-	seen := make(map[identity]int, n.count)
+	seen := make(map[identity]int, n.Count)
 	sure := make(map[string]bool) // by type, whether payloads have a name of their own
 	var names []string
-	for i := range n.m.Resources {
-		r := &n.m.Resources[i]
+	for i := range n.Message.Resources {
+		r := &n.Message.Resources[i]
 		name := decode.NormalName(r.Name)
 		if name == "" {
 			continue
 		}
 		if !r.Wrapped {
 			if _, known := sure[r.TypeURL]; !known {
-				f := x.k.contents.of(r.TypeURL, r.Body, x.entry.Message.Masked).facts
+				f := x.k.Contents.Of(r.TypeURL, r.Body, x.entry.Message.Masked).Facts
 				sure[r.TypeURL] = f.Known && f.Named
 			}
 			if !sure[r.TypeURL] {
@@ -164,29 +166,29 @@ func duplicateResource(x *event) {
 
 func deltaAddedAndRemoved(x *event) {
 	n := x.resp
-	if n.m.Kind != decode.DeltaResponse || len(n.m.Removed) == 0 || x.foreign() {
+	if n.Message.Kind != decode.DeltaResponse || len(n.Message.Removed) == 0 || x.foreign() {
 		return
 	}
-	times := make(map[string]int, len(n.m.Removed))
+	times := make(map[string]int, len(n.Message.Removed))
 	var both, twice []string
-	for _, name := range n.m.Removed {
+	for _, name := range n.Message.Removed {
 		name = decode.NormalName(name)
 		times[name]++
 		switch {
 		case times[name] == 2:
 			twice = append(twice, name)
-		case times[name] == 1 && x.here(x.sub.have.get(name)):
+		case times[name] == 1 && x.here(x.sub.Have.Get(name)):
 			both = append(both, name)
 		}
 	}
-	for _, i := range n.heartbeats {
-		if name := decode.NormalName(n.m.Resources[i].Name); times[name] > 0 && !slices.Contains(both, name) {
+	for _, i := range n.Heartbeats {
+		if name := decode.NormalName(n.Message.Resources[i].Name); times[name] > 0 && !slices.Contains(both, name) {
 			both = append(both, name)
 		}
 	}
 	if len(both) > 0 {
-		for i := range n.m.Resources { // a removal names no variant
-			if r := &n.m.Resources[i]; r.Constraints != "" {
+		for i := range n.Message.Resources { // a removal names no variant
+			if r := &n.Message.Resources[i]; r.Constraints != "" {
 				both = without(both, func(name string) bool { return name == decode.NormalName(r.Name) })
 			}
 		}
@@ -201,44 +203,44 @@ func deltaAddedAndRemoved(x *event) {
 
 func emptyNoop(x *event) {
 	s, n := x.sub, x.resp
-	if n.count > 0 || n.wasFirst || len(n.m.Removed) > 0 || len(n.m.ResourceErrors) > 0 || x.foreign() {
+	if n.Count > 0 || n.WasFirst || len(n.Message.Removed) > 0 || len(n.Message.ResourceErrors) > 0 || x.foreign() {
 		return
 	}
 	message := "a response without resources or removals"
-	if n.m.Kind == decode.SotwResponse {
-		w := n.wanted
+	if n.Message.Kind == decode.SotwResponse {
+		w := n.Wanted
 		switch {
-		case !s.named() || s.names.len() == 0 || w == nil:
+		case !s.Named() || s.Names.Len() == 0 || w == nil:
 			return
-		case w.before.count == 0 && x.now.Sub(w.at) <= x.flight():
+		case w.Before.Count == 0 && x.now.Sub(w.At) <= x.flight():
 			return // it may answer a request without names
 		}
-		message = fmt.Sprintf("a response without resources, while %s asked for", counted(s.names.len(), "name is", "names are"))
+		message = fmt.Sprintf("a response without resources, while %s asked for", counted(s.Names.Len(), "name is", "names are"))
 	}
 	x.prove(proof{severity: Info, cause: "-", message: message})
 }
 
 func deltaRemovalOfUnknown(x *event) {
 	s, n := x.sub, x.resp
-	if n.m.Kind != decode.DeltaResponse {
+	if n.Message.Kind != decode.DeltaResponse {
 		return
 	}
 	c := contentOf(s)
-	c.aliased = c.aliased || n.aliased
-	if len(n.m.Removed) == 0 || s.exempt() {
+	c.aliased = c.aliased || n.Aliased
+	if len(n.Message.Removed) == 0 || s.Exempt() {
 		return
 	}
-	for _, it := range n.removed {
-		c.gone.add(it.name)
+	for _, it := range n.Removed {
+		c.gone.add(it.Name)
 	}
 	if c.aliased || c.gone.full {
 		return
 	}
 	var names []string
-	for _, name := range n.m.Removed {
+	for _, name := range n.Message.Removed {
 		name = decode.NormalName(name)
-		_, dropped := s.dropped[name]
-		if name != "" && !dropped && !c.gone.has(name) && s.have.get(name) == nil && !s.asks(name) {
+		_, dropped := s.Dropped[name]
+		if name != "" && !dropped && !c.gone.has(name) && s.Have.Get(name) == nil && !s.Asks(name) {
 			names = append(names, name)
 		}
 	}
@@ -252,11 +254,11 @@ func deltaRemovalOfUnknown(x *event) {
 
 func resourceErrorReported(x *event) {
 	n := x.resp
-	if len(n.m.ResourceErrors) == 0 || x.sub.exempt() {
+	if len(n.Message.ResourceErrors) == 0 || x.sub.Exempt() {
 		return
 	}
-	removed := make(map[string]struct{}, len(n.m.Removed))
-	for _, name := range n.m.Removed {
+	removed := make(map[string]struct{}, len(n.Message.Removed))
+	for _, name := range n.Message.Removed {
 		removed[decode.NormalName(name)] = struct{}{}
 	}
 	type kind struct {
@@ -265,12 +267,12 @@ func resourceErrorReported(x *event) {
 	}
 	var kinds []kind
 	names, why := make(map[kind][]string), make(map[kind]string)
-	for i := range n.m.ResourceErrors {
-		e := &n.m.ResourceErrors[i]
+	for i := range n.Message.ResourceErrors {
+		e := &n.Message.ResourceErrors[i]
 		name, k := decode.NormalName(e.Name), kind{code: e.Code}
 		if _, gone := removed[name]; gone {
 			k.also = ", and among the removed ones"
-		} else if x.here(x.sub.have.get(name)) {
+		} else if x.here(x.sub.Have.Get(name)) {
 			k.also = ", and among the resources"
 		}
 		if e.Code == codeNotFound && k.also == "" {
@@ -295,10 +297,10 @@ func resourceErrorReported(x *event) {
 }
 
 // itemNames are the names of items, sorted.
-func itemNames(items []*item) []string {
+func itemNames(items []*engine.Resource) []string {
 	names := make([]string, len(items))
 	for i, it := range items {
-		names[i] = it.name
+		names[i] = it.Name
 	}
 	slices.Sort(names)
 	return names

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -43,7 +45,7 @@ type watched struct {
 	seq   session.Seq
 }
 
-func isFile(t *talk) bool { return t != nil && t.method.Variant == decode.VariantFile }
+func isFile(t *engine.Stream) bool { return t != nil && t.Method.Variant == decode.VariantFile }
 
 func fileUnreadable(x *event) {
 	if isFile(x.talk) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
@@ -52,15 +54,15 @@ func fileUnreadable(x *event) {
 }
 
 // about is a problem of a file, in which its name stands.
-func aboutFile(t *talk, problem string) string {
-	if !strings.HasPrefix(problem, t.method.Name) {
-		problem = t.method.Name + ": " + problem
+func aboutFile(t *engine.Stream, problem string) string {
+	if !strings.HasPrefix(problem, t.Method.Name) {
+		problem = t.Method.Name + ": " + problem
 	}
-	return reason(problem)
+	return engine.Reason(problem)
 }
 
 func (x *event) proveFile(cause string, names []string, format string, args ...any) {
-	x.prove(proof{severity: Error, names: names, cause: x.talk.method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
+	x.prove(proof{severity: Error, names: names, cause: x.talk.Method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
 }
 
 func fileInvalid(x *event) {
@@ -68,21 +70,21 @@ func fileInvalid(x *event) {
 	if !isFile(t) {
 		return
 	}
-	name := t.method.Name
-	if len(n.m.Problems) > 0 {
-		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(n.m.Problems[0]))
+	name := t.Method.Name
+	if len(n.Message.Problems) > 0 {
+		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(n.Message.Problems[0]))
 	}
 	for _, p := range x.entry.Problems {
 		x.prove(proof{
-			severity: Warning, cause: t.method.Path + "\x00" + p, typ: decode.ShortType(n.m.TypeURL),
+			severity: Warning, cause: t.Method.Path + "\x00" + p, typ: decode.ShortType(n.Message.TypeURL),
 			message: aboutFile(t, p),
 		})
 	}
-	typ, first := n.m.TypeURL, n.m.TypeURL
-	seen := make(map[string]struct{}, len(n.m.Resources))
+	typ, first := n.Message.TypeURL, n.Message.TypeURL
+	seen := make(map[string]struct{}, len(n.Message.Resources))
 	var twice, mixed []string
-	for i := range n.m.Resources {
-		r := &n.m.Resources[i]
+	for i := range n.Message.Resources {
+		r := &n.Message.Resources[i]
 		if r.Empty {
 			continue
 		}
@@ -111,15 +113,15 @@ func fileInvalid(x *event) {
 
 // secretsExpected reports a file of secrets of which none is one that other
 // files refer to, while a secret that they refer to is nowhere.
-func (x *event) secretsExpected(n *response) {
+func (x *event) secretsExpected(n *engine.Response) {
 	missing := make(map[string]struct{})
-	for _, t := range x.k.talks {
+	for _, t := range x.k.Streams {
 		if !isFile(t) || t == x.talk {
 			continue
 		}
-		for _, s := range t.order {
-			for _, it := range s.have.all() {
-				for _, ref := range it.refs() {
+		for _, s := range t.Order {
+			for _, it := range s.Have.All() {
+				for _, ref := range it.Refs() {
 					if ref.Type == "SDS" && ref.Source == decode.SourceOther {
 						missing[ref.Name] = struct{}{}
 					}
@@ -127,15 +129,15 @@ func (x *event) secretsExpected(n *response) {
 			}
 		}
 	}
-	for _, it := range n.resolved {
-		if _, ok := missing[it.name]; ok {
+	for _, it := range n.Resolved {
+		if _, ok := missing[it.Name]; ok {
 			return
 		}
 	}
-	for _, t := range x.k.talks {
-		for _, s := range t.order {
-			if t != x.talk && s.typ == "SDS" {
-				maps.DeleteFunc(missing, func(name string, _ struct{}) bool { return s.have.get(name) != nil })
+	for _, t := range x.k.Streams {
+		for _, s := range t.Order {
+			if t != x.talk && s.Type == "SDS" {
+				maps.DeleteFunc(missing, func(name string, _ struct{}) bool { return s.Have.Get(name) != nil })
 			}
 		}
 	}
@@ -145,8 +147,8 @@ func (x *event) secretsExpected(n *response) {
 	names := slices.Sorted(maps.Keys(missing))
 	x.prove(proof{
 		// Which file a reference means is not known.
-		severity: Warning, names: names, cause: x.talk.method.Path + "\x00secret",
-		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.talk.method.Name, list(names)),
+		severity: Warning, names: names, cause: x.talk.Method.Path + "\x00secret",
+		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.talk.Method.Name, list(names)),
 	})
 }
 
@@ -167,7 +169,7 @@ func fileNotMoved(x *event) {
 	case "", "rename", "move", "read":
 		return
 	}
-	if sent := x.sub.sent; len(sent) > 1 && sent[len(sent)-2].sum == n.sum && sent[len(sent)-2].version == n.version {
+	if sent := x.sub.Sent; len(sent) > 1 && sent[len(sent)-2].Sum == n.Sum && sent[len(sent)-2].Version == n.Version {
 		return
 	}
 	did := map[string]string{"write": "written in place", "create": "created in place"}[was.event]
@@ -175,7 +177,7 @@ func fileNotMoved(x *event) {
 		did = "changed by " + strings.ToLower(clip(was.event))
 	}
 	x.prove(proof{
-		severity: Warning, cause: t.method.Path, seqs: []session.Seq{was.seq, n.seq},
-		message: fmt.Sprintf("%s was %s, not moved there", t.method.Name, did),
+		severity: Warning, cause: t.Method.Path, seqs: []session.Seq{was.seq, n.Seq},
+		message: fmt.Sprintf("%s was %s, not moved there", t.Method.Name, did),
 	})
 }

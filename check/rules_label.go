@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
@@ -60,7 +62,7 @@ func labelRules() []*Rule {
 
 func deltaWithoutVersion(x *event) {
 	n, c := x.resp, contentOf(x.sub)
-	if n.m.Kind != decode.DeltaResponse || c.told > Warning || x.foreign() {
+	if n.Message.Kind != decode.DeltaResponse || c.told > Warning || x.foreign() {
 		return
 	}
 	p := proof{severity: Info, cause: "-"}
@@ -70,17 +72,17 @@ func deltaWithoutVersion(x *event) {
 			p.names = append(p.names, name)
 		}
 	}
-	for _, i := range n.timed {
-		if r := &n.m.Resources[i]; r.Version == "" && !r.Empty {
+	for _, i := range n.Timed {
+		if r := &n.Message.Resources[i]; r.Version == "" && !r.Empty {
 			p.severity = Warning
 			note(decode.NormalName(r.Name))
 		}
 	}
 	if p.severity == Info {
-		for _, list := range [][]*item{n.added, n.changed} {
+		for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
 			for _, it := range list {
-				if it.version == "" {
-					note(it.name)
+				if it.Version == "" {
+					note(it.Name)
 				}
 			}
 		}
@@ -102,28 +104,28 @@ func resourceNameMissing(x *event) {
 		return
 	}
 	var found flaws
-	loose := n.nameless
-	for _, i := range n.misnamed {
-		r := &n.m.Resources[i]
+	loose := n.Nameless
+	for _, i := range n.Misnamed {
+		r := &n.Message.Resources[i]
 		var facts *decode.Facts // of a payload under no name at all
 		if r.Name == "" && !r.Empty && len(loose) > 0 {
-			facts, loose = loose[0].facts, loose[1:]
+			facts, loose = loose[0].Facts, loose[1:]
 		}
 		switch {
 		case r.BothNames:
-			found.add("both", r.Name, "resource %d of %d, %q, has both name and resource_name", i+1, n.count, clip(r.Name))
+			found.add("both", r.Name, "resource %d of %d, %q, has both name and resource_name", i+1, n.Count, clip(r.Name))
 		case collectionEntry(r.TypeURL), r.Empty && len(r.Aliases) > 0:
-		case n.m.Kind == decode.DeltaResponse && r.Name != "":
-			found.add("-", r.Name, "the envelope of resource %d of %d has no name; its payload says %q", i+1, n.count, clip(r.Name))
-		case n.m.Kind == decode.DeltaResponse, r.Wrapped && r.Empty,
+		case n.Message.Kind == decode.DeltaResponse && r.Name != "":
+			found.add("-", r.Name, "the envelope of resource %d of %d has no name; its payload says %q", i+1, n.Count, clip(r.Name))
+		case n.Message.Kind == decode.DeltaResponse, r.Wrapped && r.Empty,
 			facts != nil && facts.Known && facts.Undecodable == "" && (facts.Named || r.Wrapped):
-			found.add("-", "", "resource %d of %d has no name", i+1, n.count)
+			found.add("-", "", "resource %d of %d has no name", i+1, n.Count)
 		}
 	}
-	for _, list := range [][]*item{n.added, n.changed} {
+	for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
 		for _, it := range list {
-			if f := it.content.facts; f.Known && f.Named && f.Name == "" && f.Undecodable == "" {
-				found.add("inside", it.name, "the payload of %q has no name", clip(it.name))
+			if f := it.Content.Facts; f.Known && f.Named && f.Name == "" && f.Undecodable == "" {
+				found.add("inside", it.Name, "the payload of %q has no name", clip(it.Name))
 			}
 		}
 	}
@@ -137,23 +139,23 @@ func collectionEntry(typeURL string) bool {
 }
 
 func resourceNameMismatch(x *event) {
-	switch x.sub.typ {
+	switch x.sub.Type {
 	case "LDS", "CDS", "RDS", "SRDS", "EDS", "SDS", "RTDS", "ECDS":
 	default:
 		return
 	}
 	var wrong, short flaws
-	for _, list := range [][]*item{x.resp.added, x.resp.changed} {
+	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
 		for _, it := range list {
-			f := it.content.facts
-			if !f.Named || f.Name == "" || f.Name == it.name || decode.NormalName(f.Name) == it.name {
+			f := it.Content.Facts
+			if !f.Named || f.Name == "" || f.Name == it.Name || decode.NormalName(f.Name) == it.Name {
 				continue
 			}
 			found, cause := &wrong, "-"
-			if (x.sub.typ == "CDS" || x.sub.typ == "EDS") && isXDSTP(it.name) && !isXDSTP(f.Name) {
+			if (x.sub.Type == "CDS" || x.sub.Type == "EDS") && isXDSTP(it.Name) && !isXDSTP(f.Name) {
 				found, cause = &short, "short"
 			}
-			found.add(cause, it.name, "resource %q calls itself %q", clip(it.name), clip(f.Name))
+			found.add(cause, it.Name, "resource %q calls itself %q", clip(it.Name), clip(f.Name))
 		}
 	}
 	wrong.report(x, Error)
@@ -164,40 +166,40 @@ func isXDSTP(name string) bool { return strings.HasPrefix(name, "xdstp://") }
 
 func versionReused(x *event) {
 	s, n, c := x.sub, x.resp, contentOf(x.sub)
-	if len(n.changed) == 0 || s.variants || x.foreign() {
+	if len(n.Changed) == 0 || s.Variants || x.foreign() {
 		return
 	}
-	delta := n.m.Kind == decode.DeltaResponse
+	delta := n.Message.Kind == decode.DeltaResponse
 	p := proof{severity: Info, cause: "-"}
-	if delta || s.full() {
+	if delta || s.Full() {
 		p.severity = Warning
 	}
 	version := "" // of the first one
 	sure := false // one of them was compared after decoding
-	for i, it := range n.changed {
-		was := n.before[i]
-		if was.content == nil || was.stamp == x.k.stamp { // not known, or in this response, too
+	for i, it := range n.Changed {
+		was := n.Before[i]
+		if was.Content == nil || was.Stamp == x.k.Stamp { // not known, or in this response, too
 			continue
 		}
-		now, old := it.version, was.version
-		if !delta && s.full() {
-			now, old = n.version, previousVersion(s)
+		now, old := it.Version, was.Version
+		if !delta && s.Full() {
+			now, old = n.Version, previousVersion(s)
 		}
 		// What the client brought from another stream is not held against
 		// this one: the server may be another, or have begun to count anew.
-		brought := s.seeded && s.kept.get(it.name) == was && (delta || !s.full() || n.ordinal == 0)
+		brought := s.Seeded && s.Kept.Get(it.Name) == was && (delta || !s.Full() || n.Ordinal == 0)
 		if !brought {
-			c.remember(it.name, old, was.content)
+			c.remember(it.Name, old, was.Content)
 		}
 		if now == "" {
 			continue
 		}
-		if hash, ok := c.past[it.name+"\x00"+short(now)]; ok && hash != it.content.facts.Hash {
+		if hash, ok := c.past[it.Name+"\x00"+engine.Short(now)]; ok && hash != it.Content.Facts.Hash {
 			if len(p.names) == 0 {
 				version = now
 			}
-			p.names = append(p.names, it.name)
-			sure = sure || it.content.facts.Undecodable == "" && was.content.facts.Undecodable == ""
+			p.names = append(p.names, it.Name)
+			sure = sure || it.Content.Facts.Undecodable == "" && was.Content.Facts.Undecodable == ""
 		}
 	}
 	if len(p.names) == 0 {
@@ -211,30 +213,30 @@ func versionReused(x *event) {
 }
 
 // remember keeps what a name stood for at a version, of those that changed.
-func (c *contentState) remember(name, version string, of *content) {
+func (c *contentState) remember(name, version string, of *engine.Content) {
 	if version == "" {
 		return
 	}
 	if c.past == nil || len(c.past) >= maxContentNames {
 		c.past = make(map[string][16]byte)
 	}
-	c.past[name+"\x00"+short(version)] = of.facts.Hash
+	c.past[name+"\x00"+engine.Short(version)] = of.Facts.Hash
 }
 
 // previousVersion is that of the response before the newest.
-func previousVersion(s *subscription) string {
-	if len(s.sent) < 2 {
+func previousVersion(s *engine.Subscription) string {
+	if len(s.Sent) < 2 {
 		return ""
 	}
-	return s.sent[len(s.sent)-2].version
+	return s.Sent[len(s.Sent)-2].Version
 }
 
 func versionInfoEmpty(x *event) {
 	n := x.resp
-	if n.m.Kind == decode.SotwResponse && n.version == "" && !x.sub.exempt() {
+	if n.Message.Kind == decode.SotwResponse && n.Version == "" && !x.sub.Exempt() {
 		x.prove(proof{
 			severity: Warning, cause: "-",
-			message: fmt.Sprintf("response %d of %s has no version_info", n.ordinal+1, x.sub.typ),
+			message: fmt.Sprintf("response %d of %s has no version_info", n.Ordinal+1, x.sub.Type),
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -62,8 +64,8 @@ func nackRules() []*Rule {
 }
 
 func errorDetailEmpty(x *event) {
-	e := x.req.m.Error
-	if e == nil || x.sub.exempt() {
+	e := x.req.Message.Error
+	if e == nil || x.sub.Exempt() {
 		return
 	}
 	switch {
@@ -77,12 +79,12 @@ func errorDetailEmpty(x *event) {
 // namesNothing says whether a rejection of the newest response can have no
 // nonce, because the response has none.
 func (x *event) namesNothing() bool {
-	n := x.req.before.newest
-	return x.req.m.Nonce == "" && n != nil && n.nonce == ""
+	n := x.req.Before.Newest
+	return x.req.Message.Nonce == "" && n != nil && n.Nonce == ""
 }
 
 func errorDetailWithoutNonce(x *event) {
-	if e := x.req.m.Error; e != nil && x.req.m.Nonce == "" && !x.namesNothing() && !x.sub.exempt() {
+	if e := x.req.Message.Error; e != nil && x.req.Message.Nonce == "" && !x.namesNothing() && !x.sub.Exempt() {
 		x.prove(proof{severity: Warning, cause: "-", message: "an error_detail without a nonce: " + said(e.Message)})
 	}
 }
@@ -93,14 +95,14 @@ const maxReasons = 8
 
 func nackReceived(x *event) {
 	s, r := x.sub, x.req
-	e, n := r.m.Error, r.echoed
+	e, n := r.Message.Error, r.Echoed
 	if e != nil && x.namesNothing() {
-		n = r.before.newest
+		n = r.Before.Newest
 	}
-	if e == nil || s.exempt() || n == nil && !r.echoedPast {
+	if e == nil || s.Exempt() || n == nil && !r.EchoedPast {
 		return
 	}
-	why := reason(e.Message)
+	why := engine.Reason(e.Message)
 	cause := why
 	if !slices.Contains(acksOf(s).reasons, why) {
 		if len(acksOf(s).reasons) < maxReasons {
@@ -112,20 +114,20 @@ func nackReceived(x *event) {
 	if x.again(Warning, cause) {
 		return
 	}
-	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with %s: %s", clip(r.m.Nonce), codeOf(e), said(e.Message))}
+	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with %s: %s", clip(r.Message.Nonce), codeOf(e), said(e.Message))}
 	if n != nil {
-		p.seqs, p.names = []session.Seq{n.seq, r.seq}, suspects(n.news(), e.Message)
+		p.seqs, p.names = []session.Seq{n.Seq, r.Seq}, suspects(n.News(), e.Message)
 		p.message = fmt.Sprintf("%s rejected with %s: %s", describeResponse(n), codeOf(e), said(e.Message))
 	}
 	x.prove(p)
 }
 
 // label is the version of a response, or the nonce of one that has none.
-func label(n *response) string {
-	if n.version == "" || n.kind == decode.DeltaResponse {
-		return fmt.Sprintf("nonce %q", clip(n.nonce))
+func label(n *engine.Response) string {
+	if n.Version == "" || n.Kind == decode.DeltaResponse {
+		return fmt.Sprintf("nonce %q", clip(n.Nonce))
 	}
-	return fmt.Sprintf("version %q", clip(n.version))
+	return fmt.Sprintf("version %q", clip(n.Version))
 }
 
 // codeOf is the code of an error by number, as servers log it, and by name.
@@ -138,9 +140,9 @@ func codeOf(e *decode.Error) string {
 }
 
 // describe says what a response had to offer.
-func describeResponse(n *response) string {
-	text := label(n) + " with " + counted(n.count, "resource", "resources")
-	if news := len(n.added) + len(n.changed); news > 0 && news < n.count {
+func describeResponse(n *engine.Response) string {
+	text := label(n) + " with " + counted(n.Count, "resource", "resources")
+	if news := len(n.Added) + len(n.Changed); news > 0 && news < n.Count {
 		text += fmt.Sprintf(", %d of them new or changed,", news)
 	}
 	return text
@@ -148,17 +150,17 @@ func describeResponse(n *response) string {
 
 // suspects are the resources that a rejection is probably about: those that its
 // reason names, or else all.
-func suspects(lists [2][]*item, text string) []string {
+func suspects(lists [2][]*engine.Resource, text string) []string {
 	const most = 4096
 	text = text[:min(len(text), maxReason)]
 	var named, all []string
 	for _, list := range lists {
 		for _, it := range list[:min(len(list), most)] {
 			if len(all) < maxFindingNames {
-				all = append(all, it.name)
+				all = append(all, it.Name)
 			}
-			if mentions(text, it.name) {
-				named = append(named, it.name)
+			if mentions(text, it.Name) {
+				named = append(named, it.Name)
 			}
 		}
 	}
@@ -191,10 +193,10 @@ func inWord(c byte) bool {
 
 // refusal is a response that was rejected, until the next one comes.
 type refusal struct {
-	of      *response
-	items   []*item // of it
-	unnamed []*content
-	by      *request
+	of      *engine.Response
+	items   []*engine.Resource // of it
+	unnamed []*engine.Content
+	by      *engine.Request
 	// asked says that the client has asked for something since, with the
 	// rejection itself or after it.
 	asked bool
@@ -207,31 +209,31 @@ type refusal struct {
 func noteNack(x *event) {
 	s, r := x.sub, x.req
 	a := acksOf(s)
-	if s.exempt() {
+	if s.Exempt() {
 		return
 	}
-	if a.nack != nil && (r.verdict == unjudged && r.m.Error == nil || r.changes(s)) {
+	if a.nack != nil && (r.Verdict == engine.Unjudged && r.Message.Error == nil || r.Changes(s)) {
 		a.nack.asked = true
 	}
 	switch {
-	case r.verdict == rejected:
-		n := r.echoed
+	case r.Verdict == engine.NACKed:
+		n := r.Echoed
 		was := a.nack
-		a.nack = &refusal{of: n, items: n.resolved, unnamed: n.nameless, by: r, asked: r.changes(s), opaque: n.opaque || undecodable(n.added) || undecodable(n.changed)}
+		a.nack = &refusal{of: n, items: n.Resolved, unnamed: n.Nameless, by: r, asked: r.Changes(s), opaque: n.Opaque || undecodable(n.Added) || undecodable(n.Changed)}
 		if was != nil {
 			a.nack.asked = a.nack.asked || was.asked
 		}
-		n.opaque = a.nack.opaque
-	case r.verdict == accepted && r.m.Kind == decode.SotwRequest:
+		n.Opaque = a.nack.opaque
+	case r.Verdict == engine.ACKed && r.Message.Kind == decode.SotwRequest:
 		a.nack = nil
 	}
-	if r.verdict == accepted {
+	if r.Verdict == engine.ACKed {
 		a.resends = nil
 	}
 }
 
-func undecodable(items []*item) bool {
-	return slices.ContainsFunc(items, func(it *item) bool { return it.content.facts.Undecodable != "" })
+func undecodable(items []*engine.Resource) bool {
+	return slices.ContainsFunc(items, func(it *engine.Resource) bool { return it.Content.Facts.Undecodable != "" })
 }
 
 // patient is after how long a resend is no immediate one any more: servers
@@ -248,12 +250,12 @@ func nackImmediateResend(x *event) {
 	if !same {
 		a.resends = nil
 	}
-	n.opaque = same && r.opaque
+	n.Opaque = same && r.opaque
 	if !same || r.asked {
 		return
 	}
-	gap := n.at.Sub(r.by.at)
-	p := proof{severity: Warning, cause: "-", seqs: []session.Seq{r.of.seq, r.by.seq, n.seq}}
+	gap := n.At.Sub(r.by.At)
+	p := proof{severity: Warning, cause: "-", seqs: []session.Seq{r.of.Seq, r.by.Seq, n.Seq}}
 	times := 0
 	switch {
 	case gap > patient:
@@ -273,15 +275,15 @@ func nackImmediateResend(x *event) {
 	if x.again(p.severity, p.cause) {
 		return
 	}
-	p.names = suspects([2][]*item{r.items}, r.by.m.Error.Message)
-	what, when := counted(n.count, "resource", "resources"), round(gap)
-	if n.version != "" {
-		what = fmt.Sprintf("version %q with %s", clip(n.version), what)
+	p.names = suspects([2][]*engine.Resource{r.items}, r.by.Message.Error.Message)
+	what, when := counted(n.Count, "resource", "resources"), round(gap)
+	if n.Version != "" {
+		what = fmt.Sprintf("version %q with %s", clip(n.Version), what)
 	}
 	if times > 0 {
 		when = fmt.Sprintf("%d times within %s", times, round(x.now.Sub(a.resends[0])))
 	}
-	p.message = fmt.Sprintf("%s sent again unchanged, %s after the rejection: %s", what, when, said(r.by.m.Error.Message))
+	p.message = fmt.Sprintf("%s sent again unchanged, %s after the rejection: %s", what, when, said(r.by.Message.Error.Message))
 	x.prove(p)
 }
 
@@ -290,28 +292,28 @@ func nackImmediateResend(x *event) {
 // nothing new.
 func (r *refusal) sentAgain(x *event) bool {
 	n := x.resp
-	if len(n.heartbeats)+len(n.m.ResourceErrors) > 0 {
+	if len(n.Heartbeats)+len(n.Message.ResourceErrors) > 0 {
 		return false
 	}
-	if len(n.added)+len(n.changed)+len(n.removed) == 0 && n.m.Kind == decode.DeltaResponse && len(n.m.Removed) == 0 {
+	if len(n.Added)+len(n.Changed)+len(n.Removed) == 0 && n.Message.Kind == decode.DeltaResponse && len(n.Message.Removed) == 0 {
 		for _, it := range r.items {
-			if now := x.sub.have.get(it.name); x.here(now) && now.content.sameAs(it.content) {
+			if now := x.sub.Have.Get(it.Name); x.here(now) && now.Content.SameAs(it.Content) {
 				return true
 			}
 		}
-		if n.count == 0 {
+		if n.Count == 0 {
 			return false
 		}
 	}
-	if n.count != r.of.count || n.sum != r.of.sum || len(n.nameless) != len(r.unnamed) {
+	if n.Count != r.of.Count || n.Sum != r.of.Sum || len(n.Nameless) != len(r.unnamed) {
 		return false
 	}
-	for i, c := range n.nameless {
-		if !c.sameAs(r.unnamed[i]) {
+	for i, c := range n.Nameless {
+		if !c.SameAs(r.unnamed[i]) {
 			return false
 		}
 	}
-	return n.m.Kind == decode.SotwResponse || n.count > 0 && len(n.m.Removed) == 0
+	return n.Message.Kind == decode.SotwResponse || n.Count > 0 && len(n.Message.Removed) == 0
 }
 
 // refused is a response that was rejected, for as long as it may be accepted
@@ -333,13 +335,13 @@ const (
 
 func nackThenAcked(x *event) {
 	s, r := x.sub, x.req
-	n, a := r.echoed, acksOf(s)
-	if s.exempt() || n == nil || n.sum == ([2]uint64{}) {
+	n, a := r.Echoed, acksOf(s)
+	if s.Exempt() || n == nil || n.Sum == ([2]uint64{}) {
 		return
 	}
-	at := slices.IndexFunc(a.refused, func(o refused) bool { return o.sum == n.sum && o.count == n.count })
-	switch r.verdict {
-	case rejected:
+	at := slices.IndexFunc(a.refused, func(o refused) bool { return o.sum == n.Sum && o.count == n.Count })
+	switch r.Verdict {
+	case engine.NACKed:
 		if at >= 0 {
 			a.refused = slices.Delete(a.refused, at, at+1)
 		}
@@ -347,9 +349,9 @@ func nackThenAcked(x *event) {
 			a.refused = slices.Delete(a.refused, 0, 1)
 		}
 		a.refused = append(a.refused, refused{
-			sum: n.sum, count: n.count, seq: n.seq, by: r.seq, reason: reason(r.m.Error.Message), lacked: x.lacked(n, r.m.Error.Message),
+			sum: n.Sum, count: n.Count, seq: n.Seq, by: r.Seq, reason: engine.Reason(r.Message.Error.Message), lacked: x.lacked(n, r.Message.Error.Message),
 		})
-	case accepted:
+	case engine.ACKed:
 		if at < 0 {
 			return
 		}
@@ -359,7 +361,7 @@ func nackThenAcked(x *event) {
 			return
 		}
 		p := proof{
-			severity: Info, cause: "-", names: suspects(n.news(), was.reason), seqs: []session.Seq{was.seq, was.by, n.seq, r.seq},
+			severity: Info, cause: "-", names: suspects(n.News(), was.reason), seqs: []session.Seq{was.seq, was.by, n.Seq, r.Seq},
 			message: fmt.Sprintf("accepted now, and rejected in entry %d with the same content: %s", was.by, said(was.reason)),
 		}
 		if was.lacked != "" {
@@ -371,23 +373,23 @@ func nackThenAcked(x *event) {
 
 // lacked says what a response refers to that was not there when it was
 // rejected: what the reason names, or else what the stream had not brought.
-func (x *event) lacked(n *response, text string) string {
+func (x *event) lacked(n *engine.Response, text string) string {
 	text = text[:min(len(text), maxReason)]
 	missing, left := "", maxLacked
-	for _, list := range n.news() {
+	for _, list := range n.News() {
 		for _, it := range list[:min(len(list), maxLacked)] {
-			for _, ref := range it.refs() {
+			for _, ref := range it.Refs() {
 				if left--; left < 0 {
 					return missing
 				}
-				target := x.talk.sub(ref.Type)
-				there := target != nil && target.have.get(ref.Name) != nil
+				target := x.talk.Sub(ref.Type)
+				there := target != nil && target.Have.Get(ref.Name) != nil
 				switch {
 				case there:
 				case mentions(text, ref.Name):
-					return fmt.Sprintf("%q refers to %s %q, which the reason names", clip(it.name), ref.Type, clip(ref.Name))
-				case missing == "" && target != nil && !target.lost:
-					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", clip(it.name), ref.Type, clip(ref.Name))
+					return fmt.Sprintf("%q refers to %s %q, which the reason names", clip(it.Name), ref.Type, clip(ref.Name))
+				case missing == "" && target != nil && !target.Lost:
+					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", clip(it.Name), ref.Type, clip(ref.Name))
 				}
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
@@ -18,7 +20,7 @@ func needlessRules() []*Rule {
 			Causes: "A control plane that pushes all types whenever anything changes (istiod's full push), or on a timer, or whose content differs only in the order of a map (envoy#7401, go-control-plane#977).",
 			Next:   "One now and then is harmless. If they come in rows, compare what triggers a push with what changed, and let the server compare content before it sends.",
 			request: func(x *event) {
-				if x.req.m.Kind == decode.SotwRequest {
+				if x.req.Message.Kind == decode.SotwRequest {
 					noteAsked(x)
 				}
 			},
@@ -32,7 +34,7 @@ func needlessRules() []*Rule {
 			Causes: "A server that sends whole snapshots over delta, or loses track of what it has sent to whom.",
 			Next:   "Let the server remember per stream the version of each resource that was acknowledged, and leave those out.",
 			request: func(x *event) {
-				if x.req.m.Kind == decode.DeltaRequest {
+				if x.req.Message.Kind == decode.DeltaRequest {
 					noteAsked(x)
 				}
 			},
@@ -63,28 +65,28 @@ type pushes struct {
 func noteAsked(x *event) {
 	s, r, p := x.sub, x.req, &contentOf(x.sub).pushes
 	switch {
-	case r.verdict == rejected && (r.m.Kind == decode.DeltaRequest || !s.full()):
-		if len(r.echoed.resolved) < r.echoed.count { // not known any more
+	case r.Verdict == engine.NACKed && (r.Message.Kind == decode.DeltaRequest || !s.Full()):
+		if len(r.Echoed.Resolved) < r.Echoed.Count { // not known any more
 			p.bad.full = true
 		}
-		for _, it := range r.echoed.resolved {
-			p.bad.add(it.name)
+		for _, it := range r.Echoed.Resolved {
+			p.bad.add(it.Name)
 		}
-	case r.verdict == accepted:
-		if len(r.echoed.added)+len(r.echoed.changed) > 0 {
+	case r.Verdict == engine.ACKed:
+		if len(r.Echoed.Added)+len(r.Echoed.Changed) > 0 {
 			p.moved = x.now
 		}
 		if len(p.bad.set) > 0 {
-			for _, it := range r.echoed.resolved {
-				delete(p.bad.set, it.name)
+			for _, it := range r.Echoed.Resolved {
+				delete(p.bad.set, it.Name)
 			}
 		}
 	}
-	if r.verdict == unjudged || len(r.added) > 0 {
+	if r.Verdict == engine.Unjudged || len(r.Added) > 0 {
 		p.owed++
 		p.owedAt = x.now
 	}
-	if r.m.Kind != decode.DeltaRequest || r.ordinal == 0 {
+	if r.Message.Kind != decode.DeltaRequest || r.Ordinal == 0 {
 		return
 	}
 	again := func(name string) {
@@ -100,13 +102,13 @@ func noteAsked(x *event) {
 		}
 		p.again[decode.NormalName(name)] = struct{}{}
 	}
-	for _, name := range r.m.Subscribe {
+	for _, name := range r.Message.Subscribe {
 		again(name)
 	}
-	if s.wild != notWild {
+	if s.Wild != engine.NotWild {
 		// Whether the wildcard covers a name that was given up, the server
 		// says by sending it.
-		for _, name := range r.m.Unsubscribe {
+		for _, name := range r.Message.Unsubscribe {
 			again(name)
 		}
 	}
@@ -114,7 +116,7 @@ func noteAsked(x *event) {
 
 // note remembers that something changed.
 func (p *pushes) note(x *event) {
-	if len(x.resp.added)+len(x.resp.changed) > 0 {
+	if len(x.resp.Added)+len(x.resp.Changed) > 0 {
 		p.moved = x.now
 	}
 }
@@ -138,23 +140,23 @@ func (p *pushes) wasAsked(x *event) bool {
 // the client had them before.
 func (x *event) explained() bool {
 	s, since := x.sub, x.now.Add(-x.k.timers.Warm)
-	if s.seeded && x.now.Sub(x.talk.opened) <= x.k.timers.Rejoin {
+	if s.Seeded && x.now.Sub(x.talk.Opened) <= x.k.timers.Rejoin {
 		return true
 	}
-	if s.found.After(since) {
+	if s.Found.After(since) {
 		return true // or what asked for them was not seen
 	}
-	switch s.typ {
+	switch s.Type {
 	case "EDS", "RDS", "SDS", "ECDS", "VHDS":
 	default:
 		return false
 	}
-	for _, typ := range parents(s.typ) {
-		p := x.talk.sub(typ)
+	for _, typ := range engine.Parents(s.Type) {
+		p := x.talk.Sub(typ)
 		if p == nil {
 			continue
 		}
-		if was := &contentOf(p).pushes; p.lost || !was.owedAt.Before(since) || !was.moved.Before(since) {
+		if was := &contentOf(p).pushes; p.Lost || !was.owedAt.Before(since) || !was.moved.Before(since) {
 			return true
 		}
 	}
@@ -165,7 +167,7 @@ func (x *event) explained() bool {
 // before the response that is looked at.
 func (x *event) sureOf() bool {
 	s := x.sub
-	return !s.variants && len(s.sent) > 1 && s.sent[len(s.sent)-2].verdict == accepted && !contentOf(s).pushes.bad.full
+	return !s.Variants && len(s.Sent) > 1 && s.Sent[len(s.Sent)-2].Verdict == engine.ACKed && !contentOf(s).pushes.bad.full
 }
 
 // count enters a needless response and says how grave that is by now.
@@ -192,16 +194,16 @@ func (p *pushes) times(x *event, s Severity) string {
 func needlessPush(x *event) {
 	s, n, p := x.sub, x.resp, &contentOf(x.sub).pushes
 	p.note(x)
-	if n.m.Kind != decode.SotwResponse || p.wasAsked(x) || n.wasFirst || x.foreign() {
+	if n.Message.Kind != decode.SotwResponse || p.wasAsked(x) || n.WasFirst || x.foreign() {
 		return
 	}
-	if len(n.added)+len(n.changed)+len(n.removed)+len(n.timed)+len(n.heartbeats)+n.twice+len(n.m.ResourceErrors) > 0 ||
-		len(n.resolved) != n.count || n.count == 0 && !s.full() || !x.sureOf() || x.explained() {
+	if len(n.Added)+len(n.Changed)+len(n.Removed)+len(n.Timed)+len(n.Heartbeats)+n.Twice+len(n.Message.ResourceErrors) > 0 ||
+		len(n.Resolved) != n.Count || n.Count == 0 && !s.Full() || !x.sureOf() || x.explained() {
 		return
 	}
 	if len(p.bad.set) > 0 {
-		for _, it := range n.resolved {
-			if p.bad.has(it.name) {
+		for _, it := range n.Resolved {
+			if p.bad.has(it.Name) {
 				return
 			}
 		}
@@ -210,42 +212,42 @@ func needlessPush(x *event) {
 	if x.again(severity, "-") {
 		return
 	}
-	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", clip(n.version), counted(n.count, "resource is", "resources are"))
-	x.prove(proof{severity: severity, names: firstNames(n.resolved), cause: "-", message: message + p.times(x, severity)})
+	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", clip(n.Version), counted(n.Count, "resource is", "resources are"))
+	x.prove(proof{severity: severity, names: firstNames(n.Resolved), cause: "-", message: message + p.times(x, severity)})
 }
 
 func deltaNeedlessPush(x *event) {
 	n, p := x.resp, &contentOf(x.sub).pushes
 	p.note(x)
-	if n.m.Kind != decode.DeltaResponse {
+	if n.Message.Kind != decode.DeltaResponse {
 		return
 	}
 	again := p.again
 	if len(again) > 0 {
 		defer p.answered(n)
 	}
-	if len(n.same) == 0 || n.twice > 0 || n.wasFirst || x.foreign() || !x.sureOf() || x.explained() ||
+	if len(n.Same) == 0 || n.Twice > 0 || n.WasFirst || x.foreign() || !x.sureOf() || x.explained() ||
 		!p.allAgain.IsZero() && x.now.Sub(p.allAgain) <= x.k.timers.Warm {
 		return
 	}
-	if n.aliased && len(again) > 0 {
-		for i := range n.m.Resources {
-			for _, a := range n.m.Resources[i].Aliases {
+	if n.Aliased && len(again) > 0 {
+		for i := range n.Message.Resources {
+			for _, a := range n.Message.Resources[i].Aliases {
 				if _, asked := again[decode.NormalName(a)]; asked {
 					return
 				}
 			}
 		}
 	}
-	timed := make(map[string]struct{}, len(n.timed))
-	for _, i := range n.timed {
-		timed[decode.NormalName(n.m.Resources[i].Name)] = struct{}{}
+	timed := make(map[string]struct{}, len(n.Timed))
+	for _, i := range n.Timed {
+		timed[decode.NormalName(n.Message.Resources[i].Name)] = struct{}{}
 	}
-	var needless []*item
-	for _, it := range n.same {
-		_, asked := again[it.name]
-		_, ttl := timed[it.name]
-		if !asked && !ttl && !p.bad.has(it.name) {
+	var needless []*engine.Resource
+	for _, it := range n.Same {
+		_, asked := again[it.Name]
+		_, ttl := timed[it.Name]
+		if !asked && !ttl && !p.bad.has(it.Name) {
 			needless = append(needless, it)
 		}
 	}
@@ -257,7 +259,7 @@ func deltaNeedlessPush(x *event) {
 		return
 	}
 	names := firstNames(needless)
-	message := fmt.Sprintf("%q came again at version %q as it was", clip(names[0]), clip(needless[0].version))
+	message := fmt.Sprintf("%q came again at version %q as it was", clip(names[0]), clip(needless[0].Version))
 	if more := len(needless) - 1; more > 0 {
 		message = fmt.Sprintf("%q and %s came again as they were", clip(names[0]), counted(more, "other", "others"))
 	}
@@ -265,16 +267,16 @@ func deltaNeedlessPush(x *event) {
 }
 
 // answered forgets the names that a response mentions.
-func (p *pushes) answered(n *response) {
-	for _, it := range n.resolved {
-		delete(p.again, it.name)
+func (p *pushes) answered(n *engine.Response) {
+	for _, it := range n.Resolved {
+		delete(p.again, it.Name)
 	}
-	for _, name := range n.m.Removed {
+	for _, name := range n.Message.Removed {
 		delete(p.again, decode.NormalName(name))
 	}
-	if n.aliased {
-		for i := range n.m.Resources {
-			for _, a := range n.m.Resources[i].Aliases {
+	if n.Aliased {
+		for i := range n.Message.Resources {
+			for _, a := range n.Message.Resources[i].Aliases {
 				delete(p.again, decode.NormalName(a))
 			}
 		}
@@ -282,10 +284,10 @@ func (p *pushes) answered(n *response) {
 }
 
 // firstNames are the names of the first items, as many as a finding has.
-func firstNames(items []*item) []string {
+func firstNames(items []*engine.Resource) []string {
 	names := make([]string, 0, min(len(items), maxFindingNames))
 	for _, it := range items[:cap(names)] {
-		names = append(names, it.name)
+		names = append(names, it.Name)
 	}
 	return names
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -48,26 +50,26 @@ func nodeRules() []*Rule {
 
 // identity is what the rules of nodes remember of a stream.
 type identity struct {
-	judged bool  // it was seen whether it names its node
-	twin   *talk // another stream of the node, until both have been used
-	told   bool  // it was reported beside an older one
+	judged bool           // it was seen whether it names its node
+	twin   *engine.Stream // another stream of the node, until both have been used
+	told   bool           // it was reported beside an older one
 }
 
 func firstRequestMissingNode(x *event) {
 	t := x.talk
-	if identityOf(t).judged || x.sub.exempt() || t.method.Variant == decode.VariantFile {
+	if identityOf(t).judged || x.sub.Exempt() || t.Method.Variant == decode.VariantFile {
 		return
 	}
 	identityOf(t).judged = true
-	if t.node != nil || t.lost {
+	if t.Node != nil || t.Lost {
 		return
 	}
-	p := proof{severity: Error, cause: t.method.Path, message: "the first request names no node"}
-	if x.req.m.Node != nil {
+	p := proof{severity: Error, cause: t.Method.Path, message: "the first request names no node"}
+	if x.req.Message.Node != nil {
 		p.message = "the node of the first request has no id"
 	}
-	if t.peer != "" {
-		p.message += fmt.Sprintf("; it came from %s", t.peer)
+	if t.Peer != "" {
+		p.message += fmt.Sprintf("; it came from %s", t.Peer)
 	}
 	if !x.again(Error, p.cause) {
 		x.prove(p)
@@ -75,7 +77,7 @@ func firstRequestMissingNode(x *event) {
 }
 
 func nodeIdentityChanged(x *event) {
-	is, was := x.req.m.Node, x.talk.node
+	is, was := x.req.Message.Node, x.talk.Node
 	if is == nil || was == nil || is == was {
 		return
 	}
@@ -93,15 +95,15 @@ func nodeIdentityChanged(x *event) {
 	} {
 		if f.was != "" && f.is != "" && f.was != f.is && !x.again(f.severity, f.what) {
 			x.prove(proof{
-				severity: f.severity, cause: f.what, seqs: []session.Seq{x.talk.nodeAt, x.req.seq},
-				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.talk.nodeAt),
+				severity: f.severity, cause: f.what, seqs: []session.Seq{x.talk.NodeAt, x.req.Seq},
+				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.talk.NodeAt),
 			})
 		}
 	}
 	if len(was.ClientFeatures) > 0 && len(is.ClientFeatures) > 0 && !slices.Equal(was.ClientFeatures, is.ClientFeatures) && !x.again(Info, "features") {
 		x.prove(proof{
-			severity: Info, cause: "features", seqs: []session.Seq{x.talk.nodeAt, x.req.seq},
-			message: fmt.Sprintf("the node's client features are not those of entry %d", x.talk.nodeAt),
+			severity: Info, cause: "features", seqs: []session.Seq{x.talk.NodeAt, x.req.Seq},
+			message: fmt.Sprintf("the node's client features are not those of entry %d", x.talk.NodeAt),
 		})
 	}
 }
@@ -118,37 +120,37 @@ const (
 func duplicateStream(x *event) {
 	twinSpoke(x)
 	t := x.talk
-	if t.nodeAt != x.req.seq || !t.ads() || t.lost || t.grpcClient() {
+	if t.NodeAt != x.req.Seq || !t.ADS() || t.Lost || t.GRPCClient() {
 		return
 	}
-	if of := x.k.peers.byKey[keyOf(t)]; of == nil || len(of.live) < 2 {
+	if of := x.k.Peers.ByKey[engine.KeyOf(t)]; of == nil || len(of.Live) < 2 {
 		return
 	}
 	rejoin := x.k.timers.Rejoin
-	x.after(max(0, t.opened.Add(rejoin).Sub(x.now)), findTwin)
+	x.after(max(0, t.Opened.Add(rejoin).Sub(x.now)), findTwin)
 	if hotRestart > rejoin {
-		x.after(max(0, t.opened.Add(hotRestart).Sub(x.now)), findTwin)
+		x.after(max(0, t.Opened.Add(hotRestart).Sub(x.now)), findTwin)
 	}
 }
 
 // findTwin looks for a stream that was there before and still is.
 func findTwin(x *event) {
 	t := x.talk
-	of := x.k.peers.byKey[keyOf(t)]
-	if of == nil || t.ended || t.lost || identityOf(t).told || identityOf(t).twin != nil {
+	of := x.k.Peers.ByKey[engine.KeyOf(t)]
+	if of == nil || t.Ended || t.Lost || identityOf(t).told || identityOf(t).twin != nil {
 		return
 	}
-	age := x.now.Sub(t.opened)
-	for i, looked := len(of.live)-1, 0; i >= 0 && looked < maxTwins; i-- {
-		o := of.live[i]
-		if o.openAt >= t.openAt || o.ended || o.lost {
+	age := x.now.Sub(t.Opened)
+	for i, looked := len(of.Live)-1, 0; i >= 0 && looked < maxTwins; i-- {
+		o := of.Live[i]
+		if o.OpenAt >= t.OpenAt || o.Ended || o.Lost {
 			continue
 		}
 		looked++
-		if age < hotRestart && mayRestart(t) && sameHost(t.peer, o.peer) {
+		if age < hotRestart && mayRestart(t) && sameHost(t.Peer, o.Peer) {
 			continue
 		}
-		if o.lastClient.After(t.opened) || o.lastServer.After(t.opened) {
+		if o.LastClient.After(t.Opened) || o.LastServer.After(t.Opened) {
 			x.twins(o, t)
 			return
 		}
@@ -159,7 +161,7 @@ func findTwin(x *event) {
 
 // mayRestart says whether a client may be an Envoy, which has two processes
 // for a while when it restarts hot.
-func mayRestart(t *talk) bool { return t.node.UserAgent == "" || t.envoyClient() }
+func mayRestart(t *engine.Stream) bool { return t.Node.UserAgent == "" || t.EnvoyClient() }
 
 // sameHost says whether two addresses are of one host, or may be.
 func sameHost(a, b string) bool {
@@ -180,20 +182,20 @@ func twinSpoke(x *event) {
 	if o == nil {
 		return
 	}
-	if o.ended || o.lost || t.lost {
+	if o.Ended || o.Lost || t.Lost {
 		identityOf(t).twin = nil
 		return
 	}
-	if t.openAt < o.openAt {
+	if t.OpenAt < o.OpenAt {
 		x.twins(t, o)
 	}
 }
 
-func (x *event) twins(older, younger *talk) {
+func (x *event) twins(older, younger *engine.Stream) {
 	identityOf(older).twin, identityOf(younger).twin, identityOf(younger).told = nil, nil, true
-	from := cmp.Or(older.peer, "somewhere")
-	with := cmp.Or(younger.peer, "somewhere")
-	seqs := []session.Seq{older.nodeAt, younger.nodeAt}
+	from := cmp.Or(older.Peer, "somewhere")
+	with := cmp.Or(younger.Peer, "somewhere")
+	seqs := []session.Seq{older.NodeAt, younger.NodeAt}
 	if x.entry != nil {
 		seqs = append(seqs, x.entry.Seq)
 	}
@@ -201,6 +203,6 @@ func (x *event) twins(older, younger *talk) {
 	stream.sub = nil // it is about no type
 	stream.prove(proof{
 		severity: Info, cause: "-", seqs: seqs,
-		message: fmt.Sprintf("two aggregated streams, from %s and %s, side by side for %v", from, with, round(x.now.Sub(younger.opened))),
+		message: fmt.Sprintf("two aggregated streams, from %s and %s, side by side for %v", from, with, round(x.now.Sub(younger.Opened))),
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -95,7 +97,7 @@ func nonceRules() []*Rule {
 			unanswered: func(x *event) {
 				if x.wait.stale {
 					x.report(x.wait.left, "%s was asked for in a request with the older nonce %q, and not mentioned for %v",
-						list(x.wait.left), x.wait.from.m.Nonce, round(x.k.timers.DNE))
+						list(x.wait.left), x.wait.from.Message.Nonce, round(x.k.timers.DNE))
 				}
 			},
 		},
@@ -103,24 +105,24 @@ func nonceRules() []*Rule {
 }
 
 func responseNonceMissing(x *event) {
-	if x.resp.nonce == "" && !x.sub.exempt() {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("response %d of %s has no nonce", x.resp.ordinal+1, x.sub.typ)})
+	if x.resp.Nonce == "" && !x.sub.Exempt() {
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("response %d of %s has no nonce", x.resp.Ordinal+1, x.sub.Type)})
 	}
 }
 
 func responseNonceReused(x *event) {
-	old := x.resp.reused
-	if x.resp.reusedPast {
-		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("nonce %q was that of an earlier response already", x.resp.nonce)})
+	old := x.resp.Reused
+	if x.resp.ReusedPast {
+		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("nonce %q was that of an earlier response already", x.resp.Nonce)})
 	}
 	if old == nil {
 		return
 	}
 	p := proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{old.seq, x.resp.seq},
-		message: fmt.Sprintf("nonce %q was that of entry %d already", x.resp.nonce, old.seq),
+		severity: Warning, cause: "-", seqs: []session.Seq{old.Seq, x.resp.Seq},
+		message: fmt.Sprintf("nonce %q was that of entry %d already", x.resp.Nonce, old.Seq),
 	}
-	if old.verdict == unjudged {
+	if old.Verdict == engine.Unjudged {
 		p.severity = Error
 		p.message += ", which has no verdict yet"
 	}
@@ -128,18 +130,18 @@ func responseNonceReused(x *event) {
 }
 
 func nonceFromPreviousStream(x *event) {
-	if x.req.m.Nonce == "" || x.sub.exempt() || x.sub.responses > 0 {
+	if x.req.Message.Nonce == "" || x.sub.Exempt() || x.sub.Responses > 0 {
 		return
 	}
 	p := proof{
 		severity: Error, cause: "-",
-		message: fmt.Sprintf("nonce %q, but no response of %s was sent on this stream", x.req.m.Nonce, x.sub.typ),
+		message: fmt.Sprintf("nonce %q, but no response of %s was sent on this stream", x.req.Message.Nonce, x.sub.Type),
 	}
-	for _, t := range x.k.peers.others(x.talk) {
-		if s := t.subs[x.sub.key]; s != nil && s.byNonce[short(x.req.m.Nonce)] != nil && t.id < x.talk.id {
-			n := s.byNonce[short(x.req.m.Nonce)]
-			p.seqs = []session.Seq{n.seq, x.req.seq}
-			p.message = fmt.Sprintf("nonce %q is that of entry %d on the previous stream", x.req.m.Nonce, n.seq)
+	for _, t := range x.k.Peers.Others(x.talk) {
+		if s := t.Subs[x.sub.Key]; s != nil && s.ByNonce[engine.Short(x.req.Message.Nonce)] != nil && t.ID < x.talk.ID {
+			n := s.ByNonce[engine.Short(x.req.Message.Nonce)]
+			p.seqs = []session.Seq{n.Seq, x.req.Seq}
+			p.message = fmt.Sprintf("nonce %q is that of entry %d on the previous stream", x.req.Message.Nonce, n.Seq)
 			break
 		}
 	}
@@ -147,15 +149,15 @@ func nonceFromPreviousStream(x *event) {
 }
 
 func nonceUnknown(x *event) {
-	s, nonce := x.sub, x.req.m.Nonce
-	if nonce == "" || x.req.echoed != nil || x.req.echoedPast || s.responses == 0 || s.forgotten || s.exempt() {
+	s, nonce := x.sub, x.req.Message.Nonce
+	if nonce == "" || x.req.Echoed != nil || x.req.EchoedPast || s.Responses == 0 || s.Forgotten || s.Exempt() {
 		return
 	}
-	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("no response of %s had the nonce %q", s.typ, nonce)}
-	for _, o := range x.talk.order {
-		if n := o.byNonce[short(nonce)]; o != s && n != nil {
-			p.seqs = []session.Seq{n.seq, x.req.seq}
-			p.message = fmt.Sprintf("nonce %q is that of a response of %s, entry %d", nonce, o.typ, n.seq)
+	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("no response of %s had the nonce %q", s.Type, nonce)}
+	for _, o := range x.talk.Order {
+		if n := o.ByNonce[engine.Short(nonce)]; o != s && n != nil {
+			p.seqs = []session.Seq{n.Seq, x.req.Seq}
+			p.message = fmt.Sprintf("nonce %q is that of a response of %s, entry %d", nonce, o.Type, n.Seq)
 		}
 	}
 	x.prove(p)
@@ -163,16 +165,16 @@ func nonceUnknown(x *event) {
 
 func nonceDropped(x *event) {
 	s, r := x.sub, x.req
-	if r.m.Kind != decode.SotwRequest || r.m.Nonce != "" || s.exempt() || r.before.newest == nil || r.before.newest.nonce == "" {
+	if r.Message.Kind != decode.SotwRequest || r.Message.Nonce != "" || s.Exempt() || r.Before.Newest == nil || r.Before.Newest.Nonce == "" {
 		return
 	}
-	p := proof{severity: Error, cause: "-", seqs: []session.Seq{r.before.newest.seq, r.seq}}
+	p := proof{severity: Error, cause: "-", seqs: []session.Seq{r.Before.Newest.Seq, r.Seq}}
 	switch {
-	case r.before.lastEcho != nil:
-		p.message = fmt.Sprintf("no nonce, although an earlier request echoed %q", r.before.lastEcho.nonce)
-	case r.ordinal > 0 && r.before.newest.wanted != nil && x.now.Sub(r.before.newest.at) > x.flight():
+	case r.Before.LastEcho != nil:
+		p.message = fmt.Sprintf("no nonce, although an earlier request echoed %q", r.Before.LastEcho.Nonce)
+	case r.Ordinal > 0 && r.Before.Newest.Wanted != nil && x.now.Sub(r.Before.Newest.At) > x.flight():
 		p.severity = Warning
-		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.before.newest.nonce, round(x.now.Sub(r.before.newest.at)))
+		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.Before.Newest.Nonce, round(x.now.Sub(r.Before.Newest.At)))
 	default:
 		return
 	}
@@ -181,23 +183,23 @@ func nonceDropped(x *event) {
 
 func nonceRegressed(x *event) {
 	s, r := x.sub, x.req
-	last := r.before.lastEcho
-	if r.m.Kind == decode.SotwRequest && r.echoedPast && last != nil && !s.exempt() {
+	last := r.Before.LastEcho
+	if r.Message.Kind == decode.SotwRequest && r.EchoedPast && last != nil && !s.Exempt() {
 		x.prove(proof{
-			severity: Warning, cause: "-", seqs: []session.Seq{last.seq, r.seq},
-			message: fmt.Sprintf("nonce %q is that of a response long ago, although a request echoed the newer %q before", r.m.Nonce, last.nonce),
+			severity: Warning, cause: "-", seqs: []session.Seq{last.Seq, r.Seq},
+			message: fmt.Sprintf("nonce %q is that of a response long ago, although a request echoed the newer %q before", r.Message.Nonce, last.Nonce),
 		})
 		return
 	}
-	if r.m.Kind != decode.SotwRequest || r.echoed == nil || last == nil || r.echoed.ordinal >= last.ordinal || s.exempt() {
+	if r.Message.Kind != decode.SotwRequest || r.Echoed == nil || last == nil || r.Echoed.Ordinal >= last.Ordinal || s.Exempt() {
 		return
 	}
 	p := proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{r.echoed.seq, last.seq, r.seq},
-		message: fmt.Sprintf("nonce %q, although a request echoed the newer %q before", r.echoed.nonce, last.nonce),
+		severity: Warning, cause: "-", seqs: []session.Seq{r.Echoed.Seq, last.Seq, r.Seq},
+		message: fmt.Sprintf("nonce %q, although a request echoed the newer %q before", r.Echoed.Nonce, last.Nonce),
 	}
-	if r.echoed.verdict == accepted && s.allRejectedSince(r.echoed) ||
-		s.typ == "ECDS" && x.talk.node != nil && istioNode(x.talk.node) {
+	if r.Echoed.Verdict == engine.ACKed && s.AllRejectedSince(r.Echoed) ||
+		s.Type == "ECDS" && x.talk.Node != nil && istioNode(x.talk.Node) {
 		p.severity = Info
 	}
 	x.prove(p)
@@ -208,13 +210,13 @@ func istioNode(n *decode.Node) bool { return strings.Count(n.ID, "~") == 3 }
 
 func staleRequestAnswered(x *event) {
 	s, n := x.sub, x.resp
-	if n.m.Kind != decode.SotwResponse || s.full() {
+	if n.Message.Kind != decode.SotwResponse || s.Full() {
 		return
 	}
 	var late []string
-	for _, it := range n.added {
-		if lateOf(s).names[it.name] {
-			late = append(late, it.name)
+	for _, it := range n.Added {
+		if lateOf(s).names[it.Name] {
+			late = append(late, it.Name)
 		}
 	}
 	if len(late) > 0 {
@@ -224,10 +226,10 @@ func staleRequestAnswered(x *event) {
 
 func deltaSpontaneousWithNonce(x *event) {
 	r := x.req
-	if r.m.Kind == decode.DeltaRequest && r.echoed != nil && r.verdict == unjudged && r.m.Error == nil && r.echoed.verdict != unjudged && !x.sub.exempt() {
+	if r.Message.Kind == decode.DeltaRequest && r.Echoed != nil && r.Verdict == engine.Unjudged && r.Message.Error == nil && r.Echoed.Verdict != engine.Unjudged && !x.sub.Exempt() {
 		x.prove(proof{
-			severity: Info, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
-			message: fmt.Sprintf("nonce %q had its verdict already", r.m.Nonce),
+			severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
+			message: fmt.Sprintf("nonce %q had its verdict already", r.Message.Nonce),
 		})
 	}
 }

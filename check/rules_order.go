@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -74,10 +76,10 @@ func orderRules() []*Rule {
 
 // ahead is a reference to a cluster that the client does not have.
 type ahead struct {
-	from *response
-	item *item
-	sub  *subscription
-	cds  *response // that brought the cluster, once it did
+	from *engine.Response
+	item *engine.Resource
+	sub  *engine.Subscription
+	cds  *engine.Response // that brought the cluster, once it did
 }
 
 // aheads are the clusters that routes name and that were not sent yet.
@@ -88,34 +90,34 @@ const maxAhead = 4096
 
 func referenceBeforeCluster(x *event) {
 	t, s, n := x.talk, x.sub, x.resp
-	if !t.ads() {
+	if !t.ADS() {
 		return
 	}
-	switch s.typ {
+	switch s.Type {
 	case "CDS":
-		for _, it := range n.added {
-			a := aheadOf(t).byName[it.name]
+		for _, it := range n.Added {
+			a := aheadOf(t).byName[it.Name]
 			if a == nil {
 				continue
 			}
-			if x.now.Sub(a.from.at) > x.k.timers.Retro || a.from.verdict == rejected {
-				delete(aheadOf(t).byName, it.name)
+			if x.now.Sub(a.from.At) > x.k.timers.Retro || a.from.Verdict == engine.NACKed {
+				delete(aheadOf(t).byName, it.Name)
 				continue
 			}
 			a.cds = n
-			if a.from.verdict == accepted {
-				x.cameAhead(it.name, a)
+			if a.from.Verdict == engine.ACKed {
+				x.cameAhead(it.Name, a)
 			}
 		}
 	case "LDS", "RDS", "VHDS":
-		cds := t.sub("CDS")
-		if cds == nil || cds.lost || cds.responses == 0 || n.wasFirst || cds.wild == notWild {
+		cds := t.Sub("CDS")
+		if cds == nil || cds.Lost || cds.Responses == 0 || n.WasFirst || cds.Wild == engine.NotWild {
 			return
 		}
-		for _, list := range [][]*item{n.added, n.changed} {
+		for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
 			for _, it := range list {
-				for _, ref := range it.refs() {
-					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.have.get(ref.Name) != nil || aheadOf(t).byName[ref.Name] != nil || len(aheadOf(t).byName) >= maxAhead {
+				for _, ref := range it.Refs() {
+					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.Have.Get(ref.Name) != nil || aheadOf(t).byName[ref.Name] != nil || len(aheadOf(t).byName) >= maxAhead {
 						continue
 					}
 					if aheadOf(t).byName == nil {
@@ -130,11 +132,11 @@ func referenceBeforeCluster(x *event) {
 
 // referenceAccepted reports what waited for its verdict only.
 func referenceAccepted(x *event) {
-	if x.req.verdict != accepted || len(aheadOf(x.talk).byName) == 0 {
+	if x.req.Verdict != engine.ACKed || len(aheadOf(x.talk).byName) == 0 {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(aheadOf(x.talk).byName)) {
-		if a := aheadOf(x.talk).byName[name]; a.cds != nil && a.from.verdict == accepted {
+		if a := aheadOf(x.talk).byName[name]; a.cds != nil && a.from.Verdict == engine.ACKed {
 			x.cameAhead(name, a)
 		}
 	}
@@ -143,19 +145,19 @@ func referenceAccepted(x *event) {
 func (x *event) cameAhead(name string, a *ahead) {
 	delete(aheadOf(x.talk).byName, name)
 	x.prove(proof{
-		severity: Warning, names: []string{name}, typ: a.sub.typ, seqs: []session.Seq{a.from.seq, a.cds.seq},
+		severity: Warning, names: []string{name}, typ: a.sub.Type, seqs: []session.Seq{a.from.Seq, a.cds.Seq},
 		message: fmt.Sprintf("%s %q referred to cluster %q %v before the cluster was sent",
-			a.sub.typ, a.item.name, name, round(a.cds.at.Sub(a.from.at))),
+			a.sub.Type, a.item.Name, name, round(a.cds.At.Sub(a.from.At))),
 	})
 }
 
 func clusterRemovedWhileReferenced(x *event) {
-	if x.sub.typ != "CDS" || !x.talk.ads() || len(x.resp.removed) == 0 {
+	if x.sub.Type != "CDS" || !x.talk.ADS() || len(x.resp.Removed) == 0 {
 		return
 	}
-	gone := make(map[string]struct{}, len(x.resp.removed))
-	for _, it := range x.resp.removed {
-		gone[it.name] = struct{}{}
+	gone := make(map[string]struct{}, len(x.resp.Removed))
+	for _, it := range x.resp.Removed {
+		gone[it.Name] = struct{}{}
 	}
 	by := x.referred("CDS", gone)
 	if len(by) == 0 {
@@ -163,7 +165,7 @@ func clusterRemovedWhileReferenced(x *event) {
 	}
 	names := slices.Sorted(maps.Keys(by))
 	first := by[names[0]]
-	x.report(names, "%s removed, but %s %q still refers to %q", list(names), first.sub.typ, first.item.name, names[0])
+	x.report(names, "%s removed, but %s %q still refers to %q", list(names), first.Sub.Type, first.Item.Name, names[0])
 }
 
 // awaitEndpoints waits for what clusters have begun to wait for.
@@ -176,13 +178,13 @@ func awaitEndpoints(x *event) {
 // warmingStarved reports the clusters that have waited from x on.
 func warmingStarved(x *event) {
 	t := x.talk
-	eds := t.sub("EDS")
-	if t.ended || eds == nil || eds.lost {
+	eds := t.Sub("EDS")
+	if t.Ended || eds == nil || eds.Lost {
 		return
 	}
 	var names []string
 	for name, w := range warmingOf(t).byName {
-		if w.asked && !w.told && w.from == x.seq() && eds.wants(name) {
+		if w.asked && !w.told && w.from == x.seq() && eds.Wants(name) {
 			names = append(names, name)
 		}
 	}
@@ -194,26 +196,26 @@ func warmingStarved(x *event) {
 		warmingOf(t).byName[name].told = true
 	}
 	w := warmingOf(t).byName[names[0]]
-	seqs := []session.Seq{w.cds.seq, w.from}
-	if w.cds.seq == w.from {
+	seqs := []session.Seq{w.cds.Seq, w.from}
+	if w.cds.Seq == w.from {
 		seqs = seqs[:1]
 	}
 	x.prove(proof{
 		severity: Warning, names: names, typ: "EDS", seqs: seqs,
 		message: fmt.Sprintf("no endpoints for %s within %v, and cluster %q of entry %d waits for them",
-			list(names), round(x.k.timers.DNE), w.cluster, w.cds.seq),
+			list(names), round(x.k.timers.DNE), w.cluster, w.cds.Seq),
 	})
 }
 
 func dependentWarmingStarved(x *event) {
 	s := x.sub
-	if !x.talk.ads() || s.typ != "RDS" && s.typ != "SDS" && s.typ != "ECDS" {
+	if !x.talk.ADS() || s.Type != "RDS" && s.Type != "SDS" && s.Type != "ECDS" {
 		return
 	}
 	var names []string
-	by := x.referred(s.typ, nameSet(x.wait.left))
+	by := x.referred(s.Type, nameSet(x.wait.left))
 	for _, name := range x.wait.left {
-		if r, ok := by[name]; ok && r.ref.Source == decode.SourceADS && !r.ref.Default && !s.sentHere(name) {
+		if r, ok := by[name]; ok && r.Ref.Source == decode.SourceADS && !r.Ref.Default && !s.SentHere(name) {
 			names = append(names, name)
 		}
 	}
@@ -221,37 +223,37 @@ func dependentWarmingStarved(x *event) {
 		return
 	}
 	r := by[names[0]]
-	x.report(names, "%s %q waits for %s, asked for %v ago and never sent", r.sub.typ, r.item.name, list(names), round(x.k.timers.DNE))
+	x.report(names, "%s %q waits for %s, asked for %v ago and never sent", r.Sub.Type, r.Item.Name, list(names), round(x.k.timers.DNE))
 }
 
 func dependentRemovedInUse(x *event) {
 	s, n := x.sub, x.resp
-	if n.m.Kind != decode.DeltaResponse || len(n.removed) == 0 || s.full() {
+	if n.Message.Kind != decode.DeltaResponse || len(n.Removed) == 0 || s.Full() {
 		return
 	}
-	gone := make(map[string]struct{}, len(n.removed))
-	for _, it := range n.removed {
-		gone[it.name] = struct{}{}
+	gone := make(map[string]struct{}, len(n.Removed))
+	for _, it := range n.Removed {
+		gone[it.Name] = struct{}{}
 	}
-	by := x.referred(s.typ, gone)
+	by := x.referred(s.Type, gone)
 	if len(by) == 0 {
 		return
 	}
 	names := slices.Sorted(maps.Keys(by))
 	first := by[names[0]]
-	x.report(names, "%s removed, but %s %q still refers to it", list(names), first.sub.typ, first.item.name)
+	x.report(names, "%s removed, but %s %q still refers to it", list(names), first.Sub.Type, first.Item.Name)
 }
 
 func edsForUnknownCluster(x *event) {
 	t, s := x.talk, x.sub
-	cds := t.sub("CDS")
-	if s.typ != "EDS" || !t.ads() || cds == nil || cds.lost || cds.responses == 0 {
+	cds := t.Sub("CDS")
+	if s.Type != "EDS" || !t.ADS() || cds == nil || cds.Lost || cds.Responses == 0 {
 		return
 	}
 	var names []string
-	for _, it := range x.resp.added {
-		if !s.wantedLately(it.name, x.now, x.flight()) {
-			names = append(names, it.name)
+	for _, it := range x.resp.Added {
+		if !s.WantedLately(it.Name, x.now, x.flight()) {
+			names = append(names, it.Name)
 		}
 	}
 	if len(names) == 0 {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -84,13 +86,13 @@ func resourceUndecodable(x *event) {
 	}
 	var names []string
 	bad, first := 0, ""
-	x.resp.fresh(func(name string, c *content) {
-		why := c.facts.Undecodable
+	x.resp.Fresh(func(name string, c *engine.Content) {
+		why := c.Facts.Undecodable
 		if why == "" {
 			return
 		}
 		if bad++; bad == 1 {
-			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.typ, clip(why))
+			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.Type, clip(why))
 		}
 		if name != "" && len(names) < maxFindingNames {
 			names = append(names, name)
@@ -106,16 +108,16 @@ func resourceUndecodable(x *event) {
 }
 
 // unknowns finds what is not known in a response.
-func (x *event) unknowns(n *response) flaws {
+func (x *event) unknowns(n *engine.Response) flaws {
 	var found flaws
 	// Types of other makers than Envoy's are not linked, which is no news
 	// where they have a name here at all.
-	newType := x.sub.url != "" && decode.TypeKey(x.sub.url) == x.sub.url
-	n.fresh(func(name string, c *content) {
-		if f := c.facts; !f.Known && newType {
-			found.add("type", name, "type %s of %s is not known", clip(decode.TypeName(x.sub.url)), orNameless(name))
+	newType := x.sub.URL != "" && decode.TypeKey(x.sub.URL) == x.sub.URL
+	n.Fresh(func(name string, c *engine.Content) {
+		if f := c.Facts; !f.Known && newType {
+			found.add("type", name, "type %s of %s is not known", clip(decode.TypeName(x.sub.URL)), orNameless(name))
 		}
-		for _, what := range c.facts.Unknown {
+		for _, what := range c.Facts.Unknown {
 			found.add(what, name, "%s has %s", orNameless(name), clip(what))
 		}
 	})
@@ -130,8 +132,8 @@ func unknownContent(x *event) {
 }
 
 func unknownContentRejected(x *event) {
-	n := x.req.echoed
-	if x.req.verdict != rejected {
+	n := x.req.Echoed
+	if x.req.Verdict != engine.NACKed {
 		return
 	}
 	if at := x.about(n); !at.foreign() {
@@ -141,27 +143,27 @@ func unknownContentRejected(x *event) {
 }
 
 // about is the event with a response that it is about.
-func (x *event) about(n *response) *event {
+func (x *event) about(n *engine.Response) *event {
 	at := *x
 	at.resp = n
 	return &at
 }
 
 // rejected reports flaws of a response that the client rejected.
-func (f *flaws) rejected(x *event, n *response) {
+func (f *flaws) rejected(x *event, n *engine.Response) {
 	for _, cause := range f.causes {
 		p := f.by[cause]
-		p.severity, p.settles, p.seqs = Warning, true, []session.Seq{n.seq, x.req.seq}
+		p.severity, p.settles, p.seqs = Warning, true, []session.Seq{n.Seq, x.req.Seq}
 		p.message += ", and the client rejected the response"
 		x.prove(*p)
 	}
 }
 
 // brokenConstraints finds the constraints that a response breaks.
-func brokenConstraints(n *response) flaws {
+func brokenConstraints(n *engine.Response) flaws {
 	var found flaws
-	n.fresh(func(name string, c *content) {
-		for _, what := range c.facts.Invalid {
+	n.Fresh(func(name string, c *engine.Content) {
+		for _, what := range c.Facts.Invalid {
 			found.add(what, name, "%s: %s", orNameless(name), clip(what))
 		}
 	})
@@ -182,14 +184,14 @@ func constraintBroken(x *event) {
 	switch {
 	case len(found.causes) == 0:
 		return
-	case !x.talk.discovery():
+	case !x.talk.Discovery():
 		found.report(x, Info)
 		return
 	case payloadOf(s).broken >= maxBroken:
 		return
 	}
 	wait := x.k.timers.ACK
-	if s.typ == "CDS" { // whose verdict may be held back
+	if s.Type == "CDS" { // whose verdict may be held back
 		wait = x.k.timers.Warm
 	}
 	payloadOf(s).broken++
@@ -197,15 +199,15 @@ func constraintBroken(x *event) {
 		if payloadOf(s).broken > 0 {
 			payloadOf(s).broken--
 		}
-		if n.verdict == unjudged && !s.lost {
+		if n.Verdict == engine.Unjudged && !s.Lost {
 			found.report(x, Info)
 		}
 	})
 }
 
 func constraintRejected(x *event) {
-	n := x.req.echoed
-	if x.req.verdict != rejected {
+	n := x.req.Echoed
+	if x.req.Verdict != engine.NACKed {
 		return
 	}
 	if at := x.about(n); !at.foreign() {
@@ -216,42 +218,42 @@ func constraintRejected(x *event) {
 
 func scopeKeyConflict(x *event) {
 	s, n, p := x.sub, x.resp, payloadOf(x.sub)
-	if s.typ != "SRDS" {
+	if s.Type != "SRDS" {
 		return
 	}
 	if p.scopes == nil {
 		p.scopes = make(map[string]string)
-		for _, name := range slices.Sorted(maps.Keys(maps.Collect(s.kept.all()))) {
-			if key := s.kept.get(name).scope(); key != "" {
+		for _, name := range slices.Sorted(maps.Keys(maps.Collect(s.Kept.All()))) {
+			if key := s.Kept.Get(name).Scope(); key != "" {
 				p.scopes[key] = name
 			}
 		}
 	}
-	for _, list := range [][]*item{n.removed, n.before} { // keys that are free now
+	for _, list := range [][]*engine.Resource{n.Removed, n.Before} { // keys that are free now
 		for _, it := range list {
-			if key := it.scope(); p.scopes[key] == it.name {
+			if key := it.Scope(); p.scopes[key] == it.Name {
 				delete(p.scopes, key)
 			}
 		}
 	}
-	for _, list := range [][]*item{n.added, n.changed} {
+	for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
 		for _, it := range list {
-			key := it.scope()
-			if key == "" || s.have.get(it.name) != it {
+			key := it.Scope()
+			if key == "" || s.Have.Get(it.Name) != it {
 				continue
 			}
-			other := s.have.get(p.scopes[key])
-			if other == nil || other == it || other.scope() != key {
-				p.scopes[key] = it.name
+			other := s.Have.Get(p.scopes[key])
+			if other == nil || other == it || other.Scope() != key {
+				p.scopes[key] = it.Name
 				continue
 			}
 			f := proof{
-				severity: Warning, names: []string{other.name, it.name},
-				message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", clip(it.name), clip(other.name)),
+				severity: Warning, names: []string{other.Name, it.Name},
+				message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", clip(it.Name), clip(other.Name)),
 			}
 			if x.here(other) {
 				f.severity = Error
-				f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", clip(other.name), clip(it.name))
+				f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", clip(other.Name), clip(it.Name))
 			}
 			x.prove(f)
 		}
@@ -259,14 +261,14 @@ func scopeKeyConflict(x *event) {
 }
 
 func grpcConfigSource(x *event) {
-	if !x.talk.ads() || !x.talk.grpcClient() {
+	if !x.talk.ADS() || !x.talk.GRPCClient() {
 		return
 	}
 	var found flaws
-	for _, list := range [][]*item{x.resp.added, x.resp.changed} {
+	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
 		for _, it := range list {
-			for _, what := range it.content.facts.GRPCProblems {
-				found.add(what, it.name, "%q: %s", clip(it.name), clip(what))
+			for _, what := range it.Content.Facts.GRPCProblems {
+				found.add(what, it.Name, "%q: %s", clip(it.Name), clip(what))
 			}
 		}
 	}

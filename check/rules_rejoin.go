@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -54,37 +56,37 @@ func rejoinRules() []*Rule {
 // reconnected starts to wait for the types of the stream before.
 func reconnected(x *event) {
 	t := x.talk
-	if t.previous == nil || t.nodeAt != x.req.seq || t.lost || !t.ads() {
+	if t.Previous == nil || t.NodeAt != x.req.Seq || t.Lost || !t.ADS() {
 		return
 	}
 	x.after(x.k.timers.Rejoin, typesMissing)
 }
 
 func typesMissing(x *event) {
-	t, p := x.talk, x.talk.previous
-	if t.ended || t.lost || p == nil || p.lost || x.beganAnew() {
+	t, p := x.talk, x.talk.Previous
+	if t.Ended || t.Lost || p == nil || p.Lost || x.beganAnew() {
 		return
 	}
-	for _, was := range p.order {
-		if now := t.subs[was.key]; now != nil && now.requests > 0 || was.lost || was.exempt() || !was.active() || was.last == nil {
+	for _, was := range p.Order {
+		if now := t.Subs[was.Key]; now != nil && now.Requests > 0 || was.Lost || was.Exempt() || !was.Active() || was.Last == nil {
 			continue
 		}
-		names := slices.Sorted(was.names.all())
-		if t.grpcClient() {
+		names := slices.Sorted(was.Names.All())
+		if t.GRPCClient() {
 			// Its last watcher may have left while it was disconnected.
-			by := t.referred(was.typ, nameSet(names))
+			by := t.Referred(was.Type, nameSet(names))
 			if len(by) == 0 {
 				continue
 			}
 			names = slices.Sorted(maps.Keys(by))
 		}
 		what := list(names)
-		if was.wild != notWild {
+		if was.Wild != engine.NotWild {
 			what = "everything"
 		}
 		x.prove(proof{
-			severity: Warning, typ: was.typ, cause: "-", names: names, seqs: []session.Seq{was.last.seq, x.req.seq},
-			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.typ, round(x.k.timers.Rejoin), what),
+			severity: Warning, typ: was.Type, cause: "-", names: names, seqs: []session.Seq{was.Last.Seq, x.req.Seq},
+			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.Type, round(x.k.timers.Rejoin), what),
 		})
 	}
 }
@@ -92,43 +94,43 @@ func typesMissing(x *event) {
 // beganAnew says whether the client states no version of any type, although on
 // the stream before it had accepted some: it has been restarted.
 func (x *event) beganAnew() bool {
-	t, p := x.talk, x.talk.previous
-	if t.node != nil && p.node != nil && (t.node.UserAgent != p.node.UserAgent || t.node.UserAgentVersion != p.node.UserAgentVersion) {
+	t, p := x.talk, x.talk.Previous
+	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
 		return true
 	}
 	forgot := false
-	for _, s := range t.order {
-		was := p.subs[s.key]
-		if s.first == nil || was == nil {
+	for _, s := range t.Order {
+		was := p.Subs[s.Key]
+		if s.First == nil || was == nil {
 			continue
 		}
-		if s.first.m.Version != "" || len(s.first.m.InitialVersions) > 0 {
+		if s.First.Message.Version != "" || len(s.First.Message.InitialVersions) > 0 {
 			return false
 		}
-		forgot = forgot || was.accepted != nil && (was.accepted.version != "" && !t.delta() || t.delta() && was.have.len() > 0)
+		forgot = forgot || was.Accepted != nil && (was.Accepted.Version != "" && !t.Delta() || t.Delta() && was.Have.Len() > 0)
 	}
 	return forgot
 }
 
 func initialVersionsLate(x *event) {
 	r := x.req
-	if r.m.Kind == decode.DeltaRequest && len(r.m.InitialVersions) > 0 && r.ordinal > 0 {
+	if r.Message.Kind == decode.DeltaRequest && len(r.Message.InitialVersions) > 0 && r.Ordinal > 0 {
 		x.prove(proof{
-			severity: Error, cause: "-", seqs: []session.Seq{x.sub.first.seq, r.seq},
-			message: fmt.Sprintf("initial_resource_versions of %s in request %d of %s", counted(len(r.m.InitialVersions), "resource", "resources"), r.ordinal+1, x.sub.typ),
+			severity: Error, cause: "-", seqs: []session.Seq{x.sub.First.Seq, r.Seq},
+			message: fmt.Sprintf("initial_resource_versions of %s in request %d of %s", counted(len(r.Message.InitialVersions), "resource", "resources"), r.Ordinal+1, x.sub.Type),
 		})
 	}
 }
 
 func initialVersionsNotSubscribed(x *event) {
 	s, r := x.sub, x.req
-	if r.m.Kind != decode.DeltaRequest || r.ordinal > 0 || s.wild != notWild || s.exempt() || s.otherNames() {
+	if r.Message.Kind != decode.DeltaRequest || r.Ordinal > 0 || s.Wild != engine.NotWild || s.Exempt() || s.OtherNames() {
 		return
 	}
 	var names []string
-	for i := range r.m.InitialVersions {
-		v := &r.m.InitialVersions[i]
-		if n := decode.NormalName(v.Name); v.Version != "" && !s.names.has(n) && !s.names.covers(n) {
+	for i := range r.Message.InitialVersions {
+		v := &r.Message.InitialVersions[i]
+		if n := decode.NormalName(v.Name); v.Version != "" && !s.Names.Has(n) && !s.Names.Covers(n) {
 			names = append(names, n)
 		}
 	}
@@ -142,7 +144,7 @@ func initialVersionsNotSubscribed(x *event) {
 
 // resumed is what a server sends after a client has stated what it has.
 type resumed struct {
-	batches [][]*item
+	batches [][]*engine.Resource
 	count   int
 	// excused are names that were sent or mentioned for another reason than
 	// that the server sends everything.
@@ -156,13 +158,13 @@ const maxResumed = 1 << 17
 func noteResumed(x *event) {
 	s, r := x.sub, x.req
 	w := wishesOf(s).resumed
-	if r.ordinal == 0 && len(s.initial) > 1 && !s.exempt() && !s.otherNames() {
+	if r.Ordinal == 0 && len(s.Initial) > 1 && !s.Exempt() && !s.OtherNames() {
 		wishesOf(s).resumed = &resumed{}
 		x.after(x.k.timers.DNE, removalMissed)
 		return
 	}
 	if w != nil {
-		for _, n := range r.m.Subscribe {
+		for _, n := range r.Message.Subscribe {
 			w.excuse(n)
 		}
 	}
@@ -182,44 +184,44 @@ func noteResent(x *event) {
 	if w == nil {
 		return
 	}
-	if w.count += len(n.resolved); w.count > maxResumed || len(w.batches) >= maxNonces {
+	if w.count += len(n.Resolved); w.count > maxResumed || len(w.batches) >= engine.MaxNonces {
 		wishesOf(x.sub).resumed = nil
 		return
 	}
-	for _, i := range n.heartbeats {
-		w.excuse(n.m.Resources[i].Name)
+	for _, i := range n.Heartbeats {
+		w.excuse(n.Message.Resources[i].Name)
 	}
-	for i := range n.m.ResourceErrors {
-		w.excuse(n.m.ResourceErrors[i].Name)
+	for i := range n.Message.ResourceErrors {
+		w.excuse(n.Message.ResourceErrors[i].Name)
 	}
-	w.batches = append(w.batches, n.resolved)
+	w.batches = append(w.batches, n.Resolved)
 }
 
 // removalMissed compares what the client said it has with what it got.
 func removalMissed(x *event) {
 	s, w := x.sub, wishesOf(x.sub).resumed
 	wishesOf(s).resumed = nil
-	if w == nil || w.count == 0 || x.talk.ended || s.lost {
+	if w == nil || w.count == 0 || x.talk.Ended || s.Lost {
 		return
 	}
-	sent := make(map[string]*item, w.count)
+	sent := make(map[string]*engine.Resource, w.count)
 	for _, b := range w.batches {
 		for _, it := range b {
-			sent[it.name] = it
+			sent[it.Name] = it
 		}
 	}
 	var missing []string
 	same := make(map[string]struct{}) // sent at the version that the client has
 	resent := 0
-	for n, version := range s.initial {
+	for n, version := range s.Initial {
 		_, excused := w.excused[n]
 		switch it := sent[n]; {
 		case it != nil && !excused:
 			resent++
-			if it.version == version {
+			if it.Version == version {
 				same[n] = struct{}{}
 			}
-		case it == nil && !excused && s.have.get(n) != nil && s.wants(n):
+		case it == nil && !excused && s.Have.Get(n) != nil && s.Wants(n):
 			missing = append(missing, n)
 		}
 	}
@@ -227,8 +229,8 @@ func removalMissed(x *event) {
 		return
 	}
 	// What belongs to a parent that was sent is sent with it.
-	for n, r := range x.talk.referred(s.typ, same) {
-		if r.sub.responses > 0 {
+	for n, r := range x.talk.Referred(s.Type, same) {
+		if r.Sub.Responses > 0 {
 			delete(same, n)
 		}
 	}
@@ -237,7 +239,7 @@ func removalMissed(x *event) {
 	}
 	slices.Sort(missing)
 	x.prove(proof{
-		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.seq},
+		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.Seq},
 		message: fmt.Sprintf("%s neither sent nor removed within %s of the reconnect, although %s sent again, %d of them as the client has it",
 			list(missing), round(x.k.timers.DNE), counted(resent, "other was", "others were"), len(same)),
 	})

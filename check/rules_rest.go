@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -122,23 +124,23 @@ func (p *polls) get(base, names string) (of *poll, other bool) {
 // joinPolls finds what a poll is part of.
 func joinPolls(x *event) {
 	t := x.talk
-	if t.method.Variant != decode.VariantREST || pollingOf(t).of != nil {
+	if t.Method.Variant != decode.VariantREST || pollingOf(t).of != nil {
 		return
 	}
 	id := x.client()
 	if id == "" {
-		id = fmt.Sprint(t.conn)
+		id = fmt.Sprint(t.Conn)
 	}
-	names := slices.Sorted(slices.Values(x.req.m.Names))
-	pollingOf(t).announced = x.req.m.Version
+	names := slices.Sorted(slices.Values(x.req.Message.Names))
+	pollingOf(t).announced = x.req.Message.Version
 	pollingOf(t).of, pollingOf(t).other = x.k.polls.get(
-		short(strings.Join([]string{id, t.server, t.method.Path}, "\x00")), short(strings.Join(names, "\x00")))
+		engine.Short(strings.Join([]string{id, t.Server, t.Method.Path}, "\x00")), engine.Short(strings.Join(names, "\x00")))
 }
 
 // polled returns what a reply is part of, nil if that is not known or the
 // reply is none.
 func (x *event) polled() *poll {
-	if s := x.talk.status; s != "" && s != "200" {
+	if s := x.talk.Status; s != "" && s != "200" {
 		return nil
 	}
 	return pollingOf(x.talk).of
@@ -147,30 +149,30 @@ func (x *event) polled() *poll {
 const discoveryPath = "/discovery:"
 
 // looksPolled says whether a path is meant to be that of a poll.
-func looksPolled(t *talk) bool { return strings.Contains(t.method.Path, discoveryPath) }
+func looksPolled(t *engine.Stream) bool { return strings.Contains(t.Method.Path, discoveryPath) }
 
 func restVerb(x *event) {
 	t := x.talk
 	verb := session.Get(x.entry.Headers, ":method")
-	if !looksPolled(t) || t.method.Service != "" || verb == "" || verb == "POST" {
+	if !looksPolled(t) || t.Method.Service != "" || verb == "" || verb == "POST" {
 		return
 	}
 	x.prove(proof{
-		severity: Error, typ: t.method.Type, cause: verb + t.method.Path,
-		message: fmt.Sprintf("%s %s, which takes a POST", clip(verb), clip(t.method.Path)),
+		severity: Error, typ: t.Method.Type, cause: verb + t.Method.Path,
+		message: fmt.Sprintf("%s %s, which takes a POST", clip(verb), clip(t.Method.Path)),
 	})
 }
 
 // unmapped says whether a poll goes to a path that stands for no type.
-func unmapped(t *talk) bool {
-	v := t.method.Variant
-	return looksPolled(t) && t.method.Type == "" && (v == decode.VariantREST || v == decode.VariantOther)
+func unmapped(t *engine.Stream) bool {
+	v := t.Method.Variant
+	return looksPolled(t) && t.Method.Type == "" && (v == decode.VariantREST || v == decode.VariantOther)
 }
 
 func (x *event) proveUnmapped(typ string) {
 	x.prove(proof{
-		severity: Error, typ: typ, cause: x.talk.method.Path,
-		message: fmt.Sprintf("%s is the path of no resource type", clip(x.talk.method.Path)),
+		severity: Error, typ: typ, cause: x.talk.Method.Path,
+		message: fmt.Sprintf("%s is the path of no resource type", clip(x.talk.Method.Path)),
 	})
 }
 
@@ -178,14 +180,14 @@ func (x *event) proveUnmapped(typ string) {
 // path is not even that of a version.
 func restUnread(x *event) {
 	t := x.talk
-	if unmapped(t) && !t.lost && (t.largest == 0 || t.method.Variant == decode.VariantOther) {
+	if unmapped(t) && !t.Lost && (t.Largest == 0 || t.Method.Variant == decode.VariantOther) {
 		x.proveUnmapped("")
 	}
 }
 
 func restBody(x *event) {
-	t, m := x.talk, x.req.m
-	if t.method.Variant != decode.VariantREST {
+	t, m := x.talk, x.req.Message
+	if t.Method.Variant != decode.VariantREST {
 		return
 	}
 	typ := ""
@@ -196,14 +198,14 @@ func restBody(x *event) {
 		x.proveUnmapped(typ)
 		return
 	}
-	p := proof{severity: Error, typ: t.method.Type}
+	p := proof{severity: Error, typ: t.Method.Type}
 	switch {
 	case !isJSON(x.entry.Message.Data):
 		p.cause, p.message = "body", "the body is not JSON"
 	case len(m.Problems) > 0:
 		p.cause, p.message = "body", "the body is no DiscoveryRequest in JSON: "+clip(m.Problems[0])
-	case typ != "" && typ != t.method.Type:
-		p.cause, p.message = typ, fmt.Sprintf("type_url is that of %s, and the path %s that of %s", clip(typ), clip(t.method.Path), t.method.Type)
+	case typ != "" && typ != t.Method.Type:
+		p.cause, p.message = typ, fmt.Sprintf("type_url is that of %s, and the path %s that of %s", clip(typ), clip(t.Method.Path), t.Method.Type)
 	default:
 		return
 	}
@@ -227,9 +229,9 @@ func restUnchanged(x *event) {
 		return
 	}
 	announced := pollingOf(x.talk).announced
-	same := n.version == announced && announced != "" && !pollingOf(x.talk).other &&
-		(!p.known || p.version != n.version || p.sum == n.sum)
-	p.known, p.version, p.sum = true, n.version, n.sum
+	same := n.Version == announced && announced != "" && !pollingOf(x.talk).other &&
+		(!p.known || p.version != n.Version || p.sum == n.Sum)
+	p.known, p.version, p.sum = true, n.Version, n.Sum
 	if !same {
 		p.repeats = nil
 		return
@@ -239,12 +241,12 @@ func restUnchanged(x *event) {
 		p.repeats = slices.Delete(p.repeats, 0, len(p.repeats)-most)
 	}
 	f := proof{
-		severity: Info, cause: p.key, seqs: []session.Seq{n.wanted.seq, n.seq},
-		message: fmt.Sprintf("version %q in full, %s, in answer to a poll that has it", clip(n.version), counted(n.count, "resource", "resources")),
+		severity: Info, cause: p.key, seqs: []session.Seq{n.Wanted.Seq, n.Seq},
+		message: fmt.Sprintf("version %q in full, %s, in answer to a poll that has it", clip(n.Version), counted(n.Count, "resource", "resources")),
 	}
 	if took := x.now.Sub(p.repeats[0]); len(p.repeats) == most && took <= x.k.timers.Push {
 		f.severity = Warning
-		f.message = fmt.Sprintf("version %q in full %d times within %v, in answer to polls that have it", clip(n.version), most, round(took))
+		f.message = fmt.Sprintf("version %q in full %d times within %v, in answer to polls that have it", clip(n.Version), most, round(took))
 	}
 	x.prove(f)
 }
@@ -254,7 +256,7 @@ const flapPolls = 10
 
 func countPoll(x *event) {
 	joinPolls(x)
-	if p := pollingOf(x.talk).of; p != nil && x.req.ordinal == 0 {
+	if p := pollingOf(x.talk).of; p != nil && x.req.Ordinal == 0 {
 		p.count++
 	}
 }
@@ -263,7 +265,7 @@ func restVersionFlap(x *event) {
 	t, n := x.talk, x.resp
 	severity := Warning
 	p := x.polled()
-	if t.discovery() {
+	if t.Discovery() {
 		severity = Info
 		if p = x.reconnects(); p != nil {
 			p.count++
@@ -272,11 +274,11 @@ func restVersionFlap(x *event) {
 	if p == nil {
 		return
 	}
-	version := short(n.version)
+	version := engine.Short(n.Version)
 	if last := len(p.turns) - 1; last >= 0 && p.turns[last].version == version {
 		return
 	}
-	p.turns = append(p.turns, turn{version, p.count, n.seq})
+	p.turns = append(p.turns, turn{version, p.count, n.Seq})
 	if len(p.turns) > 4 {
 		p.turns = slices.Delete(p.turns, 0, len(p.turns)-4)
 	}
@@ -294,7 +296,7 @@ func restVersionFlap(x *event) {
 	}
 	x.prove(proof{
 		severity: severity, cause: p.key, seqs: seqs,
-		message: fmt.Sprintf("versions %q and %q took turns over %d %s", clip(p.turns[0].version), clip(n.version), p.count-p.turns[0].poll+1, what),
+		message: fmt.Sprintf("versions %q and %q took turns over %d %s", clip(p.turns[0].version), clip(n.Version), p.count-p.turns[0].poll+1, what),
 	})
 }
 
@@ -302,14 +304,14 @@ func restVersionFlap(x *event) {
 // responses go, nil for another response.
 func (x *event) reconnects() *poll {
 	t, s, n := x.talk, x.sub, x.resp
-	if n.m.Kind != decode.SotwResponse || !n.wasFirst || t.node == nil || t.node.ID == "" || s.first == nil || s.exempt() {
+	if n.Message.Kind != decode.SotwResponse || !n.WasFirst || t.Node == nil || t.Node.ID == "" || s.First == nil || s.Exempt() {
 		return nil
 	}
 	names := ""
-	if !t.ads() {
-		names = short(strings.Join(slices.Sorted(slices.Values(s.first.m.Names)), "\x00"))
+	if !t.ADS() {
+		names = engine.Short(strings.Join(slices.Sorted(slices.Values(s.First.Message.Names)), "\x00"))
 	}
-	p, _ := x.k.polls.get(short(strings.Join([]string{t.node.ID, t.node.Cluster, t.server, t.method.Path, s.key}, "\x00")), names)
+	p, _ := x.k.polls.get(engine.Short(strings.Join([]string{t.Node.ID, t.Node.Cluster, t.Server, t.Method.Path, s.Key}, "\x00")), names)
 	return p
 }
 
@@ -319,8 +321,8 @@ func restOffered(x *event) {
 		return
 	}
 	p.offer = nil
-	if had := pollingOf(x.talk).announced; n.version != had {
-		p.offer = &offer{had: had, version: n.version, seq: n.seq, names: append(firstNames(n.added), firstNames(n.changed)...)}
+	if had := pollingOf(x.talk).announced; n.Version != had {
+		p.offer = &offer{had: had, version: n.Version, seq: n.Seq, names: append(firstNames(n.Added), firstNames(n.Changed)...)}
 	}
 }
 
@@ -332,11 +334,11 @@ func restStillOld(x *event) {
 	}
 	o := p.offer
 	p.offer = nil
-	if x.req.m.Version != o.had {
+	if x.req.Message.Version != o.had {
 		return
 	}
 	x.prove(proof{
-		severity: Warning, names: o.names, cause: p.key, seqs: []session.Seq{o.seq, x.req.seq},
+		severity: Warning, names: o.names, cause: p.key, seqs: []session.Seq{o.seq, x.req.Seq},
 		message: fmt.Sprintf("version %q was sent, and the next poll still announces %q", clip(o.version), clip(o.had)),
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -80,18 +82,18 @@ type oversize struct {
 func messageOverLimit(x *event) {
 	size, fault := int64(0), ServerFault
 	if x.resp != nil {
-		size = x.resp.size
+		size = x.resp.Size
 	} else {
-		size, fault = x.req.size, ClientFault
+		size, fault = x.req.Size, ClientFault
 	}
 	if size <= defaultLimit {
 		return
 	}
 	if sizesOf(x.talk).over == nil {
-		sizesOf(x.talk).over = &oversize{seq: x.seq(), typ: x.sub.typ, size: size, fault: fault}
+		sizesOf(x.talk).over = &oversize{seq: x.seq(), typ: x.sub.Type, size: size, fault: fault}
 	}
 	p := proof{severity: Warning, cause: string(fault), fault: fault, message: fmt.Sprintf("a message of %s; gRPC receives 4 MiB unless told otherwise", mebibytes(size))}
-	if fault == ServerFault && x.talk.envoyClient() {
+	if fault == ServerFault && x.talk.EnvoyClient() {
 		p.severity = Info
 	}
 	x.prove(p)
@@ -127,7 +129,7 @@ var refusals = map[int32]string{
 
 // refused says with which status the server refused a stream, or "".
 func (x *event) refused() string {
-	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.responses > 0 || x.talk.lost {
+	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.Responses > 0 || x.talk.Lost {
 		return ""
 	}
 	return refusals[x.entry.Status.Code]
@@ -135,12 +137,12 @@ func (x *event) refused() string {
 
 func streamRejected(x *event) {
 	word := x.refused()
-	if word == "" || !x.talk.discovery() && x.talk.method.Variant != decode.VariantLRS {
+	if word == "" || !x.talk.Discovery() && x.talk.Method.Variant != decode.VariantLRS {
 		return
 	}
 	p := proof{
-		severity: Warning, typ: x.talk.method.Type, cause: x.talk.method.Path + word, seqs: []session.Seq{x.talk.openAt, x.entry.Seq},
-		message: fmt.Sprintf("%s was refused with %s", x.talk.method.Name, word),
+		severity: Warning, typ: x.talk.Method.Type, cause: x.talk.Method.Path + word, seqs: []session.Seq{x.talk.OpenAt, x.entry.Seq},
+		message: fmt.Sprintf("%s was refused with %s", x.talk.Method.Name, word),
 	}
 	if m := x.entry.Status.Message; m != "" {
 		p.message += ": " + said(m)
@@ -157,32 +159,32 @@ const soon = 5 * time.Second
 
 func serverClosedStream(x *event) {
 	t := x.talk
-	if x.entry.Side != session.Server || !t.discovery() || !t.halfClosed.IsZero() || t.requests == 0 || x.refused() != "" {
+	if x.entry.Side != session.Server || !t.Discovery() || !t.HalfClosed.IsZero() || t.Requests == 0 || x.refused() != "" {
 		return
 	}
-	if t.lost && t.responses == 0 {
+	if t.Lost && t.Responses == 0 {
 		return // it may have been refused, or answered
 	}
 	quick := 0
-	if of := x.k.peers.byKey[keyOf(t)]; of != nil {
-		if t.responses > 0 && x.now.Sub(t.firstResponse) <= soon {
-			of.quickEnds++
-		} else if t.responses > 0 {
-			of.quickEnds = 0
+	if of := x.k.Peers.ByKey[engine.KeyOf(t)]; of != nil {
+		if t.Responses > 0 && x.now.Sub(t.FirstResponse) <= soon {
+			of.QuickEnds++
+		} else if t.Responses > 0 {
+			of.QuickEnds = 0
 		}
-		quick = of.quickEnds
+		quick = of.QuickEnds
 	}
 	code := "a reset"
 	if st := x.entry.Status; st != nil && st.Code >= 0 {
 		code = codeWord(st.Code)
 	}
 	p := proof{
-		severity: Info, typ: t.method.Type, cause: t.method.Path,
-		message: fmt.Sprintf("%s ended by the server with %s after %v", t.method.Name, code, round(x.now.Sub(t.opened))),
+		severity: Info, typ: t.Method.Type, cause: t.Method.Path,
+		message: fmt.Sprintf("%s ended by the server with %s after %v", t.Method.Name, code, round(x.now.Sub(t.Opened))),
 	}
 	if quick >= 3 {
 		p.severity = Warning
-		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.method.Name, quick, round(soon), code)
+		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.Method.Name, quick, round(soon), code)
 	}
 	x.prove(p)
 }
@@ -200,26 +202,26 @@ const (
 
 func reconnectStorm(x *event) {
 	t := x.talk
-	if !t.discovery() || t.lost {
+	if !t.Discovery() || t.Lost {
 		return
 	}
-	who, _, err := net.SplitHostPort(t.peer)
+	who, _, err := net.SplitHostPort(t.Peer)
 	if err != nil {
-		who = t.peer
+		who = t.Peer
 	}
-	if t.node != nil {
-		who = t.node.ID
+	if t.Node != nil {
+		who = t.Node.ID
 	}
-	key := []string{who, t.server, t.method.Path}
-	if len(t.order) > 0 && t.order[0].first != nil {
-		s := t.order[0]
-		key = append(key, s.typ)
-		if m := s.first.m; s.named() {
+	key := []string{who, t.Server, t.Method.Path}
+	if len(t.Order) > 0 && t.Order[0].First != nil {
+		s := t.Order[0]
+		key = append(key, s.Type)
+		if m := s.First.Message; s.Named() {
 			key = append(key, slices.Concat(m.Names[:min(len(m.Names), 8)], m.Subscribe[:min(len(m.Subscribe), 8)])...)
 		}
 	}
-	id := short(strings.Join(key, "\x00"))
-	if t.responses > 0 {
+	id := engine.Short(strings.Join(key, "\x00"))
+	if t.Responses > 0 {
 		delete(x.k.storms, id)
 		return
 	}
@@ -231,7 +233,7 @@ func reconnectStorm(x *event) {
 		w = &storm{}
 		x.k.storms[id] = w
 	}
-	w.opens, w.seqs = append(w.opens, t.opened), append(w.seqs, t.openAt)
+	w.opens, w.seqs = append(w.opens, t.Opened), append(w.seqs, t.OpenAt)
 	if len(w.opens) > stormKept {
 		w.opens, w.seqs = w.opens[1:], w.seqs[1:]
 	}
@@ -248,21 +250,21 @@ func reconnectStorm(x *event) {
 		return
 	}
 	x.prove(proof{
-		severity: Warning, typ: t.method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq),
+		severity: Warning, typ: t.Method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq),
 		message: fmt.Sprintf("%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), round(median)),
 	})
 }
 
 func halfClosed(x *event) {
 	t := x.talk
-	if x.entry.Kind != session.KindHalfClose || t == nil || !t.discovery() || t.lost || !t.wantsAnything() {
+	if x.entry.Kind != session.KindHalfClose || t == nil || !t.Discovery() || t.Lost || !t.WantsAnything() {
 		return
 	}
 	at := x.entry.Seq
 	x.after(x.flight(), func(x *event) {
-		if !t.ended {
+		if !t.Ended {
 			x.prove(proof{
-				severity: Info, typ: t.method.Type, cause: "-", seqs: []session.Seq{at},
+				severity: Info, typ: t.Method.Type, cause: "-", seqs: []session.Seq{at},
 				message: fmt.Sprintf("the client ended its side in entry %d, and still waits for what it subscribed to", at),
 			})
 		}
@@ -270,9 +272,9 @@ func halfClosed(x *event) {
 }
 
 func requestAfterHalfClose(x *event) {
-	if !x.talk.halfClosed.IsZero() {
+	if !x.talk.HalfClosed.IsZero() {
 		x.prove(proof{
-			severity: Info, cause: "-", seqs: []session.Seq{x.talk.halfClosedAt, x.req.seq},
+			severity: Info, cause: "-", seqs: []session.Seq{x.talk.HalfClosedAt, x.req.Seq},
 			message: "a request after the client had half-closed the stream",
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -25,16 +27,16 @@ type wishes struct {
 	// widened is a delta request that added names to a nameless subscription,
 	// until the server has answered it; watched says that its updates are
 	// compared with those of other clients.
-	widened *request
+	widened *engine.Request
 	watched bool
 
 	flaps   map[string][]time.Time // when names that came back had gone
 	swept   time.Time              // when flaps was rid of old ones
-	shorter *request               // the last one that gave up names
+	shorter *engine.Request        // the last one that gave up names
 
 	// released are names given up under a wildcard that no response has
 	// mentioned since.
-	released map[string]*request
+	released map[string]*engine.Request
 
 	extras bool // a resource was sent that was not asked for
 	streak int  // responses in a row that consist mostly of such
@@ -125,13 +127,13 @@ func badNames(list []string) (out []badName) {
 }
 
 // badNamesOf finds them once for each list that clients send.
-func badNamesOf(n *nameList) []badName {
-	known := Slot[struct {
+func badNamesOf(n *engine.NameList) []badName {
+	known := engine.Slot[struct {
 		judged bool
 		bad    []badName
-	}](&n.memory, 0)
+	}](&n.Memory, 0)
 	if !known.judged {
-		known.judged, known.bad = true, badNames(n.names)
+		known.judged, known.bad = true, badNames(n.Names)
 	}
 	return known.bad
 }
@@ -139,8 +141,8 @@ func badNamesOf(n *nameList) []badName {
 // requestBadNames leaves out names from locators, which differ by their
 // parameters too.
 func requestBadNames(x *event) {
-	m := x.req.m
-	if x.sub.exempt() {
+	m := x.req.Message
+	if x.sub.Exempt() {
 		return
 	}
 	var found []badName
@@ -158,8 +160,8 @@ func requestBadNames(x *event) {
 				}
 			}
 		}
-	case x.change.list != nil && m.Locators.Names == 0:
-		found = badNamesOf(x.change.list)
+	case x.change.List != nil && m.Locators.Names == 0:
+		found = badNamesOf(x.change.List)
 	default:
 		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
@@ -179,32 +181,32 @@ func requestBadNames(x *event) {
 func subscriptionFlap(x *event) {
 	s, r := x.sub, x.req
 	w := wishesOf(s)
-	if r.m.Kind != decode.SotwRequest || s.exempt() || s.typ == "NDS" || s.typ == "PCDS" ||
-		s.typ == "ECDS" && x.talk.node != nil && istioNode(x.talk.node) {
+	if r.Message.Kind != decode.SotwRequest || s.Exempt() || s.Type == "NDS" || s.Type == "PCDS" ||
+		s.Type == "ECDS" && x.talk.Node != nil && istioNode(x.talk.Node) {
 		return // their ACKs and NACKs have no names
 	}
-	if x.talk.node == nil && x.talk.lost {
+	if x.talk.Node == nil && x.talk.Lost {
 		return // it may be a client of which this is known
 	}
 	shorter := w.shorter
-	if len(r.removed) > 0 {
+	if len(r.Removed) > 0 {
 		w.shorter = r
 	}
-	if len(r.added) == 0 || len(s.dropped) == 0 {
+	if len(r.Added) == 0 || len(s.Dropped) == 0 {
 		return
 	}
-	if x.talk.envoyClient() && shorter != nil && r.ordinal == shorter.ordinal+1 &&
-		shorter.verdict == unjudged && r.verdict == unjudged {
+	if x.talk.EnvoyClient() && shorter != nil && r.Ordinal == shorter.Ordinal+1 &&
+		shorter.Verdict == engine.Unjudged && r.Verdict == engine.Unjudged {
 		return // Envoy replaces a watch by a shorter list and then the new one
 	}
 	var back []string
 	first, since := x.now, x.now.Add(-x.k.timers.Loop)
-	for _, n := range r.added {
-		gone, ok := s.dropped[n]
-		if !ok || gone.at.Before(since) {
+	for _, n := range r.Added {
+		gone, ok := s.Dropped[n]
+		if !ok || gone.At.Before(since) {
 			continue
 		}
-		times := append(w.flaps[n], gone.at)
+		times := append(w.flaps[n], gone.At)
 		if over := len(times) - x.k.timers.LoopCount; over > 0 {
 			times = slices.Delete(times, 0, over)
 		}
@@ -221,9 +223,9 @@ func subscriptionFlap(x *event) {
 	if len(back) == 0 {
 		return
 	}
-	seqs := []session.Seq{r.seq}
+	seqs := []session.Seq{r.Seq}
 	if shorter != nil {
-		seqs = []session.Seq{shorter.seq, r.seq}
+		seqs = []session.Seq{shorter.Seq, r.Seq}
 	}
 	x.prove(proof{
 		severity: Warning, names: back, cause: "-", seqs: seqs,
@@ -250,13 +252,13 @@ func (w *wishes) flap(name string, times []time.Time, since time.Time) {
 
 func deltaPhantomUnsubscribe(x *event) {
 	s, r := x.sub, x.req
-	if r.m.Kind != decode.DeltaRequest || len(r.m.Unsubscribe) == 0 || s.exempt() {
+	if r.Message.Kind != decode.DeltaRequest || len(r.Message.Unsubscribe) == 0 || s.Exempt() {
 		return
 	}
-	had := nameSet(r.removed)
+	had := nameSet(r.Removed)
 	var phantoms []string
-	for _, n := range r.m.Unsubscribe {
-		if n = decode.NormalName(n); n == "*" || n == "" || s.have.get(n) != nil {
+	for _, n := range r.Message.Unsubscribe {
+		if n = decode.NormalName(n); n == "*" || n == "" || s.Have.Get(n) != nil {
 			continue
 		}
 		if _, ok := had[n]; !ok {
@@ -275,19 +277,19 @@ const mostlyExtras = 3
 func unrequestedResource(x *event) {
 	s, n := x.sub, x.resp
 	w := wishesOf(s)
-	if s.first == nil || s.wild != notWild || s.everWild || s.exempt() || s.otherNames() || x.clearedBefore() {
+	if s.First == nil || s.Wild != engine.NotWild || s.EverWild || s.Exempt() || s.OtherNames() || x.clearedBefore() {
 		return
 	}
-	if !w.extras && !slices.ContainsFunc(n.added, func(it *item) bool { return !x.asked(it.name) }) {
-		if n.count > 0 {
+	if !w.extras && !slices.ContainsFunc(n.Added, func(it *engine.Resource) bool { return !x.asked(it.Name) }) {
+		if n.Count > 0 {
 			w.streak = 0
 		}
 		return
 	}
 	var extra []string
 	var bytes, all int
-	for i := range n.m.Resources {
-		r := &n.m.Resources[i]
+	for i := range n.Message.Resources {
+		r := &n.Message.Resources[i]
 		all += len(r.Body)
 		if r.Empty || x.asked(decode.NormalName(r.Name)) || slices.ContainsFunc(r.Aliases, func(a string) bool { return x.asked(decode.NormalName(a)) }) {
 			continue
@@ -299,7 +301,7 @@ func unrequestedResource(x *event) {
 	switch {
 	case 2*bytes > all:
 		w.streak++
-	case n.count > 0:
+	case n.Count > 0:
 		w.streak = 0
 	}
 	if len(extra) == 0 {
@@ -307,7 +309,7 @@ func unrequestedResource(x *event) {
 	}
 	p := proof{
 		severity: Info, names: extra, cause: "-",
-		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", list(extra), len(extra), n.count, bytes, all),
+		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", list(extra), len(extra), n.Count, bytes, all),
 	}
 	if w.streak >= mostlyExtras {
 		p.severity = Warning
@@ -319,5 +321,5 @@ func unrequestedResource(x *event) {
 // asked says whether the client wanted a name when the server last heard of
 // it.
 func (x *event) asked(name string) bool {
-	return x.sub.wantedLately(name, x.now, x.flight()) || x.sub.names.covers(name)
+	return x.sub.WantedLately(name, x.now, x.flight()) || x.sub.Names.Covers(name)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -54,28 +56,28 @@ const (
 // response that is looked at, or "".
 func (x *event) heartbeatFlaw(i int) string {
 	s, n := x.sub, x.resp
-	r := &n.m.Resources[i]
-	delta := n.m.Kind == decode.DeltaResponse
-	if delta && len(r.Aliases) > 0 || s.variants {
+	r := &n.Message.Resources[i]
+	delta := n.Message.Kind == decode.DeltaResponse
+	if delta && len(r.Aliases) > 0 || s.Variants {
 		return "" // an alias that does not resolve
 	}
 	name := decode.NormalName(r.Name)
-	it := s.have.get(name)
+	it := s.Have.Get(name)
 	if it == nil {
 		// Without a version it is the old way to say that there is none. What
 		// the client gave up was delivered once.
-		if _, dropped := s.dropped[name]; r.Version == "" || dropped {
+		if _, dropped := s.Dropped[name]; r.Version == "" || dropped {
 			return ""
 		}
 		return fmt.Sprintf("a heartbeat for %q, which was never sent", clip(name))
 	}
-	said, last := r.Version, it.version
+	said, last := r.Version, it.Version
 	if !delta {
 		if said == "" {
 			return "" // the client takes that of the response
 		}
-		said = n.version
-		if s.full() {
+		said = n.Version
+		if s.Full() {
 			last = previousVersion(s)
 		}
 	}
@@ -86,77 +88,77 @@ func (x *event) heartbeatFlaw(i int) string {
 }
 
 func heartbeatVersionMismatch(x *event) {
-	if x.sub.exempt() {
+	if x.sub.Exempt() {
 		return
 	}
 	var found flaws
-	for _, i := range x.resp.heartbeats {
+	for _, i := range x.resp.Heartbeats {
 		if flaw := x.heartbeatFlaw(i); flaw != "" {
-			found.add("-", decode.NormalName(x.resp.m.Resources[i].Name), "%s", flaw)
+			found.add("-", decode.NormalName(x.resp.Message.Resources[i].Name), "%s", flaw)
 		}
 	}
 	found.report(x, Error)
 }
 
 func ttlUnsupported(x *event) {
-	s, n, node := x.sub, x.resp, x.talk.node
-	if node == nil || s.exempt() {
+	s, n, node := x.sub, x.resp, x.talk.Node
+	if node == nil || s.Exempt() {
 		return
 	}
 	var found flaws
-	if (len(n.timed) > 0 || len(n.heartbeats) > 0) && !slices.Contains(node.ClientFeatures, featureTTL) {
-		for _, i := range n.timed {
-			r := &n.m.Resources[i]
+	if (len(n.Timed) > 0 || len(n.Heartbeats) > 0) && !slices.Contains(node.ClientFeatures, featureTTL) {
+		for _, i := range n.Timed {
+			r := &n.Message.Resources[i]
 			found.add("ttl", r.Name, "%q has a TTL of %v, and the client does not say that it supports that", clip(r.Name), round(r.TTL))
 		}
-		for _, i := range n.heartbeats {
+		for _, i := range n.Heartbeats {
 			// Without a version, and of a resource that was never sent, it
 			// says that there is none; with aliases, that one does not resolve.
-			r := &n.m.Resources[i]
-			if !r.HasTTL && len(r.Aliases) == 0 && s.have.get(decode.NormalName(r.Name)) != nil {
+			r := &n.Message.Resources[i]
+			if !r.HasTTL && len(r.Aliases) == 0 && s.Have.Get(decode.NormalName(r.Name)) != nil {
 				found.add("ttl", r.Name, "a heartbeat for %q, and the client does not say that it supports them", clip(r.Name))
 			}
 		}
 	}
-	if n.wrapped > 0 && n.m.Kind == decode.SotwResponse && (n.wanted == nil || n.wanted.m.Locators == (decode.Locators{})) &&
+	if n.Wrapped > 0 && n.Message.Kind == decode.SotwResponse && (n.Wanted == nil || n.Wanted.Message.Locators == (decode.Locators{})) &&
 		!slices.Contains(node.ClientFeatures, featureInSotw) && !slices.Contains(node.ClientFeatures, featureInSotwOld) {
 		found.add("envelope", "", "%s in an envelope, and the client does not say that it supports that",
-			counted(n.wrapped, "resource is", "resources are"))
+			counted(n.Wrapped, "resource is", "resources are"))
 	}
 	found.report(x, Warning)
 }
 
 func ttlExpired(x *event) {
 	s, n, l := x.sub, x.resp, leasesOf(x.sub)
-	if s.exempt() {
+	if s.Exempt() {
 		return
 	}
 	// What was sent without a TTL has none any more.
-	if l.len() < len(n.resolved) {
+	if l.len() < len(n.Resolved) {
 		for _, name := range l.names() {
-			if x.here(s.have.get(name)) {
+			if x.here(s.Have.Get(name)) {
 				l.drop(name)
 			}
 		}
 	} else {
-		for _, it := range n.resolved {
-			l.drop(it.name)
+		for _, it := range n.Resolved {
+			l.drop(it.Name)
 		}
 	}
-	if len(n.timed) == 0 {
+	if len(n.Timed) == 0 {
 		return
 	}
-	if f := x.talk.node; f != nil && !slices.Contains(f.ClientFeatures, featureTTL) {
+	if f := x.talk.Node; f != nil && !slices.Contains(f.ClientFeatures, featureTTL) {
 		return // it has no timers
 	}
 	var spent flaws
-	for _, i := range n.timed {
-		r := &n.m.Resources[i]
+	for _, i := range n.Timed {
+		r := &n.Message.Resources[i]
 		name := decode.NormalName(r.Name)
 		switch {
 		case r.TTL <= 0:
 			spent.add("-", name, "%q has a TTL of %v", clip(name), round(r.TTL))
-		case s.have.get(name) == nil, r.Empty && x.heartbeatFlaw(i) != "":
+		case s.Have.Get(name) == nil, r.Empty && x.heartbeatFlaw(i) != "":
 		case r.TTL <= maxTTL:
 			l.set(lease{name: name, ttl: r.TTL, until: x.now.Add(r.TTL + x.flight()), from: n})
 		}
@@ -191,14 +193,14 @@ func (x *event) watchLeases() {
 func leasesEnded(x *event) {
 	s, l := x.sub, leasesOf(x.sub)
 	l.watched = time.Time{}
-	if x.talk.ended || s.lost {
+	if x.talk.Ended || s.Lost {
 		return
 	}
 	var names []string
 	var first lease
 	for l.len() > 0 && !l.heap[0].until.After(x.now) {
 		e := l.pop()
-		if s.have.get(e.name) == nil || !s.wants(e.name) || e.from.verdict == rejected {
+		if s.Have.Get(e.name) == nil || !s.Wants(e.name) || e.from.Verdict == engine.NACKed {
 			continue
 		}
 		if len(names) == 0 {
@@ -208,7 +210,7 @@ func leasesEnded(x *event) {
 	}
 	if len(names) > 0 {
 		x.prove(proof{
-			severity: Warning, names: names, seqs: []session.Seq{first.from.seq},
+			severity: Warning, names: names, seqs: []session.Seq{first.from.Seq},
 			message: fmt.Sprintf("%s was not prolonged within its TTL of %v", list(names), round(first.ttl)),
 		})
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -81,8 +83,8 @@ func typeRules() []*Rule {
 }
 
 func adsTypeMissing(x *event) {
-	if x.talk.ads() && x.req.m.TypeURL == "" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("no type_url in a request of %s", x.talk.method.Name)})
+	if x.talk.ADS() && x.req.Message.TypeURL == "" && !x.again(Error, "-") {
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("no type_url in a request of %s", x.talk.Method.Name)})
 	}
 }
 
@@ -93,27 +95,27 @@ func ofMethod(m decode.Method, typeURL string) bool {
 }
 
 func perTypeMismatch(x *event) {
-	m := x.talk.method
-	if url := x.req.m.TypeURL; url != "" && !ofMethod(m, url) && !x.again(Error, m.Name) {
+	m := x.talk.Method
+	if url := x.req.Message.TypeURL; url != "" && !ofMethod(m, url) && !x.again(Error, m.Name) {
 		x.prove(proof{severity: Error, cause: m.Name, message: fmt.Sprintf("a request for %s on %s", clip(decode.TypeName(url)), m.Name)})
 	}
 }
 
 func responseUnsubscribed(x *event) {
 	t, s := x.talk, x.sub
-	if s.exempt() {
+	if s.Exempt() {
 		return
 	}
 	p := proof{severity: Error}
-	url := x.resp.m.TypeURL
+	url := x.resp.Message.TypeURL
 	switch {
 	case url == "":
 		p.cause, p.message = "empty", "a response without a type_url"
-	case !ofMethod(t.method, url):
-		p.cause, p.message = "method", fmt.Sprintf("a response of %s on %s", clip(decode.TypeName(url)), t.method.Name)
-	case t.requests == 0:
+	case !ofMethod(t.Method, url):
+		p.cause, p.message = "method", fmt.Sprintf("a response of %s on %s", clip(decode.TypeName(url)), t.Method.Name)
+	case t.Requests == 0:
 		p.cause, p.message = "early", fmt.Sprintf("a response of %s before any request", clip(decode.TypeName(url)))
-	case s.requests == 0:
+	case s.Requests == 0:
 		p.cause, p.message = "-", fmt.Sprintf("a response of %s, which was not asked for on this stream", clip(decode.TypeName(url)))
 	default:
 		return
@@ -139,7 +141,7 @@ func versionOf(typeURL string) apiVersion {
 }
 
 func versionAsked(x *event) {
-	s, v := x.sub, versionOf(x.req.m.TypeURL)
+	s, v := x.sub, versionOf(x.req.Message.TypeURL)
 	if v == 0 {
 		return
 	}
@@ -149,38 +151,38 @@ func versionAsked(x *event) {
 	}
 	x.prove(proof{
 		severity: Warning, cause: "requests", fault: ClientFault,
-		message: fmt.Sprintf("a request for %s, after one for version %d of it", decode.TypeName(x.req.m.TypeURL), was),
+		message: fmt.Sprintf("a request for %s, after one for version %d of it", decode.TypeName(x.req.Message.TypeURL), was),
 	})
 }
 
 func versionAnswered(x *event) {
-	s, v := x.sub, versionOf(x.resp.m.TypeURL)
-	if v == 0 || *askedOf(s) == 0 || *askedOf(s) == v || v == 3 && x.talk.takesBoth() || x.again(Warning, "-") {
+	s, v := x.sub, versionOf(x.resp.Message.TypeURL)
+	if v == 0 || *askedOf(s) == 0 || *askedOf(s) == v || v == 3 && x.talk.TakesBoth() || x.again(Warning, "-") {
 		return
 	}
 	p := proof{
 		severity: Warning, cause: "-",
-		message: fmt.Sprintf("a response of %s to a request for version %d of it", decode.TypeName(x.resp.m.TypeURL), *askedOf(s)),
+		message: fmt.Sprintf("a response of %s to a request for version %d of it", decode.TypeName(x.resp.Message.TypeURL), *askedOf(s)),
 	}
-	if s.last != nil {
-		p.seqs = []session.Seq{s.last.seq, x.resp.seq}
+	if s.Last != nil {
+		p.seqs = []session.Seq{s.Last.Seq, x.resp.Seq}
 	}
 	x.prove(p)
 }
 
 func resourceTypeMismatch(x *event) {
 	s, n := x.sub, x.resp
-	m := n.m
-	if n.typed == 0 || s.exempt() || s.kind&envoyType == 0 || x.talk.method.Variant == decode.VariantFile {
+	m := n.Message
+	if n.Typed == 0 || s.Exempt() || s.Kind&engine.EnvoyType == 0 || x.talk.Method.Variant == decode.VariantFile {
 		return
 	}
 	fits := func(url string) bool {
 		if m.TypeURL == "" {
-			return ofMethod(x.talk.method, url)
+			return ofMethod(x.talk.Method, url)
 		}
 		return decode.TypeName(url) == decode.TypeName(m.TypeURL)
 	}
-	if len(n.odd) == 0 && fits(m.Resources[n.typed-1].TypeURL) || x.again(Error, "-") {
+	if len(n.Odd) == 0 && fits(m.Resources[n.Typed-1].TypeURL) || x.again(Error, "-") {
 		return
 	}
 	p := proof{severity: Error, cause: "-"}
@@ -190,10 +192,10 @@ func resourceTypeMismatch(x *event) {
 			continue
 		}
 		if p.message == "" {
-			p.message = fmt.Sprintf("resource %d of %d is of type %s, in a response of %s", i+1, n.count,
-				clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(cmp.Or(m.TypeURL, s.typ))))
+			p.message = fmt.Sprintf("resource %d of %d is of type %s, in a response of %s", i+1, n.Count,
+				clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(cmp.Or(m.TypeURL, s.Type))))
 			if r.TypeURL == "" {
-				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.count)
+				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.Count)
 			}
 		}
 		if p.names = append(p.names, decode.NormalName(r.Name)); len(p.names) >= maxFindingNames {
@@ -206,9 +208,9 @@ func resourceTypeMismatch(x *event) {
 }
 
 func vhdsOverSotw(x *event) {
-	sotw := x.req != nil && x.req.m.Kind == decode.SotwRequest || x.resp != nil && x.resp.m.Kind == decode.SotwResponse
-	if sotw && x.sub.typ == "VHDS" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.talk.method.Name)})
+	sotw := x.req != nil && x.req.Message.Kind == decode.SotwRequest || x.resp != nil && x.resp.Message.Kind == decode.SotwResponse
+	if sotw && x.sub.Type == "VHDS" && !x.again(Error, "-") {
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.talk.Method.Name)})
 	}
 }
 
@@ -224,18 +226,18 @@ func xdstpAsked(x *event) {
 func xdstpSent(x *event) {
 	var wrong flaws
 	escaped := false
-	for _, list := range [][]*item{x.resp.added, x.resp.changed} {
+	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
 		for _, it := range list {
-			if strings.HasPrefix(it.name, "xdstp:") {
-				x.xdstp(&wrong, it.name)
+			if strings.HasPrefix(it.Name, "xdstp:") {
+				x.xdstp(&wrong, it.Name)
 				// What is not escaped as it should be is so in the normal form.
-				escaped = escaped || strings.Contains(it.name, "%25")
+				escaped = escaped || strings.Contains(it.Name, "%25")
 			}
 		}
 	}
 	if escaped {
-		for i := range x.resp.m.Resources {
-			x.xdstp(&wrong, x.resp.m.Resources[i].Name)
+		for i := range x.resp.Message.Resources {
+			x.xdstp(&wrong, x.resp.Message.Resources[i].Name)
 		}
 	}
 	x.blame(&wrong, ServerFault)
@@ -260,9 +262,9 @@ func (x *event) xdstp(wrong *flaws, name string) {
 		wrong.add("form", name, "%v", err)
 		return
 	}
-	url := x.sub.url
+	url := x.sub.URL
 	if url == "" {
-		url = x.talk.method.Type
+		url = x.talk.Method.Type
 	}
 	if url == "" || typ == decode.TypeName(url) {
 		return

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
@@ -71,8 +73,8 @@ func unansweredRules() []*Rule {
 // noteSent keeps the time of responses, for the rule that asks when a resource
 // was sent on another stream.
 func noteSent(x *event) {
-	if x.sub.named() {
-		x.k.hints.tick(x.k.stamp, x.now, x.k.timers.Retro+x.k.timers.DNE+time.Second)
+	if x.sub.Named() {
+		x.k.hints.tick(x.k.Stamp, x.now, x.k.timers.Retro+x.k.timers.DNE+time.Second)
 	}
 }
 
@@ -85,20 +87,20 @@ const (
 
 // elsewhere are the states of the type on other streams of the client's group
 // on which the server has sent something since.
-func (x *event) elsewhere(since time.Time) (out []*subscription) {
+func (x *event) elsewhere(since time.Time) (out []*engine.Subscription) {
 	t := x.talk
-	if t.node == nil {
+	if t.Node == nil {
 		return nil
 	}
-	for _, key := range x.k.peers.order {
-		if key.server != t.server || key.cluster != t.node.Cluster {
+	for _, key := range x.k.Peers.Order {
+		if key.Server != t.Server || key.Cluster != t.Node.Cluster {
 			continue
 		}
-		of := x.k.peers.byKey[key]
-		for _, list := range [][]*talk{of.live, of.ended} {
+		of := x.k.Peers.ByKey[key]
+		for _, list := range [][]*engine.Stream{of.Live, of.Ended} {
 			for _, o := range list {
-				s := o.subs[x.sub.key]
-				if o == t || s == nil || s.newest() == nil || s.newest().at.Before(since) {
+				s := o.Subs[x.sub.Key]
+				if o == t || s == nil || s.Newest() == nil || s.Newest().At.Before(since) {
 					continue
 				}
 				if out = append(out, s); len(out) == maxElsewhere {
@@ -115,16 +117,16 @@ func (x *event) elsewhere(since time.Time) (out []*subscription) {
 // for here.
 func (x *event) newHere(names []string) map[string]struct{} {
 	w := x.wait
-	if !x.sub.named() || w.again || w.firstOfType && w.from.m.Version != "" || w.from.m.Kind != decode.SotwRequest {
+	if !x.sub.Named() || w.again || w.firstOfType && w.from.Message.Version != "" || w.from.Message.Kind != decode.SotwRequest {
 		return nil
 	}
-	since := w.from.at.Add(-x.k.timers.Retro)
+	since := w.from.At.Add(-x.k.timers.Retro)
 	var out map[string]struct{}
 	others := x.elsewhere(since)
 	for _, n := range names[:min(len(names), maxNewNames)] {
-		if slices.ContainsFunc(others, func(s *subscription) bool {
-			it := s.have.get(n)
-			return it != nil && it.content != nil && !x.k.hints.sent(it.stamp).Before(since)
+		if slices.ContainsFunc(others, func(s *engine.Subscription) bool {
+			it := s.Have.Get(n)
+			return it != nil && it.Content != nil && !x.k.hints.sent(it.Stamp).Before(since)
 		}) {
 			if out == nil {
 				out = make(map[string]struct{})
@@ -150,23 +152,23 @@ func newNameAnsweredWithoutIt(x *event) {
 
 // has says whether the client has a resource that it asks for, because a
 // wildcard has brought it.
-func (x *event) has(name string) bool { return x.sub.have.get(name) != nil }
+func (x *event) has(name string) bool { return x.sub.Have.Get(name) != nil }
 
 func requestedResourceTimeout(x *event) {
 	s, w := x.sub, x.wait
-	if w.from.m.Kind != decode.SotwRequest || w.again {
+	if w.from.Message.Kind != decode.SotwRequest || w.again {
 		return
 	}
 	left := slices.DeleteFunc(slices.Clone(w.left), x.has)
 	if len(left) == 0 {
 		return
 	}
-	by, elsewhere := x.referred(s.typ, nameSet(left)), x.newHere(left)
+	by, elsewhere := x.referred(s.Type, nameSet(left)), x.newHere(left)
 	var plain, pressing []string
 	for _, n := range left {
 		r, referred := by[n]
 		_, known := elsewhere[n] // new-name-answered-without-it says more
-		if (referred || x.talk.grpcClient()) && !(referred && x.warms(r)) && !known && !x.talk.method.V2 {
+		if (referred || x.talk.GRPCClient()) && !(referred && x.warms(r)) && !known && !x.talk.Method.V2 {
 			pressing = append(pressing, n)
 		} else {
 			plain = append(plain, n)
@@ -180,7 +182,7 @@ func requestedResourceTimeout(x *event) {
 	if len(pressing) > 0 {
 		x.proveOnce(Warning, pressing, func(names []string) string {
 			if r, ok := by[names[0]]; ok {
-				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), round(x.k.timers.DNE), r.sub.typ, clip(r.item.name))
+				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), round(x.k.timers.DNE), r.Sub.Type, clip(r.Item.Name))
 			}
 			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", list(names), round(x.k.timers.DNE))
 		})
@@ -188,27 +190,27 @@ func requestedResourceTimeout(x *event) {
 }
 
 // warms says whether a rule of warming speaks of a name that r refers to.
-func (x *event) warms(r referrer) bool {
-	if !x.talk.ads() || r.ref.Source != decode.SourceADS || r.ref.Default {
+func (x *event) warms(r engine.Referrer) bool {
+	if !x.talk.ADS() || r.Ref.Source != decode.SourceADS || r.Ref.Default {
 		return false
 	}
-	switch x.sub.typ {
+	switch x.sub.Type {
 	case "RDS", "SDS", "ECDS":
 		return true
 	case "EDS":
-		return !x.talk.grpcClient()
+		return !x.talk.GRPCClient()
 	}
 	return false
 }
 
 func resubscribeNotResent(x *event) {
 	s, w := x.sub, x.wait
-	if w.from.m.Kind != decode.SotwRequest || !w.again {
+	if w.from.Message.Kind != decode.SotwRequest || !w.again {
 		return
 	}
 	names := slices.DeleteFunc(slices.Clone(w.left), func(n string) bool {
-		gone, ok := s.dropped[n] // shortly before: the server may not have seen the gap
-		return ok && w.from.at.Sub(gone.at) <= x.flight() || x.has(n)
+		gone, ok := s.Dropped[n] // shortly before: the server may not have seen the gap
+		return ok && w.from.At.Sub(gone.At) <= x.flight() || x.has(n)
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
@@ -221,23 +223,23 @@ func resubscribeNotResent(x *event) {
 // resource does not exist, on this stream or the one before. Where part of that
 // was not seen it may have.
 func (x *event) knownGone(name string) bool {
-	if _, gone := x.sub.doesNotExist[name]; gone {
+	if _, gone := x.sub.DoesNotExist[name]; gone {
 		return true
 	}
-	if p := x.talk.previous; p != nil {
-		was := p.subs[x.sub.key]
+	if p := x.talk.Previous; p != nil {
+		was := p.Subs[x.sub.Key]
 		if was == nil {
-			return p.lost
+			return p.Lost
 		}
-		_, gone := was.doesNotExist[name]
-		return gone || was.lost
+		_, gone := was.DoesNotExist[name]
+		return gone || was.Lost
 	}
 	return false
 }
 
 func deltaSubscribeUnanswered(x *event) {
 	w := x.wait
-	if w.from.m.Kind != decode.DeltaRequest || w.stale || w.again {
+	if w.from.Message.Kind != decode.DeltaRequest || w.stale || w.again {
 		return
 	}
 	names := slices.DeleteFunc(slices.Clone(w.left), x.knownGone)
@@ -250,7 +252,7 @@ func deltaSubscribeUnanswered(x *event) {
 
 func deltaResubscribeNotResent(x *event) {
 	w := x.wait
-	if w.from.m.Kind != decode.DeltaRequest || w.stale || !w.again || w.firstOfType {
+	if w.from.Message.Kind != decode.DeltaRequest || w.stale || !w.again || w.firstOfType {
 		return
 	}
 	x.proveOnce(Warning, w.left, func(names []string) string {
@@ -262,22 +264,22 @@ func deltaResubscribeNotResent(x *event) {
 // under a wildcard.
 func noteReleased(x *event) {
 	s, r, w := x.sub, x.req, wishesOf(x.sub)
-	if r.m.Kind != decode.DeltaRequest || s.exempt() {
+	if r.Message.Kind != decode.DeltaRequest || s.Exempt() {
 		return
 	}
-	for _, n := range r.added {
+	for _, n := range r.Added {
 		delete(w.released, n)
 	}
-	if len(r.removed) == 0 || s.wild == notWild || s.accepted == nil && !s.seeded {
+	if len(r.Removed) == 0 || s.Wild == engine.NotWild || s.Accepted == nil && !s.Seeded {
 		return
 	}
 	waits := false
-	for _, n := range r.removed {
-		if s.have.get(n) == nil || s.names.has(n) || len(w.released) >= maxWished {
+	for _, n := range r.Removed {
+		if s.Have.Get(n) == nil || s.Names.Has(n) || len(w.released) >= maxWished {
 			continue
 		}
 		if w.released == nil {
-			w.released = make(map[string]*request)
+			w.released = make(map[string]*engine.Request)
 		}
 		w.released[n], waits = r, true
 	}
@@ -293,12 +295,12 @@ func noteMentioned(x *event) {
 		return
 	}
 	for n := range w.released {
-		if it := s.have.get(n); it == nil || it.stamp == x.k.stamp {
+		if it := s.Have.Get(n); it == nil || it.Stamp == x.k.Stamp {
 			delete(w.released, n)
 		}
 	}
-	for i := range x.resp.m.ResourceErrors {
-		delete(w.released, decode.NormalName(x.resp.m.ResourceErrors[i].Name))
+	for i := range x.resp.Message.ResourceErrors {
+		delete(w.released, decode.NormalName(x.resp.Message.ResourceErrors[i].Name))
 	}
 }
 
@@ -313,7 +315,7 @@ func releasedUnanswered(x *event) {
 	for _, n := range names {
 		delete(w.released, n)
 	}
-	if len(names) == 0 || x.talk.ended || s.lost || s.wild == notWild {
+	if len(names) == 0 || x.talk.Ended || s.Lost || s.Wild == engine.NotWild {
 		return
 	}
 	slices.Sort(names)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -19,8 +21,8 @@ func verdictRules() []*Rule { return slices.Concat(ackRules(), nackRules(), repe
 // acks is what the rules of ACK and NACK remember of one type on one stream.
 type acks struct {
 	late, held vigil
-	flipped    *response   // whose verdict was changed last
-	flood      [2]repeated // the last two requests that differ
+	flipped    *engine.Response // whose verdict was changed last
+	flood      [2]repeated      // the last two requests that differ
 
 	nack    *refusal // the newest, until the next response comes
 	resends []time.Time
@@ -105,19 +107,19 @@ func repeatRules() []*Rule {
 
 func nackWithoutErrorDetail(x *event) {
 	s, r := x.sub, x.req
-	if r.verdict != neither || r.ordinal == 0 || s.exempt() {
+	if r.Verdict != engine.Unclear || r.Ordinal == 0 || s.Exempt() {
 		return
 	}
-	old := r.before.accepted != nil && r.m.Version == r.before.accepted.version
-	if !old && r.m.Version != s.first.m.Version {
+	old := r.Before.Accepted != nil && r.Message.Version == r.Before.Accepted.Version
+	if !old && r.Message.Version != s.First.Message.Version {
 		return
 	}
 	p := proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
+		severity: Warning, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
 		message: fmt.Sprintf("nonce %q of version %q is answered with version %q and no error_detail",
-			clip(r.m.Nonce), clip(r.echoed.version), clip(r.m.Version)),
+			clip(r.Message.Nonce), clip(r.Echoed.Version), clip(r.Message.Version)),
 	}
-	if len(r.m.Names) == 0 && r.before.everNamed && r.before.count == 0 && r.before.wild == notWild {
+	if len(r.Message.Names) == 0 && r.Before.EverNamed && r.Before.Count == 0 && r.Before.Wild == engine.NotWild {
 		p.severity, p.cause = Info, "unwatched"
 		p.message += ", after all names had been given up"
 	}
@@ -128,21 +130,21 @@ func nackWithoutErrorDetail(x *event) {
 
 func ackVersionUnknown(x *event) {
 	s, r := x.sub, x.req
-	v := r.m.Version
-	if r.m.Kind != decode.SotwRequest || v == "" || s.exempt() || s.forgotten || s.versions.full() ||
-		r.verdict != neither && r.verdict != rejected || v == s.first.m.Version {
+	v := r.Message.Version
+	if r.Message.Kind != decode.SotwRequest || v == "" || s.Exempt() || s.Forgotten || s.Versions.Full() ||
+		r.Verdict != engine.Unclear && r.Verdict != engine.NACKed || v == s.First.Message.Version {
 		return
 	}
-	if s.versions.has(short(v)) {
+	if s.Versions.Has(engine.Short(v)) {
 		return
 	}
 	p := proof{
-		severity: Error, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
-		message: fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; no response of %s had it", clip(v), clip(r.m.Nonce), clip(r.echoed.version), s.typ),
+		severity: Error, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
+		message: fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; no response of %s had it", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), s.Type),
 	}
-	for _, o := range x.talk.order {
-		if o != s && o.versions.has(short(v)) {
-			p.message = fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; it is one of %s", clip(v), clip(r.m.Nonce), clip(r.echoed.version), o.typ)
+	for _, o := range x.talk.Order {
+		if o != s && o.Versions.Has(engine.Short(v)) {
+			p.message = fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; it is one of %s", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), o.Type)
 			break
 		}
 	}
@@ -151,35 +153,35 @@ func ackVersionUnknown(x *event) {
 
 func nackWithAcceptedVersion(x *event) {
 	r := x.req
-	if r.m.Kind != decode.SotwRequest || r.m.Error == nil || r.echoed == nil || r.m.Version == "" ||
-		r.m.Version != r.echoed.version || x.sub.exempt() || x.again(Info, "-") {
+	if r.Message.Kind != decode.SotwRequest || r.Message.Error == nil || r.Echoed == nil || r.Message.Version == "" ||
+		r.Message.Version != r.Echoed.Version || x.sub.Exempt() || x.again(Info, "-") {
 		return
 	}
 	x.prove(proof{
-		severity: Info, cause: "-", seqs: []session.Seq{r.echoed.seq, r.seq},
-		message: fmt.Sprintf("nonce %q rejected with its own version %q", clip(r.m.Nonce), clip(r.m.Version)),
+		severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
+		message: fmt.Sprintf("nonce %q rejected with its own version %q", clip(r.Message.Nonce), clip(r.Message.Version)),
 	})
 }
 
 func verdictFlipped(x *event) {
 	r := x.req
-	n := r.echoed
-	if r.m.Kind != decode.SotwRequest || n == nil || r.verdict != unjudged || n.judgedBy == nil || acksOf(x.sub).flipped == n || x.sub.exempt() {
+	n := r.Echoed
+	if r.Message.Kind != decode.SotwRequest || n == nil || r.Verdict != engine.Unjudged || n.JudgedBy == nil || acksOf(x.sub).flipped == n || x.sub.Exempt() {
 		return
 	}
 	was, is := "", ""
 	switch {
-	case n.verdict == rejected && r.m.Error == nil && r.m.Version == n.version && n.judgedBy.m.Version != n.version:
+	case n.Verdict == engine.NACKed && r.Message.Error == nil && r.Message.Version == n.Version && n.JudgedBy.Message.Version != n.Version:
 		was, is = "rejected", "accepted"
-	case n.verdict == accepted && r.m.Error != nil:
+	case n.Verdict == engine.ACKed && r.Message.Error != nil:
 		was, is = "accepted", "rejected"
 	default:
 		return
 	}
 	acksOf(x.sub).flipped = n
 	x.prove(proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{n.seq, n.judgedBy.seq, r.seq},
-		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.nonce), clip(n.version), was, n.judgedBy.seq, is),
+		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, n.JudgedBy.Seq, r.Seq},
+		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, n.JudgedBy.Seq, is),
 	})
 }
 
@@ -194,7 +196,7 @@ type repeated struct {
 const maxRepeats = 20
 
 func requestFlood(x *event) {
-	if x.sub.exempt() {
+	if x.sub.Exempt() {
 		return
 	}
 	last, key := &acksOf(x.sub).flood, x.requestKey()
@@ -219,16 +221,16 @@ func requestFlood(x *event) {
 	}
 	x.prove(proof{
 		severity: Warning, cause: "-",
-		message: fmt.Sprintf("the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, round(took), clip(x.req.m.Version), clip(x.req.m.Nonce),
-			counted(x.req.named(), "name", "names")),
+		message: fmt.Sprintf("the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, round(took), clip(x.req.Message.Version), clip(x.req.Message.Nonce),
+			counted(x.req.Named(), "name", "names")),
 	})
 }
 
 // requestKey is equal for requests that say the same.
 func (x *event) requestKey() uint64 {
-	m := x.req.m
+	m := x.req.Message
 	var h maphash.Hash
-	h.SetSeed(x.k.contents.seeds[0])
+	h.SetSeed(x.k.Contents.Seeds[0])
 	add := func(list ...string) {
 		for _, s := range list {
 			h.WriteString(s)
@@ -237,8 +239,8 @@ func (x *event) requestKey() uint64 {
 		h.WriteByte(1)
 	}
 	add(m.Version, m.Nonce)
-	if l := x.change.list; l != nil && m.Kind == decode.SotwRequest {
-		maphash.WriteComparable(&h, l.hash)
+	if l := x.change.List; l != nil && m.Kind == decode.SotwRequest {
+		maphash.WriteComparable(&h, l.Hash)
 	} else {
 		add(m.Names...)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -73,7 +75,7 @@ func wildcardRules() []*Rule {
 // relaxed is the severity of rules where older texts of the protocol say
 // otherwise: streams of version 2 follow these.
 func (x *event) relaxed(s Severity) Severity {
-	if x.talk.method.V2 {
+	if x.talk.Method.V2 {
 		return Info
 	}
 	return s
@@ -82,15 +84,15 @@ func (x *event) relaxed(s Severity) Severity {
 // restarted says whether a stream looks like that of a new process, not like
 // one that was reconnected.
 func (x *event) restarted() bool {
-	t, p := x.talk, x.talk.previous
-	if t.node != nil && p.node != nil && (t.node.UserAgent != p.node.UserAgent || t.node.UserAgentVersion != p.node.UserAgentVersion) {
+	t, p := x.talk, x.talk.Previous
+	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
 		return true
 	}
-	if t.opened.Sub(p.endedAt) <= x.k.timers.Rejoin {
+	if t.Opened.Sub(p.EndedAt) <= x.k.timers.Rejoin {
 		return false
 	}
-	for _, s := range t.order {
-		if s.first != nil && (s.first.m.Version != "" || len(s.first.m.InitialVersions) > 0) {
+	for _, s := range t.Order {
+		if s.First != nil && (s.First.Message.Version != "" || len(s.First.Message.InitialVersions) > 0) {
 			return false
 		}
 	}
@@ -98,23 +100,23 @@ func (x *event) restarted() bool {
 }
 
 func accidentalWildcard(x *event) {
-	s, r, p := x.sub, x.req, x.talk.previous
-	if r.ordinal != 0 || !s.full() || s.wild != legacyWild || p == nil {
+	s, r, p := x.sub, x.req, x.talk.Previous
+	if r.Ordinal != 0 || !s.Full() || s.Wild != engine.LegacyWild || p == nil {
 		return
 	}
-	was := p.subs[s.key]
-	if was == nil || was.lost || !was.everNamed || was.active() || was.beganNameless() || x.restarted() {
+	was := p.Subs[s.Key]
+	if was == nil || was.Lost || !was.EverNamed || was.Active() || was.BeganNameless() || x.restarted() {
 		return
 	}
 	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.clearedAt, r.seq},
-		message: fmt.Sprintf("no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.typ),
+		severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.ClearedAt, r.Seq},
+		message: fmt.Sprintf("no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.Type),
 	})
 }
 
 func emptyFirstRequest(x *event) {
-	if x.req.ordinal == 0 && x.req.m.Kind == decode.SotwRequest && x.sub.named() && x.req.named() == 0 {
-		x.prove(proof{severity: Info, cause: "-", message: fmt.Sprintf("the first request of %s has no names", x.sub.typ)})
+	if x.req.Ordinal == 0 && x.req.Message.Kind == decode.SotwRequest && x.sub.Named() && x.req.Named() == 0 {
+		x.prove(proof{severity: Info, cause: "-", message: fmt.Sprintf("the first request of %s has no names", x.sub.Type)})
 	}
 }
 
@@ -122,26 +124,26 @@ func emptyFirstRequest(x *event) {
 // of them, and the server must have heard so.
 func (x *event) clearedBefore() bool {
 	s := x.sub
-	return s.everNamed && !s.active() && !s.beganNameless() && !s.cleared.IsZero() && x.now.Sub(s.cleared) > x.flight()
+	return s.EverNamed && !s.Active() && !s.BeganNameless() && !s.Cleared.IsZero() && x.now.Sub(s.Cleared) > x.flight()
 }
 
 func clearedListAsWildcard(x *event) {
 	s, n := x.sub, x.resp
-	sent := n.count - len(n.heartbeats)
-	if sent == 0 || s.exempt() || s.otherNames() || !x.clearedBefore() {
+	sent := n.Count - len(n.Heartbeats)
+	if sent == 0 || s.Exempt() || s.OtherNames() || !x.clearedBefore() {
 		return
 	}
 	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.resolved), seqs: []session.Seq{s.clearedAt, n.seq},
-		message: fmt.Sprintf("%s of %s sent %v after the client had given up its last name", counted(sent, "resource", "resources"), s.typ, round(x.now.Sub(s.cleared))),
+		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.Resolved), seqs: []session.Seq{s.ClearedAt, n.Seq},
+		message: fmt.Sprintf("%s of %s sent %v after the client had given up its last name", counted(sent, "resource", "resources"), s.Type, round(x.now.Sub(s.Cleared))),
 	})
 }
 
 func noteWildcardEnd(x *event) {
 	switch w := wishesOf(x.sub); {
-	case x.sub.wild != notWild:
+	case x.sub.Wild != engine.NotWild:
 		w.wildEnded = time.Time{}
-	case x.req.before.wild != notWild:
+	case x.req.Before.Wild != engine.NotWild:
 		w.wildEnded = x.now
 	}
 }
@@ -150,16 +152,16 @@ func wildcardUnsubscribeIgnored(x *event) {
 	s, n := x.sub, x.resp
 	grace := x.flight() + x.k.timers.ACK
 	ended := wishesOf(s).wildEnded
-	if s.wild != notWild || ended.IsZero() || x.now.Sub(ended) <= grace || s.exempt() || s.otherNames() {
+	if s.Wild != engine.NotWild || ended.IsZero() || x.now.Sub(ended) <= grace || s.Exempt() || s.OtherNames() {
 		return
 	}
 	var extra []string
-	for _, it := range n.resolved {
+	for _, it := range n.Resolved {
 		if len(extra) >= maxFindingNames {
 			break
 		}
-		if !s.wantedLately(it.name, x.now, grace) && !s.names.covers(it.name) {
-			extra = append(extra, it.name)
+		if !s.WantedLately(it.Name, x.now, grace) && !s.Names.Covers(it.Name) {
+			extra = append(extra, it.Name)
 		}
 	}
 	if len(extra) > 0 {
@@ -172,8 +174,8 @@ func wildcardUnsubscribeIgnored(x *event) {
 
 func explicitWildcardOnNamedType(x *event) {
 	s := x.sub
-	if s.named() && s.kind&envoyType != 0 && s.wild == explicitWild && x.req.before.wild != explicitWild {
-		x.prove(proof{severity: Info, cause: "-", names: []string{"*"}, message: fmt.Sprintf("\"*\" of %s, which is asked for by name", s.typ)})
+	if s.Named() && s.Kind&engine.EnvoyType != 0 && s.Wild == engine.ExplicitWild && x.req.Before.Wild != engine.ExplicitWild {
+		x.prove(proof{severity: Info, cause: "-", names: []string{"*"}, message: fmt.Sprintf("\"*\" of %s, which is asked for by name", s.Type)})
 	}
 }
 
@@ -184,7 +186,7 @@ const maxWidened = 64
 func noteWidened(x *event) {
 	s, r := x.sub, x.req
 	w := wishesOf(s)
-	if r.m.Kind != decode.DeltaRequest || r.ordinal == 0 || s.wild != legacyWild || len(r.added) == 0 || s.exempt() {
+	if r.Message.Kind != decode.DeltaRequest || r.Ordinal == 0 || s.Wild != engine.LegacyWild || len(r.Added) == 0 || s.Exempt() {
 		return
 	}
 	w.widened = r
@@ -192,7 +194,7 @@ func noteWidened(x *event) {
 		return
 	}
 	h := &x.k.hints
-	h.widened = slices.DeleteFunc(h.widened, func(o *subscription) bool { return o.talk.ended })
+	h.widened = slices.DeleteFunc(h.widened, func(o *engine.Subscription) bool { return o.Stream.Ended })
 	if len(h.widened) < maxWidened {
 		w.watched = true
 		h.widened = append(h.widened, s)
@@ -208,38 +210,38 @@ func legacyWildcardLost(x *event) {
 // removed in answer to a name.
 func (x *event) wildcardRemoved() {
 	s, n, from := x.sub, x.resp, wishesOf(x.sub).widened
-	if from == nil || s.wild != legacyWild {
+	if from == nil || s.Wild != engine.LegacyWild {
 		return
 	}
-	if len(n.removed) > 0 || x.now.Sub(from.at) > x.k.timers.DNE || slices.ContainsFunc(from.added, func(name string) bool {
-		it := s.have.get(name)
-		return it != nil && it.stamp == x.k.stamp
+	if len(n.Removed) > 0 || x.now.Sub(from.At) > x.k.timers.DNE || slices.ContainsFunc(from.Added, func(name string) bool {
+		it := s.Have.Get(name)
+		return it != nil && it.Stamp == x.k.Stamp
 	}) {
 		wishesOf(s).widened = nil
 	}
-	lost := make([]string, 0, len(n.removed))
-	for _, it := range n.removed {
-		if !s.names.has(it.name) {
-			lost = append(lost, it.name)
+	lost := make([]string, 0, len(n.Removed))
+	for _, it := range n.Removed {
+		if !s.Names.Has(it.Name) {
+			lost = append(lost, it.Name)
 		}
 	}
-	if len(lost) == 0 || x.now.Sub(from.at) > x.k.timers.DNE {
+	if len(lost) == 0 || x.now.Sub(from.At) > x.k.timers.DNE {
 		return
 	}
-	for name := range s.have.all() {
-		if !s.names.has(name) {
+	for name := range s.Have.All() {
+		if !s.Names.Has(name) {
 			return // the wildcard has brought it
 		}
 	}
-	for _, t := range x.k.talks {
-		if o := t.subs[s.key]; t != x.talk && o != nil && x.talk.sameGroup(t) && !o.lost && o.wild != notWild && o.responses > 0 &&
-			!slices.ContainsFunc(lost[:min(len(lost), maxCompared)], func(name string) bool { return o.have.get(name) != nil }) {
+	for _, t := range x.k.Streams {
+		if o := t.Subs[s.Key]; t != x.talk && o != nil && x.talk.SameGroup(t) && !o.Lost && o.Wild != engine.NotWild && o.Responses > 0 &&
+			!slices.ContainsFunc(lost[:min(len(lost), maxCompared)], func(name string) bool { return o.Have.Get(name) != nil }) {
 			return // they are gone everywhere
 		}
 	}
 	x.prove(proof{
-		severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.seq, n.seq},
-		message: fmt.Sprintf("%s removed after the client had asked for %s besides everything", list(lost), list(from.added)),
+		severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.Seq, n.Seq},
+		message: fmt.Sprintf("%s removed after the client had asked for %s besides everything", list(lost), list(from.Added)),
 	})
 }
 
@@ -251,17 +253,17 @@ const maxCompared = 32
 // no longer updated, although another client of the same group gets them.
 func (x *event) wildcardForgotten() {
 	s, n := x.sub, x.resp
-	if len(x.k.hints.widened) == 0 || len(n.changed) == 0 || s.wild == notWild {
+	if len(x.k.hints.widened) == 0 || len(n.Changed) == 0 || s.Wild == engine.NotWild {
 		return
 	}
 	for _, o := range x.k.hints.widened {
-		if o == s || o.key != s.key || o.lost || o.talk.ended || o.wild != legacyWild || !o.talk.sameGroup(x.talk) {
+		if o == s || o.Key != s.Key || o.Lost || o.Stream.Ended || o.Wild != engine.LegacyWild || !o.Stream.SameGroup(x.talk) {
 			continue
 		}
-		var behind []*item // as the other client has them
-		for i, it := range n.changed[:min(len(n.changed), maxCompared)] {
-			old := o.have.get(it.name)
-			if old != nil && old.content != nil && !o.names.has(it.name) && old.content.sameAs(n.before[i].content) {
+		var behind []*engine.Resource // as the other client has them
+		for i, it := range n.Changed[:min(len(n.Changed), maxCompared)] {
+			old := o.Have.Get(it.Name)
+			if old != nil && old.Content != nil && !o.Names.Has(it.Name) && old.Content.SameAs(n.Before[i].Content) {
 				behind = append(behind, old)
 			}
 		}
@@ -271,19 +273,19 @@ func (x *event) wildcardForgotten() {
 		x.after(x.k.timers.DNE, func(x *event) {
 			var names []string
 			for _, old := range behind {
-				now, there := o.have.get(old.name), s.have.get(old.name)
-				if now != nil && there != nil && now.content.sameAs(old.content) && !there.content.sameAs(old.content) {
-					names = append(names, old.name)
+				now, there := o.Have.Get(old.Name), s.Have.Get(old.Name)
+				if now != nil && there != nil && now.Content.SameAs(old.Content) && !there.Content.SameAs(old.Content) {
+					names = append(names, old.Name)
 				}
 			}
-			if len(names) == 0 || o.talk.ended || o.lost || s.lost || o.wild != legacyWild || o.names.len() == 0 {
+			if len(names) == 0 || o.Stream.Ended || o.Lost || s.Lost || o.Wild != engine.LegacyWild || o.Names.Len() == 0 {
 				return
 			}
-			x.talk, x.sub = o.talk, o
+			x.talk, x.sub = o.Stream, o
 			x.prove(proof{
-				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.last.seq, n.seq},
+				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.Last.Seq, n.Seq},
 				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",
-					list(names), round(x.k.timers.DNE), counted(o.names.len(), "name", "names")),
+					list(names), round(x.k.timers.DNE), counted(o.Names.Len(), "name", "names")),
 			})
 		})
 	}

@@ -1,5 +1,7 @@
 package check
 
+import "github.com/xdsproxy/xdsproxy/internal/engine"
+
 // What rules remember of a type on a stream, by slot of its memory, which the
 // engine empties when a part of the stream was not seen.
 const (
@@ -10,11 +12,15 @@ const (
 	slotWaits
 )
 
-func acksOf(s *subscription) *acks            { return Slot[acks](&s.memory, slotAcks) }
-func contentOf(s *subscription) *contentState { return Slot[contentState](&s.memory, slotContent) }
-func leasesOf(s *subscription) *leases        { return Slot[leases](&s.memory, slotLeases) }
-func payloadOf(s *subscription) *payloadState { return Slot[payloadState](&s.memory, slotPayload) }
-func waitsOf(s *subscription) *waits          { return Slot[waits](&s.memory, slotWaits) }
+func acksOf(s *engine.Subscription) *acks { return engine.Slot[acks](&s.Memory, slotAcks) }
+func contentOf(s *engine.Subscription) *contentState {
+	return engine.Slot[contentState](&s.Memory, slotContent)
+}
+func leasesOf(s *engine.Subscription) *leases { return engine.Slot[leases](&s.Memory, slotLeases) }
+func payloadOf(s *engine.Subscription) *payloadState {
+	return engine.Slot[payloadState](&s.Memory, slotPayload)
+}
+func waitsOf(s *engine.Subscription) *waits { return engine.Slot[waits](&s.Memory, slotWaits) }
 
 // The same of what stays until the stream ends.
 const (
@@ -23,15 +29,17 @@ const (
 	slotAsked
 )
 
-func wishesOf(s *subscription) *wishes    { return Slot[wishes](&s.lasting, slotWishes) }
-func askedOf(s *subscription) *apiVersion { return Slot[apiVersion](&s.lasting, slotAsked) }
-func lateOf(s *subscription) *late        { return Slot[late](&s.lasting, slotLate) }
+func wishesOf(s *engine.Subscription) *wishes { return engine.Slot[wishes](&s.Lasting, slotWishes) }
+func askedOf(s *engine.Subscription) *apiVersion {
+	return engine.Slot[apiVersion](&s.Lasting, slotAsked)
+}
+func lateOf(s *engine.Subscription) *late { return engine.Slot[late](&s.Lasting, slotLate) }
 
 // What rules remember of a stream: the clusters that warm up are forgotten when
 // a part of it was not seen.
 const slotWarming = 0
 
-func warmingOf(t *talk) *warmings { return Slot[warmings](&t.memory, slotWarming) }
+func warmingOf(t *engine.Stream) *warmings { return engine.Slot[warmings](&t.Memory, slotWarming) }
 
 // The same of what stays until the stream ends.
 const (
@@ -44,10 +52,10 @@ const (
 	slotIdentity
 )
 
-func aheadOf(t *talk) *aheads      { return Slot[aheads](&t.lasting, slotAhead) }
-func sizesOf(t *talk) *sizes       { return Slot[sizes](&t.lasting, slotSizes) }
-func pollingOf(t *talk) *polling   { return Slot[polling](&t.lasting, slotPolling) }
-func watchedOf(t *talk) *watched   { return Slot[watched](&t.lasting, slotWatched) }
-func loadsOf(t *talk) *loads       { return Slot[loads](&t.lasting, slotLoads) }
-func presenceOf(t *talk) *presence { return Slot[presence](&t.lasting, slotPresence) }
-func identityOf(t *talk) *identity { return Slot[identity](&t.lasting, slotIdentity) }
+func aheadOf(t *engine.Stream) *aheads      { return engine.Slot[aheads](&t.Lasting, slotAhead) }
+func sizesOf(t *engine.Stream) *sizes       { return engine.Slot[sizes](&t.Lasting, slotSizes) }
+func pollingOf(t *engine.Stream) *polling   { return engine.Slot[polling](&t.Lasting, slotPolling) }
+func watchedOf(t *engine.Stream) *watched   { return engine.Slot[watched](&t.Lasting, slotWatched) }
+func loadsOf(t *engine.Stream) *loads       { return engine.Slot[loads](&t.Lasting, slotLoads) }
+func presenceOf(t *engine.Stream) *presence { return engine.Slot[presence](&t.Lasting, slotPresence) }
+func identityOf(t *engine.Stream) *identity { return engine.Slot[identity](&t.Lasting, slotIdentity) }

@@ -3,6 +3,8 @@ package check_test
 import (
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -13,7 +15,7 @@ import (
 func TestTreeTellsWhatWasRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want map[string]check.ResourceState
+		want map[string]engine.ResourceState
 	}{
 		"delta": {`
 D> type=CDS N= sub=[] node=n1
@@ -26,14 +28,14 @@ D> type=CDS N=3 sub=[]
 d< type=CDS N=4 res=[d@1]
 D> type=CDS N=4 sub=[]
 d< type=CDS N=5 res=[e@1]
-`, map[string]check.ResourceState{"a": check.Rejected, "b": check.Acked, "c": check.Acked, "d": check.Acked, "e": check.Requested}},
+`, map[string]engine.ResourceState{"a": engine.Rejected, "b": engine.Acked, "c": engine.Acked, "d": engine.Acked, "e": engine.Requested}},
 		"delta, mended": {`
 D> type=CDS N= sub=[] node=n1
 d< type=CDS N=1 res=[a@1,b@1]
 D> type=CDS N=1 sub=[] err="bad" code=13
 d< type=CDS N=2 res=[a@2]
 D> type=CDS N=2 sub=[]
-`, map[string]check.ResourceState{"a": check.Acked, "b": check.Rejected}},
+`, map[string]engine.ResourceState{"a": engine.Acked, "b": engine.Rejected}},
 		"names": {`
 C> type=EDS V= N= R=[a,b] node=n1
 S< type=EDS V=1 N=1 res=[a,b]
@@ -42,20 +44,20 @@ S< type=EDS V=2 N=2 res=[a#2]
 C> type=EDS V=1 N=2 R=[a,b] err="bad a" code=13
 S< type=EDS V=3 N=3 res=[b#2]
 C> type=EDS V=3 N=3 R=[a,b]
-`, map[string]check.ResourceState{"a": check.Rejected, "b": check.Acked}},
+`, map[string]engine.ResourceState{"a": engine.Rejected, "b": engine.Acked}},
 		"all": {`
 C> type=CDS V= N= R=[] node=n1
 S< type=CDS V=1 N=1 res=[a,b]
 C> type=CDS V= N=1 R=[] err="bad a" code=13
 S< type=CDS V=2 N=2 res=[a,b]
 C> type=CDS V=2 N=2 R=[]
-`, map[string]check.ResourceState{"a": check.Acked, "b": check.Acked}},
+`, map[string]engine.ResourceState{"a": engine.Acked, "b": engine.Acked}},
 		"no verdict": {`
 C> type=CDS V= N= R=[] node=n1
 S< type=CDS V=1 N=1 res=[a,b]
 C> type=CDS V=1 N=1 R=[]
 S< type=CDS V=2 N=2 res=[a,b,c]
-`, map[string]check.ResourceState{"a": check.Acked, "b": check.Acked, "c": check.Requested}},
+`, map[string]engine.ResourceState{"a": engine.Acked, "b": engine.Acked, "c": engine.Requested}},
 	} {
 		s, err := script.Parse(name, []byte(c.text))
 		if err != nil {

@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
@@ -10,7 +12,7 @@ import (
 // them, and waits those that no response has mentioned; then left
 // has these.
 type wait struct {
-	from *request
+	from *engine.Request
 	left []string
 	// What of the names could be told when they were asked for.
 	stale       bool // with the nonce of an older response
@@ -29,22 +31,22 @@ type late struct{ names map[string]bool }
 // await starts to wait for the names that a request asks for.
 func (x *event) await() {
 	s, r := x.sub, x.req
-	w, given := waitsOf(s), r.given
-	for _, n := range r.removed {
+	w, given := waitsOf(s), r.Given
+	for _, n := range r.Removed {
 		delete(w.byName, n)
 	}
-	if s.exempt() || r.before.lost || s.lost || !x.talk.discovery() {
+	if s.Exempt() || r.Before.Lost || s.Lost || !x.talk.Discovery() {
 		return
 	}
-	delta := r.m.Kind == decode.DeltaRequest
-	if !delta && !r.fresh {
+	delta := r.Message.Kind == decode.DeltaRequest
+	if !delta && !r.Fresh {
 		l := lateOf(s)
 		if l.names == nil {
 			l.names = make(map[string]bool)
 		}
-		longAgo := r.before.newest != nil && x.now.Sub(r.before.newest.at) > x.flight()
-		for _, n := range r.added { // the server may pass over it
-			if len(l.names) < maxDropped {
+		longAgo := r.Before.Newest != nil && x.now.Sub(r.Before.Newest.At) > x.flight()
+		for _, n := range r.Added { // the server may pass over it
+			if len(l.names) < engine.MaxDropped {
 				l.names[n] = longAgo
 			}
 		}
@@ -53,23 +55,23 @@ func (x *event) await() {
 	if l := lateOf(s); !delta && len(l.names) > 0 {
 		given = given[:len(given):len(given)]
 		for n := range l.names {
-			if s.names.has(n) {
+			if s.Names.Has(n) {
 				given = append(given, n)
 			}
 		}
 		slices.Sort(given)
 		l.names = nil
 	}
-	fresh := &wait{from: r, stale: delta && r.stale, firstOfType: r.ordinal == 0}
-	again := &wait{from: r, stale: delta && r.stale, again: true, firstOfType: r.ordinal == 0}
+	fresh := &wait{from: r, stale: delta && r.Stale, firstOfType: r.Ordinal == 0}
+	again := &wait{from: r, stale: delta && r.Stale, again: true, firstOfType: r.Ordinal == 0}
 	for _, n := range given {
-		was, given := s.dropped[n]
+		was, given := s.Dropped[n]
 		switch {
-		case isGlob(n): // it may stand for nothing
-		case !s.names.has(n): // given up in the same request
-		case delta && r.ordinal == 0 && s.initial[n] != "",
-			!delta && r.ordinal == 0 && s.have.get(n) != nil, w.byName[n] != nil:
-		case given && was.delivered, delta && s.have.get(n) != nil && r.ordinal > 0:
+		case engine.IsGlob(n): // it may stand for nothing
+		case !s.Names.Has(n): // given up in the same request
+		case delta && r.Ordinal == 0 && s.Initial[n] != "",
+			!delta && r.Ordinal == 0 && s.Have.Get(n) != nil, w.byName[n] != nil:
+		case given && was.Delivered, delta && s.Have.Get(n) != nil && r.Ordinal > 0:
 			again.left = append(again.left, n)
 		default:
 			fresh.left = append(fresh.left, n)
@@ -100,9 +102,9 @@ func overdue(x *event) {
 			return true
 		}
 		delete(waits, n)
-		return !s.names.has(n)
+		return !s.Names.Has(n)
 	})
-	if len(w.left) > 0 && x.talk.alive() && !s.lost {
+	if len(w.left) > 0 && x.talk.Alive() && !s.Lost {
 		x.each(onUnanswered)
 	}
 }
@@ -120,7 +122,7 @@ func without(list []string, gone func(string) bool) []string {
 
 // answer ends the waiting for what a response mentions. It goes over the
 // response or over what is waited for, whichever is less.
-func answer(s *subscription, k *Checker, m *decode.Message) {
+func answer(s *engine.Subscription, k *Checker, m *decode.Message) {
 	waits := waitsOf(s).byName
 	if len(waits) == 0 {
 		return
@@ -128,7 +130,7 @@ func answer(s *subscription, k *Checker, m *decode.Message) {
 	said := func(name string) { delete(waits, decode.NormalName(name)) }
 	if few := len(waits) < len(m.Resources); few {
 		for n := range waits {
-			if it := s.have.get(n); it != nil && it.stamp == k.stamp {
+			if it := s.Have.Get(n); it != nil && it.Stamp == k.Stamp {
 				delete(waits, n)
 			}
 		}

@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -23,7 +25,7 @@ type warmings struct {
 // warming is a cluster that waits for its endpoints.
 type warming struct {
 	cluster string
-	cds     *response
+	cds     *engine.Response
 	from    session.Seq // what it waits from
 	asked   bool        // the client wants the endpoints
 	told    bool        // it was reported
@@ -31,8 +33,8 @@ type warming struct {
 
 // early is what one response added or changed; the items are those of others.
 type early struct {
-	cds   *response
-	items []*item
+	cds   *engine.Response
+	items []*engine.Resource
 }
 
 // maxEarly bounds the responses that are remembered so; the oldest go first.
@@ -50,22 +52,22 @@ func (x *event) warm() bool {
 		return w.began
 	}
 	w.seen, w.began = x.seq(), false
-	if !x.talk.ads() || x.talk.grpcClient() {
+	if !x.talk.ADS() || x.talk.GRPCClient() {
 		return false
 	}
-	if x.sub.typ == "EDS" && len(w.early) > 0 {
+	if x.sub.Type == "EDS" && len(w.early) > 0 {
 		w.enterEarly(x)
 	}
 	switch {
-	case x.sub.typ == "EDS" && len(w.byName) > 0 && x.resp != nil:
+	case x.sub.Type == "EDS" && len(w.byName) > 0 && x.resp != nil:
 		w.warmed(x)
-	case x.sub.typ == "EDS" && len(w.byName) > 0:
-		for _, name := range x.req.added {
+	case x.sub.Type == "EDS" && len(w.byName) > 0:
+		for _, name := range x.req.Added {
 			if c := w.byName[name]; c != nil && !c.asked {
-				c.asked, c.from, w.began = true, x.req.seq, true
+				c.asked, c.from, w.began = true, x.req.Seq, true
 			}
 		}
-	case x.sub.typ == "CDS" && x.resp != nil:
+	case x.sub.Type == "CDS" && x.resp != nil:
 		w.begin(x)
 	}
 	return w.began
@@ -75,38 +77,38 @@ func (x *event) warm() bool {
 // over the response or over what is waited for, whichever is less.
 func (w *warmings) warmed(x *event) {
 	n := x.resp
-	if len(w.byName) < n.count && len(n.heartbeats) == 0 {
+	if len(w.byName) < n.Count && len(n.Heartbeats) == 0 {
 		for name := range w.byName {
-			if it := x.sub.have.get(name); it != nil && it.stamp == x.k.stamp {
+			if it := x.sub.Have.Get(name); it != nil && it.Stamp == x.k.Stamp {
 				delete(w.byName, name)
 			}
 		}
 	} else {
-		for i := range n.m.Resources {
-			delete(w.byName, decode.NormalName(n.m.Resources[i].Name))
+		for i := range n.Message.Resources {
+			delete(w.byName, decode.NormalName(n.Message.Resources[i].Name))
 		}
 	}
-	for _, name := range n.m.Removed {
+	for _, name := range n.Message.Removed {
 		delete(w.byName, decode.NormalName(name))
 	}
-	for i := range n.m.ResourceErrors {
-		delete(w.byName, decode.NormalName(n.m.ResourceErrors[i].Name))
+	for i := range n.Message.ResourceErrors {
+		delete(w.byName, decode.NormalName(n.Message.ResourceErrors[i].Name))
 	}
 }
 
 // begin enters the clusters that a response adds or changes.
 func (w *warmings) begin(x *event) {
 	n := x.resp
-	for _, it := range n.removed {
-		for _, ref := range it.refs() {
+	for _, it := range n.Removed {
+		for _, ref := range it.Refs() {
 			delete(w.byName, ref.Name)
 		}
 	}
-	began := n.added
-	if len(n.changed) > 0 {
-		began = slices.Clone(n.added)
-		for i, it := range n.changed {
-			if n.before[i].content != nil {
+	began := n.Added
+	if len(n.Changed) > 0 {
+		began = slices.Clone(n.Added)
+		for i, it := range n.Changed {
+			if n.Before[i].Content != nil {
 				began = append(began, it)
 			}
 		}
@@ -114,7 +116,7 @@ func (w *warmings) begin(x *event) {
 	if len(began) == 0 {
 		return
 	}
-	eds := x.talk.sub("EDS")
+	eds := x.talk.Sub("EDS")
 	if eds == nil {
 		if len(w.early) == maxEarly {
 			w.early = slices.Delete(w.early, 0, 1)
@@ -130,10 +132,10 @@ func (w *warmings) begin(x *event) {
 // enterEarly enters what waits since before the client asked for endpoints, if
 // it is still as it was.
 func (w *warmings) enterEarly(x *event) {
-	cds := x.talk.sub("CDS")
+	cds := x.talk.Sub("CDS")
 	for _, e := range w.early {
 		for _, it := range e.items {
-			if cds != nil && cds.have.get(it.name) == it {
+			if cds != nil && cds.Have.Get(it.Name) == it {
 				w.enter(it, e.cds, nil) // what is asked for now comes next
 			}
 		}
@@ -142,15 +144,15 @@ func (w *warmings) enterEarly(x *event) {
 }
 
 // enter begins to wait for the endpoints of a cluster.
-func (w *warmings) enter(it *item, cds *response, eds *subscription) {
-	for _, ref := range it.refs() {
+func (w *warmings) enter(it *engine.Resource, cds *engine.Response, eds *engine.Subscription) {
+	for _, ref := range it.Refs() {
 		if ref.Type != "EDS" || ref.Source != decode.SourceADS || len(w.byName) >= maxWarming {
 			continue
 		}
 		if w.byName == nil {
 			w.byName = make(map[string]*warming)
 		}
-		c := &warming{cluster: it.name, cds: cds, from: cds.seq, asked: eds != nil && eds.wants(ref.Name)}
+		c := &warming{cluster: it.Name, cds: cds, from: cds.Seq, asked: eds != nil && eds.Wants(ref.Name)}
 		w.began = w.began || c.asked
 		w.byName[ref.Name] = c
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // list writes names for people: the first few, and how many more.
@@ -66,7 +68,7 @@ func clip(s string) string {
 // said quotes what a peer wrote. A text with quotes in it stands between
 // backquotes, if all of it can be printed.
 func said(text string) string {
-	text = reason(text)
+	text = engine.Reason(text)
 	unfit := func(r rune) bool { return r == '`' || r == utf8.RuneError || !strconv.IsPrint(r) }
 	if strings.Contains(text, `"`) && strings.IndexFunc(text, unfit) < 0 {
 		return "`" + text + "`"

@@ -79,7 +79,7 @@ type line struct {
 	node    []byte // of its first request, encoded
 	out     chan []byte
 	gone    chan struct{}
-	tracker *check.Tracker
+	tracker *check.Checker
 	events  uint64
 	topics  map[string]*lineTopic
 	at      at

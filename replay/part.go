@@ -30,7 +30,7 @@ type part struct {
 	topics   []topicPlay
 	by       map[string]int32 // responses that were said, by their nonce
 	versions map[int32]string // of those whose answer is open
-	tracker  *check.Tracker
+	tracker  *check.Checker
 	events   uint64           // that were said and heard, to tell their order
 	saidAt   map[int32]uint64 // responses, as events
 	answered int              // responses

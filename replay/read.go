@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -60,7 +62,7 @@ func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error
 // planner makes a Plan.
 type planner struct {
 	plan    *Plan
-	tracker *check.Tracker
+	tracker *check.Checker
 	open    map[session.StreamID]*talk
 	lists   map[uint64][]string
 	seed    maphash.Seed
@@ -264,7 +266,7 @@ func verdictOf(c *check.Change) verdict {
 	switch {
 	case c.Message.Error != nil:
 		return nacked
-	case c.What == check.ACK || slices.Contains(c.Also, check.ACK):
+	case c.What == engine.ACK || slices.Contains(c.Also, engine.ACK):
 		return acked
 	}
 	return neither

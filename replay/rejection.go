@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -109,7 +111,7 @@ func (r *rejections) step(e *session.Entry, c *check.Change) {
 		r.what = "rejects a response that was not recorded"
 	case e.Seq == r.seq && m.Response():
 		r.what = fmt.Sprintf("is a response of %s that nobody rejects", c.Type)
-	case e.Seq == r.seq && c.What == check.ACK:
+	case e.Seq == r.seq && c.What == engine.ACK:
 		r.what = fmt.Sprintf("accepts entry %d", c.Answers)
 	case e.Seq == r.seq:
 		r.what = "is neither a NACK nor a response"

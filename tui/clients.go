@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -47,9 +48,9 @@ func (o clientOrder) String() string { return [...]string{"worst first", "name",
 
 // clientRow is a client, or one of its types if that is unfolded.
 type clientRow struct {
-	of  *check.ClientStatus
-	typ *check.TypeStatus // nil: the client
-	end bool              // the last of its types
+	of  *engine.ClientStatus
+	typ *engine.TypeStatus // nil: the client
+	end bool               // the last of its types
 }
 
 func (v *clients) title() string { return "Clients" }
@@ -77,7 +78,7 @@ func (v *clients) keys() []offer {
 
 // clientQuery is what decides which rows there are.
 type clientQuery struct {
-	of                 *check.ClientStatus // the first of them: another one each time
+	of                 *engine.ClientStatus // the first of them: another one each time
 	clients, forgotten int
 	words              string
 	sort               clientOrder
@@ -99,7 +100,7 @@ func (v *clients) rows(m *Model) []clientRow {
 }
 
 func (v *clients) makeRows(m *Model) []clientRow {
-	var all []*check.ClientStatus
+	var all []*engine.ClientStatus
 	for i := range m.seen.standing {
 		c := &m.seen.standing[i]
 		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(m, c) {
@@ -109,9 +110,9 @@ func (v *clients) makeRows(m *Model) []clientRow {
 	}
 	switch v.sort {
 	case byName:
-		slices.SortStableFunc(all, func(a, b *check.ClientStatus) int { return cmp.Compare(a.Client, b.Client) })
+		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return cmp.Compare(a.Client, b.Client) })
 	case latestFirst:
-		slices.SortStableFunc(all, func(a, b *check.ClientStatus) int { return b.Last.Compare(a.Last) })
+		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return b.Last.Compare(a.Last) })
 	}
 	if v.turned {
 		slices.Reverse(all)
@@ -128,7 +129,7 @@ func (v *clients) makeRows(m *Model) []clientRow {
 	return out
 }
 
-func (v *clients) wanted(m *Model, c *check.ClientStatus) bool {
+func (v *clients) wanted(m *Model, c *engine.ClientStatus) bool {
 	if v.words == "" {
 		return true
 	}
@@ -246,7 +247,7 @@ func (v *clients) openTimeline(m *Model, r *clientRow) tea.Cmd {
 		m.complain(err)
 		return nil
 	}
-	if w := worstOf(r); w != nil && w.State > check.Synced {
+	if w := worstOf(r); w != nil && w.State > engine.Synced {
 		m.timeline.hold(m)
 		m.timeline.at = w.Seq
 	}
@@ -254,11 +255,11 @@ func (v *clients) openTimeline(m *Model, r *clientRow) tea.Cmd {
 }
 
 // worstOf is the type that a row is about.
-func worstOf(r *clientRow) *check.TypeStatus {
+func worstOf(r *clientRow) *engine.TypeStatus {
 	if r.typ != nil {
 		return r.typ
 	}
-	var worst *check.TypeStatus
+	var worst *engine.TypeStatus
 	for i := range r.of.Types {
 		if t := &r.of.Types[i]; worst == nil || t.State > worst.State {
 			worst = t
@@ -276,7 +277,7 @@ func (v *clients) selected(m *Model) selection {
 	s := selection{client: r.of.Client}
 	if w := worstOf(&r); w != nil {
 		s.typ, s.seq = w.Type, w.Seq
-		if w.NackSeq != 0 && w.State == check.Nacked {
+		if w.NackSeq != 0 && w.State == engine.Nacked {
 			s.seq = w.NackSeq
 		}
 	}
@@ -339,17 +340,17 @@ func (v *clients) about(m *Model) line {
 	l := spans(span{plain, name + " " + t.Type + ": "})
 	age := render.Duration(m.seen.at.Sub(t.Since))
 	switch t.State {
-	case check.Nacked:
+	case engine.Nacked:
 		l.add(bad, "rejected "+orDash(t.Sent))
 		if t.Version != "" {
 			l.add(plain, ", still on "+t.Version)
 		}
 		l.add(plain, "; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
-	case check.Stale:
+	case engine.Stale:
 		l.add(warned, "no answer to "+orDash(t.Sent)+" for "+age)
-	case check.Pending:
+	case engine.Pending:
 		l.add(plain, orDash(t.Sent)+" was sent "+age+" ago")
-	case check.NotSent:
+	case engine.NotSent:
 		l.add(warned, "asked "+age+" ago, and nothing came")
 	default:
 		l.add(good, "in sync")
@@ -359,15 +360,15 @@ func (v *clients) about(m *Model) line {
 }
 
 // stateRole is the colour beside a state.
-func stateRole(s check.State) role {
+func stateRole(s engine.State) role {
 	switch s {
-	case check.Synced:
+	case engine.Synced:
 		return good
-	case check.Pending:
+	case engine.Pending:
 		return accent
-	case check.NotSent, check.Stale:
+	case engine.NotSent, engine.Stale:
 		return warned
-	case check.Nacked:
+	case engine.Nacked:
 		return bad
 	}
 	return muted

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
@@ -19,7 +21,7 @@ func (v *clients) typesShown(m *Model, room int) []string {
 		}
 	}
 	var out []string
-	for _, t := range check.TypeOrder() {
+	for _, t := range engine.TypeOrder() {
 		if used[t] || slices.Contains([]string{"LDS", "RDS", "CDS", "EDS"}, t) {
 			out = append(out, t)
 			delete(used, t)
@@ -88,7 +90,7 @@ func (v *clients) draw(m *Model, w, h int) []line {
 	return out
 }
 
-func clientRole(c *check.ClientStatus) role {
+func clientRole(c *engine.ClientStatus) role {
 	if !c.Gone.IsZero() {
 		return muted
 	}
@@ -96,14 +98,14 @@ func clientRole(c *check.ClientStatus) role {
 }
 
 // states are the cells of a client, or why it is gone.
-func (v *clients) states(m *Model, l *line, c *check.ClientStatus, types []string) {
+func (v *clients) states(m *Model, l *line, c *engine.ClientStatus, types []string) {
 	if !c.Gone.IsZero() && !m.feed.Done() {
 		said := "gone " + age(m.seen.at.Sub(c.Gone)) + "  " + m.aliasText(c.Why)
 		l.add(muted, left(said, len(types)*stateWidth))
 		return
 	}
 	for _, t := range types {
-		i := slices.IndexFunc(c.Types, func(s check.TypeStatus) bool { return s.Type == t })
+		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t })
 		if i < 0 {
 			l.add(muted, left("-", stateWidth))
 			continue

@@ -3,7 +3,8 @@ package tui
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -32,14 +33,14 @@ func (v *clients) drawShort(m *Model, w, h int) []line {
 	return out
 }
 
-func (v *clients) shortClient(m *Model, l *line, c *check.ClientStatus, w int) {
+func (v *clients) shortClient(m *Model, l *line, c *engine.ClientStatus, w int) {
 	word, look := "synced", good
 	switch t := worstOf(&clientRow{of: c}); {
 	case !c.Gone.IsZero() && !m.feed.Done():
 		word, look = "gone "+age(m.seen.at.Sub(c.Gone)), muted
 	case t == nil:
 		word, look = "-", muted
-	case t.State > check.Synced:
+	case t.State > engine.Synced:
 		word, look = middleText(t.Type, 5)+" "+t.State.String(), stateRole(t.State)
 	}
 	const kind, state = 6, 13

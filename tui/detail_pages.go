@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -157,7 +159,7 @@ func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundi
 				n.Reason = e.Message
 			}
 		}
-		n.Rejected = p.Change.What == check.NACK
+		n.Rejected = p.Change.What == engine.NACK
 		if r, ok := m.index.BySeq(got.Entry.Seq); ok {
 			n.After = r.Waited()
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -42,7 +44,7 @@ func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.
 	switch p := around.Partner; {
 	case isResponse(got):
 		s.bring(ctx, m, got, "this response")
-	case p != nil && got.Change.What == check.NACK && isResponse(p):
+	case p != nil && got.Change.What == engine.NACK && isResponse(p):
 		s.bring(ctx, m, p, "the rejected response")
 	}
 	return s

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -57,7 +58,7 @@ func (m *Model) openDiff(s selection, toMark bool) tea.Cmd {
 	}
 	m.push(v)
 	if s.name != "" && !toMark {
-		return v.history(m, check.Selection{Client: s.client, Type: s.typ, Name: s.name}, 0)
+		return v.history(m, engine.Selection{Client: s.client, Type: s.typ, Name: s.name}, 0)
 	}
 	return v.compute(m, "comparing", func(ctx context.Context) compareReady { return compareSelection(ctx, m, s, mark) })
 }

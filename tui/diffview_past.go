@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -17,9 +19,9 @@ import (
 // past is the versions of a resource that a client was sent, and the two of them
 // that are compared.
 type past struct {
-	of       check.Selection
-	versions []check.Version
-	step     check.Step
+	of       engine.Selection
+	versions []engine.Version
+	step     engine.Step
 	gone     int // older ones that are not kept
 }
 
@@ -35,26 +37,26 @@ func (p *past) where() string {
 func (p *past) at(seq session.Seq) {
 	for i := range p.versions {
 		if v := &p.versions[i]; v.Seq <= seq && seq <= v.Last {
-			p.step = check.Step{From: i - 1, To: i}
+			p.step = engine.Step{From: i - 1, To: i}
 			return
 		}
 	}
-	if step, ok := check.LastStep(p.versions); ok {
+	if step, ok := engine.LastStep(p.versions); ok {
 		p.step = step
 		return
 	}
-	p.step = check.Step{From: len(p.versions) - 2, To: len(p.versions) - 1}
+	p.step = engine.Step{From: len(p.versions) - 2, To: len(p.versions) - 1}
 }
 
 // historyRun reads a whole log for the versions of a resource, with a reader of
 // its own. It is used by one command at a time.
 type historyRun struct {
 	ctx     context.Context
-	of      check.Selection
+	of      engine.Selection
 	near    session.Seq // the version to begin at; 0: the last one
 	reader  Reader
-	tracker *check.Tracker
-	history *check.History
+	tracker *check.Checker
+	history *engine.History
 	at      session.Seq
 	end     session.Seq
 }
@@ -70,12 +72,12 @@ type historyStep struct {
 const historySlice = 1 << 13
 
 // history collects the versions of a resource.
-func (v *diffView) history(m *Model, of check.Selection, near session.Seq) tea.Cmd {
+func (v *diffView) history(m *Model, of engine.Selection, near session.Seq) tea.Cmd {
 	v.cancel()
 	ctx, stop := context.WithCancel(m.ctx)
 	end, _ := m.index.Last()
 	run := &historyRun{
-		ctx: ctx, of: of, near: near, tracker: check.NewTracker(), history: check.NewHistory(of), end: end,
+		ctx: ctx, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
 	}
 	v.busy, v.stop, v.run = "reading its versions", stop, run
 	return answer(v, func() any { return run.read(m) })
@@ -109,7 +111,7 @@ func (r *historyRun) read(m *Model) (out historyStep) {
 		}
 		r.at = e.Seq
 		c := r.tracker.Step(&e)
-		r.history.Step(&e, &c)
+		r.history.Step(&e, &c.Change)
 	}
 	return out
 }
@@ -194,7 +196,7 @@ func (v *diffView) walk(m *Model, by int) tea.Cmd {
 		return nil
 	}
 	v.by = by
-	return v.history(m, check.Selection{Client: v.client(m, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
+	return v.history(m, engine.Selection{Client: v.client(m, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
 }
 
 // client is whom the resource was sent to.

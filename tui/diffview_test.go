@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -82,7 +83,7 @@ func TestDiffStops(t *testing.T) {
 	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
 	v := &diffView{whole: make(map[int]bool)}
 	d.m.push(v)
-	cmd := v.history(d.m, check.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
+	cmd := v.history(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
 	first := cmd().(reply).msg.(historyStep)
 	if first.done {
 		t.Fatal("one slice reads all of it")

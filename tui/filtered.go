@@ -137,7 +137,7 @@ func (a *filtered) progress(m *Model) string {
 // and goes behind the index, never before it.
 type reading struct {
 	reader    Reader
-	tracker   *check.Tracker
+	tracker   *check.Checker
 	table     *render.Table
 	documents *render.Documents
 	row       filter.Row

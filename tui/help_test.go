@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
@@ -37,10 +38,10 @@ func TestHelpExplainsEveryWord(t *testing.T) {
 		}
 		t.Errorf("help does not explain %q", word)
 	}
-	for s := check.Synced; s <= check.Nacked; s++ {
+	for s := engine.Synced; s <= engine.Nacked; s++ {
 		has(s.String())
 	}
-	for _, s := range []check.ResourceState{check.Requested, check.Acked, check.Rejected, check.Missing, check.Uncertain} {
+	for _, s := range []engine.ResourceState{engine.Requested, engine.Acked, engine.Rejected, engine.Missing, engine.Uncertain} {
 		has(string(s))
 	}
 	for w := index.NACK; w <= index.DELTA; w++ {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -70,7 +72,7 @@ type snapshot struct {
 	generation uint64
 	at         time.Time // by the clock of the log
 	asked      time.Time // by ours
-	standing   []check.ClientStatus
+	standing   []engine.ClientStatus
 	findings   []check.Finding
 }
 

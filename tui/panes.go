@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -70,9 +71,9 @@ func (m *Model) layout(rows int) []pane {
 	if f := m.resources.forest; f != nil {
 		p := &panes[len(panes)-2]
 		p.more = render.Number(int64(f.total))
-		if n := f.states[check.Rejected]; n > 0 {
+		if n := f.states[engine.Rejected]; n > 0 {
 			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), bad
-		} else if n := f.states[check.Missing]; n > 0 {
+		} else if n := f.states[engine.Missing]; n > 0 {
 			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), bad
 		}
 	}

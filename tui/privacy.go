@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -126,13 +127,13 @@ func (m *Model) meetHeld() tea.Cmd {
 }
 
 // take adds the names of a tree; false if there are enough.
-func (h heldNames) take(t *check.Tree) bool {
+func (h heldNames) take(t *engine.Tree) bool {
 	total := 0
 	for _, names := range h {
 		total += len(names)
 	}
-	var walk func(nodes []*check.Node)
-	walk = func(nodes []*check.Node) {
+	var walk func(nodes []*engine.Node)
+	walk = func(nodes []*engine.Node) {
 		for _, n := range nodes {
 			if total++; total > 2*maxAliases {
 				return
@@ -149,13 +150,13 @@ func (h heldNames) take(t *check.Tree) bool {
 
 // meetAll gives aliases to names of resources.
 func (m *Model) meetAll(names map[string][]string) {
-	types := check.TypeOrder()
+	types := engine.TypeOrder()
 	for typ := range names {
 		if !slices.Contains(types, typ) {
 			types = append(types, typ)
 		}
 	}
-	slices.Sort(types[len(check.TypeOrder()):])
+	slices.Sort(types[len(engine.TypeOrder()):])
 	for _, typ := range types {
 		for _, n := range names[typ] {
 			m.aliases.meet(kindOfName(typ), n)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 )
@@ -137,8 +139,8 @@ func namesIn(d *driver) []string {
 			out = append(out, name)
 		}
 	}
-	var walk func(nodes []*check.Node)
-	walk = func(nodes []*check.Node) {
+	var walk func(nodes []*engine.Node)
+	walk = func(nodes []*engine.Node) {
 		for _, n := range nodes {
 			add(n.Name)
 			walk(n.Children)
@@ -179,7 +181,7 @@ func TestPrivateExport(t *testing.T) {
 	var a aliases
 	a.meet("client", "gw-0")
 	p := a.copy()
-	p.Meet(&check.Change{Type: "CDS", Client: "gw-1", Message: &decode.Message{Names: []string{"shop"}}})
+	p.Meet(&check.Change{Change: engine.Change{Type: "CDS", Client: "gw-1", Message: &decode.Message{Names: []string{"shop"}}}})
 	if got := p.Text("gw-0 gw-1 shop 10.0.0.1\n"); got != "client-1 client-2 cluster-1 addr-1\n" {
 		t.Errorf("%q", got)
 	}

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -101,7 +102,7 @@ func (v *resources) tick(m *Model) tea.Cmd {
 	same := v.forest != nil && v.forest.query.client == client
 	fresh := q
 	fresh.words, fresh.byType, fresh.folds = v.asked.words, v.asked.byType, v.asked.folds
-	var have *check.Tree
+	var have *engine.Tree
 	if same && (fresh == v.asked || m.now().Sub(v.askedAt) < max(judgement, 4*v.took)) {
 		// What is shown is another part of what is known.
 		if have = v.forest.tree; fresh != v.asked {
@@ -252,7 +253,7 @@ func (v *resources) doClient(m *Model, client string, a action) tea.Cmd {
 // nextClient goes on in the order of Clients.
 func (v *resources) nextClient(m *Model, client string) tea.Cmd {
 	all := m.seen.standing
-	i := slices.IndexFunc(all, func(c check.ClientStatus) bool { return c.Client == client })
+	i := slices.IndexFunc(all, func(c engine.ClientStatus) bool { return c.Client == client })
 	if len(all) < 2 {
 		m.say("there is no other client")
 		return nil
@@ -287,14 +288,14 @@ func (v *resources) fold(m *Model, r *treeRow, close bool) {
 
 // carried is which response had a resource last.
 type carried struct {
-	node *check.Node
+	node *engine.Node
 	seq  session.Seq
 }
 
 // openMessage shows the response that had a resource last.
-func (v *resources) openMessage(m *Model, client string, n *check.Node) tea.Cmd {
+func (v *resources) openMessage(m *Model, client string, n *engine.Node) tea.Cmd {
 	switch {
-	case n.State == check.Missing:
+	case n.State == engine.Missing:
 		m.say("no message carried it: it was not sent")
 		return nil
 	case n.Seq != 0:
@@ -348,16 +349,16 @@ func (v *resources) about(m *Model) line {
 	n := r.node
 	l := spans(span{plain, n.Type + " " + m.alias(n.Name) + ": "})
 	switch n.State {
-	case check.Missing:
+	case engine.Missing:
 		l.add(bad, "something refers to it or asks for it, and it was not sent")
-	case check.Rejected:
+	case engine.Rejected:
 		l.add(bad, "rejected")
 		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
 			l.add(plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
 		}
-	case check.Requested:
+	case engine.Requested:
 		l.add(warned, "sent, and not answered yet")
-	case check.Uncertain:
+	case engine.Uncertain:
 		l.add(warned, "part of the conversation was not seen")
 	default:
 		l.add(good, "accepted")
@@ -380,7 +381,7 @@ func (v *resources) tally() string {
 		return "reading"
 	}
 	s := render.Count(v.forest.total, "resource", "resources")
-	for _, state := range []check.ResourceState{check.Rejected, check.Missing, check.Uncertain, check.Requested, check.Acked} {
+	for _, state := range []engine.ResourceState{engine.Rejected, engine.Missing, engine.Uncertain, engine.Requested, engine.Acked} {
 		if n := v.forest.states[state]; n > 0 {
 			s += fmt.Sprintf("  %s %s", state, render.Number(int64(n)))
 		}
@@ -389,7 +390,7 @@ func (v *resources) tally() string {
 }
 
 // typeOf is where a client stands with a type, nil if it does not ask for it.
-func (m *Model) typeOf(client, typ string) *check.TypeStatus {
+func (m *Model) typeOf(client, typ string) *engine.TypeStatus {
 	for i := range m.seen.standing {
 		if c := &m.seen.standing[i]; c.Client == client {
 			for j := range c.Types {
@@ -440,20 +441,20 @@ func (m *Model) clientNames() []string {
 type around struct {
 	in    *forest
 	of    [2]string
-	above []*check.Node
+	above []*engine.Node
 }
 
 // above are the resources that refer to one.
-func (v *resources) above(n *check.Node) []*check.Node {
+func (v *resources) above(n *engine.Node) []*engine.Node {
 	of := [2]string{n.Type, n.Name}
 	if v.around.in == v.forest && v.around.of == of {
 		return v.around.above
 	}
 	v.around = around{in: v.forest, of: of}
-	var look func(list []*check.Node)
-	look = func(list []*check.Node) {
+	var look func(list []*engine.Node)
+	look = func(list []*engine.Node) {
 		for _, p := range list {
-			if slices.ContainsFunc(p.Children, func(c *check.Node) bool { return c.Type == n.Type && c.Name == n.Name }) {
+			if slices.ContainsFunc(p.Children, func(c *engine.Node) bool { return c.Type == n.Type && c.Name == n.Name }) {
 				v.around.above = append(v.around.above, p)
 			}
 			look(p.Children)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
@@ -109,23 +110,23 @@ func (v *resources) clientLine(m *Model, client string, w int) line {
 		return l
 	}
 	bad0 := false
-	for _, state := range []check.ResourceState{check.Rejected, check.Missing, check.Uncertain, check.Requested} {
+	for _, state := range []engine.ResourceState{engine.Rejected, engine.Missing, engine.Uncertain, engine.Requested} {
 		if n := v.forest.states[state]; n > 0 {
 			l.add(resourceRole(state), fmt.Sprintf("%s %s  ", state, render.Number(int64(n))))
 			bad0 = true
 		}
 	}
-	if n := v.forest.states[check.Acked]; n > 0 && (!bad0 || w >= shortWidth) {
-		l.add(good, fmt.Sprintf("%s %s", check.Acked, render.Number(int64(n))))
+	if n := v.forest.states[engine.Acked]; n > 0 && (!bad0 || w >= shortWidth) {
+		l.add(good, fmt.Sprintf("%s %s", engine.Acked, render.Number(int64(n))))
 	}
 	return l
 }
 
-func resourceRole(s check.ResourceState) role {
+func resourceRole(s engine.ResourceState) role {
 	switch s {
-	case check.Acked:
+	case engine.Acked:
 		return good
-	case check.Rejected, check.Missing:
+	case engine.Rejected, engine.Missing:
 		return bad
 	}
 	return warned
@@ -163,7 +164,7 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) line {
 	l.add(accent, left(typ, max(typeWidth, len(typ)))+" ")
 	room := c.name - render.Width(lead) - max(typeWidth, render.Width(typ)) - 1
 	name := plain
-	if n.State == check.Missing {
+	if n.State == engine.Missing {
 		name = muted
 	}
 	again := ""
@@ -237,7 +238,7 @@ func (v *resources) aside(m *Model, w, h int) []line {
 	}
 	out = append(out, blank())
 	out = append(out, labelled("state", resourceRole(n.State), string(n.State), w)...)
-	if n.State == check.Rejected {
+	if n.State == engine.Rejected {
 		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
 			out = append(out, labelled("why", plain, m.aliasText(t.Nack), w)...)
 			out = append(out, labelled("by", accent, fmt.Sprint(uint64(t.NackSeq)), w)...)
@@ -248,14 +249,14 @@ func (v *resources) aside(m *Model, w, h int) []line {
 	}
 	if n.Seq != 0 {
 		out = append(out, labelled("came", plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), age(m.seen.at.Sub(n.At))), w)...)
-	} else if n.State != check.Missing {
+	} else if n.State != engine.Missing {
 		out = append(out, labelled("came", muted, "so long ago that it has to be looked for: enter", w)...)
 	}
 	above := v.above(n)
 	out = append(out, blank())
 	if len(above) == 0 {
 		why := "nothing refers to it"
-		if n.State == check.Missing {
+		if n.State == engine.Missing {
 			why = "the client asks for it by name"
 		} else if r.section == used {
 			why = "the client asks for it; nothing refers to such a type"
@@ -273,7 +274,7 @@ func (v *resources) aside(m *Model, w, h int) []line {
 }
 
 // references lists some resources, and how many more there are.
-func (v *resources) references(m *Model, list []*check.Node, w, h int) []line {
+func (v *resources) references(m *Model, list []*engine.Node, w, h int) []line {
 	var out []line
 	for i, n := range list {
 		if i == h-1 && len(list) > h {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -263,7 +265,7 @@ func countText(r *index.Row) string {
 	switch r.Count {
 	case index.None:
 		return "-"
-	case check.Everything:
+	case engine.Everything:
 		return "*"
 	}
 	return render.ShortSize(int64(r.Count))

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // treeRow is a line of the resources of a client: a node, or the title of a part
 // of them.
 type treeRow struct {
-	node    *check.Node // nil: a title
-	title   string      // or why the node is listed: dangling, missing, uncertain
+	node    *engine.Node // nil: a title
+	title   string       // or why the node is listed: dangling, missing, uncertain
 	depth   uint8
 	ends    uint32 // bit d: at depth d nothing follows below
 	folds   bool   // there is something to fold
@@ -63,25 +63,25 @@ type treeQuery struct {
 // forest is the rows of a client's resources, and how many there are by state.
 type forest struct {
 	query  treeQuery
-	tree   *check.Tree
+	tree   *engine.Tree
 	rows   []treeRow
-	states map[check.ResourceState]int
-	total  int                       // resources
-	nodes  map[[2]string]*check.Node // by type and name
+	states map[engine.ResourceState]int
+	total  int                        // resources
+	nodes  map[[2]string]*engine.Node // by type and name
 }
 
 // flatten makes rows of a tree. It runs beside the loop: a client may have
 // tens of thousands of resources.
-func flatten(q treeQuery, t *check.Tree, folded map[treeKey]bool) *forest {
+func flatten(q treeQuery, t *engine.Tree, folded map[treeKey]bool) *forest {
 	f := &forest{
-		query: q, tree: t, states: make(map[check.ResourceState]int),
-		nodes: make(map[[2]string]*check.Node),
+		query: q, tree: t, states: make(map[engine.ResourceState]int),
+		nodes: make(map[[2]string]*engine.Node),
 	}
 	if t == nil {
 		return f
 	}
 	g := &flattener{forest: f, folded: folded, words: q.words}
-	for _, list := range [][]*check.Node{t.Roots, t.Dangling, t.Missing} {
+	for _, list := range [][]*engine.Node{t.Roots, t.Dangling, t.Missing} {
 		g.count(list)
 	}
 	if q.byType {
@@ -101,18 +101,18 @@ type flattener struct {
 	forest   *forest
 	folded   map[treeKey]bool
 	words    string
-	doubtful []*check.Node
+	doubtful []*engine.Node
 }
 
 // count goes over all resources once.
-func (g *flattener) count(list []*check.Node) {
+func (g *flattener) count(list []*engine.Node) {
 	for _, n := range list {
 		key := [2]string{n.Type, n.Name}
 		if have := g.forest.nodes[key]; have == nil || have.Again && !n.Again {
 			if have == nil {
 				g.forest.states[n.State]++
 				g.forest.total++
-				if n.State == check.Uncertain {
+				if n.State == engine.Uncertain {
 					g.doubtful = append(g.doubtful, n)
 				}
 			}
@@ -123,11 +123,11 @@ func (g *flattener) count(list []*check.Node) {
 }
 
 // part is one of the lists at the end, with its title.
-func (g *flattener) part(s section, list []*check.Node) {
+func (g *flattener) part(s section, list []*engine.Node) {
 	g.titled(s, s.String(), list)
 }
 
-func (g *flattener) titled(s section, name string, list []*check.Node) {
+func (g *flattener) titled(s section, name string, list []*engine.Node) {
 	at := len(g.forest.rows)
 	row := treeRow{title: name, section: s, folds: true}
 	row.folded = g.folded[row.key()]
@@ -145,24 +145,24 @@ func (g *flattener) titled(s section, name string, list []*check.Node) {
 
 // byType lists every resource once, under the name of its type.
 func (g *flattener) byType() {
-	var all []*check.Node
+	var all []*engine.Node
 	for _, n := range g.forest.nodes {
-		if n.State != check.Missing {
-			all = append(all, &check.Node{Type: n.Type, Name: n.Name, State: n.State, Version: n.Version, Seq: n.Seq, At: n.At})
+		if n.State != engine.Missing {
+			all = append(all, &engine.Node{Type: n.Type, Name: n.Name, State: n.State, Version: n.Version, Seq: n.Seq, At: n.At})
 		}
 	}
-	order := check.TypeOrder()
+	order := engine.TypeOrder()
 	rank := func(typ string) int {
 		if i := slices.Index(order, typ); i >= 0 {
 			return i
 		}
 		return len(order)
 	}
-	slices.SortFunc(all, func(a, b *check.Node) int {
+	slices.SortFunc(all, func(a, b *engine.Node) int {
 		return cmp.Or(cmp.Compare(rank(a.Type), rank(b.Type)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 	})
 	for len(all) > 0 {
-		n := slices.IndexFunc(all, func(n *check.Node) bool { return n.Type != all[0].Type })
+		n := slices.IndexFunc(all, func(n *engine.Node) bool { return n.Type != all[0].Type })
 		if n < 0 {
 			n = len(all)
 		}
@@ -173,7 +173,7 @@ func (g *flattener) byType() {
 
 // list appends the nodes of a list that match, and those above what matches. It
 // says whether there was one.
-func (g *flattener) list(s section, list []*check.Node, depth uint8) bool {
+func (g *flattener) list(s section, list []*engine.Node, depth uint8) bool {
 	last := -1
 	for _, n := range list {
 		at := len(g.forest.rows)
@@ -204,10 +204,10 @@ func (g *flattener) list(s section, list []*check.Node, depth uint8) bool {
 	return true
 }
 
-func (g *flattener) below(list []*check.Node) bool {
-	return slices.ContainsFunc(list, func(n *check.Node) bool { return g.matches(n) || g.below(n.Children) })
+func (g *flattener) below(list []*engine.Node) bool {
+	return slices.ContainsFunc(list, func(n *engine.Node) bool { return g.matches(n) || g.below(n.Children) })
 }
 
-func (g *flattener) matches(n *check.Node) bool {
+func (g *flattener) matches(n *engine.Node) bool {
 	return g.words == "" || hasWords(n.Type+" "+n.Name+" "+string(n.State)+" "+n.Version, g.words)
 }

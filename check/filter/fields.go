@@ -3,7 +3,8 @@ package filter
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -169,7 +170,7 @@ func resourcesOf(r *Row) (int64, bool) {
 		count = r.Count
 	}
 	n, is := count()
-	return int64(n), is && n != check.Everything
+	return int64(n), is && n != engine.Everything
 }
 
 func sizeOf(r *Row) (int64, bool) {

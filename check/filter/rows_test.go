@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -48,7 +50,7 @@ func story() []*Row {
 		rows = append(rows, r)
 	}
 	message := func(side session.Side, what string, m decode.Message, change func(*Row)) {
-		add(side, session.KindMessage, check.Change{What: what, Message: &m}, change)
+		add(side, session.KindMessage, check.Change{Change: engine.Change{What: what, Message: &m}}, change)
 	}
 	named := func(names ...string) (out []decode.Resource) {
 		for _, n := range names {
@@ -61,12 +63,12 @@ func story() []*Row {
 	// 2
 	add(session.Client, session.KindOpen, check.Change{}, func(r *Row) { r.Entry.Method = adsPath })
 	// 3: everything there is
-	message(session.Client, check.SUB, decode.Message{Kind: decode.SotwRequest, TypeURL: clusterURL, Node: gw}, func(r *Row) {
+	message(session.Client, engine.SUB, decode.Message{Kind: decode.SotwRequest, TypeURL: clusterURL, Node: gw}, func(r *Row) {
 		r.Entry.Message.Size = 2100
 		r.Summary = func() string { return "gw-0 CDS SUB (envoy 1.34.1 of edge)" }
 	})
 	// 4
-	message(session.Server, check.RESP, decode.Message{
+	message(session.Server, engine.RESP, decode.Message{
 		Kind: decode.SotwResponse, TypeURL: clusterURL, Version: "88", Nonce: "c4",
 		Resources: named("outbound|9080||reviews", "outbound|9080||ratings", "web"),
 	}, func(r *Row) {
@@ -75,7 +77,7 @@ func story() []*Row {
 		r.Body = func() string { return "resources:\n- name: \"web\"\n  note: Duplicate Address\n" }
 	})
 	// 5
-	message(session.Client, check.NACK, decode.Message{
+	message(session.Client, engine.NACK, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: clusterURL, Version: "87", Nonce: "c4",
 		Error: &decode.Error{Code: 13, Message: "duplicate address"},
 	}, func(r *Row) {
@@ -84,14 +86,14 @@ func story() []*Row {
 		r.Summary = func() string { return "gw-0 CDS NACK 87  duplicate address 0.0.0.0:443" }
 	})
 	// 6
-	message(session.Client, check.ACK, decode.Message{
+	message(session.Client, engine.ACK, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: endpointURL, Version: "3", Nonce: "e1", Names: []string{"web", "api"},
 	}, func(r *Row) {
-		r.Change.Also, r.Change.Added = []string{check.SUB}, []string{"api"}
+		r.Change.Also, r.Change.Added = []string{engine.SUB}, []string{"api"}
 		r.Waited = 3 * time.Millisecond
 	})
 	// 7
-	message(session.Server, check.DELTA, decode.Message{
+	message(session.Server, engine.DELTA, decode.Message{
 		Kind: decode.DeltaResponse, TypeURL: entryURL, Version: "3", Nonce: "N7",
 		Resources: []decode.Resource{{Name: "reviews", Aliases: []string{"other-name"}}}, Removed: []string{"gone"},
 		ResourceErrors: []decode.ResourceError{{Name: "broken", Error: decode.Error{Code: 5}}},

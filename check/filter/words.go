@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
@@ -39,7 +41,7 @@ func (v kind) takes(r *Row) bool {
 // the messages of a server say themselves what they are.
 func (v kind) history() bool {
 	switch v.what {
-	case check.ACK, check.SUB, check.UNSUB, check.REQ:
+	case engine.ACK, engine.SUB, engine.UNSUB, engine.REQ:
 		return true
 	}
 	return false

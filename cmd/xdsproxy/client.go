@@ -3,12 +3,12 @@ package main
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // oneClient finds the client that was asked for: by its name, by a part of it
 // that only one has, or the only one.
-func oneClient(all []check.ClientStatus, asked string) (string, error) {
+func oneClient(all []engine.ClientStatus, asked string) (string, error) {
 	var found []string
 	for _, c := range all {
 		if c.Client == asked {
@@ -31,7 +31,7 @@ func oneClient(all []check.ClientStatus, asked string) (string, error) {
 	return "", misused("%q fits %d clients", asked, len(found)).hint("they are %s", strings.Join(found[:min(len(found), 8)], ", "))
 }
 
-func someClients(all []check.ClientStatus) string {
+func someClients(all []engine.ClientStatus) string {
 	var names []string
 	for i, c := range all {
 		if i == 8 {

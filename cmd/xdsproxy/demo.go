@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -220,7 +222,7 @@ func (d *demo) follow() {
 			}
 		}
 		d.rec.note(c.Findings)
-		if c.What == check.NACK && c.Answers > 0 && d.example.rejection == 0 {
+		if c.What == engine.NACK && c.Answers > 0 && d.example.rejection == 0 {
 			d.example = example{c.Answers, e.Seq}
 		}
 		d.printed.Store(uint64(e.Seq))

@@ -3,7 +3,8 @@ package main
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -55,7 +56,7 @@ func (s *sessions) client(p clientPair) render.ClientDiff {
 // typ compares one type of a client, both sides sorted by name.
 func (s *sessions) typ(p clientPair, typ string) (t render.TypeDiff, any bool) {
 	t.Type = typ
-	var as, bs []check.Held
+	var as, bs []engine.Held
 	if p.inA {
 		as = s.a.Of(p.a, typ)
 	}
@@ -63,7 +64,7 @@ func (s *sessions) typ(p clientPair, typ string) (t render.TypeDiff, any bool) {
 		bs = s.b.Of(p.b, typ)
 	}
 	for len(as)+len(bs) > 0 {
-		var a, b *check.Held
+		var a, b *engine.Held
 		if len(bs) == 0 || len(as) > 0 && as[0].Name <= bs[0].Name {
 			a = &as[0]
 		}
@@ -85,7 +86,7 @@ func (s *sessions) typ(p clientPair, typ string) (t render.TypeDiff, any bool) {
 
 // resource enters one resource; it returns false of one that was not asked
 // for.
-func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *check.Held) bool {
+func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held) bool {
 	named := a
 	if a == nil {
 		named = b

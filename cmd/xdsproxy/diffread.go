@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
@@ -16,7 +18,7 @@ import (
 // lane is the versions of a resource that one client was sent of one type.
 type lane struct {
 	client, typ string
-	versions    []check.Version
+	versions    []engine.Version
 }
 
 // story is what a recording says of a resource.
@@ -32,12 +34,12 @@ type story struct {
 func (a *app) readStory(ctx context.Context, src *source, name string) (*story, error) {
 	lean()
 	src.Pieces()
-	history := check.NewHistory(check.Selection{Name: name})
+	history := engine.NewHistory(engine.Selection{Name: name})
 	st := &story{names: newSurvey()}
 	done := a.progress(src)
 	err := each(ctx, src, func(e *session.Entry, c *check.Change) error {
 		done.advance()
-		history.Step(e, c)
+		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -16,7 +18,7 @@ import (
 
 // holder is what the clients of one recording accepted last.
 type holder struct {
-	*check.Holdings
+	*engine.Holdings
 	name     string
 	contents map[session.Seq]*decode.Resource // of the resource that was named
 	names    survey
@@ -33,12 +35,12 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 	defer src.Close()
 	lean()
 	src.Pieces()
-	h := &holder{Holdings: check.NewHoldings(), name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
+	h := &holder{Holdings: engine.NewHoldings(), name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
 	bytes := 0
 	done := a.progress(src)
 	err = each(ctx, src, func(e *session.Entry, c *check.Change) error {
 		done.advance()
-		h.Step(e, c)
+		h.Step(e, &c.Change)
 		if name == "" || c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -132,11 +134,11 @@ type clientPair struct {
 func (s *sessions) pairs() ([]clientPair, error) {
 	as, bs := s.a.Clients(), s.b.Clients()
 	if s.f.client != "" {
-		var all []check.ClientStatus
+		var all []engine.ClientStatus
 		ids := append(slices.Clone(as), bs...)
 		slices.Sort(ids)
 		for _, id := range slices.Compact(ids) {
-			all = append(all, check.ClientStatus{Client: id})
+			all = append(all, engine.ClientStatus{Client: id})
 		}
 		id, err := oneClient(all, s.f.client)
 		if err != nil {

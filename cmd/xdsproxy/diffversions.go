@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -73,7 +74,7 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 	for _, at := range []string{f.from, f.to} {
 		if seq, err := strconv.ParseUint(at, 10, 63); err == nil && len(lanes) > 1 {
 			sent := func(l lane) bool {
-				return slices.ContainsFunc(l.versions, func(v check.Version) bool { return v.Seq == session.Seq(seq) })
+				return slices.ContainsFunc(l.versions, func(v engine.Version) bool { return v.Seq == session.Seq(seq) })
 			}
 			if i := slices.IndexFunc(lanes, sent); i >= 0 {
 				lanes = lanes[i : i+1]
@@ -118,12 +119,12 @@ func typesOf(lanes []lane) (out []string) {
 
 // ofClient keeps the lanes of the client that was asked for.
 func ofClient(lanes []lane, asked string) ([]lane, error) {
-	var ids []check.ClientStatus
+	var ids []engine.ClientStatus
 	seen := make(map[string]bool)
 	for _, l := range lanes {
 		if !seen[l.client] {
 			seen[l.client] = true
-			ids = append(ids, check.ClientStatus{Client: l.client})
+			ids = append(ids, engine.ClientStatus{Client: l.client})
 		}
 	}
 	id, err := oneClient(ids, asked)
@@ -134,10 +135,10 @@ func ofClient(lanes []lane, asked string) ([]lane, error) {
 }
 
 // signature is equal for clients of which the same would be shown.
-func (f *diffFlags) signature(versions []check.Version) string {
+func (f *diffFlags) signature(versions []engine.Version) string {
 	var b strings.Builder
-	add := func(v *check.Version) { fmt.Fprintf(&b, "%x %t %s\n", v.Hash, v.Removed, v.State) }
-	if step, ok := check.LastStep(versions); ok && !f.all && f.from+f.to == "" {
+	add := func(v *engine.Version) { fmt.Fprintf(&b, "%x %t %s\n", v.Hash, v.Removed, v.State) }
+	if step, ok := engine.LastStep(versions); ok && !f.all && f.from+f.to == "" {
 		add(&versions[step.From])
 		add(&versions[step.To])
 		return b.String()
@@ -149,20 +150,20 @@ func (f *diffFlags) signature(versions []check.Version) string {
 }
 
 // steps are the pairs of versions to compare.
-func (f *diffFlags) steps(versions []check.Version) ([]check.Step, error) {
+func (f *diffFlags) steps(versions []engine.Version) ([]engine.Step, error) {
 	if f.all {
-		var out []check.Step
+		var out []engine.Step
 		for i := 1; i < len(versions); i++ {
-			out = append(out, check.Step{From: i - 1, To: i})
+			out = append(out, engine.Step{From: i - 1, To: i})
 		}
 		return out, nil
 	}
-	step, ok := check.LastStep(versions)
+	step, ok := engine.LastStep(versions)
 	if f.from+f.to == "" {
 		if !ok {
 			return nil, nil
 		}
-		return []check.Step{step}, nil
+		return []engine.Step{step}, nil
 	}
 	var err error
 	if !ok {
@@ -179,12 +180,12 @@ func (f *diffFlags) steps(versions []check.Version) ([]check.Step, error) {
 			return nil, err
 		}
 	}
-	return []check.Step{step}, nil
+	return []engine.Step{step}, nil
 }
 
 // versionAt finds a version: the Nth by "vN", or the one that was in force
 // after an entry.
-func versionAt(versions []check.Version, at string) (int, error) {
+func versionAt(versions []engine.Version, at string) (int, error) {
 	if n, err := strconv.Atoi(strings.TrimPrefix(at, "v")); err == nil && at[0] == 'v' {
 		if n < 1 || n > len(versions) {
 			return 0, misused("there is no version %s: there are v1 to v%d", at, len(versions))
@@ -238,7 +239,7 @@ func (v *versionsView) content(n int) (decode.Document, error) {
 	return doc, nil
 }
 
-func (v *versionsView) compare(s check.Step) (*diff.Result, error) {
+func (v *versionsView) compare(s engine.Step) (*diff.Result, error) {
 	from, err := v.content(s.From)
 	if err != nil {
 		return nil, err
@@ -250,7 +251,7 @@ func (v *versionsView) compare(s check.Step) (*diff.Result, error) {
 	return v.f.compare(from, to), nil
 }
 
-func (v *versionsView) json(steps []check.Step) error {
+func (v *versionsView) json(steps []engine.Step) error {
 	out := &render.ResourceDiff{
 		Schema: schema, Type: v.lane.typ, Name: v.name, Clients: v.clients, Versions: render.NewVersions(v.lane.versions), Steps: []render.StepJSON{},
 	}
@@ -265,7 +266,7 @@ func (v *versionsView) json(steps []check.Step) error {
 }
 
 // text prints what is compared, the table, and the difference.
-func (v *versionsView) text(steps []check.Step) error {
+func (v *versionsView) text(steps []engine.Step) error {
 	w := bufio.NewWriter(v.stdout)
 	style := render.Style{Color: v.colourful()}
 	marks := map[int]byte{}
@@ -305,18 +306,18 @@ func (v *versionsView) text(steps []check.Step) error {
 }
 
 // stepText says which two versions are compared.
-func (v *versionsView) stepText(s check.Step) string {
+func (v *versionsView) stepText(s engine.Step) string {
 	one := func(n int) string {
 		of := &v.lane.versions[n]
 		what := "not answered"
 		switch {
 		case of.Removed:
 			what = "removed"
-		case of.State == check.Rejected:
+		case of.State == engine.Rejected:
 			what = "rejected"
-		case of.State == check.Acked:
+		case of.State == engine.Acked:
 			what = "accepted"
-			if later := slices.ContainsFunc(v.lane.versions[n+1:], func(l check.Version) bool { return l.State == check.Acked }); !later {
+			if later := slices.ContainsFunc(v.lane.versions[n+1:], func(l engine.Version) bool { return l.State == engine.Acked }); !later {
 				what = "in use"
 			}
 		}

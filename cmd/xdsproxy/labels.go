@@ -21,7 +21,7 @@ const (
 )
 
 // labels makes the labels of entries, in order, from what it has seen of their
-// streams. It follows check.Tracker in what it takes for the type and the
+// streams. It follows check.Checker in what it takes for the type and the
 // client of an entry, but looks at no resource.
 type labels struct {
 	conns   map[session.ConnID]*labelledConn

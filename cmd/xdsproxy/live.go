@@ -13,7 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// stepper says what entries mean, in order: a check.Tracker, or a check.Checker
+// stepper says what entries mean, in order: a check.Checker, or a check.Checker
 // that holds them against the rules as well.
 type stepper interface {
 	Step(e *session.Entry) check.Change

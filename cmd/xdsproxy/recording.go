@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -88,7 +90,7 @@ func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
-		carry, transform := check.NewCarry(), o.Transform
+		carry, transform := engine.NewCarry(), o.Transform
 		o.Carry = carry.Needed
 		o.Transform = func(e *session.Entry) {
 			transform(e)

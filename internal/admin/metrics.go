@@ -3,6 +3,8 @@ package admin
 import (
 	"sync/atomic"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -185,9 +187,9 @@ func (m *Metrics) message(e *session.Entry, c *check.Change) {
 	side.bytes.Add(float64(e.Message.Size))
 	side.wireBytes.Add(float64(e.Message.WireSize))
 	switch c.What {
-	case check.ACK:
+	case engine.ACK:
 		of.acks.Inc()
-	case check.NACK:
+	case engine.NACK:
 		of.nacks.Inc()
 	default:
 		return

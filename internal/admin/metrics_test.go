@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -299,7 +301,7 @@ func BenchmarkScrape(b *testing.B) {
 			{Conn: 1, Stream: session.StreamID(i + 1), Kind: session.KindMessage, Side: session.Client, Message: &session.Message{}},
 		} {
 			c := k.Step(&e)
-			c.Type, c.What, c.Waited = typ, check.ACK, time.Millisecond
+			c.Type, c.What, c.Waited = typ, engine.ACK, time.Millisecond
 			m.Step(&e, &c)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -25,9 +27,9 @@ type CutOptions struct {
 // the second one, only the entries are looked at. If nothing was chosen no file
 // is written.
 func Cut(path string, of recorder.Facts, walk Walk, o CutOptions) (Result, error) {
-	excerpt := check.NewExcerpt()
+	excerpt := engine.NewExcerpt()
 	if err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
-		excerpt.Step(e, c, chosen)
+		excerpt.Step(e, &c.Change, chosen)
 		return nil
 	}); err != nil {
 		return Result{}, err

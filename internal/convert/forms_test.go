@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -72,7 +74,7 @@ func written(t testing.TB, all []session.Entry, form convert.Form, chosen string
 func everything(*session.Entry, *check.Change) bool { return true }
 
 func rejected(e *session.Entry, c *check.Change) bool {
-	return c.What == check.NACK || len(c.Findings) > 0
+	return c.What == engine.NACK || len(c.Findings) > 0
 }
 
 func TestForms(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -66,7 +68,7 @@ type reportClient struct {
 type part struct {
 	finding *check.Finding
 	seqs    map[session.Seq]bool // that it is about
-	excerpt *check.Excerpt
+	excerpt *engine.Excerpt
 	drawn   map[session.Seq]bool // what is drawn, what explains it included
 	left    int                  // not drawn
 	ladder  *render.Ladder
@@ -108,12 +110,12 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 		parts = append(slices.Clip(parts), &part{seqs: a.chosen})
 	}
 	for _, p := range parts {
-		p.excerpt = check.NewExcerpt()
+		p.excerpt = engine.NewExcerpt()
 		p.ladder = render.NewLadder()
 	}
 	if err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		for _, p := range parts {
-			p.excerpt.Step(e, c, p.seqs[e.Seq])
+			p.excerpt.Step(e, &c.Change, p.seqs[e.Seq])
 		}
 		return nil
 	}); err != nil {
@@ -182,9 +184,9 @@ func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
 		cl.messages++
 	}
 	switch c.What {
-	case check.NACK:
+	case engine.NACK:
 		cl.rejected++
-	case check.ACK:
+	case engine.ACK:
 		cl.acc++
 	}
 	return nil

@@ -3,7 +3,8 @@ package render
 import (
 	"encoding/json"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 )
@@ -67,7 +68,7 @@ type (
 )
 
 // NewVersions makes the machine-readable form of versions.
-func NewVersions(versions []check.Version) []VersionJSON {
+func NewVersions(versions []engine.Version) []VersionJSON {
 	out := []VersionJSON{}
 	for i := range versions {
 		v := &versions[i]

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -110,19 +112,19 @@ func (x *explainer) message() {
 // what says in words what the message is for.
 func (x *explainer) what() {
 	words := map[string]string{
-		check.NACK:  "rejects a response, and keeps what it has",
-		check.ACK:   "accepts a response",
-		check.SUB:   "asks for resources",
-		check.UNSUB: "asks for fewer resources",
-		check.REQ:   "asks again, with nothing new",
-		check.RESP:  "what the server has, for the names that are asked for",
-		check.DELTA: "what has changed at the server",
+		engine.NACK:  "rejects a response, and keeps what it has",
+		engine.ACK:   "accepts a response",
+		engine.SUB:   "asks for resources",
+		engine.UNSUB: "asks for fewer resources",
+		engine.REQ:   "asks again, with nothing new",
+		engine.RESP:  "what the server has, for the names that are asked for",
+		engine.DELTA: "what has changed at the server",
 	}
 	f := x.add("what", strings.Join(append([]string{x.c.What}, x.c.Also...), " "), words[x.c.What])
 	switch x.c.What {
-	case check.NACK:
+	case engine.NACK:
 		f.Look = FactBad
-	case check.ACK:
+	case engine.ACK:
 		f.Look = FactGood
 	}
 	if x.c.Uncertain {
@@ -175,13 +177,13 @@ func (x *explainer) held(m *decode.Message) {
 		about = a.Version
 	}
 	switch {
-	case x.c.What == check.NACK && m.Version == "" && about != "":
+	case x.c.What == engine.NACK && m.Version == "" && about != "":
 		x.add("version_info", "", "it has no version of this type yet: it rejected "+about).Look = FactBad
-	case x.c.What == check.NACK && about != "" && about != m.Version:
+	case x.c.What == engine.NACK && about != "" && about != m.Version:
 		x.add("version_info", m.Version, "still on "+m.Version+": the client rejected "+about).Look = FactBad
-	case x.c.What == check.NACK:
+	case x.c.What == engine.NACK:
 		x.add("version_info", m.Version, "what it keeps in place of what it rejected").Look = FactBad
-	case x.c.What == check.ACK && m.Version != "":
+	case x.c.What == engine.ACK && m.Version != "":
 		x.add("version_info", m.Version, "in use from now on").Look = FactGood
 	case m.Version == "":
 		x.add("version_info", "", "it has no version of this type yet")
@@ -197,7 +199,7 @@ func (x *explainer) answers(m *decode.Message) {
 		x.add("response_nonce", "", "answers no response")
 	case a != nil:
 		x.add("response_nonce", m.Nonce, fmt.Sprintf("answers %d%s", a.Seq, a.after())).Seq = a.Seq
-	case x.c.What == check.ACK || x.c.What == check.NACK:
+	case x.c.What == engine.ACK || x.c.What == engine.NACK:
 		x.add("response_nonce", m.Nonce, "the response that it answers is not in the recording")
 	default:
 		x.add("response_nonce", m.Nonce, "of the response that was the latest to it")
@@ -216,7 +218,7 @@ func (x *explainer) failure(name string, e *decode.Error) {
 // asked are the names of a state-of-the-world request, with those that are new.
 func (x *explainer) asked(m *decode.Message) {
 	n, _ := x.c.Count()
-	if n == check.Everything && len(m.Names) == 0 {
+	if n == engine.Everything && len(m.Names) == 0 {
 		x.add("resource_names", "", "none: it asks for everything there is")
 		return
 	}

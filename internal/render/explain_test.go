@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -37,63 +39,63 @@ func TestExplain(t *testing.T) {
 	}{
 		{
 			"a rejection",
-			check.Change{What: check.NACK},
+			check.Change{Change: engine.Change{What: engine.NACK}},
 			decode.Message{Kind: decode.SotwRequest, Version: "87", Nonce: "c4", Error: &decode.Error{Code: 13, Message: "bad\n\nworse"}},
 			Surroundings{Answered: answered},
 			[]string{"version_info|87|still on 87: the client rejected 88", "response_nonce|c4|answers 8 after 212ms", "error_detail|code 13 INTERNAL|\n|bad|\n|worse|"},
 		},
 		{
 			"a rejection of the first",
-			check.Change{What: check.NACK},
+			check.Change{Change: engine.Change{What: engine.NACK}},
 			decode.Message{Kind: decode.SotwRequest, Nonce: "c4", Error: &decode.Error{}},
 			Surroundings{Answered: answered},
 			[]string{"version_info||it has no version of this type yet: it rejected 88"},
 		},
 		{
 			"of what was not seen",
-			check.Change{What: check.ACK, Uncertain: true},
+			check.Change{Change: engine.Change{What: engine.ACK, Uncertain: true}},
 			decode.Message{Kind: decode.SotwRequest, Version: "1", Nonce: "c4"},
 			Surroundings{},
 			[]string{"what|ACK|accepts a response; a guess", "response_nonce|c4|the response that it answers is not in the recording", "version_info|1|in use from now on"},
 		},
 		{
 			"names",
-			check.Change{What: check.SUB, Added: []string{"b"}, Removed: []string{"c"}},
+			check.Change{Change: engine.Change{What: engine.SUB, Added: []string{"b"}, Removed: []string{"c"}}},
 			decode.Message{Kind: decode.SotwRequest, Names: []string{"a", "b"}},
 			Surroundings{},
 			[]string{"resource_names|2|1 new, 1 no longer\n|a|\n|b|new\n|c|no longer asked for", "response_nonce||answers no response"},
 		},
 		{
 			"delta",
-			check.Change{What: check.SUB},
+			check.Change{Change: engine.Change{What: engine.SUB}},
 			decode.Message{Kind: decode.DeltaRequest, Subscribe: []string{"a"}, Unsubscribe: []string{"b"}, InitialVersions: []decode.NameVersion{{Name: "c", Version: "4"}}},
 			Surroundings{},
 			[]string{"resource_names_subscribe|1|", "|a|", "resource_names_unsubscribe|1|", "initial_resource_versions|1|what it has from a stream before\n|c|4"},
 		},
 		{
 			"accepted",
-			check.Change{What: check.RESP},
+			check.Change{Change: engine.Change{What: engine.RESP}},
 			decode.Message{Kind: decode.SotwResponse, Version: "5"},
 			Surroundings{Answer: &Neighbour{Seq: 12, After: time.Second}, Held: &Neighbour{Seq: 3, Version: "5"}},
 			[]string{"version_info|5|accepted by 12 after 1s; the version of 3"},
 		},
 		{
 			"rejected",
-			check.Change{What: check.RESP},
+			check.Change{Change: engine.Change{What: engine.RESP}},
 			decode.Message{Kind: decode.SotwResponse, Version: "5"},
 			Surroundings{Answer: &Neighbour{Seq: 12, Rejected: true, Reason: "no\n good"}, Held: &Neighbour{Seq: 3, Version: "4"}},
 			[]string{"version_info|5|rejected by 12; still on 4\n|no good|"},
 		},
 		{
 			"the first is rejected",
-			check.Change{What: check.RESP},
+			check.Change{Change: engine.Change{What: engine.RESP}},
 			decode.Message{Kind: decode.SotwResponse, Version: "5"},
 			Surroundings{Answer: &Neighbour{Seq: 12, Rejected: true}},
 			[]string{"the client had accepted none before"},
 		},
 		{
 			"not answered",
-			check.Change{What: check.DELTA},
+			check.Change{Change: engine.Change{What: engine.DELTA}},
 			decode.Message{Kind: decode.DeltaResponse, Version: "5", ResourceErrors: []decode.ResourceError{{Name: "x", Error: decode.Error{Code: 5}}}},
 			Surroundings{},
 			[]string{"system_version_info|5|no answer to it was seen", "resource_errors|x|the server cannot give it", "|code 5 NOT_FOUND|"},

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -76,32 +78,32 @@ func story() []seen {
 	add(e, check.Change{})
 	e = on(session.Client, session.KindOpen)
 	e.Method, e.Headers = ads.Path, []session.Field{{Name: ":method", Value: "POST"}, {Name: "user-agent", Value: "grpc-c++/1.7"}}
-	add(e, check.Change{Method: ads, Variant: ads.Variant})
-	message(session.Client, 2100, check.Change{What: check.SUB}, decode.Message{
+	add(e, check.Change{Change: engine.Change{Method: ads, Variant: ads.Variant}})
+	message(session.Client, 2100, check.Change{Change: engine.Change{What: engine.SUB}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: clusters,
 		Node: &decode.Node{ID: "gw", Cluster: "edge", UserAgent: "envoy", UserAgentVersion: "1.40.0"},
 	})
 	e = on(session.Server, session.KindHeader)
 	e.Headers = []session.Field{{Name: ":status", Value: "200"}}
-	add(e, check.Change{Method: ads, Variant: ads.Variant})
-	message(session.Server, 88_000, check.Change{What: check.RESP}, decode.Message{
+	add(e, check.Change{Change: engine.Change{Method: ads, Variant: ads.Variant}})
+	message(session.Server, 88_000, check.Change{Change: engine.Change{What: engine.RESP}}, decode.Message{
 		Kind: decode.SotwResponse, TypeURL: clusters, Version: "2026-03-01T12:40:59Z/41", Nonce: "n1",
 		Resources: resources("outbound|9080||reviews.default.svc.cluster.local", "outbound|9080||ratings.default.svc.cluster.local", "web"),
 	})
-	message(session.Client, 190, check.Change{What: check.ACK, Also: []string{check.SUB}, Added: []string{"c"}, Removed: []string{"a"}}, decode.Message{
+	message(session.Client, 190, check.Change{Change: engine.Change{What: engine.ACK, Also: []string{engine.SUB}, Added: []string{"c"}, Removed: []string{"a"}}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: endpoints, Version: "41", Nonce: "n1", Names: []string{"b", "c"},
 	})
-	message(session.Client, 1032, check.Change{What: check.NACK}, decode.Message{
+	message(session.Client, 1032, check.Change{Change: engine.Change{What: engine.NACK}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: clusters, Version: "41", Nonce: "n2",
 		Error: &decode.Error{Code: 13, Message: "bad \x1b[31mcluster\x1b[0m\nconnect_timeout \u202e"},
 	})
-	message(session.Server, 9800, check.Change{Method: delta, What: check.DELTA, Removed: []string{"gone"}}, decode.Message{
+	message(session.Server, 9800, check.Change{Change: engine.Change{Method: delta, What: engine.DELTA, Removed: []string{"gone"}}}, decode.Message{
 		Kind: decode.DeltaResponse, TypeURL: clusters, Version: "7", Nonce: "d1", Resources: resources("new", "\x1b]0;owned\x07"), Removed: []string{"gone"},
 	})
-	message(session.Client, 120, check.Change{Method: delta, What: check.UNSUB, Removed: []string{"new"}}, decode.Message{
+	message(session.Client, 120, check.Change{Change: engine.Change{Method: delta, What: engine.UNSUB, Removed: []string{"new"}}}, decode.Message{
 		Kind: decode.DeltaRequest, TypeURL: clusters, Unsubscribe: []string{"new"},
 	})
-	message(session.Server, 1<<20, check.Change{What: check.RESP}, decode.Message{
+	message(session.Server, 1<<20, check.Change{Change: engine.Change{What: engine.RESP}}, decode.Message{
 		Kind: decode.SotwResponse, TypeURL: endpoints, Problems: []string{"field 3 has a wrong wire type"},
 	})
 	last := &out[len(out)-1].e
@@ -116,16 +118,16 @@ func story() []seen {
 		Code: session.NoteSecretsKept, Text: "this recording holds secrets",
 	}}, check.Change{})
 	e = on(session.Client, session.KindHalfClose)
-	add(e, check.Change{Method: ads})
+	add(e, check.Change{Change: engine.Change{Method: ads}})
 	e = on(session.Server, session.KindGoAway)
 	e.Stream, e.H2, e.GoAway = 0, 0, &session.GoAway{LastStream: 7, Code: 11, Debug: "too_many_pings"}
 	add(e, check.Change{})
 	e = on(session.Server, session.KindTrailer)
 	e.Status = &session.Status{Code: 14, Message: "upstream is\tgone", HTTP: 200}
-	add(e, check.Change{Method: ads})
+	add(e, check.Change{Change: engine.Change{Method: ads}})
 	e = on(session.Server, session.KindCancel)
 	e.Status = &session.Status{Code: -1, WasReset: true}
-	add(e, check.Change{Method: ads})
+	add(e, check.Change{Change: engine.Change{Method: ads}})
 	e = on(session.Client, session.KindCancel)
 	e.Stream, e.Status = 2, &session.Status{Code: -1, WasReset: true, Reset: 8}
 	add(e, check.Change{})
@@ -204,7 +206,7 @@ func TestNamesFitTheScreen(t *testing.T) {
 	for _, columns := range []int{60, 80, 99, 100, 120, 160, 300} {
 		table := NewTable(columns, Style{})
 		for _, s := range story() {
-			if s.c.What != check.RESP || s.e.Message.Truncated {
+			if s.c.What != engine.RESP || s.e.Message.Truncated {
 				continue
 			}
 			table.See(&s.e, &s.c)

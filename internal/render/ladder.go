@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -103,7 +105,7 @@ func (l *Ladder) Add(e *session.Entry, c *check.Change) {
 	}
 	s := step{
 		seq: e.Seq, at: e.Time, conn: e.Conn, stream: e.Stream, from: e.Side, typ: c.Type, what: r.what, look: r.role,
-		nack: c.What == check.NACK, carried: e.Carried, findings: c.Findings,
+		nack: c.What == engine.NACK, carried: e.Carried, findings: c.Findings,
 	}
 	if r.sign != " " {
 		s.sign = r.sign
@@ -153,17 +155,17 @@ func (l *Ladder) message(e *session.Entry, c *check.Change, r *row) (rest []stri
 		version = r.version
 	}
 	switch {
-	case c.What == check.NACK:
+	case c.What == engine.NACK:
 		rest = append(rest, l.rejected(c, version))
 	case m.Response():
 		rest = append(rest, version, l.carries(e, c))
-	case c.What == check.ACK:
+	case c.What == engine.ACK:
 		if version == "" { // of delta, which names none
 			version = Safe(l.seen[c.Answers])
 		}
 		rest = append(rest, version)
 	}
-	if m.Request() && c.What != check.NACK {
+	if m.Request() && c.What != engine.NACK {
 		rest = append(rest, requested(c, r))
 	}
 	return append(rest, r.text)
@@ -185,7 +187,7 @@ func (l *Ladder) rejected(c *check.Change, keeps string) string {
 func requested(c *check.Change, r *row) string {
 	names := r.names
 	switch {
-	case c.What != check.SUB && c.What != check.UNSUB && len(c.Also) == 0:
+	case c.What != engine.SUB && c.What != engine.UNSUB && len(c.Also) == 0:
 		return ""
 	case r.res == "*" && len(names) == 0:
 		return "*"

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -40,11 +42,11 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 		notes = append(notes, fmt.Sprintf("[truncated: %s of %s kept]", Size(e.Message.Data.Len()), Size(e.Message.Size)))
 	}
 	switch c.What {
-	case check.NACK:
+	case engine.NACK:
 		r.role, r.sign = bad, "!"
-	case check.ACK:
+	case engine.ACK:
 		r.role = good
-	case check.RESP, check.DELTA:
+	case engine.RESP, engine.DELTA:
 		r.role = accent
 	}
 	r.text = strings.Join(notes, "  ")
@@ -63,7 +65,7 @@ func describe(r *row, c *check.Change) (notes []string) {
 	if m.Node != nil {
 		r.aside = nodeText(m.Node)
 	}
-	if n, is := c.Count(); is && n == check.Everything {
+	if n, is := c.Count(); is && n == engine.Everything {
 		r.res = "*"
 	} else if is {
 		r.res = strconv.Itoa(n)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // Standing is where all clients stand, in its machine-readable form.
@@ -31,7 +31,7 @@ type ClientStatus struct {
 	Why     string       `json:"why,omitempty"`
 	Types   []TypeStatus `json:"types"`
 
-	of *check.ClientStatus
+	of *engine.ClientStatus
 }
 
 // TypeStatus is where a client stands with one type. Wanted is how many names
@@ -51,7 +51,7 @@ type TypeStatus struct {
 }
 
 // NewStanding makes the machine-readable form of what a Checker says at a time.
-func NewStanding(clients []check.ClientStatus, seq uint64, now time.Time) *Standing {
+func NewStanding(clients []engine.ClientStatus, seq uint64, now time.Time) *Standing {
 	s := &Standing{Schema: Schema, Seq: seq, Clients: []ClientStatus{}, now: now}
 	if !now.IsZero() {
 		s.At = Timestamp(now)
@@ -155,8 +155,8 @@ func (s *Standing) grid() (g grid) {
 }
 
 // cell is how a client stands with a type.
-func (s *Standing) cell(c *check.ClientStatus, typ string) cell {
-	i := slices.IndexFunc(c.Types, func(t check.TypeStatus) bool { return t.Type == typ })
+func (s *Standing) cell(c *engine.ClientStatus, typ string) cell {
+	i := slices.IndexFunc(c.Types, func(t engine.TypeStatus) bool { return t.Type == typ })
 	if i < 0 {
 		return cell{"-", muted}
 	}
@@ -166,9 +166,9 @@ func (s *Standing) cell(c *check.ClientStatus, typ string) cell {
 		text += "?"
 	}
 	switch t.State {
-	case check.Synced:
+	case engine.Synced:
 		look = good
-	case check.Nacked, check.Stale:
+	case engine.Nacked, engine.Stale:
 		look = bad
 	}
 	return cell{text, look}
@@ -218,7 +218,7 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 		say(muted, "gone: "+Safe(c.Why))
 	}
 	for _, t := range c.of.Types {
-		if t.State == check.Nacked {
+		if t.State == engine.Nacked {
 			held := "nothing"
 			if t.Version != "" {
 				held = Safe(t.Version)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // Tree is what a client has, by reference, in its machine-readable form.
@@ -31,14 +31,14 @@ type Node struct {
 }
 
 // NewTree makes the machine-readable form.
-func NewTree(t *check.Tree, seq uint64) *Tree {
+func NewTree(t *engine.Tree, seq uint64) *Tree {
 	return &Tree{
 		Schema: Schema, Client: t.Client, Seq: seq,
 		Roots: nodes(t.Roots), Dangling: nodes(t.Dangling), Missing: nodes(t.Missing),
 	}
 }
 
-func nodes(list []*check.Node) []*Node {
+func nodes(list []*engine.Node) []*Node {
 	out := []*Node{}
 	for _, n := range list {
 		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Seq: uint64(n.Seq), Again: n.Again}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // VersionName is what a person calls the Nth version of a resource, counted
@@ -12,15 +12,15 @@ import (
 func VersionName(n int) string { return fmt.Sprintf("v%d", n+1) }
 
 // Verdict says in a few words what became of a version.
-func Verdict(v *check.Version) string {
+func Verdict(v *engine.Version) string {
 	var words []string
 	if v.Removed {
 		words = append(words, "removed")
 	}
 	switch v.State {
-	case check.Acked:
+	case engine.Acked:
 		words = append(words, fmt.Sprintf("ACKED by %d", v.Judged))
-	case check.Rejected:
+	case engine.Rejected:
 		words = append(words, fmt.Sprintf("NACKED by %d", v.Judged))
 		if v.With > 0 { // the reason may be one of them
 			words = append(words, "together with "+Count(v.With, "other", "others"))
@@ -43,7 +43,7 @@ func Verdict(v *check.Version) string {
 // VersionsText is the table of the versions of a resource, one line each, and
 // one more for the reason of a rejection. The marks, by the number of a version
 // from 0, are the signs that its lines have in what follows.
-func VersionsText(versions []check.Version, first int, marks map[int]byte, s Style, columns int) string {
+func VersionsText(versions []engine.Version, first int, marks map[int]byte, s Style, columns int) string {
 	number, version := 2, len("VERSION")
 	for i := range versions {
 		number = max(number, len(VersionName(first+i)))

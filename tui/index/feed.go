@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -107,7 +109,7 @@ func (f *Feed) Facts() recorder.Facts {
 }
 
 // Standing is where the clients stand, the worst first, and when.
-func (f *Feed) Standing() ([]check.ClientStatus, time.Time) {
+func (f *Feed) Standing() ([]engine.ClientStatus, time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, at := f.index.Last()
@@ -115,7 +117,7 @@ func (f *Feed) Standing() ([]check.ClientStatus, time.Time) {
 }
 
 // Tree is what a client has, nil if it is not known.
-func (f *Feed) Tree(client string) *check.Tree {
+func (f *Feed) Tree(client string) *engine.Tree {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.checker.Tree(client)

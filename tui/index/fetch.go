@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -139,7 +141,7 @@ func (f *Fetcher) one(ctx context.Context, seq session.Seq) (*Fetched, error) {
 
 func (f *Fetched) changesNames() bool {
 	words := append([]string{f.Change.What}, f.Change.Also...)
-	return slices.Contains(words, check.SUB) || slices.Contains(words, check.UNSUB)
+	return slices.Contains(words, engine.SUB) || slices.Contains(words, engine.UNSUB)
 }
 
 func difference(before, after *decode.Message) (added, removed []string) {

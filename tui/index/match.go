@@ -4,6 +4,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -51,10 +52,10 @@ func (m *Matcher) takes(x *Index, r *Row) bool {
 	m.entry = session.Entry{
 		Seq: r.Seq, Time: r.At(), Conn: p.conn, Stream: p.stream, Side: r.Side, Kind: r.Kind, Method: p.method.Path,
 	}
-	m.change = check.Change{
+	m.change = check.Change{Change: engine.Change{
 		Method: p.method, Variant: p.method.Variant, Client: x.clientOf(r), Type: x.words.list[r.typ],
 		What: r.What.String(), Also: m.change.Also[:0],
-	}
+	}}
 	for w := NACK; w <= DELTA; w++ {
 		if r.Also(w) {
 			m.change.Also = append(m.change.Also, w.String())

@@ -4,7 +4,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -53,7 +54,7 @@ const (
 func (w What) String() string { return words()[w] }
 
 func words() [8]string {
-	return [...]string{"", check.NACK, check.ACK, check.SUB, check.UNSUB, check.REQ, check.RESP, check.DELTA}
+	return [...]string{"", engine.NACK, engine.ACK, engine.SUB, engine.UNSUB, engine.REQ, engine.RESP, engine.DELTA}
 }
 
 func whatOf(word string) What {

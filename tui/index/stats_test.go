@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -161,7 +162,7 @@ func TestStatsBoundTypes(t *testing.T) {
 	x := New()
 	for i := range 10 * maxStatTypes {
 		e := session.Entry{Seq: session.Seq(i + 1), Time: time.Unix(1000, 0), Kind: session.KindMessage, Message: &session.Message{Size: 10}}
-		x.add(&e, &check.Change{Type: "T" + time.Duration(i).String()})
+		x.add(&e, &check.Change{Change: engine.Change{Type: "T" + time.Duration(i).String()}})
 	}
 	s := x.Stats()
 	if len(s.Types) != maxStatTypes+1 || s.Types[0].Type != Others {
@@ -238,7 +239,7 @@ func TestSilenced(t *testing.T) {
 			for j := range x.Len() {
 				row, _ := x.Row(j)
 				e := session.Entry{Seq: row.Seq, Time: row.At(), Kind: session.KindNote, Note: &session.Note{}}
-				y.add(&e, &check.Change{Client: x.Words(&row).Client, Type: x.Words(&row).Type})
+				y.add(&e, &check.Change{Change: engine.Change{Client: x.Words(&row).Client, Type: x.Words(&row).Type}})
 			}
 			e := session.Entry{Seq: last + 1, Time: at, Kind: session.KindNote, Note: &session.Note{Code: session.NoteSilenced, Text: f.Rule.ID, About: about}}
 			y.add(&e, &check.Change{})

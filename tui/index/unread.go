@@ -1,8 +1,8 @@
 package index
 
 import (
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -35,7 +35,7 @@ func (f *Fetched) Unread() (Row, Words) {
 	case decode.DeltaResponse:
 		r.What, r.Count = DELTA, int32(len(m.Resources))
 	default:
-		r.What = whatOf(check.REQ)
+		r.What = whatOf(engine.REQ)
 		if m.Error != nil {
 			r.What = NACK
 		}

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // A configuration that stays as it is comes in other memory with each part of
 // a long recording. The batches that it came in are let go.
 func TestBatchesAreLetGo(t *testing.T) {
-	k := NewChecker(Options{})
+	k := NewEngine(0)
 	var seq session.Seq
 	step := func(e session.Entry) {
 		seq++
@@ -23,8 +23,8 @@ func TestBatchesAreLetGo(t *testing.T) {
 	for i := range items {
 		m.Resources = append(m.Resources, decode.Resource{Name: string(rune('a' + i)), Version: "1", TypeURL: clusterURL})
 	}
-	s := k.talks[1].subOf(m, k.contents.seeds[0])
-	n := &response{kind: m.Kind, count: items, details: &details{m: m}}
+	s := k.Streams[1].subOf(m, k.Contents.Seeds[0])
+	n := &Response{Kind: m.Kind, Count: items, details: &details{Message: m}}
 	for range 4 * maxBulkItems / items {
 		if k.bulkOf(s, n, &decode.Batch{Resources: m.Resources}, false) == nil {
 			t.Fatal("there is no bulk")
@@ -39,7 +39,7 @@ func TestBatchesAreLetGo(t *testing.T) {
 // it was opened, so that the next stream is always held against the same one.
 func TestDisconnectEndsStreamsInOrder(t *testing.T) {
 	for range 20 {
-		k := NewChecker(Options{})
+		k := NewEngine(0)
 		var seq session.Seq
 		step := func(id session.StreamID, e session.Entry) {
 			seq++
@@ -54,7 +54,7 @@ func TestDisconnectEndsStreamsInOrder(t *testing.T) {
 		step(0, session.Entry{Kind: session.KindDisconnect, Side: session.Client})
 		step(streams+1, session.Entry{Kind: session.KindOpen, Side: session.Client, Method: adsPath})
 		step(streams+1, session.Entry{Side: session.Client, Kind: session.KindMessage, Message: &session.Message{Data: sotw(clusterURL, "", []byte{2<<3 | 2, 4, 1<<3 | 2, 2, 'n', '1'})}})
-		if p := k.talks[streams+1].previous; p == nil || p.id != streams {
+		if p := k.Streams[streams+1].Previous; p == nil || p.ID != streams {
 			t.Fatalf("it is held against %+v", p)
 		}
 	}

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"hash/maphash"
@@ -55,12 +55,9 @@ type Change struct {
 	// read, so that What is a best guess.
 	Uncertain bool
 
-	// Findings are what rules proved with the entry; a Tracker has none.
-	Findings []Finding
-
 	// list is what a state-of-the-world request asks for, nil if there was no
 	// room for it.
-	list *nameList
+	List *NameList
 	// named says that the stream has named resources of the type, so that a
 	// list without names asks for none.
 	named bool
@@ -69,11 +66,11 @@ type Change struct {
 	batch *decode.Batch
 
 	// What the entry is about, and is entered into; nil if there is none.
-	talk  *talk
-	sub   *subscription
-	req   *request
-	resp  *response
-	ended bool // it ends talk
+	Stream   *Stream
+	Sub      *Subscription
+	Request  *Request
+	Response *Response
+	Ended    bool // it ends talk
 }
 
 // Names are the names that the message is about: the resources of a response,
@@ -149,7 +146,7 @@ func NewTracker() *Tracker {
 	return &Tracker{
 		conns:   make(map[session.ConnID]*conn),
 		streams: make(map[session.StreamID]*stream),
-		lists:   lists{seed: maphash.MakeSeed(), byHash: make(map[uint64]*nameList)},
+		lists:   lists{seed: maphash.MakeSeed(), byHash: make(map[uint64]*NameList)},
 	}
 }
 
@@ -236,7 +233,7 @@ func (t *Tracker) open(e *session.Entry) {
 		return
 	}
 	if cn := t.conns[e.Conn]; cn != nil {
-		path := short(e.Method)
+		path := Short(e.Method)
 		if cn.rest[path] == nil && len(cn.rest) < maxRESTPaths {
 			if cn.rest == nil {
 				cn.rest = make(map[string]*types)

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ func TestTrackerForgetsWithinBounds(t *testing.T) {
 	step(session.Entry{Kind: session.KindConnect})
 	step(session.Entry{Kind: session.KindOpen, Side: session.Client, Method: adsPath})
 	message(session.Client, sotw(clusterURL, ""))
-	for n := range maxNonces + 10 {
+	for n := range MaxNonces + 10 {
 		message(session.Server, sotw(clusterURL, fmt.Sprintf("%d-%0200d", n, n), resource))
 	}
-	if used := tr.lists.sentBytes; used <= 0 || used > maxNonces*(264+64) {
+	if used := tr.lists.sentBytes; used <= 0 || used > MaxNonces*(264+64) {
 		t.Errorf("%d bytes are charged", used)
 	}
 	if c := message(session.Client, sotw(clusterURL, fmt.Sprintf("%d-%0200d", 3, 3))); !c.Uncertain {

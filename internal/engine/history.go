@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"slices"
@@ -185,7 +185,7 @@ func (h *History) judge(e *session.Entry, c *Change) {
 	}
 	v.State, v.Judged, v.JudgedAt = Rejected, e.Seq, e.Time
 	if c.Message.Error != nil {
-		v.Reason = reason(c.Message.Error.Message)
+		v.Reason = Reason(c.Message.Error.Message)
 	}
 }
 

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type Holdings struct {
 	lanes   int
 	open    map[session.Seq]*proposal // responses without an answer
 	order   []session.Seq
-	bases   map[*decode.Batch]map[string]*item
+	bases   map[*decode.Batch]map[string]*Resource
 	content contents
 	full    bool
 }
@@ -27,7 +27,7 @@ type Holdings struct {
 type proposal struct {
 	key     laneKey
 	whole   bool // it replaces all there is
-	base    map[string]*item
+	base    map[string]*Resource
 	removed []string
 }
 
@@ -46,7 +46,7 @@ const maxBases = 64
 func NewHoldings() *Holdings {
 	return &Holdings{
 		clients: make(map[string]map[string]*inventory), open: make(map[session.Seq]*proposal),
-		bases: make(map[*decode.Batch]map[string]*item), content: newContents(),
+		bases: make(map[*decode.Batch]map[string]*Resource), content: newContents(),
 	}
 }
 
@@ -81,7 +81,7 @@ func (h *Holdings) propose(e *session.Entry, c *Change) *proposal {
 		o.base = h.bases[c.batch]
 	}
 	if o.base == nil {
-		o.base = make(map[string]*item, len(m.Resources))
+		o.base = make(map[string]*Resource, len(m.Resources))
 		for i := range m.Resources {
 			r := &m.Resources[i]
 			if r.Empty {
@@ -93,7 +93,7 @@ func (h *Holdings) propose(e *session.Entry, c *Change) *proposal {
 				version = m.Version
 			}
 			name := decode.NormalName(r.Name)
-			o.base[name] = &item{name: name, version: version, content: h.content.of(r.TypeURL, r.Body, e.Message.Masked), stamp: uint64(e.Seq)}
+			o.base[name] = &Resource{Name: name, Version: version, Content: h.content.Of(r.TypeURL, r.Body, e.Message.Masked), Stamp: uint64(e.Seq)}
 		}
 		if shared && len(o.base) == len(m.Resources) {
 			if len(h.bases) >= maxBases {
@@ -137,7 +137,7 @@ func (h *Holdings) accept(o *proposal) {
 		return
 	}
 	for name, it := range o.base {
-		if was := has.get(name); was == nil || !was.content.sameAs(it.content) || was.version != it.version {
+		if was := has.Get(name); was == nil || !was.Content.SameAs(it.Content) || was.Version != it.Version {
 			has.put(it)
 		}
 	}
@@ -166,9 +166,9 @@ func (h *Holdings) Of(client, typ string) []Held {
 	if has == nil {
 		return nil
 	}
-	out := make([]Held, 0, has.len())
-	for _, it := range has.all() {
-		out = append(out, Held{Type: typ, Name: it.name, Version: it.version, Seq: session.Seq(it.stamp), Hash: it.content.facts.Hash})
+	out := make([]Held, 0, has.Len())
+	for _, it := range has.All() {
+		out = append(out, Held{Type: typ, Name: it.Name, Version: it.Version, Seq: session.Seq(it.Stamp), Hash: it.Content.Facts.Hash})
 	}
 	slices.SortFunc(out, func(a, b Held) int { return strings.Compare(a.Name, b.Name) })
 	return out

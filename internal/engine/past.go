@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"hash/maphash"
@@ -22,17 +22,17 @@ const fewPast = 32
 // maxNonces is how many responses of a type on a stream are known by their
 // nonces. The newest of them, and those without a verdict, are known in full.
 const (
-	maxNonces = 1024
+	MaxNonces = 1024
 	keepSent  = 16
 )
 
 func (p *past) add(s string) {
 	h := maphash.String(p.seed, s)
-	if len(p.ring) < maxNonces {
+	if len(p.ring) < MaxNonces {
 		p.ring = append(p.ring, h)
 	} else {
 		p.ring[p.next] = h
-		if p.next = (p.next + 1) % maxNonces; p.next == 0 {
+		if p.next = (p.next + 1) % MaxNonces; p.next == 0 {
 			p.maybe = nil
 		}
 	}
@@ -49,7 +49,7 @@ func (p *past) add(s string) {
 
 func (p *past) mark(h uint64) { p.maybe[h>>58] |= 1 << (h & 63) }
 
-func (p *past) has(s string) bool {
+func (p *past) Has(s string) bool {
 	if len(p.ring) == 0 {
 		return false
 	}
@@ -58,4 +58,4 @@ func (p *past) has(s string) bool {
 }
 
 // full says that still older ones may have been forgotten.
-func (p *past) full() bool { return len(p.ring) == maxNonces }
+func (p *past) Full() bool { return len(p.ring) == MaxNonces }

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"crypto/sha256"
@@ -86,7 +86,7 @@ func (st *stream) key(m *decode.Message) string {
 	if m.TypeURL == "" {
 		return st.method.Type
 	}
-	return short(decode.TypeKey(m.TypeURL))
+	return Short(decode.TypeKey(m.TypeURL))
 }
 
 // request says what a request does. Its verdict and its change of names are
@@ -117,7 +117,7 @@ func (t *Tracker) request(c *Change, st *stream, e *session.Entry, m *decode.Mes
 		var known bool
 		c.Added, c.Removed, known = t.lists.change(ts, m.Names, first)
 		c.Uncertain = c.Uncertain || !known
-		c.list = ts.names
+		c.List = ts.names
 		ts.named = ts.named || len(m.Names) > 0
 		c.named = ts.named
 	}
@@ -165,7 +165,7 @@ func (ts *types) release(l *lists) {
 type typeState struct {
 	asked  bool      // a request of the type was seen
 	named  bool      // a state-of-the-world request named resources: from then on no names mean none
-	names  *nameList // of the last state-of-the-world request; nil: not known
+	names  *NameList // of the last state-of-the-world request; nil: not known
 	sent   []sent    // responses, oldest first
 	forgot bool      // responses without a verdict had to be forgotten
 }
@@ -191,11 +191,11 @@ func (s *typeState) forget(n int, l *lists) {
 }
 
 func (s *typeState) respond(e *session.Entry, m *decode.Message, l *lists) {
-	s.remember(sent{seq: e.Seq, at: e.Time.UnixNano(), nonce: short(m.Nonce), version: short(m.Version)}, l)
+	s.remember(sent{seq: e.Seq, at: e.Time.UnixNano(), nonce: Short(m.Nonce), version: Short(m.Version)}, l)
 }
 
 func (s *typeState) remember(r sent, l *lists) {
-	if len(s.sent) >= maxNonces {
+	if len(s.sent) >= MaxNonces {
 		s.forget(1, l)
 	}
 	if len(s.sent) > 0 && l.sentBytes+r.cost() > maxSentBytes {
@@ -214,7 +214,7 @@ func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, 
 	if m.Nonce == "" && m.Error == nil {
 		return "", sent{}
 	}
-	nonce := short(m.Nonce)
+	nonce := Short(m.Nonce)
 	for i := len(s.sent) - 1; i >= 0; i-- {
 		if s.sent[i].nonce != nonce {
 			continue
@@ -232,7 +232,7 @@ func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, 
 		switch {
 		case m.Error != nil:
 			return NACK, r
-		case m.Kind == decode.DeltaRequest, short(m.Version) == r.version:
+		case m.Kind == decode.DeltaRequest, Short(m.Version) == r.version:
 			return ACK, r
 		}
 		return "", sent{} // neither, but the response is no longer open
@@ -244,7 +244,7 @@ func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, 
 	if m.Error == nil && !uncertain {
 		return "", sent{}
 	}
-	s.remember(sent{nonce: nonce, version: short(m.Version), judged: true}, l)
+	s.remember(sent{nonce: nonce, version: Short(m.Version), judged: true}, l)
 	if m.Error != nil {
 		return NACK, sent{}
 	}
@@ -253,7 +253,7 @@ func (s *typeState) judge(m *decode.Message, uncertain bool, l *lists) (string, 
 
 // short bounds what is kept of a string that a peer chose: a long one is
 // represented by its hash.
-func short(s string) string {
+func Short(s string) string {
 	if len(s) <= maxKey {
 		return s
 	}

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -40,7 +40,7 @@ func (x *Excerpt) message(e *session.Entry, c *Change, st *quotedStream, chosen 
 		if len(t.sent) >= keepQuoted {
 			t.sent = append(t.sent[:0], t.sent[1:]...)
 		}
-		t.sent = append(t.sent, quotedResponse{quote: here, nonce: short(m.Nonce), kept: chosen})
+		t.sent = append(t.sent, quotedResponse{quote: here, nonce: Short(m.Nonce), kept: chosen})
 		return
 	}
 	if r := t.echo(m); r != nil {
@@ -65,7 +65,7 @@ func (x *Excerpt) message(e *session.Entry, c *Change, st *quotedStream, chosen 
 	}
 	t.last, t.echoed = here, ""
 	if m.Nonce != "" {
-		t.echoed = short(m.Nonce)
+		t.echoed = Short(m.Nonce)
 	}
 }
 
@@ -73,7 +73,7 @@ func (x *Excerpt) message(e *session.Entry, c *Change, st *quotedStream, chosen 
 func (st *quotedStream) typeOf(m *decode.Message, c *Change) *quotedType {
 	key := c.Method.Type
 	if m.TypeURL != "" {
-		key = short(decode.TypeKey(m.TypeURL))
+		key = Short(decode.TypeKey(m.TypeURL))
 	}
 	t := st.types[key]
 	if t == nil && len(st.types) < maxTypes {
@@ -88,7 +88,7 @@ func (t *quotedType) echo(m *decode.Message) *quotedResponse {
 	if m.Nonce == "" && m.Error == nil {
 		return nil
 	}
-	return t.byNonce(short(m.Nonce))
+	return t.byNonce(Short(m.Nonce))
 }
 
 func (t *quotedType) byNonce(nonce string) *quotedResponse {

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"encoding/binary"
@@ -11,8 +11,8 @@ import (
 // get them and for every time that they come again. It is immutable, but for
 // the stamps of its items.
 type bulk struct {
-	items    []*item // in order
-	base     map[string]*item
+	items    []*Resource // in order
+	base     map[string]*Resource
 	sum      [2]uint64
 	peculiar peculiar
 }
@@ -21,38 +21,38 @@ type bulk struct {
 type peculiar struct {
 	// timed are the positions of resources with a TTL, misnamed of those that
 	// do not say one name, and wrapped counts the envelopes.
-	timed, misnamed []int
-	wrapped         int
-	aliased         bool // a resource has other names
+	Timed, Misnamed []int
+	Wrapped         int
+	Aliased         bool // a resource has other names
 	// variants says that resources come with constraints on parameters, so
 	// that a name may stand for several.
 	variants bool
 	// typed is the position of the first payload plus one, 0 if there is none,
 	// and odd are those of payloads of another type than the first.
-	typed int
-	odd   []int
+	Typed int
+	Odd   []int
 }
 
 func (p *peculiar) survey(resources []decode.Resource) {
 	for i := range resources {
 		r := &resources[i]
 		if r.HasTTL {
-			p.timed = append(p.timed, i)
+			p.Timed = append(p.Timed, i)
 		}
 		if r.Wrapped {
-			p.wrapped++
+			p.Wrapped++
 		}
 		if r.Name == "" || r.Unnamed || r.BothNames {
-			p.misnamed = append(p.misnamed, i)
+			p.Misnamed = append(p.Misnamed, i)
 		}
-		p.aliased = p.aliased || len(r.Aliases) > 0
+		p.Aliased = p.Aliased || len(r.Aliases) > 0
 		p.variants = p.variants || r.Constraints != ""
 		switch {
 		case r.Empty:
-		case p.typed == 0:
-			p.typed = i + 1
-		case r.TypeURL != resources[p.typed-1].TypeURL:
-			p.odd = append(p.odd, i)
+		case p.Typed == 0:
+			p.Typed = i + 1
+		case r.TypeURL != resources[p.Typed-1].TypeURL:
+			p.Odd = append(p.Odd, i)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (p *peculiar) survey(resources []decode.Resource) {
 // plain says whether names, versions and contents are all there is to a
 // response, but for envelopes.
 func (p *peculiar) plain() bool {
-	return len(p.timed)+len(p.misnamed)+len(p.odd) == 0 && !p.aliased && !p.variants
+	return len(p.Timed)+len(p.Misnamed)+len(p.Odd) == 0 && !p.Aliased && !p.variants
 }
 
 // bulks finds what was worked out before: by the batch, or by the contents.
@@ -88,62 +88,62 @@ const (
 
 // bulkOf returns the bulk of a response, or nil if its resources have to be
 // taken one by one: because they are few, or because some are not plain.
-func (k *Engine) bulkOf(s *subscription, n *response, batch *decode.Batch, masked bool) *bulk {
-	delta := n.m.Kind == decode.DeltaResponse
+func (k *Engine) bulkOf(s *Subscription, n *Response, batch *decode.Batch, masked bool) *bulk {
+	delta := n.Message.Kind == decode.DeltaResponse
 	// In the state of the world the items of a named type have the version of
 	// their response, so that none is like another.
-	if !delta && !s.full() && s.have.len() > 0 || len(n.m.Resources) == 0 {
+	if !delta && !s.Full() && s.Have.Len() > 0 || len(n.Message.Resources) == 0 {
 		return nil
 	}
-	if batch != nil && (delta || s.full()) {
+	if batch != nil && (delta || s.Full()) {
 		if b := k.bulks.byBatch[batch]; b != nil {
 			return b
 		}
-	} else if len(n.m.Resources) < minBulk || s.have.len() > 0 {
+	} else if len(n.Message.Resources) < minBulk || s.Have.Len() > 0 {
 		return nil
 	}
 	return k.makeBulk(s, n, batch, delta, masked)
 }
 
-func (k *Engine) makeBulk(s *subscription, n *response, batch *decode.Batch, delta, masked bool) *bulk {
-	b := &bulk{items: make([]*item, 0, len(n.m.Resources))}
-	if b.peculiar.survey(n.m.Resources); !b.peculiar.plain() {
+func (k *Engine) makeBulk(s *Subscription, n *Response, batch *decode.Batch, delta, masked bool) *bulk {
+	b := &bulk{items: make([]*Resource, 0, len(n.Message.Resources))}
+	if b.peculiar.survey(n.Message.Resources); !b.peculiar.plain() {
 		return nil
 	}
-	key := bulkKey{typ: s.key, delta: delta, count: len(n.m.Resources), wrapped: b.peculiar.wrapped}
+	key := bulkKey{typ: s.Key, delta: delta, count: len(n.Message.Resources), wrapped: b.peculiar.Wrapped}
 	var h maphash.Hash
-	h.SetSeed(k.contents.seeds[0])
-	for i := range n.m.Resources {
-		r := &n.m.Resources[i]
+	h.SetSeed(k.Contents.Seeds[0])
+	for i := range n.Message.Resources {
+		r := &n.Message.Resources[i]
 		name := decode.NormalName(r.Name)
 		if name == "" || r.Empty {
 			return nil
 		}
-		it := &item{name: name, content: k.contents.of(r.TypeURL, r.Body, masked)}
+		it := &Resource{Name: name, Content: k.Contents.Of(r.TypeURL, r.Body, masked)}
 		switch {
 		case delta:
-			it.version = r.Version
-		case !s.full():
-			it.version = n.version
+			it.Version = r.Version
+		case !s.Full():
+			it.Version = n.Version
 		}
-		if i == 0 || r.TypeURL != n.m.Resources[i-1].TypeURL {
+		if i == 0 || r.TypeURL != n.Message.Resources[i-1].TypeURL {
 			h.WriteString(r.TypeURL)
 			h.WriteByte(1)
 		}
-		h.WriteString(it.name)
+		h.WriteString(it.Name)
 		h.WriteByte(0)
-		h.WriteString(it.version)
+		h.WriteString(it.Version)
 		h.WriteByte(0)
-		h.Write(it.content.facts.Hash[:])
+		h.Write(it.Content.Facts.Hash[:])
 		mix(&b.sum, k, it)
 		b.items = append(b.items, it)
 	}
 	key.sum = h.Sum64()
 	known := k.bulks.find(key)
 	if known == nil {
-		b.base = make(map[string]*item, len(b.items))
+		b.base = make(map[string]*Resource, len(b.items))
 		for _, it := range b.items {
-			b.base[it.name] = it
+			b.base[it.Name] = it
 		}
 		if len(b.base) != len(b.items) {
 			return nil // a name comes twice
@@ -151,7 +151,7 @@ func (k *Engine) makeBulk(s *subscription, n *response, batch *decode.Batch, del
 		k.bulks.keep(key, b)
 		known = b
 	}
-	if batch != nil && (delta || s.full()) {
+	if batch != nil && (delta || s.Full()) {
 		if known != b {
 			k.bulks.charge(len(known.items)) // a batch keeps its bytes from being collected
 		}
@@ -186,11 +186,11 @@ func (b *bulks) charge(n int) {
 }
 
 // mix adds a resource to a sum in which order makes no difference.
-func mix(sum *[2]uint64, k *Engine, it *item) {
-	h := &it.content.facts.Hash
+func mix(sum *[2]uint64, k *Engine, it *Resource) {
+	h := &it.Content.Facts.Hash
 	a, b := binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:])
-	if it.name != it.content.facts.Name { // else the content has it
-		a ^= maphash.String(k.contents.seeds[0], it.name)
+	if it.Name != it.Content.Facts.Name { // else the content has it
+		a ^= maphash.String(k.Contents.Seeds[0], it.Name)
 	}
 	sum[0] += a * 0x9E3779B97F4A7C15
 	sum[1] += (b ^ a>>32) * 0xC2B2AE3D27D4EB4F

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"crypto/sha256"

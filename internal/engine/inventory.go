@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"iter"
@@ -6,41 +6,41 @@ import (
 )
 
 // item is one resource as it was sent. Inventories share items.
-type item struct {
-	name    string   // normalized
-	version string   // of the resource; of a named type in the state of the world that of the response; else ""
-	content *content // nil where only the name and version are known
-	stamp   uint64   // of the response that had it last, of whichever stream: see Checker.stamp
+type Resource struct {
+	Name    string   // normalized
+	Version string   // of the resource; of a named type in the state of the world that of the response; else ""
+	Content *Content // nil where only the name and version are known
+	Stamp   uint64   // of the response that had it last, of whichever stream: see Checker.stamp
 }
 
 // inventory is the resources of one type that one side has, by name. Most of
 // it is a base that inventories share: a thousand clients with the same twenty
 // thousand clusters hold them once.
 type inventory struct {
-	base map[string]*item // shared, never written to
-	own  map[string]*item // what differs from base; nil for what is not there
-	bulk *bulk            // that base is of, if any
+	base map[string]*Resource // shared, never written to
+	own  map[string]*Resource // what differs from base; nil for what is not there
+	bulk *bulk                // that base is of, if any
 	size int
 }
 
-func (v *inventory) len() int { return v.size }
+func (v *inventory) Len() int { return v.size }
 
-func (v *inventory) get(name string) *item {
+func (v *inventory) Get(name string) *Resource {
 	if it, ok := v.own[name]; ok {
 		return it
 	}
 	return v.base[name]
 }
 
-func (v *inventory) put(it *item) {
-	if v.get(it.name) == nil {
+func (v *inventory) put(it *Resource) {
+	if v.Get(it.Name) == nil {
 		v.size++
 	}
-	v.set(it.name, it)
+	v.set(it.Name, it)
 }
 
 func (v *inventory) remove(name string) {
-	if v.get(name) == nil {
+	if v.Get(name) == nil {
 		return
 	}
 	v.size--
@@ -51,23 +51,23 @@ func (v *inventory) remove(name string) {
 	v.set(name, nil)
 }
 
-func (v *inventory) set(name string, it *item) {
+func (v *inventory) set(name string, it *Resource) {
 	if it != nil && v.base[name] == it {
 		delete(v.own, name)
 		return
 	}
 	if v.own == nil {
-		v.own = make(map[string]*item)
+		v.own = make(map[string]*Resource)
 	}
 	v.own[name] = it
 	if len(v.own) > 64 && len(v.own) > len(v.base)/2 {
-		v.base, v.own, v.bulk = maps.Collect(v.all()), nil, nil
+		v.base, v.own, v.bulk = maps.Collect(v.All()), nil, nil
 	}
 }
 
 // all yields names and items, in no order.
-func (v *inventory) all() iter.Seq2[string, *item] {
-	return func(yield func(string, *item) bool) {
+func (v *inventory) All() iter.Seq2[string, *Resource] {
+	return func(yield func(string, *Resource) bool) {
 		for name, it := range v.base {
 			if _, differs := v.own[name]; !differs && !yield(name, it) {
 				return

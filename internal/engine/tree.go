@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"cmp"
@@ -56,16 +56,16 @@ func (k *Engine) Tree(id string) *Tree {
 	}
 	talks := c.live
 	if len(talks) == 0 && c.last != nil {
-		talks = []*talk{c.last}
+		talks = []*Stream{c.last}
 	}
 	g := &grower{
-		subs: make(map[string][]*subscription), shown: make(map[typedName]bool),
-		missing: make(map[typedName]*Node), states: make(map[*subscription]states), carriers: make(map[*subscription]carriers),
+		subs: make(map[string][]*Subscription), shown: make(map[typedName]bool),
+		missing: make(map[typedName]*Node), states: make(map[*Subscription]states), carriers: make(map[*Subscription]carriers),
 	}
 	for _, t := range talks {
-		for _, s := range t.order {
-			if !s.exempt() {
-				g.subs[s.typ] = append(g.subs[s.typ], s)
+		for _, s := range t.Order {
+			if !s.Exempt() {
+				g.subs[s.Type] = append(g.subs[s.Type], s)
 			}
 		}
 	}
@@ -76,12 +76,12 @@ type typedName struct{ typ, name string }
 
 // grower makes the tree of one client.
 type grower struct {
-	subs    map[string][]*subscription
+	subs    map[string][]*Subscription
 	shown   map[typedName]bool
 	missing map[typedName]*Node
-	states  map[*subscription]states
+	states  map[*Subscription]states
 
-	carriers map[*subscription]carriers
+	carriers map[*Subscription]carriers
 }
 
 // maxTreeDepth is more than references go: listener, scope, routes, cluster,
@@ -102,14 +102,14 @@ func (g *grower) grow(id string) *Tree {
 				continue
 			}
 			n := g.node(typ, name, 0)
-			if parents(typ) == nil {
+			if Parents(typ) == nil {
 				t.Roots = append(t.Roots, n)
 			} else {
 				t.Dangling = append(t.Dangling, n)
 			}
 		}
 		for _, s := range g.subs[typ] {
-			for name := range s.names.all() {
+			for name := range s.Names.All() {
 				if key := (typedName{typ, name}); !g.shown[key] && g.missing[key] == nil && !strings.HasSuffix(name, "/*") {
 					g.missing[key] = &Node{Type: typ, Name: name, State: Missing}
 				}
@@ -131,7 +131,7 @@ func (g *grower) grow(id string) *Tree {
 func (g *grower) names(typ string) []string {
 	var out []string
 	for _, s := range g.subs[typ] {
-		for name := range s.have.all() {
+		for name := range s.Have.All() {
 			out = append(out, name)
 		}
 	}
@@ -139,9 +139,9 @@ func (g *grower) names(typ string) []string {
 	return slices.Compact(out)
 }
 
-func (g *grower) find(typ, name string) (*subscription, *item) {
+func (g *grower) find(typ, name string) (*Subscription, *Resource) {
 	for _, s := range g.subs[typ] {
-		if it := s.have.get(name); it != nil {
+		if it := s.Have.Get(name); it != nil {
 			return s, it
 		}
 	}
@@ -151,21 +151,21 @@ func (g *grower) find(typ, name string) (*subscription, *item) {
 // node makes the node of a resource that is there.
 func (g *grower) node(typ, name string, depth int) *Node {
 	s, it := g.find(typ, name)
-	n := &Node{Type: typ, Name: name, State: g.stateOf(s, it), Version: it.version}
-	if n.Version == "" && s.newest() != nil && s.newest().kind == decode.SotwResponse {
-		n.Version = s.newest().version
+	n := &Node{Type: typ, Name: name, State: g.stateOf(s, it), Version: it.Version}
+	if n.Version == "" && s.Newest() != nil && s.Newest().Kind == decode.SotwResponse {
+		n.Version = s.Newest().Version
 	}
 	if from := g.carrier(s, it); from != nil {
-		n.Seq, n.At = from.seq, from.at
+		n.Seq, n.At = from.Seq, from.At
 	}
 	key := typedName{typ, name}
 	if g.shown[key] || depth >= maxTreeDepth {
-		n.Again = len(it.refs()) > 0
+		n.Again = len(it.Refs()) > 0
 		return n
 	}
 	g.shown[key] = true
 	seen := make(map[typedName]bool)
-	for _, ref := range it.refs() {
+	for _, ref := range it.Refs() {
 		child := typedName{ref.Type, ref.Name}
 		if seen[child] {
 			continue
@@ -189,23 +189,23 @@ func (g *grower) node(typ, name string, depth int) *Node {
 }
 
 // carriers are the responses of a type on a stream by their stamps.
-type carriers map[uint64]*response
+type carriers map[uint64]*Response
 
 // carrier is the response that had a resource last, nil if that is not known. A
 // resource that clients share has the stamp of whichever got it last.
-func (g *grower) carrier(s *subscription, it *item) *response {
+func (g *grower) carrier(s *Subscription, it *Resource) *Response {
 	known, ok := g.carriers[s]
 	if !ok {
-		known = make(carriers, len(s.sent))
-		for _, n := range s.sent {
+		known = make(carriers, len(s.Sent))
+		for _, n := range s.Sent {
 			known[n.stamp] = n
 		}
 		g.carriers[s] = known
 	}
-	if from := known[it.stamp]; from != nil {
+	if from := known[it.Stamp]; from != nil {
 		return from
 	}
-	if n := s.newest(); n != nil && n.kind == decode.SotwResponse && s.full() {
+	if n := s.Newest(); n != nil && n.Kind == decode.SotwResponse && s.Full() {
 		return n // it had everything
 	}
 	return nil
@@ -213,11 +213,11 @@ func (g *grower) carrier(s *subscription, it *item) *response {
 
 // states says where a client stands with what has changed last of a type, where
 // that is not accepted.
-type states map[*item]ResourceState
+type states map[*Resource]ResourceState
 
 // stateOf says where the client stands with a resource that was sent.
-func (g *grower) stateOf(s *subscription, it *item) ResourceState {
-	if s.lost {
+func (g *grower) stateOf(s *Subscription, it *Resource) ResourceState {
+	if s.Lost {
 		return Uncertain
 	}
 	known, ok := g.states[s]
@@ -233,21 +233,21 @@ func (g *grower) stateOf(s *subscription, it *item) ResourceState {
 
 // unaccepted are the resources that the client has rejected or not judged yet.
 // In the state of the world of a full type the newest verdict is about all.
-func (s *subscription) unaccepted() states {
+func (s *Subscription) unaccepted() states {
 	out := make(states)
 	for _, it := range s.bad {
 		out[it] = Rejected
 	}
-	for i := len(s.sent) - 1; i >= 0; i-- {
-		n := s.sent[i]
+	for i := len(s.Sent) - 1; i >= 0; i-- {
+		n := s.Sent[i]
 		switch {
-		case n.verdict == unjudged, n.verdict == neither:
-			for _, list := range [][]*item{n.added, n.changed} {
+		case n.Verdict == Unjudged, n.Verdict == Unclear:
+			for _, list := range [][]*Resource{n.Added, n.Changed} {
 				for _, it := range list {
 					out[it] = Requested
 				}
 			}
-		case n.verdict == accepted && s.full() && n.kind == decode.SotwResponse:
+		case n.Verdict == ACKed && s.Full() && n.Kind == decode.SotwResponse:
 			return out
 		}
 	}
@@ -258,31 +258,31 @@ func (s *subscription) unaccepted() states {
 const maxBad = 1 << 14
 
 // blame remembers what a response that was rejected had brought.
-func (s *subscription) blame(n *response) {
-	for _, list := range [][]*item{n.added, n.changed} {
+func (s *Subscription) blame(n *Response) {
+	for _, list := range [][]*Resource{n.Added, n.Changed} {
 		for _, it := range list {
 			if len(s.bad) >= maxBad {
 				return
 			}
 			if s.bad == nil {
-				s.bad = make(map[string]*item)
+				s.bad = make(map[string]*Resource)
 			}
-			s.bad[it.name] = it
+			s.bad[it.Name] = it
 		}
 	}
 }
 
 // absolve forgets the blame on what was accepted after all.
-func (s *subscription) absolve(n *response) {
-	if s.full() && n.kind == decode.SotwResponse {
+func (s *Subscription) absolve(n *Response) {
+	if s.Full() && n.Kind == decode.SotwResponse {
 		s.bad = nil
 	}
 	if len(s.bad) == 0 {
 		return
 	}
-	for _, list := range [][]*item{n.resolved, n.added, n.changed, n.same} {
+	for _, list := range [][]*Resource{n.Resolved, n.Added, n.Changed, n.Same} {
 		for _, it := range list {
-			delete(s.bad, it.name)
+			delete(s.bad, it.Name)
 		}
 	}
 }

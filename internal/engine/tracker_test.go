@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"fmt"
@@ -451,11 +451,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := len(s.tracker.streams[1].types.byKey); n != maxTypes {
 		t.Errorf("%d types, want %d", n, maxTypes)
 	}
-	for i := range maxNonces + 10 {
+	for i := range MaxNonces + 10 {
 		s.step(message(2, session.Server, []byte(lenField(4, typeURLs["EDS"])+lenField(5, fmt.Sprint(strings.Repeat("x", 9000), i)))))
 	}
 	ts := s.tracker.streams[2].types.byKey["EDS"]
-	if n := len(ts.sent); n != maxNonces || len(ts.sent[0].nonce) > maxKey || !ts.forgot {
+	if n := len(ts.sent); n != MaxNonces || len(ts.sent[0].nonce) > maxKey || !ts.forgot {
 		t.Errorf("%d nonces, first of %d bytes", n, len(ts.sent[0].nonce))
 	}
 	for i := range maxTypes + 10 {
@@ -474,8 +474,6 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Step is total: no order of entries and no bytes make it panic, and every
-// message gets a word.
 // Whatever the entries are, nothing panics, every message has a word, and
 // nothing is left when all connections are gone.
 func FuzzStep(f *testing.F) {
@@ -508,9 +506,8 @@ func FuzzStep(f *testing.F) {
 		data = append(append(data, byte(e.kind), byte(e.side), e.stream, 200, byte(len(e.body))), e.body...)
 	}
 	f.Add(data)
-	all, _ := Select([]string{"all"}, nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		k := NewChecker(Options{Rules: all})
+		k := NewEngine(0)
 		paths := []string{
 			adsMethod, deltaMethod, "", "/v3/discovery:clusters", "/x/y", "/discovery:x", "file:eds.yaml",
 			"/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats",
@@ -547,8 +544,8 @@ func FuzzStep(f *testing.F) {
 		for id := range session.ConnID(4) {
 			k.Step(&session.Entry{Kind: session.KindDisconnect, Conn: id})
 		}
-		if tr := k.tracker; len(tr.streams) != 0 || tr.lists.bytes != 0 || len(k.talks) != 0 {
-			t.Errorf("%d streams, %d bytes of names, %d talks left", len(tr.streams), tr.lists.bytes, len(k.talks))
+		if tr := k.tracker; len(tr.streams) != 0 || tr.lists.bytes != 0 || len(k.Streams) != 0 {
+			t.Errorf("%d streams, %d bytes of names, %d talks left", len(tr.streams), tr.lists.bytes, len(k.Streams))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"slices"
@@ -10,19 +10,19 @@ import (
 
 // isGlob says whether a name stands for all resources below a path, such as
 // "xdstp://authority/type/group/*".
-func isGlob(name string) bool {
+func IsGlob(name string) bool {
 	path, _, _ := strings.Cut(name, "?")
 	return strings.HasSuffix(path, "/*")
 }
 
 // covers says whether a name is below a glob that is asked for.
-func (n *names) covers(name string) bool {
+func (n *names) Covers(name string) bool {
 	path, context, more := strings.Cut(name, "?")
 	if more {
 		context = "?" + context
 	}
 	for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
-		if n.has(path[:i] + "/*" + context) {
+		if n.Has(path[:i] + "/*" + context) {
 			return true
 		}
 	}
@@ -31,36 +31,36 @@ func (n *names) covers(name string) bool {
 
 // asks says whether the client names a resource, itself or by the collection
 // that it is in.
-func (s *subscription) asks(name string) bool {
-	if s.names.has(name) {
+func (s *Subscription) Asks(name string) bool {
+	if s.Names.Has(name) {
 		return true
 	}
 	i := len(name) - 1
 	for i >= 0 && name[i] != '/' {
 		i--
 	}
-	return i >= 0 && s.names.has(name[:i+1]+"*")
+	return i >= 0 && s.Names.Has(name[:i+1]+"*")
 }
 
 // news is what a response brought that was not there before, or all of it if
 // there was nothing.
-func (n *response) news() [2][]*item {
-	if len(n.added)+len(n.changed) == 0 {
-		return [2][]*item{n.resolved}
+func (n *Response) News() [2][]*Resource {
+	if len(n.Added)+len(n.Changed) == 0 {
+		return [2][]*Resource{n.Resolved}
 	}
-	return [2][]*item{n.added, n.changed}
+	return [2][]*Resource{n.Added, n.Changed}
 }
 
 // changes says whether a request asks for more or less than the one before.
-func (r *request) changes(s *subscription) bool {
-	return len(r.added)+len(r.removed) > 0 || r.before.wild != s.wild
+func (r *Request) Changes(s *Subscription) bool {
+	return len(r.Added)+len(r.Removed) > 0 || r.Before.Wild != s.Wild
 }
 
 // allRejectedSince says whether every response after n that was answered was
 // rejected.
-func (s *subscription) allRejectedSince(n *response) bool {
-	for i := len(s.sent) - 1; i >= 0 && s.sent[i].ordinal > n.ordinal; i-- {
-		if v := s.sent[i].verdict; v != rejected && v != unjudged {
+func (s *Subscription) AllRejectedSince(n *Response) bool {
+	for i := len(s.Sent) - 1; i >= 0 && s.Sent[i].Ordinal > n.Ordinal; i-- {
+		if v := s.Sent[i].Verdict; v != NACKed && v != Unjudged {
 			return false
 		}
 	}
@@ -69,28 +69,28 @@ func (s *subscription) allRejectedSince(n *response) bool {
 
 // fresh calls f for each resource of a response that is new to the stream, or
 // changed, or has no name ("") by which that could be told.
-func (n *response) fresh(f func(name string, c *content)) {
-	for _, list := range [][]*item{n.added, n.changed} {
+func (n *Response) Fresh(f func(name string, c *Content)) {
+	for _, list := range [][]*Resource{n.Added, n.Changed} {
 		for _, it := range list {
-			f(it.name, it.content)
+			f(it.Name, it.Content)
 		}
 	}
-	for _, c := range n.nameless {
+	for _, c := range n.Nameless {
 		f("", c)
 	}
 }
 
 // scope is the scope key of an item, or "".
-func (it *item) scope() string {
-	if it == nil || it.content == nil {
+func (it *Resource) Scope() string {
+	if it == nil || it.Content == nil {
 		return ""
 	}
-	return it.content.facts.ScopeKey
+	return it.Content.Facts.ScopeKey
 }
 
-func (t *talk) wantsAnything() bool {
-	for _, s := range t.order {
-		if s.active() && !s.exempt() {
+func (t *Stream) WantsAnything() bool {
+	for _, s := range t.Order {
+		if s.Active() && !s.Exempt() {
 			return true
 		}
 	}
@@ -99,52 +99,52 @@ func (t *talk) wantsAnything() bool {
 
 // otherNames says whether servers answer with other names than those asked
 // for: virtual hosts, and what Istio's ambient mode asks for by address.
-func (s *subscription) otherNames() bool { return s.typ == "VHDS" || s.kind&envoyType == 0 }
+func (s *Subscription) OtherNames() bool { return s.Type == "VHDS" || s.Kind&EnvoyType == 0 }
 
 // takesBoth says whether the client is one of the Envoys that accept version 3
 // where they asked for version 2 (envoy PR#12913).
-func (t *talk) takesBoth() bool {
-	return t.envoyClient() && (strings.HasPrefix(t.node.UserAgentVersion, "1.16.") || strings.HasPrefix(t.node.UserAgentVersion, "1.17."))
+func (t *Stream) TakesBoth() bool {
+	return t.EnvoyClient() && (strings.HasPrefix(t.Node.UserAgentVersion, "1.16.") || strings.HasPrefix(t.Node.UserAgentVersion, "1.17."))
 }
 
 // beganNameless says whether the first request of the type asked for
 // everything by naming nothing.
-func (s *subscription) beganNameless() bool { return s.first != nil && s.first.named() == 0 }
+func (s *Subscription) BeganNameless() bool { return s.First != nil && s.First.Named() == 0 }
 
 // sameGroup says whether two clients have the same cluster and server.
-func (t *talk) sameGroup(o *talk) bool {
-	return t.node != nil && o.node != nil && t.node.Cluster == o.node.Cluster && t.server == o.server
+func (t *Stream) SameGroup(o *Stream) bool {
+	return t.Node != nil && o.Node != nil && t.Node.Cluster == o.Node.Cluster && t.Server == o.Server
 }
 
 // owed says whether the client has to give a verdict on a response that has
 // just come: it asked for the type before, and the response can be named.
-func (s *subscription) owed(n *response) bool {
-	return s.first != nil && n.nonce != "" && !s.exempt()
+func (s *Subscription) Owed(n *Response) bool {
+	return s.First != nil && n.Nonce != "" && !s.Exempt()
 }
 
 // lastWith is the response that had a resource, or the newest if that is not
 // known.
-func (s *subscription) lastWith(carrier *response) session.Seq {
+func (s *Subscription) LastWith(carrier *Response) session.Seq {
 	if carrier == nil {
-		carrier = s.newest()
+		carrier = s.Newest()
 	}
-	return carrier.seq
+	return carrier.Seq
 }
 
 // carrier is the response that had a resource last, nil if that is not known.
-func (s *subscription) carrier(it *item) *response {
-	n := s.newest()
+func (s *Subscription) Carrier(it *Resource) *Response {
+	n := s.Newest()
 	switch {
-	case s.talk.delta():
-		if s.nackSeq == 0 && n.verdict == accepted {
+	case s.Stream.Delta():
+		if s.nackSeq == 0 && n.Verdict == ACKed {
 			return n // all were accepted, so it makes no difference
 		}
 		return nil
-	case s.full():
+	case s.Full():
 		return n
 	}
-	for _, o := range slices.Backward(s.sent) {
-		if o.version == it.version {
+	for _, o := range slices.Backward(s.Sent) {
+		if o.Version == it.Version {
 			return o
 		}
 	}
@@ -154,19 +154,19 @@ func (s *subscription) carrier(it *item) *response {
 // neverHad says whether a client that has accepted all that was sent cannot
 // have a resource at a version. Envoy keeps the version at which a resource
 // has changed, gRPC takes that of the newest response.
-func (s *subscription) neverHad(version string, it *item) bool {
-	if s.talk.delta() {
+func (s *Subscription) NeverHad(version string, it *Resource) bool {
+	if s.Stream.Delta() {
 		return true
 	}
-	if !s.versions.has(short(version)) {
-		return !s.versions.full()
+	if !s.Versions.Has(Short(version)) {
+		return !s.Versions.Full()
 	}
-	n := s.newest()
-	return s.talk.grpcClient() || slices.Contains(n.added, it) || slices.Contains(n.changed, it)
+	n := s.Newest()
+	return s.Stream.GRPCClient() || slices.Contains(n.Added, it) || slices.Contains(n.Changed, it)
 }
 
 // parents are the types whose resources refer to those of a type.
-func parents(typ string) []string {
+func Parents(typ string) []string {
 	switch typ {
 	case "CDS":
 		return []string{"LDS", "RDS", "VHDS"}
@@ -185,19 +185,19 @@ func parents(typ string) []string {
 }
 
 // referred does the work. Without names it is about all there are.
-func (t *talk) referred(typ string, names map[string]struct{}) map[string]referrer {
-	out := make(map[string]referrer)
-	for _, p := range parents(typ) {
-		s := t.sub(p)
+func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Referrer {
+	out := make(map[string]Referrer)
+	for _, p := range Parents(typ) {
+		s := t.Sub(p)
 		if s == nil {
 			continue
 		}
 		used := t.usedRoutes(p)
-		for _, it := range s.have.all() {
-			if _, is := used[it.name]; used != nil && !is {
+		for _, it := range s.Have.All() {
+			if _, is := used[it.Name]; used != nil && !is {
 				continue
 			}
-			for _, ref := range it.refs() {
+			for _, ref := range it.Refs() {
 				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic {
 					continue
 				}
@@ -205,10 +205,10 @@ func (t *talk) referred(typ string, names map[string]struct{}) map[string]referr
 					continue
 				}
 				old, found := out[ref.Name]
-				if found && (old.sub.typ < p || old.sub.typ == p && old.item.name <= it.name) {
+				if found && (old.Sub.Type < p || old.Sub.Type == p && old.Item.Name <= it.Name) {
 					continue
 				}
-				out[ref.Name] = referrer{sub: s, item: it, ref: ref}
+				out[ref.Name] = Referrer{Sub: s, Item: it, Ref: ref}
 			}
 		}
 	}
@@ -219,18 +219,18 @@ func (t *talk) referred(typ string, names map[string]struct{}) map[string]referr
 // other types, and if the listeners are not known: then all may be in use. A
 // client keeps the routes of a listener that it drains, and asks for them
 // still, though no listener has them any more.
-func (t *talk) usedRoutes(typ string) map[string]struct{} {
-	lds := t.sub("LDS")
-	if typ != "RDS" || lds == nil || lds.lost || lds.responses == 0 {
+func (t *Stream) usedRoutes(typ string) map[string]struct{} {
+	lds := t.Sub("LDS")
+	if typ != "RDS" || lds == nil || lds.Lost || lds.Responses == 0 {
 		return nil
 	}
 	used := make(map[string]struct{})
-	for _, s := range []*subscription{lds, t.sub("SRDS")} {
+	for _, s := range []*Subscription{lds, t.Sub("SRDS")} {
 		if s == nil {
 			continue
 		}
-		for _, it := range s.have.all() {
-			for _, ref := range it.refs() {
+		for _, it := range s.Have.All() {
+			for _, ref := range it.Refs() {
 				if ref.Type == "RDS" {
 					used[ref.Name] = struct{}{}
 				}
@@ -241,23 +241,23 @@ func (t *talk) usedRoutes(typ string) map[string]struct{} {
 }
 
 // refs are the resources that one refers to; none if its content is not known.
-func (it *item) refs() []decode.Ref {
-	if it == nil || it.content == nil {
+func (it *Resource) Refs() []decode.Ref {
+	if it == nil || it.Content == nil {
 		return nil
 	}
-	return it.content.facts.Refs
+	return it.Content.Facts.Refs
 }
 
 // referrer is a resource that refers to another.
-type referrer struct {
-	sub  *subscription
-	item *item
-	ref  decode.Ref
+type Referrer struct {
+	Sub  *Subscription
+	Item *Resource
+	Ref  decode.Ref
 }
 
 // reason is a text of a peer in one line. Of a long one its middle goes: Envoy
 // puts what it rejects in front of why, gRPC behind it.
-func reason(s string) string {
+func Reason(s string) string {
 	const most, half = 300, 148
 	if len(s) > 1<<16 {
 		s = s[:1<<15] + s[len(s)-1<<15:]

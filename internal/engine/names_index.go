@@ -1,13 +1,13 @@
-package check
+package engine
 
 import "github.com/xdsproxy/xdsproxy/decode"
 
 // index is the set of the names of a list, normalized, without the wildcard
 // and the empty name. It is made when it is first needed.
-func (n *nameList) index() map[string]struct{} {
+func (n *NameList) index() map[string]struct{} {
 	if n.set == nil {
-		n.set = make(map[string]struct{}, len(n.names))
-		for _, name := range n.names {
+		n.set = make(map[string]struct{}, len(n.Names))
+		for _, name := range n.Names {
 			if name != "*" && name != "" {
 				n.set[decode.NormalName(name)] = struct{}{}
 			}
@@ -17,7 +17,7 @@ func (n *nameList) index() map[string]struct{} {
 }
 
 // has says whether a list has a normalized name; a nil list has none.
-func (n *nameList) has(name string) bool {
+func (n *NameList) has(name string) bool {
 	if n == nil {
 		return false
 	}

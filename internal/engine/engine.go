@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"cmp"
@@ -15,24 +15,24 @@ import (
 type Engine struct {
 	tracker  *Tracker
 	conns    map[session.ConnID]*session.Peer
-	talks    map[session.StreamID]*talk
-	peers    peers
+	Streams  map[session.StreamID]*Stream
+	Peers    peers
 	clients  clients
-	contents contents
+	Contents contents
 	bulks    bulks
-	now      time.Time
+	Now      time.Time
 	bare     details // of responses that have shed theirs
-	stamp    uint64  // of the response that is being looked at
-	looked   *response
+	Stamp    uint64  // of the response that is being looked at
+	looked   *Response
 	ack      time.Duration // after which a response without a verdict is stale
 }
 
-func newEngine(ack time.Duration) *Engine {
+func NewEngine(ack time.Duration) *Engine {
 	return &Engine{
 		ack:     ack,
 		tracker: NewTracker(),
-		conns:   make(map[session.ConnID]*session.Peer), talks: make(map[session.StreamID]*talk),
-		peers: newPeers(), contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)},
+		conns:   make(map[session.ConnID]*session.Peer), Streams: make(map[session.StreamID]*Stream),
+		Peers: newPeers(), Contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)},
 	}
 }
 
@@ -43,18 +43,18 @@ const maxTalks = 1 << 16
 // Step takes the next entry and says what it changed.
 func (k *Engine) Step(e *session.Entry) Change {
 	if k.looked != nil {
-		k.looked.m = nil // messages are a large part of memory: only what came of them is kept
+		k.looked.Message = nil // messages are a large part of memory: only what came of them is kept
 		k.looked = nil
 	}
-	if e.Time.After(k.now) {
-		k.now = e.Time
+	if e.Time.After(k.Now) {
+		k.Now = e.Time
 	}
 	if e.Kind == session.KindGap {
 		k.gap(e.Gap)
 	}
 	c := k.tracker.Step(e)
 	if e.Stream != 0 {
-		c.talk = k.talks[e.Stream]
+		c.Stream = k.Streams[e.Stream]
 	}
 	switch e.Kind {
 	case session.KindConnect:
@@ -66,17 +66,17 @@ func (k *Engine) Step(e *session.Entry) Change {
 	case session.KindMessage:
 		k.message(e, &c)
 	case session.KindHeader:
-		if c.talk != nil && e.Side == session.Server {
-			c.talk.status = session.Get(e.Headers, ":status")
+		if c.Stream != nil && e.Side == session.Server {
+			c.Stream.Status = session.Get(e.Headers, ":status")
 		}
 	case session.KindHalfClose:
-		if c.talk != nil {
-			c.talk.halfClosed, c.talk.halfClosedAt = k.now, e.Seq
+		if c.Stream != nil {
+			c.Stream.HalfClosed, c.Stream.HalfClosedAt = k.Now, e.Seq
 		}
 	case session.KindTrailer, session.KindCancel:
-		if t := c.talk; t != nil && t.alive() {
-			t.ended, t.endedAt, t.endSeq = true, k.now, e.Seq
-			c.ended = true
+		if t := c.Stream; t != nil && t.Alive() {
+			t.Ended, t.EndedAt, t.endSeq = true, k.Now, e.Seq
+			c.Ended = true
 			k.forget(t, endReason(e))
 		}
 	case session.KindDisconnect:
@@ -86,48 +86,48 @@ func (k *Engine) Step(e *session.Entry) Change {
 }
 
 func (k *Engine) open(e *session.Entry, c *Change) {
-	if e.Stream == 0 || len(k.talks) >= maxTalks {
+	if e.Stream == 0 || len(k.Streams) >= maxTalks {
 		return
 	}
-	c.talk = k.newTalk(e)
-	c.talk.method = decode.LookupMethod(e.Method)
+	c.Stream = k.newTalk(e)
+	c.Stream.Method = decode.LookupMethod(e.Method)
 }
 
-func (k *Engine) newTalk(e *session.Entry) *talk {
-	if old := k.talks[e.Stream]; old != nil { // it was opened again without an end
-		old.ended, old.endedAt, old.endSeq = true, k.now, e.Seq
+func (k *Engine) newTalk(e *session.Entry) *Stream {
+	if old := k.Streams[e.Stream]; old != nil { // it was opened again without an end
+		old.Ended, old.EndedAt, old.endSeq = true, k.Now, e.Seq
 		k.forget(old, "its end was not seen")
 	}
-	t := &talk{id: e.Stream, conn: e.Conn, h2: e.H2, opened: k.now, openAt: e.Seq, subs: make(map[string]*subscription)}
+	t := &Stream{ID: e.Stream, Conn: e.Conn, h2: e.H2, Opened: k.Now, OpenAt: e.Seq, Subs: make(map[string]*Subscription)}
 	if p := k.conns[e.Conn]; p != nil {
-		t.server, t.peer = p.Upstream, p.Client
+		t.Server, t.Peer = p.Upstream, p.Client
 	}
-	k.talks[e.Stream] = t
+	k.Streams[e.Stream] = t
 	return t
 }
 
 // forget lets go of a stream that is over, but for what the next one of the
 // same client is held against.
-func (k *Engine) forget(t *talk, why string) {
-	delete(k.talks, t.id)
-	k.peers.ended(t)
+func (k *Engine) forget(t *Stream, why string) {
+	delete(k.Streams, t.ID)
+	k.Peers.ended(t)
 	k.clients.leave(t, why)
-	for _, s := range t.order {
-		k.tracker.lists.release(s.names.base)
+	for _, s := range t.Order {
+		k.tracker.lists.release(s.Names.base)
 	}
 }
 
 // disconnect ends what is still open on a connection.
 func (k *Engine) disconnect(e *session.Entry) {
-	var open []*talk
-	for _, t := range k.talks {
-		if t.conn == e.Conn && t.alive() {
+	var open []*Stream
+	for _, t := range k.Streams {
+		if t.Conn == e.Conn && t.Alive() {
 			open = append(open, t)
 		}
 	}
-	slices.SortFunc(open, func(a, b *talk) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(open, func(a, b *Stream) int { return cmp.Compare(a.ID, b.ID) })
 	for _, t := range open {
-		t.ended, t.endedAt, t.endSeq = true, k.now, e.Seq
+		t.Ended, t.EndedAt, t.endSeq = true, k.Now, e.Seq
 		k.forget(t, "the connection was closed by the "+e.Side.String())
 	}
 	delete(k.conns, e.Conn)
@@ -139,13 +139,13 @@ func (k *Engine) gap(g *session.Gap) {
 		return
 	}
 	if len(g.Streams) >= maxGapStreams {
-		for _, t := range k.talks {
+		for _, t := range k.Streams {
 			t.lose()
 		}
 		return
 	}
 	for _, id := range g.Streams {
-		if t := k.talks[id]; t != nil {
+		if t := k.Streams[id]; t != nil {
 			t.lose()
 		}
 	}
@@ -153,16 +153,16 @@ func (k *Engine) gap(g *session.Gap) {
 
 // lose marks a stream of which part was not seen: what its types stand at is
 // no longer known.
-func (t *talk) lose() {
-	t.lost, t.memory = true, nil
-	for _, s := range t.order {
+func (t *Stream) lose() {
+	t.Lost, t.Memory = true, nil
+	for _, s := range t.Order {
 		s.lose()
 	}
 }
 
-func (s *subscription) lose() {
-	s.lost, s.heard, s.forgotten, s.bad = true, nil, true, nil
-	s.memory, s.talk.memory = nil, nil
-	s.losses++
-	s.talk.moved++
+func (s *Subscription) lose() {
+	s.Lost, s.heard, s.Forgotten, s.bad = true, nil, true, nil
+	s.Memory, s.Stream.Memory = nil, nil
+	s.Losses++
+	s.Stream.Moved++
 }

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"slices"
@@ -186,7 +186,7 @@ func (x *Excerpt) stream(e *session.Entry) *quotedStream {
 }
 
 func (cn *quotedConn) pollsOf(path string) map[string]*quotedType {
-	path = short(path)
+	path = Short(path)
 	if types := cn.polls[path]; types != nil {
 		return types
 	}

@@ -1,4 +1,4 @@
-package check
+package engine
 
 // Memory is what those who look at a stream, or at a type on it, remember of
 // it, each in a slot of its own. It goes with the stream.

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"hash/maphash"
@@ -7,21 +7,21 @@ import (
 
 // nameList is the list of names of a state-of-the-world request, as sent. Many
 // clients ask for the same: equal lists are one.
-type nameList struct {
-	names []string
+type NameList struct {
+	Names []string
 	bytes int
-	hash  uint64
+	Hash  uint64
 	refs  int
 	set   map[string]struct{} // see index
 
-	memory Memory // of those who look at it
+	Memory Memory // of those who look at it
 }
 
 // lists holds all name lists in use, bounded in bytes, and the account of what
 // else is remembered by all streams together.
 type lists struct {
 	seed   maphash.Seed
-	byHash map[uint64]*nameList
+	byHash map[uint64]*NameList
 	bytes  int
 	// sentBytes is charged for the responses that all streams remember.
 	sentBytes int
@@ -33,7 +33,7 @@ func (l *lists) change(ts *typeState, names []string, first bool) (added, remove
 	var before []string
 	known = first
 	if ts.names != nil {
-		before, known = ts.names.names, true
+		before, known = ts.names.Names, true
 		if slices.Equal(before, names) {
 			return nil, nil, true
 		}
@@ -67,7 +67,7 @@ func missing(a, b []string) []string {
 
 // keep returns the one list that equals names, or nil if there is no room for
 // it.
-func (l *lists) keep(names []string) *nameList {
+func (l *lists) keep(names []string) *NameList {
 	var h maphash.Hash
 	h.SetSeed(l.seed)
 	size := 0
@@ -77,14 +77,14 @@ func (l *lists) keep(names []string) *nameList {
 		size += len(s) + 16
 	}
 	sum := h.Sum64()
-	if have := l.byHash[sum]; have != nil && slices.Equal(have.names, names) {
+	if have := l.byHash[sum]; have != nil && slices.Equal(have.Names, names) {
 		have.refs++
 		return have
 	}
 	if l.bytes+size > maxNameBytes || len(names) > maxNameList {
 		return nil
 	}
-	n := &nameList{names: names, bytes: size, hash: sum, refs: 1}
+	n := &NameList{Names: names, bytes: size, Hash: sum, refs: 1}
 	l.bytes += size
 	if l.byHash[sum] == nil {
 		l.byHash[sum] = n
@@ -93,13 +93,13 @@ func (l *lists) keep(names []string) *nameList {
 }
 
 // retain is another use of a list that keep has returned.
-func (l *lists) retain(n *nameList) {
+func (l *lists) retain(n *NameList) {
 	if n != nil {
 		n.refs++
 	}
 }
 
-func (l *lists) release(n *nameList) {
+func (l *lists) release(n *NameList) {
 	if n == nil {
 		return
 	}
@@ -107,7 +107,7 @@ func (l *lists) release(n *nameList) {
 		return
 	}
 	l.bytes -= n.bytes
-	if l.byHash[n.hash] == n {
-		delete(l.byHash, n.hash)
+	if l.byHash[n.Hash] == n {
+		delete(l.byHash, n.Hash)
 	}
 }

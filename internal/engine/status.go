@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"cmp"
@@ -83,8 +83,8 @@ type TypeStatus struct {
 type client struct {
 	id    string
 	since time.Time
-	live  []*talk
-	last  *talk // that ended last
+	live  []*Stream
+	last  *Stream // that ended last
 	why   string
 }
 
@@ -99,7 +99,7 @@ type clients struct {
 }
 
 // enter notes a stream whose node has become known.
-func (c *clients) enter(t *talk) {
+func (c *clients) enter(t *Stream) {
 	if c.byID == nil {
 		c.byID = make(map[string]*client)
 	}
@@ -109,7 +109,7 @@ func (c *clients) enter(t *talk) {
 		if len(c.order) >= maxClients {
 			c.forget()
 		}
-		of = &client{id: id, since: t.opened}
+		of = &client{id: id, since: t.Opened}
 		c.byID[id], c.order = of, append(c.order, of)
 	}
 	if !slices.Contains(of.live, t) {
@@ -128,7 +128,7 @@ func (c *clients) forget() {
 }
 
 // leave notes the end of a stream.
-func (c *clients) leave(t *talk, why string) {
+func (c *clients) leave(t *Stream, why string) {
 	of := c.byID[t.clientID()]
 	if of == nil {
 		return
@@ -141,11 +141,11 @@ func (c *clients) leave(t *talk, why string) {
 	}
 }
 
-func (t *talk) clientID() string {
-	if t.node != nil && t.node.ID != "" {
-		return t.node.ID
+func (t *Stream) clientID() string {
+	if t.Node != nil && t.Node.ID != "" {
+		return t.Node.ID
 	}
-	return t.peer
+	return t.Peer
 }
 
 // Status says where each client stands, the worst first, then by name.
@@ -173,23 +173,23 @@ func (k *Engine) statusOf(c *client) ClientStatus {
 	s := ClientStatus{Client: c.id, Since: c.since}
 	talks := c.live
 	if len(talks) == 0 && c.last != nil {
-		talks = []*talk{c.last}
-		s.Gone, s.Why = c.last.endedAt, c.why
+		talks = []*Stream{c.last}
+		s.Gone, s.Why = c.last.EndedAt, c.why
 	}
 	byType := make(map[string]int)
 	for _, t := range talks {
-		if t.node != nil {
-			s.Agent, s.Version = t.node.UserAgent, t.node.UserAgentVersion
+		if t.Node != nil {
+			s.Agent, s.Version = t.Node.UserAgent, t.Node.UserAgentVersion
 		}
-		for _, at := range []time.Time{t.opened, t.lastClient, t.lastServer, t.endedAt} {
+		for _, at := range []time.Time{t.Opened, t.LastClient, t.LastServer, t.EndedAt} {
 			if at.After(s.Last) {
 				s.Last = at
 			}
 		}
-		if t.alive() {
+		if t.Alive() {
 			s.Streams++
 		}
-		for _, sub := range t.order {
+		for _, sub := range t.Order {
 			ts, any := k.typeStatus(sub)
 			if !any {
 				continue
@@ -238,39 +238,39 @@ func typeRank(typ string) int {
 	return len(TypeOrder())
 }
 
-func (k *Engine) typeStatus(s *subscription) (TypeStatus, bool) {
+func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	ts := TypeStatus{
-		Type: s.typ, Wanted: s.names.len(), Have: s.have.len(), Nack: s.nack, NackSeq: s.nackSeq, Lost: s.lost,
+		Type: s.Type, Wanted: s.Names.Len(), Have: s.Have.Len(), Nack: s.nack, NackSeq: s.nackSeq, Lost: s.Lost,
 	}
-	if s.exempt() || s.first == nil || !s.active() && s.responses == 0 {
+	if s.Exempt() || s.First == nil || !s.Active() && s.Responses == 0 {
 		return ts, false
 	}
-	if s.wild != notWild {
+	if s.Wild != NotWild {
 		ts.Wanted = -1
 	}
-	if s.accepted != nil {
-		ts.Version = s.accepted.version
+	if s.Accepted != nil {
+		ts.Version = s.Accepted.Version
 	}
-	n := s.newest()
+	n := s.Newest()
 	switch {
 	case n == nil:
-		ts.State, ts.Since, ts.Seq = NotSent, s.first.at, s.first.seq
-		if s.initial != nil && s.have.len() > 0 {
+		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
+		if s.Initial != nil && s.Have.Len() > 0 {
 			ts.State = Synced // it has said what it has, and that has not changed
 		}
 		return ts, true
-	case n.verdict == rejected:
+	case n.Verdict == NACKed:
 		ts.State = Nacked
-	case n.verdict == unjudged && n.nonce != "" && k.now.Sub(n.at) > k.ack:
+	case n.Verdict == Unjudged && n.Nonce != "" && k.Now.Sub(n.At) > k.ack:
 		ts.State = Stale
-	case n.verdict == unjudged && n.nonce != "":
+	case n.Verdict == Unjudged && n.Nonce != "":
 		ts.State = Pending
 	default:
 		ts.State = Synced
 	}
-	ts.Sent, ts.Since, ts.Seq = n.version, n.at, n.seq
-	if n.judgedBy != nil {
-		ts.Since, ts.Seq = n.judgedBy.at, n.judgedBy.seq
+	ts.Sent, ts.Since, ts.Seq = n.Version, n.At, n.Seq
+	if n.JudgedBy != nil {
+		ts.Since, ts.Seq = n.JudgedBy.At, n.JudgedBy.Seq
 	}
 	return ts, true
 }
@@ -286,7 +286,7 @@ func endReason(e *session.Entry) string {
 			why = fmt.Sprintf("reset by the %s", e.Side)
 		}
 		if st.Message != "" {
-			why += ": " + reason(st.Message)
+			why += ": " + Reason(st.Message)
 		}
 	}
 	return why

@@ -1,18 +1,18 @@
-package check
+package engine
 
 import "iter"
 
 // names is the set of names that a client asks for. A list that many clients
 // send is held once: it is the base.
 type names struct {
-	base *nameList
+	base *NameList
 	own  map[string]bool // what differs from base: asked for, or not
 	size int
 }
 
-func (n *names) len() int { return n.size }
+func (n *names) Len() int { return n.size }
 
-func (n *names) has(name string) bool {
+func (n *names) Has(name string) bool {
 	if has, ok := n.own[name]; ok {
 		return has
 	}
@@ -20,7 +20,7 @@ func (n *names) has(name string) bool {
 }
 
 func (n *names) add(name string) bool {
-	if n.has(name) {
+	if n.Has(name) {
 		return false
 	}
 	n.set(name, true)
@@ -29,7 +29,7 @@ func (n *names) add(name string) bool {
 }
 
 func (n *names) remove(name string) bool {
-	if !n.has(name) {
+	if !n.Has(name) {
 		return false
 	}
 	n.set(name, false)
@@ -49,7 +49,7 @@ func (n *names) set(name string, has bool) {
 }
 
 // all yields the names, in no order.
-func (n *names) all() iter.Seq[string] {
+func (n *names) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if n.base != nil {
 			for name := range n.base.index() {

@@ -1,4 +1,4 @@
-package check
+package engine
 
 import (
 	"hash/maphash"
@@ -8,15 +8,15 @@ import (
 
 // content is what one resource consists of. Equal contents of one type are
 // mostly the same pointer; sameAs decides.
-type content struct {
-	facts *decode.Facts
+type Content struct {
+	Facts *decode.Facts
 	raw   [2]uint64
 }
 
 // sameAs says whether two contents mean the same. Contents are compared after
 // decoding, so that the order of map entries makes no difference.
-func (c *content) sameAs(d *content) bool {
-	return c == d || c != nil && d != nil && (c.raw == d.raw || c.facts.Hash == d.facts.Hash)
+func (c *Content) SameAs(d *Content) bool {
+	return c == d || c != nil && d != nil && (c.raw == d.raw || c.Facts.Hash == d.Facts.Hash)
 }
 
 // maxContents is how many distinct contents are remembered in each of two
@@ -27,30 +27,30 @@ const maxContents = 1 << 15
 // that a peer cannot know.
 type contents struct {
 	inspector  *decode.Inspector
-	seeds      [2]maphash.Seed
-	young, old map[[2]uint64]*content
+	Seeds      [2]maphash.Seed
+	young, old map[[2]uint64]*Content
 }
 
 func newContents() contents {
 	return contents{
 		inspector: decode.NewInspector(),
-		seeds:     [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		young:     make(map[[2]uint64]*content),
+		Seeds:     [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		young:     make(map[[2]uint64]*Content),
 	}
 }
 
-func (s *contents) of(typeURL string, body []byte, masked bool) *content {
-	key := [2]uint64{maphash.Bytes(s.seeds[0], body), maphash.Bytes(s.seeds[1], body)}
-	key[0] ^= maphash.String(s.seeds[1], typeURL)
+func (s *contents) Of(typeURL string, body []byte, masked bool) *Content {
+	key := [2]uint64{maphash.Bytes(s.Seeds[0], body), maphash.Bytes(s.Seeds[1], body)}
+	key[0] ^= maphash.String(s.Seeds[1], typeURL)
 	if c := s.young[key]; c != nil {
 		return c
 	}
 	c := s.old[key]
 	if c == nil {
-		c = &content{facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
+		c = &Content{Facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
 	}
 	if len(s.young) >= maxContents {
-		s.old, s.young = s.young, make(map[[2]uint64]*content)
+		s.old, s.young = s.young, make(map[[2]uint64]*Content)
 	}
 	s.young[key] = c
 	return c

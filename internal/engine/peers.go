@@ -1,0 +1,146 @@
+package engine
+
+import "slices"
+
+// peerKey is what streams of one client to one server have in common.
+type peerKey struct {
+	id, Cluster, Server, method string
+}
+
+// maxPeers bounds the clients whose ended streams are remembered, and
+// maxEndedTalks the ended streams of one.
+const (
+	maxPeers      = 4096
+	maxEndedTalks = 16
+)
+
+// peers finds the streams of one client.
+type peers struct {
+	ByKey map[peerKey]*peer
+	Order []peerKey // oldest first
+}
+
+type peer struct {
+	Live  []*Stream
+	Ended []*Stream // oldest first
+	// quickEnds counts the streams in a row that the server ended soon after
+	// their first response.
+	QuickEnds int
+}
+
+func newPeers() peers { return peers{ByKey: make(map[peerKey]*peer)} }
+
+func KeyOf(t *Stream) peerKey {
+	k := peerKey{Server: t.Server, method: t.Method.Path}
+	if t.Node != nil {
+		k.id, k.Cluster = t.Node.ID, t.Node.Cluster
+	}
+	return k
+}
+
+// joined enters a stream whose node is known now, and finds the one that it
+// reconnects: the latest of the same client that had ended before it opened.
+func (p *peers) joined(t *Stream, s *Subscription, given []string) {
+	key := KeyOf(t)
+	if key.id == "" {
+		return
+	}
+	of := p.ByKey[key]
+	if of == nil {
+		if len(p.Order) >= maxPeers {
+			p.forgetOldest()
+		}
+		of = &peer{}
+		p.ByKey[key] = of
+		p.Order = append(p.Order, key)
+	}
+	if old := of.resumedBy(t, s, given); old != nil {
+		t.Previous, old.resumed = old, true
+		old.Previous = nil // chains are not followed
+	}
+	of.Live = append(of.Live, t)
+}
+
+// resumedBy finds the stream that a new one of the same client reconnects: the
+// latest that had ended before, of those with a name in common if there are
+// any. One client may have several streams at a time: gRPC has one for each
+// channel target, Envoy one for each resource that does not come over ADS.
+func (p *peer) resumedBy(t *Stream, s *Subscription, given []string) *Stream {
+	var latest *Stream
+	for i := len(p.Ended) - 1; i >= 0; i-- {
+		old := p.Ended[i]
+		if old.resumed || old.EndedAt.After(t.Opened) || old.endSeq >= t.OpenAt {
+			continue
+		}
+		was := old.Subs[s.Key]
+		if len(given) == 0 || was == nil {
+			if latest == nil && (t.ADS() || was != nil) {
+				latest = old
+			}
+			continue
+		}
+		if slices.ContainsFunc(given, was.Names.Has) {
+			return old
+		}
+		if latest == nil && (t.ADS() || !s.Named()) {
+			latest = old
+		}
+	}
+	return latest
+}
+
+// forgetOldest drops clients of which no stream lives.
+func (p *peers) forgetOldest() {
+	kept := p.Order[:0]
+	drop := max(1, len(p.Order)/8)
+	for _, key := range p.Order {
+		if drop > 0 && len(p.ByKey[key].Live) == 0 {
+			delete(p.ByKey, key)
+			drop--
+			continue
+		}
+		kept = append(kept, key)
+	}
+	if drop > 0 && len(kept) > 0 { // all of them live
+		delete(p.ByKey, kept[0])
+		kept = kept[1:]
+	}
+	p.Order = kept
+}
+
+func (p *peers) ended(t *Stream) {
+	of := p.ByKey[KeyOf(t)]
+	if of == nil {
+		return
+	}
+	for i, l := range of.Live {
+		if l == t {
+			of.Live = append(of.Live[:i:i], of.Live[i+1:]...)
+			break
+		}
+	}
+	if len(of.Ended) >= maxEndedTalks {
+		of.Ended[0].Previous = nil
+		of.Ended = append(of.Ended[:0:0], of.Ended[1:]...)
+	}
+	of.Ended = append(of.Ended, t)
+}
+
+// others are the streams of the same client, server and method, live ones
+// first, then those that ended, newest first.
+func (p *peers) Others(t *Stream) []*Stream {
+	of := p.ByKey[KeyOf(t)]
+	if of == nil {
+		return nil
+	}
+	var out []*Stream
+	for _, l := range of.Live {
+		if l != t {
+			out = append(out, l)
+		}
+	}
+	for i := len(of.Ended) - 1; i >= 0; i-- {
+		out = append(out, of.Ended[i])
+	}
+	return out
+}

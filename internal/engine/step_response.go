@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+func (k *Engine) response(e *session.Entry, c *Change) {
+	t, m := c.Stream, c.Message
+	s := t.subOf(m, k.Contents.Seeds[0])
+	t.Responses++
+	t.Moved++
+	if t.Responses == 1 {
+		t.FirstResponse = k.Now
+	}
+	if s == nil {
+		return
+	}
+	n := &Response{
+		Seq: e.Seq, At: k.Now, Ordinal: s.Responses, Nonce: m.Nonce, Version: m.Version, Size: e.Message.Size,
+		Kind: m.Kind, Count: len(m.Resources), WasFirst: s.Responses == 0, Was: s.Have.Len(),
+		details: &details{Message: m, Wanted: s.Last},
+	}
+	c.Sub, c.Response, k.looked = s, n, n
+	s.Responses++
+	k.Stamp++
+	n.stamp = k.Stamp
+	if len(m.Resources) > 0 && s.Kind&EnvoyType == 0 {
+		typ := m.Resources[0].TypeURL
+		n.Foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.URL)
+	}
+	k.resolve(s, n, c.batch, e.Message.Masked)
+	s.Variants = s.Variants || n.variants
+	if m.Kind == decode.DeltaResponse {
+		for _, name := range m.Removed {
+			if it := s.Have.Get(decode.NormalName(name)); it != nil && it.Stamp != k.Stamp {
+				n.Removed = append(n.Removed, it)
+				s.Have.remove(it.Name)
+			}
+		}
+	} else if s.Whole() && !n.pulse() && n.again+len(n.Changed)-n.Twice < n.Was {
+		for _, it := range s.Have.All() {
+			if it.Stamp != k.Stamp {
+				n.Removed = append(n.Removed, it)
+			}
+		}
+		for _, it := range n.Removed {
+			s.Have.remove(it.Name)
+		}
+	}
+	for _, name := range m.Removed {
+		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) && len(s.DoesNotExist) < MaxDropped {
+			if s.DoesNotExist == nil {
+				s.DoesNotExist = make(map[string]struct{})
+			}
+			s.DoesNotExist[name] = struct{}{}
+		}
+	}
+	s.remember(k, n)
+	if s.Lost {
+		s.heard = n
+	}
+}
+
+// pulse says whether a response only prolongs what there is: that is not the
+// state of the world, whatever it leaves out.
+func (n *Response) pulse() bool { return n.Count > 0 && len(n.Heartbeats) == n.Count }
+
+// resolve finds out what is new in a response and enters it into what the
+// client has. Most resources of most responses were there before.
+func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, masked bool) {
+	if b := k.bulkOf(s, n, batch, masked); b != nil {
+		k.resolveBulk(s, n, b)
+		return
+	}
+	resources := n.Message.Resources
+	n.peculiar.survey(resources)
+	n.Resolved = make([]*Resource, 0, len(resources))
+	version := ""
+	for i := range resources {
+		r := &resources[i]
+		name := decode.NormalName(r.Name)
+		if name == "" {
+			if !r.Empty {
+				n.Nameless = append(n.Nameless, k.Contents.Of(r.TypeURL, r.Body, masked))
+			}
+			continue
+		}
+		it := s.Have.Get(name)
+		if it != nil && it.Stamp == k.Stamp {
+			n.Twice++
+		}
+		if r.Empty {
+			n.Heartbeats = append(n.Heartbeats, i)
+			if it != nil {
+				it.Stamp = k.Stamp
+				n.again++
+				n.Resolved = append(n.Resolved, it)
+			}
+			continue
+		}
+		switch {
+		case n.Message.Kind == decode.DeltaResponse:
+			version = r.Version
+		case !s.Full():
+			version = n.Version
+		}
+		next := &Resource{Name: name, Version: version, Content: k.Contents.Of(r.TypeURL, r.Body, masked)}
+		mix(&n.Sum, k, next)
+		n.Resolved = append(n.Resolved, k.enter(s, n, it, next))
+	}
+}
+
+// resolveBulk enters resources that were met before, in the same words.
+func (k *Engine) resolveBulk(s *Subscription, n *Response, b *bulk) {
+	n.Resolved, n.Sum, n.peculiar = b.items, b.sum, b.peculiar
+	switch {
+	case s.Have.Len() == 0:
+		s.Have = inventory{base: b.base, bulk: b, size: len(b.base)}
+		n.Added = b.items
+	case s.Have.is(b):
+		n.again = len(b.items)
+		if n.Message.Kind == decode.DeltaResponse {
+			n.Same = b.items
+		}
+	default:
+		for _, next := range b.items {
+			k.enter(s, n, s.Have.Get(next.Name), next)
+		}
+	}
+	for _, it := range b.items {
+		it.Stamp = k.Stamp
+	}
+}
+
+// enter puts next in the place of it, unless it is the same, and returns what
+// is there then.
+func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resource {
+	same := it != nil && it.Content.SameAs(next.Content)
+	switch {
+	case it == nil:
+		n.Added = append(n.Added, next)
+	case same:
+		n.again++
+	default:
+		n.Changed, n.Before = append(n.Changed, next), append(n.Before, it)
+	}
+	if same && it.Version == next.Version {
+		if n.Message.Kind == decode.DeltaResponse {
+			n.Same = append(n.Same, it)
+		}
+		it.Stamp = k.Stamp
+		return it
+	}
+	s.Have.put(next)
+	next.Stamp = k.Stamp
+	return next
+}
+
+// keepDetails is how many responses keep what they consist of.
+const keepDetails = 2
+
+// remember enters a response into the ledger of its type.
+func (s *Subscription) remember(k *Engine, n *Response) {
+	for len(s.Sent) >= keepSent && (s.Sent[0].Verdict != Unjudged || s.Sent[0].Nonce == "" || len(s.Sent) >= MaxNonces) {
+		old := s.Sent[0]
+		if key := Short(old.Nonce); s.ByNonce[key] == old {
+			delete(s.ByNonce, key)
+			s.past.add(key)
+		}
+		s.Sent[0] = nil
+		s.Sent = s.Sent[1:]
+		s.Forgotten = s.Forgotten || s.past.Full() || old.Verdict == Unjudged
+	}
+	for i := len(s.Sent) - 1; i >= 0 && i >= len(s.Sent)-keepDetails; i-- {
+		switch o := s.Sent[i]; {
+		case o == s.rejected:
+		case i == len(s.Sent)-keepDetails:
+			o.shed(&k.bare)
+		default:
+			o.Resolved = nil
+		}
+	}
+	if n.Nonce != "" {
+		key := Short(n.Nonce)
+		n.Reused = s.ByNonce[key]
+		n.ReusedPast = n.Reused == nil && s.past.Has(key)
+		s.ByNonce[key] = n
+	}
+	if last := s.Newest(); n.Kind == decode.SotwResponse && (last == nil || last.Version != n.Version) {
+		if key := Short(n.Version); !s.Versions.Has(key) {
+			s.Versions.add(key)
+		}
+	}
+	s.Sent = append(s.Sent, n)
+}
+
+// shed lets go of what only recent responses need.
+func (n *Response) shed(bare *details) { n.JudgedBy, n.details = nil, bare }
