@@ -42,7 +42,7 @@ func NewChecker(o Options) *Checker {
 	if o.Rules == nil {
 		o.Rules, _ = Select(nil, nil)
 	}
-	return &Checker{Engine: engine.NewEngine(o.Timers.ACK), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm)}
+	return &Checker{Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Past: o.Past, Names: o.Names}), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm)}
 }
 
 // Step takes the next entry and says what it changed. Findings are those that
@@ -61,7 +61,7 @@ func (k *Checker) Step(e *session.Entry) Change {
 		k.queue.run(now)
 		k.change.Change = k.Engine.Step(e)
 	}
-	k.event = event{k: k, now: now, entry: e, change: &k.change, talk: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
+	k.event = event{k: k, now: now, entry: e, change: &k.change, stream: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
 	k.look(&k.event)
 	c := k.change
 	c.Findings = k.ledger.take()
@@ -77,16 +77,16 @@ func (k *Checker) look(x *event) {
 	case session.KindConnect, session.KindDisconnect:
 	case session.KindOpen:
 		k.summary.Streams++
-		if x.talk != nil {
+		if x.stream != nil {
 			x.each(onOpen)
 		}
 	case session.KindMessage:
 		k.summary.Messages++
-		if x.talk != nil {
+		if x.stream != nil {
 			k.message(x)
 		}
 	case session.KindHalfClose:
-		if x.talk != nil {
+		if x.stream != nil {
 			x.each(onOther)
 		}
 	case session.KindTrailer, session.KindCancel:
@@ -110,7 +110,7 @@ func (k *Checker) message(x *event) {
 	switch {
 	case m == nil:
 	case e.Message.Compressed || e.Message.Truncated:
-		if x.talk.Method.Variant == decode.VariantREST {
+		if x.stream.Method.Variant == decode.VariantREST {
 			k.polls = polls{} // each poll is a stream of its own
 		}
 		x.each(onOther)
@@ -140,4 +140,4 @@ func (k *Checker) Summary() Summary { return k.summary }
 
 // NewTracker returns a Checker without rules, for those who only ask what
 // messages mean.
-func NewTracker() *Checker { return NewChecker(Options{Rules: []*Rule{}}) }
+func NewTracker() *Checker { return NewChecker(Options{Rules: []*Rule{}, Names: true}) }

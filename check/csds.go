@@ -12,7 +12,7 @@ import (
 
 // statusDiverges compares what a client says of itself with its streams.
 func statusDiverges(x *event) {
-	t, e := x.talk, x.entry
+	t, e := x.stream, x.entry
 	if t == nil || t.Method.Variant != decode.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
 		e.Message.Compressed || e.Message.Truncated {
 		return
@@ -70,7 +70,7 @@ func (x *event) compareStatus(c *decode.ClientConfig, streams []*engine.Stream) 
 	}
 	for _, d := range found {
 		about := *x
-		about.talk, about.sub = d.sub.Stream, d.sub
+		about.stream, about.sub = d.sub.Stream, d.sub
 		about.prove(proof{
 			severity: Info, names: d.names, cause: d.status, seqs: []session.Seq{d.sub.Newest().Seq, x.entry.Seq},
 			message: fmt.Sprintf("the client says %s of %s, but %s", d.status, list(d.names), d.text),

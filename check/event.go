@@ -18,7 +18,7 @@ type event struct {
 	now    time.Time
 	entry  *session.Entry // nil when time has passed
 	change *Change        // of entry
-	talk   *engine.Stream
+	stream *engine.Stream
 	sub    *engine.Subscription
 	req    *engine.Request
 	resp   *engine.Response
@@ -66,7 +66,7 @@ func (x *event) each(h hook) {
 		return
 	}
 	message := h == onRequest || h == onResponse || h == onUnanswered
-	polls, lost := message && !x.talk.Discovery(), message && x.sub != nil && x.sub.Lost
+	polls, lost := message && !x.stream.Discovery(), message && x.sub != nil && x.sub.Lost
 	for _, l := range x.k.lookers[h] {
 		if polls && !l.rule.polls || lost && !l.rule.local {
 			continue
@@ -78,7 +78,7 @@ func (x *event) each(h hook) {
 
 // after calls f when d is over, counted from the event. What f gets is the
 // event with the time it is then; the stream may have ended, which f finds in
-// x.talk.ended.
+// x.stream.ended.
 func (x *event) after(d time.Duration, f func(*event)) {
 	later := *x
 	later.entry, later.change = nil, nil
@@ -95,8 +95,8 @@ func (x *event) after(d time.Duration, f func(*event)) {
 // flight is how long messages that cross may be on their way.
 func (x *event) flight() time.Duration {
 	d := x.k.timers.Flight
-	if !x.k.timers.Fixed && x.talk != nil && 3*x.talk.Echo > d {
-		d = 3 * x.talk.Echo
+	if !x.k.timers.Fixed && x.stream != nil && 3*x.stream.Echo > d {
+		d = 3 * x.stream.Echo
 	}
 	return d
 }
@@ -127,8 +127,8 @@ func (x *event) again(severity Severity, cause string) bool {
 		return true
 	}
 	client, typ := "", ""
-	if x.talk != nil && x.talk.Node != nil {
-		client = x.talk.Node.ID
+	if x.stream != nil && x.stream.Node != nil {
+		client = x.stream.Node.ID
 	}
 	if x.sub != nil {
 		typ = x.sub.Type
@@ -153,7 +153,7 @@ func (x *event) prove(p proof) {
 	for i, n := range names {
 		f.Names[i] = bounded(n)
 	}
-	if t := x.talk; t != nil {
+	if t := x.stream; t != nil {
 		f.Conn, f.Stream = t.Conn, t.ID
 		if t.Node != nil {
 			f.Client = t.Node.ID

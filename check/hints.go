@@ -89,8 +89,8 @@ func (x *event) proveOnce(severity Severity, names []string, text func(names []s
 
 // client is the node id of the stream, "" if it is not known.
 func (x *event) client() string {
-	if x.talk == nil || x.talk.Node == nil {
+	if x.stream == nil || x.stream.Node == nil {
 		return ""
 	}
-	return x.talk.Node.ID
+	return x.stream.Node.ID
 }

@@ -44,6 +44,13 @@ type Options struct {
 	Timers Timers // zero: DefaultTimers
 	// Rules are those that run; nil: all that are not off.
 	Rules []*Rule
+	// Past is how many bytes are remembered of streams that have ended, of
+	// clients that have left, and of versions that resources had; 0: 64 MiB.
+	// Less memory makes rules silent, never wrong.
+	Past int64
+	// Names says that no rule runs which looks at what resources are: only
+	// messages and names are followed.
+	Names bool
 }
 
 // Select returns the rules that run when enable and disable name rules by id,

@@ -67,7 +67,7 @@ const (
 )
 
 func loadReports(x *event) {
-	t, e := x.talk, x.entry
+	t, e := x.stream, x.entry
 	if t == nil || t.Lost || e.Kind != session.KindMessage || t.Method.Variant != decode.VariantLRS || e.Message.Compressed || e.Message.Truncated {
 		return
 	}
@@ -141,7 +141,7 @@ func (x *event) watchLoads(l *loads) {
 }
 
 func loadsMissed(x *event) {
-	t, l := x.talk, loadsOf(x.talk)
+	t, l := x.stream, loadsOf(x.stream)
 	l.watching = false
 	if t.Ended || t.Lost || l.sparing || !t.HalfClosed.IsZero() || l.asked.interval == 0 || !l.asked.all && len(l.asked.clusters) == 0 {
 		return

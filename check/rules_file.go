@@ -48,8 +48,8 @@ type watched struct {
 func isFile(t *engine.Stream) bool { return t != nil && t.Method.Variant == decode.VariantFile }
 
 func fileUnreadable(x *event) {
-	if isFile(x.talk) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
-		x.proveFile("read", nil, "no DiscoveryResponse: %s", aboutFile(x.talk, x.entry.Problems[0]))
+	if isFile(x.stream) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
+		x.proveFile("read", nil, "no DiscoveryResponse: %s", aboutFile(x.stream, x.entry.Problems[0]))
 	}
 }
 
@@ -62,11 +62,11 @@ func aboutFile(t *engine.Stream, problem string) string {
 }
 
 func (x *event) proveFile(cause string, names []string, format string, args ...any) {
-	x.prove(proof{severity: Error, names: names, cause: x.talk.Method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
+	x.prove(proof{severity: Error, names: names, cause: x.stream.Method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
 }
 
 func fileInvalid(x *event) {
-	t, n := x.talk, x.resp
+	t, n := x.stream, x.resp
 	if !isFile(t) {
 		return
 	}
@@ -116,7 +116,7 @@ func fileInvalid(x *event) {
 func (x *event) secretsExpected(n *engine.Response) {
 	missing := make(map[string]struct{})
 	for _, t := range x.k.Streams {
-		if !isFile(t) || t == x.talk {
+		if !isFile(t) || t == x.stream {
 			continue
 		}
 		for _, s := range t.Order {
@@ -136,7 +136,7 @@ func (x *event) secretsExpected(n *engine.Response) {
 	}
 	for _, t := range x.k.Streams {
 		for _, s := range t.Order {
-			if t != x.talk && s.Type == "SDS" {
+			if t != x.stream && s.Type == "SDS" {
 				maps.DeleteFunc(missing, func(name string, _ struct{}) bool { return s.Have.Get(name) != nil })
 			}
 		}
@@ -147,19 +147,19 @@ func (x *event) secretsExpected(n *engine.Response) {
 	names := slices.Sorted(maps.Keys(missing))
 	x.prove(proof{
 		// Which file a reference means is not known.
-		severity: Warning, names: names, cause: x.talk.Method.Path + "\x00secret",
-		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.talk.Method.Name, list(names)),
+		severity: Warning, names: names, cause: x.stream.Method.Path + "\x00secret",
+		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.stream.Method.Name, list(names)),
 	})
 }
 
 func noteFileEvent(x *event) {
-	if isFile(x.talk) && x.entry.Kind == session.KindHeader {
-		*watchedOf(x.talk) = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
+	if isFile(x.stream) && x.entry.Kind == session.KindHeader {
+		*watchedOf(x.stream) = watched{event: session.Get(x.entry.Headers, ":event"), seq: x.entry.Seq}
 	}
 }
 
 func fileNotMoved(x *event) {
-	t, n := x.talk, x.resp
+	t, n := x.stream, x.resp
 	if !isFile(t) {
 		return
 	}

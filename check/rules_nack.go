@@ -382,7 +382,7 @@ func (x *event) lacked(n *engine.Response, text string) string {
 				if left--; left < 0 {
 					return missing
 				}
-				target := x.talk.Sub(ref.Type)
+				target := x.stream.Sub(ref.Type)
 				there := target != nil && target.Have.Get(ref.Name) != nil
 				switch {
 				case there:

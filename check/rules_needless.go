@@ -140,7 +140,7 @@ func (p *pushes) wasAsked(x *event) bool {
 // the client had them before.
 func (x *event) explained() bool {
 	s, since := x.sub, x.now.Add(-x.k.timers.Warm)
-	if s.Seeded && x.now.Sub(x.talk.Opened) <= x.k.timers.Rejoin {
+	if s.Seeded && x.now.Sub(x.stream.Opened) <= x.k.timers.Rejoin {
 		return true
 	}
 	if s.Found.After(since) {
@@ -152,7 +152,7 @@ func (x *event) explained() bool {
 		return false
 	}
 	for _, typ := range engine.Parents(s.Type) {
-		p := x.talk.Sub(typ)
+		p := x.stream.Sub(typ)
 		if p == nil {
 			continue
 		}

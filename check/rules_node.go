@@ -56,7 +56,7 @@ type identity struct {
 }
 
 func firstRequestMissingNode(x *event) {
-	t := x.talk
+	t := x.stream
 	if identityOf(t).judged || x.sub.Exempt() || t.Method.Variant == decode.VariantFile {
 		return
 	}
@@ -77,7 +77,7 @@ func firstRequestMissingNode(x *event) {
 }
 
 func nodeIdentityChanged(x *event) {
-	is, was := x.req.Message.Node, x.talk.Node
+	is, was := x.req.Message.Node, x.stream.Node
 	if is == nil || was == nil || is == was {
 		return
 	}
@@ -95,15 +95,15 @@ func nodeIdentityChanged(x *event) {
 	} {
 		if f.was != "" && f.is != "" && f.was != f.is && !x.again(f.severity, f.what) {
 			x.prove(proof{
-				severity: f.severity, cause: f.what, seqs: []session.Seq{x.talk.NodeAt, x.req.Seq},
-				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.talk.NodeAt),
+				severity: f.severity, cause: f.what, seqs: []session.Seq{x.stream.NodeAt, x.req.Seq},
+				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.stream.NodeAt),
 			})
 		}
 	}
 	if len(was.ClientFeatures) > 0 && len(is.ClientFeatures) > 0 && !slices.Equal(was.ClientFeatures, is.ClientFeatures) && !x.again(Info, "features") {
 		x.prove(proof{
-			severity: Info, cause: "features", seqs: []session.Seq{x.talk.NodeAt, x.req.Seq},
-			message: fmt.Sprintf("the node's client features are not those of entry %d", x.talk.NodeAt),
+			severity: Info, cause: "features", seqs: []session.Seq{x.stream.NodeAt, x.req.Seq},
+			message: fmt.Sprintf("the node's client features are not those of entry %d", x.stream.NodeAt),
 		})
 	}
 }
@@ -119,7 +119,7 @@ const (
 // duplicateStream begins to watch a stream when its node becomes known.
 func duplicateStream(x *event) {
 	twinSpoke(x)
-	t := x.talk
+	t := x.stream
 	if t.NodeAt != x.req.Seq || !t.ADS() || t.Lost || t.GRPCClient() {
 		return
 	}
@@ -135,7 +135,7 @@ func duplicateStream(x *event) {
 
 // findTwin looks for a stream that was there before and still is.
 func findTwin(x *event) {
-	t := x.talk
+	t := x.stream
 	of := x.k.Peers.ByKey[engine.KeyOf(t)]
 	if of == nil || t.Ended || t.Lost || identityOf(t).told || identityOf(t).twin != nil {
 		return
@@ -177,7 +177,7 @@ func sameHost(a, b string) bool {
 // twinSpoke reports two streams once the older one was used beside the
 // younger.
 func twinSpoke(x *event) {
-	t := x.talk
+	t := x.stream
 	o := identityOf(t).twin
 	if o == nil {
 		return

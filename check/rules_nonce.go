@@ -137,11 +137,14 @@ func nonceFromPreviousStream(x *event) {
 		severity: Error, cause: "-",
 		message: fmt.Sprintf("nonce %q, but no response of %s was sent on this stream", x.req.Message.Nonce, x.sub.Type),
 	}
-	for _, t := range x.k.Peers.Others(x.talk) {
-		if s := t.Subs[x.sub.Key]; s != nil && s.ByNonce[engine.Short(x.req.Message.Nonce)] != nil && t.ID < x.talk.ID {
-			n := s.ByNonce[engine.Short(x.req.Message.Nonce)]
-			p.seqs = []session.Seq{n.Seq, x.req.Seq}
-			p.message = fmt.Sprintf("nonce %q is that of entry %d on the previous stream", x.req.Message.Nonce, n.Seq)
+	for _, t := range x.k.Peers.Others(x.stream) {
+		s := t.Subs[x.sub.Key]
+		if s == nil || t.ID >= x.stream.ID {
+			continue
+		}
+		if from := s.WithNonce(x.req.Message.Nonce); from != 0 {
+			p.seqs = []session.Seq{from, x.req.Seq}
+			p.message = fmt.Sprintf("nonce %q is that of entry %d on the previous stream", x.req.Message.Nonce, from)
 			break
 		}
 	}
@@ -154,7 +157,7 @@ func nonceUnknown(x *event) {
 		return
 	}
 	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("no response of %s had the nonce %q", s.Type, nonce)}
-	for _, o := range x.talk.Order {
+	for _, o := range x.stream.Order {
 		if n := o.ByNonce[engine.Short(nonce)]; o != s && n != nil {
 			p.seqs = []session.Seq{n.Seq, x.req.Seq}
 			p.message = fmt.Sprintf("nonce %q is that of a response of %s, entry %d", nonce, o.Type, n.Seq)
@@ -199,7 +202,7 @@ func nonceRegressed(x *event) {
 		message: fmt.Sprintf("nonce %q, although a request echoed the newer %q before", r.Echoed.Nonce, last.Nonce),
 	}
 	if r.Echoed.Verdict == engine.ACKed && s.AllRejectedSince(r.Echoed) ||
-		s.Type == "ECDS" && x.talk.Node != nil && istioNode(x.talk.Node) {
+		s.Type == "ECDS" && x.stream.Node != nil && istioNode(x.stream.Node) {
 		p.severity = Info
 	}
 	x.prove(p)

@@ -89,7 +89,7 @@ type aheads struct{ byName map[string]*ahead }
 const maxAhead = 4096
 
 func referenceBeforeCluster(x *event) {
-	t, s, n := x.talk, x.sub, x.resp
+	t, s, n := x.stream, x.sub, x.resp
 	if !t.ADS() {
 		return
 	}
@@ -132,18 +132,18 @@ func referenceBeforeCluster(x *event) {
 
 // referenceAccepted reports what waited for its verdict only.
 func referenceAccepted(x *event) {
-	if x.req.Verdict != engine.ACKed || len(aheadOf(x.talk).byName) == 0 {
+	if x.req.Verdict != engine.ACKed || len(aheadOf(x.stream).byName) == 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(aheadOf(x.talk).byName)) {
-		if a := aheadOf(x.talk).byName[name]; a.cds != nil && a.from.Verdict == engine.ACKed {
+	for _, name := range slices.Sorted(maps.Keys(aheadOf(x.stream).byName)) {
+		if a := aheadOf(x.stream).byName[name]; a.cds != nil && a.from.Verdict == engine.ACKed {
 			x.cameAhead(name, a)
 		}
 	}
 }
 
 func (x *event) cameAhead(name string, a *ahead) {
-	delete(aheadOf(x.talk).byName, name)
+	delete(aheadOf(x.stream).byName, name)
 	x.prove(proof{
 		severity: Warning, names: []string{name}, typ: a.sub.Type, seqs: []session.Seq{a.from.Seq, a.cds.Seq},
 		message: fmt.Sprintf("%s %q referred to cluster %q %v before the cluster was sent",
@@ -152,7 +152,7 @@ func (x *event) cameAhead(name string, a *ahead) {
 }
 
 func clusterRemovedWhileReferenced(x *event) {
-	if x.sub.Type != "CDS" || !x.talk.ADS() || len(x.resp.Removed) == 0 {
+	if x.sub.Type != "CDS" || !x.stream.ADS() || len(x.resp.Removed) == 0 {
 		return
 	}
 	gone := make(map[string]struct{}, len(x.resp.Removed))
@@ -177,7 +177,7 @@ func awaitEndpoints(x *event) {
 
 // warmingStarved reports the clusters that have waited from x on.
 func warmingStarved(x *event) {
-	t := x.talk
+	t := x.stream
 	eds := t.Sub("EDS")
 	if t.Ended || eds == nil || eds.Lost {
 		return
@@ -209,7 +209,7 @@ func warmingStarved(x *event) {
 
 func dependentWarmingStarved(x *event) {
 	s := x.sub
-	if !x.talk.ADS() || s.Type != "RDS" && s.Type != "SDS" && s.Type != "ECDS" {
+	if !x.stream.ADS() || s.Type != "RDS" && s.Type != "SDS" && s.Type != "ECDS" {
 		return
 	}
 	var names []string
@@ -245,7 +245,7 @@ func dependentRemovedInUse(x *event) {
 }
 
 func edsForUnknownCluster(x *event) {
-	t, s := x.talk, x.sub
+	t, s := x.stream, x.sub
 	cds := t.Sub("CDS")
 	if s.Type != "EDS" || !t.ADS() || cds == nil || cds.Lost || cds.Responses == 0 {
 		return

@@ -184,7 +184,7 @@ func constraintBroken(x *event) {
 	switch {
 	case len(found.causes) == 0:
 		return
-	case !x.talk.Discovery():
+	case !x.stream.Discovery():
 		found.report(x, Info)
 		return
 	case payloadOf(s).broken >= maxBroken:
@@ -261,7 +261,7 @@ func scopeKeyConflict(x *event) {
 }
 
 func grpcConfigSource(x *event) {
-	if !x.talk.ADS() || !x.talk.GRPCClient() {
+	if !x.stream.ADS() || !x.stream.GRPCClient() {
 		return
 	}
 	var found flaws

@@ -55,7 +55,7 @@ func rejoinRules() []*Rule {
 
 // reconnected starts to wait for the types of the stream before.
 func reconnected(x *event) {
-	t := x.talk
+	t := x.stream
 	if t.Previous == nil || t.NodeAt != x.req.Seq || t.Lost || !t.ADS() {
 		return
 	}
@@ -63,7 +63,7 @@ func reconnected(x *event) {
 }
 
 func typesMissing(x *event) {
-	t, p := x.talk, x.talk.Previous
+	t, p := x.stream, x.stream.Previous
 	if t.Ended || t.Lost || p == nil || p.Lost || x.beganAnew() {
 		return
 	}
@@ -94,7 +94,7 @@ func typesMissing(x *event) {
 // beganAnew says whether the client states no version of any type, although on
 // the stream before it had accepted some: it has been restarted.
 func (x *event) beganAnew() bool {
-	t, p := x.talk, x.talk.Previous
+	t, p := x.stream, x.stream.Previous
 	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
 		return true
 	}
@@ -201,7 +201,7 @@ func noteResent(x *event) {
 func removalMissed(x *event) {
 	s, w := x.sub, wishesOf(x.sub).resumed
 	wishesOf(s).resumed = nil
-	if w == nil || w.count == 0 || x.talk.Ended || s.Lost {
+	if w == nil || w.count == 0 || x.stream.Ended || s.Lost {
 		return
 	}
 	sent := make(map[string]*engine.Resource, w.count)
@@ -229,7 +229,7 @@ func removalMissed(x *event) {
 		return
 	}
 	// What belongs to a parent that was sent is sent with it.
-	for n, r := range x.talk.Referred(s.Type, same) {
+	for n, r := range x.stream.Referred(s.Type, same) {
 		if r.Sub.Responses > 0 {
 			delete(same, n)
 		}

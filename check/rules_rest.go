@@ -123,7 +123,7 @@ func (p *polls) get(base, names string) (of *poll, other bool) {
 
 // joinPolls finds what a poll is part of.
 func joinPolls(x *event) {
-	t := x.talk
+	t := x.stream
 	if t.Method.Variant != decode.VariantREST || pollingOf(t).of != nil {
 		return
 	}
@@ -140,10 +140,10 @@ func joinPolls(x *event) {
 // polled returns what a reply is part of, nil if that is not known or the
 // reply is none.
 func (x *event) polled() *poll {
-	if s := x.talk.Status; s != "" && s != "200" {
+	if s := x.stream.Status; s != "" && s != "200" {
 		return nil
 	}
-	return pollingOf(x.talk).of
+	return pollingOf(x.stream).of
 }
 
 const discoveryPath = "/discovery:"
@@ -152,7 +152,7 @@ const discoveryPath = "/discovery:"
 func looksPolled(t *engine.Stream) bool { return strings.Contains(t.Method.Path, discoveryPath) }
 
 func restVerb(x *event) {
-	t := x.talk
+	t := x.stream
 	verb := session.Get(x.entry.Headers, ":method")
 	if !looksPolled(t) || t.Method.Service != "" || verb == "" || verb == "POST" {
 		return
@@ -171,22 +171,22 @@ func unmapped(t *engine.Stream) bool {
 
 func (x *event) proveUnmapped(typ string) {
 	x.prove(proof{
-		severity: Error, typ: typ, cause: x.talk.Method.Path,
-		message: fmt.Sprintf("%s is the path of no resource type", clip(x.talk.Method.Path)),
+		severity: Error, typ: typ, cause: x.stream.Method.Path,
+		message: fmt.Sprintf("%s is the path of no resource type", clip(x.stream.Method.Path)),
 	})
 }
 
 // restUnread looks at what was not read as a poll: there was no body, or the
 // path is not even that of a version.
 func restUnread(x *event) {
-	t := x.talk
+	t := x.stream
 	if unmapped(t) && !t.Lost && (t.Largest == 0 || t.Method.Variant == decode.VariantOther) {
 		x.proveUnmapped("")
 	}
 }
 
 func restBody(x *event) {
-	t, m := x.talk, x.req.Message
+	t, m := x.stream, x.req.Message
 	if t.Method.Variant != decode.VariantREST {
 		return
 	}
@@ -228,8 +228,8 @@ func restUnchanged(x *event) {
 	if p == nil {
 		return
 	}
-	announced := pollingOf(x.talk).announced
-	same := n.Version == announced && announced != "" && !pollingOf(x.talk).other &&
+	announced := pollingOf(x.stream).announced
+	same := n.Version == announced && announced != "" && !pollingOf(x.stream).other &&
 		(!p.known || p.version != n.Version || p.sum == n.Sum)
 	p.known, p.version, p.sum = true, n.Version, n.Sum
 	if !same {
@@ -256,13 +256,13 @@ const flapPolls = 10
 
 func countPoll(x *event) {
 	joinPolls(x)
-	if p := pollingOf(x.talk).of; p != nil && x.req.Ordinal == 0 {
+	if p := pollingOf(x.stream).of; p != nil && x.stream.Requests == 1 {
 		p.count++
 	}
 }
 
 func restVersionFlap(x *event) {
-	t, n := x.talk, x.resp
+	t, n := x.stream, x.resp
 	severity := Warning
 	p := x.polled()
 	if t.Discovery() {
@@ -303,7 +303,7 @@ func restVersionFlap(x *event) {
 // reconnects is the conversation of a client's streams as far as their first
 // responses go, nil for another response.
 func (x *event) reconnects() *poll {
-	t, s, n := x.talk, x.sub, x.resp
+	t, s, n := x.stream, x.sub, x.resp
 	if n.Message.Kind != decode.SotwResponse || !n.WasFirst || t.Node == nil || t.Node.ID == "" || s.First == nil || s.Exempt() {
 		return nil
 	}
@@ -321,14 +321,14 @@ func restOffered(x *event) {
 		return
 	}
 	p.offer = nil
-	if had := pollingOf(x.talk).announced; n.Version != had {
+	if had := pollingOf(x.stream).announced; n.Version != had {
 		p.offer = &offer{had: had, version: n.Version, seq: n.Seq, names: append(firstNames(n.Added), firstNames(n.Changed)...)}
 	}
 }
 
 func restStillOld(x *event) {
 	joinPolls(x)
-	p := pollingOf(x.talk).of
+	p := pollingOf(x.stream).of
 	if p == nil || p.offer == nil {
 		return
 	}

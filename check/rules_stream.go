@@ -89,11 +89,11 @@ func messageOverLimit(x *event) {
 	if size <= defaultLimit {
 		return
 	}
-	if sizesOf(x.talk).over == nil {
-		sizesOf(x.talk).over = &oversize{seq: x.seq(), typ: x.sub.Type, size: size, fault: fault}
+	if sizesOf(x.stream).over == nil {
+		sizesOf(x.stream).over = &oversize{seq: x.seq(), typ: x.sub.Type, size: size, fault: fault}
 	}
 	p := proof{severity: Warning, cause: string(fault), fault: fault, message: fmt.Sprintf("a message of %s; gRPC receives 4 MiB unless told otherwise", mebibytes(size))}
-	if fault == ServerFault && x.talk.EnvoyClient() {
+	if fault == ServerFault && x.stream.EnvoyClient() {
 		p.severity = Info
 	}
 	x.prove(p)
@@ -102,7 +102,7 @@ func messageOverLimit(x *event) {
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 func endedOverLimit(x *event) {
-	o := sizesOf(x.talk).over
+	o := sizesOf(x.stream).over
 	if st := x.entry.Status; o == nil || st == nil || st.Code != codeResourceExhausted {
 		return
 	}
@@ -129,7 +129,7 @@ var refusals = map[int32]string{
 
 // refused says with which status the server refused a stream, or "".
 func (x *event) refused() string {
-	if x.entry.Status == nil || x.entry.Side != session.Server || x.talk.Responses > 0 || x.talk.Lost {
+	if x.entry.Status == nil || x.entry.Side != session.Server || x.stream.Responses > 0 || x.stream.Lost {
 		return ""
 	}
 	return refusals[x.entry.Status.Code]
@@ -137,12 +137,12 @@ func (x *event) refused() string {
 
 func streamRejected(x *event) {
 	word := x.refused()
-	if word == "" || !x.talk.Discovery() && x.talk.Method.Variant != decode.VariantLRS {
+	if word == "" || !x.stream.Discovery() && x.stream.Method.Variant != decode.VariantLRS {
 		return
 	}
 	p := proof{
-		severity: Warning, typ: x.talk.Method.Type, cause: x.talk.Method.Path + word, seqs: []session.Seq{x.talk.OpenAt, x.entry.Seq},
-		message: fmt.Sprintf("%s was refused with %s", x.talk.Method.Name, word),
+		severity: Warning, typ: x.stream.Method.Type, cause: x.stream.Method.Path + word, seqs: []session.Seq{x.stream.OpenAt, x.entry.Seq},
+		message: fmt.Sprintf("%s was refused with %s", x.stream.Method.Name, word),
 	}
 	if m := x.entry.Status.Message; m != "" {
 		p.message += ": " + said(m)
@@ -158,7 +158,7 @@ func streamRejected(x *event) {
 const soon = 5 * time.Second
 
 func serverClosedStream(x *event) {
-	t := x.talk
+	t := x.stream
 	if x.entry.Side != session.Server || !t.Discovery() || !t.HalfClosed.IsZero() || t.Requests == 0 || x.refused() != "" {
 		return
 	}
@@ -201,7 +201,7 @@ const (
 )
 
 func reconnectStorm(x *event) {
-	t := x.talk
+	t := x.stream
 	if !t.Discovery() || t.Lost {
 		return
 	}
@@ -256,7 +256,7 @@ func reconnectStorm(x *event) {
 }
 
 func halfClosed(x *event) {
-	t := x.talk
+	t := x.stream
 	if x.entry.Kind != session.KindHalfClose || t == nil || !t.Discovery() || t.Lost || !t.WantsAnything() {
 		return
 	}
@@ -272,9 +272,9 @@ func halfClosed(x *event) {
 }
 
 func requestAfterHalfClose(x *event) {
-	if !x.talk.HalfClosed.IsZero() {
+	if !x.stream.HalfClosed.IsZero() {
 		x.prove(proof{
-			severity: Info, cause: "-", seqs: []session.Seq{x.talk.HalfClosedAt, x.req.Seq},
+			severity: Info, cause: "-", seqs: []session.Seq{x.stream.HalfClosedAt, x.req.Seq},
 			message: "a request after the client had half-closed the stream",
 		})
 	}

@@ -160,8 +160,8 @@ func requestBadNames(x *event) {
 				}
 			}
 		}
-	case x.change.List != nil && m.Locators.Names == 0:
-		found = badNamesOf(x.change.List)
+	case x.req.List != nil && m.Locators.Names == 0:
+		found = badNamesOf(x.req.List)
 	default:
 		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
@@ -182,10 +182,10 @@ func subscriptionFlap(x *event) {
 	s, r := x.sub, x.req
 	w := wishesOf(s)
 	if r.Message.Kind != decode.SotwRequest || s.Exempt() || s.Type == "NDS" || s.Type == "PCDS" ||
-		s.Type == "ECDS" && x.talk.Node != nil && istioNode(x.talk.Node) {
+		s.Type == "ECDS" && x.stream.Node != nil && istioNode(x.stream.Node) {
 		return // their ACKs and NACKs have no names
 	}
-	if x.talk.Node == nil && x.talk.Lost {
+	if x.stream.Node == nil && x.stream.Lost {
 		return // it may be a client of which this is known
 	}
 	shorter := w.shorter
@@ -195,7 +195,7 @@ func subscriptionFlap(x *event) {
 	if len(r.Added) == 0 || len(s.Dropped) == 0 {
 		return
 	}
-	if x.talk.EnvoyClient() && shorter != nil && r.Ordinal == shorter.Ordinal+1 &&
+	if x.stream.EnvoyClient() && shorter != nil && r.Ordinal == shorter.Ordinal+1 &&
 		shorter.Verdict == engine.Unjudged && r.Verdict == engine.Unjudged {
 		return // Envoy replaces a watch by a shorter list and then the new one
 	}

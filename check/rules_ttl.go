@@ -101,7 +101,7 @@ func heartbeatVersionMismatch(x *event) {
 }
 
 func ttlUnsupported(x *event) {
-	s, n, node := x.sub, x.resp, x.talk.Node
+	s, n, node := x.sub, x.resp, x.stream.Node
 	if node == nil || s.Exempt() {
 		return
 	}
@@ -148,7 +148,7 @@ func ttlExpired(x *event) {
 	if len(n.Timed) == 0 {
 		return
 	}
-	if f := x.talk.Node; f != nil && !slices.Contains(f.ClientFeatures, featureTTL) {
+	if f := x.stream.Node; f != nil && !slices.Contains(f.ClientFeatures, featureTTL) {
 		return // it has no timers
 	}
 	var spent flaws
@@ -193,7 +193,7 @@ func (x *event) watchLeases() {
 func leasesEnded(x *event) {
 	s, l := x.sub, leasesOf(x.sub)
 	l.watched = time.Time{}
-	if x.talk.Ended || s.Lost {
+	if x.stream.Ended || s.Lost {
 		return
 	}
 	var names []string

@@ -83,8 +83,8 @@ func typeRules() []*Rule {
 }
 
 func adsTypeMissing(x *event) {
-	if x.talk.ADS() && x.req.Message.TypeURL == "" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("no type_url in a request of %s", x.talk.Method.Name)})
+	if x.stream.ADS() && x.req.Message.TypeURL == "" && !x.again(Error, "-") {
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("no type_url in a request of %s", x.stream.Method.Name)})
 	}
 }
 
@@ -95,14 +95,14 @@ func ofMethod(m decode.Method, typeURL string) bool {
 }
 
 func perTypeMismatch(x *event) {
-	m := x.talk.Method
+	m := x.stream.Method
 	if url := x.req.Message.TypeURL; url != "" && !ofMethod(m, url) && !x.again(Error, m.Name) {
 		x.prove(proof{severity: Error, cause: m.Name, message: fmt.Sprintf("a request for %s on %s", clip(decode.TypeName(url)), m.Name)})
 	}
 }
 
 func responseUnsubscribed(x *event) {
-	t, s := x.talk, x.sub
+	t, s := x.stream, x.sub
 	if s.Exempt() {
 		return
 	}
@@ -157,7 +157,7 @@ func versionAsked(x *event) {
 
 func versionAnswered(x *event) {
 	s, v := x.sub, versionOf(x.resp.Message.TypeURL)
-	if v == 0 || *askedOf(s) == 0 || *askedOf(s) == v || v == 3 && x.talk.TakesBoth() || x.again(Warning, "-") {
+	if v == 0 || *askedOf(s) == 0 || *askedOf(s) == v || v == 3 && x.stream.TakesBoth() || x.again(Warning, "-") {
 		return
 	}
 	p := proof{
@@ -173,12 +173,12 @@ func versionAnswered(x *event) {
 func resourceTypeMismatch(x *event) {
 	s, n := x.sub, x.resp
 	m := n.Message
-	if n.Typed == 0 || s.Exempt() || s.Kind&engine.EnvoyType == 0 || x.talk.Method.Variant == decode.VariantFile {
+	if n.Typed == 0 || s.Exempt() || s.Kind&engine.EnvoyType == 0 || x.stream.Method.Variant == decode.VariantFile {
 		return
 	}
 	fits := func(url string) bool {
 		if m.TypeURL == "" {
-			return ofMethod(x.talk.Method, url)
+			return ofMethod(x.stream.Method, url)
 		}
 		return decode.TypeName(url) == decode.TypeName(m.TypeURL)
 	}
@@ -210,7 +210,7 @@ func resourceTypeMismatch(x *event) {
 func vhdsOverSotw(x *event) {
 	sotw := x.req != nil && x.req.Message.Kind == decode.SotwRequest || x.resp != nil && x.resp.Message.Kind == decode.SotwResponse
 	if sotw && x.sub.Type == "VHDS" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.talk.Method.Name)})
+		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.stream.Method.Name)})
 	}
 }
 
@@ -264,7 +264,7 @@ func (x *event) xdstp(wrong *flaws, name string) {
 	}
 	url := x.sub.URL
 	if url == "" {
-		url = x.talk.Method.Type
+		url = x.stream.Method.Type
 	}
 	if url == "" || typ == decode.TypeName(url) {
 		return

@@ -88,7 +88,7 @@ const (
 // elsewhere are the states of the type on other streams of the client's group
 // on which the server has sent something since.
 func (x *event) elsewhere(since time.Time) (out []*engine.Subscription) {
-	t := x.talk
+	t := x.stream
 	if t.Node == nil {
 		return nil
 	}
@@ -168,7 +168,7 @@ func requestedResourceTimeout(x *event) {
 	for _, n := range left {
 		r, referred := by[n]
 		_, known := elsewhere[n] // new-name-answered-without-it says more
-		if (referred || x.talk.GRPCClient()) && !(referred && x.warms(r)) && !known && !x.talk.Method.V2 {
+		if (referred || x.stream.GRPCClient()) && !(referred && x.warms(r)) && !known && !x.stream.Method.V2 {
 			pressing = append(pressing, n)
 		} else {
 			plain = append(plain, n)
@@ -191,14 +191,14 @@ func requestedResourceTimeout(x *event) {
 
 // warms says whether a rule of warming speaks of a name that r refers to.
 func (x *event) warms(r engine.Referrer) bool {
-	if !x.talk.ADS() || r.Ref.Source != decode.SourceADS || r.Ref.Default {
+	if !x.stream.ADS() || r.Ref.Source != decode.SourceADS || r.Ref.Default {
 		return false
 	}
 	switch x.sub.Type {
 	case "RDS", "SDS", "ECDS":
 		return true
 	case "EDS":
-		return !x.talk.GRPCClient()
+		return !x.stream.GRPCClient()
 	}
 	return false
 }
@@ -226,7 +226,7 @@ func (x *event) knownGone(name string) bool {
 	if _, gone := x.sub.DoesNotExist[name]; gone {
 		return true
 	}
-	if p := x.talk.Previous; p != nil {
+	if p := x.stream.Previous; p != nil {
 		was := p.Subs[x.sub.Key]
 		if was == nil {
 			return p.Lost
@@ -315,7 +315,7 @@ func releasedUnanswered(x *event) {
 	for _, n := range names {
 		delete(w.released, n)
 	}
-	if len(names) == 0 || x.talk.Ended || s.Lost || s.Wild == engine.NotWild {
+	if len(names) == 0 || x.stream.Ended || s.Lost || s.Wild == engine.NotWild {
 		return
 	}
 	slices.Sort(names)

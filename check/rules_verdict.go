@@ -142,7 +142,7 @@ func ackVersionUnknown(x *event) {
 		severity: Error, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
 		message: fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; no response of %s had it", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), s.Type),
 	}
-	for _, o := range x.talk.Order {
+	for _, o := range x.stream.Order {
 		if o != s && o.Versions.Has(engine.Short(v)) {
 			p.message = fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; it is one of %s", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), o.Type)
 			break
@@ -239,7 +239,7 @@ func (x *event) requestKey() uint64 {
 		h.WriteByte(1)
 	}
 	add(m.Version, m.Nonce)
-	if l := x.change.List; l != nil && m.Kind == decode.SotwRequest {
+	if l := x.req.List; l != nil && m.Kind == decode.SotwRequest {
 		maphash.WriteComparable(&h, l.Hash)
 	} else {
 		add(m.Names...)

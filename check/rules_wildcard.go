@@ -75,7 +75,7 @@ func wildcardRules() []*Rule {
 // relaxed is the severity of rules where older texts of the protocol say
 // otherwise: streams of version 2 follow these.
 func (x *event) relaxed(s Severity) Severity {
-	if x.talk.Method.V2 {
+	if x.stream.Method.V2 {
 		return Info
 	}
 	return s
@@ -84,7 +84,7 @@ func (x *event) relaxed(s Severity) Severity {
 // restarted says whether a stream looks like that of a new process, not like
 // one that was reconnected.
 func (x *event) restarted() bool {
-	t, p := x.talk, x.talk.Previous
+	t, p := x.stream, x.stream.Previous
 	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
 		return true
 	}
@@ -100,7 +100,7 @@ func (x *event) restarted() bool {
 }
 
 func accidentalWildcard(x *event) {
-	s, r, p := x.sub, x.req, x.talk.Previous
+	s, r, p := x.sub, x.req, x.stream.Previous
 	if r.Ordinal != 0 || !s.Full() || s.Wild != engine.LegacyWild || p == nil {
 		return
 	}
@@ -234,7 +234,7 @@ func (x *event) wildcardRemoved() {
 		}
 	}
 	for _, t := range x.k.Streams {
-		if o := t.Subs[s.Key]; t != x.talk && o != nil && x.talk.SameGroup(t) && !o.Lost && o.Wild != engine.NotWild && o.Responses > 0 &&
+		if o := t.Subs[s.Key]; t != x.stream && o != nil && x.stream.SameGroup(t) && !o.Lost && o.Wild != engine.NotWild && o.Responses > 0 &&
 			!slices.ContainsFunc(lost[:min(len(lost), maxCompared)], func(name string) bool { return o.Have.Get(name) != nil }) {
 			return // they are gone everywhere
 		}
@@ -257,7 +257,7 @@ func (x *event) wildcardForgotten() {
 		return
 	}
 	for _, o := range x.k.hints.widened {
-		if o == s || o.Key != s.Key || o.Lost || o.Stream.Ended || o.Wild != engine.LegacyWild || !o.Stream.SameGroup(x.talk) {
+		if o == s || o.Key != s.Key || o.Lost || o.Stream.Ended || o.Wild != engine.LegacyWild || !o.Stream.SameGroup(x.stream) {
 			continue
 		}
 		var behind []*engine.Resource // as the other client has them
@@ -281,7 +281,7 @@ func (x *event) wildcardForgotten() {
 			if len(names) == 0 || o.Stream.Ended || o.Lost || s.Lost || o.Wild != engine.LegacyWild || o.Names.Len() == 0 {
 				return
 			}
-			x.talk, x.sub = o.Stream, o
+			x.stream, x.sub = o.Stream, o
 			x.prove(proof{
 				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.Last.Seq, n.Seq},
 				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",

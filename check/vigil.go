@@ -50,7 +50,7 @@ func (x *event) proceed(v *vigil, patience func(*event, *engine.Response) time.D
 }
 
 // over says whether there is nothing to wait for any more.
-func (x *event) over() bool { return x.talk.Ended || !x.talk.HalfClosed.IsZero() }
+func (x *event) over() bool { return x.stream.Ended || !x.stream.HalfClosed.IsZero() }
 
 // ackTime is how long a client may take for a verdict. Envoy holds back that on
 // clusters, and takes long for very many of them.
@@ -72,7 +72,7 @@ func ackMissing(x *event) {
 // stillThere notes that the client is alive, and for which response it gave a
 // verdict last.
 func stillThere(x *event) {
-	t := x.talk
+	t := x.stream
 	x.warm()
 	if x.req.Verdict != engine.Unjudged {
 		presenceOf(t).judged, presenceOf(t).judgedAt = x.req.Echoed.Seq, x.now
@@ -91,12 +91,12 @@ func stillThere(x *event) {
 	}
 }
 
-func ackLate(x *event) { x.missed(x.talk.LastClientSeq > x.resp.Seq) }
+func ackLate(x *event) { x.missed(x.stream.LastClientSeq > x.resp.Seq) }
 
 // missed reports a response without a verdict, unless there is a reason to wait
 // on. spoke says that the client has sent something since.
 func (x *event) missed(spoke bool) {
-	t, s, n := x.talk, x.sub, x.resp
+	t, s, n := x.stream, x.sub, x.resp
 	v, ack := &acksOf(s).late, x.k.timers.ACK
 	switch {
 	case x.over():
@@ -130,20 +130,20 @@ func (x *event) waived(n *engine.Response) bool {
 	switch {
 	case s.ByNonce[engine.Short(n.Nonce)] != n: // its nonce was used again
 		return true
-	case !x.talk.WantsAnything(): // it is about to close
+	case !x.stream.WantsAnything(): // it is about to close
 		return true
 	case n.Count > 0:
 		return false
 	case s.Type == "NDS", s.Type == "PCDS": // Istio's agent
 		return true
 	}
-	return !s.Active() && !x.talk.GRPCClient() // Envoy, where no watch is left
+	return !s.Active() && !x.stream.GRPCClient() // Envoy, where no watch is left
 }
 
 // ackHeld begins to wait for the verdict on a response of clusters.
 func ackHeld(x *event) {
 	x.warm()
-	if v := &acksOf(x.sub).held; x.sub.Type == "CDS" && x.talk.ADS() && v.of == nil && x.sub.Owed(x.resp) {
+	if v := &acksOf(x.sub).held; x.sub.Type == "CDS" && x.stream.ADS() && v.of == nil && x.sub.Owed(x.resp) {
 		x.keep(v, x.resp, x.now.Add(x.k.timers.Warm), heldBack)
 	}
 }
@@ -166,7 +166,7 @@ func heldBack(x *event) {
 // starving are the endpoints and secrets that clusters up to a response wait
 // for.
 func (x *event) starving(n *engine.Response) []string {
-	t := x.talk
+	t := x.stream
 	var names []string
 	if eds := t.Sub("EDS"); eds != nil && !eds.Lost {
 		for name, c := range warmingOf(t).byName {

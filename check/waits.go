@@ -35,7 +35,7 @@ func (x *event) await() {
 	for _, n := range r.Removed {
 		delete(w.byName, n)
 	}
-	if s.Exempt() || r.Before.Lost || s.Lost || !x.talk.Discovery() {
+	if s.Exempt() || r.Before.Lost || s.Lost || !x.stream.Discovery() {
 		return
 	}
 	delta := r.Message.Kind == decode.DeltaRequest
@@ -104,7 +104,7 @@ func overdue(x *event) {
 		delete(waits, n)
 		return !s.Names.Has(n)
 	})
-	if len(w.left) > 0 && x.talk.Alive() && !s.Lost {
+	if len(w.left) > 0 && x.stream.Alive() && !s.Lost {
 		x.each(onUnanswered)
 	}
 }

@@ -47,12 +47,12 @@ const maxWarming = 1 << 16
 // the client asks for have begun to wait with it. gRPC's clients hold nothing
 // back.
 func (x *event) warm() bool {
-	w := warmingOf(x.talk)
+	w := warmingOf(x.stream)
 	if w.seen == x.seq() {
 		return w.began
 	}
 	w.seen, w.began = x.seq(), false
-	if !x.talk.ADS() || x.talk.GRPCClient() {
+	if !x.stream.ADS() || x.stream.GRPCClient() {
 		return false
 	}
 	if x.sub.Type == "EDS" && len(w.early) > 0 {
@@ -116,7 +116,7 @@ func (w *warmings) begin(x *event) {
 	if len(began) == 0 {
 		return
 	}
-	eds := x.talk.Sub("EDS")
+	eds := x.stream.Sub("EDS")
 	if eds == nil {
 		if len(w.early) == maxEarly {
 			w.early = slices.Delete(w.early, 0, 1)
@@ -132,7 +132,7 @@ func (w *warmings) begin(x *event) {
 // enterEarly enters what waits since before the client asked for endpoints, if
 // it is still as it was.
 func (w *warmings) enterEarly(x *event) {
-	cds := x.talk.Sub("CDS")
+	cds := x.stream.Sub("CDS")
 	for _, e := range w.early {
 		for _, it := range e.items {
 			if cds != nil && cds.Have.Get(it.Name) == it {

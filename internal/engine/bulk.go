@@ -15,6 +15,7 @@ type bulk struct {
 	base     map[string]*Resource
 	sum      [2]uint64
 	peculiar peculiar
+	cold     *cold // the same for streams that have ended
 }
 
 // peculiar says which resources of a response are not plain ones.

@@ -10,7 +10,7 @@ import (
 // A configuration that stays as it is comes in other memory with each part of
 // a long recording. The batches that it came in are let go.
 func TestBatchesAreLetGo(t *testing.T) {
-	k := NewEngine(0)
+	k := New(Options{})
 	var seq session.Seq
 	step := func(e session.Entry) {
 		seq++
@@ -23,7 +23,7 @@ func TestBatchesAreLetGo(t *testing.T) {
 	for i := range items {
 		m.Resources = append(m.Resources, decode.Resource{Name: string(rune('a' + i)), Version: "1", TypeURL: clusterURL})
 	}
-	s := k.Streams[1].subOf(m, k.Contents.Seeds[0])
+	s := k.subOf(k.Streams[1], m)
 	n := &Response{Kind: m.Kind, Count: items, details: &details{Message: m}}
 	for range 4 * maxBulkItems / items {
 		if k.bulkOf(s, n, &decode.Batch{Resources: m.Resources}, false) == nil {
@@ -39,7 +39,7 @@ func TestBatchesAreLetGo(t *testing.T) {
 // it was opened, so that the next stream is always held against the same one.
 func TestDisconnectEndsStreamsInOrder(t *testing.T) {
 	for range 20 {
-		k := NewEngine(0)
+		k := New(Options{})
 		var seq session.Seq
 		step := func(id session.StreamID, e session.Entry) {
 			seq++

@@ -55,3 +55,15 @@ func (s *contents) Of(typeURL string, body []byte, masked bool) *Content {
 	s.young[key] = c
 	return c
 }
+
+// again is a content of which the hashes are known: with all that is known of
+// it, if it was met lately.
+func (s *contents) again(raw [2]uint64, hash [16]byte) *Content {
+	if c := s.young[raw]; c != nil {
+		return c
+	}
+	if c := s.old[raw]; c != nil {
+		return c
+	}
+	return &Content{Facts: &decode.Facts{Hash: hash}, raw: raw}
+}

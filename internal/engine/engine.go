@@ -13,9 +13,17 @@ import (
 // every entry, in order, is a pure function of them, and is not safe for
 // concurrent use.
 type Engine struct {
-	tracker  *Tracker
-	conns    map[session.ConnID]*session.Peer
-	Streams  map[session.StreamID]*Stream
+	o       Options
+	conns   map[session.ConnID]*conn
+	Streams map[session.StreamID]*Stream // that are open
+	late    map[session.StreamID]*Stream // that ended a short while ago
+	ending  []session.StreamID           // the order of late
+	polls   map[pollKey]*polls
+	closed  []*Stream // by the last entry
+	past    past
+	lists   lists
+	shelf   decode.Shelf
+
 	Peers    peers
 	clients  clients
 	Contents contents
@@ -24,60 +32,69 @@ type Engine struct {
 	bare     details // of responses that have shed theirs
 	Stamp    uint64  // of the response that is being looked at
 	looked   *Response
-	ack      time.Duration // after which a response without a verdict is stale
 }
 
-func NewEngine(ack time.Duration) *Engine {
+// Options say how an Engine works.
+type Options struct {
+	// ACK is after which a response without a verdict is stale; 0: 10 s.
+	ACK time.Duration
+	// Past is how many bytes are remembered of what is over; 0: DefaultPast,
+	// less: nothing.
+	Past int64
+	// Names says that only messages and names are followed, and not what
+	// resources consist of. Then it is not known what a client has.
+	Names bool
+}
+
+// New returns an Engine that has seen nothing.
+func New(o Options) *Engine {
+	if o.ACK == 0 {
+		o.ACK = 10 * time.Second
+	}
+	if o.Past == 0 {
+		o.Past = DefaultPast
+	}
 	return &Engine{
-		ack:     ack,
-		tracker: NewTracker(),
-		conns:   make(map[session.ConnID]*session.Peer), Streams: make(map[session.StreamID]*Stream),
+		past: past{budget: max(o.Past, 0)},
+		o:    o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
+		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), lists: newLists(),
 		Peers: newPeers(), Contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)},
 	}
 }
 
-// maxTalks bounds the streams that are watched at one time. Of others the
-// Tracker still tells what they say.
-const maxTalks = 1 << 16
-
 // Step takes the next entry and says what it changed.
 func (k *Engine) Step(e *session.Entry) Change {
-	if k.looked != nil {
-		k.looked.Message = nil // messages are a large part of memory: only what came of them is kept
-		k.looked = nil
-	}
+	k.settle()
 	if e.Time.After(k.Now) {
 		k.Now = e.Time
 	}
-	if e.Kind == session.KindGap {
-		k.gap(e.Gap)
-	}
-	c := k.tracker.Step(e)
-	if e.Stream != 0 {
-		c.Stream = k.Streams[e.Stream]
-	}
+	st := k.streamOf(e)
 	switch e.Kind {
 	case session.KindConnect:
-		if len(k.conns) < maxTalks {
-			k.conns[e.Conn] = e.Peer
-		}
+		k.conn(e.Conn).peer = e.Peer
 	case session.KindOpen:
-		k.open(e, &c)
-	case session.KindMessage:
-		k.message(e, &c)
+		st = k.open(e)
 	case session.KindHeader:
-		if c.Stream != nil && e.Side == session.Server {
-			c.Stream.Status = session.Get(e.Headers, ":status")
+		if st != nil && e.Side == session.Server {
+			st.headers(e)
+		}
+	case session.KindMessage:
+		if e.Message != nil && (e.Side == session.Client || e.Side == session.Server) {
+			return k.message(e, st)
 		}
 	case session.KindHalfClose:
-		if c.Stream != nil {
-			c.Stream.HalfClosed, c.Stream.HalfClosedAt = k.Now, e.Seq
+		if st != nil && st.Alive() {
+			st.HalfClosed, st.HalfClosedAt = k.Now, e.Seq
 		}
+	case session.KindGap:
+		k.gap(e.Gap)
+	}
+	c := k.about(e, st)
+	switch e.Kind {
 	case session.KindTrailer, session.KindCancel:
-		if t := c.Stream; t != nil && t.Alive() {
-			t.Ended, t.EndedAt, t.endSeq = true, k.Now, e.Seq
+		if st != nil && st.Alive() {
+			k.end(st, e.Seq, endReason(e))
 			c.Ended = true
-			k.forget(t, endReason(e))
 		}
 	case session.KindDisconnect:
 		k.disconnect(e)
@@ -85,84 +102,78 @@ func (k *Engine) Step(e *session.Entry) Change {
 	return c
 }
 
-func (k *Engine) open(e *session.Entry, c *Change) {
-	if e.Stream == 0 || len(k.Streams) >= maxTalks {
-		return
+// settle lets go of what the last entry was the last to need.
+func (k *Engine) settle() {
+	if k.looked != nil {
+		k.looked.Message = nil // messages are a large part of memory: only what came of them is kept
+		k.looked = nil
 	}
-	c.Stream = k.newTalk(e)
-	c.Stream.Method = decode.LookupMethod(e.Method)
+	for _, t := range k.closed {
+		k.bury(t)
+	}
+	k.closed = k.closed[:0]
+	k.past.fit()
 }
 
-func (k *Engine) newTalk(e *session.Entry) *Stream {
-	if old := k.Streams[e.Stream]; old != nil { // it was opened again without an end
-		old.Ended, old.EndedAt, old.endSeq = true, k.Now, e.Seq
-		k.forget(old, "its end was not seen")
+// about fills what is known of the stream, or the connection, of an entry.
+func (k *Engine) about(e *session.Entry, st *Stream) (c Change) {
+	if st != nil {
+		c.Method, c.Variant, c.Type = st.Method, st.Method.Variant, st.Method.Type
+		c.Client, c.Node, c.Uncertain = st.client, st.lastNode, st.uncertain
+		if st.Alive() {
+			c.Stream = st
+		}
 	}
-	t := &Stream{ID: e.Stream, Conn: e.Conn, h2: e.H2, Opened: k.Now, OpenAt: e.Seq, Subs: make(map[string]*Subscription)}
-	if p := k.conns[e.Conn]; p != nil {
-		t.Server, t.Peer = p.Upstream, p.Client
+	if cn := k.conns[e.Conn]; cn != nil && c.Client == "" {
+		c.Client = cn.client
+		if c.Node == nil {
+			c.Node = cn.node
+		}
 	}
-	k.Streams[e.Stream] = t
-	return t
-}
-
-// forget lets go of a stream that is over, but for what the next one of the
-// same client is held against.
-func (k *Engine) forget(t *Stream, why string) {
-	delete(k.Streams, t.ID)
-	k.Peers.ended(t)
-	k.clients.leave(t, why)
-	for _, s := range t.Order {
-		k.tracker.lists.release(s.Names.base)
-	}
+	return c
 }
 
 // disconnect ends what is still open on a connection.
 func (k *Engine) disconnect(e *session.Entry) {
-	var open []*Stream
-	for _, t := range k.Streams {
-		if t.Conn == e.Conn && t.Alive() {
-			open = append(open, t)
-		}
+	cn := k.conns[e.Conn]
+	if cn == nil {
+		return
 	}
-	slices.SortFunc(open, func(a, b *Stream) int { return cmp.Compare(a.ID, b.ID) })
-	for _, t := range open {
-		t.Ended, t.EndedAt, t.endSeq = true, k.Now, e.Seq
-		k.forget(t, "the connection was closed by the "+e.Side.String())
+	why := "the connection was closed by the " + e.Side.String()
+	for _, id := range slices.SortedFunc(cn.ids(), cmp.Compare) {
+		if st := k.Streams[id]; st != nil {
+			k.end(st, e.Seq, why)
+		}
+		delete(k.late, id)
+	}
+	for _, p := range cn.polls {
+		k.hangUp(p, e.Conn, why)
 	}
 	delete(k.conns, e.Conn)
 }
 
 // gap marks the streams that lost entries.
 func (k *Engine) gap(g *session.Gap) {
-	if g == nil {
-		return
-	}
-	if len(g.Streams) >= maxGapStreams {
-		for _, t := range k.Streams {
-			t.lose()
+	switch {
+	case g == nil:
+	case len(g.Streams) >= maxGapStreams:
+		for _, st := range k.Streams {
+			st.gap(g.Cause)
 		}
-		return
-	}
-	for _, id := range g.Streams {
-		if t := k.Streams[id]; t != nil {
-			t.lose()
+	default:
+		for _, id := range g.Streams {
+			if st := k.Streams[id]; st != nil {
+				st.gap(g.Cause)
+			}
 		}
 	}
 }
 
-// lose marks a stream of which part was not seen: what its types stand at is
-// no longer known.
-func (t *Stream) lose() {
-	t.Lost, t.Memory = true, nil
-	for _, s := range t.Order {
-		s.lose()
-	}
-}
-
-func (s *Subscription) lose() {
-	s.Lost, s.heard, s.Forgotten, s.bad = true, nil, true, nil
-	s.Memory, s.Stream.Memory = nil, nil
-	s.Losses++
-	s.Stream.Moved++
-}
+const (
+	maxStreams    = 1 << 16 // that are followed at one time
+	maxLate       = 1024    // ended streams whose late messages are still understood
+	maxTypes      = 256     // types with a state on one stream
+	maxGapStreams = 1024    // a Gap that lists so many may have touched more
+	maxKey        = 256     // longest nonce, version or type URL kept as it is
+	maxNode       = 2048    // bytes of a node that is remembered
+)

@@ -191,7 +191,7 @@ func (cn *quotedConn) pollsOf(path string) map[string]*quotedType {
 		return types
 	}
 	types := make(map[string]*quotedType)
-	if len(cn.polls) < maxRESTPaths {
+	if len(cn.polls) < 64 {
 		if cn.polls == nil {
 			cn.polls = make(map[string]map[string]*quotedType)
 		}

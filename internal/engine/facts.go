@@ -109,7 +109,7 @@ func (t *Stream) TakesBoth() bool {
 
 // beganNameless says whether the first request of the type asked for
 // everything by naming nothing.
-func (s *Subscription) BeganNameless() bool { return s.First != nil && s.First.Named() == 0 }
+func (s *Subscription) BeganNameless() bool { return s.nameless }
 
 // sameGroup says whether two clients have the same cluster and server.
 func (t *Stream) SameGroup(o *Stream) bool {

@@ -148,8 +148,7 @@ func (h *History) wish(e *session.Entry, c *Change) {
 		h.streams[e.Stream] = make(map[string]bool)
 	}
 	n, _ := c.Count()
-	all := n == Everything || c.Type == "SRDS" && len(c.Message.Names) == 0 && !c.named
-	wanted := all || slices.ContainsFunc(c.Message.Names, h.names)
+	wanted := n == Everything || slices.ContainsFunc(c.Message.Names, h.names)
 	h.streams[e.Stream][c.Type] = wanted
 }
 
@@ -298,23 +297,4 @@ func (h *History) await(seq session.Seq, p pushed) {
 			h.order = h.order[1:]
 		}
 	}
-}
-
-// Resource finds a resource that a response carries by its name; nil if it does
-// not. Its Decode gives the content.
-func (c *Change) Resource(name string) *decode.Resource {
-	if c.Message == nil {
-		return nil
-	}
-	normal := ""
-	if strings.HasPrefix(name, "xdstp:") {
-		normal = decode.NormalName(name)
-	}
-	for i := range c.Message.Resources {
-		r := &c.Message.Resources[i]
-		if r.Name == name || normal != "" && decode.NormalName(r.Name) == normal {
-			return r
-		}
-	}
-	return nil
 }

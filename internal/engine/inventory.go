@@ -20,12 +20,16 @@ type inventory struct {
 	base map[string]*Resource // shared, never written to
 	own  map[string]*Resource // what differs from base; nil for what is not there
 	bulk *bulk                // that base is of, if any
+	cold *cold                // that it is, once its stream has ended; nothing else is there then
 	size int
 }
 
 func (v *inventory) Len() int { return v.size }
 
 func (v *inventory) Get(name string) *Resource {
+	if v.cold != nil {
+		return v.cold.get(name)
+	}
 	if it, ok := v.own[name]; ok {
 		return it
 	}
@@ -68,6 +72,14 @@ func (v *inventory) set(name string, it *Resource) {
 // all yields names and items, in no order.
 func (v *inventory) All() iter.Seq2[string, *Resource] {
 	return func(yield func(string, *Resource) bool) {
+		if v.cold != nil {
+			for i := range v.cold.list {
+				if it := &v.cold.list[i]; !yield(it.name, it.resource(v.cold.contents)) {
+					return
+				}
+			}
+			return
+		}
 		for name, it := range v.base {
 			if _, differs := v.own[name]; !differs && !yield(name, it) {
 				return
@@ -83,6 +95,9 @@ func (v *inventory) All() iter.Seq2[string, *Resource] {
 
 // clone returns an inventory that changes independently.
 func (v *inventory) clone() inventory {
+	if v.cold != nil {
+		return inventory{own: maps.Collect(v.All()), size: v.size}
+	}
 	return inventory{base: v.base, bulk: v.bulk, own: maps.Clone(v.own), size: v.size}
 }
 

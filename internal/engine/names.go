@@ -14,26 +14,33 @@ type NameList struct {
 	refs  int
 	set   map[string]struct{} // see index
 
-	Memory Memory // of those who look at it
+	past   shared // what streams that have ended hold of it
+	Memory Slots  // of those who look at it
 }
 
-// lists holds all name lists in use, bounded in bytes, and the account of what
-// else is remembered by all streams together.
+const (
+	maxNameBytes = 256 << 20
+	maxNameList  = 1 << 20
+)
+
+// lists holds all name lists in use, bounded in bytes.
 type lists struct {
 	seed   maphash.Seed
 	byHash map[uint64]*NameList
 	bytes  int
-	// sentBytes is charged for the responses that all streams remember.
-	sentBytes int
+}
+
+func newLists() lists {
+	return lists{seed: maphash.MakeSeed(), byHash: make(map[uint64]*NameList)}
 }
 
 // change remembers the names that a request asks for and returns what it adds
 // to and takes from those of the request before, if these are known.
-func (l *lists) change(ts *typeState, names []string, first bool) (added, removed []string, known bool) {
+func (l *lists) change(s *Subscription, names []string, first bool) (added, removed []string, known bool) {
 	var before []string
 	known = first
-	if ts.names != nil {
-		before, known = ts.names.Names, true
+	if s.list != nil {
+		before, known = s.list.Names, true
 		if slices.Equal(before, names) {
 			return nil, nil, true
 		}
@@ -41,8 +48,8 @@ func (l *lists) change(ts *typeState, names []string, first bool) (added, remove
 	if known {
 		added, removed = missing(names, before), missing(before, names)
 	}
-	l.release(ts.names)
-	ts.names = l.keep(names)
+	l.release(s.list)
+	s.list = l.keep(names)
 	return added, removed, known
 }
 
@@ -90,13 +97,6 @@ func (l *lists) keep(names []string) *NameList {
 		l.byHash[sum] = n
 	}
 	return n
-}
-
-// retain is another use of a list that keep has returned.
-func (l *lists) retain(n *NameList) {
-	if n != nil {
-		n.refs++
-	}
 }
 
 func (l *lists) release(n *NameList) {

@@ -1,61 +1,94 @@
 package engine
 
-import (
-	"hash/maphash"
-	"slices"
-)
+import "container/list"
 
-// past is which nonces, or versions, were used. It holds hashes with a key that no
-// peer knows, the newest maxNonces of them.
+// past is all that is remembered of streams that have ended, of clients that
+// have left, and of versions that resources had. It has a budget in bytes. When
+// that is spent, what was touched least recently is let go.
+//
+// What something takes is reckoned by the account's own rule, in the order of
+// the entries, and never asked of the runtime: the same recording forgets the
+// same on every machine.
 type past struct {
-	seed maphash.Seed
-	ring []uint64
-	next int
-	// maybe has a bit for each hash that was added since the ring was full
-	// last, so that most questions need no search; nil while there are few.
-	maybe *[64]uint64
+	budget, used int64
+	recent       list.List // of *memento, the least recently touched first
+	forgotten    uint64
 }
 
-// fewPast is how many hashes are searched one by one.
-const fewPast = 32
+// memento is one thing that is remembered.
+type memento struct {
+	bytes int64
+	let   func() // lets go of it
+	at    *list.Element
+}
 
-// maxNonces is how many responses of a type on a stream are known by their
-// nonces. The newest of them, and those without a verdict, are known in full.
-const (
-	MaxNonces = 1024
-	keepSent  = 16
-)
+// DefaultPast is the budget where none is given.
+const DefaultPast = 64 << 20
 
-func (p *past) add(s string) {
-	h := maphash.String(p.seed, s)
-	if len(p.ring) < MaxNonces {
-		p.ring = append(p.ring, h)
-	} else {
-		p.ring[p.next] = h
-		if p.next = (p.next + 1) % MaxNonces; p.next == 0 {
-			p.maybe = nil
-		}
+// Memory is what an Engine remembers beyond what lives.
+type Memory struct {
+	Past, Budget int64  // bytes
+	Forgotten    uint64 // how often something was let go
+}
+
+// Memory says how much of the budget for the past is spent.
+func (k *Engine) Memory() Memory {
+	return Memory{Past: k.past.used, Budget: k.past.budget, Forgotten: k.past.forgotten}
+}
+
+// add remembers something. let is called when it is let go.
+func (p *past) add(bytes int64, let func()) *memento {
+	m := &memento{bytes: bytes, let: let}
+	m.at = p.recent.PushBack(m)
+	p.used += bytes
+	return m
+}
+
+// touch says that something was used, and takes bytes more now.
+func (p *past) touch(m *memento, more int64) {
+	if m == nil || m.at == nil {
+		return
 	}
-	switch {
-	case p.maybe != nil:
-		p.mark(h)
-	case len(p.ring) > fewPast:
-		p.maybe = new([64]uint64)
-		for _, o := range p.ring {
-			p.mark(o)
-		}
+	m.bytes += more
+	p.used += more
+	p.recent.MoveToBack(m.at)
+}
+
+// drop takes something out that is no longer past, or no longer there.
+func (p *past) drop(m *memento) {
+	if m == nil || m.at == nil {
+		return
+	}
+	p.recent.Remove(m.at)
+	p.used -= m.bytes
+	m.at = nil
+}
+
+// fit lets go of the least recent until the rest is within the budget.
+func (p *past) fit() {
+	for p.used > p.budget && p.recent.Len() > 0 {
+		m := p.recent.Front().Value.(*memento)
+		p.drop(m)
+		m.let()
+		p.forgotten++
 	}
 }
 
-func (p *past) mark(h uint64) { p.maybe[h>>58] |= 1 << (h & 63) }
-
-func (p *past) Has(s string) bool {
-	if len(p.ring) == 0 {
-		return false
-	}
-	h := maphash.String(p.seed, s)
-	return (p.maybe == nil || p.maybe[h>>58]&(1<<(h&63)) != 0) && slices.Contains(p.ring, h)
+// shared is what several things that are remembered have in common: it is
+// reckoned once.
+type shared struct {
+	refs  int
+	bytes int64
 }
 
-// full says that still older ones may have been forgotten.
-func (p *past) Full() bool { return len(p.ring) == MaxNonces }
+func (p *past) hold(s *shared) {
+	if s.refs++; s.refs == 1 {
+		p.used += s.bytes
+	}
+}
+
+func (p *past) release(s *shared) {
+	if s.refs--; s.refs == 0 {
+		p.used -= s.bytes
+	}
+}

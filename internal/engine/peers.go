@@ -7,12 +7,8 @@ type peerKey struct {
 	id, Cluster, Server, method string
 }
 
-// maxPeers bounds the clients whose ended streams are remembered, and
-// maxEndedTalks the ended streams of one.
-const (
-	maxPeers      = 4096
-	maxEndedTalks = 16
-)
+// maxEnded bounds the ended streams of one client that a new one may reconnect.
+const maxEnded = 16
 
 // peers finds the streams of one client.
 type peers struct {
@@ -47,9 +43,6 @@ func (p *peers) joined(t *Stream, s *Subscription, given []string) {
 	}
 	of := p.ByKey[key]
 	if of == nil {
-		if len(p.Order) >= maxPeers {
-			p.forgetOldest()
-		}
 		of = &peer{}
 		p.ByKey[key] = of
 		p.Order = append(p.Order, key)
@@ -89,23 +82,29 @@ func (p *peer) resumedBy(t *Stream, s *Subscription, given []string) *Stream {
 	return latest
 }
 
-// forgetOldest drops clients of which no stream lives.
-func (p *peers) forgetOldest() {
-	kept := p.Order[:0]
-	drop := max(1, len(p.Order)/8)
-	for _, key := range p.Order {
-		if drop > 0 && len(p.ByKey[key].Live) == 0 {
-			delete(p.ByKey, key)
-			drop--
-			continue
-		}
-		kept = append(kept, key)
+// forget lets go of a stream that has ended, and of a client that has no other.
+func (p *peers) forget(t *Stream) {
+	key := KeyOf(t)
+	of := p.ByKey[key]
+	if of == nil {
+		return
 	}
-	if drop > 0 && len(kept) > 0 { // all of them live
-		delete(p.ByKey, kept[0])
-		kept = kept[1:]
+	if of.Ended = without(of.Ended, t); len(of.Ended)+len(of.Live) > 0 {
+		return
 	}
-	p.Order = kept
+	delete(p.ByKey, key)
+	if i := slices.Index(p.Order, key); i >= 0 {
+		p.Order = slices.Delete(p.Order, i, i+1)
+	}
+}
+
+// without is a list without one of its elements, in new memory.
+func without[T comparable](list []T, gone T) []T {
+	i := slices.Index(list, gone)
+	if i < 0 {
+		return list
+	}
+	return append(list[:i:i], list[i+1:]...)
 }
 
 func (p *peers) ended(t *Stream) {
@@ -113,15 +112,10 @@ func (p *peers) ended(t *Stream) {
 	if of == nil {
 		return
 	}
-	for i, l := range of.Live {
-		if l == t {
-			of.Live = append(of.Live[:i:i], of.Live[i+1:]...)
-			break
-		}
-	}
-	if len(of.Ended) >= maxEndedTalks {
+	of.Live = without(of.Live, t)
+	if len(of.Ended) >= maxEnded {
 		of.Ended[0].Previous = nil
-		of.Ended = append(of.Ended[:0:0], of.Ended[1:]...)
+		of.Ended = of.Ended[1:]
 	}
 	of.Ended = append(of.Ended, t)
 }

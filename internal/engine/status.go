@@ -2,11 +2,13 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -18,6 +20,7 @@ const (
 	NotAsked State = iota // the client did not ask for the type
 	Synced                // it accepted what was sent last
 	Pending               // it has not answered yet, and is in time
+	Unknown               // what it made of what was sent last cannot be told
 	NotSent               // it asked, and nothing came
 	Stale                 // it has not answered in time
 	Nacked                // it rejected what was sent last
@@ -30,6 +33,8 @@ func (s State) String() string {
 		return "SYNCED"
 	case Pending:
 		return "PENDING"
+	case Unknown:
+		return "UNKNOWN"
 	case NotSent:
 		return "NOTSENT"
 	case Stale:
@@ -74,87 +79,22 @@ type TypeStatus struct {
 	Sent    string      // that was sent last
 	Wanted  int         // names asked for; -1 for all
 	Have    int         // resources sent
+	Nacks   int         // rejections since it accepted last
 	Nack    string      // why it rejected last; it may have accepted since
 	NackSeq session.Seq
 	Lost    bool // part of the conversation was not seen
-}
-
-// client is a node and its streams.
-type client struct {
-	id    string
-	since time.Time
-	live  []*Stream
-	last  *Stream // that ended last
-	why   string
-}
-
-// maxClients bounds the clients that are remembered. Those that are gone are
-// forgotten first.
-const maxClients = 1 << 16
-
-// clients are the nodes of a session, in the order in which they came.
-type clients struct {
-	byID  map[string]*client
-	order []*client
-}
-
-// enter notes a stream whose node has become known.
-func (c *clients) enter(t *Stream) {
-	if c.byID == nil {
-		c.byID = make(map[string]*client)
-	}
-	id := t.clientID()
-	of := c.byID[id]
-	if of == nil {
-		if len(c.order) >= maxClients {
-			c.forget()
-		}
-		of = &client{id: id, since: t.Opened}
-		c.byID[id], c.order = of, append(c.order, of)
-	}
-	if !slices.Contains(of.live, t) {
-		of.live = append(of.live, t)
-	}
-}
-
-func (c *clients) forget() {
-	for i, of := range c.order {
-		if len(of.live) == 0 || i == len(c.order)-1 {
-			delete(c.byID, of.id)
-			c.order = slices.Delete(c.order, i, i+1)
-			return
-		}
-	}
-}
-
-// leave notes the end of a stream.
-func (c *clients) leave(t *Stream, why string) {
-	of := c.byID[t.clientID()]
-	if of == nil {
-		return
-	}
-	if i := slices.Index(of.live, t); i >= 0 {
-		of.live = slices.Delete(of.live, i, i+1)
-		if of.last = t; len(of.live) == 0 {
-			of.why = why
-		}
-	}
-}
-
-func (t *Stream) clientID() string {
-	if t.Node != nil && t.Node.ID != "" {
-		return t.Node.ID
-	}
-	return t.Peer
+	// Gone is when the last stream with the type ended: the rest is how it stood
+	// then. It is zero while there is one.
+	Gone time.Time
 }
 
 // Status says where each client stands, the worst first, then by name.
 func (k *Engine) Status() []ClientStatus {
-	out := make([]ClientStatus, 0, len(k.clients.order))
-	for _, c := range k.clients.order {
+	out := make([]ClientStatus, 0, len(k.clients.byID))
+	for _, c := range k.clients.byID {
 		out = append(out, k.statusOf(c))
 	}
-	slices.SortStableFunc(out, func(a, b ClientStatus) int {
+	slices.SortFunc(out, func(a, b ClientStatus) int {
 		return cmp.Or(
 			cmp.Compare(boolInt(!a.Gone.IsZero()), boolInt(!b.Gone.IsZero())),
 			-cmp.Compare(a.Worst(), b.Worst()), strings.Compare(a.Client, b.Client))
@@ -170,43 +110,79 @@ func boolInt(b bool) int {
 }
 
 func (k *Engine) statusOf(c *client) ClientStatus {
-	s := ClientStatus{Client: c.id, Since: c.since}
-	talks := c.live
-	if len(talks) == 0 && c.last != nil {
-		talks = []*Stream{c.last}
-		s.Gone, s.Why = c.last.EndedAt, c.why
+	s := ClientStatus{Client: c.id, Agent: c.agent, Version: c.version, Streams: len(c.live), Since: c.since, Last: c.last}
+	if !c.here() {
+		s.Gone, s.Why = c.gone, c.why
 	}
-	byType := make(map[string]int)
-	for _, t := range talks {
+	for _, t := range c.live {
 		if t.Node != nil {
 			s.Agent, s.Version = t.Node.UserAgent, t.Node.UserAgentVersion
 		}
-		for _, at := range []time.Time{t.Opened, t.LastClient, t.LastServer, t.EndedAt} {
-			if at.After(s.Last) {
-				s.Last = at
-			}
-		}
-		if t.Alive() {
-			s.Streams++
-		}
-		for _, sub := range t.Order {
-			ts, any := k.typeStatus(sub)
-			if !any {
-				continue
-			}
-			i, seen := byType[ts.Type]
-			if !seen {
-				byType[ts.Type] = len(s.Types)
-				s.Types = append(s.Types, ts)
-				continue
-			}
-			s.Types[i] = merge(s.Types[i], ts)
+		if at := t.lastHeard(); at.After(s.Last) {
+			s.Last = at
 		}
 	}
-	slices.SortFunc(s.Types, func(a, b TypeStatus) int {
+	types := make(map[string]TypeStatus)
+	for sub := range c.subs() {
+		if ts, any := k.typeStatus(sub); any {
+			if other, two := types[ts.Type]; two {
+				ts = merge(other, ts)
+			}
+			types[ts.Type] = ts
+		}
+	}
+	for _, l := range c.left {
+		if _, again := types[l.status.Type]; !again {
+			types[l.status.Type] = l.status
+		}
+	}
+	s.Types = slices.SortedFunc(maps.Values(types), func(a, b TypeStatus) int {
 		return cmp.Or(cmp.Compare(typeRank(a.Type), typeRank(b.Type)), strings.Compare(a.Type, b.Type))
 	})
 	return s
+}
+
+// subs are the types of the streams that are open, and of polls, in the order
+// in which they began.
+func (c *client) subs() iter.Seq[*Subscription] {
+	return func(yield func(*Subscription) bool) {
+		for _, t := range c.live {
+			if t.polls != nil {
+				continue
+			}
+			for _, s := range t.Order {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+		for _, p := range c.polls {
+			for _, s := range p.Order {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// last are the types of the client, those that are left from ended streams
+// behind the others.
+func (c *client) known() iter.Seq[*Subscription] {
+	return func(yield func(*Subscription) bool) {
+		there := make(map[string]bool)
+		for s := range c.subs() {
+			there[s.Key] = true
+			if !yield(s) {
+				return
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(c.left)) {
+			if l := c.left[key]; l.sub != nil && !there[key] && !yield(l.sub) {
+				return
+			}
+		}
+	}
 }
 
 // merge joins what a client says of one type on two streams: the worse of them
@@ -219,6 +195,7 @@ func merge(a, b TypeStatus) TypeStatus {
 		a.Wanted += b.Wanted
 	}
 	a.Have += b.Have
+	a.Nacks += b.Nacks
 	if b.NackSeq > a.NackSeq {
 		a.Nack, a.NackSeq = b.Nack, b.NackSeq
 	}
@@ -240,54 +217,44 @@ func typeRank(typ string) int {
 
 func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	ts := TypeStatus{
-		Type: s.Type, Wanted: s.Names.Len(), Have: s.Have.Len(), Nack: s.nack, NackSeq: s.nackSeq, Lost: s.Lost,
+		Type: s.Type, Wanted: s.Names.Len(), Have: s.Have.Len(), Nacks: s.nacks, Nack: s.nack, NackSeq: s.nackSeq, Lost: s.Lost,
 	}
 	if s.Exempt() || s.First == nil || !s.Active() && s.Responses == 0 {
 		return ts, false
 	}
-	if s.Wild != NotWild {
-		ts.Wanted = -1
+	if s.Everything() {
+		ts.Wanted = Everything
 	}
 	if s.Accepted != nil {
 		ts.Version = s.Accepted.Version
 	}
 	n := s.Newest()
-	switch {
-	case n == nil:
+	if n == nil {
 		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
 		if s.Initial != nil && s.Have.Len() > 0 {
 			ts.State = Synced // it has said what it has, and that has not changed
 		}
 		return ts, true
-	case n.Verdict == NACKed:
-		ts.State = Nacked
-	case n.Verdict == Unjudged && n.Nonce != "" && k.Now.Sub(n.At) > k.ack:
-		ts.State = Stale
-	case n.Verdict == Unjudged && n.Nonce != "":
-		ts.State = Pending
-	default:
-		ts.State = Synced
 	}
-	ts.Sent, ts.Since, ts.Seq = n.Version, n.At, n.Seq
+	ts.State, ts.Sent, ts.Since, ts.Seq = k.stateOf(s, n), n.Version, n.At, n.Seq
 	if n.JudgedBy != nil {
 		ts.Since, ts.Seq = n.JudgedBy.At, n.JudgedBy.Seq
 	}
 	return ts, true
 }
 
-// endReason says in a few words why a stream ended.
-func endReason(e *session.Entry) string {
-	why := "ended by the " + e.Side.String()
-	if st := e.Status; st != nil {
-		switch {
-		case st.Code > 0:
-			why = fmt.Sprintf("%s with status %d", why, st.Code)
-		case st.WasReset:
-			why = fmt.Sprintf("reset by the %s", e.Side)
-		}
-		if st.Message != "" {
-			why += ": " + Reason(st.Message)
-		}
+// stateOf says where a type stands by the response that was sent last.
+func (k *Engine) stateOf(s *Subscription, n *Response) State {
+	polled := s.Stream.Method.Variant == decode.VariantREST
+	switch {
+	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n):
+		return Nacked
+	case n.Verdict == ACKed:
+		return Synced
+	case n.Verdict == Unclear, n.Nonce == "" && !polled:
+		return Unknown // there is no way to answer it, or no clear answer
+	case k.Now.Sub(n.At) > k.o.ACK && !polled:
+		return Stale
 	}
-	return why
+	return Pending
 }

@@ -110,14 +110,14 @@ func encode(t testing.TB, line string) (session.Side, []byte) {
 // 2 of connection 1; "-- word" are events.
 type script struct {
 	t       testing.TB
-	tracker *Tracker
+	tracker *Engine
 	seq     session.Seq
 	stream  session.StreamID
 	opened  map[session.StreamID]bool
 }
 
 func newScript(t testing.TB) *script {
-	return &script{t: t, tracker: NewTracker(), stream: 1, opened: map[session.StreamID]bool{}}
+	return &script{t: t, tracker: New(Options{}), stream: 1, opened: map[session.StreamID]bool{}}
 }
 
 func (s *script) step(e session.Entry) Change {
@@ -304,7 +304,7 @@ func TestClientOfStreamAndConnection(t *testing.T) {
 	if c := s.step(session.Entry{Kind: session.KindDisconnect, Side: session.Client}); c.Client != "n2" {
 		t.Errorf("%+v", c)
 	}
-	if n := len(s.tracker.streams) + len(s.tracker.conns); n != 0 {
+	if n := len(s.tracker.Streams) + len(s.tracker.late) + len(s.tracker.conns); n != 0 {
 		t.Errorf("%d streams and connections left", n)
 	}
 }
@@ -401,10 +401,10 @@ func TestREST(t *testing.T) {
 		t.Error(got)
 	}
 	c := poll(2, `{"node":{"id":"n1"},"version_info":"1","resource_names":["e1"]}`)
-	if got := describe(c); got != "REQ" || c.Type != "EDS" || c.Variant != decode.VariantREST {
+	if got := describe(c); got != "ACK #3" || c.Type != "EDS" || c.Variant != decode.VariantREST {
 		t.Error(got)
 	}
-	if got := describe(poll(3, `{"node":{"id":"n1"},"version_info":"1","resource_names":["e1","e2"]}`)); got != "SUB +e2" {
+	if got := describe(poll(3, `{"node":{"id":"n1"},"version_info":"1","resource_names":["e1","e2"]}`)); got != "ACK+SUB +e2 #7" {
 		t.Error(got)
 	}
 }
@@ -448,29 +448,30 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range maxTypes + 10 {
 		s.step(message(1, session.Client, []byte(lenField(4, fmt.Sprintf("a.b/T%d", i)))))
 	}
-	if n := len(s.tracker.streams[1].types.byKey); n != maxTypes {
+	if n := len(s.tracker.Streams[1].Subs); n != maxTypes {
 		t.Errorf("%d types, want %d", n, maxTypes)
 	}
 	for i := range MaxNonces + 10 {
 		s.step(message(2, session.Server, []byte(lenField(4, typeURLs["EDS"])+lenField(5, fmt.Sprint(strings.Repeat("x", 9000), i)))))
 	}
-	ts := s.tracker.streams[2].types.byKey["EDS"]
-	if n := len(ts.sent); n != MaxNonces || len(ts.sent[0].nonce) > maxKey || !ts.forgot {
-		t.Errorf("%d nonces, first of %d bytes", n, len(ts.sent[0].nonce))
+	ts := s.tracker.Streams[2].Sub("EDS")
+	if n := len(ts.Sent); n != MaxNonces || len(ts.Sent[0].Nonce) > 2*maxKey || !ts.Forgotten {
+		t.Errorf("%d nonces, first of %d bytes", n, len(ts.Sent[0].Nonce))
 	}
 	for i := range maxTypes + 10 {
 		s.step(session.Entry{Kind: session.KindCancel, Side: session.Client, Stream: session.StreamID(i + 1)})
 	}
+	s.tracker.settle()
 	if l := s.tracker.lists; len(l.byHash) != 0 || l.bytes != 0 {
 		t.Errorf("%d lists, %d bytes left after the streams ended", len(l.byHash), l.bytes)
 	}
-	for i := range maxEnded * 2 {
+	for i := range maxLate * 2 {
 		id := session.StreamID(i + 10_000)
 		s.step(session.Entry{Kind: session.KindOpen, Side: session.Client, Stream: id, Method: adsMethod})
 		s.step(session.Entry{Kind: session.KindCancel, Side: session.Client, Stream: id})
 	}
-	if n := len(s.tracker.streams); n != maxEnded {
-		t.Errorf("%d streams are remembered after their end, want %d", n, maxEnded)
+	if n := len(s.tracker.late); n != maxLate {
+		t.Errorf("%d streams are remembered after their end, want %d", n, maxLate)
 	}
 }
 
@@ -507,7 +508,7 @@ func FuzzStep(f *testing.F) {
 	}
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		k := NewEngine(0)
+		k := New(Options{})
 		paths := []string{
 			adsMethod, deltaMethod, "", "/v3/discovery:clusters", "/x/y", "/discovery:x", "file:eds.yaml",
 			"/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats",
@@ -544,8 +545,9 @@ func FuzzStep(f *testing.F) {
 		for id := range session.ConnID(4) {
 			k.Step(&session.Entry{Kind: session.KindDisconnect, Conn: id})
 		}
-		if tr := k.tracker; len(tr.streams) != 0 || tr.lists.bytes != 0 || len(k.Streams) != 0 {
-			t.Errorf("%d streams, %d bytes of names, %d talks left", len(tr.streams), tr.lists.bytes, len(k.Streams))
+		k.settle()
+		if len(k.Streams) != 0 || len(k.late) != 0 || len(k.conns) != 0 || len(k.polls) == 0 && k.lists.bytes != 0 {
+			t.Errorf("%d streams, %d late ones, %d connections, %d bytes of names left", len(k.Streams), len(k.late), len(k.conns), k.lists.bytes)
 		}
 	})
 }

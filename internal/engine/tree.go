@@ -48,25 +48,20 @@ type Tree struct {
 	Missing  []*Node // referred to or asked for by name, but not sent
 }
 
-// Tree returns what a client has, or nil if it is not known.
+// Tree returns what a client has, or had when it was seen last; nil if it is not
+// known.
 func (k *Engine) Tree(id string) *Tree {
 	c := k.clients.byID[id]
 	if c == nil {
 		return nil
 	}
-	talks := c.live
-	if len(talks) == 0 && c.last != nil {
-		talks = []*Stream{c.last}
-	}
 	g := &grower{
 		subs: make(map[string][]*Subscription), shown: make(map[typedName]bool),
 		missing: make(map[typedName]*Node), states: make(map[*Subscription]states), carriers: make(map[*Subscription]carriers),
 	}
-	for _, t := range talks {
-		for _, s := range t.Order {
-			if !s.Exempt() {
-				g.subs[s.Type] = append(g.subs[s.Type], s)
-			}
+	for s := range c.known() {
+		if !s.Exempt() {
+			g.subs[s.Type] = append(g.subs[s.Type], s)
 		}
 	}
 	return g.grow(id)
@@ -151,7 +146,7 @@ func (g *grower) find(typ, name string) (*Subscription, *Resource) {
 // node makes the node of a resource that is there.
 func (g *grower) node(typ, name string, depth int) *Node {
 	s, it := g.find(typ, name)
-	n := &Node{Type: typ, Name: name, State: g.stateOf(s, it), Version: it.Version}
+	n := &Node{Type: typ, Name: name, State: g.stateOf(s, name), Version: it.Version}
 	if n.Version == "" && s.Newest() != nil && s.Newest().Kind == decode.SotwResponse {
 		n.Version = s.Newest().Version
 	}
@@ -211,78 +206,28 @@ func (g *grower) carrier(s *Subscription, it *Resource) *Response {
 	return nil
 }
 
-// states says where a client stands with what has changed last of a type, where
-// that is not accepted.
-type states map[*Resource]ResourceState
+// states says where a client stands with resources that it has not accepted as
+// they were sent last.
+type states map[string]ResourceState
 
 // stateOf says where the client stands with a resource that was sent.
-func (g *grower) stateOf(s *Subscription, it *Resource) ResourceState {
+func (g *grower) stateOf(s *Subscription, name string) ResourceState {
 	if s.Lost {
 		return Uncertain
 	}
 	known, ok := g.states[s]
 	if !ok {
-		known = s.unaccepted()
+		known = make(states)
+		for name, u := range s.open.all() {
+			known[name] = Requested
+			if u.by.Verdict == NACKed {
+				known[name] = Rejected
+			}
+		}
 		g.states[s] = known
 	}
-	if state, ok := known[it]; ok {
+	if state, ok := known[name]; ok {
 		return state
 	}
 	return Acked
-}
-
-// unaccepted are the resources that the client has rejected or not judged yet.
-// In the state of the world of a full type the newest verdict is about all.
-func (s *Subscription) unaccepted() states {
-	out := make(states)
-	for _, it := range s.bad {
-		out[it] = Rejected
-	}
-	for i := len(s.Sent) - 1; i >= 0; i-- {
-		n := s.Sent[i]
-		switch {
-		case n.Verdict == Unjudged, n.Verdict == Unclear:
-			for _, list := range [][]*Resource{n.Added, n.Changed} {
-				for _, it := range list {
-					out[it] = Requested
-				}
-			}
-		case n.Verdict == ACKed && s.Full() && n.Kind == decode.SotwResponse:
-			return out
-		}
-	}
-	return out
-}
-
-// maxBad bounds the resources that a type on a stream knows to be rejected.
-const maxBad = 1 << 14
-
-// blame remembers what a response that was rejected had brought.
-func (s *Subscription) blame(n *Response) {
-	for _, list := range [][]*Resource{n.Added, n.Changed} {
-		for _, it := range list {
-			if len(s.bad) >= maxBad {
-				return
-			}
-			if s.bad == nil {
-				s.bad = make(map[string]*Resource)
-			}
-			s.bad[it.Name] = it
-		}
-	}
-}
-
-// absolve forgets the blame on what was accepted after all.
-func (s *Subscription) absolve(n *Response) {
-	if s.Full() && n.Kind == decode.SotwResponse {
-		s.bad = nil
-	}
-	if len(s.bad) == 0 {
-		return
-	}
-	for _, list := range [][]*Resource{n.Resolved, n.Added, n.Changed, n.Same} {
-		for _, it := range list {
-			delete(s.bad, it.Name)
-		}
-	}
 }

@@ -5,9 +5,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func (k *Engine) response(e *session.Entry, c *Change) {
+// response enters a response.
+func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	t, m := c.Stream, c.Message
-	s := t.subOf(m, k.Contents.Seeds[0])
+	s := k.subOf(t, m)
 	t.Responses++
 	t.Moved++
 	if t.Responses == 1 {
@@ -17,19 +18,42 @@ func (k *Engine) response(e *session.Entry, c *Change) {
 		return
 	}
 	n := &Response{
-		Seq: e.Seq, At: k.Now, Ordinal: s.Responses, Nonce: m.Nonce, Version: m.Version, Size: e.Message.Size,
+		Seq: e.Seq, At: k.Now, Ordinal: s.Responses, Nonce: Short(m.Nonce), Version: Short(m.Version), Size: e.Message.Size,
 		Kind: m.Kind, Count: len(m.Resources), WasFirst: s.Responses == 0, Was: s.Have.Len(),
 		details: &details{Message: m, Wanted: s.Last},
 	}
+	if s.Accepted != nil {
+		c.Accepted = s.Accepted.Seq
+	}
 	c.Sub, c.Response, k.looked = s, n, n
 	s.Responses++
-	k.Stamp++
+	k.Stamp = uint64(e.Seq)
 	n.stamp = k.Stamp
+	if whole && !k.o.Names {
+		k.fill(s, n, c.batch, e.Message.Masked)
+	}
+	for _, name := range m.Removed {
+		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) && len(s.DoesNotExist) < MaxDropped {
+			if s.DoesNotExist == nil {
+				s.DoesNotExist = make(map[string]struct{})
+			}
+			s.DoesNotExist[name] = struct{}{}
+		}
+	}
+	s.remember(k, n)
+	if s.Lost && whole {
+		s.heard = n
+	}
+}
+
+// fill finds out what a response changes of what the client has.
+func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked bool) {
+	m := n.Message
 	if len(m.Resources) > 0 && s.Kind&EnvoyType == 0 {
 		typ := m.Resources[0].TypeURL
 		n.Foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.URL)
 	}
-	k.resolve(s, n, c.batch, e.Message.Masked)
+	k.resolve(s, n, batch, masked)
 	s.Variants = s.Variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -48,17 +72,9 @@ func (k *Engine) response(e *session.Entry, c *Change) {
 			s.Have.remove(it.Name)
 		}
 	}
-	for _, name := range m.Removed {
-		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) && len(s.DoesNotExist) < MaxDropped {
-			if s.DoesNotExist == nil {
-				s.DoesNotExist = make(map[string]struct{})
-			}
-			s.DoesNotExist[name] = struct{}{}
-		}
-	}
-	s.remember(k, n)
-	if s.Lost {
-		s.heard = n
+	s.open.sent(n)
+	if !s.refused.again(n) {
+		s.refused = refusal{}
 	}
 }
 
@@ -170,11 +186,12 @@ func (s *Subscription) remember(k *Engine, n *Response) {
 		}
 		s.Sent[0] = nil
 		s.Sent = s.Sent[1:]
+		s.unanswered = s.unanswered || old.Verdict == Unjudged && old.Nonce != ""
 		s.Forgotten = s.Forgotten || s.past.Full() || old.Verdict == Unjudged
 	}
 	for i := len(s.Sent) - 1; i >= 0 && i >= len(s.Sent)-keepDetails; i-- {
 		switch o := s.Sent[i]; {
-		case o == s.rejected:
+		case o.Verdict == NACKed && o.Seq == s.refused.seq:
 		case i == len(s.Sent)-keepDetails:
 			o.shed(&k.bare)
 		default:

@@ -1,92 +1,13 @@
 package engine
 
 import (
+	"hash/maphash"
 	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// talk is a stream as the rules see it: what both sides have said on it, type
-// by type.
-type Stream struct {
-	ID     session.StreamID
-	Conn   session.ConnID
-	h2     uint32
-	Method decode.Method
-	Opened time.Time
-	OpenAt session.Seq
-	Server string // address of the management server, "" if unknown
-	Peer   string // address of the client
-
-	// The node of the first request that had one, and the one seen last.
-	Node, lastNode *decode.Node
-	NodeAt         session.Seq
-	Previous       *Stream // the stream that this one reconnects, nil if none
-	resumed        bool    // another one reconnects it
-
-	Subs   map[string]*Subscription
-	Order  []*Subscription // in the order in which the types came up
-	latest *Subscription   // that a message was about
-
-	Requests, Responses uint64
-	FirstResponse       time.Time
-	LastClient          time.Time // when the client sent its last message
-	LastClientSeq       session.Seq
-	LastServer          time.Time
-	HalfClosed          time.Time // zero: not half-closed
-	HalfClosedAt        session.Seq
-	Ended               bool
-	EndedAt             time.Time
-	endSeq              session.Seq
-	Echo                time.Duration // the shortest time that the client took to answer
-	Largest             int64         // message, in bytes
-	Lost                bool          // part of it was not seen
-
-	Moved  uint64 // how often what the server has sent may have changed
-	Status string // of HTTP, once the server's headers were seen
-
-	Memory, Lasting Memory // of those who look at the stream
-}
-
-func (t *Stream) Alive() bool { return !t.Ended }
-
-// ads says whether all types share the stream.
-func (t *Stream) ADS() bool {
-	return t.Method.Variant == decode.VariantSotwADS || t.Method.Variant == decode.VariantDeltaADS
-}
-
-func (t *Stream) Delta() bool {
-	return t.Method.Variant == decode.VariantDelta || t.Method.Variant == decode.VariantDeltaADS
-}
-
-// stream says whether it is one of the four discovery variants on gRPC.
-func (t *Stream) Discovery() bool {
-	switch t.Method.Variant {
-	case decode.VariantSotw, decode.VariantSotwADS, decode.VariantDelta, decode.VariantDeltaADS:
-		return !t.Method.Unary
-	}
-	return false
-}
-
-// grpcClient says whether the client is one of gRPC's own, by its user agent
-// name ("gRPC Go", "gRPC Java", "gRPC C-core …").
-func (t *Stream) GRPCClient() bool {
-	return t.Node != nil && strings.HasPrefix(t.Node.UserAgent, "gRPC")
-}
-
-func (t *Stream) EnvoyClient() bool { return t.Node != nil && t.Node.UserAgent == "envoy" }
-
-// sub returns the subscription of a short type, or nil.
-func (t *Stream) Sub(typ string) *Subscription {
-	for _, s := range t.Order {
-		if s.Type == typ {
-			return s
-		}
-	}
-	return nil
-}
 
 // wildness is whether a client wants all resources of a type.
 type wildness uint8
@@ -117,10 +38,12 @@ type Subscription struct {
 	// What the client said.
 	Requests    uint64
 	First, Last *Request
+	nameless    bool // its first request named nothing
 	EverNamed   bool
 	Wild        wildness
 	EverWild    bool
 	Names       names
+	list        *NameList          // that a state-of-the-world client sent last; nil: not known
 	Dropped     map[string]dropped // names that were given up, for a while
 	Cleared     time.Time          // when the last name was given up; zero while there are names or a wildcard
 	ClearedAt   session.Seq
@@ -128,28 +51,33 @@ type Subscription struct {
 	lastEchoed  *Response         // the newest response that a request echoed
 
 	// What the server said.
-	Sent      []*Response // the newest of them, and older ones without a verdict; oldest first
-	past      past        // the nonces of older ones
-	ByNonce   map[string]*Response
-	Forgotten bool // responses were forgotten
-	Responses uint64
-	Accepted  *Response            // the newest one that was accepted
-	version   string               // version_info that the client holds, as it said or accepted last
-	Versions  past                 // of its responses
-	rejected  *Response            // the newest one if it was rejected and nothing was accepted since
-	bad       map[string]*Resource // what was rejected and not accepted since, some of it
-	nack      string               // why the client rejected last
-	nackSeq   session.Seq
-	Have      inventory // what it has sent, as the client would have it
-	Seeded    bool      // have began with what the client declared, which is kept
-	Kept      inventory
-	Variants  bool // resources of one name differ by constraints, which have does not tell apart
-	// doesNotExist are names that were asked for and that the server said it
+	Sent       []*Response // the newest of them, and older ones without a verdict; oldest first
+	past       used        // the nonces of older ones
+	ByNonce    map[string]*Response
+	Forgotten  bool // responses were forgotten
+	unanswered bool // some of those had no verdict
+	Responses  uint64
+	Accepted   *Response // the newest one that was accepted
+	version    string    // version_info that the client holds, as it said or accepted last
+	Versions   used      // of its responses
+	nacks      int       // rejections since the client accepted last
+	refused    refusal   // what it rejected last
+	nack       string    // why
+	nackSeq    session.Seq
+	unseen     string    // nonce of the last verdict on a response that was not seen
+	Have       inventory // what it has sent, as the client would have it
+	open       unsettled // what of that the client has not accepted
+	Seeded     bool      // have began with what the client declared, which is kept
+	Kept       inventory
+	Variants   bool // resources of one name differ by constraints, which have does not tell apart
+	// DoesNotExist are names that were asked for and that the server said it
 	// does not have.
 	DoesNotExist map[string]struct{}
+	nonces       []pastNonce // of the last responses, once the stream has ended
+	seed         maphash.Seed
 	Losses       int // how often part of the stream was not seen
 
-	Memory, Lasting Memory // of those who look at the type
+	Memory, Lasting Slots // of those who look at the type
 }
 
 // dropped is a name that the client gave up.
@@ -173,7 +101,8 @@ type Request struct {
 	// added and removed are the names that it adds to and takes from what the
 	// client wants, without "*".
 	Added, Removed []string
-	Given          []string // names that it gives, as they are compared
+	Given          []string  // names that it gives, as they are compared
+	List           *NameList // of a state-of-the-world request, nil if there was no room for it
 	// before is how it was when the request came.
 	Before struct {
 		Lost      bool
@@ -313,3 +242,17 @@ func (s *Subscription) Exempt() bool { return s.Kind&exemptType != 0 }
 // whole says whether absence from a state-of-the-world response deletes: by
 // the protocol for LDS and CDS, and for SRDS because Envoy does so.
 func (s *Subscription) Whole() bool { return s.Full() || s.Type == "SRDS" }
+
+func (s *Subscription) lose() {
+	s.Lost, s.heard, s.Forgotten = true, nil, true
+	s.open = unsettled{unsure: true}
+	s.Memory, s.Stream.Memory = nil, nil
+	s.Losses++
+	s.Stream.Moved++
+}
+
+// Everything says whether the client asks for all there is of the type. No
+// names stand for that where the type can be asked for without.
+func (s *Subscription) Everything() bool {
+	return s.Wild == ExplicitWild || s.Wild == LegacyWild && !s.Named()
+}

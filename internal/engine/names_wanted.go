@@ -65,3 +65,12 @@ func (n *names) All() iter.Seq[string] {
 		}
 	}
 }
+
+// shared is what the names take that many clients may ask for.
+func (n *names) shared() *shared {
+	if n.base == nil {
+		return &shared{}
+	}
+	n.base.past.bytes = int64(n.base.bytes)
+	return &n.base.past
+}

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// client is a node, or an address that never named one. It is one account over
+// all its streams, to whichever server: those that are open, what is last known
+// of the types of those that have ended, and its polls.
+//
+// Several clients of one process share a node, as those of gRPC do, each with a
+// stream of its own. Where they differ the worst is shown.
+type client struct {
+	id    string
+	since time.Time
+	live  []*Stream
+	polls []*polls
+	left  map[string]left // by type key, those that no open stream has
+	// What the stream that ended last knew.
+	agent, version string
+	last, gone     time.Time
+	why            string
+	memento        *memento // while no stream is open
+}
+
+// left is where a type stood when its stream ended.
+type left struct {
+	status TypeStatus
+	sub    *Subscription // nil: it was let go
+}
+
+// clients are those of a session.
+type clients struct{ byID map[string]*client }
+
+// clientOf returns that with an id, and makes it where it is new.
+func (k *Engine) clientOf(t *Stream) *client {
+	c := &k.clients
+	if c.byID == nil {
+		c.byID = make(map[string]*client)
+	}
+	id := t.clientID()
+	of := c.byID[id]
+	if of == nil {
+		of = &client{id: id, since: t.Opened}
+		c.byID[id] = of
+	}
+	return of
+}
+
+// named notes a stream whose node has become known.
+func (k *Engine) named(t *Stream, s *Subscription, given []string) {
+	of := k.clientOf(t)
+	k.past.drop(of.memento)
+	of.memento = nil
+	if !slices.Contains(of.live, t) {
+		of.live = append(of.live, t)
+	}
+	if p := t.polls; p == nil {
+		k.Peers.joined(t, s, given)
+	} else if p.of == nil {
+		p.of, of.polls = of, append(of.polls, p)
+	}
+}
+
+// leave notes the end of a stream.
+func (k *Engine) leave(t *Stream, why string) {
+	of := k.clients.byID[t.clientID()]
+	if of == nil {
+		return
+	}
+	i := slices.Index(of.live, t)
+	if i < 0 {
+		return
+	}
+	of.live = slices.Delete(of.live, i, i+1)
+	of.gone, of.why = k.Now, why
+	if t.Node != nil {
+		of.agent, of.version = t.Node.UserAgent, t.Node.UserAgentVersion
+	}
+	if at := t.lastHeard(); at.After(of.last) {
+		of.last = at
+	}
+	if t.polls == nil {
+		for _, s := range t.Order {
+			of.leaveType(k, s)
+		}
+	}
+	if !of.here() {
+		of.memento = k.past.add(of.bytes(), func() { k.forgetClient(of) })
+	}
+}
+
+// leaveType keeps where a type stands.
+func (of *client) leaveType(k *Engine, s *Subscription) {
+	ts, any := k.typeStatus(s)
+	if !any {
+		return
+	}
+	if of.left == nil {
+		of.left = make(map[string]left)
+	}
+	ts.Gone = k.Now
+	of.left[s.Key] = left{ts, s}
+}
+
+func (of *client) bytes() int64 {
+	n := int64(256 + 2*len(of.id) + len(of.agent) + len(of.version) + len(of.why))
+	for key, l := range of.left {
+		n += int64(320 + len(key) + len(l.status.Version) + len(l.status.Sent) + len(l.status.Nack))
+	}
+	return n
+}
+
+// here says whether a stream of the client is open, or a connection that it
+// polls over.
+func (of *client) here() bool {
+	for _, p := range of.polls {
+		if len(p.conns) > 0 {
+			return true
+		}
+	}
+	return len(of.live) > 0
+}
+
+// forgetClient lets go of a client that left.
+func (k *Engine) forgetClient(of *client) { delete(k.clients.byID, of.id) }
+
+func (t *Stream) clientID() string {
+	if t.Node != nil && t.Node.ID != "" {
+		return t.Node.ID
+	}
+	return t.Peer
+}
+
+// lastHeard is when either side said something last.
+func (t *Stream) lastHeard() time.Time {
+	last := t.Opened
+	for _, at := range []time.Time{t.LastClient, t.LastServer, t.EndedAt} {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// endReason says in a few words why a stream ended.
+func endReason(e *session.Entry) string {
+	why := "ended by the " + e.Side.String()
+	if st := e.Status; st != nil {
+		switch {
+		case st.Code > 0:
+			why = fmt.Sprintf("%s with status %d", why, st.Code)
+		case st.WasReset:
+			why = fmt.Sprintf("reset by the %s", e.Side)
+		}
+		if st.Message != "" {
+			why += ": " + Reason(st.Message)
+		}
+	}
+	return why
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// subOf returns the state of the type that a message is about, or nil if there
+// is no room for another.
+func (k *Engine) subOf(t *Stream, m *decode.Message) *Subscription {
+	if t.latest != nil && t.latest.URL == m.TypeURL && m.TypeURL != "" {
+		t.latest.Stream = t
+		return t.latest
+	}
+	key, typ := t.Method.Type, t.Method.Type
+	if m.TypeURL != "" {
+		key, typ = Short(decode.TypeKey(m.TypeURL)), decode.ShortType(m.TypeURL)
+	}
+	s := t.Subs[key]
+	if s == nil {
+		if len(t.Subs) >= maxTypes {
+			return nil
+		}
+		s = &Subscription{
+			Key: key, Type: typ, Kind: kindOfType(typ, m.TypeURL), Lost: t.Lost, seed: k.lists.seed,
+			ByNonce: make(map[string]*Response), past: used{seed: k.lists.seed}, Versions: used{seed: k.lists.seed},
+		}
+		t.Subs[key], t.Order = s, append(t.Order, s)
+	}
+	if m.TypeURL != "" {
+		s.URL = m.TypeURL
+	}
+	s.Stream, t.latest = t, s
+	return s
+}
+
+// request says what a request does, and enters it. Its verdict and its change
+// of names are independent of each other: one request can do both.
+func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
+	m := c.Message
+	if t.Alive() {
+		t.Requests++
+		k.joinPolls(t)
+	}
+	s := k.subOf(t, m)
+	alone := s == nil || !t.Alive()
+	if alone { // there is no room for it, or it comes too late
+		s = &Subscription{Stream: t, Kind: kindOfType(c.Type, m.TypeURL), Lost: true}
+		c.Uncertain = true
+	}
+	r := &Request{Seq: e.Seq, At: k.Now, Message: m, Size: e.Message.Size, Ordinal: s.Requests}
+	r.Before.Lost, r.Before.Wild, r.Before.EverNamed, r.Before.Count = s.Lost, s.Wild, s.EverNamed, s.Names.Len()
+	r.Before.Accepted, r.Before.version, r.Before.Newest, r.Before.LastEcho = s.Accepted, s.version, s.Newest(), s.lastEchoed
+	if s.Accepted != nil {
+		c.Accepted = s.Accepted.Seq
+	}
+	word := k.judge(s, r, c.Uncertain)
+	c.Uncertain = c.Uncertain || r.EchoedPast && s.unanswered
+	if word != "" && r.Echoed != nil {
+		c.Answers, c.Waited = r.Echoed.Seq, max(k.Now.Sub(r.Echoed.At), 1)
+	}
+	// On a stream whose beginning was not seen, an echoed nonce proves that
+	// this is not the first request.
+	first := s.Requests == 0 && !(c.Uncertain && m.Nonce != "")
+	s.Requests++
+	if s.First == nil {
+		s.First, s.nameless = r, r.Named() == 0
+	}
+	switch {
+	case !whole:
+	case m.Kind == decode.DeltaRequest:
+		k.wantDelta(s, r, c)
+	default:
+		k.wantSotw(s, r, c, first)
+	}
+	c.all = s.Everything()
+	c.say(word, first)
+	if alone {
+		k.lists.release(s.list)
+		return
+	}
+	c.Sub, c.Request = s, r
+	if m.Node != nil && m.Node.ID != "" && t.Node == nil {
+		t.Node, t.NodeAt = m.Node, e.Seq
+		k.named(t, s, r.Given)
+	}
+	if !whole {
+		return
+	}
+	if r.Ordinal == 0 && !k.o.Names {
+		s.resume(m)
+	}
+	s.Last = r
+	if s.Lost && m.Kind == decode.SotwRequest && r.Echoed != nil && r.Echoed == s.heard {
+		// From here on everything is known again: what the client wants, what
+		// it echoes, and for a full type what it has.
+		s.Lost, s.Found = false, k.Now
+		t.Moved++
+	}
+}
+
+// say finds the words for a request.
+func (c *Change) say(verdict string, first bool) {
+	var words []string
+	if verdict != "" {
+		words = append(words, verdict)
+	}
+	switch {
+	case first || len(c.Added) > 0:
+		words = append(words, SUB)
+	case len(c.Removed) > 0:
+		words = append(words, UNSUB)
+	}
+	if len(words) == 0 {
+		words = append(words, REQ)
+	}
+	if c.What = words[0]; len(words) > 1 {
+		c.Also = words[1:]
+	}
+}

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"iter"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// unsettled is what a client was sent of a type and has not accepted: of each
+// resource concerned what it had accepted before.
+//
+// The changes of the newest response are not entered one by one until another
+// one comes before its verdict, or that is a rejection. Mostly they never are.
+type unsettled struct {
+	newest *Response
+	byName map[string]*changes
+	// unsure says that part of it is not known, until the client accepts a
+	// response that has everything.
+	unsure bool
+}
+
+// changes are those of one resource, oldest first.
+type changes struct {
+	accepted *Resource // nil: the client has none
+	list     []change
+}
+
+type change struct {
+	by *Response
+	to *Resource // nil: it is gone
+}
+
+// maxUnsettled bounds the resources of a type on a stream that are known not to
+// be accepted.
+const maxUnsettled = 1 << 17
+
+// sent takes a response that has just come.
+func (u *unsettled) sent(n *Response) {
+	u.enter()
+	u.newest = n
+}
+
+// enter takes the changes of the newest response one by one.
+func (u *unsettled) enter() {
+	n := u.newest
+	if u.newest = nil; n == nil {
+		return
+	}
+	for _, it := range n.Added {
+		u.add(n, it.Name, nil, it)
+	}
+	for i, it := range n.Changed {
+		u.add(n, it.Name, n.Before[i], it)
+	}
+	for _, it := range n.Removed {
+		u.add(n, it.Name, it, nil)
+	}
+}
+
+func (u *unsettled) add(by *Response, name string, was, is *Resource) {
+	c := u.byName[name]
+	if c == nil {
+		if len(u.byName) >= maxUnsettled {
+			u.byName, u.unsure = nil, true
+		}
+		if u.byName == nil {
+			u.byName = make(map[string]*changes)
+		}
+		c = &changes{accepted: was}
+		u.byName[name] = c
+	}
+	// What was rejected, and is not what was sent last, matters no more.
+	kept := c.list[:0]
+	for _, o := range c.list {
+		if o.by.Verdict != NACKed {
+			kept = append(kept, o)
+		}
+	}
+	c.list = append(kept, change{by, is})
+}
+
+// accept settles what a response has brought, and in the state of the world of
+// a whole type all that came before it.
+func (s *Subscription) accept(n *Response) {
+	u := &s.open
+	if u.newest == n {
+		u.newest = nil
+		if len(u.byName) > 0 {
+			u.newest = n
+			u.enter()
+		}
+	}
+	all := s.Whole() && n.Kind == decode.SotwResponse
+	if all {
+		u.unsure = false
+	}
+	if len(u.byName) == 0 {
+		return
+	}
+	mentioned := make(map[string]bool, len(n.Resolved))
+	for _, it := range n.Resolved {
+		mentioned[it.Name] = true
+	}
+	for name, c := range u.byName {
+		last := -1
+		for i, o := range c.list {
+			if o.by.Ordinal <= n.Ordinal && (all || o.by == n || mentioned[name] || o.by.Verdict == ACKed || o.by.Verdict == Folded) {
+				last = i
+			}
+		}
+		if last < 0 {
+			continue
+		}
+		if c.accepted, c.list = c.list[last].to, c.list[last+1:]; len(c.list) == 0 {
+			delete(u.byName, name)
+		}
+	}
+}
+
+// all yields each name of which what was sent is not what was accepted, with
+// what was accepted, nil for nothing, and the response that changed it last.
+func (u *unsettled) all() iter.Seq2[string, unaccepted] {
+	if len(u.byName) > 0 {
+		u.enter()
+	}
+	return func(yield func(string, unaccepted) bool) {
+		if n := u.newest; n != nil {
+			for _, it := range n.Added {
+				if !yield(it.Name, unaccepted{nil, n}) {
+					return
+				}
+			}
+			for i, it := range n.Changed {
+				if !yield(it.Name, unaccepted{n.Before[i], n}) {
+					return
+				}
+			}
+			for _, it := range n.Removed {
+				if !yield(it.Name, unaccepted{it, n}) {
+					return
+				}
+			}
+		}
+		for name, c := range u.byName {
+			if !yield(name, unaccepted{c.accepted, c.list[len(c.list)-1].by}) {
+				return
+			}
+		}
+	}
+}
+
+// bury leaves hashes of what was accepted, and returns their bytes.
+func (u *unsettled) bury(k *Engine) (bytes int64) {
+	u.enter()
+	judged := make(map[verdict]*Response)
+	for name, c := range u.byName {
+		last := c.list[len(c.list)-1]
+		v := last.by.Verdict
+		if judged[v] == nil {
+			judged[v] = &Response{Seq: last.by.Seq, Verdict: v, details: &k.bare}
+		}
+		*c = changes{list: []change{{by: judged[v]}}, accepted: c.accepted}
+		if it := c.accepted; it != nil {
+			bare := coldOf(it)
+			c.accepted = bare.resource(&contents{})
+			bytes += int64(160 + len(it.Version))
+		}
+		bytes += int64(160 + len(name))
+	}
+	return bytes
+}
+
+// unaccepted is what a client has accepted of a resource in place of what it
+// was sent last.
+type unaccepted struct {
+	accepted *Resource
+	by       *Response
+}
+
+// refusal is what a client rejected last of a type, as far as one needs it to
+// know it when it is sent again. It is forgotten once anything else is sent.
+type refusal struct {
+	seq     session.Seq // 0: none
+	sum     [2]uint64
+	loose   uint64 // of resources without a name
+	count   int
+	removed int
+}
+
+func refusalOf(n *Response) refusal {
+	r := refusal{seq: n.Seq, sum: n.Sum, count: n.Count, removed: len(n.Removed)}
+	for _, c := range n.Nameless {
+		r.loose = r.loose*31 + c.raw[0]
+	}
+	return r
+}
+
+// again says whether a response is what was rejected.
+func (r refusal) again(n *Response) bool {
+	of := refusalOf(n)
+	of.seq, of.removed = r.seq, r.removed // what was removed is gone by then
+	return r.seq != 0 && r == of
+}

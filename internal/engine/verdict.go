@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+// judge enters the verdict that a request gives, if any, and returns the word
+// for it. This is the one place where that is decided.
+//
+// A verdict is about the newest response of the type with the nonce that the
+// request echoes; only the first request that echoes it is its verdict, those
+// after it change names only. error_detail makes it a NACK; without, a delta
+// request accepts, and a state-of-the-world request accepts if it repeats the
+// version. If it has another version it is neither, and nobody knows what the
+// client has made of the response ("ACK and NACK semantics summary").
+//
+// A request without a nonce judges nothing, except that an error after a
+// response without a nonce can mean nothing else. A poll has no nonces: it
+// judges the reply to the poll before it.
+func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
+	k.echo(s, r)
+	n, m := r.Echoed, r.Message
+	switch {
+	case n != nil && n.Verdict != Unjudged, r.EchoedPast:
+		return ""
+	case n != nil:
+	case m.Nonce == "":
+		return ""
+	case m.Error == nil && !uncertain:
+		return ""
+	default: // the response was not seen
+		key := Short(m.Nonce)
+		if s.unseen == key {
+			return ""
+		}
+		if s.unseen = key; m.Error != nil {
+			return NACK
+		}
+		return ACK
+	}
+	switch {
+	case m.Error != nil:
+		k.reject(s, r, n)
+	case m.Kind == decode.DeltaRequest, Short(m.Version) == n.Version && (m.Version != "" || m.Nonce != ""):
+		n.Verdict, s.Accepted, s.version = ACKed, n, n.Version
+		s.nacks = 0
+		s.accept(n)
+	default:
+		n.Verdict = Unclear
+	}
+	n.JudgedBy, r.Verdict = r, n.Verdict
+	if took := k.Now.Sub(n.At); s.Stream.Echo == 0 || took < s.Stream.Echo {
+		s.Stream.Echo = took
+	}
+	if m.Kind == decode.SotwRequest {
+		for i := len(s.Sent) - 1; i >= 0; i-- {
+			if o := s.Sent[i]; o.Ordinal < n.Ordinal {
+				if o.Verdict != Unjudged {
+					break
+				}
+				o.Verdict = Folded
+			}
+		}
+	}
+	switch n.Verdict {
+	case NACKed:
+		return NACK
+	case ACKed:
+		return ACK
+	}
+	return ""
+}
+
+// echo finds the response that a request is about.
+func (k *Engine) echo(s *Subscription, r *Request) {
+	newest, nonce := s.Newest(), Short(r.Message.Nonce)
+	switch {
+	case s.Stream.Method.Variant == decode.VariantREST:
+		if r.Ordinal > 0 {
+			r.Echoed = newest
+		}
+	case nonce != "":
+		r.Echoed = s.ByNonce[nonce]
+		r.EchoedPast = r.Echoed == nil && s.past.Has(nonce)
+	case r.Message.Error != nil && newest != nil && newest.Nonce == "":
+		r.Echoed = newest
+	}
+	r.Stale = r.Echoed != nil && r.Echoed != newest || r.EchoedPast
+	switch {
+	case r.Ordinal == 0, newest == nil && nonce == "", newest != nil && r.Message.Nonce == newest.Nonce,
+		r.Message.Kind == decode.DeltaRequest && nonce == "":
+		r.Fresh = true
+	}
+	if n := r.Echoed; n == nil {
+		if r.Ordinal == 0 {
+			s.version = r.Message.Version
+		}
+	} else if s.lastEchoed == nil || n.Ordinal > s.lastEchoed.Ordinal {
+		s.lastEchoed = n
+	}
+}
+
+// reject enters a rejection.
+func (k *Engine) reject(s *Subscription, r *Request, n *Response) {
+	n.Verdict, s.refused = NACKed, refusalOf(n)
+	s.nack, s.nackSeq = Reason(r.Message.Error.Message), r.Seq
+	s.nacks++
+}

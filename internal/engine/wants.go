@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
+
+// wantSotw enters the list of a state-of-the-world request.
+func (k *Engine) wantSotw(s *Subscription, r *Request, c *Change, first bool) {
+	star := false
+	for _, n := range r.Message.Names {
+		star = star || n == "*"
+	}
+	var known bool
+	c.Added, c.Removed, known = k.lists.change(s, r.Message.Names, first)
+	c.Uncertain = c.Uncertain || !known
+	list := s.list
+	if list == nil {
+		if len(r.Message.Names) > 0 || !s.Lost {
+			s.lose() // there was no room for the list
+		}
+		list = &NameList{Names: r.Message.Names}
+	}
+	r.List = s.list
+	if list != s.Names.base {
+		for _, n := range c.Added {
+			if n != "*" && n != "" {
+				n = decode.NormalName(n)
+				if !s.Names.Has(n) {
+					r.Added = append(r.Added, n)
+				}
+			}
+		}
+		for _, n := range c.Removed {
+			if n = decode.NormalName(n); n != "*" && n != "" && s.Names.Has(n) {
+				r.Removed = append(r.Removed, n)
+			}
+		}
+		s.Names = names{base: list, size: len(list.index())}
+	}
+	switch {
+	case star:
+		s.Wild, s.EverNamed, s.EverWild = ExplicitWild, true, true
+	case len(r.Message.Names) > 0:
+		s.Wild, s.EverNamed = NotWild, true
+	case !s.EverNamed:
+		s.Wild, s.EverWild = LegacyWild, true
+	default:
+		s.Wild = NotWild
+	}
+	k.drop(s, r)
+	r.Given = r.Added
+}
+
+// wantDelta enters what a delta request subscribes to and what it gives up.
+func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
+	m := r.Message
+	c.Added, c.Removed = m.Subscribe, m.Unsubscribe
+	if r.Ordinal == 0 && len(m.Subscribe) > 64 {
+		if l := k.lists.keep(m.Subscribe); l != nil {
+			s.Names = names{base: l, size: len(l.index())}
+			for n := range l.index() {
+				r.Added = append(r.Added, n)
+			}
+		}
+	}
+	for _, n := range m.Subscribe {
+		switch n {
+		case "*":
+			s.Wild, s.EverWild, s.EverNamed = ExplicitWild, true, true
+			continue
+		case "":
+			continue
+		}
+		n = decode.NormalName(n)
+		s.EverNamed = true
+		r.Given = append(r.Given, n)
+		if s.Names.add(n) {
+			r.Added = append(r.Added, n)
+		}
+	}
+	if r.Ordinal == 0 && len(m.Subscribe) == 0 && r.Message.Nonce == "" {
+		s.Wild, s.EverWild = LegacyWild, true
+	}
+	for _, n := range m.Unsubscribe {
+		if n == "*" {
+			s.Wild = NotWild
+			s.EverNamed = true
+			continue
+		}
+		if n = decode.NormalName(n); s.Names.remove(n) {
+			r.Removed = append(r.Removed, n)
+		}
+	}
+	k.drop(s, r)
+}
+
+// maxDropped bounds the names given up that a type remembers.
+const MaxDropped = 1 << 16
+
+// drop remembers the names that a client gave up.
+func (k *Engine) drop(s *Subscription, r *Request) {
+	gone := r.Removed
+	if len(gone) > 0 && s.Dropped == nil {
+		s.Dropped = make(map[string]dropped)
+	}
+	if len(s.Dropped)+len(gone) > MaxDropped {
+		clear(s.Dropped)
+	}
+	for _, n := range gone {
+		if len(s.Dropped) >= MaxDropped {
+			break
+		}
+		s.Dropped[n] = dropped{At: k.Now, Delivered: s.Have.Get(n) != nil}
+		if s.Wild == NotWild {
+			s.Stream.Moved++
+			s.Have.remove(n)
+		}
+	}
+	switch {
+	case s.Active():
+		s.Cleared = time.Time{}
+	case s.EverNamed && s.Cleared.IsZero():
+		s.Cleared, s.ClearedAt = k.Now, r.Seq
+	}
+}
