@@ -104,9 +104,10 @@ func (c *child) afterwards(f ...func()) {
 	c.late = f
 }
 
-// stop ends the passing on of signals.
+// stop ends the passing on of signals. They stay caught: what is left to do is
+// to exit with the code of the command, and a signal that ended the program
+// would put another in its place.
 func (c *child) stop() {
-	signal.Stop(c.signals)
 	close(c.over)
 	c.watcher.Wait()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -53,8 +54,11 @@ func (a *app) paging(run func(cmd *cobra.Command, args []string) error) func(cmd
 		if closing := in.Close(); err == nil && closing != nil && !errors.Is(closing, os.ErrClosed) {
 			err = closing
 		}
-		if ended := pager.Wait(); err == nil && ended != nil {
+		// A pager that has failed may have shown nothing. Whether it was gone
+		// before we wrote or after is a matter of chance, and makes no difference.
+		if ended := pager.Wait(); ended != nil && (err == nil || errors.Is(err, errClosedPipe)) {
 			a.warn("the pager %s: %v", program, ended)
+			fmt.Fprintln(a.stderr, "xdsproxy: hint: XDSPROXY_PAGER=cat prints without a pager")
 		}
 		return err
 	}

@@ -26,37 +26,46 @@ type message struct {
 type conversation struct {
 	local   string // where its connection came from, as the server saw it
 	method  string
-	left    bool // in a recording: the client broke the stream off
+	broken  bool // in a recording: one of the ends broke the stream off
 	headers map[string][]string
 	sent    map[session.Side][]message
 }
 
-// streamKey tells streams of both ends apart: where the connection came from
-// as the server saw it, the method, the names asked for first if there are
-// several of one method, and the how-manieth such stream on the connection it
-// is. Streams that are opened at the same time may begin in another order in
-// the server.
-type streamKey struct {
-	local, method, first string
-	n                    int
+// asked is what the client asked for first; "" if it is not known to have asked.
+func (c *conversation) asked() string {
+	if asked := c.sent[session.Client]; len(asked) > 0 {
+		return asked[0].TypeURL + " " + asked[0].Names
+	}
+	return ""
 }
 
-// keyed finds the conversations of one end, which are in order, by their keys.
-func keyed(all []*conversation) map[streamKey]*conversation {
-	out, like, same := map[streamKey]*conversation{}, map[streamKey]int{}, map[streamKey]int{}
-	for _, c := range all {
-		same[streamKey{local: c.local, method: c.method}]++
-	}
-	for _, c := range all {
-		key := streamKey{local: c.local, method: c.method}
-		if asked := c.sent[session.Client]; len(asked) > 0 && same[key] > 1 {
-			key.first = asked[0].TypeURL + " " + asked[0].Names
+// pair finds for each conversation that the server saw the one of the recording;
+// alone are those of the recording that are left over. Both come in order.
+//
+// Streams of one connection that are opened at the same time may begin in
+// another order in the server, so what the client asked for first tells them
+// apart. A server that goes away may have read nothing of a stream, or may never
+// have seen it: those take what is left.
+func pair(seen, recorded []*conversation) (pairs map[*conversation]*conversation, alone []*conversation) {
+	pairs, alone = map[*conversation]*conversation{}, slices.Clone(recorded)
+	for _, alike := range []func(a, b *conversation) bool{
+		func(a, b *conversation) bool { return a.asked() != "" && a.asked() == b.asked() },
+		func(*conversation, *conversation) bool { return true },
+	} {
+		for _, c := range seen {
+			if pairs[c] != nil {
+				continue
+			}
+			i := slices.IndexFunc(alone, func(r *conversation) bool {
+				return r.local == c.local && r.method == c.method && alike(r, c)
+			})
+			if i >= 0 {
+				pairs[c] = alone[i]
+				alone = slices.Delete(alone, i, i+1)
+			}
 		}
-		like[key]++
-		key.n = like[key]
-		out[key] = c
 	}
-	return out
+	return pairs, alone
 }
 
 // compare requires that the recording of a proxy that has ended holds all that
@@ -77,28 +86,25 @@ func compare(t *testing.T, account *xdstest.Account, p *proxy) {
 	if len(seen) == 0 {
 		t.Fatal("the control plane saw no stream")
 	}
-	for key, want := range seen {
-		got, ok := recorded[key]
-		if !ok {
-			t.Errorf("stream %d from %s (%s) is not in the recording", key.n, key.local, want.method)
+	pairs, alone := pair(seen, recorded)
+	for _, want := range seen {
+		got := pairs[want]
+		if got == nil {
+			t.Errorf("a stream from %s (%s) with %d responses is not in the recording", want.local, want.method, len(want.sent[session.Server]))
 			continue
 		}
-		delete(recorded, key)
-		compareConversation(t, key, want, got)
+		compareConversation(t, want, got)
 	}
-	for key, c := range recorded {
+	for _, c := range alone {
 		// A client may have spoken to a listener that was closing.
 		if n := len(c.sent[session.Server]); n > 0 {
-			t.Errorf("stream %d from %s (%s) is in the recording with %d responses, and the control plane never saw it", key.n, key.local, c.method, n)
+			t.Errorf("a stream from %s (%s) is in the recording with %d responses, and the control plane never saw it", c.local, c.method, n)
 		}
 	}
 }
 
-func compareConversation(t *testing.T, key streamKey, want, got *conversation) {
+func compareConversation(t *testing.T, want, got *conversation) {
 	t.Helper()
-	if got.method != want.method {
-		t.Errorf("stream %d from %s: recorded method %s; the control plane saw %s", key.n, key.local, got.method, want.method)
-	}
 	for name, values := range want.headers {
 		if name == "authorization" {
 			continue // it is masked
@@ -111,8 +117,8 @@ func compareConversation(t *testing.T, key streamKey, want, got *conversation) {
 		a, b := want.sent[side], got.sent[side]
 		for i := range max(len(a), len(b)) {
 			switch {
-			case i >= len(a) && side == session.Client && got.left:
-				return // a server need not read the last words of a client that has left
+			case i >= len(a) && side == session.Client && got.broken:
+				return // a server need not read the last words of a client that has left, or that it leaves itself
 			case i >= len(a):
 				t.Errorf("%s: the recording has a message %d of the %v that is on no account: %+v", want.method, i, side, b[i])
 			case i >= len(b):
@@ -124,7 +130,7 @@ func compareConversation(t *testing.T, key streamKey, want, got *conversation) {
 	}
 }
 
-func conversationsSeen(account *xdstest.Account) map[streamKey]*conversation {
+func conversationsSeen(account *xdstest.Account) []*conversation {
 	var out []*conversation
 	byStream := map[int]*conversation{}
 	for _, r := range account.Records() {
@@ -145,13 +151,13 @@ func conversationsSeen(account *xdstest.Account) map[streamKey]*conversation {
 			})
 		}
 	}
-	return keyed(out)
+	return out
 }
 
 // conversationsOf reads a recording twice over: the bytes from its entries,
 // what they mean from the lines that scripts see. On the way it requires what
 // holds of every recording.
-func conversationsOf(t *testing.T, entries []session.Entry, lines []line) map[streamKey]*conversation {
+func conversationsOf(t *testing.T, entries []session.Entry, lines []line) []*conversation {
 	t.Helper()
 	var out []*conversation
 	byStream := map[session.StreamID]*conversation{}
@@ -183,8 +189,8 @@ func conversationsOf(t *testing.T, entries []session.Entry, lines []line) map[st
 			out = append(out, c)
 			byStream[e.Stream] = c
 		case session.KindCancel:
-			if c := byStream[e.Stream]; c != nil && e.Side == session.Client {
-				c.left = true
+			if c := byStream[e.Stream]; c != nil && e.Side != session.Proxy {
+				c.broken = true
 			}
 		case session.KindMessage:
 			c := byStream[e.Stream]
@@ -204,7 +210,7 @@ func conversationsOf(t *testing.T, entries []session.Entry, lines []line) map[st
 			}
 		}
 	}
-	return keyed(out)
+	return out
 }
 
 func messageOf(e *session.Entry, l *line) message {
