@@ -9,7 +9,8 @@ FUZZTIME ?= 20000x
 # These play whole sessions on the screen, some ten a second.
 SLOWFUZZ     = FuzzKeys FuzzDetail
 SLOWFUZZTIME ?= 300x
-# Flags for the benchmark, for example BENCH="-rounds 1 -loads fleet".
+# Flags for the benchmark, for example BENCH="-rounds 1 -loads fleet", or
+# BENCH="-against OLD" to measure against an older xdsproxy.
 BENCH    ?=
 
 TOOL := $(GO) tool -modfile=internal/tools/go.mod

@@ -55,19 +55,16 @@ type goal struct {
 }
 
 func goals() []goal {
-	cpu := func(s sample) float64 { return s.CPUPerResponse }
-	p50 := func(s sample) float64 { return s.PushP50 }
-	peak := func(s sample) float64 { return s.PeakMB }
 	out := []goal{ // what recording costs, and then what the rules add
 		{load: "pingpong", what: "CPU per response", figure: cpu, than: "rawrelay", limit: 1},
 		{load: "multiplex", what: "CPU per response", figure: cpu, than: "rawrelay", limit: 1},
 		{load: "paced", what: "CPU per response", figure: cpu, than: "rawrelay", limit: 1},
 		{load: "fleet", what: "CPU per response", figure: cpu, than: "nginx", limit: 1},
 		{load: "large", what: "CPU per response", figure: cpu, than: "haproxy", limit: 1},
-		{load: "paced", what: "push p50", figure: p50, than: "tcprelay", limit: 1.25},
+		{load: "paced", what: "push p50", figure: pushP50, than: "tcprelay", limit: 1.25},
 	}
 	for _, l := range loads {
-		out = append(out, goal{load: l.name, what: "peak memory", figure: peak, limit: 120, unit: "MB"})
+		out = append(out, goal{load: l.name, what: "peak memory", figure: peakMB, limit: 120, unit: "MB"})
 	}
 	for i := range out {
 		out[i].relay = recordOnly

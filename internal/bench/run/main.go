@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -23,27 +24,54 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 3, "how often everything is measured; the table shows medians")
-	loadNames := flag.String("loads", "all", "which loads: all, or some of "+names(loads))
-	relayNames := flag.String("relays", "all", "which relays: all, or some of "+names(relays))
-	update := flag.String("update", "", "a Markdown file to put the tables into, between its two bench comments")
-	keep := flag.String("raw", "", "a file to append every single measurement to, as lines of JSON")
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 0, "how often everything is measured; the table shows medians (default 3, with -against 10)")
+	flag.StringVar(&o.loads, "loads", "all", "which loads: all, or some of "+names(loads))
+	flag.StringVar(&o.relays, "relays", "", "which relays: all (the default), or some of "+names(relays)+
+		"; with -against all, or some of "+names(ownRelays())+", of which xdsproxy is the default")
+	flag.StringVar(&o.against, "against", "", "measure the xdsproxy of this tree against an older one, the program in this file, and nothing else")
+	flag.StringVar(&o.update, "update", "", "a Markdown file to put the tables into, between its two bench comments")
+	flag.StringVar(&o.raw, "raw", "", "a file to append every single measurement to, as lines of JSON")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *rounds, *loadNames, *relayNames, *update, *keep); err != nil {
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
+		if h := (hinted{}); errors.As(err, &h) {
+			fmt.Fprintln(os.Stderr, "bench: hint:", h.hint)
+		}
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, loadNames, relayNames, update, raw string) error {
-	someLoads, err := pick(loads, loadNames)
+// options are what the flags of these names say.
+type options struct {
+	rounds        int
+	loads, relays string
+	against       string
+	update, raw   string
+}
+
+func run(ctx context.Context, o options) error {
+	if o.against != "" && o.update != "" {
+		return errors.New("-update does not go with -against, whose tables have no place in a file")
+	}
+	someLoads, err := pick(loads, o.loads)
 	if err != nil {
 		return err
 	}
-	someRelays, err := pick(relays, relayNames)
+	from, byDefault, rounds, old := relays, "all", 3, ""
+	if o.against != "" {
+		from, byDefault, rounds = ownRelays(), "xdsproxy", 10
+		if old, err = findOld(o.against); err != nil {
+			return err
+		}
+	}
+	if o.rounds = cmp.Or(o.rounds, rounds); o.rounds < 0 {
+		return fmt.Errorf("-rounds %d measures nothing", o.rounds)
+	}
+	someRelays, err := pick(from, cmp.Or(o.relays, byDefault))
 	if err != nil {
 		return err
 	}
@@ -60,22 +88,33 @@ func run(ctx context.Context, rounds int, loadNames, relayNames, update, raw str
 	if someRelays, err = b.prepare(ctx, someRelays); err != nil {
 		return err
 	}
-	samples, err := b.measureAll(ctx, rounds, someLoads, someRelays)
+	groups := [][]relay{someRelays}
+	if o.against != "" {
+		if old, err = b.copyPrograms(old); err != nil {
+			return err
+		}
+		groups = withOld(old, someRelays)
+	}
+	samples, err := b.measureAll(ctx, o.rounds, someLoads, groups)
 	if err != nil {
 		return err
 	}
-	if raw != "" {
-		if err := appendRaw(raw, samples); err != nil {
+	if o.raw != "" {
+		if err := appendRaw(o.raw, samples); err != nil {
 			return err
 		}
 	}
 	var report bytes.Buffer
-	writeReport(&report, machine(ctx, b), rounds, someLoads, someRelays, samples)
+	if o.against != "" {
+		writeAgainst(&report, machine(ctx), made(b.bin("xdsproxy")), made(old), o.rounds, someLoads, someRelays, samples)
+	} else {
+		writeReport(&report, machine(ctx), o.rounds, someLoads, someRelays, samples)
+	}
 	if _, err := io.Copy(os.Stdout, bytes.NewReader(report.Bytes())); err != nil {
 		return err
 	}
-	if update != "" {
-		if err := splice(update, report.String()); err != nil {
+	if o.update != "" {
+		if err := splice(o.update, report.String()); err != nil {
 			return err
 		}
 	}
@@ -115,27 +154,37 @@ func (b *bench) prepare(ctx context.Context, all []relay) ([]relay, error) {
 	return present, nil
 }
 
-// measureAll lets the relays take turns: within a round every load meets all
-// of them one after the other, each round beginning with another one, so that
-// what else the machine does hits none of them alone.
-func (b *bench) measureAll(ctx context.Context, rounds int, loads []load, relays []relay) ([]sample, error) {
+// measureAll lets the relays of a group take turns: within a round every load
+// meets all of them one after the other, each round beginning with another one,
+// so that what else the machine does hits none of them alone.
+func (b *bench) measureAll(ctx context.Context, rounds int, loads []load, groups [][]relay) ([]sample, error) {
 	var out []sample
 	for round := range rounds {
 		for _, l := range loads {
-			for i := range relays {
-				r := relays[(i+round)%len(relays)]
+			for _, r := range turns(groups, round) {
 				s, err := b.measure(ctx, r, l)
 				if err != nil {
 					return nil, fmt.Errorf("%s through %s: %w", l.name, r.name, err)
 				}
 				s.Round = round
-				fmt.Fprintf(b.log, "round %d  %-10s %-10s cpu %8.1f us  push p50 %8.0f us  peak %6.1f MB  damaged %d\n",
+				fmt.Fprintf(b.log, "round %d  %-10s %-13s cpu %8.1f us  push p50 %8.0f us  peak %6.1f MB  damaged %d\n",
 					round+1, l.name, r.name, s.CPUPerResponse, s.PushP50, s.PeakMB, s.Damaged)
 				out = append(out, s)
 			}
 		}
 	}
 	return out, nil
+}
+
+// turns is the order of a round. Those of a group stay side by side.
+func turns(groups [][]relay, round int) []relay {
+	var out []relay
+	for _, g := range groups {
+		first := round % len(g)
+		out = append(out, g[first:]...)
+		out = append(out, g[:first]...)
+	}
+	return out
 }
 
 type named interface{ id() string }

@@ -26,12 +26,16 @@ type relay struct {
 	// announces says that the relay writes a line with "listening on" to
 	// stderr; the others are known to be up when they accept a connection.
 	announces bool
+	hint      string // what may help when it does not start
 }
 
 func (r relay) id() string { return r.name }
 
 // direct is no relay at all: what the two ends cost each other.
 const direct = "direct"
+
+// ownPackage is the program that all of this is about.
+const ownPackage = "./cmd/xdsproxy"
 
 // recordOnly is xdsproxy that records and judges nothing.
 const recordOnly = "recording"
@@ -42,8 +46,8 @@ var relays = []relay{
 	{name: "rawrelay", pkg: "./internal/bench/rawrelay", command: rawrelay},
 	{name: "haproxy", program: "haproxy", command: haproxy},
 	{name: "nginx", program: "nginx", command: nginx},
-	{name: recordOnly, pkg: "./cmd/xdsproxy", command: onlyRecording, announces: true},
-	{name: "xdsproxy", pkg: "./cmd/xdsproxy", command: xdsproxy, announces: true},
+	{name: recordOnly, pkg: ownPackage, command: onlyRecording, announces: true},
+	{name: "xdsproxy", pkg: ownPackage, command: xdsproxy, announces: true},
 }
 
 func tcprelay(b *bench, _, listen, upstream string) (*exec.Cmd, error) {
@@ -148,6 +152,14 @@ type process struct {
 
 // start returns when the relay accepts connections.
 func (r relay) start(ctx context.Context, b *bench, dir, listen, upstream string) (*process, error) {
+	p, err := r.launch(ctx, b, dir, listen, upstream)
+	if err != nil && ctx.Err() == nil && r.hint != "" {
+		err = hinted{err, r.hint}
+	}
+	return p, err
+}
+
+func (r relay) launch(ctx context.Context, b *bench, dir, listen, upstream string) (*process, error) {
 	cmd, err := r.command(b, dir, listen, upstream)
 	if err != nil {
 		return nil, err
@@ -232,9 +244,13 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// last is the line that says what went wrong, or else the last one.
 func (t *tail) last() string {
 	line := "it said nothing"
 	for s := bufio.NewScanner(bytes.NewReader(t.buf.Bytes())); s.Scan(); {
+		if _, what, ok := strings.Cut(s.Text(), "xdsproxy: error: "); ok {
+			return what
+		}
 		if strings.TrimSpace(s.Text()) != "" {
 			line = s.Text()
 		}

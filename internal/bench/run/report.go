@@ -13,6 +13,12 @@ import (
 	"time"
 )
 
+// The figures of a sample that tables show.
+func cpu(s sample) float64     { return s.CPUPerResponse }
+func lifeCPU(s sample) float64 { return s.LifeCPU }
+func pushP50(s sample) float64 { return s.PushP50 }
+func peakMB(s sample) float64  { return s.PeakMB }
+
 // table answers questions about the samples of all rounds.
 type table []sample
 
@@ -40,6 +46,11 @@ func (t table) median(f func(sample) float64) float64 { return median(t.values(f
 // ratio is the median of the ratios within each round: what slowed a whole
 // round down cancels out. It is 0 if there is nothing to compare with.
 func (t table) ratio(load, relay, than string, f func(sample) float64) float64 {
+	return median(t.ratios(load, relay, than, f))
+}
+
+// ratios has one for each round in which both were measured, sorted.
+func (t table) ratios(load, relay, than string, f func(sample) float64) []float64 {
 	var out []float64
 	theirs := t.of(load, than)
 	for _, s := range t.of(load, relay) {
@@ -49,7 +60,7 @@ func (t table) ratio(load, relay, than string, f func(sample) float64) float64 {
 		}
 	}
 	slices.Sort(out)
-	return median(out)
+	return out
 }
 
 func median(sorted []float64) float64 {
@@ -72,10 +83,6 @@ func writeLoad(w io.Writer, l load, relays []relay, t table) {
 	fmt.Fprintf(w, "\n### %s\n\n`xdsload %s`\n\n", l.title, strings.Join(l.args(), " "))
 	fmt.Fprintln(w, "| relay | CPU per response | / rawrelay | / nginx | / haproxy | CPU, whole life | push p50 | / tcprelay | peak memory | damaged | recorded |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
-	cpu := func(s sample) float64 { return s.CPUPerResponse }
-	life := func(s sample) float64 { return s.LifeCPU }
-	p50 := func(s sample) float64 { return s.PushP50 }
-	peak := func(s sample) float64 { return s.PeakMB }
 	for _, r := range relays {
 		mine := t.of(l.name, r.name)
 		if len(mine) == 0 {
@@ -89,13 +96,13 @@ func writeLoad(w io.Writer, l load, relays []relay, t table) {
 			for _, than := range []string{"rawrelay", "nginx", "haproxy"} {
 				row = append(row, times(t.ratio(l.name, r.name, than, cpu)))
 			}
-			row = append(row, micros(mine.median(life)))
+			row = append(row, micros(mine.median(lifeCPU)))
 		}
-		row = append(row, spread(mine.values(p50)), times(t.ratio(l.name, r.name, "tcprelay", p50)))
+		row = append(row, spread(mine.values(pushP50)), times(t.ratio(l.name, r.name, "tcprelay", pushP50)))
 		if r.name == direct {
 			row = append(row, "")
 		} else {
-			row = append(row, fmt.Sprintf("%.0f MB", slices.Max(mine.values(peak))))
+			row = append(row, fmt.Sprintf("%.0f MB", slices.Max(mine.values(peakMB))))
 		}
 		row = append(row, damaged(mine), recorded(mine))
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
@@ -177,7 +184,7 @@ func digits(f float64) string {
 }
 
 // machine says where and with what the figures were measured.
-func machine(ctx context.Context, b *bench) string {
+func machine(ctx context.Context) string {
 	parts := []string{time.Now().UTC().Format(time.DateOnly), fmt.Sprintf("%d CPUs", runtime.NumCPU())}
 	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
 	if m := regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`).FindSubmatch(cpuinfo); m != nil {

@@ -12,7 +12,6 @@ func measured(round int, relay string, cpu float64) sample {
 }
 
 func TestRatioComparesWithinARound(t *testing.T) {
-	cpu := func(s sample) float64 { return s.CPUPerResponse }
 	// The second round ran on a machine three times slower.
 	tab := table{
 		measured(0, "nginx", 10), measured(0, "xdsproxy", 8),
