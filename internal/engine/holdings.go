@@ -31,14 +31,6 @@ type proposal struct {
 	removed []string
 }
 
-// Held is one resource that a client accepted.
-type Held struct {
-	Type, Name string
-	Version    string // of the resource, or else of the response
-	Seq        session.Seq
-	Hash       [16]byte // equal for equal content
-}
-
 // maxBases bounds the responses whose resources are shared.
 const maxBases = 64
 

@@ -73,6 +73,9 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 		}
 	}
 	s.open.sent(n)
+	if s.Stream.Method.Variant == decode.VariantFile {
+		s.open = unsettled{} // a file is read, and nobody is asked
+	}
 	if !s.refused.again(n) {
 		s.refused = refusal{}
 	}
