@@ -1,0 +1,107 @@
+package agree
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// disagreement is something that a follower tells otherwise than the table. The
+// kind is who tells what.
+type disagreement struct {
+	kind string
+	seq  session.Seq
+	text string
+}
+
+func (d disagreement) String() string { return fmt.Sprintf("%s: entry %d: %s", d.kind, d.seq, d.text) }
+
+// trial holds the followers of one session against the table.
+type trial struct {
+	table     *world
+	followers *followers
+	seq       session.Seq
+	found     []disagreement
+	lanes     []laneKey // in order
+	words     map[laneKey]map[string]int
+	unsure    map[string]bool // clients of whom something is not certain
+	ack       check.Timers
+}
+
+// differs enters a disagreement.
+func (t *trial) differs(kind, format string, args ...any) {
+	t.found = append(t.found, disagreement{kind, t.seq, fmt.Sprintf(format, args...)})
+}
+
+// try plays a session and returns what is not told the same by all.
+func try(entries []session.Entry) []disagreement {
+	t := &trial{
+		table: newWorld(), followers: newFollowers(namesIn(entries)), words: make(map[laneKey]map[string]int),
+		unsure: make(map[string]bool), ack: check.DefaultTimers(),
+	}
+	for i := range entries {
+		e := &entries[i]
+		t.seq = e.Seq
+		c := t.followers.step(e)
+		m := t.table.step(e)
+		if m.message != nil {
+			t.message(e, &c, &m)
+		}
+		if m.message == nil || i == len(entries)-1 {
+			t.everyone()
+		}
+	}
+	t.end()
+	return t.found
+}
+
+// namesIn are the names of all resources of a session.
+func namesIn(entries []session.Entry) (names []string) {
+	w := newWorld()
+	for i := range entries {
+		m := w.step(&entries[i])
+		if m.message != nil && m.message.Response() {
+			for _, n := range append(m.message.ResourceNames(), m.message.Removed...) {
+				names = append(names, decode.NormalName(n))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// message compares what is told of a message, and of the type that it is about.
+func (t *trial) message(e *session.Entry, c *check.Change, m *meaning) {
+	if c.Client != m.client {
+		t.differs("watch: client", "it is %q's, not %q's", m.client, c.Client)
+	}
+	if m.lane == nil {
+		return
+	}
+	key := laneKey{m.client, m.lane.typ}
+	if !slices.Contains(t.lanes, key) {
+		t.lanes = append(t.lanes, key)
+	}
+	if !m.sure {
+		t.unsure[m.client] = true
+	}
+	if m.lane.murky {
+		t.unsure[m.client] = true
+	}
+	t.watch(e, c, m)
+	all := t.followers.checker.Status()
+	t.status(all, key)
+	t.wanted(all, key, m, t.followers.watch(e, c))
+	t.resources(key, m)
+}
+
+// everyone compares the standing of all types of all clients.
+func (t *trial) everyone() {
+	all := t.followers.checker.Status()
+	for _, key := range t.lanes {
+		t.status(all, key)
+	}
+}
