@@ -25,22 +25,27 @@ type trial struct {
 	followers *followers
 	seq       session.Seq
 	found     []disagreement
+	told      map[string]bool
 	lanes     []laneKey // in order
 	words     map[laneKey]map[string]int
 	unsure    map[string]bool // clients of whom something is not certain
-	ack       check.Timers
+	timers    check.Timers
 }
 
-// differs enters a disagreement.
+// differs enters a disagreement, unless it was there before.
 func (t *trial) differs(kind, format string, args ...any) {
-	t.found = append(t.found, disagreement{kind, t.seq, fmt.Sprintf(format, args...)})
+	d := disagreement{kind, t.seq, fmt.Sprintf(format, args...)}
+	if id := d.kind + d.text; !t.told[id] {
+		t.told[id] = true
+		t.found = append(t.found, d)
+	}
 }
 
 // try plays a session and returns what is not told the same by all.
 func try(entries []session.Entry) []disagreement {
 	t := &trial{
 		table: newWorld(), followers: newFollowers(namesIn(entries)), words: make(map[laneKey]map[string]int),
-		unsure: make(map[string]bool), ack: check.DefaultTimers(),
+		unsure: make(map[string]bool), told: make(map[string]bool), timers: check.DefaultTimers(),
 	}
 	for i := range entries {
 		e := &entries[i]

@@ -9,7 +9,7 @@ import (
 
 // status compares where a client stands with a type.
 func (t *trial) status(all []check.ClientStatus, key laneKey) {
-	want := t.table.state(key, t.ack.ACK)
+	want := t.table.state(key, t.timers.ACK)
 	if want == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,13 +103,16 @@ func play(text string) ([]session.Entry, error) {
 			g := all[n-1].Gap
 			all[n-1].Seq, all[n-1].Time, g.Last = e.Seq, e.Time, e.Seq
 			g.Entries++
-			g.Streams = append(g.Streams, e.Stream)
+			if e.Stream != 0 && !slices.Contains(g.Streams, e.Stream) {
+				g.Streams = append(g.Streams, e.Stream)
+			}
 			continue
 		}
-		all = append(all, session.Entry{
-			Seq: e.Seq, Time: e.Time, Kind: session.KindGap, Side: session.Proxy,
-			Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{e.Stream}},
-		})
+		g := &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1}
+		if e.Stream != 0 {
+			g.Streams = []session.StreamID{e.Stream}
+		}
+		all = append(all, session.Entry{Seq: e.Seq, Time: e.Time, Kind: session.KindGap, Side: session.Proxy, Gap: g})
 	}
 	return all, nil
 }

@@ -28,7 +28,7 @@ type reply struct {
 	removed        []string
 	pulse          bool   // it has nothing but heartbeats
 	sum            string // equal for equal contents
-	odd            bool   // a name comes twice, or has variants
+	odd            bool   // a name comes twice, is removed as well, or has variants
 	sure           bool
 	run            *run
 	brought        []brought // the versions of resources that it came with

@@ -18,6 +18,9 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		l.asked, l.askedSeq = true, e.Seq
 		l.stated = len(p.InitialVersions) > 0
 	}
+	if n := l.byNonce[p.Nonce]; n != nil && n.mark != open && p.Error != nil {
+		l.repeats++
+	}
 	var of *reply
 	m.word, of = l.judge(p)
 	if m.word != "" {
@@ -141,8 +144,11 @@ func (w *world) response(e *session.Entry, m *meaning) {
 		parts = append(parts, name+"\x00"+c.typeURL+"\x00"+string(c.hash[:]))
 	}
 	for _, name := range p.Removed {
-		n.removed = append(n.removed, decode.NormalName(name))
-		parts = append(parts, "-"+decode.NormalName(name))
+		name = decode.NormalName(name)
+		_, both := n.resources[name]
+		n.odd = n.odd || both || slices.Contains(n.heartbeats, name)
+		n.removed = append(n.removed, name)
+		parts = append(parts, "-"+name)
 	}
 	n.pulse = len(p.Resources) > 0 && len(n.heartbeats) == len(p.Resources)
 	slices.Sort(parts)

@@ -76,6 +76,7 @@ type lane struct {
 	nackSeq  session.Seq
 
 	seenNACKs int // rejections of responses that were seen
+	repeats   int // errors that came for a response that had its verdict
 	ended     bool
 	endedAt   uint64 // in entries
 	live      map[session.ConnID]bool
