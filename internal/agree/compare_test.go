@@ -24,6 +24,7 @@ type trial struct {
 	table     *world
 	followers *followers
 	seq       session.Seq
+	rest      bool // what is looked at is a conversation by polls
 	found     []disagreement
 	told      map[string]bool
 	lanes     []laneKey // in order
@@ -34,6 +35,9 @@ type trial struct {
 
 // differs enters a disagreement, unless it was there before.
 func (t *trial) differs(kind, format string, args ...any) {
+	if t.rest {
+		kind = "rest: " + kind
+	}
 	d := disagreement{kind, t.seq, fmt.Sprintf(format, args...)}
 	if id := d.kind + d.text; !t.told[id] {
 		t.told[id] = true
@@ -42,11 +46,20 @@ func (t *trial) differs(kind, format string, args ...any) {
 }
 
 // try plays a session and returns what is not told the same by all.
-func try(entries []session.Entry) []disagreement {
+func try(entries []session.Entry) []disagreement { return tryWith(entries, check.Options{}) }
+
+// tryWith does so with a Checker of these options.
+func tryWith(entries []session.Entry, o check.Options) (found []disagreement) {
 	t := &trial{
-		table: newWorld(), followers: newFollowers(namesIn(entries)), words: make(map[laneKey]map[string]int),
+		table: newWorld(), followers: newFollowers(o, namesIn(entries)), words: make(map[laneKey]map[string]int),
 		unsure: make(map[string]bool), told: make(map[string]bool), timers: check.DefaultTimers(),
 	}
+	defer func() {
+		if why := recover(); why != nil {
+			t.differs("panic", "%v", why)
+			found = t.found
+		}
+	}()
 	for i := range entries {
 		e := &entries[i]
 		t.seq = e.Seq
@@ -65,11 +78,11 @@ func try(entries []session.Entry) []disagreement {
 
 // namesIn are the names of all resources of a session.
 func namesIn(entries []session.Entry) (names []string) {
-	w := newWorld()
+	k := check.NewTracker()
 	for i := range entries {
-		m := w.step(&entries[i])
-		if m.message != nil && m.message.Response() {
-			for _, n := range append(m.message.ResourceNames(), m.message.Removed...) {
+		c := k.Step(&entries[i])
+		if c.Message != nil && c.Message.Response() {
+			for _, n := range append(c.Names(), c.Message.Removed...) {
 				names = append(names, decode.NormalName(n))
 			}
 		}
@@ -80,6 +93,10 @@ func namesIn(entries []session.Entry) (names []string) {
 
 // message compares what is told of a message, and of the type that it is about.
 func (t *trial) message(e *session.Entry, c *check.Change, m *meaning) {
+	if m.late {
+		t.unsure[m.client], t.unsure[c.Client] = true, true
+		return
+	}
 	if c.Client != m.client {
 		t.differs("watch: client", "it is %q's, not %q's", m.client, c.Client)
 	}
@@ -87,6 +104,8 @@ func (t *trial) message(e *session.Entry, c *check.Change, m *meaning) {
 		return
 	}
 	key := laneKey{m.client, m.lane.typ}
+	t.rest = m.lane.rest
+	defer func() { t.rest = false }()
 	if !slices.Contains(t.lanes, key) {
 		t.lanes = append(t.lanes, key)
 	}
@@ -107,6 +126,8 @@ func (t *trial) message(e *session.Entry, c *check.Change, m *meaning) {
 func (t *trial) everyone() {
 	all := t.followers.checker.Status()
 	for _, key := range t.lanes {
+		t.rest = slices.ContainsFunc(t.table.lanes[key], func(l *lane) bool { return l.rest })
 		t.status(all, key)
 	}
+	t.rest = false
 }

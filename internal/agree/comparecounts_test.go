@@ -16,6 +16,7 @@ func (t *trial) end() {
 		if t.unsure[key.client] || key.client == "" {
 			continue
 		}
+		t.rest = slices.ContainsFunc(t.table.lanes[key], func(l *lane) bool { return l.rest })
 		if counted[key.client] == nil {
 			counted[key.client] = t.followers.counted(key.client)
 		}

@@ -49,14 +49,19 @@ func (t *trial) diff(key laneKey, name string, v *version) {
 // tree compares the state of a resource in the tree. Of what a client gave up, or
 // has from another stream, the tree may know less than the list of versions.
 func (t *trial) tree(key laneKey, name string, v *version, state string, is bool) {
+	kind := "tree"
+	if strings.HasPrefix(name, "xdstp:") {
+		kind += " of xdstp names"
+	}
+	if v.passed {
+		kind += " behind a later verdict"
+	}
 	switch {
 	case v.loose || strings.HasSuffix(name, "/*"):
 	case !is:
-		t.differs("tree: lacks a resource", "%s %s of %s is %s", key.typ, name, key.client, v.state)
-	case state != v.state && v.passed:
-		t.differs("tree: "+state+" for "+v.state+" behind a later verdict", "%s %s of %s is %s, not %s", key.typ, name, key.client, v.state, state)
+		t.differs(kind+": lacks a resource", "%s %s of %s is %s", key.typ, name, key.client, v.state)
 	case state != v.state:
-		t.differs("tree: "+state+" for "+v.state, "%s %s of %s is %s, not %s", key.typ, name, key.client, v.state, state)
+		t.differs(kind+": "+state+" for "+v.state, "%s %s of %s is %s, not %s", key.typ, name, key.client, v.state, state)
 	}
 }
 

@@ -18,6 +18,9 @@ func (t *trial) watch(e *session.Entry, c *check.Change, m *meaning) {
 	if line := t.followers.line(e, c); !strings.Contains(line, " "+c.What+" ") {
 		t.differs("watch: print", "%s is not in the line %q", c.What, line)
 	}
+	if seq, says := acceptedBefore(c); says && m.sure && len(t.table.lanes[laneKey{m.client, m.lane.typ}]) == 1 && seq != m.before {
+		t.differs("change: accepted before", "%s had accepted entry %d last, not %d", m.lane.typ, m.before, seq)
+	}
 	if !m.sure || m.message.Response() {
 		return
 	}
@@ -33,12 +36,8 @@ func (t *trial) watch(e *session.Entry, c *check.Change, m *meaning) {
 		t.words[key] = make(map[string]int)
 	}
 	t.words[key][m.word]++
-	kind := "watch: verdict"
-	if m.lane.rest {
-		kind += " of a poll"
-	}
 	if verdict != m.word {
-		t.differs(kind, "%s says %s, not %s", what(m), orNone(m.word), orNone(verdict))
+		t.differs("watch: verdict", "%s says %s, not %s", what(m), orNone(m.word), orNone(verdict))
 	} else {
 		t.answers(e, c, m)
 	}
@@ -69,7 +68,7 @@ func (t *trial) answers(e *session.Entry, c *check.Change, m *meaning) {
 // nameWord is what a request does to the list of names; nil if that is open.
 func (t *trial) nameWord(m *meaning) words {
 	switch {
-	case m.firstOrNot:
+	case m.firstOrNot, m.respelled && !m.first:
 		return nil
 	case m.first || m.more:
 		return words{check.SUB}

@@ -24,9 +24,9 @@ type followers struct {
 }
 
 // newFollowers follow a session in which there are resources of these names.
-func newFollowers(names []string) *followers {
+func newFollowers(o check.Options, names []string) *followers {
 	f := &followers{
-		checker: check.NewChecker(check.Options{}), table: render.NewTable(0, render.Style{}),
+		checker: check.NewChecker(o), table: render.NewTable(0, render.Style{}),
 		metrics: make(map[string]*admin.Metrics), histories: make(map[string]*check.History), holdings: check.NewHoldings(),
 	}
 	for _, name := range names {

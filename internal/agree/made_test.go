@@ -26,6 +26,7 @@ type mood struct {
 	reject, unclear, nameless, strange       int
 	heartbeat, end, gap, late, slow, loop    int
 	xdstp, sharedConnections, anonymous, two bool
+	unversioned                              bool // resources of delta have no versions
 }
 
 // actor is a client.
@@ -95,6 +96,7 @@ func (m *maker) choose() {
 		reject: 10 + m.rand.IntN(40), unclear: some(30, 15), nameless: some(25, 40), strange: some(30, 15),
 		heartbeat: some(25, 20), end: some(60, 8), gap: some(10, 4), late: some(10, 20), slow: some(40, 15), loop: some(8, 3),
 		xdstp: m.chance(20), sharedConnections: m.chance(30), anonymous: m.chance(10), two: m.chance(10),
+		unversioned: m.chance(15),
 	}
 }
 
@@ -336,7 +338,9 @@ func (s *sub) asked() []string {
 }
 
 // wants says whether a server would send a resource.
-func (s *sub) wants(name string) bool { return len(s.names) == 0 || s.star || slices.Contains(s.names, name) }
+func (s *sub) wants(name string) bool {
+	return len(s.names) == 0 || s.star || slices.Contains(s.names, name)
+}
 
 func (m *maker) someNames(typ string) (some []string) {
 	for _, name := range m.namesOf(typ) {

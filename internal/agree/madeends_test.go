@@ -86,6 +86,10 @@ func (m *maker) poll(t *talk) {
 	if m.chance(m.mood.nameless) {
 		next.version = ""
 	}
+	if m.chance(m.mood.strange / 3) { // of another type than was asked for
+		m.on(t, "p< 200 type=%s V=%s res=[]", pick(m, allTypes()), next.version)
+		return
+	}
 	s.sent = append(s.sent, next)
 	m.on(t, "p< 200 type=%s V=%s res=[%s]", typ, next.version, next.resources)
 }

@@ -118,7 +118,7 @@ func (m *maker) news(t *talk, s *sub) (resources, removed string) {
 // resource writes a resource with a content.
 func (m *maker) resource(t *talk, s *sub, name, hash string) string {
 	text := m.written(name)
-	if t.of.delta {
+	if t.of.delta && !m.mood.unversioned {
 		text += "@" + hash
 	}
 	text += "#" + hash

@@ -18,7 +18,7 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		l.asked, l.askedSeq = true, e.Seq
 		l.stated = len(p.InitialVersions) > 0
 	}
-	if n := l.byNonce[p.Nonce]; n != nil && n.mark != open && p.Error != nil {
+	if n := l.echoed(p); n != nil && n.mark != open && p.Error != nil {
 		l.repeats++
 	}
 	var of *reply
@@ -35,13 +35,21 @@ func (w *world) request(e *session.Entry, m *meaning) {
 			l.seenNACKs++
 		}
 	case check.ACK:
-		l.nacks, l.good = 0, of
+		l.nacks = 0
+		l.muddled = l.good != nil && l.good.ordinal > of.ordinal
+		l.good = of
 		if l.bad != nil && l.bad.ordinal <= of.ordinal {
 			l.bad = nil
 		}
 	}
 	if of != nil {
 		of.judgedAt = e.Seq
+		// On a stream of the state of the world a verdict on what was passed over
+		// says little of what the client has now.
+		of.odd = of.odd || of.passed
+		for _, b := range of.brought {
+			b.version.unsure = b.version.unsure || of.passed
+		}
 		l.settle(of)
 		w.settleVersions(l, of)
 		if of.mark == accepted {
@@ -53,6 +61,17 @@ func (w *world) request(e *session.Entry, m *meaning) {
 	} else {
 		w.wantSotw(m)
 	}
+}
+
+// echoed is the response that a request is about, whatever it says.
+func (l *lane) echoed(m *decode.Message) *reply {
+	if m.Nonce != "" {
+		return l.byNonce[m.Nonce]
+	}
+	if l.last != nil && l.last.nonce == "" {
+		return l.last
+	}
+	return nil
 }
 
 // settle takes a response off those that wait. In the state of the world a
@@ -78,6 +97,7 @@ func (w *world) wantSotw(m *meaning) {
 	}
 	for n := range list {
 		m.more = m.more || !l.names[n]
+		m.respelled = m.respelled || strings.HasPrefix(n, "xdstp:")
 	}
 	for n := range l.names {
 		if !list[n] {

@@ -145,4 +145,3 @@ func (w *world) accept(l *lane, of *reply) {
 		}
 	}
 }
-

@@ -70,6 +70,7 @@ type lane struct {
 	opens    []*reply
 	bad      *reply // rejected last, with nothing as new accepted since
 	good     *reply // accepted last
+	muddled  bool   // before that, one that came later was
 	inherits *reply // bad of the stream before, if nothing else was sent there
 	nacks    int
 	why      string
@@ -103,7 +104,10 @@ type meaning struct {
 	answers           *reply
 	unseen            bool // the word is about a response that was not seen
 	more, less        bool // it asks for more, or for fewer names
+	respelled         bool // names may be those of before in another spelling
+	late              bool // it came after the end of its stream
 	reply             *reply
+	before            session.Seq // the response that was accepted last before it
 }
 
 func (w *world) step(e *session.Entry) (m meaning) {
@@ -235,7 +239,7 @@ func (w *world) message(e *session.Entry) meaning {
 	}
 	p := decode.Peek(st.method, e.Side, st.content[side], data)
 	st.introduce(p.Node)
-	m := meaning{message: &p, client: st.client(), murky: st.murky}
+	m := meaning{message: &p, client: st.client(), murky: st.murky, late: st.ended}
 	if st.ended || !p.Request() && !p.Response() || e.Message.Compressed {
 		return m
 	}
@@ -245,6 +249,9 @@ func (w *world) message(e *session.Entry) meaning {
 	}
 	l.client, l.murky = st.client(), l.murky || st.murky || st.client() == ""
 	m.lane, m.sure = l, l.sure && len(p.Problems) == 0
+	if l.good != nil {
+		m.before = l.good.seq
+	}
 	if p.Request() {
 		w.request(e, &m)
 	} else {
