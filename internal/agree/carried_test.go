@@ -69,7 +69,11 @@ func parts(seed uint64, entries []session.Entry) (out []disagreement) {
 	about := make(map[string]bool) // what is chosen
 	for i := range entries[from:] {
 		e := &entries[from+i]
-		m, c := whole.table.step(e), whole.checker.Step(e)
+		m := whole.table.step(e)
+		if m.late { // who begins later may not know that its stream is over
+			continue
+		}
+		c := whole.checker.Step(e)
 		about[m.client+" "+c.Type] = about[m.client+" "+c.Type] || m.lane != nil
 		for _, p := range begun {
 			b := p.checker.Step(e)
@@ -140,7 +144,7 @@ func (w *whole) live(k *check.Checker, about map[string]bool) map[string]string 
 		for _, t := range c.Types {
 			lives, sure := false, true
 			for _, l := range w.table.lanes[laneKey{c.Client, t.Type}] {
-				lives, sure = lives || !l.ended && !l.rest, sure && l.sure && !l.murky
+				lives, sure = lives || !l.ended && !l.rest, sure && l.sure && !w.table.murky[c.Client]
 			}
 			if key := c.Client + " " + t.Type; lives && sure && (about == nil || about[key]) {
 				out[key] = t.State.String()

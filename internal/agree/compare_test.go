@@ -109,10 +109,7 @@ func (t *trial) message(e *session.Entry, c *check.Change, m *meaning) {
 	if !slices.Contains(t.lanes, key) {
 		t.lanes = append(t.lanes, key)
 	}
-	if !m.sure {
-		t.unsure[m.client] = true
-	}
-	if m.lane.murky {
+	if !m.sure || m.murky {
 		t.unsure[m.client] = true
 	}
 	t.watch(e, c, m)

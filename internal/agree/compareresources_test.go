@@ -13,7 +13,7 @@ func (t *trial) resources(key laneKey, m *meaning) {
 	if n == nil {
 		n = m.answers
 	}
-	if n == nil || !m.sure || m.lane.murky || m.lane.exempt || t.table.crowded(key) {
+	if n == nil || !m.sure || m.murky || m.lane.exempt || t.table.crowded(key) {
 		return
 	}
 	nodes := t.followers.nodes(key.client)

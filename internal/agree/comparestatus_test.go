@@ -44,7 +44,7 @@ func (t *trial) status(all []check.ClientStatus, key laneKey) {
 // their own way.
 func (t *trial) wanted(all []check.ClientStatus, key laneKey, m *meaning, printed watched) {
 	lanes := t.table.lanes[key]
-	if m.message.Kind != decode.SotwRequest || !m.sure || m.lane.murky || len(lanes) != 1 {
+	if m.message.Kind != decode.SotwRequest || !m.sure || m.murky || len(lanes) != 1 {
 		return
 	}
 	got, is := t.followers.standing(all, key)

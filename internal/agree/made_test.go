@@ -14,7 +14,7 @@ type maker struct {
 	text    strings.Builder
 	clients []*actor
 	streams []*talk // that live
-	ended   []*talk
+	ended   []*talk // whose connection may live
 	nlabels int
 	nnonces int
 	mood    mood
@@ -39,6 +39,7 @@ type actor struct {
 	has     map[string]map[string]string // what the server would send it: contents by type and name
 	version map[string]int               // of each type
 	holds   map[string]string            // version of each type that it accepted
+	polls   map[string]*sub              // of REST, where connections mean nothing
 	conn    string                       // label of a stream on its newest connection, "" if that is gone
 }
 
@@ -125,7 +126,7 @@ func allTypes() []string { return []string{"LDS", "CDS", "RDS", "EDS", "SRDS", "
 func (m *maker) newClient() {
 	a := &actor{
 		id: fmt.Sprintf("n%d", len(m.clients)+1), has: make(map[string]map[string]string),
-		version: make(map[string]int), holds: make(map[string]string),
+		version: make(map[string]int), holds: make(map[string]string), polls: make(map[string]*sub),
 	}
 	switch m.rand.IntN(6) {
 	case 0:
@@ -155,7 +156,7 @@ func (m *maker) connect(a *actor) {
 	switch {
 	case a.rest, !a.perType:
 		m.open(a, "")
-		if m.mood.two {
+		if m.mood.two && !a.rest {
 			m.open(a, "")
 		}
 	default:
@@ -258,7 +259,7 @@ func (m *maker) something() {
 	}
 	switch {
 	case m.chance(m.mood.late) && len(m.ended) > 0:
-		if old := pick(m, m.ended); !old.of.rest && len(old.subs) > 0 {
+		if old := pick(m, m.ended); len(old.subs) > 0 {
 			m.answer(old, old.any(m), false)
 		}
 	case m.chance(m.mood.end):

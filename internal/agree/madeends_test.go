@@ -8,22 +8,18 @@ import (
 
 // end ends a stream, or its connection. Its client may come back.
 func (m *maker) end(t *talk) {
-	gone := func(t *talk) {
-		t.gone = true
-		m.ended = append(m.ended, t)
-	}
 	how := m.rand.IntN(4)
 	switch {
 	case t.of.rest || how == 0 && !m.mood.sharedConnections:
 		m.on(t, "-- disconnect by=client")
-		gone(t)
 	case how == 1:
 		m.on(t, "-- client-end code=8")
-		gone(t)
+		m.ended = append(m.ended, t)
 	default:
 		m.on(t, "-- server-end code=14")
-		gone(t)
+		m.ended = append(m.ended, t)
 	}
+	t.gone = true
 	m.streams = slices.DeleteFunc(m.streams, func(t *talk) bool { return t.gone })
 	if t.of.conn == t.label {
 		t.of.conn = ""
@@ -38,9 +34,12 @@ func (m *maker) poll(t *talk) {
 	typ := pick(m, t.of.types)
 	s := t.subs[typ]
 	if s == nil {
-		s = &sub{typ: typ}
-		if !wholeState(typ) {
-			s.names = m.someNames(typ)
+		if s = t.of.polls[typ]; s == nil { // it polls for the same when it comes back
+			s = &sub{typ: typ}
+			if !wholeState(typ) {
+				s.names = m.someNames(typ)
+			}
+			t.of.polls[typ] = s
 		}
 		t.subs[typ] = s
 	}
@@ -59,9 +58,12 @@ func (m *maker) poll(t *talk) {
 		err = " err=odd"
 	}
 	t.of.holds[typ] = version
-	if m.chance(10) {
-		s.names, _ = m.change(s, false)
-		s.star = false
+	if m.chance(10) && len(s.names) > 0 {
+		before := slices.Clone(s.names)
+		m.change(s, false)
+		if s.star = false; len(s.names) == 0 {
+			s.names = before
+		}
 	}
 	m.on(t, "P> path=/v3/discovery:%s type=%s V=%s R=%s%s%s", restPaths()[typ], typ, version, list(m, s.names), err, t.node(m))
 	switch {
@@ -87,7 +89,7 @@ func (m *maker) poll(t *talk) {
 		next.version = ""
 	}
 	if m.chance(m.mood.strange / 3) { // of another type than was asked for
-		m.on(t, "p< 200 type=%s V=%s res=[]", pick(m, allTypes()), next.version)
+		m.on(t, "p< 200 type=%s V=%s res=[]", pick(m, allTypes()), pick(m, []string{next.version, version}))
 		return
 	}
 	s.sent = append(s.sent, next)

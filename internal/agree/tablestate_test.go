@@ -62,9 +62,12 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 // of them, or where the stream left it that ended last. It is nil where the client
 // has not asked, or where the table does not say.
 func (w *world) state(key laneKey, ack time.Duration) words {
+	if w.murky[key.client] {
+		return nil
+	}
 	var live, ended []*lane
 	for _, l := range w.lanes[key] {
-		if !l.sure || l.murky || l.exempt {
+		if !l.sure || l.exempt {
 			return nil
 		}
 		switch {

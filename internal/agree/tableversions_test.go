@@ -127,7 +127,7 @@ func (w *world) accept(l *lane, of *reply) {
 		h = &holding{resources: make(map[string]content), dropped: make(map[string]bool)}
 		w.held[key] = h
 	}
-	h.unsure = h.unsure || !of.sure || !l.sure || l.murky || of.odd || w.crowded(key)
+	h.unsure = h.unsure || !of.sure || !l.sure || of.odd || w.crowded(key)
 	if !of.delta && !of.pulse && wholeState(l.typ) {
 		for name := range h.resources {
 			if _, is := of.resources[name]; !is && !slices.Contains(of.heartbeats, name) {

@@ -18,6 +18,8 @@ type world struct {
 	lanes     map[laneKey][]*lane // in the order in which they began
 	versions  map[laneKey]map[string]*version
 	held      map[laneKey]*holding
+	crowds    map[laneKey]bool // see crowded
+	murky     map[string]bool  // clients of whom it is not certain which streams are theirs
 	inspector *decode.Inspector
 	hashes    map[string][16]byte
 }
@@ -44,7 +46,7 @@ type stream struct {
 	lanes   map[string]*lane
 	order   []*lane
 	sure    bool // all of it was seen
-	murky   bool // whose it is cannot be told for sure
+	murky   bool // whose it is, or was, cannot be told for sure
 	spoke   bool // a message was seen before its client had a name
 	ended   bool
 }
@@ -54,7 +56,6 @@ type lane struct {
 	typ, client string
 	rest, delta bool
 	sure        bool // all of it was seen
-	murky       bool
 	exempt      bool
 
 	asked, stated bool
@@ -87,6 +88,7 @@ func newWorld() *world {
 	return &world{
 		conns: make(map[session.ConnID]*conn), streams: make(map[session.StreamID]*stream), polls: make(map[pollKey]*lane),
 		lanes: make(map[laneKey][]*lane), versions: make(map[laneKey]map[string]*version), held: make(map[laneKey]*holding),
+		crowds: make(map[laneKey]bool), murky: make(map[string]bool),
 		inspector: decode.NewInspector(), hashes: make(map[string][16]byte),
 	}
 }
@@ -238,8 +240,14 @@ func (w *world) message(e *session.Entry) meaning {
 		side = 1
 	}
 	p := decode.Peek(st.method, e.Side, st.content[side], data)
-	st.introduce(p.Node)
-	m := meaning{message: &p, client: st.client(), murky: st.murky, late: st.ended}
+	before := st.client()
+	if st.introduce(p.Node); st.murky {
+		w.murky[before], w.murky[st.client()] = true, true
+	}
+	m := meaning{message: &p, client: st.client(), murky: w.murky[st.client()], late: st.ended}
+	if st.client() == "" {
+		w.murky[""] = true
+	}
 	if st.ended || !p.Request() && !p.Response() || e.Message.Compressed {
 		return m
 	}
@@ -247,7 +255,10 @@ func (w *world) message(e *session.Entry) meaning {
 	if l == nil {
 		return m
 	}
-	l.client, l.murky = st.client(), l.murky || st.murky || st.client() == ""
+	if l.client != st.client() { // what was said before counts as another's
+		w.murky[l.client], w.murky[st.client()] = true, true
+	}
+	l.client, m.murky = st.client(), w.murky[st.client()]
 	m.lane, m.sure = l, l.sure && len(p.Problems) == 0
 	if l.good != nil {
 		m.before = l.good.seq
@@ -317,20 +328,19 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 		}
 	}
 	w.lanes[key] = append(w.lanes[key], l)
+	n := 0
+	for _, other := range w.lanes[key] {
+		if !other.ended {
+			n++
+		}
+	}
+	w.crowds[key] = w.crowds[key] || n > 1
 	return l
 }
 
 // crowded says whether a client has had a type on two streams at one time, so
 // that what one of them deletes the other may have.
-func (w *world) crowded(key laneKey) bool {
-	n := 0
-	for _, l := range w.lanes[key] {
-		if !l.ended {
-			n++
-		}
-	}
-	return n > 1
-}
+func (w *world) crowded(key laneKey) bool { return w.crowds[key] }
 
 // wholeState says whether absence from a response of the state of the world
 // deletes: by the protocol for listeners and clusters, and for scopes because
