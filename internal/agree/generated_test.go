@@ -8,14 +8,14 @@ import (
 )
 
 var (
-	conversations = flag.Int("conversations", 2000, "conversations that are made up")
+	conversations = flag.Int("conversations", 0, "conversations that are made up; 0: 2,000, or 200 with -short or the race detector")
 	oneSeed       = flag.Uint64("seed", 0, "one conversation alone, and all that is not told the same of it")
 )
 
 // On conversations that are made up all tell the same. Each kind of disagreement
 // is shown by the shortest conversation that has it.
 func TestConversations(t *testing.T) {
-	eachConversation(t, *conversations, func(_ uint64, text string) []disagreement {
+	eachConversation(t, all(), func(_ uint64, text string) []disagreement {
 		entries, err := play(text)
 		if err != nil {
 			return unplayable(err)
@@ -69,5 +69,16 @@ func eachConversation(t *testing.T, n int, look func(seed uint64, text string) [
 	y.report(t, func(text string) []disagreement { return look(0, text) })
 }
 
-// fewer are as many conversations as a property is held to that takes longer.
-func fewer() int { return max(1, *conversations/5) }
+// all are as many conversations as there are to be.
+func all() int {
+	switch {
+	case *conversations > 0:
+		return *conversations
+	case slow || testing.Short():
+		return 200
+	}
+	return 2000
+}
+
+// fewer are as many as a property is held to that looks at each several times.
+func fewer() int { return max(1, all()/5) }
