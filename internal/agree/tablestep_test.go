@@ -166,7 +166,7 @@ func (w *world) response(e *session.Entry, m *meaning) {
 	for _, name := range p.Removed {
 		name = decode.NormalName(name)
 		_, both := n.resources[name]
-		n.odd = n.odd || both || slices.Contains(n.heartbeats, name)
+		n.odd = n.odd || both || slices.Contains(n.heartbeats, name) || slices.Contains(n.removed, name)
 		n.removed = append(n.removed, name)
 		parts = append(parts, "-"+name)
 	}
