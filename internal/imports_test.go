@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"tui":              {"internal/session", "recorder", "decode", "check", "internal/engine", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only
+	"internal/agree":   {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/engine", "internal/render",
 		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",

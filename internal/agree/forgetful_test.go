@@ -1,0 +1,37 @@
+package agree
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/check"
+)
+
+// withoutPast are the options of a Checker that remembers nothing of what is over;
+// false if there is no such option.
+func withoutPast() (o check.Options, is bool) { return check.Options{}, false }
+
+// saysLess says whether a disagreement is that something is missing, and not that
+// something else is said: of ended streams status, tree and what was accepted may
+// be silent, and nobody may be wrong.
+func saysLess(d disagreement) bool { return strings.Contains(d.kind, "lacks") }
+
+// One who remembers nothing of what is over says less, and nothing false.
+func TestWithoutAPast(t *testing.T) {
+	o, is := withoutPast()
+	if !is {
+		t.Skip("there is no bound on what is remembered yet")
+	}
+	eachConversation(t, fewer(), func(_ uint64, text string) (wrong []disagreement) {
+		entries, err := play(text)
+		if err != nil {
+			return unplayable(err)
+		}
+		for _, d := range tryWith(entries, o) {
+			if !saysLess(d) {
+				wrong = append(wrong, d)
+			}
+		}
+		return wrong
+	})
+}

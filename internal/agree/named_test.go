@@ -1,0 +1,82 @@
+package agree
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What was told in different ways once.
+func TestOnceDisagreed(t *testing.T) {
+	for name, text := range map[string]string{
+		"a rejection of a response without a nonce": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N= res=[c1]
+C> type=CDS V= N= R=[] err="bad"`,
+		"the same in delta": `
+D> type=CDS N= sub=[] node=n1
+d< type=CDS N= res=[c1@1]
+D> type=CDS N= sub=[] err="bad"`,
+		"another version, and no error": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+C> type=CDS V=1 N=a R=[]
+S< type=CDS V=2 N=b res=[c1#h2]
+C> type=CDS V=1 N=b R=[]`,
+		"a loop of rejections": loopOf(7359),
+		"streams that end one by one": `
+-- stream 1 method=StreamClusters node=n1
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+C> type=CDS V=1 N=a R=[]
+-- stream 2 method=StreamEndpoints node=n1
+C> type=EDS V= N= R=[c1] node=n1
+S< type=EDS V=1 N=b res=[c1]
+C> type=EDS V= N=b R=[c1] err="bad"
+@2 -- server-end code=14
+@1 -- server-end code=14`,
+		"a poll that refuses for ever": `
+P> path=/v3/discovery:clusters type=CDS V= R=[] node=n1
+p< 200 type=CDS V=1 res=[c1]
+t=+5s P> path=/v3/discovery:clusters type=CDS V= R=[] err="bad" node=n1
+p< 200 type=CDS V=1 res=[c1]
+t=+5s P> path=/v3/discovery:clusters type=CDS V= R=[] err="bad" node=n1`,
+		"a poll that accepts": `
+P> path=/v3/discovery:clusters type=CDS V= R=[] node=n1
+p< 200 type=CDS V=1 res=[c1]
+t=+5s P> path=/v3/discovery:clusters type=CDS V=1 R=[] node=n1
+p< 304`,
+		"a scope that is absent": `
+C> type=SRDS V= N= R=[] node=n1
+S< type=SRDS V=1 N=a res=[s1,s2]
+C> type=SRDS V=1 N=a R=[]
+S< type=SRDS V=2 N=b res=[s1]
+C> type=SRDS V=2 N=b R=[]`,
+		"clusters without versions of which one is rejected": `
+D> type=CDS N= sub=[] node=n1
+d< type=CDS N=a res=[c1#h1,c2#h1,c3#h1]
+D> type=CDS N=a sub=[]
+d< type=CDS N=b res=[c2#h2]
+D> type=CDS N=b sub=[] err="bad"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries, err := play(strings.TrimPrefix(text, "\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			few(t, try(entries))
+		})
+	}
+}
+
+// loopOf is a client that accepted something and then rejects what comes, so many
+// times.
+func loopOf(rounds int) string {
+	var b strings.Builder
+	b.WriteString("C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V=1 N=a R=[]\n")
+	for i := range rounds {
+		fmt.Fprintf(&b, "S< type=CDS V=2 N=b%d res=[c1#h2]\nC> type=CDS V=1 N=b%d R=[] err=\"bad\"\n", i, i)
+	}
+	b.WriteString("S< type=CDS V=2 N=c res=[c1#h2]\n")
+	return b.String()
+}

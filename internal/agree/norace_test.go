@@ -1,0 +1,6 @@
+//go:build !race
+
+package agree
+
+// slow says that the race detector looks on.
+const slow = false

@@ -1,0 +1,145 @@
+package agree
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The words for where a client stands with a type.
+const (
+	synced  = "SYNCED"
+	pending = "PENDING"
+	unknown = "UNKNOWN"
+	notSent = "NOTSENT"
+	stale   = "STALE"
+	nacked  = "NACKED"
+)
+
+// words are those that are right. There are several where the table leaves it
+// open.
+type words []string
+
+func (w words) has(word string) bool { return slices.Contains(w, word) }
+func (w words) String() string       { return strings.Join(w, " or ") }
+
+// states is the table of states: where a client stands on one stream.
+func (l *lane) states(now time.Time, ack time.Duration) words {
+	n := l.last
+	switch {
+	case n == nil && l.stated:
+		return words{synced}
+	case n == nil:
+		return words{notSent}
+	case n.mark == rejected:
+		return words{nacked}
+	case n.mark == accepted:
+		return words{synced}
+	case n.mark == unclear:
+		return words{unknown}
+	}
+	repeats := l.bad != nil && l.bad.run == n.run
+	if repeats && !n.run.blurred {
+		return words{nacked}
+	}
+	out := words{pending}
+	switch {
+	case l.rest:
+	case n.nonce == "":
+		out = words{unknown}
+	case now.Sub(n.at) > ack:
+		out = words{stale}
+	}
+	// Whether a heartbeat is something else, and whether what was rejected on
+	// the stream before still is, the table leaves open.
+	if repeats || n.run.first && l.inherits != nil && l.inherits.sum == n.run.sum {
+		out = append(out, nacked)
+	}
+	return out
+}
+
+// state is where a client stands with a type: on its live streams with the worst
+// of them, or where the stream left it that ended last. It is nil where the client
+// has not asked, or where the table does not say.
+func (w *world) state(key laneKey, ack time.Duration) words {
+	if w.murky[key.client] {
+		return nil
+	}
+	var live, ended []*lane
+	for _, l := range w.lanes[key] {
+		if !l.sure || l.exempt {
+			return nil
+		}
+		switch {
+		case !l.asked:
+		case !l.ended:
+			live = append(live, l)
+		case len(ended) > 0 && ended[0].endedAt == l.endedAt: // on one connection
+			ended = append(ended, l)
+		case len(ended) == 0 || ended[0].endedAt < l.endedAt:
+			ended = []*lane{l}
+		}
+	}
+	var out words
+	if len(live) > 0 {
+		for i, l := range live {
+			if l.idle() {
+				return nil
+			}
+			if is := l.states(w.now, ack); i == 0 {
+				out = is
+			} else {
+				out = worst(out, is)
+			}
+		}
+		return out
+	}
+	for _, l := range ended {
+		if l.idle() {
+			return nil
+		}
+		out = append(out, l.states(w.now, ack)...)
+	}
+	if out.has(stale) || out.has(pending) { // time goes on, or it does not
+		out = append(out, stale, pending)
+	}
+	return out
+}
+
+// idle says whether a client asks for nothing and was sent nothing.
+func (l *lane) idle() bool { return l.last == nil && !l.wild && len(l.names) == 0 }
+
+// worst joins what two streams say.
+func worst(a, b words) (out words) {
+	for _, x := range a {
+		for _, y := range b {
+			for _, word := range worse(x, y) {
+				if !out.has(word) {
+					out = append(out, word)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// worse is the worse of two words. What is not known is worse than what is well
+// and better than a rejection; the table does not say more.
+func worse(a, b string) words {
+	if b == unknown {
+		a, b = b, a
+	}
+	switch {
+	case a == unknown && b != unknown && b != synced && b != nacked:
+		return words{a, b}
+	case a == unknown && b == synced:
+		return words{unknown}
+	case a == unknown:
+		return words{b}
+	}
+	order := []string{synced, pending, notSent, stale, nacked}
+	if slices.Index(order, a) > slices.Index(order, b) {
+		return words{a}
+	}
+	return words{b}
+}
