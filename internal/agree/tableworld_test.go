@@ -10,6 +10,7 @@ import (
 
 // world is what the second table knows of a session.
 type world struct {
+	now       session.Seq // of the entry that is looked at
 	now       time.Time
 	seen      uint64 // entries
 	conns     map[session.ConnID]*conn
@@ -69,8 +70,8 @@ type lane struct {
 	byNonce  map[string]*reply
 	unseen   map[string]bool
 	opens    []*reply
-	bad      *reply // rejected last, with nothing as new accepted since
-	good     *reply // accepted last
+	bad      *reply // the newest that was rejected, with nothing as new accepted since
+	good     *reply // the newest that was accepted
 	muddled  bool   // before that, one that came later was
 	inherits *reply // bad of the stream before, if nothing else was sent there
 	nacks    int
@@ -117,6 +118,7 @@ func (w *world) step(e *session.Entry) (m meaning) {
 		w.now = e.Time
 	}
 	w.seen++
+	w.at = e.Seq
 	switch e.Kind {
 	case session.KindConnect:
 		c := w.conn(e.Conn)

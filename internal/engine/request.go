@@ -64,7 +64,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	first := s.Requests == 0 && !(c.Uncertain && m.Nonce != "")
 	s.Requests++
 	if s.First == nil {
-		s.First, s.nameless = r, r.Named() == 0
+		s.First, s.nameless, s.announced = r, r.Named() == 0, m.Version != ""
 	}
 	switch {
 	case !whole:
@@ -82,8 +82,11 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	c.Sub, c.Request = s, r
 	if m.Node != nil && m.Node.ID != "" && t.Node == nil {
 		t.Node, t.NodeAt = m.Node, e.Seq
-		k.named(t, s, r.Given)
+		if t.polls == nil {
+			k.Peers.joined(t, s, r.Given)
+		}
 	}
+	k.account(t)
 	if !whole {
 		return
 	}

@@ -57,7 +57,9 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 	s.Variants = s.Variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
-			if it := s.Have.Get(decode.NormalName(name)); it != nil && it.Stamp != k.Stamp {
+			name = decode.NormalName(name)
+			n.gone = append(n.gone, name)
+			if it := s.Have.Get(name); it != nil && it.Stamp != k.Stamp {
 				n.Removed = append(n.Removed, it)
 				s.Have.remove(it.Name)
 			}
@@ -110,7 +112,7 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, mask
 			n.Twice++
 		}
 		if r.Empty {
-			n.Heartbeats = append(n.Heartbeats, i)
+			n.Heartbeats, n.beats = append(n.Heartbeats, i), append(n.beats, name)
 			if it != nil {
 				it.Stamp = k.Stamp
 				n.again++

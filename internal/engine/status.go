@@ -233,6 +233,8 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
 		if s.Initial != nil && s.Have.Len() > 0 {
 			ts.State = Synced // it has said what it has, and that has not changed
+		} else if s.polled() && s.First.Message.Version != "" {
+			ts.State = Unknown // it was sent something that was not seen
 		}
 		return ts, true
 	}
@@ -245,16 +247,19 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 
 // stateOf says where a type stands by the response that was sent last.
 func (k *Engine) stateOf(s *Subscription, n *Response) State {
-	polled := s.Stream.Method.Variant == decode.VariantREST
 	switch {
 	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n):
 		return Nacked
 	case n.Verdict == ACKed:
 		return Synced
-	case n.Verdict == Unclear, n.Nonce == "" && !polled:
+	case n.Verdict == Unclear, n.Nonce == "" && !s.polled():
 		return Unknown // there is no way to answer it, or no clear answer
-	case k.Now.Sub(n.At) > k.o.ACK && !polled:
+	case k.Now.Sub(n.At) > k.o.ACK && !s.polled():
 		return Stale
 	}
 	return Pending
 }
+
+// polled says whether the type is asked for by polls of REST, which have no
+// nonces.
+func (s *Subscription) polled() bool { return s.Stream.Method.Variant == decode.VariantREST }

@@ -24,6 +24,7 @@ type Stream struct {
 	Node, lastNode *decode.Node
 	NodeAt         session.Seq
 	client         string   // node id that it gave last
+	account        string   // of which client it is
 	Previous       *Stream  // the stream that this one reconnects, nil if none
 	resumed        bool     // another one reconnects it
 	memento        *memento // once it has ended

@@ -39,6 +39,7 @@ type Subscription struct {
 	Requests    uint64
 	First, Last *Request
 	nameless    bool // its first request named nothing
+	announced   bool // it had a version
 	EverNamed   bool
 	Wild        wildness
 	EverWild    bool
@@ -168,6 +169,8 @@ type details struct {
 	Changed  []*Resource     // that were there with another content
 	Before   []*Resource     // what changed was before, in the order of changed
 	Removed  []*Resource     // that are there no more: by absence, or as it says
+	gone     []string        // names that a delta response removes
+	beats    []string        // names of resources without a payload
 	// heartbeats are the positions of resources without a payload.
 	Heartbeats []int
 	Same       []*Resource // delta: that came again at the same version with the same content

@@ -2,8 +2,9 @@ package engine
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -80,18 +81,28 @@ func (u *unsettled) add(by *Response, name string, was, is *Resource) {
 	c.list = append(kept, change{by, is})
 }
 
-// accept settles what a response has brought, and in the state of the world of
-// a whole type all that came before it.
-func (s *Subscription) accept(n *Response) {
-	u := &s.open
-	if u.newest == n {
-		u.newest = nil
-		if len(u.byName) > 0 {
-			u.newest = n
-			u.enter()
+// reject notes that what a response has was rejected, also where an older one
+// without a verdict had brought it first.
+func (u *unsettled) reject(n *Response) {
+	u.enter()
+	for name := range n.names() {
+		if c := u.byName[name]; c != nil {
+			if last := c.list[len(c.list)-1]; last.by != n && last.by.Ordinal < n.Ordinal {
+				c.list = append(c.list, change{n, last.to})
+			}
 		}
 	}
-	all := s.Whole() && n.Kind == decode.SotwResponse
+}
+
+// accept settles what a response has, and where it is all there is of the type
+// whatever came before it.
+func (u *unsettled) accept(n *Response, all bool) {
+	if u.newest == n && len(u.byName) == 0 {
+		u.newest = nil
+	}
+	if u.newest == n {
+		u.enter()
+	}
 	if all {
 		u.unsure = false
 	}
@@ -99,20 +110,24 @@ func (s *Subscription) accept(n *Response) {
 		return
 	}
 	mentioned := make(map[string]bool, len(n.Resolved))
-	for _, it := range n.Resolved {
-		mentioned[it.Name] = true
+	for name := range n.names() {
+		mentioned[name] = true
 	}
 	for name, c := range u.byName {
 		last := -1
 		for i, o := range c.list {
-			if o.by.Ordinal <= n.Ordinal && (all || o.by == n || mentioned[name] || o.by.Verdict == ACKed || o.by.Verdict == Folded) {
+			if o.by.Ordinal <= n.Ordinal && (all || o.by == n || mentioned[name] || o.by.Verdict == ACKed) {
 				last = i
 			}
 		}
 		if last < 0 {
 			continue
 		}
-		if c.accepted, c.list = c.list[last].to, c.list[last+1:]; len(c.list) == 0 {
+		c.accepted, c.list = c.list[last].to, c.list[last+1:]
+		for len(c.list) > 0 && c.list[0].to == c.accepted { // it stays accepted
+			c.list = c.list[1:]
+		}
+		if len(c.list) == 0 {
 			delete(u.byName, name)
 		}
 	}
@@ -171,6 +186,40 @@ func (u *unsettled) bury(k *Engine) (bytes int64) {
 	return bytes
 }
 
+// names yields the names that a response has or removes, as far as they are
+// still known. A heartbeat says nothing of its resource.
+func (n *Response) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, list := range [][]*Resource{n.Resolved, n.Added, n.Changed, n.Removed} {
+			for _, it := range list {
+				if !slices.Contains(n.beats, it.Name) && !yield(it.Name) {
+					return
+				}
+			}
+		}
+		for _, name := range n.gone {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// drop forgets a resource that the client has given up.
+func (u *unsettled) drop(name string) {
+	u.enter()
+	delete(u.byName, name)
+}
+
+// clone is the same for a stream that takes over from one that has ended.
+func (u *unsettled) clone() unsettled {
+	out := unsettled{unsure: u.unsure, byName: make(map[string]*changes, len(u.byName))}
+	for name, c := range u.byName {
+		out.byName[name] = &changes{c.accepted, c.list[:len(c.list):len(c.list)]}
+	}
+	return out
+}
+
 // unaccepted is what a client has accepted of a resource in place of what it
 // was sent last.
 type unaccepted struct {
@@ -182,14 +231,15 @@ type unaccepted struct {
 // know it when it is sent again. It is forgotten once anything else is sent.
 type refusal struct {
 	seq     session.Seq // 0: none
+	ordinal uint64
 	sum     [2]uint64
 	loose   uint64 // of resources without a name
 	count   int
-	removed int
+	gone    string // names that a delta response removes
 }
 
 func refusalOf(n *Response) refusal {
-	r := refusal{seq: n.Seq, sum: n.Sum, count: n.Count, removed: len(n.Removed)}
+	r := refusal{seq: n.Seq, ordinal: n.Ordinal, sum: n.Sum, count: n.Count, gone: Short(strings.Join(n.gone, "\x00"))}
 	for _, c := range n.Nameless {
 		r.loose = r.loose*31 + c.raw[0]
 	}
@@ -199,6 +249,6 @@ func refusalOf(n *Response) refusal {
 // again says whether a response is what was rejected.
 func (r refusal) again(n *Response) bool {
 	of := refusalOf(n)
-	of.seq, of.removed = r.seq, r.removed // what was removed is gone by then
+	of.seq, of.ordinal = r.seq, r.ordinal
 	return r.seq != 0 && r == of
 }
