@@ -24,7 +24,7 @@ func soakPolls(w *soakWorld, z soakSize) soakPlay {
 		all[i] = &restClient{w: w, mesh: m, node: soakNode(i)}
 		all[i].poll()
 	}
-	return soakPlay{func(n int) {
+	return soakPlay{func() {}, func(int) {
 		m.change()
 		for range 12 {
 			w.rest(5 * time.Second)

@@ -11,9 +11,13 @@ type soakScene struct {
 
 type soakSize struct{ clients, names, rounds int }
 
-// soakPlay is a scene that has begun: everybody has connected once, and got
-// what a client gets while it stays. Each round is then as the one before.
-type soakPlay struct{ round func(n int) }
+// soakPlay is a scene that has begun: everybody has connected once. Where
+// clients stay, warm gives them their first pushes. Each round is then as the
+// one before.
+type soakPlay struct {
+	warm  func()
+	round func(n int)
+}
 
 // soakWarm is how many pushes everybody gets who stays, before what lives is
 // measured: more than the 16 responses of a type that a stream knows in full.
@@ -28,6 +32,14 @@ func soakScenes() []soakScene {
 		{"day-delta", soakSize{30, 50, 180}, soakSize{200, 250, 24 * 60}, func(w *soakWorld, z soakSize) soakPlay { return soakDay(w, z, true) }},
 		{"polls", soakSize{4, 20, 10}, soakSize{20, 50, 24 * 60}, soakPolls},
 		{"own", soakSize{6, 50, 100}, soakSize{50, 200, 300}, soakOwn},
+	}
+}
+
+func warmly(push func(n int)) func() {
+	return func() {
+		for n := range soakWarm {
+			push(n)
+		}
 	}
 }
 
@@ -54,8 +66,7 @@ func soakReconnects(w *soakWorld, z soakSize) soakPlay {
 			}
 		}
 	}
-	pushes(0)
-	return soakPlay{func(n int) {
+	return soakPlay{func() { pushes(0) }, func(n int) {
 		for _, c := range all {
 			c.leave()
 			c.join()
@@ -70,7 +81,7 @@ func soakShortLived(w *soakWorld, z soakSize) soakPlay {
 	m := newSoakMesh(w, z.names, false)
 	all := crowd(m, 4)
 	born := len(all)
-	return soakPlay{func(int) {
+	return soakPlay{func() {}, func(int) {
 		w.rest(5 * time.Second)
 		m.change(born, 2)
 		for _, c := range all {
@@ -95,10 +106,7 @@ func soakPushes(w *soakWorld, z soakSize) soakPlay {
 			c.push()
 		}
 	}
-	for n := range soakWarm {
-		push(n)
-	}
-	return soakPlay{push}
+	return soakPlay{warmly(push), push}
 }
 
 // A minute of a day: a thirtieth of the clients connects anew, and the
@@ -117,10 +125,7 @@ func soakDay(w *soakWorld, z soakSize, delta bool) soakPlay {
 			}
 		}
 	}
-	for n := range soakWarm {
-		push(n)
-	}
-	return soakPlay{func(n int) {
+	return soakPlay{warmly(push), func(n int) {
 		for i := n % 30; i < len(all); i += 30 {
 			all[i].leave()
 			all[i].join()
@@ -147,8 +152,5 @@ func soakOwn(w *soakWorld, z soakSize) soakPlay {
 			c.push()
 		}
 	}
-	for n := range soakWarm {
-		push(n)
-	}
-	return soakPlay{push}
+	return soakPlay{warmly(push), push}
 }
