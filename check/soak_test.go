@@ -12,7 +12,7 @@ import (
 var soakLong = flag.Bool("soak", false, "TestSoak of the size that docs/reliability.md tells of; some seconds if not")
 
 const (
-	soakSamples = 20
+	soakSamples = 12
 	// The budgets for what is past. The short form has little, so that it is
 	// full soon.
 	soakBudget, soakShortBudget = 64 << 20, 4 << 20
