@@ -27,7 +27,7 @@ type soakSize struct{ clients, names, rounds int }
 
 // A proxy with rules that records for weeks takes no more memory for it, and
 // loses nothing: clients come back, clients come that were never there, and
-// what all have is replaced, as fast as the machine goes.
+// what all have is replaced, as fast as the proxy records and judges.
 func TestSoak(t *testing.T) {
 	for _, s := range []struct {
 		name        string
@@ -63,6 +63,7 @@ type soakWorld struct {
 	admin   string
 	all     []*soakClient
 	born    int
+	ahead   int   // resources that were sent since the proxy had caught up
 	samples []int // of the resident set, in bytes
 }
 
@@ -78,10 +79,19 @@ func (w *soakWorld) crowd(n int) {
 	w.server.acked(w.t, n)
 }
 
+// soakAhead is how many resources may be sent before the proxy has recorded and
+// judged all: some 10 MB with the requests that they come with. In weeks there
+// is time for that. Without, what waits would be measured, and in the end lost.
+const soakAhead = 20_000
+
 // push changes the endpoints of n clusters, and all accept them.
 func (w *soakWorld) push(from, n int) {
 	w.server.change(w.t, from, n)
 	w.server.acked(w.t, len(w.all))
+	if w.ahead += len(w.all) * len(w.server.names); w.ahead >= soakAhead {
+		w.caughtUp()
+		w.ahead = 0
+	}
 }
 
 // sample takes about twenty samples in so many rounds.
@@ -170,7 +180,7 @@ var gravely = regexp.MustCompile(`(?m)^xdsproxy_findings_total\{.*severity="(war
 // of it, and returns the metrics.
 func (w *soakWorld) caughtUp() string {
 	w.t.Helper()
-	for last, end := "", time.Now(); ; time.Sleep(50 * time.Millisecond) {
+	for last, end := "", time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		text := scrape(w.t, w.admin+"/metrics")
 		lag := metricOf(text, "metrics_lag_entries")
 		if lag == "0" {
