@@ -25,7 +25,7 @@ const soakWarm = 20
 
 func soakScenes() []soakScene {
 	return []soakScene{
-		{"reconnects", soakSize{4, 60, 40}, soakSize{15, 400, 50}, soakReconnects},
+		{"reconnects", soakSize{4, 60, 24}, soakSize{15, 400, 50}, soakReconnects},
 		{"short-lived", soakSize{0, 20, 400}, soakSize{0, 40, 5000}, soakShortLived},
 		{"pushes", soakSize{12, 60, 120}, soakSize{200, 250, 500}, soakPushes},
 		{"day", soakSize{30, 50, 180}, soakSize{200, 250, 24 * 60}, func(w *soakWorld, z soakSize) soakPlay { return soakDay(w, z, false) }},
@@ -53,25 +53,26 @@ func crowd(m *soakMesh, n int) []*soakClient {
 	return all
 }
 
-// Clients get some pushes, leave and come back, round after round.
+// Clients get some pushes that change all endpoints, leave and come back, round
+// after round.
 func soakReconnects(w *soakWorld, z soakSize) soakPlay {
 	m := newSoakMesh(w, z.names, false)
 	all := crowd(m, z.clients)
-	pushes := func(n int) {
-		for i := range soakWarm {
+	pushes := func() {
+		for range soakWarm {
 			w.rest(time.Minute)
-			m.change((soakWarm*n+i)*10, 10)
+			m.change(0, z.names)
 			for _, c := range all {
 				c.push()
 			}
 		}
 	}
-	return soakPlay{func() { pushes(0) }, func(n int) {
+	return soakPlay{pushes, func(int) {
 		for _, c := range all {
 			c.leave()
 			c.join()
 		}
-		pushes(1 + n)
+		pushes()
 	}}
 }
 
