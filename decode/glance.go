@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Brief is what it takes to file a message without reading it: which type it
@@ -20,7 +21,7 @@ type Brief struct {
 // resource, so that it costs a few nanoseconds for each, and joins no chunks
 // if each begins at a field of the message, as those of a split message do.
 // What is no discovery message in protobuf form has the zero Brief.
-func Glance(m Method, side session.Side, c session.Chunks) Brief {
+func Glance(m xds.Method, side session.Side, c session.Chunks) Brief {
 	kind, sure := kindOf(m, side)
 	if !sure {
 		kind = sniff(side, c.Bytes())

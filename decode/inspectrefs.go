@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Ref is a resource that another refers to.
@@ -126,7 +128,7 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 func (in *Inspector) named(r *refType, b []byte) {
 	source := lastBytes(b, r.source)
 	from := sourceOf(source)
-	if r.typ == "RDS" && shortTypes[in.top.name] == "LDS" && !grpcTakes(source) {
+	if r.typ == "RDS" && xds.TypeKey(in.top.name) == "LDS" && !grpcTakes(source) {
 		in.grpcProblem(in.where() + ": the config source is neither ads nor self")
 	}
 	if r.typ == "SRDS" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Masker replaces secrets by masks of the same length, in messages at any
@@ -126,7 +127,7 @@ func (k *Masker) message(e *session.Entry, st stream) {
 	}
 	name := st.method.Message(e.Side)
 	if name == "" && kind != Other {
-		name = discoveryV3 + kind.String()
+		name = xds.PackageV3 + kind.String()
 	}
 	sh := shapes()[name]
 	data := m.Data.Bytes()
@@ -163,7 +164,7 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 	m := e.Message
 	p := &k.splitter
 	p.split(m.Data)
-	sds = sds || isSecretType(TypeName(string(p.typeURL)))
+	sds = sds || xds.ByURL(string(p.typeURL)).Short == "SDS"
 	masked, opaque := false, false
 	for i, chunk := range p.chunks {
 		if !sds && p.resource[i] {
@@ -171,7 +172,7 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 		}
 		out := k.masked(chunk, func(w *maskWalker, b []byte) {
 			w.sds = sds
-			w.envelope(b, w.shapes[discoveryV3+kind.String()])
+			w.envelope(b, w.shapes[xds.PackageV3+kind.String()])
 			opaque = opaque || w.opaque > 0
 		})
 		if &out[0] != &chunk[0] {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // maskWalker finds the secrets of protobuf messages and masks them in place.
@@ -26,16 +28,6 @@ type maskWalker struct {
 // maxMaskDepth bounds the nesting that is followed; what is deeper is masked
 // as a whole.
 const maxMaskDepth = 64
-
-const (
-	secretV3 = "envoy.extensions.transport_sockets.tls.v3.Secret"
-	secretV2 = "envoy.api.v2.auth.Secret"
-
-	discoveryV3 = "envoy.service.discovery.v3."
-	resourceV3  = discoveryV3 + "Resource"
-)
-
-func isSecretType(name string) bool { return name == secretV3 || name == secretV2 }
 
 func (w *maskWalker) found() bool { return w.masked > 0 || w.opaque > 0 }
 
@@ -61,7 +53,7 @@ func (w *maskWalker) envelope(b []byte, sh *shape) {
 // resource masks an Any, or a Resource with an Any in it, whichever b is.
 func (w *maskWalker) resource(b []byte) {
 	if w.typeOf(b) == nil && holdsAny(b) {
-		w.message(b, w.shapes[resourceV3], false, 0)
+		w.message(b, w.shapes[xds.ResourceV3], false, 0)
 		return
 	}
 	w.any(b, false, 0)
@@ -77,7 +69,7 @@ func (w *maskWalker) typeOf(b []byte) *shape {
 func (w *maskWalker) any(b []byte, secret bool, depth int) {
 	sh := w.typeOf(b)
 	sds := w.sds
-	if sh != nil && sh.name != resourceV3 && sh.name != "envoy.api.v2.Resource" {
+	if sh != nil && sh.name != xds.ResourceV3 && sh.name != xds.ResourceV2 {
 		w.sds = false // inside a resource each Any is on its own
 	}
 	s := scan(b)
@@ -94,7 +86,7 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 		case s.num == 2 && sh != nil:
 			w.message(body, sh, secret, depth+1)
 		case s.num == 2 && sds:
-			w.untyped(TypeName(string(lastBytes(b, 1))), body, depth+1)
+			w.untyped(xds.TypeName(string(lastBytes(b, 1))), body, depth+1)
 		case secret:
 			w.whole(body)
 		default:
@@ -110,7 +102,7 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 func (w *maskWalker) untyped(name string, b []byte, depth int) {
 	switch {
 	case name == "":
-		w.message(b, w.shapes[secretV3], false, depth)
+		w.message(b, w.shapes[xds.ByShort("SDS").V3], false, depth)
 	case strings.HasPrefix(name, "envoy."):
 		w.sweep(b, depth) // another type, here by mistake
 	default:

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 // are found but not unmarshalled: Resource.Body refers to data, all else is
 // copied. If the method is the zero Method, the kind is guessed from the bytes
 // and Problems says so.
-func Peek(m Method, side session.Side, contentType string, data []byte) Message {
+func Peek(m xds.Method, side session.Side, contentType string, data []byte) Message {
 	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
 		return peekJSON(m, side, data)
 	}
@@ -53,14 +54,14 @@ func Peek(m Method, side session.Side, contentType string, data []byte) Message 
 
 // typeOfFile is the type of the first resource, where a file does not say of
 // which type it is. Few do.
-func (p *peeker) typeOfFile(m Method) {
-	if m.Variant == VariantFile && p.TypeURL == "" && len(p.Resources) > 0 {
+func (p *peeker) typeOfFile(m xds.Method) {
+	if m.Variant == xds.VariantFile && p.TypeURL == "" && len(p.Resources) > 0 {
 		p.TypeURL = p.Resources[0].TypeURL
 	}
 }
 
 // kindOf derives the kind from the method; false if the method is not known.
-func kindOf(m Method, side session.Side) (Kind, bool) {
+func kindOf(m xds.Method, side session.Side) (Kind, bool) {
 	client := side == session.Client
 	if !client && side != session.Server {
 		return Other, true
@@ -68,12 +69,12 @@ func kindOf(m Method, side session.Side) (Kind, bool) {
 	switch m.Variant {
 	case "":
 		return Other, false
-	case VariantSotw, VariantSotwADS, VariantREST, VariantFile:
+	case xds.VariantSotw, xds.VariantSotwADS, xds.VariantREST, xds.VariantFile:
 		if client {
 			return SotwRequest, true
 		}
 		return SotwResponse, true
-	case VariantDelta, VariantDeltaADS:
+	case xds.VariantDelta, xds.VariantDeltaADS:
 		if client {
 			return DeltaRequest, true
 		}

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func (p *peeker) node(b []byte) {
@@ -60,12 +61,12 @@ func (p *peeker) semver(b []byte) string {
 
 // other reads the node of the requests that name one: load reports, client
 // status, health discovery.
-func (p *peeker) other(m Method, side session.Side, data []byte) {
+func (p *peeker) other(m xds.Method, side session.Side, data []byte) {
 	if side != session.Client {
 		return
 	}
 	var path []protowire.Number
-	switch TypeName(m.Request) {
+	switch xds.TypeName(m.Request) {
 	case "envoy.service.load_stats.v3.LoadStatsRequest", "envoy.service.load_stats.v2.LoadStatsRequest":
 		path = []protowire.Number{1}
 	case "envoy.service.status.v3.ClientStatusRequest":

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // LoadStats is a message of a load reporting stream.
@@ -161,10 +162,7 @@ var (
 	clientWords = [...]string{"UNKNOWN", "REQUESTED", "ACKED", "NACKED", "RECEIVED_ERROR"}
 	configWords = [...]string{"UNKNOWN", "SYNCED", "NOT_SENT", "STALE", "ERROR"}
 	// In the order of the fields of a PerXdsConfig, from 2 on.
-	dumpedTypes = [...]string{
-		"envoy.config.listener.v3.Listener", "envoy.config.cluster.v3.Cluster", "envoy.config.route.v3.RouteConfiguration",
-		"envoy.config.route.v3.ScopedRouteConfiguration", "envoy.config.endpoint.v3.ClusterLoadAssignment",
-	}
+	dumpedTypes = [...]string{"LDS", "CDS", "RDS", "SRDS", "EDS"}
 )
 
 func word(words []string, n uint64) string {
@@ -204,7 +202,7 @@ func (p *peeker) typeConfig(b []byte) ResourceStatus {
 		case 1:
 			r.Config = word(configWords[:], s.uint)
 		case 2, 3, 4, 5, 6:
-			r.TypeURL = "type.googleapis.com/" + dumpedTypes[s.num-2]
+			r.TypeURL = xds.TypeURL(dumpedTypes[s.num-2])
 		case 7:
 			r.Client = word(clientWords[:], s.uint)
 		}

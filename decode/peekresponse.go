@@ -3,6 +3,8 @@ package decode
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func (p *peeker) sotwResponse(data []byte) {
@@ -14,7 +16,7 @@ func (p *peeker) sotwResponse(data []byte) {
 		case 2:
 			if r := p.resource(); r != nil {
 				p.any(r, p.bytes(s))
-				if r.TypeURL != "" && isWrapper(r.TypeURL) {
+				if r.TypeURL != "" && xds.IsWrapper(r.TypeURL) {
 					body := r.Body
 					*r = Resource{}
 					p.wrapper(r, body)

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Shelf reads messages as Peek does, and remembers what resources consist of
@@ -60,7 +61,7 @@ const (
 
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
-func (s *Shelf) Peek(m Method, side session.Side, contentType string, data session.Chunks) (Message, *Batch) {
+func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data session.Chunks) (Message, *Batch) {
 	kind, sure := kindOf(m, side)
 	if len(data) < 2 || !sure || kind != SotwResponse && kind != DeltaResponse || FormOf(m, contentType) == FormJSON {
 		return Peek(m, side, contentType, data.Bytes()), nil

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // sniff guesses the kind of a protobuf message whose method is not known. The
@@ -53,7 +54,7 @@ func sniff(side session.Side, data []byte) Kind {
 		}
 		if second != nil {
 			first := firstBytes(second, 1)
-			if bytes.Equal(first, fourth) || isWrapper(string(first)) || isTypeURL(first) && !holdsAny(second) {
+			if bytes.Equal(first, fourth) || xds.IsWrapper(string(first)) || isTypeURL(first) && !holdsAny(second) {
 				return SotwResponse
 			}
 			return DeltaResponse

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // wellKnown are the message types with a form of their own.
@@ -65,7 +67,7 @@ func (w *walker) anyTree(url string, value []byte, at *path, depth int) Tree {
 		return tree
 	}
 	tree.add("@type", textTree(url))
-	md := w.find(TypeName(url), at)
+	md := w.find(xds.TypeName(url), at)
 	if md == nil {
 		tree.Members = append(tree.Members, w.unknownMessage(value, at, depth).Members...)
 		return tree

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // WireField is one field as it stands in the bytes of a message.
@@ -33,7 +34,7 @@ const maxWireText = 256
 // Wire lists the fields of a message that side sent on a stream of method m, in
 // the order of their bytes: at most so many. It says what is wrong with the
 // bytes, "" if nothing is. A message in JSON has no such fields.
-func Wire(m Method, side session.Side, contentType string, data []byte, most int) (fields []WireField, problem string) {
+func Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []WireField, problem string) {
 	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
 		return nil, ""
 	}
@@ -97,7 +98,7 @@ func (l *wireLister) list(md protoreflect.MessageDescriptor, b []byte, base, dep
 			case s.num == 1:
 				url = string(e.body)
 			case s.num == 2:
-				fd, of = nil, messageType(TypeName(url))
+				fd, of = nil, messageType(xds.TypeName(url))
 			}
 		}
 		if of != nil {

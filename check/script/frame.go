@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // frame is a response without the payloads of its resources: of each remains its
@@ -16,8 +17,7 @@ func frame(k decode.Kind, data []byte) []byte {
 			return wrapperFrame(b)
 		}
 		url, value := anyOf(b)
-		switch decode.TypeName(string(url)) {
-		case "envoy.service.discovery.v3.Resource", "envoy.api.v2.Resource":
+		if xds.IsWrapper(string(url)) {
 			return appendAny(url, wrapperFrame(value))
 		}
 		return appendAny(url, nil)
