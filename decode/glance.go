@@ -3,6 +3,7 @@ package decode
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -59,13 +60,13 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 		if at.node == 0 && isResource(chunk) {
 			continue
 		}
-		s := scan(chunk)
-		for s.next() {
-			body, ok := s.bytes()
+		s := protoscan.Of(chunk)
+		for s.Next() {
+			body, ok := s.Bytes()
 			if !ok {
 				continue
 			}
-			switch s.num {
+			switch s.Num {
 			case at.typeURL:
 				b.TypeURL = string(body)
 			case at.nonce:
@@ -76,7 +77,7 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 				b.Rejected = true
 			}
 		}
-		if s.err != "" {
+		if s.Err != "" {
 			return b, false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -132,11 +133,11 @@ func (k *Masker) message(e *session.Entry, st stream) {
 	sh := shapes()[name]
 	data := m.Data.Bytes()
 	if sh != nil {
-		s := scan(data)
-		for s.next() {
+		s := protoscan.Of(data)
+		for s.Next() {
 		}
-		if s.err != "" {
-			k.replace(e, data[:s.off], "its end cannot be read and may hold secrets: it was cut off")
+		if s.Err != "" {
+			k.replace(e, data[:s.Off], "its end cannot be read and may hold secrets: it was cut off")
 			data = e.Message.Data.Bytes()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -118,25 +119,25 @@ func (s *Shelf) envelope(p *peeker, data session.Chunks) bool {
 		if isResource(c) {
 			continue
 		}
-		f := scan(c)
-		for f.next() {
-			b, ok := f.bytes()
+		f := protoscan.Of(c)
+		for f.Next() {
+			b, ok := f.Bytes()
 			switch {
 			case !ok:
 				return false
-			case f.num == 1:
+			case f.Num == 1:
 				version = b
-			case f.num == 4:
+			case f.Num == 4:
 				typeURL = b
-			case f.num == 5:
+			case f.Num == 5:
 				nonce = b
-			case f.num == planeField:
+			case f.Num == planeField:
 				plane = b
 			default:
 				return false
 			}
 		}
-		if f.err != "" {
+		if f.Err != "" {
 			return false
 		}
 	}
@@ -165,13 +166,13 @@ func (p *peeker) wholeEnvelope(data session.Chunks, size int) bool {
 		if isResource(c) {
 			continue
 		}
-		s := scan(c)
-		for s.next() {
-			if s.num == 2 {
+		s := protoscan.Of(c)
+		for s.Next() {
+			if s.Num == 2 {
 				return false
 			}
 		}
-		if s.err != "" {
+		if s.Err != "" {
 			return false
 		}
 		rest = append(rest, c...)

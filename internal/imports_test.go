@@ -17,23 +17,24 @@ const module = "github.com/xdsproxy/xdsproxy"
 // non-test code may import. A package that is not listed may not exist: say
 // here, in one line, where it stands before you create it.
 var allowed = map[string][]string{
-	"internal":         {},
-	"internal/session": {},
-	"internal/nearest": {},
-	"internal/xds":     {"internal/session"}, // for Side
-	"internal/wire":    {"internal/session"},
-	"proxy":            {"internal/session", "internal/wire"},
-	"recorder":         {"internal/session"},
-	"decode":           {"internal/session", "internal/xds"},
-	"check":            {"internal/session", "internal/xds", "internal/nearest", "decode"},
-	"internal/render":  {"internal/session", "internal/xds", "decode", "check"},
-	"internal/convert": {"internal/session", "internal/xds", "recorder", "decode", "check", "internal/wire", "internal/render"},
-	"internal/serve":   {"internal/session", "recorder"},
-	"internal/admin":   {"internal/session", "internal/xds", "recorder", "decode", "check"},
-	"replay":           {"internal/session", "internal/xds", "recorder", "decode", "check"},
-	"tui":              {"internal/session", "internal/xds", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
-	"internal/xdstest": {"internal/session", "decode"},
-	"internal/e2e":     {}, // tests only
+	"internal":           {},
+	"internal/session":   {},
+	"internal/nearest":   {},
+	"internal/xds":       {"internal/session"}, // for Side
+	"internal/protoscan": {},
+	"internal/wire":      {"internal/session"},
+	"proxy":              {"internal/session", "internal/wire"},
+	"recorder":           {"internal/session", "internal/protoscan"},
+	"decode":             {"internal/session", "internal/xds", "internal/protoscan"},
+	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "decode"},
+	"internal/render":    {"internal/session", "internal/xds", "decode", "check"},
+	"internal/convert":   {"internal/session", "internal/xds", "recorder", "decode", "check", "internal/wire", "internal/render"},
+	"internal/serve":     {"internal/session", "recorder"},
+	"internal/admin":     {"internal/session", "internal/xds", "recorder", "decode", "check"},
+	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "recorder", "decode", "check"},
+	"tui":                {"internal/session", "internal/xds", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
+	"internal/xdstest":   {"internal/session", "decode"},
+	"internal/e2e":       {}, // tests only
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
@@ -49,7 +50,7 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
