@@ -32,7 +32,7 @@ func Read(b []byte) (f Field, n int) {
 	return f, n
 }
 
-// read is Read.
+// read is Read. Nearly all fields are varints or have a length.
 func (f *Field) read(b []byte) int {
 	if len(b) == 0 {
 		return -1
@@ -45,24 +45,33 @@ func (f *Field) read(b []byte) int {
 		return -1
 	}
 	f.Num, f.Type = protowire.Number(tag>>3), protowire.Type(tag&7)
-	b = b[n:]
-	if f.Type == protowire.BytesType && len(b) > 0 { // as most are
-		size, m := uint64(b[0]), 1
-		if size >= 0x80 {
-			size, m = protowire.ConsumeVarint(b)
-		}
-		if m < 0 || size > uint64(len(b)-m) {
+	if f.Type != protowire.BytesType && f.Type != protowire.VarintType {
+		m := f.value(b[n:])
+		if m < 0 {
 			return -1
 		}
-		end := m + int(size)
-		f.Uint, f.Body = 0, b[m:end:end]
-		return n + end
+		return n + m
 	}
-	m := f.value(b)
-	if m < 0 {
+	var v uint64 // the value, or the length
+	if n < len(b) && b[n] < 0x80 {
+		v, n = uint64(b[n]), n+1
+	} else {
+		var m int
+		if v, m = protowire.ConsumeVarint(b[n:]); m < 0 {
+			return -1
+		}
+		n += m
+	}
+	if f.Type == protowire.VarintType {
+		f.Uint, f.Body = v, nil
+		return n
+	}
+	if v > uint64(len(b)-n) {
 		return -1
 	}
-	return n + m
+	end := n + int(v)
+	f.Uint, f.Body = 0, b[n:end:end]
+	return end
 }
 
 // Value reads what follows a tag, such as one of the values of a packed list. Its
