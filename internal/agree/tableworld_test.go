@@ -10,7 +10,7 @@ import (
 
 // world is what the second table knows of a session.
 type world struct {
-	now       session.Seq // of the entry that is looked at
+	at        session.Seq // of the entry that is looked at
 	now       time.Time
 	seen      uint64 // entries
 	conns     map[session.ConnID]*conn
