@@ -22,9 +22,7 @@ func (v *clients) typesShown(m *Model, room int) []string {
 		}
 	}
 	var out []string
-	for _, t := range engine.TypeOrder() {
-		if used[t] || slices.Contains([]string{"LDS", "RDS", "CDS", "EDS"}, t) {
-	for _, t := range check.TypeOrder() {
+	for _, t := range xds.Order() {
 		if used[t] || slices.Contains(xds.Core(), t) {
 			out = append(out, t)
 			delete(used, t)

@@ -3,13 +3,13 @@ package agree
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // end compares what is counted of the whole session: by metrics, and by check.
 func (t *trial) end() {
-	known := decode.ShortTypes()
+	known := xds.ShortTypes()
 	rejections := t.followers.rejections()
 	counted := make(map[string]map[string]map[string]int)
 	for _, key := range t.lanes {

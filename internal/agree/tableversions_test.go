@@ -128,7 +128,13 @@ func (w *world) holdingOf(key laneKey) *holding {
 // states none.
 func (w *world) anew(l *lane, p *decode.Message) {
 	h := w.held[laneKey{l.client, l.typ}]
-	if h == nil || l.rest || p.Version != "" {
+	if h == nil || l.rest {
+		return
+	}
+	if p.Version != "" {
+		for name := range h.resources {
+			h.dropped[name] = h.dropped[name] || len(p.Names) > 0 && !slices.Contains(p.Names, name) && !slices.Contains(p.Names, "*")
+		}
 		return
 	}
 	stated := make(map[string]bool)
@@ -139,6 +145,9 @@ func (w *world) anew(l *lane, p *decode.Message) {
 		if !stated[name] {
 			delete(h.resources, name)
 		}
+	}
+	for name := range stated { // what was sent and not accepted it may have accepted unseen
+		h.dropped[name] = true
 	}
 }
 
@@ -154,7 +163,7 @@ type holding struct {
 func (w *world) accept(l *lane, of *reply) {
 	key := laneKey{l.client, l.typ}
 	h := w.holdingOf(key)
-	h.unsure = h.unsure || !of.sure || !l.sure || of.odd || w.crowded(key)
+	h.unsure = h.unsure || l.muddled || !of.sure || !l.sure || of.odd || w.crowded(key)
 	if !of.delta && !of.pulse && wholeState(l.typ) {
 		for name := range h.resources {
 			if _, is := of.resources[name]; !is && !slices.Contains(of.heartbeats, name) {
@@ -163,9 +172,6 @@ func (w *world) accept(l *lane, of *reply) {
 		}
 	}
 	for name, c := range of.resources {
-		if _, newer := h.resources[name]; newer && l.muddled {
-			continue
-		}
 		h.resources[name] = c
 		h.dropped[name] = !l.star && !l.wild && !l.names[name] || h.droppedAt[name] > of.seq
 	}

@@ -68,12 +68,12 @@ func (s *Subscription) Held() iter.Seq[*Resource] {
 		open := make(map[string]bool)
 		for name, u := range s.open.all() {
 			open[name] = true
-			if it := u.accepted; it != nil && it.Content != nil && !yield(it) {
+			if it := u.accepted; it != nil && it.Content != nil && s.open.knows(name) && !yield(it) {
 				return
 			}
 		}
 		for name, it := range s.Have.All() {
-			if !open[name] && it.Content != nil && !yield(it) {
+			if !open[name] && it.Content != nil && s.open.knows(name) && !yield(it) {
 				return
 			}
 		}

@@ -103,8 +103,14 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 // reject enters a rejection.
 func (s *Subscription) reject(r *Request, n *Response) {
 	n.Verdict = NACKed
-	if s.refused.seq == 0 || n.Ordinal > s.refused.ordinal {
+	if was := s.refused; was.seq == 0 || n.Ordinal > was.ordinal {
 		s.refused = refusalOf(n)
+		for _, o := range s.Sent {
+			if o.Ordinal > n.Ordinal && !s.refused.again(o) { // and something else was sent since
+				s.refused = was
+				break
+			}
+		}
 	}
 	s.nack, s.nackSeq = Reason(r.Message.Error.Message), r.Seq
 	s.nacks++
@@ -123,6 +129,6 @@ func (s *Subscription) accept(n *Response) {
 		s.refused = refusal{}
 	}
 	if newest || n.Kind == decode.DeltaResponse {
-		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse)
+		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulse())
 	}
 }
