@@ -31,9 +31,12 @@ type Memory struct {
 	Forgotten    uint64 // how often something was let go
 }
 
-// Memory says how much of the budget for the past is spent.
+// Memory says how much of the budget is spent. What the newest responses need is
+// not counted, however large they are.
 func (k *Engine) Memory() Memory {
-	return Memory{Past: k.past.used, Budget: k.past.budget, Forgotten: k.past.forgotten}
+	budget := max(k.o.Past, 0)
+	cached := k.shelf.Held() + k.Contents.cost + k.Contents.was + int64(k.bulks.items+k.bulks.was)*bulkItemBytes
+	return Memory{Past: min(k.past.used+cached, budget), Budget: budget, Forgotten: k.past.forgotten}
 }
 
 // add remembers something. let is called when it is let go.
