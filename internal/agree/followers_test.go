@@ -184,9 +184,9 @@ func (f *followers) rejections() map[laneKey]int {
 func acceptedBefore(c *check.Change) (seq session.Seq, says bool) { return c.Accepted, true }
 
 // carry is which entries a new segment repeats.
-type carry struct{ *engine.Carry }
+type carry struct{ *engine.Engine }
 
-func newCarry() carry { return carry{engine.NewCarry()} }
+func newCarry() carry { return carry{engine.New(engine.Options{Names: true})} }
 
 // cut is which entries one needs beside those that were chosen.
 func cut(all []session.Entry, from int) (context map[session.Seq]bool) {

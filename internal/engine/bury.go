@@ -33,9 +33,10 @@ func (k *Engine) bury(t *Stream) {
 func (k *Engine) burySub(s *Subscription) int64 {
 	s.Memory, s.Lasting, s.Dropped, s.Initial, s.Kept = nil, nil, nil, nil, inventory{}
 	s.Versions, s.past, s.heard, s.lastEchoed = used{}, used{}, nil, nil
+	s.prior = nil
 	for _, r := range []**Request{&s.First, &s.Last} {
 		if *r != nil {
-			*r = &Request{Seq: (*r).Seq, At: (*r).At, Ordinal: (*r).Ordinal, Verdict: (*r).Verdict, Message: &decode.Message{}}
+			*r = &Request{On: (*r).On, Seq: (*r).Seq, At: (*r).At, Ordinal: (*r).Ordinal, Verdict: (*r).Verdict, Message: &decode.Message{}}
 		}
 	}
 	bytes := int64(768 + len(s.Key) + len(s.URL) + len(s.version) + len(s.nack))

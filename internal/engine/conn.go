@@ -10,6 +10,7 @@ import (
 
 // conn is what is known of a connection while it lasts.
 type conn struct {
+	at      session.Seq // of its Connect
 	peer    *session.Peer
 	client  string       // last node id that any of its streams gave
 	node    *decode.Node // with that id

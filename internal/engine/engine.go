@@ -74,11 +74,12 @@ func (k *Engine) Step(e *session.Entry) Change {
 	st := k.streamOf(e)
 	switch e.Kind {
 	case session.KindConnect:
-		k.conn(e.Conn).peer = e.Peer
+		cn := k.conn(e.Conn)
+		cn.at, cn.peer = e.Seq, e.Peer
 	case session.KindOpen:
 		st = k.open(e)
 	case session.KindHeader:
-		if st != nil && e.Side == session.Server {
+		if st != nil {
 			st.headers(e)
 		}
 	case session.KindMessage:

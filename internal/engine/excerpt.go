@@ -4,25 +4,25 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Excerpt finds what one needs beside some chosen entries of a session to
 // understand them: of each stream concerned how its connection and itself began
 // and ended, who its client is, and of each type concerned what was asked
 // before, the response that a verdict is about and the verdict on a response,
-// and what was accepted last; and what a person noted of them. A Tracker that
+// and what was accepted last; and what a person noted of them. An Engine that
 // sees these alone says of the chosen ones what it says of them in the whole
 // session.
 //
 // It keeps sequence numbers, no entries. It must see every entry, in order,
-// with what a Tracker says of it, and is not safe for concurrent use.
+// with what an Engine says of it, and is not safe for concurrent use.
 type Excerpt struct {
 	conns   map[session.ConnID]*quotedConn
 	streams map[session.StreamID]*quotedStream
 	ended   []session.StreamID // oldest first
 	chosen  []session.Seq
 	needed  map[session.Seq]struct{}
+	waits   map[session.Seq]struct{} // responses whose verdict is needed
 }
 
 // quotedConn is what an Excerpt knows of a connection while it lasts.
@@ -30,7 +30,6 @@ type quotedConn struct {
 	connect session.Seq
 	named   quote // by whom its client was named last
 	streams []session.StreamID
-	polls   map[string]map[string]*quotedType // of REST, by path
 	kept    bool
 }
 
@@ -42,7 +41,6 @@ type quotedStream struct {
 	named   session.Seq   // message that named the node last
 	hurt    session.Seq   // what last made the stream uncertain
 	end     session.Seq
-	types   map[string]*quotedType
 	kept    bool
 }
 
@@ -52,32 +50,11 @@ type quote struct {
 	of  *quotedStream
 }
 
-// quotedType are the entries of one type on one stream, or of one path of REST.
-type quotedType struct {
-	first, naming quote // request; request that gave names
-	last          quote // request
-	echoed        string
-	sent          []quotedResponse // oldest first
-	accepted      quotedResponse   // last
-}
-
-// quotedResponse is a response with its verdict.
-type quotedResponse struct {
-	quote
-	nonce   string
-	verdict quote
-	kept    bool
-}
-
-// keepQuoted is how many responses of a type are known, with the verdicts on
-// them.
-const keepQuoted = 64
-
 // NewExcerpt returns an Excerpt that has seen nothing.
 func NewExcerpt() *Excerpt {
 	return &Excerpt{
 		conns: make(map[session.ConnID]*quotedConn), streams: make(map[session.StreamID]*quotedStream),
-		needed: make(map[session.Seq]struct{}),
+		needed: make(map[session.Seq]struct{}), waits: make(map[session.Seq]struct{}),
 	}
 }
 
@@ -97,11 +74,8 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 			cn.connect = e.Seq
 		}
 	case session.KindOpen, session.KindHeader:
-		if st != nil && len(st.headers) < maxCarriedHeaders {
+		if st != nil && len(st.headers) < maxHeaders {
 			st.headers = append(st.headers, e.Seq)
-		}
-		if st != nil && e.Kind == session.KindOpen && c.Method.Variant == xds.VariantREST {
-			st.types = cn.pollsOf(c.Method.Path)
 		}
 	case session.KindMessage:
 		if st != nil && e.Message != nil {
@@ -109,7 +83,7 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 		}
 	case session.KindTrailer, session.KindCancel:
 		if st != nil {
-			x.end(e, st)
+			x.end(e.Seq, e.Stream, st)
 		}
 	case session.KindGoAway:
 		if cn != nil && cn.kept {
@@ -122,8 +96,10 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 		if cn.kept {
 			x.need(e.Seq)
 		}
-		for _, id := range cn.streams {
-			delete(x.streams, id)
+		for _, id := range slices.Clone(cn.streams) {
+			if st := x.streams[id]; st != nil {
+				x.end(e.Seq, id, st)
+			}
 		}
 		delete(x.conns, e.Conn)
 	case session.KindGap:
@@ -179,40 +155,25 @@ func (x *Excerpt) stream(e *session.Entry) *quotedStream {
 	if cn == nil {
 		return nil
 	}
-	st = &quotedStream{conn: cn, types: make(map[string]*quotedType)}
+	st = &quotedStream{conn: cn}
 	x.streams[e.Stream] = st
 	cn.streams = append(cn.streams, e.Stream)
 	return st
 }
 
-func (cn *quotedConn) pollsOf(path string) map[string]*quotedType {
-	path = Short(path)
-	if types := cn.polls[path]; types != nil {
-		return types
-	}
-	types := make(map[string]*quotedType)
-	if len(cn.polls) < 64 {
-		if cn.polls == nil {
-			cn.polls = make(map[string]map[string]*quotedType)
-		}
-		cn.polls[path] = types
-	}
-	return types
-}
-
 // end remembers that of a stream, for messages that crossed it.
-func (x *Excerpt) end(e *session.Entry, st *quotedStream) {
+func (x *Excerpt) end(at session.Seq, id session.StreamID, st *quotedStream) {
 	if st.kept {
-		x.need(e.Seq)
+		x.need(at)
 	}
 	if st.end != 0 {
 		return
 	}
-	st.end = e.Seq
-	if x.ended = append(x.ended, e.Stream); len(x.ended) <= maxEnded {
+	st.end = at
+	if x.ended = append(x.ended, id); len(x.ended) <= maxLate {
 		return
 	}
-	id := x.ended[0]
+	id = x.ended[0]
 	x.ended = append(x.ended[:0], x.ended[1:]...)
 	if old := x.streams[id]; old != nil && old.end != 0 {
 		delete(x.streams, id)
@@ -283,9 +244,86 @@ func (x *Excerpt) quote(q quote) {
 	}
 }
 
+// message enters a message, after what it needs was kept.
+func (x *Excerpt) message(e *session.Entry, c *Change, st *quotedStream, chosen bool) {
+	m := c.Message
+	if e.Message.Compressed || e.Message.Truncated {
+		st.hurt = e.Seq
+	}
+	if e.Side == session.Client && st.first == 0 {
+		st.first = e.Seq
+		if st.kept {
+			x.need(e.Seq)
+		}
+	}
+	if m == nil {
+		return
+	}
+	if m.Node != nil {
+		st.named = e.Seq
+		if m.Node.ID != "" {
+			st.conn.named = quote{e.Seq, st}
+		}
+	}
+	if c.Sub == nil {
+		return
+	}
+	if chosen {
+		x.keepType(c)
+	}
+	switch r := c.Request; {
+	case r == nil && chosen:
+		x.waits[e.Seq] = struct{}{}
+	case r == nil || r.Echoed == nil:
+	case chosen:
+		x.response(r.Echoed)
+	case r.Verdict != Unjudged:
+		if _, needed := x.waits[r.Echoed.Seq]; needed {
+			x.need(e.Seq)
+		}
+	}
+}
+
+// keepType keeps what was said of a type before an entry that was chosen.
+func (x *Excerpt) keepType(c *Change) {
+	s, last := c.Sub, c.Sub.Last
+	if c.Request != nil {
+		last = s.prior
+	}
+	x.said(s.namingSeq, s.namingOn)
+	for _, r := range []*Request{s.First, last} {
+		if r != nil {
+			x.said(r.Seq, r.On)
+		}
+	}
+	if last != nil && last.Echoed != nil {
+		x.response(last.Echoed)
+	}
+	accepted := s.Accepted
+	if c.Request != nil {
+		accepted = c.Request.Before.Accepted
+	}
+	if accepted != nil {
+		x.response(accepted)
+	}
+	for _, n := range s.Sent[max(0, len(s.Sent)-2):] {
+		if n != c.Response && n.Verdict == Unjudged {
+			x.response(n)
+		}
+	}
+}
+
+// said keeps a message of a stream.
+func (x *Excerpt) said(seq session.Seq, on session.StreamID) {
+	if seq != 0 {
+		x.need(seq)
+		x.keepStream(x.streams[on])
+	}
+}
+
 // response keeps a response and the verdict on it.
-func (x *Excerpt) response(r *quotedResponse) {
-	r.kept = true
-	x.quote(r.quote)
-	x.quote(r.verdict)
+func (x *Excerpt) response(n *Response) {
+	x.said(n.Seq, n.On)
+	x.waits[n.Seq] = struct{}{}
+	x.said(n.judgedSeq, n.judgedOn)
 }

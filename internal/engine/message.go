@@ -53,6 +53,9 @@ func (k *Engine) message(e *session.Entry, st *Stream) Change {
 		st.lose()
 	case e.Side == session.Client:
 		st.LastClient, st.LastClientSeq = k.Now, e.Seq
+		if st.firstSeq == 0 {
+			st.firstSeq = e.Seq
+		}
 	default:
 		st.LastServer = k.Now
 	}

@@ -49,7 +49,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 		s = &Subscription{Stream: t, Facts: factsOf(c.Type, m.TypeURL), Lost: true}
 		c.Uncertain = true
 	}
-	r := &Request{Seq: e.Seq, At: k.Now, Message: m, Size: e.Message.Size, Ordinal: s.Requests}
+	r := &Request{On: t.ID, Seq: e.Seq, At: k.Now, Message: m, Size: e.Message.Size, Ordinal: s.Requests}
 	r.Before.Lost, r.Before.Wild, r.Before.EverNamed, r.Before.Count = s.Lost, s.Wild, s.EverNamed, s.Names.Len()
 	r.Before.Accepted, r.Before.version, r.Before.Newest, r.Before.LastEcho = s.Accepted, s.version, s.Newest(), s.lastEchoed
 	if s.Accepted != nil {
@@ -94,7 +94,10 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	if r.Ordinal == 0 && !k.o.Names {
 		s.resume(m)
 	}
-	s.Last = r
+	s.prior, s.Last = s.Last, r
+	if s.namingSeq == 0 && r.Named() > 0 {
+		s.namingSeq, s.namingOn = r.Seq, t.ID
+	}
 	if s.Lost && m.Kind == decode.SotwRequest && r.Echoed != nil && r.Echoed == s.heard {
 		// From here on everything is known again: what the client wants, what
 		// it echoes, and for a full type what it has.

@@ -19,7 +19,7 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 		return
 	}
 	n := &Response{
-		Seq: e.Seq, At: k.Now, Ordinal: s.Responses, Nonce: Short(m.Nonce), Version: Short(m.Version), Size: e.Message.Size,
+		On: t.ID, Seq: e.Seq, At: k.Now, Ordinal: s.Responses, Nonce: Short(m.Nonce), Version: Short(m.Version), Size: e.Message.Size,
 		Kind: m.Kind, Count: len(m.Resources), WasFirst: s.Responses == 0, Was: s.Have.Len(),
 		details: &details{Message: m, Wanted: s.Last},
 	}
@@ -220,4 +220,6 @@ func (s *Subscription) remember(k *Engine, n *Response) {
 }
 
 // shed lets go of what only recent responses need.
-func (n *Response) shed(bare *details) { n.JudgedBy, n.details = nil, bare }
+func (n *Response) shed(bare *details) {
+	n.JudgedBy, n.Reused, n.details = nil, nil, bare
+}

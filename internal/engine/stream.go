@@ -52,6 +52,10 @@ type Stream struct {
 	Moved  uint64 // how often what the server has sent may have changed
 	Status string // of HTTP, once the server's headers were seen
 
+	headerSeqs []session.Seq // Open and Header, in order
+	connSeq    session.Seq   // of the Connect of its connection
+	firstSeq   session.Seq   // request
+
 	Memory, Lasting Slots // of those who look at the stream
 }
 
@@ -124,6 +128,7 @@ func (k *Engine) open(e *session.Entry) *Stream {
 	if st != nil {
 		st.Method, st.content[0] = xds.LookupMethod(e.Method), session.Get(e.Headers, "content-type")
 		st.Lost, st.uncertain = false, false
+		st.headerSeqs = append(st.headerSeqs, e.Seq)
 	}
 	return st
 }
@@ -142,13 +147,20 @@ func (k *Engine) begin(e *session.Entry) *Stream {
 	if p := cn.peer; p != nil {
 		st.Server, st.Peer = p.Upstream, p.Client
 	}
+	st.connSeq = cn.at
 	cn.streams[e.Stream] = struct{}{}
 	k.Streams[e.Stream] = st
 	return st
 }
 
-// headers are those of the server.
+// headers are those of either side.
 func (t *Stream) headers(e *session.Entry) {
+	if len(t.headerSeqs) < maxHeaders {
+		t.headerSeqs = append(t.headerSeqs, e.Seq)
+	}
+	if e.Side != session.Server {
+		return
+	}
 	if ct := session.Get(e.Headers, "content-type"); ct != "" {
 		t.content[1] = ct
 	}

@@ -39,6 +39,9 @@ type Subscription struct {
 	// What the client said.
 	Requests    uint64
 	First, Last *Request
+	prior       *Request    // the one before Last
+	namingSeq   session.Seq // the first request that named resources
+	namingOn    session.StreamID
 	nameless    bool // its first request named nothing
 	announced   bool // it had a version
 	EverNamed   bool
@@ -90,6 +93,7 @@ type dropped struct {
 
 // request is a discovery request in its conversation.
 type Request struct {
+	On         session.StreamID
 	Seq        session.Seq
 	At         time.Time
 	Message    *decode.Message
@@ -134,22 +138,25 @@ const (
 
 // response is a discovery response in its conversation.
 type Response struct {
-	Seq      session.Seq
-	At       time.Time
-	Ordinal  uint64 // of the type on the stream, from 0
-	stamp    uint64 // as the items that it had carry it
-	Nonce    string
-	Version  string
-	Size     int64
-	Verdict  verdict
-	Kind     decode.Kind
-	JudgedBy *Request  // nil of older ones
-	Count    int       // resources
-	Sum      [2]uint64 // over names and contents, whatever their order
-	again    int       // resources that were there with the same content
-	Twice    int       // resources of a name that it has already given
-	Was      int       // resources before it
-	Reused   *Response // that had the same nonce before
+	On        session.StreamID
+	Seq       session.Seq
+	At        time.Time
+	Ordinal   uint64 // of the type on the stream, from 0
+	stamp     uint64 // as the items that it had carry it
+	Nonce     string
+	Version   string
+	Size      int64
+	Verdict   verdict
+	Kind      decode.Kind
+	JudgedBy  *Request    // nil of older ones
+	judgedSeq session.Seq // of the verdict, 0 if there is none
+	judgedOn  session.StreamID
+	Count     int       // resources
+	Sum       [2]uint64 // over names and contents, whatever their order
+	again     int       // resources that were there with the same content
+	Twice     int       // resources of a name that it has already given
+	Was       int       // resources before it
+	Reused    *Response // that had the same nonce before
 	// reusedPast says that so had one that is not remembered in full.
 	ReusedPast bool
 	WasFirst   bool // it is the first of the type on the stream

@@ -48,7 +48,7 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 	default:
 		n.Verdict = Unclear
 	}
-	n.JudgedBy, r.Verdict = r, n.Verdict
+	n.JudgedBy, n.judgedSeq, n.judgedOn, r.Verdict = r, r.Seq, r.On, n.Verdict
 	if took := k.Now.Sub(n.At); s.Stream.Echo == 0 || took < s.Stream.Echo {
 		s.Stream.Echo = took
 	}
