@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/engine", "internal/wire", "internal/render"},
 	"internal/serve":   {"internal/session", "recorder"},
 	"internal/admin":   {"internal/session", "recorder", "decode", "check", "internal/engine"},
-	"replay":           {"internal/session", "recorder", "decode", "check", "internal/engine"},
+	"replay":           {"internal/session", "recorder", "decode", "internal/engine"},
 	"tui":              {"internal/session", "recorder", "decode", "check", "internal/engine", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest": {"internal/session", "decode"},
 	"internal/e2e":     {}, // tests only

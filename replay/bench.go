@@ -12,7 +12,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -79,8 +78,7 @@ type line struct {
 	node    []byte // of its first request, encoded
 	out     chan []byte
 	gone    chan struct{}
-	tracker *check.Checker
-	events  uint64
+	live    conversation // of it the requests only
 	topics  map[string]*lineTopic
 	at      at
 	settled bool // the client has what it asked for; the trials'
@@ -88,7 +86,6 @@ type line struct {
 
 type lineTopic struct {
 	interest
-	requests int
 	changes  int      // names that it began to ask for
 	first    []byte   // the first request
 	declared []string // what a delta client said that it has
@@ -111,9 +108,8 @@ func (b *bench) handle(_ any, ss grpc.ServerStream) error {
 	heard := listen(ctx, ss)
 	l := &line{
 		bench: b, method: method, out: make(chan []byte), gone: make(chan struct{}),
-		tracker: check.NewTracker(), topics: map[string]*lineTopic{},
+		live: newConversation(method), topics: map[string]*lineTopic{},
 	}
-	l.tracker.Step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: method.Path})
 	b.mu.Lock()
 	b.lines++
 	b.mu.Unlock()
@@ -193,46 +189,33 @@ func (b *bench) admit(m *decode.Message) error {
 
 // hear takes a request, and returns what it is answered with at once.
 func (b *bench) hear(l *line, data []byte) ([]byte, error) {
-	l.events++
-	e := session.Entry{
-		Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Time: time.Now(), Seq: session.Seq(l.events),
-		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
-	}
-	c := l.tracker.Step(&e)
+	c := l.live.step(session.Client, 0, data)
 	m := c.Message
-	if m == nil || !m.Request() {
+	if c.Request == nil {
 		return nil, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.events == 1 {
+	if c.Stream.Requests == 1 {
 		if err := b.admit(m); err != nil {
 			return nil, err
 		}
 		l.node = field(data, nodeField(l.delta()))
 	}
-	key := decode.TypeKey(m.TypeURL)
-	if m.TypeURL == "" {
-		key = l.method.Type
-	}
-	if b.heard = time.Now(); m.Nonce != "" && b.r.world[key] != nil {
+	key, first := c.Sub.Key, c.Request.Ordinal == 0
+	if b.heard = time.Now(); m.Nonce != "" && b.r.has[key] != nil {
 		b.met[key] = true
 	}
 	b.stir()
 	t := l.topics[key]
 	if t == nil {
-		if len(l.topics) >= maxTopics {
-			return nil, nil
-		}
 		t = &lineTopic{interest: newInterest(), first: data}
 		for _, v := range m.InitialVersions {
 			t.declared = append(t.declared, v.Name)
 		}
 		l.topics[key] = t
 	}
-	first := t.requests == 0
-	t.requests++
-	added, removed := changes(&c, first)
+	added, removed := changes(&c)
 	t.change(added, removed)
 	if key == b.r.key && b.aims(l, t) {
 		if first && (m.Version != "" || len(t.declared) > 0) {
@@ -255,7 +238,7 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 // aims says whether a stream asks for what the rejected response has. b.mu is
 // held.
 func (b *bench) aims(l *line, t *lineTopic) bool {
-	if b.target == l || wholeState(b.r.key) {
+	if b.target == l || b.r.base.whole {
 		return true
 	}
 	if _, all := t.wanted[everything]; all {
@@ -301,7 +284,7 @@ func (b *bench) judge(l *line, m *decode.Message, data []byte) {
 // serve answers a request for another type than the one in question with what
 // the recorded client held, or got later. b.mu is held.
 func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first bool) []byte {
-	h := b.r.world[key]
+	h := b.r.has[key]
 	if h == nil || !first && len(added) == 0 {
 		return nil
 	}
@@ -321,7 +304,7 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 		}
 		items = append(items, it)
 	}
-	if !found && !(first && all && wholeState(key)) {
+	if !found && !(first && all && h.whole) {
 		return nil // what the recording never answered is left unanswered
 	}
 	if typeURL == "" {

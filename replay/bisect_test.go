@@ -137,6 +137,16 @@ func (c *picky) see(m *decode.Message) {
 	c.seen = append(c.seen, decode.ShortType(m.TypeURL)+" "+strings.Join(parts, ","))
 }
 
+// namesSeen are the names of the resources in an element of picky.seen.
+func namesSeen(seen string) (out []string) {
+	_, list, _ := strings.Cut(seen, " ")
+	for r := range strings.SplitSeq(list, ",") {
+		name, _, _ := strings.Cut(r, "#")
+		out = append(out, name)
+	}
+	return out
+}
+
 // contentOf tells contents of a script apart.
 func contentOf(r *decode.Resource) string { return fmt.Sprintf("%x", sumOf(r.Body))[:4] }
 

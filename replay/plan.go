@@ -1,9 +1,12 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -40,10 +43,19 @@ type Topic struct {
 	Key     string // as decode.TypeKey gives it
 	Type    string // short
 	TypeURL string
+	// Whole says that in the state of the world what a response leaves out is
+	// gone.
+	Whole bool
 	// Responses are the indexes of its responses among the steps.
 	Responses []int32
 	// Requests is how many there were.
 	Requests int
+}
+
+// place is the number of a response among those of the topic, counted from 1.
+func (t *Topic) place(step int32) int {
+	n, _ := slices.BinarySearch(t.Responses, step)
+	return n + 1
 }
 
 // End is how a stream ended.
@@ -80,6 +92,19 @@ func (v verdict) String() string {
 	return "no answer"
 }
 
+// verdictOf is the one that a request gives, if any.
+func verdictOf(q *engine.Request) verdict {
+	switch q.Verdict {
+	case engine.ACKed:
+		return acked
+	case engine.NACKed:
+		return nacked
+	case engine.Unclear:
+		return neither
+	}
+	return unanswered
+}
+
 // none is the index of a step that there is not.
 const none int32 = -1
 
@@ -103,6 +128,7 @@ type Step struct {
 	Echo    int32
 	Answers bool
 	Nonce   bool // it has one
+	Holds   bool // its version is that of the response that it echoes
 	Resumes bool // it declares versions that the client held already
 	// Added and Removed are names that it began or ceased to ask for. "*" is
 	// everything. Many steps share them.
@@ -146,6 +172,15 @@ func (s *Stream) topic(key string) int32 {
 		}
 	}
 	return none
+}
+
+// step is the one with a number, or none.
+func (s *Stream) step(seq session.Seq) int32 {
+	i, is := slices.BinarySearchFunc(s.Steps, seq, func(st Step, seq session.Seq) int { return cmp.Compare(st.Seq, seq) })
+	if !is {
+		return none
+	}
+	return int32(i)
 }
 
 // interest is what one side of a conversation asks for, type by type: the names

@@ -228,13 +228,9 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 		return out, ok
 	}
 	version := m.Version
-	recorded := ""
-	if st.Echo != none && t.place[st.Echo] <= len(t.versions) {
-		recorded = t.versions[t.place[st.Echo]-1]
-	}
 	switch {
 	case version == "":
-	case of > 0 && st.Echo != none && version == recorded:
+	case of > 0 && st.Holds && t.place[st.Echo] <= t.expected:
 		version = t.lives[of-1].version
 		if m.Error == nil {
 			t.accepted = version
