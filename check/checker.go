@@ -1,9 +1,9 @@
 package check
 
 import (
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Checker holds a session against the rules. Like the Engine that it asks it
@@ -110,7 +110,7 @@ func (k *Checker) message(x *event) {
 	switch {
 	case m == nil:
 	case e.Message.Compressed || e.Message.Truncated:
-		if x.stream.Method.Variant == decode.VariantREST {
+		if x.stream.Method.Variant == xds.VariantREST {
 			k.polls = polls{} // each poll is a stream of its own
 		}
 		x.each(onOther)

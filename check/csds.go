@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -13,7 +14,7 @@ import (
 // statusDiverges compares what a client says of itself with its streams.
 func statusDiverges(x *event) {
 	t, e := x.stream, x.entry
-	if t == nil || t.Method.Variant != decode.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
+	if t == nil || t.Method.Variant != xds.VariantCSDS || e.Kind != session.KindMessage || e.Side != session.Server ||
 		e.Message.Compressed || e.Message.Truncated {
 		return
 	}
@@ -81,7 +82,7 @@ func (x *event) compareStatus(c *decode.ClientConfig, streams []*engine.Stream) 
 // disagree returns a stream's view of a resource, and how it contradicts what
 // the client says; none if a stream may agree.
 func (x *event) disagree(r *decode.ResourceStatus, streams []*engine.Stream) (of *engine.Subscription, why string) {
-	key, name := engine.Short(decode.TypeKey(r.TypeURL)), decode.NormalName(r.Name)
+	key, name := engine.Short(xds.TypeKey(r.TypeURL)), decode.NormalName(r.Name)
 	if r.TypeURL == "" || name == "" {
 		return nil, ""
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const groupCompanions = "Load reports and client status"
@@ -68,7 +69,7 @@ const (
 
 func loadReports(x *event) {
 	t, e := x.stream, x.entry
-	if t == nil || t.Lost || e.Kind != session.KindMessage || t.Method.Variant != decode.VariantLRS || e.Message.Compressed || e.Message.Truncated {
+	if t == nil || t.Lost || e.Kind != session.KindMessage || t.Method.Variant != xds.VariantLRS || e.Message.Compressed || e.Message.Truncated {
 		return
 	}
 	m := decode.PeekLoadStats(e.Side, e.Message.Data.Bytes())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -45,7 +46,7 @@ type watched struct {
 	seq   session.Seq
 }
 
-func isFile(t *engine.Stream) bool { return t != nil && t.Method.Variant == decode.VariantFile }
+func isFile(t *engine.Stream) bool { return t != nil && t.Method.Variant == xds.VariantFile }
 
 func fileUnreadable(x *event) {
 	if isFile(x.stream) && x.entry.Kind == session.KindMessage && len(x.entry.Problems) > 0 {
@@ -76,7 +77,7 @@ func fileInvalid(x *event) {
 	}
 	for _, p := range x.entry.Problems {
 		x.prove(proof{
-			severity: Warning, cause: t.Method.Path + "\x00" + p, typ: decode.ShortType(n.Message.TypeURL),
+			severity: Warning, cause: t.Method.Path + "\x00" + p, typ: xds.ShortType(n.Message.TypeURL),
 			message: aboutFile(t, p),
 		})
 	}
@@ -91,7 +92,7 @@ func fileInvalid(x *event) {
 		if typ == "" {
 			typ, first = r.TypeURL, r.TypeURL
 		}
-		if r.TypeURL != "" && decode.TypeKey(r.TypeURL) != decode.TypeKey(typ) {
+		if r.TypeURL != "" && xds.TypeKey(r.TypeURL) != xds.TypeKey(typ) {
 			mixed = append(mixed, r.TypeURL)
 		}
 		key := decode.NormalName(r.Name)
@@ -101,12 +102,12 @@ func fileInvalid(x *event) {
 		seen[key+"\x00"+r.Constraints] = struct{}{}
 	}
 	if len(mixed) > 0 {
-		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, decode.ShortType(first), clip(decode.ShortType(mixed[0])))
+		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(first), clip(xds.ShortType(mixed[0])))
 	}
 	if len(twice) > 0 {
 		x.proveFile("twice", twice, "%s holds %s more than once", name, list(twice))
 	}
-	if decode.ShortType(typ) == "SDS" {
+	if xds.ShortType(typ) == "SDS" {
 		x.secretsExpected(n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 )
@@ -151,7 +152,7 @@ func (x *event) explained() bool {
 	default:
 		return false
 	}
-	for _, typ := range engine.Parents(s.Type) {
+	for _, typ := range xds.ByShort(s.Type).Parents {
 		p := x.stream.Sub(typ)
 		if p == nil {
 			continue

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -57,7 +57,7 @@ type identity struct {
 
 func firstRequestMissingNode(x *event) {
 	t := x.stream
-	if identityOf(t).judged || x.sub.Exempt() || t.Method.Variant == decode.VariantFile {
+	if identityOf(t).judged || x.sub.Exempt() || t.Method.Variant == xds.VariantFile {
 		return
 	}
 	identityOf(t).judged = true

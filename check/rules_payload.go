@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -112,10 +112,10 @@ func (x *event) unknowns(n *engine.Response) flaws {
 	var found flaws
 	// Types of other makers than Envoy's are not linked, which is no news
 	// where they have a name here at all.
-	newType := x.sub.URL != "" && decode.TypeKey(x.sub.URL) == x.sub.URL
+	newType := x.sub.URL != "" && xds.TypeKey(x.sub.URL) == x.sub.URL
 	n.Fresh(func(name string, c *engine.Content) {
 		if f := c.Facts; !f.Known && newType {
-			found.add("type", name, "type %s of %s is not known", clip(decode.TypeName(x.sub.URL)), orNameless(name))
+			found.add("type", name, "type %s of %s is not known", clip(xds.TypeName(x.sub.URL)), orNameless(name))
 		}
 		for _, what := range c.Facts.Unknown {
 			found.add(what, name, "%s has %s", orNameless(name), clip(what))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -124,7 +125,7 @@ func (p *polls) get(base, names string) (of *poll, other bool) {
 // joinPolls finds what a poll is part of.
 func joinPolls(x *event) {
 	t := x.stream
-	if t.Method.Variant != decode.VariantREST || pollingOf(t).of != nil {
+	if t.Method.Variant != xds.VariantREST || pollingOf(t).of != nil {
 		return
 	}
 	id := x.client()
@@ -166,7 +167,7 @@ func restVerb(x *event) {
 // unmapped says whether a poll goes to a path that stands for no type.
 func unmapped(t *engine.Stream) bool {
 	v := t.Method.Variant
-	return looksPolled(t) && t.Method.Type == "" && (v == decode.VariantREST || v == decode.VariantOther)
+	return looksPolled(t) && t.Method.Type == "" && (v == xds.VariantREST || v == xds.VariantOther)
 }
 
 func (x *event) proveUnmapped(typ string) {
@@ -180,19 +181,19 @@ func (x *event) proveUnmapped(typ string) {
 // path is not even that of a version.
 func restUnread(x *event) {
 	t := x.stream
-	if unmapped(t) && !t.Lost && (t.Largest == 0 || t.Method.Variant == decode.VariantOther) {
+	if unmapped(t) && !t.Lost && (t.Largest == 0 || t.Method.Variant == xds.VariantOther) {
 		x.proveUnmapped("")
 	}
 }
 
 func restBody(x *event) {
 	t, m := x.stream, x.req.Message
-	if t.Method.Variant != decode.VariantREST {
+	if t.Method.Variant != xds.VariantREST {
 		return
 	}
 	typ := ""
 	if m.TypeURL != "" {
-		typ = decode.ShortType(m.TypeURL)
+		typ = xds.ShortType(m.TypeURL)
 	}
 	if unmapped(t) {
 		x.proveUnmapped(typ)
@@ -225,7 +226,7 @@ func isJSON(data session.Chunks) bool {
 
 func restUnchanged(x *event) {
 	p, n := x.polled(), x.resp
-	if p == nil {
+	if p == nil || n.Wanted == nil { // or it is of another type than was asked for
 		return
 	}
 	announced := pollingOf(x.stream).announced

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -137,7 +137,7 @@ func (x *event) refused() string {
 
 func streamRejected(x *event) {
 	word := x.refused()
-	if word == "" || !x.stream.Discovery() && x.stream.Method.Variant != decode.VariantLRS {
+	if word == "" || !x.stream.Discovery() && x.stream.Method.Variant != xds.VariantLRS {
 		return
 	}
 	p := proof{

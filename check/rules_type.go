@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -90,14 +91,14 @@ func adsTypeMissing(x *event) {
 
 // ofMethod says whether a type URL may be used with the method of a stream.
 // The element and the list collection of a type share its service.
-func ofMethod(m decode.Method, typeURL string) bool {
-	return m.Type == "" || decode.ShortType(strings.TrimSuffix(typeURL, "Collection")) == m.Type
+func ofMethod(m xds.Method, typeURL string) bool {
+	return m.Type == "" || xds.ShortType(strings.TrimSuffix(typeURL, "Collection")) == m.Type
 }
 
 func perTypeMismatch(x *event) {
 	m := x.stream.Method
 	if url := x.req.Message.TypeURL; url != "" && !ofMethod(m, url) && !x.again(Error, m.Name) {
-		x.prove(proof{severity: Error, cause: m.Name, message: fmt.Sprintf("a request for %s on %s", clip(decode.TypeName(url)), m.Name)})
+		x.prove(proof{severity: Error, cause: m.Name, message: fmt.Sprintf("a request for %s on %s", clip(xds.TypeName(url)), m.Name)})
 	}
 }
 
@@ -112,11 +113,11 @@ func responseUnsubscribed(x *event) {
 	case url == "":
 		p.cause, p.message = "empty", "a response without a type_url"
 	case !ofMethod(t.Method, url):
-		p.cause, p.message = "method", fmt.Sprintf("a response of %s on %s", clip(decode.TypeName(url)), t.Method.Name)
+		p.cause, p.message = "method", fmt.Sprintf("a response of %s on %s", clip(xds.TypeName(url)), t.Method.Name)
 	case t.Requests == 0:
-		p.cause, p.message = "early", fmt.Sprintf("a response of %s before any request", clip(decode.TypeName(url)))
+		p.cause, p.message = "early", fmt.Sprintf("a response of %s before any request", clip(xds.TypeName(url)))
 	case s.Requests == 0:
-		p.cause, p.message = "-", fmt.Sprintf("a response of %s, which was not asked for on this stream", clip(decode.TypeName(url)))
+		p.cause, p.message = "-", fmt.Sprintf("a response of %s, which was not asked for on this stream", clip(xds.TypeName(url)))
 	default:
 		return
 	}
@@ -130,7 +131,7 @@ func responseUnsubscribed(x *event) {
 type apiVersion uint8
 
 func versionOf(typeURL string) apiVersion {
-	name := decode.TypeName(typeURL)
+	name := xds.TypeName(typeURL)
 	switch {
 	case strings.HasPrefix(name, "envoy.api.v2."), strings.HasPrefix(name, "envoy.service.discovery.v2."):
 		return 2
@@ -151,7 +152,7 @@ func versionAsked(x *event) {
 	}
 	x.prove(proof{
 		severity: Warning, cause: "requests", fault: ClientFault,
-		message: fmt.Sprintf("a request for %s, after one for version %d of it", decode.TypeName(x.req.Message.TypeURL), was),
+		message: fmt.Sprintf("a request for %s, after one for version %d of it", xds.TypeName(x.req.Message.TypeURL), was),
 	})
 }
 
@@ -162,7 +163,7 @@ func versionAnswered(x *event) {
 	}
 	p := proof{
 		severity: Warning, cause: "-",
-		message: fmt.Sprintf("a response of %s to a request for version %d of it", decode.TypeName(x.resp.Message.TypeURL), *askedOf(s)),
+		message: fmt.Sprintf("a response of %s to a request for version %d of it", xds.TypeName(x.resp.Message.TypeURL), *askedOf(s)),
 	}
 	if s.Last != nil {
 		p.seqs = []session.Seq{s.Last.Seq, x.resp.Seq}
@@ -173,14 +174,14 @@ func versionAnswered(x *event) {
 func resourceTypeMismatch(x *event) {
 	s, n := x.sub, x.resp
 	m := n.Message
-	if n.Typed == 0 || s.Exempt() || s.Kind&engine.EnvoyType == 0 || x.stream.Method.Variant == decode.VariantFile {
+	if n.Typed == 0 || s.Exempt() || !s.Facts.Envoy || x.stream.Method.Variant == xds.VariantFile {
 		return
 	}
 	fits := func(url string) bool {
 		if m.TypeURL == "" {
 			return ofMethod(x.stream.Method, url)
 		}
-		return decode.TypeName(url) == decode.TypeName(m.TypeURL)
+		return xds.TypeName(url) == xds.TypeName(m.TypeURL)
 	}
 	if len(n.Odd) == 0 && fits(m.Resources[n.Typed-1].TypeURL) || x.again(Error, "-") {
 		return
@@ -193,7 +194,7 @@ func resourceTypeMismatch(x *event) {
 		}
 		if p.message == "" {
 			p.message = fmt.Sprintf("resource %d of %d is of type %s, in a response of %s", i+1, n.Count,
-				clip(decode.TypeName(r.TypeURL)), clip(decode.TypeName(cmp.Or(m.TypeURL, s.Type))))
+				clip(xds.TypeName(r.TypeURL)), clip(xds.TypeName(cmp.Or(m.TypeURL, s.Type))))
 			if r.TypeURL == "" {
 				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.Count)
 			}
@@ -266,11 +267,11 @@ func (x *event) xdstp(wrong *flaws, name string) {
 	if url == "" {
 		url = x.stream.Method.Type
 	}
-	if url == "" || typ == decode.TypeName(url) {
+	if url == "" || typ == xds.TypeName(url) {
 		return
 	}
-	of := decode.ShortType(strings.TrimSuffix(typ, "Collection"))
-	if of != decode.ShortType(strings.TrimSuffix(url, "Collection")) {
-		wrong.add("type", name, "the name %q is of another type than %s", clip(name), clip(decode.TypeName(url)))
+	of := xds.ShortType(strings.TrimSuffix(typ, "Collection"))
+	if of != xds.ShortType(strings.TrimSuffix(url, "Collection")) {
+		wrong.add("type", name, "the name %q is of another type than %s", clip(name), clip(xds.TypeName(url)))
 	}
 }

@@ -174,7 +174,7 @@ func wildcardUnsubscribeIgnored(x *event) {
 
 func explicitWildcardOnNamedType(x *event) {
 	s := x.sub
-	if s.Named() && s.Kind&engine.EnvoyType != 0 && s.Wild == engine.ExplicitWild && x.req.Before.Wild != engine.ExplicitWild {
+	if s.Named() && s.Facts.Envoy && s.Wild == engine.ExplicitWild && x.req.Before.Wild != engine.ExplicitWild {
 		x.prove(proof{severity: Info, cause: "-", names: []string{"*"}, message: fmt.Sprintf("\"*\" of %s, which is asked for by name", s.Type)})
 	}
 }

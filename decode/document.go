@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Document is a fully decoded message.
@@ -52,7 +53,7 @@ const (
 // Decode decodes a message that side sent on a stream of method m, whole. The
 // content type is that of the sender's headers. Types come from the global
 // registry: see package decode/types.
-func Decode(m Method, side session.Side, contentType string, data []byte) Document {
+func Decode(m xds.Method, side session.Side, contentType string, data []byte) Document {
 	w := newWalker()
 	name := m.Message(side)
 	if m.Path == "" {
@@ -92,9 +93,9 @@ func kindName(k Kind, v2 bool) string {
 		return ""
 	}
 	if v2 {
-		return "envoy.api.v2." + k.String()
+		return xds.PackageV2 + k.String()
 	}
-	return "envoy.service.discovery.v3." + k.String()
+	return xds.PackageV3 + k.String()
 }
 
 // resolver finds message types; protoregistry.GlobalTypes is one.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Without the types of a message its bytes still say a lot.
@@ -39,11 +40,11 @@ func TestDecodeUnknown(t *testing.T) {
 }
 
 func TestDecodeJSONAsSent(t *testing.T) {
-	doc := Decode(LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`{"b":1.50,"a":[null,true,"x"],"c":{}}`))
+	doc := Decode(xds.LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`{"b":1.50,"a":[null,true,"x"],"c":{}}`))
 	if got := string(doc.Compact()); got != `{"b":1.50,"a":[null,true,"x"],"c":{}}` || len(doc.Problems) != 0 {
 		t.Errorf("%s %q", got, doc.Problems)
 	}
-	doc = Decode(LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`upstream connect error`))
+	doc = Decode(xds.LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`upstream connect error`))
 	if got := string(doc.Compact()); got != `"upstream connect error"` || len(doc.Problems) != 1 {
 		t.Errorf("%s %q", got, doc.Problems)
 	}
@@ -125,7 +126,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string, data []byte) {
 		checkWriters(t, DecodeMessage(path, data))
 		for _, side := range []session.Side{session.Client, session.Server} {
-			checkWriters(t, Decode(LookupMethod(path), side, "", data))
+			checkWriters(t, Decode(xds.LookupMethod(path), side, "", data))
 		}
 		checkWriters(t, DecodeAny(path, data))
 	})

@@ -3,7 +3,9 @@ package decode
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Brief is what it takes to file a message without reading it: which type it
@@ -20,7 +22,7 @@ type Brief struct {
 // resource, so that it costs a few nanoseconds for each, and joins no chunks
 // if each begins at a field of the message, as those of a split message do.
 // What is no discovery message in protobuf form has the zero Brief.
-func Glance(m Method, side session.Side, c session.Chunks) Brief {
+func Glance(m xds.Method, side session.Side, c session.Chunks) Brief {
 	kind, sure := kindOf(m, side)
 	if !sure {
 		kind = sniff(side, c.Bytes())
@@ -58,13 +60,13 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 		if at.node == 0 && isResource(chunk) {
 			continue
 		}
-		s := scan(chunk)
-		for s.next() {
-			body, ok := s.bytes()
+		s := protoscan.Of(chunk)
+		for s.Next() {
+			body, ok := s.Bytes()
 			if !ok {
 				continue
 			}
-			switch s.num {
+			switch s.Num {
 			case at.typeURL:
 				b.TypeURL = string(body)
 			case at.nonce:
@@ -75,7 +77,7 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 				b.Rejected = true
 			}
 		}
-		if s.err != "" {
+		if s.Err != "" {
 			return b, false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // FuzzGlance holds Glance to Peek: they read the same, however the message is
@@ -14,9 +15,9 @@ func FuzzGlance(f *testing.F) {
 	f.Add([]byte("\x12\x05a.b/c\x32\x01n\x0a\x03\x0a\x01i"), true, true, 9)
 	f.Add([]byte("\x12\x04\x0a\x02tu\x22\x02tu\x2a\x01n"), false, false, 6)
 	f.Fuzz(func(t *testing.T, data []byte, delta, client bool, cut int) {
-		m := LookupMethod(ads + "StreamAggregatedResources")
+		m := xds.LookupMethod(ads + "StreamAggregatedResources")
 		if delta {
-			m = LookupMethod(ads + "DeltaAggregatedResources")
+			m = xds.LookupMethod(ads + "DeltaAggregatedResources")
 		}
 		side := session.Server
 		if client {

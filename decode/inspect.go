@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Facts are what one resource says, as far as it matters to the conversation.
@@ -100,7 +102,7 @@ func NewInspector() *Inspector {
 // masked a mask is not taken for damage.
 func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
 	f := &Facts{}
-	t := in.byName([]byte(TypeName(typeURL)))
+	t := in.byName([]byte(xds.TypeName(typeURL)))
 	f.Known = t != nil
 	if t == nil || masked && isMask(body) || len(body) > maxInspect {
 		f.Hash = hashOf(body)
@@ -116,7 +118,7 @@ func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
 		body = wire
 	}
 	in.facts, in.top, in.masked = f, t, masked
-	f.Named = isNamed(t.name)
+	f.Named = xds.ByURL(t.name).NameField != ""
 	if f.Named {
 		f.Name = string(lastBytes(body, 1))
 	}
@@ -154,15 +156,6 @@ func (in *Inspector) reset() {
 	if cap(in.runs)+cap(in.entries) > keepScratch/32 {
 		in.runs, in.entries = nil, nil
 	}
-}
-
-// isNamed says whether field 1 of a resource type is its name.
-func isNamed(name string) bool {
-	switch shortTypes[name] {
-	case "LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "SDS", "RTDS", "ECDS":
-		return true
-	}
-	return false
 }
 
 // broken notes why the resource cannot be decoded: what is wrong with a field,

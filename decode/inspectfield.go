@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // field walks over all values of one field.
@@ -13,26 +15,26 @@ func (in *Inspector) field(f *fieldFacts, b []byte, runs []run, depth int) bool 
 	if f.list || f.class == classMap {
 		return in.repeated(f, b, runs, depth)
 	}
-	last, n := wireField(b[runs[0].start:])
-	if len(runs) == 1 && n == int(runs[0].end-runs[0].start) && last.typ == f.wire {
+	last, n := protoscan.Read(b[runs[0].start:])
+	if len(runs) == 1 && n == int(runs[0].end-runs[0].start) && last.Type == f.wire {
 		return in.single(f, &last, depth)
 	}
 	strays, parts := len(in.strays), 0
 	for _, r := range runs {
 		for off := r.start; off < r.end; {
-			v, n := wireField(b[off:r.end])
+			v, n := protoscan.Read(b[off:r.end])
 			off += uint32(n)
-			if v.typ != f.wire {
-				in.stray(f, v.typ, b[int(off)-n:off])
+			if v.Type != f.wire {
+				in.stray(f, v.Type, b[int(off)-n:off])
 				continue
 			}
-			if f.class == classString && !utf8.Valid(v.body) {
+			if f.class == classString && !utf8.Valid(v.Body) {
 				return in.broken(f.name, "the string is not valid UTF-8")
 			}
 			parts++
 			if parts > 1 && f.class == classMessage {
 				ok := false
-				if v.body, ok = merge(last.body, v.body, parts); !ok {
+				if v.Body, ok = merge(last.Body, v.Body, parts); !ok {
 					return in.broken(f.name, "a part of the message is not whole")
 				}
 			}
@@ -67,27 +69,27 @@ func merge(before, part []byte, parts int) ([]byte, bool) {
 }
 
 // single walks over the value of a field that is neither list nor map.
-func (in *Inspector) single(f *fieldFacts, v *wire, depth int) bool {
+func (in *Inspector) single(f *fieldFacts, v *protoscan.Field, depth int) bool {
 	if f.deprecated && !(f.implicit && f.isZero(v)) {
 		in.finding(f.name, "deprecated")
 	}
 	if f.class != classMessage {
 		return in.scalar(f, f.rule, v)
 	}
-	if r := f.rule; r != nil && !r.body(v.body) {
+	if r := f.rule; r != nil && !r.body(v.Body) {
 		in.suspect = true
 	}
 	in.path = append(in.path, step{field: f, index: -1})
-	ok := in.nested(f, v.body, depth)
+	ok := in.nested(f, v.Body, depth)
 	in.path = in.path[:len(in.path)-1]
 	return ok
 }
 
-func (f *fieldFacts) isZero(v *wire) bool {
+func (f *fieldFacts) isZero(v *protoscan.Field) bool {
 	if f.wire == protowire.BytesType {
-		return len(v.body) == 0
+		return len(v.Body) == 0
 	}
-	return f.normal(v.bits) == 0
+	return f.normal(v.Uint) == 0
 }
 
 // repeated walks over the values of a list or a map.
@@ -102,26 +104,26 @@ func (in *Inspector) repeated(f *fieldFacts, b []byte, runs []run, depth int) bo
 	count, ok := 0, true
 	for _, r := range runs {
 		for off := r.start; off < r.end && ok; {
-			v, n := wireField(b[off:r.end])
+			v, n := protoscan.Read(b[off:r.end])
 			off += uint32(n)
 			in.path[at].index = count
 			switch {
-			case v.typ != f.wire && v.typ == protowire.BytesType && f.list:
+			case v.Type != f.wire && v.Type == protowire.BytesType && f.list:
 				packed := 0
-				packed, ok = in.packed(f, items, v.body)
+				packed, ok = in.packed(f, items, v.Body)
 				count += packed
 				continue
-			case v.typ != f.wire:
-				in.stray(f, v.typ, b[int(off)-n:off])
+			case v.Type != f.wire:
+				in.stray(f, v.Type, b[int(off)-n:off])
 				continue
 			case f.class == classMap:
-				in.path[at].entry = v.body
-				ok = in.entry(f, v.body, depth)
+				in.path[at].entry = v.Body
+				ok = in.entry(f, v.Body, depth)
 			case f.class == classMessage:
-				if items != nil && !items.body(v.body) {
+				if items != nil && !items.body(v.Body) {
 					in.suspect = true
 				}
-				ok = in.nested(f, v.body, depth)
+				ok = in.nested(f, v.Body, depth)
 			default:
 				ok = in.scalar(f, items, &v)
 			}
@@ -149,17 +151,7 @@ func (in *Inspector) repeated(f *fieldFacts, b []byte, runs []run, depth int) bo
 // them.
 func (in *Inspector) packed(f *fieldFacts, items *rule, b []byte) (count int, ok bool) {
 	for len(b) > 0 {
-		v, n := wire{num: f.num, typ: f.wire}, 0
-		switch f.wire {
-		case protowire.Fixed32Type:
-			var bits uint32
-			bits, n = protowire.ConsumeFixed32(b)
-			v.bits = uint64(bits)
-		case protowire.Fixed64Type:
-			v.bits, n = protowire.ConsumeFixed64(b)
-		default:
-			v.bits, n = protowire.ConsumeVarint(b)
-		}
+		v, n := protoscan.Value(f.num, f.wire, b)
 		if n < 0 {
 			return count, in.broken("", "a packed value is cut off")
 		}
@@ -184,11 +176,11 @@ func (f *fieldFacts) normal(bits uint64) uint64 {
 }
 
 // scalar writes a value that is no message.
-func (in *Inspector) scalar(f *fieldFacts, r *rule, v *wire) bool {
+func (in *Inspector) scalar(f *fieldFacts, r *rule, v *protoscan.Field) bool {
 	if f.wire == protowire.BytesType {
-		return in.text(f, r, v.body)
+		return in.text(f, r, v.Body)
 	}
-	bits := f.normal(v.bits)
+	bits := f.normal(v.Uint)
 	if f.deprecatedValues != nil {
 		if name := f.deprecatedValues[int32(bits)]; name != "" {
 			in.finding(f.name, "deprecated value "+name)

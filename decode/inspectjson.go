@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // fromJSON translates a resource of a REST message. It is false, and the facts
@@ -49,7 +51,7 @@ type missingTypes struct {
 func (m *missingTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
 	mt, err := m.resolver.FindMessageByURL(url)
 	if err == protoregistry.NotFound {
-		m.missing = TypeName(url)
+		m.missing = xds.TypeName(url)
 	}
 	return mt, err
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // mapEntry is one entry of a map in Inspector.canon; its key, with its tag, is
@@ -23,7 +25,7 @@ func (in *Inspector) entry(f *fieldFacts, b []byte, depth int) bool {
 	ok := in.message(f.sub, b, depth+1)
 	in.canon = append(in.canon, 0)
 	e.value, e.end = e.key, len(in.canon)
-	if first, n := wireField(in.canon[e.key:]); n > 0 && first.num == 1 {
+	if first, n := protoscan.Read(in.canon[e.key:]); n > 0 && first.Num == 1 {
 		e.value += n
 	}
 	in.entries = append(in.entries, e)

@@ -6,6 +6,9 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Ref is a resource that another refers to.
@@ -126,16 +129,16 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 func (in *Inspector) named(r *refType, b []byte) {
 	source := lastBytes(b, r.source)
 	from := sourceOf(source)
-	if r.typ == "RDS" && shortTypes[in.top.name] == "LDS" && !grpcTakes(source) {
+	if r.typ == "RDS" && xds.TypeKey(in.top.name) == "LDS" && !grpcTakes(source) {
 		in.grpcProblem(in.where() + ": the config source is neither ads nor self")
 	}
 	if r.typ == "SRDS" {
 		in.reference(Ref{Type: r.typ, Name: string(lastBytes(b, r.name)), Source: from})
 		return
 	}
-	for s := scan(b); s.next(); {
-		name, ok := s.bytes()
-		if !ok || s.num != r.name {
+	for s := protoscan.Of(b); s.Next(); {
+		name, ok := s.Bytes()
+		if !ok || s.Num != r.name {
 			continue
 		}
 		// A secret without a config source is one of the bootstrap.
@@ -153,17 +156,17 @@ func (in *Inspector) ofCluster(b []byte, top bool) {
 	const typeEDS, typeDNS = 3, 2
 	var name, eds, custom, lrs []byte
 	discovery := uint64(0)
-	for s := scan(b); s.next(); {
-		switch body, ok := s.bytes(); {
-		case s.num == 2 && !ok: // type, or else cluster_type
-			discovery, custom = s.uint, nil
-		case s.num == 38 && ok:
+	for s := protoscan.Of(b); s.Next(); {
+		switch body, ok := s.Bytes(); {
+		case s.Num == 2 && !ok: // type, or else cluster_type
+			discovery, custom = s.Varint(), nil
+		case s.Num == 38 && ok:
 			discovery, custom = 0, body
-		case s.num == 1:
+		case s.Num == 1:
 			name = body
-		case s.num == 3:
+		case s.Num == 3:
 			eds = body
-		case s.num == 42 && ok:
+		case s.Num == 42 && ok:
 			lrs = body
 		}
 	}
@@ -209,8 +212,8 @@ func (in *Inspector) grpcListener(b []byte) {
 	if lastBytes(b, 9) != nil {
 		in.grpcProblem("listener_filters are set")
 	}
-	for s := scan(lastBytes(b, 4)); s.next(); {
-		if s.num == 1 && s.uint != 0 {
+	for s := protoscan.Of(lastBytes(b, 4)); s.Next(); {
+		if s.Num == 1 && s.Varint() != 0 {
 			in.grpcProblem("use_original_dst is set")
 		}
 	}
@@ -227,9 +230,9 @@ func (in *Inspector) grpcProblem(what string) {
 // in it name routes that come from its rds_config_source.
 func (in *Inspector) scopes(b []byte) {
 	source := sourceOf(lastBytes(b, 3))
-	for s := scan(lastBytes(b, 4)); s.next(); {
-		scope, ok := s.bytes()
-		if name := lastBytes(scope, 2); ok && s.num == 1 && len(name) > 0 {
+	for s := protoscan.Of(lastBytes(b, 4)); s.Next(); {
+		scope, ok := s.Bytes()
+		if name := lastBytes(scope, 2); ok && s.Num == 1 && len(name) > 0 {
 			in.reference(Ref{Type: "RDS", Name: string(name), Source: source})
 		}
 	}
@@ -241,8 +244,8 @@ func (in *Inspector) scope(b []byte) {
 		in.reference(Ref{Type: "RDS", Name: string(name)})
 	}
 	var key []byte
-	for s := scan(lastBytes(b, 3)); s.next(); {
-		if fragment, ok := s.bytes(); ok && s.num == 1 {
+	for s := protoscan.Of(lastBytes(b, 3)); s.Next(); {
+		if fragment, ok := s.Bytes(); ok && s.Num == 1 {
 			if len(key) > 0 {
 				key = append(key, ',')
 			}
@@ -255,14 +258,14 @@ func (in *Inspector) scope(b []byte) {
 // sourceOf reads a ConfigSource. An api_config_source of an aggregated type is
 // ADS by another name.
 func sourceOf(b []byte) (out Source) {
-	for s := scan(b); s.next(); {
-		switch s.num {
+	for s := protoscan.Of(b); s.Next(); {
+		switch s.Num {
 		case 1, 8: // path, path_config_source
 			out = SourceOther
 		case 2: // api_config_source
 			out = SourceOther
-			for api := scan(s.body); api.next(); {
-				if api.num == 1 && (api.uint == 5 || api.uint == 6) {
+			for api := protoscan.Of(s.Body); api.Next(); {
+				if api.Num == 1 && (api.Varint() == 5 || api.Varint() == 6) {
 					out = SourceADS
 				}
 			}

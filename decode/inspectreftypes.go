@@ -3,6 +3,8 @@ package decode
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // refType says how messages of one type refer to resources.
@@ -138,7 +140,7 @@ func (in *Inspector) addRefs(t *typeFacts) {
 	if kind, ok := otherRefs[t.name]; ok {
 		t.refs = &refType{kind: kind}
 	}
-	if n := number("vhds"); n != 0 && shortTypes[t.name] == "RDS" {
+	if n := number("vhds"); n != 0 && xds.TypeKey(t.name) == "RDS" {
 		t.refs = &refType{kind: refVirtualHosts, typ: "VHDS", name: number("name"), source: n}
 	}
 	for i := range t.fields {

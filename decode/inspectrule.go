@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // rule is the constraint of protoc-gen-validate on one field, in a form that
@@ -104,26 +106,13 @@ func (r *rule) unwrap() {
 	r.number = nil
 	r.text = func(b []byte) bool {
 		bits, body := uint64(0), []byte(nil)
-		for s := scan(b); s.next(); {
-			if s.num == 1 {
-				bits, body = s.bits(), s.body
+		for s := protoscan.Of(b); s.Next(); {
+			if s.Num == 1 {
+				bits, body = s.Uint, s.Body
 			}
 		}
 		return (number == nil || number(bits)) && (text == nil || text(body))
 	}
-}
-
-// bits is the value of a field that is not length-delimited.
-func (s *scanner) bits() uint64 {
-	switch s.typ {
-	case protowire.Fixed32Type:
-		v, _ := protowire.ConsumeFixed32(s.buf[s.off-4 : s.off])
-		return uint64(v)
-	case protowire.Fixed64Type:
-		v, _ := protowire.ConsumeFixed64(s.buf[s.off-8 : s.off])
-		return v
-	}
-	return s.uint
 }
 
 func (r *rule) lengths(fd protoreflect.FieldDescriptor, m protoreflect.Message) {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // The walk goes over a message once, field by field in the order of numbers,
@@ -146,20 +148,20 @@ func (in *Inspector) any(b []byte, depth int) bool {
 	}
 	var url, value []byte
 	for off := 0; off < len(b); {
-		f, n := wireField(b[off:])
-		if n < 0 {
+		f, n := protoscan.Read(b[off:])
+		if n < 0 || f.Num > protowire.MaxValidNumber {
 			_, ok := in.split(b)
 			return ok
 		}
 		switch {
-		case f.num == 1 && f.typ == protowire.BytesType:
-			if url = f.body; !utf8.Valid(url) {
+		case f.Num == 1 && f.Type == protowire.BytesType:
+			if url = f.Body; !utf8.Valid(url) {
 				return in.broken("type_url", "the string is not valid UTF-8")
 			}
-		case f.num == 2 && f.typ == protowire.BytesType:
-			value = f.body
+		case f.Num == 2 && f.Type == protowire.BytesType:
+			value = f.Body
 		default:
-			in.unknownField(f.num)
+			in.unknownField(f.Num)
 			in.canon = append(in.canon, b[off:off+n]...)
 		}
 		off += n

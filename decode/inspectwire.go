@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // run is a part of a message in which one field number is repeated.
@@ -23,13 +25,13 @@ func (in *Inspector) split(b []byte) (sorted, ok bool) {
 	for off := 0; off < len(b); {
 		num, end := skip(b, off)
 		if end < 0 {
-			s := scan(b)
-			for s.next() {
+			s := protoscan.Of(b)
+			for s.Next() {
 			}
-			if s.err == "" {
-				s.err = fmt.Sprintf("a field number that is not valid at byte %d", off)
+			if s.Err == "" {
+				s.Err = fmt.Sprintf("a field number that is not valid at byte %d", off)
 			}
-			return sorted, in.broken("", s.err)
+			return sorted, in.broken("", s.Err)
 		}
 		if num != last.num {
 			if last.num != 0 {
@@ -59,54 +61,9 @@ func skip(b []byte, off int) (num protowire.Number, end int) {
 			}
 		}
 	}
-	f, n := wireField(b[off:])
-	if n < 0 {
+	f, n := protoscan.Read(b[off:])
+	if n < 0 || f.Num > protowire.MaxValidNumber {
 		return 0, -1
 	}
-	return f.num, off + n
-}
-
-// wire is one field as it stands on the wire.
-type wire struct {
-	num  protowire.Number
-	typ  protowire.Type
-	bits uint64 // of a varint or a fixed-width value
-	body []byte // of a length-delimited value
-}
-
-// wireField reads the field at the beginning of b, and its length, which is
-// negative if it is not valid.
-func wireField(b []byte) (f wire, n int) {
-	tag, size := uint64(b[0]), 1
-	if tag >= 0x80 {
-		tag, size = protowire.ConsumeVarint(b)
-	}
-	if size < 0 || tag>>3 == 0 || tag>>3 > uint64(protowire.MaxValidNumber) {
-		return f, -1
-	}
-	f.num, f.typ = protowire.Number(tag>>3), protowire.Type(tag&7)
-	rest := b[size:]
-	switch f.typ {
-	case protowire.VarintType:
-		f.bits, n = protowire.ConsumeVarint(rest)
-	case protowire.BytesType:
-		if len(rest) > 0 && rest[0] < 0x80 && int(rest[0]) < len(rest) {
-			n = 1 + int(rest[0])
-			f.body = rest[1:n:n]
-		} else {
-			f.body, n = protowire.ConsumeBytes(rest)
-		}
-	case protowire.Fixed32Type:
-		var v uint32
-		v, n = protowire.ConsumeFixed32(rest)
-		f.bits = uint64(v)
-	case protowire.Fixed64Type:
-		f.bits, n = protowire.ConsumeFixed64(rest)
-	default:
-		n = protowire.ConsumeFieldValue(f.num, f.typ, rest)
-	}
-	if n < 0 {
-		return f, -1
-	}
-	return f, n + size
+	return f.Num, off + n
 }

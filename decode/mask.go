@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Masker replaces secrets by masks of the same length, in messages at any
@@ -126,16 +128,16 @@ func (k *Masker) message(e *session.Entry, st stream) {
 	}
 	name := st.method.Message(e.Side)
 	if name == "" && kind != Other {
-		name = discoveryV3 + kind.String()
+		name = xds.PackageV3 + kind.String()
 	}
 	sh := shapes()[name]
 	data := m.Data.Bytes()
 	if sh != nil {
-		s := scan(data)
-		for s.next() {
+		s := protoscan.Of(data)
+		for s.Next() {
 		}
-		if s.err != "" {
-			k.replace(e, data[:s.off], "its end cannot be read and may hold secrets: it was cut off")
+		if s.Err != "" {
+			k.replace(e, data[:s.Off], "its end cannot be read and may hold secrets: it was cut off")
 			data = e.Message.Data.Bytes()
 		}
 	}
@@ -163,7 +165,7 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 	m := e.Message
 	p := &k.splitter
 	p.split(m.Data)
-	sds = sds || isSecretType(TypeName(string(p.typeURL)))
+	sds = sds || xds.ByURL(string(p.typeURL)).Short == "SDS"
 	masked, opaque := false, false
 	for i, chunk := range p.chunks {
 		if !sds && p.resource[i] {
@@ -171,7 +173,7 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 		}
 		out := k.masked(chunk, func(w *maskWalker, b []byte) {
 			w.sds = sds
-			w.envelope(b, w.shapes[discoveryV3+kind.String()])
+			w.envelope(b, w.shapes[xds.PackageV3+kind.String()])
 			opaque = opaque || w.opaque > 0
 		})
 		if &out[0] != &chunk[0] {

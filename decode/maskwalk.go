@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // maskWalker finds the secrets of protobuf messages and masks them in place.
@@ -27,41 +30,31 @@ type maskWalker struct {
 // as a whole.
 const maxMaskDepth = 64
 
-const (
-	secretV3 = "envoy.extensions.transport_sockets.tls.v3.Secret"
-	secretV2 = "envoy.api.v2.auth.Secret"
-
-	discoveryV3 = "envoy.service.discovery.v3."
-	resourceV3  = discoveryV3 + "Resource"
-)
-
-func isSecretType(name string) bool { return name == secretV3 || name == secretV2 }
-
 func (w *maskWalker) found() bool { return w.masked > 0 || w.opaque > 0 }
 
 // envelope masks a sequence of fields of a discovery response. Field 2 is a
 // resource in each of them; of the others, sh says what they are, or nil that
 // they have been looked at.
 func (w *maskWalker) envelope(b []byte, sh *shape) {
-	s := scan(b)
-	for s.next() {
-		body, ok := s.bytes()
+	s := protoscan.Of(b)
+	for s.Next() {
+		body, ok := s.Bytes()
 		switch {
-		case ok && s.num == 2 && (w.sds || !isText(body) || readable(body)): // text is no Any
+		case ok && s.Num == 2 && (w.sds || !isText(body) || readable(body)): // text is no Any
 			w.resource(body)
 		case sh != nil:
-			w.field(sh, &s, false, 0)
+			w.field(sh, s, false, 0)
 		}
 	}
-	if s.err != "" {
-		w.text(b[s.off:])
+	if s.Err != "" {
+		w.text(b[s.Off:])
 	}
 }
 
 // resource masks an Any, or a Resource with an Any in it, whichever b is.
 func (w *maskWalker) resource(b []byte) {
 	if w.typeOf(b) == nil && holdsAny(b) {
-		w.message(b, w.shapes[resourceV3], false, 0)
+		w.message(b, w.shapes[xds.ResourceV3], false, 0)
 		return
 	}
 	w.any(b, false, 0)
@@ -77,31 +70,31 @@ func (w *maskWalker) typeOf(b []byte) *shape {
 func (w *maskWalker) any(b []byte, secret bool, depth int) {
 	sh := w.typeOf(b)
 	sds := w.sds
-	if sh != nil && sh.name != resourceV3 && sh.name != "envoy.api.v2.Resource" {
+	if sh != nil && sh.name != xds.ResourceV3 && sh.name != xds.ResourceV2 {
 		w.sds = false // inside a resource each Any is on its own
 	}
-	s := scan(b)
-	for s.next() {
-		body, ok := s.bytes()
+	s := protoscan.Of(b)
+	for s.Next() {
+		body, ok := s.Bytes()
 		switch {
 		case !ok:
-		case s.num == 1:
+		case s.Num == 1:
 			if sh == nil {
 				w.text(body) // it may be no Any after all
 			}
-		case s.num == 2 && sh != nil && sh.name == anyShape:
+		case s.Num == 2 && sh != nil && sh.name == anyShape:
 			w.any(body, secret, depth+1)
-		case s.num == 2 && sh != nil:
+		case s.Num == 2 && sh != nil:
 			w.message(body, sh, secret, depth+1)
-		case s.num == 2 && sds:
-			w.untyped(TypeName(string(lastBytes(b, 1))), body, depth+1)
+		case s.Num == 2 && sds:
+			w.untyped(xds.TypeName(string(lastBytes(b, 1))), body, depth+1)
 		case secret:
 			w.whole(body)
 		default:
 			w.sweep(body, depth+1)
 		}
 	}
-	w.rest(&s, secret || sds || sh != nil && sh.reaches() || namesType(b[s.off:]))
+	w.rest(s, secret || sds || sh != nil && sh.reaches() || namesType(b[s.Off:]))
 	w.sds = sds
 }
 
@@ -110,7 +103,7 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 func (w *maskWalker) untyped(name string, b []byte, depth int) {
 	switch {
 	case name == "":
-		w.message(b, w.shapes[secretV3], false, depth)
+		w.message(b, w.shapes[xds.ByShort("SDS").V3], false, depth)
 	case strings.HasPrefix(name, "envoy."):
 		w.sweep(b, depth) // another type, here by mistake
 	default:
@@ -139,17 +132,17 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 		w.whole(b)
 		return
 	}
-	s := scan(b)
-	for s.next() {
-		w.field(sh, &s, secret, depth)
+	s := protoscan.Of(b)
+	for s.Next() {
+		w.field(sh, s, secret, depth)
 	}
-	w.rest(&s, true)
+	w.rest(s, true)
 }
 
 // field masks the field that s stands at.
-func (w *maskWalker) field(sh *shape, s *scanner, secret bool, depth int) {
-	body, ok := s.bytes()
-	f := sh.field(s.num)
+func (w *maskWalker) field(sh *shape, s *protoscan.Scanner, secret bool, depth int) {
+	body, ok := s.Bytes()
+	f := sh.field(s.Num)
 	switch {
 	case !ok:
 		w.scalar(f, s, secret || sh.strict, depth)
@@ -157,7 +150,7 @@ func (w *maskWalker) field(sh *shape, s *scanner, secret bool, depth int) {
 		w.whole(body)
 	case f == nil:
 		w.sweep(body, depth+1)
-	case f.kind == '-', secret && s.num == sh.named:
+	case f.kind == '-', secret && s.Num == sh.named:
 	case f.kind == '.', f.kind == '!':
 		if f.sub != nil {
 			w.message(body, f.sub, f.kind == '!', depth+1)
@@ -182,10 +175,10 @@ func (w *maskWalker) field(sh *shape, s *scanner, secret bool, depth int) {
 }
 
 // scalar masks a field that is not length-delimited.
-func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
-	switch s.typ {
+func (w *maskWalker) scalar(f *shapeField, s *protoscan.Scanner, secret bool, depth int) {
+	switch s.Type {
 	case protowire.Fixed64Type:
-		number := s.buf[s.off-8 : s.off]
+		number := s.Raw()[len(s.Raw())-8:]
 		if secret && f != nil && f.kind == '#' && binary.LittleEndian.Uint64(number) != 0 {
 			w.masked++
 			if w.write {
@@ -193,11 +186,7 @@ func (w *maskWalker) scalar(f *shapeField, s *scanner, secret bool, depth int) {
 			}
 		}
 	case protowire.StartGroupType: // in no type that is linked
-		group := s.buf[s.at:s.off]
-		_, _, n := protowire.ConsumeTag(group)
-		if inner, m := protowire.ConsumeGroup(s.num, group[n:]); m >= 0 {
-			w.sweep(inner[:len(inner):len(inner)], depth+1)
-		}
+		w.sweep(s.Group(), depth+1)
 	}
 }
 
@@ -208,8 +197,8 @@ func (w *maskWalker) header(b []byte, sh *shape) {
 		w.whole(b)
 		return
 	}
-	for s := scan(b); s.next(); {
-		if body, ok := s.bytes(); ok && s.num != sh.named {
+	for s := protoscan.Of(b); s.Next(); {
+		if body, ok := s.Bytes(); ok && s.Num != sh.named {
 			body = body[len(schemeOf(string(body))):]
 			if !isCommand(body) {
 				w.leaf(body)
@@ -237,21 +226,21 @@ func isCommand(v []byte) bool {
 // keySets masks the secret keys in a data source of JSON web keys. Text that
 // is no JSON is masked as a whole.
 func (w *maskWalker) keySets(b []byte, source *shape) {
-	s := scan(b)
-	for s.next() {
-		body, ok := s.bytes()
+	s := protoscan.Of(b)
+	for s.Next() {
+		body, ok := s.Bytes()
 		if !ok {
 			continue
 		}
-		if f := source.field(s.num); f != nil && f.kind == 't' {
+		if f := source.field(s.Num); f != nil && f.kind == 't' {
 			if !w.json(body) {
 				w.leaf(body)
 			}
 			continue
 		}
-		w.field(source, &s, false, 0)
+		w.field(source, s, false, 0)
 	}
-	w.rest(&s, true)
+	w.rest(s, true)
 }
 
 // sweep looks for secrets in bytes of which nothing is known: text that looks
@@ -273,15 +262,15 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		return
 	}
 	before := w.masked + w.opaque
-	s := scan(b)
-	for s.next() {
-		if body, ok := s.bytes(); ok {
+	s := protoscan.Of(b)
+	for s.Next() {
+		if body, ok := s.Bytes(); ok {
 			w.sweep(body, depth+1)
 		} else {
-			w.scalar(nil, &s, false, depth)
+			w.scalar(nil, s, false, depth)
 		}
 	}
-	w.rest(&s, namesType(b[s.off:]))
+	w.rest(s, namesType(b[s.Off:]))
 	// A text may have been taken for a message.
 	if w.full && (w.write || w.masked+w.opaque == before) {
 		w.text(b)
@@ -289,14 +278,14 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 }
 
 // rest masks what a scan could not read.
-func (w *maskWalker) rest(s *scanner, reaches bool) {
-	if s.err == "" {
+func (w *maskWalker) rest(s *protoscan.Scanner, reaches bool) {
+	if s.Err == "" {
 		return
 	}
 	if reaches {
-		w.whole(s.buf[s.off:])
+		w.whole(s.Rest())
 	} else {
-		w.text(s.buf[s.off:])
+		w.text(s.Rest())
 	}
 }
 
@@ -347,28 +336,28 @@ func namesType(b []byte) bool {
 
 // readable says whether b is a sequence of whole fields.
 func readable(b []byte) bool {
-	s := scan(b)
-	for s.next() {
+	s := protoscan.Of(b)
+	for s.Next() {
 	}
-	return s.err == ""
+	return s.Err == ""
 }
 
 // flat says whether b is a sequence of whole fields and has no groups, which
 // are in none of the linked types and could hold anything.
 func flat(b []byte) bool {
-	s := scan(b)
-	for s.next() {
-		if s.typ == protowire.StartGroupType {
+	s := protoscan.Of(b)
+	for s.Next() {
+		if s.Type == protowire.StartGroupType {
 			return false
 		}
 	}
-	return s.err == ""
+	return s.Err == ""
 }
 
 // lastBytes is the last length-delimited field num of b, or nil.
 func lastBytes(b []byte, num protowire.Number) (v []byte) {
-	for s := scan(b); s.next(); {
-		if body, ok := s.bytes(); ok && s.num == num {
+	for s := protoscan.Of(b); s.Next(); {
+		if body, ok := s.Bytes(); ok && s.Num == num {
 			v = body
 		}
 	}

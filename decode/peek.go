@@ -7,7 +7,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 // are found but not unmarshalled: Resource.Body refers to data, all else is
 // copied. If the method is the zero Method, the kind is guessed from the bytes
 // and Problems says so.
-func Peek(m Method, side session.Side, contentType string, data []byte) Message {
+func Peek(m xds.Method, side session.Side, contentType string, data []byte) Message {
 	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
 		return peekJSON(m, side, data)
 	}
@@ -53,14 +55,14 @@ func Peek(m Method, side session.Side, contentType string, data []byte) Message 
 
 // typeOfFile is the type of the first resource, where a file does not say of
 // which type it is. Few do.
-func (p *peeker) typeOfFile(m Method) {
-	if m.Variant == VariantFile && p.TypeURL == "" && len(p.Resources) > 0 {
+func (p *peeker) typeOfFile(m xds.Method) {
+	if m.Variant == xds.VariantFile && p.TypeURL == "" && len(p.Resources) > 0 {
 		p.TypeURL = p.Resources[0].TypeURL
 	}
 }
 
 // kindOf derives the kind from the method; false if the method is not known.
-func kindOf(m Method, side session.Side) (Kind, bool) {
+func kindOf(m xds.Method, side session.Side) (Kind, bool) {
 	client := side == session.Client
 	if !client && side != session.Server {
 		return Other, true
@@ -68,12 +70,12 @@ func kindOf(m Method, side session.Side) (Kind, bool) {
 	switch m.Variant {
 	case "":
 		return Other, false
-	case VariantSotw, VariantSotwADS, VariantREST, VariantFile:
+	case xds.VariantSotw, xds.VariantSotwADS, xds.VariantREST, xds.VariantFile:
 		if client {
 			return SotwRequest, true
 		}
 		return SotwResponse, true
-	case VariantDelta, VariantDeltaADS:
+	case xds.VariantDelta, xds.VariantDeltaADS:
 		if client {
 			return DeltaRequest, true
 		}
@@ -95,26 +97,26 @@ func (p *peeker) problem(format string, args ...any) {
 }
 
 // each calls field for every field of b, and reports what is wrong with b.
-func (p *peeker) each(what string, b []byte, field func(*scanner)) {
-	s := scan(b)
-	for s.next() {
-		field(&s)
+func (p *peeker) each(what string, b []byte, field func(*protoscan.Scanner)) {
+	s := protoscan.Of(b)
+	for s.Next() {
+		field(s)
 	}
-	if s.err != "" {
-		p.problem("%s: %s", what, s.err)
+	if s.Err != "" {
+		p.problem("%s: %s", what, s.Err)
 	}
 }
 
 // bytes returns the body of a field that must be length-delimited.
-func (p *peeker) bytes(s *scanner) []byte {
-	b, ok := s.bytes()
+func (p *peeker) bytes(s *protoscan.Scanner) []byte {
+	b, ok := s.Bytes()
 	if !ok {
-		p.problem("field %d has wire type %d, not a length", s.num, s.typ)
+		p.problem("field %d has wire type %d, not a length", s.Num, s.Type)
 	}
 	return b
 }
 
-func (p *peeker) str(s *scanner) string { return string(p.bytes(s)) }
+func (p *peeker) str(s *protoscan.Scanner) string { return string(p.bytes(s)) }
 
 func (p *peeker) add(list *[]string, v string) {
 	if len(*list) >= maxItems {
@@ -145,8 +147,8 @@ func (p *peeker) cut() {
 
 func (p *peeker) sotwRequest(data []byte) {
 	var located []string
-	p.each("DiscoveryRequest", data, func(s *scanner) {
-		switch s.num {
+	p.each("DiscoveryRequest", data, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			p.Version = p.str(s)
 		case 2:
@@ -168,8 +170,8 @@ func (p *peeker) sotwRequest(data []byte) {
 
 func (p *peeker) deltaRequest(data []byte) {
 	var subscribe, unsubscribe []string // located
-	p.each("DeltaDiscoveryRequest", data, func(s *scanner) {
-		switch s.num {
+	p.each("DeltaDiscoveryRequest", data, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			p.node(p.bytes(s))
 		case 2:
@@ -208,10 +210,10 @@ func (p *peeker) status(b []byte) {
 }
 
 func (p *peeker) rpcStatus(b []byte) (e Error) {
-	p.each("status", b, func(s *scanner) {
-		switch s.num {
+	p.each("status", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
-			e.Code = int32(s.uint)
+			e.Code = int32(s.Varint())
 		case 2:
 			e.Message = p.str(s)
 		}
@@ -221,12 +223,12 @@ func (p *peeker) rpcStatus(b []byte) (e Error) {
 
 func (p *peeker) duration(b []byte) time.Duration {
 	var sec, nano int64
-	p.each("ttl", b, func(s *scanner) {
-		switch s.num {
+	p.each("ttl", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
-			sec = int64(s.uint)
+			sec = int64(s.Varint())
 		case 2:
-			nano = int64(s.uint)
+			nano = int64(s.Varint())
 		}
 	})
 	const most = int64(1<<63-1) / int64(time.Second)
@@ -238,8 +240,8 @@ func (p *peeker) duration(b []byte) time.Duration {
 // last one counts.
 func (p *peeker) first(b []byte, num protowire.Number) string {
 	var v []byte
-	p.each("nested message", b, func(s *scanner) {
-		if s.num == num {
+	p.each("nested message", b, func(s *protoscan.Scanner) {
+		if s.Num == num {
 			v = p.bytes(s)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -96,7 +97,7 @@ var (
 
 func TestPeek(t *testing.T) {
 	for _, s := range samples {
-		got := Peek(LookupMethod(s.path), s.side, "application/grpc", s.data)
+		got := Peek(xds.LookupMethod(s.path), s.side, "application/grpc", s.data)
 		if diff := cmp.Diff(wants[s.kind], got); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", s.kind, diff)
 		}
@@ -106,7 +107,7 @@ func TestPeek(t *testing.T) {
 // Without a method the same comes out, and the guess is admitted.
 func TestPeekGuesses(t *testing.T) {
 	for _, s := range samples {
-		got := Peek(Method{}, s.side, "", s.data)
+		got := Peek(xds.Method{}, s.side, "", s.data)
 		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "method is not known") {
 			t.Errorf("%v: problems %q", s.kind, got.Problems)
 		}
@@ -128,14 +129,14 @@ func TestPeekGuesses(t *testing.T) {
 		"delta with a pathy version":   {session.Server, msg(sub(2, str(1, "a.b/c"), anyOf(2, clusterURL), str(3, "x")), str(4, clusterURL)), DeltaResponse},
 		"sotw with a pathy name":       {session.Server, msg(anyOf(2, clusterURL, str(1, "a.b/c")), str(4, clusterURL)), SotwResponse},
 	} {
-		if got := Peek(Method{}, c.side, "", c.data).Kind; got != c.want {
+		if got := Peek(xds.Method{}, c.side, "", c.data).Kind; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
 
 func TestPeekJSON(t *testing.T) {
-	m := LookupMethod("/v3/discovery:clusters")
+	m := xds.LookupMethod("/v3/discovery:clusters")
 	got := Peek(m, session.Client, "application/json", []byte(`{"version_info":"v1","node":{"id":"n1","cluster":"front",
 		"locality":{"region":"eu","zone":"a"},"user_agent_name":"envoy","user_agent_build_version":{"version":{"major_number":1,"minor_number":40}},
 		"client_features":["f1"]},"resource_names":["a","b"],"resource_locators":[{"name":"c"}],"type_url":"`+clusterURL+`","response_nonce":"n7",
@@ -165,13 +166,13 @@ func TestPeekJSON(t *testing.T) {
 func TestPeekTorn(t *testing.T) {
 	for _, s := range samples {
 		for n := range s.data {
-			got := Peek(LookupMethod(s.path), s.side, "", s.data[:n])
+			got := Peek(xds.LookupMethod(s.path), s.side, "", s.data[:n])
 			if len(got.Problems) > 1 {
 				t.Fatalf("%v cut at %d: %q", s.kind, n, got.Problems)
 			}
 		}
 	}
-	got := Peek(LookupMethod(adsPath), session.Server, "", sotwResponseBytes[:len(sotwResponseBytes)-3])
+	got := Peek(xds.LookupMethod(adsPath), session.Server, "", sotwResponseBytes[:len(sotwResponseBytes)-3])
 	if len(got.Problems) != 1 || got.Version != "v2" || len(got.Resources) != 3 || got.Nonce != "n8" {
 		t.Errorf("%+v", got)
 	}
@@ -184,7 +185,7 @@ func TestPeekNodeOfReports(t *testing.T) {
 		"/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus": sub(2, nodeField),
 		"/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck":       sub(1, sub(1, nodeField)),
 	} {
-		got := Peek(LookupMethod(path), session.Client, "", data)
+		got := Peek(xds.LookupMethod(path), session.Client, "", data)
 		if diff := cmp.Diff(Message{Kind: Other, Node: wantNode}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
@@ -193,7 +194,7 @@ func TestPeekNodeOfReports(t *testing.T) {
 
 // A list of empty names is much larger here than on the wire: it is cut.
 func TestPeekBoundsLists(t *testing.T) {
-	got := Peek(LookupMethod(adsPath), session.Client, "", bytes.Repeat([]byte{3<<3 | 2, 0}, maxItems+10))
+	got := Peek(xds.LookupMethod(adsPath), session.Client, "", bytes.Repeat([]byte{3<<3 | 2, 0}, maxItems+10))
 	if len(got.Names) != maxItems || len(got.Problems) != 1 {
 		t.Errorf("%d names, problems %q", len(got.Names), got.Problems)
 	}
@@ -211,7 +212,7 @@ func FuzzPeek(f *testing.F) {
 			side = session.Client
 		}
 		before := bytes.Clone(data)
-		got := Peek(LookupMethod(path), side, "", data)
+		got := Peek(xds.LookupMethod(path), side, "", data)
 		if !bytes.Equal(before, data) {
 			t.Error("Peek wrote to its input")
 		}
@@ -233,19 +234,19 @@ func TestPeekResourceFlags(t *testing.T) {
 		"a variant":           {msg(body, sub(8, str(1, "c2"), sub(2, str(1, "k")))), Resource{Name: "c2", Constraints: string(str(1, "k"))}},
 		"no name":             {msg(body, sub(8, sub(2, str(1, "k")))), Resource{Name: "c1", Unnamed: true, Constraints: string(str(1, "k"))}},
 	} {
-		got := Peek(LookupMethod(deltaADSPath), session.Server, "", msg(sub(2, c.wrapper), str(4, clusterURL))).Resources[0]
+		got := Peek(xds.LookupMethod(deltaADSPath), session.Server, "", msg(sub(2, c.wrapper), str(4, clusterURL))).Resources[0]
 		c.want.TypeURL, c.want.Body, c.want.Wrapped = clusterURL, str(1, "c1"), true
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	untyped := Peek(LookupMethod(adsPath), session.Server, "", msg(anyOf(2, "", str(1, "c1")), anyOf(2, clusterURL), anyOf(2, wrapperURL, str(3, "hb")))).Resources
+	untyped := Peek(xds.LookupMethod(adsPath), session.Server, "", msg(anyOf(2, "", str(1, "c1")), anyOf(2, clusterURL), anyOf(2, wrapperURL, str(3, "hb")))).Resources
 	for i, want := range []bool{true, false, false} {
 		if untyped[i].Untyped() != want {
 			t.Errorf("resource %d: %+v", i, untyped[i])
 		}
 	}
-	got := Peek(LookupMethod("/v3/discovery:clusters"), session.Server, "", []byte(`{"resources":[{"@type":"`+wrapperURL+`","name":"a","ttl":"0s",
+	got := Peek(xds.LookupMethod("/v3/discovery:clusters"), session.Server, "", []byte(`{"resources":[{"@type":"`+wrapperURL+`","name":"a","ttl":"0s",
 		"resourceName":{"name":"b","dynamicParameterConstraints":{"k":1}},"resource":{"@type":"`+clusterURL+`"}}]}`)).Resources[0]
 	got.Body = nil
 	if diff := cmp.Diff(Resource{Name: "a", TypeURL: clusterURL, Wrapped: true, HasTTL: true, BothNames: true, Constraints: `{"k":1}`}, got); diff != "" {
@@ -255,7 +256,7 @@ func TestPeekResourceFlags(t *testing.T) {
 
 // Locators come last, wherever they stand on the wire.
 func TestPeekLocators(t *testing.T) {
-	got := Peek(LookupMethod(adsPath), session.Client, "", msg(sub(7, str(1, "x")), str(3, "a"), sub(7, str(1, "y")), str(4, clusterURL)))
+	got := Peek(xds.LookupMethod(adsPath), session.Client, "", msg(sub(7, str(1, "x")), str(3, "a"), sub(7, str(1, "y")), str(4, clusterURL)))
 	if diff := cmp.Diff(Message{Kind: SotwRequest, TypeURL: clusterURL, Names: []string{"a", "x", "y"}, Locators: Locators{Names: 2}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -272,7 +273,7 @@ func bigResponse(n int) []byte {
 
 func BenchmarkPeek(b *testing.B) {
 	data := bigResponse(20_000)
-	m := LookupMethod(adsPath)
+	m := xds.LookupMethod(adsPath)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {

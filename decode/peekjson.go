@@ -2,16 +2,18 @@ package decode
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // peekJSON reads the envelope of a REST message. Both spellings of a field
 // name that proto3 JSON allows are understood.
-func peekJSON(m Method, side session.Side, data []byte) Message {
+func peekJSON(m xds.Method, side session.Side, data []byte) Message {
 	kind, sure := kindOf(m, side)
 	if !sure {
 		kind = map[session.Side]Kind{session.Client: SotwRequest, session.Server: SotwResponse}[side]
@@ -197,7 +199,7 @@ func (p *peeker) jsonResource(r *Resource, raw json.RawMessage) {
 	o := p.jsonObject(raw, "resources")
 	r.TypeURL = p.jsonString(o, "@type")
 	r.Body = raw
-	if isWrapper(r.TypeURL) {
+	if xds.IsWrapper(r.TypeURL) {
 		r.Wrapped, r.Empty = true, true
 		r.Version, r.Name = p.jsonString(o, "version"), p.jsonString(o, "name")
 		for _, a := range p.jsonList(o, "aliases") {
@@ -223,10 +225,6 @@ func (p *peeker) jsonResource(r *Resource, raw json.RawMessage) {
 		}
 	}
 	if r.Name == "" && !r.Empty {
-		name := "name"
-		if ShortType(r.TypeURL) == "EDS" {
-			name = "cluster_name"
-		}
-		r.Name, r.Unnamed = p.jsonString(o, name), r.Wrapped
+		r.Name, r.Unnamed = p.jsonString(o, cmp.Or(xds.ByURL(r.TypeURL).NameField, "name")), r.Wrapped
 	}
 }

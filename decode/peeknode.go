@@ -5,20 +5,22 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func (p *peeker) node(b []byte) {
 	n := &Node{}
-	p.each("node", b, func(s *scanner) {
-		switch s.num {
+	p.each("node", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			n.ID = p.str(s)
 		case 2:
 			n.Cluster = p.str(s)
 		case 4:
-			p.each("locality", p.bytes(s), func(s *scanner) {
-				switch s.num {
+			p.each("locality", p.bytes(s), func(s *protoscan.Scanner) {
+				switch s.Num {
 				case 1:
 					n.Region = p.str(s)
 				case 2:
@@ -34,8 +36,8 @@ func (p *peeker) node(b []byte) {
 		case 7:
 			n.UserAgentVersion = p.str(s)
 		case 8:
-			p.each("user_agent_build_version", p.bytes(s), func(s *scanner) {
-				if s.num == 1 {
+			p.each("user_agent_build_version", p.bytes(s), func(s *protoscan.Scanner) {
+				if s.Num == 1 {
 					n.UserAgentVersion = p.semver(p.bytes(s))
 				}
 			})
@@ -48,9 +50,9 @@ func (p *peeker) node(b []byte) {
 
 func (p *peeker) semver(b []byte) string {
 	var v [3]uint64
-	p.each("version", b, func(s *scanner) {
-		if s.num >= 1 && s.num <= 3 {
-			v[s.num-1] = uint64(uint32(s.uint))
+	p.each("version", b, func(s *protoscan.Scanner) {
+		if s.Num >= 1 && s.Num <= 3 {
+			v[s.Num-1] = uint64(uint32(s.Varint()))
 		}
 	})
 	out := strconv.AppendUint(nil, v[0], 10)
@@ -60,12 +62,12 @@ func (p *peeker) semver(b []byte) string {
 
 // other reads the node of the requests that name one: load reports, client
 // status, health discovery.
-func (p *peeker) other(m Method, side session.Side, data []byte) {
+func (p *peeker) other(m xds.Method, side session.Side, data []byte) {
 	if side != session.Client {
 		return
 	}
 	var path []protowire.Number
-	switch TypeName(m.Request) {
+	switch xds.TypeName(m.Request) {
 	case "envoy.service.load_stats.v3.LoadStatsRequest", "envoy.service.load_stats.v2.LoadStatsRequest":
 		path = []protowire.Number{1}
 	case "envoy.service.status.v3.ClientStatusRequest":
@@ -80,9 +82,9 @@ func (p *peeker) other(m Method, side session.Side, data []byte) {
 }
 
 func (p *peeker) nodeAt(what string, path []protowire.Number, data []byte) {
-	p.each(what, data, func(s *scanner) {
+	p.each(what, data, func(s *protoscan.Scanner) {
 		switch {
-		case s.num != path[0]:
+		case s.Num != path[0]:
 		case len(path) == 1:
 			p.node(p.bytes(s))
 		default:

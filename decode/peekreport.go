@@ -4,7 +4,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // LoadStats is a message of a load reporting stream.
@@ -34,8 +36,8 @@ func PeekLoadStats(side session.Side, data []byte) LoadStats {
 	var p peeker
 	var out LoadStats
 	if side == session.Client {
-		p.each("LoadStatsRequest", data, func(s *scanner) {
-			switch s.num {
+		p.each("LoadStatsRequest", data, func(s *protoscan.Scanner) {
+			switch s.Num {
 			case 1:
 				p.node(p.bytes(s))
 			case 2:
@@ -48,14 +50,14 @@ func PeekLoadStats(side session.Side, data []byte) LoadStats {
 		})
 		out.Node = p.Node
 	} else {
-		p.each("LoadStatsResponse", data, func(s *scanner) {
-			switch s.num {
+		p.each("LoadStatsResponse", data, func(s *protoscan.Scanner) {
+			switch s.Num {
 			case 1:
 				p.add(&out.Clusters, p.str(s))
 			case 2:
 				out.Interval = p.duration(p.bytes(s))
 			case 4:
-				out.SendAll = s.uint != 0
+				out.SendAll = s.Varint() != 0
 			}
 		})
 	}
@@ -64,12 +66,12 @@ func PeekLoadStats(side session.Side, data []byte) LoadStats {
 }
 
 func (p *peeker) load(b []byte) (l ClusterLoad) {
-	p.each("cluster_stats", b, func(s *scanner) {
-		switch s.num {
+	p.each("cluster_stats", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			l.Name = p.str(s)
 		case 3:
-			l.Dropped = s.uint
+			l.Dropped = s.Varint()
 		case 6:
 			l.Service = p.str(s)
 		}
@@ -110,8 +112,8 @@ func PeekClientStatus(data []byte) ClientStatus {
 	if len(data) > 0 && data[0] == '{' { // in protobuf the start of a group
 		p.json(data)
 	} else {
-		p.each("ClientStatusResponse", data, func(s *scanner) {
-			if s.num == 1 && p.room() {
+		p.each("ClientStatusResponse", data, func(s *protoscan.Scanner) {
+			if s.Num == 1 && p.room() {
 				p.configs = append(p.configs, p.config(p.bytes(s)))
 			}
 		})
@@ -136,8 +138,8 @@ func (p *statusPeeker) room() bool {
 }
 
 func (p *statusPeeker) config(b []byte) (c ClientConfig) {
-	p.each("config", b, func(s *scanner) {
-		switch s.num {
+	p.each("config", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			c.NodeID = p.first(p.bytes(s), 1)
 		case 2:
@@ -161,10 +163,7 @@ var (
 	clientWords = [...]string{"UNKNOWN", "REQUESTED", "ACKED", "NACKED", "RECEIVED_ERROR"}
 	configWords = [...]string{"UNKNOWN", "SYNCED", "NOT_SENT", "STALE", "ERROR"}
 	// In the order of the fields of a PerXdsConfig, from 2 on.
-	dumpedTypes = [...]string{
-		"envoy.config.listener.v3.Listener", "envoy.config.cluster.v3.Cluster", "envoy.config.route.v3.RouteConfiguration",
-		"envoy.config.route.v3.ScopedRouteConfiguration", "envoy.config.endpoint.v3.ClusterLoadAssignment",
-	}
+	dumpedTypes = [...]string{"LDS", "CDS", "RDS", "SRDS", "EDS"}
 )
 
 func word(words []string, n uint64) string {
@@ -176,8 +175,8 @@ func word(words []string, n uint64) string {
 
 func (p *peeker) genericConfig(b []byte) ResourceStatus {
 	r := ResourceStatus{Client: resourceWords[0], Config: configWords[0]}
-	p.each("generic_xds_configs", b, func(s *scanner) {
-		switch s.num {
+	p.each("generic_xds_configs", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			r.TypeURL = p.str(s)
 		case 2:
@@ -185,9 +184,9 @@ func (p *peeker) genericConfig(b []byte) ResourceStatus {
 		case 3:
 			r.Version = p.str(s)
 		case 6:
-			r.Config = word(configWords[:], s.uint)
+			r.Config = word(configWords[:], s.Varint())
 		case 7:
-			r.Client = word(resourceWords[:], s.uint)
+			r.Client = word(resourceWords[:], s.Varint())
 		case 8:
 			r.Error = p.first(p.bytes(s), 3)
 		}
@@ -199,14 +198,14 @@ func (p *peeker) genericConfig(b []byte) ResourceStatus {
 // the dump, whose contents stay unread.
 func (p *peeker) typeConfig(b []byte) ResourceStatus {
 	r := ResourceStatus{Client: clientWords[0], Config: configWords[0]}
-	p.each("xds_config", b, func(s *scanner) {
-		switch s.num {
+	p.each("xds_config", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
-			r.Config = word(configWords[:], s.uint)
+			r.Config = word(configWords[:], s.Varint())
 		case 2, 3, 4, 5, 6:
-			r.TypeURL = "type.googleapis.com/" + dumpedTypes[s.num-2]
+			r.TypeURL = xds.TypeURL(dumpedTypes[s.Num-2])
 		case 7:
-			r.Client = word(clientWords[:], s.uint)
+			r.Client = word(clientWords[:], s.Varint())
 		}
 	})
 	return r

@@ -3,18 +3,21 @@ package decode
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func (p *peeker) sotwResponse(data []byte) {
 	p.makeRoom(data)
-	p.each("DiscoveryResponse", data, func(s *scanner) {
-		switch s.num {
+	p.each("DiscoveryResponse", data, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			p.Version = p.str(s)
 		case 2:
 			if r := p.resource(); r != nil {
 				p.any(r, p.bytes(s))
-				if r.TypeURL != "" && isWrapper(r.TypeURL) {
+				if r.TypeURL != "" && xds.IsWrapper(r.TypeURL) {
 					body := r.Body
 					*r = Resource{}
 					p.wrapper(r, body)
@@ -36,8 +39,8 @@ func (p *peeker) sotwResponse(data []byte) {
 
 func (p *peeker) deltaResponse(data []byte) {
 	p.makeRoom(data)
-	p.each("DeltaDiscoveryResponse", data, func(s *scanner) {
-		switch s.num {
+	p.each("DeltaDiscoveryResponse", data, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			p.Version = p.str(s)
 		case 2:
@@ -63,8 +66,8 @@ func (p *peeker) deltaResponse(data []byte) {
 // makeRoom counts the resources first, so that their list is one allocation.
 func (p *peeker) makeRoom(data []byte) {
 	n := 0
-	for s := scan(data); s.next(); {
-		if s.num == 2 {
+	for s := protoscan.Of(data); s.Next(); {
+		if s.Num == 2 {
 			n++
 		}
 	}
@@ -85,17 +88,17 @@ func (p *peeker) resource() *Resource {
 // any reads type URL and value of an Any. Resources of one response share one
 // copy of their type URL.
 func (p *peeker) any(r *Resource, b []byte) {
-	s := scan(b)
-	for s.next() {
-		switch s.num {
+	s := protoscan.Of(b)
+	for s.Next() {
+		switch s.Num {
 		case 1:
-			r.TypeURL = p.sharedType(p.bytes(&s))
+			r.TypeURL = p.sharedType(p.bytes(s))
 		case 2:
-			r.Body = p.bytes(&s)
+			r.Body = p.bytes(s)
 		}
 	}
-	if s.err != "" {
-		p.problem("resource %d: %s", len(p.Resources)-1, s.err)
+	if s.Err != "" {
+		p.problem("resource %d: %s", len(p.Resources)-1, s.Err)
 	}
 }
 
@@ -110,27 +113,27 @@ func (p *peeker) sharedType(b []byte) string {
 func (p *peeker) wrapper(r *Resource, b []byte) {
 	r.Wrapped, r.Empty = true, true
 	name := "" // of resource_name
-	s := scan(b)
-	for s.next() {
-		switch s.num {
+	s := protoscan.Of(b)
+	for s.Next() {
+		switch s.Num {
 		case 1:
-			r.Version = p.str(&s)
+			r.Version = p.str(s)
 		case 2:
 			r.Empty = false
-			p.any(r, p.bytes(&s))
+			p.any(r, p.bytes(s))
 		case 3:
-			r.Name = p.str(&s)
+			r.Name = p.str(s)
 		case 4:
-			p.add(&r.Aliases, p.str(&s))
+			p.add(&r.Aliases, p.str(s))
 		case 6:
-			r.TTL, r.HasTTL = p.duration(p.bytes(&s)), true
+			r.TTL, r.HasTTL = p.duration(p.bytes(s)), true
 		case 8:
-			b := p.bytes(&s)
+			b := p.bytes(s)
 			name, r.Constraints = p.first(b, 1), string(lastBytes(b, 2))
 		}
 	}
-	if s.err != "" {
-		p.problem("resource %d: %s", len(p.Resources)-1, s.err)
+	if s.Err != "" {
+		p.problem("resource %d: %s", len(p.Resources)-1, s.Err)
 	}
 	if r.BothNames = r.Name != "" && name != ""; r.Name == "" {
 		r.Name = name
@@ -144,11 +147,11 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 // of xDS that has one it is field 1, a string. What does not look like text is
 // no name.
 func payloadName(b []byte) string {
-	for s := scan(b); s.next(); {
-		if s.num != 1 {
+	for s := protoscan.Of(b); s.Next(); {
+		if s.Num != 1 {
 			continue
 		}
-		if v, ok := s.bytes(); ok && isPrintable(v) {
+		if v, ok := s.Bytes(); ok && isPrintable(v) {
 			return string(v)
 		}
 		return ""
@@ -177,8 +180,8 @@ func (p *peeker) resourceError(b []byte) {
 		return
 	}
 	var e ResourceError
-	p.each("resource_errors", b, func(s *scanner) {
-		switch s.num {
+	p.each("resource_errors", b, func(s *protoscan.Scanner) {
+		switch s.Num {
 		case 1:
 			e.Name = p.first(p.bytes(s), 1)
 		case 2:

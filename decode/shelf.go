@@ -6,7 +6,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Shelf reads messages as Peek does, and remembers what resources consist of
@@ -60,7 +62,7 @@ const (
 
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
-func (s *Shelf) Peek(m Method, side session.Side, contentType string, data session.Chunks) (Message, *Batch) {
+func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data session.Chunks) (Message, *Batch) {
 	kind, sure := kindOf(m, side)
 	if len(data) < 2 || !sure || kind != SotwResponse && kind != DeltaResponse || FormOf(m, contentType) == FormJSON {
 		return Peek(m, side, contentType, data.Bytes()), nil
@@ -117,25 +119,25 @@ func (s *Shelf) envelope(p *peeker, data session.Chunks) bool {
 		if isResource(c) {
 			continue
 		}
-		f := scan(c)
-		for f.next() {
-			b, ok := f.bytes()
+		f := protoscan.Of(c)
+		for f.Next() {
+			b, ok := f.Bytes()
 			switch {
 			case !ok:
 				return false
-			case f.num == 1:
+			case f.Num == 1:
 				version = b
-			case f.num == 4:
+			case f.Num == 4:
 				typeURL = b
-			case f.num == 5:
+			case f.Num == 5:
 				nonce = b
-			case f.num == planeField:
+			case f.Num == planeField:
 				plane = b
 			default:
 				return false
 			}
 		}
-		if f.err != "" {
+		if f.Err != "" {
 			return false
 		}
 	}
@@ -164,13 +166,13 @@ func (p *peeker) wholeEnvelope(data session.Chunks, size int) bool {
 		if isResource(c) {
 			continue
 		}
-		s := scan(c)
-		for s.next() {
-			if s.num == 2 {
+		s := protoscan.Of(c)
+		for s.Next() {
+			if s.Num == 2 {
 				return false
 			}
 		}
-		if s.err != "" {
+		if s.Err != "" {
 			return false
 		}
 		rest = append(rest, c...)

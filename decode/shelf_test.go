@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // A Shelf says of a message in pieces what Peek says of it as a whole, whatever
@@ -28,7 +29,7 @@ func TestShelfIsLikePeek(t *testing.T) {
 	plane := sub(6, str(1, "the control plane"))
 	var s Shelf
 	for _, path := range []string{adsPath, deltaADSPath} {
-		m := LookupMethod(path)
+		m := xds.LookupMethod(path)
 		seen := map[*Batch]string{}
 		for n, data := range []session.Chunks{
 			{head(1), a, b, tail(1)},

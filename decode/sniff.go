@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // sniff guesses the kind of a protobuf message whose method is not known. The
@@ -21,18 +23,18 @@ import (
 func sniff(side session.Side, data []byte) Kind {
 	var second, fourth, sixth []byte
 	late := false // a field that only delta responses have
-	s := scan(data)
-	for s.next() {
-		b, ok := s.bytes()
+	s := protoscan.Of(data)
+	for s.Next() {
+		b, ok := s.Bytes()
 		switch {
 		case !ok:
-		case s.num == 2 && second == nil:
+		case s.Num == 2 && second == nil:
 			second = b
-		case s.num == 4 && fourth == nil:
+		case s.Num == 4 && fourth == nil:
 			fourth = b
-		case s.num == 6 && sixth == nil:
+		case s.Num == 6 && sixth == nil:
 			sixth = b
-		case s.num == 8 || s.num == 9:
+		case s.Num == 8 || s.Num == 9:
 			late = true
 		}
 	}
@@ -53,7 +55,7 @@ func sniff(side session.Side, data []byte) Kind {
 		}
 		if second != nil {
 			first := firstBytes(second, 1)
-			if bytes.Equal(first, fourth) || isWrapper(string(first)) || isTypeURL(first) && !holdsAny(second) {
+			if bytes.Equal(first, fourth) || xds.IsWrapper(string(first)) || isTypeURL(first) && !holdsAny(second) {
 				return SotwResponse
 			}
 			return DeltaResponse
@@ -83,8 +85,8 @@ func isTypeURL(b []byte) bool {
 
 // firstBytes is the first length-delimited field num of the message b, or nil.
 func firstBytes(b []byte, num protowire.Number) []byte {
-	for s := scan(b); s.next(); {
-		if v, ok := s.bytes(); ok && s.num == num {
+	for s := protoscan.Of(b); s.Next(); {
+		if v, ok := s.Bytes(); ok && s.Num == num {
 			return v
 		}
 	}
@@ -93,11 +95,11 @@ func firstBytes(b []byte, num protowire.Number) []byte {
 
 // holdsAny says whether field 2 of the message b is an Any, as in a Resource.
 func holdsAny(b []byte) bool {
-	for s := scan(b); s.next(); {
-		if s.num == 3 {
+	for s := protoscan.Of(b); s.Next(); {
+		if s.Num == 3 {
 			return true // the name of a Resource; an Any has no third field
 		}
-		if v, ok := s.bytes(); ok && s.num == 2 {
+		if v, ok := s.Bytes(); ok && s.Num == 2 {
 			return isTypeURL(firstBytes(v, 1))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -93,27 +94,27 @@ func (p *splitter) split(data session.Chunks) {
 // cut takes the whole fields that b begins with and returns their length.
 func (p *splitter) cut(b []byte) int {
 	start := 0
-	s := scan(b)
-	for s.next() {
-		body, ok := s.bytes()
+	s := protoscan.Of(b)
+	for s.Next() {
+		body, ok := s.Bytes()
 		switch {
 		case !ok:
-		case s.num == 4:
+		case s.Num == 4:
 			p.typeURL = body
-		case s.num == 2 && s.off-s.at >= minChunk:
-			p.add(b[start:s.at:s.at], false)
-			p.add(b[s.at:s.off:s.off], true)
-			start = s.off
-		case s.num == 5:
+		case s.Num == 2 && s.Off-s.At >= minChunk:
+			p.add(b[start:s.At:s.At], false)
+			p.add(b[s.At:s.Off:s.Off], true)
+			start = s.Off
+		case s.Num == 5:
 			// The nonce, which is never the same again, stands alone: what is
 			// around it is.
-			p.add(b[start:s.at:s.at], false)
-			p.add(b[s.at:s.off:s.off], false)
-			start = s.off
+			p.add(b[start:s.At:s.At], false)
+			p.add(b[s.At:s.Off:s.Off], false)
+			start = s.Off
 		}
 	}
-	p.add(b[start:s.off:s.off], false)
-	return s.off
+	p.add(b[start:s.Off:s.Off], false)
+	return s.Off
 }
 
 func (p *splitter) add(b []byte, resource bool) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -33,14 +34,14 @@ func TestSplitKeepsEveryByte(t *testing.T) {
 			}
 			resources := 0
 			for _, c := range e.Message.Data {
-				s := scan(c)
-				for s.next() {
-					if s.num == 2 && len(c) == s.off {
+				s := protoscan.Of(c)
+				for s.Next() {
+					if s.Num == 2 && len(c) == s.Off {
 						resources++
 					}
 				}
-				if s.err != "" {
-					t.Errorf("%s, chunks of %d: a chunk ends inside a field: %s", name, size, s.err)
+				if s.Err != "" {
+					t.Errorf("%s, chunks of %d: a chunk ends inside a field: %s", name, size, s.Err)
 				}
 			}
 			if resources != 20 {

@@ -1,13 +1,16 @@
 package decode
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import (
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+)
 
 // streams remembers of each open stream what decides how its messages are read.
 type streams map[session.StreamID]*stream
 
 type stream struct {
 	conn    session.ConnID
-	method  Method
+	method  xds.Method
 	content [2]string // content type of the client's and of the server's side
 }
 
@@ -24,7 +27,7 @@ func (s streams) step(e *session.Entry) stream {
 	case session.KindOpen:
 		if len(s) < maxStreams && e.Stream != 0 {
 			s[e.Stream] = &stream{
-				conn: e.Conn, method: LookupMethod(e.Method),
+				conn: e.Conn, method: xds.LookupMethod(e.Method),
 				content: [2]string{session.Get(e.Headers, "content-type")},
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // unknownMessage shows a message without a type.
@@ -24,11 +26,11 @@ func (w *walker) unknownMessage(b []byte, at *path, depth int) Tree {
 // guess reads b as fields without names. It is false if b is no message.
 func (w *walker) guess(b []byte, at *path, depth int) (Tree, bool) {
 	var es []entry
-	s := scan(b)
-	for s.next() {
-		es = append(es, s.entry())
+	s := protoscan.Of(b)
+	for s.Next() {
+		es = append(es, entryAt(s))
 	}
-	if s.err != "" || depth > maxDepth {
+	if s.Err != "" || depth > maxDepth {
 		return Tree{}, false
 	}
 	return w.unknownFields(es, at, depth), true
@@ -44,10 +46,10 @@ func (w *walker) unknownFields(es []entry, at *path, depth int) Tree {
 			break
 		}
 		v := w.unknownValue(e, at, depth)
-		i, again := index[e.num]
+		i, again := index[e.Num]
 		if !again {
-			index[e.num] = len(obj.Members)
-			obj.add(strconv.Itoa(int(e.num)), Tree{Kind: Array, Items: []Tree{v}})
+			index[e.Num] = len(obj.Members)
+			obj.add(strconv.Itoa(int(e.Num)), Tree{Kind: Array, Items: []Tree{v}})
 			continue
 		}
 		list := &obj.Members[i].Value
@@ -62,35 +64,33 @@ func (w *walker) unknownFields(es []entry, at *path, depth int) Tree {
 }
 
 func (w *walker) unknownValue(e entry, at *path, depth int) Tree {
-	switch e.typ {
+	switch e.Type {
 	case protowire.VarintType:
-		if e.uint > 1<<53 {
-			return textTree(strconv.FormatUint(e.uint, 10))
+		if e.Uint > 1<<53 {
+			return textTree(strconv.FormatUint(e.Uint, 10))
 		}
-		return numberTree(strconv.FormatUint(e.uint, 10))
+		return numberTree(strconv.FormatUint(e.Uint, 10))
 	case protowire.Fixed32Type:
-		v, _ := protowire.ConsumeFixed32(e.body)
-		return textTree(fmt.Sprintf("0x%08x", v))
+		return textTree(fmt.Sprintf("0x%08x", e.Uint))
 	case protowire.Fixed64Type:
-		v, _ := protowire.ConsumeFixed64(e.body)
-		return textTree(fmt.Sprintf("0x%016x", v))
+		return textTree(fmt.Sprintf("0x%016x", e.Uint))
 	}
-	if e.typ == protowire.BytesType && isPrintable(e.body) {
-		return textTree(string(e.body))
+	if e.Type == protowire.BytesType && isPrintable(e.Body) {
+		return textTree(string(e.Body))
 	}
-	if plausible(e.body) {
-		if fields, ok := w.guess(e.body, at, depth+1); ok {
+	if plausible(e.Body) {
+		if fields, ok := w.guess(e.Body, at, depth+1); ok {
 			return fields
 		}
 	}
-	return w.bytesTree(e.body)
+	return w.bytesTree(e.Body)
 }
 
 // plausible says whether a message that could be read may be meant as one:
 // bytes that happen to parse mostly have absurd field numbers.
 func plausible(b []byte) bool {
-	for s := scan(b); s.next(); {
-		if s.num > 1<<14 {
+	for s := protoscan.Of(b); s.Next(); {
+		if s.Num > 1<<14 {
 			return false
 		}
 	}

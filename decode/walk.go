@@ -10,15 +10,15 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
-// entry is one field as it stands on the wire.
+// entry is one field as it stands on the wire. The body of a group is what is in
+// it.
 type entry struct {
-	fd   protoreflect.FieldDescriptor
-	num  protowire.Number
-	typ  protowire.Type
-	body []byte // length-delimited value, group, or fixed-width bytes
-	uint uint64 // of a varint
+	fd protoreflect.FieldDescriptor
+	protoscan.Field
 }
 
 // room counts a node against the bound; false: there is no more.
@@ -48,7 +48,7 @@ func (w *walker) fields(md protoreflect.MessageDescriptor, b []byte, at *path, d
 	tree := Tree{Kind: Object}
 	for i := 0; i < len(known); {
 		n := i + 1
-		for n < len(known) && known[n].num == known[i].num {
+		for n < len(known) && known[n].Num == known[i].Num {
 			n++
 		}
 		if !w.room(at) {
@@ -72,11 +72,11 @@ func (w *walker) fields(md protoreflect.MessageDescriptor, b []byte, at *path, d
 func (w *walker) split(md protoreflect.MessageDescriptor, b []byte, at *path) (known, unknown []entry, rest []byte) {
 	fields := md.Fields()
 	var winners map[int]protowire.Number // the member of each oneof that came last
-	s := scan(b)
-	for s.next() {
-		e := s.entry()
-		fd := fields.ByNumber(e.num)
-		if fd == nil || !fits(fd, e.typ) {
+	s := protoscan.Of(b)
+	for s.Next() {
+		e := entryAt(s)
+		fd := fields.ByNumber(e.Num)
+		if fd == nil || !fits(fd, e.Type) {
 			unknown = append(unknown, e)
 			continue
 		}
@@ -86,33 +86,28 @@ func (w *walker) split(md protoreflect.MessageDescriptor, b []byte, at *path) (k
 			if winners == nil {
 				winners = make(map[int]protowire.Number)
 			}
-			winners[o.Index()] = e.num
+			winners[o.Index()] = e.Num
 		}
 	}
-	if s.err != "" {
-		w.problem(at, "%s", s.err)
-		rest = b[s.off:]
+	if s.Err != "" {
+		w.problem(at, "%s", s.Err)
+		rest = b[s.Off:]
 	}
 	if winners != nil {
 		known = slices.DeleteFunc(known, func(e entry) bool {
 			o := e.fd.ContainingOneof()
-			return o != nil && !o.IsSynthetic() && winners[o.Index()] != e.num
+			return o != nil && !o.IsSynthetic() && winners[o.Index()] != e.Num
 		})
 	}
-	slices.SortStableFunc(known, func(a, b entry) int { return cmp.Compare(a.num, b.num) })
+	slices.SortStableFunc(known, func(a, b entry) int { return cmp.Compare(a.Num, b.Num) })
 	return known, unknown, rest
 }
 
-// entry is the field that the scanner is at.
-func (s *scanner) entry() entry {
-	e := entry{num: s.num, typ: s.typ, body: s.body, uint: s.uint}
-	whole := s.buf[s.at:s.off]
-	_, _, n := protowire.ConsumeTag(whole)
-	switch s.typ {
-	case protowire.Fixed32Type, protowire.Fixed64Type:
-		e.body = whole[n:]
-	case protowire.StartGroupType:
-		e.body, _ = protowire.ConsumeGroup(s.num, whole[n:])
+// entryAt is the field that the scanner is at.
+func entryAt(s *protoscan.Scanner) entry {
+	e := entry{Field: s.Field}
+	if s.Type == protowire.StartGroupType {
+		e.Body = s.Group()
 	}
 	return e
 }
@@ -151,11 +146,11 @@ func (w *walker) field(fd protoreflect.FieldDescriptor, es []entry, at *path, de
 		return list
 	case fd.Message() != nil:
 		// A message that comes in parts is their concatenation.
-		body := es[0].body
+		body := es[0].Body
 		if len(es) > 1 {
 			body = slices.Clone(body)
 			for _, e := range es[1:] {
-				body = append(body, e.body...)
+				body = append(body, e.Body...)
 			}
 		}
 		return w.message(fd.Message(), body, at, depth+1)
@@ -168,27 +163,23 @@ func (w *walker) listItems(list *Tree, fd protoreflect.FieldDescriptor, e entry,
 	want := wireType(fd.Kind())
 	if fd.Message() != nil {
 		if w.room(at) {
-			list.Items = append(list.Items, w.message(fd.Message(), e.body, item, depth+1))
+			list.Items = append(list.Items, w.message(fd.Message(), e.Body, item, depth+1))
 		}
 		return
 	}
-	if e.typ != protowire.BytesType || want == protowire.BytesType {
+	if e.Type != protowire.BytesType || want == protowire.BytesType {
 		if w.room(at) {
 			list.Items = append(list.Items, w.scalar(fd, e, item))
 		}
 		return
 	}
-	for b := e.body; len(b) > 0 && w.room(at); { // packed
-		one := entry{num: e.num, typ: want}
-		n := protowire.ConsumeFieldValue(e.num, want, b)
+	for b := e.Body; len(b) > 0 && w.room(at); { // packed
+		one, n := protoscan.Value(e.Num, want, b)
 		if n < 0 {
 			w.problem(item, "a packed value is cut off")
 			return
 		}
-		if one.body = b[:n]; want == protowire.VarintType {
-			one.uint, _ = protowire.ConsumeVarint(b)
-		}
-		list.Items = append(list.Items, w.scalar(fd, one, item))
+		list.Items = append(list.Items, w.scalar(fd, entry{Field: one}, item))
 		b = b[n:]
 	}
 }
@@ -200,15 +191,15 @@ func (w *walker) mapField(fd protoreflect.FieldDescriptor, es []entry, at *path,
 		if !w.room(at) {
 			break
 		}
-		parts, _, _ := w.split(fd.Message(), e.body, at)
+		parts, _, _ := w.split(fd.Message(), e.Body, at)
 		key, value := zero(fd.MapKey()), Tree{}
 		valued := false
 		for i := 0; i < len(parts); {
 			n := i + 1
-			for n < len(parts) && parts[n].num == parts[i].num {
+			for n < len(parts) && parts[n].Num == parts[i].Num {
 				n++
 			}
-			if parts[i].num == 1 {
+			if parts[i].Num == 1 {
 				key = w.scalar(fd.MapKey(), parts[n-1], at)
 			} else {
 				value, valued = w.field(fd.MapValue(), parts[i:n], at.field(strconv.Quote(key.Text)), depth), true
@@ -254,23 +245,23 @@ func zero(fd protoreflect.FieldDescriptor) Tree {
 func (w *walker) scalar(fd protoreflect.FieldDescriptor, e entry, at *path) Tree {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
-		return boolTree(e.uint != 0)
+		return boolTree(e.Uint != 0)
 	case protoreflect.EnumKind:
-		return enumTree(fd.Enum(), protoreflect.EnumNumber(int32(e.uint)))
+		return enumTree(fd.Enum(), protoreflect.EnumNumber(int32(e.Uint)))
 	case protoreflect.Int32Kind:
-		return numberTree(strconv.FormatInt(int64(int32(e.uint)), 10))
+		return numberTree(strconv.FormatInt(int64(int32(e.Uint)), 10))
 	case protoreflect.Sint32Kind:
-		return numberTree(strconv.FormatInt(int64(int32(protowire.DecodeZigZag(e.uint&math.MaxUint32))), 10))
+		return numberTree(strconv.FormatInt(int64(int32(protowire.DecodeZigZag(e.Uint&math.MaxUint32))), 10))
 	case protoreflect.Uint32Kind:
-		return numberTree(strconv.FormatUint(uint64(uint32(e.uint)), 10))
+		return numberTree(strconv.FormatUint(uint64(uint32(e.Uint)), 10))
 	case protoreflect.Int64Kind:
-		return textTree(strconv.FormatInt(int64(e.uint), 10))
+		return textTree(strconv.FormatInt(int64(e.Uint), 10))
 	case protoreflect.Sint64Kind:
-		return textTree(strconv.FormatInt(protowire.DecodeZigZag(e.uint), 10))
+		return textTree(strconv.FormatInt(protowire.DecodeZigZag(e.Uint), 10))
 	case protoreflect.Uint64Kind:
-		return textTree(strconv.FormatUint(e.uint, 10))
+		return textTree(strconv.FormatUint(e.Uint, 10))
 	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
-		v, _ := protowire.ConsumeFixed32(e.body)
+		v := uint32(e.Uint)
 		switch fd.Kind() {
 		case protoreflect.FloatKind:
 			return floatTree(float64(math.Float32frombits(v)), 32)
@@ -279,7 +270,7 @@ func (w *walker) scalar(fd protoreflect.FieldDescriptor, e entry, at *path) Tree
 		}
 		return numberTree(strconv.FormatUint(uint64(v), 10))
 	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
-		v, _ := protowire.ConsumeFixed64(e.body)
+		v := e.Uint
 		switch fd.Kind() {
 		case protoreflect.DoubleKind:
 			return floatTree(math.Float64frombits(v), 64)
@@ -288,12 +279,12 @@ func (w *walker) scalar(fd protoreflect.FieldDescriptor, e entry, at *path) Tree
 		}
 		return textTree(strconv.FormatUint(v, 10))
 	case protoreflect.BytesKind:
-		return base64Tree(e.body)
+		return base64Tree(e.Body)
 	}
-	if !utf8.Valid(e.body) {
+	if !utf8.Valid(e.Body) {
 		w.problem(at, "the string is not valid UTF-8")
 	}
-	return textTree(string(e.body))
+	return textTree(string(e.Body))
 }
 
 func enumTree(ed protoreflect.EnumDescriptor, n protoreflect.EnumNumber) Tree {

@@ -7,6 +7,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // wellKnown are the message types with a form of their own.
@@ -38,22 +41,22 @@ func init() {
 func (w *walker) any(_ protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
 	var url string
 	var value []byte
-	s := scan(b)
-	for s.next() {
-		switch body, ok := s.bytes(); {
+	s := protoscan.Of(b)
+	for s.Next() {
+		switch body, ok := s.Bytes(); {
 		case !ok:
-		case s.num == 1:
+		case s.Num == 1:
 			url = string(body)
-		case s.num == 2:
+		case s.Num == 2:
 			value = body
 		}
 	}
-	if s.err != "" {
-		w.problem(at, "%s", s.err)
+	if s.Err != "" {
+		w.problem(at, "%s", s.Err)
 	}
 	tree := w.anyTree(url, value, at, depth)
-	if s.err != "" {
-		tree.add("@undecoded", w.bytesTree(b[s.off:]))
+	if s.Err != "" {
+		tree.add("@undecoded", w.bytesTree(b[s.Off:]))
 	}
 	return tree
 }
@@ -65,7 +68,7 @@ func (w *walker) anyTree(url string, value []byte, at *path, depth int) Tree {
 		return tree
 	}
 	tree.add("@type", textTree(url))
-	md := w.find(TypeName(url), at)
+	md := w.find(xds.TypeName(url), at)
 	if md == nil {
 		tree.Members = append(tree.Members, w.unknownMessage(value, at, depth).Members...)
 		return tree
@@ -82,14 +85,14 @@ func (w *walker) anyTree(url string, value []byte, at *path, depth int) Tree {
 // varints reads fields 1 and 2, both varints, of a well-known type; false if
 // there is anything else.
 func varints(b []byte) (v [3]int64, ok bool) {
-	s := scan(b)
-	for s.next() {
-		if s.num > 2 || s.typ != protowire.VarintType {
+	s := protoscan.Of(b)
+	for s.Next() {
+		if s.Num > 2 || s.Type != protowire.VarintType {
 			return v, false
 		}
-		v[s.num] = int64(s.uint)
+		v[s.Num] = int64(s.Uint)
 	}
-	return v, s.err == ""
+	return v, s.Err == ""
 }
 
 func (w *walker) duration(md protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
@@ -127,14 +130,14 @@ func trimNanos(s string) string {
 
 func (w *walker) fieldMask(_ protoreflect.MessageDescriptor, b []byte, at *path, _ int) Tree {
 	var paths []string
-	s := scan(b)
-	for s.next() {
-		if body, ok := s.bytes(); ok && s.num == 1 {
+	s := protoscan.Of(b)
+	for s.Next() {
+		if body, ok := s.Bytes(); ok && s.Num == 1 {
 			paths = append(paths, camel(string(body)))
 		}
 	}
-	if s.err != "" {
-		w.problem(at, "%s", s.err)
+	if s.Err != "" {
+		w.problem(at, "%s", s.Err)
 	}
 	return textTree(strings.Join(paths, ","))
 }

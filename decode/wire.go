@@ -9,7 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // WireField is one field as it stands in the bytes of a message.
@@ -33,7 +35,7 @@ const maxWireText = 256
 // Wire lists the fields of a message that side sent on a stream of method m, in
 // the order of their bytes: at most so many. It says what is wrong with the
 // bytes, "" if nothing is. A message in JSON has no such fields.
-func Wire(m Method, side session.Side, contentType string, data []byte, most int) (fields []WireField, problem string) {
+func Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []WireField, problem string) {
 	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
 		return nil, ""
 	}
@@ -68,23 +70,26 @@ type wireLister struct {
 // list lists the fields of b, which begins at base.
 func (l *wireLister) list(md protoreflect.MessageDescriptor, b []byte, base, depth int) {
 	url := ""
-	s := scan(b)
-	for s.next() {
+	s := protoscan.Of(b)
+	for s.Next() {
 		if len(l.fields) >= l.most {
 			return
 		}
-		e := s.entry()
-		f := WireField{At: base + s.at, Size: s.off - s.at, Depth: depth, Number: int(s.num), Wire: wireWord(s.typ)}
-		f.Head = f.Size - len(e.body)
-		switch s.typ {
-		case protowire.VarintType:
-			f.Head = protowire.SizeTag(s.num)
-		case protowire.StartGroupType:
-			f.Head = protowire.SizeTag(s.num)
+		e := entryAt(s)
+		f := WireField{At: base + s.At, Size: s.Off - s.At, Depth: depth, Number: int(s.Num), Wire: wireWord(s.Type)}
+		switch s.Type {
+		case protowire.BytesType:
+			f.Head = f.Size - len(e.Body)
+		case protowire.Fixed32Type:
+			f.Head = f.Size - 4
+		case protowire.Fixed64Type:
+			f.Head = f.Size - 8
+		default:
+			f.Head = protowire.SizeTag(s.Num)
 		}
 		var fd protoreflect.FieldDescriptor
 		if md != nil {
-			if fd = md.Fields().ByNumber(s.num); fd != nil && !fits(fd, s.typ) {
+			if fd = md.Fields().ByNumber(s.Num); fd != nil && !fits(fd, s.Type) {
 				fd = nil
 			}
 		}
@@ -94,27 +99,27 @@ func (l *wireLister) list(md protoreflect.MessageDescriptor, b []byte, base, dep
 		}
 		if md != nil && md.FullName() == "google.protobuf.Any" {
 			switch {
-			case s.num == 1:
-				url = string(e.body)
-			case s.num == 2:
-				fd, of = nil, messageType(TypeName(url))
+			case s.Num == 1:
+				url = string(e.Body)
+			case s.Num == 2:
+				fd, of = nil, messageType(xds.TypeName(url))
 			}
 		}
 		if of != nil {
 			f.Holds = string(of.FullName())
 		}
-		f.Inner = s.typ == protowire.StartGroupType || s.typ == protowire.BytesType && l.inner(fd, of, e.body)
-		f.Inner = f.Inner && depth < maxDepth && len(e.body) > 0
+		f.Inner = s.Type == protowire.StartGroupType || s.Type == protowire.BytesType && l.inner(fd, of, e.Body)
+		f.Inner = f.Inner && depth < maxDepth && len(e.Body) > 0
 		if !f.Inner {
 			f.Value = wireValue(fd, &e)
 		}
 		l.fields = append(l.fields, f)
 		if f.Inner {
-			l.list(of, e.body, f.At+f.Head, depth+1)
+			l.list(of, e.Body, f.At+f.Head, depth+1)
 		}
 	}
-	if s.err != "" && l.problem == "" {
-		l.problem = s.err
+	if s.Err != "" && l.problem == "" {
+		l.problem = s.Err
 		if base > 0 {
 			l.problem += fmt.Sprintf(" of the message at %d", base)
 		}
@@ -129,10 +134,10 @@ func (l *wireLister) inner(fd protoreflect.FieldDescriptor, of protoreflect.Mess
 	if fd != nil || isPrintable(body) || !plausible(body) {
 		return false
 	}
-	s := scan(body)
-	for s.next() {
+	s := protoscan.Of(body)
+	for s.Next() {
 	}
-	return s.err == ""
+	return s.Err == ""
 }
 
 func wireWord(t protowire.Type) string {
@@ -157,37 +162,35 @@ func wireValue(fd protoreflect.FieldDescriptor, e *entry) string {
 	if fd != nil {
 		kind = fd.Kind()
 	}
-	switch e.typ {
+	switch e.Type {
 	case protowire.VarintType:
-		return varintText(fd, kind, e.uint)
+		return varintText(fd, kind, e.Uint)
 	case protowire.Fixed32Type:
-		v, _ := protowire.ConsumeFixed32(e.body)
 		if kind == protoreflect.FloatKind {
-			return strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
+			return strconv.FormatFloat(float64(math.Float32frombits(uint32(e.Uint))), 'g', -1, 32)
 		}
-		return fmt.Sprintf("0x%08x", v)
+		return fmt.Sprintf("0x%08x", e.Uint)
 	case protowire.Fixed64Type:
-		v, _ := protowire.ConsumeFixed64(e.body)
 		if kind == protoreflect.DoubleKind {
-			return strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)
+			return strconv.FormatFloat(math.Float64frombits(e.Uint), 'g', -1, 64)
 		}
-		return fmt.Sprintf("0x%016x", v)
+		return fmt.Sprintf("0x%016x", e.Uint)
 	}
 	text := kind == protoreflect.StringKind || kind == 0
 	if fd != nil && fd.IsList() && kind != protoreflect.StringKind && kind != protoreflect.BytesKind && fd.Message() == nil {
-		return fmt.Sprintf("packed, %d bytes", len(e.body))
+		return fmt.Sprintf("packed, %d bytes", len(e.Body))
 	}
-	if text && isText(e.body) {
-		s := string(e.body[:min(len(e.body), maxWireText)])
-		if len(e.body) > maxWireText {
-			return strconv.Quote(s) + fmt.Sprintf(" and %d bytes more", len(e.body)-maxWireText)
+	if text && isText(e.Body) {
+		s := string(e.Body[:min(len(e.Body), maxWireText)])
+		if len(e.Body) > maxWireText {
+			return strconv.Quote(s) + fmt.Sprintf(" and %d bytes more", len(e.Body)-maxWireText)
 		}
 		return strconv.Quote(s)
 	}
-	if len(e.body) == 0 {
+	if len(e.Body) == 0 {
 		return "empty"
 	}
-	return fmt.Sprintf("%d bytes", len(e.body))
+	return fmt.Sprintf("%d bytes", len(e.Body))
 }
 
 func varintText(fd protoreflect.FieldDescriptor, kind protoreflect.Kind, v uint64) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
@@ -36,7 +37,7 @@ func TestWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, problem := decode.Wire(decode.LookupMethod(adsPath), session.Server, "application/grpc", data, 1000)
+	fields, problem := decode.Wire(xds.LookupMethod(adsPath), session.Server, "application/grpc", data, 1000)
 	want := `0+2/3 1 version_info len  "7"
 3+2/68 2 resources len google.protobuf.Any 
 5+2/53  1 type_url len  "type.googleapis.com/envoy.config.cluster.v3.Cluster"
@@ -50,10 +51,10 @@ func TestWire(t *testing.T) {
 	if got := wireText(fields); problem != "" || got != want {
 		t.Errorf("%q\n%s", problem, got)
 	}
-	if some, _ := decode.Wire(decode.LookupMethod(adsPath), session.Server, "", data, 3); len(some) != 3 {
+	if some, _ := decode.Wire(xds.LookupMethod(adsPath), session.Server, "", data, 3); len(some) != 3 {
 		t.Errorf("asked for 3 fields, there are %d", len(some))
 	}
-	_, problem = decode.Wire(decode.LookupMethod(adsPath), session.Server, "", data[:len(data)-5], 1000)
+	_, problem = decode.Wire(xds.LookupMethod(adsPath), session.Server, "", data[:len(data)-5], 1000)
 	if problem == "" {
 		t.Error("nothing is wrong with half a message")
 	}
@@ -66,9 +67,9 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte("\x12\x7f\x01"), false)
 	f.Add([]byte("\x0b\x0b\x0c\x0c\x1d\x01\x02\x03\x04"), true)
 	f.Fuzz(func(t *testing.T, data []byte, typed bool) {
-		m := decode.Method{}
+		m := xds.Method{}
 		if typed {
-			m = decode.LookupMethod(adsPath)
+			m = xds.LookupMethod(adsPath)
 		}
 		fields, problem := decode.Wire(m, session.Server, "application/grpc", data, 1<<16)
 		next := 0

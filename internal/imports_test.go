@@ -17,26 +17,28 @@ const module = "github.com/xdsproxy/xdsproxy"
 // non-test code may import. A package that is not listed may not exist: say
 // here, in one line, where it stands before you create it.
 var allowed = map[string][]string{
-	"internal":         {},
-	"internal/session": {},
-	"internal/nearest": {},
-	"internal/wire":    {"internal/session"},
-	"proxy":            {"internal/session", "internal/wire"},
-	"recorder":         {"internal/session"},
-	"decode":           {"internal/session"},
-	"internal/engine":  {"internal/session", "decode"},
-	"check":            {"internal/session", "internal/nearest", "decode", "internal/engine"},
-	"internal/render":  {"internal/session", "decode", "check", "internal/engine"},
-	"internal/convert": {"internal/session", "recorder", "decode", "check", "internal/engine", "internal/wire", "internal/render"},
-	"internal/serve":   {"internal/session", "recorder"},
-	"internal/admin":   {"internal/session", "recorder", "decode", "check", "internal/engine"},
-	"replay":           {"internal/session", "recorder", "decode", "internal/engine"},
-	"tui":              {"internal/session", "recorder", "decode", "check", "internal/engine", "internal/render", "internal/convert", "internal/nearest"},
-	"internal/xdstest": {"internal/session", "decode"},
-	"internal/e2e":     {}, // tests only
-	"internal/agree":   {}, // tests only
+	"internal":           {},
+	"internal/session":   {},
+	"internal/nearest":   {},
+	"internal/xds":       {"internal/session"}, // for Side
+	"internal/protoscan": {},
+	"internal/wire":      {"internal/session"},
+	"proxy":              {"internal/session", "internal/wire"},
+	"recorder":           {"internal/session", "internal/protoscan"},
+	"decode":             {"internal/session", "internal/xds", "internal/protoscan"},
+	"internal/engine":    {"internal/session", "internal/xds", "decode"},
+	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/engine", "decode"},
+	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "decode", "check"},
+	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render"},
+	"internal/serve":     {"internal/session", "recorder"},
+	"internal/admin":     {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check"},
+	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
+	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
+	"internal/xdstest":   {"internal/session", "decode"},
+	"internal/e2e":       {}, // tests only
+	"internal/agree":     {}, // tests only
 	"cmd/xdsproxy": {
-		"internal/session", "internal/wire", "proxy", "recorder", "decode", "check", "internal/engine", "internal/render",
+		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
 	},
 	"internal/bootstrap": {},
@@ -50,7 +52,7 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -96,44 +97,44 @@ func (h *blockHeader) parse(p []byte) error {
 
 func (h *blockHeader) parseFields(p []byte) error {
 	*h = blockHeader{}
-	err := eachField(p, func(f field) error {
-		switch f.num {
+	err := eachField(p, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			h.compressed = f.n
+			h.compressed = f.Uint
 		case 2:
-			h.sum = uint32(f.n)
+			h.sum = uint32(f.Uint)
 		case 3:
-			h.uncompressed = f.n
+			h.uncompressed = f.Uint
 		case 4:
-			h.entries = f.n
+			h.entries = f.Uint
 		case 5:
-			h.first = session.Seq(f.n)
+			h.first = session.Seq(f.Uint)
 		case 6:
-			h.last = session.Seq(f.n)
+			h.last = session.Seq(f.Uint)
 		case 7:
-			h.min = int64(f.n)
+			h.min = int64(f.Uint)
 		case 8:
-			h.max = int64(f.n)
+			h.max = int64(f.Uint)
 		case 9:
-			h.messages = f.n
+			h.messages = f.Uint
 		case 10:
-			h.messageBytes = int64(f.n)
+			h.messageBytes = int64(f.Uint)
 		case 11:
-			h.gaps = f.n
+			h.gaps = f.Uint
 		case 12:
-			h.lost = f.n
+			h.lost = f.Uint
 		case 13:
-			h.conn = f.n
+			h.conn = f.Uint
 		case 14:
-			h.stream = f.n
+			h.stream = f.Uint
 		case 15:
-			h.epoch = f.n
+			h.epoch = f.Uint
 		case 16:
-			h.content = f.n
+			h.content = f.Uint
 		case 17:
-			h.contents = f.n
+			h.contents = f.Uint
 		case 18:
-			for p := f.bytes; len(p) > 0 && len(h.streams) < maxBlockStreams; {
+			for p := f.Body; len(p) > 0 && len(h.streams) < maxBlockStreams; {
 				s, n := protowire.ConsumeVarint(p)
 				if n < 0 {
 					return errWire
@@ -141,15 +142,15 @@ func (h *blockHeader) parseFields(p []byte) error {
 				h.streams, p = append(h.streams, s), p[n:]
 			}
 		case 19:
-			h.manyStreams = f.n != 0
+			h.manyStreams = f.Uint != 0
 		case 20:
 			if len(h.labels) < maxBlockLabels {
-				h.labels = append(h.labels, string(f.bytes))
+				h.labels = append(h.labels, string(f.Body))
 			}
 		case 21:
-			h.manyLabels = f.n != 0
+			h.manyLabels = f.Uint != 0
 		case 22:
-			h.carried = f.n != 0
+			h.carried = f.Uint != 0
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -167,15 +168,15 @@ func definitions(block []byte) ([][]byte, error) {
 			return nil, errors.New("an entry is longer than its block")
 		}
 		block = block[n:]
-		err := eachField(entry, func(f field) error {
-			if f.num != fieldContent {
+		err := eachField(entry, func(f protoscan.Field) error {
+			if f.Num != fieldContent {
 				return nil
 			}
-			if len(f.bytes) < minContent || total+len(f.bytes) > epochBytes || len(refs) == maxContents {
+			if len(f.Body) < minContent || total+len(f.Body) > epochBytes || len(refs) == maxContents {
 				return errors.New("a content is not one that is written")
 			}
-			refs = append(refs, f.bytes)
-			total += len(f.bytes)
+			refs = append(refs, f.Body)
+			total += len(f.Body)
 			return nil
 		})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -37,14 +38,14 @@ func (m *endMark) parse(p []byte) error {
 	if err != nil {
 		return err
 	}
-	return eachField(p, func(f field) error {
-		switch f.num {
+	return eachField(p, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			m.entries = f.n
+			m.entries = f.Uint
 		case 2:
-			m.last = session.Seq(f.n)
+			m.last = session.Seq(f.Uint)
 		case 3:
-			m.index = int64(f.n)
+			m.index = int64(f.Uint)
 		}
 		return nil
 	})

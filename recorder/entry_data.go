@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -20,23 +21,23 @@ type dataPart struct {
 	first, count uint64
 }
 
-func (d *dataParts) add(f field, dict *dictionary) error {
-	if f.num == fieldContent && dict.pieces && dict.exact {
+func (d *dataParts) add(f protoscan.Field, dict *dictionary) error {
+	if f.Num == fieldContent && dict.pieces && dict.exact {
 		d.parts = append(d.parts, dataPart{first: dict.cursor, count: 1})
 		dict.cursor++
 		return nil
 	}
-	if f.num != fieldRun {
-		if len(f.bytes) > 0 {
-			d.parts = append(d.parts, dataPart{bytes: f.bytes})
+	if f.Num != fieldRun {
+		if len(f.Body) > 0 {
+			d.parts = append(d.parts, dataPart{bytes: f.Body})
 		}
 		return nil
 	}
-	first, n := protowire.ConsumeVarint(f.bytes)
+	first, n := protowire.ConsumeVarint(f.Body)
 	if n < 0 {
 		return errWire
 	}
-	count, n := protowire.ConsumeVarint(f.bytes[n:])
+	count, n := protowire.ConsumeVarint(f.Body[n:])
 	if n < 0 || count == 0 || count > maxContents || first > maxContents {
 		return errWire
 	}

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -19,55 +20,55 @@ func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err er
 		clear(data.parts)
 		dict.parts = data.parts[:0]
 	}()
-	err = eachField(b, func(f field) (err error) {
-		if f.num < fieldData || f.num > fieldRun {
-			if head += 1 + len(f.bytes); head > maxHead {
+	err = eachField(b, func(f protoscan.Field) (err error) {
+		if f.Num < fieldData || f.Num > fieldRun {
+			if head += 1 + len(f.Body); head > maxHead {
 				return errors.New("an entry is longer than any that is written")
 			}
 		}
-		switch f.num {
+		switch f.Num {
 		case fieldSeq:
-			e.Seq = session.Seq(f.n)
+			e.Seq = session.Seq(f.Uint)
 		case fieldTime:
-			e.Time = f.time()
+			e.Time = timeOf(f.Uint)
 		case fieldStart:
-			e.Start = f.time()
+			e.Start = timeOf(f.Uint)
 		case fieldConn:
-			e.Conn = session.ConnID(f.n)
+			e.Conn = session.ConnID(f.Uint)
 		case fieldStream:
-			e.Stream = session.StreamID(f.n)
+			e.Stream = session.StreamID(f.Uint)
 		case fieldH2:
-			e.H2 = uint32(f.n)
+			e.H2 = uint32(f.Uint)
 		case fieldSide:
-			e.Side = session.Side(f.n)
+			e.Side = session.Side(f.Uint)
 		case fieldKind:
-			e.Kind = session.Kind(f.n)
+			e.Kind = session.Kind(f.Uint)
 		case fieldPeer:
-			e.Peer, err = parsePeer(f.bytes)
+			e.Peer, err = parsePeer(f.Body)
 		case fieldMethod:
-			e.Method = string(f.bytes)
+			e.Method = string(f.Body)
 		case fieldHeaders:
 			var h session.Field
-			h, err = parseHeader(f.bytes)
+			h, err = parseHeader(f.Body)
 			e.Headers = append(e.Headers, h)
 		case fieldSent:
 			var h session.Field
-			h, err = parseHeader(f.bytes)
+			h, err = parseHeader(f.Body)
 			e.Sent = append(e.Sent, h)
 		case fieldStatus:
-			e.Status, err = parseStatus(f.bytes)
+			e.Status, err = parseStatus(f.Body)
 		case fieldMessage:
-			e.Message, err = parseMessage(f.bytes)
+			e.Message, err = parseMessage(f.Body)
 		case fieldGoAway:
-			e.GoAway, err = parseGoAway(f.bytes)
+			e.GoAway, err = parseGoAway(f.Body)
 		case fieldGap:
-			e.Gap, err = parseGap(f.bytes)
+			e.Gap, err = parseGap(f.Body)
 		case fieldNote:
-			e.Note, err = parseNote(f.bytes)
+			e.Note, err = parseNote(f.Body)
 		case fieldProblems:
-			e.Problems = append(e.Problems, string(f.bytes))
+			e.Problems = append(e.Problems, string(f.Body))
 		case fieldCarried:
-			e.Carried = f.n != 0
+			e.Carried = f.Uint != 0
 		case fieldData, fieldContent, fieldRun:
 			err = data.add(f, dict)
 		}
@@ -85,47 +86,37 @@ func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err er
 // parsePlace reads the number and the time of an entry.
 func parsePlace(b []byte) (seq session.Seq, at int64, err error) {
 	at = math.MinInt64
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return 0, 0, errWire
-		}
-		if num > fieldTime {
-			break // fields come in order
-		}
-		k := protowire.ConsumeFieldValue(num, typ, b[n:])
-		if k < 0 {
-			return 0, 0, errWire
-		}
+	s := protoscan.Of(b)
+	for s.Next() && s.Num <= fieldTime { // fields come in order
 		switch {
-		case num == fieldSeq && typ == protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(b[n:])
-			seq = session.Seq(v)
-		case num == fieldTime && typ == protowire.Fixed64Type:
-			v, _ := protowire.ConsumeFixed64(b[n:])
-			at = int64(v)
+		case s.Num == fieldSeq:
+			seq = session.Seq(s.Varint())
+		case s.Num == fieldTime && s.Type == protowire.Fixed64Type:
+			at = int64(s.Uint)
 		}
-		b = b[n+k:]
+	}
+	if s.Err != "" {
+		return 0, 0, errWire
 	}
 	return seq, at, nil
 }
 
 func parsePeer(b []byte) (*session.Peer, error) {
 	p := new(session.Peer)
-	return p, eachField(b, func(f field) (err error) {
-		switch f.num {
+	return p, eachField(b, func(f protoscan.Field) (err error) {
+		switch f.Num {
 		case 1:
-			p.Client = string(f.bytes)
+			p.Client = string(f.Body)
 		case 2:
-			p.Listen = string(f.bytes)
+			p.Listen = string(f.Body)
 		case 3:
-			p.Upstream = string(f.bytes)
+			p.Upstream = string(f.Body)
 		case 4:
-			p.Local = string(f.bytes)
+			p.Local = string(f.Body)
 		case 5:
-			p.ClientTLS, err = parseTLS(f.bytes)
+			p.ClientTLS, err = parseTLS(f.Body)
 		case 6:
-			p.ServerTLS, err = parseTLS(f.bytes)
+			p.ServerTLS, err = parseTLS(f.Body)
 		}
 		return err
 	})
@@ -137,40 +128,40 @@ const maxIdentities = 64
 
 func parseTLS(b []byte) (*session.TLS, error) {
 	t := new(session.TLS)
-	return t, eachField(b, func(f field) error {
-		switch f.num {
+	return t, eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			t.Version = string(f.bytes)
+			t.Version = string(f.Body)
 		case 2:
-			t.Cipher = string(f.bytes)
+			t.Cipher = string(f.Body)
 		case 3:
-			t.ALPN = string(f.bytes)
+			t.ALPN = string(f.Body)
 		case 4:
-			t.ServerName = string(f.bytes)
+			t.ServerName = string(f.Body)
 		case 5:
 			if len(t.Identities) < maxIdentities {
-				t.Identities = append(t.Identities, string(f.bytes))
+				t.Identities = append(t.Identities, string(f.Body))
 			}
 		case 6:
-			t.Issuer = string(f.bytes)
+			t.Issuer = string(f.Body)
 		case 7:
-			t.NotAfter = f.time()
+			t.NotAfter = timeOf(f.Uint)
 		case 8:
-			t.Verified = f.n != 0
+			t.Verified = f.Uint != 0
 		case 9:
-			t.Resumed = f.n != 0
+			t.Resumed = f.Uint != 0
 		}
 		return nil
 	})
 }
 
 func parseHeader(b []byte) (h session.Field, err error) {
-	err = eachField(b, func(f field) error {
-		switch f.num {
+	err = eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			h.Name = string(f.bytes)
+			h.Name = string(f.Body)
 		case 2:
-			h.Value = string(f.bytes)
+			h.Value = string(f.Body)
 		}
 		return nil
 	})
@@ -179,18 +170,18 @@ func parseHeader(b []byte) (h session.Field, err error) {
 
 func parseStatus(b []byte) (*session.Status, error) {
 	s := new(session.Status)
-	return s, eachField(b, func(f field) error {
-		switch f.num {
+	return s, eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			s.Code = int32(protowire.DecodeZigZag(f.n))
+			s.Code = int32(protowire.DecodeZigZag(f.Uint))
 		case 2:
-			s.Message = string(f.bytes)
+			s.Message = string(f.Body)
 		case 3:
-			s.Reset = uint32(f.n)
+			s.Reset = uint32(f.Uint)
 		case 4:
-			s.WasReset = f.n != 0
+			s.WasReset = f.Uint != 0
 		case 5:
-			s.HTTP = int(int64(f.n))
+			s.HTTP = int(int64(f.Uint))
 		}
 		return nil
 	})
@@ -198,22 +189,22 @@ func parseStatus(b []byte) (*session.Status, error) {
 
 func parseMessage(b []byte) (*session.Message, error) {
 	m := new(session.Message)
-	return m, eachField(b, func(f field) error {
-		switch f.num {
+	return m, eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			m.Size = int64(f.n)
+			m.Size = int64(f.Uint)
 		case 2:
-			m.WireSize = int64(f.n)
+			m.WireSize = int64(f.Uint)
 		case 3:
-			m.Encoding = string(f.bytes)
+			m.Encoding = string(f.Body)
 		case 4:
-			m.Compressed = f.n != 0
+			m.Compressed = f.Uint != 0
 		case 5:
-			m.Masked = f.n != 0
+			m.Masked = f.Uint != 0
 		case 6:
-			m.Truncated = f.n != 0
+			m.Truncated = f.Uint != 0
 		case 7:
-			m.Hash = append([]byte(nil), f.bytes...)
+			m.Hash = append([]byte(nil), f.Body...)
 		}
 		return nil
 	})
@@ -221,14 +212,14 @@ func parseMessage(b []byte) (*session.Message, error) {
 
 func parseGoAway(b []byte) (*session.GoAway, error) {
 	g := new(session.GoAway)
-	return g, eachField(b, func(f field) error {
-		switch f.num {
+	return g, eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			g.LastStream = uint32(f.n)
+			g.LastStream = uint32(f.Uint)
 		case 2:
-			g.Code = uint32(f.n)
+			g.Code = uint32(f.Uint)
 		case 3:
-			g.Debug = string(f.bytes)
+			g.Debug = string(f.Body)
 		}
 		return nil
 	})
@@ -236,18 +227,18 @@ func parseGoAway(b []byte) (*session.GoAway, error) {
 
 func parseGap(b []byte) (*session.Gap, error) {
 	g := new(session.Gap)
-	return g, eachField(b, func(f field) error {
-		switch f.num {
+	return g, eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			g.First = session.Seq(f.n)
+			g.First = session.Seq(f.Uint)
 		case 2:
-			g.Last = session.Seq(f.n)
+			g.Last = session.Seq(f.Uint)
 		case 3:
-			g.Entries = f.n
+			g.Entries = f.Uint
 		case 4:
-			g.Bytes = int64(f.n)
+			g.Bytes = int64(f.Uint)
 		case 5:
-			for p := f.bytes; len(p) > 0 && len(g.Streams) < maxGapStreams; {
+			for p := f.Body; len(p) > 0 && len(g.Streams) < maxGapStreams; {
 				id, n := protowire.ConsumeVarint(p)
 				if n < 0 {
 					return errWire
@@ -256,7 +247,7 @@ func parseGap(b []byte) (*session.Gap, error) {
 				p = p[n:]
 			}
 		case 6:
-			g.Cause = session.GapCause(min(f.n, math.MaxUint8))
+			g.Cause = session.GapCause(min(f.Uint, math.MaxUint8))
 		}
 		return nil
 	})
@@ -264,16 +255,16 @@ func parseGap(b []byte) (*session.Gap, error) {
 
 func parseNote(b []byte) (*session.Note, error) {
 	n := new(session.Note)
-	return n, eachField(b, func(f field) error {
-		switch f.num {
+	return n, eachField(b, func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			n.Code = session.NoteCode(f.bytes)
+			n.Code = session.NoteCode(f.Body)
 		case 2:
-			n.Text = string(f.bytes)
+			n.Text = string(f.Body)
 		case 3:
-			n.Hint = string(f.bytes)
+			n.Hint = string(f.Body)
 		case 4:
-			n.About = session.Seq(f.n)
+			n.About = session.Seq(f.Uint)
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -96,20 +97,20 @@ func (h *fileHeader) parse(p []byte) error {
 	if err != nil {
 		return err
 	}
-	return eachField(p[len(formatMagic)+4:], func(f field) error {
-		switch f.num {
+	return eachField(p[len(formatMagic)+4:], func(f protoscan.Field) error {
+		switch f.Num {
 		case 1:
-			h.created = f.time()
+			h.created = timeOf(f.Uint)
 		case 2:
-			h.program = string(f.bytes)
+			h.program = string(f.Body)
 		case 3:
-			h.masked = f.n != 0
+			h.masked = f.Uint != 0
 		case 4:
-			h.segment = f.n
+			h.segment = f.Uint
 		case 5:
-			h.first = session.Seq(f.n)
+			h.first = session.Seq(f.Uint)
 		case 6:
-			h.began = f.time()
+			h.began = timeOf(f.Uint)
 		}
 		return nil
 	})

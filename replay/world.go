@@ -43,7 +43,7 @@ func (r *Rejection) world(ctx context.Context, src Source) (map[session.Seq]exce
 		r.key, r.delta, r.base = c.Sub.Key, c.Stream.Delta(), r.holdings(c.Sub)
 		for s := range k.TypesOf(c.Stream) {
 			same := s.Key == r.key
-			if !s.Stream.Discovery() || same && s != c.Sub && s.Whole() {
+			if !s.Stream.Discovery() || same && s != c.Sub && s.Whole() && s.Stream.Alive() {
 				continue
 			}
 			held := s.Taken() // of other types what was not answered yet counts as accepted

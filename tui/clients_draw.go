@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // typesShown are the types that have a column: those that every mesh has, and
@@ -21,8 +22,8 @@ func (v *clients) typesShown(m *Model, room int) []string {
 		}
 	}
 	var out []string
-	for _, t := range engine.TypeOrder() {
-		if used[t] || slices.Contains([]string{"LDS", "RDS", "CDS", "EDS"}, t) {
+	for _, t := range xds.Order() {
+		if used[t] || slices.Contains(xds.Core(), t) {
 			out = append(out, t)
 			delete(used, t)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -150,13 +151,13 @@ func (h heldNames) take(t *engine.Tree) bool {
 
 // meetAll gives aliases to names of resources.
 func (m *Model) meetAll(names map[string][]string) {
-	types := engine.TypeOrder()
+	types := xds.Order()
 	for typ := range names {
 		if !slices.Contains(types, typ) {
 			types = append(types, typ)
 		}
 	}
-	slices.Sort(types[len(engine.TypeOrder()):])
+	slices.Sort(types[len(xds.Order()):])
 	for _, typ := range types {
 		for _, n := range names[typ] {
 			m.aliases.meet(kindOfName(typ), n)

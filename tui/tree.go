@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // treeRow is a line of the resources of a client: a node, or the title of a part
@@ -151,7 +152,7 @@ func (g *flattener) byType() {
 			all = append(all, &engine.Node{Type: n.Type, Name: n.Name, State: n.State, Version: n.Version, Seq: n.Seq, At: n.At})
 		}
 	}
-	order := engine.TypeOrder()
+	order := xds.Order()
 	rank := func(typ string) int {
 		if i := slices.Index(order, typ); i >= 0 {
 			return i

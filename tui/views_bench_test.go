@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -45,7 +46,7 @@ func crowd(tb testing.TB, clients, clusters, entries int) string {
 	for i := range names {
 		names[i] = fmt.Sprintf("outbound|8080||service-%05d.shop.svc.cluster.local", i)
 	}
-	cds, eds := decode.TypeURL("CDS"), decode.TypeURL("EDS")
+	cds, eds := xds.TypeURL("CDS"), xds.TypeURL("EDS")
 	for i := range clients {
 		id := session.ConnID(i + 1)
 		add(session.Entry{Conn: id, Side: session.Client, Kind: session.KindConnect, Peer: &session.Peer{Client: fmt.Sprintf("10.0.%d.%d:40000", i/256, i%256)}})

@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -34,14 +35,14 @@ func story() []*Row {
 		}
 		r := &Row{Entry: e, Change: &c, Node: gw, Summary: func() string { return "" }, Body: func() string { return "" }}
 		if k != session.KindConnect {
-			c.Method = decode.LookupMethod(adsPath)
+			c.Method = xds.LookupMethod(adsPath)
 			c.Variant = c.Method.Variant
 			c.Client = "gw-0"
 		}
 		if c.Message != nil {
 			e.Message = &session.Message{Size: 100}
 			if c.Message.TypeURL != "" {
-				c.Type = decode.ShortType(c.Message.TypeURL)
+				c.Type = xds.ShortType(c.Message.TypeURL)
 			}
 		}
 		if change != nil {
@@ -100,8 +101,8 @@ func story() []*Row {
 	}, func(r *Row) {
 		r.Change.Removed = []string{"gone"}
 		r.Entry.Stream, r.Entry.Conn = 3, 2
-		r.Change.Method = decode.LookupMethod(strings.Replace(adsPath, "Stream", "Delta", 1))
-		r.Change.Variant, r.Change.Client, r.Node = decode.VariantDeltaADS, "web-7f9", web
+		r.Change.Method = xds.LookupMethod(strings.Replace(adsPath, "Stream", "Delta", 1))
+		r.Change.Variant, r.Change.Client, r.Node = xds.VariantDeltaADS, "web-7f9", web
 	})
 	// 8
 	add(session.Server, session.KindHeader, check.Change{}, func(r *Row) {

@@ -7,9 +7,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // unknown says that a word is none of a key's.
@@ -127,7 +127,7 @@ func (v *typ) takes(r *Row) bool {
 	case c.Message == nil || c.Message.TypeURL == "":
 		return false
 	}
-	return v.is(c.Message.TypeURL) || v.is(decode.TypeName(c.Message.TypeURL))
+	return v.is(c.Message.TypeURL) || v.is(xds.TypeName(c.Message.TypeURL))
 }
 
 // mayBe cannot tell of a full name: labels are short.
@@ -135,7 +135,7 @@ func (v *typ) mayBe(label string) bool {
 	return v.short == "" || label[min(len(label), len(TypeLabel)):] == v.short && strings.HasPrefix(label, TypeLabel)
 }
 
-func typeWords() []string { return lower(decode.ShortTypes()) }
+func typeWords() []string { return lower(xds.ShortTypes()) }
 
 // parseType takes short types, and whatever looks like a full name, a type URL
 // or a part of one.
@@ -230,10 +230,7 @@ func parseRule(text string) (value, *Error) {
 
 func variants() []string {
 	var out []string
-	for _, v := range []decode.Variant{
-		decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta, decode.VariantREST,
-		decode.VariantFile, decode.VariantLRS, decode.VariantCSDS, decode.VariantOther,
-	} {
+	for _, v := range xds.Variants() {
 		out = append(out, string(v))
 	}
 	return out

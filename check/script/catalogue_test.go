@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // fixtures are all conversations that the rules are tested with, and those with
@@ -55,11 +56,11 @@ func TestMessagesSayWhatLinesSay(t *testing.T) {
 			if s.Len() == 0 {
 				t.Fatal("no entries")
 			}
-			methods := map[session.StreamID]decode.Method{}
+			methods := map[session.StreamID]xds.Method{}
 			messages := map[int]int{}
 			for e := range s.Entries() {
 				if e.Kind == session.KindOpen {
-					methods[e.Stream] = decode.LookupMethod(e.Method)
+					methods[e.Stream] = xds.LookupMethod(e.Method)
 				}
 				if e.Kind != session.KindMessage {
 					continue
@@ -77,7 +78,7 @@ func TestMessagesSayWhatLinesSay(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, text string, m decode.Method, e *session.Entry) {
+func compare(t *testing.T, text string, m xds.Method, e *session.Entry) {
 	t.Helper()
 	if strings.Contains(text, `"`) && !strings.Contains(text, `err="`) || strings.Contains(text, "loc:") {
 		return // beyond this reader
@@ -123,11 +124,11 @@ func compare(t *testing.T, text string, m decode.Method, e *session.Entry) {
 	equal("sub", list("sub"), got.Subscribe)
 	equal("unsub", list("unsub"), got.Unsubscribe)
 	equal("rm", list("rm"), got.Removed)
-	if decode.ShortType(got.TypeURL) != "LEDS" || kind == "d<" {
+	if xds.ShortType(got.TypeURL) != "LEDS" || kind == "d<" {
 		equal("res", list("res"), got.ResourceNames())
 	}
 	if w := word("type"); len(w) <= 4 {
-		equal("type", w, decode.ShortType(got.TypeURL))
+		equal("type", w, xds.ShortType(got.TypeURL))
 	}
 	if id, _, _ := strings.Cut(word("node"), "/"); (got.Node != nil) != (id != "") || got.Node != nil && got.Node.ID != id {
 		t.Errorf("%s: node %+v", text, got.Node)

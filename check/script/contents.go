@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // contents gives the payloads of resources their descriptions.
@@ -117,7 +118,7 @@ func (d *described) refer(f *decode.Facts) {
 			d.try(func(r *synth.Resource) { r.Refs.Source = word })
 		}
 	}
-	d.noContents = decode.ShortType(d.resource.TypeURL) == "SRDS" && len(d.resource.Refs.Routes) > 0
+	d.noContents = xds.ShortType(d.resource.TypeURL) == "SRDS" && len(d.resource.Refs.Routes) > 0
 }
 
 func refer(refs *synth.Refs, ref decode.Ref, name string) {

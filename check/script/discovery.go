@@ -53,7 +53,7 @@ func (f *fields) response(s *stream) *synth.Response {
 	if s != nil {
 		r.V2 = s.method.V2
 		if payload == "" {
-			payload = perTypeOf(s.method)
+			payload = s.method.TypeURL()
 		}
 	}
 	r.Resources = f.resources(payload, false)
@@ -69,7 +69,7 @@ func (p *player) deltaResponse(l *line) (action, int64, error) {
 	}
 	payload := r.TypeURL
 	if payload == "" {
-		payload = perTypeOf(l.stream.method)
+		payload = l.stream.method.TypeURL()
 	}
 	r.Resources = f.resources(payload, true)
 	return p.send(l, session.Server, r.Marshal), int64(r.Size) + weight(r.Resources), f.done(0)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // outline is a session in few words a line.
 func outline(s *Script) string {
 	var b strings.Builder
-	methods := map[session.StreamID]decode.Method{}
+	methods := map[session.StreamID]xds.Method{}
 	content := map[session.StreamID]string{}
 	for e := range s.Entries() {
 		fmt.Fprintf(&b, "%d %v c%d s%d", e.Seq, e.Time.Sub(start).Round(time.Millisecond), e.Conn, e.Stream)
@@ -27,7 +28,7 @@ func outline(s *Script) string {
 		case e.Peer != nil:
 			fmt.Fprintf(&b, " %s", e.Peer.Client)
 		case e.Kind == session.KindOpen:
-			methods[e.Stream] = decode.LookupMethod(e.Method)
+			methods[e.Stream] = xds.LookupMethod(e.Method)
 			fmt.Fprintf(&b, " %s", e.Method)
 		case e.Status != nil:
 			fmt.Fprintf(&b, " %+v", *e.Status)
@@ -214,7 +215,7 @@ C> type=CDS node=n1
 	var got []decode.Node
 	for e := range s.Entries() {
 		if e.Message != nil {
-			got = append(got, *decode.Peek(decode.Method{Variant: decode.VariantSotw}, e.Side, "", e.Message.Data.Bytes()).Node)
+			got = append(got, *decode.Peek(xds.Method{Variant: xds.VariantSotw}, e.Side, "", e.Message.Data.Bytes()).Node)
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {

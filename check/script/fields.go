@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // fields are the words of a line by name. The first error is kept, so that
@@ -102,16 +103,16 @@ func (l *line) typeURL(s span) (string, error) {
 	if err != nil || s.from < s.to && l.text[s.from] == '"' {
 		return v, err
 	}
-	if url := decode.TypeURL(v); url != "" {
+	if url := xds.TypeURL(v); url != "" {
 		return url, nil
 	}
 	switch {
 	case v == "" || strings.Contains(v, "/"):
 		return v, nil
 	case strings.Contains(v, ".") && !strings.HasPrefix(v, "v2.") && !strings.HasPrefix(v, "v3."):
-		return "type.googleapis.com/" + v, nil
+		return xds.TypePrefix + v, nil
 	}
-	return "", l.fail(s.from, "%s is no resource type", quoteShort(v)).meant(v, decode.ShortTypes())
+	return "", l.fail(s.from, "%s is no resource type", quoteShort(v)).meant(v, xds.ShortTypes())
 }
 
 // allFeatures are the client features that a node has where a script does not

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // frame is a response without the payloads of its resources: of each remains its
@@ -16,8 +18,7 @@ func frame(k decode.Kind, data []byte) []byte {
 			return wrapperFrame(b)
 		}
 		url, value := anyOf(b)
-		switch decode.TypeName(string(url)) {
-		case "envoy.service.discovery.v3.Resource", "envoy.api.v2.Resource":
+		if xds.IsWrapper(string(url)) {
 			return appendAny(url, wrapperFrame(value))
 		}
 		return appendAny(url, nil)
@@ -41,68 +42,48 @@ func appendAny(url, value []byte) []byte {
 }
 
 func anyOf(b []byte) (url, value []byte) {
-	eachField(b, func(num protowire.Number, typ protowire.Type, _, body []byte) {
-		switch {
-		case typ != protowire.BytesType:
-		case num == 1:
+	for s := protoscan.Of(b); s.Next(); {
+		switch body, ok := s.Bytes(); {
+		case !ok:
+		case s.Num == 1:
 			url = body
-		case num == 2:
+		case s.Num == 2:
 			value = body
 		}
-	})
+	}
 	return url, value
 }
 
 // mapField replaces the body of each field of a number.
 func mapField(b []byte, num protowire.Number, by func([]byte) []byte) []byte {
 	var out []byte
-	rest := eachField(b, func(n protowire.Number, typ protowire.Type, all, body []byte) {
-		if n == num && typ == protowire.BytesType {
-			out = protowire.AppendBytes(protowire.AppendTag(out, n, typ), by(body))
+	s := protoscan.Of(b)
+	for s.Next() {
+		if body, ok := s.Bytes(); ok && s.Num == num {
+			out = protowire.AppendBytes(protowire.AppendTag(out, s.Num, s.Type), by(body))
 		} else {
-			out = append(out, all...)
+			out = append(out, s.Raw()...)
 		}
-	})
-	return append(out, rest...)
-}
-
-// eachField calls field for every field, with all of it and with the body of one
-// that has a length. It returns what is no field.
-func eachField(b []byte, field func(num protowire.Number, typ protowire.Type, all, body []byte)) []byte {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return b
-		}
-		m := protowire.ConsumeFieldValue(num, typ, b[n:])
-		if m < 0 {
-			return b
-		}
-		var body []byte
-		if typ == protowire.BytesType {
-			body, _ = protowire.ConsumeBytes(b[n:])
-		}
-		field(num, typ, b[:n+m], body)
-		b = b[n+m:]
 	}
-	return nil
+	return append(out, s.Rest()...) // what is no field
 }
 
 // nameless says of each resource of a response whether its wrapper has no name.
 func nameless(k decode.Kind, data []byte) (out []bool) {
-	eachField(data, func(num protowire.Number, typ protowire.Type, _, body []byte) {
-		if num != 2 || typ != protowire.BytesType {
-			return
+	for s := protoscan.Of(data); s.Next(); {
+		body, ok := s.Bytes()
+		if !ok || s.Num != 2 {
+			continue
 		}
 		if k != decode.DeltaResponse {
 			_, body = anyOf(body)
 		}
 		named := false
-		eachField(body, func(num protowire.Number, _ protowire.Type, _, body []byte) {
-			named = named || (num == 3 || num == 8) && len(body) > 0
-		})
+		for r := protoscan.Of(body); r.Next(); {
+			named = named || (r.Num == 3 || r.Num == 8) && len(r.Body) > 0
+		}
 		out = append(out, !named)
-	})
+	}
 	return out
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // seeds are the scripts with the corners of the notation, and a few whole
@@ -90,7 +90,7 @@ func FuzzWrite(f *testing.F) {
 		"/envoy.service.status.v3.ClientStatusDiscoveryService/StreamClientStatus", "/envoy.service.cluster.v3.ClusterDiscoveryService/FetchClusters",
 	}
 	for i := range methods {
-		m := decode.LookupMethod(methods[i])
+		m := xds.LookupMethod(methods[i])
 		f.Add(uint8(1), uint8(i), []byte(m.Name), []byte(`{"type_url":"a/b.c","resources":[{"@type":"a/b.c","name":"x"}]}`))
 	}
 	f.Fuzz(func(t *testing.T, side, method uint8, a, b []byte) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // play makes the entries of all lines.
@@ -153,7 +153,7 @@ func (p *player) openGRPC(s *stream) {
 	s.id, s.h2 = p.nstr, c.h2
 	c.h2 += 2
 	if s.method.Path == "" {
-		s.method, _ = decode.MethodNamed(paths[s.shape])
+		s.method, _ = xds.MethodNamed(paths[s.shape])
 	}
 	e := s.on(session.Client, session.KindOpen)
 	e.Method = s.method.Path

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // resources is res= of a response of the given type, with what else says
@@ -70,7 +70,7 @@ func (p *resourceParser) prefixes() {
 		if !ok {
 			return
 		}
-		switch url := decode.TypeURL(word); {
+		switch url := xds.TypeURL(word); {
 		case word == "w":
 			p.r.Wrapped = true
 		case word == "hb":
@@ -157,7 +157,7 @@ func (p *resourceParser) hash(at int) error {
 		p.r.Invalid = true
 	case !quoted && v == "grpc-bad":
 		p.r.NotGRPC = true
-	case !quoted && strings.HasPrefix(v, "key") && decode.ShortType(p.r.TypeURL) == "SRDS":
+	case !quoted && strings.HasPrefix(v, "key") && xds.ShortType(p.r.TypeURL) == "SRDS":
 		if p.r.ScopeKey != "" {
 			return p.l.fail(at, "a second scope key")
 		}
@@ -294,7 +294,7 @@ func (p *resourceParser) attributes(s span) error {
 // finish derives the content where no hash gives it. That of a scope that names
 // its route configuration is the name.
 func (p *resourceParser) finish(delta bool) {
-	scope := decode.ShortType(p.r.TypeURL) == "SRDS" && len(p.r.Refs.Routes) > 0
+	scope := xds.ShortType(p.r.TypeURL) == "SRDS" && len(p.r.Refs.Routes) > 0
 	if delta && !p.hashed && !p.r.Empty && !scope {
 		p.r.Content = p.r.Version
 	}

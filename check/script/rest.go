@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // poll is one request of a REST client: an HTTP/1.1 stream of its own.
@@ -39,7 +39,7 @@ func (p *player) pollLine(l *line) (action, int64, error) {
 	if next.verb == "" {
 		next.verb = "POST"
 	}
-	next.v2 = decode.LookupMethod(next.path).V2
+	next.v2 = xds.LookupMethod(next.path).V2
 	next.accepted = next.request.Version
 	body := next.request.JSON
 	if f.has("body") {
@@ -53,9 +53,9 @@ func (p *player) pollLine(l *line) (action, int64, error) {
 
 // restPath is the path at which a type is polled, or "".
 func restPath(typeURL string) string {
-	short, v2 := decode.ShortType(typeURL), strings.HasPrefix(decode.TypeWord(typeURL), "v2.")
-	for _, m := range decode.Methods() {
-		if m.Variant == decode.VariantREST && m.Type == short && m.V2 == v2 && decode.TypeWord(typeURL) != "" {
+	short, v2 := xds.ShortType(typeURL), strings.HasPrefix(xds.TypeWord(typeURL), "v2.")
+	for _, m := range xds.Methods() {
+		if m.Variant == xds.VariantREST && m.Type == short && m.V2 == v2 && xds.TypeWord(typeURL) != "" {
 			return m.Path
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // shape is what the lines of a stream look like.
@@ -46,7 +47,7 @@ type stream struct {
 	label  string
 	shape  shape
 	fixed  bool // by its method
-	method decode.Method
+	method xds.Method
 	node   string  // id
 	from   *string // peer=
 	server string  // server=
@@ -246,9 +247,9 @@ func (s *stream) setMethod(l *line, at span) error {
 		return err
 	}
 	if strings.HasPrefix(v, "/") {
-		s.method = decode.LookupMethod(v)
+		s.method = xds.LookupMethod(v)
 	} else {
-		m, ok := decode.MethodNamed(v)
+		m, ok := xds.MethodNamed(v)
 		if !ok {
 			return l.fail(at.from, "%s is no method of a discovery service", quoteShort(v)).meant(v, methodNames())
 		}
@@ -261,19 +262,19 @@ func (s *stream) setMethod(l *line, at span) error {
 }
 
 // shapeOfMethod tells the shape from the method.
-func shapeOfMethod(m decode.Method) shape {
+func shapeOfMethod(m xds.Method) shape {
 	switch m.Variant {
-	case decode.VariantSotw, decode.VariantSotwADS:
+	case xds.VariantSotw, xds.VariantSotwADS:
 		return sotw
-	case decode.VariantDelta, decode.VariantDeltaADS:
+	case xds.VariantDelta, xds.VariantDeltaADS:
 		return delta
-	case decode.VariantREST:
+	case xds.VariantREST:
 		return rest
-	case decode.VariantLRS:
+	case xds.VariantLRS:
 		return load
-	case decode.VariantCSDS:
+	case xds.VariantCSDS:
 		return client
-	case decode.VariantFile:
+	case xds.VariantFile:
 		return file
 	}
 	return bare
@@ -281,7 +282,7 @@ func shapeOfMethod(m decode.Method) shape {
 
 func methodNames() []string {
 	var out []string
-	for _, m := range decode.Methods() {
+	for _, m := range xds.Methods() {
 		if !m.V2 && m.Name != "" {
 			out = append(out, m.Name)
 		}

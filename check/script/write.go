@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Write writes a session as a script that means the same to whoever judges it:
@@ -81,7 +82,7 @@ type written struct {
 	id      session.StreamID
 	label   string
 	shape   shape
-	method  decode.Method
+	method  xds.Method
 	content [2]string // content types of client and server
 	conn    session.ConnID
 	ended   bool
@@ -238,10 +239,10 @@ func (w *writer) pairText(a, b string) string {
 
 // typeText is a type URL as type= takes it.
 func (w *writer) typeText(url string) string {
-	if word := decode.TypeWord(url); word != "" || url == "" {
+	if word := xds.TypeWord(url); word != "" || url == "" {
 		return word
 	}
-	name, ok := strings.CutPrefix(url, "type.googleapis.com/")
+	name, ok := strings.CutPrefix(url, xds.TypePrefix)
 	plain := w.text(url) == url
 	switch {
 	case plain && ok && strings.Contains(name, ".") && !strings.Contains(name, "/") &&

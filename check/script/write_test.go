@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func written1(t testing.TB, s *Script) (string, []string) {
@@ -99,7 +100,7 @@ type plainFacts struct {
 }
 
 func comparable(s *Script) (out []plain) {
-	methods := map[session.StreamID]decode.Method{}
+	methods := map[session.StreamID]xds.Method{}
 	inspector := decode.NewInspector()
 	seen := map[string]int{}
 	grpc := map[session.StreamID]bool{}
@@ -110,16 +111,16 @@ func comparable(s *Script) (out []plain) {
 		}
 		p := plain{Entry: e, After: e.Time.Sub(first)}
 		if e.Kind == session.KindOpen {
-			methods[e.Stream] = decode.LookupMethod(e.Method)
+			methods[e.Stream] = xds.LookupMethod(e.Method)
 		}
 		if e.Message != nil {
 			data := e.Message.Data.Bytes()
 			m := methods[e.Stream]
 			p.Message = decode.Peek(m, e.Side, "", data)
 			switch m.Variant {
-			case decode.VariantLRS:
+			case xds.VariantLRS:
 				p.Load = decode.PeekLoadStats(e.Side, data)
-			case decode.VariantCSDS:
+			case xds.VariantCSDS:
 				p.Status = decode.PeekClientStatus(data)
 			}
 			if n := p.Message.Node; n != nil && strings.HasPrefix(n.UserAgent, "gRPC") {

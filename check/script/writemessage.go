@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // largeMessage is from where on the size of a message is written.
@@ -151,7 +152,7 @@ func (w *writer) checkResponse(e *session.Entry, m *decode.Message, data []byte,
 	if e.Message.Size >= largeMessage || e.Message.Truncated || len(data) > 0 && data[0] == '{' {
 		return
 	}
-	if !w.contents.same("type.googleapis.com/"+discovery+m.Kind.String(), frame(m.Kind, data), frame(m.Kind, made()), e.Message.Masked) {
+	if !w.contents.same(xds.PackageV3+m.Kind.String(), frame(m.Kind, data), frame(m.Kind, made()), e.Message.Masked) {
 		w.lost[lostReplies]++
 	}
 }
@@ -170,7 +171,7 @@ func (w *writer) resourcesText(st *written, e *session.Entry, data []byte, m *de
 	}
 	expected := m.TypeURL
 	if expected == "" {
-		expected = perTypeOf(st.method)
+		expected = st.method.TypeURL()
 	}
 	parts := make([]string, len(m.Resources))
 	for i := range m.Resources {
@@ -184,12 +185,4 @@ func (w *writer) resourcesText(st *written, e *session.Entry, data []byte, m *de
 		alias = " alias=" + w.list("[", m.Resources[0].Aliases)
 	}
 	return " res=[" + strings.Join(parts, ",") + "]", alias
-}
-
-// perTypeOf is the type of the messages of a stream that do not name one.
-func perTypeOf(m decode.Method) string {
-	if m.V2 {
-		return decode.TypeURL("v2." + m.Type)
-	}
-	return decode.TypeURL(m.Type)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // checkRequest counts a request that says more than what was written of it.
@@ -18,12 +19,10 @@ func (w *writer) checkRequest(e *session.Entry, m *decode.Message, typ string, d
 	if e.Message.Size >= largeMessage || e.Message.Truncated {
 		return
 	}
-	if !w.contents.same("type.googleapis.com/"+typ, data, made, e.Message.Masked) {
+	if !w.contents.same(typ, data, made, e.Message.Masked) {
 		w.lost[lostRequests]++
 	}
 }
-
-const discovery = "envoy.service.discovery.v3."
 
 func (w *writer) requestText(st *written, e *session.Entry, data []byte, m *decode.Message) string {
 	cut := len(m.Names) - m.Locators.Names
@@ -35,7 +34,7 @@ func (w *writer) requestText(st *written, e *session.Entry, data []byte, m *deco
 	if len(data) > 0 && data[0] == '{' {
 		made = q.JSON
 	}
-	w.checkRequest(e, m, discovery+"DiscoveryRequest", data, made())
+	w.checkRequest(e, m, xds.PackageV3+"DiscoveryRequest", data, made())
 	return "type=" + w.typeText(m.TypeURL) + " V=" + w.value(m.Version) + " N=" + w.value(m.Nonce) +
 		" R=" + w.located(q.Names, q.Locators) + w.nodeText(st, m.Node) + w.errorText(m.Error)
 }
@@ -47,7 +46,7 @@ func (w *writer) deltaRequestText(st *written, e *session.Entry, data []byte, m 
 		Subscribe: m.Subscribe[:sub], SubscribeLocators: m.Subscribe[sub:],
 		Unsubscribe: m.Unsubscribe[:unsub], UnsubscribeLocators: m.Unsubscribe[unsub:],
 	}
-	w.checkRequest(e, m, discovery+"DeltaDiscoveryRequest", data, q.Marshal())
+	w.checkRequest(e, m, xds.PackageV3+"DeltaDiscoveryRequest", data, q.Marshal())
 	out := "type=" + w.typeText(m.TypeURL) + " N=" + w.value(m.Nonce)
 	if len(m.Subscribe) > 0 || len(m.Unsubscribe) == 0 {
 		out += " sub=" + w.located(q.Subscribe, q.SubscribeLocators)

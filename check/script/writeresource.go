@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // resourceWriter writes one element of res=.
@@ -50,7 +51,7 @@ func (x *resourceWriter) text() string {
 		x.b.WriteString("w:")
 		fallthrough
 	default:
-		if word := decode.TypeWord(url); url != x.expected && word != "" {
+		if word := xds.TypeWord(url); url != x.expected && word != "" {
 			x.b.WriteString(word + ":")
 		} else if url != x.expected {
 			attributes = append(attributes, "type="+w.typeText(url))
@@ -87,7 +88,7 @@ func (x *resourceWriter) text() string {
 // name is the name of a resource, in quotes if it could be taken for more.
 func (x *resourceWriter) name(s string) string {
 	t := x.w.text(s)
-	if prefix, _, ok := strings.Cut(t, ":"); ok && t[0] != '"' && (prefix == "w" || prefix == "hb" || decode.TypeURL(prefix) != "") {
+	if prefix, _, ok := strings.Cut(t, ":"); ok && t[0] != '"' && (prefix == "w" || prefix == "hb" || xds.TypeURL(prefix) != "") {
 		return strconv.Quote(s)
 	}
 	return t

@@ -186,7 +186,7 @@ func (w *writer) load(st *written, e *session.Entry, data []byte) {
 			out += " interval=" + m.Interval.String()
 		}
 	}
-	if !w.contents.same("type.googleapis.com/envoy.service.load_stats.v3."+typ, data, made, e.Message.Masked) {
+	if !w.contents.same("envoy.service.load_stats.v3."+typ, data, made, e.Message.Masked) {
 		w.lost[lostReports]++
 	}
 	w.on(st, e.Time, out)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // open takes note of a stream, and writes it unless it is a poll or a file.
@@ -15,7 +16,7 @@ func (w *writer) open(e *session.Entry) {
 		delete(w.streams, e.Stream)
 		return
 	}
-	st := &written{id: e.Stream, conn: e.Conn, method: decode.LookupMethod(e.Method)}
+	st := &written{id: e.Stream, conn: e.Conn, method: xds.LookupMethod(e.Method)}
 	st.content[0] = session.Get(e.Headers, "content-type")
 	st.shape = shapeOfMethod(st.method)
 	w.streams[e.Stream] = st
@@ -69,7 +70,7 @@ func (w *writer) connOf(id session.ConnID) *link {
 }
 
 // declare writes the line that opens a stream, or a context of polls.
-func (w *writer) declare(st *written, e *session.Entry, m decode.Method) {
+func (w *writer) declare(st *written, e *session.Entry, m xds.Method) {
 	var b strings.Builder
 	b.WriteString("-- stream " + st.label)
 	if m.Path != sotwPath {
@@ -113,12 +114,12 @@ func (w *writer) peerText(c *link) (out string) {
 }
 
 // methodText is method= for a path.
-func (w *writer) methodText(m decode.Method) string {
+func (w *writer) methodText(m xds.Method) string {
 	name := m.Name
 	if m.V2 {
 		name = "v2." + name
 	}
-	if named, ok := decode.MethodNamed(name); ok && named.Path == m.Path {
+	if named, ok := xds.MethodNamed(name); ok && named.Path == m.Path {
 		return name
 	}
 	if !strings.HasPrefix(m.Path, "/") {
@@ -133,7 +134,7 @@ func (w *writer) join(e *session.Entry) *written {
 	if e.Kind != session.KindMessage || e.Message == nil || e.Message.Compressed || e.Stream == 0 {
 		return nil
 	}
-	m := decode.Peek(decode.Method{}, e.Side, "", e.Message.Data.Bytes())
+	m := decode.Peek(xds.Method{}, e.Side, "", e.Message.Data.Bytes())
 	name := paths[sotw]
 	switch m.Kind {
 	case decode.DeltaRequest, decode.DeltaResponse:
@@ -143,7 +144,7 @@ func (w *writer) join(e *session.Entry) *written {
 	}
 	w.lost[lostBefore]++
 	open := &session.Entry{Time: e.Time, Conn: e.Conn, Stream: e.Stream, Kind: session.KindOpen, Side: session.Client}
-	method, _ := decode.MethodNamed(name)
+	method, _ := xds.MethodNamed(name)
 	open.Method = method.Path
 	open.Headers = grpcHeaders(open.Method, defaultUserAgent)
 	w.open(open)
@@ -211,7 +212,7 @@ func (w *writer) settle(next *session.Entry) {
 
 // sotwPath is the method of a stream that says nothing else.
 var sotwPath = func() string {
-	m, _ := decode.MethodNamed(paths[sotw])
+	m, _ := xds.MethodNamed(paths[sotw])
 	return m.Path
 }()
 

@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // diffFlags are the flags of diff.
@@ -84,7 +85,7 @@ xdsproxy diff good.xdsp bad.xdsp --all`,
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 11 if there are differences")
 	outputFlag(cmd, &f.output, "text", "json")
 	// The error is impossible: the flag exists.
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(decode.ShortTypes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(xds.ShortTypes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	return cmd
 }
@@ -118,10 +119,10 @@ func (a *app) diff(cmd *cobra.Command, f *diffFlags, args []string) error {
 
 // typeWord is the short type that someone wrote, in whatever way.
 func typeWord(s string) string {
-	if up := strings.ToUpper(s); slices.Contains(decode.ShortTypes(), up) {
+	if up := strings.ToUpper(s); slices.Contains(xds.ShortTypes(), up) {
 		return up
 	}
-	return decode.ShortType(s)
+	return xds.ShortType(s)
 }
 
 func isNumber(s string) bool {

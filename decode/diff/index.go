@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // place is what the types tell of a value: the message that an object is, or
@@ -40,7 +41,7 @@ func findType(name string) protoreflect.MessageDescriptor {
 // enter is the place of an object, once its own word is heard.
 func (p place) enter(t *decode.Tree) place {
 	if typ := typeIn(t); p.any && typ != "" {
-		return place{message: findType(decode.TypeName(typ))}
+		return place{message: findType(xds.TypeName(typ))}
 	}
 	return p
 }

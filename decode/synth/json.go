@@ -2,13 +2,14 @@ package synth
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // JSON returns the message as Envoy sends it in a poll: with the field names of
@@ -98,10 +99,7 @@ var wrong = map[string]string{
 // json is the payload with its type. Types that are not linked, and their like,
 // get an object with the same texts as in protobuf.
 func (r *Resource) json() json.RawMessage {
-	name := "name"
-	if decode.ShortType(r.TypeURL) == "EDS" {
-		name = "cluster_name"
-	}
+	name := cmp.Or(xds.ByURL(r.TypeURL).NameField, "name")
 	k := kind(r.TypeURL)
 	if k != "" && !r.Corrupt {
 		if b := jsonOf(&anypb.Any{TypeUrl: r.TypeURL, Value: r.Body()}); b != nil {

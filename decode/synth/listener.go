@@ -12,6 +12,8 @@ import (
 	tcpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // listener has a filter chain for each route configuration that it asks for. The
@@ -69,7 +71,7 @@ func (m *maker) httpManager(h *hcmv3.HttpConnectionManager) *hcmv3.HttpConnectio
 	h.StatPrefix = m.labelOr("ingress/")
 	for _, name := range m.r.Refs.Filters {
 		discovery := &corev3.ExtensionConfigSource{
-			ConfigSource: m.source(), TypeUrls: []string{typePrefix + string((&luav3.Lua{}).ProtoReflect().Descriptor().FullName())},
+			ConfigSource: m.source(), TypeUrls: []string{xds.TypePrefix + string((&luav3.Lua{}).ProtoReflect().Descriptor().FullName())},
 		}
 		if m.r.Refs.Default {
 			discovery.DefaultConfig = m.any(lua("-- default"))

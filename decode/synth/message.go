@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Request is a DiscoveryRequest. Version 2 has the same bytes.
@@ -202,9 +203,9 @@ func wrapper(r *Resource) *discoveryv3.Resource {
 
 func wrapperURL(v2 bool) string {
 	if v2 {
-		return typePrefix + "envoy.api.v2.Resource"
+		return xds.TypePrefix + xds.ResourceV2
 	}
-	return typePrefix + "envoy.service.discovery.v3.Resource"
+	return xds.TypePrefix + xds.ResourceV3
 }
 
 func node(n *decode.Node) *corev3.Node {

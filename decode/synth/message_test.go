@@ -13,21 +13,22 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-func peekOf(variant decode.Variant, side session.Side, b []byte) decode.Message {
-	return decode.Peek(decode.Method{Path: "/x/y", Variant: variant}, side, "", b)
+func peekOf(variant xds.Variant, side session.Side, b []byte) decode.Message {
+	return decode.Peek(xds.Method{Path: "/x/y", Variant: variant}, side, "", b)
 }
 
 // Peek gives back what was described.
 func TestPeekIsTheInverse(t *testing.T) {
-	cds := decode.TypeURL("CDS")
+	cds := xds.TypeURL("CDS")
 	node := &decode.Node{
 		ID: "n1", Cluster: "c", UserAgent: "envoy", UserAgentVersion: "1.40", Region: "r", Zone: "z", ClientFeatures: []string{"f"},
 	}
 	errs := []decode.ResourceError{{Name: "x", Error: decode.Error{Code: 5, Message: "gone"}}}
 	q := &Request{TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: []string{"x", "", "y"}, Locators: []string{"z"}, Error: &decode.Error{}}
-	got := peekOf(decode.VariantSotw, session.Client, q.Marshal())
+	got := peekOf(xds.VariantSotw, session.Client, q.Marshal())
 	if d := cmp.Diff(decode.Message{
 		Kind: decode.SotwRequest, TypeURL: cds, Version: "1", Nonce: "a", Node: node, Names: []string{"x", "", "y", "z"}, Locators: decode.Locators{Names: 1}, Error: q.Error,
 	}, got); d != "" {
@@ -38,7 +39,7 @@ func TestPeekIsTheInverse(t *testing.T) {
 		SubscribeLocators: []string{"y", "z"}, UnsubscribeLocators: []string{"q"},
 		Initial: []decode.NameVersion{{Name: "a", Version: ""}, {Name: "b", Version: "2"}}, Error: &decode.Error{Code: 3, Message: "no"},
 	}
-	got = peekOf(decode.VariantDelta, session.Client, dq.Marshal())
+	got = peekOf(xds.VariantDelta, session.Client, dq.Marshal())
 	if d := cmp.Diff(decode.Message{
 		Kind: decode.DeltaRequest, TypeURL: cds, Nonce: "a", Node: node, Subscribe: []string{"x", "y", "z"}, Unsubscribe: []string{"*", "q"},
 		Locators:        decode.Locators{Subscribe: 2, Unsubscribe: 1},
@@ -61,9 +62,9 @@ func TestPeekIsTheInverse(t *testing.T) {
 	r := &Response{TypeURL: cds, Version: "1", Nonce: "a", Resources: resources, Errors: errs, ControlPlane: "cp", V2: true}
 	d := &DeltaResponse{TypeURL: cds, Version: "1", Nonce: "a", Resources: resources, Errors: errs, ControlPlane: "cp", Removed: []string{"z"}}
 	for _, m := range []decode.Message{
-		peekOf(decode.VariantSotw, session.Server, r.Marshal()),
-		peekOf(decode.VariantDelta, session.Server, d.Marshal()),
-		peekOf(decode.VariantREST, session.Server, r.JSON()),
+		peekOf(xds.VariantSotw, session.Server, r.Marshal()),
+		peekOf(xds.VariantDelta, session.Server, d.Marshal()),
+		peekOf(xds.VariantREST, session.Server, r.JSON()),
 	} {
 		expect := decode.Message{
 			Kind: m.Kind, TypeURL: cds, Version: "1", Nonce: "a", Resources: want, ResourceErrors: errs, ControlPlane: "cp",
@@ -95,7 +96,7 @@ func TestSizes(t *testing.T) {
 			func(size int) []byte { return (&Request{Node: n, Size: size}).Marshal() },
 			func(size int) []byte { return (&DeltaRequest{Node: n, Size: size}).Marshal() })
 	}
-	for _, list := range [][]Resource{nil, {{TypeURL: decode.TypeURL("CDS"), Empty: true}}} {
+	for _, list := range [][]Resource{nil, {{TypeURL: xds.TypeURL("CDS"), Empty: true}}} {
 		makers = append(makers, func(size int) []byte { return (&Response{Resources: list, Size: size}).Marshal() })
 	}
 	for _, r := range described() {

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // unknownField is a field number that no type of Envoy uses.
@@ -103,10 +105,8 @@ func (m *maker) any(msg proto.Message) *anypb.Any {
 			name = two
 		}
 	}
-	return &anypb.Any{TypeUrl: typePrefix + name, Value: marshal(msg)}
+	return &anypb.Any{TypeUrl: xds.TypePrefix + name, Value: marshal(msg)}
 }
-
-const typePrefix = "type.googleapis.com/"
 
 // labelOr is the label, or a text that stands for none where a field must not
 // be empty.

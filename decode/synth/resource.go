@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Resource describes one resource of a response.
@@ -84,13 +84,13 @@ func (r *Refs) any() bool { return r.sourced() || len(r.Clusters) > 0 }
 
 // v2 says whether a type URL is of version 2.
 func v2(typeURL string) bool {
-	return typeURL != "" && decode.TypeWord(typeURL) == "v2."+decode.ShortType(typeURL)
+	return typeURL != "" && xds.TypeWord(typeURL) == "v2."+xds.ShortType(typeURL)
 }
 
 // kind is the short type of discovery types of Envoy, else "".
 func kind(typeURL string) string {
-	if w := decode.TypeWord(typeURL); w != "" {
-		if short := decode.ShortType(typeURL); makers[short] != nil {
+	if w := xds.TypeWord(typeURL); w != "" {
+		if short := xds.ShortType(typeURL); makers[short] != nil {
 			return short
 		}
 	}
@@ -123,7 +123,7 @@ var yes = []string{"yes"}
 // Check says why a resource cannot be made as described, or returns nil.
 func (r *Resource) Check() error {
 	k := kind(r.TypeURL)
-	short := decode.ShortType(r.TypeURL)
+	short := xds.ShortType(r.TypeURL)
 	may := can[k]
 	for _, c := range []struct {
 		asked bool

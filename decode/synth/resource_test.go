@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // described are resources of every type with every reference that it can have.
@@ -50,7 +51,7 @@ func described() []Resource {
 	for _, r := range all {
 		for _, prefix := range []string{"", "v2."} {
 			next := r
-			if next.TypeURL = decode.TypeURL(prefix + r.TypeURL); next.TypeURL == "" {
+			if next.TypeURL = xds.TypeURL(prefix + r.TypeURL); next.TypeURL == "" {
 				continue
 			}
 			next.Name = "name-1"
@@ -65,7 +66,7 @@ func described() []Resource {
 }
 
 func (r Resource) title() string {
-	return fmt.Sprintf("%s%+v", decode.TypeWord(r.TypeURL), r.Refs)
+	return fmt.Sprintf("%s%+v", xds.TypeWord(r.TypeURL), r.Refs)
 }
 
 func parsed(t *testing.T, url string, body []byte) (proto.Message, error) {
@@ -166,8 +167,8 @@ func TestContentFollowsTheDescription(t *testing.T) {
 			}
 		}
 	}
-	plain := Resource{TypeURL: decode.TypeURL("CDS"), Name: "c", Version: "1", Wrapped: true, Aliases: []string{"x"}, HasTTL: true}
-	other := Resource{TypeURL: decode.TypeURL("CDS"), Name: "y", Payload: "c", OwnName: true, Version: "2"}
+	plain := Resource{TypeURL: xds.TypeURL("CDS"), Name: "c", Version: "1", Wrapped: true, Aliases: []string{"x"}, HasTTL: true}
+	other := Resource{TypeURL: xds.TypeURL("CDS"), Name: "y", Payload: "c", OwnName: true, Version: "2"}
 	if !bytes.Equal(plain.Body(), other.Body()) {
 		t.Error("what the wrapper says is in the payload")
 	}
@@ -205,7 +206,7 @@ func TestFaultsAreReal(t *testing.T) {
 			t.Errorf("%s: the payload is valid", title)
 		}
 		for _, r := range []Resource{bad, unknown, invalid} {
-			peek := decode.Peek(decode.Method{Variant: decode.VariantSotw}, 2, "", (&Response{TypeURL: r.TypeURL, Resources: []Resource{r}}).Marshal())
+			peek := decode.Peek(xds.Method{Variant: xds.VariantSotw}, 2, "", (&Response{TypeURL: r.TypeURL, Resources: []Resource{r}}).Marshal())
 			if Named(r.TypeURL) && peek.Resources[0].Name != r.Name {
 				t.Errorf("%s: a fault hides the name", title)
 			}
@@ -242,7 +243,7 @@ func TestCheckRefuses(t *testing.T) {
 		{TypeURL: "LDS", Refs: Refs{Routes: []string{""}}},
 		{TypeURL: "RDS", Refs: Refs{Clusters: []string{"c", ""}}},
 	} {
-		r.TypeURL = decode.TypeURL(r.TypeURL)
+		r.TypeURL = xds.TypeURL(r.TypeURL)
 		if r.Check() == nil {
 			t.Errorf("%s %+v is not refused", r.TypeURL, r)
 		}

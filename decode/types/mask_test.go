@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // plant fills every string and bytes field with a text that says where it
@@ -171,7 +172,7 @@ func TestMaskerKnowsPrivateKeyProviders(t *testing.T) {
 			wire := mustMarshal(t, &discoveryv3.DiscoveryResponse{TypeUrl: outer.TypeUrl, Resources: []*anypb.Any{outer}})
 			e := session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 1, Message: &session.Message{Data: session.Chunks{wire}, Size: int64(len(wire))}}
 			mask(decode.NewMasker(), &e)
-			doc := decode.Decode(decode.LookupMethod(adsPath), session.Server, "", e.Message.Data.Bytes())
+			doc := decode.Decode(xds.LookupMethod(adsPath), session.Server, "", e.Message.Data.Bytes())
 			text := string(doc.Compact())
 			if strings.Contains(text, "inline_string>") || len(doc.Problems) > 0 || len(e.Problems) > 0 {
 				t.Errorf("%s: %s %q %q", name, text, doc.Problems, e.Problems)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // seeder fills messages with texts that are unique: "<S:n>" where a secret
@@ -315,7 +316,7 @@ func (s *seeder) everywhere(t *testing.T, m proto.Message, variant int) {
 // The messages of every known method, as they are.
 func TestNoSecretSurvivesInAnyMethod(t *testing.T) {
 	leads := leading()
-	for _, m := range decode.Methods() {
+	for _, m := range xds.Methods() {
 		if decode.FormOf(m, "") == decode.FormJSON {
 			continue
 		}

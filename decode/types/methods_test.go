@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // eachService calls f for every service that is linked.
@@ -31,7 +32,7 @@ func TestMethodsAgreeWithTheAPI(t *testing.T) {
 		for i := range sd.Methods().Len() {
 			md := sd.Methods().Get(i)
 			path := "/" + string(sd.FullName()) + "/" + string(md.Name())
-			m := decode.LookupMethod(path)
+			m := xds.LookupMethod(path)
 			name := string(md.Input().FullName())
 			discovery := strings.HasSuffix(name, "DiscoveryRequest") || strings.Contains(string(sd.Name()), "Discovery") || strings.Contains(string(sd.Name()), "LoadReporting")
 			if !discovery {
@@ -50,7 +51,7 @@ func TestMethodsAgreeWithTheAPI(t *testing.T) {
 			}
 			if rule, _ := proto.GetExtension(md.Options(), annotations.E_Http).(*annotations.HttpRule); rule.GetPost() != "" {
 				exists[rule.GetPost()] = true
-				rest := decode.LookupMethod(rule.GetPost())
+				rest := xds.LookupMethod(rule.GetPost())
 				if rest.Request != m.Request || rest.Response != m.Response || rest.Type != m.Type || !rest.Unary || rest.V2 != m.V2 {
 					t.Errorf("%s: %+v", rule.GetPost(), rest)
 				}
@@ -69,7 +70,7 @@ func TestMethodsAgreeWithTheAPI(t *testing.T) {
 			checkType(t, sd, m)
 		}
 	})
-	for _, m := range decode.Methods() {
+	for _, m := range xds.Methods() {
 		if !exists[m.Path] {
 			t.Errorf("%s does not exist", m.Path)
 		}
@@ -78,7 +79,7 @@ func TestMethodsAgreeWithTheAPI(t *testing.T) {
 
 // checkType compares the type of a per-type stream with what the API says that
 // its service carries.
-func checkType(t *testing.T, sd protoreflect.ServiceDescriptor, m decode.Method) {
+func checkType(t *testing.T, sd protoreflect.ServiceDescriptor, m xds.Method) {
 	t.Helper()
 	opts := sd.Options().ProtoReflect()
 	opts.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -86,7 +87,7 @@ func checkType(t *testing.T, sd protoreflect.ServiceDescriptor, m decode.Method)
 			return true
 		}
 		typ := v.Message().Get(v.Message().Descriptor().Fields().ByName("type")).String()
-		if got := decode.ShortType(typ); got != m.Type {
+		if got := xds.ShortType(typ); got != m.Type {
 			t.Errorf("%s carries %s, that is %s, not %s", m.Path, typ, got, m.Type)
 		}
 		if _, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(typ)); err != nil {

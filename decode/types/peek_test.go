@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func wireOfJSON(t *testing.T, msg proto.Message, text string) []byte {
@@ -62,7 +63,7 @@ func TestPeekReportsOfTheAPI(t *testing.T) {
 func TestPeekConstraintsOfTheAPI(t *testing.T) {
 	const constraints = `{"constraint":{"key":"k","value":"v"}}`
 	wire := wireOfJSON(t, &discoveryv3.DeltaDiscoveryResponse{}, `{"resources":[{"name":"a","ttl":"0s","resource_name":{"name":"b","dynamic_parameter_constraints":`+constraints+`}}]}`)
-	r := decode.Peek(decode.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"), session.Server, "", wire).Resources[0]
+	r := decode.Peek(xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"), session.Server, "", wire).Resources[0]
 	if want := string(wireOfJSON(t, &discoveryv3.DynamicParameterConstraints{}, constraints)); r.Constraints != want || !r.BothNames || !r.HasTTL {
 		t.Errorf("%+v", r)
 	}

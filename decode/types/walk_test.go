@@ -17,6 +17,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
@@ -115,7 +116,7 @@ func eachMessage(f func(protoreflect.MessageType)) (n int) {
 // Every message type of the API, in an Any of a response, decodes to what
 // protobuf's own JSON says.
 func TestEveryTypeAgreesWithProtojson(t *testing.T) {
-	m := decode.LookupMethod(adsPath)
+	m := xds.LookupMethod(adsPath)
 	n := eachMessage(func(mt protoreflect.MessageType) {
 		name := mt.Descriptor().FullName()
 		if name == "google.protobuf.Any" {
@@ -183,7 +184,7 @@ func TestOfReports(t *testing.T) {
 		"/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck":        `{"health_check_request":{"node":{"id":"n1"}}}`,
 		"/envoy.service.status.v3.ClientStatusDiscoveryService/StreamClientStatus": `{"node":{"id":"n1"}}`,
 	} {
-		m := decode.LookupMethod(path)
+		m := xds.LookupMethod(path)
 		mt, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(m.Request))
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +202,7 @@ func TestOfReports(t *testing.T) {
 
 // A REST body reads like any other message, whichever spelling it uses.
 func TestRESTBody(t *testing.T) {
-	doc := decode.Decode(decode.LookupMethod("/v3/discovery:clusters"), session.Server, "application/json",
+	doc := decode.Decode(xds.LookupMethod("/v3/discovery:clusters"), session.Server, "application/json",
 		[]byte(`{"versionInfo":"1","resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","connectTimeout":"0.25s","name":"c1"}]}`))
 	want := `{"version_info":"1","resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","name":"c1","connect_timeout":"0.250s"}]}`
 	if got := string(doc.Compact()); got != want || len(doc.Problems) > 0 {
@@ -286,7 +287,7 @@ func TestProblemsHavePaths(t *testing.T) {
 	i := strings.LastIndex(string(a.Value), "a.default")
 	broken := []byte(string(a.Value))
 	broken[i-1] = 0x7f // the length of sni
-	doc := decode.Decode(decode.LookupMethod(adsPath), session.Server, "", mustMarshal(t, &discoveryv3.DiscoveryResponse{
+	doc := decode.Decode(xds.LookupMethod(adsPath), session.Server, "", mustMarshal(t, &discoveryv3.DiscoveryResponse{
 		Resources: []*anypb.Any{clusterAny(t), {TypeUrl: a.TypeUrl, Value: broken}},
 	}))
 	if len(doc.Problems) != 1 || !strings.HasPrefix(doc.Problems[0], "resources[1].transport_socket.typed_config: ") {

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Labels of what is in no set. The first is that of types, variants and notes
@@ -89,7 +89,7 @@ func NewMetrics(rules []*check.Rule) *Metrics {
 	for _, side := range []session.Side{session.Client, session.Server, session.Proxy} {
 		m.ended.WithLabelValues(side.String())
 	}
-	for _, t := range decode.ShortTypes() {
+	for _, t := range xds.ShortTypes() {
 		m.known[t] = true
 		m.nacks.WithLabelValues(t)
 	}
@@ -250,7 +250,7 @@ func personal(code session.NoteCode) bool {
 	return false
 }
 
-func variantLabel(v decode.Variant) string {
+func variantLabel(v xds.Variant) string {
 	if v == "" {
 		return otherLabel
 	}

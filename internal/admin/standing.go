@@ -4,8 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // maxOpen bounds the streams that are known to be open.
@@ -19,7 +19,7 @@ type standing struct {
 
 type openStream struct {
 	conn    session.ConnID
-	variant decode.Variant
+	variant xds.Variant
 }
 
 func newStanding() standing {
@@ -50,11 +50,11 @@ func (m *Metrics) stand(e *session.Entry, c *check.Change) {
 	}
 }
 
-func (m *Metrics) gauge(v decode.Variant) prometheus.Gauge {
+func (m *Metrics) gauge(v xds.Variant) prometheus.Gauge {
 	return m.open.WithLabelValues(variantLabel(v))
 }
 
-func (s *standing) begin(conn session.ConnID, id session.StreamID, v decode.Variant) bool {
+func (s *standing) begin(conn session.ConnID, id session.StreamID, v xds.Variant) bool {
 	if _, is := s.streams[id]; is || id == 0 || len(s.streams) >= maxOpen {
 		return false
 	}
@@ -66,7 +66,7 @@ func (s *standing) begin(conn session.ConnID, id session.StreamID, v decode.Vari
 	return true
 }
 
-func (s *standing) end(id session.StreamID) (decode.Variant, bool) {
+func (s *standing) end(id session.StreamID) (xds.Variant, bool) {
 	o, was := s.streams[id]
 	if !was {
 		return "", false

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -94,7 +95,7 @@ func parts(seed uint64, entries []session.Entry) (out []disagreement) {
 // verdicts are the words ACK and NACK of a message.
 func verdicts(c *check.Change) (out []string) {
 	for _, word := range append([]string{c.What}, c.Also...) {
-		if word == check.ACK || word == check.NACK {
+		if word == engine.ACK || word == engine.NACK {
 			out = append(out, word)
 		}
 	}

@@ -3,13 +3,13 @@ package agree
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // end compares what is counted of the whole session: by metrics, and by check.
 func (t *trial) end() {
-	known := decode.ShortTypes()
+	known := xds.ShortTypes()
 	rejections := t.followers.rejections()
 	counted := make(map[string]map[string]map[string]int)
 	for _, key := range t.lanes {
@@ -21,7 +21,7 @@ func (t *trial) end() {
 			counted[key.client] = t.followers.counted(key.client)
 		}
 		if slices.Contains(known, key.typ) {
-			for _, word := range []string{check.ACK, check.NACK} {
+			for _, word := range []string{engine.ACK, engine.NACK} {
 				if want, got := t.words[key][word], counted[key.client][key.typ][word]; want != got {
 					t.differs("metrics: "+word, "%s of %s has %d of %s, and metrics count %d", key.typ, key.client, want, word, got)
 				}

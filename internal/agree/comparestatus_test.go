@@ -3,12 +3,12 @@ package agree
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // status compares where a client stands with a type.
-func (t *trial) status(all []check.ClientStatus, key laneKey) {
+func (t *trial) status(all []engine.ClientStatus, key laneKey) {
 	want := t.table.state(key, t.timers.ACK)
 	if want == nil {
 		return
@@ -42,7 +42,7 @@ func (t *trial) status(all []check.ClientStatus, key laneKey) {
 
 // wanted compares how much a client asks for: watch and status say it each in
 // their own way.
-func (t *trial) wanted(all []check.ClientStatus, key laneKey, m *meaning, printed watched) {
+func (t *trial) wanted(all []engine.ClientStatus, key laneKey, m *meaning, printed watched) {
 	lanes := t.table.lanes[key]
 	if m.message.Kind != decode.SotwRequest || !m.sure || m.murky || len(lanes) != 1 {
 		return

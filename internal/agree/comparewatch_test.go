@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -27,7 +28,7 @@ func (t *trial) watch(e *session.Entry, c *check.Change, m *meaning) {
 	said := append([]string{printed.what}, printed.also...)
 	verdict := ""
 	for _, word := range said {
-		if word == check.ACK || word == check.NACK {
+		if word == engine.ACK || word == engine.NACK {
 			verdict = word
 		}
 	}
@@ -44,7 +45,7 @@ func (t *trial) watch(e *session.Entry, c *check.Change, m *meaning) {
 	if names := t.nameWord(m); names != nil {
 		is := ""
 		for _, word := range said {
-			if word == check.SUB || word == check.UNSUB {
+			if word == engine.SUB || word == engine.UNSUB {
 				is = word
 			}
 		}
@@ -71,9 +72,9 @@ func (t *trial) nameWord(m *meaning) words {
 	case m.firstOrNot, m.respelled && !m.first:
 		return nil
 	case m.first || m.more:
-		return words{check.SUB}
+		return words{engine.SUB}
 	case m.less:
-		return words{check.UNSUB}
+		return words{engine.UNSUB}
 	}
 	return words{""}
 }

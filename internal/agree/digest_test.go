@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -44,14 +45,14 @@ func treeOf(k *check.Checker, client string) string {
 		return "none"
 	}
 	var b strings.Builder
-	var write func(list []*check.Node, depth int)
-	write = func(list []*check.Node, depth int) {
+	var write func(list []*engine.Node, depth int)
+	write = func(list []*engine.Node, depth int) {
 		for _, n := range list {
 			fmt.Fprintf(&b, "%*s%s %s %s %s\n", depth, "", n.Type, n.Name, n.State, n.Version)
 			write(n.Children, depth+1)
 		}
 	}
-	for _, list := range [][]*check.Node{t.Roots, t.Dangling, t.Missing} {
+	for _, list := range [][]*engine.Node{t.Roots, t.Dangling, t.Missing} {
 		write(list, 0)
 		b.WriteString("-\n")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/admin"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -18,19 +19,18 @@ import (
 type followers struct {
 	checker   *check.Checker
 	table     *render.Table
-	metrics   map[string]*admin.Metrics // by client
-	histories map[string]*check.History // by name of a resource
-	holdings  *check.Holdings
+	metrics   map[string]*admin.Metrics  // by client
+	histories map[string]*engine.History // by name of a resource
 }
 
 // newFollowers follow a session in which there are resources of these names.
 func newFollowers(o check.Options, names []string) *followers {
 	f := &followers{
 		checker: check.NewChecker(o), table: render.NewTable(0, render.Style{}),
-		metrics: make(map[string]*admin.Metrics), histories: make(map[string]*check.History), holdings: check.NewHoldings(),
+		metrics: make(map[string]*admin.Metrics), histories: make(map[string]*engine.History),
 	}
 	for _, name := range names {
-		f.histories[name] = check.NewHistory(check.Selection{Name: name})
+		f.histories[name] = engine.NewHistory(engine.Selection{Name: name})
 	}
 	return f
 }
@@ -40,9 +40,8 @@ func (f *followers) step(e *session.Entry) check.Change {
 	c := f.checker.Step(e)
 	f.table.See(e, &c)
 	for _, h := range f.histories {
-		h.Step(e, &c)
+		h.Step(e, &c.Change)
 	}
-	f.holdings.Step(e, &c)
 	if e.Kind == session.KindMessage {
 		m := f.metrics[c.Client]
 		if m == nil {
@@ -76,7 +75,7 @@ func (f *followers) line(e *session.Entry, c *check.Change) string { return f.ta
 
 // standing is what status says of a type of a client; false if nothing. What it
 // says of several clients of that name counts as one, of which the worst is shown.
-func (f *followers) standing(all []check.ClientStatus, key laneKey) (out check.TypeStatus, is bool) {
+func (f *followers) standing(all []engine.ClientStatus, key laneKey) (out engine.TypeStatus, is bool) {
 	for _, c := range all {
 		if c.Client != key.client {
 			continue
@@ -92,7 +91,7 @@ func (f *followers) standing(all []check.ClientStatus, key laneKey) (out check.T
 
 // nacksOf is how often a client has rejected in a row, as status says; false if
 // it does not say.
-func nacksOf(check.TypeStatus) (n int, says bool) { return 0, false }
+func nacksOf(t engine.TypeStatus) (n int, says bool) { return t.Nacks, true }
 
 // nodes are the states of the resources of a client, as tree says.
 func (f *followers) nodes(client string) map[typedName]string {
@@ -101,8 +100,8 @@ func (f *followers) nodes(client string) map[typedName]string {
 	if t == nil {
 		return out
 	}
-	var walk func(list []*check.Node)
-	walk = func(list []*check.Node) {
+	var walk func(list []*engine.Node)
+	walk = func(list []*engine.Node) {
 		for _, n := range list {
 			out[typedName{n.Type, n.Name}] = string(n.State)
 			walk(n.Children)
@@ -116,7 +115,7 @@ func (f *followers) nodes(client string) map[typedName]string {
 type typedName struct{ typ, name string }
 
 // diffed is what diff says of a resource of a client last; false if nothing.
-func (f *followers) diffed(key laneKey, name string) (out check.Version, is bool) {
+func (f *followers) diffed(key laneKey, name string) (out engine.Version, is bool) {
 	h := f.histories[name]
 	if h == nil {
 		return out, false
@@ -132,8 +131,10 @@ func (f *followers) diffed(key laneKey, name string) (out check.Version, is bool
 // accepted is what a client accepted last of a type.
 func (f *followers) accepted(key laneKey) map[string][16]byte {
 	out := make(map[string][16]byte)
-	for _, h := range f.holdings.Of(key.client, key.typ) {
-		out[h.Name] = h.Hash
+	for h := range f.checker.Held(key.client) {
+		if h.Type == key.typ {
+			out[h.Name] = h.Hash
+		}
 	}
 	return out
 }
@@ -152,7 +153,7 @@ func (f *followers) counted(client string) map[string]map[string]int {
 		panic(err)
 	}
 	for _, of := range families {
-		word := map[string]string{"xdsproxy_acks_total": check.ACK, "xdsproxy_nacks_total": check.NACK}[of.GetName()]
+		word := map[string]string{"xdsproxy_acks_total": engine.ACK, "xdsproxy_nacks_total": engine.NACK}[of.GetName()]
 		if word == "" {
 			continue
 		}
@@ -180,19 +181,19 @@ func (f *followers) rejections() map[laneKey]int {
 
 // acceptedBefore is the response that was accepted last before a message, as the
 // Change of it says; false if it does not say.
-func acceptedBefore(*check.Change) (seq session.Seq, says bool) { return 0, false }
+func acceptedBefore(c *check.Change) (seq session.Seq, says bool) { return c.Accepted, true }
 
 // carry is which entries a new segment repeats.
-type carry struct{ *check.Carry }
+type carry struct{ *engine.Carry }
 
-func newCarry() carry { return carry{check.NewCarry()} }
+func newCarry() carry { return carry{engine.NewCarry()} }
 
 // cut is which entries one needs beside those that were chosen.
 func cut(all []session.Entry, from int) (context map[session.Seq]bool) {
-	x, k := check.NewExcerpt(), check.NewChecker(check.Options{})
+	x, k := engine.NewExcerpt(), check.NewChecker(check.Options{})
 	for i := range all {
 		c := k.Step(&all[i])
-		x.Step(&all[i], &c, i >= from)
+		x.Step(&all[i], &c.Change, i >= from)
 	}
 	context = make(map[session.Seq]bool)
 	for _, seq := range x.Context() {

@@ -29,6 +29,9 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 	switch {
 	case n == nil && l.stated:
 		return words{synced}
+	case n == nil && l.rest:
+		// Who announces a version was sent something that was not seen.
+		return words{notSent, unknown}
 	case n == nil:
 		return words{notSent}
 	case n.mark == rejected:

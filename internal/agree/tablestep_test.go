@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -17,6 +17,7 @@ func (w *world) request(e *session.Entry, m *meaning) {
 	if !l.asked {
 		l.asked, l.askedSeq = true, e.Seq
 		l.stated = len(p.InitialVersions) > 0
+		w.anew(l, p)
 	}
 	if n := l.echoed(p); n != nil && n.mark != open && p.Error != nil {
 		l.repeats++
@@ -27,17 +28,21 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		m.answers, m.unseen = of, of == nil
 	}
 	switch m.word {
-	case check.NACK:
+	case engine.NACK:
 		l.nacks++
 		l.why, l.nackSeq = p.Error.Message, e.Seq
 		if of != nil {
-			l.bad = of
+			if l.bad == nil || of.ordinal > l.bad.ordinal {
+				l.bad = of
+			}
 			l.seenNACKs++
 		}
-	case check.ACK:
+	case engine.ACK:
 		l.nacks = 0
 		l.muddled = l.good != nil && l.good.ordinal > of.ordinal
-		l.good = of
+		if !l.muddled {
+			l.good = of
+		}
 		if l.bad != nil && l.bad.ordinal <= of.ordinal {
 			l.bad = nil
 		}

@@ -1,8 +1,8 @@
 package agree
 
 import (
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // judge is the table of verdicts: what a request says of a response, and of
@@ -17,7 +17,7 @@ func (l *lane) judge(m *decode.Message) (word string, of *reply) {
 		// An error after a response without a nonce can mean nothing else.
 		if n := l.last; n != nil && n.nonce == "" && n.mark == open {
 			n.mark = rejected
-			return check.NACK, n
+			return engine.NACK, n
 		}
 		return "", nil
 	}
@@ -27,10 +27,10 @@ func (l *lane) judge(m *decode.Message) (word string, of *reply) {
 			return "", nil
 		case m.Error != nil:
 			n.mark = rejected
-			return check.NACK, n
+			return engine.NACK, n
 		case m.Kind == decode.DeltaRequest, m.Version == n.version:
 			n.mark = accepted
-			return check.ACK, n
+			return engine.ACK, n
 		}
 		n.mark = unclear
 		return "", n
@@ -43,7 +43,7 @@ func (l *lane) judge(m *decode.Message) (word string, of *reply) {
 		return "", nil
 	}
 	l.unseen[m.Nonce] = true
-	return check.NACK, nil
+	return engine.NACK, nil
 }
 
 // judgePoll is the same for REST, where a poll speaks of the reply before it by
@@ -55,10 +55,10 @@ func (l *lane) judgePoll(m *decode.Message) (word string, of *reply) {
 		return "", nil
 	case m.Error != nil:
 		n.mark = rejected
-		return check.NACK, n
+		return engine.NACK, n
 	case m.Version != "" && m.Version == n.version:
 		n.mark = accepted
-		return check.ACK, n
+		return engine.ACK, n
 	}
 	n.mark = unclear
 	return "", n

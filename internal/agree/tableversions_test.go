@@ -3,6 +3,7 @@ package agree
 import (
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -107,7 +108,45 @@ func (w *world) drop(l *lane, name string, wild bool) {
 	if v := w.versions[key][name]; v != nil && !wild {
 		v.loose = true
 	}
-	if h := w.held[key]; h != nil && !wild {
+	if !wild {
+		h := w.holdingOf(key)
+		h.dropped[name], h.droppedAt[name] = true, w.at
+	}
+}
+
+func (w *world) holdingOf(key laneKey) *holding {
+	h := w.held[key]
+	if h == nil {
+		h = &holding{resources: make(map[string]content), dropped: make(map[string]bool), droppedAt: make(map[string]session.Seq)}
+		w.held[key] = h
+	}
+	return h
+}
+
+// anew takes from a client what it says on a new stream that it has not: in delta
+// what it states no version of, in the state of the world everything if it
+// states none.
+func (w *world) anew(l *lane, p *decode.Message) {
+	h := w.held[laneKey{l.client, l.typ}]
+	if h == nil || l.rest {
+		return
+	}
+	if p.Version != "" {
+		for name := range h.resources {
+			h.dropped[name] = h.dropped[name] || len(p.Names) > 0 && !slices.Contains(p.Names, name) && !slices.Contains(p.Names, "*")
+		}
+		return
+	}
+	stated := make(map[string]bool)
+	for _, v := range p.InitialVersions {
+		stated[decode.NormalName(v.Name)] = true
+	}
+	for name := range h.resources {
+		if !stated[name] {
+			delete(h.resources, name)
+		}
+	}
+	for name := range stated { // what was sent and not accepted it may have accepted unseen
 		h.dropped[name] = true
 	}
 }
@@ -116,18 +155,15 @@ func (w *world) drop(l *lane, name string, wild bool) {
 type holding struct {
 	resources map[string]content
 	dropped   map[string]bool // given up: it may have them or not
+	droppedAt map[string]session.Seq
 	unsure    bool
 }
 
 // accept enters a response that was accepted.
 func (w *world) accept(l *lane, of *reply) {
 	key := laneKey{l.client, l.typ}
-	h := w.held[key]
-	if h == nil {
-		h = &holding{resources: make(map[string]content), dropped: make(map[string]bool)}
-		w.held[key] = h
-	}
-	h.unsure = h.unsure || !of.sure || !l.sure || of.odd || w.crowded(key)
+	h := w.holdingOf(key)
+	h.unsure = h.unsure || l.muddled || !of.sure || !l.sure || of.odd || w.crowded(key)
 	if !of.delta && !of.pulse && wholeState(l.typ) {
 		for name := range h.resources {
 			if _, is := of.resources[name]; !is && !slices.Contains(of.heartbeats, name) {
@@ -137,7 +173,7 @@ func (w *world) accept(l *lane, of *reply) {
 	}
 	for name, c := range of.resources {
 		h.resources[name] = c
-		delete(h.dropped, name)
+		h.dropped[name] = !l.star && !l.wild && !l.names[name] || h.droppedAt[name] > of.seq
 	}
 	for _, name := range of.removed {
 		if _, is := of.resources[name]; !is {

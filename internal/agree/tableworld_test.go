@@ -6,10 +6,12 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // world is what the second table knows of a session.
 type world struct {
+	at        session.Seq // of the entry that is looked at
 	now       time.Time
 	seen      uint64 // entries
 	conns     map[session.ConnID]*conn
@@ -40,7 +42,7 @@ type conn struct {
 type stream struct {
 	conn    *conn
 	connID  session.ConnID
-	method  decode.Method
+	method  xds.Method
 	node    string    // that it gave last
 	content [2]string // content types of both sides
 	lanes   map[string]*lane
@@ -69,8 +71,8 @@ type lane struct {
 	byNonce  map[string]*reply
 	unseen   map[string]bool
 	opens    []*reply
-	bad      *reply // rejected last, with nothing as new accepted since
-	good     *reply // accepted last
+	bad      *reply // the newest that was rejected, with nothing as new accepted since
+	good     *reply // the newest that was accepted
 	muddled  bool   // before that, one that came later was
 	inherits *reply // bad of the stream before, if nothing else was sent there
 	nacks    int
@@ -117,6 +119,7 @@ func (w *world) step(e *session.Entry) (m meaning) {
 		w.now = e.Time
 	}
 	w.seen++
+	w.at = e.Seq
 	switch e.Kind {
 	case session.KindConnect:
 		c := w.conn(e.Conn)
@@ -157,7 +160,7 @@ func (w *world) conn(id session.ConnID) *conn {
 func (w *world) open(e *session.Entry) {
 	w.end(w.streams[e.Stream])
 	w.streams[e.Stream] = &stream{
-		conn: w.conn(e.Conn), connID: e.Conn, method: decode.LookupMethod(e.Method), lanes: make(map[string]*lane), sure: true,
+		conn: w.conn(e.Conn), connID: e.Conn, method: xds.LookupMethod(e.Method), lanes: make(map[string]*lane), sure: true,
 		content: [2]string{session.Get(e.Headers, "content-type"), ""},
 	}
 }
@@ -286,10 +289,10 @@ func (st *stream) introduce(n *decode.Node) {
 func (w *world) lane(e *session.Entry, st *stream, m *decode.Message) *lane {
 	key, typ := st.method.Type, st.method.Type
 	if m.TypeURL != "" {
-		key, typ = decode.TypeKey(m.TypeURL), decode.ShortType(m.TypeURL)
+		key, typ = xds.TypeKey(m.TypeURL), xds.ShortType(m.TypeURL)
 	}
 	l := st.lanes[key]
-	if l == nil && st.method.Variant == decode.VariantREST {
+	if l == nil && st.method.Variant == xds.VariantREST {
 		poll := pollKey{st.client(), st.conn.server, st.method.Path, key}
 		if l = w.polls[poll]; l == nil {
 			l = w.begin(st, typ, m)
@@ -311,8 +314,8 @@ func (w *world) lane(e *session.Entry, st *stream, m *decode.Message) *lane {
 func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 	l := &lane{
 		typ: typ, client: st.client(), sure: st.sure, names: make(map[string]bool), byNonce: make(map[string]*reply), unseen: make(map[string]bool),
-		exempt: strings.HasPrefix(m.TypeURL, "istio.io/debug") || decode.TypeName(m.TypeURL) == "istio.v1.HealthInformation" ||
-			strings.HasPrefix(decode.TypeName(m.TypeURL), "istio.io/debug"),
+		exempt: strings.HasPrefix(m.TypeURL, "istio.io/debug") || xds.TypeName(m.TypeURL) == "istio.v1.HealthInformation" ||
+			strings.HasPrefix(xds.TypeName(m.TypeURL), "istio.io/debug"),
 		delta: m.Kind == decode.DeltaRequest || m.Kind == decode.DeltaResponse,
 	}
 	key := laneKey{l.client, typ}

@@ -16,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/file"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Of a file, Envoy makes what package file says: it takes it or not, finds the
@@ -99,7 +100,7 @@ func TestFilesAsEnvoyReadsThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			var ours []string
-			m := decode.Peek(decode.LookupMethod("file:"+name), session.Server, "", c.Response)
+			m := decode.Peek(xds.LookupMethod("file:"+name), session.Server, "", c.Response)
 			for _, r := range m.Resources {
 				ours = append(ours, r.Name)
 			}

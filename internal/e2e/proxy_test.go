@@ -226,6 +226,8 @@ type facts struct {
 	Connections uint64 `json:"connections"`
 	Gaps        uint64 `json:"gaps"`
 	Lost        uint64 `json:"lost"`
+	// PastForgotten is what rules had to forget of the past; 0 where info does not tell.
+	PastForgotten uint64 `json:"past_forgotten"`
 }
 
 func (p *proxy) info(t *testing.T) facts {

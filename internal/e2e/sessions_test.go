@@ -15,6 +15,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -143,7 +144,7 @@ func checkSession(t *testing.T, s recordedSession, file string) int64 {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	methods := map[session.StreamID]decode.Method{}
+	methods := map[session.StreamID]xds.Method{}
 	for {
 		e, err := r.Next(t.Context())
 		if errors.Is(err, io.EOF) {
@@ -157,7 +158,7 @@ func checkSession(t *testing.T, s recordedSession, file string) int64 {
 		}
 		switch e.Kind {
 		case session.KindOpen:
-			methods[e.Stream] = decode.LookupMethod(e.Method)
+			methods[e.Stream] = xds.LookupMethod(e.Method)
 		case session.KindMessage:
 			if m := decode.Peek(methods[e.Stream], e.Side, "", e.Message.Data.Bytes()); len(m.Problems) > 0 || m.TypeURL == "" {
 				t.Errorf("entry %d is of type %q, with problems %q", e.Seq, m.TypeURL, m.Problems)

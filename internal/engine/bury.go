@@ -97,7 +97,7 @@ func (k *Engine) bareResponse(n *Response) *Response {
 func (k *Engine) forgetStream(t *Stream) {
 	k.Peers.forget(t)
 	for _, s := range t.Order {
-		if of := k.clients.byID[t.clientID()]; of != nil && of.left[s.Key].sub == s {
+		if of := k.clients.byID[t.account]; of != nil && of.left[s.Key].sub == s {
 			of.left[s.Key] = left{status: of.left[s.Key].status}
 		}
 		k.unbury(s)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Carry knows which entries of a session one needs to understand what comes
@@ -22,7 +23,7 @@ type Carry struct {
 // carried is what is kept of one stream.
 type carried struct {
 	conn    session.ConnID
-	method  decode.Method
+	method  xds.Method
 	headers []session.Seq // Open and Header, in order
 	first   session.Seq   // request
 	types   map[string]*carriedType
@@ -58,7 +59,7 @@ func (c *Carry) Step(e *session.Entry) {
 	case session.KindOpen:
 		if len(c.streams) < maxStreams {
 			c.streams[e.Stream] = &carried{
-				conn: e.Conn, method: decode.LookupMethod(e.Method),
+				conn: e.Conn, method: xds.LookupMethod(e.Method),
 				headers: []session.Seq{e.Seq}, types: make(map[string]*carriedType),
 			}
 		}

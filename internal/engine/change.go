@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // The words for what a message does.
@@ -21,8 +22,8 @@ const (
 
 // Change is what one entry means in its conversation.
 type Change struct {
-	Method  decode.Method
-	Variant decode.Variant
+	Method  xds.Method
+	Variant xds.Variant
 	// Client is the node id that the stream gave, or else the one that its
 	// connection gave last: clients name themselves on the first stream that
 	// they open, and agents forward many streams of one node.

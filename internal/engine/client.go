@@ -36,39 +36,42 @@ type left struct {
 // clients are those of a session.
 type clients struct{ byID map[string]*client }
 
-// clientOf returns that with an id, and makes it where it is new.
-func (k *Engine) clientOf(t *Stream) *client {
-	c := &k.clients
-	if c.byID == nil {
-		c.byID = make(map[string]*client)
+// account enters a stream into the account of its client, once it is known which
+// that is: the one that it names, or else that of its connection.
+func (k *Engine) account(t *Stream) {
+	id := t.client
+	if id == "" {
+		id = k.conn(t.Conn).client
 	}
-	id := t.clientID()
-	of := c.byID[id]
+	if id == "" || id == t.account {
+		return
+	}
+	if t.account != "" && t.Node != nil {
+		return // it was named once; see the rule node-identity-changed
+	}
+	if of := k.clients.byID[t.account]; of != nil { // it was taken for another
+		of.live = without(of.live, t)
+	}
+	if k.clients.byID == nil {
+		k.clients.byID = make(map[string]*client)
+	}
+	of := k.clients.byID[id]
 	if of == nil {
 		of = &client{id: id, since: t.Opened}
-		c.byID[id] = of
+		k.clients.byID[id] = of
 	}
-	return of
-}
-
-// named notes a stream whose node has become known.
-func (k *Engine) named(t *Stream, s *Subscription, given []string) {
-	of := k.clientOf(t)
+	t.account = id
 	k.past.drop(of.memento)
 	of.memento = nil
-	if !slices.Contains(of.live, t) {
-		of.live = append(of.live, t)
-	}
-	if p := t.polls; p == nil {
-		k.Peers.joined(t, s, given)
-	} else if p.of == nil {
+	of.live = append(of.live, t)
+	if p := t.polls; p != nil && p.of == nil {
 		p.of, of.polls = of, append(of.polls, p)
 	}
 }
 
 // leave notes the end of a stream.
 func (k *Engine) leave(t *Stream, why string) {
-	of := k.clients.byID[t.clientID()]
+	of := k.clients.byID[t.account]
 	if of == nil {
 		return
 	}
@@ -104,6 +107,9 @@ func (of *client) leaveType(k *Engine, s *Subscription) {
 		of.left = make(map[string]left)
 	}
 	ts.Gone = k.Now
+	if was := of.left[s.Key]; was.sub != nil && s.carries() {
+		s = was.sub // what it accepted is of the stream before
+	}
 	of.left[s.Key] = left{ts, s}
 }
 
@@ -128,13 +134,6 @@ func (of *client) here() bool {
 
 // forgetClient lets go of a client that left.
 func (k *Engine) forgetClient(of *client) { delete(k.clients.byID, of.id) }
-
-func (t *Stream) clientID() string {
-	if t.Node != nil && t.Node.ID != "" {
-		return t.Node.ID
-	}
-	return t.Peer
-}
 
 // lastHeard is when either side said something last.
 func (t *Stream) lastHeard() time.Time {

@@ -3,8 +3,8 @@ package engine
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Excerpt finds what one needs beside some chosen entries of a session to
@@ -100,7 +100,7 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 		if st != nil && len(st.headers) < maxCarriedHeaders {
 			st.headers = append(st.headers, e.Seq)
 		}
-		if st != nil && e.Kind == session.KindOpen && c.Method.Variant == decode.VariantREST {
+		if st != nil && e.Kind == session.KindOpen && c.Method.Variant == xds.VariantREST {
 			st.types = cn.pollsOf(c.Method.Path)
 		}
 	case session.KindMessage:

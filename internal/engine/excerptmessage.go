@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // message enters a message, after what it needs was kept.
@@ -73,7 +74,7 @@ func (x *Excerpt) message(e *session.Entry, c *Change, st *quotedStream, chosen 
 func (st *quotedStream) typeOf(m *decode.Message, c *Change) *quotedType {
 	key := c.Method.Type
 	if m.TypeURL != "" {
-		key = Short(decode.TypeKey(m.TypeURL))
+		key = Short(xds.TypeKey(m.TypeURL))
 	}
 	t := st.types[key]
 	if t == nil && len(st.types) < maxTypes {

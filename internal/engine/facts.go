@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // isGlob says whether a name stands for all resources below a path, such as
@@ -99,7 +100,7 @@ func (t *Stream) WantsAnything() bool {
 
 // otherNames says whether servers answer with other names than those asked
 // for: virtual hosts, and what Istio's ambient mode asks for by address.
-func (s *Subscription) OtherNames() bool { return s.Type == "VHDS" || s.Kind&EnvoyType == 0 }
+func (s *Subscription) OtherNames() bool { return s.Type == "VHDS" || !s.Facts.Envoy }
 
 // takesBoth says whether the client is one of the Envoys that accept version 3
 // where they asked for version 2 (envoy PR#12913).
@@ -165,29 +166,10 @@ func (s *Subscription) NeverHad(version string, it *Resource) bool {
 	return s.Stream.GRPCClient() || slices.Contains(n.Added, it) || slices.Contains(n.Changed, it)
 }
 
-// parents are the types whose resources refer to those of a type.
-func Parents(typ string) []string {
-	switch typ {
-	case "CDS":
-		return []string{"LDS", "RDS", "VHDS"}
-	case "EDS":
-		return []string{"CDS"}
-	case "RDS":
-		return []string{"LDS", "SRDS"}
-	case "SDS", "ECDS":
-		return []string{"LDS", "CDS"}
-	case "SRDS":
-		return []string{"LDS"}
-	case "VHDS":
-		return []string{"RDS"}
-	}
-	return nil
-}
-
 // referred does the work. Without names it is about all there are.
 func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Referrer {
 	out := make(map[string]Referrer)
-	for _, p := range Parents(typ) {
+	for _, p := range xds.ByShort(typ).Parents {
 		s := t.Sub(p)
 		if s == nil {
 			continue

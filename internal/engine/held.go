@@ -25,16 +25,22 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 		if c == nil {
 			return
 		}
+		there := make(map[string]bool)
 		for s := range c.known() {
 			for it := range s.Held() {
-				h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: session.Seq(it.Stamp)}
-				if h.Version == "" && s.Accepted != nil {
-					h.Version = s.Accepted.Version
+				there[s.Key+"\x00"+it.Name] = true
+				if !yield(heldOf(s, it)) {
+					return
 				}
-				if it.Content != nil {
-					h.Hash = it.Content.Facts.Hash
-				}
-				if !yield(h) {
+			}
+			// What it accepted on the stream before it has, until it accepts
+			// something on this one.
+			was := c.left[s.Key].sub
+			if was == nil || was == s || !s.carries() {
+				continue
+			}
+			for it := range was.Held() {
+				if !there[s.Key+"\x00"+it.Name] && !yield(heldOf(was, it)) {
 					return
 				}
 			}
@@ -42,19 +48,32 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 	}
 }
 
+func heldOf(s *Subscription, it *Resource) Held {
+	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: session.Seq(it.Stamp), Hash: it.Content.Facts.Hash}
+	if h.Version == "" && s.Accepted != nil {
+		h.Version = s.Accepted.Version
+	}
+	return h
+}
+
+// carries says whether what the client accepted of the type is what it accepted
+// on the stream before: it says by its version that it has something, and has
+// accepted nothing on this one. In delta it says itself what it has.
+func (s *Subscription) carries() bool { return s.Accepted == nil && s.announced }
+
 // Held yields what the client has accepted last of each resource of the type on
-// the stream.
+// the stream. What it merely says that it has is not among it.
 func (s *Subscription) Held() iter.Seq[*Resource] {
 	return func(yield func(*Resource) bool) {
-		open := make(map[string]*Resource)
+		open := make(map[string]bool)
 		for name, u := range s.open.all() {
-			open[name] = u.accepted
-			if u.accepted != nil && !yield(u.accepted) {
+			open[name] = true
+			if it := u.accepted; it != nil && it.Content != nil && s.open.knows(name) && !yield(it) {
 				return
 			}
 		}
 		for name, it := range s.Have.All() {
-			if _, is := open[name]; !is && !yield(it) {
+			if !open[name] && it.Content != nil && s.open.knows(name) && !yield(it) {
 				return
 			}
 		}

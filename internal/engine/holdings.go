@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Holdings are what each client of a session accepted last, by type and name.
@@ -49,7 +50,7 @@ func (h *Holdings) Step(e *session.Entry, c *Change) {
 	case m == nil:
 	case m.Response():
 		o := h.propose(e, c)
-		if c.Variant == decode.VariantFile { // what is read is in use
+		if c.Variant == xds.VariantFile { // what is read is in use
 			h.accept(o)
 			return
 		}
@@ -148,7 +149,7 @@ func (h *Holdings) Clients() []string { return slices.Sorted(maps.Keys(h.clients
 // which they are shown.
 func (h *Holdings) Types(client string) []string {
 	return slices.SortedFunc(maps.Keys(h.clients[client]), func(a, b string) int {
-		return cmp.Or(cmp.Compare(typeRank(a), typeRank(b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(xds.Rank(a), xds.Rank(b)), strings.Compare(a, b))
 	})
 }
 

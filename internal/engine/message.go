@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // message enters a message and says what it means.
@@ -28,7 +29,7 @@ func (k *Engine) message(e *session.Entry, st *Stream) Change {
 	c.batch, c.Message = batch, m
 	c.Method, c.Variant, c.Uncertain = st.Method, st.Method.Variant, st.uncertain
 	if m.TypeURL != "" {
-		c.Type = decode.ShortType(m.TypeURL)
+		c.Type = xds.ShortType(m.TypeURL)
 	}
 	st.Largest = max(st.Largest, e.Message.Size)
 	switch {

@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // polls is the conversation that polls of REST make. Each poll is a stream of
@@ -27,7 +27,7 @@ const maxPolls = 1 << 14
 
 // join makes a poll part of its conversation.
 func (k *Engine) joinPolls(t *Stream) {
-	if t.Method.Variant != decode.VariantREST || t.polls != nil {
+	if t.Method.Variant != xds.VariantREST || t.polls != nil {
 		return
 	}
 	cn, id := k.conn(t.Conn), t.client

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // subOf returns the state of the type that a message is about, or nil if there
@@ -14,7 +15,7 @@ func (k *Engine) subOf(t *Stream, m *decode.Message) *Subscription {
 	}
 	key, typ := t.Method.Type, t.Method.Type
 	if m.TypeURL != "" {
-		key, typ = Short(decode.TypeKey(m.TypeURL)), decode.ShortType(m.TypeURL)
+		key, typ = Short(xds.TypeKey(m.TypeURL)), xds.ShortType(m.TypeURL)
 	}
 	s := t.Subs[key]
 	if s == nil {
@@ -22,7 +23,7 @@ func (k *Engine) subOf(t *Stream, m *decode.Message) *Subscription {
 			return nil
 		}
 		s = &Subscription{
-			Key: key, Type: typ, Kind: kindOfType(typ, m.TypeURL), Lost: t.Lost, seed: k.lists.seed,
+			Key: key, Type: typ, Facts: factsOf(typ, m.TypeURL), Lost: t.Lost, seed: k.lists.seed,
 			ByNonce: make(map[string]*Response), past: used{seed: k.lists.seed}, Versions: used{seed: k.lists.seed},
 		}
 		t.Subs[key], t.Order = s, append(t.Order, s)
@@ -45,7 +46,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	s := k.subOf(t, m)
 	alone := s == nil || !t.Alive()
 	if alone { // there is no room for it, or it comes too late
-		s = &Subscription{Stream: t, Kind: kindOfType(c.Type, m.TypeURL), Lost: true}
+		s = &Subscription{Stream: t, Facts: factsOf(c.Type, m.TypeURL), Lost: true}
 		c.Uncertain = true
 	}
 	r := &Request{Seq: e.Seq, At: k.Now, Message: m, Size: e.Message.Size, Ordinal: s.Requests}
@@ -64,7 +65,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	first := s.Requests == 0 && !(c.Uncertain && m.Nonce != "")
 	s.Requests++
 	if s.First == nil {
-		s.First, s.nameless = r, r.Named() == 0
+		s.First, s.nameless, s.announced = r, r.Named() == 0, m.Version != ""
 	}
 	switch {
 	case !whole:
@@ -82,8 +83,11 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	c.Sub, c.Request = s, r
 	if m.Node != nil && m.Node.ID != "" && t.Node == nil {
 		t.Node, t.NodeAt = m.Node, e.Seq
-		k.named(t, s, r.Given)
+		if t.polls == nil {
+			k.Peers.joined(t, s, r.Given)
+		}
 	}
+	k.account(t)
 	if !whole {
 		return
 	}

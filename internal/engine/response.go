@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // response enters a response.
@@ -49,15 +50,17 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 // fill finds out what a response changes of what the client has.
 func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked bool) {
 	m := n.Message
-	if len(m.Resources) > 0 && s.Kind&EnvoyType == 0 {
+	if len(m.Resources) > 0 && !s.Facts.Envoy {
 		typ := m.Resources[0].TypeURL
-		n.Foreign = typ != "" && decode.TypeName(typ) != decode.TypeName(s.URL)
+		n.Foreign = typ != "" && xds.TypeName(typ) != xds.TypeName(s.URL)
 	}
 	k.resolve(s, n, batch, masked)
 	s.Variants = s.Variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
-			if it := s.Have.Get(decode.NormalName(name)); it != nil && it.Stamp != k.Stamp {
+			name = decode.NormalName(name)
+			n.gone = append(n.gone, name)
+			if it := s.Have.Get(name); it != nil && it.Stamp != k.Stamp {
 				n.Removed = append(n.Removed, it)
 				s.Have.remove(it.Name)
 			}
@@ -73,7 +76,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 		}
 	}
 	s.open.sent(n)
-	if s.Stream.Method.Variant == decode.VariantFile {
+	if s.Stream.Method.Variant == xds.VariantFile {
 		s.open = unsettled{} // a file is read, and nobody is asked
 	}
 	if !s.refused.again(n) {
@@ -110,7 +113,7 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, mask
 			n.Twice++
 		}
 		if r.Empty {
-			n.Heartbeats = append(n.Heartbeats, i)
+			n.Heartbeats, n.beats = append(n.Heartbeats, i), append(n.beats, name)
 			if it != nil {
 				it.Stamp = k.Stamp
 				n.again++

@@ -14,6 +14,8 @@ func (s *Subscription) resume(m *decode.Message) {
 	if m.Kind == decode.SotwRequest {
 		if m.Version != "" && was != nil {
 			s.Have, s.Seeded = was.Have.clone(), true
+			was.open.enter()
+			s.open = was.open.clone()
 			for name := range was.Have.All() {
 				if !s.Wants(name) {
 					s.Have.remove(name)

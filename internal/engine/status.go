@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // State is where a client stands with one type, the better ones first.
@@ -137,7 +137,7 @@ func (k *Engine) statusOf(c *client) ClientStatus {
 		}
 	}
 	s.Types = slices.SortedFunc(maps.Values(types), func(a, b TypeStatus) int {
-		return cmp.Or(cmp.Compare(typeRank(a.Type), typeRank(b.Type)), strings.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(xds.Rank(a.Type), xds.Rank(b.Type)), strings.Compare(a.Type, b.Type))
 	})
 	return s
 }
@@ -203,18 +203,6 @@ func merge(a, b TypeStatus) TypeStatus {
 	return a
 }
 
-// TypeOrder is the order in which types are shown.
-func TypeOrder() []string {
-	return []string{"LDS", "RDS", "SRDS", "VHDS", "CDS", "EDS", "LEDS", "SDS", "ECDS", "RTDS"}
-}
-
-func typeRank(typ string) int {
-	if i := slices.Index(TypeOrder(), typ); i >= 0 {
-		return i
-	}
-	return len(TypeOrder())
-}
-
 func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	ts := TypeStatus{
 		Type: s.Type, Wanted: s.Names.Len(), Have: s.Have.Len(), Nacks: s.nacks, Nack: s.nack, NackSeq: s.nackSeq, Lost: s.Lost,
@@ -233,6 +221,8 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
 		if s.Initial != nil && s.Have.Len() > 0 {
 			ts.State = Synced // it has said what it has, and that has not changed
+		} else if s.polled() && s.First.Message.Version != "" {
+			ts.State = Unknown // it was sent something that was not seen
 		}
 		return ts, true
 	}
@@ -245,16 +235,19 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 
 // stateOf says where a type stands by the response that was sent last.
 func (k *Engine) stateOf(s *Subscription, n *Response) State {
-	polled := s.Stream.Method.Variant == decode.VariantREST
 	switch {
 	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n):
 		return Nacked
 	case n.Verdict == ACKed:
 		return Synced
-	case n.Verdict == Unclear, n.Nonce == "" && !polled:
+	case n.Verdict == Unclear, n.Nonce == "" && !s.polled():
 		return Unknown // there is no way to answer it, or no clear answer
-	case k.Now.Sub(n.At) > k.o.ACK && !polled:
+	case k.Now.Sub(n.At) > k.o.ACK && !s.polled():
 		return Stale
 	}
 	return Pending
 }
+
+// polled says whether the type is asked for by polls of REST, which have no
+// nonces.
+func (s *Subscription) polled() bool { return s.Stream.Method.Variant == xds.VariantREST }

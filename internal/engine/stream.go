@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Stream is what is known of a stream while it lasts: what both sides have said
@@ -14,7 +15,7 @@ type Stream struct {
 	ID     session.StreamID
 	Conn   session.ConnID
 	h2     uint32
-	Method decode.Method
+	Method xds.Method
 	Opened time.Time
 	OpenAt session.Seq
 	Server string // address of the management server, "" if unknown
@@ -24,6 +25,7 @@ type Stream struct {
 	Node, lastNode *decode.Node
 	NodeAt         session.Seq
 	client         string   // node id that it gave last
+	account        string   // of which client it is
 	Previous       *Stream  // the stream that this one reconnects, nil if none
 	resumed        bool     // another one reconnects it
 	memento        *memento // once it has ended
@@ -66,17 +68,17 @@ func (t *Stream) Alive() bool { return !t.Ended }
 
 // ads says whether all types share the stream.
 func (t *Stream) ADS() bool {
-	return t.Method.Variant == decode.VariantSotwADS || t.Method.Variant == decode.VariantDeltaADS
+	return t.Method.Variant == xds.VariantSotwADS || t.Method.Variant == xds.VariantDeltaADS
 }
 
 func (t *Stream) Delta() bool {
-	return t.Method.Variant == decode.VariantDelta || t.Method.Variant == decode.VariantDeltaADS
+	return t.Method.Variant == xds.VariantDelta || t.Method.Variant == xds.VariantDeltaADS
 }
 
 // stream says whether it is one of the four discovery variants on gRPC.
 func (t *Stream) Discovery() bool {
 	switch t.Method.Variant {
-	case decode.VariantSotw, decode.VariantSotwADS, decode.VariantDelta, decode.VariantDeltaADS:
+	case xds.VariantSotw, xds.VariantSotwADS, xds.VariantDelta, xds.VariantDeltaADS:
 		return !t.Method.Unary
 	}
 	return false
@@ -120,7 +122,7 @@ func (k *Engine) open(e *session.Entry) *Stream {
 	delete(k.late, e.Stream)
 	st := k.begin(e)
 	if st != nil {
-		st.Method, st.content[0] = decode.LookupMethod(e.Method), session.Get(e.Headers, "content-type")
+		st.Method, st.content[0] = xds.LookupMethod(e.Method), session.Get(e.Headers, "content-type")
 		st.Lost, st.uncertain = false, false
 	}
 	return st

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // wildness is whether a client wants all resources of a type.
@@ -25,7 +26,7 @@ type Subscription struct {
 	Key    string // shared by versions 2 and 3 of a type
 	Type   string // short
 	URL    string // as it was said last
-	Kind   typeKind
+	Facts  facts
 	// lost says that part of the conversation was not seen, so that rules
 	// which need it stay silent.
 	Lost bool
@@ -39,6 +40,7 @@ type Subscription struct {
 	Requests    uint64
 	First, Last *Request
 	nameless    bool // its first request named nothing
+	announced   bool // it had a version
 	EverNamed   bool
 	Wild        wildness
 	EverWild    bool
@@ -168,6 +170,8 @@ type details struct {
 	Changed  []*Resource     // that were there with another content
 	Before   []*Resource     // what changed was before, in the order of changed
 	Removed  []*Resource     // that are there no more: by absence, or as it says
+	gone     []string        // names that a delta response removes
+	beats    []string        // names of resources without a payload
 	// heartbeats are the positions of resources without a payload.
 	Heartbeats []int
 	Same       []*Resource // delta: that came again at the same version with the same content
@@ -198,50 +202,34 @@ func (s *Subscription) WantedLately(name string, now time.Time, d time.Duration)
 // active says whether the client wants anything.
 func (s *Subscription) Active() bool { return s.Wild != NotWild || s.Names.Len() > 0 }
 
-// typeKind groups types by how the protocol treats them.
-type typeKind uint8
+// facts are what the protocol says of a type.
+type facts struct {
+	xds.Type      // the zero one for a type that is not known
+	Envoy    bool // of Envoy's API, or not named
+	exempt   bool
+}
 
-const (
-	fullType   typeKind = 1 << iota // a response is the whole state: LDS, CDS
-	namedType                       // resources are asked for by name
-	wildType                        // a nameless request may stand for all
-	exemptType                      // no acknowledgement and no subscription
-	EnvoyType                       // of Envoy's API
-)
-
-func kindOfType(typ, url string) typeKind {
-	name := decode.TypeName(url)
-	var k typeKind
-	if strings.HasPrefix(name, "envoy.") || url == "" {
-		k |= EnvoyType
-	} else {
-		k |= wildType
+func factsOf(typ, url string) facts {
+	name := xds.TypeName(url)
+	return facts{
+		Type:   xds.ByShort(typ),
+		Envoy:  strings.HasPrefix(name, "envoy.") || url == "",
+		exempt: strings.HasPrefix(url, "istio.io/debug") || strings.HasPrefix(name, "istio.io/debug") || name == healthInformation,
 	}
-	switch typ {
-	case "LDS", "CDS":
-		k |= fullType | wildType
-	case "SRDS", "VHDS":
-		k |= wildType
-	case "RDS", "EDS", "SDS", "RTDS", "ECDS", "LEDS":
-		k |= namedType
-	}
-	if strings.HasPrefix(url, "istio.io/debug") || strings.HasPrefix(name, "istio.io/debug") || name == healthInformation {
-		k |= exemptType
-	}
-	return k
 }
 
 // healthInformation is what an istio-agent tells istiod of its workload; its
 // error_detail is no rejection.
 const healthInformation = "istio.v1.HealthInformation"
 
-func (s *Subscription) Full() bool   { return s.Kind&fullType != 0 }
-func (s *Subscription) Named() bool  { return s.Kind&namedType != 0 }
-func (s *Subscription) Exempt() bool { return s.Kind&exemptType != 0 }
+func (s *Subscription) Full() bool  { return s.Facts.Full }
+func (s *Subscription) Named() bool { return s.Facts.Named }
 
-// whole says whether absence from a state-of-the-world response deletes: by
-// the protocol for LDS and CDS, and for SRDS because Envoy does so.
-func (s *Subscription) Whole() bool { return s.Full() || s.Type == "SRDS" }
+// Exempt says whether the type has no acknowledgement and no subscription.
+func (s *Subscription) Exempt() bool { return s.Facts.exempt }
+
+// Whole says whether absence from a state-of-the-world response deletes.
+func (s *Subscription) Whole() bool { return s.Facts.Whole }
 
 func (s *Subscription) lose() {
 	s.Lost, s.heard, s.Forgotten = true, nil, true

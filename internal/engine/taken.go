@@ -5,14 +5,24 @@ import (
 	"slices"
 )
 
-// TypesOf yields the types of the client that a stream belongs to: those of all
-// its streams, and behind them what is left from ended ones. A client without a
-// node is known by the one stream only.
+// TypesOf yields the types of the client that a stream belongs to, those of all
+// its streams, and what is left of ended ones that still counts. Of a client that
+// nobody names that stream is all that is known.
 func (k *Engine) TypesOf(t *Stream) iter.Seq[*Subscription] {
-	if c := k.clients.byID[t.clientID()]; c != nil && slices.Contains(c.live, t) {
-		return c.known()
+	c := k.clients.byID[t.account]
+	if c == nil {
+		return slices.Values(t.Order)
 	}
-	return slices.Values(t.Order)
+	return func(yield func(*Subscription) bool) {
+		for s := range c.known() {
+			if !yield(s) {
+				return
+			}
+			if was := c.left[s.Key].sub; was != nil && was != s && s.carries() && !yield(was) {
+				return
+			}
+		}
+	}
 }
 
 // Taken yields what the client has of the type once it accepts all that it has
@@ -22,11 +32,7 @@ func (s *Subscription) Taken() iter.Seq[*Resource] {
 	return func(yield func(*Resource) bool) {
 		rejected := make(map[string]bool)
 		for name, u := range s.open.all() {
-			if u.by.Verdict != NACKed {
-				continue
-			}
-			rejected[name] = true
-			if u.accepted != nil && !yield(u.accepted) {
+			if rejected[name] = u.rejected; u.rejected && u.accepted != nil && !yield(u.accepted) {
 				return
 			}
 		}

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -278,13 +278,13 @@ D> type=Addr N= sub=[*] unsub=[*] node=n1   | SUB +* -*`,
 
 func TestClientOfStreamAndConnection(t *testing.T) {
 	s := newScript(t)
-	if c := s.line("C> type=CDS V= N= R=[] node=n1"); c.Client != "n1" || c.Type != "CDS" || c.Variant != decode.VariantSotwADS {
+	if c := s.line("C> type=CDS V= N= R=[] node=n1"); c.Client != "n1" || c.Type != "CDS" || c.Variant != xds.VariantSotwADS {
 		t.Errorf("%+v", c)
 	}
 	s.open(2, "/envoy.service.endpoint.v3.EndpointDiscoveryService/StreamEndpoints")
 	// The second stream has not named its node yet: that of the connection.
 	c := s.step(session.Entry{Kind: session.KindHeader, Side: session.Server, Stream: 2})
-	if c.Client != "n1" || c.Type != "EDS" || c.Variant != decode.VariantSotw || c.What != "" || c.Message != nil {
+	if c.Client != "n1" || c.Type != "EDS" || c.Variant != xds.VariantSotw || c.What != "" || c.Message != nil {
 		t.Errorf("%+v", c)
 	}
 	if c := s.line("C> V= N= R=[e1] node=n2"); c.Client != "n2" || c.Type != "EDS" || c.What != SUB {
@@ -295,10 +295,10 @@ func TestClientOfStreamAndConnection(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// A message that crosses the end of its stream is still understood.
-	if c := s.step(session.Entry{Kind: session.KindTrailer, Side: session.Server, Stream: 1}); c.Client != "n1" || c.Variant != decode.VariantSotwADS {
+	if c := s.step(session.Entry{Kind: session.KindTrailer, Side: session.Server, Stream: 1}); c.Client != "n1" || c.Variant != xds.VariantSotwADS {
 		t.Errorf("%+v", c)
 	}
-	if c := s.line("C> type=CDS V=1 N=a R=[]"); c.Client != "n1" || c.Variant != decode.VariantSotwADS || !c.Uncertain {
+	if c := s.line("C> type=CDS V=1 N=a R=[]"); c.Client != "n1" || c.Variant != xds.VariantSotwADS || !c.Uncertain {
 		t.Errorf("%+v", c)
 	}
 	if c := s.step(session.Entry{Kind: session.KindDisconnect, Side: session.Client}); c.Client != "n2" {
@@ -401,7 +401,7 @@ func TestREST(t *testing.T) {
 		t.Error(got)
 	}
 	c := poll(2, `{"node":{"id":"n1"},"version_info":"1","resource_names":["e1"]}`)
-	if got := describe(c); got != "ACK #3" || c.Type != "EDS" || c.Variant != decode.VariantREST {
+	if got := describe(c); got != "ACK #3" || c.Type != "EDS" || c.Variant != xds.VariantREST {
 		t.Error(got)
 	}
 	if got := describe(poll(3, `{"node":{"id":"n1"},"version_info":"1","resource_names":["e1","e2"]}`)); got != "ACK+SUB +e2 #7" {
@@ -413,7 +413,7 @@ func TestOtherStreams(t *testing.T) {
 	s := newScript(t)
 	s.open(1, "/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats")
 	c := s.step(message(1, session.Client, []byte(lenField(1, lenField(1, "n1")))))
-	if c.What != REQ || c.Variant != decode.VariantLRS || c.Client != "n1" || c.Type != "" {
+	if c.What != REQ || c.Variant != xds.VariantLRS || c.Client != "n1" || c.Type != "" {
 		t.Errorf("%+v", c)
 	}
 	if c := s.step(message(1, session.Server, nil)); c.What != RESP {

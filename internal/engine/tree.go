@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // ResourceState is where a client stands with one resource, in the words of
@@ -89,7 +90,7 @@ func (g *grower) grow(id string) *Tree {
 		t.Roots = append(t.Roots, g.node("LDS", name, 0))
 	}
 	types := slices.SortedFunc(maps.Keys(g.subs), func(a, b string) int {
-		return cmp.Or(cmp.Compare(typeRank(a), typeRank(b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(xds.Rank(a), xds.Rank(b)), strings.Compare(a, b))
 	})
 	for _, typ := range types {
 		for _, name := range g.names(typ) {
@@ -97,7 +98,7 @@ func (g *grower) grow(id string) *Tree {
 				continue
 			}
 			n := g.node(typ, name, 0)
-			if Parents(typ) == nil {
+			if xds.ByShort(typ).Parents == nil {
 				t.Roots = append(t.Roots, n)
 			} else {
 				t.Dangling = append(t.Dangling, n)
@@ -117,7 +118,7 @@ func (g *grower) grow(id string) *Tree {
 		}
 	}
 	slices.SortFunc(t.Missing, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(typeRank(a.Type), typeRank(b.Type)), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(xds.Rank(a.Type), xds.Rank(b.Type)), strings.Compare(a.Type, b.Type), strings.Compare(a.Name, b.Name))
 	})
 	return t
 }
@@ -220,7 +221,7 @@ func (g *grower) stateOf(s *Subscription, name string) ResourceState {
 		known = make(states)
 		for name, u := range s.open.all() {
 			known[name] = Requested
-			if u.by.Verdict == NACKed {
+			if u.rejected {
 				known[name] = Rejected
 			}
 		}

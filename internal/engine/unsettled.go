@@ -2,8 +2,10 @@ package engine
 
 import (
 	"iter"
+	"maps"
+	"slices"
+	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -15,9 +17,10 @@ import (
 type unsettled struct {
 	newest *Response
 	byName map[string]*changes
-	// unsure says that part of it is not known, until the client accepts a
-	// response that has everything.
+	// unsure says that it is known of the resources in sure only, until the
+	// client accepts a response that has everything.
 	unsure bool
+	sure   map[string]bool
 }
 
 // changes are those of one resource, oldest first.
@@ -34,6 +37,9 @@ type change struct {
 // maxUnsettled bounds the resources of a type on a stream that are known not to
 // be accepted.
 const maxUnsettled = 1 << 17
+
+// maxChanges bounds the changes of one resource that wait for a verdict.
+const maxChanges = 8
 
 // sent takes a response that has just come.
 func (u *unsettled) sent(n *Response) {
@@ -56,6 +62,16 @@ func (u *unsettled) enter() {
 	for _, it := range n.Removed {
 		u.add(n, it.Name, it, nil)
 	}
+	if len(u.byName) == 0 {
+		return
+	}
+	for name := range n.names() { // also what it has as it was sent before
+		if c := u.byName[name]; c != nil {
+			if last := c.list[len(c.list)-1]; last.by != n {
+				u.add(n, name, nil, last.to)
+			}
+		}
+	}
 }
 
 func (u *unsettled) add(by *Response, name string, was, is *Resource) {
@@ -73,46 +89,71 @@ func (u *unsettled) add(by *Response, name string, was, is *Resource) {
 	// What was rejected, and is not what was sent last, matters no more.
 	kept := c.list[:0]
 	for _, o := range c.list {
-		if o.by.Verdict != NACKed {
+		if o.by.Verdict != NACKed || o.to == is && !slices.ContainsFunc(kept, func(k change) bool { return k.by.Verdict == NACKed }) {
 			kept = append(kept, o)
 		}
+	}
+	if len(kept) >= maxChanges {
+		kept = append(kept[:1], kept[2:]...)
 	}
 	c.list = append(kept, change{by, is})
 }
 
-// accept settles what a response has brought, and in the state of the world of
-// a whole type all that came before it.
-func (s *Subscription) accept(n *Response) {
-	u := &s.open
-	if u.newest == n {
-		u.newest = nil
-		if len(u.byName) > 0 {
-			u.newest = n
-			u.enter()
+// reject notes that what a response has was rejected, also where an older one
+// without a verdict had brought it first.
+func (u *unsettled) reject(n *Response) {
+	u.enter()
+	for name := range n.names() {
+		if c := u.byName[name]; c != nil {
+			if last := c.list[len(c.list)-1]; last.by != n && last.by.Ordinal < n.Ordinal {
+				c.list = append(c.list, change{n, last.to})
+			}
 		}
 	}
-	all := s.Whole() && n.Kind == decode.SotwResponse
+}
+
+// accept settles what a response has, and where it is all there is of the type
+// whatever came before it.
+func (u *unsettled) accept(n *Response, all bool) {
+	if u.newest == n && len(u.byName) == 0 {
+		u.newest = nil
+	}
+	if u.newest == n {
+		u.enter()
+	}
 	if all {
-		u.unsure = false
+		u.unsure, u.sure = false, nil
+	}
+	if u.unsure && len(u.sure) < maxUnsettled {
+		if u.sure == nil {
+			u.sure = make(map[string]bool)
+		}
+		for name := range n.names() {
+			u.sure[name] = true
+		}
 	}
 	if len(u.byName) == 0 {
 		return
 	}
 	mentioned := make(map[string]bool, len(n.Resolved))
-	for _, it := range n.Resolved {
-		mentioned[it.Name] = true
+	for name := range n.names() {
+		mentioned[name] = true
 	}
 	for name, c := range u.byName {
 		last := -1
 		for i, o := range c.list {
-			if o.by.Ordinal <= n.Ordinal && (all || o.by == n || mentioned[name] || o.by.Verdict == ACKed || o.by.Verdict == Folded) {
+			if o.by.Ordinal <= n.Ordinal && (all && !slices.Contains(n.beats, name) || o.by == n || mentioned[name] || o.by.Verdict == ACKed) {
 				last = i
 			}
 		}
 		if last < 0 {
 			continue
 		}
-		if c.accepted, c.list = c.list[last].to, c.list[last+1:]; len(c.list) == 0 {
+		c.accepted, c.list = c.list[last].to, c.list[last+1:]
+		for len(c.list) > 0 && c.list[0].to == c.accepted { // it stays accepted
+			c.list = c.list[1:]
+		}
+		if len(c.list) == 0 {
 			delete(u.byName, name)
 		}
 	}
@@ -127,23 +168,23 @@ func (u *unsettled) all() iter.Seq2[string, unaccepted] {
 	return func(yield func(string, unaccepted) bool) {
 		if n := u.newest; n != nil {
 			for _, it := range n.Added {
-				if !yield(it.Name, unaccepted{nil, n}) {
+				if !yield(it.Name, unaccepted{nil, n.Verdict == NACKed}) {
 					return
 				}
 			}
 			for i, it := range n.Changed {
-				if !yield(it.Name, unaccepted{n.Before[i], n}) {
+				if !yield(it.Name, unaccepted{n.Before[i], n.Verdict == NACKed}) {
 					return
 				}
 			}
 			for _, it := range n.Removed {
-				if !yield(it.Name, unaccepted{it, n}) {
+				if !yield(it.Name, unaccepted{it, n.Verdict == NACKed}) {
 					return
 				}
 			}
 		}
 		for name, c := range u.byName {
-			if !yield(name, unaccepted{c.accepted, c.list[len(c.list)-1].by}) {
+			if !yield(name, unaccepted{c.accepted, c.rejected()}) {
 				return
 			}
 		}
@@ -155,10 +196,12 @@ func (u *unsettled) bury(k *Engine) (bytes int64) {
 	u.enter()
 	judged := make(map[verdict]*Response)
 	for name, c := range u.byName {
-		last := c.list[len(c.list)-1]
-		v := last.by.Verdict
+		v := Unjudged
+		if c.rejected() {
+			v = NACKed
+		}
 		if judged[v] == nil {
-			judged[v] = &Response{Seq: last.by.Seq, Verdict: v, details: &k.bare}
+			judged[v] = &Response{Verdict: v, details: &k.bare}
 		}
 		*c = changes{list: []change{{by: judged[v]}}, accepted: c.accepted}
 		if it := c.accepted; it != nil {
@@ -171,25 +214,72 @@ func (u *unsettled) bury(k *Engine) (bytes int64) {
 	return bytes
 }
 
+// names yields the names that a response has or removes, as far as they are
+// still known. A heartbeat says nothing of its resource.
+func (n *Response) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, list := range [][]*Resource{n.Resolved, n.Added, n.Changed, n.Removed} {
+			for _, it := range list {
+				if !slices.Contains(n.beats, it.Name) && !yield(it.Name) {
+					return
+				}
+			}
+		}
+		for _, name := range n.gone {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// drop forgets a resource that the client has given up.
+func (u *unsettled) drop(name string) {
+	u.enter()
+	delete(u.byName, name)
+}
+
+// clone is the same for a stream that takes over from one that has ended.
+func (u *unsettled) clone() unsettled {
+	out := unsettled{unsure: u.unsure, sure: maps.Clone(u.sure), byName: make(map[string]*changes, len(u.byName))}
+	for name, c := range u.byName {
+		out.byName[name] = &changes{c.accepted, c.list[:len(c.list):len(c.list)]}
+	}
+	return out
+}
+
 // unaccepted is what a client has accepted of a resource in place of what it
 // was sent last.
 type unaccepted struct {
-	accepted *Resource
-	by       *Response
+	accepted *Resource // nil: nothing
+	rejected bool      // what was sent last was, and it may have come again since
+}
+
+// rejected says whether the resource was rejected as it was sent last.
+func (c *changes) rejected() bool {
+	last := c.list[len(c.list)-1].to
+	for i := len(c.list) - 1; i >= 0 && c.list[i].to == last; i-- {
+		if c.list[i].by.Verdict == NACKed {
+			return true
+		}
+	}
+	return false
 }
 
 // refusal is what a client rejected last of a type, as far as one needs it to
 // know it when it is sent again. It is forgotten once anything else is sent.
 type refusal struct {
 	seq     session.Seq // 0: none
+	ordinal uint64
 	sum     [2]uint64
 	loose   uint64 // of resources without a name
 	count   int
-	removed int
+	pulse   bool
+	gone    string // names that a delta response removes
 }
 
 func refusalOf(n *Response) refusal {
-	r := refusal{seq: n.Seq, sum: n.Sum, count: n.Count, removed: len(n.Removed)}
+	r := refusal{seq: n.Seq, ordinal: n.Ordinal, sum: n.Sum, count: n.Count - len(n.Heartbeats), pulse: n.pulse(), gone: Short(strings.Join(n.gone, "\x00"))}
 	for _, c := range n.Nameless {
 		r.loose = r.loose*31 + c.raw[0]
 	}
@@ -199,6 +289,9 @@ func refusalOf(n *Response) refusal {
 // again says whether a response is what was rejected.
 func (r refusal) again(n *Response) bool {
 	of := refusalOf(n)
-	of.seq, of.removed = r.seq, r.removed // what was removed is gone by then
+	of.seq, of.ordinal = r.seq, r.ordinal
 	return r.seq != 0 && r == of
 }
+
+// knows says whether it is known what the client has accepted of a resource.
+func (u *unsettled) knows(name string) bool { return !u.unsure || u.sure[name] }

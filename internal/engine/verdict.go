@@ -21,7 +21,7 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 	k.echo(s, r)
 	n, m := r.Echoed, r.Message
 	switch {
-	case n != nil && n.Verdict != Unjudged, r.EchoedPast:
+	case n != nil && n.Verdict != Unjudged && n.Verdict != Folded, r.EchoedPast:
 		return ""
 	case n != nil:
 	case m.Nonce == "":
@@ -34,16 +34,16 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 			return ""
 		}
 		if s.unseen = key; m.Error != nil {
+			s.nacks++
+			s.nack, s.nackSeq = Reason(m.Error.Message), r.Seq
 			return NACK
 		}
 		return ACK
 	}
 	switch {
 	case m.Error != nil:
-		k.reject(s, r, n)
+		s.reject(r, n)
 	case m.Kind == decode.DeltaRequest, Short(m.Version) == n.Version && (m.Version != "" || m.Nonce != ""):
-		n.Verdict, s.Accepted, s.version = ACKed, n, n.Version
-		s.nacks = 0
 		s.accept(n)
 	default:
 		n.Verdict = Unclear
@@ -75,7 +75,7 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 func (k *Engine) echo(s *Subscription, r *Request) {
 	newest, nonce := s.Newest(), Short(r.Message.Nonce)
 	switch {
-	case s.Stream.Method.Variant == decode.VariantREST:
+	case s.polled():
 		if r.Ordinal > 0 {
 			r.Echoed = newest
 		}
@@ -101,8 +101,34 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 }
 
 // reject enters a rejection.
-func (k *Engine) reject(s *Subscription, r *Request, n *Response) {
-	n.Verdict, s.refused = NACKed, refusalOf(n)
+func (s *Subscription) reject(r *Request, n *Response) {
+	n.Verdict = NACKed
+	if was := s.refused; was.seq == 0 || n.Ordinal > was.ordinal {
+		s.refused = refusalOf(n)
+		for _, o := range s.Sent {
+			if o.Ordinal > n.Ordinal && !s.refused.again(o) { // and something else was sent since
+				s.refused = was
+				break
+			}
+		}
+	}
 	s.nack, s.nackSeq = Reason(r.Message.Error.Message), r.Seq
 	s.nacks++
+	s.open.reject(n)
+}
+
+// accept enters an acceptance. That of an older response than the one accepted
+// last changes nothing in the state of the world.
+func (s *Subscription) accept(n *Response) {
+	n.Verdict, s.nacks = ACKed, 0
+	newest := s.Accepted == nil || s.Accepted.Ordinal < n.Ordinal
+	if newest {
+		s.Accepted, s.version = n, n.Version
+	}
+	if s.refused.ordinal <= n.Ordinal {
+		s.refused = refusal{}
+	}
+	if newest || n.Kind == decode.DeltaResponse {
+		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulse())
+	}
 }

@@ -33,7 +33,7 @@ func (k *Engine) wantSotw(s *Subscription, r *Request, c *Change, first bool) {
 			}
 		}
 		for _, n := range c.Removed {
-			if n = decode.NormalName(n); n != "*" && n != "" && s.Names.Has(n) {
+			if n = decode.NormalName(n); n != "*" && n != "" && s.Names.Has(n) && !list.has(n) {
 				r.Removed = append(r.Removed, n)
 			}
 		}
@@ -116,6 +116,7 @@ func (k *Engine) drop(s *Subscription, r *Request) {
 		if s.Wild == NotWild {
 			s.Stream.Moved++
 			s.Have.remove(n)
+			s.open.drop(n)
 		}
 	}
 	switch {

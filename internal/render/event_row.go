@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // eventRow fills the row of an entry that is no message; false: there is no
@@ -60,20 +60,20 @@ func peerText(p *session.Peer) string {
 }
 
 // methodText names a stream: "ADS sotw", "CDS delta", or by its path.
-func methodText(m decode.Method, path string) string {
+func methodText(m xds.Method, path string) string {
 	typ := m.Type
 	switch m.Variant {
-	case decode.VariantSotwADS, decode.VariantDeltaADS:
+	case xds.VariantSotwADS, xds.VariantDeltaADS:
 		typ = "ADS"
 	}
 	switch m.Variant {
-	case decode.VariantSotwADS, decode.VariantSotw:
+	case xds.VariantSotwADS, xds.VariantSotw:
 		typ += " sotw"
-	case decode.VariantDeltaADS, decode.VariantDelta:
+	case xds.VariantDeltaADS, xds.VariantDelta:
 		typ += " delta"
-	case decode.VariantREST:
+	case xds.VariantREST:
 		typ += " rest"
-	case decode.VariantLRS, decode.VariantCSDS:
+	case xds.VariantLRS, xds.VariantCSDS:
 		typ = strings.ToUpper(string(m.Variant))
 	default:
 		return Safe(path)

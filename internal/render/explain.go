@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Fact is one thing that an entry says, and what that means.
@@ -285,7 +286,7 @@ func (x *explainer) response(m *decode.Message) {
 	if a := x.s.Answer; a != nil && a.Rejected && a.Reason != "" {
 		x.add("", reasonLine(a.Reason), "").Look = FactBad
 	}
-	if m.Nonce != "" || x.c.Variant != decode.VariantREST {
+	if m.Nonce != "" || x.c.Variant != xds.VariantREST {
 		x.add("nonce", m.Nonce, "")
 	}
 	if m.ControlPlane != "" {
@@ -305,7 +306,7 @@ func (x *explainer) verdict(m *decode.Message) string {
 		same = fmt.Sprintf("; the version of %d", held.Seq)
 	}
 	switch {
-	case x.c.Variant == decode.VariantREST:
+	case x.c.Variant == xds.VariantREST:
 		return ""
 	case a == nil:
 		return "no answer to it was seen" + same

@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -53,8 +54,8 @@ func story() []seen {
 		at = at.Add(7 * time.Millisecond)
 		out = append(out, seen{e, c})
 	}
-	ads := decode.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources")
-	delta := decode.LookupMethod("/envoy.service.cluster.v3.ClusterDiscoveryService/DeltaClusters")
+	ads := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources")
+	delta := xds.LookupMethod("/envoy.service.cluster.v3.ClusterDiscoveryService/DeltaClusters")
 	on := func(side session.Side, kind session.Kind) session.Entry {
 		return session.Entry{Conn: 1, Stream: 1, H2: 1, Side: side, Kind: kind}
 	}
@@ -65,7 +66,7 @@ func story() []seen {
 			c.Method = ads
 		}
 		c.Variant, c.Client, c.Message = c.Method.Variant, "router~10.0.0.1~gw-0.istio-system~cluster.local", &m
-		c.Type = decode.ShortType(m.TypeURL)
+		c.Type = xds.ShortType(m.TypeURL)
 		add(e, c)
 	}
 	const (

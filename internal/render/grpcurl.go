@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Request is a request that can be sent again by hand.
 type Request struct {
-	Method  decode.Method
+	Method  xds.Method
 	Address string // of the server; "" if it is not known
 	Body    decode.Document
 	First   decode.Document // the first request of its stream, which names the node; empty if Body is that
@@ -19,7 +20,7 @@ type Request struct {
 // own, with what to know about it.
 func (r *Request) Grpcurl() (string, error) {
 	service, method, ok := strings.Cut(strings.TrimPrefix(r.Method.Path, "/"), "/")
-	if !ok || r.Method.Variant == decode.VariantREST {
+	if !ok || r.Method.Variant == xds.VariantREST {
 		return "", fmt.Errorf("this is no request of gRPC, so that grpcurl cannot send it")
 	}
 	body := decode.Document{Root: decode.Tree{Kind: decode.Object}}

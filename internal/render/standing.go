@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Standing is where all clients stand, in its machine-readable form.
@@ -122,7 +123,7 @@ type cell struct {
 }
 
 func (s *Standing) grid() (g grid) {
-	types := []string{"LDS", "RDS", "CDS", "EDS"}
+	types := xds.Core()
 	for i := range s.Clients {
 		for _, t := range s.Clients[i].of.Types {
 			if !slices.Contains(types, t.Type) {

@@ -7,6 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -32,7 +33,7 @@ func writeFleet(path string, entries uint64) error {
 	}
 	f := &fleet{log: log, now: time.Now().Add(-24 * time.Hour)}
 	for i, short := range []string{"CDS", "EDS"} {
-		f.urn[i] = decode.TypeURL(short)
+		f.urn[i] = xds.TypeURL(short)
 	}
 	f.play(entries)
 	if err := log.Close(); err != nil {

@@ -7,8 +7,8 @@ import (
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // callKey tells calls apart: a program that is a client and a server numbers
@@ -85,8 +85,8 @@ func (l *log) record(r *pb.GrpcLogEntry) error {
 // begin makes the entries of the beginning of a call.
 func (l *log) begin(r *pb.GrpcLogEntry, at time.Time) (*call, error) {
 	h := r.GetClientHeader()
-	method := decode.LookupMethod(h.GetMethodName())
-	if method.Variant == decode.VariantOther || method.Variant == "" || method.Variant == decode.VariantFile {
+	method := xds.LookupMethod(h.GetMethodName())
+	if method.Variant == xds.VariantOther || method.Variant == "" || method.Variant == xds.VariantFile {
 		l.done.Others++
 		return &call{other: true}, nil
 	}

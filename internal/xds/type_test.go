@@ -1,4 +1,4 @@
-package decode
+package xds
 
 import (
 	"slices"
@@ -33,13 +33,13 @@ func TestTypeKeys(t *testing.T) {
 			if ShortType(url) != key || TypeKey(url) != key {
 				t.Errorf("%s: %s and %s", name, ShortType(url), TypeKey(url))
 			}
-			if isNamed(name) != slices.Contains(named, key) {
-				t.Errorf("%s: named %v", name, isNamed(name))
+			if named := slices.Contains(named, key); (ByURL(name).NameField != "") != named || ByShort(key).Short != key {
+				t.Errorf("%s: %+v", name, ByURL(name))
 			}
 		}
 	}
-	if n != len(shortTypes) {
-		t.Errorf("%d types are looked at, %d are known", n, len(shortTypes))
+	if n != len(byName) {
+		t.Errorf("%d types are looked at, %d are known", n, len(byName))
 	}
 	for url, want := range map[string]string{
 		"networking.istio.io/v1alpha3/ServiceEntry":        "ServiceEntry",
@@ -49,6 +49,48 @@ func TestTypeKeys(t *testing.T) {
 	} {
 		if ShortType(url) != want || TypeKey(url) != url {
 			t.Errorf("%s: %s and %s", url, ShortType(url), TypeKey(url))
+		}
+	}
+}
+
+// The word for a type URL means that URL, and what refers to a type is a type.
+func TestTypeTable(t *testing.T) {
+	for i := range types {
+		typ := &types[i]
+		for word, name := range map[string]string{typ.Short: typ.V3, "v3." + typ.Short: typ.V3, "v2." + typ.Short: typ.V2} {
+			url := TypeURL(word)
+			if name == "" && url == "" {
+				continue
+			}
+			if url != TypePrefix+name || TypeURL(TypeWord(url)) != url || ByURL(url).Short != typ.Short {
+				t.Errorf("%s is %s, of which the word is %s", word, url, TypeWord(url))
+			}
+		}
+		for _, p := range typ.Parents {
+			if Rank(p) >= len(Order()) {
+				t.Errorf("%s: parent %s", typ.Short, p)
+			}
+		}
+		if typ.Full && !typ.Whole || typ.Full && !typ.Wildcard || typ.Named && typ.Wildcard {
+			t.Errorf("%+v contradicts itself", typ)
+		}
+	}
+	for i, short := range Order() {
+		if Rank(short) != i {
+			t.Errorf("%s has rank %d, want %d", short, Rank(short), i)
+		}
+	}
+	for _, other := range []string{"", "NDS", "HDS", "ServiceEntry"} {
+		if Rank(other) < len(Order()) {
+			t.Errorf("%q has rank %d", other, Rank(other))
+		}
+	}
+	if got := TypeWord(TypePrefix + "istio.workload.Workload"); got != "" {
+		t.Errorf("%s, which means another message", got)
+	}
+	for _, word := range []string{"", "HDS", "cds", "v2.", "v2.ECDS", "v2.v3.CDS", "v4.CDS"} {
+		if got := TypeURL(word); got != "" {
+			t.Errorf("%q is %s", word, got)
 		}
 	}
 }
