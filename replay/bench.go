@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // bench is a management server that gives a live client what a recorded one
@@ -74,7 +77,7 @@ const (
 // the mutex of the bench guards.
 type line struct {
 	bench   *bench
-	method  decode.Method
+	method  xds.Method
 	node    []byte // of its first request, encoded
 	out     chan []byte
 	gone    chan struct{}
@@ -85,20 +88,18 @@ type line struct {
 }
 
 type lineTopic struct {
-	interest
+	*engine.Subscription
 	changes  int      // names that it began to ask for
 	first    []byte   // the first request
 	declared []string // what a delta client said that it has
 }
 
-func (l *line) delta() bool {
-	return l.method.Variant == decode.VariantDelta || l.method.Variant == decode.VariantDeltaADS
-}
+func (l *line) delta() bool { return l.method.Variant.Delta() }
 
 // handle serves one live stream.
 func (b *bench) handle(_ any, ss grpc.ServerStream) error {
 	path, _ := grpc.MethodFromServerStream(ss)
-	method := decode.LookupMethod(path)
+	method := xds.LookupMethod(path)
 	if !streamed(method) {
 		b.ledger.note("a client called %s, which is not answered", bounded(path))
 		return status.Errorf(codes.Unimplemented, "a bisection does not answer %s", path)
@@ -189,13 +190,13 @@ func (b *bench) admit(m *decode.Message) error {
 
 // hear takes a request, and returns what it is answered with at once.
 func (b *bench) hear(l *line, data []byte) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	c := l.live.step(session.Client, 0, data)
 	m := c.Message
 	if c.Request == nil {
 		return nil, nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if c.Stream.Requests == 1 {
 		if err := b.admit(m); err != nil {
 			return nil, err
@@ -209,14 +210,13 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 	b.stir()
 	t := l.topics[key]
 	if t == nil {
-		t = &lineTopic{interest: newInterest(), first: data}
+		t = &lineTopic{Subscription: c.Sub, first: data}
 		for _, v := range m.InitialVersions {
 			t.declared = append(t.declared, v.Name)
 		}
 		l.topics[key] = t
 	}
-	added, removed := changes(&c)
-	t.change(added, removed)
+	added, _ := changes(&c)
 	if key == b.r.key && b.aims(l, t) {
 		if first && (m.Version != "" || len(t.declared) > 0) {
 			l.at = atUnknown
@@ -241,27 +241,15 @@ func (b *bench) aims(l *line, t *lineTopic) bool {
 	if b.target == l || b.r.base.whole {
 		return true
 	}
-	if _, all := t.wanted[everything]; all {
-		return true
-	}
-	for _, p := range b.r.content {
-		if t.wants(p.held) {
-			return true
-		}
-	}
-	return false
+	return t.all() || slices.ContainsFunc(b.r.content, func(p placed) bool { return t.wants(p.held) })
 }
 
+// all says whether the client asks for all there is.
+func (t *lineTopic) all() bool { return t.Wild != engine.NotWild }
+
 func (t *lineTopic) wants(h *held) bool {
-	if _, is := t.wanted[h.name]; is {
-		return true
-	}
-	for _, a := range h.aliases {
-		if _, is := t.wanted[a]; is {
-			return true
-		}
-	}
-	return false
+	wanted := func(name string) bool { return t.Wants(decode.NormalName(name)) }
+	return wanted(h.name) || slices.ContainsFunc(h.aliases, wanted)
 }
 
 // judge looks whether a request answers what is waited for. b.mu is held.
@@ -288,7 +276,6 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 	if h == nil || !first && len(added) == 0 {
 		return nil
 	}
-	_, all := t.wanted[everything]
 	fresh := map[string]bool{}
 	for _, n := range added {
 		fresh[n] = true
@@ -299,12 +286,12 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 		switch {
 		case fresh[everything], fresh[it.name]:
 			found = true
-		case l.delta() || !all && !t.wants(it):
+		case l.delta() || !t.wants(it):
 			continue
 		}
 		items = append(items, it)
 	}
-	if !found && !(first && all && h.whole) {
+	if !found && !(first && t.all() && h.whole) {
 		return nil // what the recording never answered is left unanswered
 	}
 	if typeURL == "" {

@@ -3,16 +3,16 @@ package replay
 import (
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // conversation is what is said on a live stream, followed as that of a recording
 // is.
 type conversation struct{ engine *engine.Engine }
 
-func newConversation(m decode.Method) conversation {
+func newConversation(m xds.Method) conversation {
 	c := conversation{engine.New(engine.Options{Names: true})}
 	c.engine.Step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: m.Path})
 	return c

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Plan is what a recording says of who said what, and what caused it.
@@ -26,7 +26,7 @@ func (p *Plan) Close() error { return p.shelf.close() }
 type Stream struct {
 	ID     session.StreamID
 	Conn   session.ConnID
-	Method decode.Method
+	Method xds.Method
 	Client string // node id
 	Opened session.Seq
 	Steps  []Step
@@ -40,7 +40,7 @@ type Stream struct {
 
 // Topic is one resource type on one stream.
 type Topic struct {
-	Key     string // as decode.TypeKey gives it
+	Key     string // as xds.TypeKey gives it
 	Type    string // short
 	TypeURL string
 	// Whole says that in the state of the world what a response leaves out is
@@ -156,13 +156,7 @@ func clientName(id string) string {
 	return fmt.Sprintf("%q", id)
 }
 
-func (s *Stream) ads() bool {
-	return s.Method.Variant == decode.VariantSotwADS || s.Method.Variant == decode.VariantDeltaADS
-}
-
-func (s *Stream) delta() bool {
-	return s.Method.Variant == decode.VariantDelta || s.Method.Variant == decode.VariantDeltaADS
-}
+func (s *Stream) delta() bool { return s.Method.Variant.Delta() }
 
 // topic is the index of a type, or none.
 func (s *Stream) topic(key string) int32 {

@@ -8,9 +8,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -107,20 +107,17 @@ func (p *planner) step(e *session.Entry) {
 	}
 }
 
-func (p *planner) begin(e *session.Entry, m decode.Method) *talk {
+func (p *planner) begin(e *session.Entry, m xds.Method) *talk {
 	t := &talk{Stream: &Stream{ID: e.Stream, Conn: e.Conn, Method: m, Opened: e.Seq}}
-	switch m.Variant {
-	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
-		if m.Unary {
-			t.why = "polls"
-		}
-	case "":
+	switch {
+	case streamed(m):
+	case m.Variant == "":
 		t.why = "of which the headers were not recorded"
-	case decode.VariantREST, decode.VariantFile:
+	case m.Variant.Discovery(), m.Variant == xds.VariantREST, m.Variant == xds.VariantFile:
 		t.why = "polls"
-	case decode.VariantLRS:
+	case m.Variant == xds.VariantLRS:
 		t.why = "of load reports"
-	case decode.VariantCSDS:
+	case m.Variant == xds.VariantCSDS:
 		t.why = "of client status"
 	default:
 		t.why = "of other services"

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -117,13 +118,7 @@ func (r *rejections) step(e *session.Entry, c *engine.Change) {
 }
 
 // streamed says whether a method is a discovery stream.
-func streamed(m decode.Method) bool {
-	switch m.Variant {
-	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
-		return !m.Unary
-	}
-	return false
-}
+func streamed(m xds.Method) bool { return m.Variant.Discovery() && !m.Unary }
 
 // walk calls f with each entry of a source until that returns io.EOF; damage
 // ends it as the end does.
@@ -264,7 +259,7 @@ func (r *Rejection) forget(in *decode.Inspector) {
 }
 
 func (r *Rejection) newSuspect(in *decode.Inspector, h, old *held) Suspect {
-	s := Suspect{Name: h.name, Version: h.version, Type: decode.ShortType(h.typeURL), new: h, old: old}
+	s := Suspect{Name: h.name, Version: h.version, Type: xds.ShortType(h.typeURL), new: h, old: old}
 	if h.typeURL == "" {
 		s.Type = r.Type
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // messagesOf are the bytes of the messages of a script.
@@ -38,7 +39,7 @@ func FuzzRejection(f *testing.F) {
 		if delta {
 			name = "DeltaAggregatedResources"
 		}
-		method := decode.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
+		method := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
 		all := entries{{Seq: 1, Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client, Method: method.Path}}
 		say := func(side session.Side, data []byte) {
 			all = append(all, session.Entry{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func plainError(err error) string {
@@ -247,13 +248,13 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) {
 	r.quiet = time.Now()
 	m := decode.Peek(r.Method, session.Server, "", data)
-	key := decode.TypeKey(m.TypeURL)
+	key := xds.TypeKey(m.TypeURL)
 	if m.TypeURL == "" {
 		key = r.Method.Type
 	}
 	at := r.topic(key)
 	if at == none {
-		typ := bounded(decode.ShortType(m.TypeURL))
+		typ := bounded(xds.ShortType(m.TypeURL))
 		if r.client.once("type " + r.Client + key) {
 			r.client.ledger.differ(r.difference(Difference{
 				Seq: r.Opened, Expected: "no response of " + typ, Got: "one", Type: typ, Names: boundedNames(m.ResourceNames()),

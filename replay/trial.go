@@ -85,9 +85,6 @@ func (t *trials) line(ctx context.Context) (*line, error) {
 // lacking is the first suspect that a stream does not ask for. t.mu is held.
 func (t *trials) lacking(l *line) string {
 	topic := l.topics[t.r.key]
-	if _, all := topic.wanted[everything]; all {
-		return ""
-	}
 	for i := range t.r.Suspects {
 		if s := &t.r.Suspects[i]; !topic.wants(s.new) {
 			return s.Name
@@ -176,9 +173,8 @@ func (t *trials) baseFor(l *line) (items []*held, removed []string, changes int,
 	if l.at == atBase {
 		return nil, nil, 0, true
 	}
-	_, all := topic.wanted[everything]
 	for _, it := range r.base.list() {
-		if all || topic.wants(it) {
+		if topic.wants(it) {
 			items = append(items, it)
 		}
 	}

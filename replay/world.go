@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // excerpt is resources of a response, as an engine knows them: the hash of their
@@ -73,7 +74,7 @@ func (r *Rejection) world(ctx context.Context, src Source) (map[session.Seq]exce
 func (r *Rejection) holdings(s *engine.Subscription) *holdings {
 	h := r.has[s.Key]
 	if h == nil {
-		h = &holdings{typeURL: cmp.Or(s.URL, decode.TypeURL(s.Key)), whole: s.Whole(), items: map[string]*held{}}
+		h = &holdings{typeURL: cmp.Or(s.URL, xds.TypeURL(s.Key)), whole: s.Whole(), items: map[string]*held{}}
 		r.has[s.Key] = h
 	}
 	return h

@@ -8,7 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
-// In the state of the world a scope that is left out is gone, as a listener and
+// In the state of the world a scope that is left out is gone, as a listener or
 // a cluster is.
 const (
 	scopeLeft = `
@@ -62,6 +62,20 @@ func TestBisectScopes(t *testing.T) {
 func TestPlayScopes(t *testing.T) {
 	_, client := facing(t, planOfScript(t, scopeStays), planOfScript(t, scopeLeft), Options{Idle: 3 * time.Second})
 	if len(client.Differences) != 1 || client.Differences[0].Expected != `the removal of SRDS "old"` {
+		t.Errorf("%+v", client)
+	}
+}
+
+// A heartbeat is not the state of the world: what it leaves out stays.
+func TestPlayHeartbeat(t *testing.T) {
+	const begins = `
+C> type=LDS V= N= R=[] node=n1
+S< type=LDS V=1 N=a res=[w:a~5s,b]
+C> type=LDS V=1 N=a R=[]
+`
+	recorded := planOfScript(t, begins+"S< type=LDS V=1 N=b res=[hb:a@1~5s]\nC> type=LDS V=1 N=b R=[]\n")
+	live := planOfScript(t, begins+"S< type=LDS V=1 N=b res=[w:a~5s,b]\nC> type=LDS V=1 N=b R=[]\n")
+	if _, client := facing(t, live, recorded, Options{Idle: 3 * time.Second}); client.Differs() || client.Matched != client.Expected {
 		t.Errorf("%+v", client)
 	}
 }
