@@ -21,6 +21,7 @@ type Checker struct {
 	hints     hints
 	polls     polls
 	referrers referrers
+	editions  map[editionsKey]*editions
 	seq       session.Seq
 	muted     bool // entries are repeated from an earlier segment: they are no news
 	summary   Summary

@@ -282,11 +282,11 @@ D> type=CDS N=b
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, tracker := engine.NewHoldings(), check.NewTracker()
+	k := check.NewChecker(check.Options{})
 	for e := range s.Entries() {
-		c := tracker.Step(&e)
-		h.Step(&e, &c.Change)
+		k.Step(&e)
 	}
+	h := k.Holdings()
 	var got []string
 	for _, client := range h.Clients() {
 		for _, typ := range h.Types(client) {

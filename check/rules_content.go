@@ -87,12 +87,12 @@ func setRules() []*Rule {
 
 // contentState is what rules of this group remember of a type.
 type contentState struct {
-	asked   []string   // names that requests added since the last response
-	omitted []omission // oldest first
-	gone    nameMemory // names that were removed
-	aliased bool       // a resource had other names, which removals may use
-	told    Severity   // of resources without a version, plus one
-	past    map[string][16]byte
+	asked   []string         // names that requests added since the last response
+	omitted []omission       // oldest first
+	gone    nameMemory       // names that were removed
+	aliased bool             // a resource had other names, which removals may use
+	told    Severity         // of resources without a version, plus one
+	seen    map[string]*seen // versions by name, of those that changed
 	pushes  pushes
 }
 

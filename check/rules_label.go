@@ -189,12 +189,12 @@ func versionReused(x *event) {
 		// this one: the server may be another, or have begun to count anew.
 		brought := s.Seeded && s.Kept.Get(it.Name) == was && (delta || !s.Full() || n.Ordinal == 0)
 		if !brought {
-			c.remember(it.Name, old, was.Content)
+			x.remember(c, it.Name, old, was.Content)
 		}
 		if now == "" {
 			continue
 		}
-		if hash, ok := c.past[it.Name+"\x00"+engine.Short(now)]; ok && hash != it.Content.Facts.Hash {
+		if c.seen[it.Name].other(x.editionOf(now, it.Content)) {
 			if len(p.names) == 0 {
 				version = now
 			}
@@ -210,17 +210,6 @@ func versionReused(x *event) {
 	}
 	p.message = fmt.Sprintf("%s changed, and the version is again %q", list(p.names), clip(version))
 	x.prove(p)
-}
-
-// remember keeps what a name stood for at a version, of those that changed.
-func (c *contentState) remember(name, version string, of *engine.Content) {
-	if version == "" {
-		return
-	}
-	if c.past == nil || len(c.past) >= maxContentNames {
-		c.past = make(map[string][16]byte)
-	}
-	c.past[name+"\x00"+engine.Short(version)] = of.Facts.Hash
 }
 
 // previousVersion is that of the response before the newest.

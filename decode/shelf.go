@@ -16,9 +16,14 @@ import (
 // resource, only those are read that were not there before. A response that
 // repeats twenty thousand resources costs a glance at as many pointers.
 //
-// Chunks must never change once they were given. A Shelf keeps a bounded number
-// of them from being collected. It is not safe for concurrent use.
+// Chunks must never change once they were given. A Shelf keeps some of them from
+// being collected, in all twice Bytes and what the largest messages need. It is
+// not safe for concurrent use.
 type Shelf struct {
+	// Bytes is how much of what was met last is kept at least; 0: 16 MiB.
+	Bytes int64
+	most  int64 // bytes of the largest messages, fading
+
 	resources generations[shelfKey, shelved]
 	batches   generations[batchKey, *Batch]
 	pointers  []*byte // of the message at hand
@@ -53,12 +58,22 @@ type batchKey struct {
 }
 
 const (
-	maxShelved      = 1 << 16 // resources in one of two generations
-	maxShelvedBytes = 32 << 20
-	maxBatched      = 1 << 17 // resources of batches in one of two generations
+	maxShelved = 32 << 20 // bytes of a message of which anything is kept
+	// Bytes that a resource takes beside its own, on the shelf and in a batch.
+	shelvedBytes, batchedBytes = 320, 272
 	// minBatch is from how many resources on a batch is worth its while.
 	minBatch = 1
 )
+
+func (s *Shelf) bytes() int64 {
+	if s.Bytes == 0 {
+		return 16 << 20
+	}
+	return max(s.Bytes, 0)
+}
+
+// Held is how many bytes are kept, about.
+func (s *Shelf) Held() int64 { return s.resources.held() + s.batches.held() }
 
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
@@ -69,7 +84,7 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 	}
 	pointers := s.pointers[:0]
 	sum, rest := uint64(len(data)), 0
-	large := data.Len() > maxShelvedBytes // then nothing of it is kept
+	large := data.Len() > maxShelved // then nothing of it is kept
 	for _, c := range data {
 		if !isResource(c) {
 			rest += len(c)
@@ -81,6 +96,7 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 		sum ^= sum >> 29
 	}
 	s.pointers = pointers
+	s.most = max(s.most-s.most/64, data.Len()+int64(len(pointers))*shelvedBytes)
 	if len(pointers) < minBatch || rest > 1<<20 {
 		return Peek(m, side, contentType, data.Bytes()), nil
 	}
@@ -95,7 +111,7 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 		if large {
 			s.pointers = nil
 		} else {
-			s.batches.put(key, b, len(pointers)+16, maxBatched)
+			s.batches.put(key, b, int64(len(pointers)+4)*batchedBytes, max(s.bytes()/4, 2*s.most))
 		}
 	}
 	p.Resources = b.Resources
@@ -236,7 +252,7 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte, keep boo
 		if !keep {
 			continue
 		}
-		s.resources.put(p, shelved{c, one.Resources[0]}, 1+len(c)*(maxShelved/1024)/(maxShelvedBytes/1024), maxShelved)
+		s.resources.put(p, shelved{c, one.Resources[0]}, int64(len(c)+shelvedBytes), max(s.bytes()*3/4, 2*s.most))
 	}
 	return b
 }
@@ -245,8 +261,10 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte, keep boo
 // ones have cost enough, they are the old ones, and the old ones are forgotten.
 type generations[K comparable, V any] struct {
 	young, old map[K]V
-	cost       int
+	cost, was  int64 // of both
 }
+
+func (g *generations[K, V]) held() int64 { return g.cost + g.was }
 
 func (g *generations[K, V]) get(k K) (V, bool) {
 	if v, ok := g.young[k]; ok {
@@ -260,9 +278,9 @@ func (g *generations[K, V]) get(k K) (V, bool) {
 	return v, ok
 }
 
-func (g *generations[K, V]) put(k K, v V, cost, most int) {
+func (g *generations[K, V]) put(k K, v V, cost, most int64) {
 	if g.cost += cost; g.young == nil || g.cost > most {
-		g.old, g.young, g.cost = g.young, make(map[K]V), cost
+		g.old, g.young, g.cost, g.was = g.young, make(map[K]V), cost, g.cost-cost
 	}
 	g.young[k] = v
 }

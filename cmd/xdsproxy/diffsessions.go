@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -18,7 +19,7 @@ import (
 
 // holder is what the clients of one recording accepted last.
 type holder struct {
-	*engine.Holdings
+	engine.Holdings
 	name     string
 	contents map[session.Seq]*decode.Resource // of the resource that was named
 	names    survey
@@ -35,12 +36,12 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 	defer src.Close()
 	lean()
 	src.Pieces()
-	h := &holder{Holdings: engine.NewHoldings(), name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
+	h := &holder{name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
 	bytes := 0
 	done := a.progress(src)
-	err = each(ctx, src, func(e *session.Entry, c *check.Change) error {
+	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
+	err = walk(ctx, src, filter.Everything(), nil, k, func(e *session.Entry, c *check.Change) error {
 		done.advance()
-		h.Step(e, &c.Change)
 		if name == "" || c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -55,8 +56,8 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 	if err != nil {
 		return nil, err
 	}
-	if h.Full() {
-		a.warn("%s has more clients than are compared", h.name)
+	if h.Holdings = k.Holdings(); k.Memory().Forgotten > 0 {
+		a.warn("%s has more clients than can be compared", h.name)
 	}
 	return h, nil
 }

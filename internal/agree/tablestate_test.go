@@ -42,7 +42,8 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 		return words{unknown}
 	}
 	repeats := l.bad != nil && l.bad.run == n.run
-	if repeats && !n.run.blurred {
+	beats := l.bad != nil && len(l.bad.heartbeats)+len(n.heartbeats) > 0
+	if repeats && !n.run.blurred && !beats {
 		return words{nacked}
 	}
 	out := words{pending}
@@ -55,7 +56,7 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 	}
 	// Whether a heartbeat is something else, and whether what was rejected on
 	// the stream before still is, the table leaves open.
-	if repeats || n.run.first && l.inherits != nil && l.inherits.sum == n.run.sum {
+	if repeats || beats || n.run.first && l.inherits != nil && l.inherits.sum == n.run.sum {
 		out = append(out, nacked)
 	}
 	return out

@@ -130,10 +130,9 @@ func (w *world) wantDelta(m *meaning) {
 			l.names[decode.NormalName(n)] = true
 		}
 	}
+	l.wild = l.wild && !slices.Contains(p.Unsubscribe, "*")
 	for _, n := range p.Unsubscribe {
-		if n == "*" {
-			l.wild = false
-		} else if n = decode.NormalName(n); l.names[n] {
+		if n = decode.NormalName(n); l.names[n] {
 			delete(l.names, n)
 			w.drop(l, n, l.wild)
 		}

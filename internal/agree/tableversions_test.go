@@ -90,7 +90,7 @@ func (w *world) settleVersions(l *lane, of *reply) {
 		switch {
 		case of.mark == accepted:
 			b.version.state = isAccepted
-		case of.mark == rejected && !(b.again && b.version.state == isAccepted):
+		case of.mark == rejected && b.version.state != isAccepted:
 			b.version.state = isRejected
 		}
 	}
@@ -142,9 +142,7 @@ func (w *world) anew(l *lane, p *decode.Message) {
 		stated[decode.NormalName(v.Name)] = true
 	}
 	for name := range h.resources {
-		if !stated[name] {
-			delete(h.resources, name)
-		}
+		delete(h.resources, name)
 	}
 	for name := range stated { // what was sent and not accepted it may have accepted unseen
 		h.dropped[name] = true

@@ -65,12 +65,16 @@ func (p *peculiar) plain() bool {
 }
 
 // bulks finds what was worked out before: by the batch, or by the contents.
-// Both are kept for two generations of maxBulkItems resources.
+// Both are kept for two generations of so many resources as limit says, or what
+// two of the largest responses need.
 type bulks struct {
 	byBatch map[*decode.Batch]*bulk
 	young   map[bulkKey]*bulk
 	old     map[bulkKey]*bulk
 	items   int
+	was     int // in the old generation
+	limit   int
+	most    int // resources of the largest responses, fading
 }
 
 type bulkKey struct {
@@ -81,7 +85,8 @@ type bulkKey struct {
 }
 
 const (
-	maxBulkItems = 1 << 17
+	// bulkItemBytes is what a resource takes in a bulk and its table.
+	bulkItemBytes = 160
 	// minBulk is from how many resources on they are worth sharing where
 	// nothing says that they will come again.
 	minBulk = 64
@@ -180,8 +185,9 @@ func (b *bulks) keep(key bulkKey, one *bulk) {
 // charge begins a new generation if there is no room for n more resources in
 // this one.
 func (b *bulks) charge(n int) {
-	if b.items += n + 16; b.items > maxBulkItems || b.young == nil {
-		b.old, b.young, b.items = b.young, make(map[bulkKey]*bulk), n+16
+	b.most = max(b.most-b.most/64, n)
+	if b.items += n + 16; b.items > max(b.limit, 2*b.most) || b.young == nil {
+		b.old, b.young, b.items, b.was = b.young, make(map[bulkKey]*bulk), n+16, b.items-n-16
 		b.byBatch = make(map[*decode.Batch]*bulk)
 	}
 }

@@ -24,7 +24,7 @@ type client struct {
 	agent, version string
 	last, gone     time.Time
 	why            string
-	memento        *memento // while no stream is open
+	memento        *Memento // while no stream is open
 }
 
 // left is where a type stood when its stream ended.

@@ -19,20 +19,23 @@ func (c *Content) SameAs(d *Content) bool {
 	return c == d || c != nil && d != nil && (c.raw == d.raw || c.Facts.Hash == d.Facts.Hash)
 }
 
-// maxContents is how many distinct contents are remembered in each of two
-// generations. What was forgotten is decoded once more when it comes again.
-const maxContents = 1 << 15
-
 // contents decodes each distinct content once. Its keys are hashes with seeds
 // that a peer cannot know.
 type contents struct {
 	inspector  *decode.Inspector
 	Seeds      [2]maphash.Seed
 	young, old map[[2]uint64]*Content
+	// Each of the two generations takes so many bytes, or what two of the
+	// largest responses need. What was forgotten is decoded once more when it
+	// comes again.
+	limit     int64
+	most      int64 // bytes of the largest responses, fading
+	cost, was int64 // of the generations
 }
 
-func newContents() contents {
+func newContents(limit int64) contents {
 	return contents{
+		limit:     limit,
 		inspector: decode.NewInspector(),
 		Seeds:     [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		young:     make(map[[2]uint64]*Content),
@@ -49,8 +52,9 @@ func (s *contents) Of(typeURL string, body []byte, masked bool) *Content {
 	if c == nil {
 		c = &Content{Facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
 	}
-	if len(s.young) >= maxContents {
-		s.old, s.young = s.young, make(map[[2]uint64]*Content)
+	cost := c.bytes()
+	if s.cost += cost; s.cost > max(s.limit, 2*s.most) {
+		s.old, s.young, s.cost, s.was = s.young, make(map[[2]uint64]*Content), cost, s.cost-cost
 	}
 	s.young[key] = c
 	return c
@@ -66,4 +70,27 @@ func (s *contents) again(raw [2]uint64, hash [16]byte) *Content {
 		return c
 	}
 	return &Content{Facts: &decode.Facts{Hash: hash}, raw: raw}
+}
+
+// expect makes room for a response with so many resources.
+func (s *contents) expect(resources int) {
+	s.most = max(s.most-s.most/64, int64(resources)*minContentBytes)
+}
+
+// minContentBytes is what a content takes at least, with its place in a table.
+const minContentBytes = 512
+
+// bytes are what a content takes, about.
+func (c *Content) bytes() int64 {
+	f := c.Facts
+	n := minContentBytes + len(f.Name) + len(f.Undecodable) + len(f.ScopeKey)
+	for i := range f.Refs {
+		n += 80 + len(f.Refs[i].Name)
+	}
+	for _, list := range [][]string{f.Unknown, f.Invalid, f.GRPCProblems} {
+		for _, s := range list {
+			n += 16 + len(s)
+		}
+	}
+	return int64(n)
 }

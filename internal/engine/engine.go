@@ -54,11 +54,14 @@ func New(o Options) *Engine {
 	if o.Past == 0 {
 		o.Past = DefaultPast
 	}
+	// A half of the budget is for what is remembered, the other for what need not
+	// be worked out anew while it is there.
+	budget := max(o.Past, 0)
 	return &Engine{
-		past: past{budget: max(o.Past, 0)},
-		o:    o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
+		past: past{budget: budget / 2}, shelf: decode.Shelf{Bytes: cmp.Or(budget/8, -1)},
+		o: o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
 		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), lists: newLists(),
-		Peers: newPeers(), Contents: newContents(), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk)},
+		Peers: newPeers(), Contents: newContents(budget * 3 / 32), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk), limit: int(budget / 32 / bulkItemBytes)},
 	}
 }
 

@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Held is one resource that a client accepted.
@@ -84,12 +88,37 @@ func (s *Subscription) Held() iter.Seq[*Resource] {
 // has accepted of it: part of the stream was not seen, or it was too much.
 func (s *Subscription) Unsure() bool { return s.open.unsure }
 
-// Clients are the clients that are known, sorted.
-func (k *Engine) Clients() []string {
-	out := make([]string, 0, len(k.clients.byID))
+// Holdings are what each client has accepted last, by type.
+type Holdings map[string]map[string][]Held
+
+// Holdings are those of all clients that are remembered and have accepted
+// anything, each list by name.
+func (k *Engine) Holdings() Holdings {
+	out := make(Holdings)
 	for id := range k.clients.byID {
-		out = append(out, id)
+		for h := range k.Held(id) {
+			if out[id] == nil {
+				out[id] = make(map[string][]Held)
+			}
+			out[id][h.Type] = append(out[id][h.Type], h)
+		}
+		for _, list := range out[id] {
+			slices.SortFunc(list, func(a, b Held) int { return strings.Compare(a.Name, b.Name) })
+		}
 	}
-	slices.Sort(out)
 	return out
 }
+
+// Clients are the clients that accepted anything, sorted.
+func (h Holdings) Clients() []string { return slices.Sorted(maps.Keys(h)) }
+
+// Types are the types of which a client accepted anything, in the order in
+// which they are shown.
+func (h Holdings) Types(client string) []string {
+	return slices.SortedFunc(maps.Keys(h[client]), func(a, b string) int {
+		return cmp.Or(cmp.Compare(xds.Rank(a), xds.Rank(b)), strings.Compare(a, b))
+	})
+}
+
+// Of are the resources of a type that a client holds, by name.
+func (h Holdings) Of(client, typ string) []Held { return h[client][typ] }

@@ -179,7 +179,7 @@ func (h *History) judge(e *session.Entry, c *Change) {
 		}
 		return
 	}
-	if p.again && v.State == Acked {
+	if v.State == Acked {
 		return
 	}
 	v.State, v.Judged, v.JudgedAt = Rejected, e.Seq, e.Time

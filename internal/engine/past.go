@@ -11,12 +11,12 @@ import "container/list"
 // same on every machine.
 type past struct {
 	budget, used int64
-	recent       list.List // of *memento, the least recently touched first
+	recent       list.List // of *Memento, the least recently touched first
 	forgotten    uint64
 }
 
-// memento is one thing that is remembered.
-type memento struct {
+// Memento is one thing that is remembered of what is over.
+type Memento struct {
 	bytes int64
 	let   func() // lets go of it
 	at    *list.Element
@@ -31,21 +31,24 @@ type Memory struct {
 	Forgotten    uint64 // how often something was let go
 }
 
-// Memory says how much of the budget for the past is spent.
+// Memory says how much of the budget is spent. What the newest responses need is
+// not counted, however large they are.
 func (k *Engine) Memory() Memory {
-	return Memory{Past: k.past.used, Budget: k.past.budget, Forgotten: k.past.forgotten}
+	budget := max(k.o.Past, 0)
+	cached := k.shelf.Held() + k.Contents.cost + k.Contents.was + int64(k.bulks.items+k.bulks.was)*bulkItemBytes
+	return Memory{Past: min(k.past.used+cached, budget), Budget: budget, Forgotten: k.past.forgotten}
 }
 
 // add remembers something. let is called when it is let go.
-func (p *past) add(bytes int64, let func()) *memento {
-	m := &memento{bytes: bytes, let: let}
+func (p *past) add(bytes int64, let func()) *Memento {
+	m := &Memento{bytes: bytes, let: let}
 	m.at = p.recent.PushBack(m)
 	p.used += bytes
 	return m
 }
 
 // touch says that something was used, and takes bytes more now.
-func (p *past) touch(m *memento, more int64) {
+func (p *past) touch(m *Memento, more int64) {
 	if m == nil || m.at == nil {
 		return
 	}
@@ -55,7 +58,7 @@ func (p *past) touch(m *memento, more int64) {
 }
 
 // drop takes something out that is no longer past, or no longer there.
-func (p *past) drop(m *memento) {
+func (p *past) drop(m *Memento) {
 	if m == nil || m.at == nil {
 		return
 	}
@@ -67,7 +70,7 @@ func (p *past) drop(m *memento) {
 // fit lets go of the least recent until the rest is within the budget.
 func (p *past) fit() {
 	for p.used > p.budget && p.recent.Len() > 0 {
-		m := p.recent.Front().Value.(*memento)
+		m := p.recent.Front().Value.(*Memento)
 		p.drop(m)
 		m.let()
 		p.forgotten++
@@ -92,3 +95,14 @@ func (p *past) release(s *shared) {
 		p.used -= s.bytes
 	}
 }
+
+// Keep charges bytes to the budget for what is over, for something that others
+// remember. let is called when it has to be let go.
+func (k *Engine) Keep(bytes int64, let func()) *Memento { return k.past.add(bytes, let) }
+
+// Touch says that something which Keep has charged was used, and takes more
+// bytes now.
+func (k *Engine) Touch(m *Memento, more int64) { k.past.touch(m, more) }
+
+// Gone says whether it was let go.
+func (m *Memento) Gone() bool { return m.at == nil }

@@ -54,6 +54,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 		typ := m.Resources[0].TypeURL
 		n.Foreign = typ != "" && xds.TypeName(typ) != xds.TypeName(s.URL)
 	}
+	k.Contents.expect(len(m.Resources))
 	k.resolve(s, n, batch, masked)
 	s.Variants = s.Variants || n.variants
 	if m.Kind == decode.DeltaResponse {

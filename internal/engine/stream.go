@@ -28,7 +28,7 @@ type Stream struct {
 	account        string   // of which client it is
 	Previous       *Stream  // the stream that this one reconnects, nil if none
 	resumed        bool     // another one reconnects it
-	memento        *memento // once it has ended
+	memento        *Memento // once it has ended
 
 	*Types
 	polls *polls // that it is one of
