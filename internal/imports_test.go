@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":     {"internal/session", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check"},
-	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "check"},
+	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
 	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only

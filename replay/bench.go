@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // bench is a management server that gives a live client what a recorded one
@@ -75,33 +77,29 @@ const (
 // the mutex of the bench guards.
 type line struct {
 	bench   *bench
-	method  decode.Method
+	method  xds.Method
 	node    []byte // of its first request, encoded
 	out     chan []byte
 	gone    chan struct{}
-	tracker *check.Checker
-	events  uint64
+	live    conversation // of it the requests only
 	topics  map[string]*lineTopic
 	at      at
 	settled bool // the client has what it asked for; the trials'
 }
 
 type lineTopic struct {
-	interest
-	requests int
+	*engine.Subscription
 	changes  int      // names that it began to ask for
 	first    []byte   // the first request
 	declared []string // what a delta client said that it has
 }
 
-func (l *line) delta() bool {
-	return l.method.Variant == decode.VariantDelta || l.method.Variant == decode.VariantDeltaADS
-}
+func (l *line) delta() bool { return l.method.Variant.Delta() }
 
 // handle serves one live stream.
 func (b *bench) handle(_ any, ss grpc.ServerStream) error {
 	path, _ := grpc.MethodFromServerStream(ss)
-	method := decode.LookupMethod(path)
+	method := xds.LookupMethod(path)
 	if !streamed(method) {
 		b.ledger.note("a client called %s, which is not answered", bounded(path))
 		return status.Errorf(codes.Unimplemented, "a bisection does not answer %s", path)
@@ -111,9 +109,8 @@ func (b *bench) handle(_ any, ss grpc.ServerStream) error {
 	heard := listen(ctx, ss)
 	l := &line{
 		bench: b, method: method, out: make(chan []byte), gone: make(chan struct{}),
-		tracker: check.NewTracker(), topics: map[string]*lineTopic{},
+		live: newConversation(method), topics: map[string]*lineTopic{},
 	}
-	l.tracker.Step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: method.Path})
 	b.mu.Lock()
 	b.lines++
 	b.mu.Unlock()
@@ -193,47 +190,33 @@ func (b *bench) admit(m *decode.Message) error {
 
 // hear takes a request, and returns what it is answered with at once.
 func (b *bench) hear(l *line, data []byte) ([]byte, error) {
-	l.events++
-	e := session.Entry{
-		Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Time: time.Now(), Seq: session.Seq(l.events),
-		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
-	}
-	c := l.tracker.Step(&e)
-	m := c.Message
-	if m == nil || !m.Request() {
-		return nil, nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l.events == 1 {
+	c := l.live.step(session.Client, 0, data)
+	m := c.Message
+	if c.Request == nil {
+		return nil, nil
+	}
+	if c.Stream.Requests == 1 {
 		if err := b.admit(m); err != nil {
 			return nil, err
 		}
 		l.node = field(data, nodeField(l.delta()))
 	}
-	key := decode.TypeKey(m.TypeURL)
-	if m.TypeURL == "" {
-		key = l.method.Type
-	}
-	if b.heard = time.Now(); m.Nonce != "" && b.r.world[key] != nil {
+	key, first := c.Sub.Key, c.Request.Ordinal == 0
+	if b.heard = time.Now(); m.Nonce != "" && b.r.has[key] != nil {
 		b.met[key] = true
 	}
 	b.stir()
 	t := l.topics[key]
 	if t == nil {
-		if len(l.topics) >= maxTopics {
-			return nil, nil
-		}
-		t = &lineTopic{interest: newInterest(), first: data}
+		t = &lineTopic{Subscription: c.Sub, first: data}
 		for _, v := range m.InitialVersions {
 			t.declared = append(t.declared, v.Name)
 		}
 		l.topics[key] = t
 	}
-	first := t.requests == 0
-	t.requests++
-	added, removed := changes(&c, first)
-	t.change(added, removed)
+	added, _ := changes(&c)
 	if key == b.r.key && b.aims(l, t) {
 		if first && (m.Version != "" || len(t.declared) > 0) {
 			l.at = atUnknown
@@ -255,30 +238,18 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 // aims says whether a stream asks for what the rejected response has. b.mu is
 // held.
 func (b *bench) aims(l *line, t *lineTopic) bool {
-	if b.target == l || wholeState(b.r.key) {
+	if b.target == l || b.r.base.whole {
 		return true
 	}
-	if _, all := t.wanted[everything]; all {
-		return true
-	}
-	for _, p := range b.r.content {
-		if t.wants(p.held) {
-			return true
-		}
-	}
-	return false
+	return t.all() || slices.ContainsFunc(b.r.content, func(p placed) bool { return t.wants(p.held) })
 }
 
+// all says whether the client asks for all there is.
+func (t *lineTopic) all() bool { return t.Wild != engine.NotWild }
+
 func (t *lineTopic) wants(h *held) bool {
-	if _, is := t.wanted[h.name]; is {
-		return true
-	}
-	for _, a := range h.aliases {
-		if _, is := t.wanted[a]; is {
-			return true
-		}
-	}
-	return false
+	wanted := func(name string) bool { return t.Wants(decode.NormalName(name)) }
+	return wanted(h.name) || slices.ContainsFunc(h.aliases, wanted)
 }
 
 // judge looks whether a request answers what is waited for. b.mu is held.
@@ -301,11 +272,10 @@ func (b *bench) judge(l *line, m *decode.Message, data []byte) {
 // serve answers a request for another type than the one in question with what
 // the recorded client held, or got later. b.mu is held.
 func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first bool) []byte {
-	h := b.r.world[key]
+	h := b.r.has[key]
 	if h == nil || !first && len(added) == 0 {
 		return nil
 	}
-	_, all := t.wanted[everything]
 	fresh := map[string]bool{}
 	for _, n := range added {
 		fresh[n] = true
@@ -316,12 +286,12 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 		switch {
 		case fresh[everything], fresh[it.name]:
 			found = true
-		case l.delta() || !all && !t.wants(it):
+		case l.delta() || !t.wants(it):
 			continue
 		}
 		items = append(items, it)
 	}
-	if !found && !(first && all && wholeState(key)) {
+	if !found && !(first && t.all() && h.whole) {
 		return nil // what the recording never answered is left unanswered
 	}
 	if typeURL == "" {

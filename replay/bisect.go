@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/halve"
 )
 
@@ -57,7 +58,7 @@ type Bisection struct {
 	conversation []exchange
 	began        time.Time
 	asking       []byte
-	method       decode.Method
+	method       xds.Method
 }
 
 // exchange is a response and the answer to it.

@@ -21,6 +21,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // scripted opens a conversation script as often as it is asked to.
@@ -68,7 +69,7 @@ func (c *picky) once(ctx context.Context, addr string) error {
 	if c.delta {
 		name = "DeltaAggregatedResources"
 	}
-	method := decode.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
+	method := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method.Path, grpc.WaitForReady(true))
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (c *picky) once(ctx context.Context, addr string) error {
 	}
 	for _, a := range c.asks {
 		typ, list, _ := strings.Cut(a, ":")
-		url := decode.TypeURL(typ)
+		url := xds.TypeURL(typ)
 		if list != "" {
 			names[url] = strings.Split(list, ",")
 		}
@@ -134,7 +135,17 @@ func (c *picky) see(m *decode.Message) {
 	for _, n := range m.Removed {
 		parts = append(parts, "-"+n)
 	}
-	c.seen = append(c.seen, decode.ShortType(m.TypeURL)+" "+strings.Join(parts, ","))
+	c.seen = append(c.seen, xds.ShortType(m.TypeURL)+" "+strings.Join(parts, ","))
+}
+
+// namesSeen are the names of the resources in an element of picky.seen.
+func namesSeen(seen string) (out []string) {
+	_, list, _ := strings.Cut(seen, " ")
+	for r := range strings.SplitSeq(list, ",") {
+		name, _, _ := strings.Cut(r, "#")
+		out = append(out, name)
+	}
+	return out
 }
 
 // contentOf tells contents of a script apart.
@@ -147,7 +158,7 @@ func sumOf(b []byte) [16]byte { return decode.NewInspector().Inspect("x", b, fal
 func bad(typ string, sets ...string) func(m *decode.Message, _ int) string {
 	first := map[string]string{}
 	return func(m *decode.Message, n int) string {
-		if decode.ShortType(m.TypeURL) != typ {
+		if xds.ShortType(m.TypeURL) != typ {
 			return ""
 		}
 		changed := map[string]bool{}
@@ -386,7 +397,7 @@ func TestBisectBaseRejected(t *testing.T) {
 func TestBisectFickle(t *testing.T) {
 	n := 0
 	f, err := bisected(t, sotwClusters, 0, &picky{node: "n1", asks: []string{"CDS", "EDS:a"}, refuse: func(m *decode.Message, _ int) string {
-		if decode.ShortType(m.TypeURL) != "CDS" || !slices.Contains(m.ResourceNames(), "g") {
+		if xds.ShortType(m.TypeURL) != "CDS" || !slices.Contains(m.ResourceNames(), "g") {
 			return ""
 		}
 		if n++; n <= 2 {

@@ -163,16 +163,15 @@ type topicRole struct {
 	// place is the number of each response among those of the type, counted
 	// from 1, by its step.
 	place    map[int32]int
-	expected int      // responses of the recording that contents expects
-	versions []string // of those, as recorded
-	brings   []item   // what the last of them brings
-	arrived  int      // responses that came in the place of a recorded one
-	lives    []lived  // those
-	extra    int      // others
-	mute     bool     // see neverAsked
-	former   string   // the newest live nonce of the stream before
-	replied  int      // the newest of lives that a request has named, counted from 1
-	accepted string   // the live version that the client holds
+	expected int     // responses of the recording that contents expects
+	brings   []item  // what the last of them brings
+	arrived  int     // responses that came in the place of a recorded one
+	lives    []lived // those
+	extra    int     // others
+	mute     bool    // see neverAsked
+	former   string  // the newest live nonce of the stream before
+	replied  int     // the newest of lives that a request has named, counted from 1
+	accepted string  // the live version that the client holds
 	held     map[string]string
 	last     []byte // the last request of the type, as sent
 	asked    bool
@@ -186,8 +185,7 @@ func (r *role) begin() {
 	r.sent = make([]bool, len(r.Steps))
 	r.code, r.waived = -1, none
 	for i, topic := range r.Topics {
-		full := !r.delta() && (topic.Type == "LDS" || topic.Type == "CDS")
-		t := topicRole{contents: newContents(decode.NewInspector(), full), place: map[int32]int{}, held: map[string]string{}}
+		t := topicRole{contents: newContents(decode.NewInspector(), topic.Whole && !r.delta()), place: map[int32]int{}, held: map[string]string{}}
 		for n, s := range topic.Responses {
 			t.place[s] = n + 1
 		}

@@ -91,7 +91,8 @@ func (c *contents) items(m *decode.Message, before map[string]holding) []item {
 			out = append(out, item{name: n, holding: holding{gone: true}})
 		}
 	}
-	if c.full {
+	pulse := len(m.Resources) > 0 && !slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
+	if c.full && !pulse { // which only prolongs what there is
 		for n, b := range before {
 			if !here[n] && !b.gone {
 				out = append(out, item{name: n, holding: holding{gone: true}})

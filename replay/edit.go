@@ -2,6 +2,8 @@ package replay
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // The numbers of the fields that are edited, of envoy.service.discovery.v3;
@@ -61,23 +63,11 @@ func appendString(out []byte, num protowire.Number, v string) []byte {
 // fields calls f for each field of a message: with all of its bytes, and the
 // body of one that has a length. It returns false where the bytes make no sense.
 func fields(data []byte, f func(num protowire.Number, typ protowire.Type, raw, body []byte)) bool {
-	for len(data) > 0 {
-		num, typ, n := protowire.ConsumeTag(data)
-		if n < 0 {
-			return false
-		}
-		m := protowire.ConsumeFieldValue(num, typ, data[n:])
-		if m < 0 {
-			return false
-		}
-		var body []byte
-		if typ == protowire.BytesType {
-			body, _ = protowire.ConsumeBytes(data[n:])
-		}
-		f(num, typ, data[:n+m:n+m], body)
-		data = data[n+m:]
+	s := protoscan.Of(data)
+	for s.Next() {
+		f(s.Num, s.Type, s.Raw(), s.Body)
 	}
-	return true
+	return s.Err == ""
 }
 
 // rewrite returns a copy of a message in which change has replaced the bodies

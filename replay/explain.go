@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // maxChanges is how many changes of one resource are told.
@@ -55,7 +56,7 @@ func brief(t *decode.Tree) string {
 		return "nothing"
 	case t.Kind == decode.Object:
 		if typ, is := t.Get("@type"); is {
-			return "a " + bounded(decode.TypeName(typ.Text))
+			return "a " + bounded(xds.TypeName(typ.Text))
 		}
 		return fmt.Sprintf("an object of %d", len(t.Members))
 	case t.Kind == decode.Array:

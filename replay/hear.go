@@ -15,50 +15,31 @@ import (
 func (p *part) hear(ctx context.Context, data []byte) {
 	p.quiet = time.Now()
 	p.events++
-	e := session.Entry{
-		Kind: session.KindMessage, Conn: 1, Stream: 1, Side: session.Client, Time: p.quiet, Seq: session.Seq(p.events),
-		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
-	}
-	c := p.tracker.Step(&e)
-	m := c.Message
-	if m == nil || !m.Request() {
+	c := p.live.step(session.Client, 0, data)
+	m, q := c.Message, c.Request
+	if q == nil {
 		return
 	}
-	key := decode.TypeKey(m.TypeURL)
-	if m.TypeURL == "" {
-		key = p.Method.Type
-	}
+	key := c.Sub.Key
 	at := p.topic(key)
 	if at == none {
 		p.hearStrange(key, &c.Type)
 		return
 	}
 	t := &p.topics[at]
-	first := t.requests == 0
 	t.requests++
-	added, removed := changes(&c, first)
+	added, removed := changes(&c)
 	t.live.change(added, removed)
 	if p.ended {
 		p.hearLate(t, p.Topics[at], added)
 	}
-	r, echoes := p.by[m.Nonce]
-	if !echoes || p.Steps[r].Topic != at {
+	v, r := verdictOf(q), none
+	if q.Echoed != nil {
+		r = p.step(q.Echoed.Seq)
+	}
+	if v == unanswered || r == none || p.Topics[at].place(r) <= t.answered {
 		t.plainAt = p.events
 		return
-	}
-	version, open := p.versions[r]
-	if !open {
-		t.plainAt = p.events
-		return
-	}
-	delete(p.versions, r)
-	p.answered++
-	v := neither
-	switch {
-	case m.Error != nil:
-		v = nacked
-	case m.Kind == decode.DeltaRequest || m.Version == version:
-		v = acked
 	}
 	p.judge(ctx, at, r, v, m)
 }
@@ -105,17 +86,15 @@ func (p *part) difference(d Difference) Difference {
 // judge compares the answer to a response with the recorded one.
 func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Message) {
 	t, topic := &p.topics[at], p.Topics[at]
-	n, _ := slices.BinarySearch(topic.Responses, r)
+	n := topic.place(r) - 1
+	p.answered++
 	// Who answers a later one has passed over those before it.
 	for i := t.answered; i < n; i++ {
 		o := topic.Responses[i]
 		if t.judged[i] != judgedNot || p.saidAt[o] == 0 {
 			continue
 		}
-		if _, open := p.versions[o]; open {
-			delete(p.versions, o)
-			p.answered++
-		}
+		p.answered++
 		if p.Steps[o].Answered == none {
 			continue
 		}
@@ -129,7 +108,7 @@ func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Mess
 			}))
 		}
 	}
-	t.answered = max(t.answered, n+1)
+	t.answered = n + 1
 	st := &p.Steps[r]
 	text := ""
 	if m.Error != nil {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const (
@@ -135,7 +135,7 @@ func (r *renewal) walkAny(m protoreflect.Message, name string, depth int) bool {
 	if !bytes.Contains(body, []byte(maskHead)) {
 		return false
 	}
-	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(decode.TypeName(m.Get(url).String())))
+	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(xds.TypeName(m.Get(url).String())))
 	if err != nil {
 		return false
 	}

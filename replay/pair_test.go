@@ -35,6 +35,12 @@ func planOf(t testing.TB, file string) *Plan {
 // against plays both sides of a recording against each other.
 func against(t testing.TB, file string, o Options) (server, client *Report) {
 	t.Helper()
+	return facing(t, planOf(t, file), planOf(t, file), o)
+}
+
+// facing plays the server of one recording to the clients of another.
+func facing(t testing.TB, sp, cp *Plan, o Options) (server, client *Report) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +52,6 @@ func against(t testing.TB, file string, o Options) (server, client *Report) {
 	so.Say = func(s string) { t.Log("server:", s) }
 	co.Say = func(s string) { t.Log("client:", s) }
 	done := make(chan *Report)
-	sp, cp := planOf(t, file), planOf(t, file)
 	go func() {
 		r, err := Serve(t.Context(), l, sp, so)
 		if err != nil {

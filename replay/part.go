@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -28,9 +27,7 @@ type part struct {
 
 	cues     []cue
 	topics   []topicPlay
-	by       map[string]int32 // responses that were said, by their nonce
-	versions map[int32]string // of those whose answer is open
-	tracker  *check.Checker
+	live     conversation     // its responses have the numbers of the recorded ones
 	events   uint64           // that were said and heard, to tell their order
 	saidAt   map[int32]uint64 // responses, as events
 	answered int              // responses
@@ -66,9 +63,7 @@ const (
 func (p *part) begin() {
 	p.begun, p.quiet = time.Now(), time.Now()
 	p.cues = cues(p.Stream)
-	p.by, p.versions, p.saidAt, p.strange = map[string]int32{}, map[int32]string{}, map[int32]uint64{}, map[string]bool{}
-	p.tracker = check.NewTracker()
-	p.tracker.Step(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: p.Method.Path})
+	p.saidAt, p.strange, p.live = map[int32]uint64{}, map[string]bool{}, newConversation(p.Method)
 	p.topics = make([]topicPlay, len(p.Topics))
 	for i := range p.topics {
 		p.topics[i] = topicPlay{
@@ -162,14 +157,12 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 	t := &p.topics[st.Topic]
 	p.prepare(r)
 	t.next++
-	out, version, nonce, err := p.response(ctx, st)
+	out, err := p.response(ctx, st)
 	if err != nil {
 		p.server.ledger.note("entry %d is not said again: %v", st.Seq, err)
 		return nil
 	}
-	if nonce != "" {
-		p.by[nonce], p.versions[r] = r, version
-	}
+	p.live.step(session.Server, st.Seq, out)
 	p.events++
 	p.saidAt[r] = p.events
 	p.server.touch()
@@ -188,10 +181,10 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 }
 
 // response is the bytes of a response as it is said again.
-func (p *part) response(ctx context.Context, st *Step) (out []byte, version, nonce string, err error) {
+func (p *part) response(ctx context.Context, st *Step) ([]byte, error) {
 	body, err := p.server.plan.shelf.body(ctx, st.Seq)
 	if err != nil {
-		return nil, "", "", err
+		return nil, err
 	}
 	m := decode.Peek(p.Method, session.Server, "", body)
 	if st.Masked {
@@ -202,14 +195,15 @@ func (p *part) response(ctx context.Context, st *Step) (out []byte, version, non
 			}
 		}
 	}
+	nonce := ""
 	if m.Nonce != "" { // a server that gives none is played as one
 		nonce = fmt.Sprintf("replay-%d", st.Seq)
 	}
 	out, ok := edits{nonceOfResponse: nonce}.apply(body)
 	if !ok {
-		return nil, "", "", fmt.Errorf("its bytes are no message")
+		return nil, fmt.Errorf("its bytes are no message")
 	}
-	return out, m.Version, nonce, nil
+	return out, nil
 }
 
 // progress tells the other streams of the client how far this one has come.
@@ -231,10 +225,8 @@ func (p *part) happened(st *Step, i int32) bool {
 	switch {
 	case st.Server:
 		return p.saidAt[i] > 0 || t.next == len(p.Topics[st.Topic].Responses) || p.Topics[st.Topic].Responses[t.next] > i
-	case st.Answers:
-		if _, open := p.versions[st.Echo]; open {
-			return false
-		}
+	case st.Answers && p.saidAt[st.Echo] > 0 && p.Topics[st.Topic].place(st.Echo) > t.answered:
+		return false
 	}
 	for _, n := range st.Added {
 		if _, is := t.live.asked[n]; !is {

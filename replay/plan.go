@@ -1,10 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Plan is what a recording says of who said what, and what caused it.
@@ -23,7 +26,7 @@ func (p *Plan) Close() error { return p.shelf.close() }
 type Stream struct {
 	ID     session.StreamID
 	Conn   session.ConnID
-	Method decode.Method
+	Method xds.Method
 	Client string // node id
 	Opened session.Seq
 	Steps  []Step
@@ -37,13 +40,22 @@ type Stream struct {
 
 // Topic is one resource type on one stream.
 type Topic struct {
-	Key     string // as decode.TypeKey gives it
+	Key     string // as xds.TypeKey gives it
 	Type    string // short
 	TypeURL string
+	// Whole says that in the state of the world what a response leaves out is
+	// gone.
+	Whole bool
 	// Responses are the indexes of its responses among the steps.
 	Responses []int32
 	// Requests is how many there were.
 	Requests int
+}
+
+// place is the number of a response among those of the topic, counted from 1.
+func (t *Topic) place(step int32) int {
+	n, _ := slices.BinarySearch(t.Responses, step)
+	return n + 1
 }
 
 // End is how a stream ended.
@@ -80,6 +92,19 @@ func (v verdict) String() string {
 	return "no answer"
 }
 
+// verdictOf is the one that a request gives, if any.
+func verdictOf(q *engine.Request) verdict {
+	switch q.Verdict {
+	case engine.ACKed:
+		return acked
+	case engine.NACKed:
+		return nacked
+	case engine.Unclear:
+		return neither
+	}
+	return unanswered
+}
+
 // none is the index of a step that there is not.
 const none int32 = -1
 
@@ -103,6 +128,7 @@ type Step struct {
 	Echo    int32
 	Answers bool
 	Nonce   bool // it has one
+	Holds   bool // its version is that of the response that it echoes
 	Resumes bool // it declares versions that the client held already
 	// Added and Removed are names that it began or ceased to ask for. "*" is
 	// everything. Many steps share them.
@@ -130,13 +156,7 @@ func clientName(id string) string {
 	return fmt.Sprintf("%q", id)
 }
 
-func (s *Stream) ads() bool {
-	return s.Method.Variant == decode.VariantSotwADS || s.Method.Variant == decode.VariantDeltaADS
-}
-
-func (s *Stream) delta() bool {
-	return s.Method.Variant == decode.VariantDelta || s.Method.Variant == decode.VariantDeltaADS
-}
+func (s *Stream) delta() bool { return s.Method.Variant.Delta() }
 
 // topic is the index of a type, or none.
 func (s *Stream) topic(key string) int32 {
@@ -146,6 +166,15 @@ func (s *Stream) topic(key string) int32 {
 		}
 	}
 	return none
+}
+
+// step is the one with a number, or none.
+func (s *Stream) step(seq session.Seq) int32 {
+	i, is := slices.BinarySearchFunc(s.Steps, seq, func(st Step, seq session.Seq) int { return cmp.Compare(st.Seq, seq) })
+	if !is {
+		return none
+	}
+	return int32(i)
 }
 
 // interest is what one side of a conversation asks for, type by type: the names

@@ -9,10 +9,8 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-
-	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -20,7 +18,6 @@ const (
 	maxSteps     = 2 << 20   // messages of a plan
 	maxNameBytes = 256 << 20 // of all names of a plan
 	maxNotes     = 100
-	keepNonces   = 64 // of one type on one stream: those that are looked for
 	maxTopics    = 256
 )
 
@@ -35,7 +32,7 @@ type Source interface {
 // what was read before it.
 func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error)) (*Plan, error) {
 	p := &planner{
-		plan: &Plan{shelf: newShelf(again)}, tracker: check.NewTracker(),
+		plan: &Plan{shelf: newShelf(again)}, engine: engine.New(engine.Options{Names: true}),
 		open: map[session.StreamID]*talk{}, lists: map[uint64][]string{}, seed: maphash.MakeSeed(),
 	}
 	for {
@@ -62,7 +59,7 @@ func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error
 // planner makes a Plan.
 type planner struct {
 	plan    *Plan
-	tracker *check.Checker
+	engine  *engine.Engine
 	open    map[session.StreamID]*talk
 	lists   map[uint64][]string
 	seed    maphash.Seed
@@ -76,10 +73,8 @@ type planner struct {
 // talk is a stream while it is read.
 type talk struct {
 	*Stream
-	nonces []map[string]int32 // by topic: the steps of the last responses
-	asked  []bool             // by topic: a request was seen
-	ended  bool
-	why    string // it is not played; "" if it is
+	ended bool
+	why   string // it is not played; "" if it is
 }
 
 func (p *planner) note(format string, args ...any) {
@@ -89,11 +84,11 @@ func (p *planner) note(format string, args ...any) {
 }
 
 func (p *planner) step(e *session.Entry) {
-	c := p.tracker.Step(e)
+	c := p.engine.Step(e)
 	switch e.Kind {
 	case session.KindOpen:
 		if old := p.open[e.Stream]; old == nil || !e.Carried {
-			p.open[e.Stream] = p.begin(e, decode.LookupMethod(e.Method))
+			p.open[e.Stream] = p.begin(e, c.Method)
 		}
 	case session.KindMessage:
 		p.message(e, &c)
@@ -112,20 +107,17 @@ func (p *planner) step(e *session.Entry) {
 	}
 }
 
-func (p *planner) begin(e *session.Entry, m decode.Method) *talk {
+func (p *planner) begin(e *session.Entry, m xds.Method) *talk {
 	t := &talk{Stream: &Stream{ID: e.Stream, Conn: e.Conn, Method: m, Opened: e.Seq}}
-	switch m.Variant {
-	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
-		if m.Unary {
-			t.why = "polls"
-		}
-	case "":
+	switch {
+	case streamed(m):
+	case m.Variant == "":
 		t.why = "of which the headers were not recorded"
-	case decode.VariantREST, decode.VariantFile:
+	case m.Variant.Discovery(), m.Variant == xds.VariantREST, m.Variant == xds.VariantFile:
 		t.why = "polls"
-	case decode.VariantLRS:
+	case m.Variant == xds.VariantLRS:
 		t.why = "of load reports"
-	case decode.VariantCSDS:
+	case m.Variant == xds.VariantCSDS:
 		t.why = "of client status"
 	default:
 		t.why = "of other services"
@@ -134,7 +126,7 @@ func (p *planner) begin(e *session.Entry, m decode.Method) *talk {
 }
 
 func (t *talk) end(e *session.Entry) {
-	t.ended, t.nonces = true, nil
+	t.ended = true
 	end := &End{Seq: e.Seq, Side: e.Side, Code: -1}
 	if e.Status != nil {
 		end.Message = e.Status.Message
@@ -157,20 +149,17 @@ func (p *planner) gap(e *session.Entry) {
 	}
 }
 
-func (p *planner) message(e *session.Entry, c *check.Change) {
+func (p *planner) message(e *session.Entry, c *engine.Change) {
 	t := p.open[e.Stream]
 	if t == nil && e.Stream != 0 {
 		t = p.begin(e, c.Method)
 		t.Partial = true
 		p.open[e.Stream] = t
 	}
-	if t == nil || t.ended || c.Message == nil {
+	if t == nil || t.ended || t.why != "" || c.Sub == nil {
 		return
 	}
 	m := c.Message
-	if t.why != "" || !m.Request() && !m.Response() {
-		return
-	}
 	if p.steps >= maxSteps {
 		if !p.cut {
 			p.cut = true
@@ -178,11 +167,7 @@ func (p *planner) message(e *session.Entry, c *check.Change) {
 		}
 		return
 	}
-	key := decode.TypeKey(m.TypeURL)
-	if m.TypeURL == "" {
-		key = t.Method.Type
-	}
-	whole := !e.Message.Truncated && !e.Message.Compressed
+	key, whole := c.Sub.Key, !e.Message.Truncated && !e.Message.Compressed
 	if key == "" && !whole {
 		p.note("entry %d was recorded in part, and not of which type it is: it is not said again", e.Seq)
 		t.Partial = true
@@ -194,9 +179,7 @@ func (p *planner) message(e *session.Entry, c *check.Change) {
 			return
 		}
 		at = int32(len(t.Topics))
-		t.Topics = append(t.Topics, &Topic{Key: key, Type: c.Type, TypeURL: m.TypeURL})
-		t.nonces = append(t.nonces, map[string]int32{})
-		t.asked = append(t.asked, false)
+		t.Topics = append(t.Topics, &Topic{Key: key, Type: c.Type, TypeURL: m.TypeURL, Whole: c.Sub.Whole()})
 	}
 	if t.Client == "" && c.Client != "" {
 		t.Client = c.Client
@@ -210,7 +193,8 @@ func (p *planner) message(e *session.Entry, c *check.Change) {
 		Whole: whole, Masked: e.Message.Masked,
 	}
 	if m.Response() {
-		p.response(t, &st, m)
+		topic := t.Topics[at]
+		topic.Responses = append(topic.Responses, int32(len(t.Steps)))
 	} else {
 		p.request(t, &st, c)
 	}
@@ -223,61 +207,31 @@ func (p *planner) message(e *session.Entry, c *check.Change) {
 	p.steps++
 }
 
-func (p *planner) response(t *talk, st *Step, m *decode.Message) {
-	index := int32(len(t.Steps))
-	topic := t.Topics[st.Topic]
-	topic.Responses = append(topic.Responses, index)
-	nonces := t.nonces[st.Topic]
-	if len(m.Nonce) <= 256 {
-		nonces[m.Nonce] = index
-	}
-	if len(nonces) > keepNonces {
-		for n, i := range nonces {
-			if i < topic.Responses[max(0, len(topic.Responses)-keepNonces/2)] {
-				delete(nonces, n)
-			}
-		}
-	}
-}
-
-func (p *planner) request(t *talk, st *Step, c *check.Change) {
-	m := c.Message
-	topic := t.Topics[st.Topic]
-	topic.Requests++
+func (p *planner) request(t *talk, st *Step, c *engine.Change) {
+	m, q := c.Message, c.Request
+	t.Topics[st.Topic].Requests++
 	st.Nonce = m.Nonce != ""
-	if i, seen := t.nonces[st.Topic][m.Nonce]; seen {
-		st.Echo = i
-		r := &t.Steps[i]
-		if r.Answered == none && (st.Nonce || m.Error != nil) {
-			r.Answered, st.Answers = int32(len(t.Steps)), true
-			r.Verdict = verdictOf(c)
+	if q.Echoed != nil {
+		st.Echo = t.step(q.Echoed.Seq)
+	}
+	if st.Echo != none {
+		st.Holds = engine.Short(m.Version) == q.Echoed.Version
+		if v := verdictOf(q); v != unanswered {
+			r := &t.Steps[st.Echo]
+			r.Answered, r.Verdict, st.Answers = int32(len(t.Steps)), v, true
 		}
 	}
-	first := !t.asked[st.Topic]
-	t.asked[st.Topic] = true
-	st.Resumes = first && !st.Nonce && (m.Version != "" || len(m.InitialVersions) > 0)
-	added, removed := changes(c, first)
+	st.Resumes = q.Ordinal == 0 && !st.Nonce && (m.Version != "" || len(m.InitialVersions) > 0)
+	added, removed := changes(c)
 	st.Added, st.Removed = p.keep(added), p.keep(removed)
-}
-
-// verdictOf is the verdict of a request that echoes a response for the first
-// time.
-func verdictOf(c *check.Change) verdict {
-	switch {
-	case c.Message.Error != nil:
-		return nacked
-	case c.What == engine.ACK || slices.Contains(c.Also, engine.ACK):
-		return acked
-	}
-	return neither
 }
 
 // changes are the names that a request begins and ceases to ask for. A first
 // request without names asks for everything, unless it answers something: then
 // it is not the first.
-func changes(c *check.Change, first bool) (added, removed []string) {
+func changes(c *engine.Change) (added, removed []string) {
 	added, removed = c.Added, c.Removed
-	if first && c.Message.Nonce == "" && len(added) == 0 && len(c.Message.Names) == 0 && len(c.Message.Subscribe) == 0 {
+	if c.Request.Ordinal == 0 && c.Message.Nonce == "" && len(added) == 0 && len(c.Message.Names) == 0 && len(c.Message.Subscribe) == 0 {
 		added = []string{everything}
 	}
 	return added, removed
@@ -342,7 +296,7 @@ func (p *planner) finish() *Plan {
 			}
 		}
 	}
-	p.tracker, p.open, p.lists = nil, nil, nil
+	p.engine, p.open, p.lists = nil, nil, nil
 	return p.plan
 }
 

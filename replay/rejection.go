@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -64,30 +63,30 @@ type rejections struct {
 
 // findRejection looks for the rejection that seq is or is rejected by, the last
 // one if seq is 0.
-func findRejection(ctx context.Context, src Source, seq session.Seq) (*rejections, error) {
+func findRejection(ctx context.Context, src Source, seq session.Seq) (_ Rejected, clients []string, err error) {
 	r := &rejections{seq: seq}
-	tracker := check.NewTracker()
-	err := walk(ctx, src, func(e *session.Entry) error {
-		c := tracker.Step(e)
+	k := engine.New(engine.Options{Names: true})
+	err = walk(ctx, src, func(e *session.Entry) error {
+		c := k.Step(e)
 		if c.Message != nil && !slices.Contains(r.clients, c.Client) && len(r.clients) < 1000 {
 			r.clients = append(r.clients, c.Client)
 		}
 		r.step(e, &c)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	if seq == 0 && len(r.there) > 0 {
 		r.found = &r.there[len(r.there)-1]
 	}
-	if r.found == nil {
-		return nil, &NotRejectedError{Seq: seq, What: r.what, There: r.there}
+	switch {
+	case err != nil:
+		return Rejected{}, nil, err
+	case r.found == nil:
+		return Rejected{}, nil, &NotRejectedError{Seq: seq, What: r.what, There: r.there}
 	}
-	return r, nil
+	return *r.found, r.clients, nil
 }
 
-func (r *rejections) step(e *session.Entry, c *check.Change) {
+func (r *rejections) step(e *session.Entry, c *engine.Change) {
 	if e.Seq == r.seq && r.what == "" {
 		r.what = "is no message, so it cannot be rejected"
 	}
@@ -119,15 +118,10 @@ func (r *rejections) step(e *session.Entry, c *check.Change) {
 }
 
 // streamed says whether a method is a discovery stream.
-func streamed(m decode.Method) bool {
-	switch m.Variant {
-	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
-		return !m.Unary
-	}
-	return false
-}
+func streamed(m xds.Method) bool { return m.Variant.Discovery() && !m.Unary }
 
-// walk calls f with each entry of a source; damage ends it as the end does.
+// walk calls f with each entry of a source until that returns io.EOF; damage
+// ends it as the end does.
 func walk(ctx context.Context, src Source, f func(e *session.Entry) error) error {
 	for {
 		e, err := src.Next(ctx)
@@ -137,7 +131,9 @@ func walk(ctx context.Context, src Source, f func(e *session.Entry) error) error
 		if err != nil {
 			return err
 		}
-		if err := f(&e); err != nil {
+		if err := f(&e); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
@@ -170,9 +166,8 @@ type Rejection struct {
 
 	clients []string
 	key     string
-	typeURL string
 	delta   bool
-	world   map[string]*holdings // by type key
+	has     map[string]*holdings // by type key: what it held
 	base    *holdings            // of the type in question
 	content []placed             // of the response
 }
@@ -184,49 +179,45 @@ type placed struct {
 }
 
 // ReadRejection reads what seq rejects, or by what it is rejected; the last
-// rejection if seq is 0. It reads a recording twice, each time from what open
-// gives, and closes that.
+// rejection if seq is 0. It reads a recording three times, each time from what
+// open gives, and closes that: for the rejection, for where the recording has
+// what the client held, and for that.
 func ReadRejection(ctx context.Context, seq session.Seq, open func() (Source, func() error, error)) (*Rejection, error) {
-	var r *Rejection
-	twice := func(f func(src Source) error) error {
+	once := func(f func(src Source) error) error {
 		src, done, err := open()
 		if err != nil {
 			return err
 		}
 		return errors.Join(f(src), done())
 	}
-	err := twice(func(src Source) error {
-		found, err := findRejection(ctx, src, seq)
-		if err == nil {
-			r = &Rejection{Rejected: *found.found, clients: found.clients, world: map[string]*holdings{}}
+	r := &Rejection{has: map[string]*holdings{}}
+	g := &gathering{r: r, in: decode.NewInspector()}
+	for _, pass := range []func(src Source) error{
+		func(src Source) (err error) {
+			r.Rejected, r.clients, err = findRejection(ctx, src, seq)
+			return err
+		},
+		func(src Source) (err error) {
+			g.held, err = r.world(ctx, src)
+			return err
+		},
+		func(src Source) error {
+			k := engine.New(engine.Options{Names: true})
+			return walk(ctx, src, func(e *session.Entry) error {
+				c := k.Step(e)
+				return g.step(e, &c)
+			})
+		},
+	} {
+		if err := once(pass); err != nil {
+			return nil, err
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	return r, twice(func(src Source) error { return r.read(ctx, src) })
-}
-
-// read finds what the client held when it got the response, and what of it the
-// response changes.
-func (r *Rejection) read(ctx context.Context, src Source) error {
-	tracker, in := check.NewTracker(), decode.NewInspector()
-	g := &gathering{r: r, in: in, open: map[session.Seq]*pending{}}
-	err := walk(ctx, src, func(e *session.Entry) error {
-		c := tracker.Step(e)
-		if c.Client != r.Client || c.Message == nil || !streamed(c.Method) {
-			return nil
-		}
-		return g.step(e, &c)
-	})
-	if err != nil {
-		return err
+	if !g.read {
+		return nil, fmt.Errorf("entry %d cannot be read again", r.Response)
 	}
-	if !g.past {
-		return fmt.Errorf("entry %d cannot be read again", r.Response)
-	}
-	return nil
+	r.suspect(g.in, g.rejected, g.removed)
+	return r, nil
 }
 
 // suspect finds what a response changes of what the client had accepted.
@@ -258,8 +249,8 @@ func (r *Rejection) suspect(in *decode.Inspector, list []*held, removed []string
 
 // forget starts again from a client that has accepted nothing.
 func (r *Rejection) forget(in *decode.Inspector) {
-	r.base = &holdings{key: r.key, typeURL: r.typeURL, items: map[string]*held{}}
-	r.world[r.key] = r.base
+	r.base = &holdings{typeURL: r.base.typeURL, whole: r.base.whole, items: map[string]*held{}}
+	r.has[r.key] = r.base
 	r.Suspects, r.Removed, r.Base = nil, nil, 0
 	for i := range r.content {
 		r.content[i].suspect = i
@@ -268,7 +259,7 @@ func (r *Rejection) forget(in *decode.Inspector) {
 }
 
 func (r *Rejection) newSuspect(in *decode.Inspector, h, old *held) Suspect {
-	s := Suspect{Name: h.name, Version: h.version, Type: decode.ShortType(h.typeURL), new: h, old: old}
+	s := Suspect{Name: h.name, Version: h.version, Type: xds.ShortType(h.typeURL), new: h, old: old}
 	if h.typeURL == "" {
 		s.Type = r.Type
 	}
@@ -281,11 +272,7 @@ func (r *Rejection) newSuspect(in *decode.Inspector, h, old *held) Suspect {
 }
 
 // full says whether what a response does not have is gone.
-func (r *Rejection) full() bool { return !r.delta && wholeState(r.key) }
-
-// wholeState says whether a response of a type, in the state of the world, has
-// all that there is.
-func wholeState(key string) bool { return key == "LDS" || key == "CDS" }
+func (r *Rejection) full() bool { return !r.delta && r.base.whole }
 
 // named are the suspects that words speak of.
 func (r *Rejection) named(words string, among []int) []int {

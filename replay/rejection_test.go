@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // messagesOf are the bytes of the messages of a script.
@@ -39,7 +39,7 @@ func FuzzRejection(f *testing.F) {
 		if delta {
 			name = "DeltaAggregatedResources"
 		}
-		method := decode.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
+		method := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
 		all := entries{{Seq: 1, Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client, Method: method.Path}}
 		say := func(side session.Side, data []byte) {
 			all = append(all, session.Entry{
@@ -75,7 +75,7 @@ func FuzzRejection(f *testing.F) {
 			return
 		}
 		b := newBench(r, BisectOptions{})
-		l := &line{bench: b, method: method, tracker: check.NewTracker(), topics: map[string]*lineTopic{}}
+		l := &line{bench: b, method: method, live: newConversation(method), topics: map[string]*lineTopic{}}
 		for _, m := range [][]byte{asks, says, asks} {
 			if _, err := b.hear(l, m); err != nil {
 				return
@@ -93,7 +93,7 @@ func FuzzRejection(f *testing.F) {
 			if len(items) < len(set) {
 				t.Errorf("a trial of %d has %d resources", len(set), len(items))
 			}
-			out := (&said{typeURL: r.typeURL, version: "v", nonce: "n", items: items, removed: removed}).bytes(delta)
+			out := (&said{typeURL: r.base.typeURL, version: "v", nonce: "n", items: items, removed: removed}).bytes(delta)
 			m := decode.Peek(method, session.Server, "", out)
 			if len(m.Resources) != len(items) || m.Nonce != "n" {
 				t.Errorf("%d resources were put into a response and %d are in it: %v", len(items), len(m.Resources), m.Problems)

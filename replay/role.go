@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func plainError(err error) string {
@@ -228,13 +229,9 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 		return out, ok
 	}
 	version := m.Version
-	recorded := ""
-	if st.Echo != none && t.place[st.Echo] <= len(t.versions) {
-		recorded = t.versions[t.place[st.Echo]-1]
-	}
 	switch {
 	case version == "":
-	case of > 0 && st.Echo != none && version == recorded:
+	case of > 0 && st.Holds && t.place[st.Echo] <= t.expected:
 		version = t.lives[of-1].version
 		if m.Error == nil {
 			t.accepted = version
@@ -251,13 +248,13 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) {
 	r.quiet = time.Now()
 	m := decode.Peek(r.Method, session.Server, "", data)
-	key := decode.TypeKey(m.TypeURL)
+	key := xds.TypeKey(m.TypeURL)
 	if m.TypeURL == "" {
 		key = r.Method.Type
 	}
 	at := r.topic(key)
 	if at == none {
-		typ := bounded(decode.ShortType(m.TypeURL))
+		typ := bounded(xds.ShortType(m.TypeURL))
 		if r.client.once("type " + r.Client + key) {
 			r.client.ledger.differ(r.difference(Difference{
 				Seq: r.Opened, Expected: "no response of " + typ, Got: "one", Type: typ, Names: boundedNames(m.ResourceNames()),

@@ -73,17 +73,14 @@ func (r *role) expect(ctx context.Context, at int32) {
 		st := &r.Steps[topic.Responses[t.expected]]
 		t.expected++
 		t.brings = nil
-		version := ""
 		if st.Whole {
 			body, err := r.client.plan.shelf.body(ctx, st.Seq)
 			if err != nil {
 				r.client.ledger.note("entry %d is not compared: %v", st.Seq, err)
 			} else {
 				m := decode.Peek(r.Method, session.Server, "", body)
-				version = m.Version
 				t.brings = t.contents.expect(st.Seq, t.expected, st.Masked, &m)
 			}
 		}
-		t.versions = append(t.versions, version)
 	}
 }

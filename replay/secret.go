@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // likeRecorded returns a live resource with the recorded masks in the place of
@@ -19,7 +20,7 @@ import (
 // for a masked key counts as the recorded one. It returns the live resource
 // itself if there is nothing to replace.
 func likeRecorded(typeURL string, recorded, live []byte) []byte {
-	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(decode.TypeName(typeURL)))
+	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(xds.TypeName(typeURL)))
 	if err != nil {
 		return live
 	}
@@ -56,7 +57,7 @@ func maskedResource(typeURL string, body []byte) []byte {
 	for _, c := range e.Message.Data {
 		out = append(out, k.Content(c))
 	}
-	m := decode.Peek(decode.LookupMethod(path), session.Server, "", out.Bytes())
+	m := decode.Peek(xds.LookupMethod(path), session.Server, "", out.Bytes())
 	if len(m.Resources) != 1 {
 		return body
 	}
@@ -131,7 +132,7 @@ func alikeAny(old, now, masked protoreflect.Message, depth int) bool {
 	if old.Get(url).String() != now.Get(url).String() {
 		return false
 	}
-	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(decode.TypeName(now.Get(url).String())))
+	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(xds.TypeName(now.Get(url).String())))
 	if err != nil {
 		return false
 	}

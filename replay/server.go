@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Serve plays the management server of a recording to the clients that connect
@@ -139,10 +140,8 @@ func (s *server) done() {
 // handle plays one live stream.
 func (s *server) handle(_ any, ss grpc.ServerStream) error {
 	path, _ := grpc.MethodFromServerStream(ss)
-	method := decode.LookupMethod(path)
-	switch method.Variant {
-	case decode.VariantSotwADS, decode.VariantDeltaADS, decode.VariantSotw, decode.VariantDelta:
-	default:
+	method := xds.LookupMethod(path)
+	if !method.Variant.Discovery() {
 		s.ledger.note("a client called %s, which is not played", bounded(path))
 		return status.Errorf(codes.Unimplemented, "a replay does not play %s", path)
 	}
@@ -206,7 +205,7 @@ func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
 // match gives a live stream the part of a recorded one, by its first request.
 // Without a part it says how to answer, or nil: then the stream is left open and
 // unanswered.
-func (s *server) match(method decode.Method, m *decode.Message) (*part, error) {
+func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	id := ""
 	if m.Node != nil {
 		id = m.Node.ID
@@ -237,7 +236,7 @@ func (s *server) match(method decode.Method, m *decode.Message) (*part, error) {
 			best, score = p, n
 		}
 	}
-	typ := decode.ShortType(m.TypeURL)
+	typ := xds.ShortType(m.TypeURL)
 	if typ == "" {
 		typ = method.Type
 	}
@@ -251,7 +250,7 @@ func (s *server) match(method decode.Method, m *decode.Message) (*part, error) {
 	case best == nil:
 		s.ledger.note("%s opened another stream of %s, when all %d of the recording were played", clientName(bounded(id)), method.Name, taken)
 		return nil, errOver
-	case score < 2 && !best.ads() && !best.Partial:
+	case score < 2 && !best.Method.Variant.ADS() && !best.Partial:
 		s.ledger.differ(Difference{
 			Expected: fmt.Sprintf("a request for what the recording has of %s", typ), Got: "a request for " + few(boundedNames(requested(m))),
 			Client: bounded(id), Type: bounded(typ), Names: boundedNames(requested(m)),
@@ -285,7 +284,7 @@ func (s *server) role(id string) (string, bool) {
 // likeness says how well a first request fits to a recorded stream: 2 if that
 // asked for some of the same, 1 if for others of the type.
 func (p *part) likeness(m *decode.Message) int {
-	key := decode.TypeKey(m.TypeURL)
+	key := xds.TypeKey(m.TypeURL)
 	if m.TypeURL == "" {
 		key = p.Method.Type
 	}

@@ -85,9 +85,6 @@ func (t *trials) line(ctx context.Context) (*line, error) {
 // lacking is the first suspect that a stream does not ask for. t.mu is held.
 func (t *trials) lacking(l *line) string {
 	topic := l.topics[t.r.key]
-	if _, all := topic.wanted[everything]; all {
-		return ""
-	}
 	for i := range t.r.Suspects {
 		if s := &t.r.Suspects[i]; !topic.wants(s.new) {
 			return s.Name
@@ -113,7 +110,7 @@ func (t *trials) converse(ctx context.Context, l *line, items []*held, removed [
 		}
 		t.mu.Unlock()
 	}()
-	out := (&said{typeURL: t.r.typeURL, version: w.version, nonce: w.nonce, items: items, removed: removed}).bytes(l.delta())
+	out := (&said{typeURL: t.r.base.typeURL, version: w.version, nonce: w.nonce, items: items, removed: removed}).bytes(l.delta())
 	out = t.renewed(out, l.delta(), items)
 	late := time.NewTimer(t.timeout)
 	defer late.Stop()
@@ -176,9 +173,8 @@ func (t *trials) baseFor(l *line) (items []*held, removed []string, changes int,
 	if l.at == atBase {
 		return nil, nil, 0, true
 	}
-	_, all := topic.wanted[everything]
 	for _, it := range r.base.list() {
-		if all || topic.wants(it) {
+		if topic.wants(it) {
 			items = append(items, it)
 		}
 	}
@@ -197,7 +193,7 @@ func (t *trials) baseFor(l *line) (items []*held, removed []string, changes int,
 			gone(n)
 		}
 	}
-	if len(items)+len(removed) == 0 && (l.at == atNothing || l.delta() || !wholeState(r.key)) {
+	if len(items)+len(removed) == 0 && (l.at == atNothing || l.delta() || !r.base.whole) {
 		l.at = atBase
 		return nil, nil, 0, true
 	}
@@ -211,7 +207,7 @@ func (t *trials) settle(ctx context.Context, l *line) error {
 		t.mu.Lock()
 		news, wait := t.news, grace-time.Since(t.heard)
 		ready := true
-		for key, h := range t.r.world {
+		for key, h := range t.r.has {
 			ready = ready && (key == t.r.key || !h.accepted || t.met[key])
 		}
 		t.mu.Unlock()
