@@ -54,7 +54,7 @@ func (r *Rejection) world(ctx context.Context, src Source) (map[session.Seq]exce
 			h := r.holdings(s)
 			for it := range held {
 				if h.accepted = true; it.Content != nil {
-					need(session.Seq(it.Stamp), it.Name, it.Content.Facts.Hash)
+					need(it.Seq, it.Name, it.Content.Facts.Hash)
 				}
 			}
 			if s.Accepted != nil {

@@ -143,11 +143,12 @@ func (w *whole) live(k *check.Checker, about map[string]bool) map[string]string 
 	out := make(map[string]string)
 	for _, c := range k.Status() {
 		for _, t := range c.Types {
-			lives, sure := false, true
+			lives, sure, lanes := false, true, 0
 			for _, l := range w.table.lanes[laneKey{c.Client, t.Type}] {
 				lives, sure = lives || !l.ended && !l.rest, sure && l.sure && !w.table.murky[c.Client]
+				lanes++
 			}
-			if key := c.Client + " " + t.Type; lives && sure && (about == nil || about[key]) {
+			if key := c.Client + " " + t.Type; lives && sure && (about == nil || about[key] && lanes == 1) {
 				out[key] = t.State.String()
 			}
 		}

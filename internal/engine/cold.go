@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // cold is an inventory of a stream that has ended: names, versions, and hashes
@@ -17,6 +19,7 @@ type cold struct {
 type coldItem struct {
 	name, version string
 	stamp         uint64
+	seq           session.Seq
 	raw           [2]uint64
 	hash          [16]byte
 	known         bool // the content is
@@ -35,7 +38,7 @@ func (k *Engine) chill(v *inventory) *cold {
 }
 
 func coldOf(it *Resource) coldItem {
-	c := coldItem{name: it.Name, version: it.Version, stamp: it.Stamp}
+	c := coldItem{name: it.Name, version: it.Version, stamp: it.Stamp, seq: it.Seq}
 	if it.Content != nil {
 		c.known, c.raw, c.hash = true, it.Content.raw, it.Content.Facts.Hash
 	}
@@ -51,7 +54,7 @@ func (c *cold) get(name string) *Resource {
 }
 
 func (c *coldItem) resource(from *contents) *Resource {
-	it := &Resource{Name: c.name, Version: c.version, Stamp: c.stamp}
+	it := &Resource{Name: c.name, Version: c.version, Stamp: c.stamp, Seq: c.seq}
 	if c.known {
 		it.Content = from.again(c.raw, c.hash)
 	}

@@ -53,7 +53,7 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 }
 
 func heldOf(s *Subscription, it *Resource) Held {
-	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: session.Seq(it.Stamp), Hash: it.Content.Facts.Hash}
+	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: it.Seq, Hash: it.Content.Facts.Hash}
 	if h.Version == "" && s.Accepted != nil {
 		h.Version = s.Accepted.Version
 	}

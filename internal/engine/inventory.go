@@ -3,14 +3,17 @@ package engine
 import (
 	"iter"
 	"maps"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // item is one resource as it was sent. Inventories share items.
 type Resource struct {
-	Name    string   // normalized
-	Version string   // of the resource; of a named type in the state of the world that of the response; else ""
-	Content *Content // nil where only the name and version are known
-	Stamp   uint64   // of the response that had it last, of whichever stream: see Checker.stamp
+	Name    string      // normalized
+	Version string      // of the resource; of a named type in the state of the world that of the response; else ""
+	Content *Content    // nil where only the name and version are known
+	Stamp   uint64      // of the response that had it last, of whichever stream: see Checker.stamp
+	Seq     session.Seq // of an entry that has its content
 }
 
 // inventory is the resources of one type that one side has, by name. Most of

@@ -152,7 +152,7 @@ func (k *Engine) resolveBulk(s *Subscription, n *Response, b *bulk) {
 		}
 	}
 	for _, it := range b.items {
-		it.Stamp = k.Stamp
+		it.Stamp, it.Seq = k.Stamp, n.Seq
 	}
 }
 
@@ -172,11 +172,11 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 		if n.Message.Kind == decode.DeltaResponse {
 			n.Same = append(n.Same, it)
 		}
-		it.Stamp = k.Stamp
+		it.Stamp, it.Seq = k.Stamp, n.Seq
 		return it
 	}
 	s.Have.put(next)
-	next.Stamp = k.Stamp
+	next.Stamp, next.Seq = k.Stamp, n.Seq
 	return next
 }
 

@@ -38,10 +38,18 @@ func (s *Subscription) resume(m *decode.Message) {
 	if same {
 		s.Have = was.Have.clone()
 	} else {
+		accepted := make(map[string]*Resource) // where that is not what was sent last
+		if was != nil {
+			for name, u := range was.open.all() {
+				accepted[name] = u.accepted
+			}
+		}
 		for n, v := range s.Initial {
 			it := &Resource{Name: n, Version: v}
 			if was != nil {
 				if old := was.Have.Get(n); old != nil && old.Version == v {
+					it = old
+				} else if old := accepted[n]; old != nil && old.Version == v {
 					it = old
 				}
 			}
