@@ -61,7 +61,7 @@ func (v *clients) keys() []offer {
 		{actOpen, "timeline", "its messages"},
 		{actToggle, "unfold", "its types in detail"},
 		{actResources, "resources", ""},
-		{actDiff, "diff", "what it rejected last, against what it holds"},
+		{actDiff, "diff", "what it rejected last, against what it accepted"},
 		{actSort, "sort", "the worst first, by name, or the latest first"},
 		{actLadder, "", "its conversation as a ladder"},
 		{actReverse, "", ""},
