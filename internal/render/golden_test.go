@@ -80,7 +80,7 @@ func story() []seen {
 	e = on(session.Client, session.KindOpen)
 	e.Method, e.Headers = ads.Path, []session.Field{{Name: ":method", Value: "POST"}, {Name: "user-agent", Value: "grpc-c++/1.7"}}
 	add(e, check.Change{Change: engine.Change{Method: ads, Variant: ads.Variant}})
-	message(session.Client, 2100, check.Change{Change: engine.Change{What: engine.SUB}}, decode.Message{
+	message(session.Client, 2100, check.Change{Change: engine.Change{What: engine.SUB, All: true}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: clusters,
 		Node: &decode.Node{ID: "gw", Cluster: "edge", UserAgent: "envoy", UserAgentVersion: "1.40.0"},
 	})

@@ -99,7 +99,7 @@ func TestStandingAndTreeFit(t *testing.T) {
 	narrow, wide := s.Text(Style{}, 80), s.Text(Style{}, 0)
 	within(t, 80, narrow)
 	holds(t, wide, "gateway-3-in-a-rather-long-namespace  ", "KIND", "LAST")
-	holds(t, narrow, "CDS: rejected 7, has nothing (entry ")
+	holds(t, narrow, "CDS: rejected 7, accepted none (entry ")
 	for _, c := range k.Status() {
 		tree := NewTree(k.Tree(c.Client), 9)
 		within(t, 60, tree.Text(Style{}, 60))
