@@ -345,10 +345,12 @@ func (v *clients) about(m *Model) line {
 		return text(plain, name+" has asked for nothing")
 	}
 	l := spans(span{plain, name + " " + t.Type + ": "})
+	at := m.seen.at
 	if isPast(m, r.of, t) {
-		l.add(muted, "its stream ended "+age(m.seen.at.Sub(t.Gone))+" ago; ")
+		l.add(muted, "when its stream ended, "+age(at.Sub(t.Gone))+" ago: ")
+		at = t.Gone
 	}
-	age := render.Duration(m.seen.at.Sub(t.Since))
+	age := render.Duration(at.Sub(t.Since))
 	switch t.State {
 	case engine.Nacked:
 		l.add(bad, "rejected "+orDash(t.Sent))
@@ -372,7 +374,10 @@ func (v *clients) about(m *Model) line {
 		l.add(warned, "asked "+age+" ago, and nothing came")
 	default:
 		l.add(good, "in sync")
-		l.add(plain, " with "+orDash(t.Version)+" for "+age)
+		if t.Version != "" {
+			l.add(plain, " with "+t.Version)
+		}
+		l.add(plain, " for "+age)
 	}
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
@@ -166,25 +167,32 @@ func (v *clients) typeLine(m *Model, l *line, r *clientRow) {
 	if isPast(m, r.of, t) {
 		look, since = muted, "gone "+age(m.seen.at.Sub(t.Gone))
 	}
+	wide := stateWidth
+	for i := range r.of.Types {
+		other, _ := stateCell(m, r.of, &r.of.Types[i])
+		wide = max(wide, render.Width(other)+1)
+	}
 	l.add(muted, branch)
 	l.add(look, left(t.Type, 5))
-	l.add(state, left(cell, max(stateWidth, render.Width(cell)+1)))
-	l.add(look, left(since, 5)+" ")
-	switch {
-	case t.Version != "" && t.Sent == t.Version:
-		l.add(look, "accepted "+t.Version+"  ")
-	case t.Version != "":
-		l.add(look, "accepted "+t.Version+", sent "+orDash(t.Sent)+"  ")
-	default:
-		l.add(look, "sent "+orDash(t.Sent)+"  ")
+	l.add(state, left(cell, wide))
+	l.add(look, left(since, max(5, len(since)))+" ")
+	var have []string
+	if t.Version != "" {
+		have = append(have, "accepted "+t.Version)
+	}
+	if t.Sent != t.Version {
+		have = append(have, "sent "+orDash(t.Sent))
+	}
+	if len(have) > 0 {
+		l.add(look, strings.Join(have, ", ")+"  ")
 	}
 	wants := "all"
 	if t.Wanted >= 0 {
 		wants = render.Number(int64(t.Wanted))
 	}
 	l.add(muted, fmt.Sprintf("wants %s, got %s  #%d", wants, render.Number(int64(t.Have)), t.Seq))
-	if t.Nack != "" {
-		l.add(muted, fmt.Sprintf("  nack #%d", t.NackSeq))
+	if t.Nack != "" && t.NackSeq != t.Seq {
+		l.add(muted, fmt.Sprintf("  last nack #%d", t.NackSeq))
 	}
 }
 

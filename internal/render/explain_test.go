@@ -94,6 +94,13 @@ func TestExplain(t *testing.T) {
 			[]string{"the client had accepted none before"},
 		},
 		{
+			"what was accepted before is not known",
+			check.Change{Change: engine.Change{What: engine.RESP}},
+			decode.Message{Kind: decode.SotwResponse, Version: "5"},
+			Surroundings{Answer: &Neighbour{Seq: 12, Rejected: true}},
+			[]string{"rejected by 12; what it had accepted before is not known"},
+		},
+		{
 			"not answered",
 			check.Change{Change: engine.Change{What: engine.DELTA}},
 			decode.Message{Kind: decode.DeltaResponse, Version: "5", ResourceErrors: []decode.ResourceError{{Name: "x", Error: decode.Error{Code: 5}}}},
