@@ -7,6 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Edition is a content as it came with a response.
@@ -68,7 +69,7 @@ func (f *Fetcher) Against(ctx context.Context, seq session.Seq, whole bool) (*Ag
 	for _, n := range m.Removed {
 		s.seeks[n] = nil
 	}
-	s.full = m.Kind == decode.SotwResponse && isFull(got.Change.Type)
+	s.full = m.Kind == decode.SotwResponse && xds.ByShort(got.Change.Type).Whole
 	if r, ok := f.index.BySeq(seq); ok {
 		if err := s.look(ctx, r); err != nil {
 			return nil, err
@@ -76,9 +77,6 @@ func (f *Fetcher) Against(ctx context.Context, seq session.Seq, whole bool) (*Ag
 	}
 	return s.compare(), nil
 }
-
-// isFull says whether a state-of-the-world response of a type is complete.
-func isFull(typ string) bool { return typ == "LDS" || typ == "CDS" || typ == "SRDS" }
 
 func (f *Fetcher) fetchOne(ctx context.Context, seq session.Seq) (*Fetched, error) {
 	all, err := f.Fetch(ctx, seq)
