@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
 // clients is the matrix of clients and types, the worst first.
@@ -61,7 +62,7 @@ func (v *clients) keys() []offer {
 		{actOpen, "timeline", "its messages"},
 		{actToggle, "unfold", "its types in detail"},
 		{actResources, "resources", ""},
-		{actDiff, "diff", "what it rejected last, against what it holds"},
+		{actDiff, "diff", "what it rejected last, against what it accepted"},
 		{actSort, "sort", "the worst first, by name, or the latest first"},
 		{actLadder, "", "its conversation as a ladder"},
 		{actReverse, "", ""},
@@ -279,6 +280,8 @@ func (v *clients) selected(m *Model) selection {
 		s.typ, s.seq = w.Type, w.Seq
 		if w.NackSeq != 0 && w.State == engine.Nacked {
 			s.seq = w.NackSeq
+		} else if row, ok := m.index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
+			s.seq = row.Partner()
 		}
 	}
 	return s
@@ -331,30 +334,50 @@ func (v *clients) about(m *Model) line {
 	r := rows[v.win.at]
 	name := m.alias(r.of.Client)
 	if !r.of.Gone.IsZero() {
-		return text(muted, name+": "+m.aliasText(r.of.Why))
+		ago := ""
+		if !m.feed.Done() {
+			ago = "gone " + age(m.seen.at.Sub(r.of.Gone)) + ": "
+		}
+		return text(muted, name+": "+ago+m.aliasText(r.of.Why))
 	}
 	t := worstOf(&r)
 	if t == nil {
 		return text(plain, name+" has asked for nothing")
 	}
 	l := spans(span{plain, name + " " + t.Type + ": "})
-	age := render.Duration(m.seen.at.Sub(t.Since))
+	at := m.seen.at
+	if isPast(m, r.of, t) {
+		l.add(muted, "when its stream ended, "+age(at.Sub(t.Gone))+" ago: ")
+		at = t.Gone
+	}
+	age := render.Duration(at.Sub(t.Since))
 	switch t.State {
 	case engine.Nacked:
 		l.add(bad, "rejected "+orDash(t.Sent))
-		if t.Version != "" {
-			l.add(plain, ", still on "+t.Version)
+		if t.Nacks > 1 {
+			l.add(bad, ", "+render.Number(int64(t.Nacks))+" times in a row")
+		}
+		switch {
+		case t.Version != "":
+			l.add(plain, ", accepted "+t.Version)
+		case t.None:
+			l.add(plain, ", accepted none")
 		}
 		l.add(plain, "; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
 	case engine.Stale:
 		l.add(warned, "no answer to "+orDash(t.Sent)+" for "+age)
 	case engine.Pending:
 		l.add(plain, orDash(t.Sent)+" was sent "+age+" ago")
+	case engine.Unknown:
+		l.add(warned, "what it made of "+orDash(t.Sent)+" cannot be told")
 	case engine.NotSent:
 		l.add(warned, "asked "+age+" ago, and nothing came")
 	default:
 		l.add(good, "in sync")
-		l.add(plain, " with "+orDash(t.Version)+" for "+age)
+		if t.Version != "" {
+			l.add(plain, " with "+t.Version)
+		}
+		l.add(plain, " for "+age)
 	}
 	return l
 }
@@ -366,7 +389,7 @@ func stateRole(s engine.State) role {
 		return good
 	case engine.Pending:
 		return accent
-	case engine.NotSent, engine.Stale:
+	case engine.Unknown, engine.NotSent, engine.Stale:
 		return warned
 	case engine.Nacked:
 		return bad

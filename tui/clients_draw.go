@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
@@ -12,27 +13,62 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-// typesShown are the types that have a column: those that every mesh has, and
-// what else some client asked for, as far as there is room.
-func (v *clients) typesShown(m *Model, room int) []string {
-	used := map[string]bool{}
-	for i := range m.seen.standing {
-		for j := range m.seen.standing[i].Types {
-			used[m.seen.standing[i].Types[j].Type] = true
-		}
-	}
-	var out []string
-	for _, t := range xds.Order() {
-		if used[t] || slices.Contains(xds.Core(), t) {
-			out = append(out, t)
-			delete(used, t)
-		}
-	}
-	out = append(out, slices.Sorted(maps.Keys(used))...)
-	return out[:max(0, min(len(out), room/stateWidth))]
+// typeColumn is a column of the matrix.
+type typeColumn struct {
+	typ   string
+	width int
 }
 
-const stateWidth = 8 // "NOTSENT" and a space
+// columns are the types that have a column: those that every mesh has, and what
+// else some client asked for.
+func (v *clients) columns(m *Model) (out []typeColumn) {
+	widths := make(map[string]int)
+	for _, t := range xds.Core() {
+		widths[t] = stateWidth
+	}
+	for i := range m.seen.standing {
+		c := &m.seen.standing[i]
+		for j := range c.Types {
+			cell, _ := stateCell(m, c, &c.Types[j])
+			widths[c.Types[j].Type] = max(widths[c.Types[j].Type], stateWidth, render.Width(cell)+1)
+		}
+	}
+	for _, t := range append(xds.Order(), slices.Sorted(maps.Keys(widths))...) {
+		if widths[t] > 0 {
+			out = append(out, typeColumn{t, widths[t]})
+			delete(widths, t)
+		}
+	}
+	return out
+}
+
+const (
+	stateWidth = 8  // "NOTSENT" and a space
+	nameWidth  = 22 // of a client; at least shortName where states are long
+	shortName  = 14
+)
+
+// stateCell is where a client stands with a type, with how often in a row it has
+// rejected; in brackets as it stood when its stream ended.
+func stateCell(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) (string, role) {
+	word := t.State.String()
+	if t.Lost {
+		word += "?"
+	}
+	if t.State == engine.Nacked && t.Nacks > 1 {
+		word += fmt.Sprintf(" %s%d", m.theme.glyph.times, t.Nacks)
+	}
+	if isPast(m, c, t) {
+		return "(" + word + ")", muted
+	}
+	return word, stateRole(t.State)
+}
+
+// isPast says that a type is as it was last known. What a recording ends with is
+// not past.
+func isPast(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) bool {
+	return !t.Gone.IsZero() && (c.Gone.IsZero() || !m.feed.Done())
+}
 
 func (v *clients) draw(m *Model, w, h int) []line {
 	if v.titled = w >= shortWidth; !v.titled {
@@ -40,25 +76,33 @@ func (v *clients) draw(m *Model, w, h int) []line {
 	}
 	v.win.rows = max(h-1, 1)
 	rows := v.settle(m)
-	name, kind, last := 22, 7, 5
+	name, kind, last := nameWidth, 7, 5
 	if w >= 100 {
 		kind = 16
 	}
 	if w < 70 {
 		name, kind, last = max(12, w/3), 0, 0
 	}
-	fixed := 2 + name + 1 + last + 1
+	fixed := 2 + 1 + last + 1
 	if kind > 0 {
 		fixed += kind + 1
 	}
-	types := v.typesShown(m, w-fixed)
-	name += min(max(0, w-fixed-len(types)*stateWidth), 40)
+	types, used, spare := v.columns(m), 0, 0
+	for i, t := range types {
+		spare += t.width - stateWidth // a name gives way to counts
+		if fixed+max(name-spare, min(name, shortName))+used+t.width > w {
+			types = types[:i]
+			break
+		}
+		used += t.width
+	}
+	name = min(w-fixed-used, name+40)
 	head := "  " + left("CLIENT (node id)", name) + " "
 	if kind > 0 {
 		head += left("KIND", kind) + " "
 	}
 	for _, t := range types {
-		head += left(t, stateWidth)
+		head += left(t.typ, t.width)
 	}
 	if last > 0 {
 		head += right("LAST", last)
@@ -98,24 +142,16 @@ func clientRole(c *engine.ClientStatus) role {
 	return plain
 }
 
-// states are the cells of a client, or why it is gone.
-func (v *clients) states(m *Model, l *line, c *engine.ClientStatus, types []string) {
-	if !c.Gone.IsZero() && !m.feed.Done() {
-		said := "gone " + age(m.seen.at.Sub(c.Gone)) + "  " + m.aliasText(c.Why)
-		l.add(muted, left(said, len(types)*stateWidth))
-		return
-	}
+// states are the cells of a client.
+func (v *clients) states(m *Model, l *line, c *engine.ClientStatus, types []typeColumn) {
 	for _, t := range types {
-		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t })
+		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t.typ })
 		if i < 0 {
-			l.add(muted, left("-", stateWidth))
+			l.add(muted, left("-", t.width))
 			continue
 		}
-		word := c.Types[i].State.String()
-		if c.Types[i].Lost {
-			word += "?"
-		}
-		l.add(stateRole(c.Types[i].State), left(word, stateWidth))
+		cell, look := stateCell(m, c, &c.Types[i])
+		l.add(look, left(cell, t.width))
 	}
 }
 
@@ -126,22 +162,37 @@ func (v *clients) typeLine(m *Model, l *line, r *clientRow) {
 	if r.end {
 		branch = m.theme.glyph.last
 	}
-	l.add(muted, branch)
-	l.add(plain, left(t.Type, 5))
-	l.add(stateRole(t.State), left(t.State.String(), stateWidth))
-	l.add(plain, left(age(m.seen.at.Sub(t.Since)), 5)+" ")
-	have := orDash(t.Version)
-	if t.Sent != t.Version {
-		have += ", sent " + orDash(t.Sent)
+	look, since := plain, age(m.seen.at.Sub(t.Since))
+	cell, state := stateCell(m, r.of, t)
+	if isPast(m, r.of, t) {
+		look, since = muted, "gone "+age(m.seen.at.Sub(t.Gone))
 	}
-	l.add(plain, have+"  ")
+	wide := stateWidth
+	for i := range r.of.Types {
+		other, _ := stateCell(m, r.of, &r.of.Types[i])
+		wide = max(wide, render.Width(other)+1)
+	}
+	l.add(muted, branch)
+	l.add(look, left(t.Type, 5))
+	l.add(state, left(cell, wide))
+	l.add(look, left(since, max(5, len(since)))+" ")
+	var have []string
+	if t.Version != "" {
+		have = append(have, "accepted "+t.Version)
+	}
+	if t.Sent != t.Version {
+		have = append(have, "sent "+orDash(t.Sent))
+	}
+	if len(have) > 0 {
+		l.add(look, strings.Join(have, ", ")+"  ")
+	}
 	wants := "all"
 	if t.Wanted >= 0 {
 		wants = render.Number(int64(t.Wanted))
 	}
-	l.add(muted, fmt.Sprintf("wants %s, has %s  #%d", wants, render.Number(int64(t.Have)), t.Seq))
-	if t.Nack != "" {
-		l.add(muted, fmt.Sprintf("  last nack %d", t.NackSeq))
+	l.add(muted, fmt.Sprintf("wants %s, got %s  #%d", wants, render.Number(int64(t.Have)), t.Seq))
+	if t.Nack != "" && t.NackSeq != t.Seq {
+		l.add(muted, fmt.Sprintf("  last nack #%d", t.NackSeq))
 	}
 }
 

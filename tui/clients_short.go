@@ -41,9 +41,11 @@ func (v *clients) shortClient(m *Model, l *line, c *engine.ClientStatus, w int) 
 	case t == nil:
 		word, look = "-", muted
 	case t.State > engine.Synced:
-		word, look = middleText(t.Type, 5)+" "+t.State.String(), stateRole(t.State)
+		word, look = stateCell(m, c, t)
+		word = middleText(t.Type, 5) + " " + word
 	}
-	const kind, state = 6, 13
+	const kind = 6
+	state := max(13, render.Width(word))
 	name := w - 2 - 1 - kind - 1 - state
 	if name < 12 { // the kind has no room
 		name += kind + 1
@@ -64,7 +66,8 @@ func (v *clients) shortType(m *Model, l *line, r *clientRow, w int) {
 	t := r.typ
 	l.add(muted, branch)
 	l.add(plain, middle(t.Type, 5)+" ")
-	l.add(stateRole(t.State), left(t.State.String(), stateWidth))
+	cell, look := stateCell(m, r.of, t)
+	l.add(look, left(cell, max(stateWidth, render.Width(cell)+1)))
 	l.add(muted, left(age(m.seen.at.Sub(t.Since)), 5))
 	l.add(plain, " "+middleText(orDash(t.Sent), w-l.width()-1))
 }

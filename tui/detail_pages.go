@@ -150,7 +150,7 @@ func problemsOf(got *index.Fetched) []string {
 
 // surroundings say to render what is around an entry.
 func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundings {
-	var s render.Surroundings
+	s := render.Surroundings{None: a.None}
 	if p := a.Partner; p != nil {
 		n := &render.Neighbour{Seq: p.Entry.Seq}
 		if p.Change.Message != nil {

@@ -57,7 +57,7 @@ func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named 
 		s.lost = err
 		return
 	}
-	s.named, s.since = named, "change since the version in use"
+	s.named, s.since = named, "change since the accepted version"
 	for i := range a.Resources {
 		c := &a.Resources[i]
 		if c.Old.Seq != 0 && c.Old.Verdict != index.ACK {
@@ -254,7 +254,7 @@ func changeOf(c *index.Compared) (role, string) {
 	case c.Kind == diff.Removed:
 		return warned, "gone"
 	case c.Kind == diff.Added && c.Lost:
-		return muted, "not in the responses before that were read"
+		return muted, "what it had before is not known"
 	case c.Kind == diff.Added:
 		return good, "new"
 	case c.Result == nil:

@@ -44,8 +44,13 @@ type compareReady struct {
 // openDiff compares what is selected with what was there before, or with the
 // mark.
 func (m *Model) openDiff(s selection, toMark bool) tea.Cmd {
-	if s.seq == 0 && s.client == "" {
+	switch {
+	case s.seq != 0:
+	case s.client == "":
 		m.say("nothing is selected that could be compared")
+		return nil
+	case s.name == "":
+		m.say("no response to %s was seen", m.alias(s.client))
 		return nil
 	}
 	v := &diffView{of: s, typ: s.typ, whole: make(map[int]bool)}
@@ -101,14 +106,9 @@ func (v *diffView) cancel() {
 	v.stop, v.busy, v.run = nil, "", nil
 }
 
-// compareSelection compares an entry, or the last response of a client.
+// compareSelection compares an entry with what was there before, or with a mark.
 func compareSelection(ctx context.Context, m *Model, s selection, mark session.Seq) compareReady {
 	seq := s.seq
-	if seq == 0 {
-		if seq = m.index.LastResponse(s.client, s.typ); seq == 0 {
-			return compareReady{err: fmt.Errorf("no response to %s was seen", s.client)}
-		}
-	}
 	r, ok := m.index.BySeq(seq)
 	if !ok || r.Kind != session.KindMessage {
 		return compareReady{err: fmt.Errorf("%d is no message: there is nothing to compare", seq)}

@@ -97,10 +97,12 @@ func itemLines(out []textLine, c *index.Compared, whole bool) []textLine {
 
 // sideWords says why there is nothing to see of a resource.
 func sideWords(c *index.Compared) string {
-	switch c.Kind {
-	case diff.Added:
+	switch {
+	case c.Lost:
+		return "What the client had before is not known."
+	case c.Kind == diff.Added:
 		return "It was not there before."
-	case diff.Removed:
+	case c.Kind == diff.Removed:
 		return "It is gone."
 	}
 	return "It differs; there are too many resources to look into each: d on a single one does."
@@ -193,23 +195,20 @@ func noDifference(items []index.Compared, typ string) string {
 // editions says which two versions are compared, each shortened to so many
 // columns.
 func editions(c *index.Compared, version int) string {
-	from, to := "nothing", "nothing"
-	if c.Old.Seq != 0 {
-		from = edition(&c.Old, true, version)
+	from := edition(&c.Old, version)
+	if c.Lost {
+		from = "not known"
 	}
-	if c.New.Seq != 0 {
-		to = edition(&c.New, false, version)
-	}
-	return from + " > " + to
+	return from + " > " + edition(&c.New, version)
 }
 
-func edition(e *index.Edition, old bool, columns int) string {
+func edition(e *index.Edition, columns int) string {
 	word := ""
 	switch {
+	case e.Seq == 0:
+		return "nothing"
 	case e.Verdict == index.NACK:
 		word = ", rejected"
-	case e.Verdict == index.ACK && old:
-		word = ", in use"
 	case e.Verdict == index.ACK:
 		word = ", accepted"
 	}

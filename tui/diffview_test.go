@@ -19,8 +19,8 @@ func TestDiffKeys(t *testing.T) {
 		keys          []string
 		want          []string
 	}{
-		{"what was rejected", "demo", 48, []string{"d"}, []string{"search  CDS  4 (39, in use) > 5 (46, rejected)", "- connect_timeout: 1s", "+ connect_timeout: 0s", "1 differs, 2 as before"}},
-		{"the response itself", "demo", 46, []string{"d"}, []string{"4 (39, in use) > 5 (46, rejected)"}},
+		{"what was rejected", "demo", 48, []string{"d"}, []string{"search  CDS  4 (39, accepted) > 5 (46, rejected)", "- connect_timeout: 1s", "+ connect_timeout: 0s", "1 differs, 2 as before"}},
+		{"the response itself", "demo", 46, []string{"d"}, []string{"4 (39, accepted) > 5 (46, rejected)"}},
 		{"sent again", "demo", 52, []string{"d"}, []string{"- connect_timeout: 1s"}},
 		{"nothing differs", "demo", 105, []string{"d"}, []string{"There is no difference"}},
 		{"request", "envoy-sotw-nack", 20, []string{"d"}, []string{"messages  EDS  1 (10) > 1 (20)", "+ - broken"}},

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -21,6 +22,7 @@ type stats struct {
 	asked   time.Time
 	asking  bool
 	memory  uint64          // of this process, in bytes
+	past    engine.Memory   // of what is over
 	log     *recorder.Stats // of the recorder, nil if this process has none
 	measure func() uint64   // tells the memory
 	win     window          // in the biggest messages
@@ -36,6 +38,7 @@ type counting struct {
 	stats  *index.Stats
 	of     uint64
 	memory uint64
+	past   engine.Memory
 	log    *recorder.Stats
 }
 
@@ -60,7 +63,7 @@ func (v *stats) tick(m *Model) tea.Cmd {
 	}
 	v.asking, v.asked = true, m.now()
 	return answer(v, func() any {
-		c := counting{stats: m.index.Stats(), of: g, memory: v.measure()}
+		c := counting{stats: m.index.Stats(), of: g, memory: v.measure(), past: m.feed.Memory()}
 		if p := m.src.Proxy; p != nil {
 			log := p.Stats()
 			c.log = &log
@@ -84,7 +87,7 @@ func (v *stats) handle(_ *Model, msg any) tea.Cmd {
 	if !is {
 		return nil
 	}
-	v.known, v.of, v.memory, v.log, v.asking = c.stats, c.of, c.memory, c.log, false
+	v.known, v.of, v.memory, v.past, v.log, v.asking = c.stats, c.of, c.memory, c.past, c.log, false
 	for i, b := range c.stats.Biggest { // the selection stays with its message
 		if v.at.Row.Seq != 0 && b.Row.Seq == v.at.Row.Seq {
 			v.win.at = i

@@ -20,8 +20,9 @@ func (v *stats) draw(m *Model, w, h int) []line {
 	if roomy {
 		out = append(out, blank())
 	}
-	// The recorder has the last two lines, the biggest messages at least four.
-	types := min(len(s.Types), max(1, h-len(out)-2-4-2))
+	// The recorder has the last lines, the biggest messages at least four.
+	last := v.recorder(m)
+	types := min(len(s.Types), max(1, h-len(out)-2-4-len(last)))
 	if w >= shortWidth {
 		types = min(types, max(3, (h-len(out))/2))
 	}
@@ -29,7 +30,7 @@ func (v *stats) draw(m *Model, w, h int) []line {
 	if roomy {
 		out = append(out, blank())
 	}
-	rest := h - len(out) - 2
+	rest := h - len(out) - len(last)
 	if roomy {
 		rest--
 	}
@@ -38,7 +39,7 @@ func (v *stats) draw(m *Model, w, h int) []line {
 	if roomy {
 		out = append(out, blank())
 	}
-	out = append(out, v.recorder(m)...)
+	out = append(out, last...)
 	if room := h - len(out) - 1; room > 4 && w >= 100 {
 		out = append(append(out, blank()), v.waits(m, w, room)...)
 	}
@@ -377,5 +378,10 @@ func (v *stats) recorder(m *Model) []line {
 	}
 	more.add(muted, "memory of this process ")
 	more.add(plain, render.Size(int64(v.memory)))
-	return []line{l, more}
+	out := []line{l, more}
+	if n := v.past.Forgotten; n > 0 {
+		out = append(out, spans(span{muted, " PAST   "}, span{warned, "forgotten " + render.Count(n, "time", "times")},
+			span{muted, "   " + render.Size(v.past.Past) + " of " + render.Size(v.past.Budget) + " are what is over: rules know less of it"}))
+	}
+	return out
 }

@@ -26,7 +26,7 @@ type Theme struct {
 }
 
 type glyphs struct {
-	line, bar, cross, tee, join, branch, last, trunk, right, left, both, spark string
+	line, bar, cross, tee, join, branch, last, trunk, right, left, both, times, spark string
 }
 
 // suit fits the theme auto to the background of the terminal. On a light one,
@@ -62,9 +62,9 @@ func NewTheme(name string, ascii bool) Theme {
 	default:
 		t.sgr = [roles]string{title: "1", muted: "2", good: "32", warned: "33", bad: "1;31", accent: "36"}
 	}
-	t.glyph = glyphs{"─", "│", "┼", "┬", "┤", "├─ ", "└─ ", "│  ", "→", "←", "↔", "▁▂▃▄▅▆▇█"}
+	t.glyph = glyphs{"─", "│", "┼", "┬", "┤", "├─ ", "└─ ", "│  ", "→", "←", "↔", "×", "▁▂▃▄▅▆▇█"}
 	if ascii {
-		t.glyph = glyphs{"-", "|", "+", "+", "+", "|- ", "`- ", "|  ", ">", "<", "<>", "_.-=*#%@"}
+		t.glyph = glyphs{"-", "|", "+", "+", "+", "|- ", "`- ", "|  ", ">", "<", "<>", "x", "_.-=*#%@"}
 	}
 	return t
 }

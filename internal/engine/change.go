@@ -56,10 +56,13 @@ type Change struct {
 	Uncertain bool
 
 	// Accepted is the response of the type that the client had accepted last
-	// before this entry, 0 if there is none that was seen.
+	// before this entry, on this stream or, if it says that it has that still,
+	// on the one that this reconnects. It is 0 if that is not known, and if
+	// there was none: None tells these apart.
 	Accepted session.Seq
-	// all says that a request asks for all that there is.
-	all bool
+	None     bool
+	// All says that a request asks for all that there is.
+	All bool
 	// batch is the resources of a response, if they are known by where they
 	// are.
 	batch *decode.Batch
@@ -99,7 +102,7 @@ func (c *Change) Count() (n int, is bool) {
 	case decode.SotwResponse, decode.DeltaResponse:
 		return len(m.Resources) + len(m.Removed), true
 	case decode.SotwRequest:
-		if c.all {
+		if c.All {
 			return Everything, true
 		}
 		return len(m.Names), true
@@ -107,7 +110,7 @@ func (c *Change) Count() (n int, is bool) {
 		if n := len(c.Added) + len(c.Removed); n > 0 || c.What != SUB {
 			return n, n > 0
 		}
-		if c.all {
+		if c.All {
 			return Everything, true
 		}
 		return len(m.Subscribe), true

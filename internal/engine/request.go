@@ -52,9 +52,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	r := &Request{On: t.ID, Seq: e.Seq, At: k.Now, Message: m, Size: e.Message.Size, Ordinal: s.Requests}
 	r.Before.Lost, r.Before.Wild, r.Before.EverNamed, r.Before.Count = s.Lost, s.Wild, s.EverNamed, s.Names.Len()
 	r.Before.Accepted, r.Before.version, r.Before.Newest, r.Before.LastEcho = s.Accepted, s.version, s.Newest(), s.lastEchoed
-	if s.Accepted != nil {
-		c.Accepted = s.Accepted.Seq
-	}
+	c.Accepted, c.None = s.accepted()
 	word := k.judge(s, r, c.Uncertain)
 	c.Uncertain = c.Uncertain || r.EchoedPast && s.unanswered
 	if word != "" && r.Echoed != nil {
@@ -74,7 +72,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	default:
 		k.wantSotw(s, r, c, first)
 	}
-	c.all = s.Everything()
+	c.All = s.Everything()
 	c.say(word, first)
 	if alone {
 		k.lists.release(s.list)

@@ -23,9 +23,7 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 		Kind: m.Kind, Count: len(m.Resources), WasFirst: s.Responses == 0, Was: s.Have.Len(),
 		details: &details{Message: m, Wanted: s.Last},
 	}
-	if s.Accepted != nil {
-		c.Accepted = s.Accepted.Seq
-	}
+	c.Accepted, c.None = s.accepted()
 	c.Sub, c.Response, k.looked = s, n, n
 	s.Responses++
 	k.Stamp = uint64(e.Seq)

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/xdsproxy/xdsproxy/decode"
+import (
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
 
 // resume fills what a reconnected client still has: it says so in delta by
 // initial_resource_versions, in the state of the world by the version of its
@@ -10,6 +13,9 @@ func (s *Subscription) resume(m *decode.Message) {
 	var was *Subscription
 	if p := s.Stream.Previous; p != nil {
 		was = p.Subs[s.Key]
+	}
+	if was != nil && (len(m.InitialVersions) > 0 || m.Version != "" && (was.version == m.Version || was.version == Short(m.Version))) {
+		s.last = was.last // it has that still
 	}
 	if m.Kind == decode.SotwRequest {
 		if m.Version != "" && was != nil {
@@ -63,4 +69,10 @@ func (s *Subscription) resume(m *decode.Message) {
 func (s *Subscription) SentHere(name string) bool {
 	it := s.Have.Get(name)
 	return it != nil && (!s.Seeded || s.Kept.Get(name) != it)
+}
+
+// accepted is the response that the client accepted last. Where that is 0, none
+// says that the client has accepted nothing; else it is not known.
+func (s *Subscription) accepted() (last session.Seq, none bool) {
+	return s.last, s.last == 0 && s.First != nil && !s.Lost && s.Found.IsZero() && s.unseen == "" && s.version == "" && !s.Seeded
 }

@@ -79,10 +79,14 @@ type TypeStatus struct {
 	Sent    string      // that was sent last
 	Wanted  int         // names asked for; -1 for all
 	Have    int         // resources sent
-	Nacks   int         // rejections since it accepted last
-	Nack    string      // why it rejected last; it may have accepted since
-	NackSeq session.Seq
-	Lost    bool // part of the conversation was not seen
+	// Accepted is the response that the client accepted last, 0 if none was
+	// seen; None says that there is none.
+	Accepted session.Seq
+	None     bool
+	Nacks    int    // rejections since it accepted last
+	Nack     string // why it rejected last; it may have accepted since
+	NackSeq  session.Seq
+	Lost     bool // part of the conversation was not seen
 	// Gone is when the last stream with the type ended: the rest is how it stood
 	// then. It is zero while there is one.
 	Gone time.Time
@@ -199,7 +203,7 @@ func merge(a, b TypeStatus) TypeStatus {
 	if b.NackSeq > a.NackSeq {
 		a.Nack, a.NackSeq = b.Nack, b.NackSeq
 	}
-	a.Lost = a.Lost || b.Lost
+	a.Lost, a.None = a.Lost || b.Lost, a.None && b.None
 	return a
 }
 
@@ -213,6 +217,7 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	if s.Everything() {
 		ts.Wanted = Everything
 	}
+	ts.Accepted, ts.None = s.accepted()
 	if s.Accepted != nil {
 		ts.Version = s.Accepted.Version
 	}

@@ -62,12 +62,13 @@ type Subscription struct {
 	Forgotten  bool // responses were forgotten
 	unanswered bool // some of those had no verdict
 	Responses  uint64
-	Accepted   *Response // the newest one that was accepted
-	version    string    // version_info that the client holds, as it said or accepted last
-	Versions   used      // of its responses
-	nacks      int       // rejections since the client accepted last
-	refused    refusal   // what it rejected last
-	nack       string    // why
+	Accepted   *Response   // the newest one that was accepted
+	last       session.Seq // that was accepted, here or on the stream that this one reconnects; 0: not known, or none
+	version    string      // version_info that the client holds, as it said or accepted last
+	Versions   used        // of its responses
+	nacks      int         // rejections since the client accepted last
+	refused    refusal     // what it rejected last
+	nack       string      // why
 	nackSeq    session.Seq
 	unseen     string    // nonce of the last verdict on a response that was not seen
 	Have       inventory // what it has sent, as the client would have it
@@ -239,7 +240,7 @@ func (s *Subscription) Exempt() bool { return s.Facts.exempt }
 func (s *Subscription) Whole() bool { return s.Facts.Whole }
 
 func (s *Subscription) lose() {
-	s.Lost, s.heard, s.Forgotten = true, nil, true
+	s.Lost, s.heard, s.Forgotten, s.last = true, nil, true, 0
 	s.open = unsettled{unsure: true}
 	s.Memory, s.Stream.Memory = nil, nil
 	s.Losses++

@@ -38,6 +38,7 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 			s.nack, s.nackSeq = Reason(m.Error.Message), r.Seq
 			return NACK
 		}
+		s.last = 0
 		return ACK
 	}
 	switch {
@@ -123,7 +124,7 @@ func (s *Subscription) accept(n *Response) {
 	n.Verdict, s.nacks = ACKed, 0
 	newest := s.Accepted == nil || s.Accepted.Ordinal < n.Ordinal
 	if newest {
-		s.Accepted, s.version = n, n.Version
+		s.Accepted, s.last, s.version = n, n.Seq, n.Version
 	}
 	if s.refused.ordinal <= n.Ordinal {
 		s.refused = refusal{}

@@ -44,6 +44,7 @@ type Surroundings struct {
 	Answered *Neighbour // the response that a request answers
 	Answer   *Neighbour // the answer to a response
 	Held     *Neighbour // the response that the client had accepted before
+	None     bool       // it had accepted none
 }
 
 // Neighbour is a message beside another one.
@@ -185,11 +186,11 @@ func (x *explainer) held(m *decode.Message) {
 	case x.c.What == engine.NACK:
 		x.add("version_info", m.Version, "what it keeps in place of what it rejected").Look = FactBad
 	case x.c.What == engine.ACK && m.Version != "":
-		x.add("version_info", m.Version, "in use from now on").Look = FactGood
+		x.add("version_info", m.Version, "accepted").Look = FactGood
 	case m.Version == "":
 		x.add("version_info", "", "it has no version of this type yet")
 	default:
-		x.add("version_info", m.Version, "in use")
+		x.add("version_info", m.Version, "accepted before")
 	}
 }
 
@@ -312,8 +313,10 @@ func (x *explainer) verdict(m *decode.Message) string {
 		return "no answer to it was seen" + same
 	case !a.Rejected:
 		return fmt.Sprintf("accepted by %d%s", a.Seq, a.after()) + same
-	case held == nil:
+	case x.s.None:
 		return fmt.Sprintf("rejected by %d%s; the client had accepted none before", a.Seq, a.after())
+	case held == nil:
+		return fmt.Sprintf("rejected by %d%s; what it had accepted before is not known", a.Seq, a.after())
 	case m.Kind == decode.DeltaResponse || held.Version == "":
 		return fmt.Sprintf("rejected by %d%s; still on what %d brought", a.Seq, a.after(), held.Seq)
 	}

@@ -56,7 +56,7 @@ func TestExplain(t *testing.T) {
 			check.Change{Change: engine.Change{What: engine.ACK, Uncertain: true}},
 			decode.Message{Kind: decode.SotwRequest, Version: "1", Nonce: "c4"},
 			Surroundings{},
-			[]string{"what|ACK|accepts a response; a guess", "response_nonce|c4|the response that it answers is not in the recording", "version_info|1|in use from now on"},
+			[]string{"what|ACK|accepts a response; a guess", "response_nonce|c4|the response that it answers is not in the recording", "version_info|1|accepted"},
 		},
 		{
 			"names",
@@ -90,8 +90,15 @@ func TestExplain(t *testing.T) {
 			"the first is rejected",
 			check.Change{Change: engine.Change{What: engine.RESP}},
 			decode.Message{Kind: decode.SotwResponse, Version: "5"},
-			Surroundings{Answer: &Neighbour{Seq: 12, Rejected: true}},
+			Surroundings{Answer: &Neighbour{Seq: 12, Rejected: true}, None: true},
 			[]string{"the client had accepted none before"},
+		},
+		{
+			"what was accepted before is not known",
+			check.Change{Change: engine.Change{What: engine.RESP}},
+			decode.Message{Kind: decode.SotwResponse, Version: "5"},
+			Surroundings{Answer: &Neighbour{Seq: 12, Rejected: true}},
+			[]string{"rejected by 12; what it had accepted before is not known"},
 		},
 		{
 			"not answered",

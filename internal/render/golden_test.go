@@ -80,7 +80,7 @@ func story() []seen {
 	e = on(session.Client, session.KindOpen)
 	e.Method, e.Headers = ads.Path, []session.Field{{Name: ":method", Value: "POST"}, {Name: "user-agent", Value: "grpc-c++/1.7"}}
 	add(e, check.Change{Change: engine.Change{Method: ads, Variant: ads.Variant}})
-	message(session.Client, 2100, check.Change{Change: engine.Change{What: engine.SUB}}, decode.Message{
+	message(session.Client, 2100, check.Change{Change: engine.Change{What: engine.SUB, All: true}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: clusters,
 		Node: &decode.Node{ID: "gw", Cluster: "edge", UserAgent: "envoy", UserAgentVersion: "1.40.0"},
 	})
@@ -94,7 +94,7 @@ func story() []seen {
 	message(session.Client, 190, check.Change{Change: engine.Change{What: engine.ACK, Also: []string{engine.SUB}, Added: []string{"c"}, Removed: []string{"a"}}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: endpoints, Version: "41", Nonce: "n1", Names: []string{"b", "c"},
 	})
-	message(session.Client, 1032, check.Change{Change: engine.Change{What: engine.NACK}}, decode.Message{
+	message(session.Client, 1032, check.Change{Change: engine.Change{What: engine.NACK, All: true}}, decode.Message{
 		Kind: decode.SotwRequest, TypeURL: clusters, Version: "41", Nonce: "n2",
 		Error: &decode.Error{Code: 13, Message: "bad \x1b[31mcluster\x1b[0m\nconnect_timeout \u202e"},
 	})

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -99,12 +100,39 @@ func TestStandingAndTreeFit(t *testing.T) {
 	narrow, wide := s.Text(Style{}, 80), s.Text(Style{}, 0)
 	within(t, 80, narrow)
 	holds(t, wide, "gateway-3-in-a-rather-long-namespace  ", "KIND", "LAST")
-	holds(t, narrow, "CDS: rejected 7, has nothing (entry ")
+	holds(t, narrow, "CDS: rejected 7, accepted none (entry ")
 	for _, c := range k.Status() {
 		tree := NewTree(k.Tree(c.Client), 9)
 		within(t, 60, tree.Text(Style{}, 60))
 		holds(t, tree.Text(Style{}, 0), "CDS  c1  ")
 	}
+}
+
+// How often a client has rejected in a row, what cannot be told, and what is last
+// known of a stream that has ended, in both forms.
+func TestStandingOfTheUnsettled(t *testing.T) {
+	k := judged(t, `C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+C> type=CDS V=1 N=a R=[]
+S< type=CDS V=2 N=b res=[c2]
+C> type=CDS V=1 N=b R=[] err="bad"
+S< type=CDS V=2 N=c res=[c2]
+C> type=CDS V=1 N=c R=[] err="bad"
+C> type=LDS V= N= R=[]
+S< type=LDS V=1 N= res=[l1]
+-- stream 2
+C> type=RDS V= N= R=[r] node=n1
+S< type=RDS V=7 N=a res=[r]
+C> type=RDS V=7 N=a R=[r]
+t=+5s -- server-end code=14
+`)
+	s := NewStanding(k.Status(), 9, k.Now.Add(time.Minute))
+	holds(t, s.Text(Style{}, 80), "UNKNOWN 1m  (SYNCED 1m)  NACKED ×2 1m", "CDS: rejected 2, 2 times in a row, accepted 1 (entry 10): bad", "( ) as it was when its stream ended, so long ago")
+	j, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, string(j), `"state":"UNKNOWN"`, `"nacks":2,"last_nack":"bad","last_nack_seq":10`, `"nacks":0,"gone":"2026-01-01T00:00:05.000000000Z"`)
 }
 
 // The columns of a tree stand below each other at any depth.

@@ -46,9 +46,11 @@ type TypeStatus struct {
 	Sent    string `json:"sent_version,omitempty"`
 	Wanted  int    `json:"wanted"`
 	Have    int    `json:"have"`
+	Nacks   int    `json:"nacks"` // in a row
 	Nack    string `json:"last_nack,omitempty"`
 	NackSeq uint64 `json:"last_nack_seq,omitempty"`
 	Lost    bool   `json:"uncertain,omitempty"`
+	Gone    string `json:"gone,omitempty"` // when its last stream ended: the rest is how it stood then
 }
 
 // NewStanding makes the machine-readable form of what a Checker says at a time.
@@ -67,11 +69,15 @@ func NewStanding(clients []engine.ClientStatus, seq uint64, now time.Time) *Stan
 			out.Gone = Timestamp(c.Gone)
 		}
 		for _, t := range c.Types {
-			out.Types = append(out.Types, TypeStatus{
+			one := TypeStatus{
 				Type: t.Type, State: t.State.String(), Since: Timestamp(t.Since), Seq: uint64(t.Seq),
 				Version: t.Version, Sent: t.Sent, Wanted: t.Wanted, Have: t.Have,
-				Nack: t.Nack, NackSeq: uint64(t.NackSeq), Lost: t.Lost,
-			})
+				Nacks: t.Nacks, Nack: t.Nack, NackSeq: uint64(t.NackSeq), Lost: t.Lost,
+			}
+			if !t.Gone.IsZero() {
+				one.Gone = Timestamp(t.Gone)
+			}
+			out.Types = append(out.Types, one)
 		}
 		s.Clients = append(s.Clients, out)
 	}
@@ -103,6 +109,9 @@ func (s *Standing) Text(style Style, columns int) string {
 			s.Clients[i-1].reasons(&b, style, columns)
 		}
 	}
+	if g.past {
+		b.WriteString(style.paint(muted, "( ) as it was when its stream ended, so long ago") + "\n")
+	}
 	if g.uncertain {
 		b.WriteString(style.paint(muted, "? part of the conversation was not recorded") + "\n")
 	}
@@ -112,9 +121,9 @@ func (s *Standing) Text(style Style, columns int) string {
 // grid is the matrix before it is laid out: the titles, then a row a client. A
 // column of width 0 is left out.
 type grid struct {
-	rows      [][]cell
-	width     []int
-	uncertain bool
+	rows            [][]cell
+	width           []int
+	uncertain, past bool
 }
 
 type cell struct {
@@ -141,7 +150,8 @@ func (s *Standing) grid() (g grid) {
 		row := []cell{{text: Safe(c.Client)}, {text: End(kind(c.Agent), 14)}}
 		for _, t := range types {
 			one := s.cell(c, t)
-			g.uncertain = g.uncertain || strings.HasSuffix(one.text, "?")
+			g.uncertain = g.uncertain || strings.Contains(one.text, "?")
+			g.past = g.past || strings.HasPrefix(one.text, "(")
 			row = append(row, one)
 		}
 		g.rows = append(g.rows, append(row, cell{text: shortAge(s.now.Sub(c.Last))}))
@@ -162,9 +172,20 @@ func (s *Standing) cell(c *engine.ClientStatus, typ string) cell {
 		return cell{"-", muted}
 	}
 	t := &c.Types[i]
-	text, look := t.State.String()+" "+shortAge(s.now.Sub(t.Since)), warned
+	text, since, look := t.State.String(), t.Since, warned
+	if t.State == engine.Nacked && t.Nacks > 1 {
+		text += fmt.Sprintf(" ×%d", t.Nacks)
+	}
+	past := !t.Gone.IsZero() && c.Gone.IsZero()
+	if past {
+		since = t.Gone
+	}
+	text += " " + shortAge(s.now.Sub(since))
 	if t.Lost {
 		text += "?"
+	}
+	if past {
+		return cell{"(" + text + ")", muted}
 	}
 	switch t.State {
 	case engine.Synced:
@@ -220,11 +241,17 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 	}
 	for _, t := range c.of.Types {
 		if t.State == engine.Nacked {
-			held := "nothing"
-			if t.Version != "" {
-				held = Safe(t.Version)
+			text := t.Type + ": rejected " + Safe(orDash(t.Sent))
+			if t.Nacks > 1 {
+				text += fmt.Sprintf(", %s in a row", Count(t.Nacks, "time", "times"))
 			}
-			say(bad, fmt.Sprintf("%s: rejected %s, has %s (entry %d): %s", t.Type, Safe(orDash(t.Sent)), held, t.NackSeq, Safe(t.Nack)))
+			switch {
+			case t.Version != "":
+				text += ", accepted " + Safe(t.Version)
+			case t.None:
+				text += ", accepted none"
+			}
+			say(bad, fmt.Sprintf("%s (entry %d): %s", text, t.NackSeq, Safe(t.Nack)))
 		}
 	}
 }

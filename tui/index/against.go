@@ -7,6 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Edition is a content as it came with a response.
@@ -28,7 +29,7 @@ type Compared struct {
 	Result *diff.Result
 	// Only is the content where only one of the two has any, if it was asked for.
 	Only *decode.Tree
-	// Lost says that there may have been a version before that was not found.
+	// Lost says that it is not known whether the client had a version before.
 	Lost bool
 }
 
@@ -61,27 +62,21 @@ func (f *Fetcher) Against(ctx context.Context, seq session.Seq, whole bool) (*Ag
 	if m == nil || !m.Response() {
 		return nil, fmt.Errorf("%d is no response", seq)
 	}
-	s := search{f: f, of: got, seeks: make(map[string]*found), whole: whole}
+	s := search{f: f, of: got, seeks: make(map[string]*found), read: make(map[session.Seq]bool), whole: whole}
 	for i := range m.Resources {
 		s.seeks[m.Resources[i].Name] = nil
 	}
 	for _, n := range m.Removed {
 		s.seeks[n] = nil
 	}
-	here, elsewhere := f.index.ResponsesBefore(seq, maxSought)
-	s.full = m.Kind == decode.SotwResponse && isFull(got.Change.Type)
-	for _, rows := range [][]Row{here, elsewhere} {
-		for _, verdict := range []What{ACK, Nothing, NACK} {
-			if err := s.look(ctx, rows, verdict); err != nil {
-				return nil, err
-			}
+	s.full = m.Kind == decode.SotwResponse && xds.ByShort(got.Change.Type).Whole
+	if r, ok := f.index.BySeq(seq); ok {
+		if err := s.look(ctx, r); err != nil {
+			return nil, err
 		}
 	}
 	return s.compare(), nil
 }
-
-// isFull says whether a state-of-the-world response of a type is complete.
-func isFull(typ string) bool { return typ == "LDS" || typ == "CDS" || typ == "SRDS" }
 
 func (f *Fetcher) fetchOne(ctx context.Context, seq session.Seq) (*Fetched, error) {
 	all, err := f.Fetch(ctx, seq)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // search looks for the versions that the client had of some resources.
@@ -14,10 +15,10 @@ type search struct {
 	of    *Fetched
 	seeks map[string]*found // nil: not found yet
 	full  bool              // each response has all that there is
-	state *Fetched          // if full, the state that was accepted
-	as    What
-	read  int
-	ended bool // not everything was read
+	state *Fetched          // if full, what the client had
+	stood Edition           // that it is
+	read  map[session.Seq]bool
+	known bool // all that the client had accepted was read
 
 	whole             bool
 	compared, weighed int
@@ -41,43 +42,52 @@ func (s *search) open() bool {
 	return false
 }
 
-// look reads responses with a verdict until there is nothing left to find.
-func (s *search) look(ctx context.Context, rows []Row, verdict What) error {
-	for i := range rows {
-		if !s.open() {
-			return nil
-		}
-		if s.f.index.Verdict(&rows[i]) != verdict {
-			continue
-		}
-		if s.read >= maxSought {
-			s.ended = true
-			return nil
-		}
-		s.read++
-		got, err := s.f.fetchOne(ctx, rows[i].Seq)
-		if ctx.Err() != nil {
+// look reads what the client had accepted, the latest first, until there is
+// nothing left to find; then what it was sent before.
+func (s *search) look(ctx context.Context, of Row) error {
+	x, r, ok := s.f.index, of, true
+	last, none := x.Accepted(&of)
+	for ; last != 0 && s.open(); last, none = x.AcceptedBefore(r) {
+		if r, ok = x.BySeq(last); !ok || len(s.read) == maxSought || !s.take(ctx, r.Seq, x.Verdict(&r)) {
 			return ctx.Err()
 		}
-		if err != nil || got.Change.Message == nil {
-			s.ended = true
-			continue
-		}
-		if s.full {
-			s.state, s.as = got, verdict
-		}
-		s.take(got, verdict)
 	}
-	return nil
+	s.known = none
+	for range maxSteps {
+		if of, ok = x.BySeq(of.Before()); !ok || !s.open() || len(s.read) == maxSought {
+			break
+		}
+		verdict := Nothing // whether it was accepted by then is not known
+		if x.Verdict(&of) == NACK {
+			verdict = NACK
+		}
+		if !s.take(ctx, of.Seq, verdict) {
+			break
+		}
+	}
+	return ctx.Err()
 }
 
-func (s *search) take(got *Fetched, verdict What) {
+// take reads a response, unless it was read, and takes what is sought from it. It
+// is false if it cannot be read.
+func (s *search) take(ctx context.Context, seq session.Seq, verdict What) bool {
+	if s.read[seq] {
+		return true
+	}
+	s.read[seq] = true
+	got, err := s.f.fetchOne(ctx, seq)
+	if err != nil || got.Change.Message == nil {
+		return false
+	}
 	m := got.Change.Message
 	edition := func(version string) Edition {
 		if version == "" {
 			version = m.Version
 		}
-		return Edition{got.Entry.Seq, version, verdict}
+		return Edition{seq, version, verdict}
+	}
+	if s.full {
+		s.state, s.stood = got, edition("")
 	}
 	for i := range m.Resources {
 		r := &m.Resources[i]
@@ -90,6 +100,7 @@ func (s *search) take(got *Fetched, verdict What) {
 			s.seeks[n] = &found{edition(""), nil}
 		}
 	}
+	return true
 }
 
 func (s *search) compare() *Against {
@@ -113,13 +124,13 @@ func (s *search) compare() *Against {
 		case have != nil:
 			c.Old = have.edition
 		case s.state != nil: // the client had a state that it was not in
-			c.Old = s.f.edition(s.state)
+			c.Old = s.stood
 		}
 		switch {
 		case r.Empty:
 			c.Kind = diff.Same // a heartbeat: the content stays
 		case have == nil || have.resource == nil:
-			c.Lost = have == nil && s.ended
+			c.Lost = have == nil && s.state == nil && !s.known
 			c.Only = s.only(r)
 		case bytes.Equal(have.resource.Body, r.Body) && have.resource.TypeURL == r.TypeURL:
 			c.Kind = diff.Same

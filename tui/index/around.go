@@ -13,6 +13,7 @@ import (
 type Around struct {
 	Partner *Fetched // nil: there is none
 	Held    *Row     // the response that the client had accepted before
+	None    bool     // it had accepted none
 	Peer    *session.Peer
 }
 
@@ -28,16 +29,13 @@ func (f *Fetcher) Around(ctx context.Context, seq session.Seq) Around {
 	if !ok {
 		return a
 	}
-	of := seq
 	if p := r.Partner(); p != 0 {
 		a.Partner, _ = f.fetchOne(ctx, p)
-		of = min(of, p)
 	}
-	here, elsewhere := f.index.ResponsesBefore(of, maxSought)
-	rows := append(here, elsewhere...)
-	i := slices.IndexFunc(rows, func(r Row) bool { return f.index.Verdict(&r) == ACK })
-	if i >= 0 {
-		a.Held = &rows[i]
+	last, none := f.index.Accepted(&r)
+	a.None = none
+	if held, ok := f.index.BySeq(last); ok {
+		a.Held = &held
 	}
 	return a
 }

@@ -116,6 +116,13 @@ func (f *Feed) Standing() ([]engine.ClientStatus, time.Time) {
 	return f.checker.Status(), at
 }
 
+// Memory is what is remembered of what is over.
+func (f *Feed) Memory() engine.Memory {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checker.Memory()
+}
+
 // Tree is what a client has, nil if it is not known.
 func (f *Feed) Tree(client string) *engine.Tree {
 	f.mu.Lock()

@@ -274,7 +274,8 @@ func (x *Index) understand(e session.Entry) *Fetched {
 	if r.What == ACK || r.What == NACK {
 		c.Answers, c.Waited = r.Partner(), r.Waited()
 	}
-	c.Uncertain = r.Flags&Uncertain != 0
+	c.Uncertain, c.All = r.Flags&Uncertain != 0, r.Count == engine.Everything
+	c.Accepted, c.None = r.had()
 	return got
 }
 

@@ -195,6 +195,7 @@ func (x *Index) add(e *session.Entry, c *check.Change) {
 	if p := &x.places.all[r.place]; p.method.Path == "" && c.Method.Path != "" {
 		p.method = c.Method
 	}
+	x.places.begin(r.place, e)
 	if e.Kind == session.KindOpen || e.Kind == session.KindHeader {
 		if ct := session.Get(e.Headers, "content-type"); ct != "" {
 			x.places.all[r.place].content[senderOf(e.Side)] = x.words.id(ct, math.MaxUint16)
@@ -259,10 +260,15 @@ func (x *Index) addMessage(r *Row, e *session.Entry, c *check.Change) {
 		r.Count = int32(min(n, math.MaxInt32))
 	}
 	r.version, r.nonce = x.texts.add(m.Version), x.texts.add(m.Nonce)
-	if c.Answers == 0 || c.Answers >= e.Seq || e.Seq-c.Answers > math.MaxUint32 {
+	if r.accepted = away(c.Accepted, e.Seq); c.None {
+		r.Flags |= Bare
+	}
+	if c.Response != nil && len(c.Sub.Sent) > 1 {
+		r.before = away(c.Sub.Sent[len(c.Sub.Sent)-2].Seq, e.Seq)
+	}
+	if r.partner = away(c.Answers, e.Seq); r.partner == 0 {
 		return
 	}
-	r.partner = uint32(e.Seq - c.Answers)
 	r.waited = max(1, saturate(c.Waited.Microseconds()))
 	if i := x.find(c.Answers); i < x.n && x.row(i).Seq == c.Answers && x.row(i).partner == 0 {
 		of := x.row(i)

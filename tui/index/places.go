@@ -15,6 +15,8 @@ type place struct {
 	client uint32 // the client that was named there last, in the table of words
 
 	content [2]uint32 // content types of client and server, in the table of words
+
+	begun session.Seq // the entry that began a connection, the first request of a stream; 0: not seen
 }
 
 // places are the streams and connections of a session. Row.place is an index
@@ -56,6 +58,14 @@ func (p *places) of(e *session.Entry) uint32 {
 func (p *places) add(of place) uint32 {
 	p.all = append(p.all, of)
 	return uint32(len(p.all) - 1)
+}
+
+// begin notes where a place begins.
+func (p *places) begin(at uint32, e *session.Entry) {
+	request := e.Kind == session.KindMessage && e.Side == session.Client
+	if of := &p.all[at]; of.begun == 0 && (request || e.Kind == session.KindConnect) {
+		of.begun = e.Seq
+	}
 }
 
 // named notes that a place and its connection have named their client.

@@ -9,7 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// Row is what is kept of an entry that has a line: 56 bytes.
+// Row is what is kept of an entry that has a line: 64 bytes.
 type Row struct {
 	Seq  session.Seq
 	Time int64 // nanoseconds since 1970
@@ -20,6 +20,9 @@ type Row struct {
 	nonce   uint32 // in the arena
 	partner uint32 // how many numbers away the answer, or what is answered, is; 0: not known
 	waited  uint32 // microseconds until the answer, or that the answer took; 0: not known
+
+	accepted uint32 // how many numbers away the response is that the client had accepted last; 0: none, or not known
+	before   uint32 // of a response: how many numbers away the one of its type before it is, on its stream; 0: none
 
 	Size  uint32 // of the message, in bytes
 	Count int32  // resources or names; check.Everything, or None
@@ -87,6 +90,7 @@ const (
 	Uncertain // what it does is a guess
 	Aside     // it is an event that matters: a gap, a note, an end with an error
 	Unread    // of a row that is not in the index yet: what is known is what the entry itself says
+	Bare      // its client had accepted nothing of the type before
 )
 
 // At is when the entry was complete.
@@ -109,6 +113,14 @@ func (r *Row) Partner() session.Seq {
 
 // Also says whether the word applies beside the foremost one.
 func (r *Row) Also(w What) bool { return r.also&(1<<w) != 0 }
+
+// away is how many numbers an entry is before another, 0 if that is too far.
+func away(seq, from session.Seq) uint32 {
+	if seq == 0 || seq >= from || from-seq > math.MaxUint32 {
+		return 0
+	}
+	return uint32(from - seq)
+}
 
 func saturate[N uint64 | int64](n N) uint32 {
 	return uint32(min(uint64(n), math.MaxUint32))

@@ -41,30 +41,6 @@ func (x *Index) Version(seq session.Seq, forward bool) session.Seq {
 	return 0
 }
 
-// ResponsesBefore are the responses of the type of an entry that came before
-// it, the latest first: those on its stream, then those that its client got on
-// others. There are at most so many of each.
-func (x *Index) ResponsesBefore(seq session.Seq, most int) (here, elsewhere []Row) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i := x.find(seq)
-	if i == x.n {
-		return nil, nil
-	}
-	of := x.row(i)
-	client := x.clientID(of)
-	for j, n := i-1, 0; j >= 0 && n < maxWalk && len(here) < most; j, n = j-1, n+1 {
-		switch r := x.row(j); {
-		case r.typ != of.typ || !r.What.Response():
-		case r.place == of.place:
-			here = append(here, *r)
-		case client != 0 && len(elsewhere) < most && x.clientID(r) == client:
-			elsewhere = append(elsewhere, *r)
-		}
-	}
-	return here, elsewhere
-}
-
 func (x *Index) clientID(r *Row) uint32 {
 	if r.client != 0 {
 		return r.client
@@ -79,78 +55,26 @@ func (x *Index) RequestBefore(seq session.Seq) session.Seq {
 	return before
 }
 
-// LastResponse is the last response of a type that a client got, or, if there
-// is one, the last that it rejected without having accepted another since. No
-// type stands for all. It is 0 if there was none.
-func (x *Index) LastResponse(client, typ string) session.Seq {
-	x.mu.RLock()
-	id, known := x.words.ids[client]
-	t, typed := x.words.ids[typ]
-	var last Row
-	for j, n := x.n-1, 0; j >= 0 && n < maxWalk && known && typed; j, n = j-1, n+1 {
-		r := x.row(j)
-		if !r.What.Response() || x.clientID(r) != id || typ != "" && uint32(r.typ) != t {
-			continue
-		}
-		if last.Seq == 0 {
-			last = *r
-		}
-		if r.partner == 0 {
-			continue
-		}
-		if k := x.find(r.Partner()); k < x.n && x.row(k).What == NACK {
-			last = *r
-			break
-		}
-		if typ != "" {
-			break // what was accepted
-		}
-	}
-	x.mu.RUnlock()
-	return last.Seq
-}
-
 // Connection is the entry that began the connection of an entry, 0 if it is not
 // there.
 func (x *Index) Connection(seq session.Seq) session.Seq {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	i := x.find(seq)
-	if i == x.n {
-		return 0
-	}
-	conn := x.places.all[x.row(i).place].conn
-	for j, n := i, 0; j >= 0 && n < maxWalk && conn != 0; j, n = j-1, n+1 {
-		if r := x.row(j); r.Kind == session.KindConnect && x.places.all[r.place].conn == conn {
-			return r.Seq
-		}
+	if i := x.find(seq); i < x.n {
+		return x.places.all[x.places.conns[x.places.all[x.row(i).place].conn]].begun
 	}
 	return 0
 }
 
 // FirstRequest is the first request on the stream of an entry, 0 if it is not
 // there: the one that names the client.
-func (x *Index) FirstRequest(seq session.Seq) (first session.Seq) {
+func (x *Index) FirstRequest(seq session.Seq) session.Seq {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	i := x.find(seq)
-	if i == x.n {
-		return 0
+	if i := x.find(seq); i < x.n && x.places.all[x.row(i).place].stream != 0 {
+		return x.places.all[x.row(i).place].begun
 	}
-	of := x.row(i)
-	for j, n := i, 0; j >= 0 && n < maxWalk; j, n = j-1, n+1 {
-		r := x.row(j)
-		if r.place != of.place {
-			continue
-		}
-		if r.Kind == session.KindOpen {
-			break
-		}
-		if r.Kind == session.KindMessage && r.Side == session.Client {
-			first = r.Seq
-		}
-	}
-	return first
+	return 0
 }
 
 // Conversation are the rows of the stream of an entry, or of a whole client
