@@ -19,7 +19,7 @@ func (t *trial) watch(e *session.Entry, c *check.Change, m *meaning) {
 	if line := t.followers.line(e, c); !strings.Contains(line, " "+c.What+" ") {
 		t.differs("watch: print", "%s is not in the line %q", c.What, line)
 	}
-	if seq, says := acceptedBefore(c); says && m.sure && len(t.table.lanes[laneKey{m.client, m.lane.typ}]) == 1 && seq != m.before {
+	if seq, says := acceptedBefore(c); says && m.sure && m.before != 0 && len(t.table.lanes[laneKey{m.client, m.lane.typ}]) == 1 && seq != m.before {
 		t.differs("change: accepted before", "%s had accepted entry %d last, not %d", m.lane.typ, m.before, seq)
 	}
 	if !m.sure || m.message.Response() {

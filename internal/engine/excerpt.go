@@ -306,9 +306,10 @@ func (x *Excerpt) keepType(c *Change) {
 	if accepted != nil {
 		x.response(accepted)
 	}
-	for _, n := range s.Sent[max(0, len(s.Sent)-2):] {
-		if n != c.Response && n.Verdict == Unjudged {
+	for _, n := range slices.Backward(s.Sent) { // the newest one before it
+		if n != c.Response {
 			x.response(n)
+			break
 		}
 	}
 }

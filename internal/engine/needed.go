@@ -41,7 +41,7 @@ func (k *Engine) Needed() []session.Seq {
 
 // needed are the entries that what is known of the type rests on; 0 for none.
 func (s *Subscription) needed() []session.Seq {
-	out := []session.Seq{s.namingSeq, s.nackSeq, s.refused.seq}
+	out := []session.Seq{s.namingSeq, s.nackSeq, s.refused.seq, s.unseenSeq}
 	for _, r := range []*Request{s.First, s.prior, s.Last} {
 		if r != nil {
 			out = append(out, r.Seq)

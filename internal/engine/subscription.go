@@ -70,10 +70,11 @@ type Subscription struct {
 	refused    refusal     // what it rejected last
 	nack       string      // why
 	nackSeq    session.Seq
-	unseen     string    // nonce of the last verdict on a response that was not seen
-	Have       inventory // what it has sent, as the client would have it
-	open       unsettled // what of that the client has not accepted
-	Seeded     bool      // have began with what the client declared, which is kept
+	unseen     string      // nonce of the last verdict on a response that was not seen
+	unseenSeq  session.Seq // that verdict
+	Have       inventory   // what it has sent, as the client would have it
+	open       unsettled   // what of that the client has not accepted
+	Seeded     bool        // have began with what the client declared, which is kept
 	Kept       inventory
 	Variants   bool // resources of one name differ by constraints, which have does not tell apart
 	// DoesNotExist are names that were asked for and that the server said it

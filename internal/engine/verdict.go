@@ -33,7 +33,7 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 		if s.unseen == key {
 			return ""
 		}
-		if s.unseen = key; m.Error != nil {
+		if s.unseen, s.unseenSeq = key, r.Seq; m.Error != nil {
 			s.nacks++
 			s.nack, s.nackSeq = Reason(m.Error.Message), r.Seq
 			return NACK
