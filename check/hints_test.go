@@ -31,10 +31,10 @@ func TestClockOfResponses(t *testing.T) {
 // Polls are forgotten rather than kept without bound.
 func TestPollsAreBounded(t *testing.T) {
 	var p polls
-	for i := range 3 * maxPolls {
+	for i := range 3 * maxPolls / pollBytes {
 		p.get(fmt.Sprint("client ", i), "")
-		if len(p.byKey) > maxPolls || len(p.lists) > maxPolls {
-			t.Fatalf("%d polls, %d lists", len(p.byKey), len(p.lists))
+		if p.byKey.Cost() > maxPolls || p.lists.Cost() > maxPolls/4 {
+			t.Fatalf("%d polls, %d lists", p.byKey.Cost(), p.lists.Cost())
 		}
 	}
 	first, other := p.get("client", "a")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/recent"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -62,13 +63,16 @@ func restRules() []*Rule {
 
 // polls are the conversations that polls add up to.
 type polls struct {
-	byKey map[string]*poll
+	byKey recent.Map[string, *poll]
 	// lists is how many lists of names a client polls a path with, at most 2.
-	lists map[string]int
+	lists recent.Map[string, int]
 }
 
-// maxPolls bounds them; beyond that all are forgotten.
-const maxPolls = 1 << 14
+const (
+	// maxPolls bounds them, in bytes; those not used for longest are forgotten.
+	maxPolls  = 4 << 20
+	pollBytes = 512 // that one takes, about
+)
 
 // poll is one of them. Each rule has its own fields.
 type poll struct {
@@ -109,17 +113,14 @@ type polling struct {
 
 func (p *polls) get(base, names string) (of *poll, other bool) {
 	key := base + "\x00" + names
-	if of = p.byKey[key]; of != nil {
+	if of, _ = p.byKey.Get(key); of != nil {
 		return of, false
 	}
-	if p.byKey == nil || len(p.byKey) >= maxPolls {
-		p.byKey, p.lists = make(map[string]*poll), make(map[string]int)
-	}
 	of = &poll{key: key}
-	p.byKey[key] = of
-	other = p.lists[base] > 0
-	p.lists[base] = min(2, p.lists[base]+1)
-	return of, other
+	p.byKey.Put(key, of, int64(pollBytes+len(key)), maxPolls)
+	before, _ := p.lists.Get(base)
+	p.lists.Put(base, min(2, before+1), int64(64+len(base)), maxPolls/4)
+	return of, before > 0
 }
 
 // joinPolls finds what a poll is part of.

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/recent"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -17,15 +18,15 @@ import (
 // repeats twenty thousand resources costs a glance at as many pointers.
 //
 // Chunks must never change once they were given. A Shelf keeps some of them from
-// being collected, in all twice Bytes and what the largest messages need. It is
+// being collected, twice Bytes of them or what the largest messages need. It is
 // not safe for concurrent use.
 type Shelf struct {
-	// Bytes is how much of what was met last is kept at least; 0: 16 MiB.
+	// Bytes is a half of what is kept of what was met last; 0: 16 MiB.
 	Bytes int64
 	most  int64 // bytes of the largest messages, fading
 
-	resources generations[shelfKey, shelved]
-	batches   generations[batchKey, *Batch]
+	resources recent.Map[shelfKey, shelved]
+	batches   recent.Map[batchKey, *Batch]
 	pointers  []*byte // of the message at hand
 	// What the response before had: most have the same.
 	typeURL, controlPlane string
@@ -73,7 +74,7 @@ func (s *Shelf) bytes() int64 {
 }
 
 // Held is how many bytes are kept, about.
-func (s *Shelf) Held() int64 { return s.resources.held() + s.batches.held() }
+func (s *Shelf) Held() int64 { return s.resources.Cost() + s.batches.Cost() }
 
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
@@ -105,13 +106,13 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 		return Peek(m, side, contentType, data.Bytes()), nil
 	}
 	key := batchKey{kind: kind, count: len(pointers), sum: sum}
-	b, known := s.batches.get(key)
+	b, known := s.batches.Get(key)
 	if !known || !samePointers(b.pointers, pointers) {
 		b = s.batch(kind, data, pointers, !large)
 		if large {
 			s.pointers = nil
 		} else {
-			s.batches.put(key, b, int64(len(pointers)+4)*batchedBytes, max(s.bytes()/4, 2*s.most))
+			s.batches.Put(key, b, int64(len(pointers)+4)*batchedBytes, max(s.bytes()/2, 2*s.most))
 		}
 	}
 	p.Resources = b.Resources
@@ -223,7 +224,7 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte, keep boo
 			continue
 		}
 		p := shelfKey{unsafe.SliceData(c), kind}
-		if have, ok := s.resources.get(p); ok && len(have.chunk) == len(c) {
+		if have, ok := s.resources.Get(p); ok && len(have.chunk) == len(c) {
 			b.Resources = append(b.Resources, have.resource)
 			continue
 		}
@@ -252,35 +253,7 @@ func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte, keep boo
 		if !keep {
 			continue
 		}
-		s.resources.put(p, shelved{c, one.Resources[0]}, int64(len(c)+shelvedBytes), max(s.bytes()*3/4, 2*s.most))
+		s.resources.Put(p, shelved{c, one.Resources[0]}, int64(len(c)+shelvedBytes), max(s.bytes()*3/2, 2*s.most))
 	}
 	return b
-}
-
-// generations is a map that forgets what was not used for long: when the young
-// ones have cost enough, they are the old ones, and the old ones are forgotten.
-type generations[K comparable, V any] struct {
-	young, old map[K]V
-	cost, was  int64 // of both
-}
-
-func (g *generations[K, V]) held() int64 { return g.cost + g.was }
-
-func (g *generations[K, V]) get(k K) (V, bool) {
-	if v, ok := g.young[k]; ok {
-		return v, true
-	}
-	v, ok := g.old[k]
-	if ok { // it has cost already
-		g.young[k] = v
-		delete(g.old, k)
-	}
-	return v, ok
-}
-
-func (g *generations[K, V]) put(k K, v V, cost, most int64) {
-	if g.cost += cost; g.young == nil || g.cost > most {
-		g.old, g.young, g.cost, g.was = g.young, make(map[K]V), cost, g.cost-cost
-	}
-	g.young[k] = v
 }

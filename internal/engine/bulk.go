@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
 // bulk is the resources of a response, worked out once for all clients that
@@ -64,17 +65,13 @@ func (p *peculiar) plain() bool {
 	return len(p.Timed)+len(p.Misnamed)+len(p.Odd) == 0 && !p.Aliased && !p.variants
 }
 
-// bulks finds what was worked out before: by the batch, or by the contents.
-// Both are kept for two generations of so many resources as limit says, or what
-// two of the largest responses need.
+// bulks finds what was worked out before: by the batch, or by the contents. Of
+// both so many bytes are kept, or what two of the largest responses need.
 type bulks struct {
-	byBatch map[*decode.Batch]*bulk
-	young   map[bulkKey]*bulk
-	old     map[bulkKey]*bulk
-	items   int
-	was     int // in the old generation
-	limit   int
-	most    int // resources of the largest responses, fading
+	byBatch recent.Map[*decode.Batch, *bulk]
+	bySum   recent.Map[bulkKey, *bulk]
+	limit   int64 // bytes
+	most    int64 // bytes of the largest responses, fading
 }
 
 type bulkKey struct {
@@ -102,7 +99,7 @@ func (k *Engine) bulkOf(s *Subscription, n *Response, batch *decode.Batch, maske
 		return nil
 	}
 	if batch != nil && (delta || s.Full()) {
-		if b := k.bulks.byBatch[batch]; b != nil {
+		if b, ok := k.bulks.byBatch.Get(batch); ok {
 			return b
 		}
 	} else if len(n.Message.Resources) < minBulk || s.Have.Len() > 0 {
@@ -145,8 +142,8 @@ func (k *Engine) makeBulk(s *Subscription, n *Response, batch *decode.Batch, del
 		b.items = append(b.items, it)
 	}
 	key.sum = h.Sum64()
-	known := k.bulks.find(key)
-	if known == nil {
+	known, met := k.bulks.bySum.Get(key)
+	if !met {
 		b.base = make(map[string]*Resource, len(b.items))
 		for _, it := range b.items {
 			b.base[it.Name] = it
@@ -154,42 +151,26 @@ func (k *Engine) makeBulk(s *Subscription, n *Response, batch *decode.Batch, del
 		if len(b.base) != len(b.items) {
 			return nil // a name comes twice
 		}
-		k.bulks.keep(key, b)
+		k.bulks.keep(nil, key, b)
 		known = b
 	}
 	if batch != nil && (delta || s.Full()) {
-		if known != b {
-			k.bulks.charge(len(known.items)) // a batch keeps its bytes from being collected
-		}
-		k.bulks.byBatch[batch] = known
+		k.bulks.keep(batch, key, known)
 	}
 	return known
 }
 
-func (b *bulks) find(key bulkKey) *bulk {
-	if one := b.young[key]; one != nil {
-		return one
+// keep enters what was worked out for a batch, unless that is nil, or else by
+// its contents.
+func (b *bulks) keep(batch *decode.Batch, key bulkKey, one *bulk) {
+	cost := int64(len(one.items)+16) * bulkItemBytes
+	b.most = max(b.most-b.most/64, cost)
+	limit := max(b.limit, 2*b.most)
+	if batch != nil {
+		b.byBatch.Put(batch, one, cost, limit)
+		return
 	}
-	one := b.old[key]
-	if one != nil {
-		b.keep(key, one)
-	}
-	return one
-}
-
-func (b *bulks) keep(key bulkKey, one *bulk) {
-	b.charge(len(one.items))
-	b.young[key] = one
-}
-
-// charge begins a new generation if there is no room for n more resources in
-// this one.
-func (b *bulks) charge(n int) {
-	b.most = max(b.most-b.most/64, n)
-	if b.items += n + 16; b.items > max(b.limit, 2*b.most) || b.young == nil {
-		b.old, b.young, b.items, b.was = b.young, make(map[bulkKey]*bulk), n+16, b.items-n-16
-		b.byBatch = make(map[*decode.Batch]*bulk)
-	}
+	b.bySum.Put(key, one, cost, limit)
 }
 
 // mix adds a resource to a sum in which order makes no difference.

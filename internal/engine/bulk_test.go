@@ -25,13 +25,13 @@ func TestBatchesAreLetGo(t *testing.T) {
 	}
 	s := k.subOf(k.Streams[1], m)
 	n := &Response{Kind: m.Kind, Count: items, details: &details{Message: m}}
-	for range 4 * k.bulks.limit / items {
+	for range 4 * k.bulks.limit / items / bulkItemBytes {
 		if k.bulkOf(s, n, &decode.Batch{Resources: m.Resources}, false) == nil {
 			t.Fatal("there is no bulk")
 		}
 	}
-	if kept := len(k.bulks.byBatch); kept > k.bulks.limit/items {
-		t.Errorf("%d batches are kept", kept)
+	if kept := k.bulks.byBatch.Cost(); kept > k.bulks.limit {
+		t.Errorf("%d bytes of batches are kept", kept)
 	}
 }
 

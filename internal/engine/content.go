@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
 // content is what one resource consists of. Equal contents of one type are
@@ -22,51 +23,37 @@ func (c *Content) SameAs(d *Content) bool {
 // contents decodes each distinct content once. Its keys are hashes with seeds
 // that a peer cannot know.
 type contents struct {
-	inspector  *decode.Inspector
-	Seeds      [2]maphash.Seed
-	young, old map[[2]uint64]*Content
-	// Each of the two generations takes so many bytes, or what two of the
+	inspector *decode.Inspector
+	Seeds     [2]maphash.Seed
+	// met are those that were met lately: so many bytes, or what two of the
 	// largest responses need. What was forgotten is decoded once more when it
 	// comes again.
-	limit     int64
-	most      int64 // bytes of the largest responses, fading
-	cost, was int64 // of the generations
+	met   recent.Map[[2]uint64, *Content]
+	limit int64
+	most  int64 // bytes of the largest responses, fading
 }
 
 func newContents(limit int64) contents {
 	return contents{
-		limit:     limit,
-		inspector: decode.NewInspector(),
-		Seeds:     [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		young:     make(map[[2]uint64]*Content),
+		limit: limit, inspector: decode.NewInspector(), Seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 }
 
 func (s *contents) Of(typeURL string, body []byte, masked bool) *Content {
 	key := [2]uint64{maphash.Bytes(s.Seeds[0], body), maphash.Bytes(s.Seeds[1], body)}
 	key[0] ^= maphash.String(s.Seeds[1], typeURL)
-	if c := s.young[key]; c != nil {
+	if c, ok := s.met.Get(key); ok {
 		return c
 	}
-	c := s.old[key]
-	if c == nil {
-		c = &Content{Facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
-	}
-	cost := c.bytes()
-	if s.cost += cost; s.cost > max(s.limit, 2*s.most) {
-		s.old, s.young, s.cost, s.was = s.young, make(map[[2]uint64]*Content), cost, s.cost-cost
-	}
-	s.young[key] = c
+	c := &Content{Facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
+	s.met.Put(key, c, c.bytes(), max(s.limit, 2*s.most))
 	return c
 }
 
 // again is a content of which the hashes are known: with all that is known of
 // it, if it was met lately.
 func (s *contents) again(raw [2]uint64, hash [16]byte) *Content {
-	if c := s.young[raw]; c != nil {
-		return c
-	}
-	if c := s.old[raw]; c != nil {
+	if c, ok := s.met.Get(raw); ok {
 		return c
 	}
 	return &Content{Facts: &decode.Facts{Hash: hash}, raw: raw}

@@ -61,7 +61,7 @@ func New(o Options) *Engine {
 		past: past{budget: budget / 2}, shelf: decode.Shelf{Bytes: cmp.Or(budget/8, -1)},
 		o: o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
 		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), lists: newLists(),
-		Peers: newPeers(), Contents: newContents(budget * 3 / 32), bulks: bulks{byBatch: make(map[*decode.Batch]*bulk), limit: int(budget / 32 / bulkItemBytes)},
+		Peers: newPeers(), Contents: newContents(budget * 3 / 16), bulks: bulks{limit: budget / 32},
 	}
 }
 
