@@ -1,6 +1,8 @@
 package check
 
 import (
+	"cmp"
+
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -43,7 +45,7 @@ func NewChecker(o Options) *Checker {
 	if o.Rules == nil {
 		o.Rules, _ = Select(nil, nil)
 	}
-	return &Checker{Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Past: o.Past, Names: o.Names}), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm)}
+	return &Checker{Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Past: o.Past, Names: o.Names}), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm), polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart}}
 }
 
 // Step takes the next entry and says what it changed. Findings are those that
@@ -99,7 +101,7 @@ func (k *Checker) look(x *event) {
 		if e.Gap == nil || !e.Gap.Cause.Chosen() {
 			k.summary.Gaps++
 		}
-		k.polls = polls{} // which polls are missing is not known
+		k.polls = polls{limit: k.polls.limit} // which polls are missing is not known
 	default:
 		x.each(onOther)
 	}
@@ -112,7 +114,7 @@ func (k *Checker) message(x *event) {
 	case m == nil:
 	case e.Message.Compressed || e.Message.Truncated:
 		if x.stream.Method.Variant == xds.VariantREST {
-			k.polls = polls{} // each poll is a stream of its own
+			k.polls = polls{limit: k.polls.limit} // each poll is a stream of its own
 		}
 		x.each(onOther)
 	case x.req != nil:

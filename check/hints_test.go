@@ -31,9 +31,9 @@ func TestClockOfResponses(t *testing.T) {
 // Polls are forgotten rather than kept without bound.
 func TestPollsAreBounded(t *testing.T) {
 	var p polls
-	for i := range 3 * maxPolls / pollBytes {
+	for i := range 3 * minPolls / pollBytes {
 		p.get(fmt.Sprint("client ", i), "")
-		if p.byKey.Cost() > maxPolls || p.lists.Cost() > maxPolls/4 {
+		if p.byKey.Cost() > minPolls || p.lists.Cost() > minPolls/4 {
 			t.Fatalf("%d polls, %d lists", p.byKey.Cost(), p.lists.Cost())
 		}
 	}

@@ -64,13 +64,15 @@ func restRules() []*Rule {
 // polls are the conversations that polls add up to.
 type polls struct {
 	byKey recent.Map[string, *poll]
+	limit int64 // bytes
 	// lists is how many lists of names a client polls a path with, at most 2.
 	lists recent.Map[string, int]
 }
 
 const (
-	// maxPolls bounds them, in bytes; those not used for longest are forgotten.
-	maxPolls  = 4 << 20
+	// Of the bytes for what is over this part is for polls, at least minPolls.
+	pollPart  = 16
+	minPolls  = 64 << 10
 	pollBytes = 512 // that one takes, about
 )
 
@@ -117,9 +119,9 @@ func (p *polls) get(base, names string) (of *poll, other bool) {
 		return of, false
 	}
 	of = &poll{key: key}
-	p.byKey.Put(key, of, int64(pollBytes+len(key)), maxPolls)
+	p.byKey.Put(key, of, int64(pollBytes+len(key)), max(p.limit, minPolls))
 	before, _ := p.lists.Get(base)
-	p.lists.Put(base, min(2, before+1), int64(64+len(base)), maxPolls/4)
+	p.lists.Put(base, min(2, before+1), int64(64+len(base)), max(p.limit, minPolls)/4)
 	return of, before > 0
 }
 
