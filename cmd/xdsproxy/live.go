@@ -67,10 +67,11 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 		}
 	}()
 	src.Pieces()
-	var step stepper = check.NewTracker()
-	if !a.config.noCheck {
-		step = check.NewChecker(check.Options{})
+	o := a.config.judging()
+	if a.config.noCheck {
+		o = a.config.following()
 	}
+	step := check.NewChecker(o)
 	if err := judgeEach(context.Background(), src, step, v); err != nil {
 		a.warn("the rules look at nothing more: %v", err)
 	}

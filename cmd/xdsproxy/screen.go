@@ -74,6 +74,7 @@ func keepCrash(c *tui.Crash) (string, error) {
 // screenOptions are the settings that are about the screen.
 func (a *app) screenOptions() tui.Options {
 	o := tui.Options{
+		Check: a.config.judging(),
 		Theme: a.config.theme, Color: a.config.color, ASCII: bool(a.config.ascii), NoMouse: bool(a.config.noMouse),
 	}
 	if a.config.noCheck {
