@@ -32,6 +32,9 @@ type Checker struct {
 // Summary counts what a Checker has seen.
 type Summary struct {
 	Entries, Messages, Streams, Gaps uint64
+	// Forgotten is how often something that was over was forgotten, because
+	// Options.Past had no room for it.
+	Forgotten uint64
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -136,7 +139,11 @@ func (k *Checker) Findings() []Finding {
 }
 
 // Summary returns what was counted so far.
-func (k *Checker) Summary() Summary { return k.summary }
+func (k *Checker) Summary() Summary {
+	s := k.summary
+	s.Forgotten = k.Memory().Forgotten
+	return s
+}
 
 // NewTracker returns a Checker without rules, for those who only ask what
 // messages mean.

@@ -213,7 +213,9 @@ func (d *demo) follow() {
 	}
 	defer src.Close()
 	show, closed := d.printer(d.stdout, "text").all, false
-	err = judgeEach(context.Background(), src, check.NewChecker(d.config.judging()), func(e *session.Entry, c *check.Change) error {
+	checker := check.NewChecker(d.config.judging())
+	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
+		d.rec.past.note(e.Seq, checker.Memory())
 		if !closed {
 			if err := show(e, c); errors.Is(err, errClosedPipe) {
 				closed = true // the play goes on for the recording's sake

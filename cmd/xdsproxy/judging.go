@@ -12,10 +12,17 @@ func (c *config) judging() check.Options {
 	return check.Options{Past: past}
 }
 
-// following is the same without rules, for those who only ask what messages
-// mean.
-func (c *config) following() check.Options {
+// accounting is the same without rules.
+func (c *config) accounting() check.Options {
 	o := c.judging()
-	o.Rules, o.Names = []*check.Rule{}, true
+	o.Rules = []*check.Rule{}
+	return o
+}
+
+// following is for those who only ask what messages mean, and not what they
+// carry.
+func (c *config) following() check.Options {
+	o := c.accounting()
+	o.Names = true
 	return o
 }

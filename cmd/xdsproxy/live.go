@@ -72,7 +72,11 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 		o = a.config.following()
 	}
 	step := check.NewChecker(o)
-	if err := judgeEach(context.Background(), src, step, v); err != nil {
+	err = judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
+		rec.past.note(e.Seq, step.Memory())
+		return v(e, c)
+	})
+	if err != nil {
 		a.warn("the rules look at nothing more: %v", err)
 	}
 }

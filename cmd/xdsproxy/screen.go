@@ -123,6 +123,7 @@ func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func()
 		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.place()},
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.note(found) },
+		Remember: r.past.note,
 	}
 	if path := r.Path(); path != "" {
 		src.Export = a.exporter(path)
