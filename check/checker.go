@@ -52,10 +52,7 @@ func NewChecker(o Options) *Checker {
 // it proved: each comes once, and again when it became graver.
 func (k *Checker) Step(e *session.Entry) Change {
 	k.seq, k.muted = e.Seq, e.Carried
-	now := k.Now
-	if e.Time.After(now) {
-		now = e.Time
-	}
+	now := k.TimeAt(e)
 	// What timers wait for may be in a gap, so that they have to know of it.
 	if e.Kind == session.KindGap {
 		k.change.Change = k.Engine.Step(e)

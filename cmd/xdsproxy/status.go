@@ -136,7 +136,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	done := a.progress(src)
 	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		done.advance()
-		stand.seq, stand.time = e.Seq, e.Time
+		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
 			return errEnough
 		}
