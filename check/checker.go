@@ -35,6 +35,9 @@ type Checker struct {
 // Summary counts what a Checker has seen.
 type Summary struct {
 	Entries, Messages, Streams, Gaps uint64
+	// Forgotten is how often something that was over was forgotten, because
+	// Options.Past had no room for it.
+	Forgotten uint64
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -52,10 +55,7 @@ func NewChecker(o Options) *Checker {
 // it proved: each comes once, and again when it became graver.
 func (k *Checker) Step(e *session.Entry) Change {
 	k.seq, k.muted = e.Seq, e.Carried
-	now := k.Now
-	if e.Time.After(now) {
-		now = e.Time
-	}
+	now := k.TimeAt(e)
 	// What timers wait for may be in a gap, so that they have to know of it.
 	if e.Kind == session.KindGap {
 		k.change.Change = k.Engine.Step(e)
@@ -139,7 +139,11 @@ func (k *Checker) Findings() []Finding {
 }
 
 // Summary returns what was counted so far.
-func (k *Checker) Summary() Summary { return k.summary }
+func (k *Checker) Summary() Summary {
+	s := k.summary
+	s.Forgotten = k.Memory().Forgotten
+	return s
+}
 
 // NewTracker returns a Checker without rules, for those who only ask what
 // messages mean.

@@ -25,6 +25,8 @@ func FuzzRules(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(text, []byte{1, 0, 9, 2, 0, 0})
+		f.Add(text, []byte{5, 255, 55, 0, 0, 0})          // 291 years later
+		f.Add(text, []byte{3, 8, 55, 4, 4, 55, 5, 8, 55}) // some years that could be
 	}
 	rules := everyRule(f)
 	f.Fuzz(func(t *testing.T, text, twist []byte) {

@@ -182,8 +182,8 @@ func (x *event) watchLeases() {
 	later := *x
 	later.resp = nil
 	later.after(first.Sub(x.now), func(x *event) {
-		if l := leasesOf(x.sub); !l.watched.Equal(x.now) {
-			return // an earlier timer was set since
+		if l := leasesOf(x.sub); x.now.Before(l.watched) {
+			return // what it was for is over, and a later timer is set
 		}
 		leasesEnded(x)
 	})

@@ -5,9 +5,20 @@ import (
 	"time"
 )
 
-// maxTimers bounds the timers that run at one time. What would need another is
-// not watched.
-const maxTimers = 1 << 18
+const (
+	// maxTimers bounds the timers that run at one time. What would need another
+	// is not watched.
+	maxTimers = 1 << 18
+	// patience and maxAgain bound what one entry makes up for. Many timers set
+	// the next one when they fire, each some seconds later. That is followed
+	// through the silence before an entry for as long as patience, which is twice
+	// the longest that a log writes nothing while nothing happens; and no more
+	// than maxAgain timers are followed that others have set meanwhile. Beyond
+	// that, where a clock was set or someone made up a time, each timer that is
+	// due fires once, and what it sets waits for the entries that follow.
+	patience = 2 * time.Hour
+	maxAgain = 1 << 20
+)
 
 // timer is something to look at once a time has passed.
 type timer struct {
@@ -20,6 +31,8 @@ type timer struct {
 type timers struct {
 	list  []timer
 	order uint64
+	now   time.Time // of the last run
+	floor time.Time // no timer is set to an earlier time
 }
 
 func (t *timers) Len() int { return len(t.list) }
@@ -45,15 +58,26 @@ func (t *timers) set(at time.Time, fire func(now time.Time)) {
 	if len(t.list) >= maxTimers {
 		return
 	}
+	if at.Before(t.floor) {
+		at = t.floor
+	}
 	t.order++
 	heap.Push(t, timer{at: at, order: t.order, fire: fire})
 }
 
-// run fires, in order, all timers whose time is over. Timers that these set
-// are included.
+// run fires, in order, all timers whose time is over. Timers that these set are
+// included, within patience.
 func (t *timers) run(now time.Time) {
-	for len(t.list) > 0 && t.list[0].at.Before(now) {
+	horizon, last := t.now.Add(patience), t.order
+	for again := 0; len(t.list) > 0 && t.list[0].at.Before(now); {
 		next := heap.Pop(t).(timer)
+		if next.order > last {
+			again++
+		}
+		if next.at.After(horizon) || again > maxAgain {
+			t.floor = now
+		}
 		next.fire(next.at)
 	}
+	t.now, t.floor = now, time.Time{}
 }

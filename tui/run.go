@@ -29,6 +29,7 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer r.Close()
+		m.feed.Remember = src.Remember
 		m.feed.Run(inner, r, src.Live, src.Found)
 	})
 	err = m.present(ctx, profileOption(o.Color, os.Environ())...)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -33,6 +34,9 @@ type Source struct {
 	Link func() string
 	// Found is told what rules found, as it is found; it may be nil.
 	Found func([]check.Finding)
+	// Remember is told after each entry what is remembered of what is over; it
+	// may be nil.
+	Remember func(session.Seq, engine.Memory)
 	// Notices are shown on the message line; they may be nil.
 	Notices *Notices
 	// Export writes what a person asked for to a file; nil if that cannot be

@@ -42,6 +42,9 @@ of Envoy's filesystem subscriptions (.yaml .json .pb_text .pb) is judged, too:
 whether Envoy can read it, and the resources in it. Several such files are
 judged together, as those of one client.
 
+What is over, such as streams that ended, is remembered in --memory-past. When
+that was not enough the summary says so: what needed it was not judged.
+
 --strict ends with exit code 12 if entries are missing in a recording, since
 what is missing was not judged.`,
 		Example: `xdsproxy check @last
@@ -63,6 +66,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err != nil {
 			return err
 		}
+		options.Past = a.config.judging().Past
 		report := render.NewReport()
 		var damage error
 		parts := together(args)
@@ -95,6 +99,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		return nil
 	})
 	judge.addTo(cmd)
+	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
 	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")

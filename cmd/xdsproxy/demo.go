@@ -53,7 +53,7 @@ xdsproxy watch demo.xdsp -o jsonl`,
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
-	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "viewer", "viewer-allow-remote")
+	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "memory-past", "viewer", "viewer-allow-remote")
 	a.useScreenSettings(cmd)
 	return cmd
 }
@@ -213,7 +213,9 @@ func (d *demo) follow() {
 	}
 	defer src.Close()
 	show, closed := d.printer(d.stdout, "text").all, false
-	err = judgeEach(context.Background(), src, check.NewChecker(check.Options{}), func(e *session.Entry, c *check.Change) error {
+	checker := check.NewChecker(d.config.judging())
+	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
+		d.rec.past.note(e.Seq, checker.Memory())
 		if !closed {
 			if err := show(e, c); errors.Is(err, errClosedPipe) {
 				closed = true // the play goes on for the recording's sake

@@ -53,7 +53,9 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	src.Pieces()
 	var step stepper = check.NewTracker()
 	if x.form != formRecording || w.q.Needs().Findings {
-		w.checker = check.NewChecker(check.Options{Timers: x.timers(src)})
+		o := x.config.judging()
+		o.Timers = x.timers(src)
+		w.checker = check.NewChecker(o)
 		step = w.checker
 	}
 	wants, all := w.q.asker(), len(x.seqs) == 0

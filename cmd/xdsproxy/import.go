@@ -61,6 +61,8 @@ func (a *app) importLog(name, path string) error {
 		in = f
 	} else if isTerminal(a.stdin) {
 		return misused("standard input is a terminal, not a log")
+	} else {
+		in = a.heedful(in)
 	}
 	masker := decode.NewMasker()
 	var to *recorder.Copy

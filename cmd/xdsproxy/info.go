@@ -29,6 +29,10 @@ unnoticed, unless --all reads everything.
 
 Of a running proxy it prints also where it listens and what is behind it.
 
+Where --memory-past was too small for all that was over, it says how often
+something was forgotten: in the running proxy, or in a recording that is read
+whole, as check would.
+
 A recording that ends in the middle, after a crash or because it is still being
 written, is incomplete. One whose bytes were changed is damaged: the facts are
 those of the part before, and the exit code is 12. With --strict it is 12, too,
@@ -66,6 +70,7 @@ xdsproxy info session.xdsp -o json`,
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
 	cmd.Flags().BoolVar(&all, "all", false, "read everything, however much it is")
 	outputFlag(cmd, &output, "text", "json")
+	a.useSettings(cmd, "memory-past")
 	return cmd
 }
 
@@ -91,19 +96,22 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 		headers = facts.MessageBytes > readAll
 	}
 	more := false
+	var forgotten *uint64
 	switch {
 	case headers && src.file:
 		more, err = clientsOf(ctx, src, meet)
 	case headers:
 		more = true // it would all have to come over here
 	default:
-		done := a.progress(src)
-		err = each(ctx, src, func(_ *session.Entry, c *check.Change) error {
+		done, account := a.progress(src), check.NewChecker(a.config.accounting())
+		src.Pieces()
+		err = judgeEach(ctx, src, account, func(_ *session.Entry, c *check.Change) error {
 			meet(c.Client)
 			done.advance()
 			return nil
 		})
 		done.end()
+		forgotten = new(account.Memory().Forgotten)
 		facts = src.Facts()
 		if src.viewer != nil {
 			facts = src.all()
@@ -115,11 +123,12 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 	i := infoOf(src.name, facts)
 	if src.viewer != nil {
 		i.Live, i.Recording = true, facts.Path
+		forgotten = src.viewer.Info().PastForgotten
 		for _, p := range src.viewer.Info().Pairs {
 			i.Pairs = append(i.Pairs, render.InfoPair(p))
 		}
 	}
-	i.Clients, i.MoreClients, i.Unread = len(clients), more, headers
+	i.Clients, i.MoreClients, i.Unread, i.PastForgotten = len(clients), more, headers, forgotten
 	return i, err
 }
 

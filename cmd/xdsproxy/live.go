@@ -67,11 +67,16 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 		}
 	}()
 	src.Pieces()
-	var step stepper = check.NewTracker()
-	if !a.config.noCheck {
-		step = check.NewChecker(check.Options{})
+	o := a.config.judging()
+	if a.config.noCheck {
+		o = a.config.following()
 	}
-	if err := judgeEach(context.Background(), src, step, v); err != nil {
+	step := check.NewChecker(o)
+	err = judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
+		rec.past.note(e.Seq, step.Memory())
+		return v(e, c)
+	})
+	if err != nil {
 		a.warn("the rules look at nothing more: %v", err)
 	}
 }

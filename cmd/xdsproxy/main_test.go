@@ -132,6 +132,7 @@ func TestScripts(t *testing.T) {
 			"cut":    cut,
 			"fill":   fill,
 			"future": future,
+			"leap":   leap,
 			"code":   code,
 
 			"mode":    mode,

@@ -41,6 +41,7 @@ xdsproxy open 127.0.0.1:19000`,
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})
+	a.useSettings(cmd, "memory-past")
 	a.useScreenSettings(cmd)
 	return cmd
 }

@@ -22,7 +22,7 @@ type query struct {
 	// These are shown every entry that is read.
 	table     *render.Table
 	documents *render.Documents
-	judge     bool // hold what is read against the rules
+	judge     *check.Options // how what is read is held against the rules; nil: it is not
 	marked    map[session.Seq]bool
 }
 
@@ -54,8 +54,8 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 	}
 	wants, blocks := q.asker(), q.blocks()
 	var step stepper = check.NewTracker()
-	if q.judge && blocks == nil { // rules look at what lies between, too
-		step = check.NewChecker(check.Options{})
+	if q.judge != nil && blocks == nil { // rules look at what lies between, too
+		step = check.NewChecker(*q.judge)
 	}
 	return walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
 		if err := v(e, c, wants(e, c)); err != nil {

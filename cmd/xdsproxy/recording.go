@@ -25,6 +25,7 @@ type recording struct {
 	*recorder.Log
 	conns uint64      // that began; to be read after Close
 	wrong atomic.Bool // see note
+	past  remembered
 }
 
 // record starts a recording at path, or in the state directory if path is "".

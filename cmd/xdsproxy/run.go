@@ -32,6 +32,13 @@ plaintext, unless --tls-cert or --tls-ca-dir switches TLS on towards clients, or
 headers are read again when they change. Several listeners that differ stand in
 a configuration file: xdsproxy help configuration.
 
+What lives is followed as long as it lives. What is over (streams that ended,
+clients that left, versions that were replaced) is remembered in --memory-past,
+which bounds the memory of a proxy that runs for months. When it is full, the
+least recent is forgotten: rules that would need it are silent, never wrong.
+xdsproxy info and /metrics say how often that happened; check on the recording
+with a larger --memory-past judges it again.
+
 On a terminal the screen of xdsproxy open shows what passes; it never holds it
 up. If the terminal goes away, the proxy goes on until the last client has left.
 --headless leaves the screen out.

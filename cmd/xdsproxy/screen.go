@@ -74,6 +74,7 @@ func keepCrash(c *tui.Crash) (string, error) {
 // screenOptions are the settings that are about the screen.
 func (a *app) screenOptions() tui.Options {
 	o := tui.Options{
+		Check: a.config.judging(),
 		Theme: a.config.theme, Color: a.config.color, ASCII: bool(a.config.ascii), NoMouse: bool(a.config.noMouse),
 	}
 	if a.config.noCheck {
@@ -122,6 +123,7 @@ func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func()
 		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.place()},
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.note(found) },
+		Remember: r.past.note,
 	}
 	if path := r.Path(); path != "" {
 		src.Export = a.exporter(path)

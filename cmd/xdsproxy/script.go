@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -17,20 +16,6 @@ const (
 	scriptSuffix = ".xds"
 	maxScript    = 64 << 20
 )
-
-// openPipe opens standard input: a recording, or else a conversation script.
-func (a *app) openPipe() (*source, error) {
-	in := bufio.NewReader(a.stdin)
-	// What is there is looked at, but not waited for beyond the first bytes.
-	if _, err := in.Peek(2); err != nil && !errors.Is(err, io.EOF) {
-		return nil, failed("standard input: %w", err)
-	}
-	head, _ := in.Peek(in.Buffered())
-	if looksLikeScript(head) {
-		return readScript("-", in)
-	}
-	return &source{Reader: recorder.NewReader(in), name: "-"}, nil
-}
 
 // looksLikeScript goes by how the lines of scripts begin.
 func looksLikeScript(head []byte) bool {

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -31,6 +32,7 @@ type config struct {
 	noRecord    boolValue
 	noCheck     boolValue
 	ring        sizeValue
+	memoryPast  sizeValue
 	keepSecrets boolValue
 
 	viewer          viewerValue
@@ -54,6 +56,7 @@ const (
 	groupForward = "Forwarding"
 	groupLimits  = "Limits"
 	groupRecord  = "Recording"
+	groupMemory  = "Memory"
 	groupViewer  = "Viewer"
 	groupAdmin   = "Operations"
 	groupOutput  = "Output"
@@ -77,6 +80,7 @@ func (c *config) settings() []*setting {
 		queue:       64 << 20,
 		sync:        orOff(200 * time.Millisecond),
 		ring:        64 << 20,
+		memoryPast:  engine.DefaultPast,
 		theme:       "auto",
 		viewer:      viewerOn,
 		color:       "auto",
@@ -149,6 +153,10 @@ func (c *config) settings() []*setting {
 		{
 			name: "no-check", group: groupRecord, run: true, value: &c.noCheck,
 			help: "do not hold what passes against the rules",
+		},
+		{
+			name: "memory-past", group: groupMemory, run: true, value: &c.memoryPast,
+			help: "memory for what is over: streams that ended, clients that left, versions that were replaced; beyond it the least recent is forgotten, which is said, and rules that would need it are silent",
 		},
 		{
 			name: "keep-secrets", group: groupRecord, run: true, value: &c.keepSecrets,

@@ -70,16 +70,22 @@ func (s *source) all() recorder.Facts {
 	return s.Facts()
 }
 
-// Next returns the next entry.
-func (s *source) Next(ctx context.Context) (session.Entry, error) {
-	if e := s.held; e != nil {
-		s.held = nil
-		return *e, nil
+// Next returns the next entry. The error of ctx comes before what it has done to
+// a pipe.
+func (s *source) Next(ctx context.Context) (e session.Entry, err error) {
+	switch {
+	case s.held != nil:
+		e, s.held = *s.held, nil
+		return e, nil
+	case s.remote != nil:
+		e, err = s.remote.Next(ctx)
+	default:
+		e, err = s.Reader.Next(ctx)
 	}
-	if s.remote != nil {
-		return s.remote.Next(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
 	}
-	return s.Reader.Next(ctx)
+	return e, err
 }
 
 // first returns the first entry, which Next returns again.
@@ -101,7 +107,7 @@ func (a *app) open(name string) (*source, error) {
 			return nil, misused("standard input is a terminal, not a recording").
 				hint("name a recording, or %s for the newest", lastSource)
 		}
-		return a.openPipe()
+		return a.openPipe(name, a.stdin)
 	}
 	if isScript(name) {
 		return openScript(name)
@@ -122,6 +128,9 @@ func (a *app) open(name string) (*source, error) {
 	}
 	if asked == "" {
 		a.say("reading %s (%s)", name, lastSource)
+	}
+	if isNamedPipe(name) {
+		return a.openPipe(name, &namedPipe{name: name})
 	}
 	r, err := recorder.Open(name)
 	if err != nil {

@@ -60,6 +60,7 @@ xdsproxy status session.xdsp --at 4107`,
 		return err
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
+	a.useSettings(cmd, "memory-past")
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }
@@ -108,6 +109,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		return err
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
+	a.useSettings(cmd, "memory-past")
 	outputFlag(cmd, &output, "table", "json")
 	return cmd
 }
@@ -129,12 +131,12 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	defer src.Close()
 	lean()
 	src.Pieces()
-	checker := check.NewChecker(check.Options{})
+	checker := check.NewChecker(a.config.judging())
 	stand := standing{name: src.name}
 	done := a.progress(src)
 	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		done.advance()
-		stand.seq, stand.time = e.Seq, e.Time
+		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
 			return errEnough
 		}

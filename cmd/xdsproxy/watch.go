@@ -69,7 +69,11 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		src.Follow(!noFollow)
 		out := newLazyWriter(a.stdout)
 		p := a.printer(out, output)
-		wanted.table, wanted.judge = p.table, !noCheck || wanted.Needs().Findings
+		wanted.table = p.table
+		if !noCheck || wanted.Needs().Findings {
+			o := a.config.judging()
+			wanted.judge = &o
+		}
 		done, matches := a.searching(src, wanted), 0
 		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
 			done.advance()
@@ -96,6 +100,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	outputFlag(cmd, &output, "text", "jsonl")
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not hold what is read against the rules")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
+	a.useSettings(cmd, "memory-past")
 	return cmd
 }
 

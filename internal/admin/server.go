@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/net/netutil"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -39,9 +40,12 @@ type Config struct {
 	Clients    func() int    // how many are connected
 	Refused    func() uint64 // how many were refused
 	QueueBytes int64         // what the queue of the log has room for
-	Build      Build
-	Profiles   bool // serve /debug/pprof
-	Logger     *zap.Logger
+	// Memory is what is remembered of what is over by who looks at what
+	// passes; nil if nobody does.
+	Memory   func() engine.Memory
+	Build    Build
+	Profiles bool // serve /debug/pprof
+	Logger   *zap.Logger
 }
 
 // Build says which program this is.

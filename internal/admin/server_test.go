@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/xdsproxy/xdsproxy/internal/admin"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -32,7 +33,8 @@ func newServer(t testing.TB, profiles bool) (*admin.Server, *admin.Metrics, stri
 	metrics := admin.NewMetrics(nil)
 	s := admin.New(admin.Config{
 		Metrics: metrics, Stats: log.Stats, Clients: func() int { return 3 }, Refused: func() uint64 { return 2 }, QueueBytes: 64 << 20,
-		Build: admin.Build{Version: "v1.2.3"}, Profiles: profiles,
+		Memory: func() engine.Memory { return engine.Memory{Past: 5, Budget: 7, Forgotten: 3} },
+		Build:  admin.Build{Version: "v1.2.3"}, Profiles: profiles,
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 type stateCollector struct {
 	c *Config
 
-	connections, refused, entries, bytes, queued, room, lag, lost, gaps, failing, trail *prometheus.Desc
+	connections, refused, entries, bytes, queued, room, lag, lost, gaps, failing, trail, past, budget, forgotten *prometheus.Desc
 }
 
 func newStateCollector(c *Config) *stateCollector {
@@ -30,6 +30,9 @@ func newStateCollector(c *Config) *stateCollector {
 		gaps:        desc("recorder_gaps_total", "Gaps in the recording. Each stands for lost entries in a row."),
 		failing:     desc("recorder_failing", "1 while the recording cannot be written, else 0."),
 		trail:       desc("metrics_lag_entries", "Entries that were seen and that the other metrics do not count yet."),
+		past:        desc("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning."),
+		budget:      desc("past_budget_bytes", "What --memory-past has room for."),
+		forgotten:   desc("past_forgotten_total", "How often something that was over had to be forgotten. Rules that would need it are silent; more --memory-past helps."),
 	}
 }
 
@@ -37,6 +40,7 @@ func newStateCollector(c *Config) *stateCollector {
 func (s *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		s.connections, s.refused, s.entries, s.bytes, s.queued, s.room, s.lag, s.lost, s.gaps, s.failing, s.trail,
+		s.past, s.budget, s.forgotten,
 	} {
 		ch <- d
 	}
@@ -67,6 +71,12 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(s.failing, failing)
 	gauge(s.trail, float64(uint64(st.Last)-min(uint64(seen), uint64(st.Last))))
+	if s.c.Memory != nil {
+		m := s.c.Memory()
+		gauge(s.past, float64(m.Past))
+		gauge(s.budget, float64(m.Budget))
+		counter(s.forgotten, m.Forgotten)
+	}
 }
 
 // waiting is how many entries have a number and are neither recorded nor lost.

@@ -29,6 +29,7 @@ type Engine struct {
 	Contents contents
 	bulks    bulks
 	Now      time.Time
+	before   int64   // when the entry before was, in seconds since 1970; 0: none that can be
 	bare     details // of responses that have shed theirs
 	Stamp    uint64  // of the response that is being looked at
 	looked   *Response
@@ -68,9 +69,7 @@ func New(o Options) *Engine {
 // Step takes the next entry and says what it changed.
 func (k *Engine) Step(e *session.Entry) Change {
 	k.settle()
-	if e.Time.After(k.Now) {
-		k.Now = e.Time
-	}
+	k.tell(e)
 	st := k.streamOf(e)
 	switch e.Kind {
 	case session.KindConnect:

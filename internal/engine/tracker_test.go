@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -507,6 +508,12 @@ func FuzzStep(f *testing.F) {
 		data = append(append(data, byte(e.kind), byte(e.side), e.stream, 200, byte(len(e.body))), e.body...)
 	}
 	f.Add(data)
+	var late []byte
+	for _, when := range []byte{255, 253, 254, 255, 253} {
+		_, body := encode(f, "C> type=EDS V= N= R=[e1] node=n1")
+		late = append(append(late, byte(session.KindMessage), byte(session.Client), 1, when, byte(len(body))), body...)
+	}
+	f.Add(late)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		k := New(Options{})
 		paths := []string{
@@ -517,8 +524,18 @@ func FuzzStep(f *testing.F) {
 		now := time.Unix(0, 0)
 		for seq := session.Seq(1); len(data) >= 5; seq++ {
 			now = now.Add(time.Duration(data[3]) * 100 * time.Millisecond)
+			at := now
+			switch data[3] { // times come from outside
+			case 253:
+				now = now.Add(9 * 365 * 24 * time.Hour)
+				at = now
+			case 254:
+				at = time.Unix(0, math.MinInt64)
+			case 255:
+				at = time.Unix(0, math.MaxInt64)
+			}
 			e := session.Entry{
-				Seq: seq, Time: now, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4), Carried: data[1]&0x30 == 0x30,
+				Seq: seq, Time: at, Kind: session.Kind(data[0] % 14), Side: session.Side(data[1] % 4), Carried: data[1]&0x30 == 0x30,
 				Conn: session.ConnID(data[1] >> 6), Stream: session.StreamID(data[2] % 5), Method: paths[int(data[2])%len(paths)],
 			}
 			n := min(int(data[4]), len(data)-5)

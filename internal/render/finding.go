@@ -58,6 +58,9 @@ type Summary struct {
 	Warning  int    `json:"warning"`
 	Info     int    `json:"info"`
 	Gaps     uint64 `json:"gaps"`
+	// PastForgotten is how often something that was over was forgotten, and
+	// not judged for that.
+	PastForgotten uint64 `json:"past_forgotten"`
 }
 
 // NewReport returns a report of nothing.
@@ -82,4 +85,5 @@ func (r *Report) Add(source string, findings []check.Finding, s check.Summary) {
 	r.Summary.Messages += s.Messages
 	r.Summary.Streams += s.Streams
 	r.Summary.Gaps += s.Gaps
+	r.Summary.PastForgotten += s.Forgotten
 }

@@ -227,5 +227,16 @@ func (r *Report) Conclusion(s Style, columns int, info bool) string {
 	if columns > 0 && Width(line+hint) > columns {
 		hint = strings.Replace(hint, "; ", "\n", 1)
 	}
-	return s.paint(look, line) + hint + "\n"
+	line = s.paint(look, line) + hint + "\n"
+	if m.PastForgotten > 0 {
+		text := "of what was over, " + forgotten(m.PastForgotten) + ", and not judged; more --memory-past judges all"
+		if columns == 0 {
+			columns = Width(text)
+		}
+		line += wrap(text, "", columns)
+	}
+	return line
 }
+
+// forgotten says how often the memory for what is over was too small.
+func forgotten(n uint64) string { return "something was forgotten " + Count(n, "time", "times") }

@@ -25,6 +25,10 @@ type Info struct {
 	MessageBytes int64  `json:"message_bytes"` // of the messages in it, uncompressed
 	Masked       bool   `json:"masked"`
 
+	// PastForgotten is how often something that was over was forgotten by who
+	// looks at the recording; nil if nobody has looked.
+	PastForgotten *uint64 `json:"past_forgotten,omitempty"`
+
 	Clients int `json:"clients"` // node ids
 	// MoreClients says that there may be more of them, and Unread that only
 	// the headers of blocks were read: damage within a block was not noticed.
@@ -94,6 +98,9 @@ func (i *Info) Text(s Style) string {
 		line("gaps", "none")
 	} else {
 		line("gaps", s.paint(bad, fmt.Sprintf("%s, %s lost", Number(i.Gaps), Count(i.Lost, "entry", "entries"))))
+	}
+	if i.PastForgotten != nil && *i.PastForgotten > 0 {
+		line("memory", s.paint(warned, "of what was over, "+forgotten(*i.PastForgotten)+"; see --memory-past"))
 	}
 	if i.Masked {
 		line("secrets", "masked")

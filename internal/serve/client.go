@@ -54,6 +54,9 @@ type Info struct {
 	Program   string
 	Pairs     []Pair
 	Facts     recorder.Facts // of what had been written; Path is "memory" where there is no file
+	// PastForgotten is how often what is over was forgotten there; nil if it
+	// does not say.
+	PastForgotten *uint64
 }
 
 // Client knows a running proxy. It holds no connection: each of its Readers has
@@ -120,7 +123,7 @@ func (c *Client) Refresh(ctx context.Context) (Info, error) {
 }
 
 func infoOf(r *viewerpb.InfoReply) Info {
-	i := Info{Recording: r.Recording, Program: r.Program, Facts: recorder.Facts{
+	i := Info{Recording: r.Recording, Program: r.Program, PastForgotten: r.PastForgotten, Facts: recorder.Facts{
 		Path: r.Name, Version: r.Format, Created: timeOf(r.Created), Program: r.Program, Masked: r.Masked,
 		Complete: r.Complete, Entries: r.Entries, Messages: r.Messages, Connections: r.Connections,
 		Streams: r.Streams, Gaps: r.Gaps, Lost: r.Lost, First: timeOf(r.First), Last: timeOf(r.Last),

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsproxy/xdsproxy/internal/serve/viewerpb"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -47,7 +48,10 @@ type Config struct {
 	Pairs   []Pair
 	// Viewers bounds the streams that are read at a time; DefaultViewers if 0.
 	Viewers int
-	Logger  *zap.Logger // nothing if nil
+	// PastForgotten is how often what is over was forgotten by who looks at
+	// the log; nil if nobody does.
+	PastForgotten func() uint64
+	Logger        *zap.Logger // nothing if nil
 }
 
 // Pair is where a proxy listens, and what is behind it.
@@ -140,6 +144,9 @@ func (s *Server) Info(context.Context, *viewerpb.InfoRequest) (*viewerpb.InfoRep
 	}
 	if out.Name == "" {
 		out.Name = "memory"
+	}
+	if s.c.PastForgotten != nil {
+		out.PastForgotten = proto.Uint64(s.c.PastForgotten())
 	}
 	for _, p := range s.c.Pairs {
 		out.Pairs = append(out.Pairs, &viewerpb.Pair{Listen: p.Listen, Upstream: p.Upstream})

@@ -32,6 +32,10 @@ type Reader interface {
 // Feed reads a log to its end, or as long as it grows, fills an Index and holds
 // what it reads against the rules.
 type Feed struct {
+	// Remember, unless it is nil, is told after each entry what is remembered
+	// of what is over. It is set before Run.
+	Remember func(session.Seq, engine.Memory)
+
 	index *Index
 
 	mu      sync.Mutex // held while the checker is used
@@ -84,7 +88,11 @@ func (f *Feed) Run(ctx context.Context, r Reader, follow bool, seen func([]check
 func (f *Feed) step(e *session.Entry) check.Change {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.checker.Step(e)
+	c := f.checker.Step(e)
+	if f.Remember != nil {
+		f.Remember(e.Seq, f.checker.Memory())
+	}
+	return c
 }
 
 func (f *Feed) fail(err error) { f.err.Store(&err) }

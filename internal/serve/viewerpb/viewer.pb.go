@@ -92,9 +92,12 @@ type InfoReply struct {
 	First       int64  `protobuf:"varint,19,opt,name=first,proto3" json:"first,omitempty"`
 	Last        int64  `protobuf:"varint,20,opt,name=last,proto3" json:"last,omitempty"`
 	// The number of the last entry that has been written.
-	LastSeq       uint64 `protobuf:"varint,21,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
-	Bytes         int64  `protobuf:"varint,22,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	MessageBytes  int64  `protobuf:"varint,23,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	LastSeq      uint64 `protobuf:"varint,21,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	Bytes        int64  `protobuf:"varint,22,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	MessageBytes int64  `protobuf:"varint,23,opt,name=message_bytes,json=messageBytes,proto3" json:"message_bytes,omitempty"`
+	// How often what is over, such as a stream that ended, had to be forgotten by
+	// who looks at the recording there, within --memory-past.
+	PastForgotten *uint64 `protobuf:"varint,24,opt,name=past_forgotten,json=pastForgotten,proto3,oneof" json:"past_forgotten,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -258,6 +261,13 @@ func (x *InfoReply) GetBytes() int64 {
 func (x *InfoReply) GetMessageBytes() int64 {
 	if x != nil {
 		return x.MessageBytes
+	}
+	return 0
+}
+
+func (x *InfoReply) GetPastForgotten() uint64 {
+	if x != nil && x.PastForgotten != nil {
+		return *x.PastForgotten
 	}
 	return 0
 }
@@ -470,7 +480,7 @@ var File_viewer_proto protoreflect.FileDescriptor
 const file_viewer_proto_rawDesc = "" +
 	"\n" +
 	"\fviewer.proto\x12\x12xdsproxy.viewer.v1\"\r\n" +
-	"\vInfoRequest\"\x87\x04\n" +
+	"\vInfoRequest\"\xc6\x04\n" +
 	"\tInfoReply\x12\x1c\n" +
 	"\trecording\x18\x01 \x01(\tR\trecording\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -491,7 +501,9 @@ const file_viewer_proto_rawDesc = "" +
 	"\x04last\x18\x14 \x01(\x03R\x04last\x12\x19\n" +
 	"\blast_seq\x18\x15 \x01(\x04R\alastSeq\x12\x14\n" +
 	"\x05bytes\x18\x16 \x01(\x03R\x05bytes\x12#\n" +
-	"\rmessage_bytes\x18\x17 \x01(\x03R\fmessageBytes\":\n" +
+	"\rmessage_bytes\x18\x17 \x01(\x03R\fmessageBytes\x12*\n" +
+	"\x0epast_forgotten\x18\x18 \x01(\x04H\x00R\rpastForgotten\x88\x01\x01B\x11\n" +
+	"\x0f_past_forgotten\":\n" +
 	"\x04Pair\x12\x16\n" +
 	"\x06listen\x18\x01 \x01(\tR\x06listen\x12\x1a\n" +
 	"\bupstream\x18\x02 \x01(\tR\bupstream\"\x81\x01\n" +
@@ -553,6 +565,7 @@ func file_viewer_proto_init() {
 	if File_viewer_proto != nil {
 		return
 	}
+	file_viewer_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
