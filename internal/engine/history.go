@@ -60,9 +60,8 @@ type History struct {
 	versions  []*Version           // oldest first
 	forgotten int
 	lanes     map[laneKey]*lane
-	streams   map[session.StreamID]map[string]bool // whether its client asks for the resource, by type
-	open      map[session.Seq]pushed               // responses without an answer
-	order     []session.Seq                        // of open, oldest first
+	open      map[session.Seq]pushed // responses without an answer
+	order     []session.Seq          // of open, oldest first
 }
 
 // lane is the resource as one client has it.
@@ -90,7 +89,7 @@ const (
 func NewHistory(of Selection) *History {
 	return &History{
 		of: of, normal: decode.NormalName(of.Name), inspector: decode.NewInspector(), hashes: make(map[rawHash][16]byte),
-		lanes: make(map[laneKey]*lane), streams: make(map[session.StreamID]map[string]bool), open: make(map[session.Seq]pushed),
+		lanes: make(map[laneKey]*lane), open: make(map[session.Seq]pushed),
 	}
 }
 
@@ -117,52 +116,16 @@ func (h *History) Forgotten() int { return h.forgotten }
 
 // Step takes the next entry and what it changed.
 func (h *History) Step(e *session.Entry, c *Change) {
-	if e.Kind == session.KindTrailer || e.Kind == session.KindCancel {
-		delete(h.streams, e.Stream)
-	}
 	m := c.Message
 	if m == nil || h.of.Client != "" && c.Client != h.of.Client || h.of.Type != "" && c.Type != h.of.Type {
 		return
 	}
 	switch {
 	case m.Request():
-		h.wish(e, c)
 		h.judge(e, c)
 	case m.Response():
 		h.response(e, c)
 	}
-}
-
-// wish notes whether a request of the state of the world asks for the resource.
-func (h *History) wish(e *session.Entry, c *Change) {
-	if c.Message.Kind != decode.SotwRequest {
-		return
-	}
-	_, known := h.streams[e.Stream][c.Type]
-	switch {
-	case known && len(c.Added)+len(c.Removed) == 0 && !c.Uncertain:
-		return // as before
-	case h.streams[e.Stream] == nil && len(h.streams) >= maxLanes, !known && len(h.streams[e.Stream]) >= maxTypes:
-		return
-	case h.streams[e.Stream] == nil:
-		h.streams[e.Stream] = make(map[string]bool)
-	}
-	n, _ := c.Count()
-	wanted := n == Everything || slices.ContainsFunc(c.Message.Names, h.names)
-	h.streams[e.Stream][c.Type] = wanted
-}
-
-// names says whether a name that a client asks for is the resource's, or that of
-// a collection which it is in.
-func (h *History) names(name string) bool {
-	if name == h.of.Name {
-		return true
-	}
-	if !strings.HasPrefix(name, "xdstp:") {
-		return false
-	}
-	name = decode.NormalName(name)
-	return name == h.normal || name == decode.NameCollection(h.normal)
 }
 
 // judge enters what a request says of a response.
@@ -194,7 +157,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 	r := c.Resource(h.of.Name)
 	switch {
 	case r == nil:
-		if h.lacks(e, c, l) {
+		if h.lacks(c, l) {
 			h.removed(e, c, l, key)
 		}
 		return
@@ -230,18 +193,18 @@ func (h *History) response(e *session.Entry, c *Change) {
 }
 
 // lacks says whether a response says that the resource is not there.
-func (h *History) lacks(e *session.Entry, c *Change, l *lane) bool {
+func (h *History) lacks(c *Change, l *lane) bool {
 	m := c.Message
 	if m.Kind == decode.DeltaResponse {
 		return slices.ContainsFunc(m.Removed, func(name string) bool {
 			return name == h.of.Name || strings.HasPrefix(name, "xdstp:") && decode.NormalName(name) == h.normal
 		})
 	}
-	if l == nil || c.Type != "LDS" && c.Type != "CDS" && c.Type != "SRDS" {
+	// Absence says so where a response has all there is.
+	if l == nil || c.Sub == nil || !c.Sub.Whole() || !c.Sub.Wants(h.normal) && !c.Sub.Asks(h.normal) || len(m.Problems) > 0 {
 		return false
 	}
-	heartbeat := len(m.Resources) > 0 && !slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
-	return h.streams[e.Stream][c.Type] && !heartbeat && len(m.Problems) == 0
+	return len(m.Resources) == 0 || slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
 }
 
 func (h *History) removed(e *session.Entry, c *Change, l *lane, key laneKey) {
