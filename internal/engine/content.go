@@ -7,14 +7,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
-// content is what one resource consists of. Equal contents of one type are
+// Content is what one resource consists of. Equal contents of one type are
 // mostly the same pointer; sameAs decides.
 type Content struct {
 	Facts *decode.Facts
 	raw   [2]uint64
 }
 
-// sameAs says whether two contents mean the same. Contents are compared after
+// SameAs says whether two contents mean the same. Contents are compared after
 // decoding, so that the order of map entries makes no difference.
 func (c *Content) SameAs(d *Content) bool {
 	return c == d || c != nil && d != nil && (c.raw == d.raw || c.Facts.Hash == d.Facts.Hash)

@@ -9,14 +9,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-// isGlob says whether a name stands for all resources below a path, such as
+// IsGlob says whether a name stands for all resources below a path, such as
 // "xdstp://authority/type/group/*".
 func IsGlob(name string) bool {
 	path, _, _ := strings.Cut(name, "?")
 	return strings.HasSuffix(path, "/*")
 }
 
-// covers says whether a name is below a glob that is asked for.
+// Covers says whether a name is below a glob that is asked for.
 func (n *names) Covers(name string) bool {
 	path, context, more := strings.Cut(name, "?")
 	if more {
@@ -30,7 +30,7 @@ func (n *names) Covers(name string) bool {
 	return false
 }
 
-// asks says whether the client names a resource, itself or by the collection
+// Asks says whether the client names a resource, itself or by the collection
 // that it is in.
 func (s *Subscription) Asks(name string) bool {
 	if s.Names.Has(name) {
@@ -43,7 +43,7 @@ func (s *Subscription) Asks(name string) bool {
 	return i >= 0 && s.Names.Has(name[:i+1]+"*")
 }
 
-// news is what a response brought that was not there before, or all of it if
+// News is what a response brought that was not there before, or all of it if
 // there was nothing.
 func (n *Response) News() [2][]*Resource {
 	if len(n.Added)+len(n.Changed) == 0 {
@@ -52,12 +52,12 @@ func (n *Response) News() [2][]*Resource {
 	return [2][]*Resource{n.Added, n.Changed}
 }
 
-// changes says whether a request asks for more or less than the one before.
+// Changes says whether a request asks for more or less than the one before.
 func (r *Request) Changes(s *Subscription) bool {
 	return len(r.Added)+len(r.Removed) > 0 || r.Before.Wild != s.Wild
 }
 
-// allRejectedSince says whether every response after n that was answered was
+// AllRejectedSince says whether every response after n that was answered was
 // rejected.
 func (s *Subscription) AllRejectedSince(n *Response) bool {
 	for i := len(s.Sent) - 1; i >= 0 && s.Sent[i].Ordinal > n.Ordinal; i-- {
@@ -68,7 +68,7 @@ func (s *Subscription) AllRejectedSince(n *Response) bool {
 	return true
 }
 
-// fresh calls f for each resource of a response that is new to the stream, or
+// Fresh calls f for each resource of a response that is new to the stream, or
 // changed, or has no name ("") by which that could be told.
 func (n *Response) Fresh(f func(name string, c *Content)) {
 	for _, list := range [][]*Resource{n.Added, n.Changed} {
@@ -81,7 +81,7 @@ func (n *Response) Fresh(f func(name string, c *Content)) {
 	}
 }
 
-// scope is the scope key of an item, or "".
+// Scope is the scope key of an item, or "".
 func (it *Resource) Scope() string {
 	if it == nil || it.Content == nil {
 		return ""
@@ -98,32 +98,32 @@ func (t *Stream) WantsAnything() bool {
 	return false
 }
 
-// otherNames says whether servers answer with other names than those asked
+// OtherNames says whether servers answer with other names than those asked
 // for: virtual hosts, and what Istio's ambient mode asks for by address.
 func (s *Subscription) OtherNames() bool { return s.Type == "VHDS" || !s.Facts.Envoy }
 
-// takesBoth says whether the client is one of the Envoys that accept version 3
+// TakesBoth says whether the client is one of the Envoys that accept version 3
 // where they asked for version 2 (envoy PR#12913).
 func (t *Stream) TakesBoth() bool {
 	return t.EnvoyClient() && (strings.HasPrefix(t.Node.UserAgentVersion, "1.16.") || strings.HasPrefix(t.Node.UserAgentVersion, "1.17."))
 }
 
-// beganNameless says whether the first request of the type asked for
+// BeganNameless says whether the first request of the type asked for
 // everything by naming nothing.
 func (s *Subscription) BeganNameless() bool { return s.nameless }
 
-// sameGroup says whether two clients have the same cluster and server.
+// SameGroup says whether two clients have the same cluster and server.
 func (t *Stream) SameGroup(o *Stream) bool {
 	return t.Node != nil && o.Node != nil && t.Node.Cluster == o.Node.Cluster && t.Server == o.Server
 }
 
-// owed says whether the client has to give a verdict on a response that has
+// Owed says whether the client has to give a verdict on a response that has
 // just come: it asked for the type before, and the response can be named.
 func (s *Subscription) Owed(n *Response) bool {
 	return s.First != nil && n.Nonce != "" && !s.Exempt()
 }
 
-// lastWith is the response that had a resource, or the newest if that is not
+// LastWith is the response that had a resource, or the newest if that is not
 // known.
 func (s *Subscription) LastWith(carrier *Response) session.Seq {
 	if carrier == nil {
@@ -132,7 +132,7 @@ func (s *Subscription) LastWith(carrier *Response) session.Seq {
 	return carrier.Seq
 }
 
-// carrier is the response that had a resource last, nil if that is not known.
+// Carrier is the response that had a resource last, nil if that is not known.
 func (s *Subscription) Carrier(it *Resource) *Response {
 	n := s.Newest()
 	switch {
@@ -152,7 +152,7 @@ func (s *Subscription) Carrier(it *Resource) *Response {
 	return nil
 }
 
-// neverHad says whether a client that has accepted all that was sent cannot
+// NeverHad says whether a client that has accepted all that was sent cannot
 // have a resource at a version. Envoy keeps the version at which a resource
 // has changed, gRPC takes that of the newest response.
 func (s *Subscription) NeverHad(version string, it *Resource) bool {
@@ -166,7 +166,7 @@ func (s *Subscription) NeverHad(version string, it *Resource) bool {
 	return s.Stream.GRPCClient() || slices.Contains(n.Added, it) || slices.Contains(n.Changed, it)
 }
 
-// referred does the work. Without names it is about all there are.
+// Referred does the work. Without names it is about all there are.
 func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Referrer {
 	out := make(map[string]Referrer)
 	for _, p := range xds.ByShort(typ).Parents {
@@ -222,7 +222,7 @@ func (t *Stream) usedRoutes(typ string) map[string]struct{} {
 	return used
 }
 
-// refs are the resources that one refers to; none if its content is not known.
+// Refs are the resources that one refers to; none if its content is not known.
 func (it *Resource) Refs() []decode.Ref {
 	if it == nil || it.Content == nil {
 		return nil
@@ -230,14 +230,14 @@ func (it *Resource) Refs() []decode.Ref {
 	return it.Content.Facts.Refs
 }
 
-// referrer is a resource that refers to another.
+// Referrer is a resource that refers to another.
 type Referrer struct {
 	Sub  *Subscription
 	Item *Resource
 	Ref  decode.Ref
 }
 
-// reason is a text of a peer in one line. Of a long one its middle goes: Envoy
+// Reason is a text of a peer in one line. Of a long one its middle goes: Envoy
 // puts what it rejects in front of why, gRPC behind it.
 func Reason(s string) string {
 	const most, half = 300, 148

@@ -72,7 +72,7 @@ func (v *inventory) set(name string, it *Resource) {
 	}
 }
 
-// all yields names and items, in no order.
+// All yields names and items, in no order.
 func (v *inventory) All() iter.Seq2[string, *Resource] {
 	return func(yield func(string, *Resource) bool) {
 		if v.cold != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// nameList is the list of names of a state-of-the-world request, as sent. Many
+// NameList is the list of names of a state-of-the-world request, as sent. Many
 // clients ask for the same: equal lists are one.
 type NameList struct {
 	Names []string

@@ -48,7 +48,7 @@ func (n *names) set(name string, has bool) {
 	n.own[name] = has
 }
 
-// all yields the names, in no order.
+// All yields the names, in no order.
 func (n *names) All() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if n.base != nil {

@@ -120,7 +120,7 @@ func (p *peers) ended(t *Stream) {
 	of.Ended = append(of.Ended, t)
 }
 
-// others are the streams of the same client, server and method, live ones
+// Others are the streams of the same client, server and method, live ones
 // first, then those that ended, newest first.
 func (p *peers) Others(t *Stream) []*Stream {
 	of := p.ByKey[KeyOf(t)]

@@ -65,7 +65,7 @@ func (s *Subscription) resume(m *decode.Message) {
 	s.Kept = s.Have.clone()
 }
 
-// sentHere says whether what the client has of a name was sent on this stream.
+// SentHere says whether what the client has of a name was sent on this stream.
 func (s *Subscription) SentHere(name string) bool {
 	it := s.Have.Get(name)
 	return it != nil && (!s.Seeded || s.Kept.Get(name) != it)

@@ -70,7 +70,7 @@ func newTypes() *Types { return &Types{Subs: make(map[string]*Subscription)} }
 
 func (t *Stream) Alive() bool { return !t.Ended }
 
-// ads says whether all types share the stream.
+// ADS says whether all types share the stream.
 func (t *Stream) ADS() bool {
 	return t.Method.Variant == xds.VariantSotwADS || t.Method.Variant == xds.VariantDeltaADS
 }
@@ -88,7 +88,7 @@ func (t *Stream) Discovery() bool {
 	return false
 }
 
-// grpcClient says whether the client is one of gRPC's own, by its user agent
+// GRPCClient says whether the client is one of gRPC's own, by its user agent
 // name ("gRPC Go", "gRPC Java", "gRPC C-core …").
 func (t *Stream) GRPCClient() bool {
 	return t.Node != nil && strings.HasPrefix(t.Node.UserAgent, "gRPC")
@@ -96,7 +96,7 @@ func (t *Stream) GRPCClient() bool {
 
 func (t *Stream) EnvoyClient() bool { return t.Node != nil && t.Node.UserAgent == "envoy" }
 
-// sub returns the subscription of a short type, or nil.
+// Sub returns the subscription of a short type, or nil.
 func (t *Stream) Sub(typ string) *Subscription {
 	for _, s := range t.Order {
 		if s.Type == typ {

@@ -19,7 +19,7 @@ const (
 	ExplicitWild          // it asked for "*"
 )
 
-// subscription is one type on one stream: what the client wants and knows, and
+// Subscription is one type on one stream: what the client wants and knows, and
 // what the server has sent.
 type Subscription struct {
 	Stream *Stream
@@ -93,7 +93,7 @@ type dropped struct {
 	Delivered bool
 }
 
-// request is a discovery request in its conversation.
+// Request is a discovery request in its conversation.
 type Request struct {
 	On         session.StreamID
 	Seq        session.Seq
@@ -124,7 +124,7 @@ type Request struct {
 	}
 }
 
-// named says how many names it lists.
+// Named says how many names it lists.
 func (r *Request) Named() int { return len(r.Message.Names) + len(r.Message.Subscribe) }
 
 // verdict is what became of a response.
@@ -138,7 +138,7 @@ const (
 	Unclear // echoed with another version and no error
 )
 
-// response is a discovery response in its conversation.
+// Response is a discovery response in its conversation.
 type Response struct {
 	On        session.StreamID
 	Seq       session.Seq
@@ -196,10 +196,10 @@ func (s *Subscription) Newest() *Response {
 	return s.Sent[len(s.Sent)-1]
 }
 
-// wants says whether the client asks for a name now.
+// Wants says whether the client asks for a name now.
 func (s *Subscription) Wants(name string) bool { return s.Wild != NotWild || s.Names.Has(name) }
 
-// wantedLately says whether the client asked for a name within d of now.
+// WantedLately says whether the client asked for a name within d of now.
 func (s *Subscription) WantedLately(name string, now time.Time, d time.Duration) bool {
 	if s.Wants(name) {
 		return true
@@ -208,7 +208,7 @@ func (s *Subscription) WantedLately(name string, now time.Time, d time.Duration)
 	return ok && !was.At.Before(now.Add(-d))
 }
 
-// active says whether the client wants anything.
+// Active says whether the client wants anything.
 func (s *Subscription) Active() bool { return s.Wild != NotWild || s.Names.Len() > 0 }
 
 // facts are what the protocol says of a type.

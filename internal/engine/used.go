@@ -57,5 +57,5 @@ func (u *used) Has(s string) bool {
 	return (u.maybe == nil || u.maybe[h>>58]&(1<<(h&63)) != 0) && slices.Contains(u.ring, h)
 }
 
-// full says that still older ones may have been forgotten.
+// Full says that still older ones may have been forgotten.
 func (u *used) Full() bool { return len(u.ring) == MaxNonces }
