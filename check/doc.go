@@ -1,13 +1,12 @@
-// Package check knows what xDS messages mean in their conversation.
+// Package check holds what xDS messages mean in their conversation against the
+// rules of the protocol.
 //
-// A Tracker reads the entries of a session in order and says of each what it
-// changed: which response a request accepts or rejects, which names it begins
-// or ceases to want. It is a pure function of the entries that it has seen: it
-// reads no clock, starts no goroutine, performs no I/O, and the same session
-// read again gives the same changes. Memory is bounded whatever the peers
-// send; where something had to be forgotten, later changes say that they are
-// uncertain.
+// A Checker steps an Engine, which keeps the account of the conversations, and
+// lets rules look at each entry in its light. What a rule proves is a Finding.
+// Like the Engine it is a pure function of the entries that it has seen: it reads
+// no clock, starts no goroutine, performs no I/O, and the same session read again
+// gives the same findings.
 //
-// State is kept per stream and resource type. Nonces, versions and names never
-// leak from one stream or type to another.
+// What a rule has to remember stands in a slot of the stream or type that it is
+// about, see slots.go, and goes with that.
 package check

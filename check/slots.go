@@ -52,11 +52,11 @@ const (
 	slotIdentity
 )
 
-func aheadOf(t *engine.Stream) *aheads    { return engine.Slot[aheads](&t.Lasting, slotAhead) }
-func sizesOf(t *engine.Stream) *sizes     { return engine.Slot[sizes](&t.Lasting, slotSizes) }
-func pollingOf(t *engine.Stream) *polling { return engine.Slot[polling](&t.Lasting, slotPolling) }
-func watchedOf(t *engine.Stream) *watched { return engine.Slot[watched](&t.Lasting, slotWatched) }
-func loadsOf(t *engine.Stream) *loads     { return engine.Slot[loads](&t.Lasting, slotLoads) }
+func aheadOf(t *engine.Stream) *aheads      { return engine.Slot[aheads](&t.Lasting, slotAhead) }
+func sizesOf(t *engine.Stream) *sizes       { return engine.Slot[sizes](&t.Lasting, slotSizes) }
+func pollingOf(t *engine.Stream) *polling   { return engine.Slot[polling](&t.Lasting, slotPolling) }
+func watchedOf(t *engine.Stream) *watched   { return engine.Slot[watched](&t.Lasting, slotWatched) }
+func loadsOf(t *engine.Stream) *loads       { return engine.Slot[loads](&t.Lasting, slotLoads) }
 func presenceOf(t *engine.Stream) *presence { return engine.Slot[presence](&t.Lasting, slotPresence) }
 
 func identityOf(t *engine.Stream) *identity { return engine.Slot[identity](&t.Lasting, slotIdentity) }

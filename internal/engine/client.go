@@ -98,24 +98,24 @@ func (k *Engine) leave(t *Stream, why string) {
 }
 
 // leaveType keeps where a type stands.
-func (of *client) leaveType(k *Engine, s *Subscription) {
+func (c *client) leaveType(k *Engine, s *Subscription) {
 	ts, any := k.typeStatus(s)
 	if !any {
 		return
 	}
-	if of.left == nil {
-		of.left = make(map[string]left)
+	if c.left == nil {
+		c.left = make(map[string]left)
 	}
 	ts.Gone = k.Now
-	if was := of.left[s.Key]; was.sub != nil && s.carries() {
+	if was := c.left[s.Key]; was.sub != nil && s.carries() {
 		s = was.sub // what it accepted is of the stream before
 	}
-	of.left[s.Key] = left{ts, s}
+	c.left[s.Key] = left{ts, s}
 }
 
-func (of *client) bytes() int64 {
-	n := int64(256 + 2*len(of.id) + len(of.agent) + len(of.version) + len(of.why))
-	for key, l := range of.left {
+func (c *client) bytes() int64 {
+	n := int64(256 + 2*len(c.id) + len(c.agent) + len(c.version) + len(c.why))
+	for key, l := range c.left {
 		n += int64(320 + len(key) + len(l.status.Version) + len(l.status.Sent) + len(l.status.Nack))
 	}
 	return n
@@ -123,13 +123,13 @@ func (of *client) bytes() int64 {
 
 // here says whether a stream of the client is open, or a connection that it
 // polls over.
-func (of *client) here() bool {
-	for _, p := range of.polls {
+func (c *client) here() bool {
+	for _, p := range c.polls {
 		if len(p.conns) > 0 {
 			return true
 		}
 	}
-	return len(of.live) > 0
+	return len(c.live) > 0
 }
 
 // forgetClient lets go of a client that left.

@@ -7,7 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// item is one resource as it was sent. Inventories share items.
+// Resource is one resource as it was sent. Inventories share it.
 type Resource struct {
 	Name    string      // normalized
 	Version string      // of the resource; of a named type in the state of the world that of the response; else ""

@@ -79,7 +79,7 @@ func (t *Stream) Delta() bool {
 	return t.Method.Variant == xds.VariantDelta || t.Method.Variant == xds.VariantDeltaADS
 }
 
-// stream says whether it is one of the four discovery variants on gRPC.
+// Discovery says whether it is one of the four discovery variants on gRPC.
 func (t *Stream) Discovery() bool {
 	switch t.Method.Variant {
 	case xds.VariantSotw, xds.VariantSotwADS, xds.VariantDelta, xds.VariantDeltaADS:

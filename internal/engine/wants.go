@@ -96,7 +96,7 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
 	k.drop(s, r)
 }
 
-// maxDropped bounds the names given up that a type remembers.
+// MaxDropped bounds the names given up that a type remembers.
 const MaxDropped = 1 << 16
 
 // drop remembers the names that a client gave up.
