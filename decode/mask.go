@@ -22,7 +22,7 @@ import (
 //
 // What cannot be read and may hold a secret is masked as a whole or cut off.
 type Masker struct {
-	streams  streams
+	streams  *Streams
 	splitter splitter
 	masks    *masks
 }
@@ -30,7 +30,7 @@ type Masker struct {
 // NewMasker returns a Masker with a fresh key.
 func NewMasker() *Masker {
 	shapes()
-	return &Masker{streams: newStreams(), masks: newMasks()}
+	return &Masker{streams: NewStreams(), masks: newMasks()}
 }
 
 func (k *Masker) walker(write bool) maskWalker {
@@ -56,7 +56,7 @@ func (k *Masker) Transform(e *session.Entry) {
 			e.Sent = masked
 		}
 	}
-	st := k.streams.step(e)
+	st := k.streams.known(e)
 	switch e.Kind {
 	case session.KindOpen:
 		if path, ok := k.path(e.Method); ok {
@@ -105,7 +105,7 @@ func (k *Masker) masked(b []byte, walk func(*maskWalker, []byte)) []byte {
 }
 
 // message decides how a message is read.
-func (k *Masker) message(e *session.Entry, st stream) {
+func (k *Masker) message(e *session.Entry, st *Stream) {
 	m := e.Message
 	if m.Data.Len() == 0 {
 		return
@@ -114,8 +114,8 @@ func (k *Masker) message(e *session.Entry, st stream) {
 		k.replace(e, nil, "it is compressed and may hold secrets: its bytes were not kept")
 		return
 	}
-	kind, sure := kindOf(st.method, e.Side)
-	if st.json(e.Side, m.Data) {
+	kind, sure := kindOf(st.Method, e.Side)
+	if st.JSON(e.Side, m.Data) {
 		k.json(e, bytes.Clone(m.Data.Bytes()))
 		return
 	}
@@ -123,10 +123,10 @@ func (k *Masker) message(e *session.Entry, st stream) {
 		kind = sniff(e.Side, m.Data.Bytes())
 	}
 	if kind == SotwResponse || kind == DeltaResponse {
-		k.response(e, kind, st.method.Type == "SDS")
+		k.response(e, kind, st.Method.Type == "SDS")
 		return
 	}
-	name := st.method.Message(e.Side)
+	name := st.Method.Message(e.Side)
 	if name == "" && kind != Other {
 		name = xds.PackageV3 + kind.String()
 	}

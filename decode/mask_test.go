@@ -307,8 +307,9 @@ func TestMaskerForgetsStreams(t *testing.T) {
 	k.Transform(&session.Entry{Kind: session.KindTrailer, Conn: 0, Stream: 1})
 	k.Transform(&session.Entry{Kind: session.KindCancel, Conn: 1, Stream: 2})
 	k.Transform(&session.Entry{Kind: session.KindDisconnect, Conn: 0})
-	if len(k.streams) != 4 {
-		t.Errorf("%d streams remembered, want 4", len(k.streams))
+	// Messages of stream 2 may still come.
+	if streams, conns := k.streams.Len(); streams != 5 || conns != 1 {
+		t.Errorf("%d streams and %d connections remembered, want 5 and 1", streams, conns)
 	}
 }
 

@@ -15,23 +15,23 @@ import (
 // Masker, which does the same on its way, it must see every entry in order and
 // is not safe for concurrent use.
 type Splitter struct {
-	streams  streams
+	streams  *Streams
 	splitter splitter
 }
 
 // NewSplitter returns a Splitter.
-func NewSplitter() *Splitter { return &Splitter{streams: newStreams()} }
+func NewSplitter() *Splitter { return &Splitter{streams: NewStreams()} }
 
 // Transform cuts the message of an entry if it is a discovery response in
 // protobuf. It replaces the Message by a copy; the slice of chunks, but not the
 // chunks, is used again by the next call.
 func (k *Splitter) Transform(e *session.Entry) {
-	st := k.streams.step(e)
+	st := k.streams.known(e)
 	m := e.Message
-	if e.Kind != session.KindMessage || m == nil || m.Compressed || len(m.Data) == 0 || st.json(e.Side, m.Data) {
+	if e.Kind != session.KindMessage || m == nil || m.Compressed || len(m.Data) == 0 || st.JSON(e.Side, m.Data) {
 		return
 	}
-	kind, sure := kindOf(st.method, e.Side)
+	kind, sure := kindOf(st.Method, e.Side)
 	if !sure {
 		kind = sniff(e.Side, m.Data.Bytes())
 	}

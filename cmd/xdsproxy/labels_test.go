@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +21,20 @@ func TestLabelsAreWhatWatchSays(t *testing.T) {
 			t.Errorf("nothing is labelled %q", w)
 		}
 	}
-	if len(l.conns) > 0 || len(l.streams) > 0 {
-		t.Errorf("%d connections and %d streams are remembered after their end", len(l.conns), len(l.streams))
+	if streams, conns := l.streams.Len(); conns > 0 || streams > 0 {
+		t.Errorf("%d connections and %d streams are remembered after their end", conns, streams)
+	}
+}
+
+// The same of what real clients and servers have said, and of scripted ones that
+// err.
+func TestLabelsOfSessions(t *testing.T) {
+	files, err := filepath.Glob("../../check/testdata/sessions/*.xdsp")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, len(files))
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { labelsAgree(t, file) })
 	}
 }
 
