@@ -14,6 +14,7 @@ type Brief struct {
 	Kind     Kind
 	TypeURL  string
 	Nonce    string // nonce, or response_nonce of a request
+	Version  string // version_info, none of delta
 	NodeID   string // of a request that names its node
 	Rejected bool   // a request with an error_detail
 }
@@ -41,14 +42,14 @@ func Glance(m xds.Method, side session.Side, c session.Chunks) Brief {
 
 // briefNumbers are the field numbers of a Brief in one kind of message.
 type briefNumbers struct {
-	typeURL, nonce, node, rejection protowire.Number
+	typeURL, nonce, version, node, rejection protowire.Number
 }
 
 // briefFields come from envoy/service/discovery/v3/discovery.proto; those of
 // version 2 are the same.
 var briefFields = map[Kind]briefNumbers{
-	SotwRequest:   {typeURL: 4, nonce: 5, node: 2, rejection: 6},
-	SotwResponse:  {typeURL: 4, nonce: 5},
+	SotwRequest:   {typeURL: 4, nonce: 5, version: 1, node: 2, rejection: 6},
+	SotwResponse:  {typeURL: 4, nonce: 5, version: 1},
 	DeltaRequest:  {typeURL: 2, nonce: 6, node: 1, rejection: 7},
 	DeltaResponse: {typeURL: 4, nonce: 5},
 }
@@ -71,6 +72,8 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 				b.TypeURL = string(body)
 			case at.nonce:
 				b.Nonce = string(body)
+			case at.version:
+				b.Version = string(body)
 			case at.node:
 				b.NodeID = string(firstBytes(body, 1))
 			case at.rejection:

@@ -4,6 +4,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // The labels that the index of a recording has for an entry: the type of its
@@ -46,7 +47,7 @@ func (l *labels) of(e *session.Entry) []string {
 	}
 	poll, named := false, false
 	if st != nil {
-		typ, poll = st.Method.Type, st.Method.Variant == decode.VariantREST
+		typ, poll = st.Method.Type, st.Method.Variant == xds.VariantREST
 		if st.Client != "" {
 			client = st.Client
 		}
@@ -102,7 +103,7 @@ func glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	}
 	data, peek := e.Message.Data, false
 	switch st.Method.Variant {
-	case decode.VariantLRS, decode.VariantCSDS, decode.VariantOther:
+	case xds.VariantLRS, xds.VariantCSDS, xds.VariantOther:
 		peek = e.Side == session.Client && st.Method.Request != "" // it names a node
 	}
 	if !peek && !st.JSON(e.Side, data) {
@@ -119,7 +120,7 @@ func glance(st *decode.Stream, e *session.Entry) decode.Brief {
 func (l *labels) typeOf(url string) string {
 	label, known := l.types[url]
 	if !known {
-		label = filter.TypeLabel + decode.ShortType(url)
+		label = filter.TypeLabel + xds.ShortType(url)
 		keep(l.types, url, label)
 	}
 	return label

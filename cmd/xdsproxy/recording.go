@@ -91,7 +91,7 @@ func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
-		carry, transform := engine.New(engine.Options{Names: true, Past: 1 << 20}), o.Transform
+		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
 		o.Carry = carry.Needed
 		o.Transform = func(e *session.Entry) {
 			transform(e)

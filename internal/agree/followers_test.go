@@ -186,7 +186,7 @@ func acceptedBefore(c *check.Change) (seq session.Seq, says bool) { return c.Acc
 // carry is which entries a new segment repeats.
 type carry struct{ *engine.Engine }
 
-func newCarry() carry { return carry{engine.New(engine.Options{Names: true})} }
+func newCarry() carry { return carry{engine.New(engine.Options{Envelopes: true})} }
 
 // cut is which entries one needs beside those that were chosen.
 func cut(all []session.Entry, from int) (context map[session.Seq]bool) {

@@ -52,6 +52,12 @@ func (k *Engine) account(t *Stream) {
 	if of := k.clients.byID[t.account]; of != nil { // it was taken for another
 		of.live = without(of.live, t)
 	}
+	t.account = id
+	k.entered(t, id)
+}
+
+// entered puts a stream into an account.
+func (k *Engine) entered(t *Stream, id string) {
 	if k.clients.byID == nil {
 		k.clients.byID = make(map[string]*client)
 	}
@@ -60,10 +66,11 @@ func (k *Engine) account(t *Stream) {
 		of = &client{id: id, since: t.Opened}
 		k.clients.byID[id] = of
 	}
-	t.account = id
 	k.past.drop(of.memento)
 	of.memento = nil
-	of.live = append(of.live, t)
+	if !slices.Contains(of.live, t) {
+		of.live = append(of.live, t)
+	}
 	if p := t.polls; p != nil && p.of == nil {
 		p.of, of.polls = of, append(of.polls, p)
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	// Names says that only messages and names are followed, and not what
 	// resources consist of. Then it is not known what a client has.
 	Names bool
+	// Envelopes says that not even names are read: it is known what answers what,
+	// and no more.
+	Envelopes bool
 }
 
 // New returns an Engine that has seen nothing.
@@ -52,6 +55,7 @@ func New(o Options) *Engine {
 	if o.ACK == 0 {
 		o.ACK = 10 * time.Second
 	}
+	o.Names = o.Names || o.Envelopes
 	if o.Past == 0 {
 		o.Past = DefaultPast
 	}

@@ -54,8 +54,10 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 
 func heldOf(s *Subscription, it *Resource) Held {
 	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: it.Seq, Hash: it.Content.Facts.Hash}
-	if h.Version == "" && s.Accepted != nil {
-		h.Version = s.Accepted.Version
+	if n := s.Accepted; h.Version == "" && n != nil { // it has all there is
+		if h.Version = n.Version; !n.beating {
+			h.Seq = n.Seq
+		}
 	}
 	return h
 }

@@ -66,7 +66,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 		s.First, s.nameless, s.announced = r, r.Named() == 0, m.Version != ""
 	}
 	switch {
-	case !whole:
+	case !whole, k.o.Envelopes:
 	case m.Kind == decode.DeltaRequest:
 		k.wantDelta(s, r, c)
 	default:

@@ -54,6 +54,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 	}
 	k.Contents.expect(len(m.Resources))
 	k.resolve(s, n, batch, masked)
+	n.beating = len(n.beats) > 0
 	s.Variants = s.Variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {
@@ -77,6 +78,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 	s.open.sent(n)
 	if s.Stream.Method.Variant == xds.VariantFile {
 		s.open = unsettled{} // a file is read, and nobody is asked
+		k.entered(s.Stream, "")
 	}
 	if !s.refused.again(n) {
 		s.refused = refusal{}
@@ -150,7 +152,9 @@ func (k *Engine) resolveBulk(s *Subscription, n *Response, b *bulk) {
 		}
 	}
 	for _, it := range b.items {
-		it.Stamp, it.Seq = k.Stamp, n.Seq
+		if it.Stamp = k.Stamp; it.Seq == 0 {
+			it.Seq = n.Seq
+		}
 	}
 }
 
@@ -170,7 +174,7 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 		if n.Message.Kind == decode.DeltaResponse {
 			n.Same = append(n.Same, it)
 		}
-		it.Stamp, it.Seq = k.Stamp, n.Seq
+		it.Stamp = k.Stamp
 		return it
 	}
 	s.Have.put(next)

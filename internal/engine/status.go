@@ -95,8 +95,10 @@ type TypeStatus struct {
 // Status says where each client stands, the worst first, then by name.
 func (k *Engine) Status() []ClientStatus {
 	out := make([]ClientStatus, 0, len(k.clients.byID))
-	for _, c := range k.clients.byID {
-		out = append(out, k.statusOf(c))
+	for id, c := range k.clients.byID {
+		if id != "" { // whoever reads files
+			out = append(out, k.statusOf(c))
+		}
 	}
 	slices.SortFunc(out, func(a, b ClientStatus) int {
 		return cmp.Or(

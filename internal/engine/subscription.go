@@ -140,6 +140,7 @@ const (
 
 // Response is a discovery response in its conversation.
 type Response struct {
+	beating   bool // some of its resources have no payload
 	On        session.StreamID
 	Seq       session.Seq
 	At        time.Time

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -254,7 +255,7 @@ func (x *Index) understand(e session.Entry) *Fetched {
 		m := decode.Peek(c.Method, e.Side, got.content, e.Message.Data.Bytes())
 		if m.Kind != decode.Other {
 			c.Message = &m
-			c.Type = decode.ShortType(m.TypeURL)
+			c.Type = xds.ShortType(m.TypeURL)
 			c.Added, c.Removed = m.Subscribe, m.Unsubscribe
 			if m.Kind == decode.DeltaResponse {
 				c.Added, c.Removed = nil, m.Removed

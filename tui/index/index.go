@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Index is what is known of a log so far. One goroutine adds to it, any may ask.
@@ -143,7 +143,7 @@ type Words struct {
 
 	Conn   session.ConnID
 	Stream session.StreamID
-	Method decode.Method
+	Method xds.Method
 }
 
 // Words returns the texts of a row. They are as peers sent them, but for Text,

@@ -3,15 +3,15 @@ package index
 import (
 	"strconv"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // place is a stream, or a connection, or the session as a whole.
 type place struct {
 	conn   session.ConnID
 	stream session.StreamID
-	method decode.Method
+	method xds.Method
 	client uint32 // the client that was named there last, in the table of words
 
 	content [2]uint32 // content types of client and server, in the table of words
