@@ -80,7 +80,7 @@ func (x *event) begin(name string, e edition) *seen {
 
 func newEditions(k *Checker, let func(), list ...edition) *editions {
 	l := &editions{list: list}
-	l.memento = k.Keep(int64(192+len(list)*editionBytes), func() {
+	l.memento = k.Keep(int64(256+cap(list)*editionBytes), func() {
 		l.list = nil
 		if let != nil {
 			let()
@@ -97,11 +97,17 @@ func (s *seen) advance(k *Checker, e edition) {
 	case next < len(s.list) && s.list[next] == e:
 		s.at = next
 	case next == len(s.list) && next < maxEditions:
+		room := cap(s.list)
+		if len(s.list) == room { // by less than append would, and it is charged
+			grown := make([]edition, len(s.list), room+max(8, room/4))
+			copy(grown, s.list)
+			s.list = grown
+		}
 		s.list, s.at = append(s.list, e), next
-		k.Touch(s.memento, editionBytes)
+		k.Touch(s.memento, int64(cap(s.list)-room)*editionBytes)
 	default: // from here on it is another history than that of others
 		mine := s.list[max(s.since, next-maxEditions/2):next]
-		*s = seen{editions: newEditions(k, nil, append(slices.Clone(mine), e)...)}
+		*s = seen{editions: newEditions(k, nil, append(slices.Clip(slices.Clone(mine)), e)...)}
 		s.at = len(s.list) - 1
 	}
 }
