@@ -65,6 +65,7 @@ func story() []*Row {
 	add(session.Client, session.KindOpen, check.Change{}, func(r *Row) { r.Entry.Method = adsPath })
 	// 3: everything there is
 	message(session.Client, engine.SUB, decode.Message{Kind: decode.SotwRequest, TypeURL: clusterURL, Node: gw}, func(r *Row) {
+		r.Change.All = true
 		r.Entry.Message.Size = 2100
 		r.Summary = func() string { return "gw-0 CDS SUB (envoy 1.34.1 of edge)" }
 	})
@@ -82,6 +83,7 @@ func story() []*Row {
 		Kind: decode.SotwRequest, TypeURL: clusterURL, Version: "87", Nonce: "c4",
 		Error: &decode.Error{Code: 13, Message: "duplicate address"},
 	}, func(r *Row) {
+		r.Change.All = true
 		r.Waited = 600 * time.Millisecond
 		r.Findings = []Finding{{"nack-received", "warning"}, {"nack-immediate-resend", "error"}}
 		r.Summary = func() string { return "gw-0 CDS NACK 87  duplicate address 0.0.0.0:443" }
