@@ -81,6 +81,7 @@ func (k *Engine) unbury(s *Subscription) {
 		k.past.release(&s.Have.cold.shared)
 	}
 	k.past.release(s.Names.shared())
+	k.lists.drop(s.Names.base)
 	s.Have, s.Names = inventory{}, names{}
 }
 

@@ -100,7 +100,7 @@ func (k *Engine) leave(t *Stream, why string) {
 		}
 	}
 	if !of.here() {
-		of.memento = k.past.add(of.bytes(), func() { k.forgetClient(of) })
+		k.gone(of)
 	}
 }
 
@@ -137,6 +137,12 @@ func (c *client) here() bool {
 		}
 	}
 	return len(c.live) > 0
+}
+
+// gone begins to charge a client that has left.
+func (k *Engine) gone(of *client) {
+	k.past.drop(of.memento)
+	of.memento = k.past.add(of.bytes(), func() { k.forgetClient(of) })
 }
 
 // forgetClient lets go of a client that left.

@@ -85,7 +85,9 @@ func (l *lists) keep(names []string) *NameList {
 	}
 	sum := h.Sum64()
 	if have := l.byHash[sum]; have != nil && slices.Equal(have.Names, names) {
-		have.refs++
+		if have.refs++; have.refs == 1 {
+			l.bytes += have.bytes // only streams that have ended had it
+		}
 		return have
 	}
 	if l.bytes+size > maxNameBytes || len(names) > maxNameList {
@@ -103,11 +105,16 @@ func (l *lists) release(n *NameList) {
 	if n == nil {
 		return
 	}
-	if n.refs--; n.refs > 0 {
-		return
+	if n.refs--; n.refs == 0 {
+		l.bytes -= n.bytes
+		l.drop(n)
 	}
-	l.bytes -= n.bytes
-	if l.byHash[n.Hash] == n {
+}
+
+// drop forgets a list that nobody has any more, of the streams that are open or
+// have ended.
+func (l *lists) drop(n *NameList) {
+	if n != nil && n.refs <= 0 && n.past.refs <= 0 && l.byHash[n.Hash] == n {
 		delete(l.byHash, n.Hash)
 	}
 }

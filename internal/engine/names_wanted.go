@@ -71,6 +71,6 @@ func (n *names) shared() *shared {
 	if n.base == nil {
 		return &shared{}
 	}
-	n.base.past.bytes = int64(n.base.bytes)
+	n.base.past.bytes = int64(n.base.bytes + 96*len(n.base.Names))
 	return &n.base.past
 }

@@ -63,7 +63,7 @@ func (k *Engine) hangUp(p *polls, id session.ConnID, why string) {
 	p.memento = k.past.add(p.bytes(), func() { k.forgetPolls(p) })
 	if of := p.of; of != nil && !of.here() {
 		of.gone, of.why = k.Now, why
-		of.memento = k.past.add(of.bytes(), func() { k.forgetClient(of) })
+		k.gone(of)
 	}
 }
 

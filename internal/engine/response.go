@@ -114,7 +114,10 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, mask
 			n.Twice++
 		}
 		if r.Empty {
-			n.Heartbeats, n.beats = append(n.Heartbeats, i), append(n.beats, name)
+			if n.Heartbeats = append(n.Heartbeats, i); n.beats == nil {
+				n.beats = make(map[string]bool)
+			}
+			n.beats[name] = true
 			if it != nil {
 				it.Stamp = k.Stamp
 				n.again++

@@ -181,7 +181,7 @@ type details struct {
 	Before   []*Resource     // what changed was before, in the order of changed
 	Removed  []*Resource     // that are there no more: by absence, or as it says
 	gone     []string        // names that a delta response removes
-	beats    []string        // names of resources without a payload
+	beats    map[string]bool // names of resources without a payload
 	// heartbeats are the positions of resources without a payload.
 	Heartbeats []int
 	Same       []*Resource // delta: that came again at the same version with the same content

@@ -142,7 +142,7 @@ func (u *unsettled) accept(n *Response, all bool) {
 	for name, c := range u.byName {
 		last := -1
 		for i, o := range c.list {
-			if o.by.Ordinal <= n.Ordinal && (all && !slices.Contains(n.beats, name) || o.by == n || mentioned[name] || o.by.Verdict == ACKed) {
+			if o.by.Ordinal <= n.Ordinal && (all && !n.beats[name] || o.by == n || mentioned[name] || o.by.Verdict == ACKed) {
 				last = i
 			}
 		}
@@ -220,7 +220,7 @@ func (n *Response) names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, list := range [][]*Resource{n.Resolved, n.Added, n.Changed, n.Removed} {
 			for _, it := range list {
-				if !slices.Contains(n.beats, it.Name) && !yield(it.Name) {
+				if !n.beats[it.Name] && !yield(it.Name) {
 					return
 				}
 			}
@@ -288,9 +288,12 @@ func refusalOf(n *Response) refusal {
 
 // again says whether a response is what was rejected.
 func (r refusal) again(n *Response) bool {
+	if r.seq == 0 {
+		return false
+	}
 	of := refusalOf(n)
 	of.seq, of.ordinal = r.seq, r.ordinal
-	return r.seq != 0 && r == of
+	return r == of
 }
 
 // knows says whether it is known what the client has accepted of a resource.
