@@ -9,6 +9,10 @@ import (
 // maxHeaders bounds the headers of a stream that are known by their entries.
 const maxHeaders = 8
 
+// maxOpen is how many of the newest responses of a type may still be judged, as
+// far as a part knows.
+const maxOpen = 8
+
 // Needed lists the entries that one needs to understand what comes next, in
 // ascending order: of each connection how it began, of each stream its headers,
 // the request that names the node, and of each type the first and the last
@@ -47,8 +51,8 @@ func (s *Subscription) needed() []session.Seq {
 			out = append(out, r.Seq)
 		}
 	}
-	for i, n := range s.Sent {
-		if n.Verdict == Unjudged || n.Verdict == Folded || i == len(s.Sent)-1 {
+	for i, n := range s.Sent[max(0, len(s.Sent)-maxOpen):] {
+		if n.Verdict == Unjudged || n.Verdict == Folded || i == min(len(s.Sent), maxOpen)-1 {
 			out = append(out, n.seqs()...)
 		}
 	}
