@@ -30,8 +30,8 @@ type diffFlags struct {
 }
 
 const diffLong = `Prints the versions of a resource that a client was sent, what the client said
-of each, and what differs between two of them: between the one in use and the
-one that was rejected, if the last was rejected, else between the last two.
+of each, and what differs between two of them: between the one accepted last and
+the one that was rejected, if the last was rejected, else between the last two.
 --from and --to choose others; --all goes through every step.
 
 With two SEQ it compares two messages, apart from their versions and nonces.
@@ -52,7 +52,7 @@ func newDiff(a *app) *cobra.Command {
 		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME]",
 		Short: "Print what changed in a resource, between messages or sessions",
 		Long:  diffLong,
-		Example: `# What was rejected, against what is in use
+		Example: `# What was rejected, against what was accepted last
 xdsproxy diff @last 0.0.0.0_443
 
 # Every change of the endpoints of a cluster, for one client

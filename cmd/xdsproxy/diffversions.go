@@ -318,7 +318,7 @@ func (v *versionsView) stepText(s engine.Step) string {
 		case of.State == engine.Acked:
 			what = "accepted"
 			if later := slices.ContainsFunc(v.lane.versions[n+1:], func(l engine.Version) bool { return l.State == engine.Acked }); !later {
-				what = "in use"
+				what = "accepted last"
 			}
 		}
 		version := ""

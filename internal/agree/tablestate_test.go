@@ -32,6 +32,8 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 	case n == nil && l.rest:
 		// Who announces a version was sent something that was not seen.
 		return words{notSent, unknown}
+	case n == nil && len(l.unseen) > 0:
+		return words{notSent, unknown, nacked}
 	case n == nil:
 		return words{notSent}
 	case n.mark == rejected:

@@ -63,7 +63,7 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	} else {
 		s.Have = inventory{cold: k.chill(&s.Have), size: s.Have.size}
 	}
-	k.past.hold(&s.Have.cold.shared)
+	k.holdCold(s.Have.cold)
 	k.past.hold(s.Names.shared())
 	k.lists.release(s.Names.base)
 	for name := range s.Names.own {
@@ -78,7 +78,7 @@ func (k *Engine) burySub(s *Subscription) int64 {
 // unbury gives back what the past holds for a type.
 func (k *Engine) unbury(s *Subscription) {
 	if s.Have.cold != nil {
-		k.past.release(&s.Have.cold.shared)
+		k.releaseCold(s.Have.cold)
 	}
 	k.past.release(s.Names.shared())
 	k.lists.drop(s.Names.base)
@@ -99,8 +99,8 @@ func (k *Engine) bareResponse(n *Response) *Response {
 func (k *Engine) forgetStream(t *Stream) {
 	k.Peers.forget(t)
 	for _, s := range t.Order {
-		if of := k.clients.byID[t.account]; of != nil && of.left[s.Key].sub == s {
-			of.left[s.Key] = left{status: of.left[s.Key].status}
+		if of := k.clients.byID[t.account]; of != nil {
+			of.let(s)
 		}
 		k.unbury(s)
 	}

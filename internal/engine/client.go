@@ -114,10 +114,21 @@ func (c *client) leaveType(k *Engine, s *Subscription) {
 		c.left = make(map[string]left)
 	}
 	ts.Gone = k.Now
+	if _, known := c.left[s.Key]; !known && len(c.left) >= maxTypes {
+		return
+	}
 	if was := c.left[s.Key]; was.sub != nil && s.carries() {
 		s = was.sub // what it accepted is of the stream before
 	}
 	c.left[s.Key] = left{ts, s}
+}
+
+// let forgets what a stream that has ended knew of a type, but for where it
+// stood.
+func (c *client) let(s *Subscription) {
+	if was, ok := c.left[s.Key]; ok && was.sub == s {
+		c.left[s.Key] = left{status: was.status}
+	}
 }
 
 func (c *client) bytes() int64 {

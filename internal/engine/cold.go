@@ -7,42 +7,54 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// cold is an inventory of a stream that has ended: names, versions, and hashes
-// of contents. What is in it cannot change any more. Contents that other streams
-// have are found again, of others it is only known whether they are the same.
+// cold is an inventory of a stream that has ended. What is in it cannot change
+// any more. The contents are those that open streams have, too; as long as an
+// ended one has them they are charged, each once.
 type cold struct {
 	shared
-	list     []coldItem // by name
-	contents *contents
+	list []coldItem // by name
 }
 
 type coldItem struct {
 	name, version string
 	stamp         uint64
 	seq           session.Seq
-	raw           [2]uint64
-	hash          [16]byte
-	known         bool // the content is
+	content       *Content // nil where only the name and version are known
 }
 
 // chill makes an inventory cold.
 func (k *Engine) chill(v *inventory) *cold {
-	c := &cold{list: make([]coldItem, 0, v.Len()), contents: &k.Contents}
+	c := &cold{list: make([]coldItem, 0, v.Len())}
 	c.bytes = 128
 	for _, it := range v.All() {
-		c.list = append(c.list, coldOf(it))
+		c.list = append(c.list, coldItem{it.Name, it.Version, it.Stamp, it.Seq, it.Content})
 		c.bytes += int64(96 + len(it.Name) + len(it.Version)/2)
 	}
 	slices.SortFunc(c.list, func(a, b coldItem) int { return strings.Compare(a.name, b.name) })
 	return c
 }
 
-func coldOf(it *Resource) coldItem {
-	c := coldItem{name: it.Name, version: it.Version, stamp: it.Stamp, seq: it.Seq}
-	if it.Content != nil {
-		c.known, c.raw, c.hash = true, it.Content.raw, it.Content.Facts.Hash
+func (k *Engine) holdCold(c *cold) {
+	if k.past.hold(&c.shared); c.refs > 1 {
+		return
 	}
-	return c
+	for i := range c.list {
+		if of := c.list[i].content; of != nil {
+			of.kept.bytes = of.bytes()
+			k.past.hold(&of.kept)
+		}
+	}
+}
+
+func (k *Engine) releaseCold(c *cold) {
+	if k.past.release(&c.shared); c.refs > 0 {
+		return
+	}
+	for i := range c.list {
+		if of := c.list[i].content; of != nil {
+			k.past.release(&of.kept)
+		}
+	}
 }
 
 func (c *cold) get(name string) *Resource {
@@ -50,13 +62,9 @@ func (c *cold) get(name string) *Resource {
 	if !found {
 		return nil
 	}
-	return c.list[i].resource(c.contents)
+	return c.list[i].resource()
 }
 
-func (c *coldItem) resource(from *contents) *Resource {
-	it := &Resource{Name: c.name, Version: c.version, Stamp: c.stamp, Seq: c.seq}
-	if c.known {
-		it.Content = from.again(c.raw, c.hash)
-	}
-	return it
+func (c *coldItem) resource() *Resource {
+	return &Resource{Name: c.name, Version: c.version, Stamp: c.stamp, Seq: c.seq, Content: c.content}
 }

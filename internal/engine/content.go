@@ -12,6 +12,7 @@ import (
 type Content struct {
 	Facts *decode.Facts
 	raw   [2]uint64
+	kept  shared // what streams that have ended hold of it
 }
 
 // SameAs says whether two contents mean the same. Contents are compared after
@@ -48,15 +49,6 @@ func (s *contents) Of(typeURL string, body []byte, masked bool) *Content {
 	c := &Content{Facts: s.inspector.Inspect(typeURL, body, masked), raw: key}
 	s.met.Put(key, c, c.bytes(), max(s.limit, 2*s.most))
 	return c
-}
-
-// again is a content of which the hashes are known: with all that is known of
-// it, if it was met lately.
-func (s *contents) again(raw [2]uint64, hash [16]byte) *Content {
-	if c, ok := s.met.Get(raw); ok {
-		return c
-	}
-	return &Content{Facts: &decode.Facts{Hash: hash}, raw: raw}
 }
 
 // expect makes room for a response with so many resources.

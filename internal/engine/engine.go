@@ -33,6 +33,7 @@ type Engine struct {
 	bare     details // of responses that have shed theirs
 	Stamp    uint64  // of the response that is being looked at
 	looked   *Response
+	glanced  decode.Message // see envelope
 }
 
 // Options say how an Engine works.

@@ -77,7 +77,7 @@ func (v *inventory) All() iter.Seq2[string, *Resource] {
 	return func(yield func(string, *Resource) bool) {
 		if v.cold != nil {
 			for i := range v.cold.list {
-				if it := &v.cold.list[i]; !yield(it.name, it.resource(v.cold.contents)) {
+				if it := &v.cold.list[i]; !yield(it.name, it.resource()) {
 					return
 				}
 			}

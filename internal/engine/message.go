@@ -79,16 +79,18 @@ func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *decode.Ba
 	}
 	if k.o.Envelopes {
 		if b := decode.Glance(st.Method, e.Side, e.Message.Data); b.Kind != 0 {
-			return envelope(&b), nil
+			return k.envelope(&b), nil
 		}
 	}
 	m, batch := k.shelf.Peek(st.Method, e.Side, content, e.Message.Data)
 	return &m, batch
 }
 
-// envelope is a message of which no more was read than a glance shows.
-func envelope(b *decode.Brief) *decode.Message {
-	m := &decode.Message{Kind: b.Kind, TypeURL: b.TypeURL, Nonce: b.Nonce, Version: b.Version}
+// envelope is a message of which no more was read than a glance shows. There is
+// one for all, so that it costs nothing.
+func (k *Engine) envelope(b *decode.Brief) *decode.Message {
+	m := &k.glanced
+	*m = decode.Message{Kind: b.Kind, TypeURL: b.TypeURL, Nonce: b.Nonce, Version: b.Version}
 	if b.NodeID != "" {
 		m.Node = &decode.Node{ID: b.NodeID}
 	}

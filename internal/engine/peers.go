@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // peerKey is what streams of one client to one server have in common.
 type peerKey struct {
@@ -12,8 +15,10 @@ const maxEnded = 16
 
 // peers finds the streams of one client.
 type peers struct {
-	ByKey map[peerKey]*peer
-	Order []peerKey // oldest first
+	forgotten map[uint64]struct{} // hashes of those of which a stream was
+	seed      maphash.Seed
+	ByKey     map[peerKey]*peer
+	Order     []peerKey // oldest first
 }
 
 type peer struct {
@@ -24,7 +29,7 @@ type peer struct {
 	QuickEnds int
 }
 
-func newPeers() peers { return peers{ByKey: make(map[peerKey]*peer)} }
+func newPeers() peers { return peers{ByKey: make(map[peerKey]*peer), seed: maphash.MakeSeed()} }
 
 func KeyOf(t *Stream) peerKey {
 	k := peerKey{Server: t.Server, method: t.Method.Path}
@@ -82,9 +87,25 @@ func (p *peer) resumedBy(t *Stream, s *Subscription, given []string) *Stream {
 	return latest
 }
 
+// maxForgotten bounds the clients that are known to have had a stream that was
+// forgotten; of more it is assumed.
+const maxForgotten = 1 << 14
+
+// hadMore says whether a stream of the same client may have been forgotten.
+func (p *peers) hadMore(t *Stream) bool {
+	_, had := p.forgotten[maphash.Comparable(p.seed, KeyOf(t))]
+	return had || len(p.forgotten) >= maxForgotten
+}
+
 // forget lets go of a stream that has ended, and of a client that has no other.
 func (p *peers) forget(t *Stream) {
 	key := KeyOf(t)
+	if p.forgotten == nil {
+		p.forgotten = make(map[uint64]struct{})
+	}
+	if len(p.forgotten) < maxForgotten {
+		p.forgotten[maphash.Comparable(p.seed, key)] = struct{}{}
+	}
 	of := p.ByKey[key]
 	if of == nil {
 		return

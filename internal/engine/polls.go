@@ -72,7 +72,7 @@ func (k *Engine) forgetPolls(p *polls) {
 		k.lists.release(s.list)
 		if p.of != nil {
 			p.of.leaveType(k, s)
-			p.of.left[s.Key] = left{status: p.of.left[s.Key].status}
+			p.of.let(s)
 		}
 	}
 	delete(k.polls, p.key)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -89,6 +91,9 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	if !whole {
 		return
 	}
+	if r.Ordinal == 0 && t.Previous == nil && (m.Version != "" || len(m.InitialVersions) > 0) && k.Peers.hadMore(t) {
+		s.lose() // what it had before is forgotten
+	}
 	if r.Ordinal == 0 && !k.o.Names {
 		s.resume(m)
 	}
@@ -106,20 +111,19 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 
 // say finds the words for a request.
 func (c *Change) say(verdict string, first bool) {
-	var words []string
-	if verdict != "" {
-		words = append(words, verdict)
-	}
+	names := ""
 	switch {
 	case first || len(c.Added) > 0:
-		words = append(words, SUB)
+		names = SUB
 	case len(c.Removed) > 0:
-		words = append(words, UNSUB)
+		names = UNSUB
 	}
-	if len(words) == 0 {
-		words = append(words, REQ)
-	}
-	if c.What = words[0]; len(words) > 1 {
-		c.Also = words[1:]
+	switch {
+	case verdict == "":
+		c.What = cmp.Or(names, REQ)
+	case names == "":
+		c.What = verdict
+	default:
+		c.What, c.Also = verdict, []string{names}
 	}
 }

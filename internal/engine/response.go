@@ -21,10 +21,13 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	n := &Response{
 		On: t.ID, Seq: e.Seq, At: k.Now, Ordinal: s.Responses, Nonce: Short(m.Nonce), Version: Short(m.Version), Size: e.Message.Size,
 		Kind: m.Kind, Count: len(m.Resources), WasFirst: s.Responses == 0, Was: s.Have.Len(),
-		details: &details{Message: m, Wanted: s.Last},
+		details: &k.bare,
+	}
+	if !k.o.Envelopes {
+		n.details, k.looked = &details{Message: m, Wanted: s.Last}, n
 	}
 	c.Accepted, c.None = s.accepted()
-	c.Sub, c.Response, k.looked = s, n, n
+	c.Sub, c.Response = s, n
 	s.Responses++
 	k.Stamp = uint64(e.Seq)
 	n.stamp = k.Stamp
@@ -54,7 +57,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 	}
 	k.Contents.expect(len(m.Resources))
 	k.resolve(s, n, batch, masked)
-	n.beating = len(n.beats) > 0
+	n.beating, n.pulsed = len(n.beats) > 0, n.pulse()
 	s.Variants = s.Variants || n.variants
 	if m.Kind == decode.DeltaResponse {
 		for _, name := range m.Removed {

@@ -230,6 +230,10 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 			ts.State = Synced // it has said what it has, and that has not changed
 		} else if s.polled() && s.First.Message.Version != "" {
 			ts.State = Unknown // it was sent something that was not seen
+		} else if s.unseenSeq != 0 {
+			if ts.State = Unknown; s.nackSeq == s.unseenSeq {
+				ts.State = Nacked
+			}
 		}
 		return ts, true
 	}

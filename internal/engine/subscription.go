@@ -141,6 +141,7 @@ const (
 // Response is a discovery response in its conversation.
 type Response struct {
 	beating   bool // some of its resources have no payload
+	pulsed    bool // all of them
 	On        session.StreamID
 	Seq       session.Seq
 	At        time.Time

@@ -135,27 +135,40 @@ func (u *unsettled) accept(n *Response, all bool) {
 	if len(u.byName) == 0 {
 		return
 	}
-	mentioned := make(map[string]bool, len(n.Resolved))
-	for name := range n.names() {
-		mentioned[name] = true
+	if !all && (n.Count == 0 || len(n.Resolved)+len(n.Added)+len(n.Changed) > 0) {
+		for name := range n.names() {
+			u.settle(name, n)
+		}
+		return
 	}
 	for name, c := range u.byName {
-		last := -1
-		for i, o := range c.list {
-			if o.by.Ordinal <= n.Ordinal && (all && !n.beats[name] || o.by == n || mentioned[name] || o.by.Verdict == ACKed) {
-				last = i
-			}
+		if all && !n.beats[name] || slices.ContainsFunc(c.list, func(o change) bool { return o.by == n }) {
+			u.settle(name, n)
 		}
-		if last < 0 {
-			continue
+	}
+}
+
+// settle enters that the client has a resource as it was sent last up to n.
+func (u *unsettled) settle(name string, n *Response) {
+	c := u.byName[name]
+	if c == nil {
+		return
+	}
+	last := -1
+	for i, o := range c.list {
+		if o.by.Ordinal <= n.Ordinal {
+			last = i
 		}
-		c.accepted, c.list = c.list[last].to, c.list[last+1:]
-		for len(c.list) > 0 && c.list[0].to == c.accepted { // it stays accepted
-			c.list = c.list[1:]
-		}
-		if len(c.list) == 0 {
-			delete(u.byName, name)
-		}
+	}
+	if last < 0 {
+		return
+	}
+	c.accepted, c.list = c.list[last].to, c.list[last+1:]
+	for len(c.list) > 0 && c.list[0].to == c.accepted { // it stays accepted
+		c.list = c.list[1:]
+	}
+	if len(c.list) == 0 {
+		delete(u.byName, name)
 	}
 }
 
@@ -191,7 +204,7 @@ func (u *unsettled) all() iter.Seq2[string, unaccepted] {
 	}
 }
 
-// bury leaves hashes of what was accepted, and returns their bytes.
+// bury leaves what was accepted, and returns its bytes.
 func (u *unsettled) bury(k *Engine) (bytes int64) {
 	u.enter()
 	judged := make(map[verdict]*Response)
@@ -205,9 +218,10 @@ func (u *unsettled) bury(k *Engine) (bytes int64) {
 		}
 		*c = changes{list: []change{{by: judged[v]}}, accepted: c.accepted}
 		if it := c.accepted; it != nil {
-			bare := coldOf(it)
-			c.accepted = bare.resource(&contents{})
 			bytes += int64(160 + len(it.Version))
+			if it.Content != nil {
+				bytes += it.Content.bytes()
+			}
 		}
 		bytes += int64(160 + len(name))
 	}

@@ -130,6 +130,6 @@ func (s *Subscription) accept(n *Response) {
 		s.refused = refusal{}
 	}
 	if newest || n.Kind == decode.DeltaResponse {
-		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulse())
+		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulsed)
 	}
 }
