@@ -96,6 +96,7 @@ func (s *seen) advance(k *Checker, e edition) {
 	case s.list[s.at] == e:
 	case next < len(s.list) && s.list[next] == e:
 		s.at = next
+		k.Touch(s.memento, 0)
 	case next == len(s.list) && next < maxEditions:
 		room := cap(s.list)
 		if len(s.list) == room { // by less than append would, and it is charged

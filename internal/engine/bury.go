@@ -8,8 +8,8 @@ import (
 )
 
 // bury leaves of a stream that has ended what the next one of its client is held
-// against: names, versions and hashes of contents, which type stood where, and
-// the nonces of its last responses.
+// against: names, versions and contents, which type stood where, and the nonces
+// of its last responses.
 func (k *Engine) bury(t *Stream) {
 	t.Memory, t.Lasting, t.latest = nil, nil, nil
 	if t.polls != nil {

@@ -49,7 +49,7 @@ type Version struct {
 }
 
 // History collects the versions of a resource. It must be given every entry
-// and what a Tracker or a Checker says of it, in order. It keeps numbers and
+// and what an Engine says of it, in order. It keeps numbers and
 // hashes, no contents, and of those a bounded number: Change.Resource finds the
 // content of a version in the entry that it came with.
 type History struct {

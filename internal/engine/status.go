@@ -172,7 +172,7 @@ func (c *client) subs() iter.Seq[*Subscription] {
 	}
 }
 
-// last are the types of the client, those that are left from ended streams
+// known are the types of the client, those that are left from ended streams
 // behind the others.
 func (c *client) known() iter.Seq[*Subscription] {
 	return func(yield func(*Subscription) bool) {
