@@ -71,9 +71,9 @@ type polls struct {
 
 const (
 	// Of the bytes for what is over this part is for polls, at least minPolls.
-	pollPart  = 16
+	pollPart  = 64
 	minPolls  = 64 << 10
-	pollBytes = 512 // that one takes, about
+	pollBytes = 1024 // that one takes, about
 )
 
 // poll is one of them. Each rule has its own fields.
