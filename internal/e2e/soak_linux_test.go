@@ -14,13 +14,13 @@ var soakLong = flag.Bool("soak", false, "TestSoak of the size that docs/reliabil
 const (
 	// soakAsserts says whether TestSoak fails where the proxy takes more than
 	// soakMemory, or only tells how much.
-	soakAsserts = false
+	soakAsserts = true
 	// soakMemory is what the proxy may take whatever has passed, in bytes.
 	soakMemory = 200 << 20
 )
 
 // soakArgs are what the short form is started with besides.
-var soakArgs []string // "--memory-past", "4MiB"
+var soakArgs = []string{"--memory-past", "4MiB"}
 
 // soakSize is how large a scene is.
 type soakSize struct{ clients, names, rounds int }
