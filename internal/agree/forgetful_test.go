@@ -15,7 +15,8 @@ func withoutPast() (o check.Options, is bool) { return check.Options{Past: -1}, 
 // something else is said: of ended streams status, tree and what was accepted may
 // be silent, and nobody may be wrong. Polls begin anew after each connection.
 func saysLess(d disagreement) bool {
-	return strings.Contains(d.kind, "lacks") || strings.HasPrefix(d.kind, "rest: ")
+	return strings.Contains(d.kind, "lacks") || strings.HasPrefix(d.kind, "rest: ") ||
+		strings.Contains(d.kind, "UNCERTAIN for") || d.kind == "check: nack-received" // it is silent
 }
 
 // One who remembers nothing of what is over says less, and nothing false.
