@@ -7,10 +7,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 )
 
-// withoutPast are the options of a Checker that remembers nothing of what is over;
-// false if there is no such option.
-func withoutPast() (o check.Options, is bool) { return check.Options{Past: -1}, true }
-
 // saysLess says whether a disagreement is that something is missing, and not that
 // something else is said: of ended streams status, tree and what was accepted may
 // be silent, and nobody may be wrong. Polls begin anew after each connection.
@@ -21,10 +17,7 @@ func saysLess(d disagreement) bool {
 
 // One who remembers nothing of what is over says less, and nothing false.
 func TestWithoutAPast(t *testing.T) {
-	o, is := withoutPast()
-	if !is {
-		t.Skip("there is no bound on what is remembered yet")
-	}
+	o := check.Options{Past: -1}
 	eachConversation(t, fewer(), func(_ uint64, text string) (wrong []disagreement) {
 		entries, err := play(text)
 		if err != nil {
