@@ -40,7 +40,8 @@ func (k *Masker) walker(write bool) maskWalker {
 // Transform masks the secrets of one entry, except in the larger resources of
 // discovery responses: it cuts these responses into chunks, each of which holds
 // one resource or what lies between two, and leaves it to Content to mask the
-// resources. Nobody may see a chunk of 48 bytes or more before Content has.
+// resources. Requests it masks as a whole and cuts where they say at length what
+// they say again. Nobody may see a chunk of 48 bytes or more before Content has.
 //
 // It replaces the Message, the Headers, what was Sent, the Status and the GoAway by
 // copies where it has to change them and never writes to what they refer to. The slice of chunks, but
@@ -156,6 +157,9 @@ func (k *Masker) message(e *session.Entry, st *Stream) {
 			problem = "a secret cannot be read: it was masked as a whole"
 		}
 		k.replace(e, masked, problem)
+	}
+	if kind == SotwRequest || kind == DeltaRequest {
+		k.splitter.request(e)
 	}
 }
 

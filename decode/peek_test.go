@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -205,6 +206,13 @@ func FuzzPeek(f *testing.F) {
 		f.Add(s.path, s.side == session.Client, s.data)
 		f.Add("", s.side == session.Client, s.data)
 	}
+	var names []byte
+	for i := range 40 {
+		names = append(names, str(3, fmt.Sprint("a cluster with a long name, number ", i))...)
+	}
+	f.Add(adsPath, true, msg(str(1, "v"), names, str(4, clusterURL), str(5, "n")))
+	f.Add(adsPath, true, msg(names, sub(7, str(1, "located")), names))
+	f.Add(deltaADSPath, true, msg(str(2, clusterURL), names, sub(8, str(1, "located"))))
 	f.Add("/v3/discovery:clusters", false, []byte(`{"resources":[{"@type":"a/b","name":"c"}]}`))
 	f.Fuzz(func(t *testing.T, path string, client bool, data []byte) {
 		side := session.Server
@@ -218,6 +226,20 @@ func FuzzPeek(f *testing.F) {
 		}
 		if len(got.Problems) > maxProblems {
 			t.Errorf("%d problems", len(got.Problems))
+		}
+		if !got.Request() {
+			return
+		}
+		// A recorder stores it in pieces, and reads these.
+		k, shelf := NewSplitter(), Shelf{}
+		k.Transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: path})
+		e := session.Entry{Kind: session.KindMessage, Side: side, Stream: 1, Message: &session.Message{Data: session.Chunks{data}}}
+		k.Transform(&e)
+		for range 2 {
+			again, _ := shelf.Peek(xds.LookupMethod(path), side, "", e.Message.Data)
+			if diff := cmp.Diff(got, again, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
+				t.Fatalf("in pieces (-whole +pieces):\n%s", diff)
+			}
 		}
 	})
 }

@@ -15,7 +15,8 @@ import (
 // Shelf reads messages as Peek does, and remembers what resources consist of
 // by where their bytes are: of a message that comes in chunks, one for each
 // resource, only those are read that were not there before. A response that
-// repeats twenty thousand resources costs a glance at as many pointers.
+// repeats twenty thousand resources costs a glance at as many pointers, and a
+// request that repeats a list of names one at the list.
 //
 // Chunks must never change once they were given. A Shelf keeps some of them from
 // being collected, twice Bytes of them or what the largest messages need. It is
@@ -27,6 +28,7 @@ type Shelf struct {
 
 	resources recent.Map[shelfKey, shelved]
 	batches   recent.Map[batchKey, *Batch]
+	lists     recent.Map[*byte, shelvedNames]
 	pointers  []*byte // of the message at hand
 	// What the response before had: most have the same.
 	typeURL, controlPlane string
@@ -74,14 +76,21 @@ func (s *Shelf) bytes() int64 {
 }
 
 // Held is how many bytes are kept, about.
-func (s *Shelf) Held() int64 { return s.resources.Cost() + s.batches.Cost() }
+func (s *Shelf) Held() int64 { return s.resources.Cost() + s.batches.Cost() + s.lists.Cost() }
 
 // Peek is Peek, of a message in chunks. The batch is nil if the message was
 // read as a whole.
 func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data session.Chunks) (Message, *Batch) {
 	kind, sure := kindOf(m, side)
-	if len(data) < 2 || !sure || kind != SotwResponse && kind != DeltaResponse || FormOf(m, contentType) == FormJSON {
+	if len(data) < 2 || !sure || kind == Other || FormOf(m, contentType) == FormJSON {
 		return Peek(m, side, contentType, data.Bytes()), nil
+	}
+	if kind == SotwRequest || kind == DeltaRequest {
+		out, ok := s.request(kind, data)
+		if !ok {
+			out = Peek(m, side, contentType, data.Bytes())
+		}
+		return out, nil
 	}
 	pointers := s.pointers[:0]
 	sum, rest := uint64(len(data)), 0

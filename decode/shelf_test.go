@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -67,5 +68,61 @@ func TestShelfIsLikePeek(t *testing.T) {
 		if len(seen) < 4 {
 			t.Errorf("%s: %d batches", m.Name, len(seen))
 		}
+	}
+}
+
+// Of requests in pieces, too, and a list of names that comes again in the same
+// memory is read once.
+func TestShelfIsLikePeekOfRequests(t *testing.T) {
+	list := func(field protowire.Number, n int) (b []byte) {
+		for i := range n {
+			b = append(b, str(field, fmt.Sprintf("outbound|8080||service-%05d.default.svc.cluster.local", i))...)
+		}
+		return b
+	}
+	node := sub(2, str(1, "n1"), str(2, "c"))
+	names, more := list(3, 20), list(3, 30)
+	tail := msg(str(4, clusterURL), str(5, "nonce"))
+	located := sub(7, str(1, "by locator"))
+	var s Shelf
+	for path, cases := range map[string][]session.Chunks{
+		adsPath: {
+			{str(1, "v"), node, names, tail},
+			{node, names, tail},
+			{names, tail},
+			{names, more, tail},
+			{str(1, "v"), names, msg(tail, str(3, "one more"))},
+			{str(3, "one before"), names, tail},
+			{located, names, tail},
+			{names, msg(located, tail)},
+			{names[:len(names)-3], names[len(names)-3:], tail},
+			{append(list(3, 20), 0xff), tail},
+			{append(list(3, 20), tail...), str(5, "another")},
+			{list(3, 20), sub(6, num(1, 3), str(2, "no"))},
+			{more, []byte{0x08}},
+		},
+		deltaADSPath: {
+			{sub(1, str(1, "n1")), str(2, clusterURL), list(3, 20)},
+			{list(3, 20), list(4, 20), str(6, "nonce")},
+			{list(3, 20), sub(8, str(1, "by locator")), list(4, 20)},
+			{str(2, clusterURL), sub(5, str(1, "a"), str(2, "v")), names},
+		},
+	} {
+		m := xds.LookupMethod(path)
+		for n, data := range cases {
+			want := Peek(m, session.Client, "application/grpc", data.Bytes())
+			for range 2 {
+				got, batch := s.Peek(m, session.Client, "application/grpc", data)
+				if diff := cmp.Diff(want, got); diff != "" || batch != nil {
+					t.Errorf("%s %d (-peek +shelf):\n%s", m.Name, n+1, diff)
+				}
+			}
+		}
+	}
+	data := session.Chunks{str(1, "1"), names, tail}
+	a, _ := s.Peek(xds.LookupMethod(adsPath), session.Client, "", data)
+	b, _ := s.Peek(xds.LookupMethod(adsPath), session.Client, "", data)
+	if &a.Names[0] != &b.Names[0] {
+		t.Error("a list in the same memory was read twice")
 	}
 }

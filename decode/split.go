@@ -10,9 +10,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// Splitter cuts discovery responses into one chunk for each resource, so that a
-// recorder stores each distinct resource once. It changes no byte. Like a
-// Masker, which does the same on its way, it must see every entry in order and
+// Splitter cuts discovery responses into one chunk for each resource, and puts
+// the long fields of requests into chunks of their own, so that a recorder stores
+// each distinct resource, node and list of names once. It changes no byte. Like
+// a Masker, which does the same on its way, it must see every entry in order and
 // is not safe for concurrent use.
 type Splitter struct {
 	streams  *Streams
@@ -22,7 +23,7 @@ type Splitter struct {
 // NewSplitter returns a Splitter.
 func NewSplitter() *Splitter { return &Splitter{streams: NewStreams()} }
 
-// Transform cuts the message of an entry if it is a discovery response in
+// Transform cuts the message of an entry if it is a discovery message in
 // protobuf. It replaces the Message by a copy; the slice of chunks, but not the
 // chunks, is used again by the next call.
 func (k *Splitter) Transform(e *session.Entry) {
@@ -35,16 +36,15 @@ func (k *Splitter) Transform(e *session.Entry) {
 	if !sure {
 		kind = sniff(e.Side, m.Data.Bytes())
 	}
-	if kind != SotwResponse && kind != DeltaResponse {
-		return
-	}
 	p := &k.splitter
-	p.split(m.Data)
-	if p.size == m.Data.Len() && len(p.chunks)+len(m.Data) > 2 {
-		next := *m
-		next.Data = p.chunks
-		e.Message = &next
-		p.handOver()
+	switch kind {
+	case SotwRequest, DeltaRequest:
+		p.request(e)
+	case SotwResponse, DeltaResponse:
+		p.split(m.Data)
+		if p.size == m.Data.Len() && len(p.chunks)+len(m.Data) > 2 {
+			p.give(e)
+		}
 	}
 }
 
@@ -158,6 +158,56 @@ func across(b []byte, more session.Chunks) []byte {
 		field = append(field, more[i][:min(len(more[i]), size-len(field))]...)
 	}
 	return field
+}
+
+// minRun is the length from which on what a request says in one field, or in
+// several of the same number after each other, is a chunk of its own. A client
+// says its node and the names that it asks for again and again.
+const minRun = 512
+
+// maxRequest is how long a request may be to be cut: it is put into one piece
+// for that.
+const maxRequest = 4 << 20
+
+// request cuts a request, if it can be read and something in it is long.
+func (p *splitter) request(e *session.Entry) {
+	if n := e.Message.Data.Len(); n < minRun || n > maxRequest {
+		return
+	}
+	b := e.Message.Data.Bytes()
+	clear(p.chunks)
+	*p = splitter{chunks: p.chunks[:0], resource: p.resource[:0]}
+	start, run, num := 0, 0, protowire.Number(0) // num is that of the fields from run on
+	end := func(at int) {
+		if at-run >= minRun {
+			p.add(b[start:run:run], false)
+			p.add(b[run:at:at], false)
+			start = at
+		}
+		run = at
+	}
+	s := protoscan.Of(b)
+	for s.Next() {
+		if s.Num != num {
+			end(s.At)
+			num = s.Num
+		}
+	}
+	if s.Err != "" {
+		return
+	}
+	end(len(b))
+	if p.add(b[start:], false); len(p.chunks) > 1 {
+		p.give(e)
+	}
+}
+
+// give makes the chunks those of the entry.
+func (p *splitter) give(e *session.Entry) {
+	next := *e.Message
+	next.Data = p.chunks
+	e.Message = &next
+	p.handOver()
 }
 
 // handOver forgets the chunks of a message so large that it must not be kept

@@ -51,6 +51,41 @@ func TestSplitKeepsEveryByte(t *testing.T) {
 	}
 }
 
+// What a client says again and again is in chunks of its own, whatever is around
+// it, and however the tap cut it.
+func TestSplitRequests(t *testing.T) {
+	var names []byte
+	for i := range 40 {
+		names = append(names, str(3, fmt.Sprintf("outbound|8080||service-%05d.default.svc.cluster.local", i))...)
+	}
+	node := sub(2, str(1, "node"), str(2, "cluster"), sub(3, str(1, fmt.Sprintf("%0600d", 0))))
+	for name, c := range map[string]struct {
+		parts []([]byte)
+		cut   [][]byte // the parts that are chunks
+	}{
+		"first":        {[][]byte{node, names, str(4, clusterURL)}, [][]byte{node, names}},
+		"acknowledged": {[][]byte{str(1, "17"), names, msg(str(4, clusterURL), str(5, "n"))}, [][]byte{names}},
+		"short":        {[][]byte{str(1, "17"), sub(2, str(1, "node")), str(3, "a"), str(4, clusterURL)}, nil},
+	} {
+		data := msg(c.parts...)
+		for _, size := range []int{7, 100, 700, len(data)} {
+			for by, transform := range map[string]func(*session.Entry){"splitter": NewSplitter().Transform, "masker": NewMasker().Transform} {
+				transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: adsPath})
+				e := session.Entry{Kind: session.KindMessage, Side: session.Client, Stream: 1, Message: &session.Message{Data: slices.Collect(slices.Chunk(data, size))}}
+				transform(&e)
+				if !bytes.Equal(e.Message.Data.Bytes(), data) || e.Message.Masked {
+					t.Fatalf("%s, %s, chunks of %d: changed", name, by, size)
+				}
+				for i, want := range c.cut {
+					if !slices.ContainsFunc(e.Message.Data, func(got []byte) bool { return bytes.Equal(got, want) }) {
+						t.Errorf("%s, %s, chunks of %d: part %d is no chunk", name, by, size, i)
+					}
+				}
+			}
+		}
+	}
+}
+
 // What is cut off in the middle is left alone by a Splitter.
 func TestSplitLeavesWhatIsBroken(t *testing.T) {
 	_, data := push(3, 100)

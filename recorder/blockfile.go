@@ -130,7 +130,7 @@ func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
 	if m := e.Message; m != nil && len(m.Data) > 0 {
 		if m.Data.Len() > maxData {
 			strip(e)
-		} else if err = b.planData(m.Data); err != nil {
+		} else if err = b.planData(e.Side, m.Data); err != nil {
 			dropData(e)
 			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
 		} else if b.plan.masked && !m.Masked {
@@ -148,7 +148,7 @@ func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
 }
 
 // planData plans the data of a message, all or nothing.
-func (b *blockFile) planData(data session.Chunks) (err error) {
+func (b *blockFile) planData(side session.Side, data session.Chunks) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = &panicError{cause: cause, stack: debug.Stack()}
@@ -157,7 +157,7 @@ func (b *blockFile) planData(data session.Chunks) (err error) {
 			b.plan.drop(&b.known)
 		}
 	}()
-	return b.plan.make(data, &b.known, b.hook)
+	return b.plan.make(side, data, &b.known, b.hook)
 }
 
 // strip removes what can be of any size, in favour of a word about it, because

@@ -3,6 +3,7 @@ package recorder
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -269,19 +270,95 @@ func TestEpochs(t *testing.T) {
 	add(session.Chunks{repeated})
 	commit()
 
-	r := NewReader(bytes.NewReader(m.b))
+	seekable := readerOf(t, &counted{b: m.b})
+	seekable.Pieces()
+	for name, c := range map[string]struct {
+		r    *Reader
+		most int64
+	}{
+		"pipe": {NewReader(bytes.NewReader(m.b)), epochBytes},
+		"file": {seekable, keepContents + 4*blockTarget},
+	} {
+		defer c.r.Close()
+		for i := range want {
+			e, err := c.r.Next(context.Background())
+			if err != nil {
+				t.Fatalf("%s, entry %d: %v", name, i+1, err)
+			}
+			if !bytes.Equal(e.Message.Data.Bytes(), want[i].Message.Data.Bytes()) {
+				t.Fatalf("%s, entry %d did not come back", name, i+1)
+			}
+			if n := c.r.dict.bytes; n > c.most {
+				t.Fatalf("%s, entry %d: a reader keeps %d bytes", name, i+1, n)
+			}
+		}
+	}
+}
+
+// What a reader let go of it reads again, and what each message needs it keeps,
+// however much it is.
+func TestContentsAreLetGo(t *testing.T) {
+	m := new(memory)
+	f, err := newBlockFile(m, &fileHeader{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.enc.Close()
+	var entries []session.Entry
+	var made uint32
+	add := func(c session.Chunks) {
+		e := response(c)
+		e.Seq = session.Seq(len(entries) + 1)
+		if _, err := f.measure(&e); err != nil {
+			t.Fatal(err)
+		}
+		f.add(&e, nil)
+		if err := f.commit(); err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
+	}
+	fresh := func() []byte { // a megabyte like no other
+		piece := noise(1 << 20)
+		binary.LittleEndian.PutUint32(piece, made)
+		made++
+		return piece
+	}
+	var large session.Chunks // more than keepContents
+	for range 24 {
+		large = append(large, fresh())
+	}
+	first := session.Chunks{fresh()}
+	add(first)
+	for range 4 {
+		add(large)
+	}
+	for range 40 { // short ones, each new
+		add(session.Chunks{fresh()})
+	}
+	add(first)
+	r := readerOf(t, &counted{b: m.b})
 	defer r.Close()
-	for i := range want {
+	r.Pieces()
+	at := map[int]*byte{}
+	for i := range entries {
 		e, err := r.Next(context.Background())
 		if err != nil {
 			t.Fatalf("entry %d: %v", i+1, err)
 		}
-		if !bytes.Equal(e.Message.Data.Bytes(), want[i].Message.Data.Bytes()) {
+		if !bytes.Equal(e.Message.Data.Bytes(), entries[i].Message.Data.Bytes()) {
 			t.Fatalf("entry %d did not come back", i+1)
 		}
-		if n := r.dict.bytes; n > epochBytes {
-			t.Fatalf("a reader keeps %d bytes", n)
-		}
+		at[i] = &e.Message.Data[0][0]
+	}
+	if at[1] != at[4] {
+		t.Error("what each message has did not stay")
+	}
+	if at[0] == at[len(entries)-1] {
+		t.Error("what was not used for long stayed")
+	}
+	if n := r.dict.bytes; n > 2*24<<20 {
+		t.Errorf("%d bytes stayed", n)
 	}
 }
 

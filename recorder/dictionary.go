@@ -1,8 +1,11 @@
 package recorder
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -12,12 +15,16 @@ import (
 )
 
 // dictionary is what a reader knows of the contents of one epoch: which block
-// defines which, and those that it has met or needed. An epoch bounds it.
+// defines which, and those that it has met or needed. An epoch bounds it; where
+// a block can be read again, keepContents does.
 type dictionary struct {
 	epoch uint64
 	spans []span
 	next  uint64 // the first id that no span has
 	bytes int64  // of contents that are in memory
+	uses  uint64 // messages that needed contents
+	needs int64  // bytes of contents that the last of them needed
+	most  int64  // that one of the latest needed
 	// fetch reads the contents of a block that was jumped over; nil if that
 	// cannot be done.
 	fetch func(at int64) ([][]byte, error)
@@ -40,8 +47,13 @@ type span struct {
 	first, count uint64
 	at           int64 // of the block
 	contents     [][]byte
+	used         uint64 // the last of the uses that needed one of them
 	lost         bool
 }
+
+// keepContents is how many bytes of contents stay in memory of those that can be
+// read again; more where a single message needs more.
+const keepContents = 16 << 20
 
 // begin makes room for the contents of a block, which comes next in the file.
 func (d *dictionary) begin(h *blockHeader, at int64) error {
@@ -81,11 +93,14 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 	if d.epoch == epoch {
 		for i := range min(len(spans), len(d.spans)) {
 			if spans[i].at == d.spans[i].at {
-				spans[i].contents = d.spans[i].contents
+				spans[i].contents, spans[i].used = d.spans[i].contents, d.spans[i].used
 			}
 		}
 	}
-	*d = dictionary{epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch, parts: d.parts}
+	*d = dictionary{
+		epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch, parts: d.parts,
+		uses: d.uses, most: d.most,
+	}
 	for _, s := range spans {
 		d.next = s.first + s.count
 		for _, c := range s.contents {
@@ -105,8 +120,40 @@ func (d *dictionary) fill(s *span, contents [][]byte) error {
 	if d.bytes > epochBytes {
 		return errors.New("an epoch has more content than any that is written")
 	}
-	s.contents = contents
+	s.contents, s.used = contents, d.uses
+	d.shed()
 	return nil
+}
+
+// use begins a message.
+func (d *dictionary) use() {
+	d.most = max(d.most-d.most/64, d.needs)
+	d.needs = 0
+	d.uses++
+}
+
+// shed lets go of contents that were not used for longest.
+func (d *dictionary) shed() {
+	limit := max(keepContents, 2*max(d.most, d.needs))
+	if d.fetch == nil || d.bytes <= limit {
+		return
+	}
+	var held []*span
+	for i := range d.spans {
+		if s := &d.spans[i]; s.contents != nil && s.used < d.uses {
+			held = append(held, s)
+		}
+	}
+	slices.SortFunc(held, func(a, b *span) int { return cmp.Compare(a.used, b.used) })
+	for _, s := range held {
+		if d.bytes <= limit*3/4 {
+			return
+		}
+		for _, c := range s.contents {
+			d.bytes -= int64(len(c))
+		}
+		s.contents = nil
+	}
 }
 
 // run calls f with contents, in order, until it returns false.
@@ -135,9 +182,11 @@ func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
 				return err
 			}
 		}
+		s.used = d.uses
 		from := first - s.first
 		n := min(count, s.count-from)
 		for _, c := range s.contents[from : from+n] {
+			d.needs += int64(len(c))
 			if !f(c) {
 				return nil
 			}
@@ -183,11 +232,8 @@ func definitions(block []byte) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	all := make([]byte, 0, total)
 	for i, c := range refs {
-		from := len(all)
-		all = append(all, c...)
-		refs[i] = all[from:len(all):len(all)]
+		refs[i] = bytes.Clone(c) // each on its own: who keeps one keeps no others
 	}
 	return refs, nil
 }

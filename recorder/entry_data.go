@@ -49,6 +49,7 @@ func (d *dataParts) add(f protoscan.Field, dict *dictionary) error {
 // a slice then. If the dictionary says so it comes in pieces that are not
 // copied, in a slice that the next call uses again.
 func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
+	dict.use()
 	switch {
 	case len(d.parts) == 0:
 		return nil, false, nil

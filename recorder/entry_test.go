@@ -24,7 +24,7 @@ func encode(e *session.Entry) []byte {
 		known.reset()
 
 		known.bytes = epochBytes
-		if err := p.make(e.Message.Data, &known, nil); err != nil {
+		if err := p.make(e.Side, e.Message.Data, &known, nil); err != nil {
 			panic(err)
 		}
 		p.write(func(part []byte) { b = append(b, part...) })

@@ -44,9 +44,10 @@ func (p *plan) reset() {
 	p.literalBytes, p.count = 0, 0
 }
 
-// loneContent is from which length on a message that nobody has cut is content:
-// short ones, such as acknowledgements, are seldom the same again, and each
-// would be kept in memory by whoever reads the epoch.
+// loneContent is from which length on a message that nobody has cut, or a part
+// of what a client says, is content: short ones, such as acknowledgements and
+// nonces, are seldom the same again, and each would be kept in memory by whoever
+// reads the epoch.
 const loneContent = 512
 
 // size is how many bytes the fields take up.
@@ -54,13 +55,14 @@ func (p *plan) size() int64 { return int64(len(p.heads)) + p.bytes }
 
 var errContent = errors.New("the content hook did not keep the length")
 
-// make plans data, on a plan that was reset. Each chunk that is to be stored passes hook. An error, or a
-// panic of hook, leaves definitions behind that drop takes back.
-func (p *plan) make(data session.Chunks, known *contents, hook func([]byte) []byte) error {
+// make plans the data of a message of side, on a plan that was reset. Each chunk
+// that is to be stored passes hook. An error, or a panic of hook, leaves
+// definitions behind that drop takes back.
+func (p *plan) make(side session.Side, data session.Chunks, known *contents, hook func([]byte) []byte) error {
 	p.data = data.Len()
 	define := p.data <= epochBytes/2
 	least := minContent
-	if len(data) == 1 {
+	if len(data) == 1 || side == session.Client {
 		least = loneContent
 	}
 	for _, chunk := range data {
