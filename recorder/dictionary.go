@@ -53,7 +53,7 @@ type span struct {
 
 // keepContents is how many bytes of contents stay in memory of those that can be
 // read again; more where a single message needs more.
-const keepContents = 16 << 20
+const keepContents = 8 << 20
 
 // begin makes room for the contents of a block, which comes next in the file.
 func (d *dictionary) begin(h *blockHeader, at int64) error {

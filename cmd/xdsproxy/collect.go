@@ -9,13 +9,12 @@ import (
 
 const (
 	// A small heap is mostly the descriptors of all types, and each collection
-	// marks all of it: it may grow by usualGrowth percent before the next one.
-	// Above smallHeap it may grow by roomToGrow bytes, or by leastGrowth percent
-	// of a heap that is larger than that.
+	// marks all of it: it may grow by usualGrowth percent before the next one, up
+	// to roomyHeap bytes. A heap of which more lives may grow by leastGrowth
+	// percent.
 	usualGrowth = 200
 	leastGrowth = 25
-	smallHeap   = 40 << 20
-	roomToGrow  = 64 << 20
+	roomyHeap   = 120 << 20
 )
 
 // collectLess suits a process that forwards: it collects seldom while the heap
@@ -47,10 +46,7 @@ func afterCollection(percent int) {
 
 // growth is by how many percent a heap of which this much lives may grow.
 func growth(live uint64) int {
-	if live <= smallHeap {
-		return usualGrowth
-	}
-	percent := roomToGrow * 100 / live
+	percent := 100*roomyHeap/int64(max(live, 1<<20)) - 100
 	// In steps, since each change stops the program for a moment.
-	return int(max(percent/25*25, leastGrowth))
+	return int(min(max(percent/25*25, leastGrowth), usualGrowth))
 }

@@ -111,6 +111,18 @@ func (a *accounts) flowOf(at map[int]*flow, n int) *flow {
 	return at[n]
 }
 
+// arrived says whether any message came through.
+func (a *accounts) arrived() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, talk := range a.talks {
+		if talk[atClient].got > 0 || talk[atServer].got > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // sends counts a message that is about to be sent.
 func (a *accounts) sends(end int, stream string, n int) {
 	a.mu.Lock()

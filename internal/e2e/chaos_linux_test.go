@@ -182,6 +182,11 @@ func (w *chaosWorld) episode() {
 	run.stop(t)
 	run = w.start()
 	w.harass(ctx, run, w.life/2)
+	// Two of three handshakes may be hit by a fault, and a busy machine makes
+	// few of them: go on until something can be held against something.
+	for end := time.Now().Add(patience); !w.accounts.arrived() && time.Now().Before(end); {
+		w.harass(ctx, run, time.Second)
+	}
 	stop()
 	clients.Wait()
 	for _, i := range []*injector{w.nearGRPC, w.nearRaw, w.farGRPC, w.farRaw} {
