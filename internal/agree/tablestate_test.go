@@ -23,6 +23,12 @@ type words []string
 func (w words) has(word string) bool { return slices.Contains(w, word) }
 func (w words) String() string       { return strings.Join(w, " or ") }
 
+// outlasts says whether what was rejected last is still what was sent last after
+// a response, which has nothing but heartbeats.
+func (l *lane) outlasts(n *reply) bool {
+	return l.bad != nil && !l.bad.pulse && n.pulse && l.bad.run == n.run
+}
+
 // states is the table of states: where a client stands on one stream.
 func (l *lane) states(now time.Time, ack time.Duration) words {
 	n := l.last
@@ -36,7 +42,7 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 		return words{notSent, unknown, nacked}
 	case n == nil:
 		return words{notSent}
-	case n.mark == rejected:
+	case n.mark == rejected, l.outlasts(n):
 		return words{nacked}
 	case n.mark == accepted:
 		return words{synced}

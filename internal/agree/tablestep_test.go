@@ -32,19 +32,21 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		l.nacks++
 		l.why, l.nackSeq = p.Error.Message, e.Seq
 		if of != nil {
-			if l.bad == nil || of.ordinal > l.bad.ordinal {
+			if l.bad == nil || of.ordinal > l.bad.ordinal && !l.outlasts(of) {
 				l.bad = of
 			}
 			l.seenNACKs++
 		}
 	case engine.ACK:
-		l.nacks = 0
 		l.muddled = l.good != nil && l.good.ordinal > of.ordinal
 		if !l.muddled {
 			l.good = of
 		}
-		if l.bad != nil && l.bad.ordinal <= of.ordinal {
-			l.bad = nil
+		if !l.outlasts(of) {
+			l.nacks = 0
+			if l.bad != nil && l.bad.ordinal <= of.ordinal {
+				l.bad = nil
+			}
 		}
 	}
 	if of != nil {

@@ -325,7 +325,7 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 			if before.bad != nil {
 				l.inherits = before.bad
 			}
-			if n := before.last; n != nil && n.mark == accepted || n != nil && l.inherits != nil && n.sum != l.inherits.sum {
+			if n := before.last; n != nil && n.mark == accepted && !before.outlasts(n) || n != nil && l.inherits != nil && n.sum != l.inherits.sum {
 				l.inherits = nil
 			}
 		}

@@ -247,7 +247,7 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 // stateOf says where a type stands by the response that was sent last.
 func (k *Engine) stateOf(s *Subscription, n *Response) State {
 	switch {
-	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n):
+	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n), s.refused.outlasts(n):
 		return Nacked
 	case n.Verdict == ACKed:
 		return Synced

@@ -310,5 +310,11 @@ func (r refusal) again(n *Response) bool {
 	return r == of
 }
 
+// outlasts says whether a later response has nothing to do with what was
+// rejected: a heartbeat sends nothing in its place, whatever the client says to it.
+func (r refusal) outlasts(n *Response) bool {
+	return r.seq != 0 && !r.pulse && n.pulsed && n.Ordinal > r.ordinal
+}
+
 // knows says whether it is known what the client has accepted of a resource.
 func (u *unsettled) knows(name string) bool { return !u.unsure || u.sure[name] }

@@ -104,10 +104,10 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 // reject enters a rejection.
 func (s *Subscription) reject(r *Request, n *Response) {
 	n.Verdict = NACKed
-	if was := s.refused; was.seq == 0 || n.Ordinal > was.ordinal {
+	if was := s.refused; was.seq == 0 || n.Ordinal > was.ordinal && !was.outlasts(n) {
 		s.refused = refusalOf(n)
 		for _, o := range s.Sent {
-			if o.Ordinal > n.Ordinal && !s.refused.again(o) { // and something else was sent since
+			if o.Ordinal > n.Ordinal && !s.refused.again(o) && !s.refused.outlasts(o) { // and something else was sent since
 				s.refused = was
 				break
 			}
@@ -121,13 +121,16 @@ func (s *Subscription) reject(r *Request, n *Response) {
 // accept enters an acceptance. That of an older response than the one accepted
 // last changes nothing in the state of the world.
 func (s *Subscription) accept(n *Response) {
-	n.Verdict, s.nacks = ACKed, 0
+	n.Verdict = ACKed
 	newest := s.Accepted == nil || s.Accepted.Ordinal < n.Ordinal
 	if newest {
 		s.Accepted, s.last, s.version = n, n.Seq, n.Version
 	}
-	if s.refused.ordinal <= n.Ordinal {
-		s.refused = refusal{}
+	if !s.refused.outlasts(n) {
+		s.nacks = 0
+		if s.refused.ordinal <= n.Ordinal {
+			s.refused = refusal{}
+		}
 	}
 	if newest || n.Kind == decode.DeltaResponse {
 		s.open.accept(n, s.Whole() && n.Kind == decode.SotwResponse && !n.pulsed)
