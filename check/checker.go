@@ -128,12 +128,13 @@ func (k *Checker) message(x *event) {
 	}
 }
 
-// Findings returns all findings so far, in the order in which they were first
-// proved.
+// Findings returns all findings so far, each of one client, in the order in
+// which they were first proved. Fold them for a person.
 func (k *Checker) Findings() []Finding {
 	out := make([]Finding, len(k.ledger.all))
 	for i, f := range k.ledger.all {
 		out[i] = *f
+		out[i].MoreClients = k.ledger.crowded[f.Cause]
 	}
 	return out
 }

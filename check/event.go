@@ -177,7 +177,7 @@ func (x *event) prove(p proof) {
 	}
 	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
 	f.Client, f.Type, f.Message = bounded(f.Client), bounded(f.Type), bounded(f.Message)
-	x.k.ledger.enter(f, key, p.settles)
+	x.k.ledger.enter(f, key, cause, p.settles)
 }
 
 // seq is the entry that an event is about.

@@ -10,16 +10,24 @@ import (
 )
 
 // Finding is what a rule has proved. What has one cause is one Finding with a
-// count: the same rule, client, type and names.
+// count: the same rule, client, type and names. Fold makes one of what several
+// clients have in common.
 type Finding struct {
 	Rule     *Rule
 	Severity Severity // the highest so far
 	Fault    Fault
 	Client   string // node id, "" if the client never gave one
-	Conn     session.ConnID
-	Stream   session.StreamID
-	Type     string   // short type, "" if it is about no type
-	Names    []string // of the resources concerned, at most maxFindingNames; longer ones than there are in earnest are cut
+	// Cause is a number that findings of other clients have, too, if their cause
+	// is the same: see Fold. 0 stands for a cause that nobody has numbered.
+	Cause int
+	// Clients are all that it was proved on, Client first, if Fold has found
+	// several; MoreClients says that these are not all.
+	Clients     []string
+	MoreClients bool
+	Conn        session.ConnID
+	Stream      session.StreamID
+	Type        string   // short type, "" if it is about no type
+	Names       []string // of the resources concerned, at most maxFindingNames; longer ones than there are in earnest are cut
 	// Seqs are the entries involved when it was first proved, the one that
 	// proves it last; for a rule that waited, the one that it waited from.
 	Seqs    []session.Seq
@@ -46,30 +54,38 @@ type ledger struct {
 	byCause map[string]*Finding
 	all     []*Finding
 	fresh   []*Finding // new, or graver than before, in this step
-	lost    int        // not kept: there were maxFindings
+	causes  causes
+	crowded map[int]bool // causes on more clients than were kept
 }
 
 // enter adds a finding, or counts it to the one with the same key. One that
 // settles what was found before takes its words.
-func (l *ledger) enter(f *Finding, key string, settles bool) {
+func (l *ledger) enter(f *Finding, key, cause string, settles bool) {
 	if have := l.byCause[key]; have != nil {
 		have.Last, have.LastSeq = f.At, f.LastSeq
-		if settles {
+		if !settles {
+			have.Count++
+		}
+		if settles || f.Severity > have.Severity {
+			l.causes.leave(commonKey(have, cause))
 			have.Severity, have.Message, have.Seqs = max(have.Severity, f.Severity), f.Message, f.Seqs
-			l.tell(have)
-			return
-		}
-		have.Count++
-		if f.Severity > have.Severity {
-			have.Severity, have.Message, have.Seqs = f.Severity, f.Message, f.Seqs
+			l.causes.join(have, commonKey(have, cause))
 			l.tell(have)
 		}
 		return
 	}
-	if len(l.all) >= maxFindings {
-		l.lost++
+	common := commonKey(f, cause)
+	like := l.causes.known[common]
+	if len(l.all) >= maxFindings || like != nil && like.findings >= maxClients {
+		if like != nil {
+			if l.crowded == nil {
+				l.crowded = make(map[int]bool)
+			}
+			l.crowded[like.number] = true
+		}
 		return
 	}
+	l.causes.join(f, common)
 	if l.byCause == nil {
 		l.byCause = make(map[string]*Finding)
 	}

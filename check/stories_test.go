@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +10,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 )
 
-// Each story begins with what it is about: "# expect: RULE SEVERITY" or
-// "# silent: RULE".
+// Each story begins with what it is about: "# expect: RULE SEVERITY",
+// "# silent: RULE", or "# fold: RULE FINDINGS CLIENTS", how many findings there
+// are once they are folded, and on how many clients each.
 func TestStories(t *testing.T) {
 	all := everyRule(t)
 	known := make(map[string]bool)
@@ -37,7 +39,7 @@ func TestStories(t *testing.T) {
 			remarks := 0
 			for line := range strings.Lines(string(text)) {
 				remark := strings.Fields(line)
-				if len(remark) < 3 || remark[0] != "#" || remark[1] != "expect:" && remark[1] != "silent:" {
+				if len(remark) < 3 || remark[0] != "#" || !strings.Contains("expect: silent: fold:", remark[1]) {
 					continue
 				}
 				id := remark[2]
@@ -45,6 +47,16 @@ func TestStories(t *testing.T) {
 					t.Errorf("there is no rule %q", id)
 				}
 				switch {
+				case remark[1] == "fold:":
+					folded := of(check.Fold(found), id)
+					if got := fmt.Sprint(len(folded)); len(remark) != 5 || got != remark[3] {
+						t.Errorf("want %s of %s; found %s: %s", remark[3:], id, got, words(folded))
+					}
+					for _, f := range folded {
+						if got := fmt.Sprint(max(len(f.Clients), 1)); got != remark[4] {
+							t.Errorf("on %s clients: %s", got, f.Message)
+						}
+					}
 				case remark[1] == "silent:" && has(found, id):
 					t.Errorf("want no %s; found: %s", id, words(found))
 				case remark[1] == "expect:" && (len(remark) != 4 || worst[id] != remark[3]):

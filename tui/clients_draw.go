@@ -224,8 +224,8 @@ func (m *Model) welcome() []line {
 
 func (m *Model) violationCount() int {
 	n := 0
-	for i := range m.seen.findings {
-		if m.seen.findings[i].Severity > check.Info {
+	for i := range m.seen.folded {
+		if m.seen.folded[i].Severity > check.Info {
 			n++
 		}
 	}

@@ -120,8 +120,8 @@ func (v *rulePage) where(*Model) string {
 
 func (v *rulePage) about(m *Model) line {
 	n := 0
-	for i := range m.seen.findings {
-		if m.seen.findings[i].Rule.ID == v.rule.ID {
+	for i := range m.seen.folded {
+		if m.seen.folded[i].Rule.ID == v.rule.ID {
 			n++
 		}
 	}

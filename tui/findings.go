@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
@@ -18,7 +19,7 @@ func makeFindingList(q findingQuery, all []check.Finding, hidden []hiding, own m
 	l := findingList{query: q, all: all, known: make([]bool, len(all)), rows: make([]int32, 0, len(all))}
 	for i := range all {
 		f := &all[i]
-		l.known[i] = own[i] || index.Silenced(f, silences)
+		l.known[i] = own[f.Cause] || index.Silenced(f, silences)
 		if slices.Contains(hidden, hiding{f.Rule.ID, f.Client}) {
 			l.muted++
 			continue
@@ -65,7 +66,7 @@ func boolOrder(a, b bool) int {
 
 // findingWords are what a filter looks at.
 func findingWords(f *check.Finding, known bool) string {
-	s := f.Severity.String() + " " + f.Rule.ID + " " + f.Client + " " + f.Type + " " + string(f.Fault) + " " + f.Message + " " + strings.Join(f.Names, " ")
+	s := f.Severity.String() + " " + f.Rule.ID + " " + f.Client + " " + strings.Join(f.Clients, " ") + " " + f.Type + " " + string(f.Fault) + " " + f.Message + " " + strings.Join(f.Names, " ")
 	if known {
 		s += " known"
 	}
@@ -75,12 +76,20 @@ func findingWords(f *check.Finding, known bool) string {
 // findingText is a finding as it is copied.
 func (m *Model) findingText(f *check.Finding) string {
 	s := f.Severity.String() + " " + f.Rule.ID
-	for _, part := range []string{m.alias(f.Client), f.Type} {
+	for _, part := range []string{m.clientsOf(f), f.Type} {
 		if part != "" {
 			s += " " + part
 		}
 	}
 	return m.aliasText(fmt.Sprintf("%s: %s (%s)", s, f.Message, seqWords(involved(f))))
+}
+
+// clientsOf is whom a finding is about: one client by name, or how many.
+func (m *Model) clientsOf(f *check.Finding) string {
+	if n := len(f.Clients); n > 0 {
+		return render.ClientCount(n, f.MoreClients)
+	}
+	return m.alias(f.Client)
 }
 
 // involved are the entries of a finding: those that proved it first, and the

@@ -73,7 +73,8 @@ type snapshot struct {
 	at         time.Time // by the clock of the log
 	asked      time.Time // by ours
 	standing   []engine.ClientStatus
-	findings   []check.Finding
+	findings   []check.Finding // each of one client
+	folded     []check.Finding // each of one cause
 }
 
 // Options say how the screen looks. The zero value is fine.
@@ -227,6 +228,7 @@ func (m *Model) observe() tea.Cmd {
 		s := snapshot{generation: g, asked: m.now()}
 		s.standing, s.at = m.feed.Standing()
 		s.findings = m.feed.Findings()
+		s.folded = check.Fold(s.findings)
 		return seenMsg(s)
 	}
 }

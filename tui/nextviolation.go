@@ -41,7 +41,7 @@ func (m *Model) nextViolation() tea.Cmd {
 // weighs says whether a finding is one to jump to.
 func (m *Model) weighs(i int, silences []index.Silence) bool {
 	f := &m.seen.findings[i]
-	return f.Severity > check.Info && !m.violations.known[i] && !index.Silenced(f, silences)
+	return f.Severity > check.Info && !m.violations.known[f.Cause] && !index.Silenced(f, silences)
 }
 
 // findingAfter is the finding that was proved next after an entry, or else the
@@ -88,13 +88,12 @@ func (m *Model) silence(string) (tea.Cmd, error) {
 	if f == nil || m.top() != view(v) {
 		return nil, fmt.Errorf("silence is for a finding that is selected in Violations; 4 shows them")
 	}
-	at := int(v.list.rows[v.win.at])
-	if v.list.known[at] {
+	if v.list.known[v.list.rows[v.win.at]] {
 		m.say("%s is known already", f.Rule.ID)
 		return nil, nil
 	}
-	v.known[at] = true
-	if v.at = -1; v.win.at+1 < len(v.list.rows) { // on to the next one
+	v.known[f.Cause] = true
+	if v.at = (picked{}); v.win.at+1 < len(v.list.rows) { // on to the next one
 		v.win.at++
 		v.keep()
 	}

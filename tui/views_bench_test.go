@@ -172,15 +172,15 @@ func BenchmarkFindings(b *testing.B) {
 	for i := range all {
 		r := rules[i%len(rules)]
 		all[i] = check.Finding{
-			Rule: r, Severity: r.Severity, Fault: r.Fault, Client: fmt.Sprintf("web-%05d", i%2000), Type: "CDS", Count: 1,
+			Rule: r, Severity: r.Severity, Fault: r.Fault, Client: fmt.Sprintf("web-%05d", i%2000), Type: "CDS", Count: 1, Cause: i + 1,
 			Names: []string{fmt.Sprintf("service-%05d", i)}, Seqs: []session.Seq{session.Seq(i + 1)}, LastSeq: session.Seq(i + 2),
 			At: time.Unix(int64(i), 0), Last: time.Unix(int64(i), 0), Message: "a sentence that says what was seen",
 		}
 	}
-	d.m.seen.findings = all
+	d.m.seen.folded = all
 	d.m.seen.generation++
 	d.press("4")
-	d.m.seen.findings = all
+	d.m.seen.folded = all
 	v := d.m.violations
 	d.run(v.tick(d.m))
 	b.Logf("%d rows", len(v.list.rows))

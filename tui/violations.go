@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,7 +16,7 @@ import (
 // that is selected.
 type violations struct {
 	win    window
-	at     int // the finding that is selected, by its place among all; -1: none yet
+	at     picked // the finding that is selected
 	list   findingList
 	placed findingQuery // of the list in which the selection was looked for
 
@@ -23,7 +24,7 @@ type violations struct {
 	hidden  []hiding
 	sort    findingOrder
 	turned  bool
-	known   map[int]bool // silenced by the screen alone
+	known   map[int]bool // causes silenced by the screen alone
 	asked   findingQuery // that the list was made for, or is being made
 	listing bool         // a command is at it
 	listed  int          // rows that the last drawing left for the list
@@ -40,8 +41,7 @@ type findingQuery struct {
 	known      int
 }
 
-// findingList is the rows: findings by their place among all. A finding keeps
-// its place for ever.
+// findingList is the rows: findings by their place among all, which are one a cause.
 type findingList struct {
 	query findingQuery
 	all   []check.Finding
@@ -50,7 +50,23 @@ type findingList struct {
 	muted int // rows that are hidden
 }
 
-// hiding is a rule that is not to be shown, of one client.
+// picked is by what a finding is found again, whatever is proved meanwhile.
+type picked struct {
+	rule         *check.Rule
+	client, name string
+	at           time.Time
+}
+
+func pick(f *check.Finding) picked {
+	p := picked{rule: f.Rule, client: f.Client, at: f.At}
+	if len(f.Names) > 0 {
+		p.name = f.Names[0]
+	}
+	return p
+}
+
+// hiding is a rule that is not to be shown, of one client, or of all that a
+// finding is about, if it is the first of them.
 type hiding struct{ rule, client string }
 
 // findingOrder is what findings are sorted by.
@@ -68,7 +84,7 @@ func (o findingOrder) String() string {
 	return [...]string{"worst first", "latest first", "rule", "client", "count"}[o]
 }
 
-func newViolations() *violations { return &violations{at: -1, titled: true, known: make(map[int]bool)} }
+func newViolations() *violations { return &violations{titled: true, known: make(map[int]bool)} }
 
 func (v *violations) title() string { return "Violations" }
 
@@ -106,7 +122,7 @@ func (v *violations) tick(m *Model) tea.Cmd {
 		return nil
 	}
 	v.listing, v.asked = true, q
-	all, hidden, own := m.seen.findings, slices.Clone(v.hidden), make(map[int]bool, len(v.known))
+	all, hidden, own := m.seen.folded, slices.Clone(v.hidden), make(map[int]bool, len(v.known))
 	for k := range v.known {
 		own[k] = true
 	}
@@ -124,8 +140,8 @@ func (v *violations) handle(m *Model, msg any) tea.Cmd {
 
 // settle puts the window where the selection is.
 func (v *violations) settle() {
-	if v.at >= 0 && v.placed != v.list.query { // looking for it in each frame would take long
-		if i := slices.Index(v.list.rows, int32(v.at)); i >= 0 {
+	if v.at.rule != nil && v.placed != v.list.query { // looking for it in each frame would take long
+		if i := slices.IndexFunc(v.list.rows, func(at int32) bool { return pick(&v.list.all[at]) == v.at }); i >= 0 {
 			v.win.at = i
 		}
 	}
@@ -134,8 +150,8 @@ func (v *violations) settle() {
 }
 
 func (v *violations) keep() {
-	if v.win.at < len(v.list.rows) {
-		v.at = int(v.list.rows[v.win.at])
+	if f := v.finding(); f != nil {
+		v.at = pick(f)
 	}
 }
 
@@ -189,6 +205,10 @@ func (v *violations) do(m *Model, a action) tea.Cmd {
 	case actNot:
 		h := hiding{f.Rule.ID, f.Client}
 		v.hidden = append(v.hidden, h)
+		if n := len(f.Clients); n > 0 {
+			m.say("%s of %s is hidden; u shows it again", h.rule, render.ClientCount(n, f.MoreClients))
+			return nil
+		}
 		m.say("%s is hidden; u shows it again", m.hidingText(h))
 	case actDiff:
 		if len(f.Names) == 0 {
@@ -244,6 +264,9 @@ func (v *violations) selected(*Model) selection {
 		return selection{}
 	}
 	s := selection{client: f.Client, seq: f.LastSeq, typ: f.Type}
+	if n := len(f.Seqs); n > 0 && len(f.Clients) > 0 {
+		s.seq = f.Seqs[n-1] // the last one may be of another client
+	}
 	if len(f.Names) > 0 {
 		s.name = f.Names[0]
 	}

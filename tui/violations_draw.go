@@ -134,7 +134,7 @@ func (v *violations) row(m *Model, f *check.Finding, known bool, c *findingColum
 		rule = left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
 	l.add(look, rule+" ")
-	l.add(client, middle(orDash(m.alias(f.Client)), c.client)+" ")
+	l.add(client, middle(orDash(m.clientsOf(f)), c.client)+" ")
 	l.add(muted, middle(orDash(f.Type), typeWidth)+" ")
 	if c.names > 0 {
 		l.add(name, middle(m.namesOf(f), c.names)+" ")
@@ -155,7 +155,7 @@ func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) lin
 	}
 	l := spans(span{plain, " "}, span{look, severitySign(f.Severity)}, span{plain, " "})
 	tail := ""
-	if f.Count > 1 {
+	if f.Count > max(len(f.Clients), 1) {
 		tail = " x" + render.ShortSize(int64(f.Count))
 	}
 	if known {
@@ -164,7 +164,7 @@ func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) lin
 	rule := min(max(w*22/39, 8), 24)
 	client := w - l.width() - rule - 1 - render.Width(tail)
 	l.add(look, middle(f.Rule.ID, rule)+" ")
-	l.add(muted, middle(m.alias(f.Client), client))
+	l.add(muted, middle(m.clientsOf(f), client))
 	l.add(plain, tail)
 	return l
 }
@@ -288,6 +288,13 @@ func (m *Model) headline(f *check.Finding, w int) []line {
 // seenLines say what proved a finding, by the entries.
 func (m *Model) seenLines(f *check.Finding, w int) []line {
 	out := labelled("seen", plain, m.aliasText(f.Message), w)
+	if n := len(f.Clients); n > 0 {
+		who := make([]string, n)
+		for i, c := range f.Clients {
+			who[i] = m.alias(c)
+		}
+		out = append(out, labelled("on", plain, m.clientsOf(f)+": "+render.SomeOf(who), w)...)
+	}
 	seqs := involved(f)
 	parts := make([]string, 0, len(seqs))
 	for _, s := range seqs {

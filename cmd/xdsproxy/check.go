@@ -31,7 +31,8 @@ func newCheck(a *app) *cobra.Command {
 		Use:   "check SOURCE... [-o table|json|sarif|junit] [--fail-on SEVERITY]",
 		Short: "Hold recordings against the rules of the protocol",
 		Long: `Reads recordings and prints what went wrong in them: who broke which rule, when,
-and with which messages. What has one cause is one finding with a count.
+and with which messages. What has one cause is one finding with a count, and
+where several clients have it, with all of them.
 
 Ends with exit code 10 if there is a finding of the severity that --fail-on
 names, or a graver one. xdsproxy explain RULE says what a finding means and what

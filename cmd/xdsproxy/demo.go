@@ -212,12 +212,12 @@ func (d *demo) follow() {
 		return
 	}
 	defer src.Close()
-	show, closed := d.printer(d.stdout, "text").all, false
+	lines, closed := d.printer(d.stdout, "text"), false
 	checker := check.NewChecker(d.config.judging())
 	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
 		d.rec.past.note(e.Seq, checker.Memory())
 		if !closed {
-			if err := show(e, c); errors.Is(err, errClosedPipe) {
+			if err := lines.all(e, c); errors.Is(err, errClosedPipe) {
 				closed = true // the play goes on for the recording's sake
 			} else if err != nil {
 				return err
@@ -230,6 +230,9 @@ func (d *demo) follow() {
 		d.printed.Store(uint64(e.Seq))
 		return nil
 	})
+	if err == nil && !closed {
+		err = lines.rest()
+	}
 	if err != nil {
 		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", d.rec.place(), err))
 	}

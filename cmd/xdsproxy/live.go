@@ -27,7 +27,12 @@ func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *
 	if bool(a.config.noCheck) && o == nil {
 		return
 	}
-	large := false
+	large, others := false, render.Others{}
+	sums := func(all []check.Finding) {
+		for i := range all {
+			a.logSum(logger, &all[i])
+		}
+	}
 	a.lookOn(rec, logger, func(e *session.Entry, c *check.Change) error {
 		switch {
 		case e.Message != nil && e.Message.Size >= 16<<20:
@@ -40,13 +45,15 @@ func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *
 			o.metrics.Step(e, c)
 		}
 		rec.note(c.Findings)
+		sums(others.Due(e.Time))
 		for i := range c.Findings {
-			if e.Seq > after {
-				a.logFinding(logger, &c.Findings[i])
+			if f := &c.Findings[i]; e.Seq > after && !others.Keep(f, e.Time) {
+				a.logFinding(logger, f)
 			}
 		}
 		return nil
 	})
+	sums(others.Rest())
 }
 
 // lookOn reads a recording as it grows, until it is closed, and holds it against
@@ -82,8 +89,27 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 }
 
 // logFinding writes a finding as a line of the log.
-// The text form begins with the rule, as the lines of watch do.
 func (a *app) logFinding(logger *zap.Logger, f *check.Finding) {
+	var who []zap.Field
+	if f.Client != "" {
+		who = append(who, zap.String("client", f.Client))
+	}
+	a.logProof(logger, f, f.Message, who...)
+}
+
+// logSum writes that more clients have what was written of one.
+func (a *app) logSum(logger *zap.Logger, f *check.Finding) {
+	const most = 100
+	clients := f.Clients
+	if clients == nil {
+		clients = []string{f.Client}
+	}
+	a.logProof(logger, f, render.SameOn(f)+": "+f.Message, zap.Strings("clients", clients[:min(len(clients), most)]))
+}
+
+// logProof writes what was found. The text form begins with the rule, as the
+// lines of watch do.
+func (a *app) logProof(logger *zap.Logger, f *check.Finding, message string, who ...zap.Field) {
 	write := logger.Info
 	switch f.Severity {
 	case check.Error:
@@ -91,15 +117,13 @@ func (a *app) logFinding(logger *zap.Logger, f *check.Finding) {
 	case check.Warning:
 		write = logger.Warn
 	}
-	message, fields := f.Message, []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
+	fields := []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
 	if a.config.logFormat == "text" {
 		message = f.Rule.ID + ": " + render.Safe(message)
 	} else {
 		fields = append(fields, zap.String("rule", f.Rule.ID))
 	}
-	if f.Client != "" {
-		fields = append(fields, zap.String("client", f.Client))
-	}
+	fields = append(fields, who...)
 	if f.Type != "" {
 		fields = append(fields, zap.String("type", f.Type))
 	}

@@ -124,6 +124,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("DEMO", demo)
 			env.Setenv("SESSIONS", sessions)
+			env.Setenv("STORIES", filepath.Join(filepath.Dir(sessions), "stories"))
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,9 @@ response headers that merely say 200, resets that merely confirm the end of a
 stream. -o jsonl has every entry, one JSON object a line.
 
 What a rule has proved stands below the line that proved it: ! an error, ~ a
-warning, i a note. With a filter by client or type the rest is not read, and the
-rules do not look, unless the filter asks for findings (rule:, sev:).
+warning, i a note. What other clients have of the same cause is summed up, in
+one line a second at most. With a filter by client or type the rest is not read,
+and the rules do not look, unless the filter asks for findings (rule:, sev:).
 
 --filter says which entries are wanted; xdsproxy help filters explains how.
 Numbers and times are gone to straight, however large the recording.`,
@@ -78,7 +80,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
 			done.advance()
 			if !is {
-				return nil
+				return p.late(e.Time)
 			}
 			matches++
 			done.end()
@@ -88,6 +90,9 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 			return p.print(e, c)
 		})
 		done.end()
+		if rest := p.rest(); err == nil {
+			err = rest
+		}
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
@@ -119,6 +124,8 @@ func (a *app) searching(src *source, q *query) *progress {
 type printer struct {
 	table *render.Table // to which every entry must be shown, printed or not
 	print visit
+	late  func(now time.Time) error // prints what has waited until now
+	rest  func() error              // prints what still waits
 }
 
 // all shows and prints an entry.
@@ -138,10 +145,22 @@ func (a *app) printer(w io.Writer, form string) *printer {
 			_, err = w.Write(line)
 			line = slices.Clip(line)[:0]
 			return err
-		}}
+		}, func(time.Time) error { return nil }, func() error { return nil }}
 	}
-	head := table.Head()
+	head, others := table.Head(), render.Others{}
+	sums := func(all []check.Finding) (err error) {
+		for i := range all {
+			if err == nil {
+				_, err = io.WriteString(w, table.SumLine(&all[i])+"\n")
+			}
+		}
+		return err
+	}
+	late := func(now time.Time) error { return sums(others.Due(now)) }
 	return &printer{table, func(e *session.Entry, c *check.Change) error {
+		if err := late(e.Time); err != nil {
+			return err
+		}
 		line := table.Line(e, c)
 		if line == "" && len(c.Findings) == 0 {
 			return nil
@@ -153,9 +172,11 @@ func (a *app) printer(w io.Writer, form string) *printer {
 			line += "\n"
 		}
 		for i := range c.Findings {
-			line += table.FindingLine(&c.Findings[i]) + "\n"
+			if f := &c.Findings[i]; !others.Keep(f, e.Time) {
+				line += table.FindingLine(f) + "\n"
+			}
 		}
 		_, err := io.WriteString(w, line)
 		return err
-	}}
+	}, late, func() error { return sums(others.Rest()) }}
 }

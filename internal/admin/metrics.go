@@ -95,7 +95,7 @@ func NewMetrics(rules []*check.Rule) *Metrics {
 	}
 	m.note(session.NoteDialFailed)
 	if rules != nil {
-		m.findings = newCounterVec("findings_total", "Findings, when they are first proved, and once more when they become graver. Repetitions are not counted.", "rule", "severity")
+		m.findings = newCounterVec("findings_total", "Findings, when they are first proved of a client, and once more when they become graver. Repetitions are not counted.", "rule", "severity")
 		for _, r := range rules {
 			m.findings.WithLabelValues(r.ID, r.Severity.String())
 		}

@@ -193,13 +193,13 @@ func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
 }
 
 // judge keeps the findings that matter, worst first, of which an entry was
-// chosen.
+// chosen: of each cause one.
 func (a *account) judge(found []check.Finding, all bool) {
+	found = check.Fold(slices.DeleteFunc(found, func(f check.Finding) bool {
+		return f.Severity == check.Info || len(f.Seqs) == 0 || !all && !a.about(&f)
+	}))
 	for i := range found {
 		f := &found[i]
-		if f.Severity == check.Info || len(f.Seqs) == 0 || !all && !a.about(f) {
-			continue
-		}
 		if f.Severity == check.Error {
 			a.error++
 		} else {

@@ -97,14 +97,17 @@ func (a *account) listFindings(line func(string, ...any)) {
 	for i, p := range a.findings {
 		f := p.finding
 		about := ""
-		if f.Client != "" {
+		switch n := len(f.Clients); {
+		case n > 0:
+			about = ", " + render.ClientCount(n, f.MoreClients)
+		case f.Client != "":
 			about = ", " + code(render.Middle(f.Client, reportWidth))
 		}
 		if f.Type != "" {
 			about += ", " + code(render.Middle(f.Type, reportWidth/2))
 		}
 		times := ""
-		if f.Count > 1 {
+		if f.Count > max(len(f.Clients), 1) {
 			times = fmt.Sprintf(", %d times", f.Count)
 		}
 		line("%d. %s `%s`: %s%s%s, at entry %d", i+1, f.Severity, f.Rule.ID, f.Rule.Title, about, times, f.Seqs[len(f.Seqs)-1])
@@ -124,6 +127,9 @@ func (p *part) explain(line func(string, ...any)) {
 	}
 	line("%s, fault %s. %s\n", f.Severity, whose, f.Rule.Means)
 	line("%s", fenced("text", render.Wrapped(f.Message, reportWidth)))
+	if n := len(f.Clients); n > 0 {
+		line("On %s: %s. What the first of them saw is drawn below.\n", render.ClientCount(n, f.MoreClients), code(render.SomeOf(f.Clients)))
+	}
 	line("Usual causes: %s\n\nWhat to do: %s\n", f.Rule.Causes, f.Rule.Next)
 }
 

@@ -6,19 +6,23 @@ import (
 
 // Finding is a finding in its machine-readable form.
 type Finding struct {
-	Rule       string   `json:"rule"`
-	Severity   string   `json:"severity"`
-	Fault      string   `json:"fault"`
-	Confidence string   `json:"confidence"`
-	Client     string   `json:"client,omitempty"`
-	Conn       uint64   `json:"conn,omitempty"`
-	Stream     uint64   `json:"stream,omitempty"`
-	Type       string   `json:"type,omitempty"`
-	Names      []string `json:"names"`
-	Seqs       []uint64 `json:"seqs"`
-	At         string   `json:"at"`
-	Count      int      `json:"count"`
-	Message    string   `json:"message"`
+	Rule       string `json:"rule"`
+	Severity   string `json:"severity"`
+	Fault      string `json:"fault"`
+	Confidence string `json:"confidence"`
+	Client     string `json:"client,omitempty"`
+	// Clients are all that it was proved on, Client first; empty if that is the
+	// only one. MoreClients says that there were more than are remembered.
+	Clients     []string `json:"clients,omitempty"`
+	MoreClients bool     `json:"more_clients,omitempty"`
+	Conn        uint64   `json:"conn,omitempty"`
+	Stream      uint64   `json:"stream,omitempty"`
+	Type        string   `json:"type,omitempty"`
+	Names       []string `json:"names"`
+	Seqs        []uint64 `json:"seqs"`
+	At          string   `json:"at"`
+	Count       int      `json:"count"`
+	Message     string   `json:"message"`
 	// LastAt and LastSeq are when it was proved last; empty if that was At.
 	LastAt  string `json:"last_at,omitempty"`
 	LastSeq uint64 `json:"last_seq,omitempty"`
@@ -30,7 +34,7 @@ type Finding struct {
 func NewFinding(f *check.Finding) Finding {
 	out := Finding{
 		Rule: f.Rule.ID, Severity: f.Severity.String(), Fault: string(f.Fault), Confidence: string(f.Rule.Confidence),
-		Client: f.Client, Conn: uint64(f.Conn), Stream: uint64(f.Stream), Type: f.Type, Names: append([]string{}, f.Names...),
+		Client: f.Client, Clients: f.Clients, MoreClients: f.MoreClients, Conn: uint64(f.Conn), Stream: uint64(f.Stream), Type: f.Type, Names: append([]string{}, f.Names...),
 		At: Timestamp(f.At), Count: f.Count, Message: f.Message, Seqs: make([]uint64, len(f.Seqs)),
 	}
 	for i, s := range f.Seqs {
@@ -66,8 +70,10 @@ type Summary struct {
 // NewReport returns a report of nothing.
 func NewReport() *Report { return &Report{Schema: Schema, Findings: []Finding{}} }
 
-// Add enters what was found in a source, which is named if there are several.
+// Add enters what was found in a source, which is named if there are several:
+// of each cause one finding, on however many clients.
 func (r *Report) Add(source string, findings []check.Finding, s check.Summary) {
+	findings = check.Fold(findings)
 	for i := range findings {
 		f := NewFinding(&findings[i])
 		f.Source = source

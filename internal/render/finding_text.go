@@ -32,46 +32,19 @@ func (t *Table) FindingLine(f *check.Finding) string {
 	return t.style.paint(look, sign) + indent[1:] + t.style.paint(look, f.Rule.ID) + rest
 }
 
-// block is what one rule says in the same words, of one client or of several.
-type block struct {
-	first *Finding
-	of    []*Finding
-}
-
-// blocks puts together what the findings of a severity have in common, in the
-// order in which it was first proved.
-func blocks(all []Finding, severity string) []*block {
-	type key struct{ rule, typ, fault, message string }
-	have := make(map[key]*block)
-	var out []*block
-	for i := range all {
-		f := &all[i]
-		if f.Severity != severity {
-			continue
-		}
-		k := key{f.Rule, f.Type, f.Fault, f.Message}
-		b := have[k]
-		if b == nil {
-			b = &block{first: f}
-			have[k], out = b, append(out, b)
-		}
-		b.of = append(b.of, f)
-	}
-	return out
-}
-
 // Text is what a person reads: the findings, worst first in their order, and a
-// line that counts them. Without info the notes are only counted. What several
-// clients have in common is said once. Lines have so many columns; 0 stands
-// for a pipe or a file, where they may be longer.
+// line that counts them. Without info the notes are only counted. Lines have so
+// many columns; 0 stands for a pipe or a file, where they may be longer.
 func (r *Report) Text(s Style, columns int, info bool) string {
 	var b strings.Builder
 	for _, word := range []string{"error", "warning", "info"} {
 		if word == "info" && !info {
 			break
 		}
-		for _, one := range blocks(r.Findings, word) {
-			one.text(&b, s, columns)
+		for i := range r.Findings {
+			if r.Findings[i].Severity == word {
+				r.Findings[i].text(&b, s, columns)
+			}
 		}
 	}
 	b.WriteString(r.Conclusion(s, columns, info))
@@ -92,23 +65,18 @@ func (r *Report) Foremost(info bool) string {
 
 const findingIndent = "    "
 
-func (b *block) text(w *strings.Builder, s Style, columns int) {
-	f := b.first
+func (f *Finding) text(w *strings.Builder, s Style, columns int) {
 	sign, look := severityLook(f.Severity)
-	clients, count := b.clients(), 0
-	for _, one := range b.of {
-		count += one.Count
-	}
-	about := ""
-	if len(clients) > 0 {
-		about = clients[0]
-	}
-	if len(clients) > 1 {
-		about = fmt.Sprintf("%d clients", len(clients))
+	about := f.Client
+	switch {
+	case len(f.Clients) > 0:
+		about = ""
+	case about == "" && f.Conn != 0:
+		about = fmt.Sprintf("conn %d", f.Conn)
 	}
 	about = strings.TrimSpace(about + " " + f.Type)
-	if count > 1 {
-		about += fmt.Sprintf("  x%d", count)
+	if often := f.often(); often != "" {
+		about += "  x" + often
 	}
 	fmt.Fprintf(w, "%s %s\n", s.paint(look, sign), strings.TrimRight(s.paint(look, f.Rule)+"  "+Safe(about), " "))
 	paragraph := func(r role, text string) {
@@ -122,42 +90,49 @@ func (b *block) text(w *strings.Builder, s Style, columns int) {
 		}
 	}
 	paragraph(plain, Safe(f.Message))
-	if len(clients) > 1 {
-		const most = 8
-		text := strings.Join(clients[:min(len(clients), most)], ", ")
-		if more := len(clients) - most; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		paragraph(plain, Safe(text))
-	}
-	where := f.where()
-	if more := len(b.of) - 1; more > 0 {
-		where += ", and so on" // -o json has them all
+	if len(f.Clients) > 0 {
+		paragraph(plain, Safe(SomeOf(f.Clients)))
 	}
 	fault := "the " + f.Fault
 	if f.Fault == string(check.ConfigFault) {
 		fault = faultWords(check.ConfigFault)
 	}
-	paragraph(muted, Safe(where)+"; fault of "+fault+"; "+b.when())
+	paragraph(muted, Safe(f.where())+"; fault of "+fault+"; "+f.when())
 }
 
-// clients are whom it is about, each once.
-func (b *block) clients() []string {
-	var out []string
-	seen := make(map[string]bool)
-	for _, f := range b.of {
-		about := f.Client
-		if about == "" && f.Conn != 0 {
-			about = fmt.Sprintf("conn %d", f.Conn)
+// often says on how many clients it was found, and how many times, if that is
+// more than once.
+func (f *Finding) often() string {
+	if len(f.Clients) == 0 {
+		if f.Count > 1 {
+			return fmt.Sprint(f.Count)
 		}
-		if f.Source != "" && len(b.of) > 1 && f.Client == "" {
-			about = strings.TrimSpace(f.Source + " " + about) // connections are numbered anew
-		}
-		if about != "" && !seen[about] {
-			seen[about], out = true, append(out, about)
-		}
+		return ""
 	}
-	return out
+	text := ClientCount(len(f.Clients), f.MoreClients)
+	if f.Count > len(f.Clients) {
+		text += fmt.Sprintf(", %d times", f.Count)
+	}
+	return text
+}
+
+// ClientCount says on how many clients something was found: at least so many,
+// if there are more.
+func ClientCount(n int, more bool) string {
+	if more {
+		return Number(n) + "+ clients"
+	}
+	return Count(n, "client", "clients")
+}
+
+// SomeOf names the first few of many clients, and says how many more there are.
+func SomeOf(clients []string) string {
+	const most = 8
+	text := strings.Join(clients[:min(len(clients), most)], ", ")
+	if more := len(clients) - most; more > 0 {
+		text += " and " + Number(more) + " more"
+	}
+	return text
 }
 
 // where are the entries of a finding.
@@ -187,15 +162,11 @@ func (f *Finding) where() string {
 }
 
 // when is the time, or the time from the first to the last.
-func (b *block) when() string {
-	from, to := b.first.At, b.first.At
-	for _, f := range b.of {
-		from, to = min(from, f.At), max(to, f.At, f.LastAt)
+func (f *Finding) when() string {
+	if f.LastAt == "" || clock(f.At) == clock(f.LastAt) {
+		return clock(f.At) + " UTC"
 	}
-	if clock(from) == clock(to) {
-		return clock(from) + " UTC"
-	}
-	return clock(from) + " to " + clock(to) + " UTC"
+	return clock(f.At) + " to " + clock(f.LastAt) + " UTC"
 }
 
 // clock is the time of day of a timestamp, to the millisecond.

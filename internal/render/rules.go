@@ -148,6 +148,7 @@ func RuleReference(rules []*check.Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nWhat xdsproxy looks for in a conversation. `xdsproxy explain RULE` prints the same. This page is generated from the rules (`go test ./internal/render -run RuleReference -update`).\n\n")
 	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error. *In the protocol* names sections of [xDS REST and gRPC protocol](https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), unless it says otherwise.\n\n")
+	b.WriteString("What has one cause is one finding with a count, and on many clients one finding with all their names. The cause is the same where rule, severity, type, resources and words are the same. Of the words, who the client is, numbers (entries, streams, times, counts), nonces and versions do not matter. What a peer gave as its reason does. Clients without a node id are not told apart. Up to 2,000 clients of a cause are counted; `2,000+ clients`, in JSON `more_clients`, says that there are more. What has been printed stays: the log and `watch` tell the first at once and sum up the others, in one line a second at most. `watch -o jsonl` and `/metrics` have each client's.\n\n")
 	group := ""
 	for _, r := range rules {
 		if r.Group != group {

@@ -91,8 +91,12 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 		if n := len(f.Seqs); n > 0 {
 			at.Logical = []sarifLogical{{fmt.Sprintf("entry %d", f.Seqs[n-1])}}
 		}
+		text := f.Message
+		if len(f.Clients) > 0 {
+			text += " (on " + f.often() + ")"
+		}
 		run.Results = append(run.Results, sarifResult{
-			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: level, Message: sarifText{f.Message},
+			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: level, Message: sarifText{text},
 			Locations: []sarifLocation{at}, Count: f.Count, Properties: f,
 		})
 	}
@@ -149,12 +153,19 @@ func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails fu
 				continue
 			}
 			line := f.Severity + ": "
-			if about := strings.TrimSpace(f.Client + " " + f.Type); about != "" {
+			who := f.Client
+			if len(f.Clients) > 0 {
+				who = SomeOf(f.Clients)
+			}
+			if about := strings.TrimSpace(who + " " + f.Type); about != "" {
 				line += about + ": "
 			}
 			line += f.Message + " (" + f.where()
-			if f.Count > 1 {
-				line += fmt.Sprintf(", %d times", f.Count)
+			switch often := f.often(); {
+			case len(f.Clients) > 0:
+				line += ", on " + often
+			case often != "":
+				line += ", " + often + " times"
 			}
 			line += ")\n"
 			if !fails(f.Severity) {

@@ -39,7 +39,7 @@ func (x *Index) Silences() []Silence {
 
 // Silenced says whether one of the notes is about a finding: it names its rule,
 // and an entry that is one of those involved, or between the first and the last
-// of them and of the same client and type.
+// of them and of the same type and one of its clients.
 func Silenced(f *check.Finding, all []Silence) bool {
 	return slices.ContainsFunc(all, func(s Silence) bool {
 		if s.Rule != f.Rule.ID {
@@ -48,6 +48,7 @@ func Silenced(f *check.Finding, all []Silence) bool {
 		if s.About == f.LastSeq || slices.Contains(f.Seqs, s.About) {
 			return true
 		}
-		return len(f.Seqs) > 0 && f.Seqs[0] <= s.About && s.About < f.LastSeq && s.Client == f.Client && s.Type == f.Type
+		return len(f.Seqs) > 0 && f.Seqs[0] <= s.About && s.About < f.LastSeq && s.Type == f.Type &&
+			(s.Client == f.Client || slices.Contains(f.Clients, s.Client))
 	})
 }

@@ -1,0 +1,83 @@
+package check_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/check"
+)
+
+// rejection is a conversation on a stream of its own, in which a client rejects
+// some resources.
+func rejection(stream int, client, typ, resources, reason string) string {
+	return fmt.Sprintf("-- stream %d\nC> type=%s V= N= R=[a,b] node=%s\nS< type=%s V=%d N=n%d res=[%s]\nC> type=%s V= N=n%d R=[a,b] err=%q\n",
+		stream, typ, client, typ, stream, stream, resources, typ, stream, reason)
+}
+
+// What is the same cause on two clients, and what is not.
+func TestFoldTellsCausesApart(t *testing.T) {
+	first := rejection(1, "n1", "EDS", "a", "bad a")
+	for name, c := range map[string]struct {
+		second string
+		folded int
+	}{
+		"the same":               {rejection(2, "n2", "EDS", "a", "bad a"), 1},
+		"twice on one client":    {rejection(2, "n1", "EDS", "a", "bad a"), 1},
+		"another reason":         {rejection(2, "n2", "EDS", "a", "bad a 2"), 2},
+		"another resource":       {rejection(2, "n2", "EDS", "b", "bad b"), 2},
+		"another type":           {rejection(2, "n2", "RDS", "a", "bad a"), 2},
+		"clients without a name": {rejection(2, `""`, "EDS", "a", "bad a"), 2},
+	} {
+		found := of(check.Fold(judgeText(t, first+c.second)), "nack-received")
+		if len(found) != c.folded {
+			t.Errorf("%s: %s", name, words(found))
+		}
+	}
+	// Who it is makes no difference, as long as it is a name of its own.
+	for reason, folded := range map[string]int{"bad a of node %s": 1, "bad a of node %s-x": 2} {
+		found := judgeText(t, rejection(1, "n1", "EDS", "a", fmt.Sprintf(reason, "n1"))+rejection(2, "n2", "EDS", "a", fmt.Sprintf(reason, "n2")))
+		if found = of(check.Fold(found), "nack-received"); len(found) != folded {
+			t.Errorf("%s: %s", reason, words(found))
+		}
+	}
+}
+
+// A finding of several clients begins with the first, and counts all.
+func TestFoldOfAFleet(t *testing.T) {
+	var text strings.Builder
+	for i := 1; i <= 3; i++ {
+		text.WriteString(rejection(i, fmt.Sprintf("n%d", i), "EDS", "a", "bad a"))
+	}
+	text.WriteString("S< type=EDS V=9 N=z res=[a]\nC> type=EDS V= N=z R=[a,b] err=\"bad a\"\n")
+	each := of(judgeText(t, text.String()), "nack-received")
+	folded := check.Fold(each)
+	if len(each) != 3 || len(folded) != 1 {
+		t.Fatalf("%d findings, %d folded", len(each), len(folded))
+	}
+	f := folded[0]
+	if want := []string{"n1", "n2", "n3"}; !reflect.DeepEqual(f.Clients, want) || f.Client != "n1" || f.MoreClients {
+		t.Errorf("clients %v, first %s", f.Clients, f.Client)
+	}
+	if last := each[2]; f.Count != 4 || f.LastSeq != last.LastSeq || !f.Last.Equal(last.Last) || !reflect.DeepEqual(f.Seqs, each[0].Seqs) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Clients that are no more than counted leave room for other causes.
+func TestFoldIsBounded(t *testing.T) {
+	var text strings.Builder
+	for i := 1; i <= 2100; i++ {
+		text.WriteString(rejection(i, fmt.Sprintf("n%d", i), "EDS", "a", "bad a"))
+		text.WriteString("-- server-end code=14\n")
+	}
+	text.WriteString(rejection(3000, "other", "EDS", "b", "bad b"))
+	folded := of(check.Fold(judgeText(t, text.String())), "nack-received")
+	if len(folded) != 2 || len(folded[0].Clients) != 2000 || !folded[0].MoreClients {
+		t.Fatalf("%s", words(folded))
+	}
+	if f := folded[1]; f.Client != "other" || f.MoreClients || f.Clients != nil {
+		t.Errorf("%+v", f)
+	}
+}
