@@ -31,6 +31,7 @@ func (d *Document) findEnvoy(read func(path string) ([]byte, error)) {
 	for _, n := range items(field(field(d.root, "static_resources"), "clusters")) {
 		if name := text(field(n, "name")); name != "" && s.clusters[name] == nil {
 			s.clusters[name] = &cluster{name: name, node: n}
+			d.Clusters = append(d.Clusters, name)
 		}
 	}
 	s.walk(d.root, "", s.source)
