@@ -11,7 +11,7 @@ import (
 // config holds the effective value of every setting.
 type config struct {
 	file string
-	// static are the clusters of the bootstrap that wrap reads; no setting.
+	// static are the clusters of the bootstrap that is known; no setting.
 	static []string
 
 	listen   []string

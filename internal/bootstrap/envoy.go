@@ -31,9 +31,9 @@ func (d *Document) findEnvoy(read func(path string) ([]byte, error)) {
 	for _, n := range items(field(field(d.root, "static_resources"), "clusters")) {
 		if name := text(field(n, "name")); name != "" && s.clusters[name] == nil {
 			s.clusters[name] = &cluster{name: name, node: n}
-			d.Clusters = append(d.Clusters, name)
 		}
 	}
+	d.Clusters = staticClusters(d.root)
 	s.walk(d.root, "", s.source)
 	s.walk(d.root, "", s.traffic)
 	for _, c := range s.order {
