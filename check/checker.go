@@ -23,6 +23,7 @@ type Checker struct {
 	hints     hints
 	polls     polls
 	referrers referrers
+	lookups   lookups
 	editions  map[editionsKey]*editions
 	seq       session.Seq
 	muted     bool // entries are repeated from an earlier segment: they are no news
@@ -48,7 +49,7 @@ func NewChecker(o Options) *Checker {
 	if o.Rules == nil {
 		o.Rules, _ = Select(nil, nil)
 	}
-	return &Checker{Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Past: o.Past, Names: o.Names}), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm), polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart}}
+	return &Checker{Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Past: o.Past, Static: o.Static, Names: o.Names}), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm), polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart}}
 }
 
 // Step takes the next entry and says what it changed. Findings are those that

@@ -48,6 +48,8 @@ type Options struct {
 	// clients that have left, and of versions that resources had; 0: 64 MiB.
 	// Less memory makes rules silent, never wrong.
 	Past int64
+	// Static are clusters that the clients have from their bootstrap.
+	Static []string
 	// Names says that no rule runs which looks at what resources are: only
 	// messages and names are followed.
 	Names bool

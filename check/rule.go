@@ -83,7 +83,7 @@ type Rule struct {
 func Rules() []*Rule {
 	groups := [][]*Rule{
 		nonceRules(), verdictRules(), nodeRules(), typeRules(), subscriptionRules(), contentRules(),
-		ttlRules(), orderRules(), payloadRules(), streamRules(), restRules(), fileRules(), companionRules(),
+		ttlRules(), orderRules(), referenceRules(), payloadRules(), streamRules(), restRules(), fileRules(), companionRules(),
 	}
 	var all []*Rule
 	for _, g := range groups {

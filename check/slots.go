@@ -35,11 +35,15 @@ func askedOf(s *engine.Subscription) *apiVersion {
 }
 func lateOf(s *engine.Subscription) *late { return engine.Slot[late](&s.Lasting, slotLate) }
 
-// What rules remember of a stream: the clusters that warm up are forgotten when
-// a part of it was not seen.
-const slotWarming = 0
+// What rules remember of a stream: the clusters that warm up, and those that are
+// named and were not sent, are forgotten when a part of it was not seen.
+const (
+	slotWarming = iota
+	slotUnsent
+)
 
 func warmingOf(t *engine.Stream) *warmings { return engine.Slot[warmings](&t.Memory, slotWarming) }
+func unsentOf(t *engine.Stream) *unsent    { return engine.Slot[unsent](&t.Memory, slotUnsent) }
 
 // The same of what stays until the stream ends.
 const (

@@ -40,6 +40,11 @@ type Facts struct {
 	// ScopeKey is the key of a scoped route configuration: each fragment as a
 	// quoted string. Other types have none.
 	ScopeKey string
+	// Proven are clusters that the client has if it accepts the resource: it
+	// looks them up (validate_clusters). There are at most 64.
+	Proven []string
+	// OnDemand says that clusters are asked for when a request is for them.
+	OnDemand bool
 	// EDS says that it is a cluster that gets its endpoints by EDS.
 	EDS bool
 	// GRPCProblems are the reasons for which a gRPC client rejects it (gRFC A27,
@@ -67,12 +72,14 @@ type Inspector struct {
 	masked   bool
 	suspect  bool // the message of the innermost Any may violate a constraint
 	muted    int  // > 0: in what counts for nothing
+	proving  bool // in routes whose clusters the client looks up
 	anys     int  // how deep in Any
 	messages int  // in the innermost Any
 	path     []step
 	found    []string // what Unknown says, without the paths
 	refs     []Ref
-	refSet   map[Ref]struct{} // of refs, if they are many
+	refSet   map[Ref]struct{}  // of refs, if they are many
+	sought   map[string]string // see Places
 
 	canon   []byte // see inspectwalk.go
 	runs    []run
@@ -82,6 +89,7 @@ type Inspector struct {
 }
 
 const (
+	maxProven    = 64
 	maxUnknown   = 8
 	maxInvalid   = 4
 	maxValidated = 1 << 18 // messages within messages that are unmarshalled to be validated
@@ -128,10 +136,23 @@ func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
 		f.Refs = append(f.Refs, in.refs...)
 	} else {
 		f.Hash = hashOf(raw)
-		f.Invalid, f.EDS, f.ScopeKey, f.GRPCProblems = nil, false, "", nil
+		f.Invalid, f.Proven, f.OnDemand, f.EDS, f.ScopeKey, f.GRPCProblems = nil, nil, false, false, "", nil
 	}
 	in.reset()
 	return f
+}
+
+// Places says where a resource names clusters that requests or connections go
+// to: of each the first place, such as "virtual_hosts[0].routes[2].route.cluster".
+func (in *Inspector) Places(typeURL string, body []byte, masked bool, clusters []string) map[string]string {
+	out := make(map[string]string, len(clusters))
+	for _, c := range clusters {
+		out[c] = ""
+	}
+	in.sought = out
+	in.Inspect(typeURL, body, masked)
+	in.sought = nil
+	return out
 }
 
 func hashOf(b []byte) (h [16]byte) {
@@ -141,7 +162,7 @@ func hashOf(b []byte) (h [16]byte) {
 }
 
 func (in *Inspector) reset() {
-	in.facts, in.top, in.suspect, in.anys, in.messages, in.muted = nil, nil, false, 0, 0, 0
+	in.facts, in.top, in.suspect, in.anys, in.messages, in.muted, in.proving = nil, nil, false, 0, 0, 0, false
 	clear(in.path[:cap(in.path)])
 	in.path, in.found, in.runs, in.entries = in.path[:0], in.found[:0], in.runs[:0], in.entries[:0]
 	in.canon, in.strays, in.spare = in.canon[:0], in.strays[:0], in.spare[:0]

@@ -213,7 +213,7 @@ func (in *Inspector) text(f *fieldFacts, r *rule, b []byte) bool {
 		in.suspect = true
 	}
 	if f.use != 0 {
-		in.cluster(b, f.use)
+		in.cluster(f, b)
 	}
 	if !f.implicit || len(b) > 0 {
 		in.leaf(f.num, b)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -82,9 +83,17 @@ func (in *Inspector) reference(r Ref) {
 	}
 }
 
-func (in *Inspector) cluster(name []byte, use Use) {
+// cluster takes the value of a field that names a cluster.
+func (in *Inspector) cluster(f *fieldFacts, name []byte) {
+	use := f.use
 	if len(name) == 0 || in.muted > 0 {
 		return
+	}
+	if place, sought := in.sought[string(name)]; sought && place == "" && use == UseTraffic {
+		in.sought[string(name)] = strings.TrimPrefix(in.where()+"."+f.name, ".")
+	}
+	if p := &in.facts.Proven; in.proving && len(*p) < maxProven && !slices.Contains(*p, string(name)) {
+		*p = append(*p, string(name))
 	}
 	for i := range min(len(in.refs), 8) { // without a copy of the name
 		if r := &in.refs[i]; r.Use == use && r.Type == "CDS" && r.Name == string(name) {
@@ -113,7 +122,14 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 		}
 	case refCluster:
 		in.ofCluster(b, in.top == t)
-	case refVirtualHosts:
+	case refOnDemand:
+		in.facts.OnDemand = true
+	case refRoutes:
+		in.proving = in.top != t // where it does not say
+		if validate := lastBytes(b, 7); validate != nil {
+			value, _ := protoscan.Read(validate)
+			in.proving = value.Uint != 0
+		}
 		if vhds := lastBytes(b, r.source); vhds != nil {
 			in.reference(Ref{Type: r.typ, Name: string(lastBytes(b, r.name)), Source: sourceOf(lastBytes(vhds, 1))})
 		}

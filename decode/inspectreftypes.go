@@ -19,13 +19,14 @@ type refType struct {
 type refKind uint8
 
 const (
-	refNamed        refKind = iota // a name and the ConfigSource for it
-	refDiscovery                   // a name and an ExtensionConfigSource for it
-	refVirtualHosts                // the name of a RouteConfiguration and its Vhds
+	refNamed     refKind = iota // a name and the ConfigSource for it
+	refDiscovery                // a name and an ExtensionConfigSource for it
+	refRoutes                   // a RouteConfiguration, and its Vhds
 	refListener
 	refCluster
 	refScopes
 	refScope
+	refOnDemand
 )
 
 // namedRefs are the messages that name a resource beside its ConfigSource:
@@ -52,6 +53,8 @@ var otherRefs = map[string]refKind{
 	"envoy.config.filter.network.http_connection_manager.v2.ScopedRoutes":      refScopes,
 	"envoy.config.route.v3.ScopedRouteConfiguration":                           refScope,
 	"envoy.api.v2.ScopedRouteConfiguration":                                    refScope,
+	"envoy.extensions.filters.http.on_demand.v3.OnDemandCds":                   refOnDemand,
+	"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.OnDemand":          refOnDemand,
 }
 
 // extensionSource is the type by which a message says that the configuration of
@@ -141,7 +144,7 @@ func (in *Inspector) addRefs(t *typeFacts) {
 		t.refs = &refType{kind: kind}
 	}
 	if n := number("vhds"); n != 0 && xds.TypeKey(t.name) == "RDS" {
-		t.refs = &refType{kind: refVirtualHosts, typ: "VHDS", name: number("name"), source: n}
+		t.refs = &refType{kind: refRoutes, typ: "VHDS", name: number("name"), source: n}
 	}
 	for i := range t.fields {
 		f := &t.fields[i]

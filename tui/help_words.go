@@ -28,6 +28,7 @@ func wordPage() []paragraph {
 		word("ACKED", good, "the client accepted it"),
 		word("NACKED", bad, "the client rejected the response that brought it"),
 		word("MISSING", warned, "asked for or referred to, and never sent, or said not to exist"),
+		word("not over xDS", muted, "a cluster that was not sent, and is mostly of the client's bootstrap"),
 		word("REMOVED", muted, "it was there, and the server took it away"),
 		word("UNCERTAIN", warned, "part of the conversation was not seen"),
 		{},

@@ -295,7 +295,7 @@ type carried struct {
 // openMessage shows the response that had a resource last.
 func (v *resources) openMessage(m *Model, client string, n *engine.Node) tea.Cmd {
 	switch {
-	case n.State == engine.Missing:
+	case n.State == engine.Missing, n.State == engine.NotOverXDS:
 		m.say("no message carried it: it was not sent")
 		return nil
 	case n.Seq != 0:
@@ -351,6 +351,8 @@ func (v *resources) about(m *Model) line {
 	switch n.State {
 	case engine.Missing:
 		l.add(bad, "something refers to it or asks for it, and it was not sent")
+	case engine.NotOverXDS:
+		l.add(muted, "it was not sent; mostly such a cluster is in the client's bootstrap")
 	case engine.Rejected:
 		l.add(bad, "rejected")
 		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {

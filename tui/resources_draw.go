@@ -126,6 +126,8 @@ func resourceRole(s engine.ResourceState) role {
 	switch s {
 	case engine.Acked:
 		return good
+	case engine.NotOverXDS:
+		return muted
 	case engine.Rejected, engine.Missing:
 		return bad
 	}
@@ -175,8 +177,12 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) line {
 	l.add(name, shown)
 	l.add(muted, again)
 	l.pad(2 + c.name)
-	l.add(resourceRole(n.State), " "+left(string(n.State), c.state))
-	if c.version > 0 {
+	if n.State == engine.NotOverXDS && c.version > 0 { // there is no version
+		l.add(resourceRole(n.State), " "+left(string(n.State), c.state+1+c.version))
+	} else {
+		l.add(resourceRole(n.State), " "+left(string(n.State), c.state))
+	}
+	if c.version > 0 && n.State != engine.NotOverXDS {
 		l.add(plain, " "+middle(orDash(n.Version), c.version))
 	}
 	if c.seq > 0 {
@@ -249,7 +255,7 @@ func (v *resources) aside(m *Model, w, h int) []line {
 	}
 	if n.Seq != 0 {
 		out = append(out, labelled("came", plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), age(m.seen.at.Sub(n.At))), w)...)
-	} else if n.State != engine.Missing {
+	} else if n.State != engine.Missing && n.State != engine.NotOverXDS {
 		out = append(out, labelled("came", muted, "so long ago that it has to be looked for: enter", w)...)
 	}
 	above := v.above(n)

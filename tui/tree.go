@@ -148,7 +148,7 @@ func (g *flattener) titled(s section, name string, list []*engine.Node) {
 func (g *flattener) byType() {
 	var all []*engine.Node
 	for _, n := range g.forest.nodes {
-		if n.State != engine.Missing {
+		if n.State != engine.Missing && n.State != engine.NotOverXDS {
 			all = append(all, &engine.Node{Type: n.Type, Name: n.Name, State: n.State, Version: n.Version, Seq: n.Seq, At: n.At})
 		}
 	}

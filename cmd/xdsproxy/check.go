@@ -67,7 +67,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err != nil {
 			return err
 		}
-		options.Past = a.config.judging().Past
+		options.Past, options.Static = a.config.judging().Past, a.config.static
 		report := render.NewReport()
 		var damage error
 		parts := together(args)
@@ -100,6 +100,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		return nil
 	})
 	judge.addTo(cmd)
+	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")

@@ -9,7 +9,7 @@ func (c *config) judging() check.Options {
 	if past == 0 {
 		past = -1 // 0 is the default there
 	}
-	return check.Options{Past: past}
+	return check.Options{Past: past, Static: c.static}
 }
 
 // accounting is the same without rules.

@@ -11,6 +11,8 @@ import (
 // config holds the effective value of every setting.
 type config struct {
 	file string
+	// static are the clusters of the bootstrap that is known; no setting.
+	static []string
 
 	listen   []string
 	upstream []string

@@ -109,6 +109,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		return err
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
+	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	outputFlag(cmd, &output, "table", "json")
 	return cmd

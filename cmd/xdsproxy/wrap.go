@@ -86,6 +86,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	if err != nil {
 		return err
 	}
+	a.config.static = plan.doc.Clusters
 	logger := a.logger(true)
 	defer func() { _ = logger.Sync() }()
 	collectLess()

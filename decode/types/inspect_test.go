@@ -400,3 +400,61 @@ func TestInspectDeduplicates(t *testing.T) {
 		}
 	}
 }
+
+// What the client looks up before it accepts the resource, and where clusters are
+// asked for on demand.
+func TestInspectProvenClusters(t *testing.T) {
+	const hosts = `"virtual_hosts":[{"name":"v","domains":["*"],"routes":[{"match":{"prefix":"/"},"route":{"cluster":"c1","request_mirror_policies":[{"cluster":"c2"}]}}]}]`
+	const proxy = `{"name":"p","typed_config":{"@type":"#envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy","stat_prefix":"s","cluster":"c3"`
+	for what, c := range map[string]struct {
+		text     string
+		proven   []string
+		onDemand bool
+	}{
+		"routes within a listener": {
+			text:   listener3 + hcmV3 + `"route_config":{` + hosts + `}}},` + proxy + `}}]}]}`,
+			proven: []string{"c1", "c2"},
+		},
+		"not looked up":         {text: listener3 + hcmV3 + `"route_config":{"validate_clusters":false,` + hosts + `}}` + end},
+		"on their own":          {text: `{"@type":"#envoy.config.route.v3.RouteConfiguration",` + hosts + `}`},
+		"version 2":             {text: listener2 + hcmV2 + `"route_config":{` + hosts + `}}` + end, proven: []string{"c1", "c2"}},
+		"on their own, but yes": {text: `{"@type":"#envoy.config.route.v3.RouteConfiguration","validate_clusters":true,` + hosts + `}`, proven: []string{"c1", "c2"}},
+		"on demand": {
+			text:     listener3 + hcmV3 + `"http_filters":[{"name":"d","typed_config":{"@type":"#envoy.extensions.filters.http.on_demand.v3.OnDemand","odcds":{"source":ads}}},` + router3 + `]}` + end,
+			onDemand: true,
+		},
+		"only virtual hosts on demand": {
+			text: listener3 + hcmV3 + `"http_filters":[{"name":"d","typed_config":{"@type":"#envoy.extensions.filters.http.on_demand.v3.OnDemand"}},` + router3 + `]}` + end,
+		},
+		"of a TCP proxy": {
+			text:     `{"@type":"#envoy.config.listener.v3.Listener","name":"l1","filter_chains":[{"filters":[` + proxy + `,"on_demand":{"odcds_config":ads}}}]}]}`,
+			onDemand: true,
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := inspect(t, c.text)
+			if !slices.Equal(f.Proven, c.proven) || f.OnDemand != c.onDemand || f.Undecodable != "" {
+				t.Errorf("proven %q, on demand %v, %s", f.Proven, f.OnDemand, f.Undecodable)
+			}
+		})
+	}
+}
+
+func TestInspectPlaces(t *testing.T) {
+	a := resource(t, `{"@type":"#envoy.config.route.v3.RouteConfiguration","virtual_hosts":[{"name":"v","domains":["*"],"routes":[
+		{"match":{"prefix":"/a"},"route":{"cluster":"c1"}},
+		{"match":{"prefix":"/"},"route":{"weighted_clusters":{"clusters":[{"name":"c2","weight":1},{"name":"c3","weight":1}]},"request_mirror_policies":[{"cluster":"c1"}]}}]}]}`)
+	in := decode.NewInspector()
+	got := in.Places(a.TypeUrl, a.Value, false, []string{"c1", "c3", "c4"})
+	want := map[string]string{
+		"c1": "virtual_hosts[0].routes[0].route.cluster",
+		"c3": "virtual_hosts[0].routes[1].route.weighted_clusters.clusters[1].name",
+		"c4": "",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if f := in.Inspect(a.TypeUrl, a.Value, false); len(f.Refs) != 3 {
+		t.Errorf("then %d references", len(f.Refs))
+	}
+}

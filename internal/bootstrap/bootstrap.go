@@ -34,6 +34,8 @@ type Document struct {
 	// Servers are those it names, in the order in which they are found. Two ways
 	// to the same address are one server.
 	Servers []*Server
+	// Clusters are the names of those that Envoy has from it.
+	Clusters []string
 	// Warnings are sentences about what will be different from what one may
 	// expect.
 	Warnings []string

@@ -33,6 +33,7 @@ func (d *Document) findEnvoy(read func(path string) ([]byte, error)) {
 			s.clusters[name] = &cluster{name: name, node: n}
 		}
 	}
+	d.Clusters = staticClusters(d.root)
 	s.walk(d.root, "", s.source)
 	s.walk(d.root, "", s.traffic)
 	for _, c := range s.order {

@@ -99,7 +99,7 @@ func envoySessions() []recordedSession {
 		out = append(out, envoyRestart(v))
 	}
 	for _, v := range variants()[:2] {
-		out = append(out, envoyTrouble(v)...)
+		out = append(append(out, envoyTrouble(v)...), nowhereSession(v))
 	}
 	return out
 }

@@ -66,10 +66,16 @@ func (c *Content) bytes() int64 {
 	for i := range f.Refs {
 		n += 80 + len(f.Refs[i].Name)
 	}
-	for _, list := range [][]string{f.Unknown, f.Invalid, f.GRPCProblems} {
+	for _, list := range [][]string{f.Unknown, f.Invalid, f.Proven, f.GRPCProblems} {
 		for _, s := range list {
 			n += 16 + len(s)
 		}
 	}
 	return int64(n)
+}
+
+// Places says where a resource names clusters that requests go to: see
+// decode.Inspector.
+func (s *contents) Places(r *decode.Resource, masked bool, clusters []string) map[string]string {
+	return s.inspector.Places(r.TypeURL, r.Body, masked, clusters)
 }

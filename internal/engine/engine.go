@@ -43,6 +43,8 @@ type Options struct {
 	// Past is how many bytes are remembered of what is over; 0: DefaultPast,
 	// less: nothing.
 	Past int64
+	// Static are the clusters that clients are known to have from their bootstrap.
+	Static []string
 	// Names says that only messages and names are followed, and not what
 	// resources consist of. Then it is not known what a client has.
 	Names bool

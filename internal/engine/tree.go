@@ -23,6 +23,8 @@ const (
 	Rejected  ResourceState = "NACKED"
 	Missing   ResourceState = "MISSING"   // referred to or asked for, and not sent
 	Uncertain ResourceState = "UNCERTAIN" // part of the conversation was not seen
+	// NotOverXDS is a cluster that is not sent, and is mostly of the bootstrap.
+	NotOverXDS ResourceState = "not over xDS"
 )
 
 // Node is a resource of a client and what it refers to.
@@ -57,12 +59,14 @@ func (k *Engine) Tree(id string) *Tree {
 		return nil
 	}
 	g := &grower{
-		subs: make(map[string][]*Subscription), shown: make(map[typedName]bool),
+		elsewhere: k.known(),
+		subs:      make(map[string][]*Subscription), shown: make(map[typedName]bool),
 		missing: make(map[typedName]*Node), states: make(map[*Subscription]states), carriers: make(map[*Subscription]carriers),
 	}
 	for s := range c.known() {
 		if !s.Exempt() {
 			g.subs[s.Type] = append(g.subs[s.Type], s)
+			g.elsewhere.learn(s)
 		}
 	}
 	return g.grow(id)
@@ -77,7 +81,8 @@ type grower struct {
 	missing map[typedName]*Node
 	states  map[*Subscription]states
 
-	carriers map[*Subscription]carriers
+	carriers  map[*Subscription]carriers
+	elsewhere Elsewhere
 }
 
 // maxTreeDepth is more than references go: listener, scope, routes, cluster,
@@ -179,6 +184,10 @@ func (g *grower) node(typ, name string, depth int) *Node {
 		}
 		m := &Node{Type: ref.Type, Name: ref.Name, State: Missing}
 		n.Children = append(n.Children, m)
+		if _, is := g.elsewhere.names[ref.Name]; is && ref.Type == "CDS" {
+			m.State = NotOverXDS
+			continue
+		}
 		g.missing[child] = m
 	}
 	return n
@@ -218,17 +227,22 @@ func (g *grower) stateOf(s *Subscription, name string) ResourceState {
 	}
 	known, ok := g.states[s]
 	if !ok {
-		known = make(states)
-		for name, u := range s.open.all() {
-			known[name] = Requested
-			if u.rejected {
-				known[name] = Rejected
-			}
-		}
+		known = s.states()
 		g.states[s] = known
 	}
 	if state, ok := known[name]; ok {
 		return state
 	}
 	return Acked
+}
+
+func (s *Subscription) states() states {
+	known := make(states)
+	for name, u := range s.open.all() {
+		known[name] = Requested
+		if u.rejected {
+			known[name] = Rejected
+		}
+	}
+	return known
 }

@@ -20,6 +20,9 @@ func Name(name string, candidates []string) string {
 		if len(name) >= 3 && strings.HasPrefix(c, name) {
 			return c
 		}
+		if n := len(name) - len(c); n > least || -n > least {
+			continue
+		}
 		if d := distance(name, c); d <= least && (best == "" || d < least) {
 			best, least = c, d
 		}
@@ -33,6 +36,12 @@ const maxName = 256
 // distance counts the letters to insert, delete, replace, or swap with their
 // neighbour to come from a to b.
 func distance(a, b string) int {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

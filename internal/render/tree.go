@@ -102,6 +102,8 @@ func (r *branch) look() role {
 	switch r.node.State {
 	case "ACKED":
 		return good
+	case "not over xDS":
+		return muted
 	case "NACKED", "MISSING":
 		return bad
 	}

@@ -1,0 +1,95 @@
+package check_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+)
+
+func checked(t *testing.T, o check.Options, text string) *check.Checker {
+	t.Helper()
+	s, err := script.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := check.NewChecker(o)
+	for e := range s.Entries() {
+		k.Step(&e)
+	}
+	return k
+}
+
+const toNowhere = `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[web]
+C> type=CDS V=1 N=a R=[]
+C> type=LDS V= N= R=[]
+S< type=LDS V=1 N=b res=[l1{rds=r1}]
+C> type=RDS V= N= R=[r1]
+C> type=LDS V=1 N=b R=[]
+S< type=RDS V=1 N=c res=[r1{web,Wbe}]
+C> type=RDS V=1 N=c R=[r1]
+t=+16s -- tick
+`
+
+// The finding says all that one needs to mend the reference.
+func TestReferenceIsNamed(t *testing.T) {
+	f := one(t, toNowhere, "reference-never-sent")
+	const want = `RDS "r1" names cluster "Wbe" at virtual_hosts[0].routes[1].route.cluster, and it was not sent within 15s; the nearest name that was sent is "web"`
+	if f.Message != want || f.Count != 1 || f.Seqs[0] == 0 || fmt.Sprint(f.Names) != "[Wbe]" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What a bootstrap that is known has is neither missed nor missing.
+func TestBootstrapHasTheCluster(t *testing.T) {
+	k := checked(t, check.Options{Static: []string{"Wbe"}}, toNowhere)
+	if found := k.Findings(); has(found, "reference-never-sent") {
+		t.Error(words(found))
+	}
+	tree := k.Tree("n1")
+	for _, n := range tree.Roots[0].Children[0].Children {
+		if want := map[string]engine.ResourceState{"web": engine.Acked, "Wbe": engine.NotOverXDS}[n.Name]; n.State != want {
+			t.Errorf("%s is %s, want %s", n.Name, n.State, want)
+		}
+	}
+	if len(tree.Missing) > 0 {
+		t.Errorf("%s is missing", tree.Missing[0].Name)
+	}
+}
+
+// Of a listener without any of its clusters not each gets a finding.
+func TestManyReferences(t *testing.T) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i)
+	}
+	found := of(judgeText(t, strings.Replace(toNowhere, "Wbe", strings.Join(names, ","), 1)), "reference-never-sent")
+	if len(found) != 9 || len(found[8].Names) != 32 || !strings.Contains(found[8].Message, " and 245 more not sent") {
+		t.Errorf("%d findings: %s", len(found), words(found))
+	}
+}
+
+// Many clients have one typo among many clusters.
+func TestOneTypoOfManyClients(t *testing.T) {
+	const clients, clusters = 20, 200
+	names := make([]string, clusters)
+	for i := range names {
+		names[i] = nameOf(i)
+	}
+	has, lacks := `"`+strings.Join(names, `","`)+`"`, strings.Replace(names[clusters/2], "service", "sevrice", 1)
+	var b strings.Builder
+	for i := range clients {
+		fmt.Fprintf(&b, "-- stream %d\nC> type=CDS V= N= R=[] node=n%d\nS< type=CDS V=1 N=a res=[%s]\nC> type=CDS V=1 N=a R=[]\n", i+1, i, has)
+		fmt.Fprintf(&b, "C> type=RDS V= N= R=[r1]\nS< type=RDS V=1 N=b res=[r1{%q}]\nC> type=RDS V=1 N=b R=[r1]\n", lacks)
+	}
+	b.WriteString("t=+16s -- tick\n")
+	found := of(checked(t, check.Options{}, b.String()).Findings(), "reference-never-sent")
+	if len(found) != clients || !strings.Contains(found[clients-1].Message, fmt.Sprintf("nearest name that was sent is %q", names[clusters/2])) {
+		t.Errorf("%d findings: %s", len(found), found[len(found)-1].Message)
+	}
+}

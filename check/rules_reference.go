@@ -1,0 +1,245 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// referenceRules look at references that lead nowhere.
+func referenceRules() []*Rule {
+	return []*Rule{{
+		ID: "reference-never-sent", Title: "a route names a cluster that does not come", Group: groupOrder,
+		Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "ADS",
+		Spec:     "Eventual consistency considerations; Knowing When a Requested Resource Does Not Exist",
+		Means:    "A route or a TCP proxy sends traffic to a cluster. The client asks for all clusters, it was sent clusters, and this one was not among them for 15 seconds. Envoy accepts such a route, so that everything looks well, and answers the requests that match it with 503 or 500. What clients ask for by name, and do not get, is told by other rules.",
+		Causes:   "A name that is mistyped in the route or in the cluster, a cluster that was deleted or never made, or routes and clusters that are made of different input. It is no fault if the client has the cluster from its bootstrap.",
+		Next:     "Compare the name with the nearest one that was sent, which the message gives. What is in the client's bootstrap cannot be seen here: name the bootstrap, or a file with the client's /config_dump, with check --bootstrap. wrap knows it.",
+		response: noteReferences,
+	}}
+}
+
+// unsent are the clusters that routes of a stream name and that were not sent.
+type unsent struct{ byName map[string]*reference }
+
+// reference is where a cluster was named first.
+type reference struct {
+	sub   *engine.Subscription
+	item  string // the resource
+	place string // in it, "" if that was not looked for
+	from  session.Seq
+	since time.Time
+}
+
+const (
+	// maxUnsent bounds the clusters that are waited for on one stream, maxPlaces
+	// those of one resource of which it is said where they are named.
+	maxUnsent = 256
+	maxPlaces = 8
+)
+
+// noteReferences begins to wait for clusters, and ends it for those that come.
+func noteReferences(x *event) {
+	t, s, n := x.stream, x.sub, x.resp
+	if !t.ADS() {
+		return
+	}
+	u := unsentOf(t)
+	switch s.Type {
+	case "CDS":
+		maps.DeleteFunc(u.byName, func(name string, _ *reference) bool { return sent(s, name) })
+		if !n.WasFirst || len(u.byName) == 0 {
+			return
+		}
+		for _, r := range u.byName { // nothing could come before
+			r.since = x.now
+		}
+	case "LDS", "RDS", "VHDS":
+		before := len(u.byName)
+		for _, it := range n.Added {
+			x.noteReference(u, it, nil)
+		}
+		for i, it := range n.Changed {
+			x.noteReference(u, it, n.Before[i])
+		}
+		if len(u.byName) == before {
+			return
+		}
+	default:
+		return
+	}
+	x.after(x.k.timers.DNE, neverSent)
+}
+
+// noteReference begins to wait for the clusters that a resource names, and did
+// not name before, and that the client does not have.
+func (x *event) noteReference(u *unsent, it, before *engine.Resource) {
+	cds := x.stream.Sub("CDS")
+	var names []string
+	old := before.Refs()
+	for _, ref := range it.Refs() {
+		if !trafficTo(ref) || cds != nil && sent(cds, ref.Name) || u.byName[ref.Name] != nil || len(u.byName) == maxUnsent ||
+			slices.ContainsFunc(old, func(o decode.Ref) bool { return trafficTo(o) && o.Name == ref.Name }) {
+			continue
+		}
+		if u.byName == nil {
+			u.byName = make(map[string]*reference)
+		}
+		u.byName[ref.Name] = &reference{sub: x.sub, item: it.Name, from: x.resp.Seq, since: x.now}
+		names = append(names, ref.Name)
+	}
+	if len(names) == 0 {
+		return
+	}
+	places := x.places(it, names[:min(len(names), maxPlaces)])
+	for _, name := range names {
+		u.byName[name].place = places[name]
+	}
+}
+
+func trafficTo(ref decode.Ref) bool { return ref.Type == "CDS" && ref.Use == decode.UseTraffic }
+
+// sent says whether the client has a cluster of that name.
+func sent(cds *engine.Subscription, name string) bool {
+	return cds.Have.Get(decode.NormalName(name)) != nil
+}
+
+// neverSent reports the clusters that did not come in time.
+func neverSent(x *event) {
+	t, u := x.stream, unsentOf(x.stream)
+	cds := t.Sub("CDS")
+	if !t.Alive() || cds == nil || cds.Lost || cds.Responses == 0 && !cds.Seeded || cds.Wild == engine.NotWild {
+		return
+	}
+	x.sub = cds
+	due := make(map[string]struct{})
+	for name, r := range u.byName {
+		if x.now.Sub(r.since) >= x.k.timers.DNE {
+			due[name] = struct{}{}
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	by, elsewhere := x.referred("CDS", due), x.k.Elsewhere(t)
+	var alone, more []string
+	for _, name := range slices.Sorted(maps.Keys(due)) {
+		r, referred := by[name]
+		// What the client asks for by name is told by requested-resource-timeout
+		// and delta-subscribe-unanswered.
+		if !referred || r.Sub.Refused(r.Item.Name) || elsewhere.Has(name) || cds.Names.Has(decode.NormalName(name)) {
+			continue
+		}
+		if len(alone) < maxPlaces {
+			alone = append(alone, name)
+		} else {
+			more = append(more, name)
+		}
+	}
+	for _, name := range alone {
+		x.neverCame(name, u.byName[name], by[name])
+	}
+	if len(more) > 0 {
+		r := by[more[0]]
+		x.report(more, "%s not sent within %v, and %s %q names %q", list(more), round(x.k.timers.DNE), r.Sub.Type, clip(r.Item.Name), clip(more[0]))
+	}
+	for name := range due {
+		delete(u.byName, name)
+	}
+}
+
+// neverCame reports one cluster, and the resource that named it first, if it
+// still does.
+func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
+	if x.again(Warning, name) {
+		return
+	}
+	typ, item, place := by.Sub.Type, by.Item.Name, ""
+	first := from.sub.Have.Get(from.item)
+	if slices.ContainsFunc(first.Refs(), func(o decode.Ref) bool { return trafficTo(o) && o.Name == name }) {
+		typ, item, place = from.sub.Type, from.item, from.place
+	}
+	if place != "" {
+		place = " at " + clip(place)
+	}
+	like := ""
+	if near := x.nearestCluster(name); near != "" {
+		like = fmt.Sprintf("; the nearest name that was sent is %q", clip(near))
+	}
+	x.prove(proof{
+		severity: Warning, names: []string{name}, cause: name, seqs: []session.Seq{from.from},
+		message: fmt.Sprintf("%s %q names cluster %q%s, and it was not sent within %v%s", typ, clip(item), clip(name), place, round(x.k.timers.DNE), like),
+	})
+}
+
+// lookups are what was looked for in resources and names. Many clients may have
+// the same fault.
+type lookups struct {
+	places   map[[16]byte]map[string]string // by content
+	near     map[nearKey]string
+	compared int // names
+}
+
+type nearKey struct {
+	name     string
+	clusters int
+}
+
+const (
+	maxLookups     = 64
+	maxNamesLooked = 1 << 24
+)
+
+// places says where a resource of the response names clusters.
+func (x *event) places(it *engine.Resource, names []string) map[string]string {
+	l, hash := &x.k.lookups, it.Content.Facts.Hash
+	have := l.places[hash]
+	if _, known := have[names[0]]; known {
+		return have
+	}
+	for i := range x.resp.Message.Resources {
+		r := &x.resp.Message.Resources[i]
+		if r.Empty || decode.NormalName(r.Name) != it.Name {
+			continue
+		}
+		if len(l.places) >= maxLookups || l.places == nil {
+			l.places = make(map[[16]byte]map[string]string)
+		}
+		have = x.k.Contents.Places(r, x.entry.Message.Masked, names)
+		l.places[hash] = have
+		return have
+	}
+	return nil
+}
+
+// nearestCluster is the cluster that was probably meant, "" if there is none.
+func (x *event) nearestCluster(name string) string {
+	l, key := &x.k.lookups, nearKey{engine.Short(name), x.sub.Have.Len()}
+	if near, known := l.near[key]; known && (near == "" || x.sub.Have.Get(near) != nil) {
+		return near
+	}
+	if l.compared += key.clusters; l.compared > maxNamesLooked {
+		return ""
+	}
+	names := x.sub.Have.Names()
+	lower := make([]string, len(names))
+	for i, n := range names {
+		lower[i] = strings.ToLower(n)
+	}
+	if len(l.near) >= maxLookups || l.near == nil {
+		l.near = make(map[nearKey]string)
+	}
+	near := ""
+	if best := nearest.Name(name, lower); best != "" {
+		near = names[slices.Index(lower, best)]
+	}
+	l.near[key] = near
+	return near
+}
