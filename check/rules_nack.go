@@ -151,23 +151,23 @@ func describeResponse(n *engine.Response) string {
 // suspects are the resources that a rejection is probably about: those that its
 // reason names, or else all.
 func suspects(lists [2][]*engine.Resource, text string) []string {
+	return firstNames(culprits(slices.Concat(lists[:]...), text))
+}
+
+// culprits are the resources that a reason names, or else all.
+func culprits(items []*engine.Resource, text string) []*engine.Resource {
 	const most = 4096
 	text = text[:min(len(text), maxReason)]
-	var named, all []string
-	for _, list := range lists {
-		for _, it := range list[:min(len(list), most)] {
-			if len(all) < maxFindingNames {
-				all = append(all, it.Name)
-			}
-			if mentions(text, it.Name) {
-				named = append(named, it.Name)
-			}
+	var named []*engine.Resource
+	for _, it := range items[:min(len(items), most)] {
+		if mentions(text, it.Name) {
+			named = append(named, it)
 		}
 	}
 	if len(named) > 0 {
 		return named
 	}
-	return all
+	return items
 }
 
 // mentions says whether a text has a name as a word.
@@ -289,14 +289,14 @@ func nackImmediateResend(x *event) {
 
 // sentAgain says whether the response of x brings what was rejected: in the
 // state of the world all of it and nothing else, in delta some of it and
-// nothing new.
+// nothing new. What the reason names is to blame, and the rest is not.
 func (r *refusal) sentAgain(x *event) bool {
 	n := x.resp
 	if len(n.Heartbeats)+len(n.Message.ResourceErrors) > 0 {
 		return false
 	}
 	if len(n.Added)+len(n.Changed)+len(n.Removed) == 0 && n.Message.Kind == decode.DeltaResponse && len(n.Message.Removed) == 0 {
-		for _, it := range r.items {
+		for _, it := range culprits(r.items, r.by.Message.Error.Message) {
 			if now := x.sub.Have.Get(it.Name); x.here(now) && now.Content.SameAs(it.Content) {
 				return true
 			}
