@@ -190,12 +190,8 @@ func constraintBroken(x *event) {
 	case payloadOf(s).broken >= maxBroken:
 		return
 	}
-	wait := x.k.timers.ACK
-	if s.Type == "CDS" { // whose verdict may be held back
-		wait = x.k.timers.Warm
-	}
 	payloadOf(s).broken++
-	x.after(wait, func(x *event) {
+	x.after(ackTime(x, n), func(x *event) {
 		if payloadOf(s).broken > 0 {
 			payloadOf(s).broken--
 		}
