@@ -230,7 +230,7 @@ func deltaNeedlessPush(x *event) {
 	if len(again) > 0 {
 		defer p.answered(n)
 	}
-	if len(n.Same)+len(n.Renewed) == 0 || n.Twice > 0 || n.WasFirst || x.foreign() || !x.sureOf() || x.explained() ||
+	if len(n.Same)+len(n.Reissued) == 0 || n.Twice > 0 || n.WasFirst || x.foreign() || !x.sureOf() || x.explained() ||
 		!p.allAgain.IsZero() && x.now.Sub(p.allAgain) <= x.k.timers.Warm {
 		return
 	}
@@ -260,7 +260,7 @@ func deltaNeedlessPush(x *event) {
 	needless, severity, cause := unasked(n.Same), Info, "-"
 	if len(needless) > 0 {
 		severity = p.count(x)
-	} else if needless, cause = unasked(n.Renewed), "version"; len(needless) == 0 {
+	} else if needless, cause = unasked(n.Reissued), "version"; len(needless) == 0 {
 		return
 	}
 	if x.again(severity, cause) {

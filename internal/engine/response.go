@@ -184,7 +184,7 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 		return it
 	}
 	if same && n.Message.Kind == decode.DeltaResponse {
-		n.Renewed = append(n.Renewed, next)
+		n.Reissued = append(n.Reissued, next)
 	}
 	s.Have.put(next)
 	next.Stamp, next.Seq = k.Stamp, n.Seq
