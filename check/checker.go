@@ -49,7 +49,11 @@ func NewChecker(o Options) *Checker {
 	if o.Rules == nil {
 		o.Rules, _ = Select(nil, nil)
 	}
-	return &Checker{Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Past: o.Past, Static: o.Static, Names: o.Names}), timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm), polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart}}
+	return &Checker{
+		Engine: engine.New(engine.Options{ACK: o.Timers.ACK, Warm: o.Timers.Warm, Past: o.Past, Static: o.Static, Names: o.Names}),
+		timers: o.Timers, lookers: lookersOf(o.Rules), storms: make(map[string]*storm),
+		polls: polls{limit: cmp.Or(o.Past, engine.DefaultPast) / pollPart},
+	}
 }
 
 // Step takes the next entry and says what it changed. Findings are those that

@@ -184,6 +184,8 @@ func TestContentCauses(t *testing.T) {
 		"testdata/catalogue/needless-push.positive.xds":             3,
 		"testdata/catalogue/delta-needless-push.positive.xds":       3,
 		"testdata/stories/resource-unknown-content-rejected.xds":    1,
+		"testdata/stories/resource-deprecated-field-many.xds":       2,
+		"testdata/stories/resource-deprecated-field-rejected.xds":   1,
 		"testdata/stories/pgv-constraint-rejected-late.xds":         1,
 		"testdata/stories/ttl-expired-after-heartbeats.xds":         1,
 		"testdata/stories/resource-name-mismatch-lds.xds":           1,

@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // Timers are how long a Checker waits before it calls something late. A timer
@@ -33,7 +35,7 @@ type Timers struct {
 // Does Not Exist).
 func DefaultTimers() Timers {
 	return Timers{
-		Flight: 2 * time.Second, ACK: 10 * time.Second, Warm: 30 * time.Second, DNE: 15 * time.Second,
+		Flight: 2 * time.Second, ACK: engine.DefaultACK, Warm: engine.DefaultWarm, DNE: 15 * time.Second,
 		Loop: 10 * time.Second, Push: time.Minute, Rejoin: 30 * time.Second, Retro: time.Minute,
 		LoopCount: 3, PushCount: 3, StormCount: 10, StormGap: 250 * time.Millisecond,
 	}

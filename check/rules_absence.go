@@ -53,8 +53,8 @@ func partialState(x *event) {
 		names := itemNames(o.items)
 		x.prove(proof{
 			severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.Seq, n.Seq}, settles: o.told,
-			message: fmt.Sprintf("%s not in the response although subscribed to, and sent again unchanged %v later",
-				list(names), round(x.now.Sub(o.at))),
+			message: fmt.Sprintf("%s not in the response although %s, and sent again unchanged %v later%s",
+				list(names), wantedHow(s, names[0]), round(x.now.Sub(o.at)), orRollback(s, names[0])),
 		})
 		return true
 	})
@@ -76,13 +76,30 @@ func partialState(x *event) {
 		names := itemNames(o.items)
 		x.prove(proof{
 			severity: severity, names: names, cause: "-", seqs: []session.Seq{n.Wanted.Seq, n.Seq},
-			message: fmt.Sprintf("the response has only what was asked for last, and not %s, still subscribed to", list(names)),
+			message: fmt.Sprintf("the response has only what was asked for last, and not %s, although %s", list(names), wantedHow(s, names[0])),
 		})
 	}
 	if len(c.omitted) >= maxOmissions {
 		c.omitted = append(c.omitted[:0:0], c.omitted[1:]...)
 	}
 	c.omitted = append(c.omitted, o)
+}
+
+// wantedHow says how the client asks for a name.
+func wantedHow(s *engine.Subscription, name string) string {
+	if s.Names.Has(name) {
+		return "subscribed to"
+	}
+	return "all are asked for"
+}
+
+// orRollback says what else it may have been that a name came back, where only
+// the server knows what there is.
+func orRollback(s *engine.Subscription, name string) string {
+	if s.Names.Has(name) {
+		return ""
+	}
+	return "; if it was deleted on purpose, that was rolled back"
 }
 
 // cameBack says whether the response that is looked at has all that was left

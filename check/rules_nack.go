@@ -39,7 +39,7 @@ func nackRules() []*Rule {
 			Spec:    "NACK; gRFC A46",
 			Means:   "The client did not take the response as a whole and goes on with what it had. It may have taken the good parts: Envoy applies clusters and listeners one by one, and gRPC takes each valid resource (envoy#32880).",
 			Causes:  "The reason is the client's own, in the message: a value that it does not allow, an extension or field that this version does not know, a name that comes twice, or something referred to that is not there yet.",
-			Next:    "Find the resource that the message names, and compare it with the last one that was accepted (show both entries). New rejections after an upgrade of the server mostly mean clients that are older than it.",
+			Next:    "Find the resource that the message names, and compare it with the entry that was accepted last: xdsproxy diff takes both. New rejections after an upgrade of the server mostly mean clients that are older than it.",
 			request: nackReceived,
 		},
 		{
@@ -117,7 +117,13 @@ func nackReceived(x *event) {
 	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with %s: %s", clip(r.Message.Nonce), codeOf(e), said(e.Message))}
 	if n != nil {
 		p.seqs, p.names = []session.Seq{n.Seq, r.Seq}, suspects(n.News(), e.Message)
-		p.message = fmt.Sprintf("%s rejected with %s: %s", describeResponse(n), codeOf(e), said(e.Message))
+		p.message = fmt.Sprintf("%s with %s rejected with %s: %s%s", label(n), counted(n.Count, "resource", "resources"), codeOf(e), said(e.Message), news(n))
+	}
+	switch was := x.change.Accepted; {
+	case was != 0:
+		p.message += fmt.Sprintf("; entry %d was accepted last", was)
+	case x.change.None:
+		p.message += "; nothing was accepted before"
 	}
 	x.prove(p)
 }
@@ -139,11 +145,13 @@ func codeOf(e *decode.Error) string {
 	return fmt.Sprintf("code %d (%s)", e.Code, word)
 }
 
-// describe says what a response had to offer.
-func describeResponse(n *engine.Response) string {
-	text := label(n) + " with " + counted(n.Count, "resource", "resources")
-	if news := len(n.Added) + len(n.Changed); news > 0 && news < n.Count {
-		text += fmt.Sprintf(", %d of them new or changed,", news)
+// news names what a response adds and changes.
+func news(n *engine.Response) (text string) {
+	if len(n.Added) > 0 {
+		text = "; new: " + list(itemNames(n.Added))
+	}
+	if len(n.Changed) > 0 {
+		text += "; changed: " + list(itemNames(n.Changed))
 	}
 	return text
 }
@@ -151,23 +159,23 @@ func describeResponse(n *engine.Response) string {
 // suspects are the resources that a rejection is probably about: those that its
 // reason names, or else all.
 func suspects(lists [2][]*engine.Resource, text string) []string {
+	return firstNames(culprits(slices.Concat(lists[:]...), text))
+}
+
+// culprits are the resources that a reason names, or else all.
+func culprits(items []*engine.Resource, text string) []*engine.Resource {
 	const most = 4096
 	text = text[:min(len(text), maxReason)]
-	var named, all []string
-	for _, list := range lists {
-		for _, it := range list[:min(len(list), most)] {
-			if len(all) < maxFindingNames {
-				all = append(all, it.Name)
-			}
-			if mentions(text, it.Name) {
-				named = append(named, it.Name)
-			}
+	var named []*engine.Resource
+	for _, it := range items[:min(len(items), most)] {
+		if mentions(text, it.Name) {
+			named = append(named, it)
 		}
 	}
 	if len(named) > 0 {
 		return named
 	}
-	return all
+	return items
 }
 
 // mentions says whether a text has a name as a word.
@@ -289,14 +297,14 @@ func nackImmediateResend(x *event) {
 
 // sentAgain says whether the response of x brings what was rejected: in the
 // state of the world all of it and nothing else, in delta some of it and
-// nothing new.
+// nothing new. What the reason names is to blame, and the rest is not.
 func (r *refusal) sentAgain(x *event) bool {
 	n := x.resp
 	if len(n.Heartbeats)+len(n.Message.ResourceErrors) > 0 {
 		return false
 	}
 	if len(n.Added)+len(n.Changed)+len(n.Removed) == 0 && n.Message.Kind == decode.DeltaResponse && len(n.Message.Removed) == 0 {
-		for _, it := range r.items {
+		for _, it := range culprits(r.items, r.by.Message.Error.Message) {
 			if now := x.sub.Have.Get(it.Name); x.here(now) && now.Content.SameAs(it.Content) {
 				return true
 			}

@@ -17,7 +17,7 @@ func needlessRules() []*Rule {
 			ID: "needless-push", Title: "a response that changes nothing", Group: groupContent,
 			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "SotW",
 			Spec:   "When to send an update",
-			Means:  "All resources of the response are as the client had accepted them, and nothing explains why they were sent again: no request, no reconnect, no change of what they belong to. The client parses, compares and acknowledges for nothing. Three within a minute are a warning.",
+			Means:  "All resources of the response are as the client had accepted them, and nothing explains why they were sent again: no request, no reconnect, no change of what they belong to. The client parses, compares and acknowledges for nothing. Three within a minute under one version are a warning. Under a new version it is a note: something else may have changed, and all types share the version.",
 			Causes: "A control plane that pushes all types whenever anything changes (istiod's full push), or on a timer, or whose content differs only in the order of a map (envoy#7401, go-control-plane#977).",
 			Next:   "One now and then is harmless. If they come in rows, compare what triggers a push with what changed, and let the server compare content before it sends.",
 			request: func(x *event) {
@@ -31,9 +31,9 @@ func needlessRules() []*Rule {
 			ID: "delta-needless-push", Title: "a resource that is sent again as it was", Group: groupContent,
 			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "Delta",
 			Spec:   "When to send an update; Grouping Resources into Responses",
-			Means:  "Delta is for changes, and this resource has the name, version and content that the client had accepted. Nobody asked for it again, and nothing it belongs to had changed. Three such responses within a minute are a warning.",
-			Causes: "A server that sends whole snapshots over delta, or loses track of what it has sent to whom.",
-			Next:   "Let the server remember per stream the version of each resource that was acknowledged, and leave those out.",
+			Means:  "Delta is for changes, and this resource has the content that the client had accepted. Nobody asked for it again, and nothing it belongs to had changed. Three such responses within a minute are a warning if the version is the same, too. Under a new version it is a note.",
+			Causes: "A server that sends whole snapshots over delta, or loses track of what it has sent to whom. If only the version is new, it is made from bytes whose order varies, or from something that is not sent.",
+			Next:   "Let the server remember per stream the version of each resource that was acknowledged, and leave those out. Derive the version from the content in a fixed order.",
 			request: func(x *event) {
 				if x.req.Message.Kind == decode.DeltaRequest {
 					noteAsked(x)
@@ -209,12 +209,15 @@ func needlessPush(x *event) {
 			}
 		}
 	}
-	severity := p.count(x)
-	if x.again(severity, "-") {
+	severity, cause := Info, "version"
+	if n.Version == previousVersion(s) {
+		severity, cause = p.count(x), "-"
+	}
+	if x.again(severity, cause) {
 		return
 	}
 	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", clip(n.Version), counted(n.Count, "resource is", "resources are"))
-	x.prove(proof{severity: severity, names: firstNames(n.Resolved), cause: "-", message: message + p.times(x, severity)})
+	x.prove(proof{severity: severity, names: firstNames(n.Resolved), cause: cause, message: message + p.times(x, severity)})
 }
 
 func deltaNeedlessPush(x *event) {
@@ -227,7 +230,7 @@ func deltaNeedlessPush(x *event) {
 	if len(again) > 0 {
 		defer p.answered(n)
 	}
-	if len(n.Same) == 0 || n.Twice > 0 || n.WasFirst || x.foreign() || !x.sureOf() || x.explained() ||
+	if len(n.Same)+len(n.Reissued) == 0 || n.Twice > 0 || n.WasFirst || x.foreign() || !x.sureOf() || x.explained() ||
 		!p.allAgain.IsZero() && x.now.Sub(p.allAgain) <= x.k.timers.Warm {
 		return
 	}
@@ -244,27 +247,37 @@ func deltaNeedlessPush(x *event) {
 	for _, i := range n.Timed {
 		timed[decode.NormalName(n.Message.Resources[i].Name)] = struct{}{}
 	}
-	var needless []*engine.Resource
-	for _, it := range n.Same {
-		_, asked := again[it.Name]
-		_, ttl := timed[it.Name]
-		if !asked && !ttl && !p.bad.has(it.Name) {
-			needless = append(needless, it)
+	unasked := func(items []*engine.Resource) (out []*engine.Resource) {
+		for _, it := range items {
+			_, asked := again[it.Name]
+			_, ttl := timed[it.Name]
+			if !asked && !ttl && !p.bad.has(it.Name) {
+				out = append(out, it)
+			}
+		}
+		return out
+	}
+	needless, severity, cause := unasked(n.Same), Info, "-"
+	if len(needless) > 0 {
+		severity = p.count(x)
+	} else if needless, cause = unasked(n.Reissued), "version"; len(needless) == 0 {
+		return
+	}
+	if x.again(severity, cause) {
+		return
+	}
+	names, at := firstNames(needless), ""
+	if v := needless[0].Version; v != "" {
+		at = fmt.Sprintf(" at version %q", clip(v))
+		if cause == "version" {
+			at = fmt.Sprintf(" at the new version %q", clip(v))
 		}
 	}
-	if len(needless) == 0 {
-		return
-	}
-	severity := p.count(x)
-	if x.again(severity, "-") {
-		return
-	}
-	names := firstNames(needless)
-	message := fmt.Sprintf("%q came again at version %q as it was", clip(names[0]), clip(needless[0].Version))
+	message := fmt.Sprintf("%q came again%s as it was", clip(names[0]), at)
 	if more := len(needless) - 1; more > 0 {
-		message = fmt.Sprintf("%q and %s came again as they were", clip(names[0]), counted(more, "other", "others"))
+		message = fmt.Sprintf("%s, and %s", message, counted(more, "other", "others"))
 	}
-	x.prove(proof{severity: severity, names: names, cause: "-", message: message + p.times(x, severity)})
+	x.prove(proof{severity: severity, names: names, cause: cause, message: message + p.times(x, severity)})
 }
 
 // answered forgets the names that a response mentions.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
@@ -57,7 +58,7 @@ func orderRules() []*Rule {
 			ID: "dependent-removed-in-use", Title: "a resource was removed that others still refer to", Group: groupOrder,
 			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "Delta",
 			Spec:     "Deleting Resources; Eventual consistency considerations",
-			Means:    "The server removed a resource to which one that the client has still refers. What happens depends on the type: Envoy drops a filter configuration at once and answers with errors (envoy#32823), keeps a removed secret, and empties a removed set of endpoints.",
+			Means:    "The server removed a resource to which one that the client has still refers. What happens depends on the type: Envoy drops a filter configuration at once and answers with errors (envoy#32823). It ignores the removal of endpoints, routes and secrets and keeps what it has, so that the fault shows only when it restarts.",
 			Causes:   "A control plane that cleans up what belongs to a deleted object before it has changed what refers to it.",
 			Next:     "Change or remove the referring resource first.",
 			response: dependentRemovedInUse,
@@ -202,9 +203,26 @@ func warmingStarved(x *event) {
 	}
 	x.prove(proof{
 		severity: Warning, names: names, typ: "EDS", seqs: seqs,
-		message: fmt.Sprintf("no endpoints for %s within %v, and cluster %q of entry %d waits for them",
-			list(names), round(x.k.timers.DNE), w.cluster, w.cds.Seq),
+		message: fmt.Sprintf("no endpoints for %s within %v: %s", list(names), round(x.k.timers.DNE), waiting(t, names)),
 	})
+}
+
+// waiting says which clusters wait for endpoints of these names.
+func waiting(t *engine.Stream, names []string) string {
+	const most = 3
+	var who []string
+	for _, name := range names[:min(len(names), most)] {
+		w := warmingOf(t).byName[name]
+		who = append(who, fmt.Sprintf("%q of entry %d", clip(w.cluster), w.cds.Seq))
+	}
+	text := strings.Join(who, ", ")
+	switch more := len(names) - most; {
+	case len(names) == 1:
+		return "cluster " + text + " waits for them"
+	case more > 0:
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "clusters " + text + " wait for them"
 }
 
 func dependentWarmingStarved(x *event) {

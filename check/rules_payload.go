@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -29,10 +30,19 @@ func payloadRules() []*Rule {
 			ID: "resource-unknown-content", Title: "fields or types that this program does not know", Group: groupPayload,
 			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
 			Spec:   "Resource Types",
-			Means:  "A resource has a field, or an extension of a type, that is not in the API that xdsproxy was built with, or a field that is deprecated. Both peers may be newer than xdsproxy. Envoy counts unknown fields and goes on; an extension that it does not have it rejects. If the client rejected the response, this is the first place to look, and a warning.",
-			Causes: "A server that uses a newer API than its clients, a misspelt type URL of an extension, or old configuration that was never moved on.",
+			Means:  "A resource has a field, or an extension of a type, that is not in the API that xdsproxy was built with. Both peers may be newer than xdsproxy. Envoy counts unknown fields and goes on; an extension that it does not have it rejects. If the client rejected the response, this is the first place to look, and a warning.",
+			Causes: "A server that uses a newer API than its clients, or a misspelt type URL of an extension.",
 			Next:   "Compare the version of the client with the release that brought the field. xdsproxy version says which API xdsproxy knows.",
 			local:  true, polls: true, response: unknownContent, request: unknownContentRejected,
+		},
+		{
+			ID: "resource-deprecated-field", Title: "fields that are deprecated", Group: groupPayload,
+			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
+			Spec:   "Resource Types; deprecation in Envoy's API",
+			Means:  "A resource sets fields, or values, that are deprecated in the API. They work until a client no longer has them. Envoy logs a warning for each and counts them. If the client rejected the response because of them, it is a warning.",
+			Causes: "Configuration that was never moved on, or a control plane that still serves old clients.",
+			Next:   "Nothing today. Before you upgrade the clients, look up the field in Envoy's documentation: it names what to use instead.",
+			local:  true, polls: true, response: deprecatedFields, request: deprecatedRejected,
 		},
 		{
 			ID: "pgv-constraint", Title: "a value outside of what the API allows", Group: groupPayload,
@@ -142,6 +152,57 @@ func unknownContentRejected(x *event) {
 	}
 }
 
+// deprecations finds the deprecated fields of a response, and puts them into one
+// finding.
+func deprecations(n *engine.Response) proof {
+	p := proof{severity: Info, cause: "-"}
+	fields, resources := 0, 0
+	n.Fresh(func(name string, c *engine.Content) {
+		list := c.Facts.Deprecated
+		if len(list) == 0 {
+			return
+		}
+		if fields == 0 {
+			p.message = fmt.Sprintf("%s sets %s, which is deprecated", orNameless(name), clip(list[0]))
+		}
+		resources++
+		if fields += len(list); name != "" && len(p.names) < maxFindingNames {
+			p.names = append(p.names, name)
+		}
+	})
+	switch {
+	case resources > 1:
+		p.message += fmt.Sprintf("; %d resources have %d such fields", resources, fields)
+	case fields > 1:
+		p.message += fmt.Sprintf("; it has %d such fields", fields)
+	}
+	return p
+}
+
+func deprecatedFields(x *event) {
+	if x.foreign() {
+		return
+	}
+	if p := deprecations(x.resp); p.message != "" {
+		x.prove(p)
+	}
+}
+
+// deprecatedRejected looks at rejections that speak of it: the fields are in
+// many responses that are rejected for another reason.
+func deprecatedRejected(x *event) {
+	n := x.req.Echoed
+	if x.req.Verdict != engine.NACKed || !strings.Contains(x.req.Message.Error.Message, "deprecated") {
+		return
+	}
+	if at := x.about(n); !at.foreign() {
+		if p := deprecations(n); p.message != "" {
+			found := flaws{causes: []string{p.cause}, by: map[string]*proof{p.cause: &p}}
+			found.rejected(x, n)
+		}
+	}
+}
+
 // about is the event with a response that it is about.
 func (x *event) about(n *engine.Response) *event {
 	at := *x
@@ -190,12 +251,8 @@ func constraintBroken(x *event) {
 	case payloadOf(s).broken >= maxBroken:
 		return
 	}
-	wait := x.k.timers.ACK
-	if s.Type == "CDS" { // whose verdict may be held back
-		wait = x.k.timers.Warm
-	}
 	payloadOf(s).broken++
-	x.after(wait, func(x *event) {
+	x.after(ackTime(x, n), func(x *event) {
 		if payloadOf(s).broken > 0 {
 			payloadOf(s).broken--
 		}

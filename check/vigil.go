@@ -18,13 +18,6 @@ type vigil struct {
 	silent bool             // it is late, but the client has said nothing since
 }
 
-// A response of more than hugeCDS clusters gives the client more time, pace for
-// each of those above.
-const (
-	hugeCDS = 1000
-	pace    = 5 * time.Millisecond
-)
-
 // keep waits for the verdict on n. What look gets has n as its response.
 func (x *event) keep(v *vigil, n *engine.Response, until time.Time, look func(*event)) {
 	*v = vigil{of: n}
@@ -52,14 +45,8 @@ func (x *event) proceed(v *vigil, patience func(*event, *engine.Response) time.D
 // over says whether there is nothing to wait for any more.
 func (x *event) over() bool { return x.stream.Ended || !x.stream.HalfClosed.IsZero() }
 
-// ackTime is how long a client may take for a verdict. Envoy holds back that on
-// clusters, and takes long for very many of them.
-func ackTime(x *event, n *engine.Response) time.Duration {
-	if x.sub.Type == "CDS" {
-		return x.k.timers.Warm + time.Duration(max(0, n.Count-hugeCDS))*pace
-	}
-	return x.k.timers.ACK
-}
+// ackTime is how long a client may take for a verdict, as long as it speaks.
+func ackTime(x *event, n *engine.Response) time.Duration { return x.k.AckTime(x.sub, n, true) }
 
 // ackMissing begins to wait for the verdict on a response.
 func ackMissing(x *event) {
@@ -97,7 +84,7 @@ func ackLate(x *event) { x.missed(x.stream.LastClientSeq > x.resp.Seq) }
 // on. spoke says that the client has sent something since.
 func (x *event) missed(spoke bool) {
 	t, s, n := x.stream, x.sub, x.resp
-	v, ack := &acksOf(s).late, x.k.timers.ACK
+	v, patience := &acksOf(s).late, x.k.AckTime(s, n, spoke)
 	switch {
 	case x.over():
 		*v = vigil{}
@@ -106,13 +93,13 @@ func (x *event) missed(spoke bool) {
 	case s.Type == "CDS" && len(x.starving(n)) > 0: // cds-ack-held-by-warming speaks of it
 		x.keep(v, n, x.now.Add(x.k.timers.Warm), ackLate)
 		return
-	case !spoke && x.now.Sub(n.At) < 2*ack:
-		x.keep(v, n, n.At.Add(2*ack), ackLate)
+	case !spoke && x.now.Sub(n.At) < patience:
+		x.keep(v, n, n.At.Add(patience), ackLate)
 		v.silent, presenceOf(t).quiet = true, true
 		return
 	case presenceOf(t).judged < n.Seq && x.now.Sub(presenceOf(t).judgedAt) <= x.flight():
 		// It works through older responses, as Envoy does with a rate limit.
-		x.keep(v, n, x.now.Add(ack), ackLate)
+		x.keep(v, n, x.now.Add(x.k.timers.ACK), ackLate)
 		return
 	case !x.again(Warning, "-"):
 		x.prove(proof{

@@ -28,11 +28,13 @@ type Facts struct {
 	// Undecodable says why the bytes, or those of an Any in them, are no message
 	// of their type. It is empty for an unknown type.
 	Undecodable string
-	// Unknown says what the registry does not know, or no longer wants: fields
-	// without a name, types of Any, deprecated fields and values. There are at
-	// most 8, one of a kind, such as "transport_socket.typed_config: unknown
-	// type x.y.Z".
+	// Unknown says what the registry does not know: fields without a name and
+	// types of Any. There are at most 8, one of a kind, such as
+	// "transport_socket.typed_config: unknown type x.y.Z".
 	Unknown []string
+	// Deprecated are the fields that are no longer to be used, in the same
+	// number: "dns_jitter", or "type: STRICT_DNS" where only the value is.
+	Deprecated []string
 	// Invalid are violations of protoc-gen-validate's constraints, of every Any
 	// too, such as "connect_timeout: value must be greater than 0s". There are
 	// at most 4, and none if secrets are masked or the resource is very large.
@@ -76,7 +78,7 @@ type Inspector struct {
 	anys     int  // how deep in Any
 	messages int  // in the innermost Any
 	path     []step
-	found    []string // what Unknown says, without the paths
+	found    []string // what Unknown and Deprecated say, without the paths
 	refs     []Ref
 	refSet   map[Ref]struct{}  // of refs, if they are many
 	sought   map[string]string // see Places
@@ -190,10 +192,16 @@ func (in *Inspector) unknownField(num protowire.Number) {
 	in.finding("", "unknown field "+strconv.Itoa(int(num)))
 }
 
-// finding adds to Facts.Unknown, unless the same was found at a field of the
-// same name.
-func (in *Inspector) finding(field, what string) {
-	if in.muted > 0 || len(in.facts.Unknown) == maxUnknown {
+// finding adds to Facts.Unknown.
+func (in *Inspector) finding(field, what string) { in.note(&in.facts.Unknown, field, what) }
+
+// deprecated adds a field to Facts.Deprecated, or a value of it.
+func (in *Inspector) deprecated(field, value string) { in.note(&in.facts.Deprecated, field, value) }
+
+// note adds to one of the two, unless it has the same of a field of the same
+// name.
+func (in *Inspector) note(list *[]string, field, what string) {
+	if in.muted > 0 || len(*list) == maxUnknown {
 		return
 	}
 	kind := field + ": " + what
@@ -204,7 +212,7 @@ func (in *Inspector) finding(field, what string) {
 		return
 	}
 	in.found = append(in.found, kind)
-	in.facts.Unknown = append(in.facts.Unknown, in.at(field, what))
+	*list = append(*list, in.at(field, what))
 }
 
 // step is a part of the path to where the walk is.
@@ -220,8 +228,8 @@ func (in *Inspector) at(field, what string) string {
 	if n := len(in.path); field != "" && (n == 0 || in.path[n-1].field.name != field) {
 		where = strings.TrimPrefix(where+"."+field, ".")
 	}
-	if where == "" {
-		return what
+	if where == "" || what == "" {
+		return where + what
 	}
 	return where + ": " + what
 }

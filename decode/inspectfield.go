@@ -71,7 +71,7 @@ func merge(before, part []byte, parts int) ([]byte, bool) {
 // single walks over the value of a field that is neither list nor map.
 func (in *Inspector) single(f *fieldFacts, v *protoscan.Field, depth int) bool {
 	if f.deprecated && !(f.implicit && f.isZero(v)) {
-		in.finding(f.name, "deprecated")
+		in.deprecated(f.name, "")
 	}
 	if f.class != classMessage {
 		return in.scalar(f, f.rule, v)
@@ -133,7 +133,7 @@ func (in *Inspector) repeated(f *fieldFacts, b []byte, runs []run, depth int) bo
 	if ok && count > 0 {
 		if f.deprecated {
 			in.path[at].index = -1
-			in.finding(f.name, "deprecated")
+			in.deprecated(f.name, "")
 		}
 		if len(in.entries) > entries {
 			in.sortEntries(in.entries[entries:])
@@ -183,7 +183,7 @@ func (in *Inspector) scalar(f *fieldFacts, r *rule, v *protoscan.Field) bool {
 	bits := f.normal(v.Uint)
 	if f.deprecatedValues != nil {
 		if name := f.deprecatedValues[int32(bits)]; name != "" {
-			in.finding(f.name, "deprecated value "+name)
+			in.deprecated(f.name, name)
 		}
 	}
 	if r != nil && !r.num(bits) {

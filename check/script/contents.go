@@ -174,6 +174,7 @@ func (d *described) fault(c *contents, f *decode.Facts) {
 		mark     func(*synth.Resource)
 	}{
 		{len(f.Unknown) > 0, len(made.Unknown) > 0, func(r *synth.Resource) { r.Unknown = true }},
+		{len(f.Deprecated) > 0, len(made.Deprecated) > 0, func(r *synth.Resource) { r.Dated = true }},
 		{len(f.Invalid) > 0, len(made.Invalid) > 0, func(r *synth.Resource) { r.Invalid = true }},
 	} {
 		if m.has && !m.had && !d.try(m.mark) {

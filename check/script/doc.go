@@ -76,6 +76,7 @@
 //
 //	#corrupt        the payload does not parse
 //	#unknown-field  it has a field that its type does not know
+//	#deprecated     it sets a field that is deprecated
 //	#pgv-bad        it violates a constraint of its type
 //	#grpc-bad       a gRPC client refuses it
 //	#key...         the scope key of a scope; #key="any text" is another way

@@ -72,7 +72,7 @@ type meaning struct {
 	// Contents are the payloads, as numbers of their first occurrence.
 	Contents []int
 	Refs     [][]decode.Ref
-	Faults   [][4]bool
+	Faults   [][5]bool
 }
 
 func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
@@ -121,7 +121,7 @@ func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
 					seen[key] = len(seen) + 1
 				}
 				m.Contents = append(m.Contents, seen[key])
-				m.Faults = append(m.Faults, [4]bool{f.Undecodable != "", len(f.Unknown) > 0, len(f.Invalid) > 0, grpc[e.Stream] && len(f.GRPCProblems) > 0})
+				m.Faults = append(m.Faults, [5]bool{f.Undecodable != "", len(f.Unknown) > 0, len(f.Deprecated) > 0, len(f.Invalid) > 0, grpc[e.Stream] && len(f.GRPCProblems) > 0})
 				refs := slices.DeleteFunc(f.Refs, func(r decode.Ref) bool { return r.Use == decode.UseService })
 				m.Refs = append(m.Refs, refs)
 				r.Body = nil

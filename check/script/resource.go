@@ -153,6 +153,8 @@ func (p *resourceParser) hash(at int) error {
 		p.r.Corrupt = true
 	case !quoted && v == "unknown-field":
 		p.r.Unknown = true
+	case !quoted && v == "deprecated":
+		p.r.Dated = true
 	case !quoted && v == "pgv-bad":
 		p.r.Invalid = true
 	case !quoted && v == "grpc-bad":

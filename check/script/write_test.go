@@ -129,7 +129,7 @@ func comparable(s *Script) (out []plain) {
 			for i := range p.Message.Resources {
 				r := &p.Message.Resources[i]
 				f := plainFacts{Facts: *inspector.Inspect(r.TypeURL, r.Body, false)}
-				f.Unknown, f.Invalid = f.Unknown[:min(1, len(f.Unknown))], f.Invalid[:min(1, len(f.Invalid))]
+				f.Unknown, f.Invalid, f.Deprecated = f.Unknown[:min(1, len(f.Unknown))], f.Invalid[:min(1, len(f.Invalid))], f.Deprecated[:min(1, len(f.Deprecated))]
 				if len(f.Invalid) > 0 {
 					f.Invalid = []string{"something"}
 				}

@@ -132,7 +132,7 @@ func (x *resourceWriter) payload(d *described) (attributes []string) {
 	for _, m := range []struct {
 		on   bool
 		word string
-	}{{o.Corrupt, "#corrupt"}, {o.Unknown, "#unknown-field"}, {o.Invalid, "#pgv-bad"}, {o.NotGRPC, "#grpc-bad"}} {
+	}{{o.Corrupt, "#corrupt"}, {o.Unknown, "#unknown-field"}, {o.Dated, "#deprecated"}, {o.Invalid, "#pgv-bad"}, {o.NotGRPC, "#grpc-bad"}} {
 		if m.on {
 			x.b.WriteString(m.word)
 		}
@@ -142,7 +142,7 @@ func (x *resourceWriter) payload(d *described) (attributes []string) {
 }
 
 // markers are hashes with a meaning.
-var markers = []string{"corrupt", "unknown-field", "pgv-bad", "grpc-bad"}
+var markers = []string{"corrupt", "unknown-field", "deprecated", "pgv-bad", "grpc-bad"}
 
 // hash is the text of a content.
 func (x *resourceWriter) hash(label string) string {

@@ -162,7 +162,11 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 	if err != nil && !damaged(err) {
 		return err
 	}
+	before := len(report.Findings)
 	report.Add(label, checker.Findings(), checker.Summary())
+	if src.line != nil {
+		render.AddLines(report.Findings[before:], src.line)
+	}
 	return err
 }
 

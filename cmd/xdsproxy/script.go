@@ -65,7 +65,7 @@ func readScript(name string, in io.Reader) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{Reader: reader, name: name, script: true}, nil
+	return &source{Reader: reader, name: name, script: true, line: s.Line}, nil
 }
 
 func badScript(err error) error {

@@ -25,6 +25,9 @@ type source struct {
 	// script says that it was written by hand, with times of its own: a
 	// conversation script, or a file that Envoy would read.
 	script bool
+	// line is the line of a conversation script that an entry comes from; nil
+	// for everything else.
+	line func(session.Seq) int
 	// viewer is the running proxy that it comes from, nil if from none, and
 	// remote its Reader then.
 	viewer *serve.Client

@@ -25,7 +25,8 @@ type, since when:
 
   SYNCED   it accepted what was sent last
   PENDING  it has not answered yet, and is in time
-  STALE    it has not answered in time
+  STALE    it has not answered in time: 10 seconds, 20 if it has said nothing
+           since, and 30 for clusters, which may have to warm up
   NACKED   it rejected what was sent last; its reason stands below
   NOTSENT  it asked, and nothing came
   -        it did not ask

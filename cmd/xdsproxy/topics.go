@@ -175,9 +175,9 @@ D> d< delta, P> p< a REST poll and its reply, L> l< load reports, F: a file, and
   size=5MiB  pads the message                 x25     repeats the line
 
 A resource is NAME, then what is known of it: @v2 its delta version, #h2 its
-content (equal marks are equal contents; #corrupt, #unknown-field and #pgv-bad
-are faults), {eds} {rds=r1} {sds=s1} {a,b} what it refers to, ~5s a TTL. w: puts
-it into an envelope, hb: leaves the payload out.
+content (equal marks are equal contents; #corrupt, #unknown-field, #deprecated
+and #pgv-bad are faults), {eds} {rds=r1} {sds=s1} {a,b} what it refers to, ~5s a
+TTL. w: puts it into an envelope, hb: leaves the payload out.
 
   t=+3s      before a line: the time since the line before
   @1         the line belongs to stream 1, not to the newest

@@ -27,7 +27,9 @@ func (r *Resource) Body() []byte {
 	var out []byte
 	if k := kind(r.TypeURL); k != "" {
 		m := &maker{r: r, name: r.payloadName(), label: label(r.Content), v2: v2(r.TypeURL)}
-		out = marshal(makers[k](m))
+		if out = marshal(makers[k](m)); r.Dated {
+			out = append(out, dated[k]...)
+		}
 	} else {
 		out = r.generic()
 	}
@@ -36,6 +38,14 @@ func (r *Resource) Body() []byte {
 	}
 	return out
 }
+
+// dated are deprecated fields as they stand on the wire: track_timeout_budgets,
+// reuse_port, and append of one of response_headers_to_add.
+var dated = map[string]string{
+	"CDS": "\xf8\x02\x01", "LDS": "\xa8\x01\x01", "RDS": "\x22" + datedHeader, "VHDS": "\x52" + datedHeader,
+}
+
+const datedHeader = "\x0f\x0a\x09\x0a\x07x-dated\x12\x02\x08\x01"
 
 // generic is the payload of a type that is not known here.
 func (r *Resource) generic() []byte {

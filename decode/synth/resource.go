@@ -33,6 +33,7 @@ type Resource struct {
 	Corrupt bool // the payload does not parse
 	Unknown bool // it has a field that its type does not know
 	Invalid bool // it violates a constraint of its type
+	Dated   bool // it has a field that is deprecated
 	NotGRPC bool // gRPC clients refuse it: a static cluster, an original destination
 
 	// Wrapped puts a Resource envelope around the payload in a response of the
@@ -167,6 +168,8 @@ func (r *Resource) Check() error {
 		return fmt.Errorf("only a listener, or a cluster without references, can be made so that gRPC refuses it")
 	case r.Invalid && (k == "" || k == "RTDS"):
 		return fmt.Errorf("type %s has no constraint that a named resource can violate", short)
+	case r.Dated && (dated[k] == "" || v2(r.TypeURL)):
+		return fmt.Errorf("type %s has no deprecated field to set", short)
 	case v2(r.TypeURL) && (len(r.Refs.Filters) > 0 || len(r.Refs.Groups) > 0):
 		return fmt.Errorf("version 2 does not have this kind of reference")
 	case v2(r.TypeURL) && len(r.Refs.Secrets) > 1:
@@ -182,7 +185,7 @@ func (r *Resource) roomy() bool {
 	return !r.Empty && !(kind(r.TypeURL) == "SRDS" && len(r.Refs.Routes) > 0 && !r.Corrupt)
 }
 
-func (r *Resource) faulty() bool { return r.Corrupt || r.Unknown || r.Invalid || r.NotGRPC }
+func (r *Resource) faulty() bool { return r.Corrupt || r.Unknown || r.Invalid || r.Dated || r.NotGRPC }
 
 // label turns a content into a text that every field accepts. Different
 // contents have different labels.

@@ -193,6 +193,11 @@ func TestFaultsAreReal(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s: %d faults in a payload with one unknown field", title, n)
 		}
+		dated := r
+		dated.Dated = true
+		if f := decode.NewInspector().Inspect(r.TypeURL, dated.Body(), false); dated.Check() == nil && (len(f.Deprecated) != 1 || len(f.Unknown)+len(f.Invalid) > 0) {
+			t.Errorf("%s: with one deprecated field %+v", title, f)
+		}
 		invalid := r
 		invalid.Invalid = true
 		if invalid.Check() != nil {
@@ -232,6 +237,8 @@ func TestCheckRefuses(t *testing.T) {
 		{TypeURL: "CDS", ScopeKey: "key"},
 		{TypeURL: "RTDS", Invalid: true},
 		{TypeURL: "NDS", Invalid: true},
+		{TypeURL: "EDS", Dated: true},
+		{TypeURL: "v2.CDS", Dated: true},
 		{TypeURL: "NDS", Refs: Refs{Clusters: []string{"c"}}},
 		{TypeURL: "v2.LDS", Refs: Refs{Filters: []string{"f"}}},
 		{TypeURL: "v2.CDS", Refs: Refs{Secrets: []string{"s", "t"}}},

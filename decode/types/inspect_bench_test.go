@@ -39,7 +39,7 @@ func BenchmarkInspect(b *testing.B) {
 			b.SetBytes(int64(len(a.Value)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if f := in.Inspect(a.TypeUrl, a.Value, false); f.Undecodable != "" || len(f.Invalid)+len(f.Unknown) > 0 || len(f.Refs) == 0 {
+				if f := in.Inspect(a.TypeUrl, a.Value, false); f.Undecodable != "" || len(f.Invalid)+len(f.Unknown)+len(f.Deprecated) > 0 || len(f.Refs) == 0 {
 					b.Fatalf("%+v", f)
 				}
 			}

@@ -298,13 +298,17 @@ func TestInspectUnknown(t *testing.T) {
 		"a deep field": {cluster.TypeUrl, protowire.AppendBytes(protowire.AppendTag(nil, 10, 2), protowire.AppendBytes(protowire.AppendTag(nil, 1, 2), field(99))), []string{"circuit_breakers.thresholds[0]: unknown field 99"}},
 		"a type":       {cluster.TypeUrl, nested, []string{`transport_socket.typed_config: unknown type "envoy.extensions.transport_sockets.raw_buffer.v3.RawBuffet"`}},
 		"a wire type":  {cluster.TypeUrl, field(1), []string{"name: wire type 0"}},
-		"deprecated":   {cluster.TypeUrl, resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","http2_protocol_options":{},"transport_socket_matches":[]}`).Value, []string{"http2_protocol_options: deprecated"}},
+		"deprecated":   {cluster.TypeUrl, resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","http2_protocol_options":{},"transport_socket_matches":[]}`).Value, nil},
 		"a map":        {cluster.TypeUrl, resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1"}`).Value, nil},
 	} {
 		f := decode.NewInspector().Inspect(c.typ, c.body, false)
 		if diff := cmp.Diff(c.want, f.Unknown); diff != "" || f.Undecodable != "" {
 			t.Errorf("%s (-want +got):\n%s%s", what, diff, f.Undecodable)
 		}
+	}
+	old := resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","http2_protocol_options":{},"protocol_selection":"USE_CONFIGURED_PROTOCOL","load_assignment":{"endpoints":[{"load_balancer_endpoints":{}}]}}`).Value
+	if diff := cmp.Diff([]string{"http2_protocol_options", "load_assignment.endpoints[0].load_balancer_endpoints"}, decode.NewInspector().Inspect(cluster.TypeUrl, old, false).Deprecated); diff != "" {
+		t.Errorf("deprecated (-want +got):\n%s", diff)
 	}
 	many := []byte(nil)
 	for i := range 100 {

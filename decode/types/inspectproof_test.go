@@ -460,7 +460,7 @@ func FuzzInspect(f *testing.F) {
 			if !reflect.DeepEqual(got, again) {
 				t.Errorf("twice is not the same:\n%+v\n%+v", got, again)
 			}
-			if len(got.Unknown) > 8 || len(got.Invalid) > 4 {
+			if len(got.Unknown) > 8 || len(got.Deprecated) > 8 || len(got.Invalid) > 4 {
 				t.Errorf("too much: %+v", got)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 // status compares where a client stands with a type.
 func (t *trial) status(all []engine.ClientStatus, key laneKey) {
-	want := t.table.state(key, t.timers.ACK)
+	want := t.table.state(key, &t.timers)
 	if want == nil {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
 )
 
 // The words for where a client stands with a type.
@@ -30,7 +32,7 @@ func (l *lane) outlasts(n *reply) bool {
 }
 
 // states is the table of states: where a client stands on one stream.
-func (l *lane) states(now time.Time, ack time.Duration) words {
+func (l *lane) states(now time.Time, timers *check.Timers) words {
 	n := l.last
 	switch {
 	case n == nil && l.stated:
@@ -55,12 +57,18 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 		return words{nacked}
 	}
 	out := words{pending}
+	first, last := timers.ACK, 2*timers.ACK // who is silent has longer
+	if l.typ == "CDS" {
+		first, last = timers.Warm, timers.Warm
+	}
 	switch {
 	case l.rest:
 	case n.nonce == "":
 		out = words{unknown}
-	case now.Sub(n.at) > ack:
+	case now.Sub(n.at) > last:
 		out = words{stale}
+	case now.Sub(n.at) > first:
+		out = words{pending, stale}
 	}
 	// Whether a heartbeat is something else, and whether what was rejected on
 	// the stream before still is, the table leaves open.
@@ -73,7 +81,7 @@ func (l *lane) states(now time.Time, ack time.Duration) words {
 // state is where a client stands with a type: on its live streams with the worst
 // of them, or where the stream left it that ended last. It is nil where the client
 // has not asked, or where the table does not say.
-func (w *world) state(key laneKey, ack time.Duration) words {
+func (w *world) state(key laneKey, timers *check.Timers) words {
 	if w.murky[key.client] {
 		return nil
 	}
@@ -98,7 +106,7 @@ func (w *world) state(key laneKey, ack time.Duration) words {
 			if l.idle() {
 				return nil
 			}
-			if is := l.states(w.now, ack); i == 0 {
+			if is := l.states(w.now, timers); i == 0 {
 				out = is
 			} else {
 				out = worst(out, is)
@@ -110,7 +118,7 @@ func (w *world) state(key laneKey, ack time.Duration) words {
 		if l.idle() {
 			return nil
 		}
-		out = append(out, l.states(w.now, ack)...)
+		out = append(out, l.states(w.now, timers)...)
 	}
 	if out.has(stale) || out.has(pending) { // time goes on, or it does not
 		out = append(out, stale, pending)

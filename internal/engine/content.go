@@ -66,7 +66,7 @@ func (c *Content) bytes() int64 {
 	for i := range f.Refs {
 		n += 80 + len(f.Refs[i].Name)
 	}
-	for _, list := range [][]string{f.Unknown, f.Invalid, f.Proven, f.GRPCProblems} {
+	for _, list := range [][]string{f.Unknown, f.Deprecated, f.Invalid, f.Proven, f.GRPCProblems} {
 		for _, s := range list {
 			n += 16 + len(s)
 		}

@@ -38,8 +38,9 @@ type Engine struct {
 
 // Options say how an Engine works.
 type Options struct {
-	// ACK is after which a response without a verdict is stale; 0: 10 s.
-	ACK time.Duration
+	// ACK is after which a response without a verdict is stale, Warm the same
+	// for clusters; 0: DefaultACK and DefaultWarm.
+	ACK, Warm time.Duration
 	// Past is how many bytes are remembered of what is over; 0: DefaultPast,
 	// less: nothing.
 	Past int64
@@ -55,9 +56,7 @@ type Options struct {
 
 // New returns an Engine that has seen nothing.
 func New(o Options) *Engine {
-	if o.ACK == 0 {
-		o.ACK = 10 * time.Second
-	}
+	o.ACK, o.Warm = cmp.Or(o.ACK, DefaultACK), cmp.Or(o.Warm, DefaultWarm)
 	o.Names = o.Names || o.Envelopes
 	if o.Past == 0 {
 		o.Past = DefaultPast

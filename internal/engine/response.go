@@ -183,6 +183,9 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 		it.Stamp = k.Stamp
 		return it
 	}
+	if same && n.Message.Kind == decode.DeltaResponse {
+		n.Reissued = append(n.Reissued, next)
+	}
 	s.Have.put(next)
 	next.Stamp, next.Seq = k.Stamp, n.Seq
 	return next

@@ -253,7 +253,7 @@ func (k *Engine) stateOf(s *Subscription, n *Response) State {
 		return Synced
 	case n.Verdict == Unclear, n.Nonce == "" && !s.polled():
 		return Unknown // there is no way to answer it, or no clear answer
-	case k.Now.Sub(n.At) > k.o.ACK && !s.polled():
+	case k.overdue(s, n) && !s.polled():
 		return Stale
 	}
 	return Pending

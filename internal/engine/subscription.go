@@ -186,6 +186,7 @@ type details struct {
 	// heartbeats are the positions of resources without a payload.
 	Heartbeats []int
 	Same       []*Resource // delta: that came again at the same version with the same content
+	Reissued   []*Resource // delta: that came again at another version with the same content
 	Nameless   []*Content  // of resources without a name, in order
 	peculiar
 	Wanted *Request // the last request of the type before it

@@ -1,7 +1,10 @@
 package render
 
 import (
+	"slices"
+
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // Finding is a finding in its machine-readable form.
@@ -26,6 +29,10 @@ type Finding struct {
 	// LastAt and LastSeq are when it was proved last; empty if that was At.
 	LastAt  string `json:"last_at,omitempty"`
 	LastSeq uint64 `json:"last_seq,omitempty"`
+	// Lines are those of a script that Seqs come from, each once, and LastLine
+	// that of LastSeq.
+	Lines    []int `json:"lines,omitempty"`
+	LastLine int   `json:"last_line,omitempty"`
 	// Source is where it was found, if several were checked.
 	Source string `json:"source,omitempty"`
 }
@@ -44,6 +51,21 @@ func NewFinding(f *check.Finding) Finding {
 		out.LastAt, out.LastSeq = Timestamp(f.Last), uint64(f.LastSeq)
 	}
 	return out
+}
+
+// AddLines says which lines of a script findings are about.
+func AddLines(findings []Finding, line func(session.Seq) int) {
+	for i := range findings {
+		f := &findings[i]
+		for _, seq := range f.Seqs {
+			if n := line(session.Seq(seq)); n != 0 && !slices.Contains(f.Lines, n) {
+				f.Lines = append(f.Lines, n)
+			}
+		}
+		if f.LastSeq != 0 {
+			f.LastLine = line(session.Seq(f.LastSeq))
+		}
+	}
 }
 
 // Report is what check found.

@@ -135,30 +135,42 @@ func SomeOf(clients []string) string {
 	return text
 }
 
-// where are the entries of a finding.
+// where are the entries of a finding, and before them the lines of a script
+// that they come from.
 func (f *Finding) where() string {
-	const most = 6
-	word := "entries "
-	if len(f.Seqs) == 1 {
-		word = "entry "
-	}
-	var seqs []string
-	for i, n := range f.Seqs {
-		switch {
-		case len(f.Seqs) <= most || i < most-1:
-			seqs = append(seqs, fmt.Sprint(n))
-		case i == len(f.Seqs)-1:
-			seqs = append(seqs, fmt.Sprintf("… %d", n))
-		}
-	}
-	where := word + strings.Join(seqs, ", ")
+	where := places("entry", "entries", f.Seqs)
 	if f.Count > 1 && !slices.Contains(f.Seqs, f.LastSeq) {
 		where += fmt.Sprintf(", last %d", f.LastSeq)
+	}
+	if len(f.Lines) > 0 {
+		lines := places("line", "lines", f.Lines)
+		if f.LastLine != 0 && !slices.Contains(f.Lines, f.LastLine) {
+			lines += fmt.Sprintf(", last %d", f.LastLine)
+		}
+		where = lines + " (" + where + ")"
 	}
 	if f.Source != "" {
 		where = f.Source + ", " + where
 	}
 	return where
+}
+
+// places writes numbers with their noun: the first few, and the last.
+func places[N int | uint64](one, many string, numbers []N) string {
+	const most = 6
+	if len(numbers) == 1 {
+		return fmt.Sprintf("%s %d", one, numbers[0])
+	}
+	var out []string
+	for i, n := range numbers {
+		switch {
+		case len(numbers) <= most || i < most-1:
+			out = append(out, fmt.Sprint(n))
+		case i == len(numbers)-1:
+			out = append(out, fmt.Sprintf("… %d", n))
+		}
+	}
+	return many + " " + strings.Join(out, ", ")
 }
 
 // when is the time, or the time from the first to the last.

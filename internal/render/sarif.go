@@ -55,8 +55,12 @@ type (
 			Artifact struct {
 				URI string `json:"uri"`
 			} `json:"artifactLocation"`
+			Region *sarifRegion `json:"region,omitempty"` // of a script
 		} `json:"physicalLocation"`
 		Logical []sarifLogical `json:"logicalLocations"`
+	}
+	sarifRegion struct {
+		StartLine int `json:"startLine"`
 	}
 	sarifLogical struct {
 		Name string `json:"fullyQualifiedName"`
@@ -89,6 +93,9 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 			at.Physical.Artifact.URI = f.Source
 		}
 		if n := len(f.Seqs); n > 0 {
+			if len(f.Lines) > 0 {
+				at.Physical.Region = &sarifRegion{f.Lines[len(f.Lines)-1]}
+			}
 			at.Logical = []sarifLogical{{fmt.Sprintf("entry %d", f.Seqs[n-1])}}
 		}
 		text := f.Message
