@@ -70,7 +70,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	switch {
 	case !whole, k.o.Envelopes:
 	case m.Kind == decode.DeltaRequest:
-		k.wantDelta(s, r, c)
+		k.wantDelta(s, r, c, first)
 	default:
 		k.wantSotw(s, r, c, first)
 	}

@@ -54,7 +54,8 @@ func (k *Engine) wantSotw(s *Subscription, r *Request, c *Change, first bool) {
 }
 
 // wantDelta enters what a delta request subscribes to and what it gives up.
-func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
+// A nonce in the first request is a mistake, and makes no verdict of it.
+func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change, first bool) {
 	m := r.Message
 	c.Added, c.Removed = m.Subscribe, m.Unsubscribe
 	if r.Ordinal == 0 && len(m.Subscribe) > 64 {
@@ -80,7 +81,7 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
 			r.Added = append(r.Added, n)
 		}
 	}
-	if r.Ordinal == 0 && len(m.Subscribe) == 0 && r.Message.Nonce == "" {
+	if first && len(m.Subscribe) == 0 {
 		s.Wild, s.EverWild = LegacyWild, true
 	}
 	for _, n := range m.Unsubscribe {
