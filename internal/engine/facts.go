@@ -123,6 +123,18 @@ func (s *Subscription) Owed(n *Response) bool {
 	return s.First != nil && n.Nonce != "" && !s.Exempt()
 }
 
+// VersionBefore is the version_info that a client of the state of the world has
+// when it comes to a response, if it accepts what it has not answered yet; it is
+// not known if it has neither accepted nor rejected the one before.
+func (s *Subscription) VersionBefore(n *Response) (version string, known bool) {
+	for _, o := range slices.Backward(s.Sent) {
+		if o.Ordinal < n.Ordinal && o.Verdict != NACKed {
+			return o.Version, o.Verdict != Unclear
+		}
+	}
+	return Short(s.version), true
+}
+
 // LastWith is the response that had a resource, or the newest if that is not
 // known.
 func (s *Subscription) LastWith(carrier *Response) session.Seq {
