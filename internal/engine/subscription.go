@@ -46,7 +46,7 @@ type Subscription struct {
 	announced   bool // it had a version
 	EverNamed   bool
 	Wild        wildness
-	EverWild    bool
+	WildEnded   time.Time // when the client gave up the wildcard; zero while it has one, or never had
 	Names       names
 	list        *NameList          // that a state-of-the-world client sent last; nil: not known
 	Dropped     map[string]dropped // names that were given up, for a while

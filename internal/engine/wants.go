@@ -41,11 +41,11 @@ func (k *Engine) wantSotw(s *Subscription, r *Request, c *Change, first bool) {
 	}
 	switch {
 	case star:
-		s.Wild, s.EverNamed, s.EverWild = ExplicitWild, true, true
+		s.Wild, s.EverNamed = ExplicitWild, true
 	case len(r.Message.Names) > 0:
 		s.Wild, s.EverNamed = NotWild, true
 	case !s.EverNamed:
-		s.Wild, s.EverWild = LegacyWild, true
+		s.Wild = LegacyWild
 	default:
 		s.Wild = NotWild
 	}
@@ -69,7 +69,7 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change, first bool) {
 	for _, n := range m.Subscribe {
 		switch n {
 		case "*":
-			s.Wild, s.EverWild, s.EverNamed = ExplicitWild, true, true
+			s.Wild, s.EverNamed = ExplicitWild, true
 			continue
 		case "":
 			continue
@@ -82,7 +82,7 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change, first bool) {
 		}
 	}
 	if first && len(m.Subscribe) == 0 {
-		s.Wild, s.EverWild = LegacyWild, true
+		s.Wild = LegacyWild
 	}
 	for _, n := range m.Unsubscribe {
 		if n == "*" {
@@ -119,6 +119,12 @@ func (k *Engine) drop(s *Subscription, r *Request) {
 			s.Have.remove(n)
 			s.open.drop(n)
 		}
+	}
+	switch {
+	case s.Wild != NotWild:
+		s.WildEnded = time.Time{}
+	case r.Before.Wild != NotWild:
+		s.WildEnded = k.Now
 	}
 	switch {
 	case s.Active():
