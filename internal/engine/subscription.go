@@ -158,6 +158,7 @@ type Response struct {
 	Count     int       // resources
 	Sum       [2]uint64 // over names and contents, whatever their order
 	again     int       // resources that were there with the same content
+	Freed     int       // those of them that had a TTL, and have none any more
 	Twice     int       // resources of a name that it has already given
 	Was       int       // resources before it
 	Reused    *Response // that had the same nonce before
@@ -185,7 +186,7 @@ type details struct {
 	beats    map[string]bool // names of resources without a payload
 	// heartbeats are the positions of resources without a payload.
 	Heartbeats []int
-	Same       []*Resource // delta: that came again at the same version with the same content
+	Same       []*Resource // delta: that came again at the same version with the same content, with a TTL or without as before
 	Nameless   []*Content  // of resources without a name, in order
 	peculiar
 	Wanted *Request // the last request of the type before it
