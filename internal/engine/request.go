@@ -97,6 +97,9 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	if r.Ordinal == 0 && !k.o.Names {
 		s.resume(m)
 	}
+	if m.Kind == decode.DeltaRequest && !k.o.Names {
+		k.recall(s, r.Given)
+	}
 	s.prior, s.Last = s.Last, r
 	if s.namingSeq == 0 && r.Named() > 0 {
 		s.namingSeq, s.namingOn = r.Seq, t.ID

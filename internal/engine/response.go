@@ -34,12 +34,12 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	if whole && !k.o.Names {
 		k.fill(s, n, c.batch, e.Message.Masked)
 	}
+	for _, it := range n.Resolved {
+		delete(s.gone, it.Name)
+	}
 	for _, name := range m.Removed {
-		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) && len(s.DoesNotExist) < MaxDropped {
-			if s.DoesNotExist == nil {
-				s.DoesNotExist = make(map[string]struct{})
-			}
-			s.DoesNotExist[name] = struct{}{}
+		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) {
+			s.markGone(name)
 		}
 	}
 	s.remember(k, n)

@@ -77,12 +77,13 @@ type Subscription struct {
 	Seeded     bool        // have began with what the client declared, which is kept
 	Kept       inventory
 	Variants   bool // resources of one name differ by constraints, which have does not tell apart
-	// DoesNotExist are names that were asked for and that the server said it
-	// does not have.
-	DoesNotExist map[string]struct{}
-	nonces       []pastNonce // of the last responses, once the stream has ended
-	seed         maphash.Seed
-	Losses       int // how often part of the stream was not seen
+	// gone are names that were asked for and that the server said it does not
+	// have, on this stream or one before; or may have said so, where part of
+	// that was not seen.
+	gone   map[string]struct{}
+	nonces []pastNonce // of the last responses, once the stream has ended
+	seed   maphash.Seed
+	Losses int // how often part of the stream was not seen
 
 	Memory, Lasting Slots // of those who look at the type
 }
