@@ -84,7 +84,7 @@ func (x *event) relaxed(s Severity) Severity {
 // one that was reconnected.
 func (x *event) restarted() bool {
 	t, p := x.stream, x.stream.Previous
-	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
+	if t.OtherProgram(p) {
 		return true
 	}
 	if t.Opened.Sub(p.EndedAt) <= x.k.timers.Rejoin {

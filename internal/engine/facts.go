@@ -105,7 +105,8 @@ func (s *Subscription) OtherNames() bool { return s.Type == "VHDS" || !s.Facts.E
 // TakesBoth says whether the client is one of the Envoys that accept version 3
 // where they asked for version 2 (envoy PR#12913).
 func (t *Stream) TakesBoth() bool {
-	return t.EnvoyClient() && (strings.HasPrefix(t.Node.UserAgentVersion, "1.16.") || strings.HasPrefix(t.Node.UserAgentVersion, "1.17."))
+	is := t.program()
+	return is.name == "envoy" && (strings.HasPrefix(is.version, "1.16.") || strings.HasPrefix(is.version, "1.17."))
 }
 
 // BeganNameless says whether the first request of the type asked for
