@@ -198,7 +198,7 @@ func needlessPush(x *event) {
 	if n.Message.Kind != decode.SotwResponse || p.wasAsked(x) || n.WasFirst || x.foreign() {
 		return
 	}
-	if len(n.Added)+len(n.Changed)+len(n.Removed)+len(n.Timed)+len(n.Heartbeats)+n.Twice+len(n.Message.ResourceErrors) > 0 ||
+	if len(n.Added)+len(n.Changed)+len(n.Removed)+len(n.Timed)+len(n.Heartbeats)+n.Freed+n.Twice+len(n.Message.ResourceErrors) > 0 ||
 		len(n.Resolved) != n.Count || n.Count == 0 && !s.Full() || !x.sureOf() || x.explained() {
 		return
 	}

@@ -95,7 +95,7 @@ func typesMissing(x *event) {
 // the stream before it had accepted some: it has been restarted.
 func (x *event) beganAnew() bool {
 	t, p := x.stream, x.stream.Previous
-	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
+	if t.OtherProgram(p) {
 		return true
 	}
 	forgot := false

@@ -23,7 +23,6 @@ func subscriptionRules() []*Rule {
 // wishes is what the rules of subscriptions remember of one type on one
 // stream.
 type wishes struct {
-	wildEnded time.Time // when the client gave up the wildcard; zero while it has one
 	// widened is a delta request that added names to a nameless subscription,
 	// until the server has answered it; watched says that its updates are
 	// compared with those of other clients.
@@ -38,7 +37,7 @@ type wishes struct {
 	// mentioned since.
 	released map[string]*engine.Request
 
-	extras bool // a resource was sent that was not asked for
+	extras bool // a resource was sent that was not among the names asked for
 	streak int  // responses in a row that consist mostly of such
 
 	resumed *resumed
@@ -277,10 +276,12 @@ const mostlyExtras = 3
 func unrequestedResource(x *event) {
 	s, n := x.sub, x.resp
 	w := wishesOf(s)
-	if s.First == nil || s.Wild != engine.NotWild || s.EverWild || s.Exempt() || s.OtherNames() || x.clearedBefore() {
+	if s.First == nil || !x.byName() || s.Exempt() || s.OtherNames() || x.clearedBefore() {
 		return
 	}
-	if !w.extras && !slices.ContainsFunc(n.Added, func(it *engine.Resource) bool { return !x.asked(it.Name) }) {
+	w.extras = w.extras || !s.WildEnded.IsZero() ||
+		slices.ContainsFunc(n.Added, func(it *engine.Resource) bool { return !s.Names.Has(it.Name) && !s.Names.Covers(it.Name) })
+	if !w.extras {
 		if n.Count > 0 {
 			w.streak = 0
 		}
@@ -297,7 +298,6 @@ func unrequestedResource(x *event) {
 		bytes += len(r.Body)
 		extra = append(extra, decode.NormalName(r.Name))
 	}
-	w.extras = len(extra) > 0
 	switch {
 	case 2*bytes > all:
 		w.streak++
@@ -316,6 +316,15 @@ func unrequestedResource(x *event) {
 		p.message = fmt.Sprintf("%s not asked for, and the %d responses up to this one were mostly such", list(extra), w.streak)
 	}
 	x.prove(p)
+}
+
+// byName says whether the client asked for certain names only when the server
+// last heard of it. By older texts a wildcard of the state of the world lasts for
+// ever if it began without names.
+func (x *event) byName() bool {
+	s := x.sub
+	return s.Wild == engine.NotWild &&
+		(s.WildEnded.IsZero() || x.now.Sub(s.WildEnded) > x.flight() && (x.stream.Delta() || !s.BeganNameless()))
 }
 
 // asked says whether the client wanted a name when the server last heard of

@@ -20,7 +20,7 @@ func ttlRules() []*Rule {
 			ID: "heartbeat-version-mismatch", Title: "a heartbeat for another version", Group: groupTTL,
 			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
 			Spec:     "TTL; SotW TTL",
-			Means:    "A resource without a payload prolongs what the client has, if its version is the one sent last. This one has another version, or its name was never sent. Envoy takes it for an update that is broken, and rejects it; what it was to prolong expires.",
+			Means:    "A resource without a payload prolongs what the client has, if its version is the one sent last; in the state of the world that of the response counts, and has to be that of the type. This one has another version, or its name was never sent. Envoy takes it for an update that is broken, and rejects it; what it was to prolong expires.",
 			Causes:   "A server that counts its version up and sends the heartbeat, but not the new content, or one that lost track of what this stream has got.",
 			Next:     "Let the server send the payload when the version changes, and heartbeats only for what it has sent on this stream.",
 			response: heartbeatVersionMismatch,
@@ -71,20 +71,19 @@ func (x *event) heartbeatFlaw(i int) string {
 		}
 		return fmt.Sprintf("a heartbeat for %q, which was never sent", clip(name))
 	}
-	said, last := r.Version, it.Version
-	if !delta {
-		if said == "" {
-			return "" // the client takes that of the response
+	if delta {
+		if r.Version == it.Version {
+			return ""
 		}
-		said = n.Version
-		if s.Full() {
-			last = previousVersion(s)
-		}
+		return fmt.Sprintf("the heartbeat of %q has version %q, the version sent last was %q", clip(name), clip(r.Version), clip(it.Version))
 	}
-	if said == last {
+	// The client takes the version of the response, whatever the heartbeat says,
+	// and compares it with what it has of the type.
+	last, known := s.VersionBefore(n)
+	if !known || n.Version == last {
 		return ""
 	}
-	return fmt.Sprintf("the heartbeat of %q has version %q, the version sent last was %q", clip(name), clip(said), clip(last))
+	return fmt.Sprintf("the heartbeat of %q came in a response of version %q, and the client has version %q", clip(name), clip(n.Version), clip(last))
 }
 
 func heartbeatVersionMismatch(x *event) {

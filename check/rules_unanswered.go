@@ -219,30 +219,12 @@ func resubscribeNotResent(x *event) {
 	}
 }
 
-// knownGone says whether the server has told the client already that a
-// resource does not exist, on this stream or the one before. Where part of that
-// was not seen it may have.
-func (x *event) knownGone(name string) bool {
-	if _, gone := x.sub.DoesNotExist[name]; gone {
-		return true
-	}
-	if p := x.stream.Previous; p != nil {
-		was := p.Subs[x.sub.Key]
-		if was == nil {
-			return p.Lost
-		}
-		_, gone := was.DoesNotExist[name]
-		return gone || was.Lost
-	}
-	return false
-}
-
 func deltaSubscribeUnanswered(x *event) {
 	w := x.wait
 	if w.from.Message.Kind != decode.DeltaRequest || w.stale || w.again {
 		return
 	}
-	names := slices.DeleteFunc(slices.Clone(w.left), x.knownGone)
+	names := slices.DeleteFunc(slices.Clone(w.left), x.sub.MayBeGone)
 	if len(names) > 0 {
 		x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
 			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", list(names), round(x.k.timers.DNE))

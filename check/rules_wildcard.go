@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
@@ -45,11 +44,11 @@ func wildcardRules() []*Rule {
 		{
 			ID: "wildcard-unsubscribe-ignored", Title: "everything is still sent after the wildcard was given up", Group: groupSubscriptions,
 			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "all", Off: true,
-			Spec:    "How the client specifies what resources to return",
-			Means:   "The client had asked for everything and then only for certain names, but the server still sends others. Older texts of the protocol said that a wildcard lasts for ever, so such a server may be right by its own text.",
-			Causes:  "A server that decides at the first request whether a stream is a wildcard one.",
-			Next:    "Nothing, unless the extra resources are many. Then update the server, or let the client open a new stream.",
-			request: noteWildcardEnd, response: wildcardUnsubscribeIgnored,
+			Spec:     "How the client specifies what resources to return",
+			Means:    "The client had asked for everything and then only for certain names, but the server still sends others. Older texts of the protocol said that a wildcard lasts for ever, so such a server may be right by its own text.",
+			Causes:   "A server that decides at the first request whether a stream is a wildcard one.",
+			Next:     "Nothing, unless the extra resources are many. Then update the server, or let the client open a new stream.",
+			response: wildcardUnsubscribeIgnored,
 		},
 		{
 			ID: "legacy-wildcard-lost", Title: "asking for a name ended the wildcard", Group: groupSubscriptions,
@@ -85,7 +84,7 @@ func (x *event) relaxed(s Severity) Severity {
 // one that was reconnected.
 func (x *event) restarted() bool {
 	t, p := x.stream, x.stream.Previous
-	if t.Node != nil && p.Node != nil && (t.Node.UserAgent != p.Node.UserAgent || t.Node.UserAgentVersion != p.Node.UserAgentVersion) {
+	if t.OtherProgram(p) {
 		return true
 	}
 	if t.Opened.Sub(p.EndedAt) <= x.k.timers.Rejoin {
@@ -139,20 +138,11 @@ func clearedListAsWildcard(x *event) {
 	})
 }
 
-func noteWildcardEnd(x *event) {
-	switch w := wishesOf(x.sub); {
-	case x.sub.Wild != engine.NotWild:
-		w.wildEnded = time.Time{}
-	case x.req.Before.Wild != engine.NotWild:
-		w.wildEnded = x.now
-	}
-}
-
 func wildcardUnsubscribeIgnored(x *event) {
 	s, n := x.sub, x.resp
 	grace := x.flight() + x.k.timers.ACK
-	ended := wishesOf(s).wildEnded
-	if s.Wild != engine.NotWild || ended.IsZero() || x.now.Sub(ended) <= grace || s.Exempt() || s.OtherNames() {
+	ended := s.WildEnded
+	if ended.IsZero() || x.now.Sub(ended) <= grace || s.Exempt() || s.OtherNames() {
 		return
 	}
 	var extra []string

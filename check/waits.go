@@ -69,7 +69,8 @@ func (x *event) await() {
 		switch {
 		case engine.IsGlob(n): // it may stand for nothing
 		case !s.Names.Has(n): // given up in the same request
-		case delta && r.Ordinal == 0 && s.Initial[n] != "",
+		case delta && r.Ordinal == 0 && (s.Initial[n] != "" || s.OtherNames() && len(s.Initial) > 0),
+			// it may be an alias of what the client says that it has
 			!delta && r.Ordinal == 0 && s.Have.Get(n) != nil, w.byName[n] != nil:
 		case given && was.Delivered, delta && s.Have.Get(n) != nil && r.Ordinal > 0:
 			again.left = append(again.left, n)

@@ -29,6 +29,7 @@ type warming struct {
 	from    session.Seq // what it waits from
 	asked   bool        // the client wants the endpoints
 	told    bool        // it was reported
+	was     *warming    // what it waited for before cds, in case that is rejected
 }
 
 // early is what one response added or changed; the items are those of others.
@@ -69,6 +70,8 @@ func (x *event) warm() bool {
 		}
 	case x.sub.Type == "CDS" && x.resp != nil:
 		w.begin(x)
+	case x.sub.Type == "CDS" && x.req.Verdict == engine.NACKed:
+		w.rejected(x)
 	}
 	return w.began
 }
@@ -96,7 +99,7 @@ func (w *warmings) warmed(x *event) {
 	}
 }
 
-// begin enters the clusters that a response adds or changes.
+// begin enters the clusters that a response adds to what the client has, or changes.
 func (w *warmings) begin(x *event) {
 	n := x.resp
 	for _, it := range n.Removed {
@@ -104,15 +107,7 @@ func (w *warmings) begin(x *event) {
 			delete(w.byName, ref.Name)
 		}
 	}
-	began := n.Added
-	if len(n.Changed) > 0 {
-		began = slices.Clone(n.Added)
-		for i, it := range n.Changed {
-			if n.Before[i].Content != nil {
-				began = append(began, it)
-			}
-		}
-	}
+	began := x.sub.Renewed(n)
 	if len(began) == 0 {
 		return
 	}
@@ -129,11 +124,31 @@ func (w *warmings) begin(x *event) {
 	}
 }
 
+// rejected takes back what a rejected response began, and what a later one began
+// that only brought back what the client had before. What of a rejected response
+// the client uses all the same is not known.
+func (w *warmings) rejected(x *event) {
+	bad := x.req.Echoed
+	for name, c := range w.byName {
+		if c.cds != bad && (c.cds.Ordinal < bad.Ordinal || x.sub.Renews(c.cds, x.sub.Have.Get(c.cluster))) {
+			continue
+		}
+		if c.was != nil && c.was.cds != bad {
+			w.byName[name] = c.was
+		} else {
+			delete(w.byName, name)
+		}
+	}
+}
+
 // enterEarly enters what waits since before the client asked for endpoints, if
 // it is still as it was.
 func (w *warmings) enterEarly(x *event) {
 	cds := x.stream.Sub("CDS")
 	for _, e := range w.early {
+		if e.cds.Verdict == engine.NACKed {
+			continue
+		}
 		for _, it := range e.items {
 			if cds != nil && cds.Have.Get(it.Name) == it {
 				w.enter(it, e.cds, nil) // what is asked for now comes next
@@ -152,7 +167,10 @@ func (w *warmings) enter(it *engine.Resource, cds *engine.Response, eds *engine.
 		if w.byName == nil {
 			w.byName = make(map[string]*warming)
 		}
-		c := &warming{cluster: it.Name, cds: cds, from: cds.Seq, asked: eds != nil && eds.Wants(ref.Name)}
+		c := &warming{cluster: it.Name, cds: cds, from: cds.Seq, asked: eds != nil && eds.Wants(ref.Name), was: w.byName[ref.Name]}
+		if c.was != nil {
+			c.was.was = nil
+		}
 		w.began = w.began || c.asked
 		w.byName[ref.Name] = c
 	}

@@ -122,7 +122,7 @@ func (w *world) wantSotw(m *meaning) {
 func (w *world) wantDelta(m *meaning) {
 	l, p := m.lane, m.message
 	m.more, m.less = len(p.Subscribe) > 0, len(p.Unsubscribe) > 0
-	if m.first && len(p.Subscribe) == 0 && p.Nonce == "" {
+	if m.first && len(p.Subscribe) == 0 && (p.Nonce == "" || l.sure) {
 		l.wild = true
 	}
 	for _, n := range p.Subscribe {

@@ -69,7 +69,7 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	for name := range s.Names.own {
 		bytes += int64(64 + len(name))
 	}
-	for name := range s.DoesNotExist {
+	for name := range s.gone {
 		bytes += int64(64 + len(name))
 	}
 	return bytes

@@ -105,7 +105,8 @@ func (s *Subscription) OtherNames() bool { return s.Type == "VHDS" || !s.Facts.E
 // TakesBoth says whether the client is one of the Envoys that accept version 3
 // where they asked for version 2 (envoy PR#12913).
 func (t *Stream) TakesBoth() bool {
-	return t.EnvoyClient() && (strings.HasPrefix(t.Node.UserAgentVersion, "1.16.") || strings.HasPrefix(t.Node.UserAgentVersion, "1.17."))
+	is := t.program()
+	return is.name == "envoy" && (strings.HasPrefix(is.version, "1.16.") || strings.HasPrefix(is.version, "1.17."))
 }
 
 // BeganNameless says whether the first request of the type asked for
@@ -121,6 +122,18 @@ func (t *Stream) SameGroup(o *Stream) bool {
 // just come: it asked for the type before, and the response can be named.
 func (s *Subscription) Owed(n *Response) bool {
 	return s.First != nil && n.Nonce != "" && !s.Exempt()
+}
+
+// VersionBefore is the version_info that a client of the state of the world has
+// when it comes to a response, if it accepts what it has not answered yet; it is
+// not known if it has neither accepted nor rejected the one before.
+func (s *Subscription) VersionBefore(n *Response) (version string, known bool) {
+	for _, o := range slices.Backward(s.Sent) {
+		if o.Ordinal < n.Ordinal && o.Verdict != NACKed {
+			return o.Version, o.Verdict != Unclear
+		}
+	}
+	return Short(s.version), true
 }
 
 // LastWith is the response that had a resource, or the newest if that is not

@@ -12,6 +12,7 @@ type Resource struct {
 	Name    string      // normalized
 	Version string      // of the resource; of a named type in the state of the world that of the response; else ""
 	Content *Content    // nil where only the name and version are known
+	TTL     bool        // it has one
 	Stamp   uint64      // of the response that had it last, of whichever stream: see Engine.Stamp
 	Seq     session.Seq // of an entry that has its content
 }

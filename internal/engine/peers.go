@@ -53,7 +53,7 @@ func (p *peers) joined(t *Stream, s *Subscription, given []string) {
 		p.Order = append(p.Order, key)
 	}
 	if old := of.resumedBy(t, s, given); old != nil {
-		t.Previous, old.resumed = old, true
+		t.Previous, t.was, old.resumed = old, old.program(), true
 		old.Previous = nil // chains are not followed
 	}
 	of.Live = append(of.Live, t)

@@ -70,7 +70,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	switch {
 	case !whole, k.o.Envelopes:
 	case m.Kind == decode.DeltaRequest:
-		k.wantDelta(s, r, c)
+		k.wantDelta(s, r, c, first)
 	default:
 		k.wantSotw(s, r, c, first)
 	}
@@ -96,6 +96,9 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	}
 	if r.Ordinal == 0 && !k.o.Names {
 		s.resume(m)
+	}
+	if m.Kind == decode.DeltaRequest && !k.o.Names {
+		k.recall(s, r.Given)
 	}
 	s.prior, s.Last = s.Last, r
 	if s.namingSeq == 0 && r.Named() > 0 {

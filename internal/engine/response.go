@@ -34,12 +34,12 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	if whole && !k.o.Names {
 		k.fill(s, n, c.batch, e.Message.Masked)
 	}
+	for _, it := range n.Resolved {
+		delete(s.gone, it.Name)
+	}
 	for _, name := range m.Removed {
-		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) && len(s.DoesNotExist) < MaxDropped {
-			if s.DoesNotExist == nil {
-				s.DoesNotExist = make(map[string]struct{})
-			}
-			s.DoesNotExist[name] = struct{}{}
+		if name = decode.NormalName(name); !s.Lost && s.Names.Has(name) {
+			s.markGone(name)
 		}
 	}
 	s.remember(k, n)
@@ -122,6 +122,11 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, mask
 			}
 			n.beats[name] = true
 			if it != nil {
+				if r.HasTTL && !it.TTL { // others may have it, too
+					timed := *it
+					it, timed.TTL = &timed, true
+					s.Have.put(it)
+				}
 				it.Stamp = k.Stamp
 				n.again++
 				n.Resolved = append(n.Resolved, it)
@@ -134,7 +139,7 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, mask
 		case !s.Full():
 			version = n.Version
 		}
-		next := &Resource{Name: name, Version: version, Content: k.Contents.Of(r.TypeURL, r.Body, masked)}
+		next := &Resource{Name: name, Version: version, Content: k.Contents.Of(r.TypeURL, r.Body, masked), TTL: r.HasTTL}
 		mix(&n.Sum, k, next)
 		n.Resolved = append(n.Resolved, k.enter(s, n, it, next))
 	}
@@ -176,7 +181,10 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 	default:
 		n.Changed, n.Before = append(n.Changed, next), append(n.Before, it)
 	}
-	if same && it.Version == next.Version {
+	if same && it.TTL && !next.TTL {
+		n.Freed++
+	}
+	if same && it.Version == next.Version && it.TTL == next.TTL {
 		if n.Message.Kind == decode.DeltaResponse {
 			n.Same = append(n.Same, it)
 		}

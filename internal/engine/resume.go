@@ -76,3 +76,59 @@ func (s *Subscription) SentHere(name string) bool {
 func (s *Subscription) accepted() (last session.Seq, none bool) {
 	return s.last, s.last == 0 && s.First != nil && !s.Lost && s.Found.IsZero() && s.unseen == "" && s.version == "" && !s.Seeded
 }
+
+// recall enters which names of a request the server has said not to have on
+// streams before. Names that are asked for again are told of once only by some.
+func (k *Engine) recall(s *Subscription, names []string) {
+	was, unsure := k.toldBefore(s)
+	if was == nil && !unsure {
+		return
+	}
+	for _, name := range names {
+		if unsure || was.MayBeGone(name) {
+			s.markGone(name)
+		}
+	}
+}
+
+// toldBefore is the type on the stream on which the same client had it before,
+// nil if there was none. It is unsure what it was told if not all was seen.
+func (k *Engine) toldBefore(s *Subscription) (was *Subscription, unsure bool) {
+	t := s.Stream
+	p := t.Previous
+	if p == nil {
+		return nil, k.Peers.hadMore(t)
+	}
+	if was = p.Subs[s.Key]; was == nil && !p.Lost {
+		// It did not come up there, but perhaps before that.
+		of := k.clients.byID[t.account]
+		if of == nil {
+			return nil, false
+		}
+		before, had := of.left[s.Key]
+		if was = before.sub; was == nil {
+			return nil, had
+		}
+		if was.Stream.Server != t.Server {
+			return nil, false
+		}
+	}
+	return was, was == nil || was.Lost
+}
+
+func (s *Subscription) markGone(name string) {
+	if len(s.gone) >= MaxDropped {
+		return
+	}
+	if s.gone == nil {
+		s.gone = make(map[string]struct{})
+	}
+	s.gone[name] = struct{}{}
+}
+
+// MayBeGone says whether the server has told the client, on this stream or one
+// before, that it does not have a resource, or may have.
+func (s *Subscription) MayBeGone(name string) bool {
+	_, gone := s.gone[name]
+	return gone
+}

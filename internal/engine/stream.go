@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type Stream struct {
 	client         string   // node id that it gave last
 	account        string   // of which client it is
 	Previous       *Stream  // the stream that this one reconnects, nil if none
+	was            program  // of that
 	resumed        bool     // another one reconnects it
 	memento        *Memento // once it has ended
 
@@ -88,13 +90,35 @@ func (t *Stream) Discovery() bool {
 	return false
 }
 
-// GRPCClient says whether the client is one of gRPC's own, by its user agent
-// name ("gRPC Go", "gRPC Java", "gRPC C-core …").
-func (t *Stream) GRPCClient() bool {
-	return t.Node != nil && strings.HasPrefix(t.Node.UserAgent, "gRPC")
+// program is what a client says that it is.
+type program struct{ name, version string }
+
+// program is what the client says, or said on the stream before if it leaves
+// that out.
+func (t *Stream) program() program {
+	if t.Node == nil {
+		return program{}
+	}
+	is := program{cmp.Or(t.Node.UserAgent, t.was.name), t.Node.UserAgentVersion}
+	if is.name == t.was.name {
+		is.version = cmp.Or(is.version, t.was.version)
+	}
+	return is
 }
 
-func (t *Stream) EnvoyClient() bool { return t.Node != nil && t.Node.UserAgent == "envoy" }
+// OtherProgram says whether the client of another stream is another program, or
+// another version of it. One that does not say what it is may be any.
+func (t *Stream) OtherProgram(o *Stream) bool {
+	a, b := t.program(), o.program()
+	differ := func(a, b string) bool { return a != b && a != "" && b != "" }
+	return differ(a.name, b.name) || differ(a.version, b.version)
+}
+
+// GRPCClient says whether the client is one of gRPC's own, by its user agent
+// name ("gRPC Go", "gRPC Java", "gRPC C-core …").
+func (t *Stream) GRPCClient() bool { return strings.HasPrefix(t.program().name, "gRPC") }
+
+func (t *Stream) EnvoyClient() bool { return t.program().name == "envoy" }
 
 // Sub returns the subscription of a short type, or nil.
 func (t *Stream) Sub(typ string) *Subscription {

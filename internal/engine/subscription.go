@@ -46,7 +46,7 @@ type Subscription struct {
 	announced   bool // it had a version
 	EverNamed   bool
 	Wild        wildness
-	EverWild    bool
+	WildEnded   time.Time // when the client gave up the wildcard; zero while it has one, or never had
 	Names       names
 	list        *NameList          // that a state-of-the-world client sent last; nil: not known
 	Dropped     map[string]dropped // names that were given up, for a while
@@ -77,12 +77,13 @@ type Subscription struct {
 	Seeded     bool        // have began with what the client declared, which is kept
 	Kept       inventory
 	Variants   bool // resources of one name differ by constraints, which have does not tell apart
-	// DoesNotExist are names that were asked for and that the server said it
-	// does not have.
-	DoesNotExist map[string]struct{}
-	nonces       []pastNonce // of the last responses, once the stream has ended
-	seed         maphash.Seed
-	Losses       int // how often part of the stream was not seen
+	// gone are names that were asked for and that the server said it does not
+	// have, on this stream or one before; or may have said so, where part of
+	// that was not seen.
+	gone   map[string]struct{}
+	nonces []pastNonce // of the last responses, once the stream has ended
+	seed   maphash.Seed
+	Losses int // how often part of the stream was not seen
 
 	Memory, Lasting Slots // of those who look at the type
 }
@@ -158,6 +159,7 @@ type Response struct {
 	Count     int       // resources
 	Sum       [2]uint64 // over names and contents, whatever their order
 	again     int       // resources that were there with the same content
+	Freed     int       // those of them that had a TTL, and have none any more
 	Twice     int       // resources of a name that it has already given
 	Was       int       // resources before it
 	Reused    *Response // that had the same nonce before
@@ -185,7 +187,7 @@ type details struct {
 	beats    map[string]bool // names of resources without a payload
 	// heartbeats are the positions of resources without a payload.
 	Heartbeats []int
-	Same       []*Resource // delta: that came again at the same version with the same content
+	Same       []*Resource // delta: that came again at the same version with the same content, with a TTL or without as before
 	Reissued   []*Resource // delta: that came again at another version with the same content
 	Nameless   []*Content  // of resources without a name, in order
 	peculiar

@@ -247,6 +247,46 @@ func (n *Response) names() iter.Seq[string] {
 	}
 }
 
+// Renewed are the resources that a response which has just come adds to what the
+// client has, or changes. What was sent before and rejected the client does not
+// have; what it has not answered yet it will have.
+func (s *Subscription) Renewed(n *Response) []*Resource {
+	if len(n.Changed)+len(s.open.byName) == 0 {
+		return n.Added
+	}
+	var out []*Resource
+	for _, it := range n.Added {
+		if s.Renews(n, it) {
+			out = append(out, it)
+		}
+	}
+	for i, it := range n.Changed {
+		if n.Before[i].Content != nil && s.Renews(n, it) {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// Renews says of one resource of a response that was new or changed whether the
+// client had something else before, or nothing.
+func (s *Subscription) Renews(n *Response, it *Resource) bool {
+	if it == nil {
+		return true
+	}
+	c := s.open.byName[it.Name]
+	if c == nil {
+		return true
+	}
+	had := c.accepted
+	for _, o := range c.list {
+		if o.by.Verdict != NACKed && o.by.Seq != 0 && o.by.Seq < n.Seq {
+			had = o.to
+		}
+	}
+	return had == nil || !had.Content.SameAs(it.Content)
+}
+
 // drop forgets a resource that the client has given up.
 func (u *unsettled) drop(name string) {
 	u.enter()

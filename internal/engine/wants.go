@@ -41,11 +41,11 @@ func (k *Engine) wantSotw(s *Subscription, r *Request, c *Change, first bool) {
 	}
 	switch {
 	case star:
-		s.Wild, s.EverNamed, s.EverWild = ExplicitWild, true, true
+		s.Wild, s.EverNamed = ExplicitWild, true
 	case len(r.Message.Names) > 0:
 		s.Wild, s.EverNamed = NotWild, true
 	case !s.EverNamed:
-		s.Wild, s.EverWild = LegacyWild, true
+		s.Wild = LegacyWild
 	default:
 		s.Wild = NotWild
 	}
@@ -54,7 +54,8 @@ func (k *Engine) wantSotw(s *Subscription, r *Request, c *Change, first bool) {
 }
 
 // wantDelta enters what a delta request subscribes to and what it gives up.
-func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
+// A nonce in the first request is a mistake, and makes no verdict of it.
+func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change, first bool) {
 	m := r.Message
 	c.Added, c.Removed = m.Subscribe, m.Unsubscribe
 	if r.Ordinal == 0 && len(m.Subscribe) > 64 {
@@ -68,7 +69,7 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
 	for _, n := range m.Subscribe {
 		switch n {
 		case "*":
-			s.Wild, s.EverWild, s.EverNamed = ExplicitWild, true, true
+			s.Wild, s.EverNamed = ExplicitWild, true
 			continue
 		case "":
 			continue
@@ -80,8 +81,8 @@ func (k *Engine) wantDelta(s *Subscription, r *Request, c *Change) {
 			r.Added = append(r.Added, n)
 		}
 	}
-	if r.Ordinal == 0 && len(m.Subscribe) == 0 && r.Message.Nonce == "" {
-		s.Wild, s.EverWild = LegacyWild, true
+	if first && len(m.Subscribe) == 0 {
+		s.Wild = LegacyWild
 	}
 	for _, n := range m.Unsubscribe {
 		if n == "*" {
@@ -118,6 +119,12 @@ func (k *Engine) drop(s *Subscription, r *Request) {
 			s.Have.remove(n)
 			s.open.drop(n)
 		}
+	}
+	switch {
+	case s.Wild != NotWild:
+		s.WildEnded = time.Time{}
+	case r.Before.Wild != NotWild:
+		s.WildEnded = k.Now
 	}
 	switch {
 	case s.Active():
