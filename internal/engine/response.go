@@ -181,7 +181,8 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 	default:
 		n.Changed, n.Before = append(n.Changed, next), append(n.Before, it)
 	}
-	if same && it.TTL && !next.TTL {
+	freed := same && it.TTL && !next.TTL
+	if freed {
 		n.Freed++
 	}
 	if same && it.Version == next.Version && it.TTL == next.TTL {
@@ -191,7 +192,7 @@ func (k *Engine) enter(s *Subscription, n *Response, it, next *Resource) *Resour
 		it.Stamp = k.Stamp
 		return it
 	}
-	if same && n.Message.Kind == decode.DeltaResponse {
+	if same && !freed && it.Version != next.Version && n.Message.Kind == decode.DeltaResponse {
 		n.Reissued = append(n.Reissued, next)
 	}
 	s.Have.put(next)
