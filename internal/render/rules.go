@@ -147,7 +147,7 @@ func Wrapped(text string, columns int) string { return wrap(Safe(text), "", colu
 func RuleReference(rules []*check.Rule) string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nWhat xdsproxy looks for in a conversation. `xdsproxy explain RULE` prints the same. This page is generated from the rules (`go test ./internal/render -run RuleReference -update`).\n\n")
-	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error. *In the protocol* names sections of [xDS REST and gRPC protocol](https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), unless it says otherwise.\n\n")
+	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error. *In the protocol* names sections of [xDS REST and gRPC protocol](https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), unless it says otherwise. [How verdicts are proved](proofs.md) lists the conversations, recordings and public bugs that each rule is held against.\n\n")
 	group := ""
 	for _, r := range rules {
 		if r.Group != group {
@@ -164,8 +164,8 @@ func RuleReference(rules []*check.Rule) string {
 		if r.Off {
 			off = " · off unless enabled"
 		}
-		fmt.Fprintf(&b, "### `%s`\n\n%s.\n\n*Fault of %s · %s · %s · %s%s*\n\n%s\n\n**Usual causes.** %s\n\n**What to do.** %s\n\nIn the protocol: %s.\n\n",
-			r.ID, upperFirst(r.Title), faultWords(r.Fault), r.Severity, r.Confidence, r.Scope, off, r.Means, r.Causes, r.Next, strings.TrimSuffix(r.Spec, "."))
+		fmt.Fprintf(&b, "### `%s`\n\n%s.\n\n*Fault of %s · %s · %s · %s%s*\n\n%s\n\n**Usual causes.** %s\n\n**What to do.** %s\n\nIn the protocol: %s. [How it is proved](proofs.md#%s).\n\n",
+			r.ID, upperFirst(r.Title), faultWords(r.Fault), r.Severity, r.Confidence, r.Scope, off, r.Means, r.Causes, r.Next, specLinks(r.Spec), r.ID)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
