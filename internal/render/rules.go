@@ -146,8 +146,8 @@ func Wrapped(text string, columns int) string { return wrap(Safe(text), "", colu
 // RuleReference is docs/rules.md.
 func RuleReference(rules []*check.Rule) string {
 	var b strings.Builder
-	b.WriteString("# Rules\n\nWhat xdsproxy looks for in a conversation. `xdsproxy explain RULE` prints the same. This page is generated from the rules (`go test ./internal/render -run RuleReference -update`).\n\n")
-	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error. *In the protocol* names sections of [xDS REST and gRPC protocol](https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), unless it says otherwise. [How verdicts are proved](proofs.md) lists the conversations, recordings and public bugs that each rule is held against.\n\n")
+	b.WriteString("# Rules\n\nWhat xdsproxy looks for in a conversation. `xdsproxy explain RULE` prints the same. [How verdicts are proved](proofs.md) lists the conversations, recordings and public bugs that each rule is held against. This page is generated from the rules (`go test ./internal/render -run RuleReference -update`).\n\n")
+	b.WriteString("*Error*: a broken \"must\" of the protocol, or a state that a peer cannot recover from. *Warning*: works today, hurts or is fragile. *Info*: worth a line, never a failure. Most severities depend on what was seen; the usual one is given. *D*: follows from content and order of the messages alone; *T*: needs a timer; *H*: a heuristic, never an error. *In the protocol* names sections of [xDS REST and gRPC protocol](https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), unless it says otherwise.\n\n")
 	group := ""
 	for _, r := range rules {
 		if r.Group != group {
