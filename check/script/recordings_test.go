@@ -17,6 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -79,6 +80,7 @@ func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
 	tracker, inspector := check.NewTracker(), decode.NewInspector()
 	seen := map[string]int{}
 	number := map[session.Seq]int{}
+	opened := map[session.StreamID]int{}
 	streamed, grpc := map[session.ConnID]bool{}, map[session.StreamID]bool{}
 	var first time.Time
 	for e := range entries {
@@ -97,12 +99,19 @@ func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
 		if !streamed[e.Conn] {
 			continue // nothing was said on it
 		}
-		if first.IsZero() {
+		// A poll is one line of a script: it begins when it asks.
+		poll := c.Method.Variant == xds.VariantREST
+		if poll && e.Kind == session.KindOpen {
+			opened[e.Stream] = len(out)
+		} else if first.IsZero() {
 			first = e.Time
 		}
 		m := meaning{
 			After: e.Time.Sub(first), Kind: e.Kind, Side: e.Side, Method: c.Method.Path, Client: c.Client, Type: c.Type,
 			Answers: number[c.Answers], Added: c.Added, Removed: c.Removed, Status: e.Status,
+		}
+		if i, ok := opened[e.Stream]; ok && e.Kind == session.KindMessage && e.Side == session.Client {
+			out[i].After = m.After
 		}
 		number[e.Seq] = len(out) + 1
 		if c.What != "" {

@@ -26,7 +26,7 @@ func TestScripts(t *testing.T) {
 
 // So they do on every recording of real clients and servers.
 func TestRecordings(t *testing.T) {
-	for _, file := range glob(t, "sessions/*.xdsp", 20) {
+	for _, file := range recordings(t) {
 		t.Run(nameOf(file), func(t *testing.T) { few(t, try(readRecording(t, file))) })
 	}
 }

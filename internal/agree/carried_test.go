@@ -21,7 +21,7 @@ func TestPartsOfASession(t *testing.T) {
 		}
 		return parts(seed, entries)
 	})
-	for i, file := range glob(t, "sessions/*.xdsp", 20) {
+	for i, file := range recordings(t) {
 		few(t, parts(uint64(i), readRecording(t, file)))
 	}
 }

@@ -20,7 +20,7 @@ func TestRereading(t *testing.T) {
 		again, _ := play(text)
 		return rereads(seed, once, again)
 	})
-	for i, file := range glob(t, "sessions/*.xdsp", 20) {
+	for i, file := range recordings(t) {
 		few(t, rereads(uint64(i), readRecording(t, file), readRecording(t, file)))
 	}
 }

@@ -28,6 +28,12 @@ func glob(t testing.TB, pattern string, least int) []string {
 	return files
 }
 
+// recordings are those of real clients and servers.
+func recordings(t testing.TB) []string {
+	t.Helper()
+	return append(glob(t, "sessions/*.xdsp", 20), glob(t, "systems/*.xdsp", 14)...)
+}
+
 // nameOf is a file as tests call it.
 func nameOf(file string) string {
 	name := strings.TrimPrefix(filepath.ToSlash(file), testdata)

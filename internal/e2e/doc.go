@@ -1,5 +1,5 @@
 // Package e2e tests the built program between real xDS clients and a real
-// control plane: Envoy, grpc-go, gRPC for Node and gRPC's C core. It has no
+// control plane: Envoy, grpc-go, gRPC for Node, gRPC for Java and gRPC's C core. It has no
 // code of its own: what it needs of both ends is in package xdstest. It also
 // records the sessions that package check is tested with, and runs the blocks
 // of docs/tls.md that are marked as recipes.

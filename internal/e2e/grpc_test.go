@@ -51,6 +51,7 @@ func (b before) command(name string, args ...string) *exec.Cmd {
 func implementations() []implementation {
 	js := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-js", "node_modules")) }
 	core := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-core", "grpc")) }
+	java := func(t *testing.T) string { return filepath.Dir(tool(t, "grpc-java", ".installed")) }
 	return []implementation{
 		{"grpc-go", func(*testing.T) {}, startGRPCGo},
 		{"grpc-js", func(t *testing.T) { js(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
@@ -61,6 +62,10 @@ func implementations() []implementation {
 			cmd := with.command("python3", append([]string{"testdata/grpc-core/client.py"}, services...)...)
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+core(t))
 			return startClient(t, bootstrap, cmd)
+		}},
+		{"grpc-java", func(t *testing.T) { java(t) }, func(t *testing.T, bootstrap []byte, with before, services ...string) (*lines, func()) {
+			args := append([]string{"-cp", filepath.Join(java(t), "jars", "*"), "testdata/grpc-java/Client.java"}, services...)
+			return startClient(t, bootstrap, with.command("java", args...))
 		}},
 	}
 }

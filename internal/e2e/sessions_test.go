@@ -55,7 +55,7 @@ type recordedSession struct {
 
 func sessions() []recordedSession {
 	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(),
-		grpcSessions(), serverFaults(), clientFaults(), []recordedSession{demoSession()})
+		grpcSessions(), restSessions(), serverFaults(), clientFaults(), []recordedSession{demoSession()})
 }
 
 func TestSessions(t *testing.T) {
