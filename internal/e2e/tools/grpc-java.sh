@@ -7,6 +7,10 @@ cd "$(dirname "$0")/../../.."
 list=internal/e2e/tools/grpc-java.txt
 dir=.tools/grpc-java
 if ! cmp -s "$list" "$dir/.installed"; then
+	if ! mvn --version >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		apt-get update -q >/dev/null 2>&1 || true
+		apt-get install -y -q openjdk-17-jdk-headless maven >/dev/null 2>&1 || true
+	fi
 	if ! mvn --version >/dev/null 2>&1; then
 		echo "grpc-java: Java (17 or newer) with Maven was not found" >&2
 		exit 1
