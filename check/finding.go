@@ -36,6 +36,7 @@ type Finding struct {
 	LastSeq session.Seq
 	Count   int
 	Message string // one sentence with the values of the first time
+	aside   int    // how many bytes at its end are no part of the cause
 	// Told says that a Step has given it before, with the severity Was: it is
 	// graver now, or better known.
 	Told bool
@@ -68,7 +69,8 @@ func (l *ledger) enter(f *Finding, key, cause string, settles bool) {
 		}
 		if settles || f.Severity > have.Severity {
 			l.causes.leave(commonKey(have, cause))
-			have.Severity, have.Message, have.Seqs = max(have.Severity, f.Severity), f.Message, f.Seqs
+			have.Severity, have.Seqs = max(have.Severity, f.Severity), f.Seqs
+			have.Message, have.aside = f.Message, f.aside
 			l.causes.join(have, commonKey(have, cause))
 			l.tell(have)
 		}

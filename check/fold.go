@@ -90,7 +90,7 @@ func commonKey(f *Finding, cause string) string {
 	}
 	return engine.Short(strings.Join([]string{
 		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, strings.Join(f.Names, "\x00"),
-		masked(cause, client), gist(masked(f.Message, client)),
+		masked(cause, client), gist(masked(f.Message[:len(f.Message)-f.aside], client)),
 	}, "\x01"))
 }
 

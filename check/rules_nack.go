@@ -121,9 +121,9 @@ func nackReceived(x *event) {
 	}
 	switch was := x.change.Accepted; {
 	case was != 0:
-		p.message += fmt.Sprintf("; entry %d was accepted last", was)
+		p.aside = fmt.Sprintf("; entry %d was accepted last", was)
 	case x.change.None:
-		p.message += "; nothing was accepted before"
+		p.aside = "; nothing was accepted before"
 	}
 	x.prove(p)
 }
