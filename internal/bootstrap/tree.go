@@ -25,24 +25,35 @@ const (
 	inJSON
 )
 
+// formatOf says what a document is in. The name says so by its ending; where it
+// does not, the text does.
+func formatOf(name string, data []byte) (format, error) {
+	if len(data) > MaxSize {
+		return 0, fmt.Errorf("larger than %d MiB", MaxSize>>20)
+	}
+	switch ending := strings.ToLower(filepath.Ext(name)); {
+	case ending == ".pb" || ending == ".pb_length_delimited" || ending == ".pb_text" || ending == ".pbtxt" || ending == ".textproto":
+		return 0, fmt.Errorf("a bootstrap in the form %s cannot be rewritten; only YAML and JSON can", ending)
+	case ending == ".json", ending != ".yaml" && ending != ".yml" && bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
+		return inJSON, nil
+	}
+	return inYAML, nil
+}
+
 // parseTree reads a document into a tree without aliases and without a key that
 // stands twice in one mapping: readers differ in which of the two they take.
 func parseTree(name string, data []byte) (*yaml.Node, format, error) {
-	if len(data) > MaxSize {
-		return nil, 0, fmt.Errorf("larger than %d MiB", MaxSize>>20)
+	form, err := formatOf(name, data)
+	if err != nil {
+		return nil, 0, err
 	}
 	var (
 		root  *yaml.Node
 		fault *lenient.Fault
-		form  = inYAML
 	)
-	switch ending := strings.ToLower(filepath.Ext(name)); {
-	case ending == ".pb" || ending == ".pb_length_delimited" || ending == ".pb_text" || ending == ".pbtxt" || ending == ".textproto":
-		return nil, 0, fmt.Errorf("a bootstrap in the form %s cannot be rewritten; only YAML and JSON can", ending)
-	case ending == ".json", ending != ".yaml" && ending != ".yml" && bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")):
-		form = inJSON
+	if form == inJSON {
 		root, fault = lenient.JSONTree(data, maxValues)
-	default:
+	} else {
 		root, _, fault = lenient.YAMLTree(data, maxValues)
 	}
 	if fault != nil {

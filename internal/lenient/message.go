@@ -127,14 +127,9 @@ func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *
 	if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() && seen.add(o) {
 		return r.wrong(at, "%s: oneof %s is already set", clipped(key), o.Name())
 	}
-	kind := TwiceLast
-	if fd.Cardinality() == protoreflect.Repeated || fd.Message() != nil {
-		kind = TwiceBoth
-	}
-	switch again := seen.add(fd); {
-	case again:
-		r.note(at, kind, "the field %s stands twice", quoted(key))
-	case kind == TwiceBoth:
+	if seen.add(fd) {
+		r.note(at, twice(fd), "the field %s stands twice", quoted(key))
+	} else if fd.Cardinality() == protoreflect.Repeated || fd.Message() != nil {
 		m.Clear(fd) // of a message that stands twice, the lists in it do not add up
 	}
 	switch {
@@ -152,6 +147,19 @@ func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *
 		m.Set(fd, v)
 	}
 	return err
+}
+
+// twice says what becomes of a field that stands twice.
+func twice(fd protoreflect.FieldDescriptor) Kind {
+	if fd.Message() == nil && !fd.IsList() {
+		return TwiceLast
+	}
+	if fd.Message() != nil && fd.Cardinality() != protoreflect.Repeated {
+		if special, _ := specialOf(fd.Message().FullName()); special != nil {
+			return TwiceLast
+		}
+	}
+	return TwiceBoth
 }
 
 // takesNull says whether null is a value of a field.
