@@ -35,9 +35,10 @@ The bootstrap is the first of these:
   --config-yaml TEXT             of the command, alone
   GRPC_XDS_BOOTSTRAP             of gRPC; and GRPC_XDS_BOOTSTRAP_CONFIG
 
-Envoy's may be YAML or JSON, in all forms that Envoy reads: ADS, sources of single types, SDS, HDS, LRS, by
-gRPC, REST or gRPC's own client, on TCP and unix sockets. For gRPC, with all
-servers and authorities, the command finds the copy in GRPC_XDS_BOOTSTRAP.
+Envoy's may be YAML or JSON, in all forms that Envoy reads: ADS, sources of
+single types, SDS, HDS, LRS, by gRPC, REST or gRPC's own client, on TCP and unix
+sockets. For gRPC, with all servers and authorities, the command finds the copy
+in GRPC_XDS_BOOTSTRAP.
 
 Where the client speaks TLS to a server, it speaks plaintext to the proxy in the
 copy, on a socket that only this user can open, and the proxy speaks TLS with

@@ -1,16 +1,16 @@
-package bootstrap
+package main
 
 import (
 	"strings"
 	"testing"
 
-	_ "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
+	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 )
 
 // As in Envoy, lists are added to, and of what stands in both the second counts.
-func TestMerge(t *testing.T) {
+func TestMergeOfBootstraps(t *testing.T) {
 	const base = "node: {id: a, cluster: b}\nstatic_resources: {clusters: {name: x, connect_timeout: {seconds: 1}}}\n"
-	got, err := Merge("a.yaml", []byte(base), "{node: {id: c}, static_resources: {clusters: [{name: z}]}}")
+	got, err := bootstrap.Merge("a.yaml", []byte(base), "{node: {id: c}, static_resources: {clusters: [{name: z}]}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("got %s, want %s", text, want)
 	}
 	for _, over := range []string{"typo: 1", "node: x", "a: [", `{node: {metadata: {a: *b}}}`} {
-		if _, err := Merge("a.yaml", []byte(base), over); err == nil {
+		if _, err := bootstrap.Merge("a.yaml", []byte(base), over); err == nil {
 			t.Errorf("%s was read", over)
 		}
 	}
