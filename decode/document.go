@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -178,8 +178,12 @@ func decodeJSON(w *walker, name string, data []byte) Document {
 		return Document{Root: tree, Problems: w.problems}
 	}
 	msg := mt.New().Interface()
-	if err := (protojson.UnmarshalOptions{AllowPartial: true, Resolver: w.types, RecursionLimit: maxDepth}).Unmarshal(data, msg); err != nil {
-		w.problem(nil, "shown as it was sent: %s", strings.ReplaceAll(err.Error(), "\u00a0", " "))
+	notes, fault := lenient.JSON(data).Into(msg, w.types)
+	if i := slices.IndexFunc(notes, (*lenient.Fault).LeftOut); i >= 0 && fault == nil {
+		fault = notes[i]
+	}
+	if fault != nil {
+		w.problem(nil, "shown as it was sent: %v", fault)
 		return Document{Root: tree, Problems: w.problems}
 	}
 	wire, err := (proto.MarshalOptions{AllowPartial: true, Deterministic: true}).Marshal(msg)

@@ -122,8 +122,8 @@ func (p *peeker) jsonList(o jsonFields, name string) []json.RawMessage {
 		return nil
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		p.problem("%s: not a JSON array", name)
+	if json.Unmarshal(raw, &list) != nil { // as in Envoy, one element may stand for a list of it
+		list = []json.RawMessage{raw}
 	}
 	return list
 }

@@ -23,10 +23,11 @@ var allowed = map[string][]string{
 	"internal/xds":       {"internal/session"}, // for Side
 	"internal/protoscan": {},
 	"internal/recent":    {},
+	"internal/lenient":   {},
 	"internal/wire":      {"internal/session"},
 	"proxy":              {"internal/session", "internal/wire"},
 	"recorder":           {"internal/session", "internal/protoscan"},
-	"decode":             {"internal/session", "internal/xds", "internal/protoscan", "internal/recent"},
+	"decode":             {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/lenient"},
 	"internal/engine":    {"internal/session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "decode", "check"},
@@ -42,7 +43,7 @@ var allowed = map[string][]string{
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
 	},
-	"internal/bootstrap": {},
+	"internal/bootstrap": {"internal/lenient"},
 }
 
 // thirdParty lists who may name which modules from outside. The keys are
@@ -53,11 +54,11 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
-	"go.yaml.in/yaml/v3":               {"internal/bootstrap", "cmd/xdsproxy", "decode"},
+	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "cmd/xdsproxy"},
 	"go.uber.org/zap":                  {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},
 	"github.com/klauspost/compress":    {"recorder"},

@@ -30,12 +30,15 @@ of all servers.
 The bootstrap is the first of these:
 
   --bootstrap FILE               {} in the command becomes the path of the copy
-  -c FILE, --config-path FILE    of the command, if it is a bootstrap of Envoy
+  -c FILE, --config-path FILE    of the command, if it is a bootstrap of Envoy;
+                                 with --config-yaml TEXT over it, if there is
+  --config-yaml TEXT             of the command, alone
   GRPC_XDS_BOOTSTRAP             of gRPC; and GRPC_XDS_BOOTSTRAP_CONFIG
 
-Envoy's may be YAML or JSON: ADS, sources of single types, SDS, HDS, LRS, by
-gRPC, REST or gRPC's own client, on TCP and unix sockets. For gRPC, with all
-servers and authorities, the command finds the copy in GRPC_XDS_BOOTSTRAP.
+Envoy's may be YAML or JSON, in all forms that Envoy reads: ADS, sources of
+single types, SDS, HDS, LRS, by gRPC, REST or gRPC's own client, on TCP and unix
+sockets. For gRPC, with all servers and authorities, the command finds the copy
+in GRPC_XDS_BOOTSTRAP.
 
 Where the client speaks TLS to a server, it speaks plaintext to the proxy in the
 copy, on a socket that only this user can open, and the proxy speaks TLS with
@@ -59,6 +62,10 @@ xdsproxy open @last
 
 # The same in full, with a recording of a certain name
 xdsproxy wrap --bootstrap envoy.yaml -w session.xdsp -- envoy -c {}
+
+# An Envoy that Consul makes the bootstrap for
+consul connect envoy -sidecar-for web -bootstrap > envoy.json
+xdsproxy wrap envoy -c envoy.json
 
 # A gRPC client
 GRPC_XDS_BOOTSTRAP=bootstrap.json xdsproxy wrap ./client xds:///greeter

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // The variables by which gRPC finds its bootstrap: a file, or its content. The
@@ -27,12 +28,20 @@ const (
 	exitNoCommand = 127
 )
 
+// Envoy's options for the path of its bootstrap, and for what goes over that, or
+// is all of it.
+const (
+	configPath = "--config-path"
+	configYAML = "--config-yaml"
+)
+
 // placeholder stands in a command for the path of the bootstrap.
 const placeholder = "{}"
 
 // plan is a command, and the bootstrap that it is to be given.
 type plan struct {
 	doc  *bootstrap.Document
+	text []byte   // of the bootstrap, as it was found
 	name string   // of the bootstrap, for people
 	base string   // of the file that the copy becomes
 	argv []string // with placeholders until the copy is written
@@ -61,12 +70,37 @@ func (a *app) plan(file string, args []string) (*plan, error) {
 		})
 		return p, nil
 	}
-	for _, arg := range args {
-		if arg == "--config-yaml" || strings.HasPrefix(arg, "--config-yaml=") {
-			a.warn("the command has --config-yaml, which Envoy puts over its bootstrap; servers that it names are not wrapped")
+	if at, n, over := p.overlay(); n > 0 {
+		if err := p.merge(over); err != nil {
+			a.warn("the command has --config-yaml, which Envoy puts over its bootstrap, and which cannot be read together: %s; servers that it names are not wrapped", render.Safe(err.Error()))
+			return p, nil
 		}
+		p.argv = slices.Delete(p.argv, at, at+n)
 	}
 	return p, nil
+}
+
+// overlay finds Envoy's --config-yaml in the command: how many arguments it
+// takes there, none if it is not there, and its value.
+func (p *plan) overlay() (at, n int, over string) {
+	for i, arg := range p.argv[1:] {
+		if value, ok := strings.CutPrefix(arg, configYAML+"="); ok {
+			return i + 1, 1, value
+		}
+		if arg == configYAML && i+2 < len(p.argv) {
+			return i + 1, 2, p.argv[i+2]
+		}
+	}
+	return 0, 0, ""
+}
+
+// merge makes one bootstrap of the one that was found and of what goes over it.
+func (p *plan) merge(over string) error {
+	text, err := bootstrap.Merge(p.base, p.text, over)
+	if err != nil {
+		return err
+	}
+	return p.parse(strings.TrimPrefix(p.name, "bootstrap ")+" with "+configYAML, "bootstrap.json", text)
 }
 
 func notRunnable(command, why string, code int) *failure {
@@ -103,6 +137,15 @@ func (p *plan) find(file string) error {
 	if found {
 		return nil
 	}
+	if at, n, whole := p.overlay(); n > 0 && !slices.ContainsFunc(p.argv, namesPath) {
+		err := p.parse(configYAML, "bootstrap.yaml", []byte(whole))
+		if err == nil {
+			p.argv = slices.Replace(p.argv, at, at+n, "-c", placeholder)
+		}
+		if !errors.Is(err, bootstrap.ErrUnknown) {
+			return err
+		}
+	}
 	if file := os.Getenv(grpcBootstrap); file != "" {
 		return p.read(file)
 	}
@@ -111,6 +154,10 @@ func (p *plan) find(file string) error {
 	}
 	if broken != nil {
 		return broken
+	}
+	if len(p.argv) > 2 && filepath.Base(p.argv[0]) == "consul" && p.argv[1] == "connect" && p.argv[2] == "envoy" {
+		return misused("consul connect envoy makes the bootstrap itself and gives it to Envoy, with nothing between").
+			hint("let it print the bootstrap, and wrap Envoy: %s", consulForm(p.argv))
 	}
 	return misused("no bootstrap: the command has no -c FILE that is one of Envoy, and %s is not set", grpcBootstrap).
 		hint("name it: xdsproxy wrap --bootstrap FILE -- COMMAND ... {}")
@@ -169,7 +216,7 @@ func (p *plan) parse(name, base string, text []byte) error {
 	if err != nil {
 		return failed("bootstrap %s: %w", name, err)
 	}
-	p.doc, p.name, p.base = doc, "bootstrap "+name, base
+	p.doc, p.text, p.name, p.base = doc, text, "bootstrap "+name, base
 	return nil
 }
 
@@ -177,6 +224,26 @@ func (p *plan) parse(name, base string, text []byte) error {
 // of a flag. {} within other text is left alone, for it may be JSON.
 func takesPath(arg string) bool {
 	return arg == placeholder || strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "="+placeholder)
+}
+
+func namesPath(arg string) bool { return arg == "-c" || strings.HasPrefix(arg, configPath) }
+
+// consulForm is how consul connect envoy is wrapped. What stands behind -- is for
+// Envoy.
+func consulForm(argv []string) string {
+	own, envoys := argv, []string(nil)
+	if i := slices.Index(argv, "--"); i >= 0 {
+		own, envoys = argv[:i], argv[i+1:]
+	}
+	var b strings.Builder
+	for _, arg := range own {
+		b.WriteString(shellWord(arg) + " ")
+	}
+	b.WriteString("-bootstrap > envoy.json && xdsproxy wrap envoy -c envoy.json")
+	for _, arg := range envoys {
+		b.WriteString(" " + shellWord(arg))
+	}
+	return b.String()
 }
 
 // properForm is how the command would be right.

@@ -10,13 +10,11 @@
 //	.pb_text     text
 //	.pb          binary
 //
-// A value of YAML that is not quoted is null, a truth (also yes, no, on, off, y
-// and n), a number, or else a text, in this order. Of a key that stands twice
-// the last one counts, and in JSON a comma may stand before the end of a list. A
-// field that is not known, or a word that an enum does not have, is left out and
-// counted; it is no error unless Envoy was told so. All of these, but for the
-// first, are warnings here. .textproto and .txtpb, which Envoy takes for
-// JSON, are read as text, with a warning.
+// YAML and JSON are read by package lenient. A field that is not known, or a word
+// that an enum does not have, is left out and counted; it is no error unless
+// Envoy was told so. That, a key that stands twice and a second document are
+// warnings here. .textproto and .txtpb, which Envoy takes for JSON, are read as
+// text, with a warning.
 //
 // Errors and warnings name the place, and never a value: it might be a secret.
 // Memory is bounded by a constant times the size of the file, which is bounded.

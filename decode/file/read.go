@@ -8,15 +8,15 @@ import (
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // MaxSize is how large a file may be, in bytes.
 const MaxSize = 64 << 20
 
-const (
-	maxYAML  = 16 << 20 // bytes; its tree is far larger
-	maxDepth = 200      // levels of nesting; Envoy takes 100
-)
+// maxDepth bounds the nesting of text and binary.
+const maxDepth = 100
 
 type format int
 
@@ -67,11 +67,7 @@ func read(name string, data []byte) (Content, *Error) {
 	}
 	switch endings[ending(name)] {
 	case formatYAML:
-		tokens, warnings, err := readYAML(data)
-		if err != nil {
-			return Content{}, err
-		}
-		return fromTokens(tokens, warnings)
+		return readYAML(data)
 	case formatText:
 		c, err := readText(data)
 		if end := ending(name); err == nil && end != ".pb_text" {
@@ -82,7 +78,7 @@ func read(name string, data []byte) (Content, *Error) {
 	case formatBinary:
 		return readBinary(data)
 	}
-	return readJSON(data)
+	return readJSON(lenient.JSON(data))
 }
 
 // readBinary keeps the bytes as they are.

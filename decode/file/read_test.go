@@ -32,11 +32,11 @@ func TestRead(t *testing.T) {
 		"capitals":   {"A.YAML", head, `"name":"c1"`, "", false},
 		"yes":        {"a.yaml", head + "  respect_dns_ttl: Yes\n", `"respectDnsTtl":true`, "", false},
 		"y":          {"a.yaml", head + "  respect_dns_ttl: y\n", `"respectDnsTtl":true`, "", false},
-		"yEs":        {"a.yaml", head + "  respect_dns_ttl: yEs\n", "", "a.yaml:5:20: respectDnsTtl is of type bool", true},
+		"yEs":        {"a.yaml", head + "  respect_dns_ttl: yEs\n", `"respectDnsTtl":true`, "", false},
 		"hex":        {"a.yaml", head + "  per_connection_buffer_limit_bytes: 0x10\n", `BufferLimitBytes":16`, "", false},
 		"octal":      {"a.yaml", head + "  per_connection_buffer_limit_bytes: 010\n", `BufferLimitBytes":8`, "", false},
 		"large":      {"a.yaml", head + "  per_connection_buffer_limit_bytes: 4294967295\n", `BufferLimitBytes":4294967295`, "", false},
-		"under_line": {"a.yaml", head + "  per_connection_buffer_limit_bytes: 1_0\n", "", "a.yaml:5:38: value is of type uint32", true},
+		"under_line": {"a.yaml", head + "  per_connection_buffer_limit_bytes: 1_0\n", "", "a.yaml:5:38: per_connection_buffer_limit_bytes is of type uint32", true},
 		"null":       {"a.yaml", head + "  circuit_breakers: ~\n", `"name":"c1"`, "", false},
 		"no name":    {"a.yaml", strings.Replace(head, "c1", "no", 1), "", "a.yaml:4:9: name is of type string", true}, // update_failure
 		"number":     {"a.yaml", strings.Replace(head, "c1", "17", 1), "", "a.yaml:4:9: name is of type string", true},
@@ -49,10 +49,10 @@ func TestRead(t *testing.T) {
 		"unknown tree":  {"a.yaml", head + "  foo: {a: [1, {b: 2}], name: c2}\n  alt_stat_name: x\n", `"altStatName":"x"`, `a.yaml:5:3: there is no field "foo"`, false},
 		"merge key":     {"a.yaml", head + "  <<: {alt_stat_name: x}\n", `"name":"c1"`, `a.yaml:5:3: there is no field "<<"`, false},
 		"twice":         {"a.yaml", head + "  name: c2\n", `"name":"c2"`, `a.yaml:5:3: the key "name" stands twice`, false}, // c2
-		"twice in JSON": {"a.json", `{"resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster",` + "\n" + `"name":"a","name":"b"}]}`, `"name":"b"`, `a.json:2:12: the key "name" stands twice`, false},
+		"twice in JSON": {"a.json", `{"resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster",` + "\n" + `"name":"a","name":"b"}]}`, `"name":"b"`, `a.json:2:12: the field "name" stands twice`, false},
 		"documents":     {"a.yaml", head + "---\nfoo: 1\n", `"name":"c1"`, "a.yaml:5: there is another document", false},
 		"spelt twice":   {"a.yaml", head + "  connect_timeout: 1s\n  dns_lookup_family: AUTO\n  connectTimeout: 2s\n", `"connectTimeout":"2s"`, `a.yaml:7:3: the field "connectTimeout" stands twice`, false}, // 2s
-		"comma":         {"a.json", "{\"version_info\": \"]},}\\\",}\",\n\"resources\":[{\"@type\":\"type.googleapis.com/envoy.config.cluster.v3.Cluster\",\"name\":\"c1\" , }]}", `"versionInfo":"]},}\",}"`, "a.json:2:89: a comma before the end of a list", false},
+		"comma":         {"a.json", "{\"version_info\": \"]},}\\\",}\",\n\"resources\":[{\"@type\":\"type.googleapis.com/envoy.config.cluster.v3.Cluster\",\"name\":\"c1\" , }]}", `"versionInfo":"]},}\",}"`, "", false},
 		"two commas":    {"a.json", `{"version_info":"1",,}`, "", "a.json:1:", true},
 		"alias":         {"a.yaml", head + "  alt_stat_name: &x y2\n  dns_lookup_family: AUTO\n  eds_cluster_config: {service_name: *x}\n", `"serviceName":"y2"`, "", false},
 		"JSON":          {"a.json", `{"resources":[{"@type":"type.googleapis.com/envoy.config.cluster.v3.Cluster","name":"c1"}]}`, `"name":"c1"`, "", false},
@@ -60,13 +60,13 @@ func TestRead(t *testing.T) {
 		"text":          {"a.pb_text", `resources { [type.googleapis.com/envoy.config.cluster.v3.Cluster] { name: "c1" } }`, `"name":"c1"`, "", false},
 		"textproto":     {"a.textproto", `resources { [type.googleapis.com/envoy.config.cluster.v3.Cluster] { name: "c1" } }`, `"name":"c1"`, "a.textproto: Envoy takes a file that ends in .textproto for JSON", false}, // update_failure
 		"text field":    {"a.pb_text", `resources { [type.googleapis.com/envoy.config.cluster.v3.Cluster] { foo: 1 } }`, "", `a.pb_text:1:69: there is no field "foo"`, true},                                            // update_failure
-		"type":          {"a.yaml", head + "- \"@type\": type.googleapis.com/foo.Bar\n", "", `a.yaml:5:12: the type "type.googleapis.com/foo.Bar" is not known`, true},                                                   // update_failure
+		"type":          {"a.yaml", head + "- \"@type\": type.googleapis.com/foo.Bar\n", "", `a.yaml:5:12: the type "foo.Bar" is not known`, true},                                                                       // update_failure
 		"binary":        {"a.pb", "\n\x05ab", "", "a.pb: not a DiscoveryResponse", true},                                                                                                                                 // update_success, without a cluster
 		"empty":         {"a.yaml", "", "", "a.yaml: empty", true},
 		"scalar":        {"a.yaml", "hello", "", "a.yaml: no mapping", true},
 		"not YAML":      {"a.yaml", "a: [", "", "a.yaml:1: ", true},
-		"not JSON":      {"a.json", "{\n nope", "", "a.json:2:2: ", true},
-		"half JSON":     {"a.json", `{"resources":[`, "", "a.json: it ends in the middle", true},
+		"not JSON":      {"a.json", "{\n nope", "", "a.json:2:6: ", true},
+		"half JSON":     {"a.json", `{"resources":[`, "", "a.json:1:15: it ends in the middle", true},
 		"self":          {"a.yaml", "&a [*a]", "", "a.yaml:1: ", true},
 		"key":           {"a.yaml", "{[a]: b}", "", "a.yaml:1: a key that is not a text", true},
 	} {
@@ -170,6 +170,11 @@ func FuzzRead(f *testing.F) {
 		f.Add(name, []byte(`resources { [type.googleapis.com/envoy.config.cluster.v3.Cluster] { name: "c1" } }`))
 	}
 	f.Add("a.yaml", []byte("&a [*a]"))
+	for _, archive := range []string{"taken", "leftout", "rejected"} {
+		for _, x := range fixtures(f, archive) {
+			f.Add(x.Name, x.Data)
+		}
+	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		if !file.Is(name) || len(data) > 1<<16 {
 			return

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -114,6 +115,9 @@ func Parse(name string, data []byte, read func(path string) ([]byte, error)) (*D
 		return nil, ErrUnknown
 	case member(root, "xds_servers") != nil || member(root, "authorities") != nil && format == inJSON:
 		d.Kind = GRPC
+		if format == inJSON && !json.Valid(data) {
+			return nil, errors.New("a bootstrap of gRPC, whose readers of JSON forgive less than Envoy's: it is not valid JSON")
+		}
 		err = d.findGRPC()
 	case field(root, "static_resources") != nil || field(root, "dynamic_resources") != nil:
 		d.findEnvoy(read)

@@ -116,7 +116,7 @@ func (c *cluster) hostOf(s *Server) string {
 			found = text(field(n, "hostname"))
 		}
 	})
-	kind := text(field(c.node, "type")) + text(field(field(c.node, "cluster_type"), "name"))
+	kind := word(field(c.node, "type")) + text(field(field(c.node, "cluster_type"), "name"))
 	if found == "" && kind != "" && kind != "STATIC" && kind != "0" && kind != "envoy.cluster.static" {
 		found = text(s.places[0].host)
 	}
@@ -150,7 +150,7 @@ func hasField(n *yaml.Node, name string) bool {
 // kind names the discovery type of a cluster whose endpoints are not in the
 // bootstrap; "" if they are.
 func (c *cluster) kind() string {
-	switch kind := text(field(c.node, "type")); kind {
+	switch kind := word(field(c.node, "type")); kind {
 	case "", "STATIC", "STRICT_DNS", "LOGICAL_DNS", "0", "1", "2":
 	case "3", "4":
 		return map[string]string{"3": "EDS", "4": "ORIGINAL_DST"}[kind]
@@ -171,7 +171,7 @@ func (c *cluster) kind() string {
 
 func (c *cluster) onlyIPv6() bool {
 	for _, n := range []*yaml.Node{c.node, field(field(c.node, "cluster_type"), "typed_config")} {
-		if f := text(field(n, "dns_lookup_family")); f == "V6_ONLY" || f == "2" {
+		if f := word(field(n, "dns_lookup_family")); f == "V6_ONLY" || f == "2" {
 			return true
 		}
 	}

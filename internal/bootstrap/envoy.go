@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // search goes through a bootstrap of Envoy.
@@ -62,7 +64,7 @@ func (s *search) walk(n *yaml.Node, path string, visit func(name, path, parent s
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			name := snake(key.Value)
-			if ignored(key) || path == "" && name == "node" {
+			if lenient.Ignored(key) || path == "" && name == "node" {
 				continue
 			}
 			at := strings.TrimPrefix(path+"."+name, ".")

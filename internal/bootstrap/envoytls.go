@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // contexts reads TLS contexts of Envoy. What it does not know could be what a
@@ -36,7 +38,7 @@ func only(n *yaml.Node, message string, fields ...string) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if name := snake(key.Value); !ignored(key) && value.ShortTag() != "!!null" && !slices.Contains(fields, name) && key.Value != "@type" {
+		if name := snake(key.Value); !lenient.Ignored(key) && value.ShortTag() != "!!null" && !slices.Contains(fields, name) && key.Value != "@type" {
 			return unreadf("its TLS context has %s, which xdsproxy does not take over", name)
 		}
 	}
@@ -46,7 +48,7 @@ func only(n *yaml.Node, message string, fields ...string) error {
 // on says whether a flag is set; what is neither true nor false counts as set.
 func on(n *yaml.Node) bool {
 	switch strings.ToLower(text(n)) {
-	case "", "false", "no", "off", "n":
+	case "", "false", "f", "no", "off", "n", "0":
 		return false
 	}
 	return true
@@ -104,17 +106,17 @@ func (r contexts) parameters(n *yaml.Node, t *TLS) error {
 		return err
 	}
 	version := func(name string) (uint16, error) {
-		switch v := text(field(n, name)); v {
+		switch v := word(field(n, name)); v {
 		case "", "TLS_AUTO", "0":
 			return 0, nil
-		case "TLSv1_0", "TLSv1_1", "1", "2":
+		case "TLSV1_0", "TLSV1_1", "1", "2":
 			return tls.VersionTLS11, nil
-		case "TLSv1_2", "3":
+		case "TLSV1_2", "3":
 			return tls.VersionTLS12, nil
-		case "TLSv1_3", "4":
+		case "TLSV1_3", "4":
 			return tls.VersionTLS13, nil
 		default:
-			return 0, unreadf("its %s is %q", name, v)
+			return 0, unreadf("its %s is %q", name, text(field(n, name)))
 		}
 	}
 	if t.Min, err = version("tls_minimum_protocol_version"); err != nil {
@@ -211,7 +213,7 @@ func (t *TLS) validation(n *yaml.Node) error {
 	case given(n, "system_root_certs") != nil:
 		t.AnyRoot = false
 	}
-	switch how := text(field(n, "trust_chain_verification")); how {
+	switch how := word(field(n, "trust_chain_verification")); how {
 	case "", "VERIFY_TRUST_CHAIN", "0":
 	default:
 		return unreadf("its trust_chain_verification is %s, which xdsproxy does not take over", how)
@@ -259,7 +261,7 @@ func (t *TLS) validation(n *yaml.Node) error {
 }
 
 func nameKind(m *yaml.Node) (NameKind, error) {
-	switch kind := text(field(m, "san_type")); kind {
+	switch kind := word(field(m, "san_type")); kind {
 	case "EMAIL", "1":
 		return Email, nil
 	case "DNS", "2":

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // place is where an address stands in a document: host and port apart, or all
@@ -58,7 +60,7 @@ func eachEndpoint(n *yaml.Node, visit func(address *yaml.Node)) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		for _, c := range items(n) {
+		for _, c := range n.Content {
 			eachEndpoint(c, visit)
 		}
 		return
@@ -66,7 +68,7 @@ func eachEndpoint(n *yaml.Node, visit func(address *yaml.Node)) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch name := snake(key.Value); {
-		case ignored(key), name == "health_check_config", name == "metadata":
+		case lenient.Ignored(key), name == "health_check_config", name == "metadata":
 		case name == "address" && value.Kind == yaml.MappingNode && holdsAddress(value):
 			visit(value)
 		default:

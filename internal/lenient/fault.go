@@ -1,0 +1,62 @@
+package lenient
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a fault is about.
+type Kind int
+
+const (
+	Invalid      Kind = iota
+	UnknownType       // of an Any
+	UnknownField      // left out
+	UnknownEnum       // a word, left out
+	TwiceLast         // the last one counts
+	TwiceBoth         // both count
+	Documents         // the first one counts
+)
+
+// Fault is why something is not what it is read as, or is not read as it is
+// written.
+type Fault struct {
+	// Line and Col count from 1; 0 if the place is not known.
+	Line, Col int
+	Kind      Kind
+	Message   string
+}
+
+func (f *Fault) Error() string {
+	if f.Line == 0 {
+		return f.Message
+	}
+	return fmt.Sprintf("line %d: %s", f.Line, f.Message)
+}
+
+// LeftOut says that what the note is about does not count.
+func (f *Fault) LeftOut() bool { return f.Kind == UnknownField || f.Kind == UnknownEnum }
+
+func faultf(format string, args ...any) *Fault { return &Fault{Message: fmt.Sprintf(format, args...)} }
+
+func (f *Fault) is(k Kind) *Fault {
+	f.Kind = k
+	return f
+}
+
+func (f *Fault) at(line, col int) *Fault {
+	f.Line, f.Col = line, col
+	return f
+}
+
+func quoted(s string) string { return strconv.Quote(clipped(s)) }
+
+// clipped keeps a fault in one line.
+func clipped(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

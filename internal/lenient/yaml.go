@@ -1,0 +1,279 @@
+package lenient
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	// MaxYAML is how large a text in YAML may be, in bytes; its tree is larger.
+	MaxYAML = 16 << 20
+	// maxYAMLDepth bounds what is nested in YAML, before it is JSON.
+	maxYAMLDepth = 200
+	// maxText is how much text it may stand for, in bytes.
+	maxText  = 96 << 20
+	maxNotes = 32
+)
+
+// YAMLTree reads the first document of YAML, with a copy for each alias of what
+// it stands for. more is a note if there is another document. It has at most so
+// many values, keys among them; a value takes some 200 bytes.
+func YAMLTree(data []byte, values int) (root *yaml.Node, more *Fault, err *Fault) {
+	if len(data) > MaxYAML {
+		return nil, nil, faultf("larger than %d MiB, which is too much for YAML", MaxYAML>>20)
+	}
+	// The parser makes a tree of all of it, so that there is a bound before: on the
+	// characters that a value cannot be without.
+	marks := 0
+	for _, b := range data {
+		if strings.IndexByte("\n,:-?[{", b) >= 0 {
+			marks++
+		}
+	}
+	if marks > values {
+		return nil, nil, faultf("more values than can be read")
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	if e := dec.Decode(&doc); e != nil {
+		return nil, nil, yamlFault(e)
+	}
+	if len(doc.Content) != 1 {
+		return nil, nil, faultf("empty")
+	}
+	r := resolver{left: values}
+	if root, err = r.resolve(doc.Content[0], false, 0); err != nil {
+		return nil, nil, err
+	}
+	// Comments before and after everything belong to the document.
+	root.HeadComment = joined(doc.HeadComment, root.HeadComment)
+	root.FootComment = joined(root.FootComment, doc.FootComment)
+	if dec.Decode(&second) == nil && len(second.Content) > 0 {
+		more = faultf("there is another document").at(second.Line, 0).is(Documents)
+	}
+	return root, more, nil
+}
+
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
+}
+
+var yamlPlace = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// yamlFault keeps of an error the place, and of what it says what quotes
+// nothing.
+func yamlFault(err error) *Fault {
+	m := yamlPlace.FindStringSubmatch(err.Error())
+	if m == nil {
+		return faultf("empty")
+	}
+	line, _ := strconv.Atoi(m[1])
+	what, _, _ := strings.Cut(m[2], `"`)
+	what, _, _ = strings.Cut(what, "'")
+	if strings.HasPrefix(m[2], "could not find expected ':'") {
+		what = "a colon is missing"
+	}
+	if what = strings.Trim(what, " :"); what == "" {
+		what = "not YAML"
+	}
+	return faultf("%s", what).at(line, 0)
+}
+
+// resolver takes the aliases out of a tree.
+type resolver struct{ left, text int }
+
+func (r *resolver) resolve(n *yaml.Node, again bool, depth int) (*yaml.Node, *Fault) {
+	for n.Kind == yaml.AliasNode {
+		n, again = n.Alias, true
+	}
+	r.left--
+	r.text += len(n.Value)
+	switch {
+	case r.left < 0 || r.text > maxText:
+		return nil, faultf("more values than can be read, with what its aliases stand for").at(n.Line, 0)
+	case depth > maxYAMLDepth:
+		return nil, faultf("nested too deep").at(n.Line, 0)
+	}
+	if again {
+		c := *n
+		c.Content = append([]*yaml.Node(nil), n.Content...)
+		n = &c
+	}
+	n.Anchor = ""
+	for i, c := range n.Content {
+		child, err := r.resolve(c, again, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		n.Content[i] = child
+		if n.Kind == yaml.MappingNode && i%2 == 0 && child.Kind != yaml.ScalarNode {
+			return nil, faultf("a key that is not a text").at(child.Line, 0)
+		}
+	}
+	return n, nil
+}
+
+// Ignored says whether Envoy leaves out what stands under this key.
+func Ignored(key *yaml.Node) bool { return key.Tag == "!ignore" }
+
+// YAML makes JSON of YAML. The notes are of what Envoy reads in another way than
+// it is written.
+func YAML(data []byte, values int) (Text, *Fault) {
+	root, more, err := YAMLTree(data, values)
+	if err == nil && root.Kind == yaml.ScalarNode {
+		err = faultf("no mapping")
+	}
+	if err != nil {
+		return Text{}, err
+	}
+	var w jsonWriter
+	w.value(root)
+	if more != nil {
+		w.notes = append(w.notes, more)
+	}
+	return Text{json: w.out, notes: w.notes, place: w.place}, nil
+}
+
+// jsonWriter writes a tree without aliases as JSON, and knows where its parts
+// stood.
+type jsonWriter struct {
+	out    []byte
+	places []place
+	notes  []*Fault
+}
+
+type place struct{ offset, line, col int32 }
+
+// place is that of the last value or key that begins at an offset or before.
+func (w *jsonWriter) place(offset int) (line, col int) {
+	i := sort.Search(len(w.places), func(i int) bool { return int(w.places[i].offset) > offset })
+	if i == 0 {
+		return 0, 0
+	}
+	return int(w.places[i-1].line), int(w.places[i-1].col)
+}
+
+func (w *jsonWriter) value(n *yaml.Node) {
+	w.places = append(w.places, place{int32(len(w.out)), int32(n.Line), int32(n.Column)})
+	switch n.Kind {
+	case yaml.ScalarNode:
+		w.out = append(w.out, scalar(n)...)
+	case yaml.SequenceNode:
+		w.out = append(w.out, '[')
+		for i, c := range n.Content {
+			if i > 0 {
+				w.out = append(w.out, ',')
+			}
+			w.value(c)
+		}
+		w.out = append(w.out, ']')
+	default:
+		w.mapping(n)
+	}
+}
+
+func (w *jsonWriter) mapping(n *yaml.Node) {
+	last := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; !Ignored(key) {
+			name := keyText(key)
+			if _, twice := last[name]; twice && len(w.notes) < maxNotes {
+				w.notes = append(w.notes, faultf("the key %s stands twice", quoted(name)).at(key.Line, key.Column).is(TwiceLast))
+			}
+			last[name] = i
+		}
+	}
+	w.out = append(w.out, '{')
+	some := false
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		name := keyText(key)
+		if at, counts := last[name]; !counts || at != i {
+			continue
+		}
+		if some {
+			w.out = append(w.out, ',')
+		}
+		some = true
+		w.places = append(w.places, place{int32(len(w.out)), int32(key.Line), int32(key.Column)})
+		w.out = append(append(w.out, quotedJSON(name)...), ':')
+		w.value(n.Content[i+1])
+	}
+	w.out = append(w.out, '}')
+}
+
+func keyText(key *yaml.Node) string {
+	if scalar(key) == "null" {
+		return "null"
+	}
+	return key.Value
+}
+
+// scalar is a value as Envoy takes it.
+func scalar(n *yaml.Node) string {
+	const quotes = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	v, tagged := n.Value, n.Style&yaml.TaggedStyle != 0 // with a tag, quotes say nothing
+	switch v {
+	case "", "~", "null", "Null", "NULL":
+		if !tagged && n.Style&quotes == 0 {
+			return "null"
+		}
+		return quotedJSON(v)
+	}
+	if !tagged && n.Style&quotes != 0 {
+		return quotedJSON(v)
+	}
+	// yaml-cpp takes a word in lower case, in capitals, or with one capital.
+	if low := strings.ToLower(v); v == low || v == strings.ToUpper(v) || v == strings.ToUpper(v[:1])+low[1:] {
+		switch low {
+		case "y", "yes", "true", "on":
+			return "true"
+		case "n", "no", "false", "off":
+			return "false"
+		}
+	}
+	if i, ok := integer(v); ok {
+		text := strconv.FormatInt(i, 10)
+		if i < math.MinInt32 || i > math.MaxInt32 {
+			return quotedJSON(text)
+		}
+		return text
+	}
+	return quotedJSON(v)
+}
+
+// integer reads what C++ reads from a stream: decimal, 0x and 0 for octal.
+func integer(v string) (int64, bool) {
+	digits := strings.TrimLeft(v, "+-")
+	if len(v)-len(digits) > 1 || strings.ContainsAny(v, "_oObB") && !strings.HasPrefix(strings.ToLower(digits), "0x") || strings.Contains(v, "_") {
+		return 0, false
+	}
+	i, err := strconv.ParseInt(v, 0, 64)
+	return i, err == nil
+}
+
+// quotedJSON is a text as JSON has it.
+func quotedJSON(s string) string {
+	plain := true
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
+	}
+	if plain {
+		return `"` + s + `"`
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string can always be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
