@@ -119,8 +119,12 @@ func (s *Subscription) WithNonce(nonce string) session.Seq {
 	if n := s.ByNonce[Short(nonce)]; n != nil {
 		return n.Seq
 	}
+	if len(s.nonces) == 0 {
+		return 0
+	}
+	h := maphash.String(s.seed, Short(nonce))
 	for _, p := range s.nonces {
-		if p.hash == maphash.String(s.seed, Short(nonce)) {
+		if p.hash == h {
 			return p.seq
 		}
 	}

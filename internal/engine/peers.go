@@ -16,6 +16,7 @@ const maxEnded = 16
 // peers finds the streams of one client.
 type peers struct {
 	forgotten map[uint64]struct{} // hashes of those of which a stream was
+	unnamed   bool                // responses went to somebody whose name was not seen
 	seed      maphash.Seed
 	ByKey     map[peerKey]*peer
 	Order     []peerKey // oldest first

@@ -12,6 +12,7 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	s := k.subOf(t, m)
 	t.Responses++
 	t.Moved++
+	k.Peers.unnamed = k.Peers.unnamed || t.Lost && t.Node == nil
 	if t.Responses == 1 {
 		t.FirstResponse = k.Now
 	}
