@@ -15,6 +15,9 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	k.Peers.unnamed = k.Peers.unnamed || t.Lost && t.Node == nil
 	if t.Responses == 1 {
 		t.FirstResponse = k.Now
+		if of := k.Peers.ByKey[KeyOf(t)]; of != nil {
+			of.Refused = 0
+		}
 	}
 	if s == nil {
 		return
