@@ -72,6 +72,9 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	for name := range s.gone {
 		bytes += int64(64 + len(name))
 	}
+	for name := range s.former.names {
+		bytes += int64(64 + len(name))
+	}
 	return bytes
 }
 

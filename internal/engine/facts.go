@@ -211,9 +211,8 @@ func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Refe
 }
 
 // usedRoutes are the routes that listeners and scopes refer to. It is nil for
-// other types, and if the listeners are not known: then all may be in use. A
-// client keeps the routes of a listener that it drains, and asks for them
-// still, though no listener has them any more.
+// other types, and if the listeners are not known: then all may be in use. Those
+// of listeners that a client drains are not among them, see former.
 func (t *Stream) usedRoutes(typ string) map[string]struct{} {
 	lds := t.Sub("LDS")
 	if typ != "RDS" || lds == nil || lds.Lost || lds.Responses == 0 {
@@ -231,6 +230,9 @@ func (t *Stream) usedRoutes(typ string) map[string]struct{} {
 				}
 			}
 		}
+	}
+	for _, name := range t.static(t.Sub("RDS")) {
+		used[name] = struct{}{}
 	}
 	return used
 }

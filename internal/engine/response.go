@@ -82,6 +82,8 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 			s.Have.remove(it.Name)
 		}
 	}
+	s.retire(n.Before...)
+	s.retire(n.Removed...)
 	s.open.sent(n)
 	if s.Stream.Method.Variant == xds.VariantFile {
 		s.open = unsettled{} // a file is read, and nobody is asked
