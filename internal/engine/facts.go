@@ -179,10 +179,33 @@ func (s *Subscription) NeverHad(version string, it *Resource) bool {
 	return s.Stream.GRPCClient() || slices.Contains(n.Added, it) || slices.Contains(n.Changed, it)
 }
 
-// Referred does the work. Without names it is about all there are.
+// Referred does the work. Without names it is about all there are. Of clusters
+// only those count that traffic goes to.
 func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Referrer {
+	return t.referred(xds.ByShort(typ).Parents, typ, names, false)
+}
+
+// Mentioned finds, for names of clusters, a resource on the stream that refers to
+// each for whatever use, as it was sent last. It is not known what does where
+// nothing was sent that could, or not all of it was seen.
+func (t *Stream) Mentioned(names map[string]struct{}) (by map[string]Referrer, known bool) {
+	for _, p := range xds.ByShort("CDS").Parents {
+		if s := t.Sub(p); s != nil {
+			if s.Lost {
+				return nil, false
+			}
+			known = known || s.Responses > 0
+		}
+	}
+	if !known {
+		return nil, false
+	}
+	return t.referred(append([]string{"CDS"}, xds.ByShort("CDS").Parents...), "CDS", names, true), true
+}
+
+func (t *Stream) referred(parents []string, typ string, names map[string]struct{}, whatever bool) map[string]Referrer {
 	out := make(map[string]Referrer)
-	for _, p := range xds.ByShort(typ).Parents {
+	for _, p := range parents {
 		s := t.Sub(p)
 		if s == nil {
 			continue
@@ -193,7 +216,7 @@ func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Refe
 				continue
 			}
 			for _, ref := range it.Refs() {
-				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic {
+				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic && !whatever {
 					continue
 				}
 				if _, asked := names[ref.Name]; names != nil && !asked {
