@@ -114,6 +114,8 @@ type proof struct {
 	// settles says that it is not a repeat but the outcome of what was
 	// reported under the same cause before: it is not counted.
 	settles bool
+	// sums says that the message has numbers that grow from one time to the next.
+	sums bool
 }
 
 // report enters a finding of the rule's usual severity.
@@ -179,7 +181,7 @@ func (x *event) prove(p proof) {
 	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
 	f.Client, f.Type, f.Message = bounded(f.Client), bounded(f.Type), bounded(f.Message)+p.aside
 	f.aside = len(p.aside)
-	x.k.ledger.enter(f, key, cause, p.settles)
+	x.k.ledger.enter(f, key, cause, p.settles, p.sums)
 }
 
 // seq is the entry that an event is about.

@@ -60,10 +60,14 @@ type ledger struct {
 }
 
 // enter adds a finding, or counts it to the one with the same key. One that
-// settles what was found before takes its words.
-func (l *ledger) enter(f *Finding, key, cause string, settles bool) {
+// settles what was found before takes its words. So does one that sums up, but
+// nobody is told again.
+func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 	if have := l.byCause[key]; have != nil {
 		have.Last, have.LastSeq = f.At, f.LastSeq
+		if sums {
+			l.reword(have, f, cause)
+		}
 		if !settles {
 			have.Count++
 		}
@@ -94,6 +98,16 @@ func (l *ledger) enter(f *Finding, key, cause string, settles bool) {
 	l.byCause[key] = f
 	l.all = append(l.all, f)
 	l.tell(f)
+}
+
+// reword gives a finding the words of another.
+func (l *ledger) reword(f, words *Finding, cause string) {
+	old := commonKey(f, cause)
+	f.Message, f.aside = words.Message, words.aside
+	if now := commonKey(f, cause); now != old {
+		l.causes.leave(old)
+		l.causes.join(f, now)
+	}
 }
 
 // causeKey tells findings apart.

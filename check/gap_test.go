@@ -42,6 +42,13 @@ d< type=EDS N=1 res=[a@1]
 D> type=EDS N=1 sub=[]
 t=+20s -- tick
 `, 2, 2},
+		"whose nonce it is": {`
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+-- server-end code=14
+-- stream 2
+C> type=CDS V=1 N=a R=[] node=n1
+`, 2, 2},
 		"who it is": {`
 C> type=ECDS V= N= R=[e1] node=sidecar~10.0.0.1~p.ns~ns.svc
 S< type=ECDS V=1 N=a res=[e1]

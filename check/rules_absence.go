@@ -17,6 +17,7 @@ type omission struct {
 	at    time.Time
 	from  *engine.Response
 	items []*engine.Resource // as they were before
+	asked session.Seq        // the request that asked for just what there is
 	told  bool               // as one that looks partial
 }
 
@@ -71,13 +72,26 @@ func partialState(x *event) {
 	if len(o.items) == 0 {
 		return
 	}
+	// Clients that name their clusters take the names from routes. A new version
+	// without a cluster that no route names any more has deleted it: the client is
+	// about to give it up.
+	known := true
+	if s.Type == "CDS" && s.Wild == engine.NotWild && (n.Version == "" || n.Version != previousVersion(s)) {
+		var by map[string]engine.Referrer
+		if by, known = x.stream.Mentioned(nameSet(itemNames(o.items))); known {
+			o.items = without(o.items, func(it *engine.Resource) bool { _, is := by[it.Name]; return !is })
+		}
+		if len(o.items) == 0 {
+			return
+		}
+	}
 	if n.Wanted != nil && (sameNames(n.Resolved, n.Wanted.Added) || sameNames(n.Resolved, asked)) {
-		o.told = true
-		names := itemNames(o.items)
-		x.prove(proof{
-			severity: severity, names: names, cause: "-", seqs: []session.Seq{n.Wanted.Seq, n.Seq},
-			message: fmt.Sprintf("the response has only what was asked for last, and not %s, although %s", list(names), wantedHow(s, names[0])),
-		})
+		o.asked = n.Wanted.Seq
+		if known {
+			x.looksPartial(&o, severity)
+		} else {
+			x.after(x.flight(), func(x *event) { x.notGivenUp(n, severity) })
+		}
 	}
 	if len(c.omitted) >= maxOmissions {
 		c.omitted = append(c.omitted[:0:0], c.omitted[1:]...)
@@ -100,6 +114,32 @@ func orRollback(s *engine.Subscription, name string) string {
 		return ""
 	}
 	return "; if it was deleted on purpose, that was rolled back"
+}
+
+// looksPartial reports an omission for what is there instead.
+func (x *event) looksPartial(o *omission, severity Severity) {
+	o.told = true
+	names := itemNames(o.items)
+	x.prove(proof{
+		severity: severity, names: names, cause: "-", seqs: []session.Seq{o.asked, o.from.Seq},
+		message: fmt.Sprintf("the response has only what was asked for last, and not %s, although %s", list(names), wantedHow(x.sub, names[0])),
+	})
+}
+
+// notGivenUp reports what a response had left out, if the client still asks for
+// it and does not have it.
+func (x *event) notGivenUp(n *engine.Response, severity Severity) {
+	s, omitted := x.sub, contentOf(x.sub).omitted
+	for i := range omitted {
+		if o := &omitted[i]; o.from == n && x.stream.Alive() {
+			o.items = without(o.items, func(it *engine.Resource) bool {
+				return !s.Names.Has(it.Name) || s.Have.Get(it.Name) != nil || s.Dropped[it.Name].At.After(o.at)
+			})
+			if len(o.items) > 0 {
+				x.looksPartial(o, severity)
+			}
+		}
+	}
 }
 
 // cameBack says whether the response that is looked at has all that was left

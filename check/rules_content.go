@@ -41,7 +41,7 @@ func setRules() []*Rule {
 			ID: "partial-state-of-the-world", Title: "a response that left out what the client still has", Group: groupContent,
 			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "SotW",
 			Spec:    "Grouping Resources into Responses; Deleting Resources",
-			Means:   "For listeners and clusters a response is everything there is, and what it leaves out is deleted. This one looks as if only the news had been sent: it has just what the client asked for last, or what it left out came back unchanged a little later. In between the client had deleted it. Where the client asks for all, it may also have been a deletion that was rolled back.",
+			Means:   "For listeners and clusters a response is everything there is, and what it leaves out is deleted. This one looks as if only the news had been sent: it has just what the client asked for last, or what it left out came back unchanged a little later. In between the client had deleted it. Where the client asks for all, it may also have been a deletion that was rolled back. Where the client names its clusters, one that a new version leaves out counts only if what was sent still refers to it, or, where that is not known, if the client goes on to ask for it.",
 			Causes:  "A server that answers new names one by one, as is right for routes and endpoints (grpc-go#7625), or one that builds a response while its cache is half full.",
 			Next:    "Compare with what the server meant to delete. If nothing was, it has to put all subscribed resources of the type into each response.",
 			request: noteNamesAsked, response: partialState,

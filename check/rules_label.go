@@ -166,7 +166,7 @@ func isXDSTP(name string) bool { return strings.HasPrefix(name, "xdstp://") }
 
 func versionReused(x *event) {
 	s, n, c := x.sub, x.resp, contentOf(x.sub)
-	if len(n.Changed) == 0 || s.Variants || x.foreign() {
+	if len(n.Changed) == 0 && len(s.Dropped) == 0 || s.Variants || x.foreign() {
 		return
 	}
 	delta := n.Message.Kind == decode.DeltaResponse
@@ -176,6 +176,13 @@ func versionReused(x *event) {
 	}
 	version := "" // of the first one
 	sure := false // one of them was compared after decoding
+	reused := func(it *engine.Resource, now string, decoded bool) {
+		if len(p.names) == 0 {
+			version = now
+		}
+		p.names = append(p.names, it.Name)
+		sure = sure || decoded && it.Content.Facts.Undecodable == ""
+	}
 	for i, it := range n.Changed {
 		was := n.Before[i]
 		if was.Content == nil || was.Stamp == x.k.Stamp { // not known, or in this response, too
@@ -195,11 +202,16 @@ func versionReused(x *event) {
 			continue
 		}
 		if c.seen[it.Name].other(x.editionOf(now, it.Content)) {
-			if len(p.names) == 0 {
-				version = now
-			}
-			p.names = append(p.names, it.Name)
-			sure = sure || it.Content.Facts.Undecodable == "" && was.Content.Facts.Undecodable == ""
+			reused(it, now, was.Content.Facts.Undecodable == "")
+		}
+	}
+	for _, it := range n.Added { // what the client gave up and has asked for again
+		now, was := it.Version, s.Dropped[it.Name]
+		if !delta && s.Full() {
+			now = n.Version
+		}
+		if was.Here && now != "" && now == was.Version && it.Content.Facts.Hash != was.Hash {
+			reused(it, now, was.Decoded)
 		}
 	}
 	if len(p.names) == 0 {

@@ -37,8 +37,8 @@ func nonceRules() []*Rule {
 			ID: "nonce-from-previous-stream", Title: "a nonce from before the stream began", Group: groupNonces,
 			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
 			Spec:    "Basic Protocol Overview",
-			Means:   "The client echoes a nonce although the server has not sent anything of this type on this stream. A nonce does not survive its stream. Servers that compare nonces take the request for an outdated one and do not answer, so the client waits for ever.",
-			Causes:  "A client that keeps its nonces over a reconnect, or an agent between client and server that answers with nonces of its own.",
+			Means:   "The client echoes a nonce that it was given on an earlier stream. A nonce does not survive its stream. Servers that compare nonces take the request for an outdated one and do not answer, so the client waits for ever.",
+			Causes:  "A client that keeps its nonces over a reconnect, or an agent between client and server that does.",
 			Next:    "Look at how the client clears its state when a stream ends: nonces have to go, versions may stay.",
 			request: nonceFromPreviousStream,
 		},
@@ -46,9 +46,9 @@ func nonceRules() []*Rule {
 			ID: "nonce-unknown", Title: "a nonce that was never sent", Group: groupNonces,
 			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
 			Spec:    "ACK and NACK semantics summary",
-			Means:   "The client echoes a nonce that no response of this type on this stream had. Its verdict is about nothing the server knows.",
-			Causes:  "Nonces that are kept for the whole stream and not for each type, an ACK sent before its response is there, or an agent that changes nonces on the way.",
-			Next:    "Compare the nonce with those of the responses before it; if it is that of another type, the client mixes up its types.",
+			Means:   "The client echoes a nonce that no response of this type on this stream had. Its verdict is about nothing the server knows. If the nonce is that of another type, this is an error: the server may ignore the request. If nobody ever sent it, this is a warning, once for each client: the client makes up nonces, and many servers do not mind that in a first request.",
+			Causes:  "Nonces that are kept for the whole stream and not for each type (Istio's Go client asks for endpoints with the nonce of clusters). A client that fills the field with a time or a counter of its own (the same client, with MCP), an ACK sent before its response is there, or an agent that changes nonces on the way.",
+			Next:    "Compare the nonce with those of the responses before it. If it is that of another type, the client mixes up its types. If it is that of none, let the client leave it empty until it has a response.",
 			request: nonceUnknown,
 		},
 		{
@@ -129,41 +129,86 @@ func responseNonceReused(x *event) {
 	x.prove(p)
 }
 
+// strange is a nonce that no response of the type on the stream had; "" if the
+// request has none, or that is not known.
+func (x *event) strange() string {
+	if s, r := x.sub, x.req; r.Echoed == nil && !r.EchoedPast && !s.Forgotten && !s.Exempt() {
+		return r.Message.Nonce
+	}
+	return ""
+}
+
 func nonceFromPreviousStream(x *event) {
-	if x.req.Message.Nonce == "" || x.sub.Exempt() || x.sub.Responses > 0 {
+	nonce := x.strange()
+	if nonce == "" {
 		return
 	}
-	p := proof{
-		severity: Error, cause: "-",
-		message: fmt.Sprintf("nonce %q, but no response of %s was sent on this stream", x.req.Message.Nonce, x.sub.Type),
+	of, at, _ := x.k.Origin(x.sub, nonce)
+	if of == nil || of.Stream == x.stream {
+		return
 	}
-	for _, t := range x.k.Peers.Others(x.stream) {
-		s := t.Subs[x.sub.Key]
-		if s == nil || t.ID >= x.stream.ID {
-			continue
-		}
-		if from := s.WithNonce(x.req.Message.Nonce); from != 0 {
-			p.seqs = []session.Seq{from, x.req.Seq}
-			p.message = fmt.Sprintf("nonce %q is that of entry %d on the previous stream", x.req.Message.Nonce, from)
-			break
-		}
+	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("nonce %q is that of a response of %s on an earlier stream", clip(nonce), of.Type)}
+	if at != 0 {
+		p.seqs = []session.Seq{at, x.req.Seq}
+		p.message = fmt.Sprintf("nonce %q is that of entry %d on an earlier stream", clip(nonce), at)
 	}
 	x.prove(p)
 }
 
 func nonceUnknown(x *event) {
-	s, nonce := x.sub, x.req.Message.Nonce
-	if nonce == "" || x.req.Echoed != nil || x.req.EchoedPast || s.Responses == 0 || s.Forgotten || s.Exempt() {
+	nonce := x.strange()
+	if nonce == "" {
 		return
 	}
-	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("no response of %s had the nonce %q", s.Type, nonce)}
-	for _, o := range x.stream.Order {
-		if n := o.ByNonce[engine.Short(nonce)]; o != s && n != nil {
-			p.seqs = []session.Seq{n.Seq, x.req.Seq}
-			p.message = fmt.Sprintf("nonce %q is that of a response of %s, entry %d", nonce, o.Type, n.Seq)
+	of, at, never := x.k.Origin(x.sub, nonce)
+	message := fmt.Sprintf("no response of %s had the nonce %q", x.sub.Type, clip(nonce))
+	switch {
+	case of != nil && of.Stream == x.stream:
+		p := proof{severity: Error, cause: "-", message: fmt.Sprintf("%s; one of %s did", message, of.Type)}
+		if at != 0 {
+			p.seqs, p.message = []session.Seq{at, x.req.Seq}, fmt.Sprintf("%s; it is that of %s in entry %d", message, of.Type, at)
 		}
+		x.prove(p)
+	case never:
+		v := inventedOf(x)
+		if v.note(x); len(v.types) > 1 || v.streams > 1 {
+			message = fmt.Sprintf("nonces that no response had, in %s on %s, such as the nonce %q",
+				counted(len(v.types), "type", "types"), counted(v.streams, "stream", "streams"), clip(nonce))
+		}
+		client := *x
+		client.sub = nil // it is one fault, whatever the type
+		client.prove(proof{severity: Warning, cause: "invented", sums: true, message: message})
 	}
-	x.prove(p)
+}
+
+// invented is where a client sent nonces that nobody gave it.
+type invented struct {
+	types   map[string]struct{} // by key
+	streams int
+}
+
+// maxInvented bounds the types that are told apart; a stream has no more.
+const maxInvented = 256
+
+func (v *invented) note(x *event) {
+	if here := inventsOf(x.stream); !*here {
+		*here = true
+		v.streams++
+	}
+	if v.types == nil {
+		v.types = make(map[string]struct{})
+	}
+	if len(v.types) < maxInvented {
+		v.types[x.sub.Key] = struct{}{}
+	}
+}
+
+// Bytes are what it takes, for the account of the client.
+func (v *invented) Bytes() (n int64) {
+	for key := range v.types {
+		n += int64(64 + len(key))
+	}
+	return n
 }
 
 func nonceDropped(x *event) {

@@ -49,7 +49,7 @@ func orderRules() []*Rule {
 			ID: "dependent-warming-starved", Title: "a listener or cluster waits for a resource that does not come", Group: groupOrder,
 			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "ADS",
 			Spec:       "Resource warming",
-			Means:      "A delivered resource refers to this one, the client has asked for it, and it was never sent. The client holds back what refers to it: a listener without its routes or certificate does not serve.",
+			Means:      "A delivered resource refers to this one, the client has asked for it, and it was not sent. The client holds back what refers to it: a listener without its routes or certificate does not serve.",
 			Causes:     "A secret or route that does not exist under that name, a control plane that answers SDS from elsewhere, or one that waits until all names of its snapshot are asked for.",
 			Next:       "Compare the name in the reference with what the server has. While a name is wrong, an answer that says so (removed_resources, or resource_errors) lets the client go on.",
 			unanswered: dependentWarmingStarved,
@@ -233,7 +233,7 @@ func dependentWarmingStarved(x *event) {
 	var names []string
 	by := x.referred(s.Type, nameSet(x.wait.left))
 	for _, name := range x.wait.left {
-		if r, ok := by[name]; ok && r.Ref.Source == decode.SourceADS && !r.Ref.Default && !s.SentHere(name) {
+		if r, ok := by[name]; ok && r.Ref.Source == decode.SourceADS && !r.Ref.Default && !s.EverSent(name) {
 			names = append(names, name)
 		}
 	}
@@ -241,7 +241,7 @@ func dependentWarmingStarved(x *event) {
 		return
 	}
 	r := by[names[0]]
-	x.report(names, "%s %q waits for %s, asked for %v ago and never sent", r.Sub.Type, r.Item.Name, list(names), round(x.k.timers.DNE))
+	x.report(names, "%s %q waits for %s, asked for %v ago and not sent since", r.Sub.Type, r.Item.Name, list(names), round(x.k.timers.DNE))
 }
 
 func dependentRemovedInUse(x *event) {

@@ -31,8 +31,8 @@ func streamRules() []*Rule {
 			ID: "stream-rejected", Title: "the server refused the stream", Group: groupStreams,
 			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "all",
 			Spec:   "Four Variants",
-			Means:  "The server ended the stream before it sent any response, with a status that a retry does not mend. The client will try again and again.",
-			Causes: "UNIMPLEMENTED: the server does not offer this service or variant, for example delta. INVALID_ARGUMENT: it does not like the node or the type. UNAUTHENTICATED and PERMISSION_DENIED: credentials. RESOURCE_EXHAUSTED: too many clients.",
+			Means:  "The server ended the stream before it sent any response, with a status that a retry does not mend; or it did so three times in a row, with any status but UNAVAILABLE. The client will try again and again, and gets nothing.",
+			Causes: "UNKNOWN: some servers say this where they mean another status. Consul does for the state of the world, which it does not offer, and Istio for ambient workloads where ambient mode is off. UNIMPLEMENTED: the server does not offer this service or variant, for example delta. INVALID_ARGUMENT: it does not like the node or the type. UNAUTHENTICATED and PERMISSION_DENIED: credentials. RESOURCE_EXHAUSTED: too many clients.",
 			Next:   "Read the message of the status. For UNIMPLEMENTED compare api_type and transport_api_version of the client's configuration with what the server offers.",
 			end:    streamRejected,
 		},
@@ -127,22 +127,38 @@ var refusals = map[int32]string{
 	codeResourceExhausted: "RESOURCE_EXHAUSTED", codeUnimplemented: "UNIMPLEMENTED", codeUnauthenticated: "UNAUTHENTICATED",
 }
 
-// refused says with which status the server refused a stream, or "".
-func (x *event) refused() string {
+// forEver is how many streams in a row the server must end in vain, until it is
+// no accident whatever the status.
+const forEver = 3
+
+// refused says with which status the server refused a stream, or "". Where the
+// status alone does not say that a retry is in vain, times is how often in a row
+// it was.
+func (x *event) refused() (status string, times int) {
 	if x.entry.Status == nil || x.entry.Side != session.Server || x.stream.Responses > 0 || x.stream.Lost {
-		return ""
+		return "", 0
 	}
-	return refusals[x.entry.Status.Code]
+	if word := refusals[x.entry.Status.Code]; word != "" {
+		return word, 0
+	}
+	if of := x.k.Peers.ByKey[engine.KeyOf(x.stream)]; of != nil && of.Refused >= forEver {
+		return codeWord(x.entry.Status.Code), of.Refused
+	}
+	return "", 0
 }
 
 func streamRejected(x *event) {
-	word := x.refused()
+	word, times := x.refused()
 	if word == "" || !x.stream.Discovery() && x.stream.Method.Variant != xds.VariantLRS {
 		return
 	}
 	p := proof{
 		severity: Warning, typ: x.stream.Method.Type, cause: x.stream.Method.Path + word, seqs: []session.Seq{x.stream.OpenAt, x.entry.Seq},
 		message: fmt.Sprintf("%s was refused with %s", x.stream.Method.Name, word),
+	}
+	if times > 0 {
+		p.sums = true
+		p.message = fmt.Sprintf("%s was ended %d times in a row before any response, now with %s", x.stream.Method.Name, times, word)
 	}
 	if m := x.entry.Status.Message; m != "" {
 		p.message += ": " + said(m)
@@ -159,7 +175,10 @@ const soon = 5 * time.Second
 
 func serverClosedStream(x *event) {
 	t := x.stream
-	if x.entry.Side != session.Server || !t.Discovery() || !t.HalfClosed.IsZero() || t.Requests == 0 || x.refused() != "" {
+	if x.entry.Side != session.Server || !t.Discovery() || !t.HalfClosed.IsZero() || t.Requests == 0 {
+		return
+	}
+	if refused, _ := x.refused(); refused != "" {
 		return
 	}
 	if t.Lost && t.Responses == 0 {

@@ -46,7 +46,7 @@ func ackRules() []*Rule {
 			ID: "cds-ack-held-by-warming", Title: "the verdict on clusters waits for endpoints or secrets", Group: groupVerdicts,
 			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "ADS",
 			Spec:    "Resource warming",
-			Means:   "Envoy says nothing about a response of clusters while one of them warms up. The resources named here were asked for and did not come, so the verdict does not come either, and the server can change no cluster meanwhile.",
+			Means:   "Envoy says nothing about a response of clusters while one of them warms up. The resources named here were asked for and did not come, so the verdict does not come either, and the server can change no cluster meanwhile. Where nothing was asked for, the client is at fault, and ack-missing says so: Envoy may have found a part of the clusters wrong, and keep that to itself.",
 			Causes:  "Endpoints or a secret that the server does not have under this name, or endpoints that it does not repeat when only their cluster changed (go-control-plane#1035). Envoy gives up after initial_fetch_timeout, 15 seconds by default; where that is 0, as with Istio, it waits for ever (envoy PR#47067).",
 			Next:    "Let the server send what is named here, empty if there is nothing. The cluster itself is in cluster-warming-starved.",
 			request: func(x *event) { x.warm() }, response: ackHeld,

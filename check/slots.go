@@ -54,6 +54,7 @@ const (
 	slotLoads
 	slotPresence
 	slotIdentity
+	slotInvents
 )
 
 func aheadOf(t *engine.Stream) *aheads      { return engine.Slot[aheads](&t.Lasting, slotAhead) }
@@ -64,3 +65,11 @@ func loadsOf(t *engine.Stream) *loads       { return engine.Slot[loads](&t.Lasti
 func presenceOf(t *engine.Stream) *presence { return engine.Slot[presence](&t.Lasting, slotPresence) }
 
 func identityOf(t *engine.Stream) *identity { return engine.Slot[identity](&t.Lasting, slotIdentity) }
+func inventsOf(t *engine.Stream) *bool      { return engine.Slot[bool](&t.Lasting, slotInvents) }
+
+// What rules remember of a client.
+const slotInvented = 0
+
+func inventedOf(x *event) *invented {
+	return engine.Slot[invented](x.k.Remembered(x.stream), slotInvented)
+}

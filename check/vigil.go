@@ -151,13 +151,13 @@ func heldBack(x *event) {
 }
 
 // starving are the endpoints and secrets that clusters up to a response wait
-// for.
+// for, and that the client has asked for.
 func (x *event) starving(n *engine.Response) []string {
 	t := x.stream
 	var names []string
 	if eds := t.Sub("EDS"); eds != nil && !eds.Lost {
 		for name, c := range warmingOf(t).byName {
-			if c.cds.Ordinal <= n.Ordinal && eds.Wants(name) {
+			if (c.owed || c.cds.Ordinal <= n.Ordinal) && c.awaited(x, eds) {
 				names = append(names, name)
 			}
 		}

@@ -111,7 +111,7 @@ func overdue(x *event) {
 }
 
 // without returns the elements that gone does not name; it may write to list.
-func without(list []string, gone func(string) bool) []string {
+func without[T any](list []T, gone func(T) bool) []T {
 	kept := list[:0:0]
 	for _, n := range list {
 		if !gone(n) {

@@ -24,12 +24,31 @@ type warmings struct {
 
 // warming is a cluster that waits for its endpoints.
 type warming struct {
+	name    string // of the endpoints
 	cluster string
 	cds     *engine.Response
 	from    session.Seq // what it waits from
 	asked   bool        // the client wants the endpoints
 	told    bool        // it was reported
 	was     *warming    // what it waited for before cds, in case that is rejected
+	owed    bool        // it asked for them when the cluster was another, and has none yet
+	patient bool        // the client was told to wait for long
+}
+
+// awaited says whether the client asks for the endpoints because of the cluster.
+// If it did not have to ask, because it has them of the cluster as it was, a
+// state-of-the-world client names them once more. In delta nothing tells; but
+// unless it was told to wait for long, it goes on without them.
+func (c *warming) awaited(x *event, eds *engine.Subscription) bool {
+	switch {
+	case !eds.Wants(c.name):
+		return false
+	case c.owed, c.from != c.cds.Seq:
+		return true
+	case eds.Stream.Delta():
+		return c.patient || x.now.Sub(c.cds.At) <= x.k.timers.DNE
+	}
+	return eds.Last != nil && eds.Last.Seq > c.cds.Seq
 }
 
 // early is what one response added or changed; the items are those of others.
@@ -167,8 +186,12 @@ func (w *warmings) enter(it *engine.Resource, cds *engine.Response, eds *engine.
 		if w.byName == nil {
 			w.byName = make(map[string]*warming)
 		}
-		c := &warming{cluster: it.Name, cds: cds, from: cds.Seq, asked: eds != nil && eds.Wants(ref.Name), was: w.byName[ref.Name]}
+		c := &warming{
+			name: ref.Name, cluster: it.Name, cds: cds, from: cds.Seq, asked: eds != nil && eds.Wants(ref.Name),
+			patient: it.Content.Facts.Patient, was: w.byName[ref.Name],
+		}
 		if c.was != nil {
+			c.owed = c.was.owed || c.was.from != c.was.cds.Seq
 			c.was.was = nil
 		}
 		w.began = w.began || c.asked

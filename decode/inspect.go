@@ -49,6 +49,9 @@ type Facts struct {
 	OnDemand bool
 	// EDS says that it is a cluster that gets its endpoints by EDS.
 	EDS bool
+	// Patient says that it is one for which the client was told to wait for the
+	// endpoints without a limit, or longer than the usual 15 seconds.
+	Patient bool
 	// GRPCProblems are the reasons for which a gRPC client rejects it (gRFC A27,
 	// A36, A37).
 	GRPCProblems []string

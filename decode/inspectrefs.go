@@ -197,7 +197,7 @@ func (in *Inspector) ofCluster(b []byte, top bool) {
 	if !top {
 		return
 	}
-	in.facts.EDS = isEDS
+	in.facts.EDS, in.facts.Patient = isEDS, isEDS && patient(lastBytes(source, 4))
 	if isEDS && !grpcTakes(source) {
 		in.grpcProblem("eds_cluster_config.eds_config: the config source is neither ads nor self")
 	}
@@ -292,6 +292,19 @@ func sourceOf(b []byte) (out Source) {
 		}
 	}
 	return out
+}
+
+// patient says whether an initial_fetch_timeout is longer than usual. One of no
+// time at all is none.
+func patient(b []byte) bool {
+	seconds, none := uint64(0), b != nil
+	for s := protoscan.Of(b); s.Next(); {
+		if s.Num == 1 {
+			seconds = s.Varint()
+		}
+		none = none && s.Varint() == 0
+	}
+	return none || seconds > 15
 }
 
 // grpcTakes says whether a ConfigSource is ads or self in so many words.

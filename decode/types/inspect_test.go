@@ -208,6 +208,21 @@ func TestInspectRefs(t *testing.T) {
 	}
 }
 
+// A cluster says how long its endpoints are waited for.
+func TestInspectPatience(t *testing.T) {
+	for source, want := range map[string]bool{
+		`{"ads":{}}`: false,
+		`{"ads":{},"initial_fetch_timeout":"0s"}`:   true,
+		`{"ads":{},"initial_fetch_timeout":"0.5s"}`: false,
+		`{"ads":{},"initial_fetch_timeout":"60s"}`:  true,
+	} {
+		f := inspect(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"c1","type":"EDS","eds_cluster_config":{"eds_config":`+source+`}}`)
+		if f.Patient != want {
+			t.Errorf("%s: %v", source, f.Patient)
+		}
+	}
+}
+
 func TestInspectNames(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"@type":"#envoy.config.endpoint.v3.ClusterLoadAssignment","cluster_name":"e1"}`:                                                       "e1",

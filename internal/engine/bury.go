@@ -72,6 +72,9 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	for name := range s.gone {
 		bytes += int64(64 + len(name))
 	}
+	for name := range s.former.names {
+		bytes += int64(64 + len(name))
+	}
 	return bytes
 }
 
@@ -119,8 +122,12 @@ func (s *Subscription) WithNonce(nonce string) session.Seq {
 	if n := s.ByNonce[Short(nonce)]; n != nil {
 		return n.Seq
 	}
+	if len(s.nonces) == 0 {
+		return 0
+	}
+	h := maphash.String(s.seed, Short(nonce))
 	for _, p := range s.nonces {
-		if p.hash == maphash.String(s.seed, Short(nonce)) {
+		if p.hash == h {
 			return p.seq
 		}
 	}

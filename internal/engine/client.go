@@ -25,6 +25,17 @@ type client struct {
 	last, gone     time.Time
 	why            string
 	memento        *Memento // while no stream is open
+
+	lasting Slots // of those who look at the client
+}
+
+// Remembered is what those who look at the client of a stream remember of it,
+// over all its streams; nothing of one that is not known.
+func (k *Engine) Remembered(t *Stream) *Slots {
+	if c := k.clients.byID[t.account]; c != nil {
+		return &c.lasting
+	}
+	return new(Slots)
 }
 
 // left is where a type stood when its stream ended.
@@ -135,6 +146,11 @@ func (c *client) bytes() int64 {
 	n := int64(256 + 2*len(c.id) + len(c.agent) + len(c.version) + len(c.why))
 	for key, l := range c.left {
 		n += int64(320 + len(key) + len(l.status.Version) + len(l.status.Sent) + len(l.status.Nack))
+	}
+	for _, v := range c.lasting {
+		if of, large := v.(interface{ Bytes() int64 }); large {
+			n += of.Bytes()
+		}
 	}
 	return n
 }

@@ -179,10 +179,33 @@ func (s *Subscription) NeverHad(version string, it *Resource) bool {
 	return s.Stream.GRPCClient() || slices.Contains(n.Added, it) || slices.Contains(n.Changed, it)
 }
 
-// Referred does the work. Without names it is about all there are.
+// Referred does the work. Without names it is about all there are. Of clusters
+// only those count that traffic goes to.
 func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Referrer {
+	return t.referred(xds.ByShort(typ).Parents, typ, names, false)
+}
+
+// Mentioned finds, for names of clusters, a resource on the stream that refers to
+// each for whatever use, as it was sent last. It is not known what does where
+// nothing was sent that could, or not all of it was seen.
+func (t *Stream) Mentioned(names map[string]struct{}) (by map[string]Referrer, known bool) {
+	for _, p := range xds.ByShort("CDS").Parents {
+		if s := t.Sub(p); s != nil {
+			if s.Lost {
+				return nil, false
+			}
+			known = known || s.Responses > 0
+		}
+	}
+	if !known {
+		return nil, false
+	}
+	return t.referred(append([]string{"CDS"}, xds.ByShort("CDS").Parents...), "CDS", names, true), true
+}
+
+func (t *Stream) referred(parents []string, typ string, names map[string]struct{}, whatever bool) map[string]Referrer {
 	out := make(map[string]Referrer)
-	for _, p := range xds.ByShort(typ).Parents {
+	for _, p := range parents {
 		s := t.Sub(p)
 		if s == nil {
 			continue
@@ -193,7 +216,7 @@ func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Refe
 				continue
 			}
 			for _, ref := range it.Refs() {
-				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic {
+				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic && !whatever {
 					continue
 				}
 				if _, asked := names[ref.Name]; names != nil && !asked {
@@ -211,9 +234,8 @@ func (t *Stream) Referred(typ string, names map[string]struct{}) map[string]Refe
 }
 
 // usedRoutes are the routes that listeners and scopes refer to. It is nil for
-// other types, and if the listeners are not known: then all may be in use. A
-// client keeps the routes of a listener that it drains, and asks for them
-// still, though no listener has them any more.
+// other types, and if the listeners are not known: then all may be in use. Those
+// of listeners that a client drains are not among them, see former.
 func (t *Stream) usedRoutes(typ string) map[string]struct{} {
 	lds := t.Sub("LDS")
 	if typ != "RDS" || lds == nil || lds.Lost || lds.Responses == 0 {
@@ -231,6 +253,9 @@ func (t *Stream) usedRoutes(typ string) map[string]struct{} {
 				}
 			}
 		}
+	}
+	for _, name := range t.static(t.Sub("RDS")) {
+		used[name] = struct{}{}
 	}
 	return used
 }

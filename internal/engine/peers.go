@@ -3,6 +3,8 @@ package engine
 import (
 	"hash/maphash"
 	"slices"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // peerKey is what streams of one client to one server have in common.
@@ -16,6 +18,7 @@ const maxEnded = 16
 // peers finds the streams of one client.
 type peers struct {
 	forgotten map[uint64]struct{} // hashes of those of which a stream was
+	unnamed   bool                // responses went to somebody whose name was not seen
 	seed      maphash.Seed
 	ByKey     map[peerKey]*peer
 	Order     []peerKey // oldest first
@@ -27,6 +30,9 @@ type peer struct {
 	// quickEnds counts the streams in a row that the server ended soon after
 	// their first response.
 	QuickEnds int
+	// Refused counts the streams in a row that the server ended before any
+	// response, with a status that says more than that it is not there.
+	Refused int
 }
 
 func newPeers() peers { return peers{ByKey: make(map[peerKey]*peer), seed: maphash.MakeSeed()} }
@@ -139,6 +145,21 @@ func (p *peers) ended(t *Stream) {
 		of.Ended = of.Ended[1:]
 	}
 	of.Ended = append(of.Ended, t)
+}
+
+// refusal counts a stream that is about to end to those that were refused, or
+// begins to count anew, as the first response on a stream does.
+func (p *peers) refusal(t *Stream, e *session.Entry) {
+	const unavailable = 14
+	of := p.ByKey[KeyOf(t)]
+	switch {
+	case of == nil || t.Lost && t.Responses == 0: // it may have been answered
+	case t.Responses > 0: // it began the count anew
+	case e.Side == session.Server && e.Status != nil && e.Status.Code >= 0 && e.Status.Code != unavailable:
+		of.Refused++
+	default:
+		of.Refused = 0
+	}
 }
 
 // Others are the streams of the same client, server and method, live ones

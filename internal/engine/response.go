@@ -12,8 +12,12 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 	s := k.subOf(t, m)
 	t.Responses++
 	t.Moved++
+	k.Peers.unnamed = k.Peers.unnamed || t.Lost && t.Node == nil
 	if t.Responses == 1 {
 		t.FirstResponse = k.Now
+		if of := k.Peers.ByKey[KeyOf(t)]; of != nil {
+			of.Refused = 0
+		}
 	}
 	if s == nil {
 		return
@@ -78,6 +82,8 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 			s.Have.remove(it.Name)
 		}
 	}
+	s.retire(n.Before...)
+	s.retire(n.Removed...)
 	s.open.sent(n)
 	if s.Stream.Method.Variant == xds.VariantFile {
 		s.open = unsettled{} // a file is read, and nobody is asked

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -16,6 +18,12 @@ func (s *Subscription) resume(m *decode.Message) {
 	}
 	if was != nil && (len(m.InitialVersions) > 0 || m.Version != "" && (was.version == m.Version || was.version == Short(m.Version))) {
 		s.last = was.last // it has that still
+	}
+	if was != nil {
+		s.former = former{maps.Clone(was.former.names), was.former.lost}
+		for _, it := range was.Have.All() {
+			s.retire(it)
+		}
 	}
 	if m.Kind == decode.SotwRequest {
 		if m.Version != "" && was != nil {
@@ -69,6 +77,18 @@ func (s *Subscription) resume(m *decode.Message) {
 func (s *Subscription) SentHere(name string) bool {
 	it := s.Have.Get(name)
 	return it != nil && (!s.Seeded || s.Kept.Get(name) != it)
+}
+
+// EverSent says whether a name was sent on this stream, though the client may
+// have given it up since.
+func (s *Subscription) EverSent(name string) bool { return s.SentHere(name) || s.Dropped[name].Here }
+
+// versionOf is the version of a resource that was sent on this stream.
+func (s *Subscription) versionOf(it *Resource) string {
+	if n := s.Newest(); n.Kind == decode.SotwResponse && s.Full() {
+		return n.Version
+	}
+	return it.Version
 }
 
 // accepted is the response that the client accepted last. Where that is 0, none

@@ -76,6 +76,7 @@ type Subscription struct {
 	open       unsettled   // what of that the client has not accepted
 	Seeded     bool        // have began with what the client declared, which is kept
 	Kept       inventory
+	former     former
 	Variants   bool // resources of one name differ by constraints, which have does not tell apart
 	// gone are names that were asked for and that the server said it does not
 	// have, on this stream or one before; or may have said so, where part of
@@ -92,6 +93,11 @@ type Subscription struct {
 type dropped struct {
 	At        time.Time
 	Delivered bool
+	// Here says that it was sent on this stream, Version and Hash as what.
+	Here    bool
+	Version string
+	Hash    [16]byte
+	Decoded bool // before it was compared
 }
 
 // Request is a discovery request in its conversation.
@@ -246,7 +252,7 @@ func (s *Subscription) Exempt() bool { return s.Facts.exempt }
 func (s *Subscription) Whole() bool { return s.Facts.Whole }
 
 func (s *Subscription) lose() {
-	s.Lost, s.heard, s.Forgotten, s.last = true, nil, true, 0
+	s.Lost, s.heard, s.Forgotten, s.last, s.former.lost = true, nil, true, 0, true
 	s.open = unsettled{unsure: true}
 	s.Memory, s.Stream.Memory = nil, nil
 	s.Losses++

@@ -113,9 +113,16 @@ func (k *Engine) drop(s *Subscription, r *Request) {
 		if len(s.Dropped) >= MaxDropped {
 			break
 		}
-		s.Dropped[n] = dropped{At: k.Now, Delivered: s.Have.Get(n) != nil}
+		it, was := s.Have.Get(n), s.Dropped[n]
+		was.At, was.Delivered = k.Now, it != nil
+		if s.SentHere(n) {
+			was.Here, was.Version, was.Hash = true, s.versionOf(it), it.Content.Facts.Hash
+			was.Decoded = it.Content.Facts.Undecodable == ""
+		}
+		s.Dropped[n] = was
 		if s.Wild == NotWild {
 			s.Stream.Moved++
+			s.retire(it)
 			s.Have.remove(n)
 			s.open.drop(n)
 		}
