@@ -267,7 +267,7 @@ func (b *blockFile) commit() error {
 			b.blocks++
 		}
 		b.index.add(at, &b.head)
-		if b.index.count >= indexEvery {
+		if b.index.count >= indexEvery || len(b.index.raw) >= indexBytes {
 			_ = b.writeIndex() // it is tried again after the next block
 		}
 		b.count()

@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	// indexEvery is how many blocks an index frame is about. So neither the
-	// writer nor a frame grows with the recording.
+	// indexEvery is how many blocks an index frame is about; fewer, if their
+	// headers are more than indexBytes. So neither the writer nor a frame grows
+	// with the recording.
 	indexEvery = 16 << 10
+	indexBytes = 1 << 20
 	// maxIndex is the longest index that is read, before and after
 	// decompression.
 	maxIndex = indexEvery * (headerRoom + 20)

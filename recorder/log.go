@@ -61,7 +61,7 @@ type Options struct {
 	MaxAge  time.Duration
 	Keep    int
 	// Tail bounds what of a file is kept in memory for the readers that Reader
-	// returns, while there are any; 8 MiB if zero, nothing if negative.
+	// returns, while there are any; 4 MiB if zero, nothing if negative.
 	Tail int64
 	// Memory bounds what NewRing keeps; 64 MiB if zero.
 	Memory int64

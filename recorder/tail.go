@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	defaultTail = 8 << 20
+	defaultTail = 4 << 20
 	// tailChunks is how many pieces what is held comes in: the oldest of them
 	// is let go at once.
 	tailChunks = 32
