@@ -10,6 +10,8 @@ type message struct {
 	at   time.Time
 	role role
 	text string
+	// notice says that nobody asked for it.
+	notice bool
 }
 
 // saidMsg is a message from a command.
@@ -27,21 +29,43 @@ type events struct {
 	cleared bool
 }
 
-// now is what the message line says.
-func (e *events) now(at time.Time) (line, bool) {
+// shown is the message that the line shows. A notice waits until the answer to a
+// key has been there for its time.
+func (e *events) shown(at time.Time) (message, bool) {
 	if len(e.all) == 0 || e.cleared {
-		return line{}, false
+		return message{}, false
 	}
 	last := e.all[len(e.all)-1]
-	if at.Sub(last.at) > messageTime {
+	from := last.at
+	for i := len(e.all) - 2; i >= 0 && last.notice; i-- {
+		before := e.all[i]
+		if before.notice {
+			continue
+		}
+		if at.Sub(before.at) <= messageTime {
+			return before, true
+		}
+		if until := before.at.Add(messageTime); until.After(from) {
+			from = until
+		}
+		break
+	}
+	return last, at.Sub(from) <= messageTime
+}
+
+// now is what the message line says.
+func (e *events) now(at time.Time) (line, bool) {
+	msg, is := e.shown(at)
+	if !is {
 		return line{}, false
 	}
-	return text(last.role, " "+last.text), true
+	return text(msg.role, " "+msg.text), true
 }
 
 // fresh says whether a message was still shown at a time.
 func (e *events) fresh(at time.Time) bool {
-	return len(e.all) > 0 && !e.cleared && at.Sub(e.all[len(e.all)-1].at) <= messageTime
+	_, is := e.shown(at)
+	return is
 }
 
 func (m *Model) say(format string, args ...any) {

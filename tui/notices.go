@@ -44,7 +44,7 @@ func (m *Model) notice() bool {
 		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
 			r = warned
 		}
-		m.tell(message{role: r, text: l})
+		m.tell(message{role: r, text: l, notice: true})
 	}
 	return len(lines) > 0
 }
