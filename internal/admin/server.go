@@ -15,16 +15,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
+	"github.com/xdsproxy/xdsproxy/internal/bounded"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 const (
-	// maxConns bounds the connections, maxScrapes those that are being given
-	// metrics at a time, and maxHeaders the headers of a request, in bytes.
-	maxConns   = 32
+	// maxConns bounds the connections that are idle, and those that are being
+	// answered. Were it lower, who opens connections without end would make others
+	// wait longer for theirs to be accepted. maxScrapes bounds those that are being
+	// given metrics at a time, and maxHeaders the headers of a request, in bytes.
+	maxConns   = 512
 	maxScrapes = 4
 	maxHeaders = 8 << 10
 
@@ -76,10 +78,23 @@ func New(c Config) *Server {
 	s.http = &http.Server{
 		Handler:           s.handler(quiet),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeaders,
+		MaxHeaderBytes: maxHeaders, ConnState: note,
 		ErrorLog:       quiet,
 	}
 	return s
+}
+
+// note says which connections are idle. Those that have sent no request yet, or
+// a part of one, are.
+func note(conn net.Conn, s http.ConnState) {
+	c, _ := conn.(*bounded.Conn) // there is no other listener
+	switch s {
+	case http.StateActive:
+		c.Busy()
+	case http.StateIdle:
+		c.Idle()
+	case http.StateNew, http.StateClosed, http.StateHijacked:
+	}
 }
 
 // Serving says that the proxy accepts connections.
@@ -91,7 +106,7 @@ func (s *Server) Draining() { s.state.Store(draining) }
 // Serve begins to accept requests from l, which Close closes.
 func (s *Server) Serve(l net.Listener) {
 	s.run.Go(func() {
-		if err := s.http.Serve(netutil.LimitListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(bounded.NewListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
 			s.c.Logger.Error("the admin endpoint has ended", zap.Stringer("address", l.Addr()), zap.Error(err))
 		}
 	})
