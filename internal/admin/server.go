@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,7 +45,8 @@ type Config struct {
 	// passes; nil if nobody does.
 	Memory   func() engine.Memory
 	Build    Build
-	Profiles bool // serve /debug/pprof
+	Address  string // that was asked for; its host may be a name, and is answered to
+	Profiles bool   // serve /debug/pprof
 	Logger   *zap.Logger
 }
 
@@ -78,8 +78,8 @@ func New(c Config) *Server {
 	s.http = &http.Server{
 		Handler:           s.handler(quiet),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeaders, ConnState: note,
-		ErrorLog:       quiet,
+		MaxHeaderBytes: maxHeaders, ConnState: note, BaseContext: withListener,
+		ErrorLog: quiet,
 	}
 	return s
 }
@@ -133,6 +133,8 @@ func (s *Server) registry() *prometheus.Registry {
 
 func (s *Server) handler(log promhttp.Logger) http.Handler {
 	mux := http.NewServeMux() // GET is HEAD, too; other methods are refused
+	// Probes may name any Host: some send the name of a cluster, and there is
+	// nothing to learn from the answer.
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if why := s.unready(); why != "" {
@@ -141,18 +143,14 @@ func (s *Server) handler(log promhttp.Logger) http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: maxScrapes}))
+	metrics := promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: maxScrapes})
+	mux.HandleFunc("GET /metrics", s.local(metrics.ServeHTTP))
 	index := "/healthz\n/readyz\n/metrics"
 	if s.c.Profiles {
 		index += "\n/debug/pprof/"
-		// Without the command line: it may hold credentials.
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+		s.serveProfiles(mux)
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, index) })
+	mux.HandleFunc("GET /{$}", s.local(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, index) }))
 	return mux
 }
 
