@@ -42,7 +42,7 @@ func TestViewersAreNotStarved(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			crowd(t, addr, greeting, 1000)
+			crowd(t, addr, greeting, 300)
 
 			r := dial(t, "tcp", addr, quick()).Open(0, 0)
 			defer r.Close()
