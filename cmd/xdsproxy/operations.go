@@ -82,6 +82,7 @@ func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger
 	o.server = admin.New(admin.Config{
 		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(a.config.queue), Memory: rec.past.memory,
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
+		Address:  addr.Address,
 		Profiles: bool(a.config.adminPprof), Logger: logger,
 	})
 	o.server.Serve(l)

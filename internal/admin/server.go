@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,16 +14,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
+	"github.com/xdsproxy/xdsproxy/internal/bounded"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 const (
-	// maxConns bounds the connections, maxScrapes those that are being given
-	// metrics at a time, and maxHeaders the headers of a request, in bytes.
-	maxConns   = 32
+	// maxConns bounds the connections that are idle, and those that are being
+	// answered. Were it lower, who opens connections without end would make others
+	// wait longer for theirs to be accepted. maxScrapes bounds those that are being
+	// given metrics at a time, and maxHeaders the headers of a request, in bytes.
+	maxConns   = 512
 	maxScrapes = 4
 	maxHeaders = 8 << 10
 
@@ -44,7 +45,8 @@ type Config struct {
 	// passes; nil if nobody does.
 	Memory   func() engine.Memory
 	Build    Build
-	Profiles bool // serve /debug/pprof
+	Address  string // that was asked for; its host may be a name, and is answered to
+	Profiles bool   // serve /debug/pprof
 	Logger   *zap.Logger
 }
 
@@ -76,10 +78,23 @@ func New(c Config) *Server {
 	s.http = &http.Server{
 		Handler:           s.handler(quiet),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeaders,
-		ErrorLog:       quiet,
+		MaxHeaderBytes: maxHeaders, ConnState: note, BaseContext: withListener,
+		ErrorLog: quiet,
 	}
 	return s
+}
+
+// note says which connections are idle. Those that have sent no request yet, or
+// a part of one, are.
+func note(conn net.Conn, s http.ConnState) {
+	c, _ := conn.(*bounded.Conn) // there is no other listener
+	switch s {
+	case http.StateActive:
+		c.Busy()
+	case http.StateIdle:
+		c.Idle()
+	case http.StateNew, http.StateClosed, http.StateHijacked:
+	}
 }
 
 // Serving says that the proxy accepts connections.
@@ -91,7 +106,7 @@ func (s *Server) Draining() { s.state.Store(draining) }
 // Serve begins to accept requests from l, which Close closes.
 func (s *Server) Serve(l net.Listener) {
 	s.run.Go(func() {
-		if err := s.http.Serve(netutil.LimitListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(bounded.NewListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
 			s.c.Logger.Error("the admin endpoint has ended", zap.Stringer("address", l.Addr()), zap.Error(err))
 		}
 	})
@@ -118,6 +133,8 @@ func (s *Server) registry() *prometheus.Registry {
 
 func (s *Server) handler(log promhttp.Logger) http.Handler {
 	mux := http.NewServeMux() // GET is HEAD, too; other methods are refused
+	// Probes may name any Host: some send the name of a cluster, and there is
+	// nothing to learn from the answer.
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if why := s.unready(); why != "" {
@@ -126,18 +143,14 @@ func (s *Server) handler(log promhttp.Logger) http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: maxScrapes}))
+	metrics := promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: maxScrapes})
+	mux.HandleFunc("GET /metrics", s.local(metrics.ServeHTTP))
 	index := "/healthz\n/readyz\n/metrics"
 	if s.c.Profiles {
 		index += "\n/debug/pprof/"
-		// Without the command line: it may hold credentials.
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+		s.serveProfiles(mux)
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, index) })
+	mux.HandleFunc("GET /{$}", s.local(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, index) }))
 	return mux
 }
 

@@ -26,6 +26,11 @@ func TestMain(m *testing.M) {
 // newServer is a Server of a real log, on a port of its own.
 func newServer(t testing.TB, profiles bool) (*admin.Server, *admin.Metrics, string) {
 	t.Helper()
+	return newServerAt(t, "127.0.0.1:0", profiles)
+}
+
+func newServerAt(t testing.TB, at string, profiles bool) (*admin.Server, *admin.Metrics, string) {
+	t.Helper()
 	log, err := recorder.Create(filepath.Join(t.TempDir(), "s.xdsp"), recorder.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +39,9 @@ func newServer(t testing.TB, profiles bool) (*admin.Server, *admin.Metrics, stri
 	s := admin.New(admin.Config{
 		Metrics: metrics, Stats: log.Stats, Clients: func() int { return 3 }, Refused: func() uint64 { return 2 }, QueueBytes: 64 << 20,
 		Memory: func() engine.Memory { return engine.Memory{Past: 5, Budget: 7, Forgotten: 3} },
-		Build:  admin.Build{Version: "v1.2.3"}, Profiles: profiles,
+		Build:  admin.Build{Version: "v1.2.3"}, Profiles: profiles, Address: "Named.example:9901",
 	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +114,12 @@ func TestPaths(t *testing.T) {
 		{"GET", profiles, "/debug/pprof/", 200},
 		{"GET", profiles, "/debug/pprof/heap", 200},
 		{"GET", profiles, "/debug/pprof/trace?seconds=0.01", 200},
+		{"GET", profiles, "/debug/pprof/trace?seconds=100000", 400},
+		{"GET", profiles, "/debug/pprof/trace?seconds=NaN", 400},
+		{"GET", profiles, "/debug/pprof/trace?seconds=1e300", 400},
+		{"GET", profiles, "/debug/pprof/profile?seconds=301", 400},
+		{"GET", profiles, "/debug/pprof/heap?seconds=9223372036854775807", 400},
+		{"GET", profiles, "/debug/pprof/trace?seconds=-1", 400},
 		{"GET", profiles, "/debug/pprof/cmdline", 404}, // it may hold credentials
 		{"PUT", profiles, "/debug/pprof/symbol", 405},
 	} {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/xdsproxy/xdsproxy/internal/bounded"
 	"github.com/xdsproxy/xdsproxy/internal/serve/viewerpb"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -98,7 +98,7 @@ func (s *Server) Serve(l net.Listener, token string) {
 	s.mu.Unlock()
 	s.running.Go(func() {
 		// It ends with Close, or when the listener breaks.
-		if err := server.Serve(netutil.LimitListener(l, 2*s.c.Viewers+8)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		if err := server.Serve(bounded.NewListener(l, 2*s.c.Viewers+8)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			s.c.Logger.Error("viewers are no longer accepted", zap.Stringer("address", l.Addr()), zap.Error(err))
 		}
 	})
@@ -184,6 +184,7 @@ func (s *Server) send(r *viewerpb.ReadRequest, to grpc.ServerStreamingServer[vie
 	}
 	defer s.viewers.Add(-1)
 	ctx := to.Context()
+	defer occupy(ctx)()
 	feed, err := s.feed(r, follow)
 	if err != nil {
 		return err
@@ -247,6 +248,17 @@ func (s *Server) refusal(err error) error {
 	}
 	s.c.Logger.Warn("a viewer cannot be served", zap.Error(err))
 	return status.Error(codes.Internal, "the recording cannot be read")
+}
+
+// occupy keeps the connection of a call from being taken for idle, until vacate.
+func occupy(ctx context.Context) (vacate func()) {
+	if p, ok := peer.FromContext(ctx); ok {
+		if c := bounded.Of(p.Addr); c != nil {
+			c.Busy()
+			return c.Idle
+		}
+	}
+	return func() {}
 }
 
 func addressOf(ctx context.Context) string {

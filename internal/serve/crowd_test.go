@@ -1,0 +1,93 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Connections that ask for nothing keep no viewer from coming, and none that is
+// there, even if it waits for what has not been written yet.
+func TestViewersAreNotStarved(t *testing.T) {
+	for name, greeting := range map[string]string{
+		"silent":  "",
+		"settled": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+			s := New(Config{Log: log})
+			t.Cleanup(func() { s.Close(0) })
+			l, token := listen(t, "tcp")
+			s.Serve(l, token)
+			addr := l.Addr().String()
+			write(t, log, f, 10)
+			lost := make(chan State, 1)
+			o := quick()
+			o.State = func(s State) {
+				select {
+				case lost <- s:
+				default:
+				}
+			}
+			waiting := dial(t, "tcp", addr, o).Open(0, 0)
+			defer waiting.Close()
+			waiting.Follow(true)
+			for range 10 {
+				if _, err := waiting.Next(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			crowd(t, addr, greeting, 300)
+
+			r := dial(t, "tcp", addr, quick()).Open(0, 0)
+			defer r.Close()
+			if got, err := all(r); err != nil || len(got) != 10 {
+				t.Errorf("%d entries, %v", len(got), err)
+			}
+			write(t, log, f, 1)
+			if _, err := waiting.Next(context.Background()); err != nil {
+				t.Error(err)
+			}
+			select {
+			case s := <-lost:
+				t.Errorf("a viewer that waited was lost: %v", s.Cause)
+			default:
+			}
+		})
+	}
+}
+
+// crowd holds n connections that send what greeting says, and opens each anew
+// soon after it is closed, until the test ends.
+func crowd(t *testing.T, addr, greeting string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var held, first sync.WaitGroup
+	first.Add(n)
+	for range n {
+		held.Go(func() {
+			once := sync.OnceFunc(first.Done)
+			for ctx.Err() == nil {
+				c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+				if err != nil {
+					once()
+					continue
+				}
+				stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+				_, _ = io.WriteString(c, greeting)
+				once()
+				_, _ = io.Copy(io.Discard, c)
+				stop()
+				_ = c.Close()
+				time.Sleep(250 * time.Millisecond)
+			}
+		})
+	}
+	first.Wait()
+	t.Cleanup(func() { cancel(); held.Wait() })
+}
