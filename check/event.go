@@ -108,7 +108,7 @@ type proof struct {
 	seqs     []session.Seq // the one that proves it last; nil: that of the event
 	cause    string        // findings of one cause are counted as one; "": the names
 	message  string
-	aside    string // the end of the message, which is no part of the cause
+	same     string // what clients of one cause have in common; "": the names and the message
 	typ      string // if it is not that of the event
 	fault    Fault  // if it is not that of the rule
 	// settles says that it is not a repeat but the outcome of what was
@@ -179,8 +179,8 @@ func (x *event) prove(p proof) {
 		cause = strings.Join(names, "\x00")
 	}
 	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
-	f.Client, f.Type, f.Message = bounded(f.Client), bounded(f.Type), bounded(f.Message)+p.aside
-	f.aside = len(p.aside)
+	f.Client, f.Type, f.Message = bounded(f.Client), bounded(f.Type), bounded(f.Message)
+	f.same = bounded(p.same)
 	x.k.ledger.enter(f, key, cause, p.settles, p.sums)
 }
 

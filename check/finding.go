@@ -36,7 +36,7 @@ type Finding struct {
 	LastSeq session.Seq
 	Count   int
 	Message string // one sentence with the values of the first time
-	aside   int    // how many bytes at its end are no part of the cause
+	same    string // what clients of one cause have in common; "": the names and the message
 	// Told says that a Step has given it before, with the severity Was: it is
 	// graver now, or better known.
 	Told bool
@@ -74,7 +74,7 @@ func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 		if settles || f.Severity > have.Severity {
 			l.causes.leave(commonKey(have, cause))
 			have.Severity, have.Seqs = max(have.Severity, f.Severity), f.Seqs
-			have.Message, have.aside = f.Message, f.aside
+			have.Message, have.same = f.Message, f.same
 			l.causes.join(have, commonKey(have, cause))
 			l.tell(have)
 		}
@@ -103,7 +103,7 @@ func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 // reword gives a finding the words of another.
 func (l *ledger) reword(f, words *Finding, cause string) {
 	old := commonKey(f, cause)
-	f.Message, f.aside = words.Message, words.aside
+	f.Message, f.same = words.Message, words.same
 	if now := commonKey(f, cause); now != old {
 		l.causes.leave(old)
 		l.causes.join(f, now)

@@ -82,15 +82,19 @@ func (c *causes) leave(key string) {
 // is nothing.
 func commonKey(f *Finding, cause string) string {
 	who, client := "", f.Client
+	names, text := strings.Join(f.Names, "\x00"), f.Message
 	switch {
 	case client == "":
 		who = "-"
 	case slices.Contains(f.Names, client): // there it is a resource
 		client = ""
 	}
+	if f.same != "" {
+		names, text = "", f.same
+	}
 	return engine.Short(strings.Join([]string{
-		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, strings.Join(f.Names, "\x00"),
-		masked(cause, client), gist(masked(f.Message[:len(f.Message)-f.aside], client)),
+		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, names,
+		masked(cause, client), gist(masked(text, client)),
 	}, "\x01"))
 }
 

@@ -81,3 +81,20 @@ func TestFoldIsBounded(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// A fault of very many clients leaves room for those of others, also where its
+// words change from one time to the next.
+func TestOneFaultDoesNotCrowdOutOthers(t *testing.T) {
+	var text strings.Builder
+	for i := 1; i <= 10_500; i++ {
+		fmt.Fprintf(&text, "-- stream %d\nC> type=CDS V= N=t%d R=[] node=n%d\nC> type=EDS V= N=t%d R=[a]\n-- client-end\n", i, i, i, i)
+	}
+	text.WriteString(rejection(20_000, "last", "EDS", "a", "bad a"))
+	found := judgeText(t, text.String())
+	if len(of(found, "nack-received")) != 1 {
+		t.Error("a rejection found no room")
+	}
+	if folded := of(check.Fold(found), "nonce-unknown"); len(folded) != 1 || !folded[0].MoreClients {
+		t.Errorf("made-up nonces are %d findings", len(folded))
+	}
+}

@@ -114,16 +114,17 @@ func nackReceived(x *event) {
 	if x.again(Warning, cause) {
 		return
 	}
-	p := proof{severity: Warning, cause: cause, message: fmt.Sprintf("nonce %q rejected with %s: %s", clip(r.Message.Nonce), codeOf(e), said(e.Message))}
+	p := proof{severity: Warning, cause: cause, same: codeOf(e) + ": " + said(e.Message)}
+	p.message = fmt.Sprintf("nonce %q rejected with %s", clip(r.Message.Nonce), p.same)
 	if n != nil {
 		p.seqs, p.names = []session.Seq{n.Seq, r.Seq}, suspects(n.News(), e.Message)
-		p.message = fmt.Sprintf("%s with %s rejected with %s: %s%s", label(n), counted(n.Count, "resource", "resources"), codeOf(e), said(e.Message), news(n))
+		p.message = fmt.Sprintf("%s with %s rejected with %s%s", label(n), counted(n.Count, "resource", "resources"), p.same, news(n))
 	}
 	switch was := x.change.Accepted; {
 	case was != 0:
-		p.aside = fmt.Sprintf("; entry %d was accepted last", was)
+		p.message += fmt.Sprintf("; entry %d was accepted last", was)
 	case x.change.None:
-		p.aside = "; nothing was accepted before"
+		p.message += "; nothing was accepted before"
 	}
 	x.prove(p)
 }

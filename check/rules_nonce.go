@@ -177,7 +177,7 @@ func nonceUnknown(x *event) {
 		}
 		client := *x
 		client.sub = nil // it is one fault, whatever the type
-		client.prove(proof{severity: Warning, cause: "invented", sums: true, message: message})
+		client.prove(proof{severity: Warning, cause: "invented", same: "invented", sums: true, message: message})
 	}
 }
 

@@ -135,7 +135,7 @@ const forEver = 3
 // status alone does not say that a retry is in vain, times is how often in a row
 // it was.
 func (x *event) refused() (status string, times int) {
-	if x.entry.Status == nil || x.entry.Side != session.Server || x.stream.Responses > 0 || x.stream.Lost {
+	if x.entry.Status == nil || x.entry.Side != session.Server || x.stream.Responses > 0 || x.stream.Lost || !x.stream.Brief(x.now) {
 		return "", 0
 	}
 	if word := refusals[x.entry.Status.Code]; word != "" {

@@ -102,7 +102,7 @@ func (k *Engine) Step(e *session.Entry) Change {
 	switch e.Kind {
 	case session.KindTrailer, session.KindCancel:
 		if st != nil && st.Alive() {
-			k.Peers.refusal(st, e)
+			k.Peers.refusal(st, e, k.Now)
 			k.end(st, e.Seq, endReason(e))
 			c.Ended = true
 		}

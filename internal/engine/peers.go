@@ -3,6 +3,7 @@ package engine
 import (
 	"hash/maphash"
 	"slices"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -147,15 +148,22 @@ func (p *peers) ended(t *Stream) {
 	of.Ended = append(of.Ended, t)
 }
 
+// refusedWithin is how soon a server ends a stream that it does not want. One
+// that lived for longer may have had nothing to be sent.
+const refusedWithin = 10 * time.Second
+
+// Brief says whether a stream ended so soon that it may have been refused.
+func (t *Stream) Brief(end time.Time) bool { return end.Sub(t.Opened) <= refusedWithin }
+
 // refusal counts a stream that is about to end to those that were refused, or
 // begins to count anew, as the first response on a stream does.
-func (p *peers) refusal(t *Stream, e *session.Entry) {
+func (p *peers) refusal(t *Stream, e *session.Entry, now time.Time) {
 	const unavailable = 14
 	of := p.ByKey[KeyOf(t)]
 	switch {
 	case of == nil || t.Lost && t.Responses == 0: // it may have been answered
 	case t.Responses > 0: // it began the count anew
-	case e.Side == session.Server && e.Status != nil && e.Status.Code >= 0 && e.Status.Code != unavailable:
+	case t.Brief(now) && e.Side == session.Server && e.Status != nil && e.Status.Code >= 0 && e.Status.Code != unavailable:
 		of.Refused++
 	default:
 		of.Refused = 0
