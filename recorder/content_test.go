@@ -295,6 +295,56 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
+// Messages that need a little of each of many blocks, now of these and now of
+// those, do not make a reader read the blocks again for ever.
+func TestContentsAreNotReadAgainForEver(t *testing.T) {
+	m := new(memory)
+	f, err := newBlockFile(m, &fileHeader{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.enc.Close()
+	seq := session.Seq(0)
+	add := func(c session.Chunks) {
+		e := response(c)
+		seq++
+		e.Seq = seq
+		if _, err := f.measure(&e); err != nil {
+			t.Fatal(err)
+		}
+		f.add(&e, nil)
+	}
+	var small session.Chunks // one in each block
+	for i := range 60 {
+		piece, tiny := noise(1<<20), noise(100)
+		binary.LittleEndian.PutUint32(piece, uint32(i))
+		binary.LittleEndian.PutUint32(tiny, uint32(i))
+		add(session.Chunks{tiny, piece})
+		if err := f.commit(); err != nil {
+			t.Fatal(err)
+		}
+		small = append(small, tiny)
+	}
+	for i := range 2000 {
+		add(small[i%12*5 : i%12*5+5])
+	}
+	if err := f.commit(); err != nil {
+		t.Fatal(err)
+	}
+	file := &counted{b: m.b}
+	r := readerOf(t, file)
+	defer r.Close()
+	r.Pieces()
+	for range seq {
+		if _, err := r.Next(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read := file.read.Load(); read > int64(len(m.b))+2*maxAgain {
+		t.Errorf("%d bytes were read of a file of %d", read, len(m.b))
+	}
+}
+
 // What a reader let go of it reads again, and what each message needs it keeps,
 // however much it is.
 func TestContentsAreLetGo(t *testing.T) {

@@ -23,8 +23,9 @@ type dictionary struct {
 	next  uint64 // the first id that no span has
 	bytes int64  // of contents that are in memory
 	uses  uint64 // messages that needed contents
-	needs int64  // bytes of contents that the last of them needed
+	needs int64  // bytes of the spans that the last of them needed
 	most  int64  // that one of the latest needed
+	again int64  // bytes that were let go of and read again in this epoch
 	// fetch reads the contents of a block that was jumped over; nil if that
 	// cannot be done.
 	fetch func(at int64) ([][]byte, error)
@@ -48,12 +49,19 @@ type span struct {
 	at           int64 // of the block
 	contents     [][]byte
 	used         uint64 // the last of the uses that needed one of them
+	bytes        int64  // of contents
+	shed         bool   // contents were let go of
 	lost         bool
 }
 
 // keepContents is how many bytes of contents stay in memory of those that can be
 // read again; more where a single message needs more.
 const keepContents = 8 << 20
+
+// maxAgain is how many bytes of contents are let go of and read again in an
+// epoch before no more are let go of: their users come in an order that does not
+// suit.
+const maxAgain = epochBytes / 4
 
 // begin makes room for the contents of a block, which comes next in the file.
 func (d *dictionary) begin(h *blockHeader, at int64) error {
@@ -84,7 +92,7 @@ func (d *dictionary) begin(h *blockHeader, at int64) error {
 
 func (d *dictionary) reset(epoch uint64) {
 	clear(d.spans)
-	d.epoch, d.spans, d.next, d.bytes = epoch, d.spans[:0], 0, 0
+	d.epoch, d.spans, d.next, d.bytes, d.again = epoch, d.spans[:0], 0, 0, 0
 }
 
 // jump makes it the dictionary of an epoch up to a block, of which the spans
@@ -93,18 +101,18 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 	if d.epoch == epoch {
 		for i := range min(len(spans), len(d.spans)) {
 			if spans[i].at == d.spans[i].at {
-				spans[i].contents, spans[i].used = d.spans[i].contents, d.spans[i].used
+				spans[i].contents, spans[i].used, spans[i].bytes, spans[i].shed = d.spans[i].contents, d.spans[i].used, d.spans[i].bytes, d.spans[i].shed
 			}
 		}
 	}
 	*d = dictionary{
 		epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch, parts: d.parts,
-		uses: d.uses, most: d.most,
+		uses: d.uses, most: d.most, again: d.again,
 	}
 	for _, s := range spans {
 		d.next = s.first + s.count
-		for _, c := range s.contents {
-			d.bytes += int64(len(c))
+		if s.contents != nil {
+			d.bytes += s.bytes
 		}
 	}
 }
@@ -114,10 +122,11 @@ func (d *dictionary) fill(s *span, contents [][]byte) error {
 	if uint64(len(contents)) != s.count {
 		return fmt.Errorf("a block defines %d contents, not the %d that its header announces", len(contents), s.count)
 	}
+	s.bytes = 0
 	for _, c := range contents {
-		d.bytes += int64(len(c))
+		s.bytes += int64(len(c))
 	}
-	if d.bytes > epochBytes {
+	if d.bytes += s.bytes; d.bytes > epochBytes {
 		return errors.New("an epoch has more content than any that is written")
 	}
 	s.contents, s.used = contents, d.uses
@@ -132,10 +141,11 @@ func (d *dictionary) use() {
 	d.uses++
 }
 
-// shed lets go of contents that were not used for longest.
+// shed lets go of contents that were not used for longest. It does so no more in
+// an epoch in which too much of that had to be read again.
 func (d *dictionary) shed() {
 	limit := max(keepContents, 2*max(d.most, d.needs))
-	if d.fetch == nil || d.bytes <= limit {
+	if d.fetch == nil || d.bytes <= limit || d.again > maxAgain {
 		return
 	}
 	var held []*span
@@ -149,10 +159,8 @@ func (d *dictionary) shed() {
 		if d.bytes <= limit*3/4 {
 			return
 		}
-		for _, c := range s.contents {
-			d.bytes -= int64(len(c))
-		}
-		s.contents = nil
+		d.bytes -= s.bytes
+		s.contents, s.shed = nil, true
 	}
 }
 
@@ -182,11 +190,13 @@ func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
 				return err
 			}
 		}
-		s.used = d.uses
+		if s.used != d.uses || d.needs == 0 {
+			s.used = d.uses
+			d.needs += s.bytes
+		}
 		from := first - s.first
 		n := min(count, s.count-from)
 		for _, c := range s.contents[from : from+n] {
-			d.needs += int64(len(c))
 			if !f(c) {
 				return nil
 			}
@@ -204,7 +214,10 @@ func (d *dictionary) load(s *span) error {
 	if err != nil {
 		return err
 	}
-	return d.fill(s, contents)
+	if err = d.fill(s, contents); err == nil && s.shed {
+		d.again += s.bytes
+	}
+	return err
 }
 
 // definitions copies what the entries of a block define.

@@ -45,6 +45,8 @@ func (d *dataParts) add(f protoscan.Field, dict *dictionary) error {
 	return nil
 }
 
+var errLongData = errors.New("a message is longer than any that is written")
+
 // join is the data in one piece: a copy, unless it is one part, of which it is
 // a slice then. If the dictionary says so it comes in pieces that are not
 // copied, in a slice that the next call uses again.
@@ -62,11 +64,17 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 		for i := range d.parts {
 			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
 		}
+		total := 0
 		err = d.each(dict, func(b []byte) bool {
+			total += len(b)
 			data = append(data, b)
-			return true
+			return total <= maxData
 		})
 		dict.scratch = data
+		if err == nil && total > maxData {
+			dict.scratch = nil
+			return nil, false, errLongData
+		}
 		return data, false, err
 	}
 	total := 0
@@ -75,7 +83,7 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 		return total <= maxData
 	})
 	if err == nil && total > maxData {
-		err = errors.New("a message is longer than any that is written")
+		err = errLongData
 	}
 	if err != nil {
 		return nil, false, err

@@ -47,6 +47,18 @@ func FuzzReader(f *testing.F) {
 			_ = r.Close()
 		}
 
+		// In pieces, from a file of which blocks can be read again.
+		if r := newFileReader("", &counted{b: wrapped(t, b)}, io.NopCloser(nil)); r.begin() == nil {
+			r.Pieces()
+			for err := error(nil); err == nil; {
+				var e session.Entry
+				if e, err = r.Next(t.Context()); err == nil && e.Message != nil && e.Message.Data.Len() > maxData {
+					t.Errorf("entry %d has %d bytes", e.Seq, e.Message.Data.Len())
+				}
+			}
+			_ = r.Close()
+		}
+
 		r = NewReader(bytes.NewReader(wrapped(t, b)))
 		all, _ = drain(r)
 		if r.dict.bytes > epochBytes {
