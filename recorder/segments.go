@@ -171,6 +171,10 @@ func (r *Reader) join() error {
 		return fmt.Errorf("cannot find the segments of %s: %w", r.path, err)
 	}
 	r.family = &family{path: path, began: r.header.began}
+	if r.header.segment == 1 { // nothing is before it
+		r.facts.Created = r.header.began
+		return nil
+	}
 	oldest, err := r.family.find(1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
