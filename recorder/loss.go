@@ -155,7 +155,7 @@ func (w *writer) own() (*Reader, error) {
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
-	r := newFileReader(w.log.path, osFile{d.File}, io.NopCloser(nil))
+	r := newFileReader(w.log.path, osFile(d), io.NopCloser(nil))
 	err := r.begin()
 	w.log.tail.attach(r)
 	return r, err
