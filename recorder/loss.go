@@ -198,3 +198,15 @@ func (d disk) WriteAt(p []byte, at int64) (int, error) {
 	}
 	return d.File.WriteAt(p, at)
 }
+
+// Truncate shortens the file, and never fills up what somebody has cut off.
+func (d disk) Truncate(size int64) error {
+	info, err := d.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < size {
+		return errShrunk
+	}
+	return d.File.Truncate(size)
+}

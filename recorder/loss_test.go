@@ -104,6 +104,9 @@ func TestLostFile(t *testing.T) {
 				if b, _ := os.ReadFile(first); strings.HasPrefix(why, "was replaced") && string(b) != "a stranger's" {
 					t.Errorf("%s holds %q", first, b)
 				}
+				if info, _ := os.Stat(first); strings.HasPrefix(why, "was truncated") && info.Size() != 0 {
+					t.Errorf("%s has %d bytes again", first, info.Size())
+				}
 				if size > 0 {
 					more, err := filepath.Glob(strings.TrimSuffix(next, ".xdsp") + ".??????.xdsp")
 					if err != nil || len(more) == 0 {
