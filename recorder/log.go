@@ -77,6 +77,11 @@ type Options struct {
 	// OnError is called, on the writer's goroutine, with an error when the
 	// file can no longer be written or synced, and with nil when it can again.
 	OnError func(error)
+	// OnLost is called, on the writer's goroutine, when the newest file of the
+	// recording was removed, renamed, replaced or truncated by somebody else,
+	// and the recording goes on in another. The writer looks for that if it is
+	// not nil, twice a second.
+	OnLost func(Loss)
 	// Logger is told the same, and more; nothing if nil.
 	Logger *zap.Logger
 	// Now is the clock; time.Now if nil.
@@ -122,6 +127,7 @@ type Stats struct {
 	Bytes    int64  // length of the file, and of its earlier segments
 	Queued   int64  // charged for what is not written yet
 	Failing  bool   // the file cannot be written at the moment
+	Losses   uint64 // files that somebody else removed, renamed, replaced or truncated
 
 	Last session.Seq // the highest number given, whether it is written yet or not
 }
@@ -154,7 +160,7 @@ func Create(path string, o Options) (*Log, error) {
 
 // start is startIn for a file.
 func start(path string, f sink, o Options) (*Log, error) {
-	if o.MaxSize <= 0 && o.MaxAge <= 0 {
+	if o.MaxSize <= 0 && o.MaxAge <= 0 && o.OnLost == nil {
 		return startIn(path, f, o, nil)
 	}
 	return startIn(path, f, o, &family{path: path})
@@ -210,7 +216,12 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 }
 
 // Path is the absolute path of the recording; "" if it is in memory.
-func (l *Log) Path() string { return l.path }
+// After a Loss it is another.
+func (l *Log) Path() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.path
+}
 
 // Reader returns a reader of the recording from its beginning, or what is left
 // of it. What was written last it reads from memory, and if it follows, each
@@ -234,7 +245,7 @@ func (l *Log) Reader() (*Reader, error) {
 func (l *Log) open() (*Reader, error) {
 	from := l.segments()
 	if from == nil {
-		r, err := openFile(l.path)
+		r, err := openFile(l.Path())
 		if err == nil {
 			l.tail.attach(r)
 		}
@@ -244,7 +255,7 @@ func (l *Log) open() (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.family, r.facts.Path = from, l.path
+	r.family, r.facts.Path = from, l.Path()
 	r.countDeleted()
 	return r, nil
 }

@@ -29,7 +29,9 @@ func (l *Log) Facts() Facts {
 	}
 	f.addSegment(&l.parts[0].all)
 	for i := range l.parts[1:] {
-		f.addSegment(&l.parts[i+1].own)
+		next := &l.parts[i+1]
+		f.Lost += uint64(next.header.first - min(max(f.LastSeq, h.first-1)+1, next.header.first)) // in files that are lost
+		f.addSegment(&next.own)
 	}
 	return f
 }

@@ -29,11 +29,12 @@ type segment struct {
 // due says whether it is time for another segment.
 func (w *writer) due() bool {
 	o, s := &w.log.o, w.segment
-	if s == nil || w.failing || !w.file.empty() || w.file.entries <= s.carried {
+	if s == nil || w.failing || w.adrift || !w.file.empty() || w.file.entries <= s.carried {
 		return false
 	}
 	if o.MaxSize > 0 && w.file.end >= o.MaxSize || o.MaxAge > 0 && w.log.now().Sub(s.header.created) >= o.MaxAge {
-		return !w.log.now().Before(s.again)
+		// What is in the place of a lost file is not ours to rename.
+		return !w.log.now().Before(s.again) && w.astray() == ""
 	}
 	return false
 }
@@ -68,7 +69,7 @@ func (w *writer) nextSegment() error {
 	b, err := newBlockFile(f, &s.header, nil)
 	if err == nil {
 		b.tail = w.log.tail.begin(&s.header, b.end)
-		if err = w.carry(b); err == nil {
+		if err = w.carry(b, old.shelf.current); err == nil {
 			err = s.shelf.install(old.header.segment)
 		}
 		if err != nil {
@@ -100,13 +101,13 @@ func (w *writer) nextSegment() error {
 }
 
 // carry repeats in b the entries that Options.Carry names, as far as they are in
-// the segment that ends.
-func (w *writer) carry(b *blockFile) error {
+// the segment that ends, which current opens.
+func (w *writer) carry(b *blockFile, current func() (*Reader, error)) error {
 	seqs := w.carried()
 	if len(seqs) == 0 {
 		return nil
 	}
-	r, err := w.segment.shelf.current()
+	r, err := current()
 	if err != nil {
 		return err
 	}

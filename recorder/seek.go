@@ -39,17 +39,21 @@ func (r *Reader) seek(is func(*place) bool) error {
 		return err
 	}
 	var damage error
+	here := r.header.segment == 1 // what is known of the first stays known
 	for from := uint64(1); ; from = r.header.segment + 1 {
-		next, err := r.family.find(from)
-		if errors.Is(err, fs.ErrNotExist) {
-			return damage // or at the end of the newest
+		if !here {
+			next, err := r.family.find(from)
+			if errors.Is(err, fs.ErrNotExist) {
+				return damage // or at the end of the newest
+			}
+			if err == nil {
+				err = r.enter(next)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = r.enter(next)
-		}
-		if err != nil {
-			return err
-		}
+		here = false
 		switch found, err := r.seekHere(is); {
 		case found:
 			return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,31 +41,67 @@ type shelfWriter interface {
 type family struct {
 	path  string
 	began time.Time
+
+	mu    sync.Mutex
+	moved []home // after files were lost, the last of them the newest
+}
+
+// home is the name that a recording has from one segment on.
+type home struct {
+	path string
+	from uint64
+}
+
+func (f *family) homes() []home {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]home{{path: f.path}}, f.moved...)
+}
+
+// move gives the segments from number from on another name.
+func (f *family) move(path string, from uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.moved = append(f.moved, home{path, from})
+}
+
+// newest is the path of the segment that is written.
+func (f *family) newest() string {
+	all := f.homes()
+	return all[len(all)-1].path
 }
 
 // older is the path of a segment that is no longer the newest.
 func (f *family) older(segment uint64) string {
-	ext := filepath.Ext(f.path)
-	return fmt.Sprintf("%s.%06d%s", strings.TrimSuffix(f.path, ext), segment, ext)
+	all := f.homes()
+	for len(all) > 1 && all[len(all)-1].from > segment {
+		all = all[:len(all)-1]
+	}
+	path := all[len(all)-1].path
+	ext := filepath.Ext(path)
+	return fmt.Sprintf("%s.%06d%s", strings.TrimSuffix(path, ext), segment, ext)
 }
 
-// numbers are those of the older segments that there may be, ascending.
+// numbers are those of the older segments that there may be, ascending. Where
+// nobody may look there are none.
 func (f *family) numbers() ([]uint64, error) {
-	dir, base := filepath.Split(f.path)
-	ext := filepath.Ext(base)
-	files, err := os.ReadDir(filepath.Clean(dir + "."))
-	if err != nil {
+	var out []uint64
+	files, err := os.ReadDir(filepath.Dir(f.path))
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
-	var out []uint64
-	for _, file := range files {
-		name, ok := strings.CutPrefix(file.Name(), strings.TrimSuffix(base, ext)+".")
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseUint(strings.TrimSuffix(name, ext), 10, 64)
-		if err == nil && filepath.Base(f.older(n)) == file.Name() {
-			out = append(out, n)
+	for _, h := range f.homes() {
+		base := filepath.Base(h.path)
+		ext := filepath.Ext(base)
+		for _, file := range files {
+			name, ok := strings.CutPrefix(file.Name(), strings.TrimSuffix(base, ext)+".")
+			if !ok {
+				continue
+			}
+			n, err := strconv.ParseUint(strings.TrimSuffix(name, ext), 10, 64)
+			if err == nil && filepath.Base(f.older(n)) == file.Name() {
+				out = append(out, n)
+			}
 		}
 	}
 	slices.Sort(out)
@@ -96,7 +133,7 @@ func (f *family) find(from uint64) (*Reader, error) {
 				_ = r.Close()
 			}
 		}
-		r, err := f.open(f.path)
+		r, err := f.open(f.newest())
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +171,10 @@ func (r *Reader) join() error {
 		return fmt.Errorf("cannot find the segments of %s: %w", r.path, err)
 	}
 	r.family = &family{path: path, began: r.header.began}
+	if r.header.segment == 1 { // nothing is before it
+		r.facts.Created = r.header.began
+		return nil
+	}
 	oldest, err := r.family.find(1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

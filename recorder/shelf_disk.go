@@ -8,7 +8,7 @@ import (
 
 // temporary is what a segment is called before it is complete enough to be the
 // newest.
-func (f *family) temporary() string { return f.path + ".next" }
+func (f *family) temporary() string { return f.newest() + ".next" }
 
 func (f *family) begin() (sink, error) {
 	_ = os.Remove(f.temporary())
@@ -28,9 +28,9 @@ func (f *family) abandon(s sink) {
 	_ = os.Remove(f.temporary())
 }
 
-func (f *family) install(old uint64) error { return replace(f.path, f.older(old), f.temporary()) }
+func (f *family) install(old uint64) error { return replace(f.newest(), f.older(old), f.temporary()) }
 
-func (f *family) current() (*Reader, error) { return openFile(f.path) }
+func (f *family) current() (*Reader, error) { return openFile(f.newest()) }
 
 // replace puts the file next in the place of path, which becomes older. Where
 // there are links, path exists at any time. It overwrites no other file.

@@ -26,6 +26,7 @@ type writer struct {
 	// lost is what could not be written since the file began to fail.
 	lost    hole
 	failing bool
+	adrift  bool // the file is lost, and no other could be begun
 	sync    *syncer
 	large   bool     // a message of at least shrinkAfter has passed since the log was idle
 	spare   []record // the other slice of the queue, empty
@@ -34,8 +35,13 @@ type writer struct {
 func (w *writer) run() {
 	defer close(w.log.done)
 	defer w.expand.close()
+	look, over := w.looks()
+	defer over()
 	for {
 		select {
+		case <-look:
+			w.look()
+			continue
 		case <-w.log.timer.C:
 		case <-w.log.wake:
 		case <-w.log.stop:
@@ -75,6 +81,9 @@ func (w *writer) take(last bool) []record {
 // write writes a batch, block by block, and gives its slots back.
 func (w *writer) write(batch []record) {
 	from := 0
+	if len(batch) > 0 {
+		w.look()
+	}
 	for i := range batch {
 		e := &batch[i].entry
 		labels := w.prepare(e)
@@ -201,7 +210,7 @@ func (w *writer) commit(records []record) {
 		l.stats.Gaps += gaps
 	}
 	w.countLocked()
-	l.stats.Failing = err != nil
+	l.stats.Failing = err != nil || w.adrift
 	if recovered && w.lost.open() {
 		l.addLocked(w.lost.close(), entryCost, false)
 	}
@@ -272,13 +281,17 @@ func (w *writer) report(err error, recovered bool) {
 
 // finish writes what is left, and the end mark if nothing is missing.
 func (w *writer) finish() error {
+	w.look()
 	w.write(w.take(true))
 	w.write(w.take(false)) // a gap that ended with the last write
 	w.log.timer.Stop()
 	var err error
-	if w.failing {
+	switch {
+	case w.adrift:
+		err = fmt.Errorf("cannot complete the recording %s: somebody else took its file away, and no other could be begun", w.log.path)
+	case w.failing:
 		err = fmt.Errorf("cannot complete the recording %s: its last entries could not be written", w.log.path)
-	} else {
+	default:
 		err = w.file.finish(w.log.lastSeq())
 		if err != nil {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)

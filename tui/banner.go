@@ -13,6 +13,9 @@ import (
 // lossShown is how long the banner tells of entries that were dropped last.
 const lossShown = 10 * time.Second
 
+// awayShown is how long it tells of a file that somebody else took away.
+const awayShown = 10 * time.Minute
+
 // banner is the line of a trouble that lasts, the gravest if there are several.
 // It goes when the cause ends.
 func (m *Model) banner() (line, bool) {
@@ -28,6 +31,13 @@ func (m *Model) banner() (line, bool) {
 	case !m.lostAt.IsZero() && m.now().Sub(m.lostAt) < lossShown:
 		l.add(bad, render.Count(m.lost, "entry was not recorded", "entries were not recorded"))
 		l.add(plain, ": the disk is slower than the traffic; forwarding is not affected")
+	case !m.awayAt.IsZero() && m.now().Sub(m.awayAt) < awayShown:
+		place := m.src.Proxy.Recording()
+		if m.private() {
+			place = filepath.Base(place)
+		}
+		l.add(bad, "somebody removed, replaced or truncated the file of the recording; ")
+		l.add(plain, "it goes on in "+place)
 	default:
 		return line{}, false
 	}
@@ -69,7 +79,11 @@ func (m *Model) losses() {
 	if m.src.Proxy == nil {
 		return
 	}
-	if lost := m.src.Proxy.Stats().Lost; lost > m.lost {
-		m.lost, m.lostAt = lost, m.now()
+	st := m.src.Proxy.Stats()
+	if st.Lost > m.lost {
+		m.lost, m.lostAt = st.Lost, m.now()
+	}
+	if st.Losses > m.away {
+		m.away, m.awayAt = st.Losses, m.now()
 	}
 }

@@ -53,6 +53,13 @@ func TestBannersComeAndGo(t *testing.T) {
 	d.m.losses()
 	hides(t, d, lost)
 
+	stats.Losses = 1
+	src.Proxy.Recording = func() string { return "/tmp/session-2.xdsp" }
+	d.m.losses()
+	shows(t, d, "somebody removed, replaced or truncated the file of the recording")
+	at = at.Add(awayShown + time.Second)
+	hides(t, d, "somebody removed")
+
 	link = "the link to the log is down for 12 s; try 3"
 	shows(t, d, link)
 	link = ""

@@ -140,7 +140,7 @@ func problemsOf(got *index.Fetched) []string {
 		add(got.Change.Message.Problems)
 	}
 	if msg := got.Entry.Message; msg != nil {
-		if msg.Truncated {
+		if msg.Truncated && msg.Data.Len() < msg.Size {
 			out = append(out, fmt.Sprintf("only the first %s of %s were recorded", render.Size(msg.Data.Len()), render.Size(msg.Size)))
 		}
 		add(got.Decoded().Problems)

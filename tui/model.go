@@ -48,6 +48,8 @@ type Model struct {
 
 	lost   uint64    // entries that the log has dropped
 	lostAt time.Time // when it was seen to have dropped one last
+	away   uint64    // files of it that somebody else took away
+	awayAt time.Time
 
 	toldMarks bool // that they are kept by the screen alone
 	clicked   click

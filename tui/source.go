@@ -54,7 +54,7 @@ type Proxy struct {
 	// Stats are those of the log.
 	Stats func() recorder.Stats
 	// Recording is where the log is kept: a path, or "memory".
-	Recording string
+	Recording func() string
 }
 
 // Route is a listener and its upstream.

@@ -360,6 +360,10 @@ func (v *stats) recorder(m *Model) []line {
 		}
 		more.add(muted, "dropped ")
 		more.add(look, render.Number(st.Lost)+"   ")
+		if st.Losses > 0 {
+			more.add(muted, "files taken away ")
+			more.add(bad, render.Number(st.Losses)+"   ")
+		}
 		if st.Failing {
 			more.add(bad, "THE FILE CANNOT BE WRITTEN   ")
 		}

@@ -128,7 +128,10 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 			i.Pairs = append(i.Pairs, render.InfoPair(p))
 		}
 	}
-	i.Clients, i.MoreClients, i.Unread, i.PastForgotten = len(clients), more, headers, forgotten
+	i.MoreClients, i.Unread, i.PastForgotten = more, headers, forgotten
+	if len(clients) > 0 || facts.Connections == 0 {
+		i.Clients = new(len(clients)) // else somebody was there, but nobody read who
+	}
 	return i, err
 }
 

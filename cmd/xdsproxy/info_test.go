@@ -38,11 +38,11 @@ func TestInfoByHeaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clients := 2
+		known := i.Clients != nil && *i.Clients == 2
 		if all {
-			clients = 0 // no entry names one
+			known = i.Clients == nil // no entry names one
 		}
-		if i.Unread == all || i.Messages != 1 || i.Connections != 1 || i.MessageBytes != readAll+1 || !i.Complete || i.Clients != clients {
+		if i.Unread == all || i.Messages != 1 || i.Connections != 1 || i.MessageBytes != readAll+1 || !i.Complete || !known {
 			t.Errorf("all %v: %+v", all, i)
 		}
 	}

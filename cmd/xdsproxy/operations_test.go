@@ -395,6 +395,55 @@ func TestUnreadyWithoutRecording(t *testing.T) {
 	}
 }
 
+// A recording that somebody else takes away is told of within a second or so, and
+// goes on beside it; the end says what is true.
+func TestRecordingTakenAway(t *testing.T) {
+	story, err := xdstest.NewStory("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer story.Close()
+	o := startOperable(t, "--upstream", story.Addr())
+	path, next := o.path, strings.TrimSuffix(o.path, ".xdsp")+"-2.xdsp"
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	body := ""
+	for range 1000 {
+		if _, body = o.get(t, "/readyz"); strings.Contains(body, "took away: 1") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if !strings.Contains(body, "took away: 1") {
+		t.Errorf("/readyz: %q", body)
+	}
+	if n := o.scrape(t).sum("recorder_files_lost_total"); n != 1 {
+		t.Errorf("%v files lost", n)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := story.Play(ctx, o.addr, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	stderr, code := o.end(t)
+	for _, want := range []string{
+		"the recording " + path + " was removed or renamed; recording goes on in " + next,
+		"lost " + path + ": it was removed or renamed at ",
+		"recorded " + next + ", ", "read it with: xdsproxy watch " + next,
+	} {
+		if code != 0 || !strings.Contains(stderr, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, stderr)
+		}
+	}
+	if out, err := command(t, "check", "--fail-on", "never", next).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 func TestAdminOnASocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "admin.sock")
 	r := startRun(t, "--upstream", echo(t), "--admin", "unix:"+path)

@@ -26,7 +26,13 @@ type recording struct {
 	conns uint64      // that began; to be read after Close
 	wrong atomic.Bool // see note
 	past  remembered
+	// losses are the files that somebody else took away; to be read after
+	// Close.
+	losses []recorder.Loss
 }
+
+// maxLosses bounds the losses that are told at the end.
+const maxLosses = 100
 
 // record starts a recording at path, or in the state directory if path is "".
 // Secrets are masked unless the settings say otherwise, and then loudly.
@@ -47,6 +53,15 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	trouble := &trouble{app: a, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
 	options := a.recorderOptions(logger)
 	options.OnError = trouble.report
+	options.OnLost = func(l recorder.Loss) {
+		if len(r.losses) < maxLosses {
+			r.losses = append(r.losses, l)
+		}
+		a.warn("the recording %s %s; recording goes on in %s, and forwarding is not affected", l.Path, l.Why, l.Next)
+		if err := recorder.MarkLast(l.Next); err != nil {
+			a.warn("%v", err)
+		}
+	}
 	transform := options.Transform
 	options.Transform = func(e *session.Entry) {
 		if e.Kind == session.KindConnect {
@@ -169,9 +184,20 @@ func (a *app) account(r *recording) {
 	if r.Path() == "" {
 		a.say("kept %s in memory, and wrote no file", render.Size(s.Bytes))
 	} else {
+		for _, l := range r.losses {
+			a.say("lost %s: it %s at %s, while it was written", l.Path, l.Why, l.At.Format(time.TimeOnly))
+		}
+		if _, err := recorder.Inspect(r.Path()); err != nil {
+			a.say("nothing is left of what was recorded since: %v", err)
+			return
+		}
 		a.say("recorded %s, %s", r.Path(), render.Size(s.Bytes))
 	}
-	a.say("%s on %s, %s", render.Count(s.Messages, "message", "messages"),
+	messages := render.Count(s.Messages, "message", "messages")
+	if len(r.losses) > 0 {
+		messages = render.Number(r.Facts().Messages) + " of " + messages
+	}
+	a.say("%s on %s, %s", messages,
 		render.Count(r.conns, "connection", "connections"), gaps)
 	if r.Path() != "" {
 		a.say("read it with: xdsproxy watch %s", shellWord(r.Path()))

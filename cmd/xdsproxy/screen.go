@@ -120,13 +120,15 @@ func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func()
 			}
 			return reader, nil
 		},
-		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.place()},
+		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.place},
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
 		Found:    func(found []check.Finding) { r.note(found) },
 		Remember: r.past.note,
 	}
-	if path := r.Path(); path != "" {
-		src.Export = a.exporter(path)
+	if r.Path() != "" {
+		src.Export = func(ctx context.Context, e tui.ExportRequest) (string, error) {
+			return a.exporter(r.Path())(ctx, e) // it may have another by now
+		}
 	}
 	return src
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -141,7 +142,11 @@ func (s *Server) handler(log promhttp.Logger) http.Handler {
 			answer(w, http.StatusServiceUnavailable, "not ready: "+why)
 			return
 		}
-		answer(w, http.StatusOK, "ready")
+		text := "ready"
+		if n := s.c.Stats().Losses; n > 0 {
+			text += fmt.Sprintf("\nfiles of the recording that somebody else took away: %d; it goes on in another, see the log", n)
+		}
+		answer(w, http.StatusOK, text)
 	})
 	metrics := promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{ErrorLog: log, MaxRequestsInFlight: maxScrapes})
 	mux.HandleFunc("GET /metrics", s.local(metrics.ServeHTTP))

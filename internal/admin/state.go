@@ -10,7 +10,7 @@ import (
 type stateCollector struct {
 	c *Config
 
-	connections, refused, entries, bytes, queued, room, lag, lost, gaps, failing, trail, past, budget, forgotten *prometheus.Desc
+	connections, refused, entries, bytes, queued, room, lag, lost, gaps, failing, losses, trail, past, budget, forgotten *prometheus.Desc
 }
 
 func newStateCollector(c *Config) *stateCollector {
@@ -29,6 +29,7 @@ func newStateCollector(c *Config) *stateCollector {
 		lost:        desc("recorder_lost_entries_total", "Entries that were not recorded: the queue was full, or the file could not be written."),
 		gaps:        desc("recorder_gaps_total", "Gaps in the recording. Each stands for lost entries in a row."),
 		failing:     desc("recorder_failing", "1 while the recording cannot be written, else 0."),
+		losses:      desc("recorder_files_lost_total", "Files of the recording that somebody else removed, renamed, replaced or truncated while they were written. Each time recording went on in another."),
 		trail:       desc("metrics_lag_entries", "Entries that were seen and that the other metrics do not count yet."),
 		past:        desc("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning."),
 		budget:      desc("past_budget_bytes", "What --memory-past has room for."),
@@ -39,7 +40,7 @@ func newStateCollector(c *Config) *stateCollector {
 // Describe makes it a prometheus.Collector.
 func (s *stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.connections, s.refused, s.entries, s.bytes, s.queued, s.room, s.lag, s.lost, s.gaps, s.failing, s.trail,
+		s.connections, s.refused, s.entries, s.bytes, s.queued, s.room, s.lag, s.lost, s.gaps, s.failing, s.losses, s.trail,
 		s.past, s.budget, s.forgotten,
 	} {
 		ch <- d
@@ -70,6 +71,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		failing = 1
 	}
 	gauge(s.failing, failing)
+	counter(s.losses, st.Losses)
 	gauge(s.trail, float64(uint64(st.Last)-min(uint64(seen), uint64(st.Last))))
 	if s.c.Memory != nil {
 		m := s.c.Memory()

@@ -29,7 +29,7 @@ type Info struct {
 	// looks at the recording; nil if nobody has looked.
 	PastForgotten *uint64 `json:"past_forgotten,omitempty"`
 
-	Clients int `json:"clients"` // node ids
+	Clients *int `json:"clients"` // node ids; nil if nothing is known of them
 	// MoreClients says that there may be more of them, and Unread that only
 	// the headers of blocks were read: damage within a block was not noticed.
 	MoreClients bool `json:"more_clients,omitempty"`
@@ -87,9 +87,12 @@ func (i *Info) Text(s Style) string {
 	line("entries", Number(i.Entries))
 	line("messages", fmt.Sprintf("%s, %s", Number(i.Messages), Size(i.MessageBytes)))
 	line("on disk", Size(i.Bytes))
-	clients := Number(i.Clients)
-	if i.MoreClients {
-		clients = "at least " + clients
+	clients := "unknown"
+	switch {
+	case i.Clients != nil && i.MoreClients:
+		clients = "at least " + Number(*i.Clients)
+	case i.Clients != nil:
+		clients = Number(*i.Clients)
 	}
 	line("clients", clients)
 	line("connections", Number(i.Connections))

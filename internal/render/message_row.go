@@ -39,7 +39,11 @@ func (t *Table) messageRow(r *row, e *session.Entry, c *check.Change) {
 	}
 	if e.Message.Truncated {
 		r.sign = "~"
-		notes = append(notes, fmt.Sprintf("[truncated: %s of %s kept]", Size(e.Message.Data.Len()), Size(e.Message.Size)))
+		if kept := e.Message.Data.Len(); kept < e.Message.Size {
+			notes = append(notes, fmt.Sprintf("[truncated: %s of %s kept]", Size(kept), Size(e.Message.Size)))
+		} else {
+			notes = append(notes, "[truncated]")
+		}
 	}
 	switch c.What {
 	case engine.NACK:

@@ -8,8 +8,8 @@ type Message struct {
 	// Size is the length of the message after decompression, in bytes. While
 	// Compressed it is the length before.
 	Size int64
-	// WireSize is the length as sent: of a gRPC message what its
-	// length prefix says, without the prefix.
+	// WireSize is the length as sent, without gRPC's prefix: the bytes that
+	// arrived, however many the prefix announced.
 	WireSize int64
 	// Encoding is the compression that the sender applied, or "" for none.
 	Encoding string

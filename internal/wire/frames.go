@@ -235,10 +235,11 @@ func (h *half) frameEnd(at time.Time) error {
 	}
 	switch f.typ {
 	case frameData:
-		if f.flags&flagEndStream != 0 {
-			if r := h.recv[f.stream]; r != nil {
-				h.endStream(at, r, nil)
-			}
+		switch r := h.recv[f.stream]; {
+		case r == nil:
+			h.stray(at, "DATA", f.stream)
+		case f.flags&flagEndStream != 0:
+			h.endStream(at, r, nil)
 		}
 	case frameHeaders, framePushPromise, frameContinuation:
 		if f.flags&flagEndHeaders != 0 {

@@ -88,7 +88,7 @@ func TestLyingLengthPrefix(t *testing.T) {
 	r.flush()
 	r.wantKinds("open", "header", "message", "half-close")
 	m := r.log.entries[2].Message
-	if !m.Truncated || m.WireSize != 1<<32-1 || len(m.Hash) != 32 || !strings.HasPrefix(string(m.Data.Bytes()), "abxx") {
+	if !m.Truncated || m.Size != 1002 || m.WireSize != 1002 || len(m.Hash) != 32 || !strings.HasPrefix(string(m.Data.Bytes()), "abxx") {
 		t.Errorf("message is %+v", m)
 	}
 }

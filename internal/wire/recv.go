@@ -195,7 +195,7 @@ func (r *recv) emit(h *half, at time.Time, problem string) {
 	} else {
 		m.Data = r.chunks
 	}
-	m.WireSize = max(r.size, r.got)
+	m.WireSize = r.got // of what was announced, that which came
 	m.Size = m.WireSize
 	if r.compressed {
 		m.Encoding, m.Compressed = r.encoding, true
@@ -259,5 +259,5 @@ func (r *recv) abort(h *half, at time.Time, reason string) {
 		r.emit(h, at, fmt.Sprintf("%s inside a message's length prefix", reason))
 		return
 	}
-	r.emit(h, at, fmt.Sprintf("%s after %d of %d bytes of a message", reason, r.got, r.size))
+	r.emit(h, at, fmt.Sprintf("%s after %d bytes of a message that was announced with %d", reason, r.got, r.size))
 }

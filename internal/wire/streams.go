@@ -23,6 +23,10 @@ const (
 	maxNews = 4096
 	// everyStream, which no stream has for an id, stands for all of them.
 	everyStream = 0
+	// maxSkipped bounds what is remembered of stream ids that were passed over,
+	// and maxStrays the notes of a direction about streams that nobody opened.
+	maxSkipped = 32
+	maxStrays  = 8
 )
 
 // stream is what both directions know about an HTTP/2 stream. Its fields are
@@ -44,6 +48,31 @@ type table struct {
 	// reset.
 	dispensable int
 	full        bool // has refused a stream
+
+	last    [2]uint32 // the highest id that was opened, of the even and the odd
+	skipped []span    // ids below that were passed over, at most maxSkipped runs of them
+}
+
+// span is the ids between two, both excluded.
+type span struct{ after, before uint32 }
+
+// opens notes that a stream of this id is opened.
+func (t *table) opens(id uint32) {
+	last := &t.last[id&1]
+	if id <= *last {
+		return
+	}
+	if id-*last > 2 && len(t.skipped) < maxSkipped {
+		t.skipped = append(t.skipped, span{*last, id})
+	}
+	*last = id
+}
+
+// never says whether it is known that no stream of this id was opened.
+func (t *table) never(id uint32) bool {
+	return id > t.last[id&1] || slices.ContainsFunc(t.skipped, func(s span) bool {
+		return s.before&1 == id&1 && s.after < id && id < s.before
+	})
 }
 
 func (t *table) init() { t.open = make(map[uint32]*stream) }
@@ -78,6 +107,7 @@ func (t *Tap) openStream(h2 uint32, fr framing) (s *stream, refusedFirst bool) {
 	s = &stream{id: t.cfg.NewStream(), h2: h2, grpc: fr}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.streams.opens(h2)
 	if len(t.streams.open) >= maxStreams && t.streams.dispensable >= purgeAt {
 		for _, old := range t.streams.open {
 			if old.serverDone || old.over {
@@ -253,6 +283,7 @@ func (h *half) requestHeaders(at time.Time, id uint32, fields []session.Field, p
 		return
 	}
 	if id <= h.lastOpened { // of a stream that is over
+		h.stray(at, "HEADERS", id)
 		return
 	}
 	h.lastOpened = id
@@ -305,6 +336,7 @@ func (h *half) responseHeaders(at time.Time, id uint32, fields []session.Field, 
 	s := h.streamOf(r, id)
 	// Only this direction writes serverDone, so it may read it without the lock.
 	if s == nil || s.serverDone {
+		h.stray(at, "HEADERS", id)
 		return
 	}
 	informational := strings.HasPrefix(session.Get(fields, ":status"), "1")
@@ -337,6 +369,27 @@ func (h *half) responseHeaders(at time.Time, id uint32, fields []session.Field, 
 	if h.tap.isOver(s) {
 		h.linger(at, r)
 	}
+}
+
+// stray notes a frame that is of no stream which is followed, if there never was
+// one. What comes late on a stream that is over is nothing unusual.
+func (h *half) stray(at time.Time, frame string, id uint32) {
+	if h.strays == maxStrays || id == h.strayed || h.tap.unseen.Load() {
+		return
+	}
+	h.tap.mu.Lock()
+	never := h.tap.streams.never(id)
+	h.tap.mu.Unlock()
+	if !never {
+		return
+	}
+	h.strayed = id
+	h.strays++
+	hint := ""
+	if h.strays == maxStrays {
+		hint = fmt.Sprintf("it is the last of %d notes like it: further streams of the %s are not told on this connection", maxStrays, h.side)
+	}
+	h.note(at, session.NoteProtocolError, fmt.Sprintf("the %s sends %s on stream %d, which was never opened; the bytes are forwarded and are part of no message", h.side, frame, id), hint)
 }
 
 func (h *half) streamOf(r *recv, id uint32) *stream {

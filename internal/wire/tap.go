@@ -50,6 +50,7 @@ type Tap struct {
 
 	http2    atomic.Bool // the client has sent the preface of HTTP/2
 	upgraded atomic.Bool // HTTP/1.1 has given way to another protocol
+	unseen   atomic.Bool // a direction is blind: what it opens is not known
 
 	mu      sync.Mutex // guards what the directions share, and nothing else
 	streams table
@@ -166,6 +167,9 @@ type half struct {
 	lastOpened uint32
 	oddPromise bool // a promise that it may not make was told
 
+	strays  int    // notes about streams that nobody opened
+	strayed uint32 // the stream of the last
+
 	lingers []*recv     // of recv, those whose stream the other side has reset; oldest first
 	news    []uint32    // streams that were reset or removed; guarded by the tap's mutex
 	told    atomic.Bool // there is news
@@ -207,6 +211,7 @@ func (h *half) goBlindHint(at time.Time, reason, hint string) {
 func (h *half) silence(at time.Time) {
 	h.level = levelBlind
 	h.parse = (*half).skip
+	h.tap.unseen.Store(true)
 	h.abortAll(at, "the tap lost the connection's framing")
 }
 

@@ -1,0 +1,176 @@
+package recorder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// ways are what somebody else may do to the file of a recording.
+var ways = map[string]func(path string) error{
+	"was removed or renamed": os.Remove,
+	"was replaced by another file": func(path string) error {
+		_ = os.Rename(path, path+".old")
+		return os.WriteFile(path, []byte("a stranger's"), 0o600)
+	},
+	"was truncated to 0 of": func(path string) error { return os.Truncate(path, 0) },
+}
+
+// await waits for what comes by itself.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not so", what)
+		}
+	}
+}
+
+func TestLostFile(t *testing.T) {
+	for why, lose := range ways {
+		for _, size := range []int64{0, 40_000} {
+			t.Run(fmt.Sprintf("%s %d", why, size), func(t *testing.T) {
+				losses := make(chan Loss, 10)
+				o := Options{MaxSize: size, MaxAge: 0, OnLost: func(l Loss) { losses <- l }}
+				if size == 0 {
+					o.MaxAge = time.Hour // rotating gives it a size otherwise
+				}
+				l, write := rotating(t, o)
+				first := l.Path()
+				taken := strings.TrimSuffix(first, ".xdsp") + "-2.xdsp"
+				if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				along, err := l.Reader()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer along.Close()
+				along.Follow(true)
+				var want, got []session.Entry
+				for range 20 {
+					want = append(want, write())
+					e, err := along.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, e)
+				}
+				if err := lose(first); err != nil {
+					t.Fatal(err)
+				}
+				// Nothing needs to pass for it to be noticed.
+				var loss Loss
+				select {
+				case loss = <-losses:
+				case <-time.After(20 * time.Second):
+					t.Fatal("nothing is said")
+				}
+				next := strings.TrimSuffix(first, ".xdsp") + "-3.xdsp"
+				if loss.Path != first || !strings.HasPrefix(loss.Why, why) || loss.Next != next || l.Path() != next || l.Stats().Losses != 1 {
+					t.Errorf("%+v, goes on in %s", loss, l.Path())
+				}
+				for range 20 {
+					want = append(want, write())
+				}
+				closeLog(t, l)
+				// Who reads along misses nothing.
+				rest, err := drain(along)
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, rest...)
+				for i := range got {
+					got[i].Message.Data = session.Chunks{got[i].Message.Data.Bytes()}
+				}
+				sameMessages(t, got, want)
+				// The new file is a recording of all that came after.
+				later, facts := readAll(t, next)
+				for len(later) > 0 && later[0].Carried {
+					later = later[1:]
+				}
+				sameMessages(t, later, want[20:])
+				if !facts.Complete || facts.Lost != 20 {
+					t.Errorf("facts %+v", facts)
+				}
+				if b, err := os.ReadFile(taken); err != nil || string(b) != "mine" {
+					t.Errorf("%s holds %q, %v", taken, b, err)
+				}
+				if b, _ := os.ReadFile(first); strings.HasPrefix(why, "was replaced") && string(b) != "a stranger's" {
+					t.Errorf("%s holds %q", first, b)
+				}
+				if info, _ := os.Stat(first); strings.HasPrefix(why, "was truncated") && info.Size() != 0 {
+					t.Errorf("%s has %d bytes again", first, info.Size())
+				}
+				if size > 0 {
+					more, err := filepath.Glob(strings.TrimSuffix(next, ".xdsp") + ".??????.xdsp")
+					if err != nil || len(more) == 0 {
+						t.Errorf("segments after the loss: %q, %v", more, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Old segments are deleted as before, whatever their name.
+func TestLostFileAndRetention(t *testing.T) {
+	l, write := rotating(t, Options{MaxSize: 40_000, Keep: 2, OnLost: func(Loss) {}})
+	for range 60 {
+		write()
+	}
+	if err := os.Remove(l.Path()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the loss is noticed", func() bool { return l.Stats().Losses == 1 })
+	for range 100 {
+		write()
+	}
+	closeLog(t, l)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(l.Path()), "*"))
+	if err != nil || len(files) != 3 {
+		t.Errorf("%q, %v", files, err)
+	}
+	if f := l.Facts(); !f.Complete || f.Entries-2+f.Lost != 160 { // the oldest that is left repeats 2
+		t.Errorf("facts %+v", f)
+	}
+}
+
+// Where no other file can be begun, that is told for as long as it lasts.
+func TestLostDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 10)
+	l, err := Create(filepath.Join(dir, "session.xdsp"), Options{
+		NoTicks: true, OnLost: func(Loss) {}, OnError: func(err error) { told <- err },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-told; err == nil || !strings.Contains(err.Error(), "was removed or renamed, and what passes is not kept") || !l.Stats().Failing {
+		t.Errorf("told %v, %+v", err, l.Stats())
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-told; err != nil || l.Stats().Failing || l.Stats().Losses != 1 {
+		t.Errorf("told %v, %+v", err, l.Stats())
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	<-told
+	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "no other could be begun") {
+		t.Errorf("closed with %v", err)
+	}
+}
