@@ -153,10 +153,11 @@ func (a *app) run(ctx context.Context, path string) error {
 		grace = 0
 	}
 	views.close(grace)
-	select {
-	case <-over:
-	case <-again.Done(): // it may be a terminal that takes nothing any more
+	patience := judgeGrace
+	if watched {
+		patience = 0 // whoever looks at the screen has asked for its end
 	}
+	a.awaitJudged(again, over, patience)
 	a.account(rec)
 	if err == nil && again.Err() != nil {
 		err = context.Canceled

@@ -183,10 +183,7 @@ func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *rec
 	relay.Wait()
 	closing := rec.Close()
 	views.close(viewGrace)
-	select {
-	case <-judged:
-	case <-impatient.Done(): // it may be a terminal that takes nothing any more
-	}
+	a.awaitJudged(impatient, judged, judgeGrace)
 	a.account(rec)
 	switch {
 	case closing != nil && code == exitDone:
