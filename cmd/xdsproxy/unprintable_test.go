@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
@@ -248,6 +250,42 @@ func looksHarmless(t *testing.T, args []string, form string) int {
 		}
 	}
 	return out.Len()
+}
+
+// The same of what a live peer says to replay and bisect.
+func TestNothingUnprintableOfLivePeers(t *testing.T) {
+	path := nastyRecording(t)
+	for _, form := range []string{"table", "json"} {
+		for _, server := range [][]string{{"replay", "--as", "server"}, {"bisect", "--timeout", "300ms"}} {
+			socket := "unix:" + filepath.Join(t.TempDir(), "s")
+			var out, said [2]bytes.Buffer
+			var both sync.WaitGroup
+			both.Go(func() {
+				main1(append(server, path, "--listen", socket, "-o", form), strings.NewReader(""), &out[0], &said[0])
+			})
+			both.Go(func() {
+				for range 300 { // until the other listens
+					out[1].Reset()
+					said[1].Reset()
+					if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != exitFailed {
+						break
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+			both.Wait()
+			if out[1].Len() == 0 {
+				t.Errorf("%s met nobody: %s", server[0], said[1].String())
+			}
+			for i := range out {
+				for _, text := range []string{out[i].String(), said[i].String()} {
+					if at, found := raw(text); found {
+						t.Errorf("%s %s, %d: %s", server[0], form, i, at)
+					}
+				}
+			}
+		}
+	}
 }
 
 // JSON is the same value when it is read.
