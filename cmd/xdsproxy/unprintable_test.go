@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -256,24 +255,23 @@ func looksHarmless(t *testing.T, args []string, form string) int {
 func TestNothingUnprintableOfLivePeers(t *testing.T) {
 	path := nastyRecording(t)
 	for _, form := range []string{"table", "json"} {
-		for _, server := range [][]string{{"replay", "--as", "server"}, {"bisect", "--timeout", "300ms"}} {
+		for _, server := range [][]string{{"replay", "--as", "server"}, {"bisect", "--timeout", "300ms", "--script", filepath.Join(t.TempDir(), "found.xds")}} {
 			socket := "unix:" + filepath.Join(t.TempDir(), "s")
 			var out, said [2]bytes.Buffer
-			var both sync.WaitGroup
-			both.Go(func() {
-				main1(append(server, path, "--listen", socket, "-o", form), strings.NewReader(""), &out[0], &said[0])
-			})
-			both.Go(func() {
-				for range 300 { // until the other listens
-					out[1].Reset()
-					said[1].Reset()
-					if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != exitFailed {
-						break
-					}
-					time.Sleep(100 * time.Millisecond)
+			cmd := command(t, append(server, path, "--listen", socket, "-o", form)...)
+			cmd.Stdout, cmd.Stderr = &out[0], &said[0]
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for range 300 { // until it listens
+				out[1].Reset()
+				said[1].Reset()
+				if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != exitFailed {
+					break
 				}
-			})
-			both.Wait()
+				time.Sleep(100 * time.Millisecond)
+			}
+			_ = cmd.Wait() // it may have found differences
 			if out[1].Len() == 0 {
 				t.Errorf("%s met nobody: %s", server[0], said[1].String())
 			}
