@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // app is what every command has at hand: the streams and the settings.
@@ -75,14 +77,19 @@ func (a *app) exit(ctx context.Context, err error) int {
 
 // warn prints one sentence that does not stop the work.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "xdsproxy: warning: "+format+"\n", args...)
+	a.tell("xdsproxy: warning: "+format, args...)
 }
 
 // say prints one line about what goes on, unless --quiet.
 func (a *app) say(format string, args ...any) {
 	if !a.config.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+		a.tell(format, args...)
 	}
+}
+
+// tell prints one line on standard error. What peers wrote in it is harmless.
+func (a *app) tell(format string, args ...any) {
+	fmt.Fprintln(a.stderr, render.Safe(fmt.Sprintf(format, args...)))
 }
 
 // errClosedPipe says that nobody reads our output any more. That is the

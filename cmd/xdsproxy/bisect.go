@@ -191,14 +191,14 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(b.stderr, "listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected\n",
-			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), render.Safe(r.Type), render.Number(len(r.Suspects)))
+		b.tell("listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected",
+			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
 		b.announceSecurity([]proxy.Pair{b.security})
 		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
 			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
-			Say:      func(text string) { line.wipe(); b.say("%s", render.Safe(text)) },
+			Say:      func(text string) { line.wipe(); b.say("%s", text) },
 			Progress: line.show,
 		})
 		return nil, err

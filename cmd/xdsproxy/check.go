@@ -154,6 +154,7 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 	checker := check.NewChecker(o)
 	src.Pieces()
 	done := a.progress(src)
+	defer heedStop(ctx, stopGrace, os.Exit)()
 	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change) error {
 		done.advance()
 		return nil
@@ -168,6 +169,25 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 		render.AddLines(report.Findings[before:], src.line)
 	}
 	return err
+}
+
+// stopGrace is how long a command that judges may go on when it is asked to end.
+const stopGrace = time.Second
+
+// heedStop ends the program if ctx ends and the caller does not call back within
+// a grace. Entries are judged whole, and a single one can be large enough for
+// seconds; a command that prints only what it has found at the end has nothing
+// to save.
+func heedStop(ctx context.Context, grace time.Duration, exit func(code int)) (back func()) {
+	over := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(grace):
+			exit(exitInterrupted)
+		}
+	})
+	return func() { close(over) }
 }
 
 // lean lets a command that reads through a whole recording collect its garbage

@@ -182,7 +182,8 @@ func (d *demo) announce(ctx context.Context, step string) {
 		}
 		sleep(ctx, moment)
 	}
-	d.say("\n# %s", step)
+	d.say("")
+	d.say("# %s", step)
 }
 
 // show is the story on the screen.

@@ -232,7 +232,7 @@ func (v *versionsView) content(n int) (decode.Document, error) {
 			v.told = make(map[string]bool)
 		}
 		if !v.told[p] && len(v.told) < 5 {
-			v.warn("entry %d: %s", of.Seq, render.Safe(p))
+			v.warn("entry %d: %s", of.Seq, p)
 		}
 		v.told[p] = true
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -54,6 +55,26 @@ func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *
 		return nil
 	})
 	sums(others.Rest())
+}
+
+// judgeGrace is how long it may take to judge what was recorded last, when
+// nothing passes any more: a single response can be large enough for minutes.
+const judgeGrace = 5 * time.Second
+
+// awaitJudged waits until over is closed, but not beyond impatient (it may be a
+// terminal that takes nothing any more), nor for longer than a grace, if that is
+// not 0.
+func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, grace time.Duration) {
+	var late <-chan time.Time
+	if grace > 0 {
+		late = time.After(grace)
+	}
+	select {
+	case <-over:
+	case <-impatient.Done():
+	case <-late:
+		a.warn("the rules have not looked at the end of the recording: it takes them more than %s; xdsproxy check does", render.Duration(grace))
+	}
 }
 
 // lookOn reads a recording as it grows, until it is closed, and holds it against

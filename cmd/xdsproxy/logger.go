@@ -20,11 +20,11 @@ func (a *app) logger(watched bool) *zap.Logger {
 	keys.TimeKey, keys.MessageKey = "time", "message"
 	keys.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	keys.EncodeDuration = zapcore.StringDurationEncoder
-	encoder := zapcore.NewJSONEncoder(keys)
+	encoder := safeEncoder{Encoder: zapcore.NewJSONEncoder(keys)}
 	if a.config.logFormat == "text" {
 		keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 		keys.ConsoleSeparator = " "
-		encoder = hintEncoder{zapcore.NewConsoleEncoder(keys)}
+		encoder = safeEncoder{Encoder: zapcore.NewConsoleEncoder(keys), text: true}
 	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(a.stderr)), level))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"syscall"
@@ -122,9 +121,9 @@ func (o *operations) announce(a *app) {
 	switch {
 	case o == nil:
 	case o.addr.Network() == "unix":
-		fmt.Fprintf(a.stderr, "health and metrics on %s\n", addressOf(o.addr))
+		a.tell("health and metrics on %s", addressOf(o.addr))
 	default:
-		fmt.Fprintf(a.stderr, "health and metrics on http://%s\n", o.addr)
+		a.tell("health and metrics on http://%s", o.addr)
 	}
 }
 

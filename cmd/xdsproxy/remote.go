@@ -103,7 +103,7 @@ func (a *app) tellState(addr proxy.Addr) func(serve.State) {
 			a.say("%s is back after %s", addr, render.Duration(time.Since(since)))
 		case s.Retry == 1:
 			since = s.Detached
-			a.say("%s; trying again", render.Safe(s.Cause.Error()))
+			a.say("%s; trying again", s.Cause)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -157,7 +156,7 @@ func (r *replaying) run(ctx context.Context) error {
 		}
 		return f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
 	}
-	r.options.Say = func(text string) { r.say("%s", render.Safe(text)) }
+	r.options.Say = func(text string) { r.say("%s", text) }
 	if r.options.Pace.Steps() {
 		r.options.Step = enters(ctx, r.stdin)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -158,7 +157,7 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(r.stderr, "listening on %s, playing the server of %s\n", addressOf(shown), r.source)
+	r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
 	r.announceSecurity([]proxy.Pair{r.security})
 	report, err := replay.Serve(ctx, l, plan, r.options)
 	if between != nil {
@@ -176,7 +175,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		}
 		to = between.inner
 	}
-	fmt.Fprintf(r.stderr, "asking %s, playing the clients of %s\n", r.target, r.source)
+	r.tell("asking %s, playing the clients of %s", r.target, r.source)
 	r.announceSecurity([]proxy.Pair{r.security})
 	report, err := replay.Play(ctx, func(ctx context.Context) (net.Conn, error) {
 		d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}

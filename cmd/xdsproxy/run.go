@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/signal"
@@ -122,7 +121,7 @@ func (a *app) run(ctx context.Context, path string) error {
 		a.warn("%v", err)
 	}
 	for i, addr := range p.Addrs() {
-		fmt.Fprintf(a.stderr, "listening on %s, upstream %s, recording %s\n", addressOf(addr), pairs[i].Target(), rec.place())
+		a.tell("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Target(), rec.place())
 	}
 	a.announceSecurity(pairs)
 	a.announceViews(views, logger)
@@ -154,10 +153,11 @@ func (a *app) run(ctx context.Context, path string) error {
 		grace = 0
 	}
 	views.close(grace)
-	select {
-	case <-over:
-	case <-again.Done(): // it may be a terminal that takes nothing any more
+	patience := judgeGrace
+	if watched {
+		patience = 0 // whoever looks at the screen has asked for its end
 	}
+	a.awaitJudged(again, over, patience)
 	a.account(rec)
 	if err == nil && again.Err() != nil {
 		err = context.Canceled

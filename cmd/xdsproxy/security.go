@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
 	"github.com/xdsproxy/xdsproxy/proxy/pemfile"
@@ -60,13 +59,13 @@ func (a *app) warnOfDates(setting, cert, key, whom string) {
 func (a *app) sayTrust(dir string) {
 	root := rootOf(dir)
 	quoted, _ := json.Marshal(root) // a string can always be written
-	a.say("clients have to trust %s, which signs the certificates that they are shown:", render.Safe(root))
+	a.say("clients have to trust %s, which signs the certificates that they are shown:", root)
 	for _, way := range [][2]string{
 		{"Envoy", fmt.Sprintf("common_tls_context: {validation_context: {trusted_ca: {filename: %s}}}", quoted)},
 		{"gRPC", fmt.Sprintf(`"channel_creds": [{"type": "tls", "config": {"ca_certificate_file": %s}}]`, quoted)},
 		{"istio-agent", "XDS_ROOT_CA=" + shellWord(root)},
 	} {
-		a.say("  %-12s %s", way[0], render.Safe(way[1]))
+		a.say("  %-12s %s", way[0], way[1])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strconv"
 	"time"
 
@@ -136,6 +137,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	checker := check.NewChecker(a.config.judging())
 	stand := standing{name: src.name}
 	done := a.progress(src)
+	defer heedStop(ctx, stopGrace, os.Exit)()
 	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		done.advance()
 		stand.seq, stand.time = e.Seq, checker.Now

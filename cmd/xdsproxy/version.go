@@ -1,12 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // versionFacts is what version -o json prints.
@@ -113,9 +114,4 @@ xdsproxy version -o json`,
 }
 
 // printJSON prints a value as an indented document.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
+func (a *app) printJSON(v any) error { return render.WriteJSON(a.stdout, v) }

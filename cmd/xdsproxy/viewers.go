@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -185,11 +184,11 @@ func (a *app) announceViews(v *viewers, logger *zap.Logger) {
 	switch {
 	case v.remote == nil:
 	case v.made:
-		fmt.Fprintf(a.stderr, "watch it with: %s=%s xdsproxy watch %s\n", tokenVariable, v.token, v.remote)
+		a.tell("watch it with: %s=%s xdsproxy watch %s", tokenVariable, v.token, v.remote)
 	case a.config.viewerTokenFile != "":
-		fmt.Fprintf(a.stderr, "watch it with: xdsproxy watch %s --viewer-token-file %s\n", v.remote, shellWord(a.config.viewerTokenFile))
+		a.tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, shellWord(a.config.viewerTokenFile))
 	default:
-		fmt.Fprintf(a.stderr, "watch it with: xdsproxy watch %s, and %s as it is here\n", v.remote, tokenVariable)
+		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, tokenVariable)
 	}
 }
 

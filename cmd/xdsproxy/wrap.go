@@ -155,7 +155,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	for i, addr := range p.Addrs() {
 		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
 		if t := servers[i].TLS; t != nil {
-			a.say("towards %s: %s, as %s has it", pairs[i].Upstream, render.Safe(t.String()), plan.name)
+			a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
 		}
 	}
 	a.announceViews(views, logger)
@@ -183,10 +183,7 @@ func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *rec
 	relay.Wait()
 	closing := rec.Close()
 	views.close(viewGrace)
-	select {
-	case <-judged:
-	case <-impatient.Done(): // it may be a terminal that takes nothing any more
-	}
+	a.awaitJudged(impatient, judged, judgeGrace)
 	a.account(rec)
 	switch {
 	case closing != nil && code == exitDone:
@@ -233,10 +230,10 @@ func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
 		a.warn("cannot wrap %s; the command goes there directly", w)
 	}
 	if secured {
-		fmt.Fprintf(a.stderr, "xdsproxy: hint: %s\n", plaintext)
+		a.tell("xdsproxy: hint: %s", plaintext)
 	}
 	for _, w := range plan.doc.Warnings {
-		a.warn("%s", render.Safe(w))
+		a.warn("%s", w)
 	}
 	return servers, nil
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
-	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // The variables by which gRPC finds its bootstrap: a file, or its content. The
@@ -72,7 +71,7 @@ func (a *app) plan(file string, args []string) (*plan, error) {
 	}
 	if at, n, over := p.overlay(); n > 0 {
 		if err := p.merge(over); err != nil {
-			a.warn("the command has --config-yaml, which Envoy puts over its bootstrap, and which cannot be read together: %s; servers that it names are not wrapped", render.Safe(err.Error()))
+			a.warn("the command has --config-yaml, which Envoy puts over its bootstrap, and which cannot be read together: %s; servers that it names are not wrapped", err)
 			return p, nil
 		}
 		p.argv = slices.Delete(p.argv, at, at+n)

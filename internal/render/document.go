@@ -122,7 +122,7 @@ func (d *Document) JSON() []byte { return EscapeJSON(d.doc.JSON()) }
 
 // treeOf turns a value into a tree, in the order of its JSON form.
 func treeOf(v any) (decode.Tree, error) {
-	text, err := marshalJSON(v)
+	text, err := marshalJSON(v, "")
 	if err != nil {
 		return decode.Tree{}, err
 	}

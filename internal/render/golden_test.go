@@ -239,7 +239,7 @@ func FuzzEscapeJSON(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		text, err := marshalJSON(map[string]string{"s": s})
+		text, err := marshalJSON(map[string]string{"s": s}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func FuzzEscapeJSON(f *testing.F) {
 		if want := strings.ToValidUTF8(s, "\ufffd"); strings.ReplaceAll(back["s"], "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
 			t.Fatalf("%q came back as %q", s, back["s"])
 		}
-		if Safe(string(text)) != string(text) {
+		if SafeLines(string(text)) != string(text) {
 			t.Fatalf("not harmless: %q", text)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"io"
 	"time"
 	"unicode/utf8"
 
@@ -214,27 +214,37 @@ func (o *Object) AddHeaders(e *session.Entry) {
 
 // AppendLine appends the object as one line of JSON.
 func (o *Object) AppendLine(b []byte) ([]byte, error) {
-	line, err := marshalJSON(o)
-	return append(append(b, line...), '\n'), err
+	line, err := marshalJSON(o, "")
+	return append(b, line...), err
+}
+
+// WriteJSON writes a value as an indented document.
+func WriteJSON(w io.Writer, v any) error {
+	text, err := marshalJSON(v, "  ")
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
 }
 
 // marshalJSON writes JSON without any character that a terminal could take for
-// a command: those are \u escapes, which mean the same.
-func marshalJSON(v any) ([]byte, error) {
+// a command: those are \u escapes, which mean the same. It ends with a newline.
+func marshalJSON(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("cannot write JSON: %w", err)
 	}
-	return EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+	return EscapeJSON(b.Bytes()), nil
 }
 
 // EscapeJSON replaces what is not printable in a valid JSON text by \u escapes;
 // white space between the tokens stays. Outside ASCII such characters can only
 // stand in strings, where the escape means the same.
 func EscapeJSON(text []byte) []byte {
-	harmless := func(r rune) bool { return r < utf8.RuneSelf && r != 0x7f || strconv.IsPrint(r) }
+	harmless := func(r rune) bool { return r < utf8.RuneSelf && r != 0x7f || printable(r) }
 	if bytes.IndexFunc(text, func(r rune) bool { return !harmless(r) }) < 0 {
 		return text
 	}

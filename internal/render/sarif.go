@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -107,10 +106,7 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 			Locations: []sarifLocation{at}, Count: f.Count, Properties: f,
 		})
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(sarifLog{
+	return WriteJSON(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0", Runs: []sarifRun{run},
 	})
@@ -145,9 +141,10 @@ type (
 )
 
 // JUnit writes a report for build servers: a test for each rule that ran,
-// failed where a finding counts as a failure.
+// failed where a finding counts as a failure. XML has no way to write most
+// control characters, so that they are escaped as in text for people.
 func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails func(severity string) bool) error {
-	suite := junitSuite{Name: source, Tests: len(rules)}
+	suite := junitSuite{Name: Safe(source), Tests: len(rules)}
 	if len(r.Findings) > 0 {
 		if at, err := time.Parse(time.RFC3339Nano, r.Findings[0].At); err == nil {
 			suite.Time = at.UTC().Format("2006-01-02T15:04:05")
@@ -174,13 +171,13 @@ func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails fu
 			case often != "":
 				line += ", " + often + " times"
 			}
-			line += ")\n"
+			line = Safe(line+")") + "\n"
 			if !fails(f.Severity) {
 				c.Out += line
 				continue
 			}
 			if c.Failure == nil {
-				c.Failure = &junitFailure{Type: f.Severity, Message: f.Message}
+				c.Failure = &junitFailure{Type: f.Severity, Message: Safe(f.Message)}
 				suite.Failures++
 			}
 			c.Failure.Text += line

@@ -9,6 +9,10 @@ import (
 	"golang.org/x/text/width"
 )
 
+// printable says what may stand in any output as it is. Every form for people,
+// and every JSON, asks it.
+func printable(r rune) bool { return strconv.IsPrint(r) }
+
 // Safe makes a string that came from outside harmless on a terminal: whatever
 // is not printable (control characters, escape sequences, direction overrides,
 // line separators, bytes that are not UTF-8) becomes a Go escape such as \x1b.
@@ -41,7 +45,7 @@ func Safe(s string) string {
 
 func firstUnprintable(s string) int {
 	for i, r := range s {
-		if !strconv.IsPrint(r) {
+		if !printable(r) {
 			return i
 		}
 		if r == utf8.RuneError {
@@ -56,7 +60,7 @@ func firstUnprintable(s string) int {
 // SafeLines is Safe for text of several lines: line feeds stay, and so do
 // tabs.
 func SafeLines(s string) string {
-	ok := func(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) && r != utf8.RuneError }
+	ok := func(r rune) bool { return r == '\n' || r == '\t' || printable(r) && r != utf8.RuneError }
 	if strings.IndexFunc(s, func(r rune) bool { return !ok(r) }) < 0 {
 		return s
 	}

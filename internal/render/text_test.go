@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -33,13 +34,23 @@ func TestSafe(t *testing.T) {
 }
 
 func FuzzSafe(f *testing.F) {
-	for _, s := range []string{"", "a", "\x1b[31m", "\xf0\x9f", "世界\u0301", "\u202e"} {
+	for _, s := range []string{"", "a", "\x1b[31m", "\xf0\x9f", "世界\u0301", "\u202e", "\u009b31m", "\u2028\n\t", "\u200f\u061c\u2066", "\U000e0041\ufeff", "a\xff\n\x7f"} {
 		f.Add(s, 7)
 	}
 	f.Fuzz(func(t *testing.T, s string, columns int) {
 		safe := Safe(s)
-		if !utf8.ValidString(safe) || strings.ContainsFunc(safe, func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
+		unsafe := func(r rune) bool {
+			return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+		}
+		if !utf8.ValidString(safe) || strings.ContainsFunc(safe, unsafe) {
 			t.Fatalf("Safe(%q) = %q", s, safe)
+		}
+		lines := SafeLines(s)
+		if !utf8.ValidString(lines) || strings.ContainsFunc(strings.NewReplacer("\n", "", "\t", "").Replace(lines), unsafe) {
+			t.Fatalf("SafeLines(%q) = %q", s, lines)
+		}
+		if strings.Count(lines, "\n") != strings.Count(s, "\n") || SafeLines(lines) != lines {
+			t.Fatalf("SafeLines(%q) = %q", s, lines)
 		}
 		if Safe(safe) != safe {
 			t.Fatalf("Safe is not stable on %q", s)

@@ -116,7 +116,7 @@ func branches(list []*Node, indent string, rows []branch) []branch {
 		if i == len(list)-1 {
 			twig, next = "└─ ", "   "
 		}
-		lead := indent + twig + padRight(n.Type, typeWidth) + " "
+		lead := indent + twig + padRight(Safe(n.Type), typeWidth) + " "
 		rows = append(rows, branch{lead: lead, name: lead + Safe(n.Name), node: n})
 		rows = branches(n.Children, indent+next, rows)
 	}

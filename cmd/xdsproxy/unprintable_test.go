@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// nasty is what a peer may put into any text: escape sequences of 7 and 8 bits,
+// other control characters, what turns the direction of writing, line and
+// paragraph separators, and what has no width or no place on a screen.
+const nasty = "\x1b]0;x\x07\x00\x7f\r\b\u0085\u009b31m\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2028\u2029\u2066\u2067\u2068\u2069\u200b\ufeff\U000e0041"
+
+// raw finds the first character of an output that a terminal could take for a
+// command, or that turns what a person reads.
+func raw(text string) (at string, found bool) {
+	for i, r := range text {
+		_, n := utf8.DecodeRuneInString(text[i:])
+		if r == '\n' || strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
+			continue
+		}
+		return strconv.Quote(text[max(0, i-60):min(len(text), i+20)]), true
+	}
+	return "", false
+}
+
+// nastyRecording has such characters in every text that a peer chooses.
+func nastyRecording(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/nasty.xds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := strconv.Quote(nasty)
+	s, err := script.Parse("nasty.xds", bytes.ReplaceAll(text, []byte("NASTY"), []byte(quoted[1:len(quoted)-1])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), strings.ReplaceAll(nasty, "\x00", "")+".xdsp")
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: newLabels().of})
+	if err != nil {
+		t.Skip("no file can have such a name: ", err)
+	}
+	worse := nasty + "\xff\xfe"
+	tls := &session.TLS{Version: worse, Cipher: worse, ALPN: worse, ServerName: worse, Identities: []string{"spiffe://" + worse, worse}, Issuer: worse}
+	for e := range s.Entries() {
+		if e.Peer != nil {
+			peer := *e.Peer
+			peer.ClientTLS, peer.ServerTLS = tls, tls
+			peer.Client, peer.Upstream = peer.Client+worse, peer.Upstream+worse
+			e.Peer = &peer
+		}
+		if e.Headers != nil {
+			e.Headers = append(slices.Clone(e.Headers), session.Field{Name: "x" + worse, Value: worse})
+		}
+		if e.Kind == session.KindOpen {
+			e.Sent = append(slices.Clone(e.Headers), session.Field{Name: "sent" + worse, Value: worse})
+		}
+		if e.Kind == session.KindMessage {
+			e.Problems = append(e.Problems, "cannot read "+worse)
+		}
+		log.Append(e)
+	}
+	for _, code := range []session.NoteCode{session.NoteBlind, session.NoteMark, session.NoteRemark, session.NoteCode(worse)} {
+		log.Append(session.Entry{Conn: 1, Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: code, Text: worse, Hint: worse, About: 3}})
+	}
+	log.Append(session.Entry{Conn: 1, Stream: 1, Side: session.Server, Kind: session.KindTrailer, Status: &session.Status{Code: 14, Message: worse}, Headers: []session.Field{{Name: "grpc-message", Value: worse}}})
+	log.Append(session.Entry{Conn: 1, Side: session.Server, Kind: session.KindGoAway, GoAway: &session.GoAway{Debug: worse}})
+	log.Append(session.Entry{Conn: 1, Side: session.Server, Kind: session.KindDisconnect, Status: &session.Status{Code: -1, Message: worse}})
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// nastyStories are a story of each rule, as far as there is one, with such
+// characters in every name.
+func nastyStories(t *testing.T) []string {
+	t.Helper()
+	name := regexp.MustCompile(`([\[,{= ])([a-z]\d+)([\],}{#~/ \n])`)
+	quoted := strconv.Quote(nasty)
+	dir := t.TempDir()
+	var paths []string
+	for _, rule := range check.Rules() {
+		of, err := filepath.Glob("../../check/testdata/stories/" + rule.ID + "*.xds")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range of {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // neighbours share the sign between them
+				text = name.ReplaceAll(text, []byte(`$1"$2`+quoted[1:len(quoted)-1]+`"$3`))
+			}
+			if _, err := script.Parse(path, text); err != nil || bytes.HasPrefix(text, []byte("# silent")) {
+				continue
+			}
+			to := filepath.Join(dir, filepath.Base(path))
+			if err := os.WriteFile(to, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, to)
+			break
+		}
+	}
+	if len(paths) < len(check.Rules())*2/3 {
+		t.Fatalf("only %d of %d rules have a story that can be read", len(paths), len(check.Rules()))
+	}
+	return paths
+}
+
+// Whatever peers write, no command prints a character of theirs that a terminal
+// would obey. The commands and their forms are the program's own: one that is
+// new has to say here how it is run.
+func TestNothingUnprintable(t *testing.T) {
+	for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
+		t.Setenv(v, t.TempDir())
+	}
+	t.Setenv("SHELL", "/bin/sh")
+	path, stories := nastyRecording(t), nastyStories(t)
+	client := "n1" + nasty
+	runs := map[string][][]string{
+		"watch":   {{path, "--no-follow"}, {path, "--no-follow", "--filter", "kind:nack"}},
+		"show":    {{path, "1.."}, {path}},
+		"diff":    {{path, "c1" + nasty}, {path, "c1" + nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, nasty}},
+		"info":    {{path}, {path, "--all"}},
+		"export":  {{path, "-w", "-"}, {path, "-w", "-", "--seq", "3..9"}},
+		"import":  {{path, "-w", filepath.Join(t.TempDir(), "x.xdsp")}},
+		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...)},
+		"status":  {{path}, {path, "--at", "12"}},
+		"tree":    {{path, client}, {path}, {path, nasty}},
+		"explain": {{}, {nasty}},
+		"replay":  {{path, "--as", "client", "--target", "127.0.0.1:1", "--idle", "100ms"}, {path, "--as", "server", "--listen", "127.0.0.1:0", "--client", client, "--idle", "100ms"}},
+		"bisect":  {{path, "--listen", "127.0.0.1:0", "--wait", "100ms"}, {path, "--listen", nasty}},
+		"config":  {{}},
+		"version": {{}},
+		"open":    {{path}}, // no terminal; the screen has a test of its own
+		"help":    {{}, {nasty}},
+	}
+	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a.settings = a.config.settings()
+	for _, cmd := range newRoot(a).Commands() {
+		if cmd.GroupID == commandsRecord {
+			continue
+		}
+		ways, known := runs[cmd.Name()]
+		if !known {
+			t.Errorf("nobody says how %s is run", cmd.Name())
+		}
+		forms := []string{""}
+		if f := cmd.Flags().Lookup("output"); f != nil {
+			forms = f.Value.(choiceValue).of
+		}
+		for _, form := range forms {
+			if form == "xdsp" {
+				continue // no text
+			}
+			printed := 0
+			for _, colour := range []string{"never", "always"} {
+				for _, way := range ways {
+					args := append([]string{cmd.Name(), "--color", colour}, way...)
+					if form != "" {
+						args = append(args, "-o", form)
+					}
+					printed += looksHarmless(t, args, form)
+				}
+			}
+			if printed == 0 && !slices.Contains([]string{"open", "import", "bisect"}, cmd.Name()) {
+				t.Errorf("%s %s printed nothing", cmd.Name(), form)
+			}
+		}
+	}
+	for _, command := range []string{"tree", "watch", "show", "diff"} {
+		looksHarmless(t, []string{"__complete", command, path, ""}, "")
+	}
+}
+
+// ourColour is what this program itself writes in colour.
+var ourColour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// looksHarmless runs a command and returns how much it has printed.
+func looksHarmless(t *testing.T, args []string, form string) int {
+	t.Helper()
+	var out, said bytes.Buffer
+	main1(args, strings.NewReader(""), &out, &said)
+	what := strings.Join(args[:1], " ") + " " + form
+	text := out.String()
+	if args[2] == "always" {
+		text = ourColour.ReplaceAllString(text, "")
+	}
+	if form == "csv" {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	if at, found := raw(text); found {
+		t.Errorf("%s prints %s", what, at)
+	}
+	if at, found := raw(said.String()); found {
+		t.Errorf("%s says %s", what, at)
+	}
+	if out.Len() == 0 {
+		return 0
+	}
+	switch form {
+	case "yaml":
+		dec := yaml.NewDecoder(bytes.NewReader(out.Bytes()))
+		for {
+			var v any
+			if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: no YAML: %v", what, err)
+			}
+		}
+	case "json", "sarif", "jsonl":
+		dec := json.NewDecoder(strings.NewReader(out.String()))
+		for {
+			var v any
+			if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: no JSON: %v", what, err)
+			}
+		}
+	case "junit":
+		if err := xml.Unmarshal(out.Bytes(), new(struct{})); err != nil {
+			t.Errorf("%s: no XML: %v", what, err)
+		}
+	}
+	return out.Len()
+}
+
+// The same of what a live peer says to replay and bisect.
+func TestNothingUnprintableOfLivePeers(t *testing.T) {
+	path := nastyRecording(t)
+	for _, form := range []string{"table", "json"} {
+		for _, server := range [][]string{{"replay", "--as", "server"}, {"bisect", "--timeout", "300ms", "--script", filepath.Join(t.TempDir(), "found.xds")}} {
+			socket := "unix:" + filepath.Join(t.TempDir(), "s")
+			var out, said [2]bytes.Buffer
+			cmd := command(t, append(server, path, "--listen", socket, "-o", form)...)
+			cmd.Stdout, cmd.Stderr = &out[0], &said[0]
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for range 300 { // until it listens
+				out[1].Reset()
+				said[1].Reset()
+				if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != exitFailed {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			_ = cmd.Wait() // it may have found differences
+			if out[1].Len() == 0 {
+				t.Errorf("%s met nobody: %s", server[0], said[1].String())
+			}
+			for i := range out {
+				for _, text := range []string{out[i].String(), said[i].String()} {
+					if at, found := raw(text); found {
+						t.Errorf("%s %s, %d: %s", server[0], form, i, at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// JSON is the same value when it is read.
+func TestUnprintableJSON(t *testing.T) {
+	path := nastyRecording(t)
+	var out, said bytes.Buffer
+	main1([]string{"status", path, "-o", "json"}, strings.NewReader(""), &out, &said)
+	var got struct{ Clients []struct{ Client string } }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Clients) == 0 || !slices.ContainsFunc(got.Clients, func(c struct{ Client string }) bool { return c.Client == "n1"+nasty }) {
+		t.Errorf("%q", got.Clients)
+	}
+}
+
+// The program's own log shows what peers wrote as every other output does, in
+// fields, messages and hints.
+func TestUnprintableLog(t *testing.T) {
+	for _, form := range []string{"text", "json"} {
+		var said bytes.Buffer
+		a := &app{stderr: &said}
+		a.config.logFormat = form
+		logger := a.logger(false).With(zap.String("with", nasty))
+		logger.Warn(nasty+"\xff", zap.String("client", nasty), zap.Strings("clients", []string{nasty}), zap.Error(errors.New(nasty)), zap.ByteString("stack", []byte(nasty)), zap.String(nasty, ""), zap.String("hint", nasty))
+		logger.Info("no hint", zap.String("client", nasty))
+		if at, found := raw(strings.ReplaceAll(said.String(), "\t", " ")); found {
+			t.Errorf("%s: %s", form, at)
+		}
+		if form == "text" {
+			continue
+		}
+		var line struct{ Client string }
+		if err := json.NewDecoder(&said).Decode(&line); err != nil || line.Client != nasty {
+			t.Errorf("%q, %v", line.Client, err)
+		}
+	}
+}
