@@ -32,8 +32,8 @@ func (t *trial) status(all []engine.ClientStatus, key laneKey) {
 	if n, says := nacksOf(got); says && n != l.nacks {
 		t.differs("status: rejections in a row", "%s of %s was rejected %d times in a row, not %d", key.typ, key.client, l.nacks, n)
 	}
-	if l.last != nil && got.Sent != l.last.version {
-		t.differs("status: sent", "%s of %s was sent version %q last, not %q", key.typ, key.client, l.last.version, got.Sent)
+	if n := l.standing(); n != nil && got.Sent != n.version {
+		t.differs("status: sent", "%s of %s was sent version %q last, not %q", key.typ, key.client, n.version, got.Sent)
 	}
 	if l.good != nil && !l.delta && !l.muddled && got.Version != l.good.version {
 		t.differs("status: accepted", "%s of %s accepted version %q last, not %q", key.typ, key.client, l.good.version, got.Version)

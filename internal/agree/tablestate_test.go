@@ -31,9 +31,23 @@ func (l *lane) outlasts(n *reply) bool {
 	return l.bad != nil && !l.bad.pulse && n.pulse && l.bad.run == n.run
 }
 
+// standing is the response that says where the client stands: the last one, but
+// for heartbeats that were not rejected.
+func (l *lane) standing() *reply {
+	n := l.last
+	switch {
+	case n == nil || !n.pulse || n.mark == rejected:
+	case l.told != nil:
+		return l.told
+	case n.mark == open && l.good != nil:
+		return l.good
+	}
+	return n
+}
+
 // states is the table of states: where a client stands on one stream.
 func (l *lane) states(now time.Time, timers *check.Timers) words {
-	n := l.last
+	n := l.standing()
 	switch {
 	case n == nil && l.stated:
 		return words{synced}
@@ -44,7 +58,7 @@ func (l *lane) states(now time.Time, timers *check.Timers) words {
 		return words{notSent, unknown, nacked}
 	case n == nil:
 		return words{notSent}
-	case n.mark == rejected, l.outlasts(n):
+	case n.mark == rejected:
 		return words{nacked}
 	case n.mark == accepted:
 		return words{synced}

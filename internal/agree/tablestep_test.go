@@ -181,6 +181,9 @@ func (w *world) response(e *session.Entry, m *meaning) {
 	n.sum = strings.Join(parts, "\x01")
 	n.follow(l.last)
 	l.last = n
+	if !n.pulse {
+		l.told = n
+	}
 	if n.nonce != "" {
 		l.byNonce[n.nonce] = n
 	}

@@ -68,6 +68,7 @@ type lane struct {
 	wild, named   bool
 
 	last     *reply
+	told     *reply // the last that has more than heartbeats
 	byNonce  map[string]*reply
 	unseen   map[string]bool
 	opens    []*reply

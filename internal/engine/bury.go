@@ -49,7 +49,7 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	}
 	s.ByNonce = nil
 	if n := s.Newest(); n != nil {
-		s.Sent = []*Response{k.bareResponse(n)}
+		s.Sent, s.told = []*Response{k.bareResponse(n)}, nil
 	}
 	if s.Accepted != nil {
 		s.Accepted = k.bareResponse(s.Accepted)

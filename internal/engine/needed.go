@@ -56,8 +56,10 @@ func (s *Subscription) needed() []session.Seq {
 			out = append(out, n.seqs()...)
 		}
 	}
-	if s.Accepted != nil {
-		out = append(out, s.Accepted.seqs()...)
+	for _, n := range []*Response{s.Accepted, s.told} {
+		if n != nil {
+			out = append(out, n.seqs()...)
+		}
 	}
 	return out
 }

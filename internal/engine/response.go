@@ -85,6 +85,9 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 	s.retire(n.Before...)
 	s.retire(n.Removed...)
 	s.open.sent(n)
+	if !n.pulsed {
+		s.told = n
+	}
 	if s.Stream.Method.Variant == xds.VariantFile {
 		s.open = unsettled{} // a file is read, and nobody is asked
 		k.entered(s.Stream, "")

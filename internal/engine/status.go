@@ -237,6 +237,13 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 		}
 		return ts, true
 	}
+	switch { // heartbeats change nothing of where it stands
+	case !n.pulsed || n.Verdict == NACKed:
+	case s.told != nil:
+		n = s.told
+	case n.Verdict == Unjudged && s.Accepted != nil:
+		n = s.Accepted // what came before the part that was seen
+	}
 	ts.State, ts.Sent, ts.Since, ts.Seq = k.stateOf(s, n), n.Version, n.At, n.Seq
 	if n.JudgedBy != nil {
 		ts.Since, ts.Seq = n.JudgedBy.At, n.JudgedBy.Seq
@@ -247,7 +254,7 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 // stateOf says where a type stands by the response that was sent last.
 func (k *Engine) stateOf(s *Subscription, n *Response) State {
 	switch {
-	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n), s.refused.outlasts(n):
+	case n.Verdict == NACKed, n.Verdict == Unjudged && s.refused.again(n):
 		return Nacked
 	case n.Verdict == ACKed:
 		return Synced

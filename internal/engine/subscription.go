@@ -68,6 +68,7 @@ type Subscription struct {
 	Versions   used        // of its responses
 	nacks      int         // rejections since the client accepted last
 	refused    refusal     // what it rejected last
+	told       *Response   // the newest that has more than heartbeats, nil if none is known
 	nack       string      // why
 	nackSeq    session.Seq
 	unseen     string      // nonce of the last verdict on a response that was not seen
