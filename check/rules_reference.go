@@ -36,6 +36,9 @@ type reference struct {
 	place string // in it, "" if that was not looked for
 	from  session.Seq
 	since time.Time
+	// refused says that it was due while the resource was rejected: it waits for
+	// what is sent next.
+	refused bool
 }
 
 const (
@@ -55,21 +58,41 @@ func noteReferences(x *event) {
 	switch s.Type {
 	case "CDS":
 		maps.DeleteFunc(u.byName, func(name string, _ *reference) bool { return sent(s, name) })
-		if !n.WasFirst || len(u.byName) == 0 {
+		if !n.WasFirst {
 			return
 		}
 		for _, r := range u.byName { // nothing could come before
 			r.since = x.now
 		}
+		// There may have been no room for what is still missing, and a client that
+		// reconnected may have routes that do not come again.
+		for _, typ := range [...]string{"LDS", "RDS", "VHDS"} {
+			if from := t.Sub(typ); from != nil && !from.Lost {
+				x.noteAll(u, from)
+			}
+		}
+		if len(u.byName) == 0 {
+			return
+		}
 	case "LDS", "RDS", "VHDS":
+		look := false
+		for _, r := range u.byName {
+			if r.refused { // what comes now may be accepted
+				r.since, r.refused, look = x.now, false, true
+			}
+		}
 		before := len(u.byName)
-		for _, it := range n.Added {
-			x.noteReference(u, it, nil)
+		if n.WasFirst && s.Seeded {
+			x.noteAll(u, s) // the stream before did not last until it was told
+		} else {
+			for _, it := range n.Added {
+				x.noteReference(u, s, it, nil)
+			}
+			for i, it := range n.Changed {
+				x.noteReference(u, s, it, n.Before[i])
+			}
 		}
-		for i, it := range n.Changed {
-			x.noteReference(u, it, n.Before[i])
-		}
-		if len(u.byName) == before {
+		if len(u.byName) == before && !look {
 			return
 		}
 	default:
@@ -78,10 +101,21 @@ func noteReferences(x *event) {
 	x.after(x.k.timers.DNE, neverSent)
 }
 
+// noteAll does that for all that the client has of a type.
+func (x *event) noteAll(u *unsent, from *engine.Subscription) {
+	for _, name := range from.Have.Names() { // in order: the first that names a cluster is told
+		x.noteReference(u, from, from.Have.Get(name), nil)
+	}
+}
+
 // noteReference begins to wait for the clusters that a resource names, and did
 // not name before, and that the client does not have.
-func (x *event) noteReference(u *unsent, it, before *engine.Resource) {
+func (x *event) noteReference(u *unsent, s *engine.Subscription, it, before *engine.Resource) {
 	cds := x.stream.Sub("CDS")
+	from := x.resp.Seq
+	if n := s.Newest(); n != nil {
+		from = n.Seq
+	}
 	var names []string
 	old := before.Refs()
 	for _, ref := range it.Refs() {
@@ -92,13 +126,13 @@ func (x *event) noteReference(u *unsent, it, before *engine.Resource) {
 		if u.byName == nil {
 			u.byName = make(map[string]*reference)
 		}
-		u.byName[ref.Name] = &reference{sub: x.sub, item: it.Name, from: x.resp.Seq, since: x.now}
+		u.byName[ref.Name] = &reference{sub: s, item: it.Name, from: from, since: x.now}
 		names = append(names, ref.Name)
 	}
 	if len(names) == 0 {
 		return
 	}
-	places := x.places(it, names[:min(len(names), maxPlaces)])
+	places := x.places(s, it, names[:min(len(names), maxPlaces)])
 	for _, name := range names {
 		u.byName[name].place = places[name]
 	}
@@ -121,7 +155,7 @@ func neverSent(x *event) {
 	x.sub = cds
 	due := make(map[string]struct{})
 	for name, r := range u.byName {
-		if x.now.Sub(r.since) >= x.k.timers.DNE {
+		if !r.refused && x.now.Sub(r.since) >= x.k.timers.DNE {
 			due[name] = struct{}{}
 		}
 	}
@@ -132,9 +166,14 @@ func neverSent(x *event) {
 	var alone, more []string
 	for _, name := range slices.Sorted(maps.Keys(due)) {
 		r, referred := by[name]
+		if referred && r.Sub.Refused(r.Item.Name) {
+			u.byName[name].refused = true
+			delete(due, name)
+			continue
+		}
 		// What the client asks for by name is told by requested-resource-timeout
 		// and delta-subscribe-unanswered.
-		if !referred || r.Sub.Refused(r.Item.Name) || elsewhere.Has(name) || cds.Names.Has(decode.NormalName(name)) {
+		if !referred || elsewhere.Has(name) || cds.Names.Has(decode.NormalName(name)) {
 			continue
 		}
 		if len(alone) < maxPlaces {
@@ -197,12 +236,16 @@ const (
 	maxNamesLooked = 1 << 24
 )
 
-// places says where a resource of the response names clusters.
-func (x *event) places(it *engine.Resource, names []string) map[string]string {
+// places says where a resource names clusters, as far as it is of the response,
+// or was looked at before.
+func (x *event) places(s *engine.Subscription, it *engine.Resource, names []string) map[string]string {
 	l, hash := &x.k.lookups, it.Content.Facts.Hash
 	have := l.places[hash]
 	if _, known := have[names[0]]; known {
 		return have
+	}
+	if s != x.sub {
+		return nil
 	}
 	for i := range x.resp.Message.Resources {
 		r := &x.resp.Message.Resources[i]
