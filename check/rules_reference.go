@@ -22,6 +22,7 @@ func referenceRules() []*Rule {
 		Means:    "A route or a TCP proxy sends traffic to a cluster. The client asks for all clusters, it was sent clusters, and this one was not among them for 15 seconds. Envoy accepts such a route, so that everything looks well, and the traffic that goes there is lost. What clients ask for by name, and do not get, is told by other rules.",
 		Causes:   "A name that is mistyped in the route or in the cluster, a cluster that was deleted or never made, or routes and clusters that are made of different input. It is no fault if the client has the cluster from its bootstrap.",
 		Next:     "Compare the name with the nearest one that was sent, which the message gives. What is in the client's bootstrap cannot be seen here: name the bootstrap, or a file with the client's /config_dump, with check --bootstrap. wrap knows it.",
+		request:  sinceVerdict,
 		response: noteReferences,
 	}}
 }
@@ -145,6 +146,30 @@ func sent(cds *engine.Subscription, name string) bool {
 	return cds.Have.Get(decode.NormalName(name)) != nil
 }
 
+// unable says that the server had no turn to send a cluster since it was named:
+// it waits for the verdict on the response before, which the client may hold back
+// while clusters warm up.
+func (r *reference) unable(last *engine.Response) bool {
+	return last != nil && last.Nonce != "" && (last.WasFirst || last.Seq < r.from)
+}
+
+// sinceVerdict lets the time begin with the verdict that the server waited for.
+func sinceVerdict(x *event) {
+	s, r := x.sub, x.req
+	if s.Type != "CDS" || !x.stream.ADS() || r.Verdict == engine.Unjudged || r.Echoed == nil || r.Echoed != s.Newest() {
+		return
+	}
+	held := false
+	for _, of := range unsentOf(x.stream).byName {
+		if of.unable(r.Echoed) {
+			of.since, held = x.now, true
+		}
+	}
+	if held {
+		x.after(x.k.timers.DNE, neverSent)
+	}
+}
+
 // neverSent reports the clusters that did not come in time.
 func neverSent(x *event) {
 	t, u := x.stream, unsentOf(x.stream)
@@ -154,8 +179,10 @@ func neverSent(x *event) {
 	}
 	x.sub = cds
 	due := make(map[string]struct{})
+	last := cds.Newest()
+	waits := last != nil && last.Verdict == engine.Unjudged
 	for name, r := range u.byName {
-		if !r.refused && x.now.Sub(r.since) >= x.k.timers.DNE {
+		if !r.refused && !(waits && r.unable(last)) && x.now.Sub(r.since) >= x.k.timers.DNE {
 			due[name] = struct{}{}
 		}
 	}
