@@ -132,3 +132,22 @@ func TestReferenceOverReconnects(t *testing.T) {
 		t.Errorf("%d findings: %+v", len(found), found)
 	}
 }
+
+// What is near for one client need not be so for another with as many clusters.
+func TestNearestOfOtherClusters(t *testing.T) {
+	var b strings.Builder
+	for i, has := range []string{"other,more", "web,more", "other,wbe2"} {
+		fmt.Fprintf(&b, "-- stream %d\nC> type=CDS V= N= R=[] node=n%d\nS< type=CDS V=1 N=a res=[%s]\nC> type=CDS V=1 N=a R=[]\n", i+1, i, has)
+		b.WriteString("C> type=RDS V= N= R=[r1]\nS< type=RDS V=1 N=b res=[r1{wbe}]\nC> type=RDS V=1 N=b R=[r1]\n")
+	}
+	b.WriteString("t=+16s -- tick\n")
+	found := of(checked(t, check.Options{}, b.String()).Findings(), "reference-never-sent")
+	if len(found) != 3 {
+		t.Fatal(words(found))
+	}
+	for i, want := range []string{"within 15s", `sent is "web"`, `sent is "wbe2"`} {
+		if !strings.HasSuffix(found[i].Message, want) {
+			t.Errorf("%s, want %s", found[i].Message, want)
+		}
+	}
+}

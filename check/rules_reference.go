@@ -248,20 +248,17 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
 // lookups are what was looked for in resources and names. Many clients may have
 // the same fault.
 type lookups struct {
-	places   map[[16]byte]map[string]string // by content
-	near     map[nearKey]string
-	compared int // names
+	places map[[16]byte]map[string]string // by content
+	near   map[nearKey]string
 }
 
+// nearKey is a name among clusters, which a response tells that has all of them.
 type nearKey struct {
 	name     string
-	clusters int
+	clusters [2]uint64
 }
 
-const (
-	maxLookups     = 64
-	maxNamesLooked = 1 << 24
-)
+const maxLookups = 64
 
 // places says where a resource names clusters, as far as it is of the response,
 // or was looked at before.
@@ -291,25 +288,29 @@ func (x *event) places(s *engine.Subscription, it *engine.Resource, names []stri
 
 // nearestCluster is the cluster that was probably meant, "" if there is none.
 func (x *event) nearestCluster(name string) string {
-	l, key := &x.k.lookups, nearKey{engine.Short(name), x.sub.Have.Len()}
-	if near, known := l.near[key]; known && (near == "" || x.sub.Have.Get(near) != nil) {
-		return near
-	}
-	if l.compared += key.clusters; l.compared > maxNamesLooked {
-		return ""
+	l, key := &x.k.lookups, nearKey{name: engine.Short(name)}
+	n := x.sub.Newest()
+	whole := n != nil && n.Twice == 0 && n.Count == x.sub.Have.Len()
+	if whole {
+		key.clusters = n.Sum
+		if near, known := l.near[key]; known {
+			return near
+		}
 	}
 	names := x.sub.Have.Names()
 	lower := make([]string, len(names))
 	for i, n := range names {
 		lower[i] = strings.ToLower(n)
 	}
-	if len(l.near) >= maxLookups || l.near == nil {
-		l.near = make(map[nearKey]string)
-	}
 	near := ""
 	if best := nearest.Name(name, lower); best != "" {
 		near = names[slices.Index(lower, best)]
 	}
-	l.near[key] = near
+	if whole {
+		if len(l.near) >= maxLookups || l.near == nil {
+			l.near = make(map[nearKey]string)
+		}
+		l.near[key] = near
+	}
 	return near
 }
