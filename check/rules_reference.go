@@ -209,8 +209,9 @@ func neverSent(x *event) {
 			more = append(more, name)
 		}
 	}
+	var near neighbours
 	for _, name := range alone {
-		x.neverCame(name, u.byName[name], by[name])
+		x.neverCame(name, u.byName[name], by[name], &near)
 	}
 	if len(more) > 0 {
 		r := by[more[0]]
@@ -223,7 +224,7 @@ func neverSent(x *event) {
 
 // neverCame reports one cluster, and the resource that named it first, if it
 // still does.
-func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
+func (x *event) neverCame(name string, from *reference, by engine.Referrer, among *neighbours) {
 	if x.again(Warning, name) {
 		return
 	}
@@ -236,7 +237,7 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
 		place = " at " + clip(place)
 	}
 	like := ""
-	if near := x.nearestCluster(name); near != "" {
+	if near := x.nearestCluster(name, among); near != "" {
 		like = fmt.Sprintf("; the nearest name that was sent is %q", clip(near))
 	}
 	x.prove(proof{
@@ -286,8 +287,30 @@ func (x *event) places(s *engine.Subscription, it *engine.Resource, names []stri
 	return nil
 }
 
-// nearestCluster is the cluster that was probably meant, "" if there is none.
-func (x *event) nearestCluster(name string) string {
+// neighbours are the names of the clusters of a client, once one is looked for.
+type neighbours struct{ names, lower []string }
+
+func (c *neighbours) nearest(cds *engine.Subscription, name string) string {
+	if c.names == nil {
+		c.names = cds.Have.Names()
+		c.lower = make([]string, len(c.names))
+		for i, n := range c.names {
+			c.lower[i] = strings.ToLower(n)
+		}
+	}
+	best := nearest.Name(name, c.lower)
+	if best == "" {
+		return ""
+	}
+	return c.names[slices.Index(c.lower, best)]
+}
+
+// nearestCluster is the cluster that was probably meant, "" if there is none, or
+// no more findings are entered.
+func (x *event) nearestCluster(name string, among *neighbours) string {
+	if len(x.k.ledger.all) >= maxFindings {
+		return ""
+	}
 	l, key := &x.k.lookups, nearKey{name: engine.Short(name)}
 	n := x.sub.Newest()
 	whole := n != nil && n.Twice == 0 && n.Count == x.sub.Have.Len()
@@ -297,15 +320,7 @@ func (x *event) nearestCluster(name string) string {
 			return near
 		}
 	}
-	names := x.sub.Have.Names()
-	lower := make([]string, len(names))
-	for i, n := range names {
-		lower[i] = strings.ToLower(n)
-	}
-	near := ""
-	if best := nearest.Name(name, lower); best != "" {
-		near = names[slices.Index(lower, best)]
-	}
+	near := among.nearest(x.sub, name)
 	if whole {
 		if len(l.near) >= maxLookups || l.near == nil {
 			l.near = make(map[nearKey]string)
