@@ -93,3 +93,61 @@ func TestOneTypoOfManyClients(t *testing.T) {
 		t.Errorf("%d findings: %s", len(found), found[len(found)-1].Message)
 	}
 }
+
+// Routes that come before their clusters name more of these than are waited for.
+func TestTypoAmongMany(t *testing.T) {
+	names := make([]string, 300)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i)
+	}
+	all := strings.Join(names, ",")
+	f := one(t, fmt.Sprintf(`
+C> type=CDS V= N= R=[] node=n1
+C> type=RDS V= N= R=[r1]
+S< type=RDS V=1 N=a res=[r1{%s,typo}]
+C> type=RDS V=1 N=a R=[r1]
+S< type=CDS V=1 N=b res=[%s]
+C> type=CDS V=1 N=b R=[]
+t=+16s -- tick
+`, all, all), "reference-never-sent")
+	if fmt.Sprint(f.Names) != "[typo]" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A client that reconnects for ever has one finding, which tells where.
+func TestReferenceOverReconnects(t *testing.T) {
+	var b strings.Builder
+	for i := range 5 {
+		version := ""
+		if i > 0 {
+			b.WriteString("-- server-end code=14\n")
+			version = "1"
+		}
+		fmt.Fprintf(&b, "-- stream %d\nC> type=CDS V=%s N= R=[] node=n1\nS< type=CDS V=1 N=a res=[web]\nC> type=CDS V=1 N=a R=[]\n", i+1, version)
+		fmt.Fprintf(&b, "C> type=RDS V=%s N= R=[r1]\nS< type=RDS V=1 N=b res=[r1{wbe}]\nC> type=RDS V=1 N=b R=[r1]\nt=+60s -- tick\n", version)
+	}
+	found := of(checked(t, check.Options{}, b.String()).Findings(), "reference-never-sent")
+	if len(found) != 1 || found[0].Count != 5 || !strings.Contains(found[0].Message, "at virtual_hosts[0]") {
+		t.Errorf("%d findings: %+v", len(found), found)
+	}
+}
+
+// What is near for one client need not be so for another with as many clusters.
+func TestNearestOfOtherClusters(t *testing.T) {
+	var b strings.Builder
+	for i, has := range []string{"other,more", "web,more", "other,wbe2"} {
+		fmt.Fprintf(&b, "-- stream %d\nC> type=CDS V= N= R=[] node=n%d\nS< type=CDS V=1 N=a res=[%s]\nC> type=CDS V=1 N=a R=[]\n", i+1, i, has)
+		b.WriteString("C> type=RDS V= N= R=[r1]\nS< type=RDS V=1 N=b res=[r1{wbe}]\nC> type=RDS V=1 N=b R=[r1]\n")
+	}
+	b.WriteString("t=+16s -- tick\n")
+	found := of(checked(t, check.Options{}, b.String()).Findings(), "reference-never-sent")
+	if len(found) != 3 {
+		t.Fatal(words(found))
+	}
+	for i, want := range []string{"within 15s", `sent is "web"`, `sent is "wbe2"`} {
+		if !strings.HasSuffix(found[i].Message, want) {
+			t.Errorf("%s, want %s", found[i].Message, want)
+		}
+	}
+}

@@ -19,9 +19,10 @@ func referenceRules() []*Rule {
 		ID: "reference-never-sent", Title: "a route names a cluster that does not come", Group: groupOrder,
 		Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "ADS",
 		Spec:     "Eventual consistency considerations; Knowing When a Requested Resource Does Not Exist",
-		Means:    "A route or a TCP proxy sends traffic to a cluster. The client asks for all clusters, it was sent clusters, and this one was not among them for 15 seconds. Envoy accepts such a route, so that everything looks well, and answers the requests that match it with 503 or 500. What clients ask for by name, and do not get, is told by other rules.",
+		Means:    "A route or a TCP proxy sends traffic to a cluster. The client asks for all clusters, it was sent clusters, and this one was not among them for 15 seconds. Envoy accepts such a route, so that everything looks well, and the traffic that goes there is lost. What clients ask for by name, and do not get, is told by other rules.",
 		Causes:   "A name that is mistyped in the route or in the cluster, a cluster that was deleted or never made, or routes and clusters that are made of different input. It is no fault if the client has the cluster from its bootstrap.",
 		Next:     "Compare the name with the nearest one that was sent, which the message gives. What is in the client's bootstrap cannot be seen here: name the bootstrap, or a file with the client's /config_dump, with check --bootstrap. wrap knows it.",
+		request:  sinceVerdict,
 		response: noteReferences,
 	}}
 }
@@ -36,6 +37,9 @@ type reference struct {
 	place string // in it, "" if that was not looked for
 	from  session.Seq
 	since time.Time
+	// refused says that it was due while the resource was rejected: it waits for
+	// what is sent next.
+	refused bool
 }
 
 const (
@@ -55,21 +59,41 @@ func noteReferences(x *event) {
 	switch s.Type {
 	case "CDS":
 		maps.DeleteFunc(u.byName, func(name string, _ *reference) bool { return sent(s, name) })
-		if !n.WasFirst || len(u.byName) == 0 {
+		if !n.WasFirst {
 			return
 		}
 		for _, r := range u.byName { // nothing could come before
 			r.since = x.now
 		}
+		// There may have been no room for what is still missing, and a client that
+		// reconnected may have routes that do not come again.
+		for _, typ := range [...]string{"LDS", "RDS", "VHDS"} {
+			if from := t.Sub(typ); from != nil && !from.Lost {
+				x.noteAll(u, from)
+			}
+		}
+		if len(u.byName) == 0 {
+			return
+		}
 	case "LDS", "RDS", "VHDS":
+		look := false
+		for _, r := range u.byName {
+			if r.refused { // what comes now may be accepted
+				r.since, r.refused, look = x.now, false, true
+			}
+		}
 		before := len(u.byName)
-		for _, it := range n.Added {
-			x.noteReference(u, it, nil)
+		if n.WasFirst && s.Seeded {
+			x.noteAll(u, s) // the stream before did not last until it was told
+		} else {
+			for _, it := range n.Added {
+				x.noteReference(u, s, it, nil)
+			}
+			for i, it := range n.Changed {
+				x.noteReference(u, s, it, n.Before[i])
+			}
 		}
-		for i, it := range n.Changed {
-			x.noteReference(u, it, n.Before[i])
-		}
-		if len(u.byName) == before {
+		if len(u.byName) == before && !look {
 			return
 		}
 	default:
@@ -78,10 +102,21 @@ func noteReferences(x *event) {
 	x.after(x.k.timers.DNE, neverSent)
 }
 
+// noteAll does that for all that the client has of a type.
+func (x *event) noteAll(u *unsent, from *engine.Subscription) {
+	for _, name := range from.Have.Names() { // in order: the first that names a cluster is told
+		x.noteReference(u, from, from.Have.Get(name), nil)
+	}
+}
+
 // noteReference begins to wait for the clusters that a resource names, and did
 // not name before, and that the client does not have.
-func (x *event) noteReference(u *unsent, it, before *engine.Resource) {
+func (x *event) noteReference(u *unsent, s *engine.Subscription, it, before *engine.Resource) {
 	cds := x.stream.Sub("CDS")
+	from := x.resp.Seq
+	if n := s.Newest(); n != nil {
+		from = n.Seq
+	}
 	var names []string
 	old := before.Refs()
 	for _, ref := range it.Refs() {
@@ -92,13 +127,13 @@ func (x *event) noteReference(u *unsent, it, before *engine.Resource) {
 		if u.byName == nil {
 			u.byName = make(map[string]*reference)
 		}
-		u.byName[ref.Name] = &reference{sub: x.sub, item: it.Name, from: x.resp.Seq, since: x.now}
+		u.byName[ref.Name] = &reference{sub: s, item: it.Name, from: from, since: x.now}
 		names = append(names, ref.Name)
 	}
 	if len(names) == 0 {
 		return
 	}
-	places := x.places(it, names[:min(len(names), maxPlaces)])
+	places := x.places(s, it, names[:min(len(names), maxPlaces)])
 	for _, name := range names {
 		u.byName[name].place = places[name]
 	}
@@ -111,6 +146,30 @@ func sent(cds *engine.Subscription, name string) bool {
 	return cds.Have.Get(decode.NormalName(name)) != nil
 }
 
+// unable says that the server had no turn to send a cluster since it was named:
+// it waits for the verdict on the response before, which the client may hold back
+// while clusters warm up.
+func (r *reference) unable(last *engine.Response) bool {
+	return last != nil && last.Nonce != "" && (last.WasFirst || last.Seq < r.from)
+}
+
+// sinceVerdict lets the time begin with the verdict that the server waited for.
+func sinceVerdict(x *event) {
+	s, r := x.sub, x.req
+	if s.Type != "CDS" || !x.stream.ADS() || r.Verdict == engine.Unjudged || r.Echoed == nil || r.Echoed != s.Newest() {
+		return
+	}
+	held := false
+	for _, of := range unsentOf(x.stream).byName {
+		if of.unable(r.Echoed) {
+			of.since, held = x.now, true
+		}
+	}
+	if held {
+		x.after(x.k.timers.DNE, neverSent)
+	}
+}
+
 // neverSent reports the clusters that did not come in time.
 func neverSent(x *event) {
 	t, u := x.stream, unsentOf(x.stream)
@@ -120,8 +179,10 @@ func neverSent(x *event) {
 	}
 	x.sub = cds
 	due := make(map[string]struct{})
+	last := cds.Newest()
+	waits := last != nil && last.Verdict == engine.Unjudged
 	for name, r := range u.byName {
-		if x.now.Sub(r.since) >= x.k.timers.DNE {
+		if !r.refused && !(waits && r.unable(last)) && x.now.Sub(r.since) >= x.k.timers.DNE {
 			due[name] = struct{}{}
 		}
 	}
@@ -132,9 +193,14 @@ func neverSent(x *event) {
 	var alone, more []string
 	for _, name := range slices.Sorted(maps.Keys(due)) {
 		r, referred := by[name]
+		if referred && r.Sub.Refused(r.Item.Name) {
+			u.byName[name].refused = true
+			delete(due, name)
+			continue
+		}
 		// What the client asks for by name is told by requested-resource-timeout
 		// and delta-subscribe-unanswered.
-		if !referred || r.Sub.Refused(r.Item.Name) || elsewhere.Has(name) || cds.Names.Has(decode.NormalName(name)) {
+		if !referred || elsewhere.Has(name) || cds.Names.Has(decode.NormalName(name)) {
 			continue
 		}
 		if len(alone) < maxPlaces {
@@ -143,8 +209,9 @@ func neverSent(x *event) {
 			more = append(more, name)
 		}
 	}
+	var near neighbours
 	for _, name := range alone {
-		x.neverCame(name, u.byName[name], by[name])
+		x.neverCame(name, u.byName[name], by[name], &near)
 	}
 	if len(more) > 0 {
 		r := by[more[0]]
@@ -157,7 +224,7 @@ func neverSent(x *event) {
 
 // neverCame reports one cluster, and the resource that named it first, if it
 // still does.
-func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
+func (x *event) neverCame(name string, from *reference, by engine.Referrer, among *neighbours) {
 	if x.again(Warning, name) {
 		return
 	}
@@ -170,7 +237,7 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
 		place = " at " + clip(place)
 	}
 	like := ""
-	if near := x.nearestCluster(name); near != "" {
+	if near := x.nearestCluster(name, among); near != "" {
 		like = fmt.Sprintf("; the nearest name that was sent is %q", clip(near))
 	}
 	x.prove(proof{
@@ -182,27 +249,28 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer) {
 // lookups are what was looked for in resources and names. Many clients may have
 // the same fault.
 type lookups struct {
-	places   map[[16]byte]map[string]string // by content
-	near     map[nearKey]string
-	compared int // names
+	places map[[16]byte]map[string]string // by content
+	near   map[nearKey]string
 }
 
+// nearKey is a name among clusters, which a response tells that has all of them.
 type nearKey struct {
 	name     string
-	clusters int
+	clusters [2]uint64
 }
 
-const (
-	maxLookups     = 64
-	maxNamesLooked = 1 << 24
-)
+const maxLookups = 64
 
-// places says where a resource of the response names clusters.
-func (x *event) places(it *engine.Resource, names []string) map[string]string {
+// places says where a resource names clusters, as far as it is of the response,
+// or was looked at before.
+func (x *event) places(s *engine.Subscription, it *engine.Resource, names []string) map[string]string {
 	l, hash := &x.k.lookups, it.Content.Facts.Hash
 	have := l.places[hash]
 	if _, known := have[names[0]]; known {
 		return have
+	}
+	if s != x.sub {
+		return nil
 	}
 	for i := range x.resp.Message.Resources {
 		r := &x.resp.Message.Resources[i]
@@ -219,27 +287,45 @@ func (x *event) places(it *engine.Resource, names []string) map[string]string {
 	return nil
 }
 
-// nearestCluster is the cluster that was probably meant, "" if there is none.
-func (x *event) nearestCluster(name string) string {
-	l, key := &x.k.lookups, nearKey{engine.Short(name), x.sub.Have.Len()}
-	if near, known := l.near[key]; known && (near == "" || x.sub.Have.Get(near) != nil) {
-		return near
+// neighbours are the names of the clusters of a client, once one is looked for.
+type neighbours struct{ names, lower []string }
+
+func (c *neighbours) nearest(cds *engine.Subscription, name string) string {
+	if c.names == nil {
+		c.names = cds.Have.Names()
+		c.lower = make([]string, len(c.names))
+		for i, n := range c.names {
+			c.lower[i] = strings.ToLower(n)
+		}
 	}
-	if l.compared += key.clusters; l.compared > maxNamesLooked {
+	best := nearest.Name(name, c.lower)
+	if best == "" {
 		return ""
 	}
-	names := x.sub.Have.Names()
-	lower := make([]string, len(names))
-	for i, n := range names {
-		lower[i] = strings.ToLower(n)
+	return c.names[slices.Index(c.lower, best)]
+}
+
+// nearestCluster is the cluster that was probably meant, "" if there is none, or
+// no more findings are entered.
+func (x *event) nearestCluster(name string, among *neighbours) string {
+	if len(x.k.ledger.all) >= maxFindings {
+		return ""
 	}
-	if len(l.near) >= maxLookups || l.near == nil {
-		l.near = make(map[nearKey]string)
+	l, key := &x.k.lookups, nearKey{name: engine.Short(name)}
+	n := x.sub.Newest()
+	whole := n != nil && n.Twice == 0 && n.Count == x.sub.Have.Len()
+	if whole {
+		key.clusters = n.Sum
+		if near, known := l.near[key]; known {
+			return near
+		}
 	}
-	near := ""
-	if best := nearest.Name(name, lower); best != "" {
-		near = names[slices.Index(lower, best)]
+	near := among.nearest(x.sub, name)
+	if whole {
+		if len(l.near) >= maxLookups || l.near == nil {
+			l.near = make(map[nearKey]string)
+		}
+		l.near[key] = near
 	}
-	l.near[key] = near
 	return near
 }

@@ -78,6 +78,7 @@ type Inspector struct {
 	suspect  bool // the message of the innermost Any may violate a constraint
 	muted    int  // > 0: in what counts for nothing
 	proving  bool // in routes whose clusters the client looks up
+	idle     bool // in what has the weight 0
 	anys     int  // how deep in Any
 	messages int  // in the innermost Any
 	path     []step
@@ -167,7 +168,7 @@ func hashOf(b []byte) (h [16]byte) {
 }
 
 func (in *Inspector) reset() {
-	in.facts, in.top, in.suspect, in.anys, in.messages, in.muted, in.proving = nil, nil, false, 0, 0, 0, false
+	in.facts, in.top, in.suspect, in.anys, in.messages, in.muted, in.proving, in.idle = nil, nil, false, 0, 0, 0, false, false
 	clear(in.path[:cap(in.path)])
 	in.path, in.found, in.runs, in.entries = in.path[:0], in.found[:0], in.runs[:0], in.entries[:0]
 	in.canon, in.strays, in.spare = in.canon[:0], in.strays[:0], in.spare[:0]

@@ -57,6 +57,8 @@ const (
 	UseService
 	// UseMember is a cluster within an aggregate cluster.
 	UseMember
+	// UseIdle is a cluster that a route sends nothing to: its weight is 0.
+	UseIdle
 )
 
 // reference adds a resource to the facts, once.
@@ -88,6 +90,9 @@ func (in *Inspector) cluster(f *fieldFacts, name []byte) {
 	use := f.use
 	if len(name) == 0 || in.muted > 0 {
 		return
+	}
+	if in.idle && use == UseTraffic {
+		use = UseIdle
 	}
 	if place, sought := in.sought[string(name)]; sought && place == "" && use == UseTraffic {
 		in.sought[string(name)] = strings.TrimPrefix(in.where()+"."+f.name, ".")
@@ -124,6 +129,10 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 		in.ofCluster(b, in.top == t)
 	case refOnDemand:
 		in.facts.OnDemand = true
+	case refWeight:
+		weight := lastBytes(b, 2)
+		value, _ := protoscan.Read(weight)
+		in.idle = weight != nil && value.Uint == 0
 	case refRoutes:
 		in.proving = in.top != t // where it does not say
 		if validate := lastBytes(b, 7); validate != nil {

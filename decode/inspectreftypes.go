@@ -27,6 +27,7 @@ const (
 	refScopes
 	refScope
 	refOnDemand
+	refWeight // a cluster with a weight among others
 )
 
 // namedRefs are the messages that name a resource beside its ConfigSource:
@@ -55,6 +56,8 @@ var otherRefs = map[string]refKind{
 	"envoy.api.v2.ScopedRouteConfiguration":                                    refScope,
 	"envoy.extensions.filters.http.on_demand.v3.OnDemandCds":                   refOnDemand,
 	"envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy.OnDemand":          refOnDemand,
+	"envoy.config.route.v3.WeightedCluster.ClusterWeight":                      refWeight,
+	"envoy.api.v2.route.WeightedCluster.ClusterWeight":                         refWeight,
 }
 
 // extensionSource is the type by which a message says that the configuration of

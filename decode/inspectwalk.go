@@ -122,13 +122,13 @@ func (in *Inspector) nested(f *fieldFacts, b []byte, depth int) bool {
 		return true
 	}
 	in.canon = protowire.AppendTag(in.canon, f.num, protowire.BytesType)
-	ok, proving := false, in.proving
+	ok, proving, idle := false, in.proving, in.idle
 	if f.sub.any {
 		ok = in.any(b, depth+1)
 	} else {
 		ok = in.message(f.sub, b, depth+1)
 	}
-	in.proving = proving
+	in.proving, in.idle = proving, idle
 	in.canon = append(in.canon, 0)
 	return ok
 }

@@ -33,7 +33,7 @@ func inspect(t testing.TB, text string) *decode.Facts {
 
 func refs(f *decode.Facts) (out []string) {
 	sources := [...]string{"", " ads", " self", " other"}
-	uses := [...]string{"", " traffic", " service", " member"}
+	uses := [...]string{"", " traffic", " service", " member", " idle"}
 	for _, r := range f.Refs {
 		text := r.Type + " " + r.Name + sources[r.Source] + uses[r.Use]
 		if r.Default {
@@ -59,6 +59,14 @@ func TestInspectRefs(t *testing.T) {
 		text string
 		want []string
 	}{
+		"weights of which some are 0": {
+			`{"@type":"#envoy.config.route.v3.RouteConfiguration","name":"r1","virtual_hosts":[{"name":"v","domains":["*"],"routes":[
+			{"match":{"prefix":"/a"},"route":{"weighted_clusters":{"clusters":[{"name":"a","weight":1},{"name":"b","weight":0},{"name":"c"}]}}},
+			{"match":{"prefix":"/b"},"route":{"weighted_clusters":{"clusters":[{"cluster_header":"h","weight":0},{"name":"d","weight":2}]}}},
+			{"match":{"prefix":"/c"},"route":{"weighted_clusters":{"clusters":[{"name":"d","weight":0}]}}},
+			{"match":{"prefix":"/d"},"route":{"cluster":"e"}}]}]}`,
+			[]string{"CDS a traffic", "CDS b idle", "CDS c traffic", "CDS d idle", "CDS d traffic", "CDS e traffic"},
+		},
 		"routes by RDS": {
 			listener3 + hcmV3 + `"rds":{"route_config_name":"r1","config_source":ads}}` + end,
 			[]string{"RDS r1 ads"},

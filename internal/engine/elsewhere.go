@@ -30,13 +30,18 @@ func (k *Engine) Elsewhere(t *Stream) Elsewhere {
 	return e
 }
 
-// passthrough are Istio's names for where what is for no service goes.
-var passthrough = [...]string{"PassthroughCluster", "InboundPassthroughCluster", "BlackHoleCluster"}
+// placeholders are names for where what is for no service goes, or for a service
+// that there is not: of Istio, of Envoy Gateway, and of kgateway and Gloo. The
+// latter are in routes on purpose, and nobody sends them.
+var placeholders = [...]string{
+	"PassthroughCluster", "InboundPassthroughCluster", "BlackHoleCluster",
+	"invalid-backend-cluster", "blackhole-cluster", "blackhole_cluster",
+}
 
 // known are the clusters of bootstraps.
 func (k *Engine) known() Elsewhere {
 	e := Elsewhere{names: make(map[string]struct{})}
-	for _, n := range append(passthrough[:], k.o.Static...) {
+	for _, n := range append(placeholders[:], k.o.Static...) {
 		e.names[n] = struct{}{}
 	}
 	return e

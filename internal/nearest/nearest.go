@@ -16,6 +16,7 @@ func Name(name string, candidates []string) string {
 	if len(name) >= 4 {
 		least = max(2, least)
 	}
+	work := maxWork
 	for _, c := range candidates {
 		if len(name) >= 3 && strings.HasPrefix(c, name) {
 			return c
@@ -23,31 +24,49 @@ func Name(name string, candidates []string) string {
 		if n := len(name) - len(c); n > least || -n > least {
 			continue
 		}
-		if d := distance(name, c); d <= least && (best == "" || d < least) {
+		if work < 0 {
+			continue
+		}
+		a, b := differing(name, c)
+		if work -= (len(a) + 1) * (len(b) + 1); work < 0 {
+			continue
+		}
+		if d := distance(a, b); d <= least && (best == "" || d < least) {
 			best, least = c, d
 		}
 	}
 	return best
 }
 
-// maxName bounds the work: nobody meant a name by more.
-const maxName = 256
+// maxName and maxWork bound the work: nobody meant a name by more letters, and
+// so many pairs of letters are compared for one name, which takes some
+// milliseconds. After that only a beginning is found.
+const (
+	maxName = 256
+	maxWork = 1 << 22
+)
 
-// distance counts the letters to insert, delete, replace, or swap with their
-// neighbour to come from a to b.
-func distance(a, b string) int {
+// differing is what two names have between what they begin and end with alike.
+func differing(a, b string) (string, string) {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
 	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	return a, b
+}
+
+// distance counts the letters to insert, delete, replace, or swap with their
+// neighbour to come from a to b.
+func distance(a, b string) int {
+	n := len(b) + 1
+	rows := make([]int, 3*n)
+	before, row, next := rows[:n], rows[n:2*n], rows[2*n:]
 	for j := range row {
 		row[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		next := make([]int, len(b)+1)
 		next[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
@@ -59,7 +78,7 @@ func distance(a, b string) int {
 				next[j] = min(next[j], before[j-2]+1)
 			}
 		}
-		before, row = row, next
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

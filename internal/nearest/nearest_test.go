@@ -1,8 +1,10 @@
 package nearest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestName(t *testing.T) {
@@ -14,5 +16,22 @@ func TestName(t *testing.T) {
 		if got := Name(name, commands); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
 		}
+	}
+}
+
+// Names of clusters are many, long, and from outside.
+func TestWorkIsBounded(t *testing.T) {
+	many := make([]string, 100_000)
+	for i := range many {
+		many[i] = fmt.Sprintf("%d%s%d", i%10, strings.Repeat("ab", 100), i)
+	}
+	name := strings.Repeat("ba", 102)
+	began := time.Now()
+	Name(name, many)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if got := Name(name, append(many, name+"c")); got != name+"c" {
+		t.Errorf("a beginning is not found: %q", got)
 	}
 }
