@@ -2,21 +2,26 @@ package check_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func checked(t *testing.T, o check.Options, text string) *check.Checker {
+func checked(t *testing.T, o check.Options, text string, notes ...*session.Note) *check.Checker {
 	t.Helper()
 	s, err := script.Parse("test", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := check.NewChecker(o)
+	for _, n := range notes {
+		k.Step(&session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: n})
+	}
 	for e := range s.Entries() {
 		k.Step(&e)
 	}
@@ -47,7 +52,27 @@ func TestReferenceIsNamed(t *testing.T) {
 
 // What a bootstrap that is known has is neither missed nor missing.
 func TestBootstrapHasTheCluster(t *testing.T) {
-	k := checked(t, check.Options{Static: []string{"Wbe"}}, toNowhere)
+	bootstrapHas(t, checked(t, check.Options{Static: []string{"Wbe"}}, toNowhere))
+	bootstrapHas(t, checked(t, check.Options{}, toNowhere, engine.StaticNote([]string{"other", "Wbe"})))
+}
+
+// What a recording says of a bootstrap is bounded, and need not be true.
+func TestStaticNotes(t *testing.T) {
+	note := func(text string) *session.Note { return &session.Note{Code: session.NoteStatic, Text: text} }
+	large := note(`["` + strings.Repeat("x", 1<<16) + `","Wbe"]`)
+	many := engine.StaticNote(slices.Repeat([]string{"\x00\"name"}, 1<<16))
+	for _, notes := range [][]*session.Note{{nil}, {note("")}, {note("Wbe")}, {note(`{"Wbe":1}`)}, {note(`["Wbe"`)}, {large}, {many, many, note(`["Wbe"]`)}} {
+		if !has(checked(t, check.Options{}, toNowhere, notes...).Findings(), "reference-never-sent") {
+			t.Errorf("%.100v is believed", notes)
+		}
+	}
+	if len(many.Text) > 1<<16 || engine.StaticNote(nil) != nil {
+		t.Errorf("a note of %d bytes, or one of nothing", len(many.Text))
+	}
+}
+
+func bootstrapHas(t *testing.T, k *check.Checker) {
+	t.Helper()
 	if found := k.Findings(); has(found, "reference-never-sent") {
 		t.Error(words(found))
 	}

@@ -48,7 +48,7 @@ func payloadRules() []*Rule {
 			ID: "pgv-constraint", Title: "a value outside of what the API allows", Group: groupPayload,
 			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
 			Spec:   "Protoc-Gen-Validate Annotations",
-			Means:  "A resource breaks a constraint that is written into the API, such as a name that must not be empty. Envoy checks these and rejects, gRPC does not. They loosen from release to release, so what the client accepted is not reported; what it rejected is a warning.",
+			Means:  "A resource breaks a constraint that is written into the API, such as a name that must not be empty. Envoy checks these and rejects, gRPC does not. They loosen from release to release, so what the client accepted is not reported; what it rejected is a warning. Nobody answers a file, so there it is an error; a warning inside of an extension, which Envoy looks into only if it uses it. xdsproxy version names the API that xdsproxy knows; another release may have another constraint.",
 			Causes: "An empty or extreme value that went through the control plane unchecked.",
 			Next:   "The message names the field. If the client is Envoy, its error says the same.",
 			local:  true, polls: true, response: constraintBroken, request: constraintRejected,
@@ -235,7 +235,7 @@ func brokenConstraints(n *engine.Response) flaws {
 const maxBroken = 64
 
 // constraintBroken waits for the verdict, because what the client accepts is
-// no matter. Without verdicts, as on REST, it does not.
+// no matter. Without verdicts, as on REST and in files, it does not.
 func constraintBroken(x *event) {
 	n, s := x.resp, x.sub
 	if x.foreign() {
@@ -244,6 +244,9 @@ func constraintBroken(x *event) {
 	found := brokenConstraints(n)
 	switch {
 	case len(found.causes) == 0:
+		return
+	case isFile(x.stream):
+		constraintInFile(x)
 		return
 	case !x.stream.Discovery():
 		found.report(x, Info)
@@ -260,6 +263,23 @@ func constraintBroken(x *event) {
 			found.report(x, Info)
 		}
 	})
+}
+
+// constraintInFile does not wait: nobody will ever say that a file was rejected.
+// What an Any holds, Envoy looks at only where it uses it.
+func constraintInFile(x *event) {
+	var own, inside flaws
+	x.resp.Fresh(func(name string, c *engine.Content) {
+		for i, what := range c.Facts.Invalid {
+			if i < c.Facts.InvalidOwn {
+				own.add(what, name, "%s: %s; Envoy rejects the file, unless its release has another constraint there", orNameless(name), clip(what))
+			} else {
+				inside.add(what, name, "%s: %s; Envoy rejects the file if it uses that", orNameless(name), clip(what))
+			}
+		}
+	})
+	own.report(x, Error)
+	inside.report(x, Warning)
 }
 
 func constraintRejected(x *event) {

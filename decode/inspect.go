@@ -38,7 +38,9 @@ type Facts struct {
 	// Invalid are violations of protoc-gen-validate's constraints, of every Any
 	// too, such as "connect_timeout: value must be greater than 0s". There are
 	// at most 4, and none if secrets are masked or the resource is very large.
-	Invalid []string
+	// The first InvalidOwn of them are the resource's, the others of an Any in it.
+	Invalid    []string
+	InvalidOwn int
 	// ScopeKey is the key of a scoped route configuration: each fragment as a
 	// quoted string. Other types have none.
 	ScopeKey string
@@ -142,7 +144,7 @@ func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
 		f.Refs = append(f.Refs, in.refs...)
 	} else {
 		f.Hash = hashOf(raw)
-		f.Invalid, f.Proven, f.OnDemand, f.EDS, f.ScopeKey, f.GRPCProblems = nil, nil, false, false, "", nil
+		f.Invalid, f.InvalidOwn, f.Proven, f.OnDemand, f.EDS, f.ScopeKey, f.GRPCProblems = nil, 0, nil, false, false, "", nil
 	}
 	in.reset()
 	return f

@@ -22,7 +22,8 @@ type (
 
 // validate has the generated code judge a message.
 func (in *Inspector) validate(t *typeFacts, b []byte) {
-	if len(in.facts.Invalid) >= maxInvalid {
+	own := len(in.path) == 0
+	if len(in.facts.Invalid) >= maxInvalid && !own {
 		return
 	}
 	mt, err := in.registry.FindMessageByName(t.md.FullName())
@@ -38,7 +39,15 @@ func (in *Inspector) validate(t *typeFacts, b []byte) {
 		return
 	}
 	if err := v.ValidateAll(); err != nil {
+		inside := in.facts.Invalid
+		if own { // which come last, and first in the list
+			in.facts.Invalid = nil
+		}
 		in.violations(err, t.md, in.where())
+		if own {
+			in.facts.InvalidOwn = len(in.facts.Invalid)
+			in.facts.Invalid = append(in.facts.Invalid, inside[:min(len(inside), maxInvalid-len(in.facts.Invalid))]...)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // check calls a file invalid if Envoy rejects it, and no other; it warns of what
 // Envoy leaves out. internal/e2e holds the archives against a real Envoy.
 func TestCheckAgreesWithEnvoy(t *testing.T) {
-	for _, archive := range []string{"taken", "leftout", "rejected"} {
+	for _, archive := range []string{"taken", "leftout", "rejected", "constraint"} {
 		a, err := txtar.ParseFile("../../decode/file/testdata/" + archive + ".txtar")
 		if err != nil {
 			t.Fatal(err)
@@ -38,8 +38,11 @@ func TestCheckAgreesWithEnvoy(t *testing.T) {
 			worst := check.Info
 			for _, found := range checker.Findings() {
 				worst = max(worst, found.Severity)
+				if archive == "constraint" && found.Rule.ID != "pgv-constraint" {
+					t.Errorf("%s: %s", f.Name, found.Rule.ID)
+				}
 			}
-			if (worst == check.Error) != (archive == "rejected") || worst == check.Info && archive == "leftout" {
+			if (worst == check.Error) != (archive == "rejected" || archive == "constraint") || worst == check.Info && archive == "leftout" {
 				t.Errorf("%s/%s: %v: %+v", archive, f.Name, worst, checker.Findings())
 			}
 		}

@@ -13,7 +13,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -93,7 +95,6 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	if err != nil {
 		return err
 	}
-	a.config.static = plan.doc.Clusters
 	logger := a.logger(true)
 	defer func() { _ = logger.Sync() }()
 	collectLess()
@@ -109,6 +110,9 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	rec, err := a.record(path, logger)
 	if err != nil {
 		return err
+	}
+	if note := engine.StaticNote(plan.doc.Clusters); note != nil {
+		rec.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: note})
 	}
 	p, err := a.listen(pairs, rec, logger)
 	if err != nil {

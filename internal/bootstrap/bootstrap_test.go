@@ -120,7 +120,6 @@ func TestRefused(t *testing.T) {
 		{"two documents of JSON", "x.json", `{} {}`, "line 1: syntax error"},
 		{"text proto", "x.pb_text", "node {}", "a bootstrap in the form .pb_text cannot be rewritten"},
 		{"binary", "x.pb", "\x0a\x00", "a bootstrap in the form .pb cannot be rewritten"},
-		{"a key twice", "x.yaml", "static_resources: {}\nadmin: {}\nstatic_resources: {}", `line 3: key "static_resources" stands twice`},
 		{"a key twice in JSON", "x.json", `{"xds_servers": [], "node": {"id": "a", "id": "b"}}`, `key "id" stands twice in one object`},
 		{"a key that is a list", "x.yaml", "? [a]\n: b", "line 1: a key that is not a text"},
 		{"aliases of aliases", "x.yaml", bomb, "more values than can be read"},

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -108,17 +109,17 @@ func toAddress(n *yaml.Node) *Server {
 	if text(host) == "" {
 		return refuse("", "its address is neither a socket nor a pipe")
 	}
-	number, err := strconv.ParseUint(text(port), 10, 16)
-	switch protocol, resolver := text(field(socket, "protocol")), text(field(socket, "resolver_name")); {
-	case err != nil:
+	number, ok := lenient.Number(port)
+	switch protocol, resolver := word(field(socket, "protocol")), text(field(socket, "resolver_name")); {
+	case !ok || number > math.MaxUint16:
 		return refuse(host.Value, "its port is not a number")
 	case protocol == "UDP" || protocol == "1":
-		return refuse(net.JoinHostPort(host.Value, port.Value), "it is reached by UDP")
+		return refuse(net.JoinHostPort(host.Value, strconv.Itoa(int(number))), "it is reached by UDP")
 	case resolver != "" && resolver != "envoy.ip":
 		return refuse(host.Value, "an extension resolves its name")
 	}
 	return &Server{
-		Address: net.JoinHostPort(host.Value, strconv.FormatUint(number, 10)),
+		Address: net.JoinHostPort(host.Value, strconv.Itoa(int(number))),
 		places:  []place{{host: host, port: port, address: n}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -41,7 +42,8 @@ func formatOf(name string, data []byte) (format, error) {
 }
 
 // parseTree reads a document into a tree without aliases and without a key that
-// stands twice in one mapping: readers differ in which of the two they take.
+// stands twice in one mapping. Of Envoy's it keeps what Envoy takes: in YAML the
+// last, in JSON what its types say. Readers of gRPC's differ.
 func parseTree(name string, data []byte) (*yaml.Node, format, error) {
 	form, err := formatOf(name, data)
 	if err != nil {
@@ -59,7 +61,24 @@ func parseTree(name string, data []byte) (*yaml.Node, format, error) {
 	if fault != nil {
 		return nil, 0, fault
 	}
-	return root, form, lenient.Unique(root)
+	twice := lenient.Unique(root)
+	switch {
+	case twice == nil:
+	case member(root, "xds_servers") != nil || member(root, "authorities") != nil:
+	case form == inYAML:
+		lenient.Last(root)
+		twice = nil
+	default:
+		single, err := Merge(name, data, "{}")
+		if err != nil {
+			break // its types are not known
+		}
+		if root, fault = lenient.JSONTree(single, maxValues); fault != nil {
+			return nil, 0, fault
+		}
+		twice = nil
+	}
+	return root, form, twice
 }
 
 // member finds a value by its key, which is written in one way only.
@@ -101,8 +120,13 @@ func text(n *yaml.Node) string {
 	return n.Value
 }
 
-// word is a word of an enum, which may be written in any case.
-func word(n *yaml.Node) string { return strings.ToUpper(text(n)) }
+// word is a word of an enum, which may be written in any case, or its number.
+func word(n *yaml.Node) string {
+	if number, ok := lenient.Number(n); ok {
+		return strconv.FormatUint(uint64(number), 10)
+	}
+	return strings.ToUpper(text(n))
+}
 
 // items are the elements of a list. As in Envoy, one element may stand for a list
 // of it, and lists in lists are one list.

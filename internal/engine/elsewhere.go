@@ -38,11 +38,13 @@ var placeholders = [...]string{
 	"invalid-backend-cluster", "blackhole-cluster", "blackhole_cluster",
 }
 
-// known are the clusters of bootstraps.
+// known are the clusters of bootstraps, as the user or the recording names them.
 func (k *Engine) known() Elsewhere {
 	e := Elsewhere{names: make(map[string]struct{})}
-	for _, n := range append(placeholders[:], k.o.Static...) {
-		e.names[n] = struct{}{}
+	for _, list := range [][]string{placeholders[:], k.o.Static, k.static.names} {
+		for _, n := range list {
+			e.names[n] = struct{}{}
+		}
 	}
 	return e
 }

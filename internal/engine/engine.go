@@ -33,6 +33,7 @@ type Engine struct {
 	bare     details // of responses that have shed theirs
 	Stamp    uint64  // of the response that is being looked at
 	looked   *Response
+	static   static
 	glanced  decode.Message // see envelope
 }
 
@@ -97,6 +98,8 @@ func (k *Engine) Step(e *session.Entry) Change {
 		}
 	case session.KindGap:
 		k.gap(e.Gap)
+	case session.KindNote:
+		k.static.note(e)
 	}
 	c := k.about(e, st)
 	switch e.Kind {

@@ -105,7 +105,7 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 	case session.KindGap:
 		x.gap(e)
 	case session.KindNote:
-		if e.Note != nil && x.has(e.Note.About) {
+		if e.Note != nil && x.has(e.Note.About) || isStatic(e) {
 			x.need(e.Seq)
 		}
 	}

@@ -14,12 +14,12 @@ const maxHeaders = 8
 const maxOpen = 8
 
 // Needed lists the entries that one needs to understand what comes next, in
-// ascending order: of each connection how it began, of each stream its headers,
+// ascending order: the clusters of bootstraps, of each connection how it began, of each stream its headers,
 // the request that names the node, and of each type the first and the last
 // request, the responses that may still be judged, and the last ones that were
 // accepted and rejected, with their verdicts.
 func (k *Engine) Needed() []session.Seq {
-	var out []session.Seq
+	out := slices.Clone(k.static.seqs)
 	for _, cn := range k.conns {
 		out = append(out, cn.at)
 	}

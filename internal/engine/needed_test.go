@@ -50,6 +50,9 @@ func TestNeeded(t *testing.T) {
 		}
 	}
 	want("nothing")
+	static := step(session.Entry{Kind: session.KindNote, Note: StaticNote([]string{"xds"})})
+	want("a bootstrap", static)
+	c, seq = New(Options{Names: true}), 0
 	conn := step(session.Entry{Conn: 1, Kind: session.KindConnect})
 	open := step(session.Entry{Conn: 1, Stream: 1, Kind: session.KindOpen, Method: adsPath})
 	first := message(1, session.Client, sotw(clusterURL, ""))

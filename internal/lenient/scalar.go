@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -77,6 +78,20 @@ func valueOf(fd protoreflect.FieldDescriptor, text string, isText, isNumber bool
 		return protoreflect.ValueOfFloat64(f), ok
 	}
 	return v, false // a group
+}
+
+// Number reads a scalar of a tree as a field of type uint32: of JSON, or of YAML,
+// where it may be in hexadecimal or octal.
+func Number(n *yaml.Node) (uint32, bool) {
+	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+		return 0, false
+	}
+	text := n.Value
+	if i, ok := integer(text); ok && n.Tag != "!!str" && n.Style&quotes == 0 {
+		text = strconv.FormatInt(i, 10)
+	}
+	u, ok := unsigned(text)
+	return uint32(u), ok && u <= math.MaxUint32
 }
 
 func boolean(s string) (value, ok bool) {

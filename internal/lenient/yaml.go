@@ -212,6 +212,29 @@ func (w *jsonWriter) mapping(n *yaml.Node) {
 	w.out = append(w.out, '}')
 }
 
+// Last leaves of the keys that stand twice in one mapping of YAML the last, as
+// Envoy does.
+func Last(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		last := make(map[string]int, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if key := n.Content[i]; !Ignored(key) {
+				last[keyText(key)] = i
+			}
+		}
+		kept := n.Content[:0]
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if key := n.Content[i]; Ignored(key) || last[keyText(key)] == i {
+				kept = append(kept, key, n.Content[i+1])
+			}
+		}
+		n.Content = kept
+	}
+	for _, c := range n.Content {
+		Last(c)
+	}
+}
+
 func keyText(key *yaml.Node) string {
 	if scalar(key) == "null" {
 		return "null"
@@ -219,9 +242,11 @@ func keyText(key *yaml.Node) string {
 	return key.Value
 }
 
+// quotes are the styles of a text that is nothing else.
+const quotes = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
 // scalar is a value as Envoy takes it.
 func scalar(n *yaml.Node) string {
-	const quotes = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	v, tagged := n.Value, n.Style&yaml.TaggedStyle != 0 // with a tag, quotes say nothing
 	switch v {
 	case "", "~", "null", "Null", "NULL":

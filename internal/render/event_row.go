@@ -155,6 +155,8 @@ func noteRow(r *row, n *session.Note) {
 	switch n.Code {
 	case session.NoteTLSFailed, session.NoteDialFailed, session.NoteRefused, session.NoteAcceptFailed:
 		r.sign, r.role = "!", bad
+	case session.NoteStatic:
+		r.sign, r.role, r.text = "", muted, "the bootstrap has the clusters "+r.text
 	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced:
 		r.sign, r.role = "*", accent
 		r.text = strings.TrimRight(string(n.Code)+" "+r.text, " ")
