@@ -1,7 +1,9 @@
 package binlog
 
 import (
+	"cmp"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,10 +26,65 @@ type call struct {
 	conn   session.ConnID
 	next   uint64 // number of its next entry
 	other  bool   // it is not of xDS
+	held   *pb.GrpcLogEntry
 }
 
-// record makes the entries of one of the log.
+// maxHeld bounds the entries that wait for the one before them, maxHeldSize the
+// bytes of each.
+const (
+	maxHeld     = 64
+	maxHeldSize = 1 << 20
+)
+
+// record takes an entry of the log. A program numbers the entries of a call
+// before it writes them, and goroutines that send and receive may overtake each
+// other in between: where a number is left out, the next entry may have it.
 func (l *log) record(r *pb.GrpcLogEntry) error {
+	c := l.calls[callKey{r.GetLogger(), r.GetCallId()}]
+	if c == nil || c.other {
+		return l.write(r)
+	}
+	if h := c.held; h != nil {
+		c.held = nil
+		l.held--
+		first, second := h, r
+		if r.GetSequenceIdWithinCall() < h.GetSequenceIdWithinCall() {
+			first, second = r, h
+		}
+		if err := l.write(first); err != nil {
+			return err
+		}
+		return l.write(second)
+	}
+	if r.GetSequenceIdWithinCall() > c.next && l.held < maxHeld && l.buf.Len() <= maxHeldSize {
+		c.held = r
+		l.held++
+		return nil
+	}
+	return l.write(r)
+}
+
+// release writes what still waits at the end of the log.
+func (l *log) release() error {
+	var held []*pb.GrpcLogEntry
+	for _, c := range l.calls {
+		if c.held != nil {
+			held = append(held, c.held)
+		}
+	}
+	slices.SortFunc(held, func(a, b *pb.GrpcLogEntry) int {
+		return cmp.Or(a.GetTimestamp().AsTime().Compare(b.GetTimestamp().AsTime()), cmp.Compare(a.GetCallId(), b.GetCallId()))
+	})
+	for _, r := range held {
+		if err := l.write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write makes the entries of one of the log.
+func (l *log) write(r *pb.GrpcLogEntry) error {
 	key := callKey{r.GetLogger(), r.GetCallId()}
 	c := l.calls[key]
 	at := r.GetTimestamp().AsTime().UTC()

@@ -3,6 +3,7 @@ package binlog_test
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
@@ -12,9 +13,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// written is a log of a call, in one of the two ways.
-func written(f *testing.F, varint bool) []byte {
-	var out []byte
+// written is a log of a call, in one of the two ways, with its entries in an
+// order that is not theirs, if one is given.
+func written(f testing.TB, varint bool, order ...int) []byte {
+	var parts [][]byte
 	for i, r := range []*pb.GrpcLogEntry{
 		{Type: pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER, Payload: &pb.GrpcLogEntry_ClientHeader{ClientHeader: &pb.ClientHeader{
 			MethodName: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources", Authority: "xds:1",
@@ -28,14 +30,43 @@ func written(f *testing.F, varint bool) []byte {
 		if err != nil {
 			f.Fatal(err)
 		}
+		head := binary.BigEndian.AppendUint32(nil, uint32(len(b)))
 		if varint {
-			out = binary.AppendUvarint(out, uint64(len(b)))
-		} else {
-			out = binary.BigEndian.AppendUint32(out, uint32(len(b)))
+			head = binary.AppendUvarint(nil, uint64(len(b)))
 		}
-		out = append(out, b...)
+		parts = append(parts, append(head, b...))
+	}
+	if order == nil {
+		return bytes.Join(parts, nil)
+	}
+	var out []byte
+	for _, i := range order {
+		out = append(out, parts[i]...)
 	}
 	return out
+}
+
+// Goroutines of a program overtake each other on the way to the log.
+func TestOvertaken(t *testing.T) {
+	for _, c := range []struct {
+		order   []int
+		missing uint64
+		kinds   []session.Kind
+	}{
+		{[]int{0, 2, 1, 3}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
+		{[]int{0, 1, 3, 2}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
+		{[]int{0, 2, 3}, 1, []session.Kind{session.KindConnect, session.KindOpen, session.KindHeader, session.KindTrailer}},
+		{[]int{0, 1, 3}, 1, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindTrailer}},
+	} {
+		var kinds []session.Kind
+		done, err := binlog.Read(bytes.NewReader(written(t, true, c.order...)), func(e *session.Entry) error {
+			kinds = append(kinds, e.Kind)
+			return nil
+		})
+		if err != nil || done.Missing != c.missing || !slices.Equal(kinds, c.kinds) {
+			t.Errorf("%v: %v, %+v, %v", c.order, kinds, done, err)
+		}
+	}
 }
 
 func FuzzRead(f *testing.F) {

@@ -46,10 +46,11 @@ func Read(r io.Reader, emit func(*session.Entry) error) (Result, error) {
 	for {
 		rec, err := l.next()
 		if errors.Is(err, io.EOF) {
-			return l.done, nil
+			err = l.release()
+			return l.done, err
 		}
 		if err != nil {
-			return l.done, err
+			return l.done, errors.Join(err, l.release())
 		}
 		if err := l.record(rec); err != nil {
 			return l.done, err
@@ -70,6 +71,7 @@ type log struct {
 	calls map[callKey]*call
 	conns map[string]session.ConnID
 	nstr  session.StreamID
+	held  int           // entries that wait for the one before them
 	last  session.Entry // of what was emitted last, for its time
 	done  Result
 }
