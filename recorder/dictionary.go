@@ -101,7 +101,7 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 	if d.epoch == epoch {
 		for i := range min(len(spans), len(d.spans)) {
 			if spans[i].at == d.spans[i].at {
-				spans[i].contents, spans[i].used, spans[i].bytes, spans[i].shed = d.spans[i].contents, d.spans[i].used, d.spans[i].bytes, d.spans[i].shed
+				spans[i] = d.spans[i]
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
 				return err
 			}
 		}
-		if s.used != d.uses || d.needs == 0 {
+		if s.used != d.uses {
 			s.used = d.uses
 			d.needs += s.bytes
 		}
@@ -214,7 +214,9 @@ func (d *dictionary) load(s *span) error {
 	if err != nil {
 		return err
 	}
-	if err = d.fill(s, contents); err == nil && s.shed {
+	err = d.fill(s, contents)
+	s.used = 0 // so that it is counted to what the message needs
+	if err == nil && s.shed {
 		d.again += s.bytes
 	}
 	return err
