@@ -97,7 +97,9 @@ func TestFullFileSystem(t *testing.T) {
 					append100()
 				}
 				append100()
-				if s := l.Stats(); s.Lost <= lost || !s.Failing {
+				// It may be able to write again: what remains of a page has room
+				// for a small block.
+				if s := l.Stats(); s.Lost <= lost {
 					t.Errorf("while full: %+v", s)
 				}
 				d.free()
@@ -111,7 +113,7 @@ func TestFullFileSystem(t *testing.T) {
 			reader.Wait()
 			all, facts := readAll(t, l.Path())
 			gaps := explained(t, all)
-			if !facts.Complete || facts.Lost != lost || facts.Messages+lost != appended || len(gaps) < *rounds {
+			if !facts.Complete || facts.Lost != lost || facts.Entries+lost != uint64(facts.LastSeq) || facts.Messages+lost < appended || len(gaps) < *rounds {
 				t.Errorf("%d appended, %d lost, %d gaps, %+v", appended, lost, len(gaps), facts)
 			}
 			if !reflect.DeepEqual(seen, all) {

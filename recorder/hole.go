@@ -1,42 +1,63 @@
 package recorder
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import (
+	"slices"
 
-// maxGapStreams bounds the streams that a Gap entry names.
-const maxGapStreams = 1024
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
 
-// hole collects what was lost since the last Gap entry.
+const (
+	// maxGapStreams bounds the streams that a Gap entry names.
+	maxGapStreams = 1024
+	// maxHoles bounds the ranges that are told apart. The last one takes what
+	// is beyond, with what was recorded in between.
+	maxHoles = 8
+)
+
+// holes collects what was lost since the last Gap entry, a hole for each range
+// of numbers.
+type holes []hole
+
+// hole is one range.
 type hole struct {
 	gap  session.Gap
 	seen map[session.StreamID]struct{}
 }
 
-func (h *hole) open() bool { return h.gap.Entries > 0 }
+func (h holes) open() bool { return len(h) > 0 }
 
 // add counts an entry as lost. If it is itself a Gap entry, what that stood
 // for is lost as well.
-func (h *hole) add(e *session.Entry) {
-	h.reach(e.Seq, e.Seq)
-	h.gap.Entries++
-	h.touch(e.Stream)
-	if e.Message != nil {
-		h.gap.Bytes += e.Message.Data.Len()
-	}
+func (h *holes) add(e *session.Entry) {
 	if g := e.Gap; g != nil {
-		h.reach(g.First, g.Last)
-		h.gap.Entries += g.Entries
-		h.gap.Bytes += g.Bytes
+		in := h.reach(g.First, g.Last)
+		in.gap.Entries += g.Entries
+		in.gap.Bytes += g.Bytes
 		for _, s := range g.Streams {
-			h.touch(s)
+			in.touch(s)
 		}
+	}
+	in := h.reach(e.Seq, e.Seq)
+	in.gap.Entries++
+	in.touch(e.Stream)
+	if e.Message != nil {
+		in.gap.Bytes += e.Message.Data.Len()
 	}
 }
 
-func (h *hole) reach(first, last session.Seq) {
-	if h.gap.First == 0 || first < h.gap.First {
-		h.gap.First = first
+// reach returns the hole that these numbers are in.
+func (h *holes) reach(first, last session.Seq) *hole {
+	at := slices.IndexFunc(*h, func(in hole) bool { return first <= in.gap.Last+1 && in.gap.First <= last+1 })
+	if n := len(*h); at < 0 && n < maxHoles {
+		*h = append(*h, hole{gap: session.Gap{First: first, Last: last}})
+		return &(*h)[n]
 	}
-	h.gap.Last = max(h.gap.Last, last)
+	if at < 0 {
+		at = maxHoles - 1
+	}
+	in := &(*h)[at]
+	in.gap.First, in.gap.Last = min(in.gap.First, first), max(in.gap.Last, last)
+	return in
 }
 
 func (h *hole) touch(id session.StreamID) {
@@ -53,9 +74,12 @@ func (h *hole) touch(id session.StreamID) {
 	h.gap.Streams = append(h.gap.Streams, id)
 }
 
-// close returns what was collected and begins anew.
-func (h *hole) close() session.Entry {
-	g := h.gap
-	*h = hole{}
-	return session.Entry{Kind: session.KindGap, Side: session.Proxy, Gap: &g}
+// close returns what was collected, as Gap entries, and begins anew.
+func (h *holes) close() []session.Entry {
+	gaps := make([]session.Entry, len(*h))
+	for i, in := range *h {
+		gaps[i] = session.Entry{Kind: session.KindGap, Side: session.Proxy, Gap: &in.gap}
+	}
+	*h = nil
+	return gaps
 }

@@ -100,7 +100,7 @@ type Log struct {
 
 	mu     sync.Mutex
 	queue  queue
-	lost   hole // what found no room since the last Gap entry
+	lost   holes // what found no room since the last Gap entry
 	seq    session.Seq
 	last   time.Time // of the newest entry
 	active time.Time // of the newest entry that was not a Time entry
@@ -282,7 +282,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	}
 	charged, large, room := l.queue.charge(cost)
 	if room && l.lost.open() {
-		l.addLocked(l.lost.close(), entryCost, false)
+		l.tellLocked(&l.lost)
 	}
 	if room {
 		l.addLocked(e, charged, large)
@@ -307,6 +307,13 @@ func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
 		case l.wake <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// tellLocked adds the Gap entries of what was lost.
+func (l *Log) tellLocked(lost *holes) {
+	for _, gap := range lost.close() {
+		l.addLocked(gap, entryCost, false)
 	}
 }
 
@@ -354,7 +361,7 @@ func (l *Log) rest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.lost.open() && l.queue.charged < l.queue.limit/2 {
-		l.addLocked(l.lost.close(), entryCost, false)
+		l.tellLocked(&l.lost)
 	}
 	switch {
 	case len(l.queue.waiting) > 0: // the timer runs

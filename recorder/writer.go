@@ -24,7 +24,7 @@ type writer struct {
 	segment *segment // nil if there is only one
 	expand  decompressor
 	// lost is what could not be written since the file began to fail.
-	lost    hole
+	lost    holes
 	failing bool
 	adrift  bool // the file is lost, and no other could be begun
 	sync    *syncer
@@ -67,7 +67,7 @@ func (w *writer) take(last bool) []record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if last && l.lost.open() {
-		l.addLocked(l.lost.close(), entryCost, false)
+		l.tellLocked(&l.lost)
 	}
 	if len(l.queue.waiting) == 0 || last {
 		l.tickLocked(last)
@@ -212,7 +212,7 @@ func (w *writer) commit(records []record) {
 	w.countLocked()
 	l.stats.Failing = err != nil || w.adrift
 	if recovered && w.lost.open() {
-		l.addLocked(w.lost.close(), entryCost, false)
+		l.tellLocked(&w.lost)
 	}
 	l.mu.Unlock()
 	clear(records)
