@@ -96,10 +96,7 @@ const maxReasons = 8
 func nackReceived(x *event) {
 	s, r := x.sub, x.req
 	e, n := r.Message.Error, r.Echoed
-	if e != nil && x.namesNothing() {
-		n = r.Before.Newest
-	}
-	if e == nil || s.Exempt() || n == nil && !r.EchoedPast {
+	if x.change.What != engine.NACK || s.Exempt() || n == nil && !r.EchoedPast {
 		return
 	}
 	why := engine.Reason(e.Message)

@@ -165,23 +165,21 @@ func nackWithAcceptedVersion(x *event) {
 
 func verdictFlipped(x *event) {
 	r := x.req
-	n := r.Echoed
-	if r.Message.Kind != decode.SotwRequest || n == nil || r.Verdict != engine.Unjudged || n.JudgedBy == nil || acksOf(x.sub).flipped == n || x.sub.Exempt() {
+	n, was, is := r.Echoed, "accepted", "rejected"
+	if r.Message.Kind != decode.SotwRequest || n == nil || acksOf(x.sub).flipped == n || x.sub.Exempt() {
 		return
 	}
-	was, is := "", ""
-	switch {
-	case n.Verdict == engine.NACKed && r.Message.Error == nil && r.Message.Version == n.Version && n.JudgedBy.Message.Version != n.Version:
-		was, is = "rejected", "accepted"
-	case n.Verdict == engine.ACKed && r.Message.Error != nil:
-		was, is = "accepted", "rejected"
-	default:
-		return
+	first := r.Overrules
+	if by := n.JudgedBy; first == 0 {
+		if by == nil || r.Verdict != engine.Unjudged || n.Verdict != engine.NACKed || r.Message.Version != n.Version || by.Message.Version == n.Version {
+			return
+		}
+		first, was, is = by.Seq, "rejected", "accepted"
 	}
 	acksOf(x.sub).flipped = n
 	x.prove(proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, n.JudgedBy.Seq, r.Seq},
-		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, n.JudgedBy.Seq, is),
+		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, first, r.Seq},
+		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, first, is),
 	})
 }
 

@@ -81,7 +81,6 @@ type lane struct {
 	nackSeq  session.Seq
 
 	seenNACKs int // rejections of responses that were seen
-	repeats   int // errors that came for a response that had its verdict
 	ended     bool
 	endedAt   uint64 // in entries
 	live      map[session.ConnID]bool
@@ -106,6 +105,7 @@ type meaning struct {
 
 	first, firstOrNot bool
 	word              string // ACK, NACK or none
+	again             bool   // it is not the first word on what it answers
 	answers           *reply
 	unseen            bool // the word is about a response that was not seen
 	more, less        bool // it asks for more, or for fewer names

@@ -212,6 +212,7 @@ func merge(a, b TypeStatus) TypeStatus {
 func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	ts := TypeStatus{
 		Type: s.Type, Wanted: s.Names.Len(), Have: s.Have.Len(), Nacks: s.nacks, Nack: s.nack, NackSeq: s.nackSeq, Lost: s.Lost,
+		Version: s.version,
 	}
 	if s.Exempt() || s.First == nil || !s.Active() && s.Responses == 0 {
 		return ts, false
@@ -220,9 +221,6 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 		ts.Wanted = Everything
 	}
 	ts.Accepted, ts.None = s.accepted()
-	if s.Accepted != nil {
-		ts.Version = s.Accepted.Version
-	}
 	n := s.Newest()
 	if n == nil {
 		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
