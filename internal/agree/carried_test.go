@@ -148,7 +148,8 @@ func (w *whole) live(k *check.Checker, about map[string]bool) map[string]string 
 		for _, t := range c.Types {
 			lives, sure, lanes := false, true, 0
 			for _, l := range w.table.lanes[laneKey{c.Client, t.Type}] {
-				lives, sure = lives || !l.ended && !l.rest, sure && l.sure && !w.table.murky[c.Client]
+				// A part does not know what was rejected on the stream before.
+				lives, sure = lives || !l.ended && !l.rest && (l.last != nil || !l.follows), sure && l.sure && !w.table.murky[c.Client]
 				lanes++
 			}
 			if key := c.Client + " " + t.Type; lives && sure && (about == nil || about[key] && lanes == 1) {

@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -75,6 +76,8 @@ type lane struct {
 	bad      *reply // the newest that was rejected, with nothing as new accepted since
 	good     *reply // the newest that was accepted
 	muddled  bool   // before that, one that came later was
+	follows  bool   // the client had the type on a stream before, and rejected something
+	heir     bool   // it reconnects one on which what was sent last was rejected
 	inherits *reply // bad of the stream before, if nothing else was sent there
 	nacks    int
 	why      string
@@ -330,6 +333,12 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 				l.inherits = nil
 			}
 		}
+	}
+	for _, before := range w.lanes[key] {
+		l.follows = l.follows || before.nackSeq != 0
+		n := before.standing()
+		l.heir = len(w.lanes[key]) == 1 && before.ended && !l.rest && n != nil && n.mark == rejected &&
+			slices.ContainsFunc(append(m.Names, m.Subscribe...), func(name string) bool { return before.names[name] })
 	}
 	w.lanes[key] = append(w.lanes[key], l)
 	n := 0

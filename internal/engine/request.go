@@ -97,7 +97,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 		s.lose() // what it had before is forgotten
 	}
 	if r.Ordinal == 0 && !k.o.Names {
-		s.resume(m)
+		k.resume(s, m)
 	}
 	if m.Kind == decode.DeltaRequest && !k.o.Names {
 		k.recall(s, r.Given)

@@ -106,7 +106,7 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 // reject enters a rejection.
 func (s *Subscription) reject(r *Request, n *Response) {
 	n.Verdict = NACKed
-	if was := s.refused; was.seq == 0 || n.Ordinal > was.ordinal && !was.outlasts(n) {
+	if was := s.refused; was.seq == 0 || n.Ordinal >= was.ordinal && !was.outlasts(n) {
 		s.refused = refusalOf(n)
 		for _, o := range s.Sent {
 			if o.Ordinal > n.Ordinal && !s.refused.again(o) && !s.refused.outlasts(o) { // and something else was sent since
