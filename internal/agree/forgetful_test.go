@@ -13,7 +13,7 @@ import (
 func saysLess(d disagreement) bool {
 	return strings.Contains(d.kind, "lacks") || strings.HasPrefix(d.kind, "rest: ") ||
 		strings.Contains(d.kind, "UNCERTAIN for") ||
-		d.kind == "status: NOTSENT for NACKED" || d.kind == "status: SYNCED for NACKED" || // on the stream before
+		d.kind == "status: last rejection" || d.kind == "status: rejections in a row" || d.kind == "status: NOTSENT for NACKED" || d.kind == "status: SYNCED for NACKED" || // on the stream before
 		d.kind == "check: nack-received" // it is silent
 }
 

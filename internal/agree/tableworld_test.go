@@ -77,7 +77,8 @@ type lane struct {
 	good     *reply // the newest that was accepted
 	muddled  bool   // before that, one that came later was
 	follows  bool   // the client had the type on a stream before, and rejected something
-	heir     bool   // it reconnects one on which what was sent last was rejected
+	chain    bool   // it is the first of the client, or surely reconnects the one before
+	heir     bool   // what was sent last on that was rejected
 	inherits *reply // bad of the stream before, if nothing else was sent there
 	nacks    int
 	why      string
@@ -334,11 +335,14 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 			}
 		}
 	}
-	for _, before := range w.lanes[key] {
+	l.chain = len(w.lanes[key]) == 0
+	for i, before := range w.lanes[key] {
 		l.follows = l.follows || before.nackSeq != 0
-		n := before.standing()
-		l.heir = len(w.lanes[key]) == 1 && before.ended && !l.rest && n != nil && n.mark == rejected &&
-			slices.ContainsFunc(append(m.Names, m.Subscribe...), func(name string) bool { return before.names[name] })
+		if n := before.standing(); i == len(w.lanes[key])-1 && before.chain && before.ended && !l.rest && !w.crowds[key] && w.seenAll(l.client) &&
+			slices.ContainsFunc(append(m.Names, m.Subscribe...), func(name string) bool { return before.names[name] }) {
+			l.chain, l.heir = true, n != nil && n.mark == rejected || n == nil && before.heir
+			l.nacks, l.why, l.nackSeq = before.nacks, before.why, before.nackSeq
+		}
 	}
 	w.lanes[key] = append(w.lanes[key], l)
 	n := 0
@@ -349,6 +353,16 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 	}
 	w.crowds[key] = w.crowds[key] || n > 1
 	return l
+}
+
+// seenAll says whether all that a client said and was told was seen.
+func (w *world) seenAll(client string) bool {
+	for key, lanes := range w.lanes {
+		if key.client == client && slices.ContainsFunc(lanes, func(l *lane) bool { return !l.sure }) {
+			return false
+		}
+	}
+	return true
 }
 
 // crowded says whether a client has had a type on two streams at one time, so
