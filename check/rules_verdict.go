@@ -88,7 +88,7 @@ func repeatRules() []*Rule {
 			ID: "verdict-flipped", Title: "two verdicts on one response", Group: groupVerdicts,
 			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
 			Spec:    "ACK and NACK semantics summary",
-			Means:   "The client rejected the response and later says that it runs it, or the other way round. Only the first request that echoes a nonce is the verdict; the server has acted on it by then.",
+			Means:   "The client rejected the response and later says that it runs it, or the other way round. The server has acted on the first word by then, and nobody can tell what the client has now.",
 			Causes:  "A client that takes the newest version it saw, not the one it runs, when it changes its names. Or one that validates twice, at once and when it applies.",
 			Next:    "Ask the client what it runs (config_dump, CSDS). Believe that.",
 			request: verdictFlipped,
