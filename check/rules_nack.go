@@ -222,7 +222,7 @@ func noteNack(x *event) {
 		a.nack.asked = true
 	}
 	switch {
-	case r.Verdict == engine.NACKed:
+	case r.Verdict == engine.NACKed && (a.nack == nil || a.nack.of != r.Echoed):
 		n := r.Echoed
 		was := a.nack
 		a.nack = &refusal{of: n, items: n.Resolved, unnamed: n.Nameless, by: r, asked: r.Changes(s), opaque: n.Opaque || undecodable(n.Added) || undecodable(n.Changed)}
