@@ -123,20 +123,26 @@ func (x *event) report(names []string, format string, args ...any) {
 	x.prove(proof{severity: x.rule.Severity, names: names, message: fmt.Sprintf(format, args...)})
 }
 
+// whose is the client that a finding is counted to: the one that the stream
+// names, or else the one of its connection.
+func (x *event) whose() string {
+	if id := x.client(); id != "" || x.change == nil {
+		return id
+	}
+	return x.change.Client
+}
+
 // again counts a finding that was entered before, with at least this severity,
 // and says whether that was so: then there is no need to word it.
 func (x *event) again(severity Severity, cause string) bool {
 	if x.k.muted {
 		return true
 	}
-	client, typ := "", ""
-	if x.stream != nil && x.stream.Node != nil {
-		client = x.stream.Node.ID
-	}
+	typ := ""
 	if x.sub != nil {
 		typ = x.sub.Type
 	}
-	return x.k.ledger.again(causeKey(x.rule.ID, client, typ, cause), severity, x.now, x.seq())
+	return x.k.ledger.again(causeKey(x.rule.ID, x.whose(), typ, cause), severity, x.now, x.seq())
 }
 
 // prove enters a finding.
@@ -146,7 +152,7 @@ func (x *event) prove(p proof) {
 	}
 	f := &Finding{
 		Rule: x.rule, Severity: p.severity, Type: p.typ, Seqs: p.seqs, At: x.now, Last: x.now, Count: 1,
-		Message: p.message, Fault: x.rule.Fault,
+		Message: p.message, Fault: x.rule.Fault, Client: x.whose(),
 	}
 	if p.fault != "" {
 		f.Fault = p.fault
@@ -158,14 +164,8 @@ func (x *event) prove(p proof) {
 	}
 	if t := x.stream; t != nil {
 		f.Conn, f.Stream = t.Conn, t.ID
-		if t.Node != nil {
-			f.Client = t.Node.ID
-		}
 	} else if x.entry != nil {
 		f.Conn, f.Stream = x.entry.Conn, x.entry.Stream
-	}
-	if f.Client == "" && x.change != nil {
-		f.Client = x.change.Client
 	}
 	if f.Type == "" && x.sub != nil {
 		f.Type = x.sub.Type

@@ -96,10 +96,7 @@ const maxReasons = 8
 func nackReceived(x *event) {
 	s, r := x.sub, x.req
 	e, n := r.Message.Error, r.Echoed
-	if e != nil && x.namesNothing() {
-		n = r.Before.Newest
-	}
-	if e == nil || s.Exempt() || n == nil && !r.EchoedPast {
+	if x.change.What != engine.NACK || s.Exempt() || n == nil && !r.EchoedPast {
 		return
 	}
 	why := engine.Reason(e.Message)
@@ -225,7 +222,7 @@ func noteNack(x *event) {
 		a.nack.asked = true
 	}
 	switch {
-	case r.Verdict == engine.NACKed:
+	case r.Verdict == engine.NACKed && (a.nack == nil || a.nack.of != r.Echoed):
 		n := r.Echoed
 		was := a.nack
 		a.nack = &refusal{of: n, items: n.Resolved, unnamed: n.Nameless, by: r, asked: r.Changes(s), opaque: n.Opaque || undecodable(n.Added) || undecodable(n.Changed)}

@@ -88,7 +88,7 @@ func repeatRules() []*Rule {
 			ID: "verdict-flipped", Title: "two verdicts on one response", Group: groupVerdicts,
 			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
 			Spec:    "ACK and NACK semantics summary",
-			Means:   "The client rejected the response and later says that it runs it, or the other way round. Only the first request that echoes a nonce is the verdict; the server has acted on it by then.",
+			Means:   "The client rejected the response and later says that it runs it, or the other way round. The server has acted on the first word by then, and nobody can tell what the client has now.",
 			Causes:  "A client that takes the newest version it saw, not the one it runs, when it changes its names. Or one that validates twice, at once and when it applies.",
 			Next:    "Ask the client what it runs (config_dump, CSDS). Believe that.",
 			request: verdictFlipped,
@@ -165,23 +165,21 @@ func nackWithAcceptedVersion(x *event) {
 
 func verdictFlipped(x *event) {
 	r := x.req
-	n := r.Echoed
-	if r.Message.Kind != decode.SotwRequest || n == nil || r.Verdict != engine.Unjudged || n.JudgedBy == nil || acksOf(x.sub).flipped == n || x.sub.Exempt() {
+	n, was, is := r.Echoed, "accepted", "rejected"
+	if r.Message.Kind != decode.SotwRequest || n == nil || acksOf(x.sub).flipped == n || x.sub.Exempt() {
 		return
 	}
-	was, is := "", ""
-	switch {
-	case n.Verdict == engine.NACKed && r.Message.Error == nil && r.Message.Version == n.Version && n.JudgedBy.Message.Version != n.Version:
-		was, is = "rejected", "accepted"
-	case n.Verdict == engine.ACKed && r.Message.Error != nil:
-		was, is = "accepted", "rejected"
-	default:
-		return
+	first := r.Overrules
+	if by := n.JudgedBy; first == 0 {
+		if by == nil || r.Verdict != engine.Unjudged || n.Verdict != engine.NACKed || r.Message.Version != n.Version || by.Message.Version == n.Version {
+			return
+		}
+		first, was, is = by.Seq, "rejected", "accepted"
 	}
 	acksOf(x.sub).flipped = n
 	x.prove(proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, n.JudgedBy.Seq, r.Seq},
-		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, n.JudgedBy.Seq, is),
+		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, first, r.Seq},
+		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, first, is),
 	})
 }
 

@@ -7,6 +7,7 @@ type soakScene struct {
 	name        string
 	short, long soakSize
 	begin       func(w *soakWorld, z soakSize) soakPlay
+	fills       bool // enough is past to fill the budget
 }
 
 type soakSize struct{ clients, names, rounds int }
@@ -25,13 +26,13 @@ const soakWarm = 20
 
 func soakScenes() []soakScene {
 	return []soakScene{
-		{"reconnects", soakSize{4, 60, 24}, soakSize{15, 400, 50}, soakReconnects},
-		{"short-lived", soakSize{0, 20, 400}, soakSize{0, 40, 5000}, soakShortLived},
-		{"pushes", soakSize{12, 60, 120}, soakSize{200, 250, 500}, soakPushes},
-		{"day", soakSize{30, 50, 180}, soakSize{200, 250, 24 * 60}, func(w *soakWorld, z soakSize) soakPlay { return soakDay(w, z, false) }},
-		{"day-delta", soakSize{30, 50, 180}, soakSize{200, 250, 24 * 60}, func(w *soakWorld, z soakSize) soakPlay { return soakDay(w, z, true) }},
-		{"polls", soakSize{4, 20, 10}, soakSize{20, 50, 24 * 60}, soakPolls},
-		{"own", soakSize{6, 50, 100}, soakSize{50, 200, 300}, soakOwn},
+		{"reconnects", soakSize{4, 60, 24}, soakSize{15, 400, 50}, soakReconnects, true},
+		{"short-lived", soakSize{0, 20, 400}, soakSize{0, 40, 5000}, soakShortLived, true},
+		{"pushes", soakSize{12, 60, 120}, soakSize{200, 250, 500}, soakPushes, false},
+		{"day", soakSize{30, 50, 180}, soakSize{200, 250, 24 * 60}, func(w *soakWorld, z soakSize) soakPlay { return soakDay(w, z, false) }, true},
+		{"day-delta", soakSize{30, 50, 180}, soakSize{200, 250, 24 * 60}, func(w *soakWorld, z soakSize) soakPlay { return soakDay(w, z, true) }, true},
+		{"polls", soakSize{4, 20, 10}, soakSize{20, 50, 24 * 60}, soakPolls, false},
+		{"own", soakSize{6, 50, 100}, soakSize{50, 200, 300}, soakOwn, false},
 	}
 }
 

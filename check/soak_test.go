@@ -40,7 +40,7 @@ func TestSoak(t *testing.T) {
 			before := heapAfterGC()
 			w := newSoakWorld(t, newSoakChecker(budget))
 			play := s.begin(w, size)
-			r := soakRun{budget: budget, once: heapAfterGC() - before}
+			r := soakRun{budget: budget, fills: s.fills, once: heapAfterGC() - before}
 			play.warm()
 			r.lives = heapAfterGC() - before
 			for n := range size.rounds {
@@ -72,6 +72,7 @@ func heapAfterGC() int64 {
 // soakRun is what a scene has measured.
 type soakRun struct {
 	budget  int64
+	fills   bool
 	once    int64 // the heap when everybody has connected once
 	lives   int64 // and when those who stay got some pushes
 	samples []soakSample
@@ -131,7 +132,11 @@ func (r *soakRun) judge(t *testing.T) {
 	if most > r.bound() {
 		fail("the heap grows to %s MiB, the bound is %s", mib(most), mib(r.bound()))
 	}
-	if settled := r.settled(); len(settled) > 1 {
+	settled := r.settled()
+	if r.fills && last.memory.forgotten == 0 {
+		fail("the budget was never full, so that nothing is proven")
+	}
+	if len(settled) > 1 {
 		byHeap := func(a, b soakSample) int { return int(a.heap - b.heap) }
 		low, high := slices.MinFunc(settled, byHeap).heap, slices.MaxFunc(settled, byHeap).heap
 		if high > low*11/10+soakNoise {

@@ -78,7 +78,7 @@ func parts(seed uint64, entries []session.Entry) (out []disagreement) {
 		about[m.client+" "+c.Type] = about[m.client+" "+c.Type] || m.lane != nil
 		for _, p := range begun {
 			b := p.checker.Step(e)
-			if len(verdicts(&c)) == 0 && b.Answers == 0 {
+			if (len(verdicts(&c)) == 0 || m.again) && b.Answers == 0 {
 				continue // a nonce that is remembered longer than it is carried
 			}
 			if x, y := words(verdicts(&c)), words(verdicts(&b)); m.sure && !m.murky && (x.String() != y.String() || c.Answers != b.Answers) {
@@ -148,7 +148,8 @@ func (w *whole) live(k *check.Checker, about map[string]bool) map[string]string 
 		for _, t := range c.Types {
 			lives, sure, lanes := false, true, 0
 			for _, l := range w.table.lanes[laneKey{c.Client, t.Type}] {
-				lives, sure = lives || !l.ended && !l.rest, sure && l.sure && !w.table.murky[c.Client]
+				// A part does not know what was rejected on the stream before.
+				lives, sure = lives || !l.ended && !l.rest && (l.last != nil || !l.follows), sure && l.sure && !w.table.murky[c.Client]
 				lanes++
 			}
 			if key := c.Client + " " + t.Type; lives && sure && (about == nil || about[key] && lanes == 1) {

@@ -12,7 +12,9 @@ import (
 // be silent, and nobody may be wrong. Polls begin anew after each connection.
 func saysLess(d disagreement) bool {
 	return strings.Contains(d.kind, "lacks") || strings.HasPrefix(d.kind, "rest: ") ||
-		strings.Contains(d.kind, "UNCERTAIN for") || d.kind == "check: nack-received" // it is silent
+		strings.Contains(d.kind, "UNCERTAIN for") ||
+		d.kind == "status: last rejection" || d.kind == "status: rejections in a row" || d.kind == "status: NOTSENT for NACKED" || d.kind == "status: SYNCED for NACKED" || // on the stream before
+		d.kind == "check: nack-received" // it is silent
 }
 
 // One who remembers nothing of what is over says less, and nothing false.

@@ -58,6 +58,13 @@ d< type=CDS N=a res=[c1#h1,c2#h1,c3#h1]
 D> type=CDS N=a sub=[]
 d< type=CDS N=b res=[c2#h2]
 D> type=CDS N=b sub=[] err="bad"`,
+		"an acceptance that is taken back": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+C> type=CDS V=1 N=a R=[]
+C> type=CDS V=1 N=a R=[] err="bad"
+C> type=CDS V=1 N=a R=[] err="worse"`,
+		"twenty streams that reject": rejectingStreams(20),
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, err := play(strings.TrimPrefix(text, "\n"))
@@ -78,5 +85,16 @@ func loopOf(rounds int) string {
 		fmt.Fprintf(&b, "S< type=CDS V=2 N=b%d res=[c1#h2]\nC> type=CDS V=1 N=b%d R=[] err=\"bad\"\n", i, i)
 	}
 	b.WriteString("S< type=CDS V=2 N=c res=[c1#h2]\n")
+	return b.String()
+}
+
+// rejectingStreams is a client that reconnects so many times and rejects what it
+// is sent.
+func rejectingStreams(n int) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "-- stream %d method=StreamEndpoints node=n1\n@%d C> type=EDS V= N= R=[e1]\n", i, i)
+		fmt.Fprintf(&b, "@%d S< type=EDS V=1 N=a%d res=[e1]\n@%d C> type=EDS V= N=a%d R=[e1] err=bad\n@%d -- server-end code=14\n", i, i, i, i, i)
+	}
 	return b.String()
 }

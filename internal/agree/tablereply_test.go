@@ -34,8 +34,10 @@ type reply struct {
 	brought        []brought // the versions of resources that it came with
 
 	mark     mark
-	judgedAt session.Seq
-	passed   bool // the client accepted a later one and never answered this
+	judgedAt session.Seq // last
+	flipped  bool        // it was accepted first
+	again    bool        // the last error is not the first verdict
+	passed   bool        // the client accepted a later one and never answered this
 }
 
 // run is responses in a row that have the same content.

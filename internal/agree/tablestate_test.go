@@ -49,6 +49,10 @@ func (l *lane) standing() *reply {
 func (l *lane) states(now time.Time, timers *check.Timers) words {
 	n := l.standing()
 	switch {
+	case n == nil && l.heir:
+		return words{nacked}
+	case n == nil && l.follows: // it may reconnect another stream, or none
+		return words{nacked, synced, notSent, unknown}
 	case n == nil && l.stated:
 		return words{synced}
 	case n == nil && l.rest:

@@ -19,9 +19,6 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		l.stated = len(p.InitialVersions) > 0
 		w.anew(l, p)
 	}
-	if n := l.echoed(p); n != nil && n.mark != open && p.Error != nil {
-		l.repeats++
-	}
 	var of *reply
 	m.word, of = l.judge(p)
 	if m.word != "" {
@@ -50,7 +47,15 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		}
 	}
 	if of != nil {
+		m.again = of.again
 		of.judgedAt = e.Seq
+		if of.flipped { // nobody knows what the client has now
+			key := laneKey{l.client, l.typ}
+			w.holdingOf(key).unsure = true
+			for _, v := range w.versions[key] {
+				v.unsure = true
+			}
+		}
 		// On a stream of the state of the world a verdict on what was passed over
 		// says little of what the client has now.
 		of.odd = of.odd || of.passed
@@ -68,17 +73,6 @@ func (w *world) request(e *session.Entry, m *meaning) {
 	} else {
 		w.wantSotw(m)
 	}
-}
-
-// echoed is the response that a request is about, whatever it says.
-func (l *lane) echoed(m *decode.Message) *reply {
-	if m.Nonce != "" {
-		return l.byNonce[m.Nonce]
-	}
-	if l.last != nil && l.last.nonce == "" {
-		return l.last
-	}
-	return nil
 }
 
 // settle takes a response off those that wait. In the state of the world a

@@ -15,19 +15,17 @@ func (l *lane) judge(m *decode.Message) (word string, of *reply) {
 		return "", nil
 	case m.Nonce == "":
 		// An error after a response without a nonce can mean nothing else.
-		if n := l.last; n != nil && n.nonce == "" && n.mark == open {
-			n.mark = rejected
-			return engine.NACK, n
+		if n := l.last; n != nil && n.nonce == "" {
+			return engine.NACK, n.refuse()
 		}
 		return "", nil
 	}
 	if n := l.byNonce[m.Nonce]; n != nil {
 		switch {
+		case m.Error != nil: // whatever was said before
+			return engine.NACK, n.refuse()
 		case n.mark != open: // it has its verdict: this is about names only
 			return "", nil
-		case m.Error != nil:
-			n.mark = rejected
-			return engine.NACK, n
 		case m.Kind == decode.DeltaRequest, m.Version == n.version:
 			n.mark = accepted
 			return engine.ACK, n
@@ -38,12 +36,16 @@ func (l *lane) judge(m *decode.Message) (word string, of *reply) {
 	if m.Error == nil {
 		return "", nil
 	}
-	// A response that was not seen; the first word on it counts.
-	if l.unseen[m.Nonce] {
-		return "", nil
-	}
-	l.unseen[m.Nonce] = true
+	l.unseen[m.Nonce] = true // a response that was not seen
 	return engine.NACK, nil
+}
+
+// refuse enters an error.
+func (n *reply) refuse() *reply {
+	n.flipped = n.mark == accepted
+	n.again = n.flipped || n.mark == rejected
+	n.mark = rejected
+	return n
 }
 
 // judgePoll is the same for REST, where a poll speaks of the reply before it by
@@ -51,11 +53,12 @@ func (l *lane) judge(m *decode.Message) (word string, of *reply) {
 func (l *lane) judgePoll(m *decode.Message) (word string, of *reply) {
 	n := l.last
 	switch {
-	case n == nil || n.mark != open:
+	case n == nil:
 		return "", nil
 	case m.Error != nil:
-		n.mark = rejected
-		return engine.NACK, n
+		return engine.NACK, n.refuse()
+	case n.mark != open:
+		return "", nil
 	case m.Version != "" && m.Version == n.version:
 		n.mark = accepted
 		return engine.ACK, n

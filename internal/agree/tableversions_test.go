@@ -99,7 +99,6 @@ func (w *world) settleVersions(l *lane, of *reply) {
 			b.version.passed = b.version.passed || n.passed
 		}
 	}
-	of.brought = nil
 }
 
 // drop notes that a client gives up a name.

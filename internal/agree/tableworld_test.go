@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +76,15 @@ type lane struct {
 	bad      *reply // the newest that was rejected, with nothing as new accepted since
 	good     *reply // the newest that was accepted
 	muddled  bool   // before that, one that came later was
+	follows  bool   // the client had the type on a stream before, and rejected something
+	chain    bool   // it is the first of the client, or surely reconnects the one before
+	heir     bool   // what was sent last on that was rejected
 	inherits *reply // bad of the stream before, if nothing else was sent there
 	nacks    int
 	why      string
 	nackSeq  session.Seq
 
 	seenNACKs int // rejections of responses that were seen
-	repeats   int // errors that came for a response that had its verdict
 	ended     bool
 	endedAt   uint64 // in entries
 	live      map[session.ConnID]bool
@@ -106,6 +109,7 @@ type meaning struct {
 
 	first, firstOrNot bool
 	word              string // ACK, NACK or none
+	again             bool   // it is not the first word on what it answers
 	answers           *reply
 	unseen            bool // the word is about a response that was not seen
 	more, less        bool // it asks for more, or for fewer names
@@ -331,6 +335,15 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 			}
 		}
 	}
+	l.chain = len(w.lanes[key]) == 0
+	for i, before := range w.lanes[key] {
+		l.follows = l.follows || before.nackSeq != 0
+		if n := before.standing(); i == len(w.lanes[key])-1 && before.chain && before.ended && !l.rest && !w.crowds[key] && w.seenAll(l.client) &&
+			slices.ContainsFunc(append(m.Names, m.Subscribe...), func(name string) bool { return before.names[name] }) {
+			l.chain, l.heir = true, n != nil && n.mark == rejected || n == nil && before.heir
+			l.nacks, l.why, l.nackSeq = before.nacks, before.why, before.nackSeq
+		}
+	}
 	w.lanes[key] = append(w.lanes[key], l)
 	n := 0
 	for _, other := range w.lanes[key] {
@@ -340,6 +353,16 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 	}
 	w.crowds[key] = w.crowds[key] || n > 1
 	return l
+}
+
+// seenAll says whether all that a client said and was told was seen.
+func (w *world) seenAll(client string) bool {
+	for key, lanes := range w.lanes {
+		if key.client == client && slices.ContainsFunc(lanes, func(l *lane) bool { return !l.sure }) {
+			return false
+		}
+	}
+	return true
 }
 
 // crowded says whether a client has had a type on two streams at one time, so

@@ -130,6 +130,14 @@ func (h *History) Step(e *session.Entry, c *Change) {
 
 // judge enters what a request says of a response.
 func (h *History) judge(e *session.Entry, c *Change) {
+	if r := c.Request; r != nil && r.Overrules != 0 {
+		for _, v := range h.versions {
+			if v.Judged == r.Overrules && v.State == Acked {
+				v.State, v.Judged, v.JudgedAt, v.Reason = Uncertain, e.Seq, e.Time, Reason(c.Message.Error.Message)
+			}
+		}
+		return
+	}
 	p, ok := h.open[c.Answers]
 	if !ok || c.Answers == 0 {
 		return

@@ -14,10 +14,10 @@ const maxHeaders = 8
 const maxOpen = 8
 
 // Needed lists the entries that one needs to understand what comes next, in
-// ascending order: the clusters of bootstraps, of each connection how it began, of each stream its headers,
-// the request that names the node, and of each type the first and the last
-// request, the responses that may still be judged, and the last ones that were
-// accepted and rejected, with their verdicts.
+// ascending order: the clusters of bootstraps, of each connection how it began,
+// of each stream its headers, the request that names the node, and of each type
+// the first and the last request, the responses that may still be judged, and
+// the last ones that were accepted and rejected, with their verdicts.
 func (k *Engine) Needed() []session.Seq {
 	out := slices.Clone(k.static.seqs)
 	for _, cn := range k.conns {
@@ -45,7 +45,10 @@ func (k *Engine) Needed() []session.Seq {
 
 // needed are the entries that what is known of the type rests on; 0 for none.
 func (s *Subscription) needed() []session.Seq {
-	out := []session.Seq{s.namingSeq, s.nackSeq, s.refused.seq, s.unseenSeq}
+	out := []session.Seq{s.namingSeq, s.unseenSeq}
+	if s.First != nil && s.nackSeq > s.First.Seq { // else it was on the stream before
+		out = append(out, s.nackSeq, s.refused.seq)
+	}
 	for _, r := range []*Request{s.First, s.prior, s.Last} {
 		if r != nil {
 			out = append(out, r.Seq)

@@ -57,8 +57,10 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	c.Accepted, c.None = s.accepted()
 	word := k.judge(s, r, c.Uncertain)
 	c.Uncertain = c.Uncertain || r.EchoedPast && s.unanswered
-	if word != "" && r.Echoed != nil {
-		c.Answers, c.Waited = r.Echoed.Seq, max(k.Now.Sub(r.Echoed.At), 1)
+	if n := r.Echoed; word != "" && n != nil {
+		if c.Answers = n.Seq; n.judgedSeq == r.Seq && r.Overrules == 0 {
+			c.Waited = max(k.Now.Sub(n.At), 1)
+		}
 	}
 	// On a stream whose beginning was not seen, an echoed nonce proves that
 	// this is not the first request.
@@ -95,7 +97,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 		s.lose() // what it had before is forgotten
 	}
 	if r.Ordinal == 0 && !k.o.Names {
-		s.resume(m)
+		k.resume(s, m)
 	}
 	if m.Kind == decode.DeltaRequest && !k.o.Names {
 		k.recall(s, r.Given)

@@ -7,10 +7,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// resume fills what a reconnected client still has: it says so in delta by
-// initial_resource_versions, in the state of the world by the version of its
-// first request.
-func (s *Subscription) resume(m *decode.Message) {
+// resume enters what a reconnected client rejected last, and fills what it still
+// has: it says so in delta by initial_resource_versions, in the state of the
+// world by the version of its first request.
+func (k *Engine) resume(s *Subscription, m *decode.Message) {
 	s.Stream.Moved++
 	var was *Subscription
 	if p := s.Stream.Previous; p != nil {
@@ -18,6 +18,12 @@ func (s *Subscription) resume(m *decode.Message) {
 	}
 	if was != nil && (len(m.InitialVersions) > 0 || m.Version != "" && (was.version == m.Version || was.version == Short(m.Version))) {
 		s.last = was.last // it has that still
+	}
+	if of, _ := k.toldBefore(s); of != nil && of.Stream.Ended {
+		if s.nacks, s.nack, s.nackSeq = of.nacks, of.nack, of.nackSeq; k.rejects(of) {
+			s.refused = of.refused
+			s.refused.ordinal = 0
+		}
 	}
 	if was != nil {
 		s.former = former{maps.Clone(was.former.names), was.former.lost}

@@ -212,6 +212,7 @@ func merge(a, b TypeStatus) TypeStatus {
 func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	ts := TypeStatus{
 		Type: s.Type, Wanted: s.Names.Len(), Have: s.Have.Len(), Nacks: s.nacks, Nack: s.nack, NackSeq: s.nackSeq, Lost: s.Lost,
+		Version: s.version,
 	}
 	if s.Exempt() || s.First == nil || !s.Active() && s.Responses == 0 {
 		return ts, false
@@ -220,20 +221,16 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 		ts.Wanted = Everything
 	}
 	ts.Accepted, ts.None = s.accepted()
-	if s.Accepted != nil {
-		ts.Version = s.Accepted.Version
-	}
 	n := s.Newest()
 	if n == nil {
 		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
-		if s.Initial != nil && s.Have.Len() > 0 {
+		switch {
+		case s.refused.seq != 0, s.unseenSeq != 0 && s.nackSeq == s.unseenSeq:
+			ts.State, ts.Seq = Nacked, s.nackSeq
+		case s.Initial != nil && s.Have.Len() > 0:
 			ts.State = Synced // it has said what it has, and that has not changed
-		} else if s.polled() && s.First.Message.Version != "" {
+		case s.polled() && s.announced, s.unseenSeq != 0:
 			ts.State = Unknown // it was sent something that was not seen
-		} else if s.unseenSeq != 0 {
-			if ts.State = Unknown; s.nackSeq == s.unseenSeq {
-				ts.State = Nacked
-			}
 		}
 		return ts, true
 	}
@@ -249,6 +246,12 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 		ts.Since, ts.Seq = n.JudgedBy.At, n.JudgedBy.Seq
 	}
 	return ts, true
+}
+
+// rejects says whether what was sent last is rejected.
+func (k *Engine) rejects(s *Subscription) bool {
+	ts, _ := k.typeStatus(s)
+	return ts.State == Nacked
 }
 
 // stateOf says where a type stands by the response that was sent last.

@@ -110,10 +110,11 @@ type Request struct {
 	Size       int64
 	Ordinal    uint64 // of the type on the stream, from 0
 	Echoed     *Response
-	EchoedPast bool    // it echoes a response that is not remembered in full
-	Verdict    verdict // that it gives; unjudged if it gives none
-	Fresh      bool    // it knows the newest response of the type
-	Stale      bool    // it echoes an older one
+	EchoedPast bool        // it echoes a response that is not remembered in full
+	Verdict    verdict     // that it gives; unjudged if it gives none
+	Overrules  session.Seq // the acceptance that it takes back, 0 if none
+	Fresh      bool        // it knows the newest response of the type
+	Stale      bool        // it echoes an older one
 	// added and removed are the names that it adds to and takes from what the
 	// client wants, without "*".
 	Added, Removed []string

@@ -21,8 +21,10 @@ const (
 	Requested ResourceState = "REQUESTED" // asked for or sent, and not answered yet
 	Acked     ResourceState = "ACKED"
 	Rejected  ResourceState = "NACKED"
-	Missing   ResourceState = "MISSING"   // referred to or asked for, and not sent
-	Uncertain ResourceState = "UNCERTAIN" // part of the conversation was not seen
+	Missing   ResourceState = "MISSING" // referred to or asked for, and not sent
+	// Uncertain: part of the conversation was not seen, or the client has taken
+	// its acceptance back.
+	Uncertain ResourceState = "UNCERTAIN"
 	// NotOverXDS is a cluster that is not sent, and is mostly of the bootstrap.
 	NotOverXDS ResourceState = "not over xDS"
 )
@@ -232,6 +234,9 @@ func (g *grower) stateOf(s *Subscription, name string) ResourceState {
 	}
 	if state, ok := known[name]; ok {
 		return state
+	}
+	if !s.open.knows(name) {
+		return Uncertain
 	}
 	return Acked
 }

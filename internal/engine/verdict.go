@@ -8,11 +8,12 @@ import (
 // for it. This is the one place where that is decided.
 //
 // A verdict is about the newest response of the type with the nonce that the
-// request echoes; only the first request that echoes it is its verdict, those
-// after it change names only. error_detail makes it a NACK; without, a delta
-// request accepts, and a state-of-the-world request accepts if it repeats the
-// version. If it has another version it is neither, and nobody knows what the
-// client has made of the response ("ACK and NACK semantics summary").
+// request echoes. error_detail makes it a NACK, whatever was said before.
+// Without one, only the first request that echoes the nonce is its verdict, and
+// those after it change names only: a delta request accepts, and a
+// state-of-the-world request accepts if it repeats the version. If it has
+// another version it is neither, and nobody knows what the client has made of
+// the response ("ACK and NACK semantics summary").
 //
 // A request without a nonce judges nothing, except that an error after a
 // response without a nonce can mean nothing else. A poll has no nonces: it
@@ -21,29 +22,30 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 	k.echo(s, r)
 	n, m := r.Echoed, r.Message
 	switch {
-	case n != nil && n.Verdict != Unjudged && n.Verdict != Folded, r.EchoedPast:
+	case m.Error != nil && n == nil && m.Nonce != "": // the response is not remembered, or was not seen
+		s.unseen, s.unseenSeq = Short(m.Nonce), r.Seq
+		s.nacks++
+		s.nack, s.nackSeq = Reason(m.Error.Message), r.Seq
+		return NACK
+	case r.EchoedPast, n == nil && (m.Nonce == "" || m.Error == nil && !uncertain):
 		return ""
-	case n != nil:
-	case m.Nonce == "":
-		return ""
-	case m.Error == nil && !uncertain:
-		return ""
-	default: // the response was not seen
-		key := Short(m.Nonce)
-		if s.unseen == key {
-			return ""
+	case n == nil:
+		if key := Short(m.Nonce); s.unseen != key {
+			s.unseen, s.unseenSeq, s.last = key, r.Seq, 0
+			return ACK
 		}
-		if s.unseen, s.unseenSeq = key, r.Seq; m.Error != nil {
-			s.nacks++
-			s.nack, s.nackSeq = Reason(m.Error.Message), r.Seq
-			return NACK
-		}
-		s.last = 0
-		return ACK
-	}
-	switch {
+		return ""
+	case m.Error != nil && n.Verdict == NACKed: // once more
+		s.nacks++
+		s.nack, s.nackSeq, r.Verdict = Reason(m.Error.Message), r.Seq, NACKed
+		return NACK
 	case m.Error != nil:
+		if n.Verdict == ACKed { // what it has of the type now, nobody knows
+			r.Overrules, s.open = n.judgedSeq, unsettled{unsure: true}
+		}
 		s.reject(r, n)
+	case n.Verdict != Unjudged && n.Verdict != Folded:
+		return ""
 	case m.Kind == decode.DeltaRequest, Short(m.Version) == n.Version && (m.Version != "" || m.Nonce != ""):
 		s.accept(n)
 	default:
@@ -104,7 +106,7 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 // reject enters a rejection.
 func (s *Subscription) reject(r *Request, n *Response) {
 	n.Verdict = NACKed
-	if was := s.refused; was.seq == 0 || n.Ordinal > was.ordinal && !was.outlasts(n) {
+	if was := s.refused; was.seq == 0 || n.Ordinal >= was.ordinal && !was.outlasts(n) {
 		s.refused = refusalOf(n)
 		for _, o := range s.Sent {
 			if o.Ordinal > n.Ordinal && !s.refused.again(o) && !s.refused.outlasts(o) { // and something else was sent since
