@@ -114,3 +114,22 @@ func TestFloodsShareAlike(t *testing.T) {
 		}
 	}
 }
+
+// What peers choose freely is charged: else the queue would hold more than its
+// limit says.
+func TestWhatPeersChooseIsCharged(t *testing.T) {
+	text := strings.Repeat("x", 10_000)
+	for name, e := range map[string]session.Entry{
+		"a message":      message(1, text),
+		"short fields":   {Headers: make([]session.Field, 10_000/40)},
+		"a long field":   {Headers: []session.Field{{Name: "x", Value: text}}},
+		"a status":       {Status: &session.Status{Message: text}},
+		"a GOAWAY":       {GoAway: &session.GoAway{Debug: text}},
+		"lost streams":   {Gap: &session.Gap{Streams: make([]session.StreamID, 10_000/8)}},
+		"written fields": {Sent: make([]session.Field, 10_000/40)},
+	} {
+		if cost := costOf(&e); cost < 10_000 || cost > 10_600 {
+			t.Errorf("%s is charged %d bytes", name, cost)
+		}
+	}
+}

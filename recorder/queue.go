@@ -6,6 +6,9 @@ import "github.com/xdsproxy/xdsproxy/internal/session"
 // the small things its pointers lead to.
 const entryCost = 512
 
+// fieldCost is what a header field is charged besides its texts: its slot.
+const fieldCost = 40
+
 // spareSlots is how many slots a queue keeps for later while it is empty.
 const spareSlots = 16 << 10
 
@@ -34,10 +37,17 @@ type queue struct {
 	bytes   int64 // charged for what is in waiting
 }
 
+// costOf is what an entry holds of memory, with all that a peer may make large.
 func costOf(e *session.Entry) int64 {
 	n := int64(entryCost)
 	if e.Message != nil {
 		n += e.Message.Data.Len()
+	}
+	if e.Status != nil {
+		n += int64(len(e.Status.Message))
+	}
+	if e.GoAway != nil {
+		n += int64(len(e.GoAway.Debug))
 	}
 	if e.Gap != nil {
 		n += int64(8 * len(e.Gap.Streams))
@@ -45,11 +55,12 @@ func costOf(e *session.Entry) int64 {
 	return n + costOfFields(e.Headers) + costOfFields(e.Sent)
 }
 
-func costOfFields(fields []session.Field) (n int64) {
+func costOfFields(fields []session.Field) int64 {
+	n := len(fields) * fieldCost
 	for i := range fields {
-		n += int64(len(fields[i].Name) + len(fields[i].Value))
+		n += len(fields[i].Name) + len(fields[i].Value)
 	}
-	return n
+	return int64(n)
 }
 
 // charge returns what a record of this cost is charged, and whether there is
