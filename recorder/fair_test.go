@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -111,6 +112,20 @@ func TestFloodsShareAlike(t *testing.T) {
 	for _, n := range kept {
 		if want := 2 * (1 << 20) / (2*floods + 1) / (entryCost + 100); n < want*9/10 || n > want*11/10 {
 			t.Errorf("kept %v, want about %d each", kept, want)
+		}
+	}
+}
+
+// There is always room in a queue without a limit.
+func TestQueueWithoutLimit(t *testing.T) {
+	q := queue{limit: math.MaxInt64, held: make(map[session.ConnID]int64)}
+	for conn := range session.ConnID(3) {
+		for range 2 {
+			charged, large, room := q.charge(conn, 1<<50)
+			if !room || large {
+				t.Errorf("no room for connection %d", conn)
+			}
+			q.put(of(conn, 1, 0), charged, large)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (q *queue) charge(conn session.ConnID, cost int64) (charged int64, large, r
 	switch {
 	case large && q.large:
 	case conn == 0:
-		room = cost <= q.limit-q.charged+q.limit/16
+		room = cost-q.limit/16 <= q.limit-q.charged
 	default:
 		room = q.fair(conn, cost)
 	}
