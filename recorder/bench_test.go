@@ -5,6 +5,7 @@ package recorder
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -20,20 +21,30 @@ func (nowhere) Truncate(int64) error                   { return nil }
 func (nowhere) Close() error                           { return nil }
 
 func BenchmarkAppend(b *testing.B) {
+	for _, conns := range []uint64{1, 50, 5000} {
+		b.Run(fmt.Sprint(conns), func(b *testing.B) { benchmarkAppend(b, conns) })
+	}
+}
+
+// benchmarkAppend is of entries of so many connections, in turns.
+func benchmarkAppend(b *testing.B, conns uint64) {
 	l, err := start("nowhere", nowhere{}, Options{QueueBytes: 1 << 50, NoTicks: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	e := message(1, "payload")
 	var spare []record
-	n := 0
+	n := uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
+		e.Conn = session.ConnID(n%conns + 1)
 		l.Append(e)
 		if n++; n%1000 == 0 { // what the writer does, without the writing
 			l.mu.Lock()
-			spare = l.queue.take(spare)[:0]
+			batch := l.queue.take(spare)
+			l.queue.release(batch)
 			l.mu.Unlock()
+			spare = batch[:0]
 		}
 	}
 	b.StopTimer()

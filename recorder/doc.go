@@ -3,9 +3,11 @@
 // a file that is finished as well as from one that is still growing.
 //
 // Append never waits: for no disk, no compressor, no reader. What does not fit
-// into the bounded queue is dropped, and a Gap entry says so. What a Reader
-// sees has passed Options.Transform, which is where secrets are masked: nothing
-// else reads the queue.
+// into the bounded queue is dropped, and a Gap entry says so. A connection may
+// hold twice as much of the queue as it leaves free: one that floods it loses
+// entries of its own, while others find room. What a Reader sees has passed
+// Options.Transform, which is where secrets are masked: nothing else reads the
+// queue.
 //
 // A recording may be one file, or segments of bounded size of which the oldest
 // are deleted, on disk or, as a ring, in memory; a Reader goes through what is

@@ -111,7 +111,7 @@ func TestFullQueueDropsAndSaysSo(t *testing.T) {
 // The Gap entry comes before the entry that there was room for again.
 func TestGapBeforeTheNext(t *testing.T) {
 	f := newFlaky(t)
-	l := startOn(t, f, Options{QueueBytes: 8 << 10, NoTicks: true})
+	l := startOn(t, f, Options{QueueBytes: 12 << 10, NoTicks: true})
 	f.gate.Lock()
 	l.Append(message(1, strings.Repeat("x", 3000)))
 	l.Append(message(1, strings.Repeat("x", 3000)))

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// maxGapStreams bounds the streams that a Gap entry names.
+	// maxGapStreams bounds the streams that a Gap entry names. Readers take one
+	// that names so many for one that touches all.
 	maxGapStreams = 1024
 	// maxHoles bounds the ranges that are told apart. The last one takes what
 	// is beyond, with what was recorded in between.
@@ -25,6 +26,11 @@ type hole struct {
 }
 
 func (h holes) open() bool { return len(h) > 0 }
+
+// full says that more streams could not be told by name.
+func (h holes) full() bool {
+	return slices.ContainsFunc(h, func(in hole) bool { return len(in.gap.Streams) >= maxGapStreams-1 })
+}
 
 // add counts an entry as lost. If it is itself a Gap entry, what that stood
 // for is lost as well.

@@ -181,7 +181,7 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 	l := &Log{
 		path:  path,
 		o:     o,
-		queue: queue{limit: o.QueueBytes},
+		queue: queue{limit: o.QueueBytes, held: make(map[session.ConnID]int64)},
 		timer: time.NewTimer(time.Hour),
 		wake:  make(chan struct{}, 1),
 		stop:  make(chan struct{}),
@@ -280,7 +280,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	if l.closed {
 		return 0
 	}
-	charged, large, room := l.queue.charge(cost)
+	charged, large, room := l.queue.charge(e.Conn, cost)
 	if room && l.lost.open() {
 		l.tellLocked(&l.lost)
 	}
@@ -291,7 +291,11 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	l.stampLocked(&e)
 	l.lost.add(&e)
 	l.stats.Lost++
-	return l.seq
+	seq := l.seq
+	if l.lost.full() && l.queue.fair(0, entryCost+8*maxGapStreams) {
+		l.tellLocked(&l.lost) // while it can name the streams
+	}
+	return seq
 }
 
 // addLocked stamps and queues an entry, and sees to it that the writer comes.
@@ -313,7 +317,7 @@ func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
 // tellLocked adds the Gap entries of what was lost.
 func (l *Log) tellLocked(lost *holes) {
 	for _, gap := range lost.close() {
-		l.addLocked(gap, entryCost, false)
+		l.addLocked(gap, costOf(&gap), false)
 	}
 }
 

@@ -158,16 +158,19 @@ func (k *Engine) open(e *session.Entry) *Stream {
 }
 
 // begin enters a stream that begins, or that is met in its middle; nil if there
-// is no room.
+// is no room. No connection has more than twice what it leaves to others.
 func (k *Engine) begin(e *session.Entry) *Stream {
-	if e.Stream == 0 || len(k.Streams) >= maxStreams {
+	if e.Stream == 0 {
+		return nil
+	}
+	cn := k.conn(e.Conn)
+	if len(cn.streams) >= 2*(maxStreams-len(k.Streams)) {
 		return nil
 	}
 	st := &Stream{
 		ID: e.Stream, Conn: e.Conn, h2: e.H2, Opened: k.Now, OpenAt: e.Seq, Types: newTypes(),
 		Lost: true, uncertain: true,
 	}
-	cn := k.conn(e.Conn)
 	if p := cn.peer; p != nil {
 		st.Server, st.Peer = p.Upstream, p.Client
 	}

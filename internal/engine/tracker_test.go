@@ -476,6 +476,27 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// A connection that opens streams without end leaves room to follow those of
+// others, however many are open.
+func TestStreamsOfOneConnectionLeaveRoom(t *testing.T) {
+	k := New(Options{})
+	open := func(conn session.ConnID, id session.StreamID) bool {
+		k.Step(&session.Entry{Seq: session.Seq(id), Conn: conn, Stream: id, Side: session.Client, Kind: session.KindOpen, Method: adsMethod})
+		return k.Streams[id] != nil
+	}
+	for i := range session.StreamID(maxStreams) {
+		open(1, i+1)
+	}
+	if n := len(k.Streams); n >= maxStreams*3/4 {
+		t.Errorf("one connection has %d streams", n)
+	}
+	for i := range session.StreamID(1000) {
+		if !open(session.ConnID(i+2), maxStreams+i+1) {
+			t.Fatalf("there is no room for stream %d of the others", i+1)
+		}
+	}
+}
+
 // Whatever the entries are, nothing panics, every message has a word, and
 // nothing is left when all connections are gone.
 func FuzzStep(f *testing.F) {
