@@ -245,3 +245,37 @@ func TestSessionsAreNotResumed(t *testing.T) {
 		})
 	}
 }
+
+// Early data is for a server that has the session, which the proxy never has;
+// crypto/tls cannot skip it. Whoever sends it is told of.
+func TestEarlyData(t *testing.T) {
+	w := newSecureWorld(t, mode{true, true}, loopback, loopback, 0)
+	var hello bytes.Buffer
+	tls.Client(recording{&hello}, &tls.Config{ServerName: "localhost"}).Handshake()
+	b := hello.Bytes()
+	at := 5 + 4 + 2 + 32                                   // the session's id
+	at += 1 + int(b[at])                                   // the cipher suites
+	at += 2 + int(binary.BigEndian.Uint16(b[at:])) + 1 + 1 // the extensions
+	for _, length := range []int{3, 7, at} {
+		n := binary.BigEndian.Uint16(b[length:]) + 4
+		binary.BigEndian.PutUint16(b[length:], n)
+	}
+	b = append(b, 0, 42, 0, 0)
+	go func() {
+		if nc, err := w.upstream.Accept(); err == nil {
+			defer nc.Close()
+			tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{w.pki.upstream.TLS()}}).Handshake()
+			io.Copy(io.Discard, nc)
+		}
+	}()
+	nc, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	nc.Write(b)
+	n := w.log.await(t, "a note", ofKind(session.KindNote)).Note
+	if n.Code != session.NoteTLSFailed || !strings.Contains(n.Text, "it sends early data (0-RTT)") || n.Hint == "" {
+		t.Errorf("%+v", n)
+	}
+}

@@ -237,7 +237,7 @@ func (w *stallingWorld) upstreams() []route {
 // After their time is over nothing is left of them: no connection, no goroutine,
 // no descriptor and no memory; and each is told of.
 func TestStalledHandshakesEnd(t *testing.T) {
-	const n = 500
+	const n = 260
 	w := newStallingWorld(t, time.Second)
 	w.healthy()
 	descriptors := func() int {
