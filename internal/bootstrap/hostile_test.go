@@ -132,3 +132,16 @@ func TestSecretFiles(t *testing.T) {
 		t.Errorf("%d reads, the last server is %+v", reads, last)
 	}
 }
+
+// An address that nobody can dial is in the way of its own server only.
+func TestAddressesThatAreNone(t *testing.T) {
+	for name, text := range map[string]string{
+		"x.yaml": fmt.Sprintf(secureCluster, "", `        - endpoint: {address: {socket_address: {address: "a\e[2J", port_value: 1}}}`),
+		"x.json": `{"xds_servers":[{"server_uri":"a\u001b[2J:1","channel_creds":[{"type":"insecure"}]},{"server_uri":"h:1","channel_creds":[{"type":"insecure"}]}]}`,
+	} {
+		d, err := Parse(name, []byte(text), nil)
+		if err != nil || len(d.Servers) == 0 || d.Servers[0].Obstacle == nil || !strings.HasPrefix(d.Servers[0].Obstacle.Why, "it is no host") || len(d.Servers) > 1 && d.Servers[1].Obstacle != nil {
+			t.Errorf("%s: %v, %+v", name, err, d)
+		}
+	}
+}
