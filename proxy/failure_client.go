@@ -55,6 +55,9 @@ func (f *TLSFailure) client(err error, facts *Facts) string {
 			"let the client offer h2, which gRPC is spoken over, or http/1.1")
 	case said("no cipher suite supported"), said("signature algorithms"), said("key exchanges"):
 		return f.set(FailedCipher, "there are no parameters that both sides take: "+short(err), "the client may allow only old cipher suites, or no certificate of the kind that it is shown")
+	case said("unexpected early data"):
+		return f.set(FailedOther, "it sends early data (0-RTT), which belongs to a session that it had with the server itself",
+			"let the client forget the session, by a restart if need be; nothing can be resumed through a proxy")
 	case lateError(err):
 		return f.set(FailedTimeout, "it did not go on in time", "a client that speaks plaintext waits for the server at times; raise --dial-timeout if it is only slow")
 	case goneError(err):

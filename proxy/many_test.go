@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"runtime"
@@ -105,23 +106,33 @@ func testIdleConnectionsAreCheap(t *testing.T, secure mode) {
 }
 
 // A pair whose upstream is one of our own listeners must not breed connections.
-func TestUpstreamThatLeadsBack(t *testing.T) {
+func TestUpstreamThatLeadsBack(t *testing.T) { inEachMode(t, testUpstreamThatLeadsBack) }
+
+func testUpstreamThatLeadsBack(t *testing.T, secure mode) {
 	probe, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	self := Addr{"tcp", probe.Addr().String()}
 	probe.Close()
-	w := &world{t: t, log: &memoryLog{}}
+	w := &world{t: t, log: &memoryLog{}, secure: secure, pki: newPKI(t)}
 	w.start(self, self, 0)
 	c, err := net.Dial("tcp", self.Address)
 	if err == nil { // else it was reset already
 		defer c.Close()
+		if secure.client {
+			c = tls.Client(c, &tls.Config{RootCAs: w.pki.root.Pool(), ServerName: "localhost", NextProtos: []string{"h2"}})
+		}
+		c.Write(grpcOpening())
 		io.ReadAll(c)
 	}
-	note := w.log.await(t, "note", ofKind(session.KindNote))
-	if !strings.Contains(note.Note.Text, "leads back to this proxy") {
-		t.Errorf("note is %q", note.Note.Text)
+	w.log.await(t, "note", func(e session.Entry) bool {
+		return e.Note != nil && strings.Contains(e.Note.Text, "leads back to this proxy")
+	})
+	for _, e := range w.log.all() {
+		if e.Note != nil && strings.HasPrefix(e.Note.Text, "client ") && strings.Contains(e.Note.Text, "speaks") {
+			t.Errorf("the client is blamed: %s", e.Note.Text)
+		}
 	}
 	if n := w.proxy.conns.Load(); n > 1000 {
 		t.Errorf("one client made %d connections", n)

@@ -36,6 +36,21 @@ type opening struct {
 // open returns an error that the upstream is to blame for, or a *TLSFailure, or
 // errGone if the client left before it had said anything.
 func (o *opening) open() error {
+	// Before a handshake, which fails for another reason if the legs differ.
+	if o.pair.OriginalDst && o.p.isOwn(o.nc, o.pair.Upstream.Address) {
+		return errComesBack
+	}
+	err := o.openLegs()
+	if f := (*TLSFailure)(nil); errors.As(err, &f) && f.Side == session.Client && o.p.dialledBy(o.nc) {
+		return errLeadsBack // the client is the proxy, and speaks as its upstream leg is set
+	}
+	return err
+}
+
+// errLeadsBack says that the upstream is one of our own listeners.
+var errLeadsBack = errors.New("it leads back to this proxy")
+
+func (o *opening) openLegs() error {
 	if o.sec.listen != nil {
 		return o.openSecure()
 	}
@@ -69,10 +84,7 @@ func (o *opening) open() error {
 func (o *opening) dial() error {
 	dialer := o.p.dialer()
 	if o.pair.OriginalDst {
-		var err error
-		if o.forget, err = o.p.goOn(o.nc, dialer, o.pair.Upstream.Address); err != nil {
-			return err
-		}
+		o.forget = o.p.goOn(dialer, o.pair.Upstream.Address)
 	}
 	up, err := dialer.DialContext(o.ctx, o.pair.Upstream.Network, o.pair.Upstream.Address)
 	if err != nil {
@@ -81,7 +93,7 @@ func (o *opening) dial() error {
 	before, dialled := o.forget, o.p.dialled(up)
 	o.up, o.peer.Local, o.forget = up, addrString(up.LocalAddr()), func() { before(); dialled() }
 	if o.p.dialledBy(o.nc) {
-		return errors.New("it leads back to this proxy")
+		return errLeadsBack
 	}
 	return nil
 }

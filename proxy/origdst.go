@@ -93,10 +93,9 @@ func (p *Proxy) unresolved(c *conn, connect session.Entry, err error) {
 }
 
 // goOn prepares a dialler for the upstream that a redirected client was going
-// to, and notes the port that it will dial from until forget is called. It fails
-// if the client is our own upstream leg, redirected back to us. To be certain of
-// that, the port is bound before anything can be redirected.
-func (p *Proxy) goOn(client net.Conn, d *net.Dialer, to string) (forget func(), err error) {
+// to, and notes the port that it will dial from until forget is called: so that
+// isOwn can tell, the port is bound before anything can be redirected.
+func (p *Proxy) goOn(d *net.Dialer, to string) (forget func()) {
 	var noted []route
 	forget = func() {
 		p.mu.Lock()
@@ -104,9 +103,6 @@ func (p *Proxy) goOn(client net.Conn, d *net.Dialer, to string) (forget func(), 
 		for _, r := range noted {
 			delete(p.dials, r)
 		}
-	}
-	if p.isOwn(client, to) {
-		return forget, errComesBack
 	}
 	d.Control = func(network, _ string, raw syscall.RawConn) error {
 		port, err := bindAny(network, raw)
@@ -120,7 +116,7 @@ func (p *Proxy) goOn(client net.Conn, d *net.Dialer, to string) (forget func(), 
 		p.dials[r] = struct{}{}
 		return nil
 	}
-	return forget, nil
+	return forget
 }
 
 // fromPort is the route of a leg of which only the port is known yet.

@@ -40,6 +40,15 @@ func TestOriginalDst(t *testing.T) {
 	for _, c := range [][2]string{{"127.0.0.1:0", "127.0.0.1"}, {":0", "127.0.0.1"}, {":0", "::1"}, {"[::1]:0", "::1"}} {
 		t.Run("not redirected", func(t *testing.T) { notRedirected(t, c[0], c[1]) })
 	}
+	t.Run("TLS v4", func(t *testing.T) {
+		originalDstTLS(t, "127.0.0.1:0", "10.77.0.2", "10.77.0.1", func(i int) string { return fmt.Sprintf("10.77.0.1:%d", 18100+i) })
+	})
+	t.Run("TLS v6", func(t *testing.T) {
+		originalDstTLS(t, "[::1]:0", "fd77::2", "fd77::1", func(i int) string { return fmt.Sprintf("[fd77::1]:%d", 18100+i) })
+	})
+	t.Run("TLS on one leg", testOriginalDstHalfTLS)
+	t.Run("TLS redirected back", testSecureRedirectedBack)
+	t.Run("TLS cut off", testSecureOriginalDstCutOff)
 	t.Run("redirected back", testRedirectedBack)
 }
 

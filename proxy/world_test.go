@@ -25,6 +25,8 @@ type world struct {
 	secure mode
 	pki    *pki
 	limits Limits
+	// patience is the dial timeout; 0: 10 s.
+	patience time.Duration
 }
 
 // mode says which legs speak TLS.
@@ -109,9 +111,12 @@ func (w *world) start(listen, upstream Addr, drain time.Duration) {
 }
 
 func (w *world) startPair(pair Pair, drain time.Duration) {
+	if w.patience == 0 {
+		w.patience = 10 * time.Second
+	}
 	var err error
 	w.proxy, err = Listen(Config{
-		Pairs: []Pair{pair}, Log: w.log, Limits: w.limits, Drain: drain, DialTimeout: 10 * time.Second,
+		Pairs: []Pair{pair}, Log: w.log, Limits: w.limits, Drain: drain, DialTimeout: w.patience,
 	})
 	if err != nil {
 		w.t.Fatal(err)

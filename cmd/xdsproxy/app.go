@@ -89,7 +89,7 @@ func (a *app) say(format string, args ...any) {
 
 // tell prints one line on standard error. What peers wrote in it is harmless.
 func (a *app) tell(format string, args ...any) {
-	fmt.Fprintln(a.stderr, render.Safe(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(a.stderr, render.Safe(bounded(fmt.Sprintf(format, args...))))
 }
 
 // errClosedPipe says that nobody reads our output any more. That is the

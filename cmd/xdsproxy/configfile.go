@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,7 +54,7 @@ func (a *app) resolveFile() error {
 		}
 		asked = false
 	}
-	text, err := readConfigFile(path)
+	text, err := a.readFile(path, maxConfigFile)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil
 	}
@@ -71,16 +70,6 @@ func (a *app) resolveFile() error {
 	}
 	a.configFile, a.configText = path, text
 	return a.takeFile(file, path)
-}
-
-// readConfigFile reads a file, and no more than a byte beyond the limit.
-func readConfigFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxConfigFile+1))
 }
 
 // takeFile holds every key against a table of its own, so that a wrong value is

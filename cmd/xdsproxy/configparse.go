@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // listenersKey is the key of the file under which the listeners stand.
@@ -43,6 +45,9 @@ type configKey struct {
 // scalar are refused.
 func parseConfig(text []byte) (configDoc, error) {
 	var doc configDoc
+	if fault := lenient.Bounded(text, maxConfigFile); fault != nil {
+		return doc, fault
+	}
 	var root, more yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := dec.Decode(&root); {

@@ -86,16 +86,27 @@ func misconfigured(format string, args ...any) *failure {
 	return f
 }
 
+// maxSentence is how much, in bytes, is printed of what somebody else may have
+// put into a sentence.
+const maxSentence = 8 << 10
+
+func bounded(s string) string {
+	if len(s) <= maxSentence {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxSentence], "") + "…"
+}
+
 func (f *failure) print(w io.Writer) {
 	if f.silent {
 		return
 	}
-	fmt.Fprintf(w, "xdsproxy: error: %s\n", render.SafeLines(f.err.Error()))
+	fmt.Fprintf(w, "xdsproxy: error: %s\n", render.SafeLines(bounded(f.err.Error())))
 	if f.usage != "" {
 		fmt.Fprintf(w, "usage: %s\n", f.usage)
 	}
 	for _, h := range f.hints {
-		fmt.Fprintf(w, "xdsproxy: hint: %s\n", render.SafeLines(h))
+		fmt.Fprintf(w, "xdsproxy: hint: %s\n", render.SafeLines(bounded(h)))
 	}
 }
 

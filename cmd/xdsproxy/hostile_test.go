@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -106,6 +107,89 @@ func TestSignalWhileWaitingForInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	interrupted(t, cmd)
+}
+
+// A command that waits for its configuration or for a bootstrap ends as well; a
+// file that a bootstrap refers to is not waited for.
+func TestSignalWhileStarting(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no named pipes")
+	}
+	newPipe := func(t *testing.T) string {
+		pipe := filepath.Join(t.TempDir(), "PIPE")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Skip(err)
+		}
+		return pipe
+	}
+	for _, args := range []string{"config --config PIPE", "wrap --bootstrap PIPE true {}", "wrap true -c PIPE", "check --bootstrap PIPE"} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			pipe := newPipe(t)
+			cmd := command(t, strings.Fields(strings.Replace(args, "PIPE", pipe, 1))...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			to, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when there is a reader
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer to.Close()
+			interrupted(t, cmd)
+		})
+	}
+	t.Run("secret", func(t *testing.T) {
+		pipe := newPipe(t)
+		bootstrap := filepath.Join(filepath.Dir(pipe), "envoy.yaml")
+		text := `
+static_resources:
+  clusters:
+  - name: xds
+    transport_socket:
+      typed_config:
+        "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
+        common_tls_context: {validation_context_sds_secret_config: {name: s, sds_config: {path_config_source: {path: "` + pipe + `"}}}}
+    load_assignment: {endpoints: [{lb_endpoints: [{endpoint: {address: {socket_address: {address: 127.0.0.1, port_value: 1}}}}]}]}
+dynamic_resources: {ads_config: {grpc_services: [{envoy_grpc: {cluster_name: xds}}]}}
+`
+		if err := os.WriteFile(bootstrap, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := command(t, "wrap", "--bootstrap", bootstrap, "true", "{}").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "no regular file") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+// What is wrong with a file is said in a sentence, however long a word in it is.
+func TestHostileConfiguration(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a long value":       {"drain: " + strings.Repeat("9", 1000_000), "drain"},
+		"a long alias":       {"drain: *" + strings.Repeat("x", 1000_000), "anchor"},
+		"a long key":         {strings.Repeat("x", 1000) + ": 1", "unknown key"},
+		"directives":         {strings.Repeat("%TAG !a! x\n", 50_000) + "---\na: 1", "more directives than can be read"},
+		"an alias of itself": {"listeners: &a [*a]", "line 1"},
+		"deep":               {"listeners: " + strings.Repeat("[", 500_000), "depth"},
+		"runes":              {`"\e[2J\u009b\u202e\u2028": 1`, `unknown key "\\x1b[2J`},
+		"a value of runes":   {`upstream: "\e[2J\u009b\u202e\u2028:1"`, `\\x1b[2J`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out, err strings.Builder
+			code := main1([]string{"config", "--config", file}, strings.NewReader(""), &out, &err)
+			text := strings.ReplaceAll(err.String(), file, "")
+			if code != exitUsage || !strings.Contains(text, strings.ReplaceAll(c.want, `\\`, `\`)) || len(text) > 3*maxSentence {
+				t.Errorf("%d: %d bytes\n%.500s", code, len(text), text)
+			}
+			if i := strings.IndexFunc(out.String()+text, func(r rune) bool { return r != '\n' && (!unicode.IsPrint(r) || r == unicode.ReplacementChar) }); i >= 0 {
+				t.Errorf("an unprintable character in %q", text)
+			}
+		})
+	}
 }
 
 // interrupted asks a command to end.

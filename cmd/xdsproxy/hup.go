@@ -58,7 +58,7 @@ func (a *app) reread(logger *zap.Logger) {
 		return
 	}
 	file := zap.String("file", a.configFile)
-	text, err := readConfigFile(a.configFile)
+	text, err := a.readFile(a.configFile, maxConfigFile)
 	switch {
 	case err != nil:
 		logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))

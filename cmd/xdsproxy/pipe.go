@@ -61,3 +61,29 @@ func isNamedPipe(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
+
+// readFile reads a file, and no more than a byte beyond most. One that is none
+// may never begin, or never end: a signal ends the wait, too.
+func (a *app) readFile(name string, most int64) ([]byte, error) {
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	read := make(chan outcome, 1)
+	go func() {
+		f, err := os.Open(name)
+		if err != nil {
+			read <- outcome{nil, err}
+			return
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, most+1))
+		read <- outcome{text, err}
+	}()
+	select {
+	case o := <-read:
+		return o.text, o.err
+	case <-a.ctx.Done():
+		return nil, a.ctx.Err()
+	}
+}

@@ -8,20 +8,20 @@ import (
 
 // bootstrapFlag lets a command know which clusters the clients have anyway.
 func (a *app) bootstrapFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(staticValue{&a.config.static}, "bootstrap", "the bootstrap of the Envoys, or what their /config_dump says: what it has is not missing")
+	cmd.Flags().Var(staticValue{a}, "bootstrap", "the bootstrap of the Envoys, or what their /config_dump says: what it has is not missing")
 }
 
 // staticValue reads the file that a flag names.
-type staticValue struct{ clusters *[]string }
+type staticValue struct{ app *app }
 
 func (v staticValue) String() string { return "" }
 func (v staticValue) Type() string   { return "FILE" }
 func (v staticValue) Set(file string) error {
-	text, err := readBootstrap(file)
+	text, err := v.app.readBootstrap(file)
 	if err != nil {
 		return err
 	}
 	found, err := bootstrap.StaticClusters(file, text)
-	*v.clusters = append(*v.clusters, found...)
+	v.app.config.static = append(v.app.config.static, found...)
 	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -39,6 +38,7 @@ const placeholder = "{}"
 
 // plan is a command, and the bootstrap that it is to be given.
 type plan struct {
+	app  *app // reads files
 	doc  *bootstrap.Document
 	text []byte   // of the bootstrap, as it was found
 	name string   // of the bootstrap, for people
@@ -58,7 +58,7 @@ func (a *app) plan(file string, args []string) (*plan, error) {
 	case err != nil:
 		return nil, notRunnable(args[0], causeOf(err).Error(), exitCannotRun)
 	}
-	p := &plan{argv: slices.Clone(args)}
+	p := &plan{app: a, argv: slices.Clone(args)}
 	err := p.find(file)
 	if err != nil {
 		return nil, err
@@ -192,26 +192,33 @@ func (p *plan) findArgument() (found bool, broken error) {
 }
 
 func (p *plan) read(file string) error {
-	text, err := readBootstrap(file)
+	text, err := p.app.readBootstrap(file)
 	if err != nil {
 		return failed("cannot read the bootstrap: %w", err)
 	}
 	return p.parse(file, filepath.Base(file), text)
 }
 
-// readBootstrap reads a bootstrap, or a file that one refers to, but no more of
-// it than is looked at.
-func readBootstrap(file string) ([]byte, error) {
-	f, err := os.Open(file)
+// readBootstrap reads a bootstrap, but no more of it than is looked at.
+func (a *app) readBootstrap(file string) ([]byte, error) {
+	return a.readFile(file, bootstrap.MaxSize)
+}
+
+// readReferred reads a file that a bootstrap refers to. Who wrote that may have
+// named anything that can be opened; Envoy watches files.
+func (a *app) readReferred(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", file)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, bootstrap.MaxSize+1))
+	return a.readBootstrap(file)
 }
 
 func (p *plan) parse(name, base string, text []byte) error {
-	doc, err := bootstrap.Parse(base, text, readBootstrap)
+	doc, err := bootstrap.Parse(base, text, p.app.readReferred)
 	if err != nil {
 		return failed("bootstrap %s: %w", name, err)
 	}

@@ -29,6 +29,9 @@ func (k Kind) String() string {
 // ErrUnknown says that a document is no bootstrap of either kind.
 var ErrUnknown = errors.New("neither a bootstrap of Envoy (no static_resources, no dynamic_resources) nor one of gRPC (no xds_servers)")
 
+// errServers says that a bootstrap is not one that anybody wrote.
+var errServers = fmt.Errorf("it names more than %d xDS servers", maxServers)
+
 // Document is a bootstrap.
 type Document struct {
 	Kind Kind
@@ -120,7 +123,7 @@ func Parse(name string, data []byte, read func(path string) ([]byte, error)) (*D
 		}
 		err = d.findGRPC()
 	case field(root, "static_resources") != nil || field(root, "dynamic_resources") != nil:
-		d.findEnvoy(read)
+		err = d.findEnvoy(read)
 	default:
 		return nil, ErrUnknown
 	}
@@ -144,11 +147,15 @@ func (d *Document) add(s *Server) {
 				known.Names = append(known.Names, n)
 			}
 		}
-		known.Uses = append(known.Uses, s.Uses...)
+		if len(known.Uses) < maxUses {
+			known.Uses = append(known.Uses, s.Uses...)
+		}
 		known.places = append(known.places, s.places...)
 		return
 	}
-	d.Servers = append(d.Servers, s)
+	if len(d.Servers) <= maxServers { // one more tells that there are too many
+		d.Servers = append(d.Servers, s)
+	}
 }
 
 func same(a, b *Obstacle) bool {

@@ -13,9 +13,13 @@ func (s *search) servers(c *cluster) []*Server {
 	obstacle, context := c.obstacle()
 	var servers []*Server
 	if c.node != nil {
+		v6 := c.onlyIPv6()
 		eachEndpoint(field(c.node, "load_assignment"), func(address *yaml.Node) {
+			if len(servers) > maxServers {
+				return // add says that there are too many
+			}
 			server := toAddress(address)
-			server.IPv6 = c.onlyIPv6()
+			server.IPv6 = v6
 			servers = append(servers, server)
 		})
 	}
@@ -92,15 +96,15 @@ func (s *search) secure(c *cluster, servers []*Server, context *yaml.Node) *Obst
 		remove(c.node, "cluster_type")
 		set(c.node, "type", scalar("STATIC")) // names are resolved by the proxy
 	}
-	for i, server := range servers {
-		if i > 0 {
-			reading.warn = func(string, ...any) {}
-		}
-		t, err := reading.upstream(context, c.hostOf(server))
-		if err != nil {
+	t, err := reading.upstream(context)
+	if err != nil {
+		return secured(err.Error())
+	}
+	hosts := c.hosts()
+	for _, server := range servers {
+		if server.TLS, err = t.of(hosts(server)); err != nil {
 			return secured(err.Error())
 		}
-		server.TLS = t
 		for i := range server.places {
 			server.places[i].bare = bare
 		}
@@ -108,19 +112,23 @@ func (s *search) secure(c *cluster, servers []*Server, context *yaml.Node) *Obst
 	return nil
 }
 
-// hostOf is the name of an endpoint: its own, or the one that is resolved.
-func (c *cluster) hostOf(s *Server) string {
-	var found string
+// hosts tells the name of an endpoint: its own, or the one that is resolved.
+func (c *cluster) hosts() func(*Server) string {
+	own := map[*yaml.Node]string{} // by its address
 	eachMapping(field(c.node, "load_assignment"), func(n *yaml.Node) {
-		if a := field(n, "address"); a != nil && a == s.places[0].address {
-			found = text(field(n, "hostname"))
+		if a := field(n, "address"); a != nil {
+			own[a] = text(field(n, "hostname"))
 		}
 	})
 	kind := word(field(c.node, "type")) + text(field(field(c.node, "cluster_type"), "name"))
-	if found == "" && kind != "" && kind != "STATIC" && kind != "0" && kind != "envoy.cluster.static" {
-		found = text(s.places[0].host)
+	resolved := kind != "" && kind != "STATIC" && kind != "0" && kind != "envoy.cluster.static"
+	return func(s *Server) string {
+		found := own[s.places[0].address]
+		if found == "" && resolved {
+			found = text(s.places[0].host)
+		}
+		return found
 	}
-	return found
 }
 
 // eachMapping visits all mappings below a node.

@@ -16,9 +16,34 @@ import (
 // client's trust hangs on, so it takes nothing with a field that it does not
 // know.
 type contexts struct {
-	root *yaml.Node // of the bootstrap, which may have secrets
-	read func(path string) ([]byte, error)
-	warn func(format string, args ...any)
+	root  *yaml.Node // of the bootstrap, which may have secrets
+	files *files
+	warn  func(format string, args ...any)
+}
+
+// context is an UpstreamTlsContext, as far as it is the same for all endpoints.
+type context struct {
+	TLS
+	hostSNI bool // the server name is that of the endpoint, if it has one
+	sniSAN  bool // the certificate has to be for the server name
+}
+
+// of is how an endpoint is reached. The host is its name, if it has one.
+func (c *context) of(host string) (*TLS, error) {
+	t := c.TLS
+	if c.hostSNI && host != "" {
+		t.ServerName = host
+	}
+	if c.sniSAN {
+		if t.ServerName == "" {
+			return nil, unreadf("it validates its server name (auto_sni_san_validation), but has none")
+		}
+		t.Names = append(t.Names[:len(t.Names):len(t.Names)], Name{Kind: DNS, How: Exact, Text: t.ServerName})
+	}
+	if t.AnyRoot && len(t.Names) > 0 {
+		return nil, unreadf("it looks at names, but at no root (trusted_ca), which Envoy refuses")
+	}
+	return &t, nil
 }
 
 // unread is why a TLS context cannot be spoken for.
@@ -54,18 +79,17 @@ func on(n *yaml.Node) bool {
 	return true
 }
 
-// upstream reads an UpstreamTlsContext. The host is the name of the endpoint, if
-// it has one.
-func (r contexts) upstream(n *yaml.Node, host string) (*TLS, error) {
+// upstream reads an UpstreamTlsContext.
+func (r contexts) upstream(n *yaml.Node) (*context, error) {
 	err := only(n, "TLS context", "common_tls_context", "sni", "auto_host_sni", "auto_sni_san_validation",
 		"allow_renegotiation", "max_session_keys", "enforce_rsa_key_usage")
 	if err != nil {
 		return nil, err
 	}
-	t := &TLS{ServerName: text(field(n, "sni"))}
-	if on(field(n, "auto_host_sni")) && host != "" {
-		t.ServerName = host
+	ctx := &context{
+		TLS: TLS{ServerName: text(field(n, "sni"))}, hostSNI: on(field(n, "auto_host_sni")), sniSAN: on(field(n, "auto_sni_san_validation")),
 	}
+	t := &ctx.TLS
 	c := field(n, "common_tls_context")
 	err = only(c, "common_tls_context", "tls_params", "tls_certificates", "tls_certificate_sds_secret_configs",
 		"validation_context", "validation_context_sds_secret_config", "combined_validation_context", "alpn_protocols", "key_log")
@@ -86,16 +110,7 @@ func (r contexts) upstream(n *yaml.Node, host string) (*TLS, error) {
 			return nil, unreadf("it asks for the protocol %q by ALPN", text(p))
 		}
 	}
-	if on(field(n, "auto_sni_san_validation")) {
-		if t.ServerName == "" {
-			return nil, unreadf("it validates its server name (auto_sni_san_validation), but has none")
-		}
-		t.Names = append(t.Names[:len(t.Names):len(t.Names)], Name{Kind: DNS, How: Exact, Text: t.ServerName})
-	}
-	if t.AnyRoot && len(t.Names) > 0 {
-		return nil, unreadf("it looks at names, but at no root (trusted_ca), which Envoy refuses")
-	}
-	return t, nil
+	return ctx, nil
 }
 
 // parameters reads which versions are spoken.
@@ -289,7 +304,7 @@ func matcher(m *yaml.Node) (Name, error) {
 	if re := given(m, "safe_regex"); re != nil {
 		n.How, n.Text = Regex, text(field(re, "regex"))
 		if _, err := wholly(n.Text); err != nil {
-			return Name{}, unreadf("it matches names by %q, which is no regular expression here", n.Text)
+			return Name{}, unreadf("it matches names by %q, which is no regular expression here", lenient.Clipped(n.Text))
 		}
 	}
 	if n.How == "" || n.Text == "" && n.How != Exact {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 // findGRPC looks at the servers of a bootstrap of gRPC: the default ones and
@@ -15,13 +17,14 @@ func (d *Document) findGRPC() error {
 		return errors.New("a bootstrap of gRPC, but not in JSON, which is all that gRPC reads")
 	}
 	d.grpcServers(member(d.root, "xds_servers"), "", "xds_servers")
-	authorities := member(d.root, "authorities")
-	if authorities == nil || authorities.Kind != yaml.MappingNode {
-		return nil
+	if authorities := member(d.root, "authorities"); authorities != nil && authorities.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(authorities.Content); i += 2 {
+			name := authorities.Content[i].Value
+			d.grpcServers(member(authorities.Content[i+1], "xds_servers"), name, "authorities."+lenient.Clipped(name)+".xds_servers")
+		}
 	}
-	for i := 0; i+1 < len(authorities.Content); i += 2 {
-		name := authorities.Content[i].Value
-		d.grpcServers(member(authorities.Content[i+1], "xds_servers"), name, "authorities."+name+".xds_servers")
+	if len(d.Servers) > maxServers {
+		return errServers
 	}
 	return nil
 }

@@ -150,6 +150,9 @@ func (n Name) matches(s san) bool {
 
 // wholly compiles an expression that has to match all of a text.
 func wholly(expression string) (*regexp.Regexp, error) {
+	if len(expression) > maxExpression {
+		return nil, fmt.Errorf("longer than %d bytes", maxExpression)
+	}
 	if _, err := regexp.Compile(expression); err != nil {
 		return nil, err
 	}

@@ -111,6 +111,8 @@ func toAddress(n *yaml.Node) *Server {
 	}
 	number, ok := lenient.Number(port)
 	switch protocol, resolver := word(field(socket, "protocol")), text(field(socket, "resolver_name")); {
+	case strings.ContainsAny(host.Value, "[]"):
+		return refuse(host.Value, "it is no host")
 	case !ok || number > math.MaxUint16:
 		return refuse(host.Value, "its port is not a number")
 	case protocol == "UDP" || protocol == "1":
@@ -171,7 +173,7 @@ func toTarget(n *yaml.Node) *Server {
 	} else {
 		port = strconv.FormatUint(number, 10)
 	}
-	if host == "" || strings.ContainsAny(host, "/ ") {
+	if host == "" || strings.ContainsAny(host, "/ []") {
 		return refuse("it is no host and port")
 	}
 	s.Address = net.JoinHostPort(host, port)

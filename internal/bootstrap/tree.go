@@ -17,6 +17,10 @@ import (
 const (
 	MaxSize   = 16 << 20 // bytes of text
 	maxValues = 1 << 20  // after aliases have been resolved, keys among them
+	// What is not bounded by its size alone, since more is done with each.
+	maxServers    = 1000
+	maxUses       = 100      // of one server
+	maxExpression = 16 << 10 // bytes of a regular expression
 )
 
 type format int

@@ -50,10 +50,10 @@ func (f *Fault) at(line, col int) *Fault {
 	return f
 }
 
-func quoted(s string) string { return strconv.Quote(clipped(s)) }
+func quoted(s string) string { return strconv.Quote(Clipped(s)) }
 
-// clipped keeps a fault in one line.
-func clipped(s string) string {
+// Clipped bounds a name, so that what has it in it stays on one line.
+func Clipped(s string) string {
 	const most = 100
 	if len(s) <= most {
 		return s

@@ -95,7 +95,7 @@ func (r *reader) not(at int, what, kind string) *Fault {
 	if err := r.skip(); err != nil {
 		return err
 	}
-	return r.wrong(at, "%s is of type %s, and this value is not", clipped(what), strings.TrimPrefix(kind, "a "))
+	return r.wrong(at, "%s is of type %s, and this value is not", Clipped(what), strings.TrimPrefix(kind, "a "))
 }
 
 // seen are the fields and oneofs that were met in a message: no more than it has.
@@ -125,7 +125,7 @@ func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *
 		return r.word("null")
 	}
 	if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() && seen.add(o) {
-		return r.wrong(at, "%s: oneof %s is already set", clipped(key), o.Name())
+		return r.wrong(at, "%s: oneof %s is already set", Clipped(key), o.Name())
 	}
 	if seen.add(fd) {
 		r.note(at, twice(fd), "the field %s stands twice", quoted(key))
@@ -219,7 +219,7 @@ func (r *reader) mapping(m protoreflect.Map, fd protoreflect.FieldDescriptor, wh
 		keys[key] = struct{}{}
 		k, ok := mapKey(fd.MapKey(), key)
 		if !ok {
-			return r.wrong(at, "a key of %s is not of type %s", clipped(what), fd.MapKey().Kind())
+			return r.wrong(at, "a key of %s is not of type %s", Clipped(what), fd.MapKey().Kind())
 		}
 		v, ok, err := r.single(m.NewValue, fd.MapValue(), what)
 		if ok && err == nil {

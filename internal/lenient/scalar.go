@@ -33,10 +33,10 @@ func (r *reader) scalar(fd protoreflect.FieldDescriptor, what string) (v protore
 		return v, true, nil
 	}
 	if fd.Enum() != nil && isText {
-		r.note(at, UnknownEnum, "this is no word of the enum of %s", clipped(what))
+		r.note(at, UnknownEnum, "this is no word of the enum of %s", Clipped(what))
 		return v, false, nil
 	}
-	return v, false, r.wrong(at, "%s is of type %s, and this value is not", clipped(what), fd.Kind())
+	return v, false, r.wrong(at, "%s is of type %s, and this value is not", Clipped(what), fd.Kind())
 }
 
 func valueOf(fd protoreflect.FieldDescriptor, text string, isText, isNumber bool) (v protoreflect.Value, ok bool) {

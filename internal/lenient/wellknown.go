@@ -134,10 +134,10 @@ func (r *reader) duration(m protoreflect.Message, what string) *Fault {
 	seconds, bad := strconv.ParseInt(whole, 10, 64)
 	nanos, fine := nanosOf(fraction)
 	if !ok || bad != nil || whole[0] == '+' || split && !fine {
-		return r.wrong(at, "%s is of type Duration, and this value is not", clipped(what))
+		return r.wrong(at, "%s is of type Duration, and this value is not", Clipped(what))
 	}
 	if seconds > most || seconds < -most {
-		return r.wrong(at, "%s is out of the range of a Duration", clipped(what))
+		return r.wrong(at, "%s is out of the range of a Duration", Clipped(what))
 	}
 	if whole[0] == '-' {
 		nanos = -nanos
@@ -167,7 +167,7 @@ func (r *reader) timestamp(m protoreflect.Message, what string) *Fault {
 	}
 	seconds, nanos, ok := timeOf(text)
 	if !ok {
-		return r.wrong(at, "%s is of type Timestamp, and this value is not", clipped(what))
+		return r.wrong(at, "%s is of type Timestamp, and this value is not", Clipped(what))
 	}
 	setTime(m, seconds, nanos)
 	return nil

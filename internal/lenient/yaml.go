@@ -20,25 +20,43 @@ const (
 	// maxText is how much text it may stand for, in bytes.
 	maxText  = 96 << 20
 	maxNotes = 32
+	// maxDirectives is how many lines may begin with a percent sign, as directives
+	// do. The parser holds each against all others.
+	maxDirectives = 1000
 )
+
+// Bounded says why YAML is more than its parser is to be given, which makes a
+// tree of all of it before anybody can look: so the bound is on the characters
+// that a value cannot be without.
+func Bounded(data []byte, values int) *Fault {
+	if len(data) > MaxYAML {
+		return faultf("larger than %d MiB, which is too much for YAML", MaxYAML>>20)
+	}
+	marks, directives := 0, 0
+	for i, b := range data {
+		if strings.IndexByte("\n,:-?[{", b) >= 0 {
+			marks++
+		}
+		// A line begins after a break, in whatever encoding.
+		if b == '%' && (i == 0 || data[i-1] < ' ' && data[i-1] != '\t' || data[i-1] >= 0x80) {
+			directives++
+		}
+	}
+	if marks > values {
+		return faultf("more values than can be read")
+	}
+	if directives > maxDirectives {
+		return faultf("more directives than can be read")
+	}
+	return nil
+}
 
 // YAMLTree reads the first document of YAML, with a copy for each alias of what
 // it stands for. more is a note if there is another document. It has at most so
 // many values, keys among them; a value takes some 200 bytes.
 func YAMLTree(data []byte, values int) (root *yaml.Node, more *Fault, err *Fault) {
-	if len(data) > MaxYAML {
-		return nil, nil, faultf("larger than %d MiB, which is too much for YAML", MaxYAML>>20)
-	}
-	// The parser makes a tree of all of it, so that there is a bound before: on the
-	// characters that a value cannot be without.
-	marks := 0
-	for _, b := range data {
-		if strings.IndexByte("\n,:-?[{", b) >= 0 {
-			marks++
-		}
-	}
-	if marks > values {
-		return nil, nil, faultf("more values than can be read")
+	if err := Bounded(data, values); err != nil {
+		return nil, nil, err
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
