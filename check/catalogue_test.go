@@ -13,7 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// judge holds a script against rules.
 // parsed is a conversation that is written in a test, or in a file.
 func parsed(t testing.TB, text string) *script.Script {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
@@ -18,7 +19,13 @@ func storySource(t *testing.T, name string) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := script.Parse(name, text)
+	return scriptSource(t, text, func(*session.Entry) {})
+}
+
+// scriptSource is a recording of a script, whose entries may be changed.
+func scriptSource(t *testing.T, text []byte, change func(*session.Entry), more ...session.Entry) Source {
+	t.Helper()
+	s, err := script.Parse("test.xds", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +35,10 @@ func storySource(t *testing.T, name string) Source {
 		t.Fatal(err)
 	}
 	for e := range s.Entries() {
+		change(&e)
+		log.Append(e)
+	}
+	for _, e := range more {
 		log.Append(e)
 	}
 	if err := log.Close(); err != nil {

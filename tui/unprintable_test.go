@@ -2,7 +2,6 @@ package tui
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,10 +9,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
-	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // Whatever peers write, no view, page or dialog of the screen shows a character
@@ -24,24 +21,9 @@ func TestNothingUnprintable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := script.Parse("nasty.xds", xdstest.NastyScript(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "nasty.xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for e := range s.Entries() {
-		xdstest.MakeNasty(&e)
-		log.Append(e)
-	}
-	log.Append(session.Entry{Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: session.NoteRemark, Text: xdstest.Nastier, About: 5}})
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	source := fileSource(path)
+	source := scriptSource(t, xdstest.NastyScript(text), xdstest.MakeNasty, session.Entry{
+		Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: session.NoteRemark, Text: xdstest.Nastier, About: 5},
+	})
 	source.Name = "x" + xdstest.Nastier
 	d := drive(t, source, 120, 40, Options{Theme: "mono"})
 	ours := regexp.MustCompile(`\x1b\[[0-9;:]*m`)
