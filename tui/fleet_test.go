@@ -2,13 +2,9 @@ package tui
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check/script"
-	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
@@ -19,32 +15,7 @@ func storySource(t *testing.T, name string) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scriptSource(t, text, func(*session.Entry) {})
-}
-
-// scriptSource is a recording of a script, whose entries may be changed.
-func scriptSource(t *testing.T, text []byte, change func(*session.Entry), more ...session.Entry) Source {
-	t.Helper()
-	s, err := script.Parse("test.xds", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "x.xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for e := range s.Entries() {
-		change(&e)
-		log.Append(e)
-	}
-	for _, e := range more {
-		log.Append(e)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return fileSource(path)
+	return played(t, string(text))
 }
 
 // One cause on twenty clients is one row, which can be told from others and is

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
@@ -21,9 +22,17 @@ func TestNothingUnprintable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := scriptSource(t, xdstest.NastyScript(text), xdstest.MakeNasty, session.Entry{
+	s, err := script.Parse("nasty.xds", xdstest.NastyScript(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := slices.Collect(s.Entries())
+	for i := range entries {
+		xdstest.MakeNasty(&entries[i])
+	}
+	source := record(t, append(entries, session.Entry{
 		Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: session.NoteRemark, Text: xdstest.Nastier, About: 5},
-	})
+	})...)
 	source.Name = "x" + xdstest.Nastier
 	d := drive(t, source, 120, 40, Options{Theme: "mono"})
 	ours := regexp.MustCompile(`\x1b\[[0-9;:]*m`)
