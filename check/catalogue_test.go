@@ -13,17 +13,34 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// judge holds a script against rules.
-func judge(t testing.TB, file string, rules []*check.Rule) []check.Finding {
+// parsed is a conversation that is written in a test, or in a file.
+func parsed(t testing.TB, text string) *script.Script {
+	t.Helper()
+	s, err := script.Parse("test.xds", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func scriptIn(t testing.TB, file string) *script.Script {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := script.Parse(file, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return parsed(t, string(text))
+}
+
+// judge holds a conversation in a file against rules, with timers as they are
+// written down.
+func judge(t testing.TB, file string, rules []*check.Rule) []check.Finding {
+	t.Helper()
+	return judgeScript(t, scriptIn(t, file), rules)
+}
+
+func judgeScript(t testing.TB, s *script.Script, rules []*check.Rule) []check.Finding {
+	t.Helper()
 	timers := check.DefaultTimers()
 	timers.Fixed = true
 	k := check.NewChecker(check.Options{Rules: rules, Timers: timers})

@@ -9,7 +9,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -29,10 +28,7 @@ C> type=EDS V=1 N=b R=[c1,c3]
 `
 
 func TestExcerpt(t *testing.T) {
-	s, err := script.Parse("test.xds", []byte(conversation))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parsed(t, conversation)
 	all := slices.Collect(s.Entries())
 	words := make(map[session.Seq]string)
 	tr := check.NewTracker()

@@ -36,7 +36,7 @@ type Finding struct {
 	LastSeq session.Seq
 	Count   int
 	Message string // one sentence with the values of the first time
-	same    string // what clients of one cause have in common; "": the names and the message
+	same    string // what clients of one cause have in common; "": the names
 	// Told says that a Step has given it before, with the severity Was: it is
 	// graver now, or better known.
 	Told bool
@@ -65,18 +65,22 @@ type ledger struct {
 func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 	if have := l.byCause[key]; have != nil {
 		have.Last, have.LastSeq = f.At, f.LastSeq
-		if sums {
-			l.reword(have, f, cause)
-		}
 		if !settles {
 			have.Count++
 		}
-		if settles || f.Severity > have.Severity {
-			l.causes.leave(commonKey(have, cause))
+		news := settles || f.Severity > have.Severity
+		if !news && !sums {
+			return
+		}
+		was := commonKey(have, cause)
+		have.Message, have.same = f.Message, f.same
+		if news {
 			have.Severity, have.Seqs = max(have.Severity, f.Severity), f.Seqs
-			have.Message, have.same = f.Message, f.same
-			l.causes.join(have, commonKey(have, cause))
 			l.tell(have)
+		}
+		if now := commonKey(have, cause); now != was {
+			l.causes.leave(was)
+			l.causes.join(have, now)
 		}
 		return
 	}
@@ -98,16 +102,6 @@ func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 	l.byCause[key] = f
 	l.all = append(l.all, f)
 	l.tell(f)
-}
-
-// reword gives a finding the words of another.
-func (l *ledger) reword(f, words *Finding, cause string) {
-	old := commonKey(f, cause)
-	f.Message, f.same = words.Message, words.same
-	if now := commonKey(f, cause); now != old {
-		l.causes.leave(old)
-		l.causes.join(f, now)
-	}
 }
 
 // causeKey tells findings apart.

@@ -68,7 +68,7 @@ func (c *causes) join(f *Finding, key string) {
 	f.Cause = k.number
 }
 
-// leave is called before a finding gets other words.
+// leave is called when a finding is of another cause, for which join is called next.
 func (c *causes) leave(key string) {
 	if k := c.known[key]; k != nil {
 		if k.findings--; k.findings == 0 {
@@ -77,75 +77,23 @@ func (c *causes) leave(key string) {
 	}
 }
 
-// commonKey is what the findings of one cause have in common, beside what a
-// rule itself tells causes apart by. Of clients whose names are not known that
-// is nothing.
+// commonKey is what the findings of one cause have in common: what a rule itself
+// tells causes apart by, and what it says they have to have in common. How they
+// are worded is no matter. Of clients whose names are not known that is nothing.
 func commonKey(f *Finding, cause string) string {
-	who, client := "", f.Client
-	names, text := strings.Join(f.Names, "\x00"), f.Message
+	who, client, names := "", f.Client, ""
 	switch {
 	case client == "":
 		who = "-"
 	case slices.Contains(f.Names, client): // there it is a resource
 		client = ""
 	}
-	if f.same != "" {
-		names, text = "", f.same
+	if f.same == "" {
+		names = strings.Join(f.Names, "\x00")
 	}
 	return engine.Short(strings.Join([]string{
-		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, names,
-		masked(cause, client), gist(masked(text, client)),
+		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, names, masked(cause, client), masked(f.same, client),
 	}, "\x01"))
-}
-
-// ownWords are what a quoted word follows that belongs to a stream, or to what
-// was sent on it: of one cause there may be several versions on one client, too.
-var ownWords = [...]string{"nonce", "version", "versions", "echoed", "the newer", "version is", "version is again", "sent last was"}
-
-// gist is the message of a finding without what one cause has differently on
-// each client: numbers (of entries and streams, times, counts, addresses),
-// nonces and versions. What else stands in quotes is kept: names, and what peers
-// said.
-func gist(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	from := 0 // of what stands before the next quotes
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"' || c == '`':
-			end := quoted(text[i:])
-			before := strings.TrimSuffix(text[from:i], " ")
-			if slices.ContainsFunc(ownWords[:], func(w string) bool { return strings.HasSuffix(before, w) }) {
-				b.WriteByte('#')
-			} else {
-				b.WriteString(text[i : i+end])
-			}
-			i += end
-			from = i
-		case isDigit(c) && (i == 0 || !inWord(text[i-1])):
-			b.WriteByte('#')
-			for i++; i < len(text) && (inWord(text[i]) || (text[i] == '.' || text[i] == ':') && i+1 < len(text) && isDigit(text[i+1])); {
-				i++
-			}
-		default:
-			b.WriteByte(c)
-			i++
-		}
-	}
-	return b.String()
-}
-
-// quoted is how long the quotation is that a text begins with.
-func quoted(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && text[0] == '"':
-			i++
-		case text[i] == text[0]:
-			return i + 1
-		}
-	}
-	return len(text)
 }
 
 // masked takes a client's name out of a text, where it is not part of another.
@@ -170,7 +118,5 @@ func masked(text, client string) string {
 		from = end
 	}
 }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func nameByte(c byte) bool { return inWord(c) || c == '.' || c == '~' }

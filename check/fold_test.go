@@ -44,6 +44,29 @@ func TestFoldTellsCausesApart(t *testing.T) {
 	}
 }
 
+// Findings of one cause may be worded differently, but for what a peer said.
+func TestFoldComparesNoWords(t *testing.T) {
+	route := func(stream int, client, name string) string {
+		return fmt.Sprintf("-- stream %d\nC> type=CDS V= N= R=[] node=%s\nS< type=CDS V=%d N=a res=[web]\nC> type=CDS V=%d N=a R=[]\n"+
+			"C> type=RDS V= N= R=[%s]\nS< type=RDS V=1 N=b res=[%s{wbe}]\nC> type=RDS V=1 N=b R=[%s]\nt=+16s -- tick\n", stream, client, stream, stream, name, name, name)
+	}
+	refusal := func(stream int, client, said string) string {
+		return fmt.Sprintf("-- stream %d\nC> type=CDS V= N= R=[] node=%s\n-- server-end code=16 msg=%q\n", stream, client, said)
+	}
+	for text, want := range map[string]struct {
+		rule   string
+		folded int
+	}{
+		route(1, "n1", "r1") + route(2, "n2", "r2"):                               {"reference-never-sent", 1},
+		refusal(1, "n1", "no token for n1") + refusal(2, "n2", "no token for n2"): {"stream-rejected", 1},
+		refusal(1, "n1", "no token") + refusal(2, "n2", "it has expired"):         {"stream-rejected", 2},
+	} {
+		if found := of(check.Fold(judgeText(t, text)), want.rule); len(found) != want.folded {
+			t.Errorf("%s: %d: %s", want.rule, len(found), words(found))
+		}
+	}
+}
+
 // A finding of several clients begins with the first, and counts all.
 func TestFoldOfAFleet(t *testing.T) {
 	var text strings.Builder

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -83,10 +82,7 @@ C> type=EDS V=1 N=6 R=[a,b,c,d]
 S< type=EDS V=1 N=7 res=[a]
 `, 3, 5},
 	} {
-		s, err := script.Parse(name, []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parsed(t, c.text)
 		k := check.NewChecker(check.Options{})
 		messages := 0
 		for e := range s.Entries() {
@@ -111,7 +107,7 @@ S< type=EDS V=1 N=7 res=[a]
 
 // Nor by a reply of which part was not kept.
 func TestNothingIsProvedByTruncatedReplies(t *testing.T) {
-	s, err := script.Parse("polls", []byte(`
+	s := parsed(t, `
 P> path=/v3/discovery:clusters type=CDS V= node=n1
 p< 200 type=CDS V=2 N= res=[a]
 t=+1s P> path=/v3/discovery:clusters type=CDS V=2 node=n1
@@ -122,10 +118,7 @@ t=+1s P> path=/v3/discovery:clusters type=CDS V=2 node=n1
 p< 200 type=CDS V=3 N= res=[a#3]
 t=+1s P> path=/v3/discovery:clusters type=CDS V=2 node=n1
 p< 200 type=CDS V=2 N= res=[a]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	k := check.NewChecker(check.Options{})
 	messages := 0
 	for e := range s.Entries() {

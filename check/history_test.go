@@ -10,15 +10,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 )
 
 func historyOf(t testing.TB, text string, of engine.Selection) []engine.Version {
 	t.Helper()
-	s, err := script.Parse("story", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parsed(t, text)
 	h, tracker := engine.NewHistory(of), check.NewTracker()
 	for e := range s.Entries() {
 		c := tracker.Step(&e)
@@ -259,7 +255,7 @@ func TestHistoryOfSessions(t *testing.T) {
 }
 
 func TestHoldings(t *testing.T) {
-	s, err := script.Parse("story", []byte(`C> type=CDS V= N= R=[] node=n1
+	s := parsed(t, `C> type=CDS V= N= R=[] node=n1
 S< type=CDS V=1 N=a res=[c1,c2,c3]
 C> type=CDS V=1 N=a R=[]
 S< type=CDS V=2 N=b res=[c1#2,c2]
@@ -278,10 +274,7 @@ d< type=CDS N=a res=[c1@1,c2@1]
 D> type=CDS N=a
 d< type=CDS N=b res=[c2@2#2] rm=[c1]
 D> type=CDS N=b
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	k := check.NewChecker(check.Options{})
 	for e := range s.Entries() {
 		k.Step(&e)

@@ -2,13 +2,11 @@ package check_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -21,14 +19,7 @@ func TestHostileTimes(t *testing.T) {
 		t.Fatal(err, len(files))
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := script.Parse(file, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := scriptIn(t, file)
 		k := check.NewChecker(check.Options{Rules: everyRule(t)})
 		plain := check.NewChecker(check.Options{Rules: everyRule(t)})
 		for e := range s.Entries() {

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -30,14 +28,7 @@ func TestLiveIsLikeAFile(t *testing.T) {
 	all := everyRule(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := script.Parse(file, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := scriptIn(t, file)
 			path := filepath.Join(t.TempDir(), "x.xdsp")
 			masker := decode.NewMasker()
 			log, err := recorder.Create(path, recorder.Options{NoTicks: true, Masked: true, Transform: masker.Transform, Content: masker.Content})
@@ -106,14 +97,7 @@ func TestGapMakesSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := script.Parse(file, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := scriptIn(t, file)
 		// Every entry once lost: what is left over proves nothing that the
 		// whole does not prove.
 		whole := map[string]bool{}

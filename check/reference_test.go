@@ -7,17 +7,13 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 func checked(t *testing.T, o check.Options, text string, notes ...*session.Note) *check.Checker {
 	t.Helper()
-	s, err := script.Parse("test", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := parsed(t, text)
 	k := check.NewChecker(o)
 	for _, n := range notes {
 		k.Step(&session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: n})

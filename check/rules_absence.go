@@ -52,10 +52,11 @@ func partialState(x *event) {
 			return false
 		}
 		names := itemNames(o.items)
+		how, orElse := wantedHow(s, names[0])
 		x.prove(proof{
 			severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.Seq, n.Seq}, settles: o.told,
 			message: fmt.Sprintf("%s not in the response although %s, and sent again unchanged %v later%s",
-				list(names), wantedHow(s, names[0]), round(x.now.Sub(o.at)), orRollback(s, names[0])),
+				list(names), how, round(x.now.Sub(o.at)), orElse),
 		})
 		return true
 	})
@@ -99,30 +100,23 @@ func partialState(x *event) {
 	c.omitted = append(c.omitted, o)
 }
 
-// wantedHow says how the client asks for a name.
-func wantedHow(s *engine.Subscription, name string) string {
+// wantedHow says how the client asks for a name, and what else it may have been
+// that the name came back, where only the server knows what there is.
+func wantedHow(s *engine.Subscription, name string) (how, orElse string) {
 	if s.Names.Has(name) {
-		return "subscribed to"
+		return "subscribed to", ""
 	}
-	return "all are asked for"
-}
-
-// orRollback says what else it may have been that a name came back, where only
-// the server knows what there is.
-func orRollback(s *engine.Subscription, name string) string {
-	if s.Names.Has(name) {
-		return ""
-	}
-	return "; if it was deleted on purpose, that was rolled back"
+	return "all are asked for", "; if it was deleted on purpose, that was rolled back"
 }
 
 // looksPartial reports an omission for what is there instead.
 func (x *event) looksPartial(o *omission, severity Severity) {
 	o.told = true
 	names := itemNames(o.items)
+	how, _ := wantedHow(x.sub, names[0])
 	x.prove(proof{
 		severity: severity, names: names, cause: "-", seqs: []session.Seq{o.asked, o.from.Seq},
-		message: fmt.Sprintf("the response has only what was asked for last, and not %s, although %s", list(names), wantedHow(x.sub, names[0])),
+		message: fmt.Sprintf("the response has only what was asked for last, and not %s, although %s", list(names), how),
 	})
 }
 

@@ -33,7 +33,7 @@ func payloadRules() []*Rule {
 			Means:  "A resource has a field, or an extension of a type, that is not in the API that xdsproxy was built with. Both peers may be newer than xdsproxy. Envoy counts unknown fields and goes on; an extension that it does not have it rejects. If the client rejected the response, this is the first place to look, and a warning.",
 			Causes: "A server that uses a newer API than its clients, or a misspelt type URL of an extension.",
 			Next:   "Compare the version of the client with the release that brought the field. xdsproxy version says which API xdsproxy knows.",
-			local:  true, polls: true, response: unknownContent, request: unknownContentRejected,
+			local:  true, polls: true, response: noted(unknowns), request: rejected(unknowns),
 		},
 		{
 			ID: "resource-deprecated-field", Title: "fields that are deprecated", Group: groupPayload,
@@ -42,7 +42,7 @@ func payloadRules() []*Rule {
 			Means:  "A resource sets fields, or values, that are deprecated in the API. They work until a client no longer has them. Envoy logs a warning for each and counts them. If the client rejected the response because of them, it is a warning.",
 			Causes: "Configuration that was never moved on, or a control plane that still serves old clients.",
 			Next:   "Nothing today. Before you upgrade the clients, look up the field in Envoy's documentation: it names what to use instead.",
-			local:  true, polls: true, response: deprecatedFields, request: deprecatedRejected,
+			local:  true, polls: true, response: noted(deprecations), request: deprecatedRejected,
 		},
 		{
 			ID: "pgv-constraint", Title: "a value outside of what the API allows", Group: groupPayload,
@@ -51,7 +51,7 @@ func payloadRules() []*Rule {
 			Means:  "A resource breaks a constraint that is written into the API, such as a name that must not be empty. Envoy checks these and rejects, gRPC does not. They loosen from release to release, so what the client accepted is not reported; what it rejected is a warning. Nobody answers a file, so there it is an error; a warning inside of an extension, which Envoy looks into only if it uses it. xdsproxy version names the API that xdsproxy knows; another release may have another constraint.",
 			Causes: "An empty or extreme value that went through the control plane unchecked.",
 			Next:   "The message names the field. If the client is Envoy, its error says the same.",
-			local:  true, polls: true, response: constraintBroken, request: constraintRejected,
+			local:  true, polls: true, response: constraintBroken, request: rejected(brokenConstraints),
 		},
 		{
 			ID: "srds-scope-key-conflict", Title: "two scopes with one key", Group: groupPayload,
@@ -117,13 +117,40 @@ func resourceUndecodable(x *event) {
 	x.report(names, "%s", first)
 }
 
+// noted reports what it finds in a response.
+func noted(find func(*event) flaws) func(*event) {
+	return func(x *event) {
+		if !x.foreign() {
+			found := find(x)
+			found.report(x, Info)
+		}
+	}
+}
+
+// rejected reports what it finds in a response that the client rejects.
+func rejected(find func(*event) flaws) func(*event) {
+	return func(x *event) {
+		at := *x
+		at.resp = x.req.Echoed
+		if x.req.Verdict != engine.NACKed || at.foreign() {
+			return
+		}
+		found := find(&at)
+		for _, cause := range found.causes {
+			p := found.by[cause]
+			p.severity, p.settles, p.seqs = Warning, true, []session.Seq{at.resp.Seq, x.req.Seq}
+			p.message += ", and the client rejected the response"
+			x.prove(*p)
+		}
+	}
+}
+
 // unknowns finds what is not known in a response.
-func (x *event) unknowns(n *engine.Response) flaws {
-	var found flaws
+func unknowns(x *event) (found flaws) {
 	// Types of other makers than Envoy's are not linked, which is no news
 	// where they have a name here at all.
 	newType := x.sub.URL != "" && xds.TypeKey(x.sub.URL) == x.sub.URL
-	n.Fresh(func(name string, c *engine.Content) {
+	x.resp.Fresh(func(name string, c *engine.Content) {
 		if f := c.Facts; !f.Known && newType {
 			found.add("type", name, "type %s of %s is not known", clip(xds.TypeName(x.sub.URL)), orNameless(name))
 		}
@@ -134,96 +161,36 @@ func (x *event) unknowns(n *engine.Response) flaws {
 	return found
 }
 
-func unknownContent(x *event) {
-	if !x.foreign() {
-		found := x.unknowns(x.resp)
-		found.report(x, Info)
-	}
-}
-
-func unknownContentRejected(x *event) {
-	n := x.req.Echoed
-	if x.req.Verdict != engine.NACKed {
-		return
-	}
-	if at := x.about(n); !at.foreign() {
-		found := at.unknowns(n)
-		found.rejected(x, n)
-	}
-}
-
-// deprecations finds the deprecated fields of a response, and puts them into one
-// finding.
-func deprecations(n *engine.Response) proof {
-	p := proof{severity: Info, cause: "-"}
+// deprecations finds the deprecated fields of a response, all as one flaw.
+func deprecations(x *event) (found flaws) {
 	fields, resources := 0, 0
-	n.Fresh(func(name string, c *engine.Content) {
-		list := c.Facts.Deprecated
-		if len(list) == 0 {
-			return
-		}
-		if fields == 0 {
-			p.message = fmt.Sprintf("%s sets %s, which is deprecated", orNameless(name), clip(list[0]))
-		}
-		resources++
-		if fields += len(list); name != "" && len(p.names) < maxFindingNames {
-			p.names = append(p.names, name)
+	x.resp.Fresh(func(name string, c *engine.Content) {
+		if list := c.Facts.Deprecated; len(list) > 0 {
+			found.add("-", name, "%s sets %s, which is deprecated", orNameless(name), clip(list[0]))
+			resources++
+			fields += len(list)
 		}
 	})
 	switch {
 	case resources > 1:
-		p.message += fmt.Sprintf("; %d resources have %d such fields", resources, fields)
+		found.by["-"].message += fmt.Sprintf("; %d resources have %d such fields", resources, fields)
 	case fields > 1:
-		p.message += fmt.Sprintf("; it has %d such fields", fields)
+		found.by["-"].message += fmt.Sprintf("; it has %d such fields", fields)
 	}
-	return p
-}
-
-func deprecatedFields(x *event) {
-	if x.foreign() {
-		return
-	}
-	if p := deprecations(x.resp); p.message != "" {
-		x.prove(p)
-	}
+	return found
 }
 
 // deprecatedRejected looks at rejections that speak of it: the fields are in
 // many responses that are rejected for another reason.
 func deprecatedRejected(x *event) {
-	n := x.req.Echoed
-	if x.req.Verdict != engine.NACKed || !strings.Contains(x.req.Message.Error.Message, "deprecated") {
-		return
-	}
-	if at := x.about(n); !at.foreign() {
-		if p := deprecations(n); p.message != "" {
-			found := flaws{causes: []string{p.cause}, by: map[string]*proof{p.cause: &p}}
-			found.rejected(x, n)
-		}
-	}
-}
-
-// about is the event with a response that it is about.
-func (x *event) about(n *engine.Response) *event {
-	at := *x
-	at.resp = n
-	return &at
-}
-
-// rejected reports flaws of a response that the client rejected.
-func (f *flaws) rejected(x *event, n *engine.Response) {
-	for _, cause := range f.causes {
-		p := f.by[cause]
-		p.severity, p.settles, p.seqs = Warning, true, []session.Seq{n.Seq, x.req.Seq}
-		p.message += ", and the client rejected the response"
-		x.prove(*p)
+	if e := x.req.Message.Error; e != nil && strings.Contains(e.Message, "deprecated") {
+		rejected(deprecations)(x)
 	}
 }
 
 // brokenConstraints finds the constraints that a response breaks.
-func brokenConstraints(n *engine.Response) flaws {
-	var found flaws
-	n.Fresh(func(name string, c *engine.Content) {
+func brokenConstraints(x *event) (found flaws) {
+	x.resp.Fresh(func(name string, c *engine.Content) {
 		for _, what := range c.Facts.Invalid {
 			found.add(what, name, "%s: %s", orNameless(name), clip(what))
 		}
@@ -241,12 +208,12 @@ func constraintBroken(x *event) {
 	if x.foreign() {
 		return
 	}
-	found := brokenConstraints(n)
+	found := brokenConstraints(x)
 	switch {
-	case len(found.causes) == 0:
-		return
 	case isFile(x.stream):
 		constraintInFile(x)
+		return
+	case len(found.causes) == 0:
 		return
 	case !x.stream.Discovery():
 		found.report(x, Info)
@@ -280,17 +247,6 @@ func constraintInFile(x *event) {
 	})
 	own.report(x, Error)
 	inside.report(x, Warning)
-}
-
-func constraintRejected(x *event) {
-	n := x.req.Echoed
-	if x.req.Verdict != engine.NACKed {
-		return
-	}
-	if at := x.about(n); !at.foreign() {
-		found := brokenConstraints(n)
-		found.rejected(x, n)
-	}
 }
 
 func scopeKeyConflict(x *event) {

@@ -161,7 +161,8 @@ func streamRejected(x *event) {
 		p.message = fmt.Sprintf("%s was ended %d times in a row before any response, now with %s", x.stream.Method.Name, times, word)
 	}
 	if m := x.entry.Status.Message; m != "" {
-		p.message += ": " + said(m)
+		p.same = said(m)
+		p.message += ": " + p.same
 	}
 	if c := x.entry.Status.Code; c == codeUnimplemented || c == codeInvalidArgument {
 		p.severity = Error
@@ -198,7 +199,7 @@ func serverClosedStream(x *event) {
 		code = codeWord(st.Code)
 	}
 	p := proof{
-		severity: Info, typ: t.Method.Type, cause: t.Method.Path,
+		severity: Info, typ: t.Method.Type, cause: t.Method.Path, same: code,
 		message: fmt.Sprintf("%s ended by the server with %s after %v", t.Method.Name, code, round(x.now.Sub(t.Opened))),
 	}
 	if quick >= 3 {

@@ -1,8 +1,6 @@
 package check_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,27 +10,17 @@ import (
 
 // A story may say how a finding is worded: "# says: RULE TEXT" is a part of it.
 func TestStoriesSay(t *testing.T) {
-	files, err := filepath.Glob("testdata/stories/*.xds")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	eachLine(t, "testdata/stories/*.xds", func(file, line string) {
+		remark, is := strings.CutPrefix(line, "# says: ")
+		if !is {
+			return
 		}
-		for line := range strings.Lines(string(text)) {
-			remark, is := strings.CutPrefix(line, "# says: ")
-			if !is {
-				continue
-			}
-			id, part, _ := strings.Cut(strings.TrimSpace(remark), " ")
-			found := judge(t, file, everyRule(t))
-			if !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule.ID == id && strings.Contains(f.Message, part) }) {
-				t.Errorf("%s: %s does not say %q; found: %s", filepath.Base(file), id, part, words(found))
-			}
+		id, part, _ := strings.Cut(remark, " ")
+		found := judge(t, file, everyRule(t))
+		if !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule.ID == id && strings.Contains(f.Message, part) }) {
+			t.Errorf("%s: %s does not say %q; found: %s", file, id, part, words(found))
 		}
-	}
+	})
 }
 
 // What rules say of clients is what clients do.

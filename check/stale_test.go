@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
@@ -23,10 +22,7 @@ func TestStaleIsAckMissing(t *testing.T) {
 		{"CDS", "t=+1s C> type=RDS V= N= R=[r]\n", "+30s", true},
 	} {
 		text := "C> type=" + of.typ + " V= N= R=[] node=n1\nS< type=" + of.typ + " V=1 N=a res=[x]\n" + of.spoke + "t=" + of.at + " -- tick\n"
-		s, err := script.Parse("late.xds", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parsed(t, text)
 		k := check.NewChecker(check.Options{})
 		for e := range s.Entries() {
 			k.Step(&e)

@@ -6,23 +6,12 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 )
 
 // judgeText holds a conversation against all rules.
 func judgeText(t *testing.T, text string) []check.Finding {
 	t.Helper()
-	s, err := script.Parse("text", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	timers := check.DefaultTimers()
-	timers.Fixed = true
-	k := check.NewChecker(check.Options{Rules: everyRule(t), Timers: timers})
-	for e := range s.Entries() {
-		k.Step(&e)
-	}
-	return k.Findings()
+	return judgeScript(t, parsed(t, text), everyRule(t))
 }
 
 // of picks the findings of a rule.

@@ -6,7 +6,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -59,10 +58,7 @@ C> type=CDS V=1 N=1 R=[]
 S< type=CDS V=2 N=2 res=[a,b,c]
 `, map[string]engine.ResourceState{"a": engine.Acked, "b": engine.Acked, "c": engine.Requested}},
 	} {
-		s, err := script.Parse(name, []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parsed(t, c.text)
 		k := check.NewChecker(check.Options{})
 		for e := range s.Entries() {
 			k.Step(&e)
@@ -102,10 +98,7 @@ C> type=CDS V=1 N=1 R=[]
 S< type=CDS V=2 N=2 res=[a#2,b]
 `, map[string]session.Seq{"a": 4, "b": 4}},
 	} {
-		s, err := script.Parse(name, []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := parsed(t, c.text)
 		k := check.NewChecker(check.Options{})
 		var sent []session.Seq // the messages
 		for e := range s.Entries() {

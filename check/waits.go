@@ -110,15 +110,9 @@ func overdue(x *event) {
 	}
 }
 
-// without returns the elements that gone does not name; it may write to list.
+// without is a copy of a list without what is gone.
 func without[T any](list []T, gone func(T) bool) []T {
-	kept := list[:0:0]
-	for _, n := range list {
-		if !gone(n) {
-			kept = append(kept, n)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(list), gone)
 }
 
 // answer ends the waiting for what a response mentions. It goes over the

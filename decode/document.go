@@ -178,11 +178,7 @@ func decodeJSON(w *walker, name string, data []byte) Document {
 		return Document{Root: tree, Problems: w.problems}
 	}
 	msg := mt.New().Interface()
-	notes, fault := lenient.JSON(data).Into(msg, w.types)
-	if i := slices.IndexFunc(notes, (*lenient.Fault).LeftOut); i >= 0 && fault == nil {
-		fault = notes[i]
-	}
-	if fault != nil {
+	if fault := lenient.JSON(data).Whole(msg, w.types); fault != nil {
 		w.problem(nil, "shown as it was sent: %v", fault)
 		return Document{Root: tree, Problems: w.problems}
 	}

@@ -188,10 +188,8 @@ func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 	if !masked && !cut && len(p.chunks) == 1 && len(m.Data) == 1 {
 		return
 	}
-	next := *m
-	next.Data, next.Masked, next.Truncated = p.chunks, m.Masked || masked || cut, m.Truncated || cut
-	e.Message = &next
-	p.handOver()
+	p.give(e)
+	e.Message.Masked, e.Message.Truncated = m.Masked || masked || cut, m.Truncated || cut
 	if opaque {
 		e.Problems = append(slices.Clip(e.Problems), "a secret cannot be read: it was masked as a whole")
 	}

@@ -61,10 +61,15 @@ type splitter struct {
 	typeURL  []byte // field 4
 }
 
-// split cuts data. It stops before the first field that is not whole.
-func (p *splitter) split(data session.Chunks) {
+// reset forgets the message before.
+func (p *splitter) reset() {
 	clear(p.chunks)
 	*p = splitter{chunks: p.chunks[:0], resource: p.resource[:0]}
+}
+
+// split cuts data. It stops before the first field that is not whole.
+func (p *splitter) split(data session.Chunks) {
+	p.reset()
 	var b []byte // what is left of the chunk before i
 	for i := 0; ; {
 		if len(b) == 0 {
@@ -174,9 +179,8 @@ func (p *splitter) request(e *session.Entry) {
 	if n := e.Message.Data.Len(); n < minRun || n > maxRequest {
 		return
 	}
+	p.reset()
 	b := e.Message.Data.Bytes()
-	clear(p.chunks)
-	*p = splitter{chunks: p.chunks[:0], resource: p.resource[:0]}
 	start, run, num := 0, 0, protowire.Number(0) // num is that of the fields from run on
 	end := func(at int) {
 		if at-run >= minRun {
@@ -202,18 +206,12 @@ func (p *splitter) request(e *session.Entry) {
 	}
 }
 
-// give makes the chunks those of the entry.
+// give makes the chunks those of the entry, in a Message of its own.
 func (p *splitter) give(e *session.Entry) {
 	next := *e.Message
 	next.Data = p.chunks
 	e.Message = &next
-	p.handOver()
-}
-
-// handOver forgets the chunks of a message so large that it must not be kept
-// alive until the next one comes.
-func (p *splitter) handOver() {
-	if p.size > 1<<20 {
+	if p.size > 1<<20 { // too large to be kept alive until the next one comes
 		p.chunks, p.typeURL = nil, nil
 	}
 }

@@ -105,10 +105,7 @@ func (d *dictionary) jump(epoch uint64, spans []span) {
 			}
 		}
 	}
-	*d = dictionary{
-		epoch: epoch, spans: spans, fetch: d.fetch, lenient: d.lenient, pieces: d.pieces, scratch: d.scratch, parts: d.parts,
-		uses: d.uses, most: d.most, again: d.again,
-	}
+	d.epoch, d.spans, d.next, d.bytes, d.needs, d.missing, d.exact = epoch, spans, 0, 0, 0, false, false
 	for _, s := range spans {
 		d.next = s.first + s.count
 		if s.contents != nil {

@@ -45,8 +45,6 @@ func (d *dataParts) add(f protoscan.Field, dict *dictionary) error {
 	return nil
 }
 
-var errLongData = errors.New("a message is longer than any that is written")
-
 // join is the data in one piece: a copy, unless it is one part, of which it is
 // a slice then. If the dictionary says so it comes in pieces that are not
 // copied, in a slice that the next call uses again.
@@ -64,53 +62,42 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 		for i := range d.parts {
 			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
 		}
-		total := 0
-		err = d.each(dict, func(b []byte) bool {
-			total += len(b)
-			data = append(data, b)
-			return total <= maxData
-		})
-		dict.scratch = data
-		if err == nil && total > maxData {
+		err = d.each(dict, func(b []byte) { data = append(data, b) })
+		if err != nil {
 			dict.scratch = nil
-			return nil, false, errLongData
+			return nil, false, err
 		}
-		return data, false, err
+		dict.scratch = data
+		return data, false, nil
 	}
 	total := 0
-	err = d.each(dict, func(b []byte) bool {
-		total += len(b)
-		return total <= maxData
-	})
-	if err == nil && total > maxData {
-		err = errLongData
-	}
-	if err != nil {
+	if err := d.each(dict, func(b []byte) { total += len(b) }); err != nil {
 		return nil, false, err
 	}
 	all := make([]byte, 0, total)
-	err = d.each(dict, func(b []byte) bool {
-		all = append(all, b...)
-		return true
-	})
+	err = d.each(dict, func(b []byte) { all = append(all, b...) })
 	return session.Chunks{all}, false, err
 }
 
-func (d *dataParts) each(dict *dictionary, f func([]byte) bool) error {
+// each calls f with the pieces of the data, as far as they are no longer than any
+// that is written.
+func (d *dataParts) each(dict *dictionary, f func([]byte)) error {
+	total := 0
+	give := func(b []byte) bool {
+		if total += len(b); total > maxData {
+			return false
+		}
+		f(b)
+		return true
+	}
 	for _, p := range d.parts {
 		if p.count == 0 {
-			if !f(p.bytes) {
-				return nil
-			}
-			continue
-		}
-		going := true
-		err := dict.run(p.first, p.count, func(b []byte) bool {
-			going = f(b)
-			return going
-		})
-		if err != nil || !going {
+			give(p.bytes)
+		} else if err := dict.run(p.first, p.count, give); err != nil {
 			return err
+		}
+		if total > maxData {
+			return errors.New("a message is longer than any that is written")
 		}
 	}
 	return nil

@@ -93,19 +93,17 @@ func (w *writer) astray() string {
 // leave begins another segment beside the lost file, under a name that nothing
 // has. What is left of the old one ends where it is.
 func (w *writer) leave() (path string, err error) {
-	l, old := w.log, w.segment
-	home := old.shelf.(*family)
+	l, home := w.log, w.segment.shelf.(*family)
 	f, err := home.fresh()
 	if err != nil {
 		return "", err
 	}
-	s := &segment{shelf: home, header: old.header, before: old.before}
-	s.header.segment++
-	s.header.created = l.now()
-	s.header.first = max(w.file.last+1, old.header.first)
-	b, err := w.begin(f, &s.header, true)
+	s := w.following()
+	b, err := w.begin(f, &s.header, w.own)
 	if err != nil { // the old one cannot be read any more
-		b, err = w.begin(f, &s.header, false)
+		if err = f.Truncate(0); err == nil {
+			b, err = w.begin(f, &s.header, nil)
+		}
 	}
 	if err != nil {
 		_ = f.Close()
@@ -114,12 +112,8 @@ func (w *writer) leave() (path string, err error) {
 	}
 	// One that was renamed is whole; a truncated one refuses to be written.
 	_ = w.file.finish(w.file.last)
-	w.file.tail.finish()
-	s.carried = b.entries
-	b.hook = w.file.hook
-	w.sync.swap(f, w.file.f)
+	w.goOn(b, s)
 	home.move(f.Name(), s.header.segment)
-	w.file, w.segment = b, s
 	l.mu.Lock()
 	l.path = f.Name()
 	l.parts[len(l.parts)-1] = partFacts{header: s.header, own: b.own, all: b.all}
@@ -128,25 +122,6 @@ func (w *writer) leave() (path string, err error) {
 	l.mu.Unlock()
 	l.bell.ring()
 	return f.Name(), nil
-}
-
-// begin writes the beginning of a segment to f.
-func (w *writer) begin(f disk, h *fileHeader, carry bool) (*blockFile, error) {
-	if err := f.Truncate(0); err != nil {
-		return nil, err
-	}
-	b, err := newBlockFile(f, h, nil)
-	if err != nil {
-		return nil, err
-	}
-	b.tail = w.log.tail.begin(h, b.end)
-	if carry {
-		if err := w.carry(b, w.own); err != nil {
-			w.log.tail.drop(b.tail)
-			return nil, err
-		}
-	}
-	return b, nil
 }
 
 // own reads the file that is written by what the writer holds of it.
@@ -186,27 +161,28 @@ func (f *family) fresh() (disk, error) {
 // errShrunk says that a write would leave a hole.
 var errShrunk = errors.New("somebody else has truncated it")
 
+// reaches is errShrunk if the file is not as long as that.
+func (d disk) reaches(at int64) error {
+	info, err := d.Stat()
+	if err == nil && info.Size() < at {
+		err = errShrunk
+	}
+	return err
+}
+
 // WriteAt writes what continues the file, or what is in it, and leaves no hole
 // where somebody has truncated it.
 func (d disk) WriteAt(p []byte, at int64) (int, error) {
-	info, err := d.Stat()
-	if err != nil {
+	if err := d.reaches(at); err != nil {
 		return 0, err
-	}
-	if info.Size() < at {
-		return 0, errShrunk
 	}
 	return d.File.WriteAt(p, at)
 }
 
 // Truncate shortens the file, and never fills up what somebody has cut off.
 func (d disk) Truncate(size int64) error {
-	info, err := d.Stat()
-	if err != nil {
+	if err := d.reaches(size); err != nil {
 		return err
-	}
-	if info.Size() < size {
-		return errShrunk
 	}
 	return d.File.Truncate(size)
 }

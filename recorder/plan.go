@@ -21,8 +21,7 @@ type plan struct {
 	masked bool  // something of it was masked by the content hook
 
 	literal      session.Chunks // not yet in parts
-	literalBytes int
-	first, count int // a run that is not yet in heads
+	first, count int            // a run that is not yet in heads
 }
 
 // part is bytes that follow heads[:after], and earlier parts.
@@ -36,12 +35,10 @@ const keepParts = 64 << 10
 
 func (p *plan) reset() {
 	if cap(p.parts) > keepParts {
-		p.parts, p.literal, p.heads = nil, nil, nil
+		*p = plan{}
 	}
 	clear(p.parts)
-	p.parts, p.literal, p.heads = p.parts[:0], p.literal[:0], p.heads[:0]
-	p.bytes, p.fresh, p.stored, p.data, p.masked = 0, 0, 0, 0, false
-	p.literalBytes, p.count = 0, 0
+	*p = plan{heads: p.heads[:0], parts: p.parts[:0], literal: p.literal[:0]}
 }
 
 // loneContent is from which length on a message that nobody has cut, or a part
@@ -91,7 +88,6 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 		if len(chunk) < least || !define || !known.room(len(chunk)) {
 			p.flushRun()
 			p.literal = append(p.literal, stored)
-			p.literalBytes += len(stored)
 			continue
 		}
 		known.add(sum, len(chunk), changed)
@@ -128,12 +124,12 @@ func (p *plan) flush() {
 	if len(p.literal) == 0 {
 		return
 	}
-	p.head(fieldData, uint64(p.literalBytes))
+	p.head(fieldData, uint64(p.literal.Len()))
 	for _, c := range p.literal {
 		p.part(c)
 	}
 	clear(p.literal)
-	p.literal, p.literalBytes = p.literal[:0], 0
+	p.literal = p.literal[:0]
 }
 
 func (p *plan) flushRun() {

@@ -62,17 +62,10 @@ func (w *writer) nextSegment() error {
 	if err != nil {
 		return err
 	}
-	s := &segment{shelf: old.shelf, header: old.header, before: old.before}
-	s.header.segment++
-	s.header.created = w.log.now()
-	s.header.first = w.file.last + 1
-	b, err := newBlockFile(f, &s.header, nil)
+	s := w.following()
+	b, err := w.begin(f, &s.header, old.shelf.current)
 	if err == nil {
-		b.tail = w.log.tail.begin(&s.header, b.end)
-		if err = w.carry(b, old.shelf.current); err == nil {
-			err = s.shelf.install(old.header.segment)
-		}
-		if err != nil {
+		if err = s.shelf.install(old.header.segment); err != nil {
 			w.log.tail.drop(b.tail)
 		}
 	}
@@ -83,13 +76,9 @@ func (w *writer) nextSegment() error {
 	if err := w.file.finish(w.file.last); err != nil {
 		w.log.o.Logger.Error("a segment of the recording has no end", zap.String("path", path), zap.Error(err))
 	}
-	w.file.tail.finish()
-	s.carried = b.entries
 	s.before += w.file.end
-	w.sync.swap(f, w.file.f)
-	b.hook = w.file.hook
 	w.log.addPart(&s.header, w.file, b)
-	w.file, w.segment = b, s
+	w.goOn(b, s)
 	w.log.bell.ring()
 	if err := s.shelf.forget(w.log.o.Keep); err != nil {
 		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
@@ -98,6 +87,42 @@ func (w *writer) nextSegment() error {
 		w.log.dropParts(s.shelf)
 	}
 	return nil
+}
+
+// following is the segment that comes after the one that is written.
+func (w *writer) following() *segment {
+	old := w.segment
+	s := &segment{shelf: old.shelf, header: old.header, before: old.before}
+	s.header.segment++
+	s.header.created = w.log.now()
+	s.header.first = max(w.file.last+1, old.header.first)
+	return s
+}
+
+// begin writes the beginning of a segment to f. It repeats nothing if current is
+// nil.
+func (w *writer) begin(f sink, h *fileHeader, current func() (*Reader, error)) (*blockFile, error) {
+	b, err := newBlockFile(f, h, nil)
+	if err != nil {
+		return nil, err
+	}
+	b.tail = w.log.tail.begin(h, b.end)
+	if current != nil {
+		if err := w.carry(b, current); err != nil {
+			w.log.tail.drop(b.tail)
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// goOn makes b, the beginning of s, the file that is written.
+func (w *writer) goOn(b *blockFile, s *segment) {
+	w.file.tail.finish()
+	s.carried = b.entries
+	b.hook = w.file.hook
+	w.sync.swap(b.f, w.file.f)
+	w.file, w.segment = b, s
 }
 
 // carry repeats in b the entries that Options.Carry names, as far as they are in

@@ -39,9 +39,8 @@ func (r *Reader) seek(is func(*place) bool) error {
 		return err
 	}
 	var damage error
-	here := r.header.segment == 1 // what is known of the first stays known
 	for from := uint64(1); ; from = r.header.segment + 1 {
-		if !here {
+		if from > 1 || r.header.segment != 1 { // what is known of the first stays known
 			next, err := r.family.find(from)
 			if errors.Is(err, fs.ErrNotExist) {
 				return damage // or at the end of the newest
@@ -53,7 +52,6 @@ func (r *Reader) seek(is func(*place) bool) error {
 				return err
 			}
 		}
-		here = false
 		switch found, err := r.seekHere(is); {
 		case found:
 			return nil

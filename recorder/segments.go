@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,12 +53,6 @@ type home struct {
 	from uint64
 }
 
-func (f *family) homes() []home {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]home{{path: f.path}}, f.moved...)
-}
-
 // move gives the segments from number from on another name.
 func (f *family) move(path string, from uint64) {
 	f.mu.Lock()
@@ -65,19 +60,25 @@ func (f *family) move(path string, from uint64) {
 	f.moved = append(f.moved, home{path, from})
 }
 
-// newest is the path of the segment that is written.
-func (f *family) newest() string {
-	all := f.homes()
-	return all[len(all)-1].path
+// at is the path that a segment has while it is the newest.
+func (f *family) at(segment uint64) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := f.path
+	for _, h := range f.moved {
+		if h.from <= segment {
+			path = h.path
+		}
+	}
+	return path
 }
+
+// newest is the path of the segment that is written.
+func (f *family) newest() string { return f.at(math.MaxUint64) }
 
 // older is the path of a segment that is no longer the newest.
 func (f *family) older(segment uint64) string {
-	all := f.homes()
-	for len(all) > 1 && all[len(all)-1].from > segment {
-		all = all[:len(all)-1]
-	}
-	path := all[len(all)-1].path
+	path := f.at(segment)
 	ext := filepath.Ext(path)
 	return fmt.Sprintf("%s.%06d%s", strings.TrimSuffix(path, ext), segment, ext)
 }
@@ -90,18 +91,12 @@ func (f *family) numbers() ([]uint64, error) {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
-	for _, h := range f.homes() {
-		base := filepath.Base(h.path)
-		ext := filepath.Ext(base)
-		for _, file := range files {
-			name, ok := strings.CutPrefix(file.Name(), strings.TrimSuffix(base, ext)+".")
-			if !ok {
-				continue
-			}
-			n, err := strconv.ParseUint(strings.TrimSuffix(name, ext), 10, 64)
-			if err == nil && filepath.Base(f.older(n)) == file.Name() {
-				out = append(out, n)
-			}
+	ext := filepath.Ext(f.path) // of all names that it had
+	for _, file := range files {
+		digits := strings.TrimPrefix(filepath.Ext(strings.TrimSuffix(file.Name(), ext)), ".")
+		n, err := strconv.ParseUint(digits, 10, 64)
+		if err == nil && filepath.Base(f.older(n)) == file.Name() {
+			out = append(out, n)
 		}
 	}
 	slices.Sort(out)

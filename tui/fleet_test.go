@@ -2,12 +2,9 @@ package tui
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check/script"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
@@ -18,22 +15,7 @@ func storySource(t *testing.T, name string) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := script.Parse(name, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "x.xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for e := range s.Entries() {
-		log.Append(e)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return fileSource(path)
+	return played(t, string(text))
 }
 
 // One cause on twenty clients is one row, which can be told from others and is

@@ -140,7 +140,7 @@ func (a *app) logProof(logger *zap.Logger, f *check.Finding, message string, who
 	}
 	fields := []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
 	if a.config.logFormat == "text" {
-		message = f.Rule.ID + ": " + render.Safe(message)
+		message = f.Rule.ID + ": " + message
 	} else {
 		fields = append(fields, zap.String("rule", f.Rule.ID))
 	}

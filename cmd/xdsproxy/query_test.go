@@ -214,7 +214,7 @@ func asked(t *testing.T, path, text string, straight bool) (lines []string, read
 		if !wanted {
 			return nil
 		}
-		line, err := render.NewObject(e, c).AppendLine(nil)
+		line, err := render.NewObject(e, c).Line()
 		lines = append(lines, fmt.Sprint(string(line), q.table.Line(e, c), c.Uncertain, c.Answers, c.Waited, c.Node))
 		return err
 	})

@@ -11,11 +11,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"go.uber.org/zap"
 	"go.yaml.in/yaml/v3"
@@ -23,26 +21,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
-
-// nasty is what a peer may put into any text: escape sequences of 7 and 8 bits,
-// other control characters, what turns the direction of writing, line and
-// paragraph separators, and what has no width or no place on a screen.
-const nasty = "\x1b]0;x\x07\x00\x7f\r\b\u0085\u009b31m\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2028\u2029\u2066\u2067\u2068\u2069\u200b\ufeff\U000e0041"
-
-// raw finds the first character of an output that a terminal could take for a
-// command, or that turns what a person reads.
-func raw(text string) (at string, found bool) {
-	for i, r := range text {
-		_, n := utf8.DecodeRuneInString(text[i:])
-		if r == '\n' || strconv.IsPrint(r) && (r != utf8.RuneError || n > 1) {
-			continue
-		}
-		return strconv.Quote(text[max(0, i-60):min(len(text), i+20)]), true
-	}
-	return "", false
-}
 
 // nastyRecording has such characters in every text that a peer chooses.
 func nastyRecording(t *testing.T) string {
@@ -51,36 +32,20 @@ func nastyRecording(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quoted := strconv.Quote(nasty)
-	s, err := script.Parse("nasty.xds", bytes.ReplaceAll(text, []byte("NASTY"), []byte(quoted[1:len(quoted)-1])))
+	s, err := script.Parse("nasty.xds", xdstest.NastyScript(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), strings.ReplaceAll(nasty, "\x00", "")+".xdsp")
+	path := filepath.Join(t.TempDir(), strings.ReplaceAll(xdstest.Nasty, "\x00", "")+".xdsp")
 	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: newLabels().of})
 	if err != nil {
 		t.Skip("no file can have such a name: ", err)
 	}
-	worse := nasty + "\xff\xfe"
-	tls := &session.TLS{Version: worse, Cipher: worse, ALPN: worse, ServerName: worse, Identities: []string{"spiffe://" + worse, worse}, Issuer: worse}
 	for e := range s.Entries() {
-		if e.Peer != nil {
-			peer := *e.Peer
-			peer.ClientTLS, peer.ServerTLS = tls, tls
-			peer.Client, peer.Upstream = peer.Client+worse, peer.Upstream+worse
-			e.Peer = &peer
-		}
-		if e.Headers != nil {
-			e.Headers = append(slices.Clone(e.Headers), session.Field{Name: "x" + worse, Value: worse})
-		}
-		if e.Kind == session.KindOpen {
-			e.Sent = append(slices.Clone(e.Headers), session.Field{Name: "sent" + worse, Value: worse})
-		}
-		if e.Kind == session.KindMessage {
-			e.Problems = append(e.Problems, "cannot read "+worse)
-		}
+		xdstest.MakeNasty(&e)
 		log.Append(e)
 	}
+	const worse = xdstest.Nastier
 	for _, code := range []session.NoteCode{session.NoteBlind, session.NoteMark, session.NoteRemark, session.NoteCode(worse)} {
 		log.Append(session.Entry{Conn: 1, Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: code, Text: worse, Hint: worse, About: 3}})
 	}
@@ -98,7 +63,6 @@ func nastyRecording(t *testing.T) string {
 func nastyStories(t *testing.T) []string {
 	t.Helper()
 	name := regexp.MustCompile(`([\[,{= ])([a-z]\d+)([\],}{#~/ \n])`)
-	quoted := strconv.Quote(nasty)
 	dir := t.TempDir()
 	var paths []string
 	for _, rule := range check.Rules() {
@@ -112,7 +76,7 @@ func nastyStories(t *testing.T) []string {
 				t.Fatal(err)
 			}
 			for range 2 { // neighbours share the sign between them
-				text = name.ReplaceAll(text, []byte(`$1"$2`+quoted[1:len(quoted)-1]+`"$3`))
+				text = name.ReplaceAll(text, xdstest.NastyScript([]byte(`$1"$2NASTY"$3`)))
 			}
 			if _, err := script.Parse(path, text); err != nil || bytes.HasPrefix(text, []byte("# silent")) {
 				continue
@@ -140,24 +104,24 @@ func TestNothingUnprintable(t *testing.T) {
 	}
 	t.Setenv("SHELL", "/bin/sh")
 	path, stories := nastyRecording(t), nastyStories(t)
-	client := "n1" + nasty
+	client := "n1" + xdstest.Nasty
 	runs := map[string][][]string{
 		"watch":   {{path, "--no-follow"}, {path, "--no-follow", "--filter", "kind:nack"}},
 		"show":    {{path, "1.."}, {path}},
-		"diff":    {{path, "c1" + nasty}, {path, "c1" + nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, nasty}},
+		"diff":    {{path, "c1" + xdstest.Nasty}, {path, "c1" + xdstest.Nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, xdstest.Nasty}},
 		"info":    {{path}, {path, "--all"}},
 		"export":  {{path, "-w", "-"}, {path, "-w", "-", "--seq", "3..9"}},
 		"import":  {{path, "-w", filepath.Join(t.TempDir(), "x.xdsp")}},
 		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...)},
 		"status":  {{path}, {path, "--at", "12"}},
-		"tree":    {{path, client}, {path}, {path, nasty}},
-		"explain": {{}, {nasty}},
+		"tree":    {{path, client}, {path}, {path, xdstest.Nasty}},
+		"explain": {{}, {xdstest.Nasty}},
 		"replay":  {{path, "--as", "client", "--target", "127.0.0.1:1", "--idle", "100ms"}, {path, "--as", "server", "--listen", "127.0.0.1:0", "--client", client, "--idle", "100ms"}},
-		"bisect":  {{path, "--listen", "127.0.0.1:0", "--wait", "100ms"}, {path, "--listen", nasty}},
+		"bisect":  {{path, "--listen", "127.0.0.1:0", "--wait", "100ms"}, {path, "--listen", xdstest.Nasty}},
 		"config":  {{}},
 		"version": {{}},
 		"open":    {{path}}, // no terminal; the screen has a test of its own
-		"help":    {{}, {nasty}},
+		"help":    {{}, {xdstest.Nasty}},
 	}
 	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
 	a.settings = a.config.settings()
@@ -213,42 +177,33 @@ func looksHarmless(t *testing.T, args []string, form string) int {
 	if form == "csv" {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
-	if at, found := raw(text); found {
+	if at, found := xdstest.Unprintable(text); found {
 		t.Errorf("%s prints %s", what, at)
 	}
-	if at, found := raw(said.String()); found {
+	if at, found := xdstest.Unprintable(said.String()); found {
 		t.Errorf("%s says %s", what, at)
 	}
 	if out.Len() == 0 {
 		return 0
 	}
+	var dec interface{ Decode(any) error }
 	switch form {
 	case "yaml":
-		dec := yaml.NewDecoder(bytes.NewReader(out.Bytes()))
-		for {
-			var v any
-			if err := dec.Decode(&v); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: no YAML: %v", what, err)
-			}
-		}
+		dec = yaml.NewDecoder(&out)
 	case "json", "sarif", "jsonl":
-		dec := json.NewDecoder(strings.NewReader(out.String()))
-		for {
-			var v any
-			if err := dec.Decode(&v); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: no JSON: %v", what, err)
-			}
-		}
+		dec = json.NewDecoder(&out)
 	case "junit":
 		if err := xml.Unmarshal(out.Bytes(), new(struct{})); err != nil {
 			t.Errorf("%s: no XML: %v", what, err)
 		}
 	}
-	return out.Len()
+	var v any
+	for err := error(nil); dec != nil && !errors.Is(err, io.EOF); {
+		if err = dec.Decode(&v); err != nil && !errors.Is(err, io.EOF) {
+			t.Fatalf("%s: not what it should be: %v", what, err)
+		}
+	}
+	return len(text)
 }
 
 // The same of what a live peer says to replay and bisect.
@@ -277,7 +232,7 @@ func TestNothingUnprintableOfLivePeers(t *testing.T) {
 			}
 			for i := range out {
 				for _, text := range []string{out[i].String(), said[i].String()} {
-					if at, found := raw(text); found {
+					if at, found := xdstest.Unprintable(text); found {
 						t.Errorf("%s %s, %d: %s", server[0], form, i, at)
 					}
 				}
@@ -295,7 +250,7 @@ func TestUnprintableJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Clients) == 0 || !slices.ContainsFunc(got.Clients, func(c struct{ Client string }) bool { return c.Client == "n1"+nasty }) {
+	if len(got.Clients) == 0 || !slices.ContainsFunc(got.Clients, func(c struct{ Client string }) bool { return c.Client == "n1"+xdstest.Nasty }) {
 		t.Errorf("%q", got.Clients)
 	}
 }
@@ -307,17 +262,17 @@ func TestUnprintableLog(t *testing.T) {
 		var said bytes.Buffer
 		a := &app{stderr: &said}
 		a.config.logFormat = form
-		logger := a.logger(false).With(zap.String("with", nasty))
-		logger.Warn(nasty+"\xff", zap.String("client", nasty), zap.Strings("clients", []string{nasty}), zap.Error(errors.New(nasty)), zap.ByteString("stack", []byte(nasty)), zap.String(nasty, ""), zap.String("hint", nasty))
-		logger.Info("no hint", zap.String("client", nasty))
-		if at, found := raw(strings.ReplaceAll(said.String(), "\t", " ")); found {
+		logger := a.logger(false).With(zap.String("with", xdstest.Nasty))
+		logger.Warn(xdstest.Nastier, zap.String("client", xdstest.Nasty), zap.Strings("clients", []string{xdstest.Nasty}), zap.Error(errors.New(xdstest.Nasty)), zap.ByteString("stack", []byte(xdstest.Nasty)), zap.String(xdstest.Nasty, ""), zap.String("hint", xdstest.Nasty))
+		logger.Info("no hint", zap.String("client", xdstest.Nasty))
+		if at, found := xdstest.Unprintable(strings.ReplaceAll(said.String(), "\t", " ")); found {
 			t.Errorf("%s: %s", form, at)
 		}
 		if form == "text" {
 			continue
 		}
 		var line struct{ Client string }
-		if err := json.NewDecoder(&said).Decode(&line); err != nil || line.Client != nasty {
+		if err := json.NewDecoder(&said).Decode(&line); err != nil || line.Client != xdstest.Nasty {
 			t.Errorf("%q, %v", line.Client, err)
 		}
 	}

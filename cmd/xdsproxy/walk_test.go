@@ -95,7 +95,7 @@ func TestWalkGoesStraight(t *testing.T) {
 		lines = map[session.Seq]string{}
 		err = walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			visits++
-			line, err := render.NewObject(e, c).AppendLine(nil)
+			line, err := render.NewObject(e, c).Line()
 			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(e.Seq) }) {
 				lines[e.Seq] = string(line)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,10 +121,15 @@ func (a *app) searching(src *source, q *query) *progress {
 
 // printer prints entries in one of the forms of watch.
 type printer struct {
-	table *render.Table // to which every entry must be shown, printed or not
-	print visit
-	late  func(now time.Time) error // prints what has waited until now
-	rest  func() error              // prints what still waits
+	w      io.Writer
+	table  *render.Table // to which every entry must be shown, printed or not
+	jsonl  bool
+	titled bool
+	others render.Others
+}
+
+func (a *app) printer(w io.Writer, form string) *printer {
+	return &printer{w: w, table: render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()}), jsonl: form == "jsonl"}
 }
 
 // all shows and prints an entry.
@@ -134,49 +138,47 @@ func (p *printer) all(e *session.Entry, c *check.Change) error {
 	return p.print(e, c)
 }
 
-func (a *app) printer(w io.Writer, form string) *printer {
-	table := render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()})
-	if form == "jsonl" {
-		var line []byte
-		return &printer{table, func(e *session.Entry, c *check.Change) (err error) {
-			if line, err = render.NewObject(e, c).AppendLine(line[:0]); err != nil {
-				return err
-			}
-			_, err = w.Write(line)
-			line = slices.Clip(line)[:0]
-			return err
-		}, func(time.Time) error { return nil }, func() error { return nil }}
-	}
-	head, others := table.Head(), render.Others{}
-	sums := func(all []check.Finding) (err error) {
-		for i := range all {
-			if err == nil {
-				_, err = io.WriteString(w, table.SumLine(&all[i])+"\n")
-			}
+func (p *printer) print(e *session.Entry, c *check.Change) error {
+	if p.jsonl {
+		line, err := render.NewObject(e, c).Line()
+		if err == nil {
+			_, err = p.w.Write(line)
 		}
 		return err
 	}
-	late := func(now time.Time) error { return sums(others.Due(now)) }
-	return &printer{table, func(e *session.Entry, c *check.Change) error {
-		if err := late(e.Time); err != nil {
+	if err := p.late(e.Time); err != nil {
+		return err
+	}
+	line := p.table.Line(e, c)
+	if line == "" && len(c.Findings) == 0 {
+		return nil
+	}
+	if !p.titled {
+		line, p.titled = p.table.Head()+"\n"+line, true
+	}
+	if line != "" {
+		line += "\n"
+	}
+	for i := range c.Findings {
+		if f := &c.Findings[i]; !p.others.Keep(f, e.Time) {
+			line += p.table.FindingLine(f) + "\n"
+		}
+	}
+	_, err := io.WriteString(p.w, line)
+	return err
+}
+
+// late prints what has waited until now.
+func (p *printer) late(now time.Time) error { return p.sums(p.others.Due(now)) }
+
+// rest prints what still waits.
+func (p *printer) rest() error { return p.sums(p.others.Rest()) }
+
+func (p *printer) sums(all []check.Finding) error {
+	for i := range all {
+		if _, err := io.WriteString(p.w, p.table.SumLine(&all[i])+"\n"); err != nil {
 			return err
 		}
-		line := table.Line(e, c)
-		if line == "" && len(c.Findings) == 0 {
-			return nil
-		}
-		if head != "" {
-			line, head = head+"\n"+line, ""
-		}
-		if line != "" {
-			line += "\n"
-		}
-		for i := range c.Findings {
-			if f := &c.Findings[i]; !others.Keep(f, e.Time) {
-				line += table.FindingLine(f) + "\n"
-			}
-		}
-		_, err := io.WriteString(w, line)
-		return err
-	}, late, func() error { return sums(others.Rest()) }}
+	}
+	return nil
 }

@@ -167,10 +167,10 @@ func (p *plan) find(file string) error {
 // programs -c has another meaning.
 func (p *plan) findArgument() (found bool, broken error) {
 	for i := 1; i < len(p.argv); i++ {
-		file, ok := strings.CutPrefix(p.argv[i], "--config-path=")
-		replaced := "--config-path=" + placeholder
+		file, ok := strings.CutPrefix(p.argv[i], configPath+"=")
+		replaced := configPath + "=" + placeholder
 		if !ok {
-			if before := p.argv[i-1]; before != "-c" && before != "--config-path" {
+			if before := p.argv[i-1]; before != "-c" && before != configPath {
 				continue
 			}
 			file, replaced = p.argv[i], placeholder
@@ -258,7 +258,7 @@ func properForm(file string, argv []string) string {
 	placed := false
 	for i, arg := range argv {
 		switch {
-		case i > 0 && (argv[i-1] == "-c" || argv[i-1] == "--config-path"):
+		case i > 0 && (argv[i-1] == "-c" || argv[i-1] == configPath):
 			words, placed = append(words, placeholder), true
 		default:
 			words = append(words, shellWord(arg))

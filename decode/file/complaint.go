@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
 var (
@@ -34,11 +36,11 @@ func complaint(err error) *Error {
 	oneof := oneofOf.FindStringSubmatch(said)
 	switch {
 	case field != nil:
-		text = "there is no field " + quoted(field[1])
+		text = "there is no field " + lenient.Quoted(field[1])
 	case typ != nil:
-		text = "the type " + quoted(typ[1]) + " is not known to xdsproxy"
+		text = "the type " + lenient.Quoted(typ[1]) + " is not known to xdsproxy"
 	case repeat != nil:
-		text = "the field " + quoted(repeat[1]) + " stands twice"
+		text = "the field " + lenient.Quoted(repeat[1]) + " stands twice"
 	case oneof != nil:
 		text = oneof[1] + ": " + oneof[2]
 	case value != nil && value[2] != "":
@@ -53,13 +55,4 @@ func complaint(err error) *Error {
 		text = "syntax error"
 	}
 	return wrong("%s", text).at(line, col)
-}
-
-// quoted keeps an error in one line.
-func quoted(s string) string {
-	const most = 100
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return strconv.Quote(s)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 var (
@@ -24,10 +26,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	rules, _ := check.Select(nil, nil)
-	c := &Config{Metrics: NewMetrics(rules)}
+	c := &Config{
+		Metrics: NewMetrics(rules), Stats: func() (st recorder.Stats) { return st },
+		Clients: func() int { return 0 }, Refused: func() uint64 { return 0 }, Memory: func() (m engine.Memory) { return m },
+	}
 	descs := make(chan *prometheus.Desc, 100)
 	c.Metrics.Describe(descs)
-	newStateCollector(c).Describe(descs)
+	stateCollector{c}.Describe(descs)
 	newBuildInfo(Build{}).Describe(descs)
 	close(descs)
 	want := make(map[string]bool)

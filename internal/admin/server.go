@@ -126,7 +126,7 @@ func (s *Server) Close(grace time.Duration) {
 func (s *Server) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
-		s.c.Metrics, newStateCollector(&s.c), newBuildInfo(s.c.Build),
+		s.c.Metrics, stateCollector{&s.c}, newBuildInfo(s.c.Build),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return r

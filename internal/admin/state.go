@@ -7,77 +7,41 @@ import (
 )
 
 // stateCollector tells what others know, at the moment in which it is asked.
-type stateCollector struct {
-	c *Config
-
-	connections, refused, entries, bytes, queued, room, lag, lost, gaps, failing, losses, trail, past, budget, forgotten *prometheus.Desc
-}
-
-func newStateCollector(c *Config) *stateCollector {
-	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, nil, nil)
-	}
-	return &stateCollector{
-		c:           c,
-		connections: desc("connections_open", "Connections of clients that are being forwarded."),
-		refused:     desc("connections_refused_total", "Clients that were refused because of --max-connections or --max-streams."),
-		entries:     desc("recorder_entries_total", "Entries that were recorded."),
-		bytes:       desc("recorder_bytes", "Size of the recording, with its earlier segments that are left."),
-		queued:      desc("recorder_queue_bytes", "What waits to be recorded, as the queue charges for it."),
-		room:        desc("recorder_queue_limit_bytes", "What the queue has room for."),
-		lag:         desc("recorder_lag_entries", "Entries that were seen and are not recorded yet."),
-		lost:        desc("recorder_lost_entries_total", "Entries that were not recorded: the queue was full, or the file could not be written."),
-		gaps:        desc("recorder_gaps_total", "Gaps in the recording. Each stands for lost entries in a row."),
-		failing:     desc("recorder_failing", "1 while the recording cannot be written, else 0."),
-		losses:      desc("recorder_files_lost_total", "Files of the recording that somebody else removed, renamed, replaced or truncated while they were written. Each time recording went on in another."),
-		trail:       desc("metrics_lag_entries", "Entries that were seen and that the other metrics do not count yet."),
-		past:        desc("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning."),
-		budget:      desc("past_budget_bytes", "What --memory-past has room for."),
-		forgotten:   desc("past_forgotten_total", "How often something that was over had to be forgotten. Rules that would need it are silent; more --memory-past helps."),
-	}
-}
+type stateCollector struct{ c *Config }
 
 // Describe makes it a prometheus.Collector.
-func (s *stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		s.connections, s.refused, s.entries, s.bytes, s.queued, s.room, s.lag, s.lost, s.gaps, s.failing, s.losses, s.trail,
-		s.past, s.budget, s.forgotten,
-	} {
-		ch <- d
-	}
-}
+func (s stateCollector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, ch) }
 
 // Collect makes it a prometheus.Collector.
-func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
+func (s stateCollector) Collect(ch chan<- prometheus.Metric) {
 	seen := s.c.Metrics.Seen() // first: the log can only be ahead of it
 	st := s.c.Stats()
-	gauge := func(d *prometheus.Desc, v float64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	tell := func(kind prometheus.ValueType, name, help string, v float64) {
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, nil, nil), kind, v)
 	}
-	counter := func(d *prometheus.Desc, v uint64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
-	}
-	gauge(s.connections, float64(s.c.Clients()))
-	counter(s.refused, s.c.Refused())
-	counter(s.entries, st.Entries)
-	gauge(s.bytes, float64(st.Bytes))
-	gauge(s.queued, float64(st.Queued))
-	gauge(s.room, float64(s.c.QueueBytes))
-	gauge(s.lag, float64(waiting(&st)))
-	counter(s.lost, st.Lost)
-	counter(s.gaps, st.Gaps)
+	gauge := func(name, help string, v float64) { tell(prometheus.GaugeValue, name, help, v) }
+	counter := func(name, help string, v uint64) { tell(prometheus.CounterValue, name, help, float64(v)) }
 	failing := 0.0
 	if st.Failing {
 		failing = 1
 	}
-	gauge(s.failing, failing)
-	counter(s.losses, st.Losses)
-	gauge(s.trail, float64(uint64(st.Last)-min(uint64(seen), uint64(st.Last))))
+	gauge("connections_open", "Connections of clients that are being forwarded.", float64(s.c.Clients()))
+	counter("connections_refused_total", "Clients that were refused because of --max-connections or --max-streams.", s.c.Refused())
+	counter("recorder_entries_total", "Entries that were recorded.", st.Entries)
+	gauge("recorder_bytes", "Size of the recording, with its earlier segments that are left.", float64(st.Bytes))
+	gauge("recorder_queue_bytes", "What waits to be recorded, as the queue charges for it.", float64(st.Queued))
+	gauge("recorder_queue_limit_bytes", "What the queue has room for.", float64(s.c.QueueBytes))
+	gauge("recorder_lag_entries", "Entries that were seen and are not recorded yet.", float64(waiting(&st)))
+	counter("recorder_lost_entries_total", "Entries that were not recorded: the queue was full, or the file could not be written.", st.Lost)
+	counter("recorder_gaps_total", "Gaps in the recording. Each stands for lost entries in a row.", st.Gaps)
+	gauge("recorder_failing", "1 while the recording cannot be written, else 0.", failing)
+	counter("recorder_files_lost_total", "Files of the recording that somebody else removed, renamed, replaced or truncated while they were written. Each time recording went on in another.", st.Losses)
+	gauge("metrics_lag_entries", "Entries that were seen and that the other metrics do not count yet.", float64(uint64(st.Last)-min(uint64(seen), uint64(st.Last))))
 	if s.c.Memory != nil {
 		m := s.c.Memory()
-		gauge(s.past, float64(m.Past))
-		gauge(s.budget, float64(m.Budget))
-		counter(s.forgotten, m.Forgotten)
+		gauge("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning.", float64(m.Past))
+		gauge("past_budget_bytes", "What --memory-past has room for.", float64(m.Budget))
+		counter("past_forgotten_total", "How often something that was over had to be forgotten. Rules that would need it are silent; more --memory-past helps.", m.Forgotten)
 	}
 }
 

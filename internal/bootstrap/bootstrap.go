@@ -19,13 +19,6 @@ const (
 	GRPC
 )
 
-func (k Kind) String() string {
-	if k == GRPC {
-		return "gRPC"
-	}
-	return "Envoy"
-}
-
 // ErrUnknown says that a document is no bootstrap of either kind.
 var ErrUnknown = errors.New("neither a bootstrap of Envoy (no static_resources, no dynamic_resources) nor one of gRPC (no xds_servers)")
 

@@ -44,7 +44,7 @@ func TestBootstraps(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got bytes.Buffer
-			fmt.Fprintf(&got, "%s\n", d.Kind)
+			fmt.Fprintf(&got, "%s\n", map[Kind]string{Envoy: "Envoy", GRPC: "gRPC"}[d.Kind])
 			for i, s := range d.Servers {
 				fmt.Fprintf(&got, "\nserver %q %q\n", s.Address, s.Names)
 				for _, u := range s.Uses {

@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -43,11 +42,7 @@ func message(name string, data []byte) (proto.Message, error) {
 	}
 	m := mt.New().Interface()
 	if fault == nil {
-		var notes []*lenient.Fault
-		notes, fault = text.Into(m, protoregistry.GlobalTypes)
-		if i := slices.IndexFunc(notes, (*lenient.Fault).LeftOut); i >= 0 && fault == nil {
-			fault = notes[i]
-		}
+		fault = text.Whole(m, protoregistry.GlobalTypes)
 	}
 	if fault != nil {
 		return nil, fault

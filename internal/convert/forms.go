@@ -68,16 +68,15 @@ func Write(w io.Writer, form Form, walk Walk, o Options) (Result, error) {
 
 // newJSONL writes the objects of watch, one a line.
 func newJSONL(w io.Writer) *writer {
-	var line []byte
 	return &writer{
-		visit: func(e *session.Entry, c *check.Change, chosen bool) (err error) {
+		visit: func(e *session.Entry, c *check.Change, chosen bool) error {
 			if !chosen {
 				return nil
 			}
-			if line, err = render.NewObject(e, c).AppendLine(line[:0]); err != nil {
-				return err
+			line, err := render.NewObject(e, c).Line()
+			if err == nil {
+				_, err = w.Write(line)
 			}
-			_, err = w.Write(line)
 			return err
 		},
 		end: func() error { return nil },

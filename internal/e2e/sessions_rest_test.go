@@ -277,7 +277,7 @@ func restSessions() []recordedSession {
 		},
 		{
 			name: "rest-two-replicas",
-			story: "Envoy polls two servers lagging one address that take turns. One of them has not heard of the last\n" +
+			story: "Envoy polls two servers behind one address that take turns. One of them has not heard of the last\n" +
 				"change of the clusters.",
 			expect: []string{"rest-version-flap"},
 			record: func(t *testing.T) string {

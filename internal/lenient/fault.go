@@ -50,7 +50,8 @@ func (f *Fault) at(line, col int) *Fault {
 	return f
 }
 
-func quoted(s string) string { return strconv.Quote(Clipped(s)) }
+// Quoted is a name of outside as faults have it.
+func Quoted(s string) string { return strconv.Quote(Clipped(s)) }
 
 // Clipped bounds a name, so that what has it in it stays on one line.
 func Clipped(s string) string {

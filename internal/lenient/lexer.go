@@ -52,13 +52,19 @@ func (l *lexer) space() byte {
 	return 0
 }
 
-// peek takes the character c, if it is next.
-func (l *lexer) peek(c byte) bool {
-	if l.space() != c {
-		return false
+// take takes the character c, if it is next behind white space.
+func (l *lexer) take(c byte) bool {
+	l.space()
+	return l.next(c)
+}
+
+// next takes it if it stands right here.
+func (l *lexer) next(c byte) bool {
+	if l.pos < len(l.data) && l.data[l.pos] == c {
+		l.pos++
+		return true
 	}
-	l.pos++
-	return true
+	return false
 }
 
 func (l *lexer) isNull() bool {
@@ -77,7 +83,7 @@ func (l *lexer) word(w string) *Fault {
 
 func (l *lexer) enter(open byte) *Fault {
 	at := l.pos
-	if !l.peek(open) {
+	if !l.take(open) {
 		return l.syntax()
 	}
 	if l.depth++; l.depth > maxDepth {
@@ -103,7 +109,7 @@ func (l *lexer) object(f func(key string, at int) *Fault) *Fault {
 		if err != nil {
 			return err
 		}
-		if !l.peek(':') {
+		if !l.take(':') {
 			return l.syntax()
 		}
 		return f(key, at)
@@ -117,7 +123,7 @@ func (l *lexer) each(open, end byte, f func() *Fault) *Fault {
 	if err := l.enter(open); err != nil {
 		return err
 	}
-	for comma := true; !l.peek(end); comma = l.peek(',') {
+	for comma := true; !l.take(end); comma = l.take(',') {
 		if !comma {
 			return l.syntax()
 		}
@@ -225,7 +231,7 @@ func (l *lexer) unit() (rune, bool) {
 func (l *lexer) number() (string, *Fault) {
 	l.space()
 	from := l.pos
-	l.peek('-')
+	l.next('-')
 	whole := l.digits()
 	ok := whole == 1 || whole > 1 && l.data[l.pos-whole] != '0'
 	if ok && l.next('.') {
@@ -243,14 +249,6 @@ func (l *lexer) number() (string, *Fault) {
 		return "", l.syntax()
 	}
 	return text, nil
-}
-
-func (l *lexer) next(c byte) bool {
-	if l.pos < len(l.data) && l.data[l.pos] == c {
-		l.pos++
-		return true
-	}
-	return false
 }
 
 func (l *lexer) digits() (n int) {

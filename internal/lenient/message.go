@@ -1,12 +1,11 @@
 package lenient
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // Text is JSON, or what was made of YAML.
@@ -36,6 +35,15 @@ func (t Text) Into(m proto.Message, types Types) (notes []*Fault, err *Fault) {
 	return r.notes, err
 }
 
+// Whole is Into where it is a fault, too, that something is left out.
+func (t Text) Whole(m proto.Message, types Types) *Fault {
+	notes, err := t.Into(m, types)
+	if i := slices.IndexFunc(notes, (*Fault).LeftOut); i >= 0 && err == nil {
+		err = notes[i]
+	}
+	return err
+}
+
 // maxMessages is how deep messages may be nested in one that is in an Any, that
 // one among them: Envoy reads it again in binary, for which protobuf has a bound
 // of its own.
@@ -63,12 +71,15 @@ func (r *reader) message(m protoreflect.Message, what string, inAny bool) *Fault
 		return r.wrong(r.pos, "nested too deep")
 	}
 	defer func() { r.nested-- }()
-	special, asObject := specialOf(m.Descriptor().FullName())
-	if special != nil && !inAny && !(asObject && r.space() == '{') {
-		return special(r, m, what)
+	special := specialOf(m.Descriptor().FullName())
+	if special.read != nil && !inAny && !(special.object && r.space() == '{') {
+		if special.null && r.isNull() {
+			return r.word("null")
+		}
+		return special.read(r, m, what)
 	}
 	if c := r.space(); c != '{' {
-		return r.not(r.pos, what, "a message")
+		return r.not(r.pos, what, "message")
 	}
 	var seen seen
 	typed := false
@@ -80,9 +91,9 @@ func (r *reader) message(m protoreflect.Message, what string, inAny bool) *Fault
 		case key == typeKey:
 			typed = true
 			return r.skip()
-		case special != nil && key != "value":
+		case special.read != nil && key != "value":
 			return r.wrong(at, `an Any of this type has no member but "@type" and "value"`)
-		case special != nil:
+		case special.read != nil:
 			return r.message(m, what, false)
 		}
 		return r.field(m, key, at, &seen)
@@ -95,20 +106,18 @@ func (r *reader) not(at int, what, kind string) *Fault {
 	if err := r.skip(); err != nil {
 		return err
 	}
-	return r.wrong(at, "%s is of type %s, and this value is not", Clipped(what), strings.TrimPrefix(kind, "a "))
+	return r.wrong(at, "%s is of type %s, and this value is not", Clipped(what), kind)
 }
 
 // seen are the fields and oneofs that were met in a message: no more than it has.
 type seen []protoreflect.Descriptor
 
 func (s *seen) add(d protoreflect.Descriptor) (again bool) {
-	for _, known := range *s {
-		if known == d {
-			return true
-		}
+	again = slices.Contains(*s, d)
+	if !again {
+		*s = append(*s, d)
 	}
-	*s = append(*s, d)
-	return false
+	return again
 }
 
 func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *Fault {
@@ -118,7 +127,7 @@ func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *
 		fd = fields.ByName(protoreflect.Name(key))
 	}
 	if fd == nil {
-		r.note(at, UnknownField, "there is no field %s", quoted(key))
+		r.note(at, UnknownField, "there is no field %s", Quoted(key))
 		return r.skip()
 	}
 	if r.isNull() && !takesNull(fd) {
@@ -128,7 +137,7 @@ func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *
 		return r.wrong(at, "%s: oneof %s is already set", Clipped(key), o.Name())
 	}
 	if seen.add(fd) {
-		r.note(at, twice(fd), "the field %s stands twice", quoted(key))
+		r.note(at, twice(fd), "the field %s stands twice", Quoted(key))
 	} else if fd.Cardinality() == protoreflect.Repeated || fd.Message() != nil {
 		m.Clear(fd) // of a message that stands twice, the lists in it do not add up
 	}
@@ -142,22 +151,13 @@ func (r *reader) field(m protoreflect.Message, key string, at int, seen *seen) *
 	case fd.Message() != nil:
 		return r.message(m.Mutable(fd).Message(), key, false)
 	}
-	v, ok, err := r.scalar(fd, key)
-	if ok && err == nil {
-		m.Set(fd, v)
-	}
-	return err
+	return r.set(m, fd, key)
 }
 
 // twice says what becomes of a field that stands twice.
 func twice(fd protoreflect.FieldDescriptor) Kind {
-	if fd.Message() == nil && !fd.IsList() {
+	if !fd.IsList() && !fd.IsMap() && (fd.Message() == nil || specialOf(fd.Message().FullName()).read != nil) {
 		return TwiceLast
-	}
-	if fd.Message() != nil && fd.Cardinality() != protoreflect.Repeated {
-		if special, _ := specialOf(fd.Message().FullName()); special != nil {
-			return TwiceLast
-		}
 	}
 	return TwiceBoth
 }
@@ -214,7 +214,7 @@ func (r *reader) mapping(m protoreflect.Map, fd protoreflect.FieldDescriptor, wh
 	keys := make(map[string]struct{})
 	return r.object(func(key string, at int) *Fault {
 		if _, twice := keys[key]; twice {
-			return r.wrong(at, "the key %s stands twice in the map", quoted(key))
+			return r.wrong(at, "the key %s stands twice in the map", Quoted(key))
 		}
 		keys[key] = struct{}{}
 		k, ok := mapKey(fd.MapKey(), key)
@@ -263,22 +263,20 @@ func (r *reader) any(m protoreflect.Message, what string) *Fault {
 		}
 		return nil // Envoy takes {} for an Any with nothing in it
 	}
-	host, name := url, ""
-	if i := strings.LastIndexByte(url, '/'); i > 0 {
-		host, name = url[:i], url[i+1:]
-	}
-	if host == url {
+	slash := strings.LastIndexByte(url, '/')
+	if slash <= 0 {
 		return r.wrong(at, `the member "@type" is not a type`)
 	}
+	name := url[slash+1:]
 	mt, missing := r.types.FindMessageByName(protoreflect.FullName(name))
 	if missing != nil {
-		return r.wrong(at, "the type %s is not known to xdsproxy", quoted(name)).is(UnknownType)
+		return r.wrong(at, "the type %s is not known to xdsproxy", Quoted(name)).is(UnknownType)
 	}
 	r.pos, r.depth = from, depth
 	inner := mt.New()
 	nested := r.nested
 	r.nested = 0
-	err = r.message(inner, fmt.Sprintf("the %s", inner.Descriptor().Name()), true)
+	err = r.message(inner, "the "+string(inner.Descriptor().Name()), true)
 	r.nested = nested
 	if err != nil {
 		return err
@@ -295,5 +293,3 @@ func (r *reader) any(m protoreflect.Message, what string) *Fault {
 
 // errEnough ends a walk.
 var errEnough = &Fault{}
-
-var _ Types = protoregistry.GlobalTypes

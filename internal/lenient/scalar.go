@@ -36,7 +36,7 @@ func (r *reader) scalar(fd protoreflect.FieldDescriptor, what string) (v protore
 		r.note(at, UnknownEnum, "this is no word of the enum of %s", Clipped(what))
 		return v, false, nil
 	}
-	return v, false, r.wrong(at, "%s is of type %s, and this value is not", Clipped(what), fd.Kind())
+	return v, false, r.not(at, what, fd.Kind().String())
 }
 
 func valueOf(fd protoreflect.FieldDescriptor, text string, isText, isNumber bool) (v protoreflect.Value, ok bool) {

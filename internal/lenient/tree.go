@@ -1,8 +1,6 @@
 package lenient
 
 import (
-	"fmt"
-
 	"go.yaml.in/yaml/v3"
 )
 
@@ -72,7 +70,11 @@ func Unique(n *yaml.Node) error {
 				continue
 			}
 			if _, twice := seen[key.Value]; twice {
-				return twiceIn(key)
+				in := "mapping"
+				if key.Line == 0 {
+					in = "object"
+				}
+				return faultf("key %q stands twice in one %s", key.Value, in).at(key.Line, 0)
 			}
 			seen[key.Value] = struct{}{}
 		}
@@ -83,11 +85,4 @@ func Unique(n *yaml.Node) error {
 		}
 	}
 	return nil
-}
-
-func twiceIn(key *yaml.Node) error {
-	if key.Line == 0 {
-		return fmt.Errorf("key %q stands twice in one object", key.Value)
-	}
-	return fmt.Errorf("line %d: key %q stands twice in one mapping", key.Line, key.Value)
 }

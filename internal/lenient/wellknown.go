@@ -9,53 +9,41 @@ import (
 	_ "google.golang.org/protobuf/types/known/fieldmaskpb" // no message of Envoy's has one, but an Any may
 )
 
-// special reads a message of a type that has a form of its own.
-type special func(r *reader, m protoreflect.Message, what string) *Fault
+// special is a type that has a form of its own; without read it has none.
+type special struct {
+	read   func(r *reader, m protoreflect.Message, what string) *Fault
+	object bool // it may be an object like any other message, too
+	null   bool // null is one with nothing in it
+}
 
-// specialOf says how a type is read. asObject says that it may be an object like
-// any other message, too.
-func specialOf(name protoreflect.FullName) (read special, asObject bool) {
-	short, known := strings.CutPrefix(string(name), "google.protobuf.")
-	if !known {
-		return nil, false
+func specialOf(name protoreflect.FullName) special {
+	switch name {
+	case "google.protobuf.Any":
+		return special{read: (*reader).any}
+	case "google.protobuf.Value":
+		return special{read: (*reader).anyValue}
+	case "google.protobuf.Struct":
+		return special{read: (*reader).structure, null: true}
+	case "google.protobuf.ListValue":
+		return special{read: (*reader).listValue, object: true, null: true}
+	case "google.protobuf.Duration":
+		return special{read: (*reader).duration, object: true, null: true}
+	case "google.protobuf.Timestamp":
+		return special{read: (*reader).timestamp, object: true, null: true}
+	case "google.protobuf.FieldMask":
+		return special{read: (*reader).fieldMask, object: true}
+	case "google.protobuf.BoolValue", "google.protobuf.BytesValue", "google.protobuf.DoubleValue", "google.protobuf.FloatValue", "google.protobuf.Int32Value",
+		"google.protobuf.Int64Value", "google.protobuf.StringValue", "google.protobuf.UInt32Value", "google.protobuf.UInt64Value":
+		return special{read: (*reader).wrapper, object: true, null: true}
 	}
-	switch short {
-	case "Any":
-		return (*reader).any, false
-	case "Value":
-		return (*reader).anyValue, false
-	case "Struct":
-		return (*reader).structure, false
-	case "ListValue":
-		return (*reader).listValue, true
-	case "Duration":
-		return (*reader).duration, true
-	case "Timestamp":
-		return (*reader).timestamp, true
-	case "FieldMask":
-		return (*reader).fieldMask, true
-	case "BoolValue", "BytesValue", "DoubleValue", "FloatValue", "Int32Value", "Int64Value", "StringValue", "UInt32Value", "UInt64Value":
-		return (*reader).wrapper, true
-	}
-	return nil, false
+	return special{}
 }
 
 func (r *reader) wrapper(m protoreflect.Message, what string) *Fault {
-	if r.isNull() {
-		return r.word("null")
-	}
-	fd := m.Descriptor().Fields().ByNumber(1)
-	v, ok, err := r.scalar(fd, what)
-	if ok && err == nil {
-		m.Set(fd, v)
-	}
-	return err
+	return r.set(m, m.Descriptor().Fields().ByNumber(1), what)
 }
 
 func (r *reader) structure(m protoreflect.Message, what string) *Fault {
-	if r.isNull() {
-		return r.word("null")
-	}
 	fd := m.Descriptor().Fields().ByNumber(1)
 	if r.space() != '{' {
 		return r.not(r.pos, what, "Struct")
@@ -64,9 +52,6 @@ func (r *reader) structure(m protoreflect.Message, what string) *Fault {
 }
 
 func (r *reader) listValue(m protoreflect.Message, what string) *Fault {
-	if r.isNull() {
-		return r.word("null")
-	}
 	if r.space() != '[' {
 		return r.not(r.pos, what, "ListValue")
 	}
@@ -78,12 +63,10 @@ func (r *reader) listValue(m protoreflect.Message, what string) *Fault {
 func (r *reader) anyValue(m protoreflect.Message, what string) *Fault {
 	fields := m.Descriptor().Fields()
 	switch c := r.space(); {
-	case c == '{' || c == '[':
-		number := protoreflect.FieldNumber(5)
-		if c == '[' {
-			number = 6
-		}
-		return r.message(m.Mutable(fields.ByNumber(number)).Message(), what, false)
+	case c == '{':
+		return r.message(m.Mutable(fields.ByNumber(5)).Message(), what, false)
+	case c == '[':
+		return r.message(m.Mutable(fields.ByNumber(6)).Message(), what, false)
 	case c == 'n':
 		m.Set(fields.ByNumber(1), protoreflect.ValueOfEnum(0))
 		return r.word("null")
@@ -96,8 +79,8 @@ func (r *reader) anyValue(m protoreflect.Message, what string) *Fault {
 }
 
 func (r *reader) set(m protoreflect.Message, fd protoreflect.FieldDescriptor, what string) *Fault {
-	v, _, err := r.scalar(fd, what)
-	if err == nil {
+	v, ok, err := r.scalar(fd, what)
+	if ok && err == nil {
 		m.Set(fd, v)
 	}
 	return err
@@ -121,9 +104,6 @@ func setTime(m protoreflect.Message, seconds int64, nanos int32) {
 }
 
 func (r *reader) duration(m protoreflect.Message, what string) *Fault {
-	if r.isNull() {
-		return r.word("null")
-	}
 	const most = 3652500 * 86400
 	text, at, err := r.textOf(what, "Duration")
 	if err != nil {
@@ -134,7 +114,7 @@ func (r *reader) duration(m protoreflect.Message, what string) *Fault {
 	seconds, bad := strconv.ParseInt(whole, 10, 64)
 	nanos, fine := nanosOf(fraction)
 	if !ok || bad != nil || whole[0] == '+' || split && !fine {
-		return r.wrong(at, "%s is of type Duration, and this value is not", Clipped(what))
+		return r.not(at, what, "Duration")
 	}
 	if seconds > most || seconds < -most {
 		return r.wrong(at, "%s is out of the range of a Duration", Clipped(what))
@@ -158,16 +138,13 @@ func nanosOf(digits string) (int32, bool) {
 // timestamp reads a time; a month or a day that there is not is one of the next
 // year or month.
 func (r *reader) timestamp(m protoreflect.Message, what string) *Fault {
-	if r.isNull() {
-		return r.word("null")
-	}
 	text, at, err := r.textOf(what, "Timestamp")
 	if err != nil {
 		return err
 	}
 	seconds, nanos, ok := timeOf(text)
 	if !ok {
-		return r.wrong(at, "%s is of type Timestamp, and this value is not", Clipped(what))
+		return r.not(at, what, "Timestamp")
 	}
 	setTime(m, seconds, nanos)
 	return nil

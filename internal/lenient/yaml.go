@@ -154,20 +154,20 @@ func YAML(data []byte, values int) (Text, *Fault) {
 	if err != nil {
 		return Text{}, err
 	}
+	notes := Last(root)
+	if more != nil {
+		notes = append(notes, more)
+	}
 	var w jsonWriter
 	w.value(root)
-	if more != nil {
-		w.notes = append(w.notes, more)
-	}
-	return Text{json: w.out, notes: w.notes, place: w.place}, nil
+	return Text{json: w.out, notes: notes, place: w.place}, nil
 }
 
-// jsonWriter writes a tree without aliases as JSON, and knows where its parts
-// stood.
+// jsonWriter writes a tree without aliases and double keys as JSON, and knows
+// where its parts stood.
 type jsonWriter struct {
 	out    []byte
 	places []place
-	notes  []*Fault
 }
 
 type place struct{ offset, line, col int32 }
@@ -201,22 +201,11 @@ func (w *jsonWriter) value(n *yaml.Node) {
 }
 
 func (w *jsonWriter) mapping(n *yaml.Node) {
-	last := make(map[string]int, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if key := n.Content[i]; !Ignored(key) {
-			name := keyText(key)
-			if _, twice := last[name]; twice && len(w.notes) < maxNotes {
-				w.notes = append(w.notes, faultf("the key %s stands twice", quoted(name)).at(key.Line, key.Column).is(TwiceLast))
-			}
-			last[name] = i
-		}
-	}
 	w.out = append(w.out, '{')
 	some := false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		name := keyText(key)
-		if at, counts := last[name]; !counts || at != i {
+		if Ignored(key) {
 			continue
 		}
 		if some {
@@ -224,33 +213,48 @@ func (w *jsonWriter) mapping(n *yaml.Node) {
 		}
 		some = true
 		w.places = append(w.places, place{int32(len(w.out)), int32(key.Line), int32(key.Column)})
-		w.out = append(append(w.out, quotedJSON(name)...), ':')
+		w.out = append(append(w.out, quotedJSON(keyText(key))...), ':')
 		w.value(n.Content[i+1])
 	}
 	w.out = append(w.out, '}')
 }
 
 // Last leaves of the keys that stand twice in one mapping of YAML the last, as
-// Envoy does.
-func Last(n *yaml.Node) {
-	if n.Kind == yaml.MappingNode {
-		last := make(map[string]int, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if key := n.Content[i]; !Ignored(key) {
-				last[keyText(key)] = i
-			}
+// Envoy does, and notes them.
+func Last(n *yaml.Node) []*Fault { return last(n, nil) }
+
+func last(n *yaml.Node, notes []*Fault) []*Fault {
+	if n.Kind != yaml.MappingNode {
+		for _, c := range n.Content {
+			notes = last(c, notes)
 		}
-		kept := n.Content[:0]
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if key := n.Content[i]; Ignored(key) || last[keyText(key)] == i {
-				kept = append(kept, key, n.Content[i+1])
-			}
+		return notes
+	}
+	at := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if Ignored(key) {
+			continue
 		}
-		n.Content = kept
+		name := keyText(key)
+		if _, twice := at[name]; twice && len(notes) < maxNotes {
+			notes = append(notes, faultf("the key %s stands twice", Quoted(name)).at(key.Line, key.Column).is(TwiceLast))
+		}
+		at[name] = i
 	}
-	for _, c := range n.Content {
-		Last(c)
+	kept := n.Content[:0]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if !Ignored(key) {
+			if at[keyText(key)] != i {
+				continue
+			}
+			notes = last(value, notes)
+		}
+		kept = append(kept, key, value)
 	}
+	n.Content = kept
+	return notes
 }
 
 func keyText(key *yaml.Node) string {
@@ -307,16 +311,6 @@ func integer(v string) (int64, bool) {
 
 // quotedJSON is a text as JSON has it.
 func quotedJSON(s string) string {
-	plain := true
-	for i := 0; plain && i < len(s); i++ {
-		plain = s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
-	}
-	if plain {
-		return `"` + s + `"`
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string can always be encoded
-	return strings.TrimSuffix(b.String(), "\n")
+	text, _ := json.Marshal(s) // a string can always be written
+	return string(text)
 }

@@ -21,10 +21,7 @@ func Name(name string, candidates []string) string {
 		if len(name) >= 3 && strings.HasPrefix(c, name) {
 			return c
 		}
-		if n := len(name) - len(c); n > least || -n > least {
-			continue
-		}
-		if work < 0 {
+		if n := len(name) - len(c); n > least || -n > least || work < 0 {
 			continue
 		}
 		a, b := differing(name, c)

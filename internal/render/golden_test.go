@@ -221,10 +221,11 @@ func TestNamesFitTheScreen(t *testing.T) {
 func TestObjects(t *testing.T) {
 	var text []byte
 	for _, s := range story() {
-		var err error
-		if text, err = NewObject(&s.e, &s.c).AppendLine(text); err != nil {
+		line, err := NewObject(&s.e, &s.c).Line()
+		if err != nil {
 			t.Fatal(err)
 		}
+		text = append(text, line...)
 	}
 	golden(t, "objects.jsonl", string(text))
 	for line := range bytes.Lines(text) {

@@ -212,11 +212,8 @@ func (o *Object) AddHeaders(e *session.Entry) {
 	}
 }
 
-// AppendLine appends the object as one line of JSON.
-func (o *Object) AppendLine(b []byte) ([]byte, error) {
-	line, err := marshalJSON(o, "")
-	return append(b, line...), err
-}
+// Line is the object as one line of JSON.
+func (o *Object) Line() ([]byte, error) { return marshalJSON(o, "") }
 
 // WriteJSON writes a value as an indented document.
 func WriteJSON(w io.Writer, v any) error {
