@@ -108,7 +108,7 @@ type proof struct {
 	seqs     []session.Seq // the one that proves it last; nil: that of the event
 	cause    string        // findings of one cause are counted as one; "": the names
 	message  string
-	same     string // what clients of one cause have in common; "": the names and the message
+	same     string // what clients of one cause have in common; "": the names
 	typ      string // if it is not that of the event
 	fault    Fault  // if it is not that of the rule
 	// settles says that it is not a repeat but the outcome of what was

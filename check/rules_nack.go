@@ -289,7 +289,8 @@ func nackImmediateResend(x *event) {
 	if times > 0 {
 		when = fmt.Sprintf("%d times within %s", times, round(x.now.Sub(a.resends[0])))
 	}
-	p.message = fmt.Sprintf("%s sent again unchanged, %s after the rejection: %s", what, when, said(r.by.Message.Error.Message))
+	p.same = said(r.by.Message.Error.Message)
+	p.message = fmt.Sprintf("%s sent again unchanged, %s after the rejection: %s", what, when, p.same)
 	x.prove(p)
 }
 
