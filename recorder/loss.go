@@ -99,7 +99,7 @@ func (w *writer) leave() (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	s := &segment{shelf: home, header: old.header, before: old.before}
+	s := &segment{shelf: home, header: old.header, begun: l.o.Now(), before: old.before}
 	s.header.segment++
 	s.header.created = l.now()
 	s.header.first = max(w.file.last+1, old.header.first)
