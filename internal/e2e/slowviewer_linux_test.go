@@ -119,8 +119,13 @@ func readSlowly(t *testing.T, addr, token string) {
 	var block, out bytes.Buffer
 	h := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", "/xdsproxy.viewer.v1.Viewer/Tail"}, {":authority", addr},
-		{"content-type", "application/grpc"}, {"te", "trailers"}, {"authorization", "Bearer " + token},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", "/xdsproxy.viewer.v1.Viewer/Tail"},
+		{":authority", addr},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
+		{"authorization", "Bearer " + token},
 	} {
 		if err := h.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}); err != nil {
 			t.Fatal(err)
