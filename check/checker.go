@@ -61,6 +61,7 @@ func NewChecker(o Options) *Checker {
 func (k *Checker) Step(e *session.Entry) Change {
 	k.seq, k.muted = e.Seq, e.Carried
 	now := k.TimeAt(e)
+	k.queue.leap(k.Leap(e))
 	// What timers wait for may be in a gap, so that they have to know of it.
 	if e.Kind == session.KindGap {
 		k.change.Change = k.Engine.Step(e)

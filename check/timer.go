@@ -65,6 +65,17 @@ func (t *timers) set(at time.Time, fire func(now time.Time)) {
 	heap.Push(t, timer{at: at, order: t.order, fire: fire})
 }
 
+// leap puts off all timers by a time that did not pass.
+func (t *timers) leap(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	for i := range t.list {
+		t.list[i].at = t.list[i].at.Add(d)
+	}
+	t.now = t.now.Add(d)
+}
+
 // run fires, in order, all timers whose time is over. Timers that these set are
 // included, within patience.
 func (t *timers) run(now time.Time) {

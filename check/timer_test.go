@@ -59,3 +59,18 @@ func TestTimersWithoutPause(t *testing.T) {
 		t.Errorf("fired %d times", fired)
 	}
 }
+
+// Time that did not pass is waited for.
+func TestTimersWhileAClockIsSet(t *testing.T) {
+	var q timers
+	start, fired := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC), 0
+	q.run(start)
+	chain(&q, start, 10*time.Second, &fired)
+	q.leap(time.Hour)
+	if q.run(start.Add(time.Hour + 9*time.Second)); fired != 0 {
+		t.Errorf("fired %d times in 9 seconds", fired)
+	}
+	if q.run(start.Add(time.Hour + 11*time.Second)); fired != 1 {
+		t.Errorf("fired %d times in 11 seconds", fired)
+	}
+}

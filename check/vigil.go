@@ -36,7 +36,7 @@ func (x *event) proceed(v *vigil, patience func(*event, *engine.Response) time.D
 	*v = vigil{}
 	for _, n := range x.sub.Sent {
 		if n.Ordinal > x.resp.Ordinal && n.Verdict == engine.Unjudged && x.sub.Owed(n) {
-			x.keep(v, n, n.At.Add(patience(x, n)), look)
+			x.keep(v, n, x.now.Add(patience(x, n)-x.k.Passed(n.At, x.now)), look)
 			return
 		}
 	}
@@ -93,8 +93,8 @@ func (x *event) missed(spoke bool) {
 	case s.Type == "CDS" && len(x.starving(n)) > 0: // cds-ack-held-by-warming speaks of it
 		x.keep(v, n, x.now.Add(x.k.timers.Warm), ackLate)
 		return
-	case !spoke && x.now.Sub(n.At) < patience:
-		x.keep(v, n, n.At.Add(patience), ackLate)
+	case !spoke && x.k.Passed(n.At, x.now) < patience:
+		x.keep(v, n, x.now.Add(patience-x.k.Passed(n.At, x.now)), ackLate)
 		v.silent, presenceOf(t).quiet = true, true
 		return
 	case presenceOf(t).judged < n.Seq && x.now.Sub(presenceOf(t).judgedAt) <= x.flight():
@@ -104,7 +104,7 @@ func (x *event) missed(spoke bool) {
 	case !x.again(Warning, "-"):
 		x.prove(proof{
 			severity: Warning, cause: "-",
-			message: fmt.Sprintf("no verdict on %s of entry %d within %v", label(n), n.Seq, round(x.now.Sub(n.At))),
+			message: fmt.Sprintf("no verdict on %s of entry %d within %v", label(n), n.Seq, round(x.k.Passed(n.At, x.now))),
 		})
 	}
 	x.proceed(v, ackTime, ackLate)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -62,6 +63,20 @@ func (p *Proxy) admit(nc net.Conn, listen net.Addr) bool {
 		p.note(session.NoteRefused, text, hint)
 	})
 	return false
+}
+
+// reserve is how many open files clients leave to the rest of the program, and a
+// quarter of all where those are few: to probes, viewers and the recording.
+const reserve = 64
+
+// room is nil if another client can be accepted. It waits else: who is reset
+// comes back at once.
+func (p *Proxy) room() error {
+	limit := openFiles()
+	if limit > 0 && 2*(p.held.Load()+1) > limit-min(reserve, limit/4) {
+		return syscall.EMFILE
+	}
+	return nil
 }
 
 func (p *Proxy) leave() { p.held.Add(-1) }

@@ -207,7 +207,11 @@ func (p *Proxy) closeListeners() {
 
 func (p *Proxy) accept(ctx context.Context, l net.Listener, pair Pair, sec security) {
 	for backoff := time.Duration(0); ; {
-		nc, err := l.Accept()
+		var nc net.Conn
+		err := p.room()
+		if err == nil {
+			nc, err = l.Accept()
+		}
 		switch {
 		case err == nil:
 			backoff = 0

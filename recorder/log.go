@@ -102,6 +102,7 @@ type Log struct {
 	queue  queue
 	lost   holes // what found no room since the last Gap entry
 	seq    session.Seq
+	clock  clock
 	last   time.Time // of the newest entry
 	active time.Time // of the newest entry that was not a Time entry
 	woken  bool      // wake was sent to for what waits
@@ -192,7 +193,7 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 	var s *segment
 	if shelf != nil {
 		h.segment, h.first, h.began = 1, 1, h.created
-		s = &segment{shelf: shelf, header: h}
+		s = &segment{shelf: shelf, header: h, begun: o.Now()}
 		if f, ok := shelf.(*family); ok {
 			f.began = h.began
 		}
@@ -271,7 +272,8 @@ func (l *Log) segments() shelf {
 // Append adds an entry and returns the number that it got. It never waits: if
 // there is no room the entry is dropped, and a Gap entry will say so. The log
 // keeps what the entry refers to. A zero Time is set to now; a Time that lies
-// before that of an earlier entry is set to that. After Close it does nothing
+// before that of an earlier entry is set to that. Where the system's clock was
+// set, a note says so, and times do not go back. After Close it does nothing
 // and returns 0.
 func (l *Log) Append(e session.Entry) session.Seq {
 	cost := costOf(&e)
@@ -288,6 +290,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 		l.addLocked(e, charged, large)
 		return l.seq
 	}
+	l.timeLocked(&e)
 	l.stampLocked(&e)
 	l.lost.add(&e)
 	l.stats.Lost++
@@ -298,8 +301,17 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	return seq
 }
 
-// addLocked stamps and queues an entry, and sees to it that the writer comes.
+// addLocked queues an entry, and before it what is to be said of the clock.
 func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
+	l.timeLocked(&e)
+	if note := l.clock.note(); note != nil {
+		l.putLocked(session.Entry{Kind: session.KindNote, Side: session.Proxy, Time: e.Time, Note: note}, entryCost, false)
+	}
+	l.putLocked(e, charged, large)
+}
+
+// putLocked numbers and queues an entry, and sees to it that the writer comes.
+func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 	l.stampLocked(&e)
 	if len(l.queue.waiting) == 0 {
 		l.timer.Reset(flushAfter)
@@ -321,21 +333,32 @@ func (l *Log) tellLocked(lost *holes) {
 	}
 }
 
-// stampLocked gives an entry its number and its time.
-func (l *Log) stampLocked(e *session.Entry) {
-	l.seq++
-	e.Seq = l.seq
+// timeLocked gives an entry the time that it has in the recording.
+func (l *Log) timeLocked(e *session.Entry) {
 	if e.Time.IsZero() {
 		if l.o.NoTicks {
 			e.Time = l.last // the log's own entries have no time of their own
 		}
 		if e.Time.IsZero() {
-			e.Time = l.now()
+			e.Time = l.o.Now()
 		}
+	}
+	if !l.o.NoTicks {
+		at := l.clock.tell(e.Time)
+		if !e.Start.IsZero() {
+			e.Start = at.Add(e.Start.Sub(e.Time))
+		}
+		e.Time = at
 	}
 	if e.Time.Before(l.last) {
 		e.Time = l.last
 	}
+}
+
+// stampLocked gives an entry its number.
+func (l *Log) stampLocked(e *session.Entry) {
+	l.seq++
+	e.Seq = l.seq
 	l.last = e.Time
 	if e.Kind != session.KindTime {
 		l.active = e.Time
@@ -352,9 +375,10 @@ func (l *Log) tickLocked(end bool) {
 	if l.o.NoTicks || l.seq == 0 {
 		return
 	}
-	now := l.now()
+	read := l.o.Now()
+	now := l.clock.tell(read)
 	if end && now.After(l.last) || !end && now.Sub(l.last) >= tickPause(l.last.Sub(l.active)) {
-		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: now}, entryCost, false)
+		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: read}, entryCost, false)
 	}
 }
 

@@ -22,6 +22,7 @@ type segment struct {
 	header fileHeader
 	// carried are the entries that were repeated at its beginning.
 	carried uint64
+	begun   time.Time
 	before  int64     // bytes of earlier segments
 	again   time.Time // no attempt to end it before
 }
@@ -32,9 +33,9 @@ func (w *writer) due() bool {
 	if s == nil || w.failing || w.adrift || !w.file.empty() || w.file.entries <= s.carried {
 		return false
 	}
-	if o.MaxSize > 0 && w.file.end >= o.MaxSize || o.MaxAge > 0 && w.log.now().Sub(s.header.created) >= o.MaxAge {
+	if o.MaxSize > 0 && w.file.end >= o.MaxSize || o.MaxAge > 0 && o.Now().Sub(s.begun) >= o.MaxAge {
 		// What is in the place of a lost file is not ours to rename.
-		return !w.log.now().Before(s.again) && w.astray() == ""
+		return !o.Now().Before(s.again) && w.astray() == ""
 	}
 	return false
 }
@@ -47,7 +48,7 @@ func (w *writer) rotate() bool {
 	}
 	err := w.nextSegment()
 	if err != nil {
-		w.segment.again = w.log.now().Add(rotateAgain)
+		w.segment.again = w.log.o.Now().Add(rotateAgain)
 		w.log.o.Logger.Error("cannot begin another segment of the recording, the old one grows on",
 			zap.String("path", w.log.path), zap.Error(err))
 	}
@@ -92,7 +93,7 @@ func (w *writer) nextSegment() error {
 // following is the segment that comes after the one that is written.
 func (w *writer) following() *segment {
 	old := w.segment
-	s := &segment{shelf: old.shelf, header: old.header, before: old.before}
+	s := &segment{shelf: old.shelf, header: old.header, begun: w.log.o.Now(), before: old.before}
 	s.header.segment++
 	s.header.created = w.log.now()
 	s.header.first = max(w.file.last+1, old.header.first)

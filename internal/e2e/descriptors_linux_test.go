@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -144,4 +146,89 @@ func descriptors(t *testing.T, pid int) (numbers []int) {
 		numbers = append(numbers, n)
 	}
 	return numbers
+}
+
+// Clients that take all descriptors that they can get leave some to the rest of
+// the program: probes are answered and viewers come while other clients wait,
+// and those get in when there is room again.
+func TestDescriptorsAreLeftForProbes(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // an echo
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = io.Copy(c, c)
+			}()
+		}
+	}()
+	const token = "a-token-that-the-test-made-up"
+	p := startProxyWith(t, l.Addr().String(), setup{
+		args: []string{"--admin", "127.0.0.1:0", "--viewer", "127.0.0.1:0"}, env: []string{"XDSPROXY_VIEWER_TOKEN=" + token},
+	})
+	admin := p.stderr.find(t, adminLine, p.exited)[1]
+	viewer := p.stderr.find(t, viewerLine, p.exited)[1]
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 300, Max: 300}, nil); err != nil {
+		t.Fatal(err)
+	}
+	passed := make(chan error)
+	var crowd []net.Conn
+	for range 300 {
+		c, err := net.Dial("tcp", p.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		crowd = append(crowd, c)
+		go func() {
+			_, err := c.Write([]byte("ping"))
+			if err == nil {
+				_, err = io.ReadFull(c, make([]byte, 4))
+			}
+			passed <- err
+		}()
+	}
+	eventually(t, "it is told that clients wait", func() bool { return strings.Contains(p.stderr.String(), "cannot accept a connection") })
+	for range 15 {
+		client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Get(admin + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if _, err := serve.Dial(t.Context(), "tcp", viewer, serve.Options{Token: token}); err != nil {
+		t.Error(err)
+	}
+	in := 0
+	for quiet := false; !quiet; {
+		select {
+		case err := <-passed:
+			in++
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(500 * time.Millisecond):
+			quiet = true
+		}
+	}
+	if in == 0 || in == len(crowd) {
+		t.Errorf("%d of %d clients got in", in, len(crowd))
+	}
+	t.Logf("%d of %d clients got in at first", in, len(crowd))
+	for i := 0; in < len(crowd); in++ { // one goes for each that waits
+		crowd[i].Close()
+		i++
+		if err := <-passed; err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.stop(t)
 }

@@ -49,8 +49,41 @@ func (k *Engine) tell(e *session.Entry) {
 	if why := k.doubt(e); why != "" && !slices.Contains(e.Problems, why) {
 		e.Problems = append(slices.Clip(e.Problems), why) // the list may be shared
 	}
+	if d := k.Leap(e); d > 0 {
+		k.leaps = append(k.leaps[max(0, len(k.leaps)-maxLeaps+1):], leap{k.TimeAt(e), d})
+	}
 	k.Now = k.TimeAt(e)
 	if at := e.Time.Unix(); at > 0 && at < tooLate {
 		k.before = at
 	}
+}
+
+// leap is time that did not pass: a clock was set forward, or stood.
+type leap struct {
+	at time.Time // the time after it
+	d  time.Duration
+}
+
+// maxLeaps is how many are remembered; what began before an older one counts as
+// if that had been no leap.
+const maxLeaps = 16
+
+// Leap is how much of the time before e, the entry that comes next, did not
+// pass.
+func (k *Engine) Leap(e *session.Entry) time.Duration {
+	if e.Kind != session.KindNote || e.Note == nil || e.Note.Code != session.NoteClock || k.Now.IsZero() {
+		return 0
+	}
+	return k.TimeAt(e).Sub(k.Now)
+}
+
+// Passed is how much time passed from then to now.
+func (k *Engine) Passed(then, now time.Time) time.Duration {
+	d := now.Sub(then)
+	for _, l := range k.leaps {
+		if then.Before(l.at) && !now.Before(l.at) {
+			d -= l.d
+		}
+	}
+	return max(d, 0)
 }

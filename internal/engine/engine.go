@@ -34,6 +34,7 @@ type Engine struct {
 	Stamp    uint64  // of the response that is being looked at
 	looked   *Response
 	static   static
+	leaps    []leap
 	glanced  decode.Message // see envelope
 }
 

@@ -31,5 +31,5 @@ func (k *Engine) AckTime(s *Subscription, n *Response, spoke bool) time.Duration
 
 // overdue says whether the client has let that time pass.
 func (k *Engine) overdue(s *Subscription, n *Response) bool {
-	return k.Now.Sub(n.At) > k.AckTime(s, n, s.Stream.LastClientSeq > n.Seq)
+	return k.Passed(n.At, k.Now) > k.AckTime(s, n, s.Stream.LastClientSeq > n.Seq)
 }

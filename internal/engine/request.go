@@ -59,7 +59,7 @@ func (k *Engine) request(e *session.Entry, c *Change, t *Stream, whole bool) {
 	c.Uncertain = c.Uncertain || r.EchoedPast && s.unanswered
 	if n := r.Echoed; word != "" && n != nil {
 		if c.Answers = n.Seq; n.judgedSeq == r.Seq && r.Overrules == 0 {
-			c.Waited = max(k.Now.Sub(n.At), 1)
+			c.Waited = max(k.Passed(n.At, k.Now), 1)
 		}
 	}
 	// On a stream whose beginning was not seen, an echoed nonce proves that

@@ -2,12 +2,9 @@ package serve
 
 import (
 	"context"
-	"io"
-	"net"
-	"sync"
 	"testing"
-	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -42,7 +39,7 @@ func TestViewersAreNotStarved(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			crowd(t, addr, greeting, 300)
+			t.Cleanup(xdstest.Crowd(addr, greeting, 300))
 
 			r := dial(t, "tcp", addr, quick()).Open(0, 0)
 			defer r.Close()
@@ -60,34 +57,4 @@ func TestViewersAreNotStarved(t *testing.T) {
 			}
 		})
 	}
-}
-
-// crowd holds n connections that send what greeting says, and opens each anew
-// soon after it is closed, until the test ends.
-func crowd(t *testing.T, addr, greeting string, n int) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	var held, first sync.WaitGroup
-	first.Add(n)
-	for range n {
-		held.Go(func() {
-			once := sync.OnceFunc(first.Done)
-			for ctx.Err() == nil {
-				c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-				if err != nil {
-					once()
-					continue
-				}
-				stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-				_, _ = io.WriteString(c, greeting)
-				once()
-				_, _ = io.Copy(io.Discard, c)
-				stop()
-				_ = c.Close()
-				time.Sleep(250 * time.Millisecond)
-			}
-		})
-	}
-	first.Wait()
-	t.Cleanup(func() { cancel(); held.Wait() })
 }
