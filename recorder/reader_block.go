@@ -170,6 +170,9 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 		}
 		return e, false, r.damageAt(r.start, err.Error())
 	}
+	if e.Seq != seq {
+		return e, false, r.damageAt(r.start, "an entry has two numbers")
+	}
 	if alias {
 		// An entry that is most of its block keeps it; another would keep
 		// all its neighbours too.

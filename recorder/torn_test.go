@@ -235,6 +235,16 @@ func TestLyingBlockHeaders(t *testing.T) {
 	}
 }
 
+// An entry that says its number twice has the one that its place was found by,
+// or none: the numbers of a reader ascend.
+func TestTwoNumbers(t *testing.T) {
+	b := []byte{6, 0x08, 2, 0x40, 12, 0x08, 1}
+	all, err := drain(NewReader(bytes.NewReader(wrapped(t, b))))
+	if len(all) != 1 || !isDamage(err) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestNotARecording(t *testing.T) {
 	file, _ := written(t, 1)
 	old := bytes.Clone(file)
