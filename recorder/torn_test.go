@@ -245,6 +245,30 @@ func TestTwoNumbers(t *testing.T) {
 	}
 }
 
+// No entry of a block comes after the last one that its header announces.
+func TestNumberBeyondItsBlock(t *testing.T) {
+	m := new(memory)
+	f, err := newBlockFile(m, &fileHeader{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.enc.Close()
+	for _, seq := range []session.Seq{1, 9, 3} {
+		e := message(1, "payload")
+		e.Seq = seq
+		put(t, f, e)
+	}
+	if err := f.commit(); err != nil {
+		t.Fatal(err)
+	}
+	for how, r := range readers(t, m.b) {
+		if all, err := drain(r); len(all) != 1 || !isDamage(err) {
+			t.Errorf("%s: %+v, %v", how, all, err)
+		}
+		_ = r.Close()
+	}
+}
+
 func TestNotARecording(t *testing.T) {
 	file, _ := written(t, 1)
 	old := bytes.Clone(file)
