@@ -207,12 +207,12 @@ func (m *mutation) ways(s *subject) [][]string {
 	ways := [][]string{
 		{"open", s.path},
 		{"watch", s.path, "--no-follow", past, either("--no-check", "--no-check=false"), either("--filter=", "--filter="+filter)},
-		either2(r, []string{"show", s.path, "1.."}, []string{"show", s.path, "--filter", filter}, []string{"show", s.path, ".." + seq()}),
+		oneOf(r, []string{"show", s.path, "1.."}, []string{"show", s.path, "--filter", filter}, []string{"show", s.path, ".." + seq()}),
 		{"info", s.path, either("--all", "--strict", "--all=false"), past},
 		{"check", s.path, past, "--enable", "all", "--fail-on=" + either("error", "warning", "never"), either("--info", "--strict")},
 		{"status", s.path, past, either("--quiet", "--at="+seq())},
-		either2(r, []string{"tree", s.path, past}, []string{"tree", s.path, s.client}, []string{"tree", s.path, s.client, "--at", seq()}),
-		either2(r, []string{"diff", s.path, s.name, "--all"}, []string{"diff", s.path, s.name}, []string{"diff", s.path, seq(), seq()},
+		oneOf(r, []string{"tree", s.path, past}, []string{"tree", s.path, s.client}, []string{"tree", s.path, s.client, "--at", seq()}),
+		oneOf(r, []string{"diff", s.path, s.name, "--all"}, []string{"diff", s.path, s.name}, []string{"diff", s.path, seq(), seq()},
 			[]string{"diff", s.path, s.base, "--all"}, []string{"diff", s.base, s.path, s.name}),
 		{"export", s.path, "--repair", "-w", s.repaired, "-o=xdsp"},
 		{"export", s.path, "--seq", seq() + "..", "-w", s.part, either("--no-context", "--no-context=false"), "-o=xdsp"},
@@ -237,7 +237,7 @@ func (m *mutation) ways(s *subject) [][]string {
 	return ways
 }
 
-func either2(r *rand.Rand, of ...[]string) []string { return of[r.IntN(len(of))] }
+func oneOf(r *rand.Rand, of ...[]string) []string { return of[r.IntN(len(of))] }
 
 // one makes a mutant and lets every command read it.
 func (m *mutation) one(n uint64) {
