@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only
+	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
@@ -55,14 +56,14 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "cmd/xdsproxy"},
 	"go.uber.org/zap":                  {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},
-	"github.com/klauspost/compress":    {"recorder"},
+	"github.com/klauspost/compress":    {"recorder", "internal/mutant"},
 	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy"},
 	"github.com/rogpeppe/go-internal":  {},                         // tests only
 	"github.com/google/go-cmp":         {},                         // tests only

@@ -168,6 +168,8 @@ func (h *blockHeader) check() error {
 		return fmt.Errorf("a block of %d bytes cannot take up %d when compressed", h.uncompressed, h.compressed)
 	case h.entries == 0 || h.first == 0 || h.last < h.first || h.entries-1 > uint64(h.last-h.first):
 		return fmt.Errorf("a block cannot hold %d entries from %d to %d", h.entries, h.first, h.last)
+	case h.last > maxSeq:
+		return fmt.Errorf("entry %d has a higher number than any that is written", h.last)
 	case h.content > maxContents || h.contents > maxContents-h.content:
 		return fmt.Errorf("a block cannot define %d contents from %d", h.contents, h.content)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -35,6 +36,10 @@ const (
 	maxHead = 8 << 20
 	// maxEntry leaves room for what the parts of the data are preceded by.
 	maxEntry = maxData + maxData/8 + maxHead
+
+	// maxSeq is the highest number that an entry has, so that there is always
+	// one after it.
+	maxSeq = math.MaxInt64
 
 	// Content is what messages have in common: a chunk of at least minContent
 	// bytes, stored once and referred to by its number within an epoch. An

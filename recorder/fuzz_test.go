@@ -87,7 +87,7 @@ func wrapped(t *testing.T, b []byte) []byte {
 		t.Fatal(err)
 	}
 	defer f.enc.Close()
-	e := response(session.Chunks{bytes.Repeat([]byte("defined "), 10)})
+	e := response(session.Chunks{bytes.Repeat([]byte("defined "), loneContent/8)})
 	e.Seq = 1
 	put(t, f, e)
 	if err := f.commit(); err != nil {

@@ -154,7 +154,7 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 	}
 	h := &r.head
 	switch {
-	case seq <= r.last, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
+	case seq <= r.last, seq > h.last, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
 		(r.given == h.entries) != (len(r.rest) == 0):
 		return e, false, r.damageAt(r.start, "the entries of a block are not those that its header announces")
 	}
@@ -169,6 +169,9 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 			return e, false, err
 		}
 		return e, false, r.damageAt(r.start, err.Error())
+	}
+	if e.Seq != seq {
+		return e, false, r.damageAt(r.start, "an entry has two numbers")
 	}
 	if alias {
 		// An entry that is most of its block keeps it; another would keep

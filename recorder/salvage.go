@@ -209,10 +209,10 @@ func (s *salvage) endMark(size int64) (m endMark, is bool) {
 
 // gap says that all up to last is missing.
 func (s *salvage) gap(last session.Seq, counted bool) error {
-	g := session.Gap{First: s.last.Seq + 1, Last: max(last, s.last.Seq+1)}
-	if counted && last <= s.last.Seq {
-		return nil // what was damaged was no entry
+	if s.last.Seq == maxSeq || counted && last <= s.last.Seq {
+		return nil // no number is left, or what was damaged was no entry
 	}
+	g := session.Gap{First: s.last.Seq + 1, Last: min(max(last, s.last.Seq+1), maxSeq)}
 	g.Entries = uint64(g.Last-g.First) + 1
 	s.done.Lost += g.Entries
 	e := session.Entry{Seq: g.Last, Time: s.last.Time, Kind: session.KindGap, Side: session.Proxy, Gap: &g}

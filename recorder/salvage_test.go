@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -44,6 +45,31 @@ func TestSalvageOfWhatIsWhole(t *testing.T) {
 		}
 		if facts.Bytes > int64(len(file))+1000 {
 			t.Errorf("%s: %d bytes became %d", name, len(file), facts.Bytes)
+		}
+	}
+}
+
+// An entry may have the highest number that there is, or claims to have a higher
+// one: what follows it has no number, and what is rescued is whole.
+func TestSalvageAfterTheLastNumber(t *testing.T) {
+	for _, last := range []session.Seq{math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64} {
+		m := new(memory)
+		f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, seq := range []session.Seq{1, last} {
+			e := message(1, "payload")
+			e.Seq = seq
+			put(t, f, e)
+			if err := f.commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.enc.Close()
+		all, _, done, err := rescue(t, append(m.b, "neither a frame nor a block"...))
+		if err != nil || done.Damages != 1 || len(all) < 2 {
+			t.Errorf("%d: %d entries, %+v, %v", last, len(all), done, err)
 		}
 	}
 }

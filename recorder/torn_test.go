@@ -235,6 +235,40 @@ func TestLyingBlockHeaders(t *testing.T) {
 	}
 }
 
+// An entry that says its number twice has the one that its place was found by,
+// or none: the numbers of a reader ascend.
+func TestTwoNumbers(t *testing.T) {
+	b := []byte{6, 0x08, 2, 0x40, 12, 0x08, 1}
+	all, err := drain(NewReader(bytes.NewReader(wrapped(t, b))))
+	if len(all) != 1 || !isDamage(err) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// No entry of a block comes after the last one that its header announces.
+func TestNumberBeyondItsBlock(t *testing.T) {
+	m := new(memory)
+	f, err := newBlockFile(m, &fileHeader{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.enc.Close()
+	for _, seq := range []session.Seq{1, 9, 3} {
+		e := message(1, "payload")
+		e.Seq = seq
+		put(t, f, e)
+	}
+	if err := f.commit(); err != nil {
+		t.Fatal(err)
+	}
+	for how, r := range readers(t, m.b) {
+		if all, err := drain(r); len(all) != 1 || !isDamage(err) {
+			t.Errorf("%s: %+v, %v", how, all, err)
+		}
+		_ = r.Close()
+	}
+}
+
 func TestNotARecording(t *testing.T) {
 	file, _ := written(t, 1)
 	old := bytes.Clone(file)

@@ -119,8 +119,12 @@ func (a *filtered) took(m *Model, v *timeline, s scanned) tea.Cmd {
 			}
 		}
 	}
+	idle := s.to <= a.to
 	a.to = s.to
 	v.settle(m)
+	if idle {
+		return nil // the file has less than the index: the next tick looks again
+	}
 	return a.advance(m, v)
 }
 

@@ -43,7 +43,9 @@ func newRoot(a *app) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 	}
-	cobra.EnableCommandSorting = false
+	if cobra.EnableCommandSorting { // cobra's own, of the whole process
+		cobra.EnableCommandSorting = false
+	}
 	root.AddGroup(
 		&cobra.Group{ID: commandsRecord, Title: "Record"},
 		&cobra.Group{ID: commandsRead, Title: "Read"},
