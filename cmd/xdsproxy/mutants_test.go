@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/mutant"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
 var (
@@ -388,7 +389,7 @@ func (m *mutation) run(s *subject, form string, args ...string) int {
 		if form == "csv" {
 			text = strings.ReplaceAll(text, "\r\n", "\n")
 		}
-		if at, found := raw(text); found {
+		if at, found := xdstest.Unprintable(text); found {
 			m.t.Errorf("%s: it prints %s", what, at)
 		}
 	}
