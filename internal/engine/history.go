@@ -138,6 +138,12 @@ func (h *History) judge(e *session.Entry, c *Change) {
 		}
 		return
 	}
+	if r := c.Request; r != nil && r.Verdict == Unclear {
+		if p, ok := h.open[r.Echoed.Seq]; ok && p.version.State == Requested {
+			p.version.State, p.version.Judged, p.version.JudgedAt = Uncertain, e.Seq, e.Time
+		}
+		return
+	}
 	p, ok := h.open[c.Answers]
 	if !ok || c.Answers == 0 {
 		return
@@ -185,6 +191,9 @@ func (h *History) response(e *session.Entry, c *Change) {
 	if v := l.last; v != nil && !v.Removed && v.Hash == hash && v.TypeURL == r.TypeURL {
 		v.Pushes++
 		v.Last = e.Seq
+		if v.State == Uncertain {
+			v.State = Requested
+		}
 		if l.raw != raw {
 			v.Recoded++
 			l.raw = raw

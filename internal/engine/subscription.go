@@ -73,6 +73,7 @@ type Subscription struct {
 	nackSeq    session.Seq
 	unseen     string      // nonce of the last verdict on a response that was not seen
 	unseenSeq  session.Seq // that verdict
+	before     bool        // the client had the type on a stream before, or may have
 	Have       inventory   // what it has sent, as the client would have it
 	open       unsettled   // what of that the client has not accepted
 	Seeded     bool        // have began with what the client declared, which is kept
@@ -151,6 +152,7 @@ const (
 type Response struct {
 	beating   bool // some of its resources have no payload
 	pulsed    bool // all of them
+	refused   bool // it is what was rejected on the stream before
 	On        session.StreamID
 	Seq       session.Seq
 	At        time.Time
@@ -161,7 +163,8 @@ type Response struct {
 	Size      int64
 	Verdict   verdict
 	Kind      decode.Kind
-	JudgedBy  *Request    // nil of older ones
+	JudgedBy  *Request // nil of older ones
+	judgedAt  time.Time
 	judgedSeq session.Seq // of the verdict, 0 if there is none
 	judgedOn  session.StreamID
 	Count     int       // resources

@@ -244,9 +244,13 @@ func (g *grower) stateOf(s *Subscription, name string) ResourceState {
 func (s *Subscription) states() states {
 	known := make(states)
 	for name, u := range s.open.all() {
-		known[name] = Requested
-		if u.rejected {
+		switch {
+		case u.rejected:
 			known[name] = Rejected
+		case u.unclear:
+			known[name] = Uncertain
+		default:
+			known[name] = Requested
 		}
 	}
 	return known
