@@ -19,9 +19,7 @@ func (k *Engine) resume(s *Subscription, m *decode.Message) {
 	if was != nil && (len(m.InitialVersions) > 0 || m.Version != "" && (was.version == m.Version || was.version == Short(m.Version))) {
 		s.last = was.last // it has that still
 	}
-	of, unsure := k.toldBefore(s)
-	s.before = of != nil || unsure
-	if of != nil && of.Stream.Ended {
+	if of, _ := k.toldBefore(s); of != nil && of.Stream.Ended {
 		if s.nacks, s.nack, s.nackSeq = of.nacks, of.nack, of.nackSeq; k.rejects(of) {
 			s.refused = of.refused
 			s.refused.ordinal = 0
@@ -102,7 +100,7 @@ func (s *Subscription) versionOf(it *Resource) string {
 // accepted is the response that the client accepted last. Where that is 0, none
 // says that the client has accepted nothing; else it is not known.
 func (s *Subscription) accepted() (last session.Seq, none bool) {
-	return s.last, s.last == 0 && s.First != nil && !s.Lost && s.Found.IsZero() && s.unseen == "" && s.version == "" && !s.Seeded && !s.before
+	return s.last, s.last == 0 && s.First != nil && !s.Lost && s.Found.IsZero() && s.unseen == "" && s.version == "" && !s.Seeded
 }
 
 // recall enters which names of a request the server has said not to have on

@@ -101,6 +101,11 @@ func (k *Engine) Status() []ClientStatus {
 			out = append(out, k.statusOf(c))
 		}
 	}
+	for _, c := range k.nameless() {
+		if s := k.statusOf(c); len(s.Types) > 0 {
+			out = append(out, s)
+		}
+	}
 	slices.SortFunc(out, func(a, b ClientStatus) int {
 		return cmp.Or(
 			cmp.Compare(boolInt(!a.Gone.IsZero()), boolInt(!b.Gone.IsZero())),

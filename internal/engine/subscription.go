@@ -73,7 +73,6 @@ type Subscription struct {
 	nackSeq    session.Seq
 	unseen     string      // nonce of the last verdict on a response that was not seen
 	unseenSeq  session.Seq // that verdict
-	before     bool        // the client had the type on a stream before, or may have
 	Have       inventory   // what it has sent, as the client would have it
 	open       unsettled   // what of that the client has not accepted
 	Seeded     bool        // have began with what the client declared, which is kept

@@ -58,6 +58,9 @@ type Tree struct {
 func (k *Engine) Tree(id string) *Tree {
 	c := k.clients.byID[id]
 	if c == nil {
+		c = k.nameless()[id]
+	}
+	if c == nil {
 		return nil
 	}
 	g := &grower{

@@ -26,6 +26,10 @@ func Verdict(v *engine.Version) string {
 			words = append(words, "together with "+Count(v.With, "other", "others"))
 		}
 	case engine.Uncertain:
+		if v.Reason != "" {
+			words = append(words, fmt.Sprintf("accepted first, and NACKED by %d", v.Judged))
+			break
+		}
 		words = append(words, fmt.Sprintf("answered by %d, which does not tell whether it was accepted", v.Judged))
 	default:
 		words = append(words, "not answered")
