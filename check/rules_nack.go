@@ -121,7 +121,7 @@ func nackReceived(x *event) {
 	case was != 0:
 		p.message += fmt.Sprintf("; entry %d was accepted last", was)
 	case x.change.None:
-		p.message += "; nothing was accepted before"
+		p.message += "; nothing was accepted on its stream before"
 	}
 	x.prove(p)
 }

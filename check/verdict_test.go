@@ -60,7 +60,7 @@ S< type=CDS V=2 N=b res=[x,bad,y]
 C> type=CDS V= N=b R=[] err="goo.gle/debugonly \n` + quoted + `bad: Proto constraint validation failed"
 `
 	f := one(t, text, "nack-received")
-	if f.Count != 2 || !strings.HasSuffix(f.Message, "bad: Proto constraint validation failed`; new: \"bad\", \"x\", \"y\"; nothing was accepted before") || len(f.Message) > 500 || strings.Contains(f.Message, "goo.gle") {
+	if f.Count != 2 || !strings.HasSuffix(f.Message, "bad: Proto constraint validation failed`; new: \"bad\", \"x\", \"y\"; nothing was accepted on its stream before") || len(f.Message) > 500 || strings.Contains(f.Message, "goo.gle") {
 		t.Errorf("%d times %s", f.Count, f.Message)
 	}
 }

@@ -353,7 +353,7 @@ func (v *clients) about(m *Model) line {
 	age := render.Duration(at.Sub(t.Since))
 	switch t.State {
 	case engine.Nacked:
-		l.add(bad, "rejected "+orDash(t.Sent))
+		l.add(bad, "rejected "+orDash(t.Rejected))
 		if t.Nacks > 1 {
 			l.add(bad, ", "+render.Number(int64(t.Nacks))+" times in a row")
 		}

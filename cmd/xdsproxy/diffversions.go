@@ -315,6 +315,8 @@ func (v *versionsView) stepText(s engine.Step) string {
 			what = "removed"
 		case of.State == engine.Rejected:
 			what = "rejected"
+		case of.State == engine.Uncertain:
+			what = "answered unclearly"
 		case of.State == engine.Acked:
 			what = "accepted"
 			if later := slices.ContainsFunc(v.lane.versions[n+1:], func(l engine.Version) bool { return l.State == engine.Acked }); !later {

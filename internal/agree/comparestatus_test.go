@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // status compares where a client stands with a type.
@@ -26,8 +27,9 @@ func (t *trial) status(all []engine.ClientStatus, key laneKey) {
 	if !l.chain {
 		return
 	}
-	if got.NackSeq != l.nackSeq || (l.nacks > 0 || got.Nack != "") && len(l.why) < 200 && strings.Join(strings.Fields(l.why), " ") != got.Nack {
-		t.differs("status: last rejection", "%s of %s was rejected last by entry %d (%q), not by %d (%q)", key.typ, key.client, l.nackSeq, l.why, got.NackSeq, got.Nack)
+	why, seq := l.rejection(got.State == engine.Nacked)
+	if got.NackSeq != seq || (l.nacks > 0 || got.Nack != "") && len(why) < 200 && strings.Join(strings.Fields(why), " ") != got.Nack {
+		t.differs("status: last rejection", "%s of %s was rejected last by entry %d (%q), not by %d (%q)", key.typ, key.client, seq, why, got.NackSeq, got.Nack)
 	}
 	if n, says := nacksOf(got); says && n != l.nacks {
 		t.differs("status: rejections in a row", "%s of %s was rejected %d times in a row, not %d", key.typ, key.client, l.nacks, n)
@@ -63,4 +65,20 @@ func (t *trial) wanted(all []engine.ClientStatus, key laneKey, m *meaning, print
 	if got.Wanted >= 0 && got.Wanted != len(m.lane.names) {
 		t.differs("status: wanted", "%s of %s asks for %d names, not %d", key.typ, key.client, len(m.lane.names), got.Wanted)
 	}
+}
+
+// rejection is why a client has rejected last, and where: what was sent last, if
+// that is rejected.
+func (l *lane) rejection(stands bool) (why string, seq session.Seq) {
+	of := l.bad
+	if of == nil {
+		of = l.brought
+	}
+	if n := l.last; n != nil && n.mark == rejected {
+		of = n
+	}
+	if stands && of != nil {
+		return of.why, of.nackSeq
+	}
+	return l.why, l.nackSeq
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // What was told in different ways once.
@@ -64,6 +67,53 @@ S< type=CDS V=1 N=a res=[c1]
 C> type=CDS V=1 N=a R=[]
 C> type=CDS V=1 N=a R=[] err="bad"
 C> type=CDS V=1 N=a R=[] err="worse"`,
+		"a late rejection of an older response": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1#1]
+S< type=CDS V=2 N=b res=[c1#2]
+C> type=CDS V= N=b R=[] err="bad"
+C> type=CDS V= N=a R=[] err="older"`,
+		"what was rejected comes again under another version": `
+C> type=EDS V= N= R=[e1] node=n1
+S< type=EDS V=1 N=a res=[e1#1]
+C> type=EDS V= N=a R=[e1] err="bad"
+t=+1h S< type=EDS V=2 N=b res=[e1#1]
+t=+30s -- tick`,
+		"what was rejected comes again after a reconnect": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1#1]
+C> type=CDS V=1 N=a R=[]
+S< type=CDS V=2 N=b res=[c1#2]
+C> type=CDS V=1 N=b R=[] err="bad"
+-- server-end code=14
+t=+1s -- stream 2
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=2 N=c res=[c1#2]`,
+		"an echo that tells nothing": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+C> type=CDS V= N=a R=[]`,
+		"two streams of which one has less": `
+-- stream 1 peer=10.0.0.1
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1#1]
+C> type=CDS V=1 N=a R=[]
+-- stream 2 peer=10.0.0.2
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=b res=[c2#1]
+C> type=CDS V=1 N=b R=[]`,
+		"a heartbeat overtakes the verdict": `
+C> type=RTDS V= N= R=[x] node=n1
+S< type=RTDS V=1 N=a res=[x#1~50s]
+S< type=RTDS V=1 N=b res=[hb:x~50s]
+C> type=RTDS V=1 N=b R=[x]
+t=+40s -- tick`,
+		"a rejected version beside an accepted one": `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1]
+C> type=CDS V=1 N=a R=[]
+S< type=CDS V=2 N=b res=[c1,c2]
+C> type=CDS V=1 N=b R=[] err="bad"`,
 		"twenty streams that reject": rejectingStreams(20),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,4 +147,23 @@ func rejectingStreams(n int) string {
 		fmt.Fprintf(&b, "@%d S< type=EDS V=1 N=a%d res=[e1]\n@%d C> type=EDS V= N=a%d R=[e1] err=bad\n@%d -- server-end code=14\n", i, i, i, i, i)
 	}
 	return b.String()
+}
+
+// Who names no node is known by the connection, and stands somewhere like others.
+func TestNoNode(t *testing.T) {
+	entries, err := play("C> type=CDS V= N= R=[]\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V= N=a R=[] err=bad\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := check.NewChecker(check.Options{})
+	for i := range entries {
+		k.Step(&entries[i])
+	}
+	all := k.Status()
+	if len(all) != 1 || all[0].Client != "conn 1" || len(all[0].Types) != 1 || all[0].Types[0].State != engine.Nacked || all[0].Types[0].Nacks != 1 {
+		t.Errorf("%+v", all)
+	}
+	if tree := k.Tree("conn 1"); tree == nil || len(tree.Dangling) != 1 || tree.Dangling[0].State != engine.Rejected {
+		t.Errorf("%+v", tree)
+	}
 }

@@ -35,9 +35,11 @@ type reply struct {
 
 	mark     mark
 	judgedAt session.Seq // last
-	flipped  bool        // it was accepted first
-	again    bool        // the last error is not the first verdict
-	passed   bool        // the client accepted a later one and never answered this
+	why      string      // it was rejected last, by nackSeq
+	nackSeq  session.Seq
+	flipped  bool // it was accepted first
+	again    bool // the last error is not the first verdict
+	passed   bool // the client accepted a later one and never answered this
 }
 
 // run is responses in a row that have the same content.

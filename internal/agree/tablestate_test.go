@@ -37,7 +37,7 @@ func (l *lane) standing() *reply {
 	n := l.last
 	switch {
 	case n == nil || !n.pulse || n.mark == rejected:
-	case l.told != nil:
+	case l.told != nil && (l.told.mark != open || !l.told.passed):
 		return l.told
 	case n.mark == open && l.good != nil:
 		return l.good

@@ -29,6 +29,7 @@ func (w *world) request(e *session.Entry, m *meaning) {
 		l.nacks++
 		l.why, l.nackSeq = p.Error.Message, e.Seq
 		if of != nil {
+			of.why, of.nackSeq = l.why, e.Seq
 			if l.bad == nil || of.ordinal > l.bad.ordinal && !l.outlasts(of) {
 				l.bad = of
 			}

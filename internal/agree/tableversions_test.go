@@ -12,6 +12,7 @@ const (
 	isRequested = "REQUESTED"
 	isAccepted  = "ACKED"
 	isRejected  = "NACKED"
+	isUncertain = "UNCERTAIN"
 )
 
 // version is what a client was sent of a resource from one response on: a
@@ -48,6 +49,9 @@ func (w *world) bring(e *session.Entry, m *meaning, n *reply) {
 		v := all[name]
 		if v != nil && v.removed == next.removed && v.content == next.content {
 			v.pushes++
+			if v.state == isUncertain { // it is not answered yet
+				v.state = isRequested
+			}
 			v.loose, v.lane = v.loose || v.lane != l, l
 			n.brought = append(n.brought, brought{name, v, true})
 		} else {
@@ -92,6 +96,8 @@ func (w *world) settleVersions(l *lane, of *reply) {
 			b.version.state = isAccepted
 		case of.mark == rejected && b.version.state != isAccepted:
 			b.version.state = isRejected
+		case of.mark == unclear && b.version.state == isRequested:
+			b.version.state = isUncertain
 		}
 	}
 	for _, n := range l.opens {

@@ -77,6 +77,7 @@ type lane struct {
 	good     *reply // the newest that was accepted
 	muddled  bool   // before that, one that came later was
 	follows  bool   // the client had the type on a stream before, and rejected something
+	brought  *reply // rejected on that
 	chain    bool   // it is the first of the client, or surely reconnects the one before
 	heir     bool   // what was sent last on that was rejected
 	inherits *reply // bad of the stream before, if nothing else was sent there
@@ -342,6 +343,9 @@ func (w *world) begin(st *stream, typ string, m *decode.Message) *lane {
 			slices.ContainsFunc(append(m.Names, m.Subscribe...), func(name string) bool { return before.names[name] }) {
 			l.chain, l.heir = true, n != nil && n.mark == rejected || n == nil && before.heir
 			l.nacks, l.why, l.nackSeq = before.nacks, before.why, before.nackSeq
+			if l.brought = before.bad; l.brought == nil {
+				l.brought = before.brought
+			}
 		}
 	}
 	w.lanes[key] = append(w.lanes[key], l)

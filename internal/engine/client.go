@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -85,6 +87,47 @@ func (k *Engine) entered(t *Stream, id string) {
 	if p := t.polls; p != nil && p.of == nil {
 		p.of, of.polls = of, append(of.polls, p)
 	}
+}
+
+// nameless are those who are connected and have named no node, by their
+// connections: what they said before and where they reconnect is not known.
+func (k *Engine) nameless() map[string]*client {
+	out := make(map[string]*client)
+	of := func(conn session.ConnID) *client {
+		id := fmt.Sprintf("conn %d", conn)
+		if out[id] == nil {
+			out[id] = &client{id: id, since: k.Now}
+		}
+		return out[id]
+	}
+	for _, t := range k.Streams {
+		if t.account == "" && t.polls == nil && len(t.Order) > 0 && t.Discovery() {
+			c := of(t.Conn)
+			c.live, c.since = append(c.live, t), earlier(c.since, t.Opened)
+		}
+	}
+	for _, c := range out {
+		slices.SortFunc(c.live, func(a, b *Stream) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	for _, p := range k.polls {
+		if p.of == nil && len(p.conns) > 0 {
+			c := of(slices.Min(slices.Collect(maps.Keys(p.conns))))
+			c.polls = append(c.polls, p)
+			for _, s := range p.Order {
+				if r := s.Last; r != nil {
+					c.since, c.last = earlier(c.since, r.At), r.At
+				}
+			}
+		}
+	}
+	return out
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // leave notes the end of a stream.

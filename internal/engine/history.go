@@ -68,6 +68,11 @@ type History struct {
 type lane struct {
 	last *Version
 	raw  rawHash // of its content, as encoded when it came last
+	// The stream that last said something of the resource, and whether it is over:
+	// absence on another one deletes only then.
+	conn session.ConnID
+	on   session.StreamID
+	over bool
 }
 
 type laneKey struct{ client, typ string }
@@ -117,6 +122,11 @@ func (h *History) Forgotten() int { return h.forgotten }
 // Step takes the next entry and what it changed.
 func (h *History) Step(e *session.Entry, c *Change) {
 	m := c.Message
+	if c.Ended || e.Kind == session.KindDisconnect {
+		for _, l := range h.lanes {
+			l.over = l.over || c.Ended && l.on == e.Stream || e.Kind == session.KindDisconnect && l.conn == e.Conn
+		}
+	}
 	if m == nil || h.of.Client != "" && c.Client != h.of.Client || h.of.Type != "" && c.Type != h.of.Type {
 		return
 	}
@@ -135,6 +145,12 @@ func (h *History) judge(e *session.Entry, c *Change) {
 			if v.Judged == r.Overrules && v.State == Acked {
 				v.State, v.Judged, v.JudgedAt, v.Reason = Uncertain, e.Seq, e.Time, Reason(c.Message.Error.Message)
 			}
+		}
+		return
+	}
+	if r := c.Request; r != nil && r.Verdict == Unclear {
+		if p, ok := h.open[r.Echoed.Seq]; ok && p.version.State == Requested {
+			p.version.State, p.version.Judged, p.version.JudgedAt = Uncertain, e.Seq, e.Time
 		}
 		return
 	}
@@ -165,7 +181,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 	r := c.Resource(h.of.Name)
 	switch {
 	case r == nil:
-		if h.lacks(c, l) {
+		if h.lacks(e, c, l) {
 			h.removed(e, c, l, key)
 		}
 		return
@@ -180,11 +196,15 @@ func (h *History) response(e *session.Entry, c *Change) {
 			return
 		}
 	}
+	l.conn, l.on, l.over = e.Conn, e.Stream, false
 	raw := rawHashOf(r)
 	hash := h.hashOf(raw, r, e.Message.Masked)
 	if v := l.last; v != nil && !v.Removed && v.Hash == hash && v.TypeURL == r.TypeURL {
 		v.Pushes++
 		v.Last = e.Seq
+		if v.State == Uncertain {
+			v.State = Requested
+		}
 		if l.raw != raw {
 			v.Recoded++
 			l.raw = raw
@@ -201,7 +221,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 }
 
 // lacks says whether a response says that the resource is not there.
-func (h *History) lacks(c *Change, l *lane) bool {
+func (h *History) lacks(e *session.Entry, c *Change, l *lane) bool {
 	m := c.Message
 	if m.Kind == decode.DeltaResponse {
 		return slices.ContainsFunc(m.Removed, func(name string) bool {
@@ -209,7 +229,7 @@ func (h *History) lacks(c *Change, l *lane) bool {
 		})
 	}
 	// Absence says so where a response has all there is.
-	if l == nil || c.Sub == nil || !c.Sub.Whole() || !c.Sub.Wants(h.normal) && !c.Sub.Asks(h.normal) || len(m.Problems) > 0 {
+	if l == nil || !l.over && l.on != e.Stream || c.Sub == nil || !c.Sub.Whole() || !c.Sub.Wants(h.normal) && !c.Sub.Asks(h.normal) || len(m.Problems) > 0 {
 		return false
 	}
 	return len(m.Resources) == 0 || slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
@@ -221,6 +241,7 @@ func (h *History) removed(e *session.Entry, c *Change, l *lane, key laneKey) {
 			return
 		}
 	}
+	l.conn, l.on, l.over = e.Conn, e.Stream, false
 	if v := l.last; v != nil && v.Removed {
 		v.Pushes++
 		v.Last = e.Seq

@@ -92,7 +92,7 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 		s.open = unsettled{} // a file is read, and nobody is asked
 		k.entered(s.Stream, "")
 	}
-	if !s.refused.again(n) && !s.refused.outlasts(n) {
+	if n.refused = s.refused.again(n); !n.refused && !s.refused.outlasts(n) {
 		s.refused = refusal{}
 	}
 }

@@ -83,6 +83,7 @@ type TypeStatus struct {
 	// seen; None says that there is none.
 	Accepted session.Seq
 	None     bool
+	Rejected string // version of what it rejected, while that is what was sent last
 	Nacks    int    // rejections since it accepted last
 	Nack     string // why it rejected last; it may have accepted since
 	NackSeq  session.Seq
@@ -98,6 +99,11 @@ func (k *Engine) Status() []ClientStatus {
 	for id, c := range k.clients.byID {
 		if id != "" { // whoever reads files
 			out = append(out, k.statusOf(c))
+		}
+	}
+	for _, c := range k.nameless() {
+		if s := k.statusOf(c); len(s.Types) > 0 {
+			out = append(out, s)
 		}
 	}
 	slices.SortFunc(out, func(a, b ClientStatus) int {
@@ -225,7 +231,9 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	if n == nil {
 		ts.State, ts.Since, ts.Seq = NotSent, s.First.At, s.First.Seq
 		switch {
-		case s.refused.seq != 0, s.unseenSeq != 0 && s.nackSeq == s.unseenSeq:
+		case s.refused.seq != 0:
+			ts.reject(&s.refused)
+		case s.unseenSeq != 0 && s.nackSeq == s.unseenSeq:
 			ts.State, ts.Seq = Nacked, s.nackSeq
 		case s.Initial != nil && s.Have.Len() > 0:
 			ts.State = Synced // it has said what it has, and that has not changed
@@ -236,16 +244,26 @@ func (k *Engine) typeStatus(s *Subscription) (TypeStatus, bool) {
 	}
 	switch { // heartbeats change nothing of where it stands
 	case !n.pulsed || n.Verdict == NACKed:
-	case s.told != nil:
+	case s.told != nil && s.told.Verdict != Folded:
 		n = s.told
 	case n.Verdict == Unjudged && s.Accepted != nil:
 		n = s.Accepted // what came before the part that was seen
 	}
 	ts.State, ts.Sent, ts.Since, ts.Seq = k.stateOf(s, n), n.Version, n.At, n.Seq
-	if n.JudgedBy != nil {
-		ts.Since, ts.Seq = n.JudgedBy.At, n.JudgedBy.Seq
+	if n.judgedSeq != 0 {
+		ts.Since, ts.Seq = n.judgedAt, n.judgedSeq
+	}
+	if ts.State == Nacked && (s.refused.seq == n.Seq || n.Verdict == Unjudged) {
+		ts.reject(&s.refused)
+	} else if ts.State == Nacked {
+		ts.Rejected = n.Version
 	}
 	return ts, true
+}
+
+// reject enters what was rejected, and is what was sent last.
+func (t *TypeStatus) reject(r *refusal) {
+	t.State, t.Since, t.Seq, t.Rejected, t.Nack, t.NackSeq = Nacked, r.at, r.first, r.version, r.why, r.last
 }
 
 // rejects says whether what was sent last is rejected.

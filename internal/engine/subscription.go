@@ -151,6 +151,7 @@ const (
 type Response struct {
 	beating   bool // some of its resources have no payload
 	pulsed    bool // all of them
+	refused   bool // it is what was rejected on the stream before
 	On        session.StreamID
 	Seq       session.Seq
 	At        time.Time
@@ -161,7 +162,8 @@ type Response struct {
 	Size      int64
 	Verdict   verdict
 	Kind      decode.Kind
-	JudgedBy  *Request    // nil of older ones
+	JudgedBy  *Request // nil of older ones
+	judgedAt  time.Time
 	judgedSeq session.Seq // of the verdict, 0 if there is none
 	judgedOn  session.StreamID
 	Count     int       // resources

@@ -58,6 +58,9 @@ type Tree struct {
 func (k *Engine) Tree(id string) *Tree {
 	c := k.clients.byID[id]
 	if c == nil {
+		c = k.nameless()[id]
+	}
+	if c == nil {
 		return nil
 	}
 	g := &grower{
@@ -142,21 +145,31 @@ func (g *grower) names(typ string) []string {
 	return slices.Compact(out)
 }
 
-func (g *grower) find(typ, name string) (*Subscription, *Resource) {
+// find finds a resource that the client has; on the stream where it stands
+// worst, if it has it on several.
+func (g *grower) find(typ, name string) (of *Subscription, found *Resource) {
+	worst := -1
 	for _, s := range g.subs[typ] {
 		if it := s.Have.Get(name); it != nil {
-			return s, it
+			if bad := slices.Index(betterFirst, g.stateOf(s, name)); bad > worst {
+				of, found, worst = s, it, bad
+			}
 		}
 	}
-	return nil, nil
+	return of, found
 }
+
+// betterFirst are the states of a resource that was sent.
+var betterFirst = []ResourceState{Acked, Requested, Uncertain, Rejected}
 
 // node makes the node of a resource that is there.
 func (g *grower) node(typ, name string, depth int) *Node {
 	s, it := g.find(typ, name)
 	n := &Node{Type: typ, Name: name, State: g.stateOf(s, name), Version: it.Version}
-	if n.Version == "" && s.Newest() != nil && s.Newest().Kind == decode.SotwResponse {
-		n.Version = s.Newest().Version
+	if last := s.Newest(); n.Version == "" && last != nil && last.Kind == decode.SotwResponse {
+		if n.Version = last.Version; n.State == Acked && last.Verdict != ACKed && s.Accepted != nil {
+			n.Version = s.Accepted.Version
+		}
 	}
 	if from := g.carrier(s, it); from != nil {
 		n.Seq, n.At = from.Seq, from.At
@@ -244,9 +257,13 @@ func (g *grower) stateOf(s *Subscription, name string) ResourceState {
 func (s *Subscription) states() states {
 	known := make(states)
 	for name, u := range s.open.all() {
-		known[name] = Requested
-		if u.rejected {
+		switch {
+		case u.rejected:
 			known[name] = Rejected
+		case u.unclear:
+			known[name] = Uncertain
+		default:
+			known[name] = Requested
 		}
 	}
 	return known

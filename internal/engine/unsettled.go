@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -181,23 +182,23 @@ func (u *unsettled) all() iter.Seq2[string, unaccepted] {
 	return func(yield func(string, unaccepted) bool) {
 		if n := u.newest; n != nil {
 			for _, it := range n.Added {
-				if !yield(it.Name, unaccepted{nil, n.Verdict == NACKed}) {
+				if !yield(it.Name, unaccepted{nil, n.rejected(), n.Verdict == Unclear}) {
 					return
 				}
 			}
 			for i, it := range n.Changed {
-				if !yield(it.Name, unaccepted{n.Before[i], n.Verdict == NACKed}) {
+				if !yield(it.Name, unaccepted{n.Before[i], n.rejected(), n.Verdict == Unclear}) {
 					return
 				}
 			}
 			for _, it := range n.Removed {
-				if !yield(it.Name, unaccepted{it, n.Verdict == NACKed}) {
+				if !yield(it.Name, unaccepted{it, n.rejected(), n.Verdict == Unclear}) {
 					return
 				}
 			}
 		}
 		for name, c := range u.byName {
-			if !yield(name, unaccepted{c.accepted, c.rejected()}) {
+			if !yield(name, unaccepted{c.accepted, c.rejected(), c.list[len(c.list)-1].by.Verdict == Unclear}) {
 				return
 			}
 		}
@@ -307,13 +308,20 @@ func (u *unsettled) clone() unsettled {
 type unaccepted struct {
 	accepted *Resource // nil: nothing
 	rejected bool      // what was sent last was, and it may have come again since
+	unclear  bool      // its answer does not tell
+}
+
+// rejected says whether a response was rejected, or has not been answered and is
+// what was rejected on the stream before.
+func (n *Response) rejected() bool {
+	return n.Verdict == NACKed || n.Verdict == Unjudged && n.refused
 }
 
 // rejected says whether the resource was rejected as it was sent last.
 func (c *changes) rejected() bool {
 	last := c.list[len(c.list)-1].to
 	for i := len(c.list) - 1; i >= 0 && c.list[i].to == last; i-- {
-		if c.list[i].by.Verdict == NACKed {
+		if c.list[i].by.rejected() {
 			return true
 		}
 	}
@@ -325,15 +333,26 @@ func (c *changes) rejected() bool {
 type refusal struct {
 	seq     session.Seq // 0: none
 	ordinal uint64
-	sum     [2]uint64
-	loose   uint64 // of resources without a name
-	count   int
-	pulse   bool
-	gone    string // names that a delta response removes
+	of      refused
+	// The version of the response, who rejected it first, when, and who did last.
+	version string
+	first   session.Seq
+	at      time.Time
+	last    session.Seq
+	why     string
 }
 
-func refusalOf(n *Response) refusal {
-	r := refusal{seq: n.Seq, ordinal: n.Ordinal, sum: n.Sum, count: n.Count - len(n.Heartbeats), pulse: n.pulse(), gone: Short(strings.Join(n.gone, "\x00"))}
+// refused is what was in a response that was rejected.
+type refused struct {
+	sum   [2]uint64
+	loose uint64 // of resources without a name
+	count int
+	pulse bool
+	gone  string // names that a delta response removes
+}
+
+func refusedOf(n *Response) refused {
+	r := refused{sum: n.Sum, count: n.Count - len(n.Heartbeats), pulse: n.pulse(), gone: Short(strings.Join(n.gone, "\x00"))}
 	for _, c := range n.Nameless {
 		r.loose = r.loose*31 + c.raw[0]
 	}
@@ -341,19 +360,12 @@ func refusalOf(n *Response) refusal {
 }
 
 // again says whether a response is what was rejected.
-func (r refusal) again(n *Response) bool {
-	if r.seq == 0 {
-		return false
-	}
-	of := refusalOf(n)
-	of.seq, of.ordinal = r.seq, r.ordinal
-	return r == of
-}
+func (r *refusal) again(n *Response) bool { return r.seq != 0 && r.of == refusedOf(n) }
 
 // outlasts says whether a later response has nothing to do with what was
 // rejected: a heartbeat sends nothing in its place, whatever the client says to it.
-func (r refusal) outlasts(n *Response) bool {
-	return r.seq != 0 && !r.pulse && n.pulsed && n.Ordinal > r.ordinal
+func (r *refusal) outlasts(n *Response) bool {
+	return r.seq != 0 && !r.of.pulse && n.pulsed && n.Ordinal > r.ordinal
 }
 
 // knows says whether it is known what the client has accepted of a resource.

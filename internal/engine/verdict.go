@@ -38,6 +38,9 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 	case m.Error != nil && n.Verdict == NACKed: // once more
 		s.nacks++
 		s.nack, s.nackSeq, r.Verdict = Reason(m.Error.Message), r.Seq, NACKed
+		if s.refused.seq == n.Seq {
+			s.refused.last, s.refused.why = r.Seq, s.nack
+		}
 		return NACK
 	case m.Error != nil:
 		if n.Verdict == ACKed { // what it has of the type now, nobody knows
@@ -51,7 +54,7 @@ func (k *Engine) judge(s *Subscription, r *Request, uncertain bool) string {
 	default:
 		n.Verdict = Unclear
 	}
-	n.JudgedBy, n.judgedSeq, n.judgedOn, r.Verdict = r, r.Seq, r.On, n.Verdict
+	n.JudgedBy, n.judgedAt, n.judgedSeq, n.judgedOn, r.Verdict = r, r.At, r.Seq, r.On, n.Verdict
 	if took := k.Now.Sub(n.At); s.Stream.Echo == 0 || took < s.Stream.Echo {
 		s.Stream.Echo = took
 	}
@@ -106,8 +109,11 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 // reject enters a rejection.
 func (s *Subscription) reject(r *Request, n *Response) {
 	n.Verdict = NACKed
+	s.nack, s.nackSeq = Reason(r.Message.Error.Message), r.Seq
 	if was := s.refused; was.seq == 0 || n.Ordinal >= was.ordinal && !was.outlasts(n) {
-		s.refused = refusalOf(n)
+		s.refused = refusal{
+			seq: n.Seq, ordinal: n.Ordinal, of: refusedOf(n), version: n.Version, first: r.Seq, at: r.At, last: r.Seq, why: s.nack,
+		}
 		for _, o := range s.Sent {
 			if o.Ordinal > n.Ordinal && !s.refused.again(o) && !s.refused.outlasts(o) { // and something else was sent since
 				s.refused = was
@@ -115,7 +121,6 @@ func (s *Subscription) reject(r *Request, n *Response) {
 			}
 		}
 	}
-	s.nack, s.nackSeq = Reason(r.Message.Error.Message), r.Seq
 	s.nacks++
 	s.open.reject(n)
 }

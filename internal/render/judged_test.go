@@ -69,7 +69,7 @@ func TestFindingsOfAFleet(t *testing.T) {
 	if n := strings.Count(text, "~ nack-received"); n != 1 {
 		t.Errorf("%d blocks:\n%s", n, text)
 	}
-	holds(t, r.Text(Style{}, 0, true), "    version \"7\" with 1 resource rejected with code 13 (INTERNAL): `Error adding/updating cluster(s) c1: Proto constraint validation failed (\"connect_timeout\")`; new: \"c1\"; nothing was accepted before\n")
+	holds(t, r.Text(Style{}, 0, true), "    version \"7\" with 1 resource rejected with code 13 (INTERNAL): `Error adding/updating cluster(s) c1: Proto constraint validation failed (\"connect_timeout\")`; new: \"c1\"; nothing was accepted on its stream before\n")
 	if got := r.Foremost(false); got != "nack-received" {
 		t.Errorf("foremost is %q", got)
 	}

@@ -241,7 +241,7 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 	}
 	for _, t := range c.of.Types {
 		if t.State == engine.Nacked {
-			text := t.Type + ": rejected " + Safe(orDash(t.Sent))
+			text := t.Type + ": rejected " + Safe(orDash(t.Rejected))
 			if t.Nacks > 1 {
 				text += fmt.Sprintf(", %s in a row", Count(t.Nacks, "time", "times"))
 			}

@@ -85,7 +85,7 @@ func (t *Tree) Text(s Style, columns int) string {
 		fmt.Fprintf(&b, "%s\n", strings.TrimRight(line, " "))
 	}
 	if len(rows) == 0 {
-		b.WriteString("nothing was asked for and nothing sent\n")
+		b.WriteString("nothing was sent that it has, and nothing is asked for by name\n")
 	}
 	return b.String()
 }

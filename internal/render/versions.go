@@ -25,6 +25,12 @@ func Verdict(v *engine.Version) string {
 		if v.With > 0 { // the reason may be one of them
 			words = append(words, "together with "+Count(v.With, "other", "others"))
 		}
+	case engine.Uncertain:
+		if v.Reason != "" {
+			words = append(words, fmt.Sprintf("accepted first, and NACKED by %d", v.Judged))
+			break
+		}
+		words = append(words, fmt.Sprintf("answered by %d, which does not tell whether it was accepted", v.Judged))
 	default:
 		words = append(words, "not answered")
 	}
