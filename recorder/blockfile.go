@@ -33,10 +33,14 @@ const spillSize = headerRoom + blockTarget + blockTarget/compressSlack + maxSkip
 
 // blockFile writes blocks of entries, each as a whole or not at all.
 type blockFile struct {
-	f    sink
-	end  int64 // of the last whole block
-	torn bool  // there may be bytes beyond end
-	tail *tailPart
+	f      sink
+	end    int64  // of the last whole block
+	torn   bool   // there may be bytes beyond end
+	begins []byte // the header that it begins with
+	// foreign is why it must not be written any more, or shortened: what is in
+	// it is not ours.
+	foreign error
+	tail    *tailPart
 
 	entries uint64      // in it
 	last    session.Seq // of them
@@ -86,7 +90,8 @@ func newBlockFile(f sink, h *fileHeader, hook func([]byte) []byte) (*blockFile, 
 		return nil, fmt.Errorf("cannot start the compressor: %w", err)
 	}
 	b.enc = enc
-	if err := b.write(h.append(nil)); err != nil {
+	b.begins = h.append(nil)
+	if err := b.write(b.begins); err != nil {
 		return nil, err
 	}
 	b.own.Bytes, b.all.Bytes = b.end, b.end
@@ -340,8 +345,8 @@ func (b *blockFile) write(p []byte) error {
 // cutTail removes what a failed write left behind. If that fails too it is
 // tried again before the next block.
 func (b *blockFile) cutTail() error {
-	if !b.torn {
-		return nil
+	if b.foreign != nil || !b.torn {
+		return b.foreign
 	}
 	err := b.f.Truncate(b.end)
 	b.torn = err != nil

@@ -71,6 +71,10 @@ type Options struct {
 	// are, too, makes that possible for ever. It is called on the writer's
 	// goroutine.
 	Carry func() []session.Seq
+	// Recall finds the same without Carry, after a Loss: step is given each
+	// entry of the lost file, in order, and needed says then what to repeat.
+	// It is called on the writer's goroutine.
+	Recall func() (step func(*session.Entry), needed func() []session.Seq)
 	// NoTicks leaves out Time entries: the entries bring their times from
 	// elsewhere, so that our clock says nothing about them.
 	NoTicks bool
@@ -78,8 +82,8 @@ type Options struct {
 	// file can no longer be written or synced, and with nil when it can again.
 	OnError func(error)
 	// OnLost is called, on the writer's goroutine, when the newest file of the
-	// recording was removed, renamed, replaced or truncated by somebody else,
-	// and the recording goes on in another. The writer looks for that if it is
+	// recording was removed, renamed, replaced, truncated or overwritten by
+	// somebody else, and the recording goes on in another. The writer looks for that if it is
 	// not nil, twice a second.
 	OnLost func(Loss)
 	// Logger is told the same, and more; nothing if nil.
@@ -128,7 +132,7 @@ type Stats struct {
 	Bytes    int64  // length of the file, and of its earlier segments
 	Queued   int64  // charged for what is not written yet
 	Failing  bool   // the file cannot be written at the moment
-	Losses   uint64 // files that somebody else removed, renamed, replaced or truncated
+	Losses   uint64 // files that somebody else removed, renamed, replaced, truncated or overwritten
 
 	Last session.Seq // the highest number given, whether it is written yet or not
 }

@@ -64,7 +64,9 @@ func (w *writer) nextSegment() error {
 		return err
 	}
 	s := w.following()
-	b, err := w.begin(f, &s.header, old.shelf.current)
+	b, err := w.begin(f, &s.header, func(b *blockFile) error {
+		return w.carry(context.Background(), b, w.log.o.Carry, old.shelf.current)
+	})
 	if err == nil {
 		if err = s.shelf.install(old.header.segment); err != nil {
 			w.log.tail.drop(b.tail)
@@ -100,16 +102,16 @@ func (w *writer) following() *segment {
 	return s
 }
 
-// begin writes the beginning of a segment to f. It repeats nothing if current is
-// nil.
-func (w *writer) begin(f sink, h *fileHeader, current func() (*Reader, error)) (*blockFile, error) {
+// begin writes the beginning of a segment to f, with what carry repeats in it;
+// nothing if that is nil.
+func (w *writer) begin(f sink, h *fileHeader, carry func(*blockFile) error) (*blockFile, error) {
 	b, err := newBlockFile(f, h, nil)
 	if err != nil {
 		return nil, err
 	}
 	b.tail = w.log.tail.begin(h, b.end)
-	if current != nil {
-		if err := w.carry(b, current); err != nil {
+	if carry != nil {
+		if err := carry(b); err != nil {
 			w.log.tail.drop(b.tail)
 			return nil, err
 		}
@@ -126,10 +128,10 @@ func (w *writer) goOn(b *blockFile, s *segment) {
 	w.file, w.segment = b, s
 }
 
-// carry repeats in b the entries that Options.Carry names, as far as they are in
-// the segment that ends, which current opens.
-func (w *writer) carry(b *blockFile, current func() (*Reader, error)) error {
-	seqs := w.carried()
+// carry repeats in b the entries that needed names, as far as they are in the
+// segment that ends, which current opens.
+func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []session.Seq, current func() (*Reader, error)) error {
+	seqs := w.carried(needed)
 	if len(seqs) == 0 {
 		return nil
 	}
@@ -147,10 +149,12 @@ func (w *writer) carry(b *blockFile, current func() (*Reader, error)) error {
 				zap.String("path", w.log.path))
 			break
 		}
-		if err := r.Seek(seq); err != nil {
+		if len(r.rest) > 0 && r.last < seq && seq <= r.head.last {
+			r.fromSeq = seq // the block that it is in is at hand
+		} else if err := r.Seek(seq); err != nil {
 			return err
 		}
-		e, err := r.Next(context.Background())
+		e, err := r.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -174,8 +178,8 @@ func (w *writer) carry(b *blockFile, current func() (*Reader, error)) error {
 }
 
 // carried asks which entries to repeat.
-func (w *writer) carried() (seqs []session.Seq) {
-	if w.log.o.Carry == nil {
+func (w *writer) carried(needed func() []session.Seq) (seqs []session.Seq) {
+	if needed == nil {
 		return nil
 	}
 	defer func() {
@@ -184,7 +188,7 @@ func (w *writer) carried() (seqs []session.Seq) {
 			w.log.o.Logger.Error("a segment repeats nothing: finding out what failed", zap.Error(&panicError{cause, debug.Stack()}))
 		}
 	}()
-	seqs = slices.Clone(w.log.o.Carry())
+	seqs = slices.Clone(needed())
 	slices.Sort(seqs)
 	return slices.Compact(seqs)
 }

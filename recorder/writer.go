@@ -26,7 +26,8 @@ type writer struct {
 	// lost is what could not be written since the file began to fail.
 	lost    holes
 	failing bool
-	adrift  bool // the file is lost, and no other could be begun
+	adrift  bool      // the file is lost, and no other could be begun
+	missed  time.Time // when its loss was noticed; zero: it is there
 	sync    *syncer
 	large   bool     // a message of at least shrinkAfter has passed since the log was idle
 	spare   []record // the other slice of the queue, empty

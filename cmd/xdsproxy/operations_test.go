@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -22,6 +23,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
@@ -396,51 +398,82 @@ func TestUnreadyWithoutRecording(t *testing.T) {
 }
 
 // A recording that somebody else takes away is told of within a second or so, and
-// goes on beside it; the end says what is true.
+// goes on beside it; the end says what is true. What a client that was there
+// before does wrong after that is found in the new file, in the default settings.
 func TestRecordingTakenAway(t *testing.T) {
-	story, err := xdstest.NewStory("127.0.0.1:0")
+	const cds = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	response := func(n string) xdstest.Move {
+		return xdstest.Say(&discovery.DiscoveryResponse{TypeUrl: cds, VersionInfo: n, Nonce: n})
+	}
+	server, err := xdstest.StartScript("127.0.0.1:0", xdstest.Part{
+		xdstest.Hear(cds, ""), response("1"), xdstest.Hear(cds, "1"), xdstest.Hear(cds, "1"), response("2"), xdstest.Hear(cds, "2"), xdstest.End(0, ""),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer story.Close()
-	o := startOperable(t, "--upstream", story.Addr())
+	defer func() { _ = server.Stop() }()
+	o := startOperable(t, "--upstream", server.Addr())
 	path, next := o.path, strings.TrimSuffix(o.path, ".xdsp")+"-2.xdsp"
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	body := ""
-	for range 1000 {
-		if _, body = o.get(t, "/readyz"); strings.Contains(body, "took away: 1") {
-			break
+	before := uint64(0)
+	loss := func() {
+		var facts struct{ Entries uint64 }
+		for range 1000 { // until all that was said is there
+			if unmarshal(t, command(t, "info", "-o", "json", path), &facts); facts.Entries > 0 && facts.Entries == before {
+				break
+			}
+			before = facts.Entries
+			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+		body := ""
+		for range 1000 {
+			if _, body = o.get(t, "/readyz"); strings.Contains(body, "took away: 1") {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if !strings.Contains(body, "took away: 1") {
+			t.Errorf("/readyz: %q", body)
+		}
+		if n := o.scrape(t).sum("recorder_files_lost_total"); n != 1 {
+			t.Errorf("%v files lost", n)
+		}
 	}
-	if !strings.Contains(body, "took away: 1") {
-		t.Errorf("/readyz: %q", body)
-	}
-	if n := o.scrape(t).sum("recorder_files_lost_total"); n != 1 {
-		t.Errorf("%v files lost", n)
+	ask := func(version, nonce string, e *statuspb.Status) xdstest.Move {
+		return xdstest.Say(&discovery.DiscoveryRequest{
+			Node: &corev3.Node{Id: "old-client"}, TypeUrl: cds, VersionInfo: version, ResponseNonce: nonce, ErrorDetail: e,
+		})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := story.Play(ctx, o.addr, func(string) {}); err != nil {
+	if err := xdstest.PlayClient(ctx, o.addr, xdstest.SotWStream, xdstest.Part{
+		ask("", "", nil), xdstest.Hear(cds, "1"), ask("1", "1", nil), xdstest.Do(loss), ask("1", "1", nil),
+		xdstest.Hear(cds, "2"), ask("1", "2", &statuspb.Status{Code: 3, Message: "it is bad"}), xdstest.Alone(),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	o.signal(t, syscall.SIGTERM)
 	stderr, code := o.end(t)
+	entries := fmt.Sprintf("with %d entries that no other file has", before)
 	for _, want := range []string{
-		"the recording " + path + " was removed or renamed; recording goes on in " + next,
-		"lost " + path + ": it was removed or renamed at ",
+		"the recording " + path + " was removed or renamed, " + entries + "; recording goes on in " + next,
+		"lost " + path + ": it was removed or renamed at ", entries + "\n",
 		"recorded " + next + ", ", "read it with: xdsproxy watch " + next,
 	} {
 		if code != 0 || !strings.Contains(stderr, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, stderr)
 		}
 	}
-	if out, err := command(t, "check", "--fail-on", "never", next).CombinedOutput(); err != nil {
+	out, err := command(t, "check", "--fail-on", "warning", next).CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitFindings ||
+		!strings.Contains(string(out), "nack-received") || !strings.Contains(string(out), "old-client") {
 		t.Errorf("%v\n%s", err, out)
+	}
+	out, err = command(t, "info", next).CombinedOutput()
+	if want := fmt.Sprintf("none, but %d entries before it", before); err != nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v, no %q in\n%s", err, want, out)
 	}
 }
 

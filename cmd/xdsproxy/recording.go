@@ -57,7 +57,8 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 		if len(r.losses) < maxLosses {
 			r.losses = append(r.losses, l)
 		}
-		a.warn("the recording %s %s; recording goes on in %s, and forwarding is not affected", l.Path, l.Why, l.Next)
+		a.warn("the recording %s %s, with %s that no other file has; recording goes on in %s, and forwarding is not affected",
+			l.Path, l.Why, render.Count(l.Entries, "entry", "entries"), l.Next)
 		if err := recorder.MarkLast(l.Next); err != nil {
 			a.warn("%v", err)
 		}
@@ -111,6 +112,11 @@ func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
 		o.Transform = func(e *session.Entry) {
 			transform(e)
 			carry.Step(e)
+		}
+	} else { // an account of each entry costs too much for what seldom happens
+		o.Recall = func() (func(*session.Entry), func() []session.Seq) {
+			carry := engine.New(engine.Options{Envelopes: true, Past: 1 << 20})
+			return func(e *session.Entry) { carry.Step(e) }, carry.Needed
 		}
 	}
 	return o
@@ -185,11 +191,14 @@ func (a *app) account(r *recording) {
 		a.say("kept %s in memory, and wrote no file", render.Size(s.Bytes))
 	} else {
 		for _, l := range r.losses {
-			a.say("lost %s: it %s at %s, while it was written", l.Path, l.Why, l.At.Format(time.TimeOnly))
+			a.say("lost %s: it %s at %s, with %s that no other file has", l.Path, l.Why, l.At.Format(time.TimeOnly),
+				render.Count(l.Entries, "entry", "entries"))
 		}
-		if _, err := recorder.Inspect(r.Path()); err != nil {
+		if f, err := recorder.Inspect(r.Path()); err != nil && f.Entries == 0 {
 			a.say("nothing is left of what was recorded since: %v", err)
 			return
+		} else if err != nil {
+			a.say("not all of what was recorded since can be read: %v", err)
 		}
 		a.say("recorded %s, %s", r.Path(), render.Size(s.Bytes))
 	}

@@ -41,8 +41,11 @@ func (t *trouble) over() {
 		return
 	}
 	t.again.Stop()
-	t.app.warn("the recording is written again, after %s; a gap entry says what is missing: %s",
-		render.Duration(time.Since(t.begun)), t.missing())
+	missing := "; nothing was dropped"
+	if t.lost() > t.before {
+		missing = "; a gap entry says what is missing: " + t.missing()
+	}
+	t.app.warn("the recording is written again, after %s%s", render.Duration(time.Since(t.begun)), missing)
 	t.begun, t.before = time.Time{}, t.lost()
 }
 
@@ -53,7 +56,7 @@ func (t *trouble) remind() {
 		return
 	}
 	t.again.Reset(t.every)
-	t.app.warn("the recording cannot be written, for %s now: %s lost so far",
+	t.app.warn("the recording cannot be written as it should, for %s now: %s dropped so far",
 		render.Duration(time.Since(t.begun)), t.missing())
 }
 

@@ -3,10 +3,19 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // lockedBuffer is written to by timers.
@@ -40,7 +49,7 @@ func TestTroubleLasts(t *testing.T) {
 	lines := out.lines()
 	for i, want := range map[int]string{
 		0:              "xdsproxy: warning: no space left on device; forwarding is not affected",
-		1:              "xdsproxy: warning: the recording cannot be written, for ",
+		1:              "xdsproxy: warning: the recording cannot be written as it should, for ",
 		len(lines) - 1: "xdsproxy: warning: the recording is written again, after ",
 	} {
 		if !strings.HasPrefix(lines[i], want) {
@@ -49,5 +58,74 @@ func TestTroubleLasts(t *testing.T) {
 	}
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, ": 7 entries") {
 		t.Errorf("%q does not say how many are missing", last)
+	}
+}
+
+// Where the whole directory is gone for a while, what was written only to the
+// lost file is told of, and no gap entry that is not there.
+func TestRecordingWithoutDirectory(t *testing.T) {
+	for name, away := range map[string]func(dir string) error{
+		"removed": os.RemoveAll,
+		"renamed": func(dir string) error { return os.Rename(dir, dir+".moved") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			a, _ := tree(t)
+			out := &lockedBuffer{}
+			a.stderr = out
+			dir := filepath.Join(t.TempDir(), "dir")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := a.record(filepath.Join(dir, "s.xdsp"), zap.NewNop())
+			if err != nil {
+				t.Fatal(err)
+			}
+			warned := func(text string) {
+				t.Helper()
+				for range 2000 {
+					if strings.Contains(strings.Join(out.lines(), "\n"), text) {
+						return
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				t.Fatalf("no %q in %q", text, out.lines())
+			}
+			rec.Append(session.Entry{Kind: session.KindConnect, Conn: 1})
+			for rec.Stats().Entries == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			if err := away(dir); err != nil {
+				t.Fatal(err)
+			}
+			warned("what passes is kept only if that file was renamed")
+			before := rec.Append(session.Entry{Kind: session.KindConnect, Conn: 2})
+			for rec.Stats().Entries < uint64(before) {
+				time.Sleep(time.Millisecond)
+			}
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			warned("the recording is written again, after ")
+			rec.Append(session.Entry{Kind: session.KindConnect, Conn: 3})
+			if err := rec.Close(); err != nil {
+				t.Fatal(err)
+			}
+			a.account(rec)
+			said := strings.Join(out.lines(), "\n")
+			for _, want := range []string{"s.xdsp was removed or renamed, with ", "; nothing was dropped\n", "lost " + filepath.Join(dir, "s.xdsp") + ": "} {
+				if !strings.Contains(said, want) {
+					t.Errorf("no %q in\n%s", want, said)
+				}
+			}
+			facts, err := recorder.Inspect(rec.Path())
+			told := fmt.Sprintf("with %s that no other file has", render.Count(facts.Lost, "entry", "entries"))
+			if err != nil || facts.Lost < uint64(before) || strings.Count(said, told) != 2 || strings.Contains(said, "gap entry") {
+				t.Errorf("%+v, %v, and it says\n%s", facts, err, said)
+			}
+			if moved, err := recorder.Inspect(filepath.Join(dir+".moved", "s.xdsp")); name == "renamed" && (err != nil || moved.Entries != facts.Lost) {
+				t.Errorf("in the file that was renamed: %+v, %v", moved, err)
+			}
+		})
 	}
 }

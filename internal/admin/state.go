@@ -35,7 +35,7 @@ func (s stateCollector) Collect(ch chan<- prometheus.Metric) {
 	counter("recorder_lost_entries_total", "Entries that were not recorded: the queue was full, or the file could not be written.", st.Lost)
 	counter("recorder_gaps_total", "Gaps in the recording. Each stands for lost entries in a row.", st.Gaps)
 	gauge("recorder_failing", "1 while the recording cannot be written, else 0.", failing)
-	counter("recorder_files_lost_total", "Files of the recording that somebody else removed, renamed, replaced or truncated while they were written. Each time recording went on in another.", st.Losses)
+	counter("recorder_files_lost_total", "Files of the recording that somebody else removed, renamed, replaced, truncated or overwritten while they were written. Each time recording went on in another.", st.Losses)
 	gauge("metrics_lag_entries", "Entries that were seen and that the other metrics do not count yet.", float64(uint64(st.Last)-min(uint64(seen), uint64(st.Last))))
 	if s.c.Memory != nil {
 		m := s.c.Memory()

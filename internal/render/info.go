@@ -18,7 +18,7 @@ type Info struct {
 	Streams      uint64 `json:"streams"`
 	Connections  uint64 `json:"connections"`
 	Gaps         uint64 `json:"gaps"`
-	Lost         uint64 `json:"lost"` // entries that the gaps stand for
+	Lost         uint64 `json:"lost"` // entries that the gaps stand for, and those of files that are not there
 	First        string `json:"first,omitempty"`
 	Last         string `json:"last,omitempty"`
 	Bytes        int64  `json:"bytes"`         // of the recording
@@ -97,9 +97,12 @@ func (i *Info) Text(s Style) string {
 	line("clients", clients)
 	line("connections", Number(i.Connections))
 	line("streams", Number(i.Streams))
-	if i.Gaps == 0 {
+	switch {
+	case i.Gaps == 0 && i.Lost == 0:
 		line("gaps", "none")
-	} else {
+	case i.Gaps == 0:
+		line("gaps", s.paint(warned, "none, but "+Count(i.Lost, "entry", "entries")+" before it, in files that are not here"))
+	default:
 		line("gaps", s.paint(bad, fmt.Sprintf("%s, %s lost", Number(i.Gaps), Count(i.Lost, "entry", "entries"))))
 	}
 	if i.PastForgotten != nil && *i.PastForgotten > 0 {

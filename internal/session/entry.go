@@ -255,6 +255,7 @@ const (
 	NoteProtocolError NoteCode = "http2-problem" // legal to go on, but not legal HTTP/2
 	NoteRewrite       NoteCode = "rewrite"       // headers cannot be rewritten, or a value for them cannot be read
 	NoteClock         NoteCode = "clock"         // the system's clock was set, or the machine slept; no time passed before this entry
+	NoteUnrepeated    NoteCode = "unrepeated"    // the file before was lost, and nothing of it is repeated in this one
 	NoteMark          NoteCode = "mark"          // a person marked an entry
 	NoteUnmark        NoteCode = "unmark"        // and took the mark away
 	NoteRemark        NoteCode = "remark"        // a person wrote something beside an entry
