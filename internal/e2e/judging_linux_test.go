@@ -71,7 +71,7 @@ var unjudged = regexp.MustCompile(`warning: the rules had no time for what was r
 
 // A response that takes the rules long keeps neither a proxy nor a command from
 // ending, and what was not judged is said. How long is long is what check takes
-// for all of it; what ends does so in less than half of that.
+// for all of it; what ends does so in a part of that.
 func TestJudgingDoesNotHoldUpTheEnd(t *testing.T) {
 	upstream := gives(t, manyClusters(1_000_000))
 	oneCore := []string{"GOMAXPROCS=1", "GOGC=5"} // slowly: it takes long, and little memory
@@ -108,7 +108,7 @@ func TestJudgingDoesNotHoldUpTheEnd(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(took / 4) // it is in the middle of it
+		time.Sleep(took / 8) // it is in the middle of it
 		began := time.Now()
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func TestJudgingDoesNotHoldUpTheEnd(t *testing.T) {
 		_ = cmd.Wait() // the exit code says it
 		ended := time.Since(began)
 		t.Logf("%s ended in %v", name, ended)
-		if ended > took/2 {
+		if ended > took/3 {
 			t.Errorf("%s: it ended in %v; all of the judging takes %v", name, ended, took)
 		}
 		if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(said.String(), "stopped while the entry after ") {
