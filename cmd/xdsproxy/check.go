@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,8 +155,10 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 	checker := check.NewChecker(o)
 	src.Pieces()
 	done := a.progress(src)
-	defer heedStop(ctx, stopGrace, os.Exit)()
-	err = judgeEach(ctx, src, checker, func(*session.Entry, *check.Change) error {
+	var judged atomic.Uint64
+	defer a.heedStop(ctx, &judged)()
+	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
+		judged.Store(uint64(e.Seq))
 		done.advance()
 		return nil
 	})
@@ -174,17 +177,18 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 // stopGrace is how long a command that judges may go on when it is asked to end.
 const stopGrace = time.Second
 
-// heedStop ends the program if ctx ends and the caller does not call back within
-// a grace. Entries are judged whole, and a single one can be large enough for
-// seconds; a command that prints only what it has found at the end has nothing
-// to save.
-func heedStop(ctx context.Context, grace time.Duration, exit func(code int)) (back func()) {
+// heedStop ends the program if ctx ends and the caller, who has judged so many
+// entries, does not call back within a grace. Entries are judged whole, and a
+// single one can be large enough for seconds; a command that prints only what it
+// has found at the end has nothing to save.
+func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func()) {
 	over := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		select {
 		case <-over:
-		case <-time.After(grace):
-			exit(exitInterrupted)
+		case <-time.After(stopGrace):
+			a.warn("stopped while the entry after %d was judged, which takes long; nothing is printed of what was found", judged.Load())
+			os.Exit(exitInterrupted)
 		}
 	})
 	return func() { close(over) }

@@ -95,22 +95,30 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 		facts = src.all()
 		headers = facts.MessageBytes > readAll
 	}
-	more := false
+	more, silent := false, map[session.ConnID]bool{}
 	var forgotten *uint64
 	switch {
 	case headers && src.file:
 		more, err = clientsOf(ctx, src, meet)
+		more = more || facts.Connections > uint64(len(clients))
 	case headers:
 		more = true // it would all have to come over here
 	default:
 		done, account := a.progress(src), check.NewChecker(a.config.accounting())
 		src.Pieces()
-		err = judgeEach(ctx, src, account, func(_ *session.Entry, c *check.Change) error {
+		err = judgeEach(ctx, src, account, func(e *session.Entry, c *check.Change) error {
 			meet(c.Client)
+			switch {
+			case c.Client != "":
+				delete(silent, e.Conn)
+			case e.Kind == session.KindOpen && len(silent) < maxClients:
+				silent[e.Conn] = true
+			}
 			done.advance()
 			return nil
 		})
 		done.end()
+		more = len(silent) > 0 // somebody who never said who it is
 		forgotten = new(account.Memory().Forgotten)
 		facts = src.Facts()
 		if src.viewer != nil {

@@ -47,3 +47,50 @@ func TestInfoByHeaders(t *testing.T) {
 		}
 	}
 }
+
+// Who never said who it is counts as somebody, beside those who did, whether all
+// is read or headers alone.
+func TestInfoOfUnknownClients(t *testing.T) {
+	const ads = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+	for _, large := range []bool{false, true} {
+		for _, mixed := range []bool{false, true} {
+			a := &app{stderr: t.Output()}
+			path := filepath.Join(t.TempDir(), "mixed.xdsp")
+			log, err := recorder.Create(path, a.recorderOptions(zap.NewNop()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			says := func(conn session.ConnID, request string) {
+				log.Append(session.Entry{Conn: conn, Kind: session.KindConnect})
+				on := session.Entry{Conn: conn, Stream: session.StreamID(conn), Side: session.Client, Kind: session.KindOpen, Method: ads}
+				log.Append(on)
+				on.Kind, on.Method = session.KindMessage, ""
+				on.Message = &session.Message{Data: session.Chunks{[]byte(request)}, Size: int64(len(request))}
+				if large {
+					on.Message.Size, on.Message.Truncated = readAll+1, true
+				}
+				log.Append(on)
+				log.Append(session.Entry{Conn: conn, Side: session.Client, Kind: session.KindDisconnect})
+			}
+			says(1, "\x12\x03\x0a\x01a")
+			if mixed {
+				says(2, "")
+			}
+			if err := log.Close(); err != nil {
+				t.Fatal(err)
+			}
+			src, err := a.open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.Close()
+			i, err := a.facts(t.Context(), src, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i.Unread != large || i.Clients == nil || *i.Clients != 1 || i.MoreClients != mixed {
+				t.Errorf("large %v, mixed %v: %+v", large, mixed, i)
+			}
+		}
+	}
+}

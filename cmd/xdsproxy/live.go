@@ -59,21 +59,22 @@ func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *
 
 // judgeGrace is how long it may take to judge what was recorded last, when
 // nothing passes any more: a single response can be large enough for minutes.
-const judgeGrace = 5 * time.Second
+const judgeGrace = 2 * time.Second
 
 // awaitJudged waits until over is closed, but not beyond impatient (it may be a
-// terminal that takes nothing any more), nor for longer than a grace, if that is
-// not 0.
-func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, grace time.Duration) {
-	var late <-chan time.Time
-	if grace > 0 {
-		late = time.After(grace)
-	}
+// terminal that takes nothing any more), nor beyond late. It says which messages
+// the rules have not come to.
+func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, late <-chan time.Time, rec *recording) {
 	select {
 	case <-over:
 	case <-impatient.Done():
 	case <-late:
-		a.warn("the rules have not looked at the end of the recording: it takes them more than %s; xdsproxy check does", render.Duration(grace))
+	}
+	if c, is := a.stderr.(*curtain); is {
+		c.draw(nil) // the screen is gone, if perhaps not who fed it
+	}
+	if judged := rec.past.seen(); judged < rec.spoken && !bool(a.config.noCheck) {
+		a.warn("the rules had no time for what was recorded from entry %d on; xdsproxy check looks at it", judged+1)
 	}
 }
 

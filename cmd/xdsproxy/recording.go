@@ -23,9 +23,10 @@ import (
 // counted by the writer, where no traffic waits for it.
 type recording struct {
 	*recorder.Log
-	conns uint64      // that began; to be read after Close
-	wrong atomic.Bool // see note
-	past  remembered
+	conns  uint64      // that began; to be read after Close
+	spoken session.Seq // the last message; to be read after Close
+	wrong  atomic.Bool // see note
+	past   remembered
 	// losses are the files that somebody else took away; to be read after
 	// Close.
 	losses []recorder.Loss
@@ -67,6 +68,9 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	options.Transform = func(e *session.Entry) {
 		if e.Kind == session.KindConnect {
 			r.conns++
+		}
+		if e.Kind == session.KindMessage {
+			r.spoken = e.Seq
 		}
 		transform(e)
 	}

@@ -25,6 +25,13 @@ func (r *remembered) note(at session.Seq, past engine.Memory) {
 	}
 }
 
+// seen is the newest entry that somebody has looked at.
+func (r *remembered) seen() session.Seq {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
 func (r *remembered) memory() engine.Memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()

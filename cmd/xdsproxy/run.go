@@ -43,8 +43,9 @@ up. If the terminal goes away, the proxy goes on until the last client has left.
 --headless leaves the screen out.
 
 SIGINT or SIGTERM stops it: messages on their way may finish for as long as
---drain says, and the exit code is 0. A second signal stops at once. SIGHUP
-makes it say whether its configuration file has changed.`,
+--drain says, the rules may look at what was recorded last for 2s more, and the
+exit code is 0. What the rules had no time for is said. A second signal stops at
+once. SIGHUP makes it say whether its configuration file has changed.`,
 		Example: `# In front of Istio's plaintext port
 xdsproxy run --upstream istiod.istio-system:15010
 
@@ -110,7 +111,6 @@ func (a *app) run(ctx context.Context, path string) error {
 		rec.discard()
 		return err
 	}
-	defer ops.close()
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	defer ops.serving(serving)()
@@ -152,12 +152,10 @@ func (a *app) run(ctx context.Context, path string) error {
 	if again.Err() != nil {
 		grace = 0
 	}
+	late := time.After(judgeGrace)
 	views.close(grace)
-	patience := judgeGrace
-	if watched {
-		patience = 0 // whoever looks at the screen has asked for its end
-	}
-	a.awaitJudged(again, over, patience)
+	ops.close()
+	a.awaitJudged(again, over, late, rec)
 	a.account(rec)
 	if err == nil && again.Err() != nil {
 		err = context.Canceled

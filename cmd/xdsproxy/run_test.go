@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -235,5 +236,35 @@ func (r *running) lineWith(t *testing.T, words ...string) string {
 		if all {
 			return text
 		}
+	}
+}
+
+// After its last words a proxy is gone: a prober in the middle of its question,
+// for whom it waits a second, was answered or left before.
+func TestLastWordsAreLast(t *testing.T) {
+	r := startRun(t, "--upstream", echo(t), "--admin", "127.0.0.1:0")
+	line, err := r.stderr.ReadString('\n')
+	addr, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "health and metrics on http://")
+	if err != nil || !found {
+		t.Fatalf("%q, %v", line, err)
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	r.pass(t, "something").Close() // the question has come by then
+	r.signal(t, syscall.SIGTERM)
+	for !strings.HasPrefix(line, "recorded ") {
+		if line, err = r.stderr.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
+	if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("it is still there, and waits for a prober")
 	}
 }

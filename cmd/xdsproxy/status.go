@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -137,9 +137,11 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	checker := check.NewChecker(a.config.judging())
 	stand := standing{name: src.name}
 	done := a.progress(src)
-	defer heedStop(ctx, stopGrace, os.Exit)()
+	var judged atomic.Uint64
+	defer a.heedStop(ctx, &judged)()
 	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		done.advance()
+		judged.Store(uint64(e.Seq))
 		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
 			return errEnough

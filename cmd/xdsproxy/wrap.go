@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -186,8 +187,10 @@ func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *rec
 	drain()
 	relay.Wait()
 	closing := rec.Close()
+	late := time.After(judgeGrace)
 	views.close(viewGrace)
-	a.awaitJudged(impatient, judged, judgeGrace)
+	ops.close()
+	a.awaitJudged(impatient, judged, late, rec)
 	a.account(rec)
 	switch {
 	case closing != nil && code == exitDone:

@@ -74,3 +74,27 @@ func TestFramesOfStreamsThatWereNeverOpenedAreBounded(t *testing.T) {
 		t.Errorf("%d notes, the last %+v", len(got), last.Note)
 	}
 }
+
+// A client opens streams with odd numbers (RFC 9113, 5.1.1). Others are recorded,
+// and noted.
+func TestClientOpensEvenStreams(t *testing.T) {
+	r := newRig(t, 1<<20)
+	r.grpc(2)
+	r.flush()
+	if got := r.strays(); len(got) != 1 || !strings.HasPrefix(got[0], "the client opens stream 2, which is not its to open") {
+		t.Errorf("notes %q", got)
+	}
+	for i := range uint32(100) {
+		r.grpc(4 + 2*i)
+	}
+	r.flush()
+	opened := 0
+	for _, e := range r.log.entries {
+		if e.Kind == session.KindOpen {
+			opened++
+		}
+	}
+	if got := r.strays(); len(got) != maxStrays || opened != 101 {
+		t.Errorf("%d notes, %d opened", len(got), opened)
+	}
+}

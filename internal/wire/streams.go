@@ -24,7 +24,8 @@ const (
 	// everyStream, which no stream has for an id, stands for all of them.
 	everyStream = 0
 	// maxSkipped bounds what is remembered of stream ids that were passed over,
-	// and maxStrays the notes of a direction about streams that nobody opened.
+	// and maxStrays the notes of a direction about streams that nobody opened, or
+	// who may not.
 	maxSkipped = 32
 	maxStrays  = 8
 )
@@ -287,6 +288,9 @@ func (h *half) requestHeaders(at time.Time, id uint32, fields []session.Field, p
 		return
 	}
 	h.lastOpened = id
+	if id%2 == 0 { // RFC 9113 5.1.1
+		h.odd(at, id, fmt.Sprintf("the client opens stream %d, which is not its to open: its streams have odd numbers", id))
+	}
 	fr, encoding := framingOf(fields, h.level)
 	s := h.open(at, id, fr, fields, problems)
 	if s == nil {
@@ -383,13 +387,21 @@ func (h *half) stray(at time.Time, frame string, id uint32) {
 	if !never {
 		return
 	}
+	h.odd(at, id, fmt.Sprintf("the %s sends %s on stream %d, which was never opened; the bytes are forwarded and are part of no message", h.side, frame, id))
+}
+
+// odd notes what is wrong about a stream, of at most maxStrays of a direction.
+func (h *half) odd(at time.Time, id uint32, text string) {
+	if h.strays == maxStrays {
+		return
+	}
 	h.strayed = id
 	h.strays++
 	hint := ""
 	if h.strays == maxStrays {
 		hint = fmt.Sprintf("it is the last of %d notes like it: further streams of the %s are not told on this connection", maxStrays, h.side)
 	}
-	h.note(at, session.NoteProtocolError, fmt.Sprintf("the %s sends %s on stream %d, which was never opened; the bytes are forwarded and are part of no message", h.side, frame, id), hint)
+	h.note(at, session.NoteProtocolError, text, hint)
 }
 
 func (h *half) streamOf(r *recv, id uint32) *stream {

@@ -1,0 +1,190 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// manyClusters is a DiscoveryResponse with so many clusters, each with endpoints
+// of its own to come.
+func manyClusters(many int) []byte {
+	text := func(out []byte, field protowire.Number, s []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(out, field, protowire.BytesType), s)
+	}
+	out := text(nil, 1, []byte("v1"))
+	var cluster, packed []byte
+	for n := range many {
+		name := fmt.Appendf(nil, "outbound|80||service-%07d", n)
+		cluster = text(cluster[:0], 1, name)
+		cluster = protowire.AppendVarint(protowire.AppendTag(cluster, 2, protowire.VarintType), 3) // type: EDS
+		packed = text(text(packed[:0], 1, []byte(resource.ClusterType)), 2, cluster)
+		out = text(out, 2, packed)
+	}
+	return text(text(out, 4, []byte(resource.ClusterType)), 5, []byte("n1"))
+}
+
+// gives is a control plane that answers every stream with these bytes.
+func gives(t *testing.T, response []byte) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+			var request []byte
+			if err := s.RecvMsg(&request); err != nil {
+				return err
+			}
+			if err := s.SendMsg(&response); err != nil {
+				return err
+			}
+			<-s.Context().Done()
+			return nil
+		}))
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(l)
+	}()
+	t.Cleanup(func() { server.Stop(); <-served })
+	return l.Addr().String()
+}
+
+var unjudged = regexp.MustCompile(`warning: the rules had no time for what was recorded from entry \d on`)
+
+// A response that takes the rules long keeps neither a proxy nor a command from
+// ending, and what was not judged is said. How long is long is what check takes
+// for all of it; what ends does so in a part of that.
+func TestJudgingDoesNotHoldUpTheEnd(t *testing.T) {
+	upstream := gives(t, manyClusters(1_000_000))
+	oneCore := []string{"GOMAXPROCS=1", "GOGC=5"} // slowly: it takes long, and little memory
+
+	recording := ""
+	proxies := map[string]time.Duration{}
+	for _, way := range []string{"headless", "screen", "detached"} {
+		p := judgingProxy(t, upstream, way, oneCore)
+		time.Sleep(time.Second) // it is in the middle of it
+		began := time.Now()
+		p.stop(t)
+		proxies[way] = time.Since(began)
+		if said := p.stderr.String(); !unjudged.MatchString(said) || !strings.Contains(said, "recorded "+p.file) {
+			t.Errorf("%s: it said\n%s", way, said)
+		}
+		recording = p.file
+	}
+
+	began := time.Now()
+	if said, err := command(t, oneCore, "check", recording, "--fail-on=never").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	took := time.Since(began)
+	for way, ended := range proxies {
+		t.Logf("check takes %v, the proxy (%s) ended in %v", took, way, ended)
+		if ended > took/2 {
+			t.Errorf("%s: it ended in %v; all of the judging takes %v", way, ended, took)
+		}
+	}
+	for _, name := range []string{"check", "status"} {
+		cmd := command(t, oneCore, name, recording)
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(took / 8) // it is in the middle of it
+		began := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the exit code says it
+		ended := time.Since(began)
+		t.Logf("%s ended in %v", name, ended)
+		if ended > took/3 {
+			t.Errorf("%s: it ended in %v; all of the judging takes %v", name, ended, took)
+		}
+		if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.Contains(said.String(), "stopped while the entry after ") {
+			t.Errorf("%s: exit code %d; it said\n%s", name, code, &said)
+		}
+	}
+}
+
+func command(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(program(t), args...)
+	cmd.Env = append(quietEnv(t), env...)
+	return cmd
+}
+
+// judgingProxy is a proxy that has recorded a response, and judges it.
+func judgingProxy(t *testing.T, upstream, way string, env []string) *proxy {
+	t.Helper()
+	var p *proxy
+	var tty *terminal
+	if way == "headless" {
+		p = startProxyWith(t, upstream, setup{env: env})
+	} else {
+		tty = newTerminal(t, 160, 50)
+		p = &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
+		p.cmd = command(t, append(env, "TERM=xterm-256color"), "run", "--listen", "127.0.0.1:0", "--upstream", upstream, "-w", p.file)
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty.inside, tty.inside, p.stderr
+		if err := p.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tty.inside.Close()
+		go func() {
+			p.err = p.cmd.Wait()
+			close(p.exited)
+		}()
+		t.Cleanup(p.kill)
+		p.addr = p.stderr.find(t, listening, p.exited)[1]
+	}
+	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, adsMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if way == "detached" {
+		eventually(t, "a client is there", func() bool {
+			facts, err := recorder.Inspect(p.file)
+			return err == nil && facts.Connections == 1
+		})
+		tty.press(t, "q")
+		eventually(t, "it asks", func() bool { return strings.Contains(tty.shown.String(), "detach") })
+		tty.press(t, "d")
+		eventually(t, "it is detached", func() bool { return strings.Contains(p.stderr.String(), "detached: ") })
+	}
+	if err := stream.SendMsg(&[]byte{}); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	if err := stream.RecvMsg(&got); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is recorded", func() bool {
+		facts, err := recorder.Inspect(p.file)
+		return err == nil && facts.Messages == 2
+	})
+	return p
+}
