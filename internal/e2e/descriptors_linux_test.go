@@ -20,15 +20,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// A proxy that may open no more files says so, resets clients that it cannot
-// dial for, lets others wait, and goes on by itself once there is room.
-func TestOutOfDescriptors(t *testing.T) {
+// echoes is an upstream that gives back what it gets.
+func echoes(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	go func() { // an echo
+	t.Cleanup(func() { l.Close() })
+	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
@@ -40,7 +40,14 @@ func TestOutOfDescriptors(t *testing.T) {
 			}()
 		}
 	}()
-	p := startProxy(t, l.Addr().String())
+	return l.Addr().String()
+}
+
+// A proxy that may open no more files says so, resets clients that it cannot
+// dial for, lets others wait, and goes on by itself once there is room.
+func TestOutOfDescriptors(t *testing.T) {
+	upstream := echoes(t)
+	p := startProxy(t, upstream)
 	connect := func() net.Conn {
 		c, err := net.Dial("tcp", p.addr)
 		if err != nil {
@@ -101,7 +108,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 	all := strings.Join(texts, "\n")
 	for _, want := range []string{
-		"dial-failed: accepted a client, but have no file descriptor left to dial upstream " + l.Addr().String() + ": too many open files (allow more open files: ulimit -n",
+		"dial-failed: accepted a client, but have no file descriptor left to dial upstream " + upstream + ": too many open files (allow more open files: ulimit -n",
 		"accept-failed: clients on " + p.addr + " have to wait: too many open files (allow more open files: ulimit -n",
 	} {
 		if !strings.Contains(all, want) {
@@ -152,25 +159,8 @@ func descriptors(t *testing.T, pid int) (numbers []int) {
 // the program: probes are answered and viewers come while other clients wait,
 // and those get in when there is room again.
 func TestDescriptorsAreLeftForProbes(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() { // an echo
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = io.Copy(c, c)
-			}()
-		}
-	}()
 	const token = "a-token-that-the-test-made-up"
-	p := startProxyWith(t, l.Addr().String(), setup{
+	p := startProxyWith(t, echoes(t), setup{
 		args: []string{"--admin", "127.0.0.1:0", "--viewer", "127.0.0.1:0"}, env: []string{"XDSPROXY_VIEWER_TOKEN=" + token},
 	})
 	admin := p.stderr.find(t, adminLine, p.exited)[1]

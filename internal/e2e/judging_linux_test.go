@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -37,34 +36,6 @@ func manyClusters(many int) []byte {
 		out = text(out, 2, packed)
 	}
 	return text(text(out, 4, []byte(resource.ClusterType)), 5, []byte("n1"))
-}
-
-// gives is a control plane that answers every stream with these bytes.
-func gives(t *testing.T, response []byte) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer(grpc.ForceServerCodecV2(raw{}), grpc.MaxSendMsgSize(math.MaxInt32),
-		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
-			var request []byte
-			if err := s.RecvMsg(&request); err != nil {
-				return err
-			}
-			if err := s.SendMsg(&response); err != nil {
-				return err
-			}
-			<-s.Context().Done()
-			return nil
-		}))
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(l)
-	}()
-	t.Cleanup(func() { server.Stop(); <-served })
-	return l.Addr().String()
 }
 
 var unjudged = regexp.MustCompile(`warning: the rules had no time for what was recorded from entry \d on`)
@@ -140,20 +111,9 @@ func judgingProxy(t *testing.T, upstream, way string, env []string) *proxy {
 	if way == "headless" {
 		p = startProxyWith(t, upstream, setup{env: env})
 	} else {
-		tty = newTerminal(t, 160, 50)
-		p = &proxy{file: filepath.Join(t.TempDir(), "session.xdsp"), stderr: newLines(), exited: make(chan struct{})}
-		p.cmd = command(t, append(env, "TERM=xterm-256color"), "run", "--listen", "127.0.0.1:0", "--upstream", upstream, "-w", p.file)
-		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty.inside, tty.inside, p.stderr
-		if err := p.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		tty.inside.Close()
-		go func() {
-			p.err = p.cmd.Wait()
-			close(p.exited)
-		}()
-		t.Cleanup(p.kill)
-		p.addr = p.stderr.find(t, listening, p.exited)[1]
+		file := filepath.Join(t.TempDir(), "session.xdsp")
+		p, tty = startOnTerminal(t, env, "--upstream", upstream, "-w", file)
+		p.file = file
 	}
 	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)))

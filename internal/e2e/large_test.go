@@ -67,13 +67,9 @@ func largeResponse(size int) []byte {
 	return protowire.AppendString(out, "n1")
 }
 
-// A response of 200 MB arrives as it was sent and is recorded, in less than
-// three times its size, which is given back. It runs alone: others would
-// take part in what it measures.
-func TestLargeResponse(t *testing.T) {
-	const size = 200 << 20
-	response := largeResponse(size)
-	want := sha256.Sum256(response)
+// gives is a control plane that answers every stream with these bytes.
+func gives(t *testing.T, response []byte) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -95,9 +91,18 @@ func TestLargeResponse(t *testing.T) {
 		defer close(served)
 		_ = server.Serve(l)
 	}()
-	defer func() { server.Stop(); <-served }()
+	t.Cleanup(func() { server.Stop(); <-served })
+	return l.Addr().String()
+}
 
-	p := startProxy(t, l.Addr().String())
+// A response of 200 MB arrives as it was sent and is recorded, in less than
+// three times its size, which is given back. It runs alone: others would
+// take part in what it measures.
+func TestLargeResponse(t *testing.T) {
+	const size = 200 << 20
+	response := largeResponse(size)
+	want := sha256.Sum256(response)
+	p := startProxy(t, gives(t, response))
 	conn, err := grpc.NewClient("passthrough:///"+p.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(math.MaxInt32)))
 	if err != nil {

@@ -73,15 +73,14 @@ func TestSecretsNotOnATerminal(t *testing.T) {
 	}
 }
 
-func secretsOnATerminal(t *testing.T, args ...string) {
+// startOnTerminal starts a proxy that has a screen.
+func startOnTerminal(t *testing.T, env []string, args ...string) (*proxy, *terminal) {
 	t.Helper()
-	seeded := &seeds{}
-	upstream := seeded.serve(t)
 	tty := newTerminal(t, 160, 50)
 	p := &proxy{stderr: newLines(), exited: make(chan struct{})}
-	p.cmd = exec.Command(program(t), append([]string{"run", "--verbose", "--listen", "127.0.0.1:0", "--upstream", upstream}, args...)...)
+	p.cmd = exec.Command(program(t), append([]string{"run", "--listen", "127.0.0.1:0"}, args...)...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty.inside, tty.inside, p.stderr
-	p.cmd.Env = append(quietEnv(t), "TERM=xterm-256color")
+	p.cmd.Env = append(append(quietEnv(t), "TERM=xterm-256color"), env...)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +91,14 @@ func secretsOnATerminal(t *testing.T, args ...string) {
 	}()
 	t.Cleanup(p.kill)
 	p.addr = p.stderr.find(t, listening, p.exited)[1]
+	return p, tty
+}
+
+func secretsOnATerminal(t *testing.T, args ...string) {
+	t.Helper()
+	seeded := &seeds{}
+	upstream := seeded.serve(t)
+	p, tty := startOnTerminal(t, nil, append([]string{"--verbose", "--upstream", upstream}, args...)...)
 	for range 3 {
 		if err := seeded.asks().converse(t.Context(), p.addr); err != nil {
 			t.Fatal(err)
