@@ -115,7 +115,7 @@ func (x *event) missed(spoke bool) {
 func (x *event) waived(n *engine.Response) bool {
 	s := x.sub
 	switch {
-	case s.ByNonce[engine.Short(n.Nonce)] != n: // its nonce was used again
+	case s.ByNonce(n.Nonce) != n: // its nonce was used again
 		return true
 	case !x.stream.WantsAnything(): // it is about to close
 		return true

@@ -102,6 +102,12 @@ func (p *peeker) each(what string, b []byte, field func(*protoscan.Scanner)) {
 	for s.Next() {
 		field(s)
 	}
+	p.ended(what, s)
+}
+
+// ended reports why a scanner came to its end early, if it did. What is read
+// often has a loop of its own, which allocates nothing, in place of each.
+func (p *peeker) ended(what string, s *protoscan.Scanner) {
 	if s.Err != "" {
 		p.problem("%s: %s", what, s.Err)
 	}
@@ -147,7 +153,8 @@ func (p *peeker) cut() {
 
 func (p *peeker) sotwRequest(data []byte) {
 	var located []string
-	p.each("DiscoveryRequest", data, func(s *protoscan.Scanner) {
+	s := protoscan.Of(data)
+	for s.Next() {
 		switch s.Num {
 		case 1:
 			p.Version = p.str(s)
@@ -164,13 +171,15 @@ func (p *peeker) sotwRequest(data []byte) {
 		case 7:
 			p.add(&located, p.first(p.bytes(s), 1))
 		}
-	})
+	}
+	p.ended("DiscoveryRequest", s)
 	p.Locators.Names = p.addAll(&p.Names, located)
 }
 
 func (p *peeker) deltaRequest(data []byte) {
 	var subscribe, unsubscribe []string // located
-	p.each("DeltaDiscoveryRequest", data, func(s *protoscan.Scanner) {
+	s := protoscan.Of(data)
+	for s.Next() {
 		switch s.Num {
 		case 1:
 			p.node(p.bytes(s))
@@ -191,7 +200,8 @@ func (p *peeker) deltaRequest(data []byte) {
 		case 9:
 			p.add(&unsubscribe, p.first(p.bytes(s), 1))
 		}
-	})
+	}
+	p.ended("DeltaDiscoveryRequest", s)
 	p.Locators.Subscribe = p.addAll(&p.Subscribe, subscribe)
 	p.Locators.Unsubscribe = p.addAll(&p.Unsubscribe, unsubscribe)
 }
@@ -210,14 +220,16 @@ func (p *peeker) status(b []byte) {
 }
 
 func (p *peeker) rpcStatus(b []byte) (e Error) {
-	p.each("status", b, func(s *protoscan.Scanner) {
+	s := protoscan.Of(b)
+	for s.Next() {
 		switch s.Num {
 		case 1:
 			e.Code = int32(s.Varint())
 		case 2:
 			e.Message = p.str(s)
 		}
-	})
+	}
+	p.ended("status", s)
 	return e
 }
 

@@ -10,7 +10,8 @@ import (
 
 func (p *peeker) sotwResponse(data []byte) {
 	p.makeRoom(data)
-	p.each("DiscoveryResponse", data, func(s *protoscan.Scanner) {
+	s := protoscan.Of(data)
+	for s.Next() {
 		switch s.Num {
 		case 1:
 			p.Version = p.str(s)
@@ -34,12 +35,14 @@ func (p *peeker) sotwResponse(data []byte) {
 		case 7:
 			p.resourceError(p.bytes(s))
 		}
-	})
+	}
+	p.ended("DiscoveryResponse", s)
 }
 
 func (p *peeker) deltaResponse(data []byte) {
 	p.makeRoom(data)
-	p.each("DeltaDiscoveryResponse", data, func(s *protoscan.Scanner) {
+	s := protoscan.Of(data)
+	for s.Next() {
 		switch s.Num {
 		case 1:
 			p.Version = p.str(s)
@@ -60,7 +63,8 @@ func (p *peeker) deltaResponse(data []byte) {
 		case 9:
 			p.resourceError(p.bytes(s))
 		}
-	})
+	}
+	p.ended("DeltaDiscoveryResponse", s)
 }
 
 // makeRoom counts the resources first, so that their list is one allocation.

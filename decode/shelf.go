@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"slices"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -50,8 +51,22 @@ type shelved struct {
 // the same memory have the same Batch.
 type Batch struct {
 	Resources []Resource // immutable
-	pointers  []*byte
+	// Again says that they came more than once.
+	Again bool
+	Places
 	problems  []string
+}
+
+// Places are where the resources of a batch are.
+type Places struct {
+	kind     Kind
+	pointers []*byte
+}
+
+// Same says whether a position has the same resource, in the same memory, as in
+// another batch.
+func (p *Places) Same(o *Places, i int) bool {
+	return p.kind == o.kind && i < len(p.pointers) && i < len(o.pointers) && p.pointers[i] == o.pointers[i]
 }
 
 type batchKey struct {
@@ -116,7 +131,9 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 	}
 	key := batchKey{kind: kind, count: len(pointers), sum: sum}
 	b, known := s.batches.Get(key)
-	if !known || !samePointers(b.pointers, pointers) {
+	if known = known && slices.Equal(b.pointers, pointers); known {
+		b.Again = true
+	} else {
 		b = s.batch(kind, data, pointers, !large)
 		if large {
 			s.pointers = nil
@@ -211,22 +228,10 @@ func (p *peeker) wholeEnvelope(data session.Chunks, size int) bool {
 	return true
 }
 
-func samePointers(a, b []*byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // batch reads the resources that were not read before.
 func (s *Shelf) batch(kind Kind, data session.Chunks, pointers []*byte, keep bool) *Batch {
 	n := min(len(pointers), maxItems)
-	b := &Batch{Resources: make([]Resource, 0, n), pointers: append([]*byte(nil), pointers...)}
+	b := &Batch{Resources: make([]Resource, 0, n), Places: Places{kind, slices.Clone(pointers)}}
 	one := peeker{Message: Message{Kind: kind}}
 	for _, c := range data {
 		if !isResource(c) || len(b.Resources) == n {

@@ -43,13 +43,12 @@ func (k *Engine) burySub(s *Subscription) int64 {
 	s.nonces = s.nonces[:0:0]
 	for _, n := range s.Sent[max(0, len(s.Sent)-keepSent):] {
 		if n.Nonce != "" {
-			s.nonces = append(s.nonces, pastNonce{maphash.String(s.seed, Short(n.Nonce)), n.Seq})
+			s.nonces = append(s.nonces, pastNonce{maphash.String(s.seed, n.Nonce), n.Seq})
 			bytes += 16
 		}
 	}
-	s.ByNonce = nil
 	if n := s.Newest(); n != nil {
-		s.Sent, s.told = []*Response{k.bareResponse(n)}, nil
+		s.Sent, s.nonceHash, s.told = []*Response{k.bareResponse(n)}, nil, nil
 	}
 	if s.Accepted != nil {
 		s.Accepted = k.bareResponse(s.Accepted)
@@ -119,7 +118,7 @@ type pastNonce struct {
 // WithNonce is the response that had a nonce, of those that are remembered; 0 if
 // there is none.
 func (s *Subscription) WithNonce(nonce string) session.Seq {
-	if n := s.ByNonce[Short(nonce)]; n != nil {
+	if n := s.ByNonce(Short(nonce)); n != nil {
 		return n.Seq
 	}
 	if len(s.nonces) == 0 {

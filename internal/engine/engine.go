@@ -29,9 +29,10 @@ type Engine struct {
 	Contents contents
 	bulks    bulks
 	Now      time.Time
-	before   int64   // when the entry before was, in seconds since 1970; 0: none that can be
-	bare     details // of responses that have shed theirs
-	Stamp    uint64  // of the response that is being looked at
+	before   int64    // when the entry before was, in seconds since 1970; 0: none that can be
+	bare     details  // of responses that have shed theirs
+	spare    *details // that a response has shed; nil: none
+	Stamp    uint64   // of the response that is being looked at
 	looked   *Response
 	static   static
 	leaps    []leap

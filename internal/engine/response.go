@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"hash/maphash"
+	"slices"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -28,7 +31,8 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 		details: &k.bare,
 	}
 	if !k.o.Envelopes {
-		n.details, k.looked = &details{Message: m, Wanted: s.Last}, n
+		n.details, k.looked = k.newDetails(), n
+		n.Message, n.Wanted = m, s.Last
 	}
 	c.Accepted, c.None = s.accepted()
 	c.Sub, c.Response = s, n
@@ -60,27 +64,15 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 		n.Foreign = typ != "" && xds.TypeName(typ) != xds.TypeName(s.URL)
 	}
 	k.Contents.expect(len(m.Resources))
-	k.resolve(s, n, batch, masked)
+	from := s.Have.only()
+	b := k.resolve(s, n, batch, masked)
 	n.beating, n.pulsed = len(n.beats) > 0, n.pulse()
 	s.Variants = s.Variants || n.variants
-	if m.Kind == decode.DeltaResponse {
-		for _, name := range m.Removed {
-			name = decode.NormalName(name)
-			n.gone = append(n.gone, name)
-			if it := s.Have.Get(name); it != nil && it.Stamp != k.Stamp {
-				n.Removed = append(n.Removed, it)
-				s.Have.remove(it.Name)
-			}
-		}
-	} else if s.Whole() && !n.pulse() && n.again+len(n.Changed)-n.Twice < n.Was {
-		for _, it := range s.Have.All() {
-			if it.Stamp != k.Stamp {
-				n.Removed = append(n.Removed, it)
-			}
-		}
-		for _, it := range n.Removed {
-			s.Have.remove(it.Name)
-		}
+	if !n.moved {
+		k.takeAway(s, n)
+	}
+	if b != nil {
+		k.settleBulk(s, n, from, b)
 	}
 	s.retire(n.Before...)
 	s.retire(n.Removed...)
@@ -97,16 +89,44 @@ func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked 
 	}
 }
 
+// takeAway takes from what the client has what a response removes: by name, or by
+// leaving it out.
+func (k *Engine) takeAway(s *Subscription, n *Response) {
+	if n.Kind == decode.DeltaResponse {
+		for _, name := range n.Message.Removed {
+			name = decode.NormalName(name)
+			n.gone = append(n.gone, name)
+			if it := s.Have.Get(name); it != nil && it.Stamp != k.Stamp {
+				n.Removed = append(n.Removed, it)
+				s.Have.remove(it.Name)
+			}
+		}
+		return
+	}
+	if !s.Whole() || n.pulse() || n.again+len(n.Changed)-n.Twice >= n.Was {
+		return
+	}
+	for _, it := range s.Have.All() {
+		if it.Stamp != k.Stamp {
+			n.Removed = append(n.Removed, it)
+		}
+	}
+	for _, it := range n.Removed {
+		s.Have.remove(it.Name)
+	}
+}
+
 // pulse says whether a response only prolongs what there is: that is not the
 // state of the world, whatever it leaves out.
 func (n *Response) pulse() bool { return n.Count > 0 && len(n.Heartbeats) == n.Count }
 
 // resolve finds out what is new in a response and enters it into what the
-// client has. Most resources of most responses were there before.
-func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, masked bool) {
+// client has. Most resources of most responses were there before. It returns
+// their bulk, if they have one.
+func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, masked bool) *bulk {
 	if b := k.bulkOf(s, n, batch, masked); b != nil {
 		k.resolveBulk(s, n, b)
-		return
+		return b
 	}
 	resources := n.Message.Resources
 	n.peculiar.survey(resources)
@@ -152,23 +172,33 @@ func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, mask
 		mix(&n.Sum, k, next)
 		n.Resolved = append(n.Resolved, k.enter(s, n, it, next))
 	}
+	return nil
 }
 
 // resolveBulk enters resources that were met before, in the same words.
 func (k *Engine) resolveBulk(s *Subscription, n *Response, b *bulk) {
 	n.Resolved, n.Sum, n.peculiar = b.items, b.sum, b.peculiar
+	delta := n.Kind == decode.DeltaResponse
 	switch {
 	case s.Have.Len() == 0:
-		s.Have = inventory{base: b.base, bulk: b, size: len(b.base)}
-		n.Added = b.items
+		s.Have, n.Added = b.inventory(), b.items
 	case s.Have.is(b):
 		n.again = len(b.items)
-		if n.Message.Kind == decode.DeltaResponse {
+		if delta {
 			n.Same = b.items
 		}
+	case k.moved(s, n, b):
+		n.moved = true
 	default:
-		for _, next := range b.items {
-			k.enter(s, n, s.Have.Get(next.Name), next)
+		from := s.Have.only()
+		for i, next := range b.items {
+			if from == nil || i >= len(from.items) || from.items[i] != next {
+				k.enter(s, n, s.Have.Get(next.Name), next)
+				continue
+			}
+			if n.again++; delta {
+				n.Same = append(n.Same, next)
+			}
 		}
 	}
 	for _, it := range b.items {
@@ -215,13 +245,11 @@ const keepDetails = 2
 // remember enters a response into the ledger of its type.
 func (s *Subscription) remember(k *Engine, n *Response) {
 	for len(s.Sent) >= keepSent && (s.Sent[0].Verdict != Unjudged || s.Sent[0].Nonce == "" || len(s.Sent) >= MaxNonces) {
-		old := s.Sent[0]
-		if key := Short(old.Nonce); s.ByNonce[key] == old {
-			delete(s.ByNonce, key)
-			s.past.add(key)
+		old, hash := s.Sent[0], s.nonceHash[0]
+		s.Sent[0], s.Sent, s.nonceHash = nil, s.Sent[1:], s.nonceHash[1:]
+		if old.Nonce != "" && !slices.Contains(s.nonceHash, hash) {
+			s.past.add(hash)
 		}
-		s.Sent[0] = nil
-		s.Sent = s.Sent[1:]
 		s.unanswered = s.unanswered || old.Verdict == Unjudged && old.Nonce != ""
 		s.Forgotten = s.Forgotten || s.past.Full() || old.Verdict == Unjudged
 	}
@@ -229,26 +257,55 @@ func (s *Subscription) remember(k *Engine, n *Response) {
 		switch o := s.Sent[i]; {
 		case o.Verdict == NACKed && o.Seq == s.refused.seq:
 		case i == len(s.Sent)-keepDetails:
-			o.shed(&k.bare)
-		default:
+			k.spare = o.shed(&k.bare)
+		case o.Resolved != nil:
 			o.Resolved = nil
 		}
 	}
+	hash := maphash.String(s.seed, n.Nonce) // as that of past
 	if n.Nonce != "" {
-		key := Short(n.Nonce)
-		n.Reused = s.ByNonce[key]
-		n.ReusedPast = n.Reused == nil && s.past.Has(key)
-		s.ByNonce[key] = n
+		n.Reused = s.withNonce(hash, n.Nonce)
+		n.ReusedPast = n.Reused == nil && s.past.has(hash)
 	}
-	if last := s.Newest(); n.Kind == decode.SotwResponse && (last == nil || last.Version != n.Version) {
-		if key := Short(n.Version); !s.Versions.Has(key) {
-			s.Versions.add(key)
-		}
+	if last := s.Newest(); n.Kind == decode.SotwResponse && (last == nil || last.Version != n.Version) && !s.Versions.Has(n.Version) {
+		s.Versions.add(s.Versions.hash(n.Version))
 	}
-	s.Sent = append(s.Sent, n)
+	s.Sent, s.nonceHash = append(s.Sent, n), append(s.nonceHash, hash)
 }
 
-// shed lets go of what only recent responses need.
-func (n *Response) shed(bare *details) {
+// ByNonce is the newest response with a nonce, as Short leaves it; nil if none is
+// remembered.
+func (s *Subscription) ByNonce(nonce string) *Response {
+	if len(s.nonceHash) == 0 { // it may be nobody's, and have no seed
+		return nil
+	}
+	return s.withNonce(maphash.String(s.seed, nonce), nonce)
+}
+
+// withNonce is ByNonce with the hash of the nonce. It is that of one of the last
+// few, nearly always, and there are at most MaxNonces.
+func (s *Subscription) withNonce(hash uint64, nonce string) *Response {
+	for i := len(s.nonceHash) - 1; i >= 0; i-- {
+		if s.nonceHash[i] == hash && s.Sent[i].Nonce == nonce {
+			return s.Sent[i]
+		}
+	}
+	return nil
+}
+
+// shed lets go of what only recent responses need, and returns it for another.
+func (n *Response) shed(bare *details) *details {
+	d := n.details
 	n.JudgedBy, n.Reused, n.details = nil, nil, bare
+	return d
+}
+
+// newDetails are empty, and nobody else's.
+func (k *Engine) newDetails() *details {
+	d := k.spare
+	if k.spare = nil; d == nil || d == &k.bare {
+		return &details{}
+	}
+	*d = details{}
+	return d
 }

@@ -57,10 +57,10 @@ type Subscription struct {
 
 	// What the server said.
 	Sent       []*Response // the newest of them, and older ones without a verdict; oldest first
+	nonceHash  []uint64    // of their nonces, with seed
 	past       used        // the nonces of older ones
-	ByNonce    map[string]*Response
-	Forgotten  bool // responses were forgotten
-	unanswered bool // some of those had no verdict
+	Forgotten  bool        // responses were forgotten
+	unanswered bool        // some of those had no verdict
 	Responses  uint64
 	Accepted   *Response   // the newest one that was accepted
 	last       session.Seq // that was accepted, here or on the stream that this one reconnects; 0: not known, or none
@@ -152,6 +152,7 @@ type Response struct {
 	beating   bool // some of its resources have no payload
 	pulsed    bool // all of them
 	refused   bool // it is what was rejected on the stream before
+	moved     bool // what it changes was known from another client
 	On        session.StreamID
 	Seq       session.Seq
 	At        time.Time

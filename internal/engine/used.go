@@ -26,8 +26,12 @@ const (
 	keepSent  = 16
 )
 
-func (u *used) add(s string) {
-	h := maphash.String(u.seed, s)
+func (u *used) hash(s string) uint64 { return maphash.String(u.seed, s) }
+
+func (u *used) Has(s string) bool { return len(u.ring) > 0 && u.has(u.hash(s)) }
+
+// add enters the hash of a string.
+func (u *used) add(h uint64) {
 	if len(u.ring) < MaxNonces {
 		u.ring = append(u.ring, h)
 	} else {
@@ -49,11 +53,7 @@ func (u *used) add(s string) {
 
 func (u *used) mark(h uint64) { u.maybe[h>>58] |= 1 << (h & 63) }
 
-func (u *used) Has(s string) bool {
-	if len(u.ring) == 0 {
-		return false
-	}
-	h := maphash.String(u.seed, s)
+func (u *used) has(h uint64) bool {
 	return (u.maybe == nil || u.maybe[h>>58]&(1<<(h&63)) != 0) && slices.Contains(u.ring, h)
 }
 

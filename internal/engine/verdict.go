@@ -86,14 +86,14 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 			r.Echoed = newest
 		}
 	case nonce != "":
-		r.Echoed = s.ByNonce[nonce]
+		r.Echoed = s.ByNonce(nonce)
 		r.EchoedPast = r.Echoed == nil && s.past.Has(nonce)
 	case r.Message.Error != nil && newest != nil && newest.Nonce == "":
 		r.Echoed = newest
 	}
 	r.Stale = r.Echoed != nil && r.Echoed != newest || r.EchoedPast
 	switch {
-	case r.Ordinal == 0, newest == nil && nonce == "", newest != nil && r.Message.Nonce == newest.Nonce,
+	case r.Ordinal == 0, newest == nil && nonce == "", newest != nil && nonce == newest.Nonce,
 		r.Message.Kind == decode.DeltaRequest && nonce == "":
 		r.Fresh = true
 	}
