@@ -41,21 +41,18 @@ func (x *event) editionOf(version string, of *engine.Content) edition {
 	return edition{maphash.String(x.k.Contents.Seeds[0], version), binary.LittleEndian.Uint64(of.Facts.Hash[:])}
 }
 
-// remember notes that a name stood for a content at a version.
-func (x *event) remember(c *contentState, name, version string, of *engine.Content) {
-	if version == "" {
-		return
+// remember notes that a name, of which s is known, stood for an edition.
+func (x *event) remember(c *contentState, s *seen, name string, e edition) *seen {
+	if s != nil && !s.memento.Gone() {
+		s.advance(x.k, e)
+		return s
 	}
-	e := x.editionOf(version, of)
-	s := c.seen[name]
-	if s == nil || s.memento.Gone() {
-		if c.seen == nil {
-			c.seen = make(map[string]*seen)
-		}
-		c.seen[name] = x.begin(name, e)
-		return
+	if c.seen == nil {
+		c.seen = make(map[string]*seen)
 	}
-	s.advance(x.k, e)
+	s = x.begin(name, e)
+	c.seen[name] = s
+	return s
 }
 
 // begin finds the list of a resource where others have just been, or makes one.

@@ -195,13 +195,11 @@ func versionReused(x *event) {
 		// What the client brought from another stream is not held against
 		// this one: the server may be another, or have begun to count anew.
 		brought := s.Seeded && s.Kept.Get(it.Name) == was && (delta || !s.Full() || n.Ordinal == 0)
-		if !brought {
-			x.remember(c, it.Name, old, was.Content)
+		had := c.seen[it.Name]
+		if !brought && old != "" {
+			had = x.remember(c, had, it.Name, x.editionOf(old, was.Content))
 		}
-		if now == "" {
-			continue
-		}
-		if c.seen[it.Name].other(x.editionOf(now, it.Content)) {
+		if now != "" && had.other(x.editionOf(now, it.Content)) {
 			reused(it, now, was.Content.Facts.Undecodable == "")
 		}
 	}

@@ -204,7 +204,7 @@ const maxBroken = 64
 // constraintBroken waits for the verdict, because what the client accepts is
 // no matter. Without verdicts, as on REST and in files, it does not.
 func constraintBroken(x *event) {
-	n, s := x.resp, x.sub
+	s := x.sub
 	if x.foreign() {
 		return
 	}
@@ -222,12 +222,18 @@ func constraintBroken(x *event) {
 		return
 	}
 	payloadOf(s).broken++
+	found.judgeLater(x)
+}
+
+// judgeLater reports what is wrong with a response, unless its verdict comes.
+func (f flaws) judgeLater(x *event) {
+	n, s := x.resp, x.sub
 	x.after(ackTime(x, n), func(x *event) {
 		if payloadOf(s).broken > 0 {
 			payloadOf(s).broken--
 		}
 		if n.Verdict == engine.Unjudged && !s.Lost {
-			found.report(x, Info)
+			f.report(x, Info)
 		}
 	})
 }

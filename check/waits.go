@@ -62,6 +62,9 @@ func (x *event) await() {
 		slices.Sort(given)
 		l.names = nil
 	}
+	if len(given) == 0 {
+		return
+	}
 	fresh := &wait{from: r, stale: delta && r.Stale, firstOfType: r.Ordinal == 0}
 	again := &wait{from: r, stale: delta && r.Stale, again: true, firstOfType: r.Ordinal == 0}
 	for _, n := range given {
