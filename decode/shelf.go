@@ -30,7 +30,10 @@ type Shelf struct {
 	resources recent.Map[shelfKey, shelved]
 	batches   recent.Map[batchKey, *Batch]
 	lists     recent.Map[*byte, shelvedNames]
-	pointers  []*byte // of the message at hand
+	// Of the message at hand: where its resources are, and the other chunks.
+	pointers []*byte
+	rest     session.Chunks
+	last     [2]*Batch // the newest first: mostly one of them comes again
 	// What the response before had: most have the same.
 	typeURL, controlPlane string
 	rawControlPlane       []byte
@@ -107,61 +110,113 @@ func (s *Shelf) Peek(m xds.Method, side session.Side, contentType string, data s
 		}
 		return out, nil
 	}
-	pointers := s.pointers[:0]
-	sum, rest := uint64(len(data)), 0
-	large := data.Len() > maxShelved // then nothing of it is kept
-	for _, c := range data {
-		if !isResource(c) {
-			rest += len(c)
-			continue
-		}
-		p := unsafe.SliceData(c)
-		pointers = append(pointers, p)
-		sum = (sum ^ uint64(uintptr(unsafe.Pointer(p)))) * 0x9E3779B97F4A7C15
-		sum ^= sum >> 29
-	}
-	s.pointers = pointers
-	s.most = max(s.most-s.most/64, data.Len()+int64(len(pointers))*shelvedBytes)
-	if len(pointers) < minBatch || rest > 1<<20 {
-		return Peek(m, side, contentType, data.Bytes()), nil
+	defer s.forget()
+	b := s.lately(kind, data)
+	var key batchKey
+	if b == nil {
+		key = s.survey(kind, data)
+		s.most = max(s.most-s.most/64, data.Len()+int64(len(s.pointers))*shelvedBytes)
 	}
 	p := peeker{Message: Message{Kind: kind}}
-	if !s.envelope(&p, data) && !p.wholeEnvelope(data, rest) {
+	size := s.rest.Len()
+	switch {
+	case b == nil && len(s.pointers) < minBatch, size > 1<<20, !s.envelope(&p) && !p.wholeEnvelope(s.rest, size):
 		return Peek(m, side, contentType, data.Bytes()), nil
 	}
-	key := batchKey{kind: kind, count: len(pointers), sum: sum}
-	b, known := s.batches.Get(key)
-	if known = known && slices.Equal(b.pointers, pointers); known {
-		b.Again = true
+	kept := true
+	if b == nil {
+		b, kept = s.take(key, data)
 	} else {
-		b = s.batch(kind, data, pointers, !large)
-		if large {
-			s.pointers = nil
-		} else {
-			s.batches.Put(key, b, int64(len(pointers)+4)*batchedBytes, max(s.bytes()/2, 2*s.most))
-		}
+		b.Again = true
 	}
 	p.Resources = b.Resources
 	p.Problems = append(p.Problems, b.problems...)
 	p.typeOfFile(m)
-	if large {
+	if !kept {
 		return p.Message, nil
 	}
 	return p.Message, b
 }
 
+// lately is one of the last batches, if a message has its resources, in the same
+// memory; else nil. It leaves the other chunks in rest.
+func (s *Shelf) lately(kind Kind, data session.Chunks) *Batch {
+	for i, b := range s.last {
+		if b != nil && b.kind == kind && s.has(data, b.pointers) {
+			s.last[i], s.last[0] = s.last[0], b
+			return b
+		}
+	}
+	return nil
+}
+
+func (s *Shelf) has(data session.Chunks, pointers []*byte) bool {
+	s.rest = s.rest[:0]
+	n := 0
+	for _, c := range data {
+		switch {
+		case n < len(pointers) && unsafe.SliceData(c) == pointers[n]:
+			n++
+		case isResource(c):
+			return false
+		default:
+			s.rest = append(s.rest, c)
+		}
+	}
+	return n == len(pointers)
+}
+
+// survey finds the resources of a message and leaves them in pointers, the other
+// chunks in rest.
+func (s *Shelf) survey(kind Kind, data session.Chunks) batchKey {
+	s.pointers, s.rest = s.pointers[:0], s.rest[:0]
+	sum := uint64(len(data))
+	for _, c := range data {
+		if !isResource(c) {
+			s.rest = append(s.rest, c)
+			continue
+		}
+		p := unsafe.SliceData(c)
+		s.pointers = append(s.pointers, p)
+		sum = (sum ^ uint64(uintptr(unsafe.Pointer(p)))) * 0x9E3779B97F4A7C15
+		sum ^= sum >> 29
+	}
+	return batchKey{kind: kind, count: len(s.pointers), sum: sum}
+}
+
+// take finds the batch of the message that was surveyed, or makes it. Of one that
+// is too large nothing is kept.
+func (s *Shelf) take(key batchKey, data session.Chunks) (b *Batch, kept bool) {
+	large := data.Len() > maxShelved
+	b, known := s.batches.Get(key)
+	if known = known && slices.Equal(b.pointers, s.pointers); known {
+		b.Again = true
+	} else {
+		b = s.batch(key.kind, data, s.pointers, !large)
+	}
+	if large {
+		s.pointers = nil
+		return b, false
+	}
+	if !known {
+		s.batches.Put(key, b, int64(len(s.pointers)+4)*batchedBytes, max(s.bytes()/2, 2*s.most))
+	}
+	s.last[1], s.last[0] = s.last[0], b
+	return b, true
+}
+
+// forget lets go of the message at hand.
+func (s *Shelf) forget() { clear(s.rest) }
+
 // envelope reads all but the resources, of a response that has nothing beside
 // them but version, type, nonce and control plane, as most have. It returns false of others.
-func (s *Shelf) envelope(p *peeker, data session.Chunks) bool {
+func (s *Shelf) envelope(p *peeker) bool {
 	var version, typeURL, nonce, plane []byte
 	planeField := protowire.Number(6)
 	if p.Kind == DeltaResponse {
 		planeField = 7
 	}
-	for _, c := range data {
-		if isResource(c) {
-			continue
-		}
+	for _, c := range s.rest {
 		f := protoscan.Of(c)
 		for f.Next() {
 			b, ok := f.Bytes()
@@ -203,12 +258,9 @@ func (s *Shelf) envelope(p *peeker, data session.Chunks) bool {
 // wholeEnvelope reads all but the resources. It returns false if a chunk is not
 // whole fields, or a resource is too small to be a chunk of its own: then the
 // order of resources cannot be told.
-func (p *peeker) wholeEnvelope(data session.Chunks, size int) bool {
+func (p *peeker) wholeEnvelope(chunks session.Chunks, size int64) bool {
 	rest := make([]byte, 0, size)
-	for _, c := range data {
-		if isResource(c) {
-			continue
-		}
+	for _, c := range chunks {
 		s := protoscan.Of(c)
 		for s.Next() {
 			if s.Num == 2 {
