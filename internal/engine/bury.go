@@ -11,7 +11,7 @@ import (
 // against: names, versions and contents, which type stood where, and the nonces
 // of its last responses.
 func (k *Engine) bury(t *Stream) {
-	t.Memory, t.Lasting, t.latest = nil, nil, nil
+	t.Memory, t.Lasting = nil, nil
 	if t.polls != nil {
 		t.Types, t.polls = newTypes(), nil // they go on
 	}

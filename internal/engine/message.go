@@ -28,7 +28,9 @@ func (k *Engine) message(e *session.Entry, st *Stream) Change {
 	c := k.about(e, st)
 	c.batch, c.Message = batch, m
 	c.Method, c.Variant, c.Uncertain = st.Method, st.Method.Variant, st.uncertain
-	if m.TypeURL != "" {
+	if s := st.byURL(m.TypeURL); s != nil {
+		c.Type = s.Type
+	} else if m.TypeURL != "" {
 		c.Type = xds.ShortType(m.TypeURL)
 	}
 	st.Largest = max(st.Largest, e.Message.Size)

@@ -11,9 +11,9 @@ import (
 // subOf returns the state of the type that a message is about, or nil if there
 // is no room for another.
 func (k *Engine) subOf(t *Stream, m *decode.Message) *Subscription {
-	if t.latest != nil && t.latest.URL == m.TypeURL && m.TypeURL != "" {
-		t.latest.Stream = t
-		return t.latest
+	if s := t.byURL(m.TypeURL); s != nil {
+		s.Stream = t
+		return s
 	}
 	key, typ := t.Method.Type, t.Method.Type
 	if m.TypeURL != "" {
@@ -33,7 +33,7 @@ func (k *Engine) subOf(t *Stream, m *decode.Message) *Subscription {
 	if m.TypeURL != "" {
 		s.URL = m.TypeURL
 	}
-	s.Stream, t.latest = t, s
+	s.Stream = t
 	return s
 }
 

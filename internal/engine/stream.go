@@ -63,9 +63,19 @@ type Stream struct {
 
 // Types are the states of the types of one stream, or of one client's polls.
 type Types struct {
-	Subs   map[string]*Subscription
-	Order  []*Subscription // in the order in which the types came up
-	latest *Subscription   // that a message was about
+	Subs  map[string]*Subscription
+	Order []*Subscription // in the order in which the types came up
+}
+
+// byURL is the type that was named so last, if it is one of the first few; else
+// nil, though it may be there.
+func (t *Types) byURL(url string) *Subscription {
+	for _, s := range t.Order[:min(len(t.Order), 8)] {
+		if s.URL == url && url != "" {
+			return s
+		}
+	}
+	return nil
 }
 
 func newTypes() *Types { return &Types{Subs: make(map[string]*Subscription)} }

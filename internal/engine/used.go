@@ -13,7 +13,7 @@ type used struct {
 	next int
 	// maybe has a bit for each hash that was added since the ring was full
 	// last, so that most questions need no search; nil while there are few.
-	maybe *[64]uint64
+	maybe *[256]uint64
 }
 
 // fewPast is how many hashes are searched one by one.
@@ -44,17 +44,17 @@ func (u *used) add(h uint64) {
 	case u.maybe != nil:
 		u.mark(h)
 	case len(u.ring) > fewPast:
-		u.maybe = new([64]uint64)
+		u.maybe = new([256]uint64)
 		for _, o := range u.ring {
 			u.mark(o)
 		}
 	}
 }
 
-func (u *used) mark(h uint64) { u.maybe[h>>58] |= 1 << (h & 63) }
+func (u *used) mark(h uint64) { u.maybe[h>>56] |= 1 << (h & 63) }
 
 func (u *used) has(h uint64) bool {
-	return (u.maybe == nil || u.maybe[h>>58]&(1<<(h&63)) != 0) && slices.Contains(u.ring, h)
+	return (u.maybe == nil || u.maybe[h>>56]&(1<<(h&63)) != 0) && slices.Contains(u.ring, h)
 }
 
 // Full says that still older ones may have been forgotten.
