@@ -22,7 +22,7 @@ func curves() []curve {
 		name: "streams", title: "From 20 to 8,000 streams, 20 on each connection, 4.5 KB responses",
 		size: func(l load) int { return l.streams },
 	}
-	for _, p := range []struct{ streams, pushes int }{{20, 3000}, {200, 300}, {2000, 30}, {8000, 15}} {
+	for _, p := range []struct{ streams, pushes int }{{20, 3000}, {200, 300}, {2000, 30}, {8000, 10}} {
 		streams.points = append(streams.points, load{streams: p.streams, conns: p.streams / 20, clusters: 20, pushes: p.pushes})
 	}
 	resources := curve{

@@ -182,11 +182,18 @@ func writeTasks(w io.Writer, t table) {
 		}
 		slices.Sort(names)
 		fmt.Fprintf(w, "\n### %s\n\n", k.title)
-		fmt.Fprintf(w, "| | CPU of each %s | wall, s | / %s | / %s | peak memory |\n|---|---|---|---|---|---|\n", k.each, reading, decompresses)
+		head := []string{"", "CPU of each " + k.each, "peak memory", "wall, s"}
+		for _, d := range k.doers {
+			head = append(head, "/ "+d.name)
+		}
+		fmt.Fprintf(w, "| %s |\n%s|\n", strings.Join(head, " | "), strings.Repeat("|---", len(head)))
 		for _, name := range names {
 			mine := t.of(k.name, name)
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.0f MB |\n", name, spread(mine.values(cpu)), spreadOf(mine.values(wall), ""),
-				times(t.ratio(k.name, name, reading, wall)), times(t.ratio(k.name, name, decompresses, wall)), mine.most(peakMB))
+			row := []string{name, spread(mine.values(cpu)), fmt.Sprintf("%.0f MB", mine.most(peakMB)), spreadOf(mine.values(wall), "")}
+			for _, d := range k.doers {
+				row = append(row, times(t.ratio(k.name, name, d.name, wall)))
+			}
+			fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
 		}
 	}
 }
