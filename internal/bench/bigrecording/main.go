@@ -1,6 +1,7 @@
 // bigrecording makes a recording of a given size, to see how the reading
 // commands do on one: many clients, each with one stream of pushes that cannot
-// be compressed; or, with -entries, a fleet whose pushes are much alike.
+// be compressed; or, with -entries, a fleet whose pushes are much alike; or, with
+// -resources, a single large response.
 package main
 
 import (
@@ -20,9 +21,10 @@ const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAg
 func main() {
 	size := flag.Int64("size", 5<<30, "bytes of the file")
 	entries := flag.Uint64("entries", 0, "a fleet's session of so many entries, instead of one of a size")
+	resources := flag.Int("resources", 0, "one response of so many resources, instead of one of a size")
 	out := flag.String("w", "big.xdsp", "the file to make")
 	flag.Parse()
-	if err := write(*out, *size, *entries); err != nil {
+	if err := write(*out, *size, *entries, *resources); err != nil {
 		fmt.Fprintln(os.Stderr, "bigrecording:", err)
 		os.Exit(1)
 	}
@@ -36,9 +38,12 @@ func labels(e *session.Entry) []string {
 	return nil
 }
 
-func write(path string, size int64, entries uint64) error {
-	if entries > 0 {
+func write(path string, size int64, entries uint64, resources int) error {
+	switch {
+	case entries > 0:
 		return writeFleet(path, entries)
+	case resources > 0:
+		return writeMessage(path, resources)
 	}
 	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: labels})
 	if err != nil {

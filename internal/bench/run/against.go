@@ -62,7 +62,8 @@ func ownRelays() []relay {
 func withOld(exe string, all []relay) [][]relay {
 	var pairs [][]relay
 	for _, r := range all {
-		o := relay{name: r.name + oldSuffix, announces: r.announces}
+		r.grows = true
+		o := relay{name: r.name + oldSuffix, announces: r.announces, grows: true}
 		o.command = oldCommand(exe, r)
 		o.hint = "OLD has to be an xdsproxy that knows all flags the new one is started with"
 		pairs = append(pairs, []relay{o, r})
@@ -130,6 +131,9 @@ func writeAgainst(w io.Writer, machine, newMade, oldMade string, rounds int, loa
 		fmt.Fprintln(w, "| load | CPU per response, old | new | new/old | CPU, whole life, new/old | push p50, new/old | peak memory, new/old |")
 		fmt.Fprintln(w, "|---|---|---|---|---|---|---|")
 		for _, l := range loads {
+			if len(t.of(l.name, r.name)) == 0 {
+				continue
+			}
 			row := []string{l.name, spread(t.of(l.name, r.name+oldSuffix).values(cpu)), spread(t.of(l.name, r.name).values(cpu))}
 			for _, figure := range []func(sample) float64{cpu, lifeCPU, pushP50, peakMB} {
 				row = append(row, spreadRatios(t.ratios(l.name, r.name, r.name+oldSuffix, figure)))

@@ -11,9 +11,10 @@ type load struct {
 	clusters int
 	pushes   int
 	interval string
+	curve    string // of which it is a point
 }
 
-// The loads that all figures of this project are about.
+// The loads that most figures of this project are about.
 var loads = []load{
 	{name: "pingpong", title: "One stream, 1.1 KB responses, as fast as acknowledged", streams: 1, conns: 1, clusters: 5, pushes: 5000},
 	{name: "multiplex", title: "64 streams on 8 connections, 1.1 KB responses", streams: 64, conns: 8, clusters: 5, pushes: 500},
@@ -42,35 +43,3 @@ func (l load) responses() int64 { return int64(l.streams) * int64(l.pushes) }
 // messages is how many pass in both directions: on each stream the
 // subscription, and for each response its acknowledgement.
 func (l load) messages() int64 { return int64(l.streams) + 2*l.responses() }
-
-// goal is a figure that xdsproxy is to reach with recording on.
-type goal struct {
-	relay  string // that is to reach it
-	load   string
-	figure func(sample) float64
-	what   string
-	than   string  // the relay it is compared with; "": an absolute figure
-	limit  float64 // at most this many times the other's, or at most this
-	unit   string
-}
-
-func goals() []goal {
-	out := []goal{ // what recording costs, and then what the rules add
-		{load: "pingpong", what: "CPU per response", figure: cpu, than: "rawrelay", limit: 1},
-		{load: "multiplex", what: "CPU per response", figure: cpu, than: "rawrelay", limit: 1},
-		{load: "paced", what: "CPU per response", figure: cpu, than: "rawrelay", limit: 1},
-		{load: "fleet", what: "CPU per response", figure: cpu, than: "nginx", limit: 1},
-		{load: "large", what: "CPU per response", figure: cpu, than: "haproxy", limit: 1},
-		{load: "paced", what: "push p50", figure: pushP50, than: "tcprelay", limit: 1.25},
-	}
-	for _, l := range loads {
-		out = append(out, goal{load: l.name, what: "peak memory", figure: peakMB, limit: 120, unit: "MB"})
-	}
-	for i := range out {
-		out[i].relay = recordOnly
-	}
-	for _, l := range loads {
-		out = append(out, goal{relay: "xdsproxy", load: l.name, what: "CPU per response", figure: cpu, than: recordOnly, limit: 1.25})
-	}
-	return out
-}

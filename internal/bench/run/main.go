@@ -26,7 +26,8 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 0, "how often everything is measured; the table shows medians (default 3, with -against 10)")
-	flag.StringVar(&o.loads, "loads", "all", "which loads: all, or some of "+names(loads))
+	flag.StringVar(&o.loads, "loads", "", "which loads: all (the default), or some of "+loadNames()+
+		"; with -against the default is "+names(loads))
 	flag.StringVar(&o.relays, "relays", "", "which relays: all (the default), or some of "+names(relays)+
 		"; with -against all, or some of "+names(ownRelays())+", of which xdsproxy is the default")
 	flag.StringVar(&o.against, "against", "", "measure the xdsproxy of this tree against an older one, the program in this file, and nothing else")
@@ -57,16 +58,18 @@ func run(ctx context.Context, o options) error {
 	if o.against != "" && o.update != "" {
 		return errors.New("-update does not go with -against, whose tables have no place in a file")
 	}
-	someLoads, err := pick(loads, o.loads)
-	if err != nil {
-		return err
-	}
-	from, byDefault, rounds, old := relays, "all", 3, ""
+	from, byDefault, someByDefault, rounds, old := relays, "all", "all", 3, ""
 	if o.against != "" {
-		from, byDefault, rounds = ownRelays(), "xdsproxy", 10
-		if old, err = findOld(o.against); err != nil {
+		from, byDefault, someByDefault, rounds = ownRelays(), withRules, names(loads), 10
+		exe, err := findOld(o.against)
+		if err != nil {
 			return err
 		}
+		old = exe
+	}
+	someLoads, withTasks, err := pickLoads(cmp.Or(o.loads, someByDefault))
+	if err != nil {
+		return err
 	}
 	if o.rounds = cmp.Or(o.rounds, rounds); o.rounds < 0 {
 		return fmt.Errorf("-rounds %d measures nothing", o.rounds)
@@ -95,7 +98,14 @@ func run(ctx context.Context, o options) error {
 		}
 		groups = withOld(old, someRelays)
 	}
-	samples, err := b.measureAll(ctx, o.rounds, someLoads, groups)
+	var own map[string]string // whose tasks are measured
+	if withTasks {
+		own = map[string]string{withRules: "xdsproxy"}
+		if old != "" {
+			own[withRules+oldSuffix] = old
+		}
+	}
+	samples, err := b.measureAll(ctx, o.rounds, someLoads, groups, own)
 	if err != nil {
 		return err
 	}
@@ -106,6 +116,11 @@ func run(ctx context.Context, o options) error {
 	}
 	var report bytes.Buffer
 	if o.against != "" {
+		if withTasks {
+			for _, k := range tasks() {
+				someLoads = append(someLoads, load{name: k.name})
+			}
+		}
 		writeAgainst(&report, machine(ctx), made(b.bin("xdsproxy")), made(old), o.rounds, someLoads, someRelays, samples)
 	} else {
 		writeReport(&report, machine(ctx), o.rounds, someLoads, someRelays, samples)
@@ -132,7 +147,7 @@ func (b *bench) bin(name string) string { return filepath.Join(b.dir, name) }
 // prepare builds our own programs and leaves out the others that are not
 // installed.
 func (b *bench) prepare(ctx context.Context, all []relay) ([]relay, error) {
-	build := []string{"./internal/bench/xdsload"}
+	build := []string{ownPackage, "./internal/bench/xdsload", "./internal/bench/bigrecording", "./internal/bench/readonly"}
 	var present []relay
 	for _, r := range all {
 		if r.program != "" {
@@ -141,7 +156,7 @@ func (b *bench) prepare(ctx context.Context, all []relay) ([]relay, error) {
 				continue
 			}
 		}
-		if r.pkg != "" {
+		if r.pkg != "" && r.pkg != ownPackage {
 			build = append(build, r.pkg)
 		}
 		present = append(present, r)
@@ -157,20 +172,30 @@ func (b *bench) prepare(ctx context.Context, all []relay) ([]relay, error) {
 // measureAll lets the relays of a group take turns: within a round every load
 // meets all of them one after the other, each round beginning with another one,
 // so that what else the machine does hits none of them alone.
-func (b *bench) measureAll(ctx context.Context, rounds int, loads []load, groups [][]relay) ([]sample, error) {
+func (b *bench) measureAll(ctx context.Context, rounds int, loads []load, groups [][]relay, own map[string]string) ([]sample, error) {
 	var out []sample
 	for round := range rounds {
 		for _, l := range loads {
 			for _, r := range turns(groups, round) {
+				if l.curve != "" && !r.grows {
+					continue
+				}
 				s, err := b.measure(ctx, r, l)
 				if err != nil {
 					return nil, fmt.Errorf("%s through %s: %w", l.name, r.name, err)
 				}
 				s.Round = round
-				fmt.Fprintf(b.log, "round %d  %-10s %-13s cpu %8.1f us  push p50 %8.0f us  peak %6.1f MB  damaged %d\n",
+				fmt.Fprintf(b.log, "round %d  %-15s %-13s cpu %8.1f us  push p50 %8.0f us  peak %6.1f MB  damaged %d\n",
 					round+1, l.name, r.name, s.CPUPerResponse, s.PushP50, s.PeakMB, s.Damaged)
 				out = append(out, s)
 			}
+		}
+		if len(own) > 0 {
+			did, err := b.doTasks(ctx, round, own)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, did...)
 		}
 	}
 	return out, nil

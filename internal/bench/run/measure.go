@@ -28,7 +28,8 @@ type sample struct {
 	CPUPerResponse float64 `json:"proxy_cpu_us_per_response"`
 	PeakMB         float64 `json:"proxy_peak_MB"`
 
-	Expected int64 `json:"expected"` // responses
+	WallS    float64 `json:"wall_s"`
+	Expected int64   `json:"expected"` // responses
 	// LifeCPU is the CPU time of the relay from its start to its end, in
 	// microseconds per response: work that it put off until after the load
 	// shows here and not in CPUPerResponse.

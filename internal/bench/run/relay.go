@@ -27,12 +27,19 @@ type relay struct {
 	// stderr; the others are known to be up when they accept a connection.
 	announces bool
 	hint      string // what may help when it does not start
+	grows     bool   // it takes part in the loads of a curve
 }
 
 func (r relay) id() string { return r.name }
 
 // direct is no relay at all: what the two ends cost each other.
 const direct = "direct"
+
+// floor is the least that a tap on the wire can cost.
+const floor = "tcprelay"
+
+// withRules is xdsproxy as it is started without a thought.
+const withRules = "xdsproxy"
 
 // ownPackage is the program that all of this is about.
 const ownPackage = "./cmd/xdsproxy"
@@ -42,12 +49,13 @@ const recordOnly = "recording"
 
 var relays = []relay{
 	{name: direct},
-	{name: "tcprelay", pkg: "./internal/bench/tcprelay", command: tcprelay},
+	{name: floor, pkg: "./internal/bench/tcprelay", command: tcprelay, grows: true},
 	{name: "rawrelay", pkg: "./internal/bench/rawrelay", command: rawrelay},
 	{name: "haproxy", program: "haproxy", command: haproxy},
-	{name: "nginx", program: "nginx", command: nginx},
+	{name: "nginx", program: "nginx", command: nginx, grows: true},
+	{name: "envoy", program: envoyProgram, command: envoy},
 	{name: recordOnly, pkg: ownPackage, command: onlyRecording, announces: true},
-	{name: "xdsproxy", pkg: ownPackage, command: xdsproxy, announces: true},
+	{name: withRules, pkg: ownPackage, command: xdsproxy, announces: true, grows: true},
 }
 
 func tcprelay(b *bench, _, listen, upstream string) (*exec.Cmd, error) {
@@ -63,9 +71,13 @@ func rawrelay(b *bench, _, listen, upstream string) (*exec.Cmd, error) {
 func xdsproxy(b *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 	cmd := exec.Command(b.bin("xdsproxy"), "run", "--headless", "--listen", listen, "--upstream", upstream,
 		"-w", filepath.Join(dir, recordingName))
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XDSPROXY_") }),
-		"XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir)
+	cmd.Env = ownEnv(dir)
 	return cmd, nil
+}
+
+func ownEnv(dir string) []string {
+	return append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "XDSPROXY_") }),
+		"XDG_STATE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_RUNTIME_DIR="+dir)
 }
 
 // onlyRecording is xdsproxy without its rules.
@@ -109,7 +121,7 @@ func haproxy(_ *bench, dir, listen, upstream string) (*exec.Cmd, error) {
 const nginxConfig = `daemon off;
 worker_processes 1;
 pid nginx.pid;
-events { worker_connections 8192; }
+events { worker_connections 16384; }
 http {
     access_log off;
     client_body_temp_path body;

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -51,9 +52,12 @@ func (t table) ratio(load, relay, than string, f func(sample) float64) float64 {
 
 // ratios has one for each round in which both were measured, sorted.
 func (t table) ratios(load, relay, than string, f func(sample) float64) []float64 {
+	return ratios(t.of(load, relay), t.of(load, than), f)
+}
+
+func ratios(mine, theirs table, f func(sample) float64) []float64 {
 	var out []float64
-	theirs := t.of(load, than)
-	for _, s := range t.of(load, relay) {
+	for _, s := range mine {
 		i := slices.IndexFunc(theirs, func(o sample) bool { return o.Round == s.Round })
 		if i >= 0 && f(theirs[i]) > 0 {
 			out = append(out, f(s)/f(theirs[i]))
@@ -74,15 +78,21 @@ func median(sorted []float64) float64 {
 func writeReport(w io.Writer, machine string, rounds int, loads []load, relays []relay, t table) {
 	fmt.Fprintf(w, "%s. Rounds: %d, interleaved; each figure is the median, with the least and the most in brackets; ratios are medians of the ratios within a round.\n", machine, rounds)
 	for _, l := range loads {
-		writeLoad(w, l, relays, t)
+		if l.curve == "" {
+			writeLoad(w, l, relays, t)
+		}
 	}
+	for _, c := range curves() {
+		writeCurve(w, c, relays, t)
+	}
+	writeTasks(w, t)
 	writeGoals(w, t)
 }
 
 func writeLoad(w io.Writer, l load, relays []relay, t table) {
 	fmt.Fprintf(w, "\n### %s\n\n`xdsload %s`\n\n", l.title, strings.Join(l.args(), " "))
-	fmt.Fprintln(w, "| relay | CPU per response | / rawrelay | / nginx | / haproxy | CPU, whole life | push p50 | / tcprelay | peak memory | damaged | recorded |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintf(w, "| relay | CPU per response | / nginx | / envoy | / haproxy | / %[1]s | CPU, whole life | push p50 | / fastest proxy | / %[1]s | peak memory | damaged | recorded |\n", floor)
+	fmt.Fprintln(w, strings.Repeat("|---", 13)+"|")
 	for _, r := range relays {
 		mine := t.of(l.name, r.name)
 		if len(mine) == 0 {
@@ -90,15 +100,15 @@ func writeLoad(w io.Writer, l load, relays []relay, t table) {
 		}
 		row := []string{r.name}
 		if r.name == direct {
-			row = append(row, "", "", "", "", "")
+			row = append(row, "", "", "", "", "", "")
 		} else {
 			row = append(row, spread(mine.values(cpu)))
-			for _, than := range []string{"rawrelay", "nginx", "haproxy"} {
+			for _, than := range []string{"nginx", "envoy", "haproxy", floor} {
 				row = append(row, times(t.ratio(l.name, r.name, than, cpu)))
 			}
 			row = append(row, micros(mine.median(lifeCPU)))
 		}
-		row = append(row, spread(mine.values(pushP50)), times(t.ratio(l.name, r.name, "tcprelay", pushP50)))
+		row = append(row, spread(mine.values(pushP50)), times(t.overFastest(l.name, r.name)), times(t.ratio(l.name, r.name, floor, pushP50)))
 		if r.name == direct {
 			row = append(row, "")
 		} else {
@@ -106,32 +116,6 @@ func writeLoad(w io.Writer, l load, relays []relay, t table) {
 		}
 		row = append(row, damaged(mine), recorded(mine))
 		fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | "))
-	}
-}
-
-func writeGoals(w io.Writer, t table) {
-	fmt.Fprint(w, "\n### The goals\n\n| relay | load | figure | goal | measured | |\n|---|---|---|---|---|---|\n")
-	for _, g := range goals() {
-		mine := t.of(g.load, g.relay)
-		if len(mine) == 0 {
-			continue
-		}
-		var want, have string
-		var v float64
-		if g.than == "" {
-			v = slices.Max(mine.values(g.figure))
-			want, have = fmt.Sprintf("under %.0f %s", g.limit, g.unit), fmt.Sprintf("%.0f %s", v, g.unit)
-		} else {
-			if v = t.ratio(g.load, g.relay, g.than, g.figure); v == 0 {
-				continue
-			}
-			want, have = fmt.Sprintf("at most %.2f of %s", g.limit, g.than), fmt.Sprintf("%.2f", v)
-		}
-		met := "met"
-		if v > g.limit {
-			met = "missed"
-		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s |\n", g.relay, g.load, g.what, want, have, met)
 	}
 }
 
@@ -163,11 +147,14 @@ func times(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-func spread(sorted []float64) string {
+// spread is that of times in microseconds.
+func spread(sorted []float64) string { return spreadOf(sorted, " us") }
+
+func spreadOf(sorted []float64, unit string) string {
 	if len(sorted) == 1 {
-		return micros(sorted[0])
+		return digits(sorted[0]) + unit
 	}
-	return fmt.Sprintf("%s (%s-%s)", micros(median(sorted)), digits(sorted[0]), digits(sorted[len(sorted)-1]))
+	return fmt.Sprintf("%s%s (%s-%s)", digits(median(sorted)), unit, digits(sorted[0]), digits(sorted[len(sorted)-1]))
 }
 
 func micros(f float64) string { return digits(f) + " us" }
@@ -193,9 +180,9 @@ func machine(ctx context.Context) string {
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	parts = append(parts, strings.TrimSpace(runtime.GOOS+" "+string(release)), runtime.Version())
 	version := regexp.MustCompile(`\d+\.\d+\.\d+`)
-	for _, c := range [][]string{{"haproxy", "-v"}, {"nginx", "-v"}} {
+	for _, c := range [][]string{{"haproxy", "-v"}, {"nginx", "-v"}, {envoyProgram, "--version"}} {
 		if out, err := exec.CommandContext(ctx, c[0], c[1]).CombinedOutput(); err == nil {
-			parts = append(parts, c[0]+" "+version.FindString(string(out)))
+			parts = append(parts, filepath.Base(c[0])+" "+version.FindString(string(out)))
 		}
 	}
 	return strings.Join(parts, ", ")

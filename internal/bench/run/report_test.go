@@ -30,10 +30,23 @@ func TestRatioComparesWithinARound(t *testing.T) {
 }
 
 func TestGoals(t *testing.T) {
+	slow := measured(0, withRules, 30)
+	slow.PushP50, slow.PeakMB = 110, 121
+	tab := table{measured(0, "nginx", 20), measured(0, "envoy", 10), slow}
+	tab[0].PushP50, tab[1].PushP50 = 100, 200
 	var out strings.Builder
-	writeGoals(&out, table{measured(0, "nginx", 10), measured(0, recordOnly, 12)})
-	if want := "| recording | fleet | CPU per response | at most 1.00 of nginx | 1.20 | missed |"; !strings.Contains(out.String(), want) {
-		t.Errorf("no line %q in\n%s", want, out.String())
+	writeGoals(&out, tab)
+	for _, want := range []string{
+		"| xdsproxy | fleet | CPU per response | 1.00 of nginx | 1.50 | missed |",
+		"| xdsproxy | fleet | push p50 | 1.05 of the fastest proxy | 1.10 | missed |",
+		"| xdsproxy | fleet | peak memory | 120 MB | 121 | missed |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "paced") || strings.Contains(out.String(), "streams") {
+		t.Errorf("what was not measured is among\n%s", out.String())
 	}
 }
 
@@ -86,6 +99,16 @@ func TestPick(t *testing.T) {
 	got, err := pick(loads, "paced,fleet")
 	if err != nil || len(got) != 2 || got[0].name != "paced" || got[1].name != "fleet" {
 		t.Errorf("got %v, %v", got, err)
+	}
+	some, tasks, err := pickLoads("resources,paced,offline")
+	if err != nil || names(some) != "resources-10,resources-100,resources-1000,resources-10000,paced" || !tasks {
+		t.Errorf("got %v, %t, %v", names(some), tasks, err)
+	}
+	if some, tasks, err = pickLoads("all"); err != nil || len(some) != len(loads)+8 || !tasks {
+		t.Errorf("got %v, %t, %v", names(some), tasks, err)
+	}
+	if _, _, err := pickLoads("fleet,stream"); err == nil {
+		t.Error("an unknown load was accepted")
 	}
 	if _, err := pick(relays, "socat"); err == nil {
 		t.Error("an unknown name was accepted")
