@@ -97,18 +97,21 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 // recorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
 func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
+	labels := newLabels()
 	o := recorder.Options{
-		Labels:  newLabels().of,
+		Labels:  labels.of,
 		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
 		MaxSize: int64(a.config.maxSize), MaxAge: time.Duration(a.config.maxAge), Keep: int(a.config.keep),
 		Memory: int64(a.config.ring),
 		Logger: logger,
 	}
 	if a.config.keepSecrets {
-		o.Transform = decode.NewSplitter().Transform
+		splitter := decode.NewSplitter()
+		o.Transform, labels.look = splitter.Transform, splitter.Glance
 	} else {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
+		labels.look = masker.Glance
 	}
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
