@@ -37,6 +37,10 @@ func (k *Masker) walker(write bool) maskWalker {
 	return maskWalker{masks: k.masks, shapes: shapes(), write: write}
 }
 
+// Free lets put have the memory that a message came in where nothing that
+// Transform left refers to it.
+func (k *Masker) Free(put func(session.Chunks)) { k.splitter.free = put }
+
 // Transform masks the secrets of one entry, except in the larger resources of
 // discovery responses: it cuts these responses into chunks, each of which holds
 // one resource or what lies between two, and leaves it to Content to mask the

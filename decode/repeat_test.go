@@ -123,6 +123,9 @@ func FuzzRepeated(f *testing.F) {
 		warm, masks := NewMasker(), newMasks()
 		warm.masks = masks
 		split := NewSplitter()
+		freed := 0
+		warm.Free(func(session.Chunks) { freed++ })
+		split.Free(func(session.Chunks) { freed++ })
 		at, seen := 0, 0
 		for _, op := range ops[:min(len(ops), 40)] {
 			if op&0xc0 != 0 {
@@ -154,10 +157,23 @@ func FuzzRepeated(f *testing.F) {
 				"splitter": {split, NewSplitter()},
 			} {
 				got, want := e, e
+				before := freed
 				for i, k := range k {
 					k.Transform(&open)
 					k.Transform([]*session.Entry{&got, &want}[i])
 				}
+				if !bytes.Equal(in, data) {
+					t.Fatal("the message was written to")
+				}
+				wanted := want.Message.Data.Bytes()
+				if freed > before { // then it may be written over
+					wanted = bytes.Clone(wanted)
+					clear(in)
+				}
+				if !bytes.Equal(got.Message.Data.Bytes(), wanted) {
+					t.Fatalf("%s, op %d: it was freed too early", name, op)
+				}
+				copy(in, data)
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s, op %d, %s: %d chunks, want %d: %+v, want %+v", name, op, s.url, len(got.Message.Data), len(want.Message.Data), got.Problems, want.Problems)
 				}
@@ -168,9 +184,6 @@ func FuzzRepeated(f *testing.F) {
 				if name == "splitter" && !bytes.Equal(got.Message.Data.Bytes(), data) {
 					t.Fatalf("op %d: the message is another", op)
 				}
-			}
-			if !bytes.Equal(in, data) {
-				t.Fatal("the message was written to")
 			}
 			clear(in) // who had it takes it back
 			checkRepeats(t, &warm.splitter.repeats)

@@ -21,6 +21,10 @@ type Splitter struct {
 	splitter splitter
 }
 
+// Free lets put have the memory that a message came in where nothing that
+// Transform left refers to it.
+func (k *Splitter) Free(put func(session.Chunks)) { k.splitter.free = put }
+
 // NewSplitter returns a Splitter.
 func NewSplitter() *Splitter { return &Splitter{streams: NewStreams()} }
 
@@ -73,6 +77,7 @@ type splitter struct {
 	repeats repeats
 	kept    bool // the chunks are in memory that repeats keeps
 	given   *session.Message
+	free    func(session.Chunks) // nil: nobody wants it
 }
 
 // reset forgets the message before.
@@ -261,9 +266,13 @@ func (p *splitter) request(e *session.Entry) {
 
 // give makes the chunks those of the entry, in a Message of its own.
 func (p *splitter) give(e *session.Entry) {
-	next := *e.Message
+	next, came := *e.Message, e.Message.Data
 	next.Data = p.chunks
 	e.Message, p.given = &next, &next
+	if p.kept && p.free != nil {
+		p.typeURL = nil
+		p.free(came)
+	}
 	if p.size > 1<<20 && !p.kept { // too large to be kept alive until the next one comes
 		p.chunks, p.typeURL, p.given = nil, nil, nil
 	}
