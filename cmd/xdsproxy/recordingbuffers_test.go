@@ -66,13 +66,14 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 				Method: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
 			})
 			all := make([][]byte, resources)
+			kind := conn % 3 // the third is secrets: of these nothing is kept to compare with
 			for i := range all {
-				all[i] = someResource(conn%2, i, 0)
+				all[i] = someResource(kind, i, 0)
 			}
 			for push := range pushes {
 				for range push % 3 {
 					i := rng.IntN(len(all))
-					all[i] = someResource(conn%2, i, push)
+					all[i] = someResource(kind, i, push)
 				}
 				if id == conns { // another order each time
 					rng.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
@@ -120,9 +121,13 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 
 // someResource is a resource without secrets, of one type or another.
 func someResource(kind, i, generation int) []byte {
-	name := text(1, fmt.Sprintf("outbound|8080||service-%06d.namespace.svc.cluster.local", i))
-	url := []string{"type.googleapis.com/envoy.config.cluster.v3.Cluster", "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"}[kind]
-	return text(2, string(text(1, url))+string(text(2, string(name)+string(text(28, fmt.Sprintf("generation %0100d", generation))))))
+	url := []string{
+		"type.googleapis.com/envoy.config.cluster.v3.Cluster",
+		"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
+		"type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
+	}[kind]
+	name := fmt.Sprintf("outbound|8080||service-%06d.namespace.svc.cluster.local of generation %0100d", i, generation)
+	return text(2, string(text(1, url))+string(text(2, string(text(1, name)))))
 }
 
 func text(num protowire.Number, s string) []byte {
