@@ -37,6 +37,10 @@ func (k *Masker) walker(write bool) maskWalker {
 	return maskWalker{masks: k.masks, shapes: shapes(), write: write}
 }
 
+// Free lets put have the memory that a message came in where nothing that
+// Transform left refers to it.
+func (k *Masker) Free(put func(session.Chunks)) { k.splitter.free = put }
+
 // Transform masks the secrets of one entry, except in the larger resources of
 // discovery responses: it cuts these responses into chunks, each of which holds
 // one resource or what lies between two, and leaves it to Content to mask the
@@ -45,7 +49,8 @@ func (k *Masker) walker(write bool) maskWalker {
 //
 // It replaces the Message, the Headers, what was Sent, the Status and the GoAway by
 // copies where it has to change them and never writes to what they refer to. The slice of chunks, but
-// not the chunks, is used again by the next call.
+// not the chunks, is used again by the next call. A resource that comes again may
+// come in the same memory.
 func (k *Masker) Transform(e *session.Entry) {
 	if e.Headers != nil {
 		if masked, ok := k.headers(e.Headers); ok {
@@ -90,6 +95,12 @@ func (k *Masker) Transform(e *session.Entry) {
 // already stays as it is.
 func (k *Masker) Content(chunk []byte) []byte {
 	return k.masked(chunk, func(w *maskWalker, b []byte) { w.envelope(b, nil) })
+}
+
+// Glance is Glance of a message that Transform has left. Of the last one it is
+// cheaper.
+func (k *Masker) Glance(m xds.Method, side session.Side, msg *session.Message) Brief {
+	return k.splitter.glance(m, side, msg)
 }
 
 // masked returns b after a walk, or b itself if the walk finds nothing.
@@ -168,13 +179,20 @@ func (k *Masker) message(e *session.Entry, st *Stream) {
 func (k *Masker) response(e *session.Entry, kind Kind, sds bool) {
 	m := e.Message
 	p := &k.splitter
-	p.split(m.Data)
+	p.split(kind, m.Data)
 	sds = sds || xds.ByURL(string(p.typeURL)).Short == "SDS"
-	masked, opaque := false, false
-	for i, chunk := range p.chunks {
-		if !sds && p.resource[i] {
-			continue
+	look := p.between
+	if sds {
+		look = make([]int, len(p.chunks))
+		for i := range look {
+			look[i] = i
 		}
+	} else {
+		p.keep()
+	}
+	masked, opaque := false, false
+	for _, i := range look {
+		chunk := p.chunks[i]
 		out := k.masked(chunk, func(w *maskWalker, b []byte) {
 			w.sds = sds
 			w.envelope(b, w.shapes[xds.PackageV3+kind.String()])

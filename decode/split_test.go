@@ -117,7 +117,7 @@ func BenchmarkContent(b *testing.B) {
 	chunks, _ := push(1, 1<<20)
 	k := NewMasker()
 	var p splitter
-	p.split(chunks)
+	p.split(SotwResponse, chunks)
 	b.SetBytes(int64(len(p.chunks[1])))
 	for b.Loop() {
 		k.Content(p.chunks[1])

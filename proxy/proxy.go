@@ -57,8 +57,11 @@ type Config struct {
 	// TapMemory is the budget, in bytes, of all messages under assembly.
 	// 0: 256 MiB.
 	TapMemory int64
-	Limits    Limits
-	Logger    *zap.Logger // nil: none
+	// Buffers is where messages come to that Log has no more use for; nil: they
+	// do not come back.
+	Buffers *session.Buffers
+	Limits  Limits
+	Logger  *zap.Logger // nil: none
 }
 
 // Proxy is a set of listeners and the connections made through them.

@@ -420,21 +420,21 @@ func TestContents(t *testing.T) {
 	name := func(i int) []byte { return fmt.Appendf(nil, "content %d", i) }
 	const n = 5 * minSlots
 	for i := range n {
-		sum, _, known := c.find(name(i))
-		if known {
+		sum, id := c.find(name(i))
+		if id != none {
 			t.Fatalf("%d is known", i)
 		}
 		c.add(sum, 1, i%3 == 0)
 	}
 	for _, i := range rand.Perm(n) {
-		if _, id, known := c.find(name(i)); !known || id != i || c.masked[id] != (i%3 == 0) {
-			t.Fatalf("%d is %d, %v", i, id, known)
+		if _, id := c.find(name(i)); id != i || c.masked[id] != (i%3 == 0) {
+			t.Fatalf("%d is %d", i, id)
 		}
 	}
 	c.forget(n/2, n-n/2)
 	for i := range n {
-		if _, _, known := c.find(name(i)); known != (i < n/2) {
-			t.Fatalf("%d is known: %v", i, known)
+		if _, id := c.find(name(i)); (id != none) != (i < n/2) {
+			t.Fatalf("%d is %d", i, id)
 		}
 	}
 	if c.bytes != n/2 {

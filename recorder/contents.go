@@ -16,6 +16,8 @@ type contents struct {
 	slots []uint32
 	// guess is the id that comes next if a message repeats an earlier one.
 	guess int
+	// lately has those of the latest messages by where they are in memory.
+	lately lately
 }
 
 const (
@@ -36,23 +38,23 @@ func (c *contents) reset() {
 	*c = contents{seeds: seeds, sums: c.sums[:0], masked: c.masked[:0], slots: c.slots}
 }
 
-// find returns the hashes of a chunk and its id, or false if it is not known.
-func (c *contents) find(chunk []byte) (sum [2]uint64, id int, known bool) {
+// find returns the hashes of a chunk and its id, none if it is not known.
+func (c *contents) find(chunk []byte) (sum [2]uint64, id int) {
 	sum = [2]uint64{maphash.Bytes(c.seeds[0], chunk), maphash.Bytes(c.seeds[1], chunk)}
 	if c.guess < len(c.sums) && c.sums[c.guess] == sum {
 		id = c.guess
 		c.guess++
-		return sum, id, true
+		return sum, id
 	}
 	mask := uint64(len(c.slots) - 1)
 	for at := sum[0] & mask; c.slots[at] != 0; at = (at + 1) & mask {
 		if id = int(c.slots[at] - 1); c.sums[id] == sum {
 			c.guess = id + 1
-			return sum, id, true
+			return sum, id
 		}
 	}
 	c.guess++ // one that changed stands where the old one stood
-	return sum, 0, false
+	return sum, none
 }
 
 // room says whether n more bytes can be defined in this epoch.
@@ -93,5 +95,6 @@ func (c *contents) rehash(n int) {
 func (c *contents) forget(n int, bytes int64) {
 	c.sums, c.masked = c.sums[:n], c.masked[:n]
 	c.bytes -= bytes
+	c.lately = lately{}
 	c.rehash(len(c.slots))
 }

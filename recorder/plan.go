@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -22,6 +23,8 @@ type plan struct {
 
 	literal      session.Chunks // not yet in parts
 	first, count int            // a run that is not yet in heads
+
+	match match
 }
 
 // part is bytes that follow heads[:after], and earlier parts.
@@ -38,7 +41,7 @@ func (p *plan) reset() {
 		*p = plan{}
 	}
 	clear(p.parts)
-	*p = plan{heads: p.heads[:0], parts: p.parts[:0], literal: p.literal[:0]}
+	*p = plan{heads: p.heads[:0], parts: p.parts[:0], literal: p.literal[:0], match: match{ids: p.match.ids[:0]}}
 }
 
 // loneContent is from which length on a message that nobody has cut, or a part
@@ -62,16 +65,29 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 	if len(data) == 1 || side == session.Client {
 		least = loneContent
 	}
-	for _, chunk := range data {
+	m := &p.match
+	if side != session.Client {
+		m.row = known.lately.rowOf(data, p.data)
+	}
+	for i := 0; i < len(data); i++ {
+		chunk := data[i]
 		if len(chunk) == 0 {
+			m.pass(nil, none)
 			continue
 		}
 		var sum [2]uint64
 		if len(chunk) >= least {
+			if first, n := m.run(data[i:]); n > 0 {
+				p.run(first, n)
+				p.masked = p.masked || slices.Contains(known.masked[first:first+n], true)
+				known.guess = first + n
+				i += n - 1
+				continue
+			}
 			var id int
-			var old bool
-			if sum, id, old = known.find(chunk); old {
-				p.run(id)
+			if sum, id = known.find(chunk); id != none {
+				m.pass(chunk, id)
+				p.run(id, 1)
 				p.masked = p.masked || known.masked[id]
 				continue
 			}
@@ -88,8 +104,10 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 		if len(chunk) < least || !define || !known.room(len(chunk)) {
 			p.flushRun()
 			p.literal = append(p.literal, stored)
+			m.pass(nil, none)
 			continue
 		}
+		m.pass(chunk, len(known.sums))
 		known.add(sum, len(chunk), changed)
 		p.flush()
 		p.fresh++
@@ -98,6 +116,9 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 		p.part(stored)
 	}
 	p.flush()
+	if m.end(data, p.data); m.row != nil {
+		known.lately.bound()
+	}
 	return nil
 }
 
@@ -109,13 +130,14 @@ func (p *plan) drop(known *contents) {
 	p.reset()
 }
 
-func (p *plan) run(id int) {
-	if p.count > 0 && id == p.first+p.count {
-		p.count++
+// run adds n contents that follow each other.
+func (p *plan) run(first, n int) {
+	if p.count > 0 && first == p.first+p.count {
+		p.count += n
 		return
 	}
 	p.flush()
-	p.first, p.count = id, 1
+	p.first, p.count = first, n
 }
 
 // flush ends the run or the literal that is open; there is at most one.

@@ -15,7 +15,7 @@ import (
 func TestInfoByHeaders(t *testing.T) {
 	a := &app{stderr: t.Output()}
 	path := filepath.Join(t.TempDir(), "large.xdsp")
-	o := a.recorderOptions(zap.NewNop())
+	o := a.recorderOptions(zap.NewNop(), nil)
 	o.Labels = func(*session.Entry) []string { return []string{"type:CDS", "client:a", "client:b"} }
 	log, err := recorder.Create(path, o)
 	if err != nil {
@@ -56,7 +56,7 @@ func TestInfoOfUnknownClients(t *testing.T) {
 		for _, mixed := range []bool{false, true} {
 			a := &app{stderr: t.Output()}
 			path := filepath.Join(t.TempDir(), "mixed.xdsp")
-			log, err := recorder.Create(path, a.recorderOptions(zap.NewNop()))
+			log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
 			if err != nil {
 				t.Fatal(err)
 			}

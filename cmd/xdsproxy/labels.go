@@ -28,6 +28,8 @@ type labels struct {
 	types   map[string]string // label by type URL, or by short type
 	clients map[string]string // label by node id
 	out     [4]string
+	// look reads what is needed of a message; decode.Glance if nil.
+	look func(xds.Method, session.Side, *session.Message) decode.Brief
 }
 
 // maxLabels bounds the labels of either kind that are kept.
@@ -63,7 +65,7 @@ func (l *labels) of(e *session.Entry) []string {
 		if begins = said && (e.Message.Compressed || e.Message.Truncated); !said || e.Message.Compressed {
 			break
 		}
-		b := glance(st, e)
+		b := l.glance(st, e)
 		if b.TypeURL != "" {
 			typ = b.TypeURL
 		}
@@ -97,7 +99,7 @@ func (l *labels) of(e *session.Entry) []string {
 }
 
 // glance looks at a message no closer than it must.
-func glance(st *decode.Stream, e *session.Entry) decode.Brief {
+func (l *labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	if st == nil {
 		st = &decode.Stream{}
 	}
@@ -106,7 +108,11 @@ func glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	case xds.VariantLRS, xds.VariantCSDS, xds.VariantOther:
 		peek = e.Side == session.Client && st.Method.Request != "" // it names a node
 	}
-	if !peek && !st.JSON(e.Side, data) {
+	switch {
+	case peek || st.JSON(e.Side, data):
+	case l.look != nil:
+		return l.look(st.Method, e.Side, e.Message)
+	default:
 		return decode.Glance(st.Method, e.Side, data)
 	}
 	m := decode.Peek(st.Method, e.Side, st.Content(e.Side), data.Bytes())

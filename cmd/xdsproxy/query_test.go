@@ -175,7 +175,7 @@ func (k *talk) step() {
 func recordTalk(t testing.TB, seed uint64) string {
 	a := &app{stderr: t.Output()}
 	path := filepath.Join(t.TempDir(), "talk.xdsp")
-	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop()))
+	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

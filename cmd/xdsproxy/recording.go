@@ -23,10 +23,13 @@ import (
 // counted by the writer, where no traffic waits for it.
 type recording struct {
 	*recorder.Log
-	conns  uint64      // that began; to be read after Close
-	spoken session.Seq // the last message; to be read after Close
-	wrong  atomic.Bool // see note
-	past   remembered
+	// buffers are those that large messages come in, from the proxy, and that
+	// the log is done with.
+	buffers session.Buffers
+	conns   uint64      // that began; to be read after Close
+	spoken  session.Seq // the last message; to be read after Close
+	wrong   atomic.Bool // see note
+	past    remembered
 	// losses are the files that somebody else took away; to be read after
 	// Close.
 	losses []recorder.Loss
@@ -52,7 +55,7 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	}
 	r := &recording{}
 	trouble := &trouble{app: a, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
-	options := a.recorderOptions(logger)
+	options := a.recorderOptions(logger, &r.buffers)
 	options.OnError = trouble.report
 	options.OnLost = func(l recorder.Loss) {
 		if len(r.losses) < maxLosses {
@@ -96,19 +99,24 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 
 // recorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
-func (a *app) recorderOptions(logger *zap.Logger) recorder.Options {
+func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) recorder.Options {
+	labels := newLabels()
 	o := recorder.Options{
-		Labels:  newLabels().of,
+		Labels:  labels.of,
 		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
 		MaxSize: int64(a.config.maxSize), MaxAge: time.Duration(a.config.maxAge), Keep: int(a.config.keep),
 		Memory: int64(a.config.ring),
 		Logger: logger,
 	}
 	if a.config.keepSecrets {
-		o.Transform = decode.NewSplitter().Transform
+		splitter := decode.NewSplitter()
+		splitter.Free(buffers.Put)
+		o.Transform, labels.look = splitter.Transform, splitter.Glance
 	} else {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
+		masker.Free(buffers.Put)
+		labels.look = masker.Glance
 	}
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform

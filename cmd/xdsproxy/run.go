@@ -167,7 +167,7 @@ func (a *app) run(ctx context.Context, path string) error {
 // say. If it cannot, the recording is discarded.
 func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*proxy.Proxy, error) {
 	p, err := proxy.Listen(proxy.Config{
-		Pairs: pairs, Log: rec.Log, Logger: logger,
+		Pairs: pairs, Log: rec.Log, Buffers: &rec.buffers, Logger: logger,
 		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
 		TapMemory: int64(a.config.tapMemory),
 		Limits: proxy.Limits{

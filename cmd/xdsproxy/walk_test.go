@@ -28,7 +28,7 @@ func longStream(t testing.TB, pushes, size int) string {
 	t.Helper()
 	a := &app{stderr: t.Output()}
 	path := filepath.Join(t.TempDir(), "long.xdsp")
-	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop()))
+	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 const prefixLen = 5
 
 // maxChunk is the largest piece that a message is kept in, in bytes.
-const maxChunk = 256 << 10
+const maxChunk = session.BufferSize
 
 // recv assembles what one side sends on one stream. It belongs to the
 // direction's goroutine.
@@ -154,12 +154,20 @@ func (r *recv) store(h *half, p []byte) (rest []byte) {
 	if !h.tap.cfg.Memory.take(size) {
 		return p
 	}
+	chunk := h.tap.cfg.Buffers.Get(size)
+	if more := int64(cap(chunk)) - size; more > 0 {
+		if h.tap.cfg.Memory.take(more) {
+			size += more
+		} else {
+			chunk = make([]byte, 0, size)
+		}
+	}
 	r.taken += size
 	r.kept += int64(len(p))
 	if r.chunks == nil {
 		r.chunks = r.first[:0]
 	}
-	r.chunks = append(r.chunks, append(make([]byte, 0, size), p...))
+	r.chunks = append(r.chunks, append(chunk, p...))
 	return nil
 }
 
