@@ -209,6 +209,7 @@ func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error
 		c   check.Change
 		err error
 	)
+	src.Ahead()
 	for {
 		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
 			return nil
