@@ -39,8 +39,8 @@ type dictionary struct {
 	// none if some were passed over.
 	cursor  uint64
 	exact   bool
-	scratch session.Chunks
-	parts   []dataPart // empty room for those of an entry
+	scratch session.Chunks // of the messages that were read since it was emptied
+	parts   []dataPart     // empty room for those of an entry
 }
 
 // span is the contents that one block defines.
@@ -229,19 +229,19 @@ func definitions(block []byte) ([][]byte, error) {
 			return nil, errors.New("an entry is longer than its block")
 		}
 		block = block[n:]
-		err := eachField(entry, func(f protoscan.Field) error {
+		f := protoscan.Of(entry)
+		for f.Next() {
 			if f.Num != fieldContent {
-				return nil
+				continue
 			}
 			if len(f.Body) < minContent || total+len(f.Body) > epochBytes || len(refs) == maxContents {
-				return errors.New("a content is not one that is written")
+				return nil, errors.New("a content is not one that is written")
 			}
 			refs = append(refs, f.Body)
 			total += len(f.Body)
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		}
+		if f.Err != "" {
+			return nil, errWire
 		}
 	}
 	for i, c := range refs {

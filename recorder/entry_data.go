@@ -21,7 +21,7 @@ type dataPart struct {
 	first, count uint64
 }
 
-func (d *dataParts) add(f protoscan.Field, dict *dictionary) error {
+func (d *dataParts) add(f *protoscan.Field, dict *dictionary) error {
 	if f.Num == fieldContent && dict.pieces && dict.exact {
 		d.parts = append(d.parts, dataPart{first: dict.cursor, count: 1})
 		dict.cursor++
@@ -47,7 +47,7 @@ func (d *dataParts) add(f protoscan.Field, dict *dictionary) error {
 
 // join is the data in one piece: a copy, unless it is one part, of which it is
 // a slice then. If the dictionary says so it comes in pieces that are not
-// copied, in a slice that the next call uses again.
+// copied, in a part of a slice that dict has for that.
 func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
 	dict.use()
 	switch {
@@ -57,18 +57,14 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 		return session.Chunks{d.parts[0].bytes}, true, nil
 	}
 	if dict.pieces {
-		clear(dict.scratch)
-		data = dict.scratch[:0]
+		from := len(dict.scratch)
 		for i := range d.parts {
 			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
 		}
-		err = d.each(dict, func(b []byte) { data = append(data, b) })
-		if err != nil {
-			dict.scratch = nil
+		if err = d.each(dict, func(b []byte) { dict.scratch = append(dict.scratch, b) }); err != nil {
 			return nil, false, err
 		}
-		dict.scratch = data
-		return data, false, nil
+		return dict.scratch[from:len(dict.scratch):len(dict.scratch)], false, nil
 	}
 	total := 0
 	if err := d.each(dict, func(b []byte) { total += len(b) }); err != nil {

@@ -10,20 +10,21 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// parseEntry reads an entry, whose data may refer to what is in the dictionary.
-// Nothing of the result refers to b, unless alias says that the message's data
-// does; it is one chunk. What is not data is bounded by maxHead, because it
-// takes up more room here than there.
-func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err error) {
+// parseEntry reads an entry into e, which is empty. Its data may refer to what is
+// in the dictionary. Nothing of the result refers to b, unless alias says that the
+// message's data does; it is one chunk. What is not data is bounded by maxHead,
+// because it takes up more room here than there.
+func parseEntry(e *session.Entry, b []byte, dict *dictionary) (alias bool, err error) {
 	data, head := dataParts{parts: dict.parts[:0]}, 0
 	defer func() {
 		clear(data.parts)
 		dict.parts = data.parts[:0]
 	}()
-	err = eachField(b, func(f protoscan.Field) (err error) {
+	f := protoscan.Of(b)
+	for err == nil && f.Next() {
 		if f.Num < fieldData || f.Num > fieldRun {
 			if head += 1 + len(f.Body); head > maxHead {
-				return errors.New("an entry is longer than any that is written")
+				return false, errors.New("an entry is longer than any that is written")
 			}
 		}
 		switch f.Num {
@@ -70,17 +71,21 @@ func parseEntry(b []byte, dict *dictionary) (e session.Entry, alias bool, err er
 		case fieldCarried:
 			e.Carried = f.Uint != 0
 		case fieldData, fieldContent, fieldRun:
-			err = data.add(f, dict)
+			err = data.add(&f.Field, dict)
 		}
-		return err
-	})
-	if err == nil && len(data.parts) > 0 {
-		if e.Message == nil {
-			return e, false, errWire
-		}
-		e.Message.Data, alias, err = data.join(dict)
 	}
-	return e, alias, err
+	switch {
+	case err != nil:
+		return false, err
+	case f.Err != "":
+		return false, errWire
+	case len(data.parts) == 0:
+		return false, nil
+	case e.Message == nil:
+		return false, errWire
+	}
+	e.Message.Data, alias, err = data.join(dict)
+	return alias, err
 }
 
 // parsePlace reads the number and the time of an entry.
@@ -188,8 +193,8 @@ func parseStatus(b []byte) (*session.Status, error) {
 }
 
 func parseMessage(b []byte) (*session.Message, error) {
-	m := new(session.Message)
-	return m, eachField(b, func(f protoscan.Field) error {
+	m, f := new(session.Message), protoscan.Of(b)
+	for f.Next() {
 		switch f.Num {
 		case 1:
 			m.Size = int64(f.Uint)
@@ -206,8 +211,11 @@ func parseMessage(b []byte) (*session.Message, error) {
 		case 7:
 			m.Hash = append([]byte(nil), f.Body...)
 		}
-		return nil
-	})
+	}
+	if f.Err != "" {
+		return m, errWire
+	}
+	return m, nil
 }
 
 func parseGoAway(b []byte) (*session.GoAway, error) {

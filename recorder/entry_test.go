@@ -34,7 +34,8 @@ func encode(e *session.Entry) []byte {
 
 // decode is parseEntry for an entry that refers to nothing.
 func decode(b []byte) (session.Entry, error) {
-	e, _, err := parseEntry(b, new(dictionary))
+	var e session.Entry
+	_, err := parseEntry(&e, b, new(dictionary))
 	return e, err
 }
 

@@ -47,6 +47,9 @@ type Reader struct {
 	facts  Facts
 	zstd   *zstd.Decoder
 
+	early bool   // read ahead where that is possible
+	ahead *ahead // what was; nil if nothing is
+
 	block  []byte      // the block being given back
 	shared bool        // an entry refers to it
 	rest   []byte      // what of it is still to give
@@ -133,19 +136,31 @@ func NewReader(src io.Reader) *Reader {
 
 // Follow says what to do at the end of what is there: if on, Next waits while
 // a writer holds the file; if off, it returns io.EOF.
-func (r *Reader) Follow(on bool) { r.follow = on }
+func (r *Reader) Follow(on bool) {
+	r.halt()
+	r.follow = on
+}
 
 // Pieces makes the data of messages come in chunks as it is kept: one for each
 // content, and some for what is between. A content that comes again comes as
 // the same slice, not as a copy. Chunks never change; the list of them is valid
 // until the next call of Next.
-func (r *Reader) Pieces() { r.dict.pieces = true }
+func (r *Reader) Pieces() {
+	r.halt()
+	r.dict.pieces = true
+}
 
 // Facts returns what was met so far.
-func (r *Reader) Facts() Facts { return r.facts }
+func (r *Reader) Facts() Facts {
+	if r.ahead != nil {
+		return r.ahead.facts
+	}
+	return r.facts
+}
 
 // Close lets go of the file.
 func (r *Reader) Close() error {
+	r.drop()
 	if r.zstd != nil {
 		r.zstd.Close()
 		r.zstd = nil
@@ -166,25 +181,36 @@ func (r *Reader) Close() error {
 // what is there it returns io.EOF, after which it may be called again for what
 // has been written since; Facts says whether it was the regular end. A
 // *DamageError is final, and so is any error but io.EOF and that of ctx.
-func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
-	var woken <-chan struct{} // closed by what is committed after the last look
+func (r *Reader) Next(ctx context.Context) (e session.Entry, err error) {
+	if r.early {
+		if given, err := r.taken(ctx, &e); given || err != nil {
+			return e, err
+		}
+	}
 	clear(r.dict.scratch)
+	r.dict.scratch = r.dict.scratch[:0]
+	err = r.next(ctx, &e)
+	return e, err
+}
+
+// next reads the next entry into e, which is empty.
+func (r *Reader) next(ctx context.Context, e *session.Entry) error {
+	var woken <-chan struct{} // closed by what is committed after the last look
 	if len(r.rest) == 0 && cap(r.block) > keepBlock {
 		r.block, r.shared = nil, false // who waits for the next one holds nothing large
 	}
 	for last := false; ; {
 		if err := ctx.Err(); err != nil {
-			return session.Entry{}, err
+			return err
 		}
 		if len(r.rest) > 0 {
-			e, given, err := r.entry()
-			if err != nil || given {
-				return e, r.keep(err)
+			if given, err := r.entry(e); err != nil || given {
+				return r.keep(err)
 			}
 			continue
 		}
 		if r.err != nil {
-			return session.Entry{}, r.err
+			return r.err
 		}
 		err := r.frame()
 		if err == nil {
@@ -194,7 +220,7 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 		if more && r.family != nil && (r.ended || !r.src.waits()) {
 			moved, err := r.advance()
 			if err != nil {
-				return session.Entry{}, r.keep(err)
+				return r.keep(err)
 			}
 			if moved {
 				last = false
@@ -203,9 +229,9 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 		}
 		switch {
 		case !more:
-			return session.Entry{}, r.keep(err)
+			return r.keep(err)
 		case !r.follow || last:
-			return session.Entry{}, io.EOF
+			return io.EOF
 		case !r.src.waits():
 			last = true // what came between the look and the question
 		case r.bell == nil:

@@ -138,40 +138,40 @@ func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
 	return b, nil
 }
 
-// entry returns the next entry of the block, unless it is one that is not
+// entry reads the next entry of the block into e, unless it is one that is not
 // given.
-func (r *Reader) entry() (e session.Entry, given bool, err error) {
+func (r *Reader) entry(e *session.Entry) (given bool, err error) {
 	n, w := protowire.ConsumeVarint(r.rest)
 	if w < 0 || n > uint64(len(r.rest)-w) {
-		return e, false, r.damageAt(r.start, "an entry is longer than its block")
+		return false, r.damageAt(r.start, "an entry is longer than its block")
 	}
 	entry := r.rest[w : w+int(n)]
 	r.rest = r.rest[w+int(n):]
 	r.given++
 	seq, at, err := parsePlace(entry)
 	if err != nil {
-		return e, false, r.damageAt(r.start, err.Error())
+		return false, r.damageAt(r.start, err.Error())
 	}
 	h := &r.head
 	switch {
 	case seq <= r.last, seq > h.last, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
 		(r.given == h.entries) != (len(r.rest) == 0):
-		return e, false, r.damageAt(r.start, "the entries of a block are not those that its header announces")
+		return false, r.damageAt(r.start, "the entries of a block are not those that its header announces")
 	}
 	r.last = seq
 	if seq < r.fromSeq || r.timed && at < r.fromTime {
 		r.dict.exact = false
-		return e, false, nil
+		return false, nil
 	}
-	e, alias, err := parseEntry(entry, &r.dict)
+	alias, err := parseEntry(e, entry, &r.dict)
 	if err != nil {
 		if isDamage(err) { // of another block, which it refers to
-			return e, false, err
+			return false, err
 		}
-		return e, false, r.damageAt(r.start, err.Error())
+		return false, r.damageAt(r.start, err.Error())
 	}
 	if e.Seq != seq {
-		return e, false, r.damageAt(r.start, "an entry has two numbers")
+		return false, r.damageAt(r.start, "an entry has two numbers")
 	}
 	if alias {
 		// An entry that is most of its block keeps it; another would keep
@@ -182,6 +182,6 @@ func (r *Reader) entry() (e session.Entry, given bool, err error) {
 			e.Message.Data[0] = bytes.Clone(data)
 		}
 	}
-	r.facts.count(&e)
-	return e, true, nil
+	r.facts.count(e)
+	return true, nil
 }

@@ -18,6 +18,7 @@ var errPipe = errors.New("a recording that comes through a pipe can only be read
 // hold the entry and what it refers to. A *DamageError says that what is after
 // the damage cannot be reached.
 func (r *Reader) Seek(seq session.Seq) error {
+	r.drop()
 	r.timed = false
 	r.fromSeq = seq
 	return r.seek(func(p *place) bool { return p.last >= seq })
@@ -26,6 +27,7 @@ func (r *Reader) Seek(seq session.Seq) error {
 // SeekTime makes Next go on with the first entry that is not before t.
 func (r *Reader) SeekTime(t time.Time) error {
 	at := nanos(t)
+	r.drop()
 	r.fromSeq, r.fromTime, r.timed = 0, at, true
 	return r.seek(func(p *place) bool { return p.max >= at })
 }
@@ -107,7 +109,10 @@ func (r *Reader) look(src *fileSource) error {
 // Want says of which blocks Next gives the entries: those for which f is true,
 // all if f is nil. The others are not read, where that is possible, and Facts
 // does not count what is in them. f must not keep the block.
-func (r *Reader) Want(f func(*Block) bool) { r.want = f }
+func (r *Reader) Want(f func(*Block) bool) {
+	r.halt()
+	r.want = f
+}
 
 // fetch reads the contents that the block at at defines.
 func (r *Reader) fetch(at int64) ([][]byte, error) {

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -22,6 +23,14 @@ type contents struct {
 	// round.
 	labels map[contentKey]string
 	used   map[labelKey]struct{}
+	// clusters are what made says of clusters that differ in their names alone.
+	clusters map[clusterKey]*decode.Facts
+}
+
+// clusterKey is a cluster that refers to its endpoints and to nothing else.
+type clusterKey struct {
+	typeURL, source string
+	service         bool // endpoints have a name of their own
 }
 
 type contentKey struct {
@@ -37,12 +46,16 @@ type labelKey struct {
 const (
 	maxSeen   = 1 << 16
 	maxLabels = 1 << 18
+	// maxClusters is beyond what there can be: type URLs, but for the version in
+	// them, times config sources.
+	maxClusters = 1 << 10
 )
 
 func newContents() *contents {
 	return &contents{
 		inspector: decode.NewInspector(), seen: make(map[[16]byte]*described),
 		labels: make(map[contentKey]string), used: make(map[labelKey]struct{}),
+		clusters: make(map[clusterKey]*decode.Facts),
 	}
 }
 
@@ -163,7 +176,10 @@ func (d *described) scope(f *decode.Facts) {
 // fault adds the markers of faults that the resource would not have without
 // them, and counts the references that it lacks.
 func (d *described) fault(c *contents, f *decode.Facts) {
-	made := c.inspector.Inspect(d.resource.TypeURL, d.resource.Body(), false)
+	if len(f.Refs)+len(f.Unknown)+len(f.Deprecated)+len(f.Invalid) == 0 {
+		return
+	}
+	made := c.made(&d.resource)
 	for _, ref := range f.Refs {
 		if !slices.Contains(made.Refs, ref) {
 			d.refs++
@@ -181,6 +197,30 @@ func (d *described) fault(c *contents, f *decode.Facts) {
 			d.faults++
 		}
 	}
+}
+
+// made looks into the payload that is made of a description. Large responses are
+// mostly clusters that refer to their endpoints alone: of these, one is made, and
+// the others say the same with another name.
+func (c *contents) made(r *synth.Resource) *decode.Facts {
+	refs := &r.Refs
+	key := clusterKey{r.TypeURL, refs.Source, refs.EDSName != ""}
+	alike := refs.EDS && r.Name != "" && r.ScopeKey == "" &&
+		len(refs.Clusters)+len(refs.Routes)+len(refs.Secrets)+len(refs.Filters)+len(refs.Groups) == 0
+	name := cmp.Or(refs.EDSName, r.Name)
+	if known := c.clusters[key]; alike && known != nil {
+		f := *known
+		f.Refs = slices.Clone(f.Refs)
+		for i := range f.Refs {
+			f.Refs[i].Name = name
+		}
+		return &f
+	}
+	f := c.inspector.Inspect(r.TypeURL, r.Body(), false)
+	if alike && len(c.clusters) < maxClusters && !slices.ContainsFunc(f.Refs, func(ref decode.Ref) bool { return ref.Name != name }) {
+		c.clusters[key] = f
+	}
+	return f
 }
 
 // notGRPC says whether a gRPC client would refuse the resource for a reason that

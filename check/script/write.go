@@ -151,23 +151,21 @@ func (w *writer) put(s string) {
 // line writes a line. The label is that of the stream, or "" for lines that
 // belong to none; @ is written where it is needed.
 func (w *writer) line(at time.Time, label, text string) {
-	var b strings.Builder
 	if !w.begun {
 		w.begin(at)
 	}
 	switch d := at.Sub(w.last); {
 	case d > 0:
-		b.WriteString("t=+" + d.String() + " ")
+		w.put("t=+" + d.String() + " ")
 		w.last = at
 	case d < 0:
 		w.lost[lostOrder]++
 	}
 	if label != "" && label != w.current {
-		b.WriteString("@" + label + " ")
+		w.put("@" + label + " ")
 	}
-	b.WriteString(text)
-	b.WriteByte('\n')
-	w.put(b.String())
+	w.put(text)
+	w.put("\n")
 }
 
 // on writes a line of a stream, with @ if the stream has ended.

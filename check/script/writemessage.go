@@ -158,7 +158,7 @@ func (w *writer) checkResponse(e *session.Entry, m *decode.Message, data []byte,
 }
 
 // resourcesText is res= and alias=. It puts the descriptions of the resources
-// into list.
+// into list, unless the message is too large to be made again.
 func (w *writer) resourcesText(st *written, e *session.Entry, data []byte, m *decode.Message, list *[]synth.Resource) (res, alias string) {
 	delta := m.Kind == decode.DeltaResponse
 	var unnamed []bool
@@ -173,16 +173,22 @@ func (w *writer) resourcesText(st *written, e *session.Entry, data []byte, m *de
 	if expected == "" {
 		expected = st.method.TypeURL()
 	}
-	parts := make([]string, len(m.Resources))
+	one := resourceWriter{w: w, delta: delta, masked: e.Message.Masked, grpc: st.grpc, expected: expected, aliases: !common}
+	one.b.WriteString(" res=[")
 	for i := range m.Resources {
-		r := &m.Resources[i]
-		one := resourceWriter{w: w, r: r, delta: delta, masked: e.Message.Masked, grpc: st.grpc, expected: expected, aliases: !common}
-		one.nameless = i < len(unnamed) && unnamed[i] && r.Wrapped
-		parts[i] = one.text()
-		*list = append(*list, one.out)
+		one.r = &m.Resources[i]
+		one.nameless = i < len(unnamed) && unnamed[i] && one.r.Wrapped
+		if i > 0 {
+			one.b.WriteByte(',')
+		}
+		one.write()
+		if e.Message.Size < largeMessage {
+			*list = append(*list, one.out)
+		}
 	}
+	one.b.WriteByte(']')
 	if common {
 		alias = " alias=" + w.list("[", m.Resources[0].Aliases)
 	}
-	return " res=[" + strings.Join(parts, ",") + "]", alias
+	return one.b.String(), alias
 }

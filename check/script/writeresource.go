@@ -10,7 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-// resourceWriter writes one element of res=.
+// resourceWriter writes the elements of res=, one after the other.
 type resourceWriter struct {
 	w        *writer
 	r        *decode.Resource
@@ -25,7 +25,8 @@ type resourceWriter struct {
 	b   strings.Builder
 }
 
-func (x *resourceWriter) text() string {
+// write writes the element for r.
+func (x *resourceWriter) write() {
 	r, w := x.r, x.w
 	d := &described{resource: synth.Resource{TypeURL: x.expected}}
 	if !r.Empty {
@@ -82,7 +83,6 @@ func (x *resourceWriter) text() string {
 	if len(attributes) > 0 {
 		x.b.WriteString("(" + strings.Join(attributes, ",") + ")")
 	}
-	return x.b.String()
 }
 
 // name is the name of a resource, in quotes if it could be taken for more.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -69,6 +68,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 			return err
 		}
 		options.Past, options.Static = a.config.judging().Past, a.config.static
+		lean()
 		report := render.NewReport()
 		var damage error
 		parts := together(args)
@@ -151,7 +151,6 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 	}
 	defer src.Close()
 	o.Timers.Fixed = o.Timers.Fixed || src.script
-	lean()
 	checker := check.NewChecker(o)
 	src.Pieces()
 	done := a.progress(src)
@@ -194,14 +193,6 @@ func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func())
 	return func() { close(over) }
 }
 
-// lean lets a command that reads through a whole recording collect its garbage
-// twice as often as usual: what it keeps is large, and it has time.
-func lean() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
-}
-
 // judgeEach reads a source to its end, through a checker.
 func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error {
 	var (
@@ -209,6 +200,7 @@ func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error
 		c   check.Change
 		err error
 	)
+	src.Ahead()
 	for {
 		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
 			return nil

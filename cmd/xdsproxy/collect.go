@@ -7,46 +7,51 @@ import (
 	"runtime/metrics"
 )
 
-const (
-	// A small heap is mostly the descriptors of all types, and each collection
-	// marks all of it: it may grow by usualGrowth percent before the next one, up
-	// to roomyHeap bytes. A heap of which more lives may grow by leastGrowth
-	// percent.
-	usualGrowth = 200
-	leastGrowth = 25
-	roomyHeap   = 120 << 20
-)
+// roomyHeap is what a heap may grow to before it is collected, as far as a
+// heapGrowth allows. A small heap is mostly the descriptors of all types, and each
+// collection marks all of it.
+const roomyHeap = 120 << 20
 
 // collectLess suits a process that forwards: it collects seldom while the heap
 // is small, and takes no more memory for that than is worth it once many
 // connections and streams live in it. GOGC says otherwise.
-func collectLess() {
+func collectLess() { collect(heapGrowth{most: 200, least: 25}) }
+
+// lean suits a command that reads through a whole recording, where what it keeps
+// may be large, and it has time: it collects as usual while the heap is small, and
+// twice as often once much lives in it.
+func lean() { collect(heapGrowth{most: 100, least: 50}) }
+
+// heapGrowth is by how many percent the heap may grow before it is collected.
+type heapGrowth struct{ most, least int }
+
+func collect(g heapGrowth) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(usualGrowth)
-	afterCollection(usualGrowth)
+	debug.SetGCPercent(g.most)
+	g.afterCollection(g.most)
 }
 
 // afterCollection adapts the growth after each collection from now on. percent
 // is what it is now.
-func afterCollection(percent int) {
+func (g heapGrowth) afterCollection(percent int) {
 	// It must have a pointer, or it would share its place with others.
 	type marker struct{ _ *byte }
 	runtime.AddCleanup(&marker{}, func(percent int) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		if wanted := growth(live[0].Value.Uint64()); wanted != percent {
+		if wanted := g.of(live[0].Value.Uint64()); wanted != percent {
 			percent = wanted
 			debug.SetGCPercent(percent)
 		}
-		afterCollection(percent)
+		g.afterCollection(percent)
 	}, percent)
 }
 
-// growth is by how many percent a heap of which this much lives may grow.
-func growth(live uint64) int {
+// of is the growth of a heap of which this much lives.
+func (g heapGrowth) of(live uint64) int {
 	percent := 100*roomyHeap/int64(max(live, 1<<20)) - 100
 	// In steps, since each change stops the program for a moment.
-	return int(min(max(percent/25*25, leastGrowth), usualGrowth))
+	return int(min(max(percent/25*25, int64(g.least)), int64(g.most)))
 }

@@ -34,6 +34,7 @@ type story struct {
 func (a *app) readStory(ctx context.Context, src *source, name string) (*story, error) {
 	lean()
 	src.Pieces()
+	src.Ahead()
 	history := engine.NewHistory(engine.Selection{Name: name})
 	st := &story{names: newSurvey()}
 	done := a.progress(src)

@@ -36,6 +36,7 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 	defer src.Close()
 	lean()
 	src.Pieces()
+	src.Ahead()
 	h := &holder{name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
 	bytes := 0
 	done := a.progress(src)

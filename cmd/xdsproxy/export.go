@@ -54,7 +54,8 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .xds.
   yaml     the documents of show
   mermaid  a sequence diagram
   md       a report for a bug tracker: what was recorded, the clients, what the
-           rules found, with a diagram and the messages of each finding
+           rules found, with a diagram and the messages of each finding. It
+           names messages of more than 4 MiB, and does not show them
   script   the whole conversation as text: one line a message, which every
            command reads like a recording, and which can be edited by hand.
            What the notation cannot carry is said; see xdsproxy help scripts

@@ -242,6 +242,10 @@ func (x *export) text(ctx context.Context) (err error) {
 	if done.LeftOut > 0 {
 		x.say("%s left out: the diagram would be too long; choose fewer with --filter or --seq", render.Count(done.LeftOut, "entry was", "entries were"))
 	}
+	if n := len(done.Large); n > 0 {
+		x.say("%s too large for a report, and not shown in full; read the first of them with: xdsproxy show %s %d",
+			render.Count(n, "message is", "messages are"), shellWord(x.name), done.Large[0])
+	}
 	if file {
 		x.say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.path)
 		x.masks(&w, done, w.facts.Masked)

@@ -37,6 +37,7 @@ const (
 	reportMessages = 6  // of a part, in full
 	reportLines    = 150
 	reportBytes    = 12 << 10
+	reportWhole    = 4 << 20 // of a message that is decoded: gRPC receives no larger one unless told to
 	reportClients  = 20
 	maxTold        = 1 << 16 // clients that are told apart
 	reportWidth    = 100
@@ -74,6 +75,7 @@ type part struct {
 	ladder  *render.Ladder
 	full    []message
 	above   []session.Seq // messages that an earlier part has
+	large   []session.Seq // messages that are too large for a report
 	more    int           // messages that are not in full
 	like    *part         // an earlier one about the same entries
 }
@@ -82,8 +84,8 @@ type message struct {
 	title, text string
 }
 
-// writeReport walks three times: for what there is, for what one needs to
-// understand the findings, and for drawing both.
+// writeReport walks once for what there is, and tells of the findings and of what
+// was chosen.
 func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 	a := &account{
 		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
@@ -109,6 +111,19 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 	if o.Chosen != "" && len(a.chosen) > 0 && !slices.ContainsFunc(parts, func(q *part) bool { return maps.Equal(a.chosen, q.seqs) }) {
 		parts = append(slices.Clip(parts), &part{seqs: a.chosen})
 	}
+	if len(parts) > 0 {
+		if err := a.tell(walk, parts); err != nil {
+			return a.done, err
+		}
+	}
+	text := a.text(parts, &o)
+	_, err := io.WriteString(w, text)
+	a.done.Bytes = int64(len(text))
+	return a.done, err
+}
+
+// tell walks twice more: for what explains the parts, and for drawing them.
+func (a *account) tell(walk Walk, parts []*part) error {
 	for _, p := range parts {
 		p.excerpt = engine.NewExcerpt()
 		p.ladder = render.NewLadder()
@@ -119,13 +134,13 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 		}
 		return nil
 	}); err != nil {
-		return a.done, err
+		return err
 	}
 	for _, p := range parts {
 		p.choose()
 	}
 	documents, table := render.NewDocuments(), render.NewTable(0, render.Style{})
-	if err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
+	err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		documents.See(e)
 		table.See(e, c)
 		for _, p := range parts {
@@ -134,13 +149,15 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 			}
 		}
 		return nil
-	}); err != nil {
-		return a.done, err
+	})
+	for _, p := range parts {
+		for _, seq := range p.large {
+			if !slices.Contains(a.done.Large, seq) {
+				a.done.Large = append(a.done.Large, seq)
+			}
+		}
 	}
-	text := a.text(parts, &o)
-	_, err := io.WriteString(w, text)
-	a.done.Bytes = int64(len(text))
-	return a.done, err
+	return err
 }
 
 func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
@@ -269,6 +286,10 @@ func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documen
 	}
 	if len(p.full) >= reportMessages {
 		p.more++
+		return nil
+	}
+	if e.Message.Data.Len() > reportWhole {
+		p.large = append(p.large, e.Seq)
 		return nil
 	}
 	shown.Findings = nil

@@ -157,6 +157,13 @@ func (p *part) show(b *strings.Builder, a *account) {
 		}
 		fmt.Fprintf(b, "\nIn full above: %s.\n", strings.Join(words, ", "))
 	}
+	if n := len(p.large); n > 0 {
+		words := make([]string, n)
+		for i, seq := range p.large {
+			words[i] = number(seq)
+		}
+		fmt.Fprintf(b, "\nNot shown in full, since a report holds no message of more than %s: %s.\n", render.Size(reportWhole), strings.Join(words, ", "))
+	}
 	if p.more > 0 {
 		fmt.Fprintf(b, "\n%s more not shown in full.\n", render.Count(p.more, "message", "messages"))
 	}

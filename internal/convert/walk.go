@@ -21,7 +21,9 @@ type Result struct {
 	// Messages are those among Entries and Context, Masked those of them in
 	// which secrets are masked.
 	Messages, Masked uint64
-	Bytes            int64
+	// Large are messages that should be in a report, and are too large for one.
+	Large []session.Seq
+	Bytes int64
 }
 
 func (r *Result) count(e *session.Entry) {
