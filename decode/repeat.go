@@ -37,7 +37,7 @@ type repeated struct {
 const (
 	// minRepeated is from how many bytes of resources on it is worth its while
 	// to know a response again.
-	minRepeated = 16 << 10
+	minRepeated = 2 << 10
 	// maxRepeated bounds what is held for all responses, in bytes, but for one
 	// that is longer; that is at most maxOne. maxResponses is how many there are.
 	maxRepeated, maxOne, maxResponses = 16 << 20, 32 << 20, 8

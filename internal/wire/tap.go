@@ -32,7 +32,7 @@ type Config struct {
 	Sink      Sink
 	NewStream func() session.StreamID // the next stream id of the session; called from both directions
 	Memory    *Memory                 // shared by all taps
-	Buffers   *session.Buffers        // for large messages; nil: memory of their own
+	Buffers   *session.Buffers        // for longer messages; nil: memory of their own
 	Open      *atomic.Int64           // counts the HTTP/2 streams that are open, of all taps; nil: nobody asks
 	// Sent, if not nil, is asked for the header fields with which a request of
 	// the client goes on to the server; nil: as they came. It is called by Feed
