@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type bench struct {
 	target  *line         // where the type in question is asked for; nil: nowhere
 	news    chan struct{} // closed and replaced when target, or what is asked for there, changes
 	nonces  int
+	round   int             // responses of the type in question so far
 	waiting *waiting        // for an answer; nil: for none
 	lines   int             // that are live
 	met     map[string]bool // types of which the client has answered a response
@@ -92,6 +94,27 @@ type lineTopic struct {
 	changes  int      // names that it began to ask for
 	first    []byte   // the first request
 	declared []string // what a delta client said that it has
+
+	// What it was given last: the nonce, whether the client has answered it, and
+	// in which round that was.
+	served   string
+	answered bool
+	round    int
+}
+
+// asksAgain says whether a request asks once more for what its sender was given
+// already, as Envoy does in the state of the world for the endpoints of clusters
+// that have changed: it says again what it said last, though nothing came. It is
+// answered once in a round, so that nobody goes in circles.
+func (t *lineTopic) asksAgain(m *decode.Message, round int) bool {
+	switch {
+	case m.Nonce == "" || m.Nonce != t.served || m.Error != nil:
+		return false
+	case !t.answered:
+		t.answered = true
+		return false
+	}
+	return t.round != round
 }
 
 func (l *line) delta() bool { return l.method.Variant.Delta() }
@@ -232,7 +255,8 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 	if m.Error != nil {
 		b.ledger.note("the client rejects what the recorded one accepted of %s: %s", bounded(c.Type), bounded(m.Error.Message))
 	}
-	return b.serve(l, t, key, m.TypeURL, added, first), nil
+	again := t.asksAgain(m, b.round)
+	return b.serve(l, t, key, m.TypeURL, added, first, again), nil
 }
 
 // aims says whether a stream asks for what the rejected response has. b.mu is
@@ -271,9 +295,9 @@ func (b *bench) judge(l *line, m *decode.Message, data []byte) {
 
 // serve answers a request for another type than the one in question with what
 // the recorded client held, or got later. b.mu is held.
-func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first bool) []byte {
+func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first, again bool) []byte {
 	h := b.r.has[key]
-	if h == nil || !first && len(added) == 0 {
+	if h == nil || !first && !again && len(added) == 0 {
 		return nil
 	}
 	fresh := map[string]bool{}
@@ -281,9 +305,10 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 		fresh[n] = true
 	}
 	var items []*held
-	found := false
+	found := again
 	for _, it := range h.list() {
 		switch {
+		case again && t.wants(it):
 		case fresh[everything], fresh[it.name]:
 			found = true
 		case l.delta() || !t.wants(it):
@@ -299,7 +324,27 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 	}
 	b.nonces++
 	version := fmt.Sprintf("bisect-%d", b.nonces)
+	t.served, t.answered, t.round = version, false, b.round
 	return b.renewed((&said{typeURL: typeURL, version: version, nonce: version, items: items}).bytes(l.delta()), l.delta(), items)
+}
+
+// onceMore is what a delta client was given of other types, to be given again
+// after a response of the type in question: it waits for the endpoints of
+// clusters that have changed, and does not ask for them again.
+func (b *bench) onceMore(l *line) (out [][]byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !l.delta() {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.topics)) {
+		if t := l.topics[key]; key != b.r.key && t.served != "" {
+			if response := b.serve(l, t, key, "", nil, false, true); response != nil {
+				out = append(out, response)
+			}
+		}
+	}
+	return out
 }
 
 // renewed is a response with fresh keys in the place of masked ones.

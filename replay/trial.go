@@ -97,6 +97,7 @@ func (t *trials) lacking(l *line) string {
 func (t *trials) converse(ctx context.Context, l *line, items []*held, removed []string) (outcome, error) {
 	t.mu.Lock()
 	t.nonces++
+	t.round++
 	number := t.nonces
 	w := &waiting{answer: make(chan outcome, 1)}
 	w.version = fmt.Sprintf("bisect-%d", number)
@@ -114,7 +115,7 @@ func (t *trials) converse(ctx context.Context, l *line, items []*held, removed [
 	out = t.renewed(out, l.delta(), items)
 	late := time.NewTimer(t.timeout)
 	defer late.Stop()
-	send := l.out
+	send, next, more := l.out, out, t.onceMore(l)
 	for {
 		select {
 		case <-ctx.Done():
@@ -127,8 +128,12 @@ func (t *trials) converse(ctx context.Context, l *line, items []*held, removed [
 			default:
 			}
 			return outcome{}, errLost
-		case send <- out:
-			send = nil
+		case send <- next:
+			if len(more) == 0 {
+				send = nil
+				continue
+			}
+			next, more = more[0], more[1:]
 		case o := <-w.answer:
 			o.sent, o.line, o.number = out, l, number
 			return o, nil

@@ -226,6 +226,39 @@ func TestBisectClusters(t *testing.T) {
 	}
 }
 
+// Clusters with endpoints wait for them each time that they change: Envoy asks for
+// them again, or in delta takes for granted that they come.
+func TestBisectClustersWithEndpoints(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants()[:2] {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), func(m *mesh) {
+				for n := range 200 {
+					name := fmt.Sprintf("service-%d", n)
+					m.cluster(name, 1)
+					m.endpointsOf(t, name, 1)
+				}
+			})
+			for n := range 200 {
+				s.cluster(fmt.Sprintf("service-%d", n), 2)
+			}
+			for _, n := range []string{"service-33", "service-170"} {
+				s.clusters[n].ConnectTimeout = durationpb.New(0)
+			}
+			s.control.set(t, s.world())
+			s.control.nack(t)
+			recording := s.close(t)
+
+			b := startBisect(t, recording)
+			launchEnvoy(t, v, envoyNode, b.addr)
+			if found := b.finds(t, 25, "service-170", "service-33"); found.Type != "CDS" {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
 // Two listeners at one address are good, each by itself.
 func TestBisectPair(t *testing.T) {
 	t.Parallel()
