@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -40,6 +42,7 @@ type bench struct {
 	lines   int             // that are live
 	met     map[string]bool // types of which the client has answered a response
 	heard   time.Time       // when the client said something last
+	lacks   []string        // some of what it asked for and the recording does not have
 }
 
 func newBench(r *Rejection, o BisectOptions) *bench {
@@ -296,10 +299,14 @@ func (b *bench) judge(l *line, m *decode.Message, data []byte) {
 // serve answers a request for another type than the one in question with what
 // the recorded client held, or got later. b.mu is held.
 func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first, again bool) []byte {
-	h := b.r.has[key]
-	if h == nil || !first && !again && len(added) == 0 {
+	if !first && !again && len(added) == 0 {
 		return nil
 	}
+	h := b.r.has[key]
+	if h == nil {
+		h = &holdings{}
+	}
+	typeURL = cmp.Or(typeURL, h.typeURL, l.method.TypeURL(), xds.TypeURL(key))
 	fresh := map[string]bool{}
 	for _, n := range added {
 		fresh[n] = true
@@ -316,11 +323,21 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 		}
 		items = append(items, it)
 	}
+	asked := slices.Values(added)
+	if again {
+		asked = t.Names.All()
+	}
+	if lacking := lackingOf(items, asked); len(lacking) > 0 && xds.ShortType(typeURL) == "EDS" {
+		b.ledger.note("the recording does not have all endpoints that the client asks for: it gets none for the clusters without, so that it does not wait for them")
+		for _, n := range lacking {
+			items = append(items, noEndpoints(typeURL, n))
+		}
+		found = true
+	} else if len(lacking) > 0 {
+		b.lack(xds.ShortType(typeURL), lacking[0])
+	}
 	if !found && !(first && t.all() && h.whole) {
 		return nil // what the recording never answered is left unanswered
-	}
-	if typeURL == "" {
-		typeURL = h.typeURL
 	}
 	b.nonces++
 	version := fmt.Sprintf("bisect-%d", b.nonces)
@@ -328,8 +345,42 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 	return b.renewed((&said{typeURL: typeURL, version: version, nonce: version, items: items}).bytes(l.delta()), l.delta(), items)
 }
 
-// onceMore is what a delta client was given of other types, to be given again
-// after a response of the type in question: it waits for the endpoints of
+// lackingOf are the names that are not those of items.
+func lackingOf(items []*held, names iter.Seq[string]) (out []string) {
+	have := map[string]bool{everything: true}
+	for _, it := range items {
+		have[decode.NormalName(it.name)] = true
+		for _, a := range it.aliases {
+			have[decode.NormalName(a)] = true
+		}
+	}
+	for n := range names {
+		if !have[decode.NormalName(n)] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// noEndpoints are those of a cluster that has none. A cluster waits for its
+// endpoints, and an Envoy with it, and no such waiting tells of the cluster.
+func noEndpoints(typeURL, name string) *held {
+	body := appendString(nil, nameOfEndpoints, name)
+	raw := protowire.AppendTag(appendString(nil, typeOfAny, typeURL), valueOfAny, protowire.BytesType)
+	return &held{name: name, typeURL: typeURL, body: body, raw: protowire.AppendBytes(raw, body)}
+}
+
+// lack remembers a name of which the recording has nothing. b.mu is held.
+func (b *bench) lack(typ, name string) {
+	const most = 3
+	what := fmt.Sprintf("%s %q", typ, bounded(name))
+	if len(b.lacks) < most && !slices.Contains(b.lacks, what) {
+		b.lacks = append(b.lacks, what)
+	}
+}
+
+// onceMore is what a delta client was given by name of other types, to be given
+// again after a response of the type in question: it waits for the endpoints of
 // clusters that have changed, and does not ask for them again.
 func (b *bench) onceMore(l *line) (out [][]byte) {
 	b.mu.Lock()
@@ -338,7 +389,7 @@ func (b *bench) onceMore(l *line) (out [][]byte) {
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.topics)) {
-		if t := l.topics[key]; key != b.r.key && t.served != "" {
+		if t := l.topics[key]; key != b.r.key && t.served != "" && !t.all() {
 			if response := b.serve(l, t, key, "", nil, false, true); response != nil {
 				out = append(out, response)
 			}
