@@ -43,12 +43,14 @@ type bench struct {
 	met     map[string]bool // types of which the client has answered a response
 	heard   time.Time       // when the client said something last
 	lacks   []string        // some of what it asked for and the recording does not have
+	asks    map[string]*asked
+	asked   []string // the keys of asks, in their order
 }
 
 func newBench(r *Rejection, o BisectOptions) *bench {
 	return &bench{
 		r: r, ledger: newLedger(&Plan{Notes: r.Notes}, o.Say), keys: newKeys(), client: o.Client,
-		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{},
+		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{}, asks: map[string]*asked{},
 	}
 }
 
@@ -63,10 +65,7 @@ type outcome struct {
 	verdict verdict
 	words   string
 	code    int32
-
-	sent, answer []byte // as they went over the wire
-	line         *line
-	number       int // of the response
+	line    *line // on which it was heard; nil: it was not
 }
 
 // at is what the client of a line has of the type in question.
@@ -95,7 +94,6 @@ type line struct {
 type lineTopic struct {
 	*engine.Subscription
 	changes  int      // names that it began to ask for
-	first    []byte   // the first request
 	declared []string // what a delta client said that it has
 
 	// What it was given last: the nonce, whether the client has answered it, and
@@ -236,11 +234,12 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 	b.stir()
 	t := l.topics[key]
 	if t == nil {
-		t = &lineTopic{Subscription: c.Sub, first: data}
+		t = &lineTopic{Subscription: c.Sub}
 		for _, v := range m.InitialVersions {
 			t.declared = append(t.declared, v.Name)
 		}
 		l.topics[key] = t
+		b.ask(l, key, m, t.all())
 	}
 	added, _ := changes(&c)
 	if key == b.r.key && b.aims(l, t) {
@@ -252,7 +251,7 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 		}
 		t.changes += len(added)
 		b.target = l
-		b.judge(l, m, data)
+		b.judge(l, m)
 		return nil, nil
 	}
 	if m.Error != nil {
@@ -280,12 +279,12 @@ func (t *lineTopic) wants(h *held) bool {
 }
 
 // judge looks whether a request answers what is waited for. b.mu is held.
-func (b *bench) judge(l *line, m *decode.Message, data []byte) {
+func (b *bench) judge(l *line, m *decode.Message) {
 	w := b.waiting
 	if w == nil || b.target != l || m.Nonce != w.nonce {
 		return
 	}
-	o := outcome{verdict: acked, answer: data}
+	o := outcome{verdict: acked, line: l}
 	switch {
 	case m.Error != nil:
 		o.verdict, o.words, o.code = nacked, m.Error.Message, m.Error.Code

@@ -89,7 +89,7 @@ func FuzzRejection(f *testing.F) {
 			}
 		}
 		for _, bare := range []bool{true, false} {
-			items, removed := tr.content(set, bare)
+			items, removed := tr.content(set, bare, delta)
 			if len(items) < len(set) {
 				t.Errorf("a trial of %d has %d resources", len(set), len(items))
 			}
@@ -102,7 +102,6 @@ func FuzzRejection(f *testing.F) {
 		r.named(strings.Repeat("x ", 10)+string(says), set)
 		if l.topics[r.key] != nil {
 			tr.baseFor(l)
-			l.asking(r.key)
 		}
 	})
 }

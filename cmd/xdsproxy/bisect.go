@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
 
@@ -29,6 +31,7 @@ type bisecting struct {
 	output, script, write string
 
 	security proxy.Pair // as in replaying
+	facts    recorder.Facts
 }
 
 func newBisect(a *app) *cobra.Command {
@@ -118,9 +121,11 @@ func (b *bisecting) check(args []string) error {
 
 func (b *bisecting) run(ctx context.Context) error {
 	if b.script != "" {
-		if _, err := os.Lstat(b.script); err == nil {
-			return failed("cannot write the script: %s exists", b.script).
-				hint("nothing is overwritten; name another file with --script FILE, or remove this one")
+		for _, path := range []string{b.script, besideScript(b.script)} {
+			if _, err := os.Lstat(path); err == nil {
+				return failed("cannot write what is found: %s exists", path).
+					hint("nothing is overwritten; name another file with --script FILE, or remove this one")
+			}
 		}
 	}
 	r, err := b.read(ctx)
@@ -131,9 +136,9 @@ func (b *bisecting) run(ctx context.Context) error {
 	if found == nil {
 		return err
 	}
-	path, written := b.writeScript(found)
+	files, written := b.writeFound(found)
 	if found.Found() || found.Accepted || found.Fickle != nil {
-		if printed := b.print(found, path); printed != nil {
+		if printed := b.print(found, files); printed != nil {
 			return printed
 		}
 	}
@@ -157,7 +162,7 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		b.source = src.name // so that @last stays the same
+		b.source, b.facts = src.name, header(src) // so that @last stays the same
 		src.Pieces()
 		done := b.progress(src)
 		return advancing{src, done}, func() error { done.end(); return src.Close() }, nil
@@ -251,24 +256,65 @@ func unfinished(err error, found *replay.Bisection) error {
 	return f
 }
 
-// writeScript writes the smallest conversation, if there is one, and returns
-// where.
-func (b *bisecting) writeScript(found *replay.Bisection) (string, error) {
+// foundFiles are what was written of the smallest conversation; "" for nothing.
+type foundFiles struct {
+	Script    string `json:"script,omitempty"`
+	Recording string `json:"recording,omitempty"`
+}
+
+// writeFound writes the smallest conversation, if there is one: as a script, and
+// with its contents as a recording.
+func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error) {
 	if !found.Told() {
-		return "", nil
+		return w, nil
 	}
 	path := b.script
 	for n := 1; path == "" || b.script == ""; n++ {
 		path = scriptName(b.source, found.Response, n)
-		if _, err := os.Lstat(path); err != nil || n == 1000 {
+		_, one := os.Lstat(path)
+		_, other := os.Lstat(besideScript(path))
+		if one != nil && other != nil || n == 1000 {
 			break
 		}
 	}
 	if err := b.scriptTo(path, found.Entries()); err != nil {
-		return "", err
+		return w, err
 	}
-	return path, nil
+	w.Script = path
+	if err := b.recordingTo(besideScript(path), found); err != nil {
+		return w, err
+	}
+	w.Recording = besideScript(path)
+	return w, nil
 }
+
+// recordingTo writes the smallest conversation as a recording. Secrets in it are
+// masked as they are in the source, and if they are not, unless the settings say
+// that they are to be kept.
+func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
+	o := recorder.Options{Labels: newLabels().of}
+	if !b.facts.Masked && !bool(b.config.keepSecrets) {
+		masker := decode.NewMasker()
+		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
+	}
+	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName(), Masked: b.facts.Masked}, o)
+	if err != nil {
+		return overwriting("cannot write the recording", err)
+	}
+	for e := range found.Entries() {
+		if err := to.Add(&e); err != nil {
+			_ = to.Discard()
+			return failed("%w", err)
+		}
+	}
+	if _, err := to.Close(); err != nil {
+		return failed("%w", err)
+	}
+	return nil
+}
+
+// besideScript is bug-412.xdsp for bug-412.xds.
+func besideScript(path string) string { return strings.TrimSuffix(path, scriptSuffix) + ".xdsp" }
 
 // scriptName is bug-412.xds for entry 412 of bug.xdsp; the second of that name
 // is bug-412-2.xds.

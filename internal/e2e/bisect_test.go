@@ -44,6 +44,8 @@ type bisection struct {
 	Removals bool     `json:"removals"`
 	Notes    []string `json:"notes"`
 	Script   string   `json:"script"`
+
+	Recording string `json:"recording"`
 }
 
 // culprits are their names, joined by "+" where they are so together.
@@ -174,6 +176,23 @@ func (b *bisecting) finds(t *testing.T, most int, want ...string) bisection {
 	return found
 }
 
+// reproduces requires that a fresh Envoy does all that the recording says which
+// bisect has written, and that it says itself so many times that it rejects.
+func (b *bisection) reproduces(t *testing.T, v variant, times int) {
+	t.Helper()
+	r := startReplay(t, b.Recording, "--as", "server", "--listen", "127.0.0.1:0")
+	e, _ := launchEnvoy(t, v, "fresh", r.addr)
+	r.asRecorded(t)
+	info, err := os.Stat(b.Recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes reproduce it", info.Size())
+	if n := strings.Count(e.output.String(), "] gRPC config for "); n != times {
+		t.Errorf("Envoy says %d times that it rejects something, not %d times", n, times)
+	}
+}
+
 // plainCluster is one that asks for nothing.
 func plainCluster(name string) *clusterv3.Cluster {
 	return &clusterv3.Cluster{
@@ -195,11 +214,7 @@ func TestBisectClusters(t *testing.T) {
 				s.clusters[name] = plainCluster(name)
 			}
 			s.clusters["cluster-123"].ConnectTimeout = durationpb.New(0)
-			s.clusters["cluster-377"].TransportSocket = &corev3.TransportSocket{
-				Name: "unheard.of", ConfigType: &corev3.TransportSocket_TypedConfig{
-					TypedConfig: &anypb.Any{TypeUrl: "type.googleapis.com/unheard.of.Socket"},
-				},
-			}
+			s.clusters["cluster-377"].TransportSocket = unheardOf()
 			s.control.set(t, s.world())
 			words := s.control.nack(t).Error
 			if strings.Contains(words, "cluster-377") {
@@ -239,45 +254,51 @@ func unheardOf() *corev3.TransportSocket {
 }
 
 // Clusters with endpoints wait for them each time that they change: Envoy asks for
-// them again, or in delta takes for granted that they come.
+// them again, or in delta takes for granted that they come. Of new ones the
+// recording has no endpoints.
 func TestBisectClustersWithEndpoints(t *testing.T) {
 	t.Parallel()
-	for _, of := range []int{200, 2000} {
-		for _, had := range []bool{true, false} {
-			for _, v := range variants() {
-				if of == 2000 && !v.ads() {
-					continue
+	v := variants()
+	for _, c := range []struct {
+		variant
+		of  int
+		new bool
+	}{
+		{v[0], 200, false}, {v[1], 200, false}, {v[2], 200, false}, {v[3], 200, false},
+		{v[0], 200, true}, {v[1], 200, true},
+		{v[0], 2000, false}, {v[1], 2000, false}, {v[0], 2000, true}, {v[1], 2000, true},
+	} {
+		t.Run(fmt.Sprintf("%s-%d-new=%t", c.name, c.of, c.new), func(t *testing.T) {
+			t.Parallel()
+			services := func(m *mesh, timeout int64) {
+				for n := range c.of {
+					m.cluster(serviceName(n), timeout)
+					m.endpointsOf(t, serviceName(n), 1)
 				}
-				t.Run(fmt.Sprintf("%d/%t/%s", of, had, v.name), func(t *testing.T) {
-					services := func(m *mesh, timeout int64) {
-						for n := range of {
-							m.cluster(serviceName(n), timeout)
-							m.endpointsOf(t, serviceName(n), 1)
-						}
-					}
-					s := openScene(t, v, careful(v), func(m *mesh) {
-						if had {
-							services(m, 1)
-						}
-					})
-					services(s.mesh, 2)
-					first, second := serviceName(of/6), serviceName(of-of/7)
-					s.clusters[first].ConnectTimeout = durationpb.New(0)
-					s.clusters[second].TransportSocket = unheardOf()
-					s.control.set(t, s.world())
-					s.control.nack(t)
-					recording := s.close(t)
-
-					b := startBisect(t, recording)
-					began := time.Now()
-					launchEnvoy(t, v, envoyNode, b.addr)
-					if found := b.finds(t, 25, first, second); found.Type != "CDS" {
-						t.Errorf("%+v", found)
-					}
-					t.Logf("%s", time.Since(began))
-				})
 			}
-		}
+			s := openScene(t, c.variant, careful(c.variant), func(m *mesh) {
+				if !c.new {
+					services(m, 1)
+				}
+			})
+			services(s.mesh, 2)
+			first, second := serviceName(c.of/6), serviceName(c.of-c.of/7)
+			s.clusters[first].ConnectTimeout = durationpb.New(0)
+			s.clusters[second].TransportSocket = unheardOf()
+			s.control.set(t, s.world())
+			s.control.nack(t)
+			recording := s.close(t)
+
+			b := startBisect(t, recording)
+			began := time.Now()
+			launchEnvoy(t, c.variant, envoyNode, b.addr)
+			found := b.finds(t, 8, first, second)
+			if found.Type != "CDS" {
+				t.Errorf("%+v", found)
+			}
+			t.Logf("found in %s", time.Since(began))
+			found.reproduces(t, c.variant, 2)
+		})
 	}
 }
 
@@ -309,7 +330,8 @@ func TestBisectPair(t *testing.T) {
 
 			b := startBisect(t, recording)
 			launchEnvoy(t, v, envoyNode, b.addr)
-			b.finds(t, 40, "listener-15", "listener-22+listener-7")
+			found := b.finds(t, 40, "listener-15", "listener-22+listener-7")
+			found.reproduces(t, v, 2)
 		})
 	}
 }
@@ -339,9 +361,39 @@ func TestBisectEndpoints(t *testing.T) {
 
 			b := startBisect(t, recording)
 			launchEnvoy(t, v, envoyNode, b.addr)
-			if found := b.finds(t, 20, "service-20", "service-3"); found.Type != "EDS" {
+			found := b.finds(t, 20, "service-20", "service-3")
+			if found.Type != "EDS" {
 				t.Errorf("%+v", found)
 			}
+			found.reproduces(t, v, 4) // two responses, for each of two clusters
+		})
+	}
+}
+
+// Routes are asked for by name, for the sake of listeners.
+func TestBisectRoutes(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), func(m *mesh) {
+				for n := range 8 {
+					m.listener(t, fmt.Sprintf("listener-%d", n), fmt.Sprintf("routes-%d", n))
+					m.route(fmt.Sprintf("routes-%d", n), "web")
+				}
+			})
+			s.routes["routes-5"].VirtualHosts[0].Domains = nil
+			s.control.set(t, s.world())
+			s.control.nack(t)
+			recording := s.close(t)
+
+			b := startBisect(t, recording)
+			launchEnvoy(t, v, envoyNode, b.addr)
+			found := b.finds(t, 10, "routes-5")
+			if found.Type != "RDS" {
+				t.Errorf("%+v", found)
+			}
+			found.reproduces(t, v, 1)
 		})
 	}
 }
