@@ -38,8 +38,8 @@ type asked struct {
 
 // turn is a response that was rejected.
 type turn struct {
-	items   []*held
-	removed []string
+	items    []*held
+	removed  []string
 	suspects int // of the items
 	// whole says that it is rejected only beside what the client had.
 	whole bool
