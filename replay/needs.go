@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"slices"
+
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -10,12 +12,12 @@ import (
 // all of that refers to.
 type needs struct {
 	*proof
-	in       *decode.Inspector
-	index    map[decode.Ref][]referrer // what refers to a name; nil: not made yet
-	named    map[decode.Ref]*held      // what the recorded client held
-	culprits map[string]bool           // their names
-	seen     map[*held]bool
-	asked    map[decode.Ref]bool
+	in    *decode.Inspector
+	whole bool                      // all that the client held of the culprits' type; else it gets nothing of that before
+	index map[decode.Ref][]referrer // what refers to a name; nil: not made yet
+	named map[decode.Ref]*held      // what the recorded client held
+	seen  map[*held]bool
+	asked map[decode.Ref]bool
 
 	items map[string][]*held  // that it is given, by type key
 	names map[string][]string // that it asks for, by type key
@@ -28,7 +30,7 @@ type referrer struct {
 
 func needsOf(p *proof) *needs {
 	n := &needs{
-		proof: p, in: decode.NewInspector(), named: map[decode.Ref]*held{}, culprits: map[string]bool{},
+		proof: p, in: decode.NewInspector(), named: map[decode.Ref]*held{},
 		seen: map[*held]bool{}, asked: map[decode.Ref]bool{}, items: map[string][]*held{}, names: map[string][]string{},
 	}
 	for key, h := range p.has {
@@ -39,15 +41,8 @@ func needsOf(p *proof) *needs {
 			}
 		}
 	}
-	whole := false
-	for i := range p.turns {
-		whole = whole || p.turns[i].whole
-		for _, it := range p.turns[i].items {
-			n.culprits[it.name] = !p.turns[i].whole
-		}
-	}
-	if whole {
-		clear(n.culprits)
+	n.whole = slices.ContainsFunc(p.turns, func(w turn) bool { return w.whole })
+	if n.whole {
 		for _, it := range p.base.list() {
 			n.give(p.key, it.name, it)
 			n.above(p.key, it)
@@ -57,7 +52,7 @@ func needsOf(p *proof) *needs {
 		for _, it := range p.turns[i].items {
 			n.ask(p.key, it.name)
 			n.above(p.key, it)
-			n.below(it, whole || p.turns[i].suspects > 1)
+			n.below(it, n.whole || p.turns[i].suspects > 1)
 		}
 	}
 	return n
@@ -81,7 +76,7 @@ func (n *needs) ask(key, name string) {
 // give enters that the client is given something, and what that refers to.
 func (n *needs) give(key, name string, it *held) {
 	n.ask(key, name)
-	if n.seen[it] || key == n.key && n.culprits[it.name] {
+	if n.seen[it] || key == n.key && !n.whole {
 		return
 	}
 	n.seen[it] = true
@@ -101,7 +96,7 @@ func (n *needs) below(it *held, taken bool) {
 		case to != nil:
 			n.give(r.Type, r.Name, to)
 		case a.wild:
-		case r.Type == "EDS" && !n.asked[ref(r.Type, r.Name)] && !(n.key == r.Type && n.culprits[r.Name]):
+		case r.Type == "EDS" && !n.asked[ref(r.Type, r.Name)]:
 			n.give(r.Type, r.Name, noEndpoints(a.typeURL, r.Name))
 		default:
 			n.ask(r.Type, r.Name)

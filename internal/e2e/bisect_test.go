@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // bisection is the object of bisect -o json.
@@ -370,6 +371,62 @@ func TestBisectEndpoints(t *testing.T) {
 	}
 }
 
+// Bad endpoints of a cluster that has a secret need the cluster, and with it the
+// secret: what is written has it, and its key masked, whether the source has that
+// or not.
+func TestBisectSecrets(t *testing.T) {
+	t.Parallel()
+	for _, kept := range []bool{false, true} {
+		t.Run(fmt.Sprintf("kept=%t", kept), func(t *testing.T) {
+			t.Parallel()
+			v := variants()[0]
+			m := newMesh(t, v.source)
+			m.secretCluster(t, "locked", "key")
+			m.certify("key")
+			m.endpointsOf(t, "locked", 2)
+			c := startControlPlaneAs(t, envoyNode, careful(v))
+			c.set(t, m.world())
+			var how setup
+			if kept {
+				how.args = []string{"--keep-secrets"}
+			}
+			p := startProxyWith(t, c.Addr(), how)
+			e := startEnvoy(t, v, envoyNode, p.addr)
+			c.rest(t, quiet)
+			m.endpointsOf(t, "locked", 3)
+			m.endpoints["locked"].Endpoints[0].LbEndpoints[1].LoadBalancingWeight = wrapperspb.UInt32(0)
+			c.set(t, m.world())
+			c.nack(t)
+			e.stop(t)
+			p.stop(t)
+
+			b := startBisect(t, p.file)
+			launchEnvoy(t, v, envoyNode, b.addr)
+			found := b.finds(t, 4, "locked")
+			found.reproduces(t, v, 1)
+			written, err := recorder.Open(found.Recording)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer written.Close()
+			var all []byte
+			for {
+				e, err := written.Next(t.Context())
+				if err != nil {
+					break
+				}
+				if e.Message != nil {
+					all = append(all, e.Message.Data.Bytes()...)
+				}
+			}
+			key := m.secrets["key"].GetTlsCertificate().GetPrivateKey().GetInlineBytes()
+			if bytes.Contains(all, key) || !bytes.Contains(all, []byte("[masked:")) || !written.Facts().Masked {
+				t.Errorf("the key is not masked: %+v", written.Facts())
+			}
+		})
+	}
+}
+
 // Routes are asked for by name, for the sake of listeners.
 func TestBisectRoutes(t *testing.T) {
 	t.Parallel()
@@ -435,7 +492,12 @@ func TestBisectGRPC(t *testing.T) {
 
 	b := startBisect(t, p.file)
 	_, stop = startGRPCGo(t, plainBootstrap(t, b.addr, "grpc-go"), nil, service)
-	b.finds(t, 12, "other-11")
+	found := b.finds(t, 12, "other-11")
+	stop()
+
+	r := startReplay(t, found.Recording, "--as", "server", "--listen", "127.0.0.1:0")
+	_, stop = startGRPCGo(t, plainBootstrap(t, r.addr, "grpc-go"), nil, service)
+	r.asRecorded(t)
 	stop()
 }
 
