@@ -26,7 +26,8 @@ func (e *BaseRejectedError) Error() string {
 type AbsentError struct {
 	Type  string
 	After time.Duration
-	Came  bool // but did not ask for it
+	Came  bool     // but did not ask for it
+	Lacks []string // as of a SilentError
 }
 
 func (e *AbsentError) Error() string {
@@ -84,7 +85,7 @@ func (t *trials) line(ctx context.Context) (*line, error) {
 	patient := true
 	for {
 		t.mu.Lock()
-		l, news, came := t.target, t.news, t.taken
+		l, news, came, lacks := t.target, t.news, t.taken, slices.Clone(t.lacks)
 		lacking := ""
 		if l != nil {
 			lacking = t.lacking(l)
@@ -107,7 +108,7 @@ func (t *trials) line(ctx context.Context) (*line, error) {
 		case <-names.C:
 			patient = on == nil
 		case <-late.C:
-			return nil, &AbsentError{Type: t.r.Type, After: t.wait, Came: came}
+			return nil, &AbsentError{Type: t.r.Type, After: t.wait, Came: came, Lacks: lacks}
 		}
 	}
 }

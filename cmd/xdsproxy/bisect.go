@@ -251,6 +251,13 @@ func (l *trialLine) wipe() {
 	}
 }
 
+// hintLacks names what a client may wait for.
+func hintLacks(f *failure, lacks []string) {
+	if len(lacks) > 0 {
+		f.hint("%s", render.Safe("it may wait for what it asked for and the recording does not have: "+strings.Join(lacks, ", ")))
+	}
+}
+
 // unfinished words why a search was given up.
 func unfinished(err error, found *replay.Bisection) error {
 	if errors.Is(err, context.Canceled) {
@@ -260,18 +267,16 @@ func unfinished(err error, found *replay.Bisection) error {
 		return f
 	}
 	f := failed("%w", err)
-	if absent, is := errors.AsType[*replay.AbsentError](err); is {
-		switch {
-		case absent.Came:
-			f.hint("it may wait for what it asks for and the recording does not have; -w FILE records what it says")
-		default:
-			f.hint("start the client first, or give it more time with --wait")
-		}
-	}
-	if silent, is := errors.AsType[*replay.SilentError](err); is {
-		if len(silent.Lacks) > 0 {
-			f.hint("%s", render.Safe(fmt.Sprintf("it may wait for what it asked for and the recording does not have: %s", strings.Join(silent.Lacks, ", "))))
-		}
+	absent, isAbsent := errors.AsType[*replay.AbsentError](err)
+	silent, isSilent := errors.AsType[*replay.SilentError](err)
+	switch {
+	case isAbsent && !absent.Came:
+		f.hint("start the client first, or give it more time with --wait")
+	case isAbsent:
+		hintLacks(f, absent.Lacks)
+		f.hint("-w FILE records what it says")
+	case isSilent:
+		hintLacks(f, silent.Lacks)
 		f.hint("give it more time with --timeout; -w FILE records what it says")
 	}
 	if _, is := errors.AsType[*replay.BaseRejectedError](err); is {
