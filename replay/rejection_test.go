@@ -103,5 +103,15 @@ func FuzzRejection(f *testing.F) {
 		if l.topics[r.key] != nil {
 			tr.baseFor(l)
 		}
+		f := &Bisection{proof: &proof{Rejection: r, asks: b.asks, order: b.asked}}
+		for _, whole := range []bool{true, false} {
+			w := turn{whole: whole, suspects: len(set), words: "no"}
+			w.items, w.removed = tr.content(set, !whole, delta)
+			f.proof.turns = append(f.proof.turns, w)
+		}
+		told := slices.Collect(f.Entries())
+		if (len(told) > 0) != (b.asks[r.key] != nil) {
+			t.Errorf("%d entries", len(told))
+		}
 	})
 }
