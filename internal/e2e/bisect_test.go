@@ -266,9 +266,18 @@ func TestBisectClustersWithEndpoints(t *testing.T) {
 		of   int
 		what string
 	}{
-		{v[0], 200, changed}, {v[1], 200, changed}, {v[2], 200, changed}, {v[3], 200, changed},
-		{v[0], 200, added}, {v[1], 200, added}, {v[0], 200, first}, {v[1], 200, first},
-		{v[0], 2000, changed}, {v[1], 2000, changed}, {v[0], 2000, added}, {v[1], 2000, added},
+		{v[0], 200, changed},
+		{v[1], 200, changed},
+		{v[2], 200, changed},
+		{v[3], 200, changed},
+		{v[0], 200, added},
+		{v[1], 200, added},
+		{v[0], 200, first},
+		{v[1], 200, first},
+		{v[0], 2000, changed},
+		{v[1], 2000, changed},
+		{v[0], 2000, added},
+		{v[1], 2000, added},
 	} {
 		t.Run(fmt.Sprintf("%s-%d-%s", c.name, c.of, c.what), func(t *testing.T) {
 			t.Parallel()
