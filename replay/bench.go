@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,16 +37,20 @@ type bench struct {
 	target  *line         // where the type in question is asked for; nil: nowhere
 	news    chan struct{} // closed and replaced when target, or what is asked for there, changes
 	nonces  int
+	round   int             // responses of the type in question so far
 	waiting *waiting        // for an answer; nil: for none
 	lines   int             // that are live
 	met     map[string]bool // types of which the client has answered a response
 	heard   time.Time       // when the client said something last
+	lacks   []string        // some of what it asked for and the recording does not have
+	asks    map[string]*asked
+	asked   []string // the keys of asks, in their order
 }
 
 func newBench(r *Rejection, o BisectOptions) *bench {
 	return &bench{
 		r: r, ledger: newLedger(&Plan{Notes: r.Notes}, o.Say), keys: newKeys(), client: o.Client,
-		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{},
+		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{}, asks: map[string]*asked{},
 	}
 }
 
@@ -58,10 +65,7 @@ type outcome struct {
 	verdict verdict
 	words   string
 	code    int32
-
-	sent, answer []byte // as they went over the wire
-	line         *line
-	number       int // of the response
+	line    *line // on which it was heard; nil: it was not
 }
 
 // at is what the client of a line has of the type in question.
@@ -90,8 +94,28 @@ type line struct {
 type lineTopic struct {
 	*engine.Subscription
 	changes  int      // names that it began to ask for
-	first    []byte   // the first request
 	declared []string // what a delta client said that it has
+
+	// What it was given last: the nonce, whether the client has answered it, and
+	// in which round that was.
+	served   string
+	answered bool
+	round    int
+}
+
+// asksAgain says whether a request asks once more for what its sender was given
+// already, as Envoy does in the state of the world for the endpoints of clusters
+// that have changed: it says again what it said last, though nothing came. It is
+// answered once in a round, so that nobody goes in circles.
+func (t *lineTopic) asksAgain(m *decode.Message, round int) bool {
+	switch {
+	case m.Nonce == "" || m.Nonce != t.served || m.Error != nil:
+		return false
+	case !t.answered:
+		t.answered = true
+		return false
+	}
+	return t.round != round
 }
 
 func (l *line) delta() bool { return l.method.Variant.Delta() }
@@ -210,11 +234,12 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 	b.stir()
 	t := l.topics[key]
 	if t == nil {
-		t = &lineTopic{Subscription: c.Sub, first: data}
+		t = &lineTopic{Subscription: c.Sub}
 		for _, v := range m.InitialVersions {
 			t.declared = append(t.declared, v.Name)
 		}
 		l.topics[key] = t
+		b.ask(l, key, m, t.all())
 	}
 	added, _ := changes(&c)
 	if key == b.r.key && b.aims(l, t) {
@@ -226,13 +251,14 @@ func (b *bench) hear(l *line, data []byte) ([]byte, error) {
 		}
 		t.changes += len(added)
 		b.target = l
-		b.judge(l, m, data)
+		b.judge(l, m)
 		return nil, nil
 	}
 	if m.Error != nil {
 		b.ledger.note("the client rejects what the recorded one accepted of %s: %s", bounded(c.Type), bounded(m.Error.Message))
 	}
-	return b.serve(l, t, key, m.TypeURL, added, first), nil
+	again := t.asksAgain(m, b.round)
+	return b.serve(l, t, key, m.TypeURL, added, first, again), nil
 }
 
 // aims says whether a stream asks for what the rejected response has. b.mu is
@@ -253,12 +279,12 @@ func (t *lineTopic) wants(h *held) bool {
 }
 
 // judge looks whether a request answers what is waited for. b.mu is held.
-func (b *bench) judge(l *line, m *decode.Message, data []byte) {
+func (b *bench) judge(l *line, m *decode.Message) {
 	w := b.waiting
 	if w == nil || b.target != l || m.Nonce != w.nonce {
 		return
 	}
-	o := outcome{verdict: acked, answer: data}
+	o := outcome{verdict: acked, line: l}
 	switch {
 	case m.Error != nil:
 		o.verdict, o.words, o.code = nacked, m.Error.Message, m.Error.Code
@@ -271,19 +297,24 @@ func (b *bench) judge(l *line, m *decode.Message, data []byte) {
 
 // serve answers a request for another type than the one in question with what
 // the recorded client held, or got later. b.mu is held.
-func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first bool) []byte {
-	h := b.r.has[key]
-	if h == nil || !first && len(added) == 0 {
+func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string, first, again bool) []byte {
+	if !first && !again && len(added) == 0 {
 		return nil
 	}
+	h := b.r.has[key]
+	if h == nil {
+		h = &holdings{}
+	}
+	typeURL = cmp.Or(typeURL, h.typeURL, l.method.TypeURL(), xds.TypeURL(key))
 	fresh := map[string]bool{}
 	for _, n := range added {
 		fresh[n] = true
 	}
 	var items []*held
-	found := false
+	found := again
 	for _, it := range h.list() {
 		switch {
+		case again && t.wants(it):
 		case fresh[everything], fresh[it.name]:
 			found = true
 		case l.delta() || !t.wants(it):
@@ -291,15 +322,79 @@ func (b *bench) serve(l *line, t *lineTopic, key, typeURL string, added []string
 		}
 		items = append(items, it)
 	}
+	asked := slices.Values(added)
+	if again {
+		asked = t.Names.All()
+	}
+	if lacking := lackingOf(items, asked); len(lacking) > 0 && xds.ShortType(typeURL) == "EDS" {
+		b.ledger.note("the recording does not have all endpoints that the client asks for: it gets none for the clusters without, so that it does not wait for them")
+		for _, n := range lacking {
+			items = append(items, noEndpoints(typeURL, n))
+		}
+		found = true
+	} else if len(lacking) > 0 {
+		b.lack(xds.ShortType(typeURL), lacking[0])
+	}
 	if !found && !(first && t.all() && h.whole) {
 		return nil // what the recording never answered is left unanswered
 	}
-	if typeURL == "" {
-		typeURL = h.typeURL
-	}
 	b.nonces++
 	version := fmt.Sprintf("bisect-%d", b.nonces)
+	t.served, t.answered, t.round = version, false, b.round
 	return b.renewed((&said{typeURL: typeURL, version: version, nonce: version, items: items}).bytes(l.delta()), l.delta(), items)
+}
+
+// lackingOf are the names that are not those of items.
+func lackingOf(items []*held, names iter.Seq[string]) (out []string) {
+	have := map[string]bool{everything: true}
+	for _, it := range items {
+		have[decode.NormalName(it.name)] = true
+		for _, a := range it.aliases {
+			have[decode.NormalName(a)] = true
+		}
+	}
+	for n := range names {
+		if !have[decode.NormalName(n)] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// noEndpoints are those of a cluster that has none. A cluster waits for its
+// endpoints, and an Envoy with it, and no such waiting tells of the cluster.
+func noEndpoints(typeURL, name string) *held {
+	body := appendString(nil, nameOfEndpoints, name)
+	raw := protowire.AppendTag(appendString(nil, typeOfAny, typeURL), valueOfAny, protowire.BytesType)
+	return &held{name: name, typeURL: typeURL, body: body, raw: protowire.AppendBytes(raw, body)}
+}
+
+// lack remembers a name of which the recording has nothing. b.mu is held.
+func (b *bench) lack(typ, name string) {
+	const most = 3
+	what := fmt.Sprintf("%s %q", typ, bounded(name))
+	if len(b.lacks) < most && !slices.Contains(b.lacks, what) {
+		b.lacks = append(b.lacks, what)
+	}
+}
+
+// onceMore is what a delta client was given by name of other types, to be given
+// again after a response of the type in question: it waits for the endpoints of
+// clusters that have changed, and does not ask for them again.
+func (b *bench) onceMore(l *line) (out [][]byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !l.delta() {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.topics)) {
+		if t := l.topics[key]; key != b.r.key && t.served != "" && !t.all() {
+			if response := b.serve(l, t, key, "", nil, false, true); response != nil {
+				out = append(out, response)
+			}
+		}
+	}
+	return out
 }
 
 // renewed is a response with fresh keys in the place of masked ones.

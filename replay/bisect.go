@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
 	"slices"
 	"sync"
@@ -13,8 +12,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/halve"
 )
 
@@ -54,15 +51,8 @@ type Bisection struct {
 	Notes  []string `json:"notes,omitempty"`
 
 	words string // of the removals
-	// conversation is what was said in the trials that prove the culprits.
-	conversation []exchange
-	began        time.Time
-	asking       []byte
-	method       xds.Method
+	proof *proof
 }
-
-// exchange is a response and the answer to it.
-type exchange struct{ response, answer []byte }
 
 // Culprit is a set of resources that the client rejects, and of which it accepts
 // any part.
@@ -99,7 +89,7 @@ func Bisect(ctx context.Context, l net.Listener, r *Rejection, o BisectOptions) 
 	var serving sync.WaitGroup
 	var failed error
 	serving.Go(func() { failed = g.Serve(l) })
-	s := &searching{trials: &trials{bench: b, timeout: o.Timeout, wait: o.Wait}, o: o, found: &Bisection{Culprits: []Culprit{}, began: time.Now()}}
+	s := &searching{trials: &trials{bench: b, timeout: o.Timeout, wait: o.Wait, told: map[[32]byte]outcome{}}, o: o, found: &Bisection{Culprits: []Culprit{}, proof: &proof{Rejection: r, began: time.Now()}}}
 	err := s.search(ctx)
 	close(b.over)
 	leave(g)
@@ -108,6 +98,7 @@ func Bisect(ctx context.Context, l net.Listener, r *Rejection, o BisectOptions) 
 		return nil, fmt.Errorf("cannot serve: %w", failed)
 	}
 	f := s.found
+	f.proof.asks, f.proof.order = b.asks, b.asked
 	f.Rejected, f.Resources, f.Suspects = r.Rejected, r.Resources, len(r.Suspects)
 	f.Removed = boundedNames(r.Removed[:min(len(r.Removed), maxRemoved)])
 	if b.bound != r.Client {
@@ -135,7 +126,7 @@ func (s *searching) search(ctx context.Context) error {
 	if _, is := errors.AsType[*BaseRejectedError](err); is && s.r.Base > 0 && len(s.found.Culprits) == 0 && s.found.Trials <= 1 {
 		s.ledger.note("%v: so all of the response is suspected", err)
 		s.r.forget(decode.NewInspector())
-		s.base = outcome{}
+		clear(s.told)
 		err = s.halve(ctx)
 	}
 	return err
@@ -180,29 +171,19 @@ func (s *searching) names(set []int) []string {
 
 // ask is the oracle of the search.
 func (s *searching) ask(ctx context.Context, t halve.Trial) (halve.Answer, error) {
-	o, err := s.count(ctx, t.Set, false, t.Left)
-	if err != nil {
+	o, err := s.count(ctx, trial{set: t.Set, again: t.Again}, t.Left)
+	if err != nil || o.verdict == acked {
 		return halve.Answer{}, err
-	}
-	switch o.verdict {
-	case unanswered:
-		if len(t.Set) == len(s.r.Suspects) {
-			return halve.Answer{}, fmt.Errorf("the client gives no answer to the response within %s", s.timeout)
-		}
-		s.ledger.note("trial %d, of %d resources, got no answer within %s: it counts as accepted", s.found.Trials, len(t.Set), s.timeout)
-		return halve.Answer{}, nil
-	case acked:
-		return halve.Answer{}, nil
 	}
 	if len(s.r.Removed) > 0 && !s.removals {
 		s.removals = true
-		only, err := s.count(ctx, nil, false, t.Left)
+		only, err := s.count(ctx, trial{}, t.Left)
 		if err != nil {
 			return halve.Answer{}, err
 		}
 		if only.verdict == nacked {
 			s.found.words = only.words
-			s.keep(only)
+			s.keep(only, nil, false)
 			return halve.Answer{}, errRemovals
 		}
 	}
@@ -219,11 +200,22 @@ func (s *searching) ask(ctx context.Context, t halve.Trial) (halve.Answer, error
 	return halve.Answer{Rejected: true, Hints: hints}, nil
 }
 
-// count makes a trial, and counts it.
-func (s *searching) count(ctx context.Context, set []int, bare bool, left int) (outcome, error) {
-	s.found.Trials++
-	s.o.Progress(s.found.Trials, left)
-	return s.try(ctx, set, bare)
+// count makes a trial, and counts it, unless it was made before. Without an
+// answer nothing is known, and the search ends.
+func (s *searching) count(ctx context.Context, q trial, left int) (outcome, error) {
+	q.begin = func() {
+		s.found.Trials++
+		s.o.Progress(s.found.Trials, left)
+	}
+	o, err := s.try(ctx, q)
+	if err == nil && o.verdict == unanswered {
+		what := fmt.Sprintf("trial %d, %d of %d resources", s.found.Trials, len(q.set), s.r.Resources)
+		if len(q.set) == len(s.r.Suspects) {
+			what = "the response"
+		}
+		err = s.silent(what)
+	}
+	return o, err
 }
 
 // prove enters a culprit, and tries it by itself, unless the search was given
@@ -237,14 +229,14 @@ func (s *searching) prove(ctx context.Context, set []int, given bool) error {
 	o := s.words[fmt.Sprint(set)]
 	var failed error
 	if !given {
-		bare, err := s.count(ctx, set, true, len(set))
+		bare, err := s.count(ctx, trial{set: set, bare: true}, len(set))
 		switch {
 		case err != nil:
 			failed = err
 		case bare.verdict == nacked:
 			o, c.Bare = bare, true
 		default: // it needs what was there; or does the client not know what it wants?
-			again, err := s.count(ctx, set, false, len(set))
+			again, err := s.count(ctx, trial{set: set, again: true}, len(set))
 			switch {
 			case err != nil:
 				failed = err
@@ -258,73 +250,29 @@ func (s *searching) prove(ctx context.Context, set []int, given bool) error {
 	}
 	c.Words, c.Code = o.words, o.code
 	s.found.Culprits = append(s.found.Culprits, c)
-	s.keepAs(o, c.Bare)
+	s.keep(o, set, c.Bare)
 	return failed
 }
 
-// keep remembers an exchange for the script, with how the client took what it
-// had before.
-func (s *searching) keep(o outcome) { s.keepAs(o, false) }
-
-func (s *searching) keepAs(o outcome, bare bool) {
-	if o.line == nil || o.answer == nil {
+// keep remembers a rejection for the proof, if it was said.
+func (s *searching) keep(o outcome, set []int, bare bool) {
+	if o.line == nil {
 		return
 	}
-	f := s.found
-	if f.asking == nil {
-		f.asking, f.method = o.line.asking(s.r.key), o.line.method
-	}
-	if o.line.method != f.method {
-		return
-	}
-	nack := o.answer
-	if !bare && s.base.sent != nil && s.base.line.method == f.method {
-		f.conversation = append(f.conversation, exchange{s.base.sent, s.base.answer})
-	} else if !o.line.delta() { // the version before it is that of nothing
-		nack, _ = edits{versionOfRequest: ""}.apply(nack)
-	}
-	f.conversation = append(f.conversation, exchange{o.sent, nack})
+	w := turn{suspects: len(set), whole: !bare, words: o.words, code: o.code}
+	w.items, w.removed = s.content(set, bare, o.line.delta())
+	s.found.proof.turns = append(s.found.proof.turns, w)
 }
 
 // RemovalWords are the client's words for what the response removes.
 func (f *Bisection) RemovalWords() string { return f.words }
-
-// Entries are the trials that prove the culprits, as a proxy would have recorded
-// them: a session in which the client asks for the type, gets the culprits and
-// rejects them. There are none if nothing was found.
-func (f *Bisection) Entries() iter.Seq[session.Entry] {
-	return func(yield func(session.Entry) bool) {
-		if len(f.conversation) == 0 {
-			return
-		}
-		e := session.Entry{Seq: 1, Conn: 1, Stream: 1, H2: 1, Side: session.Client, Kind: session.KindOpen, Method: f.method.Path, Time: f.began}
-		if !yield(e) {
-			return
-		}
-		say := func(side session.Side, data []byte) bool {
-			e = session.Entry{
-				Seq: e.Seq + 1, Conn: 1, Stream: 1, H2: 1, Side: side, Kind: session.KindMessage, Time: e.Time,
-				Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
-			}
-			return yield(e)
-		}
-		if !say(session.Client, f.asking) {
-			return
-		}
-		for _, x := range f.conversation {
-			if !say(session.Server, x.response) || !say(session.Client, x.answer) {
-				return
-			}
-		}
-	}
-}
 
 // Found says whether there is something to show.
 func (f *Bisection) Found() bool { return len(f.Culprits) > 0 || f.Removals }
 
 // Told says whether there is a rejection among the Entries: a client may have
 // gone away without one.
-func (f *Bisection) Told() bool { return len(f.conversation) > 0 }
+func (f *Bisection) Told() bool { return len(f.proof.turns) > 0 }
 
 // Names are the resources of a culprit.
 func (c *Culprit) Names() []string {

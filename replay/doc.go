@@ -16,7 +16,9 @@
 //
 // Bisect plays a server that is more inventive: to a live client that has what the
 // recorded one had it gives parts of a response that was rejected, until it is
-// known which resources are to blame.
+// known which resources are to blame. It answers what the client asks for on the
+// way, again if need be, and puts together the smallest conversation that proves
+// what it found.
 //
 // The package speaks plaintext gRPC only: TLS is the business of whoever stands
 // between it and the live side. It prints nothing, reads no flags, and

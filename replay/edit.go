@@ -6,15 +6,21 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
-// The numbers of the fields that are edited, of envoy.service.discovery.v3;
-// version 2 has the same.
+// The numbers of the fields that are edited or written, of
+// envoy.service.discovery.v3, and of google.rpc.Status; version 2 has the same.
 const (
 	nonceOfResponse      = 5 // in both variants
 	versionOfRequest     = 1
 	nonceOfRequest       = 5
+	namesOfRequest       = 3 // in both variants
+	typeOfRequest        = 4
 	errorOfRequest       = 6
+	typeOfDeltaRequest   = 2
 	initialOfDelta       = 5
 	nonceOfDeltaRequest  = 6
+	errorOfDeltaRequest  = 7
+	codeOfStatus         = 1
+	messageOfStatus      = 2
 	resourcesOfResponse  = 2 // in both variants
 	resourceOfWrapper    = 2
 	initialVersionsKey   = 1

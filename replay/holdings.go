@@ -81,11 +81,14 @@ func elements(in *decode.Inspector, m *decode.Message, message *session.Message,
 	return out, nil
 }
 
-// The numbers of the fields of a Resource and of an Any.
+// The numbers of the fields of a Resource and of an Any, and of the name of a
+// ClusterLoadAssignment.
 const (
 	nameOfWrapper    = 3
 	versionOfWrapper = 1
+	typeOfAny        = 1
 	valueOfAny       = 2
+	nameOfEndpoints  = 1
 )
 
 // element is a resource as a response has it.

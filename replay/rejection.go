@@ -36,10 +36,14 @@ type NotRejectedError struct {
 	What string
 	// There are these, the last ones of them.
 	There []Rejected
+	// Polls is how many answers to polls there are, none of which is looked at.
+	Polls int
 }
 
 func (e *NotRejectedError) Error() string {
 	switch {
+	case e.Seq == 0 && e.Polls > 0:
+		return "no response on a stream was rejected, and answers to polls cannot be bisected"
 	case e.Seq == 0:
 		return "no response was rejected"
 	case e.What == "":
@@ -57,6 +61,7 @@ type rejections struct {
 	found *Rejected
 	there []Rejected
 	what  string // that seq is, if it is no rejection
+	polls int
 	// clients are the node ids that came up.
 	clients []string
 }
@@ -81,7 +86,7 @@ func findRejection(ctx context.Context, src Source, seq session.Seq) (_ Rejected
 	case err != nil:
 		return Rejected{}, nil, err
 	case r.found == nil:
-		return Rejected{}, nil, &NotRejectedError{Seq: seq, What: r.what, There: r.there}
+		return Rejected{}, nil, &NotRejectedError{Seq: seq, What: r.what, There: r.there, Polls: r.polls}
 	}
 	return *r.found, r.clients, nil
 }
@@ -93,6 +98,9 @@ func (r *rejections) step(e *session.Entry, c *engine.Change) {
 	m := c.Message
 	if m == nil {
 		return
+	}
+	if m.Response() && c.Method.Unary {
+		r.polls++
 	}
 	nack := m.Request() && m.Error != nil
 	switch {

@@ -89,7 +89,7 @@ func FuzzRejection(f *testing.F) {
 			}
 		}
 		for _, bare := range []bool{true, false} {
-			items, removed := tr.content(set, bare)
+			items, removed := tr.content(set, bare, delta)
 			if len(items) < len(set) {
 				t.Errorf("a trial of %d has %d resources", len(set), len(items))
 			}
@@ -102,7 +102,16 @@ func FuzzRejection(f *testing.F) {
 		r.named(strings.Repeat("x ", 10)+string(says), set)
 		if l.topics[r.key] != nil {
 			tr.baseFor(l)
-			l.asking(r.key)
+		}
+		f := &Bisection{proof: &proof{Rejection: r, asks: b.asks, order: b.asked}}
+		for _, whole := range []bool{true, false} {
+			w := turn{whole: whole, suspects: len(set), words: "no"}
+			w.items, w.removed = tr.content(set, !whole, delta)
+			f.proof.turns = append(f.proof.turns, w)
+		}
+		told := slices.Collect(f.Entries())
+		if (len(told) > 0) != (b.asks[r.key] != nil) {
+			t.Errorf("%d entries", len(told))
 		}
 	})
 }

@@ -2,11 +2,12 @@ package replay
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // errLost says that the client went away before it answered.
@@ -25,7 +26,8 @@ func (e *BaseRejectedError) Error() string {
 type AbsentError struct {
 	Type  string
 	After time.Duration
-	Came  bool // but did not ask for it
+	Came  bool     // but did not ask for it
+	Lacks []string // as of a SilentError
 }
 
 func (e *AbsentError) Error() string {
@@ -35,12 +37,41 @@ func (e *AbsentError) Error() string {
 	return fmt.Sprintf("no client came within %s", e.After)
 }
 
+// SilentError says that the client does not answer a response.
+type SilentError struct {
+	What  string // the response
+	After time.Duration
+	// Lacks are some of what the client asked for and the recording does not
+	// have, such as `SDS "certificate"`.
+	Lacks []string
+}
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the client gives no answer within %s to %s", e.After, e.What)
+}
+
+// silent is that error.
+func (t *trials) silent(what string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return &SilentError{What: what, After: t.timeout, Lacks: slices.Clone(t.lacks)}
+}
+
 // trials makes trials, one after the other.
 type trials struct {
 	*bench
 	timeout, wait time.Duration
+	told          map[[32]byte]outcome // trials that were made, by what was sent
+}
 
-	base outcome // how the client took what the recorded one held, the last time
+// trial is one of some suspects.
+type trial struct {
+	set []int
+	// bare leaves out everything else, so far as the type allows.
+	bare bool
+	// again makes it even if the same was sent before.
+	again bool
+	begin func() // is called if it is made
 }
 
 // line waits for a stream on which the type is asked for, with the names that
@@ -54,7 +85,7 @@ func (t *trials) line(ctx context.Context) (*line, error) {
 	patient := true
 	for {
 		t.mu.Lock()
-		l, news, came := t.target, t.news, t.taken
+		l, news, came, lacks := t.target, t.news, t.taken, slices.Clone(t.lacks)
 		lacking := ""
 		if l != nil {
 			lacking = t.lacking(l)
@@ -77,7 +108,7 @@ func (t *trials) line(ctx context.Context) (*line, error) {
 		case <-names.C:
 			patient = on == nil
 		case <-late.C:
-			return nil, &AbsentError{Type: t.r.Type, After: t.wait, Came: came}
+			return nil, &AbsentError{Type: t.r.Type, After: t.wait, Came: came, Lacks: lacks}
 		}
 	}
 }
@@ -97,9 +128,9 @@ func (t *trials) lacking(l *line) string {
 func (t *trials) converse(ctx context.Context, l *line, items []*held, removed []string) (outcome, error) {
 	t.mu.Lock()
 	t.nonces++
-	number := t.nonces
+	t.round++
 	w := &waiting{answer: make(chan outcome, 1)}
-	w.version = fmt.Sprintf("bisect-%d", number)
+	w.version = fmt.Sprintf("bisect-%d", t.nonces)
 	w.nonce = w.version
 	t.waiting = w
 	t.mu.Unlock()
@@ -114,7 +145,7 @@ func (t *trials) converse(ctx context.Context, l *line, items []*held, removed [
 	out = t.renewed(out, l.delta(), items)
 	late := time.NewTimer(t.timeout)
 	defer late.Stop()
-	send := l.out
+	send, next, more := l.out, out, t.onceMore(l)
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,18 +153,20 @@ func (t *trials) converse(ctx context.Context, l *line, items []*held, removed [
 		case <-l.gone:
 			select {
 			case o := <-w.answer: // with its last words
-				o.sent, o.line, o.number = out, l, number
 				return o, nil
 			default:
 			}
 			return outcome{}, errLost
-		case send <- out:
-			send = nil
+		case send <- next:
+			if len(more) == 0 {
+				send = nil
+				continue
+			}
+			next, more = more[0], more[1:]
 		case o := <-w.answer:
-			o.sent, o.line, o.number = out, l, number
 			return o, nil
 		case <-late.C:
-			return outcome{verdict: unanswered, line: l, number: number}, nil
+			return outcome{verdict: unanswered}, nil
 		}
 	}
 }
@@ -152,9 +185,8 @@ func (t *trials) toBase(ctx context.Context, l *line) error {
 		case o.verdict == nacked:
 			return &BaseRejectedError{Type: t.r.Type, Words: o.words}
 		case o.verdict == unanswered:
-			return fmt.Errorf("the client gives no answer within %s to what the recorded one had accepted", t.timeout)
+			return t.silent("what the recorded one had accepted")
 		}
-		t.base = o
 		t.mu.Lock()
 		if l.topics[t.r.key].changes == changes { // else it asks for more by now
 			l.at = atBase
@@ -231,15 +263,23 @@ func (t *trials) settle(ctx context.Context, l *line) error {
 	return nil
 }
 
-// try makes a trial of some suspects. bare leaves out everything else, so far
-// as the type allows. A client that goes away is waited for; that it does so
-// each time counts as an answer.
-func (t *trials) try(ctx context.Context, set []int, bare bool) (outcome, error) {
+// try makes a trial, or remembers it. A client that goes away is waited for; that
+// it does so each time counts as an answer.
+func (t *trials) try(ctx context.Context, q trial) (outcome, error) {
 	const often = 2
 	for lost := 0; ; {
 		l, err := t.line(ctx)
 		if err != nil {
 			return outcome{}, err
+		}
+		items, removed := t.content(q.set, q.bare, l.delta())
+		key := sumOfSent(items, removed)
+		if o, is := t.told[key]; is && !q.again {
+			return o, nil
+		}
+		if q.begin != nil {
+			q.begin()
+			q.begin = nil
 		}
 		if err = t.toBase(ctx, l); errors.Is(err, errLost) {
 			if lost++; lost < 2*often {
@@ -252,7 +292,6 @@ func (t *trials) try(ctx context.Context, set []int, bare bool) (outcome, error)
 		if err := t.settle(ctx, l); err != nil {
 			return outcome{}, err
 		}
-		items, removed := t.content(set, bare)
 		t.mu.Lock()
 		l.at = atUnknown
 		t.mu.Unlock()
@@ -261,31 +300,54 @@ func (t *trials) try(ctx context.Context, set []int, bare bool) (outcome, error)
 			if lost++; lost < often {
 				continue
 			}
-			return outcome{verdict: nacked, code: -1, words: "(the client went away each time that it got this, without a word)"}, nil
+			o, err = outcome{verdict: nacked, code: -1, words: "(the client went away each time that it got this, without a word)"}, nil
+		}
+		if err == nil && o.verdict != unanswered {
+			t.told[key] = o
 		}
 		return o, err
 	}
 }
 
+// sumOfSent tells apart what is sent, in its order.
+func sumOfSent(items []*held, removed []string) (sum [32]byte) {
+	h := sha256.New()
+	part := func(b []byte) {
+		h.Write(binary.AppendUvarint(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	for _, it := range items {
+		part([]byte(it.name))
+		part(it.raw)
+	}
+	part(nil)
+	for _, n := range removed {
+		part([]byte(n))
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
 // content is the response with only those of the suspects that are in set, in
-// its order.
-func (t *trials) content(set []int, bare bool) (items []*held, removed []string) {
+// its order. In delta that is all: what the client has it keeps.
+func (t *trials) content(set []int, bare, delta bool) (items []*held, removed []string) {
 	r := t.r
 	in := make(map[int]bool, len(set))
 	for _, i := range set {
 		in[i] = true
 	}
+	alone := bare || delta
 	here := map[string]bool{}
 	for _, p := range r.content {
-		if p.suspect == int(none) && !bare || p.suspect != int(none) && in[p.suspect] {
+		if p.suspect == int(none) && !alone || p.suspect != int(none) && in[p.suspect] {
 			here[p.name] = true
 		}
 	}
 	for _, p := range r.content {
 		switch {
-		case p.suspect == int(none) && !bare, p.suspect != int(none) && in[p.suspect]:
+		case p.suspect == int(none) && !alone, p.suspect != int(none) && in[p.suspect]:
 			items = append(items, p.held)
-		case p.suspect != int(none) && !here[p.name] && !bare:
+		case p.suspect != int(none) && !here[p.name] && !alone:
 			if old := r.Suspects[p.suspect].old; old != nil { // it keeps what it had
 				here[p.name] = true
 				items = append(items, old)
@@ -296,28 +358,4 @@ func (t *trials) content(set []int, bare bool) (items []*held, removed []string)
 		return items, nil
 	}
 	return items, r.Removed
-}
-
-// asking is the first request of a stream for the type, as if it were the
-// first of the stream.
-func (l *line) asking(key string) []byte {
-	l.bench.mu.Lock()
-	defer l.bench.mu.Unlock()
-	t := l.topics[key]
-	if t == nil {
-		return nil
-	}
-	num := nodeField(l.delta())
-	out := t.first
-	if field(out, num) == nil && l.node != nil {
-		out = append(protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), l.node), out...)
-	}
-	ed := edits{nonceOfRequest: "", versionOfRequest: ""}
-	if l.delta() {
-		ed = edits{nonceOfDeltaRequest: ""}
-	}
-	if edited, ok := ed.apply(out); ok {
-		out = edited
-	}
-	return out
 }

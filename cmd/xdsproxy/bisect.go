@@ -12,10 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
 
@@ -29,10 +31,15 @@ type bisecting struct {
 	output, script, write string
 
 	security proxy.Pair // as in replaying
+	facts    recorder.Facts
 }
 
+// longerThanEnvoy is more than the 15 seconds that an Envoy waits for what a
+// resource needs before it answers without.
+const longerThanEnvoy = 20 * time.Second
+
 func newBisect(a *app) *cobra.Command {
-	b := &bisecting{app: a, timeout: durationValue(10 * time.Second), wait: durationValue(time.Minute), output: "table"}
+	b := &bisecting{app: a, timeout: durationValue(longerThanEnvoy), wait: durationValue(time.Minute), output: "table"}
 	cmd := a.command(&cobra.Command{
 		Use:   "bisect SOURCE [SEQ] --listen ADDR",
 		Short: "Find the resources for which a client rejects a response",
@@ -50,11 +57,15 @@ For each culprit that takes about as many trials as the suspects can be halved.
 
 The client is the recorded one by its node id, or any if the recording has but
 one, or the one that --node names. It may go away and come back. Masked private
-keys are replaced by fresh ones. TLS with the client is asked for by the flags
-that run has for it.
+keys are replaced by fresh ones. Clusters whose endpoints were not recorded get
+none, so that no client waits for them. TLS with the client is asked for by the
+flags that run has for it. Answers to polls cannot be bisected.
 
-A conversation script with nothing but the culprits is written to --script:
-xdsproxy check reads it, and it is small enough for a bug report.
+The smallest conversation in which they are rejected is written to --script,
+and with the contents as a recording beside it, which is small enough for a bug
+report. xdsproxy replay --as server plays that to a fresh client, which rejects
+them again. It has what a client has to be given before it asks for them;
+secrets in it are masked.
 
 The exit code is 0 if culprits were found, 11 if the client accepts the response
 now, 1 if it does not answer or contradicts itself. On standard error the first
@@ -65,6 +76,9 @@ xdsproxy bisect bug.xdsp --listen 127.0.0.1:18000
 
 # The NACK at entry 412; keep the trials, too
 xdsproxy bisect bug.xdsp 412 --listen 127.0.0.1:18000 -w trials.xdsp
+
+# What it found, once more
+xdsproxy replay bug-411.xdsp --as server --listen 127.0.0.1:18000
 
 # The rejections of a recording
 xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
@@ -80,7 +94,7 @@ xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
 	f.Var(textValue{&b.node, "ID"}, "node", "node id of the live client to try, if not the recorded one")
 	f.Var(&b.timeout, "timeout", "how long the client may take for an answer")
 	f.Var(&b.wait, "wait", "how long the client may take to connect, also after it went away")
-	f.Var(textValue{&b.script, "FILE"}, "script", "write the smallest conversation to this file, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
+	f.Var(textValue{&b.script, "FILE"}, "script", "write the smallest conversation to this file, and with contents to one that ends with .xdsp, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
 	f.VarPF(textValue{&b.write, "FILE"}, "write", "w", "record the trials to this file, which must not exist yet")
 	outputFlag(cmd, &b.output, "table", "json")
 	a.useGroups(cmd, groupClientTLS, groupTLS)
@@ -118,9 +132,11 @@ func (b *bisecting) check(args []string) error {
 
 func (b *bisecting) run(ctx context.Context) error {
 	if b.script != "" {
-		if _, err := os.Lstat(b.script); err == nil {
-			return failed("cannot write the script: %s exists", b.script).
-				hint("nothing is overwritten; name another file with --script FILE, or remove this one")
+		for _, path := range []string{b.script, besideScript(b.script)} {
+			if _, err := os.Lstat(path); err == nil {
+				return failed("cannot write what is found: %s exists", path).
+					hint("nothing is overwritten; name another file with --script FILE, or remove this one")
+			}
 		}
 	}
 	r, err := b.read(ctx)
@@ -131,9 +147,9 @@ func (b *bisecting) run(ctx context.Context) error {
 	if found == nil {
 		return err
 	}
-	path, written := b.writeScript(found)
+	files, written := b.writeFound(found)
 	if found.Found() || found.Accepted || found.Fickle != nil {
-		if printed := b.print(found, path); printed != nil {
+		if printed := b.print(found, files); printed != nil {
 			return printed
 		}
 	}
@@ -157,7 +173,7 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		b.source = src.name // so that @last stays the same
+		b.source, b.facts = src.name, header(src) // so that @last stays the same
 		src.Pieces()
 		done := b.progress(src)
 		return advancing{src, done}, func() error { done.end(); return src.Close() }, nil
@@ -166,8 +182,10 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 	switch {
 	case is:
 		f := failed("%w", err)
-		if len(none.There) == 0 {
-			return nil, f.hint("%s has no NACK of a response that it also has", b.source)
+		if none.Polls > 0 {
+			f.hint("a poll does not say that it rejects; xdsproxy check %s finds the signs of it", shellWord(b.source))
+		} else if len(none.There) == 0 {
+			f.hint("%s has no NACK of a response that it also has", b.source)
 		}
 		for _, t := range none.There[max(0, len(none.There)-5):] {
 			f.hint("%s", render.Safe(t.Sentence()))
@@ -194,7 +212,7 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 		b.tell("listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected",
 			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
 		b.announceSecurity([]proxy.Pair{b.security})
-		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr)}
+		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr), next: time.Now().Add(saidEvery)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
 			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
@@ -206,22 +224,37 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 	return found, err
 }
 
-// trialLine is the line of a terminal that says how far the search is.
+// trialLine is the line of a terminal that says how far the search is. Elsewhere
+// it is a new line now and then.
 type trialLine struct {
 	*app
-	of int
-	on bool
+	of   int
+	on   bool
+	next time.Time // when the next line is due
 }
 
+const saidEvery = 5 * time.Second
+
 func (l *trialLine) show(trial, left int) {
+	text := fmt.Sprintf("trial %s, %s of %s suspects left", render.Number(trial), render.Number(left), render.Number(l.of))
 	if l.on {
-		fmt.Fprintf(l.stderr, "\r\x1b[Ktrial %s, %s of %s suspects left", render.Number(trial), render.Number(left), render.Number(l.of))
+		fmt.Fprintf(l.stderr, "\r\x1b[K%s", text)
+	} else if now := time.Now(); now.After(l.next) {
+		l.next = now.Add(saidEvery)
+		l.say("%s", text)
 	}
 }
 
 func (l *trialLine) wipe() {
 	if l.on {
 		fmt.Fprint(l.stderr, "\r\x1b[K")
+	}
+}
+
+// hintLacks names what a client may wait for.
+func hintLacks(f *failure, lacks []string) {
+	if len(lacks) > 0 {
+		f.hint("%s", render.Safe("it may wait for what it asked for and the recording does not have: "+strings.Join(lacks, ", ")))
 	}
 }
 
@@ -234,13 +267,17 @@ func unfinished(err error, found *replay.Bisection) error {
 		return f
 	}
 	f := failed("%w", err)
-	if absent, is := errors.AsType[*replay.AbsentError](err); is {
-		switch {
-		case absent.Came:
-			f.hint("it may wait for what it asks for and the recording does not have; -w FILE records what it says")
-		default:
-			f.hint("start the client first, or give it more time with --wait")
-		}
+	absent, isAbsent := errors.AsType[*replay.AbsentError](err)
+	silent, isSilent := errors.AsType[*replay.SilentError](err)
+	switch {
+	case isAbsent && !absent.Came:
+		f.hint("start the client first, or give it more time with --wait")
+	case isAbsent:
+		hintLacks(f, absent.Lacks)
+		f.hint("-w FILE records what it says")
+	case isSilent:
+		hintLacks(f, silent.Lacks)
+		f.hint("give it more time with --timeout; -w FILE records what it says")
 	}
 	if _, is := errors.AsType[*replay.BaseRejectedError](err); is {
 		f.hint("begin with an earlier NACK: another client, or another version of it, may not accept what came before")
@@ -251,24 +288,65 @@ func unfinished(err error, found *replay.Bisection) error {
 	return f
 }
 
-// writeScript writes the smallest conversation, if there is one, and returns
-// where.
-func (b *bisecting) writeScript(found *replay.Bisection) (string, error) {
+// foundFiles are what was written of the smallest conversation; "" for nothing.
+type foundFiles struct {
+	Script    string `json:"script,omitempty"`
+	Recording string `json:"recording,omitempty"`
+}
+
+// writeFound writes the smallest conversation, if there is one: as a script, and
+// with its contents as a recording.
+func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error) {
 	if !found.Told() {
-		return "", nil
+		return w, nil
 	}
 	path := b.script
 	for n := 1; path == "" || b.script == ""; n++ {
 		path = scriptName(b.source, found.Response, n)
-		if _, err := os.Lstat(path); err != nil || n == 1000 {
+		_, one := os.Lstat(path)
+		_, other := os.Lstat(besideScript(path))
+		if one != nil && other != nil || n == 1000 {
 			break
 		}
 	}
 	if err := b.scriptTo(path, found.Entries()); err != nil {
-		return "", err
+		return w, err
 	}
-	return path, nil
+	w.Script = path
+	if err := b.recordingTo(besideScript(path), found); err != nil {
+		return w, err
+	}
+	w.Recording = besideScript(path)
+	return w, nil
 }
+
+// recordingTo writes the smallest conversation as a recording. Secrets in it are
+// masked as they are in the source, and if they are not, unless the settings say
+// that they are to be kept.
+func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
+	o := recorder.Options{Labels: newLabels().of}
+	if !b.facts.Masked && !bool(b.config.keepSecrets) {
+		masker := decode.NewMasker()
+		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
+	}
+	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName(), Masked: b.facts.Masked}, o)
+	if err != nil {
+		return overwriting("cannot write the recording", err)
+	}
+	for e := range found.Entries() {
+		if err := to.Add(&e); err != nil {
+			_ = to.Discard()
+			return failed("%w", err)
+		}
+	}
+	if _, err := to.Close(); err != nil {
+		return failed("%w", err)
+	}
+	return nil
+}
+
+// besideScript is bug-412.xdsp for bug-412.xds.
+func besideScript(path string) string { return strings.TrimSuffix(path, scriptSuffix) + ".xdsp" }
 
 // scriptName is bug-412.xds for entry 412 of bug.xdsp; the second of that name
 // is bug-412-2.xds.

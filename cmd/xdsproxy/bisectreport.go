@@ -13,19 +13,19 @@ import (
 type bisectFacts struct {
 	Schema string `json:"schema"`
 	*replay.Bisection
-	Script string `json:"script,omitempty"`
+	foundFiles
 }
 
-func (b *bisecting) print(found *replay.Bisection, script string) error {
+func (b *bisecting) print(found *replay.Bisection, files foundFiles) error {
 	if b.output == "json" {
-		return b.printJSON(bisectFacts{schema, found, script})
+		return b.printJSON(bisectFacts{schema, found, files})
 	}
-	_, err := io.WriteString(b.stdout, bisectText(found, script))
+	_, err := io.WriteString(b.stdout, bisectText(found, files))
 	return err
 }
 
 // bisectText is what was found as a person reads it.
-func bisectText(f *replay.Bisection, script string) string {
+func bisectText(f *replay.Bisection, files foundFiles) string {
 	var b strings.Builder
 	client := f.Client
 	if f.By != "" {
@@ -59,10 +59,13 @@ func bisectText(f *replay.Bisection, script string) string {
 		b.WriteString("i " + render.Safe(n) + "\n")
 	}
 	fmt.Fprintf(&b, "\n%s", render.Count(f.Trials, "trial", "trials"))
-	if script != "" {
-		fmt.Fprintf(&b, "; the smallest conversation is in %s", render.Safe(script))
+	if files.Script != "" {
+		fmt.Fprintf(&b, "; the smallest conversation is in %s", render.Safe(files.Script))
 	}
 	b.WriteString("\n")
+	if files.Recording != "" {
+		fmt.Fprintf(&b, "reject it again: xdsproxy replay %s --as server --listen 127.0.0.1:18000\n", render.Safe(shellWord(files.Recording)))
+	}
 	return b.String()
 }
 

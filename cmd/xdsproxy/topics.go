@@ -132,10 +132,10 @@ machines are stable: members are added, never changed or removed.
                    answers, stream, client, type, names where they are known;
                    more_differences that are not listed, notes, played
   bisect -o json   one JSON object: response, nack, client, type, resources,
-                   suspects, trials, accepted, rest_accepted, script, and
-                   culprits, each with resources (name, type, version), words,
-                   code, bare; removals, removed, fickle, by, notes where there
-                   are any
+                   suspects, trials, accepted, rest_accepted, script,
+                   recording, and culprits, each with resources (name, type,
+                   version), words, code, bare; removals, removed, fickle, by,
+                   notes where there are any
   config -o json   one JSON object; also -o yaml
   version -o json  one JSON object
 

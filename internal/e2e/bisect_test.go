@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // bisection is the object of bisect -o json.
@@ -44,6 +45,8 @@ type bisection struct {
 	Removals bool     `json:"removals"`
 	Notes    []string `json:"notes"`
 	Script   string   `json:"script"`
+
+	Recording string `json:"recording"`
 }
 
 // culprits are their names, joined by "+" where they are so together.
@@ -174,6 +177,23 @@ func (b *bisecting) finds(t *testing.T, most int, want ...string) bisection {
 	return found
 }
 
+// reproduces requires that a fresh Envoy does all that the recording says which
+// bisect has written, and that it says itself so many times that it rejects.
+func (b *bisection) reproduces(t *testing.T, v variant, times int) {
+	t.Helper()
+	r := startReplay(t, b.Recording, "--as", "server", "--listen", "127.0.0.1:0")
+	e, _ := launchEnvoy(t, v, "fresh", r.addr)
+	r.asRecorded(t)
+	info, err := os.Stat(b.Recording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes reproduce it", info.Size())
+	if n := strings.Count(e.output.String(), "] gRPC config for "); n != times {
+		t.Errorf("Envoy says %d times that it rejects something, not %d times", n, times)
+	}
+}
+
 // plainCluster is one that asks for nothing.
 func plainCluster(name string) *clusterv3.Cluster {
 	return &clusterv3.Cluster{
@@ -195,11 +215,7 @@ func TestBisectClusters(t *testing.T) {
 				s.clusters[name] = plainCluster(name)
 			}
 			s.clusters["cluster-123"].ConnectTimeout = durationpb.New(0)
-			s.clusters["cluster-377"].TransportSocket = &corev3.TransportSocket{
-				Name: "unheard.of", ConfigType: &corev3.TransportSocket_TypedConfig{
-					TypedConfig: &anypb.Any{TypeUrl: "type.googleapis.com/unheard.of.Socket"},
-				},
-			}
+			s.clusters["cluster-377"].TransportSocket = unheardOf()
 			s.control.set(t, s.world())
 			words := s.control.nack(t).Error
 			if strings.Contains(words, "cluster-377") {
@@ -222,6 +238,85 @@ func TestBisectClusters(t *testing.T) {
 					t.Errorf("%+v", c)
 				}
 			}
+		})
+	}
+}
+
+// serviceName is one of 80 characters, which differ in the middle.
+func serviceName(n int) string {
+	return fmt.Sprintf("outbound|8080|v1|%s-%04d-%s.svc.cluster.local", strings.Repeat("a", 20), n, strings.Repeat("b", 19))
+}
+
+// unheardOf is a transport socket that no Envoy has.
+func unheardOf() *corev3.TransportSocket {
+	return &corev3.TransportSocket{Name: "unheard.of", ConfigType: &corev3.TransportSocket_TypedConfig{
+		TypedConfig: &anypb.Any{TypeUrl: "type.googleapis.com/unheard.of.Socket"},
+	}}
+}
+
+// Clusters with endpoints wait for them each time that they change: Envoy asks for
+// them again, or in delta takes for granted that they come. Of new ones the
+// recording has no endpoints, and less so if they are what Envoy gets first.
+func TestBisectClustersWithEndpoints(t *testing.T) {
+	t.Parallel()
+	const changed, added, first = "changed", "added", "first"
+	v := variants()
+	for _, c := range []struct {
+		variant
+		of   int
+		what string
+	}{
+		{v[0], 200, changed},
+		{v[1], 200, changed},
+		{v[2], 200, changed},
+		{v[3], 200, changed},
+		{v[0], 200, added},
+		{v[1], 200, added},
+		{v[0], 200, first},
+		{v[1], 200, first},
+		{v[0], 2000, changed},
+		{v[1], 2000, changed},
+		{v[0], 2000, added},
+		{v[1], 2000, added},
+	} {
+		t.Run(fmt.Sprintf("%s-%d-%s", c.name, c.of, c.what), func(t *testing.T) {
+			t.Parallel()
+			one, other := serviceName(c.of/6), serviceName(c.of-c.of/7)
+			services := func(m *mesh, timeout int64) {
+				for n := range c.of {
+					m.cluster(serviceName(n), timeout)
+					m.endpointsOf(t, serviceName(n), 1)
+				}
+			}
+			spoil := func(m *mesh) {
+				m.clusters[one].ConnectTimeout = durationpb.New(0)
+				m.clusters[other].TransportSocket = unheardOf()
+			}
+			s := openScene(t, c.variant, careful(c.variant), func(m *mesh) {
+				if c.what != added {
+					services(m, 1)
+				}
+				if c.what == first {
+					spoil(m)
+				}
+			})
+			if c.what != first {
+				services(s.mesh, 2)
+				spoil(s.mesh)
+				s.control.set(t, s.world())
+			}
+			s.control.nack(t)
+			recording := s.close(t)
+
+			b := startBisect(t, recording)
+			began := time.Now()
+			launchEnvoy(t, c.variant, envoyNode, b.addr)
+			found := b.finds(t, 8, one, other)
+			if found.Type != "CDS" {
+				t.Errorf("%+v", found)
+			}
+			t.Logf("found in %s", time.Since(began))
+			found.reproduces(t, c.variant, 2)
 		})
 	}
 }
@@ -254,7 +349,8 @@ func TestBisectPair(t *testing.T) {
 
 			b := startBisect(t, recording)
 			launchEnvoy(t, v, envoyNode, b.addr)
-			b.finds(t, 40, "listener-15", "listener-22+listener-7")
+			found := b.finds(t, 40, "listener-15", "listener-22+listener-7")
+			found.reproduces(t, v, 2)
 		})
 	}
 }
@@ -284,9 +380,95 @@ func TestBisectEndpoints(t *testing.T) {
 
 			b := startBisect(t, recording)
 			launchEnvoy(t, v, envoyNode, b.addr)
-			if found := b.finds(t, 20, "service-20", "service-3"); found.Type != "EDS" {
+			found := b.finds(t, 20, "service-20", "service-3")
+			if found.Type != "EDS" {
 				t.Errorf("%+v", found)
 			}
+			found.reproduces(t, v, 4) // two responses, for each of two clusters
+		})
+	}
+}
+
+// Bad endpoints of a cluster that has a secret need the cluster, and with it the
+// secret: what is written has it, and its key masked, whether the source has that
+// or not.
+func TestBisectSecrets(t *testing.T) {
+	t.Parallel()
+	for _, kept := range []bool{false, true} {
+		t.Run(fmt.Sprintf("kept=%t", kept), func(t *testing.T) {
+			t.Parallel()
+			v := variants()[0]
+			m := newMesh(t, v.source)
+			m.secretCluster(t, "locked", "key")
+			m.certify("key")
+			m.endpointsOf(t, "locked", 2)
+			c := startControlPlaneAs(t, envoyNode, careful(v))
+			c.set(t, m.world())
+			var how setup
+			if kept {
+				how.args = []string{"--keep-secrets"}
+			}
+			p := startProxyWith(t, c.Addr(), how)
+			e := startEnvoy(t, v, envoyNode, p.addr)
+			c.rest(t, quiet)
+			m.endpointsOf(t, "locked", 3)
+			m.endpoints["locked"].Endpoints[0].LbEndpoints[1].LoadBalancingWeight = wrapperspb.UInt32(0)
+			c.set(t, m.world())
+			c.nack(t)
+			e.stop(t)
+			p.stop(t)
+
+			b := startBisect(t, p.file)
+			launchEnvoy(t, v, envoyNode, b.addr)
+			found := b.finds(t, 4, "locked")
+			found.reproduces(t, v, 1)
+			written, err := recorder.Open(found.Recording)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer written.Close()
+			var all []byte
+			for {
+				e, err := written.Next(t.Context())
+				if err != nil {
+					break
+				}
+				if e.Message != nil {
+					all = append(all, e.Message.Data.Bytes()...)
+				}
+			}
+			key := m.secrets["key"].GetTlsCertificate().GetPrivateKey().GetInlineBytes()
+			if bytes.Contains(all, key) || !bytes.Contains(all, []byte("[masked:")) || !written.Facts().Masked {
+				t.Errorf("the key is not masked: %+v", written.Facts())
+			}
+		})
+	}
+}
+
+// Routes are asked for by name, for the sake of listeners.
+func TestBisectRoutes(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), func(m *mesh) {
+				for n := range 8 {
+					m.listener(t, fmt.Sprintf("listener-%d", n), fmt.Sprintf("routes-%d", n))
+					m.route(fmt.Sprintf("routes-%d", n), "web")
+				}
+			})
+			s.routes["routes-5"].VirtualHosts[0].Domains = nil
+			s.control.set(t, s.world())
+			s.control.nack(t)
+			recording := s.close(t)
+
+			b := startBisect(t, recording)
+			launchEnvoy(t, v, envoyNode, b.addr)
+			found := b.finds(t, 10, "routes-5")
+			if found.Type != "RDS" {
+				t.Errorf("%+v", found)
+			}
+			found.reproduces(t, v, 1)
 		})
 	}
 }
@@ -328,7 +510,12 @@ func TestBisectGRPC(t *testing.T) {
 
 	b := startBisect(t, p.file)
 	_, stop = startGRPCGo(t, plainBootstrap(t, b.addr, "grpc-go"), nil, service)
-	b.finds(t, 12, "other-11")
+	found := b.finds(t, 12, "other-11")
+	stop()
+
+	r := startReplay(t, found.Recording, "--as", "server", "--listen", "127.0.0.1:0")
+	_, stop = startGRPCGo(t, plainBootstrap(t, r.addr, "grpc-go"), nil, service)
+	r.asRecorded(t)
 	stop()
 }
 

@@ -20,6 +20,8 @@ type Trial struct {
 	Set []int // of the suspects, ascending
 	// Left is how many are still suspected of being what is looked for.
 	Left int
+	// Again says that the answer to this was doubted: one from memory is none.
+	Again bool
 }
 
 // Answer is what a trial told.
@@ -234,7 +236,7 @@ func (f *finder) try(ctx context.Context, set []int, left int) (Answer, error) {
 	if have := f.known[b.key()]; have != nil {
 		return have.Answer, nil
 	}
-	a, err := f.trial(ctx, set, left)
+	a, err := f.trial(ctx, Trial{Set: set, Left: left})
 	if err != nil {
 		return a, err
 	}
@@ -251,7 +253,7 @@ func (f *finder) try(ctx context.Context, set []int, left int) (Answer, error) {
 		}
 		// The smaller one is rejected and the larger one is not. Once more.
 		for _, again := range []*fact{small, large} {
-			b, err := f.trial(ctx, again.list, left)
+			b, err := f.trial(ctx, Trial{Set: again.list, Left: left, Again: true})
 			if err != nil {
 				return a, err
 			}
@@ -266,12 +268,12 @@ func (f *finder) try(ctx context.Context, set []int, left int) (Answer, error) {
 	return a, nil
 }
 
-func (f *finder) trial(ctx context.Context, set []int, left int) (Answer, error) {
+func (f *finder) trial(ctx context.Context, t Trial) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
 	}
 	f.Trials++
-	a, err := f.ask(ctx, Trial{Set: set, Left: left})
+	a, err := f.ask(ctx, t)
 	a.Hints = slices.DeleteFunc(slices.Clone(a.Hints), func(i int) bool { return i < 0 || i >= f.n })
 	return a, err
 }
