@@ -94,4 +94,3 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	l.commas += strings.Count(string(p), ",")
 	return len(p), nil
 }
-
