@@ -81,11 +81,14 @@ func (r *repeats) next(b []byte) []byte {
 	if r.at == nil || len(b) == 0 || b[0] != 2<<3|2 {
 		return nil
 	}
+	// Where hardly anything is as it was, not much is spent on looking.
+	if n := len(r.fresh); n > 8*strayed && n%(4*strayed) != 0 && 8*r.found < n {
+		return nil
+	}
 	all := r.at.resources
 	if r.place < len(all) && begins(b, all[r.place]) {
 		return r.take(r.place)
 	}
-	// Where nothing is as it was, not much is spent on looking.
 	if r.missed > 4*strayed && r.missed%strayed != 0 {
 		return nil
 	}

@@ -23,8 +23,13 @@ type dataPart struct {
 
 func (d *dataParts) add(f *protoscan.Field, dict *dictionary) error {
 	if f.Num == fieldContent && dict.pieces && dict.exact {
-		d.parts = append(d.parts, dataPart{first: dict.cursor, count: 1})
+		id := dict.cursor
 		dict.cursor++
+		if n := len(d.parts); n > 0 && d.parts[n-1].count > 0 && d.parts[n-1].first+d.parts[n-1].count == id {
+			d.parts[n-1].count++
+		} else {
+			d.parts = append(d.parts, dataPart{first: id, count: 1})
+		}
 		return nil
 	}
 	if f.Num != fieldRun {

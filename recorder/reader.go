@@ -23,6 +23,8 @@ const (
 	maxWindow = 64 << 20
 	// keepBlock is the largest buffer that is kept for the next block.
 	keepBlock = 2 * blockTarget
+	// keepWaiting is the largest that is kept at the end of what is there.
+	keepWaiting = 1 << 20
 )
 
 // Reader gives back the entries of a recording, in order. One goroutine may
@@ -216,6 +218,7 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 		if err == nil {
 			continue
 		}
+		r.shrink()
 		more := errors.Is(err, errShort) || errors.Is(err, io.EOF) && r.family != nil
 		if more && r.family != nil && (r.ended || !r.src.waits()) {
 			moved, err := r.advance()
@@ -248,6 +251,19 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 			}
 			woken = nil
 		}
+	}
+}
+
+// shrink gives back what a large block took: who has read all that is there may
+// wait for long, and what comes then is small.
+func (r *Reader) shrink() {
+	if cap(r.block) <= keepWaiting {
+		return
+	}
+	r.block, r.shared = nil, false
+	if r.zstd != nil {
+		r.zstd.Close()
+		r.zstd = nil
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 	}
 	go func() { got <- read(live, true) }()
 
-	const conns, pushes, resources = 4, 25, 3000
+	const conns, pushes, resources = 4, 60, 3000
 	sent := make([][]uint64, conns+1)
 	var wg sync.WaitGroup
 	for conn := range conns {
@@ -71,6 +72,9 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 				all[i] = someResource(kind, i, 0)
 			}
 			for push := range pushes {
+				for rec.Stats().Queued > 2<<20 { // the writer is at work
+					runtime.Gosched()
+				}
 				for range push % 3 {
 					i := rng.IntN(len(all))
 					all[i] = someResource(kind, i, push)
@@ -80,7 +84,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 				}
 				var data session.Chunks
 				var whole []byte
-				for _, field := range append(append([][]byte{text(1, fmt.Sprint(push))}, all...), text(5, "nonce")) {
+				for _, field := range append(append([][]byte{text(1, fmt.Sprint(push))}, all...), text(4, someTypes()[kind]), text(5, "nonce")) {
 					whole = append(whole, field...)
 				}
 				for rest := whole; len(rest) > 0; {
@@ -121,13 +125,16 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 
 // someResource is a resource without secrets, of one type or another.
 func someResource(kind, i, generation int) []byte {
-	url := []string{
+	name := fmt.Sprintf("outbound|8080||service-%06d.namespace.svc.cluster.local of generation %0100d", i, generation)
+	return text(2, string(text(1, someTypes()[kind]))+string(text(2, string(text(1, name)))))
+}
+
+func someTypes() []string {
+	return []string{
 		"type.googleapis.com/envoy.config.cluster.v3.Cluster",
 		"type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
 		"type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
-	}[kind]
-	name := fmt.Sprintf("outbound|8080||service-%06d.namespace.svc.cluster.local of generation %0100d", i, generation)
-	return text(2, string(text(1, url))+string(text(2, string(text(1, name)))))
+	}
 }
 
 func text(num protowire.Number, s string) []byte {
