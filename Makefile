@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench offline demo pictures envoy grpc-js grpc-core grpc-java zstandard tmux iptables peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo pictures envoy grpc-js grpc-core grpc-java zstandard tmux iptables peers ci clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -54,9 +54,6 @@ fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
 
 bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 	$(GO) run ./internal/bench/run $(BENCH)
-
-offline: ## measure commands that read RECORDING
-	$(GO) run ./internal/bench/offline $(RECORDING)
 
 demo: ## a control plane, clients and the proxy in one process
 	$(GO) run ./cmd/xdsproxy demo
