@@ -10,7 +10,7 @@ import (
 // roomyHeap is what a heap may grow to before it is collected, as far as a
 // heapGrowth allows. A small heap is mostly the descriptors of all types, and each
 // collection marks all of it.
-const roomyHeap = 120 << 20
+const roomyHeap = 64 << 20
 
 // collectLess suits a process that forwards: it collects seldom while the heap
 // is small, and takes no more memory for that than is worth it once many
