@@ -31,7 +31,7 @@ func (w *maskWalker) json(b []byte) bool {
 	if !w.write {
 		text = bytes.Clone(b)
 	}
-	inner := maskWalker{masks: w.masks, write: true}
+	inner := maskWalker{masks: w.masks, write: true, nested: w.nested}
 	j := jsonMasker{w: &inner, b: text, nested: true}
 	ok := j.document()
 	w.masked += inner.masked
@@ -225,9 +225,9 @@ func (j *jsonMasker) hideNumber(b []byte) {
 func (j *jsonMasker) plain(raw []byte) {
 	text := unquote(raw)
 	b := []byte(text)
-	probe := maskWalker{masks: j.w.masks, write: true, full: hasSecretText(b)}
+	probe := maskWalker{masks: j.w.masks, write: true, full: hasSecretText(b), nested: j.w.nested + 1}
 	if j.nested {
-		probe.patterns(b)
+		probe.text(b)
 	} else {
 		probe.loose(b)
 	}

@@ -22,6 +22,7 @@ type maskWalker struct {
 	full  bool // some text looks like a secret: look at all text
 	sds   bool // a resource that does not say its type is a Secret
 
+	nested int // texts inside of others that are being looked at
 	masked int // texts masked
 	opaque int // messages masked as a whole because they could not be read
 }

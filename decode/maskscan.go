@@ -1,0 +1,133 @@
+package decode
+
+import "bytes"
+
+// What the bytes of a text are to a search for secrets. A word is what base64
+// may consist of. Most bytes are in a word, and are passed over at a glance.
+const (
+	inWord uint8 = iota
+	between
+	anchor // ends a word and may give a secret away
+)
+
+var classes = func() (of [256]uint8) {
+	for c := range of {
+		if of[c] = between; isAlnum(byte(c)) || c == '+' || c == '/' {
+			of[c] = inWord
+		}
+	}
+	for _, c := range `=:-_. "%{[` {
+		of[c] = anchor
+	}
+	return of
+}()
+
+// minLong is the length from which on a word may be a secret by itself.
+const minLong = 10
+
+// hasSecretText says whether b, which may be a message or a part of one, may hold
+// a text that looks like a secret, at any depth. It finds whatever patterns would
+// find in a text of it, and is the reason why most bytes are looked at only once.
+func hasSecretText(b []byte) bool {
+	start := 0
+	for i, c := range b {
+		class := classes[c]
+		if class == inWord {
+			continue
+		}
+		if i-start >= minLong && mayBeSecret(b, start, i) {
+			return true
+		}
+		if class == anchor {
+			if from, to := secretAt(b, start, i, true); from < to {
+				return true
+			}
+		}
+		start = i + 1
+	}
+	return len(b)-start >= minLong && mayBeSecret(b, start, len(b))
+}
+
+// secretAt is the secret that the byte at i gives away: a range somewhere beside
+// it, or an empty one. The word before i begins at start. In a rough search b is
+// a message: what stands around a text is not told from it, and a range only says
+// that one may be there.
+func secretAt(b []byte, start, i int, rough bool) (from, to int) {
+	switch b[i] {
+	case '=':
+		return pair(b, i, rough)
+	case ':':
+		if bytes.HasPrefix(b[i:], urlMark) {
+			return urlPassword(b, i)
+		}
+		if from, to = botToken(b, start, i); from < to {
+			return from, to
+		}
+		return pair(b, i, rough)
+	case '-':
+		if from, to = pemBlock(b, i); from < to {
+			return from, to
+		}
+		if from, to = flagged(b, i, rough); from < to {
+			return from, to
+		}
+		return tokenAt(b, i, rough)
+	case '_', '.':
+		return tokenAt(b, i, rough)
+	case ' ', '%':
+		return afterScheme(b, start, i, rough)
+	case '"':
+		// The name of a header or a variable, or a key: its value stands beside it.
+		word := b[start:i]
+		if rough && (bytes.HasSuffix(word, []byte("kty")) || secretKey(keyChars(b, i), true)) {
+			return start, i
+		}
+	}
+	return 0, 0
+}
+
+// mayBeSecret says whether a long word, from start to end, may be a secret or hold
+// one.
+func mayBeSecret(b []byte, start, end int) bool {
+	word := b[start:end]
+	if at := bytes.Index(word, jwtHead); at >= 0 {
+		if from, to := webToken(b, start+at); from < to {
+			return true
+		}
+	}
+	if from, to := tokenIn(b, start, end, true); from < to {
+		return true
+	}
+	from, to := base64Text(word)
+	return from < to
+}
+
+// longWord masks what a word is or holds, and returns where to go on.
+func (w *maskWalker) longWord(b []byte, start, end int) int {
+	word := b[start:end]
+	if at := bytes.Index(word, jwtHead); at >= 0 {
+		if from, to := webToken(b, start+at); from < to {
+			w.leaf(b[from:to])
+			return to
+		}
+	}
+	if from, to := tokenIn(b, start, end, false); from < to {
+		w.leaf(b[from:to])
+		return max(to, end)
+	}
+	if at := bytes.Index(word, pemBase64); at >= 0 {
+		if from, to := pemInBase64(b, start+at); from < to {
+			w.leaf(b[from:to])
+			return to
+		}
+	}
+	for w.nested < maxNested {
+		from, to := base64Text(word)
+		if from == to {
+			break
+		}
+		w.base64(word[from:to])
+		word = word[to:]
+	}
+	return end
+}
