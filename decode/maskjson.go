@@ -88,6 +88,7 @@ func (j *jsonMasker) value(secret bool, key string, depth int) (height int, ok b
 		return j.object(secret, depth)
 	case c == '[':
 		j.i++
+		flag := false // the string before is a flag which says that this value is secret
 		for first := true; ; first = false {
 			switch c := j.space(); {
 			case c == ']':
@@ -99,7 +100,12 @@ func (j *jsonMasker) value(secret bool, key string, depth int) (height int, ok b
 			default:
 				j.i++
 			}
-			h, ok := j.value(secret, key, depth+1)
+			hidden := secret || flag
+			if flag = false; j.space() == '"' {
+				raw, _ := j.text()
+				flag = isFlag(raw)
+			}
+			h, ok := j.value(hidden, key, depth+1)
 			if !ok {
 				return 0, false
 			}
@@ -157,6 +163,7 @@ func (j *jsonMasker) object(secret bool, depth int) (height int, ok bool) {
 		}
 		plain := unquote(raw)
 		key := canonical(plain)
+		j.plain(raw)
 		j.i = end
 		if j.space() != ':' {
 			return 0, false

@@ -1,6 +1,9 @@
 package decode
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // isCredential says whether the values of a header field are secrets, by its
 // name. A "-bin" suffix only says how the value is written.
@@ -20,6 +23,14 @@ var secretEndings = [...]string{
 	"functions-key", "json-key", "key-data", "pkcs12", "connection-string", "connectionstring", "conn-str", "webhook-url",
 	"assertion", "session-id", "jwt", "auth", "hmac", "bearer",
 }
+
+// byLastByte are these endings by their last byte.
+var byLastByte = func() (by [256][]string) {
+	for _, last := range secretEndings {
+		by[last[len(last)-1]] = append(by[last[len(last)-1]], last)
+	}
+	return by
+}()
 
 // secretForms are what may follow in the name of a secret: how it is written.
 var secretForms = [...]string{"-value", "-values", "-data", "-text", "-plain", "-plaintext", "-raw", "-base64", "-b64", "-hash"}
@@ -57,6 +68,9 @@ func secretKey(key []byte, rough bool) bool {
 	if endsSecret(name, rough) {
 		return true
 	}
+	if bytes.IndexByte(name, '-') < 0 && name[n-1] > '9' {
+		return false
+	}
 	for _, form := range secretForms {
 		if n > len(form) && string(name[n-len(form):]) == form {
 			return endsSecret(name[:n-len(form)], rough)
@@ -70,6 +84,9 @@ func secretKey(key []byte, rough bool) bool {
 }
 
 func endsSecret(name []byte, rough bool) bool {
+	if len(name) == 0 {
+		return false
+	}
 	for _, key := range publicKeys {
 		if string(name) == key {
 			return false
@@ -80,7 +97,7 @@ func endsSecret(name []byte, rough bool) bool {
 			return true
 		}
 	}
-	for _, last := range secretEndings {
+	for _, last := range byLastByte[name[len(name)-1]] {
 		at := len(name) - len(last)
 		if at >= 0 && string(name[at:]) == last && (at == 0 || rough || name[at-1] == '-') {
 			return true

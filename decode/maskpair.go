@@ -59,7 +59,7 @@ func pair(b []byte, i int, rough bool) (from, to int) {
 	switch {
 	case secret, b[i] == ':' && isSource(a.key):
 	case b[i] == '=':
-		if faint = isFaint(a.key, a.query); !faint && !rough || rough && !endsFaint(a.key) {
+		if faint = isFaint(a.key, a.query, rough); !faint {
 			return 0, 0
 		}
 	case !rough && isNaming(a.key):
@@ -165,7 +165,7 @@ func named(b []byte, i int) (from, to int) {
 // flagged is the value after a flag in a command line, when the flag begins with
 // the hyphen at i, says that it is secret, and ends with a space.
 func flagged(b []byte, i int, rough bool) (from, to int) {
-	if i > 0 && (b[i-1] == '-' || !rough && isKeyChar(b[i-1])) {
+	if i > 0 && (b[i-1] == '-' || !rough && isKeyChar(b[i-1])) || i+1 == len(b) || classes[b[i+1]] != inWord && b[i+1] != '-' {
 		return 0, 0
 	}
 	at := i
@@ -407,21 +407,19 @@ func isNaming(key []byte) bool {
 	return false
 }
 
-// isFaint says whether a key is one of those whose values may be secrets: of
-// signed URLs, and of queries.
-func isFaint(key []byte, query bool) bool {
-	switch name := strings.ToLower(string(key)); {
-	case name == "key", name == "code":
-		return query
-	case name == "sig", strings.HasSuffix(name, "signature"):
-		return true
+// faintKeys end the keys whose values may be secrets: of signed URLs, and of
+// queries.
+var faintKeys = [...]string{"signature", "sig", "key", "code"}
+
+// isFaint says whether a key is one of these. It is rough if only its end counts.
+func isFaint(key []byte, query, rough bool) bool {
+	name := strings.ToLower(string(key))
+	for i, last := range faintKeys {
+		if strings.HasSuffix(name, last) && (rough || i == 0 || i == 1 && name == last || query && name == last) {
+			return true
+		}
 	}
 	return false
-}
-
-func endsFaint(key []byte) bool {
-	name := strings.ToLower(string(key))
-	return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "code") || strings.HasSuffix(name, "sig") || strings.HasSuffix(name, "signature")
 }
 
 // looksRandom says whether a value is long and has digits and letters. Its mask does,

@@ -1,6 +1,9 @@
 package decode
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // What the bytes of a text are to a search for secrets. A word is what base64
 // may consist of. Most bytes are in a word, and are passed over at a glance.
@@ -29,6 +32,9 @@ const minLong = 10
 // a text that looks like a secret, at any depth. It finds whatever patterns would
 // find in a text of it, and is the reason why most bytes are looked at only once.
 func hasSecretText(b []byte) bool {
+	if bytes.Contains(b, googleKey) {
+		return true
+	}
 	start := 0
 	for i, c := range b {
 		class := classes[c]
@@ -55,7 +61,9 @@ func hasSecretText(b []byte) bool {
 func secretAt(b []byte, start, i int, rough bool) (from, to int) {
 	switch b[i] {
 	case '=':
-		return pair(b, i, rough)
+		if endsLikeKey(b, i) {
+			return pair(b, i, rough)
+		}
 	case ':':
 		if bytes.HasPrefix(b[i:], urlMark) {
 			return urlPassword(b, i)
@@ -63,27 +71,90 @@ func secretAt(b []byte, start, i int, rough bool) (from, to int) {
 		if from, to = botToken(b, start, i); from < to {
 			return from, to
 		}
-		return pair(b, i, rough)
+		if endsLikeKey(b, i) || !rough {
+			return pair(b, i, rough)
+		}
 	case '-':
-		if from, to = pemBlock(b, i); from < to {
-			return from, to
+		if bytes.HasPrefix(b[i:], pemBegin) {
+			if from, to = pemBlock(b, i); from < to {
+				return from, to
+			}
 		}
 		if from, to = flagged(b, i, rough); from < to {
 			return from, to
 		}
-		return tokenAt(b, i, rough)
+		fallthrough
 	case '_', '.':
-		return tokenAt(b, i, rough)
+		if !rough && b[i] != '.' && i-start < minLong {
+			if from, to = tokenIn(b, start, i, false); from < to {
+				return from, to
+			}
+		}
+		if i >= 2 && headEnds.has(b[i-2], b[i-1]) {
+			return tokenAt(b, i, rough)
+		}
 	case ' ', '%':
-		return afterScheme(b, start, i, rough)
+		if i > start && (b[i-1]|0x20 == 'r' || b[i-1]|0x20 == 'c') {
+			return afterScheme(b, start, i, rough)
+		}
 	case '"':
 		// The name of a header or a variable, or a key: its value stands beside it.
-		word := b[start:i]
-		if rough && (bytes.HasSuffix(word, []byte("kty")) || secretKey(keyChars(b, i), true)) {
+		if rough && i > start && endsLikeKey(b, i) && (bytes.HasSuffix(b[start:i], keyType) || secretKey(keyChars(b, i), true)) {
 			return start, i
 		}
 	}
 	return 0, 0
+}
+
+// twoBytes is a set of pairs of bytes.
+type twoBytes [1 << 16 / 8]byte
+
+func (s *twoBytes) has(a, b byte) bool { return s[uint(a)<<5|uint(b)>>3]&(1<<(b&7)) != 0 }
+
+func (s *twoBytes) add(a, b byte) { s[uint(a)<<5|uint(b)>>3] |= 1 << (b & 7) }
+
+// headEnds are the last two bytes before the first anchor in the heads of tokens.
+var headEnds = func() *twoBytes {
+	var s twoBytes
+	for _, t := range tokens {
+		if at := strings.IndexAny(t.head, "-_."); at > 0 {
+			s.add(t.head[at-2], t.head[at-1])
+		}
+	}
+	return &s
+}()
+
+// keyEnds are the last two letters of all keys that say that they are secret, in
+// small letters, and any digit.
+var keyEnds = func() *twoBytes {
+	var s twoBytes
+	for _, of := range [][]string{secretKeys[:], secretEndings[:], secretForms[:], faintKeys[:], {"inline_string", "inline_bytes", "inlinestring", "inlinebytes", "kty"}} {
+		for _, key := range of {
+			s.add(key[len(key)-2], key[len(key)-1])
+		}
+	}
+	for a := range 256 {
+		for b := byte('0'); b <= '9'; b++ {
+			s.add(byte(a), b)
+			s.add(byte(a), '-')
+		}
+	}
+	return &s
+}()
+
+// endsLikeKey says whether a key that ends before the sign at i may be secret, by
+// its last two letters. It is there because most are not.
+func endsLikeKey(b []byte, i int) bool {
+	for least := i - 12; i > 0 && i > least && strings.IndexByte(" \t\"'`\\]:_.", b[i-1]) >= 0; i-- {
+	}
+	return i >= 2 && keyEnds.has(lower(b[i-2]), lower(b[i-1]))
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // mayBeSecret says whether a long word, from start to end, may be a secret or hold

@@ -14,6 +14,7 @@ var (
 	pemBase64 = []byte("LS0tLS1CRUdJT") // "-----BEGIN" in base64
 	jwtHead   = []byte("eyJ")           // `{"` in base64
 	urlMark   = []byte("://")
+	keyType   = []byte("kty") // of a JWK
 )
 
 // text masks what looks like a secret in a text that is not known to be one.

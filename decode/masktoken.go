@@ -1,6 +1,9 @@
 package decode
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // charset says what a token consists of after its head.
 type charset uint8
@@ -122,15 +125,21 @@ var tokens = [...]struct {
 	{"ya29.", 20, urlSafe},
 }
 
-// tokenHeads are places in tokens by the two bytes that one can tell a head by:
-// its first anchor, and the byte before that. Heads without an anchor are at zero.
-var tokenHeads = func() (by [256][]uint8) {
+type tokenHead struct {
+	text   string
+	anchor int // where its first "-", "_" or "." stands
+	token  int // its place in tokens
+}
+
+// tokenHeads are the heads by the byte before the first anchor. Those without an
+// anchor are at zero.
+var tokenHeads = func() (by [256][]tokenHead) {
 	for i, t := range tokens {
-		if at := bytes.IndexAny([]byte(t.head), "-_."); at > 0 {
-			by[t.head[at-1]] = append(by[t.head[at-1]], uint8(i))
-		} else {
-			by[0] = append(by[0], uint8(i))
+		head, before := tokenHead{t.head, strings.IndexAny(t.head, "-_."), i}, byte(0)
+		if head.anchor > 0 {
+			before = t.head[head.anchor-1]
 		}
+		by[before] = append(by[before], head)
 	}
 	return by
 }()
@@ -140,25 +149,25 @@ func tokenAt(b []byte, i int, rough bool) (from, to int) {
 	if i == 0 {
 		return 0, 0
 	}
-	if start := i - minLong; b[i] != '.' { // or it stands in the middle of one
-		if at := bytes.LastIndex(b[max(start, 0):i], []byte("AIza")); at >= 0 {
-			if from, to = tokenFrom(b, max(start, 0)+at, 1, rough); from < to {
-				return from, to
-			}
-		}
-	}
-	for _, n := range tokenHeads[b[i-1]] {
-		head := tokens[n].head
-		at := i - bytes.IndexByte([]byte(head), b[i])
-		if at < 0 || at >= i || !bytes.HasPrefix(b[at:], []byte(head)) {
+	for _, head := range tokenHeads[b[i-1]] {
+		at := i - head.anchor
+		if head.text[head.anchor] != b[i] || at < 0 || len(b)-at < len(head.text) || string(b[at:at+len(head.text)]) != head.text {
 			continue
 		}
-		if from, to = tokenFrom(b, at, int(n), rough); from < to {
+		if from, to = tokenFrom(b, at, head.token, rough); from < to {
 			return from, to
 		}
 	}
 	return 0, 0
 }
+
+// googleKey is the head of API keys of Google. It has no anchor, and what follows
+// may have one soon.
+var googleKey = []byte("AIza")
+
+// minHeadless is the length from which on a word is a token without an anchor, or
+// the path of a webhook; of API keys of Google it may be less.
+const minHeadless = 18
 
 // tokenFrom is the token of a shape at the beginning of which at is.
 func tokenFrom(b []byte, at, n int, rough bool) (from, to int) {
@@ -180,12 +189,18 @@ func tokenFrom(b []byte, at, n int, rough bool) (from, to int) {
 // something.
 func tokenIn(b []byte, start, end int, rough bool) (from, to int) {
 	word := b[start:end]
-	for _, n := range tokenHeads[0] {
-		if at := bytes.Index(word, []byte(tokens[n].head)); at >= 0 {
-			if from, to = tokenFrom(b, start+at, int(n), rough); from < to {
+	if len(word) < minHeadless && !bytes.Contains(word, googleKey) {
+		return 0, 0
+	}
+	for _, head := range tokenHeads[0] {
+		if at := bytes.Index(word, []byte(head.text)); at >= 0 {
+			if from, to = tokenFrom(b, start+at, head.token, rough); from < to {
 				return from, to
 			}
 		}
+	}
+	if bytes.IndexByte(word, '/') < 0 {
+		return 0, 0
 	}
 	for _, hook := range hooks {
 		at := bytes.Index(word, []byte(hook.after))
