@@ -293,7 +293,7 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 	w.rest(s, namesType(b[s.Off:]))
 	// A text may have been taken for a message. Few messages have no control
 	// character, and these begin with one: the tag of a field with a low number.
-	if w.full && isText(b) && b[0] > ' ' && (w.write || w.masked+w.opaque == before) {
+	if w.full && len(b) > 0 && b[0] > ' ' && isText(b) && (w.write || w.masked+w.opaque == before) {
 		w.text(b)
 	}
 }
