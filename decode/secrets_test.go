@@ -2,9 +2,12 @@ package decode
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/bait"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 func TestTextsWithSecrets(t *testing.T) {
@@ -66,4 +69,19 @@ func (k *Masker) alone(s string) (string, bool) {
 	w.full = true
 	w.loose(b)
 	return string(b), string(b) != s
+}
+// A client that acknowledges says all the names that it wants once more.
+func BenchmarkMaskerRequest(b *testing.B) {
+	data := str(1, "41")
+	for i := range 20000 {
+		data = append(data, str(3, fmt.Sprintf("outbound|8080||reviews-%d.default.svc.cluster.local", i))...)
+	}
+	data = append(data, str(4, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")...)
+	k := NewMasker()
+	k.Transform(&session.Entry{Kind: session.KindOpen, Stream: 1, Method: adsPath})
+	b.SetBytes(int64(len(data)))
+	for n := 0; b.Loop(); n++ {
+		ack := append(data[:len(data):len(data)], str(5, fmt.Sprint("nonce-", n, strings.Repeat("x", n%7)))...)
+		k.Transform(&session.Entry{Kind: session.KindMessage, Side: session.Client, Stream: 1, Message: &session.Message{Data: session.Chunks{ack}}})
+	}
 }

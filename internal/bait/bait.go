@@ -76,7 +76,7 @@ func (s *Text) Holds(text string) bool {
 		}
 	}
 	for shift := range 3 {
-		whole := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + s.Secret[:8]))
+		whole := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + s.Secret[:12]))
 		if strings.Contains(text, whole[4*min(shift, 1):len(whole)-4]) {
 			return true
 		}
