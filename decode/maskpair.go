@@ -88,6 +88,7 @@ func pair(b []byte, i int, rough bool) (from, to int) {
 	if b[i] == ':' {
 		return a.header(b, at)
 	}
+	at += len(schemeOf(string(b[at:min(len(b), at+24)])))
 	value := glance(b, at, a.query)
 	if isPublic(value) || faint && !looksRandom(value) || a.spaced && (!hasDigit(value) || bytes.ContainsAny(value, "([{")) {
 		return 0, 0 // rather a word, or code
