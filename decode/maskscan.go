@@ -36,12 +36,13 @@ func hasSecretText(b []byte) bool {
 		return true
 	}
 	start := 0
+	var seen jwtSeen
 	for i, c := range b {
 		class := classes[c]
 		if class == inWord {
 			continue
 		}
-		if i-start >= minLong && mayBeSecret(b, start, i) {
+		if i-start >= minLong && mayBeSecret(b, start, i, &seen) {
 			return true
 		}
 		if class == anchor {
@@ -51,7 +52,7 @@ func hasSecretText(b []byte) bool {
 		}
 		start = i + 1
 	}
-	return len(b)-start >= minLong && mayBeSecret(b, start, len(b))
+	return len(b)-start >= minLong && mayBeSecret(b, start, len(b), &seen)
 }
 
 // secretAt is the secret that the byte at i gives away: a range somewhere beside
@@ -159,13 +160,11 @@ func lower(c byte) byte {
 
 // mayBeSecret says whether a long word, from start to end, may be a secret or hold
 // one.
-func mayBeSecret(b []byte, start, end int) bool {
-	word := b[start:end]
-	if at := bytes.Index(word, jwtHead); at >= 0 {
-		if from, to := webToken(b, start+at); from < to {
-			return true
-		}
+func mayBeSecret(b []byte, start, end int, seen *jwtSeen) bool {
+	if from, to := seen.token(b, start, end); from < to {
+		return true
 	}
+	word := b[start:end]
 	if from, to := tokenIn(b, start, end, true); from < to {
 		return true
 	}
@@ -174,14 +173,12 @@ func mayBeSecret(b []byte, start, end int) bool {
 }
 
 // longWord masks what a word is or holds, and returns where to go on.
-func (w *maskWalker) longWord(b []byte, start, end int) int {
-	word := b[start:end]
-	if at := bytes.Index(word, jwtHead); at >= 0 {
-		if from, to := webToken(b, start+at); from < to {
-			w.leaf(b[from:to])
-			return to
-		}
+func (w *maskWalker) longWord(b []byte, start, end int, seen *jwtSeen) int {
+	if from, to := seen.token(b, start, end); from < to {
+		w.leaf(b[from:to])
+		return to
 	}
+	word := b[start:end]
 	if from, to := tokenIn(b, start, end, false); from < to {
 		w.leaf(b[from:to])
 		return max(to, end)
@@ -201,4 +198,22 @@ func (w *maskWalker) longWord(b []byte, start, end int) int {
 		word = word[to:]
 	}
 	return end
+}
+
+// jwtSeen is up to where it is known that no JSON web token stands: none goes over
+// what cannot be in one, and none begins later in what may be.
+type jwtSeen int
+
+// token is the JSON web token that begins in the word from start to end.
+func (s *jwtSeen) token(b []byte, start, end int) (from, to int) {
+	if start < int(*s) {
+		return 0, 0
+	}
+	at := bytes.Index(b[start:end], jwtHead)
+	if at < 0 {
+		return 0, 0
+	}
+	from, to = webToken(b, start+at)
+	*s = jwtSeen(to)
+	return from, to
 }

@@ -49,6 +49,7 @@ const maxNested = 4
 // what begins first counts.
 func (w *maskWalker) patterns(b []byte) {
 	start, name := 0, 0 // of the word at hand; where the xdstp name ends that was met last
+	var seen jwtSeen
 	for i := 0; i <= len(b); i++ {
 		class := between
 		if i < len(b) {
@@ -59,7 +60,7 @@ func (w *maskWalker) patterns(b []byte) {
 		}
 		end := i
 		if i-start >= minLong {
-			end = w.longWord(b, start, i)
+			end = w.longWord(b, start, i, &seen)
 		}
 		if end == i && class == anchor {
 			end = w.anchor(b, start, i, &name)
@@ -78,7 +79,7 @@ func (w *maskWalker) anchor(b []byte, start, i int, name *int) int {
 	switch c := b[i]; {
 	case c == '{', c == '[':
 		return w.jsonInProse(b, i)
-	case c == ':' && bytes.HasSuffix(b[:i], xdstp) && bytes.HasPrefix(b[i:], urlMark):
+	case c == ':' && i >= *name && bytes.HasSuffix(b[:i], xdstp) && bytes.HasPrefix(b[i:], urlMark):
 		*name = i + wordLength(b[i:])
 	case c == '=' && i < *name:
 		return i // the context parameters of a name are no credentials
