@@ -199,7 +199,7 @@ func flagged(b []byte, i int, rough bool) (from, to int) {
 // secret.
 func isFlag(b []byte) bool {
 	key := bytes.TrimLeft(b, "-")
-	return len(key) < len(b) && len(key)+2 >= len(b) && isSecretKey(key) && bytes.IndexAny(key, " =:") < 0
+	return len(key) < len(b) && len(key)+2 >= len(b) && isSecretKey(key) && !bytes.ContainsAny(key, " =:")
 }
 
 // afterScheme is what stands after the name of an authentication scheme and the

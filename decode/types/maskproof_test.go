@@ -423,7 +423,7 @@ func carriers(text string) []proto.Message {
 		&corev3.HttpUri{Uri: text},
 		&corev3.HealthCheck_HttpHealthCheck{Path: text},
 		&corev3.HeaderValue{Key: "x-plain", Value: text},
-		&corev3.SubstitutionFormatString{Format: &corev3.SubstitutionFormatString_TextFormat{TextFormat: text}},
+		&corev3.SubstitutionFormatString{Format: &corev3.SubstitutionFormatString_TextFormatSource{TextFormatSource: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}}}},
 		&routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: text}},
 		&routev3.RedirectAction{PathRewriteSpecifier: &routev3.RedirectAction_PathRedirect{PathRedirect: text}},
 		&corev3.Node{Id: "n", Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{"args": structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{value, value}})}}},

@@ -159,7 +159,7 @@ func carriers(t *testing.T, texts []string) (all []*anypb.Any) {
 			&jwtv3.RemoteJwks{HttpUri: &corev3.HttpUri{Uri: x}},
 			&wasmv3.PluginConfig{Configuration: wrapped(t, wrapperspb.Bytes([]byte(x)))},
 			&filev3.FileAccessLog{AccessLogFormat: &filev3.FileAccessLog_LogFormat{LogFormat: &corev3.SubstitutionFormatString{
-				Format: &corev3.SubstitutionFormatString_TextFormat{TextFormat: x},
+				Format: &corev3.SubstitutionFormatString_TextFormatSource{TextFormatSource: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: x}}},
 			}}},
 		}
 		all = append(all, wrapped(t, others[i%len(others)]))
