@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"hash/maphash"
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -25,12 +26,13 @@ type Masker struct {
 	streams  *Streams
 	splitter splitter
 	masks    *masks
+	known    known
 }
 
 // NewMasker returns a Masker with a fresh key.
 func NewMasker() *Masker {
 	shapes()
-	return &Masker{streams: NewStreams(), masks: newMasks()}
+	return &Masker{streams: NewStreams(), masks: newMasks(), known: known{seed: maphash.MakeSeed()}}
 }
 
 func (k *Masker) walker(write bool) maskWalker {
@@ -105,8 +107,14 @@ func (k *Masker) Glance(m xds.Method, side session.Side, msg *session.Message) B
 
 // masked returns b after a walk, or b itself if the walk finds nothing.
 func (k *Masker) masked(b []byte, walk func(*maskWalker, []byte)) []byte {
+	return k.maskedIf(hasSecretText(b), b, walk)
+}
+
+// maskedIf is masked of b, of which full says whether a text in it may look like a
+// secret.
+func (k *Masker) maskedIf(full bool, b []byte, walk func(*maskWalker, []byte)) []byte {
 	w := k.walker(false)
-	w.full = hasSecretText(b)
+	w.full = full
 	if walk(&w, b); !w.found() {
 		return b
 	}
@@ -154,7 +162,8 @@ func (k *Masker) message(e *session.Entry, st *Stream) {
 		}
 	}
 	opaque := false
-	masked := k.masked(data, func(w *maskWalker, b []byte) {
+	full := sh != nil && k.known.hasSecretText(data) || sh == nil && hasSecretText(data) // which may be one text
+	masked := k.maskedIf(full, data, func(w *maskWalker, b []byte) {
 		if sh != nil {
 			w.message(b, sh, false, 0)
 		} else {

@@ -1,7 +1,10 @@
 package decode
 
 import (
+	"encoding/base64"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -31,11 +34,18 @@ func (k *Masker) headerValue(f session.Field) (string, bool) {
 	if f.Name == ":path" {
 		return k.path(f.Value)
 	}
-	if !f.Secret && !isCredential(f.Name) {
+	name := strings.ToLower(f.Name)
+	switch {
+	case f.Secret, isCredential(name):
+	case name == "grpc-message":
+		return k.percentEncoded(f.Value)
+	case strings.HasSuffix(name, "-bin"):
+		return k.binary(f.Value, name == "grpc-status-details-bin")
+	default:
 		return k.text(f.Value)
 	}
 	scheme := ""
-	if strings.HasSuffix(strings.ToLower(f.Name), "authorization") {
+	if strings.HasSuffix(name, "authorization") {
 		scheme = schemeOf(f.Value)
 	}
 	value := []byte(f.Value[len(scheme):])
@@ -54,23 +64,89 @@ func (k *Masker) text(s string) (string, bool) {
 	return string(b), w.found()
 }
 
-// path masks the values of query parameters whose names say that they are
-// credentials.
+// path masks the values of query parameters that are credentials.
 func (k *Masker) path(s string) (string, bool) {
-	path, query, ok := strings.Cut(s, "?")
+	if strings.IndexByte(s, '?') < 0 {
+		return s, false
+	}
+	return k.text(s)
+}
+
+// percentEncoded masks the secrets of a grpc-message. Those bytes that were
+// encoded stay so, and the message has the same masks when it is decoded.
+func (k *Masker) percentEncoded(s string) (string, bool) {
+	plain, at := make([]byte, 0, len(s)), make([]int, 0, len(s)+1)
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		at = append(at, i)
+		if c == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				c = byte(n)
+				i += 2
+			}
+		}
+		plain = append(plain, c)
+	}
+	text, ok := k.text(string(plain))
 	if !ok {
 		return s, false
 	}
-	parts, found := strings.Split(query, "&"), false
-	for i, part := range parts {
-		if name, value, _ := strings.Cut(part, "="); value != "" && isSecretKey([]byte(name)) {
-			b := []byte(value)
-			k.masks.fill(b, b)
-			parts[i], found = name+"="+string(b), true
+	at = append(at, len(s))
+	out := []byte(s)
+	for i, c := range plain {
+		switch {
+		case text[i] == c:
+		case at[i+1]-at[i] == 3:
+			copy(out[at[i]:], fmt.Sprintf("%%%02X", text[i]))
+		default:
+			out[at[i]] = text[i]
 		}
 	}
-	text, more := k.text(strings.Join(parts, "&"))
-	return path + "?" + text, found || more
+	return string(out), true
+}
+
+// binary masks the secrets in the values, with commas between them, of a "-bin"
+// field: of the details of a status as of that message, of others as far as they
+// are found in bytes of which nothing is known. Details that are not base64 may
+// hold anything.
+func (k *Masker) binary(s string, isStatus bool) (string, bool) {
+	values, found := strings.Split(s, ","), false
+	for i, value := range values {
+		text := strings.Trim(value, " ")
+		encoding := base64.StdEncoding
+		if len(text)%4 != 0 || !strings.HasSuffix(text, "=") {
+			encoding = base64.RawStdEncoding
+		}
+		plain, err := encoding.DecodeString(text)
+		var masked string
+		if err == nil {
+			got := k.masked(plain, func(w *maskWalker, b []byte) {
+				if isStatus {
+					w.message(b, w.shapes["google.rpc.Status"], false, 0)
+				} else {
+					w.sweep(b, 0)
+				}
+			})
+			if len(plain) == 0 || &got[0] == &plain[0] {
+				continue
+			}
+			masked = encoding.EncodeToString(got)
+		} else if isStatus {
+			b := []byte(text)
+			if k.masks.is(b) {
+				continue
+			}
+			k.masks.fill(b, b)
+			masked = string(b)
+		} else if masked, found = k.text(text); masked == text {
+			continue
+		}
+		values[i], found = strings.Replace(value, text, masked, 1), true
+	}
+	if !found {
+		return s, false
+	}
+	return strings.Join(values, ","), true
 }
 
 // schemeOf is the authentication scheme that a value begins with, the space
@@ -84,63 +160,4 @@ func schemeOf(value string) string {
 		}
 	}
 	return ""
-}
-
-// isCredential says whether the values of a header field are secrets, by its
-// name. A "-bin" suffix only says how the value is written.
-func isCredential(name string) bool {
-	name = strings.TrimSuffix(strings.ToLower(name), "-bin")
-	name = strings.ReplaceAll(name, "_", "-")
-	switch name {
-	case "cookie", "set-cookie", "set-cookie2":
-		return true
-	}
-	for _, last := range secretEndings {
-		if rest, ok := strings.CutSuffix(name, last); ok && (rest == "" || strings.HasSuffix(rest, "-")) {
-			return true
-		}
-	}
-	return false
-}
-
-var secretEndings = [...]string{
-	"authorization", "token", "secret", "secrets", "password", "passwords", "passwd", "pwd", "passphrase",
-	"credential", "credentials", "api-key", "api-keys", "apikey", "access-key", "secret-key", "private-key", "auth-key", "signing-key",
-	"encryption-key", "hmac-key", "shared-key", "subscription-key", "json-key", "pkcs12",
-	"assertion", "session-id", "jwt", "auth", "hmac", "bearer",
-}
-
-// isSecretKey says whether a key of a map, a Struct or a JSON object says that
-// the value is secret. It may be written in any of the usual ways.
-func isSecretKey(key []byte) bool {
-	if len(key) < 3 || len(key) > 256 {
-		return false
-	}
-	var kebab [512]byte
-	n := 0
-	for i, c := range key {
-		switch {
-		case c == '_', c == '.', c == ' ', c == '/':
-			c = '-'
-		case c >= 'A' && c <= 'Z':
-			if i > 0 && (key[i-1] >= 'a' && key[i-1] <= 'z' || key[i-1] >= '0' && key[i-1] <= '9') {
-				kebab[n] = '-'
-				n++
-			}
-			c += 'a' - 'A'
-		}
-		kebab[n] = c
-		n++
-	}
-	name := kebab[:n]
-	switch string(name) {
-	case "cookie", "set-cookie":
-		return true
-	}
-	for _, last := range secretEndings {
-		if n >= len(last) && string(name[n-len(last):]) == last && (n == len(last) || name[n-len(last)-1] == '-') {
-			return true
-		}
-	}
-	return false
 }

@@ -31,7 +31,7 @@ func (w *maskWalker) json(b []byte) bool {
 	if !w.write {
 		text = bytes.Clone(b)
 	}
-	inner := maskWalker{masks: w.masks, write: true}
+	inner := maskWalker{masks: w.masks, write: true, nested: w.nested}
 	j := jsonMasker{w: &inner, b: text, nested: true}
 	ok := j.document()
 	w.masked += inner.masked
@@ -88,6 +88,7 @@ func (j *jsonMasker) value(secret bool, key string, depth int) (height int, ok b
 		return j.object(secret, depth)
 	case c == '[':
 		j.i++
+		flag := false // the string before is a flag which says that this value is secret
 		for first := true; ; first = false {
 			switch c := j.space(); {
 			case c == ']':
@@ -99,7 +100,12 @@ func (j *jsonMasker) value(secret bool, key string, depth int) (height int, ok b
 			default:
 				j.i++
 			}
-			h, ok := j.value(secret, key, depth+1)
+			hidden := secret || flag
+			if flag = false; j.space() == '"' {
+				raw, _ := j.text()
+				flag = isFlag(raw)
+			}
+			h, ok := j.value(hidden, key, depth+1)
 			if !ok {
 				return 0, false
 			}
@@ -157,6 +163,7 @@ func (j *jsonMasker) object(secret bool, depth int) (height int, ok bool) {
 		}
 		plain := unquote(raw)
 		key := canonical(plain)
+		j.plain(raw)
 		j.i = end
 		if j.space() != ':' {
 			return 0, false
@@ -225,9 +232,9 @@ func (j *jsonMasker) hideNumber(b []byte) {
 func (j *jsonMasker) plain(raw []byte) {
 	text := unquote(raw)
 	b := []byte(text)
-	probe := maskWalker{masks: j.w.masks, write: true, full: hasSecretText(b)}
+	probe := maskWalker{masks: j.w.masks, write: true, full: hasSecretText(b), nested: j.w.nested + 1}
 	if j.nested {
-		probe.patterns(b)
+		probe.text(b)
 	} else {
 		probe.loose(b)
 	}

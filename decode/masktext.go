@@ -5,30 +5,30 @@ import (
 	"encoding/base64"
 )
 
-// hasSecretText says whether b may hold a text that looks like a secret, at any
-// depth. It costs a few searches and is the reason why most bytes are never
-// looked at.
-func hasSecretText(b []byte) bool {
-	return bytes.Contains(b, pemKey) || bytes.Contains(b, jwtHead) || bytes.Contains(b, pemBase64) || bytes.Contains(b, keyType) ||
-		bytes.IndexByte(b, '@') >= 0 && bytes.Contains(b, urlMark)
-}
-
 var (
 	pemKey    = []byte("PRIVATE KEY")
+	xdstp     = []byte("xdstp")
 	pemBegin  = []byte("-----BEGIN")
 	pemEnd    = []byte("-----END")
 	pemDashes = []byte("-----")
 	pemBase64 = []byte("LS0tLS1CRUdJT") // "-----BEGIN" in base64
 	jwtHead   = []byte("eyJ")           // `{"` in base64
 	urlMark   = []byte("://")
-	keyType   = []byte(`"kty"`)
+	keyType   = []byte("kty") // of a JWK
 )
 
 // text masks what looks like a secret in a text that is not known to be one.
 func (w *maskWalker) text(b []byte) {
-	if w.full {
-		w.loose(b)
+	if !w.full || !hasSecretText(b) {
+		return
 	}
+	if !w.write { // what is found first decides what is found next
+		inner := maskWalker{masks: w.masks, shapes: w.shapes, write: true, full: true, nested: w.nested}
+		inner.patterns(bytes.Clone(b))
+		w.masked += inner.masked
+		return
+	}
+	w.patterns(b)
 }
 
 // loose masks the secrets of a text that may be configuration in JSON.
@@ -38,59 +38,96 @@ func (w *maskWalker) loose(b []byte) {
 			return
 		}
 	}
-	if w.full {
-		w.patterns(b)
-	}
+	w.text(b)
 }
 
-// patterns masks private keys in PEM, as it is or in base64, JSON web tokens,
-// and passwords in URLs.
+// maxNested is how many times a text is followed into another: a string of JSON,
+// or base64.
+const maxNested = 4
+
+// patterns masks what gives itself away in a text, from its beginning to its end:
+// what begins first counts.
 func (w *maskWalker) patterns(b []byte) {
-	w.each(b, pemKey, pemBlock)
-	w.each(b, pemBase64, pemInBase64)
-	w.each(b, jwtHead, webToken)
-	w.each(b, urlMark, urlPassword)
+	start, name := 0, 0 // of the word at hand; where the xdstp name ends that was met last
+	var seen jwtSeen
+	for i := 0; i <= len(b); i++ {
+		class := between
+		if i < len(b) {
+			class = classes[b[i]]
+		}
+		if class == inWord {
+			continue
+		}
+		end := i
+		if i-start >= minLong {
+			end = w.longWord(b, start, i, &seen)
+		}
+		if end == i && class == anchor {
+			end = w.anchor(b, start, i, &name)
+		}
+		if end > i {
+			i, start = end-1, end
+		} else {
+			start = i + 1
+		}
+	}
 }
 
-// each masks what find makes of every place where mark occurs: a range around
-// it, or an empty one, which says from where to go on.
-func (w *maskWalker) each(b, mark []byte, find func(b []byte, at int) (int, int)) {
-	for off := 0; ; {
-		i := bytes.Index(b[off:], mark)
-		if i < 0 {
-			return
-		}
-		start, end := find(b, off+i)
-		if start < end {
-			w.leaf(b[start:end])
-		}
-		off = max(end, off+i+len(mark))
+// anchor masks what the byte at i gives away, and returns where to go on: at i if
+// that is nothing.
+func (w *maskWalker) anchor(b []byte, start, i int, name *int) int {
+	switch c := b[i]; {
+	case c == '{', c == '[':
+		return w.jsonInProse(b, i)
+	case c == ':' && i >= *name && bytes.HasSuffix(b[:i], xdstp) && bytes.HasPrefix(b[i:], urlMark):
+		*name = i + wordLength(b[i:])
+	case c == '=' && i < *name:
+		return i // the context parameters of a name are no credentials
 	}
+	from, to := secretAt(b, start, i, false)
+	if from >= to {
+		return i
+	}
+	w.leaf(b[from:to])
+	return max(to, i+1)
 }
 
-// pemBlock is the block of a private key, its first and last line included.
-// Without a last line it goes to the end.
-func pemBlock(b []byte, at int) (int, int) {
-	near := max(0, at-40)
-	start := bytes.LastIndex(b[near:at], pemBegin)
-	if start < 0 {
+// jsonInProse masks the secrets of JSON that begins at i, in the middle of a
+// text.
+func (w *maskWalker) jsonInProse(b []byte, i int) int {
+	next := bytes.TrimLeft(b[i+1:min(len(b), i+9)], " \t\r\n{[")
+	if w.nested >= maxNested || len(next) == 0 || next[0] != '"' {
+		return i
+	}
+	w.nested++
+	j := jsonMasker{w: w, b: b, i: i, nested: true}
+	j.value(false, "", 0)
+	w.nested--
+	return max(i, j.i) // up to there all was looked at, even if it is no JSON
+}
+
+// pemBlock is the block of a private key that begins at i, its first and last line
+// included. Without a last line it goes to the end.
+func pemBlock(b []byte, i int) (int, int) {
+	line, _, _ := bytes.Cut(b[i:min(len(b), i+len(pemBegin)+40+len(pemKey))], []byte("\n"))
+	at := bytes.Index(line, pemKey)
+	if at < 0 || !bytes.HasPrefix(line, pemBegin) {
 		return 0, 0
 	}
-	if start += near; bytes.IndexByte(b[start:at], '\n') >= 0 {
-		return 0, 0
-	}
+	at += i
 	end := bytes.Index(b[at:], pemEnd)
 	if end < 0 {
-		return start, len(b)
+		return i, len(b)
 	}
 	end += at + len(pemEnd)
 	last := bytes.Index(b[end:], pemDashes)
 	if last < 0 {
-		return start, len(b)
+		return i, len(b)
 	}
-	return start, end + last + len(pemDashes)
+	return i, end + last + len(pemDashes)
 }
 
+// pemInBase64 is the base64 of a private key in PEM of which the beginning is at at.
 func pemInBase64(b []byte, at int) (int, int) {
 	end := at
 	for end < len(b) && (isAlnum(b[end]) || b[end] == '+' || b[end] == '/' || b[end] == '=' || b[end] == '-' || b[end] == '_') {

@@ -167,7 +167,12 @@ func TestMaskUnknownMessagesThatAreTorn(t *testing.T) {
 
 // Texts that are made to be slow are not.
 func TestTextPatternsAreLinear(t *testing.T) {
-	for _, part := range []string{"PRIVATE KEY", "eyJ", "eyJ.", "://", "://a:@", "LS0tLS1CRUdJT", "-----BEGIN PRIVATE KEY", `{"kty":`, `[{"key":"token","value":`} {
+	for _, part := range []string{
+		"PRIVATE KEY", "eyJ", "eyJ.", "://", "://a:@", "LS0tLS1CRUdJT", "-----BEGIN PRIVATE KEY", `{"kty":`, `[{"key":"token","value":`,
+		"token=", `token="`, "sig=", `key:"token"`, `key:"token" value`, "-token ", "--token -", "bearer ", "Bearer a", "Basic dXNlcjpw ", "authorization: ", "cookie: a",
+		`{"`, `{"a":`, `{"a":"{`, `{"kty":{`, "AIza", "aglpat-", "a-ghp_", "xdstp://", "xdstp://a ", "/services/T", "SG.", "eyJaaaaaaaaa-", "eyJaaaaaaaaa.", "dG9rZW49dG9r",
+		"password=)", `\\"token\\":\\"`, "secret: '", "a;b", "token=a;", "&token=", "%20", "1234567890:A", "-----BEGIN ", "=", ":", "-a",
+	} {
 		NewMasker().text(strings.Repeat(part, 1<<18))
 	}
 }

@@ -22,6 +22,7 @@ type maskWalker struct {
 	full  bool // some text looks like a secret: look at all text
 	sds   bool // a resource that does not say its type is a Secret
 
+	nested int // texts inside of others that are being looked at
 	masked int // texts masked
 	opaque int // messages masked as a whole because they could not be read
 }
@@ -132,11 +133,28 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 		w.whole(b)
 		return
 	}
+	beside := !secret && sh.name == "google.protobuf.Struct" && namesSecret(b)
+	flag := false // the value before is a flag which says that this one is secret
 	s := protoscan.Of(b)
 	for s.Next() {
-		w.field(sh, s, secret, depth)
+		body, _ := s.Bytes()
+		hidden := secret || flag || beside && bytes.HasSuffix(lastBytes(body, 1), []byte("value"))
+		flag = sh.name == "google.protobuf.ListValue" && isFlag(lastBytes(body, 3))
+		w.field(sh, s, hidden, depth)
 	}
 	w.rest(s, true)
+}
+
+// namesSecret says whether a Struct is a pair of a name that says that it is
+// secret, and its value, as in the environment of a container.
+func namesSecret(b []byte) bool {
+	for s := protoscan.Of(b); s.Next(); {
+		entry, _ := s.Bytes()
+		if key := lastBytes(entry, 1); string(key) == "name" || string(key) == "key" {
+			return isSecretKey(lastBytes(lastBytes(entry, 2), 3))
+		}
+	}
+	return false
 }
 
 // field masks the field that s stands at.
@@ -150,7 +168,9 @@ func (w *maskWalker) field(sh *shape, s *protoscan.Scanner, secret bool, depth i
 		w.whole(body)
 	case f == nil:
 		w.sweep(body, depth+1)
-	case f.kind == '-', secret && s.Num == sh.named:
+	case f.kind == '-':
+	case secret && s.Num == sh.named:
+		w.text(body)
 	case f.kind == '.', f.kind == '!':
 		if f.sub != nil {
 			w.message(body, f.sub, f.kind == '!', depth+1)
@@ -257,7 +277,7 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		w.text(b)
 		return
 	}
-	if w.typeOf(b) != nil {
+	if bytes.IndexByte(lastBytes(b, 1), '/') >= 0 && w.typeOf(b) != nil { // an extension may be called as a type is
 		w.any(b, false, depth+1)
 		return
 	}
@@ -271,8 +291,9 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		}
 	}
 	w.rest(s, namesType(b[s.Off:]))
-	// A text may have been taken for a message.
-	if w.full && (w.write || w.masked+w.opaque == before) {
+	// A text may have been taken for a message. Few messages have no control
+	// character, and these begin with one: the tag of a field with a low number.
+	if w.full && len(b) > 0 && b[0] > ' ' && isText(b) && (w.write || w.masked+w.opaque == before) {
 		w.text(b)
 	}
 }

@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only
 	"internal/mutant":    {}, // for tests; it knows the format by itself
+	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",

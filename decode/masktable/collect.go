@@ -140,6 +140,9 @@ func flags(md protoreflect.MessageDescriptor) string {
 			s = "*"
 		}
 	}
+	if unnamed.match(md.FullName()) {
+		return s
+	}
 	if md.IsMapEntry() {
 		// The keys of other maps name extensions and namespaces.
 		value := md.Fields().ByNumber(2)

@@ -87,6 +87,16 @@ var loose = names{
 	"google.protobuf.StringValue.value",
 	"google.protobuf.BytesValue.value",
 	"google.protobuf.Value.string_value",
+	".ControlPlane.identifier",
+	"google.rpc.Status.message",
+}
+
+// unnamed are the types whose keys do not say what their values hold: they are
+// names of resources, or of what tells variants of one apart.
+var unnamed = names{
+	".InitialResourceVersionsEntry",
+	".ContextParams.ParamsEntry",
+	".DynamicParameterConstraints.SingleConstraint",
 }
 
 // namedByHand are the types whose key or name says what the other fields hold,

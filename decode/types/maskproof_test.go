@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	annotations "github.com/cncf/xds/go/udpa/annotations"
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	awsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/common/aws/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
@@ -20,8 +22,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/bait"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -162,6 +167,9 @@ func (s *seeder) mapField(m protoreflect.Message, fd protoreflect.FieldDescripto
 		if enter(fd.MapValue().Message()) {
 			s.fill(mp.Mutable(plain).Message(), at, depth-1, variant, secret)
 		}
+	case fd.MapValue().Kind() == protoreflect.StringKind && isName.MatchString(string(fd.FullName())):
+		mp.Set(plain, protoreflect.ValueOfString(s.text(secret, at)))
+		mp.Set(token, protoreflect.ValueOfString(s.text(secret, at)))
 	case fd.MapValue().Kind() == protoreflect.StringKind:
 		mp.Set(plain, protoreflect.ValueOfString(s.text(secret, at)))
 		mp.Set(token, protoreflect.ValueOfString(s.text(true, at)))
@@ -170,6 +178,9 @@ func (s *seeder) mapField(m protoreflect.Message, fd protoreflect.FieldDescripto
 		mp.Set(token, protoreflect.ValueOfBytes([]byte(s.text(true, at))))
 	}
 }
+
+// isName are the maps whose keys are names of resources or parts of such.
+var isName = regexp.MustCompile(`\.(initial_resource_versions|ContextParams\.params)$`)
 
 // leading is the set of types that can hold a secret at any depth.
 func leading() map[protoreflect.FullName]bool {
@@ -365,63 +376,140 @@ func TestEveryFieldThatSoundsSecretIsReviewed(t *testing.T) {
 	t.Logf("%d fields sound secret, %d rules say which are not", n, len(notSecret))
 }
 
-// What is not typed as a secret but looks like one, wherever there is text.
+// What is not typed as a secret but looks like one, wherever there is text: each
+// field gets some of the texts, so that each text stands in hundreds of fields.
 func TestTextsThatLookSecretAreMasked(t *testing.T) {
-	const (
-		body  = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
-		pem   = "-----BEGIN RSA PRIVATE KEY-----\n" + body + "\n-----END RSA PRIVATE KEY-----\n"
-		token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzZWVkIn0.c2lnbmF0dXJlLXNlZWQ"
-		pass  = "pa55-word-seed"
-	)
-	texts := map[string]string{
-		"before " + pem + " after":                                                 body,
-		"x " + token + " y":                                                        "c2lnbmF0dXJlLXNlZWQ",
-		"https://user:" + pass + "@host.example/path":                              pass,
-		`{"plain":"<P>","client_secret":"` + pass + `"}`:                           pass,
-		`{"a":[{"header":{"key":"authorization","value":"Bearer ` + pass + `"}}]}`: pass,
-		`{"keys":[{"k":"` + pass + `","kty":"oct"}]}`:                              pass,
-	}
-	n := 0
+	texts := bait.Texts("s")
+	n, next := 0, 0
 	eachMessage(func(mt protoreflect.MessageType) {
 		fields := mt.Descriptor().Fields()
 		for i := range fields.Len() {
 			fd := fields.Get(i)
-			if fd.Kind() != protoreflect.StringKind && fd.Kind() != protoreflect.BytesKind || fd.IsList() || fd.IsMap() || mt.Descriptor().FullName() == "google.protobuf.Any" || mt.Descriptor().Name() == "NamePart" {
+			if fd.Kind() != protoreflect.StringKind && fd.Kind() != protoreflect.BytesKind || fd.IsMap() || mt.Descriptor().FullName() == "google.protobuf.Any" || mt.Descriptor().Name() == "NamePart" {
 				continue
 			}
 			n++
-			j := 0
-			for text, gone := range texts {
-				if j++; text[0] == '{' && !bytes.Contains([]byte(text), []byte(`"kty"`)) {
-					continue // only where texts are known to be configuration
-				}
+			for range 8 {
+				p := texts[next%len(texts)]
+				next++
 				m := mt.New()
+				value := protoreflect.ValueOfString(p.Text)
 				if fd.Kind() == protoreflect.BytesKind {
-					m.Set(fd, protoreflect.ValueOfBytes([]byte(text)))
-				} else {
-					m.Set(fd, protoreflect.ValueOfString(text))
+					value = protoreflect.ValueOfBytes([]byte(p.Text))
 				}
-				checkGone(t, m.Interface(), gone)
+				if fd.IsList() {
+					m.Mutable(fd).List().Append(value)
+				} else {
+					m.Set(fd, value)
+				}
+				checkGone(t, m.Interface(), p)
 			}
 		}
 	})
-	for _, m := range []proto.Message{
-		&corev3.DataSource{Specifier: &corev3.DataSource_InlineString{}}, &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{}},
-	} {
-		for text, gone := range texts {
-			switch d := m.(*corev3.DataSource).Specifier.(type) {
-			case *corev3.DataSource_InlineString:
-				d.InlineString = text
-			case *corev3.DataSource_InlineBytes:
-				d.InlineBytes = []byte(text)
-			}
-			checkGone(t, m, gone)
+	for _, p := range texts {
+		for _, m := range carriers(p.Text) {
+			checkGone(t, m, p)
 		}
 	}
-	t.Logf("%d fields", n)
+	t.Logf("%d fields, %d texts", n, len(texts))
 }
 
-func checkGone(t *testing.T, m proto.Message, gone string) {
+// carriers are messages with a text where secrets are met most.
+func carriers(text string) []proto.Message {
+	value := structpb.NewStringValue(text)
+	return []proto.Message{
+		&corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}},
+		&corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: []byte(text)}},
+		&corev3.HttpUri{Uri: text},
+		&corev3.HealthCheck_HttpHealthCheck{Path: text},
+		&corev3.HeaderValue{Key: "x-plain", Value: text},
+		&corev3.SubstitutionFormatString{Format: &corev3.SubstitutionFormatString_TextFormatSource{TextFormatSource: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}}}},
+		&routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: text}},
+		&routev3.RedirectAction{PathRewriteSpecifier: &routev3.RedirectAction_PathRedirect{PathRedirect: text}},
+		&corev3.Node{Id: "n", Metadata: &structpb.Struct{Fields: map[string]*structpb.Value{"args": structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{value, value}})}}},
+		&corev3.Node{Id: text, Cluster: text, UserAgentName: text},
+		&corev3.ControlPlane{Identifier: text},
+		wrapperspb.String(text), wrapperspb.Bytes([]byte(text)), value,
+		&status.Status{Message: text},
+		&discoveryv3.Resource{Name: text, Version: text, Aliases: []string{text}},
+	}
+}
+
+// The messages themselves, of both variants of the protocol: names, versions,
+// nonces, errors and who answers.
+func TestTextsThatLookSecretInTheEnvelope(t *testing.T) {
+	const deltaPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
+	for _, p := range bait.Texts("s") {
+		x, plane := p.Text, &corev3.ControlPlane{Identifier: p.Text}
+		refused := &status.Status{Code: 3, Message: x}
+		for _, c := range []struct {
+			path string
+			side session.Side
+			m    proto.Message
+		}{
+			{adsPath, session.Client, &discoveryv3.DiscoveryRequest{VersionInfo: x, ResourceNames: []string{x, x}, TypeUrl: "t/a", ResponseNonce: x, ErrorDetail: refused}},
+			{adsPath, session.Server, &discoveryv3.DiscoveryResponse{VersionInfo: x, TypeUrl: "t/a", Nonce: x, ControlPlane: plane, ResourceErrors: []*discoveryv3.ResourceError{
+				{ResourceName: &discoveryv3.ResourceName{Name: x}, ErrorDetail: refused},
+			}}},
+			{deltaPath, session.Client, &discoveryv3.DeltaDiscoveryRequest{
+				TypeUrl: "t/a", ResourceNamesSubscribe: []string{x}, ResourceNamesUnsubscribe: []string{x},
+				InitialResourceVersions: map[string]string{x: x}, ResponseNonce: x, ErrorDetail: refused,
+			}},
+			{deltaPath, session.Server, &discoveryv3.DeltaDiscoveryResponse{SystemVersionInfo: x, TypeUrl: "t/a", RemovedResources: []string{x}, Nonce: x, ControlPlane: plane, Resources: []*discoveryv3.Resource{
+				{Name: x, Version: x, Aliases: []string{x}, Resource: &anypb.Any{TypeUrl: "example.com/a.b.C", Value: mustMarshal(t, &corev3.ControlPlane{Identifier: x})}},
+			}}},
+		} {
+			k, wire := decode.NewMasker(), mustMarshal(t, c.m)
+			k.Transform(&session.Entry{Kind: session.KindOpen, Side: session.Client, Stream: 1, Method: c.path})
+			e := session.Entry{Kind: session.KindMessage, Side: c.side, Stream: 1, Message: &session.Message{Data: session.Chunks{wire}}}
+			mask(k, &e)
+			if got := e.Message.Data.Bytes(); p.Holds(string(got)) || len(got) != len(wire) {
+				t.Errorf("%T: %q is still there: %q", c.m, p.Secret, got)
+			}
+		}
+	}
+}
+
+// A resource has one name wherever it is named, so that it is still known, and
+// texts that people need stay in any of these places.
+func TestNamesStayEqual(t *testing.T) {
+	texts := bait.Harmless()
+	for _, p := range bait.Texts("s") {
+		texts = append(texts, p.Text)
+	}
+	for _, x := range texts {
+		k := decode.NewMasker()
+		in := func(m proto.Message) []byte {
+			wire := mustMarshal(t, m)
+			k.Transform(&session.Entry{Kind: session.KindOpen, Side: session.Client, Stream: 1, Method: adsPath})
+			e := session.Entry{Kind: session.KindMessage, Side: session.Client, Stream: 1, Message: &session.Message{Data: session.Chunks{wire}}}
+			mask(k, &e)
+			return e.Message.Data.Bytes()
+		}
+		var named discoveryv3.DiscoveryRequest
+		if err := proto.Unmarshal(in(&discoveryv3.DiscoveryRequest{TypeUrl: "t/a", ResourceNames: []string{x}}), &named); err != nil {
+			t.Fatal(err)
+		}
+		name := named.ResourceNames[0]
+		for _, m := range []proto.Message{
+			&discoveryv3.Resource{Name: x}, &clusterv3.Cluster{Name: x}, &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: x}},
+		} {
+			a, err := anypb.New(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := k.Content(mustMarshal(t, &discoveryv3.DiscoveryResponse{Resources: []*anypb.Any{a}})); !bytes.Contains(got, []byte(name)) {
+				t.Errorf("%q is called %q in a request and otherwise in %q", x, name, got)
+			}
+		}
+		got := in(&discoveryv3.DiscoveryRequest{TypeUrl: "t/a", ErrorDetail: &status.Status{Message: "Error adding/updating cluster(s) " + x + ": no such type"}})
+		if !bytes.Contains(got, []byte(name)) && !strings.ContainsAny(x, " \"'") {
+			t.Errorf("%q is called %q in a request and otherwise in an error: %q", x, name, got)
+		}
+	}
+}
+
+func checkGone(t *testing.T, m proto.Message, p bait.Text) {
 	t.Helper()
 	a, err := anypb.New(m)
 	if err != nil {
@@ -431,8 +519,8 @@ func checkGone(t *testing.T, m proto.Message, gone string) {
 	e := session.Entry{Kind: session.KindMessage, Side: session.Server, Stream: 1, Message: &session.Message{Data: session.Chunks{wire}}}
 	mask(decode.NewMasker(), &e)
 	got := e.Message.Data.Bytes()
-	if bytes.Contains(got, []byte(gone)) {
-		t.Errorf("%s: %q is still there: %q", m.ProtoReflect().Descriptor().FullName(), gone, got)
+	if p.Holds(string(got)) {
+		t.Errorf("%s: %q is still there: %q", m.ProtoReflect().Descriptor().FullName(), p.Secret, got)
 	}
 	var back discoveryv3.DiscoveryResponse
 	if err := proto.Unmarshal(got, &back); err != nil {
