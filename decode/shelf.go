@@ -57,7 +57,7 @@ type Batch struct {
 	// Again says that they came more than once.
 	Again bool
 	Places
-	problems  []string
+	problems []string
 }
 
 // Places are where the resources of a batch are.
