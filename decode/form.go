@@ -19,7 +19,7 @@ const (
 // FormOf derives the form from the method and the content type of the side
 // that sent the message. The content type wins where it says something.
 func FormOf(m xds.Method, contentType string) Form {
-	if contentType == "application/grpc" || contentType == "" && m.Response != "" && m.Variant != xds.VariantREST { // nearly always
+	if contentType == "application/grpc" || contentType == "" && m.Service != "" && m.Response != "" { // nearly always
 		return FormProto
 	}
 	media, _, err := mime.ParseMediaType(contentType)

@@ -177,9 +177,9 @@ func (f *fleetTest) respond(c *fleetClient, typ int, names, removed []string, no
 	data := session.Chunks{[]byte(lenField(1, version))}
 	for _, n := range names {
 		is := f.content[typ][n]
-		body := lenField(1, n) + string([]byte{2<<3 | 0, byte(is)}) // type of a cluster
+		body := lenField(1, n) + string([]byte{2 << 3, byte(is)}) // type of a cluster
 		if typ == 1 {
-			body = lenField(1, n) + lenField(2, string([]byte{5<<3 | 0, byte(is)})) // priority of a locality
+			body = lenField(1, n) + lenField(2, string([]byte{5 << 3, byte(is)})) // priority of a locality
 		}
 		any := lenField(1, fleetTypes[typ]) + lenField(2, body)
 		if c.delta {
