@@ -286,6 +286,7 @@ func (w *writer) finish() error {
 	w.write(w.take(true))
 	w.write(w.take(false)) // a gap that ended with the last write
 	w.log.timer.Stop()
+	w.file.known.lately = lately{} // it has messages as they came
 	var err error
 	switch {
 	case w.adrift:
