@@ -50,6 +50,8 @@ type replaying struct {
 
 var playing = regexp.MustCompile(`^listening on (\S+), playing the server of `)
 
+var streamBegins = regexp.MustCompile(`^stream \d+ of .* begins`)
+
 var streamOver = regexp.MustCompile(`^stream \d+ of .* is over`)
 
 // startReplay starts xdsproxy replay; a played server is ready when it returns.
@@ -350,6 +352,63 @@ func TestReplayToControlPlane(t *testing.T) {
 		m.cluster("greeter", 7)
 		onlyCluster(t, startReplay(t, p.file, "--as", "client", "--target", other().Addr()), "greeter")
 	})
+}
+
+// A control plane that is silent for longer than the recorded one was finds the
+// clients waiting: they ask in the recorded order, and name no nonce that it did
+// not give.
+func TestReplayToSlowControlPlane(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), func(m *mesh) {
+				m.cluster("api", 1)
+				m.endpointsOf(t, "api", 2)
+			})
+			recording := s.close(t)
+			s.control.Stop()
+			c := startControlPlaneAs(t, envoyNode, careful(v))
+			again := filepath.Join(t.TempDir(), "again.xdsp")
+			r := startReplay(t, recording, "--as", "client", "--target", c.Addr(), "-w", again)
+			r.stderr.find(t, streamBegins, r.exited)
+			time.Sleep(3 * time.Second) // it has no world yet, so that it does not answer
+			c.set(t, s.world())
+			r.asRecorded(t)
+			recorded := askedAhead(s.control.account.Messages())
+			for typ := range askedAhead(c.account.Messages()) {
+				if !recorded[typ] {
+					t.Errorf("%s was asked for before anything was answered", typ)
+				}
+			}
+			given := map[string]bool{"": true}
+			for _, m := range c.account.Messages() {
+				switch {
+				case m.Side == session.Server:
+					given[m.Nonce] = true
+				case !given[m.Nonce]:
+					t.Errorf("a request for %s names the nonce %q, which nobody gave", m.TypeURL, m.Nonce)
+				}
+			}
+			check := exec.Command(program(t), "check", again)
+			check.Env = quietEnv(t)
+			if out, err := check.CombinedOutput(); err != nil {
+				t.Errorf("of what was replayed, check says: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// askedAhead are the types that were asked for before the first response.
+func askedAhead(messages []xdstest.Record) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range messages {
+		if m.Side == session.Server {
+			break
+		}
+		out[m.TypeURL] = true
+	}
+	return out
 }
 
 func onlyCluster(t *testing.T, r *replaying, name string) {
