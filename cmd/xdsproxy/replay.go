@@ -89,14 +89,14 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(textValue{&r.listen, "ADDR"}, "listen", "where the played server listens; port 0 picks one")
 	f.Var(textValue{&r.target, "ADDR"}, "target", "the control plane that the played clients ask")
 	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
-	f.Var(textValue{&r.pace, "cause|recorded|xN|asap|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; asap for nothing; step for Enter")
+	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(&r.idle, "idle", "end after so long without a message")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
 	outputFlag(cmd, &r.output, "table", "json")
 	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "asap", "step"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "step"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
