@@ -244,7 +244,7 @@ func (p *part) complete() bool {
 			return false
 		}
 		for n, r := range topic.Responses {
-			if p.Steps[r].Answered != none && p.Steps[r].Whole && t.judged[n] == judgedNot {
+			if p.Steps[r].expects() && t.judged[n] == judgedNot { // silence lasts until the replay ends
 				return false
 			}
 		}

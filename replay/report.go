@@ -52,7 +52,8 @@ type Report struct {
 	// Streams is how many recorded streams were played.
 	Streams int `json:"streams"`
 	// Expected is how much the other end was expected to do. Against a client:
-	// an ACK or a NACK for each response that had one, and the names that it
+	// an ACK or a NACK for each response that had one, silence where it
+	// kept silent, and the names that it
 	// asks for, once for each type on each stream. Against a server: the
 	// contents of each response.
 	Expected int `json:"expected"`

@@ -246,6 +246,68 @@ func TestReplayDiffers(t *testing.T) {
 	}
 }
 
+// An Envoy that answers what the recorded client let pass for ever differs.
+func TestReplayCuredSilence(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants()[:2] {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), nil)
+			s.endpointsOf(t, "web", 2)
+			s.push(t)
+			silent := filepath.Join(t.TempDir(), "silent.xdsp")
+			response := silence(t, s.close(t), silent)
+			r := startReplay(t, silent, "--as", "server", "--listen", "127.0.0.1:0", "--idle", "5s")
+			startEnvoy(t, v, envoyNode, r.addr)
+			code, report := r.end(t)
+			if d := report.Differences; code != 11 || len(d) != 1 || d[0].Seq != response || d[0].Expected != "no answer" || d[0].Got != "ACK" {
+				t.Errorf("exit code %d, %+v; want an ACK of entry %d instead of silence", code, report, response)
+			}
+		})
+	}
+}
+
+// silence copies a recording without the answer to its last response, and as if
+// a minute had passed before its end. It returns the response.
+func silence(t *testing.T, from, to string) (response uint64) {
+	t.Helper()
+	in, err := recorder.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var all []session.Entry
+	last := 0
+	for {
+		e, err := in.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, e); e.Kind == session.KindMessage && e.Side == session.Server {
+			last = len(all) - 1
+		}
+	}
+	out, err := recorder.Create(to, recorder.Options{NoTicks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range all {
+		if i > last {
+			e.Time = e.Time.Add(time.Minute)
+		}
+		if i <= last || e.Kind != session.KindMessage {
+			out.Append(e)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return uint64(all[last].Seq)
+}
+
 // repair copies a recording with a good cluster in the place of the bad one.
 func repair(t *testing.T, from, to string) {
 	t.Helper()
