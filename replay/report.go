@@ -47,6 +47,17 @@ func (d Difference) Where() string {
 	return "not recorded"
 }
 
+const anotherContent = "another content"
+
+// Change is the same for contents that have changed in the same way; "" if a
+// difference is none of contents, or it is not known how they have changed.
+func (d Difference) Change() string {
+	if d.Got != anotherContent || d.Detail == "" {
+		return ""
+	}
+	return d.Type + "\n" + d.Detail
+}
+
 // Report is what came of a replay.
 type Report struct {
 	// Streams is how many recorded streams were played.
@@ -88,8 +99,8 @@ func (r *Report) Differs() bool { return len(r.Differences)+r.More > 0 }
 type ledger struct {
 	mu    sync.Mutex
 	r     Report
-	noted map[string]bool
-	say   func(string) // not nil
+	noted map[string]bool // notes and changes
+	say   func(string)    // not nil
 }
 
 func newLedger(p *Plan, say func(string)) *ledger {
@@ -128,13 +139,17 @@ func (l *ledger) differ(d Difference) {
 	}
 	l.mu.Lock()
 	listed := len(l.r.Differences) < maxDifferences
+	fresh := listed && !l.noted[d.Change()]
 	if listed {
+		if change := d.Change(); change != "" {
+			l.noted[change] = true
+		}
 		l.r.Differences = append(l.r.Differences, d)
 	} else {
 		l.r.More++
 	}
 	l.mu.Unlock()
-	if listed {
+	if fresh {
 		l.say(d.Where() + ": " + d.String())
 	}
 }
