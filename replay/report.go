@@ -75,7 +75,10 @@ type Report struct {
 	Differences []Difference `json:"differences"`
 	More        int          `json:"more_differences,omitempty"` // that are not listed
 	Notes       []string     `json:"notes,omitempty"`
-	Played      []Played     `json:"played,omitempty"`
+	// TurnedAway is why the first client that came and was not played was none of
+	// the recording.
+	TurnedAway string   `json:"turned_away,omitempty"`
+	Played     []Played `json:"played,omitempty"`
 }
 
 // Played is what became of one recorded stream.
@@ -115,6 +118,14 @@ func newLedger(p *Plan, say func(string)) *ledger {
 
 func (l *ledger) sent()     { l.mu.Lock(); l.r.Sent++; l.mu.Unlock() }
 func (l *ledger) received() { l.mu.Lock(); l.r.Received++; l.mu.Unlock() }
+
+func (l *ledger) turnedAway(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.r.TurnedAway == "" {
+		l.r.TurnedAway = why
+	}
+}
 
 // note enters a sentence, once.
 func (l *ledger) note(format string, args ...any) {

@@ -12,6 +12,7 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -60,9 +61,10 @@ gap swallowed. TLS is asked for by the flags that run has for it: towards
 clients with --as server, towards the control plane with --as client. What was
 recorded through TLS is replayed like the rest, with TLS or without.
 
-Ends when everything was played, or after --idle without a message. The exit
-code is 0 if all was as recorded, 11 if something differs, 1 if nothing was
-played. On standard error the first line says that it is ready.`,
+Ends when everything was played, or after --idle without a message; the first
+client may take six times as long to come. The exit code is 0 if all was as
+recorded, 11 if something differs, 1 if nothing was played. On standard error
+the first line says that it is ready.`,
 		Example: `# Give an Envoy what the customer's got, and see it reject it again
 xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000
 
@@ -175,9 +177,12 @@ func (r *replaying) run(ctx context.Context) error {
 		return err
 	case report.Streams == 0 && r.trouble != nil:
 		return r.unplayed()
+	case report.TurnedAway != "" && report.Streams == 0:
+		return failed("nothing was played: %s", render.Safe(report.TurnedAway)).
+			hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
 	case report.Streams == 0 && r.as == "server":
-		return failed("nothing was played: no client of the recording came within %s", r.idle.String()).
-			hint("start the client first or give more time with --idle")
+		return failed("nothing was played: no client came within %s", replay.FirstClient*r.options.Idle).
+			hint("start the client sooner, or give more time with --idle")
 	case report.Streams == 0:
 		return failed("nothing was played: %s never answered", r.target)
 	case report.Differs():

@@ -308,6 +308,29 @@ func silence(t *testing.T, from, to string) (response uint64) {
 	return uint64(all[last].Seq)
 }
 
+// An Envoy that is still starting is waited for.
+func TestReplayToLateEnvoy(t *testing.T) {
+	t.Parallel()
+	v := variants()[0]
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "3s")
+	time.Sleep(4 * time.Second)
+	startEnvoy(t, v, envoyNode, r.addr)
+	r.asRecorded(t)
+}
+
+// An Envoy that asks in another way than the recorded one is not played, and the
+// report says in which.
+func TestReplayToOtherVariant(t *testing.T) {
+	t.Parallel()
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "2s")
+	startEnvoy(t, variants()[1], envoyNode, r.addr)
+	code, _ := r.end(t)
+	const want = "opened a stream of DeltaAggregatedResources, and in the recording"
+	if code != 1 || !strings.Contains(r.stderr.String(), want) {
+		t.Errorf("exit code %d, and it does not say %q", code, want)
+	}
+}
+
 // repair copies a recording with a good cluster in the place of the bad one.
 func repair(t *testing.T, from, to string) {
 	t.Helper()
