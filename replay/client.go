@@ -149,7 +149,7 @@ type role struct {
 	topics []topicRole
 	sent   []bool // by step
 	first  int    // step that was not said yet, or did not come
-	waived int32  // step that need not be waited for any more; none: no such
+	waived int32  // request that waits no more for what came before it; none: no such
 	begun  time.Time
 	quiet  time.Time
 	cancel context.CancelFunc // of the live stream
@@ -169,6 +169,7 @@ type topicRole struct {
 	lives    []lived // those
 	extra    int     // others
 	mute     bool    // see neverAsked
+	overdue  bool    // it was waited for in vain, and nothing has come since
 	former   string  // the newest live nonce of the stream before
 	replied  int     // the newest of lives that a request has named, counted from 1
 	accepted string  // the live version that the client holds
@@ -221,6 +222,15 @@ func (r *role) inherit(before *role) {
 	}
 }
 
+// openingPatience is how long the stream waits for others to come as far as they
+// had when it was opened. These end when they have waited for Options.Idle.
+func (r *role) openingPatience() time.Duration {
+	if r.owed(r.Opened) {
+		return max(grace, r.client.o.Idle/2)
+	}
+	return grace
+}
+
 // play says what was recorded, when its turn has come.
 func (r *role) play(ctx context.Context) {
 	defer close(r.over)
@@ -235,8 +245,9 @@ func (r *role) play(ctx context.Context) {
 	}
 	// Others may have to come as far as they had when it was opened.
 	for {
-		news, wait := r.company.news(), grace-r.company.still(time.Now())
+		news, wait := r.company.news(), r.openingPatience()-r.company.still(time.Now())
 		if wait <= 0 || r.behind(r.Opened) == 0 {
+			r.forgo(r.Opened)
 			break
 		}
 		select {

@@ -26,6 +26,7 @@ type standing struct {
 	company *company
 	opened  session.Seq
 	at      atomic.Uint64
+	forgone atomic.Uint64 // where it was waited for in vain
 }
 
 const atEnd = session.Seq(math.MaxUint64)
@@ -77,6 +78,25 @@ func (s *standing) behind(seq session.Seq) int {
 		}
 	}
 	return n
+}
+
+// owed says whether one of those behind seq has moved since it was waited for.
+func (s *standing) owed(seq session.Seq) bool {
+	for _, o := range s.company.of {
+		if at := o.at.Load(); o != s && o.opened < seq && at < uint64(seq) && o.forgone.Load() != at {
+			return true
+		}
+	}
+	return false
+}
+
+// forgo notes that those behind seq were waited for in vain.
+func (s *standing) forgo(seq session.Seq) {
+	for _, o := range s.company.of {
+		if at := o.at.Load(); o != s && o.opened < seq && at < uint64(seq) {
+			o.forgone.Store(at)
+		}
+	}
 }
 
 // still is for how long none of the company has moved.

@@ -18,19 +18,16 @@ type paceKind uint8
 const (
 	paceCause paceKind = iota // when what caused it has happened again
 	paceTimed                 // and not before its time
-	paceAsap                  // without waiting for causes
 	paceStep                  // and somebody says so
 )
 
-// ParsePace reads "cause", "recorded", "x4", "asap" or "step".
+// ParsePace reads "cause", "recorded", "x4" or "step".
 func ParsePace(s string) (Pace, error) {
 	switch s {
 	case "cause":
 		return Pace{}, nil
 	case "recorded":
 		return Pace{paceTimed, 1}, nil
-	case "asap":
-		return Pace{kind: paceAsap}, nil
 	case "step":
 		return Pace{kind: paceStep}, nil
 	}
@@ -40,7 +37,7 @@ func ParsePace(s string) (Pace, error) {
 			return Pace{paceTimed, f}, nil
 		}
 	}
-	return Pace{}, errors.New("neither cause, recorded, asap, step, nor a factor such as x4")
+	return Pace{}, errors.New("neither cause, recorded, step, nor a factor such as x4")
 }
 
 // Steps says whether it waits for somebody.

@@ -92,7 +92,12 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 			continue
 		}
 		p.progress()
-		if next == none && (!p.ended || p.End.byServer()) && p.complete() {
+		whole, silence := false, false
+		if next == none && (!p.ended || p.End.byServer()) {
+			whole, silence = p.complete()
+		}
+		hush := p.server.o.Idle/2 - time.Since(p.quiet)
+		if whole && (!silence || hush <= 0) {
 			end := p.finish(ctx, "")
 			if p.End.byServer() {
 				return end
@@ -108,7 +113,10 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 		}
 		if wait < 0 {
 			wait = time.Hour
-			if p.End.byServer() && !leave {
+			switch {
+			case silence:
+				wait = hush
+			case p.End.byServer() && !leave:
 				// What does not come keeps the streams from beginning that came
 				// after this one.
 				if wait = p.server.o.Idle/2 - min(time.Since(p.quiet), time.Since(p.due)); wait <= 0 {
@@ -236,23 +244,27 @@ func (p *part) happened(st *Step, i int32) bool {
 	return true
 }
 
-// complete says whether all was said, and all was heard that was recorded.
-func (p *part) complete() bool {
+// complete says whether all was said, and all was heard that was recorded, and
+// whether the client may still break a recorded silence.
+func (p *part) complete() (heard, silence bool) {
 	for i := range p.topics {
 		t, topic := &p.topics[i], p.Topics[i]
 		if t.next < len(topic.Responses) {
-			return false
+			return false, false
 		}
 		for n, r := range topic.Responses {
-			if p.Steps[r].Answered != none && p.Steps[r].Whole && t.judged[n] == judgedNot {
-				return false
+			if p.Steps[r].expects() && t.judged[n] == judgedNot {
+				if !p.Steps[r].Silent {
+					return false, false
+				}
+				silence = true
 			}
 		}
 		if topic.Requests > 0 && !p.Partial && !t.live.came(t.recorded) {
-			return false
+			return false, false
 		}
 	}
-	return true
+	return true, silence
 }
 
 // finish enters what did not come, and returns how the stream ends.

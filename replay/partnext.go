@@ -33,7 +33,7 @@ func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) 
 		return none, -1, false
 	}
 	pace := p.server.o.Pace
-	if lacking := p.lacking(ready, head); pace.kind != paceAsap && lacking > p.waived {
+	if lacking := p.lacking(ready, head); lacking > p.waived {
 		if wait := grace - min(now.Sub(p.quiet), p.company.still(now)); wait > 0 {
 			return none, wait, false
 		}
@@ -50,9 +50,6 @@ func (p *part) caused(r int32) bool {
 	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
 	if (c.asked || p.Partial) && t.requests == 0 {
 		return false
-	}
-	if p.server.o.Pace.kind == paceAsap {
-		return true
 	}
 	if t.answered < c.answered && t.answered < t.next {
 		return false

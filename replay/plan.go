@@ -122,6 +122,9 @@ type Step struct {
 	// Of a response: what the client made of it, and where it said so.
 	Verdict  verdict
 	Answered int32
+	// Silent says that the client had time enough for an answer to it, the newest
+	// of its type, and gave none. Unanswered alone, it may only not be recorded.
+	Silent bool
 
 	// Of a request: the response whose nonce it carries, if that was seen, and
 	// whether this is the answer to it or only repeats the nonce.
@@ -134,6 +137,10 @@ type Step struct {
 	// everything. Many steps share them.
 	Added, Removed []string
 }
+
+// expects says whether it is known what the client makes of a response that can
+// be said again.
+func (s *Step) expects() bool { return s.Server && s.Whole && (s.Answered != none || s.Silent) }
 
 // maxAsked is how many names of one type on one stream are remembered.
 const maxAsked = 1 << 20

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -73,8 +74,26 @@ type planner struct {
 // talk is a stream while it is read.
 type talk struct {
 	*Stream
+	owed  map[int32]owed // by topic
 	ended bool
 	why   string // it is not played; "" if it is
+}
+
+// owed is a response that the client has to answer.
+type owed struct {
+	step int32
+	at   time.Time
+	time time.Duration // that it may take
+}
+
+// silence marks the responses for which the client let that time pass, up to now.
+func (p *planner) silence(t *talk) {
+	for _, o := range t.owed {
+		if !t.Partial && !p.cut && p.engine.Passed(o.at, p.engine.Now) > o.time {
+			t.Steps[o.step].Silent = true
+		}
+	}
+	t.owed = nil
 }
 
 func (p *planner) note(format string, args ...any) {
@@ -94,11 +113,13 @@ func (p *planner) step(e *session.Entry) {
 		p.message(e, &c)
 	case session.KindTrailer, session.KindCancel:
 		if t := p.open[e.Stream]; t != nil && !t.ended {
+			p.silence(t)
 			t.end(e)
 		}
 	case session.KindDisconnect:
 		for _, t := range p.open {
 			if t.Conn == e.Conn && !t.ended {
+				p.silence(t)
 				t.end(e)
 			}
 		}
@@ -141,7 +162,11 @@ func (p *planner) gap(e *session.Entry) {
 	if e.Gap == nil {
 		return
 	}
-	p.note("entries %d to %d were lost when it was recorded: what was said in them is neither said again nor expected", e.Gap.First, e.Gap.Last)
+	what := "were lost when it was recorded"
+	if e.Gap.Cause != session.Lost {
+		what = "were left out on purpose"
+	}
+	p.note("entries %d to %d %s: what was said in them is neither said again nor expected", e.Gap.First, e.Gap.Last, what)
 	for id, t := range p.open {
 		if !t.ended && (len(e.Gap.Streams) >= 1024 || slices.Contains(e.Gap.Streams, id)) {
 			t.Partial = true
@@ -195,7 +220,17 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 	if m.Response() {
 		topic := t.Topics[at]
 		topic.Responses = append(topic.Responses, int32(len(t.Steps)))
+		delete(t.owed, at)
+		if n := c.Response; n != nil && c.Sub.Owed(n) && whole {
+			if t.owed == nil {
+				t.owed = map[int32]owed{}
+			}
+			t.owed[at] = owed{int32(len(t.Steps)), n.At, p.engine.AckTime(c.Sub, n, false)}
+		}
 	} else {
+		if o, is := t.owed[at]; is && (!whole || c.Request.Echoed != nil && c.Request.Echoed.Seq == t.Steps[o.step].Seq) {
+			delete(t.owed, at)
+		}
 		p.request(t, &st, c)
 	}
 	if !st.Whole {
@@ -268,6 +303,7 @@ func (p *planner) keep(names []string) []string {
 func (p *planner) finish() *Plan {
 	others := map[string]int{}
 	for _, t := range p.open {
+		p.silence(t)
 		if t.why != "" {
 			others[t.why]++
 		}

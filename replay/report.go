@@ -47,12 +47,24 @@ func (d Difference) Where() string {
 	return "not recorded"
 }
 
+const anotherContent = "another content"
+
+// Change is the same for contents that have changed in the same way; "" if a
+// difference is none of contents, or it is not known how they have changed.
+func (d Difference) Change() string {
+	if d.Got != anotherContent || d.Detail == "" {
+		return ""
+	}
+	return d.Type + "\n" + d.Detail
+}
+
 // Report is what came of a replay.
 type Report struct {
 	// Streams is how many recorded streams were played.
 	Streams int `json:"streams"`
 	// Expected is how much the other end was expected to do. Against a client:
-	// an ACK or a NACK for each response that had one, and the names that it
+	// an ACK or a NACK for each response that had one, silence where it
+	// kept silent, and the names that it
 	// asks for, once for each type on each stream. Against a server: the
 	// contents of each response.
 	Expected int `json:"expected"`
@@ -63,7 +75,10 @@ type Report struct {
 	Differences []Difference `json:"differences"`
 	More        int          `json:"more_differences,omitempty"` // that are not listed
 	Notes       []string     `json:"notes,omitempty"`
-	Played      []Played     `json:"played,omitempty"`
+	// TurnedAway is why the first client that came and was not played was none of
+	// the recording.
+	TurnedAway string   `json:"turned_away,omitempty"`
+	Played     []Played `json:"played,omitempty"`
 }
 
 // Played is what became of one recorded stream.
@@ -87,8 +102,8 @@ func (r *Report) Differs() bool { return len(r.Differences)+r.More > 0 }
 type ledger struct {
 	mu    sync.Mutex
 	r     Report
-	noted map[string]bool
-	say   func(string) // not nil
+	noted map[string]bool // notes and changes
+	say   func(string)    // not nil
 }
 
 func newLedger(p *Plan, say func(string)) *ledger {
@@ -103,6 +118,14 @@ func newLedger(p *Plan, say func(string)) *ledger {
 
 func (l *ledger) sent()     { l.mu.Lock(); l.r.Sent++; l.mu.Unlock() }
 func (l *ledger) received() { l.mu.Lock(); l.r.Received++; l.mu.Unlock() }
+
+func (l *ledger) turnedAway(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.r.TurnedAway == "" {
+		l.r.TurnedAway = why
+	}
+}
 
 // note enters a sentence, once.
 func (l *ledger) note(format string, args ...any) {
@@ -127,13 +150,17 @@ func (l *ledger) differ(d Difference) {
 	}
 	l.mu.Lock()
 	listed := len(l.r.Differences) < maxDifferences
+	fresh := listed && !l.noted[d.Change()]
 	if listed {
+		if change := d.Change(); change != "" {
+			l.noted[change] = true
+		}
 		l.r.Differences = append(l.r.Differences, d)
 	} else {
 		l.r.More++
 	}
 	l.mu.Unlock()
-	if listed {
+	if fresh {
 		l.say(d.Where() + ": " + d.String())
 	}
 }

@@ -214,10 +214,8 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 		case of > 0:
 			nonce = t.lives[of-1].nonce
 		case r.Partial: // what it answers was lost: it asks anew
-		case t.former != "":
+		default: // none at all rather than one that the live server never gave
 			nonce = t.former
-		default:
-			nonce = m.Nonce
 		}
 		t.replied = max(t.replied, of)
 	}
@@ -264,6 +262,7 @@ func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) 
 		return
 	}
 	t := &r.topics[at]
+	t.overdue = false
 	r.expect(ctx, at)
 	items := t.contents.hear(&m)
 	for i := range m.Resources {

@@ -2,57 +2,67 @@ package replay
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// next is the step of the request whose turn it is; see part.next.
+// next is the step of the request whose turn it is; see part.next. What came
+// before it in the recording is waited for: before a subscription up to
+// Options.Idle, as a server may be slow. A server that let that pass is given no
+// more than the grace for each further step, until it speaks again.
 func (r *role) next(ctx context.Context, now time.Time) (step int32, wait time.Duration, leave bool) {
 	for r.first < len(r.Steps) && (r.sent[r.first] || r.passed(ctx, int32(r.first))) {
 		r.first++
 	}
-	asap := r.client.o.Pace.kind == paceAsap
-	ready, usual := none, true
-	blockedAnswers := map[int32]bool{}
-	for i := r.first; i < len(r.Steps); i++ {
+	ready := none
+	var lacking, unanswerable []int32 // topics
+	for i := r.first; i < len(r.Steps) && ready == none; i++ {
 		st := &r.Steps[i]
-		if r.topics[st.Topic].mute {
-			continue
-		}
-		if st.Server {
-			usual = usual && r.topics[st.Topic].arrived >= r.topics[st.Topic].place[int32(i)]
-			continue
-		}
-		if r.sent[i] || !st.Whole {
-			continue
-		}
-		if st.Answers {
-			if !blockedAnswers[st.Topic] && r.topics[st.Topic].arrived >= r.topics[st.Topic].place[st.Echo] {
-				ready = int32(i)
-				break
-			}
-			blockedAnswers[st.Topic] = true
-		} else {
+		t := &r.topics[st.Topic]
+		switch {
+		case t.mute || r.sent[i] || !st.Server && !st.Whole:
+		case st.Server && t.arrived >= t.place[int32(i)]:
+		case st.Server:
+			lacking = append(lacking, st.Topic)
+		case st.Answers && (t.arrived < t.place[st.Echo] || slices.Contains(unanswerable, st.Topic)):
+			unanswerable = append(unanswerable, st.Topic)
+			lacking = append(lacking, st.Topic)
+		default:
 			ready = int32(i)
-			break
 		}
-		usual = false
 	}
 	if ready == none {
 		return none, -1, false
 	}
-	if head := int32(r.first); !usual && !asap && r.waived != head {
-		if wait := grace - now.Sub(r.quiet); wait > 0 {
+	if len(lacking) > 0 && r.waived != ready {
+		patience := grace
+		for _, at := range lacking {
+			if !r.Steps[ready].Answers && r.topics[at].owes() {
+				patience = r.client.o.Idle
+			}
+		}
+		if wait := patience - now.Sub(r.quiet); wait > 0 {
 			return none, wait, false
 		}
-		r.waived = head
+		r.waived = ready
+		for _, at := range lacking {
+			r.topics[at].overdue = r.topics[at].overdue || patience > grace
+		}
 	}
 	if wait := r.client.o.Pace.due(r.Stream, &r.Steps[ready]) - now.Sub(r.begun); wait > 0 {
 		return none, wait, false
 	}
 	return ready, 0, r.client.o.Pace.Steps()
+}
+
+// owes says whether a response that did not come is still expected: not if the
+// server was waited for before, or if it has said in fewer responses what the
+// recording has.
+func (t *topicRole) owes() bool {
+	return !t.overdue && (t.arrived+t.extra == 0 || !t.contents.all())
 }
 
 // passed says whether a step needs no more waiting: a request that cannot be

@@ -151,7 +151,7 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 	case m.got == nil:
 		d.Expected, d.Got = fmt.Sprintf("%s as in entry %d", what, m.expected.seq), "nothing"
 	default:
-		d.Expected, d.Got = fmt.Sprintf("%s as in entry %d", what, m.expected.seq), "another content"
+		d.Expected, d.Got = fmt.Sprintf("%s as in entry %d", what, m.expected.seq), anotherContent
 		if m.got.body == nil {
 			break
 		}

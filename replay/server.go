@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,8 @@ import (
 
 // Serve plays the management server of a recording to the clients that connect
 // to l, which it closes. It ends when all recorded streams were played, when
-// nothing was said for as long as Options.Idle, or with ctx.
+// nothing was said for as long as Options.Idle, or with ctx. For the first client
+// it waits FirstClient times as long: that may have to start.
 func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, error) {
 	s := &server{
 		plan: p, o: o, ledger: newLedger(p, o.Say), keys: newKeys(),
@@ -92,6 +94,21 @@ func (s *server) allow(answer time.Duration) time.Time {
 	return at
 }
 
+// FirstClient is how many times Options.Idle the first client is waited for.
+const FirstClient = 6
+
+// met says whether a client of the recording has come.
+func (s *server) met() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.bound) > 0
+}
+
+// turnAway notes why a client is not played, for the case that none is.
+func (s *server) turnAway(format string, args ...any) {
+	s.ledger.turnedAway(fmt.Sprintf(format, args...))
+}
+
 // wait returns when the play is over.
 func (s *server) wait(ctx context.Context) error {
 	for {
@@ -106,15 +123,19 @@ func (s *server) wait(ctx context.Context) error {
 			s.touch()
 			quiet = 0
 		}
-		if quiet >= s.o.Idle {
-			s.ledger.say(fmt.Sprintf("nothing was said for %s: the replay ends", s.o.Idle))
+		idle := s.o.Idle
+		if !s.met() {
+			idle *= FirstClient
+		}
+		if quiet >= idle {
+			s.ledger.say(fmt.Sprintf("nothing was said for %s: the replay ends", idle))
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.changed:
-		case <-time.After(s.o.Idle - quiet):
+		case <-time.After(idle - quiet):
 		}
 	}
 }
@@ -214,6 +235,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	defer s.mu.Unlock()
 	client, known := s.role(id)
 	if !known {
+		s.turnAway("the recording has no client %s, but %s", clientName(bounded(id)), few(boundedNames(s.plan.Clients)))
 		s.ledger.note("a client %s came, but the recording has %d others: name the one that it is to play", clientName(bounded(id)), len(s.plan.Clients))
 		return nil, status.Error(codes.Unavailable, "the recording has no such client")
 	}
@@ -242,6 +264,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	}
 	switch {
 	case !any:
+		s.turnAway("%s opened a stream of %s, and in the recording %s has only %s", clientName(bounded(id)), method.Name, clientName(client), s.methods(client))
 		s.ledger.differ(Difference{
 			Expected: "no stream of " + method.Name, Got: "a request for " + typ, Client: bounded(id), Type: bounded(typ),
 			Detail: fmt.Sprintf("%s opened a stream that the recording does not have; it is left unanswered", clientName(bounded(id))),
@@ -251,6 +274,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 		s.ledger.note("%s opened another stream of %s, when all %d of the recording were played", clientName(bounded(id)), method.Name, taken)
 		return nil, errOver
 	case score < 2 && !best.Method.Variant.ADS() && !best.Partial:
+		s.turnAway("%s asked for %s %s, which %s did not ask for in the recording", clientName(bounded(id)), bounded(typ), few(boundedNames(requested(m))), clientName(client))
 		s.ledger.differ(Difference{
 			Expected: fmt.Sprintf("a request for what the recording has of %s", typ), Got: "a request for " + few(boundedNames(requested(m))),
 			Client: bounded(id), Type: bounded(typ), Names: boundedNames(requested(m)),
@@ -266,6 +290,17 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 		s.ledger.note("client %s plays %s of the recording", clientName(bounded(id)), clientName(client))
 	}
 	return best, nil
+}
+
+// methods are those by which a recorded client asks.
+func (s *server) methods(client string) string {
+	var names []string
+	for _, p := range s.parts {
+		if p.Client == client && !slices.Contains(names, p.Method.Name) {
+			names = append(names, p.Method.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // role is the recorded client that a live one plays. s.mu is held.

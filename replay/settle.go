@@ -12,7 +12,7 @@ import (
 func (p *part) expected() int {
 	n := 0
 	for i := range p.Steps {
-		if st := &p.Steps[i]; st.Server && st.Whole && st.Answered != none {
+		if p.Steps[i].expects() {
 			n++
 		}
 	}
@@ -77,7 +77,11 @@ func (p *part) settleTopic(ctx context.Context, at int32, why string) {
 	t, topic := &p.topics[at], p.Topics[at]
 	for n, r := range topic.Responses[:t.next] {
 		st := &p.Steps[r]
-		if t.judged[n] != judgedNot || st.Answered == none || !st.Whole {
+		if t.judged[n] != judgedNot || !st.expects() {
+			continue
+		}
+		if st.Silent {
+			p.match(t, n)
 			continue
 		}
 		detail := why

@@ -223,7 +223,7 @@ func (m *mutation) ways(s *subject) [][]string {
 		{"__complete", either("tree", "watch", "show", "diff"), s.path, ""},
 	}
 	client := "--client=" + either("", s.client)
-	pace := "--pace=" + either("cause", "asap", "x1000")
+	pace := "--pace=" + either("cause", "x1000")
 	switch r.IntN(4) {
 	case 0:
 		ways = append(ways, []string{"replay", s.path, "--as", "client", "--target", either("127.0.0.1:1", m.gone), "--idle=100ms", client, pace})

@@ -12,6 +12,7 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -60,9 +61,10 @@ gap swallowed. TLS is asked for by the flags that run has for it: towards
 clients with --as server, towards the control plane with --as client. What was
 recorded through TLS is replayed like the rest, with TLS or without.
 
-Ends when everything was played, or after --idle without a message. The exit
-code is 0 if all was as recorded, 11 if something differs, 1 if nothing was
-played. On standard error the first line says that it is ready.`,
+Ends when everything was played, or after --idle without a message; the first
+client may take six times as long to come. The exit code is 0 if all was as
+recorded, 11 if something differs, 1 if nothing was played. On standard error
+the first line says that it is ready.`,
 		Example: `# Give an Envoy what the customer's got, and see it reject it again
 xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000
 
@@ -89,14 +91,14 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(textValue{&r.listen, "ADDR"}, "listen", "where the played server listens; port 0 picks one")
 	f.Var(textValue{&r.target, "ADDR"}, "target", "the control plane that the played clients ask")
 	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
-	f.Var(textValue{&r.pace, "cause|recorded|xN|asap|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; asap for nothing; step for Enter")
+	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(&r.idle, "idle", "end after so long without a message")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
 	outputFlag(cmd, &r.output, "table", "json")
 	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "asap", "step"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "step"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -175,9 +177,12 @@ func (r *replaying) run(ctx context.Context) error {
 		return err
 	case report.Streams == 0 && r.trouble != nil:
 		return r.unplayed()
+	case report.TurnedAway != "" && report.Streams == 0:
+		return failed("nothing was played: %s", render.Safe(report.TurnedAway)).
+			hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
 	case report.Streams == 0 && r.as == "server":
-		return failed("nothing was played: no client of the recording came within %s", r.idle.String()).
-			hint("start the client first or give more time with --idle")
+		return failed("nothing was played: no client came within %s", replay.FirstClient*r.options.Idle).
+			hint("start the client sooner, or give more time with --idle")
 	case report.Streams == 0:
 		return failed("nothing was played: %s never answered", r.target)
 	case report.Differs():

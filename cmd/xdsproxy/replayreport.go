@@ -57,11 +57,25 @@ func replayText(report *replay.Report) string {
 	if len(report.Differences) > 0 {
 		b.WriteString("\n")
 	}
-	for i, d := range report.Differences {
-		if i == shownDifferences {
-			fmt.Fprintf(&b, "… and %s more; -o json lists more of them\n", render.Number(len(report.Differences)+report.More-i))
+	alike := map[string][]string{} // where else, by change
+	for _, d := range report.Differences {
+		alike[d.Change()] = append(alike[d.Change()], d.Expected)
+	}
+	shown, told := 0, 0
+	for _, d := range report.Differences {
+		change := d.Change()
+		same := alike[change]
+		if change == "" {
+			same = []string{d.Expected}
+		} else if same == nil {
+			continue // told with the first of its kind
+		}
+		if shown++; shown > shownDifferences {
+			fmt.Fprintf(&b, "… and %s more; -o json lists more of them\n", render.Number(len(report.Differences)+report.More-told))
 			break
 		}
+		told += len(same)
+		alike[change] = nil
 		where := d.Where()
 		if d.Stream > 0 {
 			where += fmt.Sprintf(", stream %d", d.Stream)
@@ -73,6 +87,9 @@ func replayText(report *replay.Report) string {
 		for line := range strings.Lines(d.Detail) {
 			b.WriteString("    " + render.Safe(strings.TrimSuffix(line, "\n")) + "\n")
 		}
+		if len(same) > 1 {
+			b.WriteString("    the same change: " + render.Safe(someOf(same[1:])) + "\n")
+		}
 	}
 	if len(report.Notes) > 0 {
 		b.WriteString("\n")
@@ -81,13 +98,26 @@ func replayText(report *replay.Report) string {
 		b.WriteString("i " + render.Safe(n) + "\n")
 	}
 	differences := render.Count(len(report.Differences)+report.More, "difference", "differences")
-	if !report.Differs() {
+	switch {
+	case report.Differs():
+	case report.Expected == 0 || report.Streams == 0:
+		differences = "nothing was compared"
+	default:
 		differences = "no difference"
 	}
 	fmt.Fprintf(&b, "\n%s played, %s sent, %s received; %s of %s as recorded, %s\n",
 		render.Count(report.Streams, "stream", "streams"), render.Count(report.Sent, "message", "messages"),
 		render.Number(report.Received), render.Number(report.Matched), render.Number(report.Expected), differences)
 	return b.String()
+}
+
+// someOf lists some of many texts.
+func someOf(texts []string) string {
+	const most = 5
+	if len(texts) <= most {
+		return strings.Join(texts, ", ")
+	}
+	return strings.Join(texts[:most], ", ") + fmt.Sprintf(" and %d more", len(texts)-most)
 }
 
 // columnsOf lays out rows under each other.

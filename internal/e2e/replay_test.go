@@ -50,6 +50,8 @@ type replaying struct {
 
 var playing = regexp.MustCompile(`^listening on (\S+), playing the server of `)
 
+var streamBegins = regexp.MustCompile(`^stream \d+ of .* begins`)
+
 var streamOver = regexp.MustCompile(`^stream \d+ of .* is over`)
 
 // startReplay starts xdsproxy replay; a played server is ready when it returns.
@@ -244,6 +246,91 @@ func TestReplayDiffers(t *testing.T) {
 	}
 }
 
+// An Envoy that answers what the recorded client let pass for ever differs.
+func TestReplayCuredSilence(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants()[:2] {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), nil)
+			s.endpointsOf(t, "web", 2)
+			s.push(t)
+			silent := filepath.Join(t.TempDir(), "silent.xdsp")
+			response := silence(t, s.close(t), silent)
+			r := startReplay(t, silent, "--as", "server", "--listen", "127.0.0.1:0", "--idle", "5s")
+			startEnvoy(t, v, envoyNode, r.addr)
+			code, report := r.end(t)
+			if d := report.Differences; code != 11 || len(d) != 1 || d[0].Seq != response || d[0].Expected != "no answer" || d[0].Got != "ACK" {
+				t.Errorf("exit code %d, %+v; want an ACK of entry %d instead of silence", code, report, response)
+			}
+		})
+	}
+}
+
+// silence copies a recording without the answer to its last response, and as if
+// a minute had passed before its end. It returns the response.
+func silence(t *testing.T, from, to string) (response uint64) {
+	t.Helper()
+	in, err := recorder.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var all []session.Entry
+	last := 0
+	for {
+		e, err := in.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, e); e.Kind == session.KindMessage && e.Side == session.Server {
+			last = len(all) - 1
+		}
+	}
+	out, err := recorder.Create(to, recorder.Options{NoTicks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range all {
+		if i > last {
+			e.Time = e.Time.Add(time.Minute)
+		}
+		if i <= last || e.Kind != session.KindMessage {
+			out.Append(e)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return uint64(all[last].Seq)
+}
+
+// An Envoy that is still starting is waited for.
+func TestReplayToLateEnvoy(t *testing.T) {
+	t.Parallel()
+	v := variants()[0]
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "3s")
+	time.Sleep(4 * time.Second)
+	startEnvoy(t, v, envoyNode, r.addr)
+	r.asRecorded(t)
+}
+
+// An Envoy that asks in another way than the recorded one is not played, and the
+// report says in which.
+func TestReplayToOtherVariant(t *testing.T) {
+	t.Parallel()
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), "--as", "server", "--listen", "127.0.0.1:0", "--idle", "2s")
+	startEnvoy(t, variants()[1], envoyNode, r.addr)
+	code, _ := r.end(t)
+	const want = "opened a stream of DeltaAggregatedResources, and in the recording"
+	if code != 1 || !strings.Contains(r.stderr.String(), want) {
+		t.Errorf("exit code %d, and it does not say %q", code, want)
+	}
+}
+
 // repair copies a recording with a good cluster in the place of the bad one.
 func repair(t *testing.T, from, to string) {
 	t.Helper()
@@ -350,6 +437,63 @@ func TestReplayToControlPlane(t *testing.T) {
 		m.cluster("greeter", 7)
 		onlyCluster(t, startReplay(t, p.file, "--as", "client", "--target", other().Addr()), "greeter")
 	})
+}
+
+// A control plane that is silent for longer than the recorded one was finds the
+// clients waiting: they ask in the recorded order, and name no nonce that it did
+// not give.
+func TestReplayToSlowControlPlane(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			s := openScene(t, v, careful(v), func(m *mesh) {
+				m.cluster("api", 1)
+				m.endpointsOf(t, "api", 2)
+			})
+			recording := s.close(t)
+			s.control.Stop()
+			c := startControlPlaneAs(t, envoyNode, careful(v))
+			again := filepath.Join(t.TempDir(), "again.xdsp")
+			r := startReplay(t, recording, "--as", "client", "--target", c.Addr(), "-w", again)
+			r.stderr.find(t, streamBegins, r.exited)
+			time.Sleep(3 * time.Second) // it has no world yet, so that it does not answer
+			c.set(t, s.world())
+			r.asRecorded(t)
+			recorded := askedAhead(s.control.account.Messages())
+			for typ := range askedAhead(c.account.Messages()) {
+				if !recorded[typ] {
+					t.Errorf("%s was asked for before anything was answered", typ)
+				}
+			}
+			given := map[string]bool{"": true}
+			for _, m := range c.account.Messages() {
+				switch {
+				case m.Side == session.Server:
+					given[m.Nonce] = true
+				case !given[m.Nonce]:
+					t.Errorf("a request for %s names the nonce %q, which nobody gave", m.TypeURL, m.Nonce)
+				}
+			}
+			check := exec.Command(program(t), "check", again)
+			check.Env = quietEnv(t)
+			if out, err := check.CombinedOutput(); err != nil {
+				t.Errorf("of what was replayed, check says: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// askedAhead are the types that were asked for before the first response.
+func askedAhead(messages []xdstest.Record) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range messages {
+		if m.Side == session.Server {
+			break
+		}
+		out[m.TypeURL] = true
+	}
+	return out
 }
 
 func onlyCluster(t *testing.T, r *replaying, name string) {
