@@ -95,6 +95,5 @@ func (c *contents) rehash(n int) {
 func (c *contents) forget(n int, bytes int64) {
 	c.sums, c.masked = c.sums[:n], c.masked[:n]
 	c.bytes -= bytes
-	c.lately = lately{}
 	c.rehash(len(c.slots))
 }

@@ -127,6 +127,7 @@ func (p *plan) drop(known *contents) {
 	if p.fresh > 0 || p.stored > 0 {
 		known.forget(len(known.sums)-p.fresh, p.stored)
 	}
+	known.lately = lately{} // a row may have been begun
 	p.reset()
 }
 
