@@ -147,11 +147,17 @@ func (p *proxy) stop(t *testing.T) {
 	}
 }
 
-// entries reads the whole recording through the package that wrote it: this is
-// what has every byte.
+// entries are those of the whole recording.
 func (p *proxy) entries(t *testing.T) []session.Entry {
 	t.Helper()
-	r, err := recorder.Open(p.file)
+	return entriesOf(t, p.file)
+}
+
+// entriesOf reads a recording through the package that wrote it: this is what has
+// every byte.
+func entriesOf(t *testing.T, path string) []session.Entry {
+	t.Helper()
+	r, err := recorder.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

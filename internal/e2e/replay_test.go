@@ -271,23 +271,11 @@ func TestReplayCuredSilence(t *testing.T) {
 // a minute had passed before its end. It returns the response.
 func silence(t *testing.T, from, to string) (response uint64) {
 	t.Helper()
-	in, err := recorder.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	var all []session.Entry
+	all := entriesOf(t, from)
 	last := 0
-	for {
-		e, err := in.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if all = append(all, e); e.Kind == session.KindMessage && e.Side == session.Server {
-			last = len(all) - 1
+	for i, e := range all {
+		if e.Kind == session.KindMessage && e.Side == session.Server {
+			last = i
 		}
 	}
 	out, err := recorder.Create(to, recorder.Options{NoTicks: true})
@@ -334,11 +322,6 @@ func TestReplayToOtherVariant(t *testing.T) {
 // repair copies a recording with a good cluster in the place of the bad one.
 func repair(t *testing.T, from, to string) {
 	t.Helper()
-	in, err := recorder.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
 	out, err := recorder.Create(to, recorder.Options{NoTicks: true})
 	if err != nil {
 		t.Fatal(err)
@@ -350,14 +333,7 @@ func repair(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	repaired := 0
-	for {
-		e, err := in.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range entriesOf(t, from) {
 		var m discovery.DiscoveryResponse
 		if e.Kind == session.KindMessage && e.Side == session.Server && proto.Unmarshal(e.Message.Data.Bytes(), &m) == nil {
 			for _, res := range m.GetResources() {
