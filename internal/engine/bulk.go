@@ -11,7 +11,7 @@ import (
 
 // bulk is the resources of a response, worked out once for all clients that
 // get them and for every time that they come again. It is immutable, but for
-// the stamps of its items.
+// the stamps of its items and whether it is shared.
 type bulk struct {
 	places   decode.Places // of what it was made of
 	items    []*Resource   // in order

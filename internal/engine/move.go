@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/xdsproxy/xdsproxy/decode"
+import (
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode"
+)
 
 // move is what a response that has one bulk changes of a client that has another,
 // and nothing else: worked out for the first client, and the same for all that
@@ -48,14 +52,12 @@ func (k *Engine) settleBulk(s *Subscription, n *Response, from, to *bulk) {
 		return
 	}
 	m := &move{
-		added: clip(n.Added), changed: clip(n.Changed), before: clip(n.Before), removed: clip(n.Removed),
-		same: clip(n.Same), reissued: clip(n.Reissued), again: n.again,
+		added: slices.Clip(n.Added), changed: slices.Clip(n.Changed), before: slices.Clip(n.Before), removed: slices.Clip(n.Removed),
+		same: slices.Clip(n.Same), reissued: slices.Clip(n.Reissued), again: n.again,
 	}
 	k.bulks.moves.Put(moveKey{from, to, n.Kind == decode.DeltaResponse, s.Whole()}, m,
 		k.bulks.cost(from)+k.bulks.cost(to), 2*max(k.bulks.limit, 2*k.bulks.most))
 }
-
-func clip(list []*Resource) []*Resource { return list[:len(list):len(list)] }
 
 func (b *bulk) inventory() inventory { return inventory{base: b.base, bulk: b, size: len(b.base)} }
 
