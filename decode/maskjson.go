@@ -24,6 +24,15 @@ func (k *Masker) json(e *session.Entry, data []byte) {
 	}
 }
 
+// JSON masks the secrets of a JSON text in place, such as that of an Envoy's
+// config_dump. Of a text that is no JSON it returns false: then not all of it was
+// looked at.
+func (k *Masker) JSON(text []byte) bool {
+	w := k.walker(true)
+	j := jsonMasker{w: &w, b: text}
+	return j.document()
+}
+
 // json masks the secrets of a text in place if it is JSON; otherwise it returns
 // false.
 func (w *maskWalker) json(b []byte) bool {

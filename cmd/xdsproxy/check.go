@@ -25,7 +25,7 @@ import (
 var failOn = []string{"info", "warning", "error", "never"}
 
 func newCheck(a *app) *cobra.Command {
-	output, threshold, info, strict := "table", "error", false, false
+	output, threshold, zip, info, strict := "table", "error", "", false, false
 	var judge ruleFlags
 	cmd := a.command(&cobra.Command{
 		Use:   "check SOURCE... [-o table|json|sarif|junit] [--fail-on SEVERITY]",
@@ -87,6 +87,14 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err := a.printReport(report, output, strings.Join(args, " "), threshold, info, options.Rules); err != nil {
 			return err
 		}
+		if zip != "" && damage == nil && len(report.Findings) > 0 {
+			if len(args) > 1 {
+				return misused("--report is about one SOURCE, but got %d", len(args))
+			}
+			if err := a.reportTo(cmd.Context(), args[0], zip); err != nil {
+				return err
+			}
+		}
 		if damage == nil && strict && report.Summary.Gaps > 0 {
 			damage = incomplete(report.Summary.Gaps)
 		}
@@ -104,6 +112,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
+	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
 	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))

@@ -21,12 +21,12 @@ import (
 
 func newDemo(a *app) *cobra.Command {
 	var (
-		path string
-		once bool
-		pace = durationValue(time.Second)
+		path, zip string
+		once      bool
+		pace      = durationValue(time.Second)
 	)
 	cmd := a.command(&cobra.Command{
-		Use:   "demo [--once] [-w FILE] [--pace DURATION]",
+		Use:   "demo [--once] [-w FILE] [--pace DURATION] [--report FILE.zip]",
 		Short: "Watch a control plane, clients and the proxy play a story",
 		Long: `Starts a control plane, three clients and the proxy between them, in one process
 and on loopback only, and plays a story: start-up, an update, a rejected cluster
@@ -39,18 +39,26 @@ and leaves a recording to explore.`,
 		Example: `xdsproxy demo
 
 xdsproxy demo --once -w demo.xdsp
-xdsproxy watch demo.xdsp -o jsonl`,
+xdsproxy watch demo.xdsp -o jsonl
+
+# From nothing to something that one may attach to an issue
+xdsproxy demo --report demo.zip`,
 	}, func(cmd *cobra.Command, args []string) error {
 		if err := noArguments(cmd, args); err != nil {
 			return err
 		}
+		once = once || zip != ""
 		if once && !cmd.Flags().Changed("pace") {
 			pace = 0
 		}
 		d := &demo{app: a, pace: time.Duration(pace), once: once}
-		return d.perform(cmd.Context(), path)
+		if err := d.perform(cmd.Context(), path); err != nil || zip == "" {
+			return err
+		}
+		return a.reportTo(cmd.Context(), d.rec.Path(), zip)
 	})
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
+	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
 	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "memory-past", "viewer", "viewer-allow-remote")

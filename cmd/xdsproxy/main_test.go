@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -140,9 +141,18 @@ func TestScripts(t *testing.T) {
 			"port":    port,
 			"prefix":  prefix,
 			"sockets": sockets,
+			"unzip":   unzip,
 			"written": written,
 		},
 	})
+}
+
+// unzip FILE DIR unpacks a zip.
+func unzip(ts *testscript.TestScript, _ bool, args []string) {
+	z, err := zip.OpenReader(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer z.Close()
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), z))
 }
 
 // demoRecording plays the demo once, for all scripts that read a recording.

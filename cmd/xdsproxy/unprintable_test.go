@@ -1,12 +1,14 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -104,13 +106,14 @@ func TestNothingUnprintable(t *testing.T) {
 	}
 	t.Setenv("SHELL", "/bin/sh")
 	path, stories := nastyRecording(t), nastyStories(t)
-	client := "n1" + xdstest.Nasty
+	client, zipped := "n1"+xdstest.Nasty, filepath.Join(t.TempDir(), "x.zip")
 	runs := map[string][][]string{
 		"watch":   {{path, "--no-follow"}, {path, "--no-follow", "--filter", "kind:nack"}},
 		"show":    {{path, "1.."}, {path}},
 		"diff":    {{path, "c1" + xdstest.Nasty}, {path, "c1" + xdstest.Nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, xdstest.Nasty}},
 		"info":    {{path}, {path, "--all"}},
 		"export":  {{path, "-w", "-"}, {path, "-w", "-", "--seq", "3..9"}},
+		"report":  {{path, "3", "8", "--yes", "-w", zipped}, {stories[0], "--yes", "-w", filepath.Join(t.TempDir(), "y.zip")}},
 		"import":  {{path, "-w", filepath.Join(t.TempDir(), "x.xdsp")}},
 		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...)},
 		"status":  {{path}, {path, "--at", "12"}},
@@ -151,9 +154,23 @@ func TestNothingUnprintable(t *testing.T) {
 					printed += looksHarmless(t, args, form)
 				}
 			}
-			if printed == 0 && !slices.Contains([]string{"open", "import", "bisect"}, cmd.Name()) {
+			if printed == 0 && !slices.Contains([]string{"open", "import", "bisect", "report"}, cmd.Name()) {
 				t.Errorf("%s %s printed nothing", cmd.Name(), form)
 			}
+		}
+	}
+	z, err := zip.OpenReader(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		text, err := fs.ReadFile(z, f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, found := xdstest.Unprintable(string(text)); found && filepath.Ext(f.Name) != ".xdsp" {
+			t.Errorf("%s of a report has %s", f.Name, at)
 		}
 	}
 	for _, command := range []string{"tree", "watch", "show", "diff"} {

@@ -39,6 +39,7 @@ const (
 	reportBytes    = 12 << 10
 	reportWhole    = 4 << 20 // of a message that is decoded: gRPC receives no larger one unless told to
 	reportClients  = 20
+	reportText     = 60_000  // bytes of all of it
 	maxTold        = 1 << 16 // clients that are told apart
 	reportWidth    = 100
 	reportTime     = "2006-01-02 15:04:05.000 MST"
@@ -54,6 +55,7 @@ type account struct {
 	chosen      map[session.Seq]bool // as many as a ladder may show
 	all         []session.Seq        // every chosen one, if they are not all
 	told        map[session.Seq]bool // that are shown in full
+	shown       map[string]bool      // texts about resources
 	findings    []*part
 	unlisted    int
 	error, warn int
@@ -78,6 +80,7 @@ type part struct {
 	large   []session.Seq // messages that are too large for a report
 	more    int           // messages that are not in full
 	like    *part         // an earlier one about the same entries
+	named   []*named      // resources that the finding names
 }
 
 type message struct {
@@ -89,7 +92,7 @@ type message struct {
 func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 	a := &account{
 		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
-		told: make(map[session.Seq]bool),
+		told: make(map[session.Seq]bool), shown: make(map[string]bool),
 	}
 	if err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
 		if chosen && o.Chosen != "" {
@@ -127,10 +130,16 @@ func (a *account) tell(walk Walk, parts []*part) error {
 	for _, p := range parts {
 		p.excerpt = engine.NewExcerpt()
 		p.ladder = render.NewLadder()
+		if p.finding != nil {
+			p.named = namedBy(p.finding)
+		}
 	}
 	if err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		for _, p := range parts {
 			p.excerpt.Step(e, &c.Change, p.seqs[e.Seq])
+			for _, n := range p.named {
+				n.step(e, c)
+			}
 		}
 		return nil
 	}); err != nil {
@@ -252,6 +261,9 @@ func (p *part) choose() {
 	for seq := range p.seqs {
 		p.drawn[seq] = true
 	}
+	for _, n := range p.named {
+		n.choose()
+	}
 	context := p.excerpt.Context()
 	slices.Reverse(context)
 	for _, seq := range context {
@@ -265,6 +277,9 @@ func (p *part) choose() {
 }
 
 func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documents, table *render.Table, told map[session.Seq]bool) error {
+	for _, n := range p.named {
+		n.meet(e, c)
+	}
 	if p.like != nil {
 		return nil
 	}
@@ -297,28 +312,37 @@ func (p *part) draw(e *session.Entry, c *check.Change, documents *render.Documen
 	if err != nil {
 		return err
 	}
+	doc.Brief(c, p.names())
 	told[e.Seq] = true
 	title := number(e.Seq) + " " + render.Middle(render.Safe(table.Summary(e, c)), reportWidth)
-	p.full = append(p.full, message{title: title, text: shortened(string(doc.YAML()))})
+	p.full = append(p.full, message{title: title, text: cutText(string(doc.YAML()), reportLines, reportBytes)})
 	return nil
 }
 
-// shortened is the beginning of a long text, in whole lines.
-func shortened(text string) string {
+// names are those of the resources that a part is about.
+func (p *part) names() []string {
+	if p.finding == nil {
+		return nil
+	}
+	return p.finding.Names
+}
+
+// cutText is the beginning of a long text, in whole lines.
+func cutText(text string, most, bytes int) string {
 	lines := 0
 	for i := range len(text) {
 		if text[i] != '\n' {
 			continue
 		}
-		if lines++; lines >= reportLines || i >= reportBytes {
+		if lines++; lines >= most || i >= bytes {
 			if rest := strings.Count(text[i+1:], "\n"); rest > 0 {
 				return text[:i+1] + "# " + render.Count(rest, "line", "lines") + " more\n"
 			}
 			break
 		}
 	}
-	if len(text) > 2*reportBytes {
-		return strings.ToValidUTF8(text[:reportBytes], "") + "\n# and " + render.Size(int64(len(text)-reportBytes)) + " more\n"
+	if len(text) > 2*bytes {
+		return strings.ToValidUTF8(text[:bytes], "") + "\n# and " + render.Size(int64(len(text)-bytes)) + " more\n"
 	}
 	return text
 }

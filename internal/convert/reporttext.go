@@ -14,25 +14,63 @@ import (
 
 func number(n session.Seq) string { return strconv.FormatUint(uint64(n), 10) }
 
-// text is the report. Outside of what code, fenced and folded make there is
+// text is the report: what was found and what proves it first, then who took part
+// and how to look further. Outside of what code, fenced and folded make there is
 // nothing in it but our own words and numbers.
 func (a *account) text(parts []*part, o *Report) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# xDS session report\n")
-	a.facts(line, o)
-	a.listClients(line)
-	a.listFindings(line)
-	for _, p := range parts {
-		if p.finding != nil {
-			p.explain(line)
-		} else {
-			line("\n## The chosen entries\n")
-		}
-		p.show(&b, a)
+	var head, tail, body strings.Builder
+	line := func(b *strings.Builder) func(string, ...any) {
+		return func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	}
-	a.commands(&b, line, parts, o)
-	return b.String()
+	line(&head)("# xDS session report\n")
+	a.facts(line(&head), o)
+	a.listFindings(line(&head))
+	a.listClients(line(&tail))
+	a.commands(&tail, line(&tail), parts, o)
+	room := reportText - head.Len() - tail.Len()
+	for i, p := range parts {
+		p.write(&body, room-body.Len()-(len(parts)-1-i)*reportHead, a)
+	}
+	return head.String() + body.String() + tail.String()
+}
+
+// reportHead is about what the words about a finding take.
+const reportHead = 2 << 10
+
+// write adds a part: its words, and of what shows it so much as there is room for,
+// the most telling first.
+func (p *part) write(b *strings.Builder, room int, a *account) {
+	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
+	from := b.Len()
+	add := func(text string) bool {
+		if b.Len()-from+len(text) > room {
+			return false
+		}
+		b.WriteString(text)
+		return true
+	}
+	if p.finding == nil {
+		line("\n## The chosen entries\n")
+	} else {
+		p.explain(line)
+	}
+	missing := len(p.names()) - len(p.named)
+	for _, n := range p.named {
+		if !add(a.once(n, p.finding)) {
+			missing++
+		}
+	}
+	if missing > 0 {
+		line("\nOf the resources that it names, %s not shown.", render.Count(missing, "more is", "more are"))
+	}
+	if p.finding != nil {
+		line("\nUsual causes: %s\n\nWhat to do: %s", p.finding.Rule.Causes, p.finding.Rule.Next)
+	}
+	if p.like != nil {
+		line("\nThe entries are those of `%s` above.", p.like.finding.Rule.ID)
+		return
+	}
+	p.show(b, add, a)
 }
 
 func (a *account) facts(line func(string, ...any), o *Report) {
@@ -126,20 +164,30 @@ func (p *part) explain(line func(string, ...any)) {
 		whose = "in the configuration"
 	}
 	line("%s, fault %s. %s\n", f.Severity, whose, f.Rule.Means)
-	line("%s", fenced("text", render.Wrapped(f.Message, reportWidth)))
+	line("%s", strings.TrimSuffix(fenced("text", render.Wrapped(f.Message, reportWidth)), "\n"))
 	if n := len(f.Clients); n > 0 {
-		line("On %s: %s. What the first of them saw is drawn below.\n", render.ClientCount(n, f.MoreClients), code(render.SomeOf(f.Clients)))
+		line("\nOn %s: %s. What the first of them saw is drawn below.", render.ClientCount(n, f.MoreClients), code(render.SomeOf(f.Clients)))
 	}
-	line("Usual causes: %s\n\nWhat to do: %s\n", f.Rule.Causes, f.Rule.Next)
+}
+
+// once is the text about a resource, if no part before this one has it.
+func (a *account) once(n *named, f *check.Finding) string {
+	text := n.text(f)
+	if text == "" {
+		return ""
+	}
+	if a.shown[text] {
+		return fmt.Sprintf("\n%s %s stands above.\n", code(n.now.Type), code(render.Middle(n.name, reportWidth)))
+	}
+	a.shown[text] = true
+	return text
 }
 
 // show is the ladder of a part, and its messages in full.
-func (p *part) show(b *strings.Builder, a *account) {
-	if p.like != nil {
-		fmt.Fprintf(b, "The entries are those of `%s` above.\n", p.like.finding.Rule.ID)
-		return
+func (p *part) show(b *strings.Builder, add func(string) bool, a *account) {
+	if !add("\n" + fenced("text", p.ladder.Text(render.LadderForm{Columns: reportWidth}))) {
+		b.WriteString("\nNot drawn: the report would be too long.\n")
 	}
-	b.WriteString(fenced("text", p.ladder.Text(render.LadderForm{Columns: reportWidth})))
 	if p.finding == nil {
 		p.left += int(a.done.Entries) - len(p.seqs)
 	}
@@ -148,7 +196,9 @@ func (p *part) show(b *strings.Builder, a *account) {
 	}
 	b.WriteString("\n")
 	for _, m := range p.full {
-		b.WriteString(folded(m.title, fenced("yaml", m.text)))
+		if !add(folded(m.title, fenced("yaml", m.text))) {
+			p.more++
+		}
 	}
 	if len(p.above) > 0 {
 		words := make([]string, len(p.above))

@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -61,9 +64,43 @@ func (s *seeds) search(t *testing.T, p *proxy) {
 		"info -o json":   p.run(t, "info", p.file, "-o", "json"),
 		"the log":        []byte(p.stderr.String()),
 	})
+	s.searchReport(t, p)
 	for range 20 {
 		s.searchDamaged(t, p, raw)
 	}
+}
+
+// searchReport looks for seeds in a zip that is to be attached to an issue, and in
+// what is said of it.
+func (s *seeds) searchReport(t *testing.T, p *proxy) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.zip")
+	args := []string{"report", p.file, "--yes", "-w", path}
+	for n := range 40 { // entries that are in it, whatever the rules find
+		args = append(args, strconv.Itoa(n+1))
+	}
+	said := try(t, args...)
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatalf("%v; it said\n%s", err, said)
+	}
+	defer z.Close()
+	places := map[string][]byte{"what is said of a report": said}
+	for _, f := range z.File {
+		in, err := z.Open(f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[f.Name+" of a report"] = text
+		if filepath.Ext(f.Name) == ".xdsp" {
+			places[f.Name+" of a report, decompressed"] = decompressed(t, text)
+		}
+	}
+	s.absent(t, places)
 }
 
 // searchDamaged damages a recording and looks for seeds in what the commands say

@@ -1,0 +1,145 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Extent is how much of a session a proof holds.
+type Extent uint8
+
+// The extents, from the least to the most.
+const (
+	TheEntries Extent = iota // of the findings, and what explains them
+	TheStreams               // on which they are
+	TheClients               // that they are about
+	TheSession
+	extents
+)
+
+// Proof is what a part of a session is to prove.
+type Proof struct {
+	Findings []check.Finding // of the session, as Fold leaves them
+	Seqs     []session.Seq   // entries that are to be in it, too
+	// Judge is how the session was judged.
+	Judge check.Options
+}
+
+// Prove writes the least part of a session in which the rules find again what
+// they found in the session: see Cut. They are asked. The walk visits the session
+// and says of no entry that it is chosen; it is done several times.
+func Prove(path string, of recorder.Facts, walk Walk, p *Proof, o CutOptions) (Result, Extent, error) {
+	choice := choiceOf(p)
+	for extent := range extents { // the last one returns
+		done, err := Cut(path, of, choice.walk(walk, extent), o)
+		if err != nil || done.Entries == 0 {
+			return done, extent, err
+		}
+		proven, err := p.holds(path)
+		if err != nil || proven || extent == TheSession {
+			return done, extent, err
+		}
+		if err := os.Remove(path); err != nil {
+			return done, extent, err
+		}
+	}
+	panic("unreachable")
+}
+
+// choice says which entries belong to an extent. It learns the streams and
+// clients of the wanted entries during the first walk.
+type choice struct {
+	wanted  map[session.Seq]bool
+	streams map[session.StreamID]bool
+	clients map[string]bool
+}
+
+func choiceOf(p *Proof) *choice {
+	c := &choice{wanted: map[session.Seq]bool{}, streams: map[session.StreamID]bool{}, clients: map[string]bool{}}
+	for _, seq := range p.Seqs {
+		c.wanted[seq] = true
+	}
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		for _, seq := range append(slices.Clone(f.Seqs), f.LastSeq) {
+			c.wanted[seq] = true
+		}
+		c.streams[f.Stream] = true
+	}
+	delete(c.wanted, 0)
+	delete(c.streams, 0)
+	return c
+}
+
+func (c *choice) walk(walk Walk, extent Extent) Walk {
+	return func(visit Visit) error {
+		return walk(func(e *session.Entry, ch *check.Change, _ bool) error {
+			if c.wanted[e.Seq] {
+				c.streams[e.Stream] = e.Stream != 0
+				c.clients[ch.Client] = ch.Client != ""
+			}
+			chosen := c.wanted[e.Seq]
+			switch extent {
+			case TheStreams:
+				chosen = chosen || c.streams[e.Stream]
+			case TheClients:
+				chosen = chosen || c.streams[e.Stream] || c.clients[ch.Client]
+			case TheSession:
+				chosen = true
+			}
+			return visit(e, ch, chosen)
+		})
+	}
+}
+
+// holds says whether the rules find in a recording what it is to prove.
+func (p *Proof) holds(path string) (bool, error) {
+	r, err := recorder.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	k := check.NewChecker(p.Judge)
+	for {
+		e, err := r.Next(context.Background())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		k.Step(&e)
+	}
+	found := k.Findings()
+	for i := range p.Findings {
+		if !slices.ContainsFunc(found, func(f check.Finding) bool { return same(&f, &p.Findings[i]) }) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Among are those of the findings that it is to prove, all if it is to prove none.
+func (p *Proof) Among(found []check.Finding) []check.Finding {
+	if len(p.Findings) == 0 {
+		return found
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(f check.Finding) bool {
+		return !slices.ContainsFunc(p.Findings, func(of check.Finding) bool {
+			return same(&f, &of) || slices.Contains(of.Clients, f.Client) && f.Rule.ID == of.Rule.ID && f.Type == of.Type
+		})
+	})
+}
+
+// same says whether a finding is the one that was found before.
+func same(f, before *check.Finding) bool {
+	return f.Rule.ID == before.Rule.ID && f.Client == before.Client && f.Type == before.Type &&
+		f.Severity >= before.Severity && slices.Equal(f.Names, before.Names)
+}
