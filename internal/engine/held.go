@@ -86,6 +86,33 @@ func (s *Subscription) Held() iter.Seq[*Resource] {
 	}
 }
 
+// Offered yields the names of which the client has not accepted what it was sent
+// last: that, nil if it was taken back, and whether it was rejected.
+func (s *Subscription) Offered() iter.Seq2[string, Offer] {
+	return func(yield func(string, Offer) bool) {
+		for name, u := range s.open.all() {
+			if !yield(name, Offer{s.Have.Get(name), u.rejected}) {
+				return
+			}
+		}
+	}
+}
+
+// Offer is what a client was sent last of a resource and has not accepted.
+type Offer struct {
+	*Resource
+	Rejected bool
+}
+
+// TypesOfClient yields the types that a client asks for, or asked for last.
+func (k *Engine) TypesOfClient(id string) iter.Seq[*Subscription] {
+	return func(yield func(*Subscription) bool) {
+		if c := k.clients.byID[id]; c != nil {
+			c.known()(yield)
+		}
+	}
+}
+
 // Unsure says that it is not known of every resource of the type what the client
 // has accepted of it: part of the stream was not seen, or it was too much.
 func (s *Subscription) Unsure() bool { return s.open.unsure }
