@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
@@ -49,7 +50,7 @@ func (a *app) diffConfigDump(ctx context.Context, f *diffFlags, source, name str
 	if err != nil {
 		return failed("%q: %w", name, err)
 	}
-	out, err := a.compareDump(ctx, source, dump, name, f.client)
+	out, err := a.compareDump(ctx, source, time.Time{}, dump, name, f.client)
 	if err != nil {
 		return err
 	}
@@ -69,18 +70,21 @@ func (a *app) diffConfigDump(ctx context.Context, f *diffFlags, source, name str
 	return err
 }
 
-// compareDump reads a session and compares. asked names the client; "" is the one
-// with the node id of the dump, or the only one.
-func (a *app) compareDump(ctx context.Context, source string, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
+// compareDump reads a session, up to a moment if one is given, and compares. asked
+// names the client; "" is the one with the node id of the dump, or the only one.
+func (a *app) compareDump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
 	held := map[compare.Name]bool{}
 	for i := range dump.Resources {
 		held[compare.Name{Type: dump.Resources[i].Type, Name: dump.Resources[i].Name}] = true
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	if err := a.through(ctx, source, k, func(_ *session.Entry, c *check.Change) {
+	if err := a.through(ctx, source, &staying{stepper: k}, func(e *session.Entry, c *check.Change) error {
+		if !until.IsZero() && e.Time.After(until) {
+			return errEnough
+		}
 		if c.Message == nil || !c.Message.Response() {
-			return
+			return nil
 		}
 		for _, n := range c.Names() {
 			if of := (compare.Name{Type: c.Type, Name: decode.NormalName(n)}); held[of] {
@@ -90,6 +94,7 @@ func (a *app) compareDump(ctx context.Context, source string, dump *configdump.D
 				sent[c.Client][of] = true
 			}
 		}
+		return nil
 	}); err != nil {
 		return nil, err
 	}
@@ -111,13 +116,14 @@ func (a *app) compareDump(ctx context.Context, source string, dump *configdump.D
 		}
 		found := map[engine.Held]*decode.Resource{}
 		bytes := 0
-		return found, a.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) {
+		return found, a.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			for _, h := range wanted[e.Seq] {
 				if r := c.Resource(h.Name); r != nil && bytes+len(r.Body) <= maxContents {
 					bytes += len(r.Body)
 					found[h] = &decode.Resource{Name: r.Name, TypeURL: r.TypeURL, Body: slices.Clone(r.Body)}
 				}
 			}
+			return nil
 		})
 	}}
 	r, err := of.With(dump)
@@ -127,8 +133,8 @@ func (a *app) compareDump(ctx context.Context, source string, dump *configdump.D
 	return render.NewHeldDiff(r, dump, name, client), nil
 }
 
-// through reads a source to its end.
-func (a *app) through(ctx context.Context, source string, step stepper, f func(*session.Entry, *check.Change)) error {
+// through reads a source to its end, or until f says that it is enough.
+func (a *app) through(ctx context.Context, source string, step stepper, f visit) error {
 	src, err := a.open(source)
 	if err != nil {
 		return err
@@ -141,10 +147,35 @@ func (a *app) through(ctx context.Context, source string, step stepper, f func(*
 	defer done.end()
 	return walk(ctx, src, filter.Everything(), nil, step, func(e *session.Entry, c *check.Change) error {
 		done.advance()
-		if f != nil {
-			f(e, c)
-		}
-		return nil
+		return f(e, c)
 	})
 }
 
+// staying holds back how streams end until somebody speaks again. An Envoy that
+// said what it holds was there: how it left at the end of the session does not
+// count.
+type staying struct {
+	stepper
+	ends []session.Entry
+}
+
+// maxEnds bounds what is held back.
+const maxEnds = 1 << 16
+
+func (s *staying) Step(e *session.Entry) check.Change {
+	switch e.Kind {
+	case session.KindTrailer, session.KindCancel, session.KindHalfClose, session.KindGoAway, session.KindDisconnect:
+		if len(s.ends) < maxEnds {
+			s.ends = append(s.ends, *e)
+			return check.Change{}
+		}
+	case session.KindConnect, session.KindOpen, session.KindMessage:
+	default:
+		return s.stepper.Step(e)
+	}
+	for i := range s.ends {
+		s.stepper.Step(&s.ends[i])
+	}
+	s.ends = s.ends[:0]
+	return s.stepper.Step(e)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -14,6 +15,7 @@ type dumping struct {
 	addr  string // of the admin endpoint, as it was asked for; "" for no comparison
 	admin *configdump.Admin
 	dump  *configdump.Dump
+	at    time.Time
 	err   error // why there is no dump
 	found *render.HeldDiff
 }
@@ -38,6 +40,7 @@ func (r *replaying) afterwards() func(context.Context) {
 	}
 	return func(ctx context.Context) {
 		r.dumped.dump, r.dumped.err = r.dumped.admin.Settled(ctx, r.options.Idle)
+		r.dumped.at = time.Now()
 	}
 }
 
@@ -48,7 +51,7 @@ func (r *replaying) compare(ctx context.Context, recording string) error {
 		return d.err
 	}
 	var err error
-	d.found, err = r.compareDump(ctx, recording, d.dump, "config_dump of "+d.addr, "")
+	d.found, err = r.compareDump(ctx, recording, d.at, d.dump, "config_dump of "+d.addr, "")
 	return err
 }
 

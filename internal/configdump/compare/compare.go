@@ -114,6 +114,7 @@ type sides struct {
 
 type comparison struct {
 	sent   map[Name]bool
+	gone   bool // the client has left, and what it asked for is not all known any more
 	dump   *configdump.Dump
 	subs   map[string][]*engine.Subscription // by type
 	all    map[Name]*sides
@@ -126,6 +127,9 @@ func newComparison(of *Session, d *configdump.Dump) *comparison {
 	c := &comparison{
 		dump: d, sent: of.Sent, subs: map[string][]*engine.Subscription{}, all: map[Name]*sides{},
 		out: &Result{Same: map[string]int{}, Elsewhere: map[string]int{}},
+	}
+	for _, s := range k.Status() {
+		c.gone = c.gone || s.Client == client && !s.Gone.IsZero()
 	}
 	for s := range k.TypesOfClient(client) {
 		if s.Exempt() {
@@ -221,6 +225,8 @@ func (c *comparison) judge(k Name, of *sides) {
 		c.lacks(it, of, unsure)
 	case holds && of.offered != nil:
 		c.notAccepted(it, of)
+	case holds && c.gone && !wanted:
+		c.add(it, Unknown, "the client left before the session was over")
 	case holds && (len(subs) == 0 || !wanted && !of.gone):
 		c.out.Elsewhere[k.Type]++
 	case holds && (unsure || of.gone):
