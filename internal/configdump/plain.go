@@ -253,4 +253,3 @@ func child(t *decode.Tree, list, name string) (*decode.Tree, bool) {
 	}
 	return nil, false
 }
-

@@ -83,7 +83,6 @@ func body(t *testing.T, url, text string) []byte {
 	return out
 }
 
-
 func replaceOnce(t *testing.T, s, from, to string) string {
 	t.Helper()
 	if strings.Count(s, from) != 1 && from != "" {

@@ -27,9 +27,9 @@ import (
 
 // heldDiff is what diff -o json says of a config_dump.
 type heldDiff struct {
-	Client    string `json:"client"`
-	Same      bool   `json:"same"`
-	Types     []struct {
+	Client string `json:"client"`
+	Same   bool   `json:"same"`
+	Types  []struct {
 		Type string `json:"type"`
 		Same int    `json:"same"`
 	} `json:"types"`
@@ -344,4 +344,3 @@ func withListeners(t *testing.T, from, to string, change func(*listenerv3.Listen
 		t.Fatal("the recording has no listener")
 	}
 }
-
