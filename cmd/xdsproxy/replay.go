@@ -140,18 +140,9 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 	if r.security, err = r.oneSide(r.as == "server", live); err != nil {
 		return "", err
 	}
-	if r.dumped.addr != "" {
-		if r.as == "client" {
-			return "", misused("--compare-config-dump is for --as server: it asks an Envoy")
-		}
-		if r.dumped.admin, err = r.adminOf(r.dumped.addr); err != nil {
-			return "", misused("--compare-config-dump: %w", err)
-		}
-	}
 	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
 	r.options.Local = r.as == "server" && (live.Network == "unix" || loopback(live.Address))
-	r.options.Played = r.afterwards()
-	return args[0], nil
+	return args[0], r.toCompare()
 }
 
 func (r *replaying) run(ctx context.Context) error {

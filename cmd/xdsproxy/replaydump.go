@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
@@ -12,7 +11,8 @@ import (
 
 // dumping is the comparison of what was played with what the Envoy holds then.
 type dumping struct {
-	addr  string // of the admin endpoint, as it was asked for; "" for no comparison
+	addr  string        // of the admin endpoint, as it was asked for; "" for no comparison
+	own   func() string // that of the command that is run; nil if none is
 	admin *configdump.Admin
 	dump  *configdump.Dump
 	at    time.Time
@@ -24,24 +24,32 @@ type dumping struct {
 // command that is run.
 const ownAdmin = "command"
 
-// adminOf is the address behind the flag. The one of a command's bootstrap is to be
-// taken from here.
-func (r *replaying) adminOf(addr string) (*configdump.Admin, error) {
-	if addr == ownAdmin {
-		return nil, errors.New("no command is run, so an address is needed: --compare-config-dump=127.0.0.1:9901")
-	}
-	return configdump.ParseAdmin(addr)
-}
-
-// afterwards asks for the dump once everything was played.
-func (r *replaying) afterwards() func(context.Context) {
-	if r.dumped.admin == nil {
+// toCompare looks at what the flag says. The address of a command that is run is
+// asked for only when it is needed.
+func (r *replaying) toCompare() (err error) {
+	d := &r.dumped
+	switch {
+	case d.addr == "":
 		return nil
+	case r.as == "client":
+		return misused("--compare-config-dump is for --as server: it asks an Envoy")
+	case d.addr == ownAdmin && d.own == nil:
+		return misused("--compare-config-dump: no command is run, so an address is needed: --compare-config-dump=127.0.0.1:9901")
+	case d.addr != ownAdmin:
+		if d.admin, err = configdump.ParseAdmin(d.addr); err != nil {
+			return misused("--compare-config-dump: %w", err)
+		}
 	}
-	return func(ctx context.Context) {
-		r.dumped.dump, r.dumped.err = r.dumped.admin.Settled(ctx, r.options.Idle)
-		r.dumped.at = time.Now()
+	r.options.Played = func(ctx context.Context) {
+		if d.admin == nil {
+			if d.admin, d.err = configdump.ParseAdmin(d.own()); d.err != nil {
+				return
+			}
+		}
+		d.dump, d.err = d.admin.Settled(ctx, r.options.Idle)
+		d.at = time.Now()
 	}
+	return nil
 }
 
 // compare holds the dump against the recording of the replay.
@@ -59,7 +67,7 @@ func (r *replaying) compare(ctx context.Context, recording string) error {
 func (r *replaying) undumped(report *replay.Report) error {
 	d := &r.dumped
 	switch {
-	case d.admin == nil || d.found != nil || report.Streams == 0:
+	case d.addr == "" || d.found != nil || report.Streams == 0:
 		return nil
 	case d.err != nil:
 		return failed("cannot get the config_dump of %s: %w", d.addr, d.err).hint("give the address of the admin endpoint that Envoy has on this machine")

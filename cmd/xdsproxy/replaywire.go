@@ -32,7 +32,7 @@ type relay struct {
 // live side wants TLS.
 func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
 	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
-	if r.write == "" && !secured && r.dumped.admin == nil {
+	if r.write == "" && !secured && r.dumped.addr == "" {
 		return play(ctx, plan, nil)
 	}
 	logger := r.logger(false)
@@ -50,8 +50,9 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
 	var rec *recording
 	file := r.write
-	if file == "" && r.dumped.admin != nil {
+	if file == "" && r.dumped.addr != "" { // for the comparison, and for nothing else
 		file = filepath.Join(dir, "replayed.xdsp")
+		r.config.noRecord, r.config.keepSecrets, r.config.maxSize, r.config.maxAge, r.config.keep = false, false, 0, 0, 0
 	}
 	if file != "" {
 		if rec, err = r.record(file, logger); err != nil {

@@ -1,6 +1,6 @@
 // Package configdump reads what an Envoy says that it holds: the JSON of its
 // admin endpoint /config_dump, as Envoy writes it, with and without
-// ?include_eds, or as istioctl and istiod pass it on with names in camel case. It
+// ?include_eds, or as istiod passes it on with names in camel case. It
 // tells the resources apart by their names and states, and judges none of them.
 //
 // What it reads is hostile: it is bounded, a resource that cannot be read is kept

@@ -24,6 +24,7 @@ type State string
 const (
 	Active   State = "active"   // it is in use
 	Warming  State = "warming"  // it waits for what it needs
+	Awaited  State = "awaited"  // a secret that was asked for, and has not come
 	Draining State = "draining" // it was removed or replaced, and connections may still use it
 	Failed   State = "error"    // the update that failed last; what is in use is not affected
 	Static   State = "static"   // of the bootstrap, or written in another resource

@@ -38,8 +38,8 @@ func Plain(sent *decode.Resource, held *Resource) (was, is decode.Document, why 
 		}
 		body = any.Value
 	}
-	was = decode.DecodeAny(sent.TypeURL, redact(sent.TypeURL, body))
-	is = decode.DecodeAny(sent.TypeURL, redact(sent.TypeURL, held.Body))
+	was = decode.DecodeAny(sent.TypeURL, plain(held.Type, sent.TypeURL, body))
+	is = decode.DecodeAny(sent.TypeURL, plain(held.Type, sent.TypeURL, held.Body))
 	switch held.Type {
 	case "EDS":
 		if _, by := child(&was.Root, "endpoints", "leds_cluster_locality_config"); by {
@@ -56,12 +56,15 @@ func Plain(sent *decode.Resource, held *Resource) (was, is decode.Document, why 
 	return was, is, ""
 }
 
-// redact does to a resource what Envoy does to all that it dumps. It returns the
+// plain does to a resource what Envoy does to it before it dumps it. It returns the
 // resource itself where its type is not known.
-func redact(typeURL string, body []byte) []byte {
+func plain(typ, typeURL string, body []byte) []byte {
 	m := messageOf(typeURL)
 	if m == nil || proto.Unmarshal(body, m.Interface()) != nil {
 		return body
+	}
+	if f := m.Descriptor().Fields().ByName("typed_config"); typ == "ECDS" && f != nil && f.Message() != nil && m.Has(f) {
+		unwrap(m.Mutable(f).Message())
 	}
 	redactMessage(m, false, 0)
 	out, err := proto.MarshalOptions{AllowPartial: true}.Marshal(m.Interface())
@@ -69,6 +72,35 @@ func redact(typeURL string, body []byte) []byte {
 		return body
 	}
 	return out
+}
+
+// unwrap puts into an Any what the TypedStruct in it stands for: the configuration of
+// an extension is dumped so.
+func unwrap(any protoreflect.Message) {
+	url, value := opaque(any)
+	wrapped := messageOf(any.Get(url).String())
+	if wrapped == nil || wrapped.Descriptor().Name() != "TypedStruct" || proto.Unmarshal(any.Get(value).Bytes(), wrapped.Interface()) != nil {
+		return
+	}
+	innerURL, of := opaque(wrapped)
+	inner := messageOf(wrapped.Get(innerURL).String())
+	if inner == nil || !fill(inner, wrapped.Get(of).Message()) {
+		return
+	}
+	if out, err := (proto.MarshalOptions{AllowPartial: true, Deterministic: true}).Marshal(inner.Interface()); err == nil {
+		any.Set(url, wrapped.Get(innerURL))
+		any.Set(value, protoreflect.ValueOfBytes(out))
+	}
+}
+
+// fill reads the message that a Struct stands for.
+func fill(m, of protoreflect.Message) bool {
+	text, err := protojson.Marshal(of.Interface())
+	if err != nil {
+		return false
+	}
+	_, fault := lenient.JSON(text).Into(m.Interface(), protoregistry.GlobalTypes)
+	return fault == nil
 }
 
 func messageOf(typeURL string) protoreflect.Message {
@@ -113,15 +145,12 @@ func opaque(m protoreflect.Message) (url, value protoreflect.FieldDescriptor) {
 // reify redacts a Struct as the message that it stands for, and writes it back as
 // that message is written.
 func reify(of, inner protoreflect.Message, within bool, depth int) bool {
-	text, err := protojson.Marshal(of.Interface())
-	if err != nil {
-		return false
-	}
-	if _, fault := lenient.JSON(text).Into(inner.Interface(), protoregistry.GlobalTypes); fault != nil {
+	if !fill(inner, of) {
 		return false
 	}
 	redactMessage(inner, within, depth+1)
-	if text, err = (protojson.MarshalOptions{UseProtoNames: true, AllowPartial: true}).Marshal(inner.Interface()); err != nil {
+	text, err := (protojson.MarshalOptions{UseProtoNames: true, AllowPartial: true}).Marshal(inner.Interface())
+	if err != nil {
 		return false
 	}
 	back := of.New()

@@ -70,6 +70,23 @@ func TestPlainRedacts(t *testing.T) {
 	}
 }
 
+// The configuration of an extension is dumped without the TypedStruct around it.
+func TestPlainExtension(t *testing.T) {
+	const url = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
+	const limit = `"@type":"type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit"`
+	const sent = `{"name":"one","typed_config":{"@type":"type.googleapis.com/udpa.type.v1.TypedStruct",
+		"type_url":"type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
+		"value":{"stat_prefix":"rl","token_bucket":{"fill_interval":"1s","max_tokens":100}}}}`
+	for tokens, same := range map[string]bool{"100": true, "101": false} {
+		dumped := `{"name":"one","typed_config":{` + limit + `,"stat_prefix":"rl","token_bucket":{"fill_interval":"1s","max_tokens":` + tokens + `}}}`
+		held := &Resource{Type: "ECDS", TypeURL: url, Body: body(t, url, dumped)}
+		was, is, why := Plain(&decode.Resource{TypeURL: url, Body: body(t, url, sent)}, held)
+		if r := diff.Compare(&was.Root, &is.Root, diff.Options{}); why != "" || r.Same() != same {
+			t.Errorf("%q, same is %t:\n%s%s", why, r.Same(), was.JSON(), is.JSON())
+		}
+	}
+}
+
 func body(t *testing.T, url, text string) []byte {
 	t.Helper()
 	m := messageOf(url).Interface()

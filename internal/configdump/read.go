@@ -183,6 +183,9 @@ func (r *reader) entry(of content, raw json.RawMessage) error {
 // held reads what one entry has of a resource, or of several scopes.
 func (r *reader) held(of content, name string, all map[string]json.RawMessage) {
 	res := Resource{Type: of.typ, State: of.state, Name: name, Version: text(all["versioninfo"]), Updated: moment(all["lastupdated"])}
+	if res.Type == "SDS" && res.Version == "uninitialized" { // as Envoy calls it
+		res.State, res.Version = Awaited, ""
+	}
 	raw := all[of.key]
 	if of.typ == "SRDS" { // the name is that of the set
 		res.Name = ""

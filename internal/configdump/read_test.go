@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// istioctl and istiod write names in camel case.
+// istiod writes names in camel case.
 func TestReadCamelCase(t *testing.T) {
 	var tree any
 	if err := json.Unmarshal(real(t), &tree); err != nil {
@@ -125,6 +125,8 @@ func TestReadStates(t *testing.T) {
 		{"@type":"type.googleapis.com/envoy.admin.v3.ScopedRoutesConfigDump","dynamic_scoped_route_configs":[{"name":"set","version_info":"4","scoped_route_configs":[
 			{"@type":"type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration","name":"s1"},
 			{"@type":"type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration","name":"s2"}]}]},
+		{"@type":"type.googleapis.com/envoy.admin.v3.SecretsConfigDump","dynamic_warming_secrets":[{"name":"cert","version_info":"uninitialized",
+			"last_updated":"2026-11-22T10:00:00Z","secret":{"@type":"type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret","name":"cert"}}]},
 		{"@type":"type.googleapis.com/envoy.admin.v3.EcdsConfigDump","ecds_filters":[{"version_info":"5",
 			"ecds_filter":{"@type":"type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig","name":"wasm"}}]}
 	]}`))
@@ -135,7 +137,7 @@ func TestReadStates(t *testing.T) {
 		"CDS active  unread", "CDS active b unread", "CDS warming a",
 		"ECDS active wasm",
 		"LDS active in", "LDS draining in", "LDS error  unread", "LDS error in", "LDS warming in",
-		"SRDS active s1", "SRDS active s2",
+		"SDS awaited cert", "SRDS active s1", "SRDS active s2",
 	}
 	if got := states(d); !slices.Equal(got, want) {
 		t.Errorf("it has\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -54,7 +55,7 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 
 func heldOf(s *Subscription, it *Resource) Held {
 	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: it.Seq, Hash: it.Content.Facts.Hash}
-	if n := s.Accepted; h.Version == "" && n != nil { // it has all there is
+	if n := s.Accepted; h.Version == "" && n != nil && n.Kind == decode.SotwResponse { // it has all there is
 		if h.Version = n.Version; !n.beating {
 			h.Seq = n.Seq
 		}

@@ -158,7 +158,7 @@ func (r *HeldResource) text(b *strings.Builder, s Style, context int) {
 		string(compare.Removed): "taken back, and still held", string(compare.Kept): "taken back, and kept while something refers to it",
 		string(compare.Warming): "accepted, and still warming", string(compare.Differs): "held in another content than was accepted",
 		string(compare.Rejected): "rejected", string(compare.Partial): "held, though the response was rejected",
-		string(compare.Unknown): "not known",
+		string(compare.Unknown): "not known", string(compare.Awaited): "asked for, and not received",
 	}
 	where := ""
 	switch {

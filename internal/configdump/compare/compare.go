@@ -30,6 +30,7 @@ const (
 	Kept     State = "kept"     // taken back, and Envoy keeps it for as long as something refers to it
 	Rejected State = "rejected" // sent and rejected, so that Envoy need not hold it
 	Partial  State = "partial"  // sent and rejected, and Envoy holds it: it takes what is good of a rejected response
+	Awaited  State = "awaited"  // Envoy asked for it, and did not get it from anybody
 	Unknown  State = "unknown"  // it cannot be told
 )
 
@@ -241,6 +242,8 @@ func (c *comparison) judge(k Name, of *sides) {
 		c.add(it, Kept, "")
 	case of.offered != nil && of.rejected:
 		c.add(it, Rejected, c.reason(of))
+	case len(of.held[configdump.Awaited]) > 0:
+		c.add(it, Awaited, "")
 	case of.offered != nil && wanted:
 		c.add(it, Unknown, "it was sent, and not answered")
 	}
@@ -267,6 +270,8 @@ func (c *comparison) lacks(it Item, of *sides, unsure bool) {
 		c.add(it, Unknown, "its cluster is warming, and Envoy does not dump its endpoints until then")
 	case len(of.held[configdump.Static]) > 0:
 		c.add(it, NotHeld, "there is a static one of this name")
+	case len(of.held[configdump.Awaited]) > 0:
+		c.add(it, NotHeld, "Envoy still waits for it")
 	case len(of.held[configdump.Draining]) > 0:
 		c.add(it, NotHeld, "it is draining")
 	default:
