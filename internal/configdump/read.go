@@ -54,7 +54,6 @@ func Read(data []byte) (*Dump, error) {
 type reader struct {
 	in   *decode.Inspector
 	dump *Dump
-	eds  []decode.Ref
 }
 
 // read goes through the text once, and holds no more of it apart than one

@@ -87,7 +87,7 @@ func TestMove(t *testing.T) {
 		"another":        {&listenerv3.Listener{Address: socket("127.0.0.1", 0), AdditionalAddresses: []*listenerv3.AdditionalAddress{{Address: here}}}, "", true},
 		"binds":          {&listenerv3.Listener{Address: here, BindToPort: wrapperspb.Bool(true)}, "", true},
 		"does not bind":  {&listenerv3.Listener{Address: here, BindToPort: wrapperspb.Bool(false)}, "", false},
-		"did not bind":   {&listenerv3.Listener{Address: here, DeprecatedV1: &listenerv3.Listener_DeprecatedV1{BindToPort: wrapperspb.Bool(false)}}, "", false},
+		"did not bind":   {withBytes(t, &listenerv3.Listener{Address: here}, 0x3a, 2, 0x0a, 0), "", false}, // deprecated_v1.bind_to_port
 		"could not bind": {&listenerv3.Listener{Address: here}, "cannot bind '" + taken.String() + "': Address already in use", false},
 		"a pipe":         {&listenerv3.Listener{Address: &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: "/x"}}}}, "", false},
 		"a name":         {&listenerv3.Listener{Address: socket("example.com", 80)}, "", false},
@@ -145,6 +145,20 @@ func TestMove(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withBytes adds bytes to a message.
+func withBytes(t *testing.T, l *listenerv3.Listener, more ...byte) *listenerv3.Listener {
+	t.Helper()
+	data, err := proto.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &listenerv3.Listener{}
+	if err := proto.Unmarshal(append(data, more...), out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func FuzzMove(f *testing.F) {
