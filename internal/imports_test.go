@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"decode":             {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/lenient"},
 	"internal/engine":    {"internal/session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
-	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "decode", "check"},
+	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "internal/configdump", "decode", "check"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
@@ -45,9 +45,10 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump",
 	},
-	"internal/bootstrap": {"internal/lenient"},
+	"internal/bootstrap":  {"internal/lenient"},
+	"internal/configdump": {"internal/session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
 }
 
 // thirdParty lists who may name which modules from outside. The keys are
@@ -58,7 +59,7 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -60,6 +61,12 @@ type Options struct {
 	Pace      Pace
 	// Idle is how long nothing may be said before the replay gives up.
 	Idle time.Duration
+	// Local says that the clients are on this machine: listeners that cannot have
+	// their recorded addresses here are sent with others.
+	Local bool
+	// Played is called when a server has played everything, before it lets go of
+	// its clients.
+	Played func(context.Context)
 	// Step gives leave to say the next thing, for a Pace that Steps.
 	Step <-chan struct{}
 	// Say is told what goes on, a sentence at a time. It may be called from

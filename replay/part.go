@@ -203,6 +203,13 @@ func (p *part) response(ctx context.Context, st *Step) ([]byte, error) {
 			}
 		}
 	}
+	if p.server.o.Local && p.Topics[st.Topic].Type == "LDS" {
+		var notes []string
+		body, notes = p.server.book.Move(p.Client, p.reason(ctx, st), body, p.delta())
+		for _, n := range notes {
+			p.server.ledger.note("%s", n)
+		}
+	}
 	nonce := ""
 	if m.Nonce != "" { // a server that gives none is played as one
 		nonce = fmt.Sprintf("replay-%d", st.Seq)

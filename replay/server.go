@@ -18,6 +18,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/ports"
 )
 
 // Serve plays the management server of a recording to the clients that connect
@@ -46,6 +47,9 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 	var failed error
 	serving.Go(func() { failed = g.Serve(l) })
 	err := s.wait(ctx)
+	if err == nil && o.Played != nil && s.met() {
+		o.Played(ctx)
+	}
 	close(s.over)
 	leave(g)
 	serving.Wait()
@@ -67,6 +71,7 @@ type server struct {
 	o      Options
 	ledger *ledger
 	keys   *keys
+	book   ports.Book // where listeners are put
 	parts  []*part
 
 	said    atomic.Int64 // when something was said last, in nanoseconds since 1970

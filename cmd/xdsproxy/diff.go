@@ -37,6 +37,8 @@ the one that was rejected, if the last was rejected, else between the last two.
 With two SEQ it compares two messages, apart from their versions and nonces.
 With two recordings A and B it compares what each client, by node id, accepted
 last in one and in the other; NAME says of which resource to show the content.
+With a file that Envoy's /config_dump gave (?include_eds for endpoints, too) it
+compares what the client accepted last with what its Envoy holds.
 
 The comparison knows what xDS means: the order of endpoints, domains or matchers
 makes no difference, that of routes and filters does, and elements are found
@@ -49,7 +51,7 @@ says that it is a NAME whatever it looks like.`
 func newDiff(a *app) *cobra.Command {
 	f := &diffFlags{output: "text", context: 3}
 	cmd := a.command(&cobra.Command{
-		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME]",
+		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE DUMP.json",
 		Short: "Print what changed in a resource, between messages or sessions",
 		Long:  diffLong,
 		Example: `# What was rejected, against what was accepted last
@@ -62,7 +64,11 @@ xdsproxy diff session.xdsp 'outbound|80||web' --type eds --client gw-0 --all
 xdsproxy diff @last 4090 4104
 
 # What differs between yesterday's session and today's
-xdsproxy diff good.xdsp bad.xdsp --all`,
+xdsproxy diff good.xdsp bad.xdsp --all
+
+# Does this Envoy hold what it accepted?
+curl -s 'localhost:9901/config_dump?include_eds' >dump.json
+xdsproxy diff session.xdsp dump.json --client gw-0`,
 		ValidArgsFunction: completeDiff,
 	}, func(cmd *cobra.Command, args []string) error {
 		if f.name != "" {
@@ -101,6 +107,8 @@ func (a *app) diff(cmd *cobra.Command, f *diffFlags, args []string) error {
 	case len(args) == 1:
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
 			hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
+	case len(args) == 2 && f.name == "" && isConfigDump(args[1]):
+		return a.diffConfigDump(cmd.Context(), f, args[0], args[1])
 	case len(args) > 3, len(args) == 3 && !numbers && !sessions:
 		return misused("diff takes a SOURCE and a NAME, a SOURCE and two SEQs, or two recordings, but got %q", strings.Join(args, " "))
 	case (numbers || sessions) && f.from+f.to != "":

@@ -125,6 +125,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("DEMO", demo)
 			env.Setenv("SESSIONS", sessions)
+			env.Setenv("CONFIGDUMP", filepath.Join(sessions, "..", "..", "..", "internal", "configdump", "testdata", "secrets.json"))
 			env.Setenv("STORIES", filepath.Join(filepath.Dir(sessions), "stories"))
 			return nil
 		},

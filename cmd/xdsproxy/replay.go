@@ -31,6 +31,7 @@ type replaying struct {
 
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
+	dumped   dumping
 
 	trouble *session.Note // what went wrong last between the two, if a proxy was there
 }
@@ -59,7 +60,9 @@ Masked private keys are replaced by fresh ones with the recorded names. What
 cannot be played is said, and the rest is played: polls, load reports, what a
 gap swallowed. TLS is asked for by the flags that run has for it: towards
 clients with --as server, towards the control plane with --as client. What was
-recorded through TLS is replayed like the rest, with TLS or without.
+recorded through TLS is replayed like the rest, with TLS or without. Listeners
+whose addresses cannot be had are moved where the client is on this machine.
+--compare-config-dump says what Envoy then holds that it did not accept.
 
 Ends when everything was played, or after --idle without a message; the first
 client may take six times as long to come. The exit code is 0 if all was as
@@ -93,6 +96,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
 	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(&r.idle, "idle", "end after so long without a message")
+	f.VarPF(textValue{&r.dumped.addr, "ADDR"}, "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
 	outputFlag(cmd, &r.output, "table", "json")
 	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
@@ -108,6 +112,8 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 	switch {
 	case len(args) == 0:
 		return "", misused("replay needs a SOURCE").hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
+	case len(args) > 1 && r.dumped.addr == ownAdmin:
+		return "", misused("the address belongs behind an equals sign: --compare-config-dump=%s", args[1])
 	case len(args) > 1:
 		return "", misused("one SOURCE at a time, but got %d", len(args))
 	case r.as == "":
@@ -135,7 +141,8 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 		return "", err
 	}
 	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
-	return args[0], nil
+	r.options.Local = r.as == "server" && (live.Network == "unix" || loopback(live.Address))
+	return args[0], r.toCompare()
 }
 
 func (r *replaying) run(ctx context.Context) error {
@@ -175,6 +182,8 @@ func (r *replaying) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case r.undumped(report) != nil:
+		return r.undumped(report)
 	case report.Streams == 0 && r.trouble != nil:
 		return r.unplayed()
 	case report.TurnedAway != "" && report.Streams == 0:
@@ -185,7 +194,7 @@ func (r *replaying) run(ctx context.Context) error {
 			hint("start the client sooner, or give more time with --idle")
 	case report.Streams == 0:
 		return failed("nothing was played: %s never answered", r.target)
-	case report.Differs():
+	case report.Differs(), r.dumped.found != nil && !r.dumped.found.Same:
 		return errDifferences
 	}
 	return damage

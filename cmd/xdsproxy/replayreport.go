@@ -16,13 +16,18 @@ const shownDifferences = 100
 type replayFacts struct {
 	Schema string `json:"schema"`
 	*replay.Report
+	ConfigDump *render.HeldDiff `json:"config_dump,omitempty"`
 }
 
 func (r *replaying) print(report *replay.Report) error {
 	if r.output == "json" {
-		return r.printJSON(replayFacts{schema, report})
+		return r.printJSON(replayFacts{schema, report, r.dumped.found})
 	}
-	_, err := io.WriteString(r.stdout, replayText(report))
+	text := replayText(report)
+	if r.dumped.found != nil {
+		text += "\n" + r.dumped.found.Text(render.Style{Color: r.colourful()}, 3)
+	}
+	_, err := io.WriteString(r.stdout, text)
 	return err
 }
 

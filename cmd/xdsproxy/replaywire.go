@@ -32,7 +32,7 @@ type relay struct {
 // live side wants TLS.
 func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
 	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
-	if r.write == "" && !secured {
+	if r.write == "" && !secured && r.dumped.addr == "" {
 		return play(ctx, plan, nil)
 	}
 	logger := r.logger(false)
@@ -49,8 +49,13 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	defer done()
 	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
 	var rec *recording
-	if r.write != "" {
-		if rec, err = r.record(r.write, logger); err != nil {
+	file := r.write
+	if file == "" && r.dumped.addr != "" { // for the comparison, and for nothing else
+		file = filepath.Join(dir, "replayed.xdsp")
+		r.config.noRecord, r.config.keepSecrets, r.config.maxSize, r.config.maxAge, r.config.keep = false, false, 0, 0, 0
+	}
+	if file != "" {
+		if rec, err = r.record(file, logger); err != nil {
 			return nil, err
 		}
 		between.heard.log = rec.Log
@@ -88,10 +93,15 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
 	}
-	if marked := rec.announce(); marked != nil {
-		r.warn("%v", marked)
+	if r.write != "" {
+		if marked := rec.announce(); marked != nil {
+			r.warn("%v", marked)
+		}
+		r.account(rec)
 	}
-	r.account(rec)
+	if compared := r.compare(ctx, file); err == nil && r.dumped.err == nil {
+		err = compared
+	}
 	return report, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -54,7 +55,7 @@ func (k *Engine) Held(client string) iter.Seq[Held] {
 
 func heldOf(s *Subscription, it *Resource) Held {
 	h := Held{Type: s.Type, Name: it.Name, Version: it.Version, Seq: it.Seq, Hash: it.Content.Facts.Hash}
-	if n := s.Accepted; h.Version == "" && n != nil { // it has all there is
+	if n := s.Accepted; h.Version == "" && n != nil && n.Kind == decode.SotwResponse { // it has all there is
 		if h.Version = n.Version; !n.beating {
 			h.Seq = n.Seq
 		}
@@ -82,6 +83,33 @@ func (s *Subscription) Held() iter.Seq[*Resource] {
 			if !open[name] && it.Content != nil && s.open.knows(name) && !yield(it) {
 				return
 			}
+		}
+	}
+}
+
+// Offered yields the names of which the client has not accepted what it was sent
+// last: that, nil if it was taken back, and whether it was rejected.
+func (s *Subscription) Offered() iter.Seq2[string, Offer] {
+	return func(yield func(string, Offer) bool) {
+		for name, u := range s.open.all() {
+			if !yield(name, Offer{s.Have.Get(name), u.rejected}) {
+				return
+			}
+		}
+	}
+}
+
+// Offer is what a client was sent last of a resource and has not accepted.
+type Offer struct {
+	*Resource
+	Rejected bool
+}
+
+// TypesOfClient yields the types that a client asks for, or asked for last.
+func (k *Engine) TypesOfClient(id string) iter.Seq[*Subscription] {
+	return func(yield func(*Subscription) bool) {
+		if c := k.clients.byID[id]; c != nil {
+			c.known()(yield)
 		}
 	}
 }

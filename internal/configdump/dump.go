@@ -1,0 +1,69 @@
+package configdump
+
+import (
+	"slices"
+	"time"
+)
+
+// Dump is what one Envoy holds.
+type Dump struct {
+	// Node is the id of its node, "" if the dump does not have the bootstrap.
+	Node      string
+	Resources []Resource
+	// Notes say what of the dump could not be read.
+	Notes []string
+
+	types   []string         // that the dump has a section of
+	sources map[string]State // by the name of endpoints that a cluster asks for, the best state of such a cluster
+}
+
+// State is where Envoy stands with a resource.
+type State string
+
+// The states, in the words of the dump.
+const (
+	Active   State = "active"   // it is in use
+	Warming  State = "warming"  // it waits for what it needs
+	Awaited  State = "awaited"  // a secret that was asked for, and has not come
+	Draining State = "draining" // it was removed or replaced, and connections may still use it
+	Failed   State = "error"    // the update that failed last; what is in use is not affected
+	Static   State = "static"   // of the bootstrap, or written in another resource
+)
+
+// Resource is one resource in one state. A name may be there in several, and in
+// one state more than once: two clusters may have their endpoints by one name.
+type Resource struct {
+	Type    string // short, such as "CDS"
+	TypeURL string
+	Name    string
+	State   State
+	Version string    // "" where Envoy does not say it, as of endpoints
+	Updated time.Time // zero where Envoy does not say it
+	// Details is why an update failed.
+	Details string
+
+	// Body is the resource in protobuf, nil if it cannot be read or is not there.
+	Body []byte
+	// Hash is equal for equal content, as decode.Facts have it.
+	Hash [16]byte
+	// Unread says what of the resource is not known, and so not in Body.
+	Unread []string
+	// Derived says that these are endpoints that nobody sent: those of a cluster
+	// that does not get them by EDS.
+	Derived bool
+}
+
+// Has says whether the dump tells of all resources of a type. Envoy never dumps
+// virtual hosts, runtimes and endpoints of localities on their own; endpoints if
+// it was asked for them.
+func (d *Dump) Has(typ string) bool { return slices.Contains(d.types, typ) }
+
+// Source is the state of the cluster that gets its endpoints by a name, the best
+// of them; "" if there is none. Envoy does not dump the endpoints of a cluster
+// that is warming.
+func (d *Dump) Source(endpoints string) State { return d.sources[endpoints] }
+
+// Warming says whether anything waits for what it needs.
+func (d *Dump) Warming() bool {
+	return slices.ContainsFunc(d.Resources, func(r Resource) bool { return r.State == Warming })
+}

@@ -1,0 +1,121 @@
+package configdump
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Admin is the admin endpoint of an Envoy on this machine.
+type Admin struct {
+	url    string
+	client http.Client
+}
+
+// patience is how long one answer may take.
+const patience = 20 * time.Second
+
+// ParseAdmin reads an address such as "127.0.0.1:9901", or a URL of the endpoint.
+// It is not asked across a network: an admin endpoint has no protection.
+func ParseAdmin(addr string) (*Admin, error) {
+	addr = strings.TrimSpace(addr)
+	if !strings.Contains(addr, "://") {
+		addr = "http://" + addr
+	}
+	u, err := url.Parse(addr)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil:
+		return nil, errors.New("neither an address such as 127.0.0.1:9901 nor a URL")
+	case u.Scheme != "http":
+		return nil, errors.New("an admin endpoint speaks http")
+	case u.Port() == "":
+		return nil, errors.New("the port is missing")
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return nil, errors.New("not an address of this machine's loopback")
+	}
+	return &Admin{
+		url: "http://" + u.Host + "/config_dump?include_eds",
+		client: http.Client{
+			Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// Fetch asks for the dump.
+func (a *Admin) Fetch(ctx context.Context) (*Dump, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.client.Do(q)
+	if err != nil {
+		if op, is := errors.AsType[*net.OpError](err); is {
+			err = op
+		}
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
+		return nil, fmt.Errorf("it answers %d: %q", resp.StatusCode, bytes.TrimSpace(said))
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return Read(data)
+}
+
+// pause is between two looks at an Envoy that is still at work.
+const pause = 200 * time.Millisecond
+
+// Settled asks until Envoy says the same twice in a row and nothing is warming, or
+// until the time is over. A cluster comes into use some time after the ACK.
+func (a *Admin) Settled(ctx context.Context, within time.Duration) (*Dump, error) {
+	over := time.Now().Add(within)
+	var last [32]byte
+	for {
+		d, err := a.Fetch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		now := d.sum()
+		if now == last && !d.Warming() || time.Until(over) <= 0 {
+			return d, nil
+		}
+		last = now
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(pause, max(0, time.Until(over)))):
+		}
+	}
+}
+
+// sum is equal for dumps that say the same. Endpoints count by their names only:
+// their health changes at any time.
+func (d *Dump) sum() [32]byte {
+	var lines []string
+	for i := range d.Resources {
+		r := &d.Resources[i]
+		hash := r.Hash
+		if r.Type == "EDS" {
+			hash = [16]byte{}
+		}
+		lines = append(lines, fmt.Sprintf("%s %q %s %q %x", r.Type, r.Name, r.State, r.Version, hash))
+	}
+	slices.Sort(lines)
+	return sha256.Sum256([]byte(strings.Join(lines, "\n")))
+}

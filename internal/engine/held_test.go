@@ -1,0 +1,58 @@
+package engine_test
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/xdsproxy/xdsproxy/decode/types"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// The entry of what a client holds has that resource, in every recording.
+func TestHeldEntries(t *testing.T) {
+	files, err := filepath.Glob("../../check/testdata/s[ey]s*/*.xdsp")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%v, %d recordings", err, len(files))
+	}
+	for _, file := range files {
+		r, err := recorder.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := engine.New(engine.Options{Past: 1 << 30})
+		names := map[session.Seq]map[string]bool{}
+		for {
+			e, err := r.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if c := k.Step(&e); c.Message != nil && c.Message.Response() {
+				names[e.Seq] = map[string]bool{}
+				for i := range c.Message.Resources {
+					if r := &c.Message.Resources[i]; !r.Empty {
+						names[e.Seq][r.Name] = true
+					}
+				}
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for client, types := range k.Holdings() {
+			for _, list := range types {
+				for _, h := range list {
+					if !names[h.Seq][h.Name] {
+						t.Errorf("%s: %s holds %s %q of entry %d, which does not have it", file, client, h.Type, h.Name, h.Seq)
+					}
+				}
+			}
+		}
+	}
+}
