@@ -179,6 +179,9 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	}
 	r.choose(plan)
 	r.options.Say = func(text string) { r.say("%s", text) }
+	if r.several {
+		r.options.Say = nil
+	}
 	if r.options.Pace.Steps() {
 		r.options.Step = enters(ctx, r.stdin)
 	}
@@ -191,7 +194,7 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	case err != nil:
 		return report, err
 	case r.fate != nil:
-		return report, r.fate
+		return nil, r.fate
 	case report.Streams == 0 && r.trouble != nil:
 		return report, r.unplayed()
 	case report.TurnedAway != "" && report.Streams == 0:

@@ -23,6 +23,7 @@ import (
 type commanded struct {
 	commands [][]string
 	argv     []string // the one at hand; nil: the live side is started by somebody else
+	several  bool     // plays, so that none is told step by step
 	observer *premise.Observer
 
 	// admin is where the Envoy that runs beside the play answers, "" if there is
@@ -143,6 +144,7 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	if r.argv == nil {
 		return play(ctx)
 	}
+	r.say("playing %s with %s", r.source, commandText(r.argv))
 	argv, env := r.argv, []string(nil)
 	if with.server != nil {
 		dir, err := privateDir()
@@ -224,12 +226,13 @@ func (r *replaying) runAll(ctx context.Context, sources []string) error {
 	if len(commands) == 0 {
 		commands = [][]string{nil}
 	}
+	r.several = len(sources)*len(commands) > 1
 	var m launch.Matrix
 	for _, source := range sources {
 		for _, argv := range commands {
 			r.source, r.argv, r.fate, r.trouble, r.admin, r.observer = source, argv, nil, nil, "", nil
 			report, err := r.run(ctx)
-			if len(sources)*len(commands) == 1 {
+			if !r.several {
 				return r.alone(report, err)
 			}
 			if ctx.Err() != nil {

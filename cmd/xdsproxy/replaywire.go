@@ -157,7 +157,9 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 	if err != nil {
 		return nil, err
 	}
-	r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+	if r.argv == nil {
+		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+	}
 	r.announceSecurity([]proxy.Pair{r.security})
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 		return replay.Serve(ctx, l, plan, r.options)
@@ -179,7 +181,9 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		}
 		to = between.inner
 	}
-	r.tell("asking %s, playing the clients of %s", r.target, r.source)
+	if r.argv == nil {
+		r.tell("asking %s, playing the clients of %s", r.target, r.source)
+	}
 	r.announceSecurity([]proxy.Pair{r.security})
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {
