@@ -172,7 +172,7 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	defer stop()
 	report, err := play(during)
 	// Here the command still runs, and an Envoy answers at r.admin.
-	ended := child.Ended()
+	ended := child.Ended() || report != nil && report.Differs() && child.Ending() // which may be why
 	if ended && errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		err = nil
 	}

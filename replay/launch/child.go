@@ -69,6 +69,16 @@ func (c *Child) Ended() bool {
 	}
 }
 
+// Ending says whether the command has ended, or does so now.
+func (c *Child) Ending() bool {
+	select {
+	case <-c.over:
+		return true
+	case <-time.After(hearing):
+		return false
+	}
+}
+
 // End ends the command, and what it started, and waits for it.
 func (c *Child) End() {
 	c.once.Do(func() {
