@@ -40,15 +40,15 @@ type replaying struct {
 func newReplay(a *app) *cobra.Command {
 	r := &replaying{app: a, idle: durationValue(10 * time.Second), pace: "cause", output: "table"}
 	cmd := a.command(&cobra.Command{
-		Use:   "replay SOURCE {-- COMMAND | --as server --listen ADDR | --as client --target ADDR}",
+		Use:   "replay SOURCE [--as SIDE] [--listen|--target ADDR] [-- COMMAND]",
 		Short: "Play one side of a recording again, against the other",
 		Long: `Plays one side of a recording against a live other side, and says what was not
 as it was then. So a recording reproduces a bug: with a real Envoy and without
 the control plane, or with the control plane and without the fleet.
 
-With a command behind --, that is the live side: it is run for as long as the
-play lasts, as a client with a bootstrap made from the recording, in the place of
-{} in the command (for Envoy without saying so) and in GRPC_XDS_BOOTSTRAP.
+A command behind -- is the live side, and runs for as long as the play lasts. A
+client finds a bootstrap made from the recording: its path is in the place of {}
+in the command, for Envoy behind -c, for gRPC in GRPC_XDS_BOOTSTRAP.
 
 --as server plays the control plane. A client that connects is taken for the
 recorded one with its node id, or for the only one there is, or for the one that
@@ -74,8 +74,8 @@ the first line says that it is ready.`,
 		Example: `# All in one: run an Envoy, and see it reject what the customer's rejected
 xdsproxy replay bug.xdsp -- envoy
 
-# What does the next version reject of what we send today?
-xdsproxy replay recordings/ --command envoy-1.36 --command 'envoy-1.40 -l error'
+# Which of two Envoys rejects what of what we send today?
+xdsproxy replay recordings/ --command envoy-1.36 --command envoy-1.40
 
 # Give an Envoy what the customer's got, and see it reject it again
 xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000

@@ -319,6 +319,9 @@ func matrixText(m *launch.Matrix) string {
 			continue
 		}
 		b.WriteString(differencesText(c.Report))
+		for _, n := range c.Report.Notes {
+			b.WriteString("i " + render.Safe(n) + "\n")
+		}
 	}
 	return b.String()
 }
