@@ -164,6 +164,7 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 		return nil, notRunnable(argv[0], causeOf(err).Error(), exitCannotRun)
 	}
 	defer child.End()
+	r.options.Anew = child.Again
 	wait := replay.FirstClient * r.options.Idle
 	if with.target != nil && !child.Await(ctx, with.target, wait) && ctx.Err() == nil {
 		return nil, r.fateOf(child, fmt.Sprintf("does not listen on %s within %s", r.target, wait))

@@ -13,6 +13,8 @@ import (
 	transformv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/transform/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/xdsproxy/xdsproxy/internal/bootstrap/generate"
 )
 
 // played runs xdsproxy replay to its end, and decodes what it prints as JSON.
@@ -55,6 +57,8 @@ func TestReplayWithEnvoy(t *testing.T) {
 		filepath.Join(sessionsDir, "envoy-per-type.xdsp"),
 		filepath.Join(sessionsDir, "envoy-per-type-delta.xdsp"),
 		filepath.Join(sessionsDir, "envoy-delta-route-to-nowhere.xdsp"), // which is rejected with another cluster, too
+		filepath.Join(sessionsDir, "envoy-delta-begins-anew.xdsp"), // which is started again
+		filepath.Join(sessionsDir, "envoy-per-type-restart.xdsp"),  // which is not: the server was
 		filepath.Join(systems, "jcp-per-type-delta.xdsp"),               // clusters name the server by the cluster "xds"
 		filepath.Join(systems, "consul-updates.xdsp"),                   // of three clients, and "local_agent" is in no response
 	} {
@@ -83,6 +87,37 @@ func TestReplayWrappedEnvoy(t *testing.T) {
 	}
 	if err := json.Unmarshal(text, &bootstrap); err != nil || bootstrap.Node.ID != envoyNode {
 		t.Errorf("%v, %+v", err, bootstrap)
+	}
+}
+
+// What may be in a bootstrap that is made is taken by the Envoys of three
+// versions.
+func TestMadeBootstraps(t *testing.T) {
+	t.Parallel()
+	of := generate.Client{
+		Node: []byte(`{"metadata":{"a":[1,"b"]},"locality":{"region":"r"}}`), ADS: generate.Delta,
+		Asks: []generate.Ask{
+			{Type: "CDS"}, {Type: "LDS", API: generate.SotW},
+			{Type: "RTDS", Names: []string{"layer"}}, {Type: "EDS", API: generate.Delta, Names: []string{"own"}},
+		},
+		Clusters: []generate.Cluster{{Name: "agent", Server: true}, {Name: "elsewhere"}},
+	}
+	for _, server := range []string{"127.0.0.1:1", "[::]:1", "unix:/run/a.sock"} {
+		text, err := of.Envoy(server, "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "bootstrap.json")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, envoy := range []string{
+			envoyPath(t), tool(t, "envoys", "1.36.4", "envoy", "_bin", "envoy"), tool(t, "envoys", "1.38.3", "envoy", "_bin", "envoy"),
+		} {
+			if out, err := exec.Command(envoy, "--mode", "validate", "-l", "error", "-c", file).CombinedOutput(); err != nil {
+				t.Errorf("%s, %s: %v\n%s\n%s", envoy, server, err, out, text)
+			}
+		}
 	}
 }
 

@@ -31,32 +31,73 @@ const (
 // kept, and shown to nobody unless it is asked for. Its standard input is open
 // and has nothing in it until the command is to end.
 type Child struct {
+	argv, env []string
+	tail      tail
+	over      chan struct{} // closed when it has ended, and not to be started again
+
+	mu  sync.Mutex
+	now *process // nil: it is being started again
+}
+
+// process is a command while it runs once.
+type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	tail  tail
 	over  chan struct{} // closed when it has ended
-	once  sync.Once
 }
 
 // Start runs a command.
 func Start(argv, env []string) (*Child, error) {
-	c := &Child{cmd: exec.Command(argv[0], argv[1:]...), over: make(chan struct{})}
-	c.cmd.Env, c.cmd.Stdout, c.cmd.Stderr = env, &c.tail, &c.tail
-	c.cmd.WaitDelay = hearing // others may have its output open
-	setApart(c.cmd)
-	stdin, err := c.cmd.StdinPipe()
+	c := &Child{argv: argv, env: env, over: make(chan struct{})}
+	return c, c.start()
+}
+
+func (c *Child) start() error {
+	p := &process{cmd: exec.Command(c.argv[0], c.argv[1:]...), over: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = c.env, &c.tail, &c.tail
+	p.cmd.WaitDelay = hearing // others may have its output open
+	setApart(p.cmd)
+	var err error
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		err = p.cmd.Start()
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	c.stdin = stdin
-	go func() { // ends with the command, which End sees to
-		_ = c.cmd.Wait()
-		close(c.over)
+	c.mu.Lock()
+	c.now = p
+	c.mu.Unlock()
+	go func() { // ends with the process, which end sees to
+		_ = p.cmd.Wait()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(p.over)
+		if c.now == p {
+			close(c.over)
+		}
 	}()
-	return c, nil
+	return nil
+}
+
+// Again ends the command and starts it once more, unless it has ended itself.
+func (c *Child) Again() {
+	c.mu.Lock()
+	old := c.now
+	if !c.Ended() {
+		c.now = nil
+	}
+	c.mu.Unlock()
+	if c.Ended() {
+		return
+	}
+	old.end()
+	if err := c.start(); err != nil {
+		_, _ = fmt.Fprintln(&c.tail, err)
+		c.mu.Lock()
+		c.now = old
+		c.mu.Unlock()
+		close(c.over)
+	}
 }
 
 // Ended says whether the command has ended.
@@ -79,20 +120,26 @@ func (c *Child) Ending() bool {
 	}
 }
 
-// End ends the command, and what it started, and waits for it.
+// End ends the command, and what it started, and waits for it. Nobody starts it
+// again then.
 func (c *Child) End() {
-	c.once.Do(func() {
-		_ = c.stdin.Close()
-		if !c.Ended() {
-			_ = signal(c.cmd.Process, syscall.SIGTERM)
-		}
-		select {
-		case <-c.over:
-		case <-time.After(parting):
-		}
-		_ = signal(c.cmd.Process, syscall.SIGKILL)
-		<-c.over
-	})
+	c.now.end()
+	<-c.over
+}
+
+func (p *process) end() {
+	_ = p.stdin.Close()
+	select {
+	case <-p.over:
+	default:
+		_ = signal(p.cmd.Process, syscall.SIGTERM)
+	}
+	select {
+	case <-p.over:
+	case <-time.After(parting):
+	}
+	_ = signal(p.cmd.Process, syscall.SIGKILL)
+	<-p.over
 }
 
 // During is ctx for as long as the command runs, and a little longer.
@@ -135,10 +182,11 @@ func (c *Child) Await(ctx context.Context, dial func(context.Context) (net.Conn,
 
 // Fate is how the command has ended, such as "exit code 3".
 func (c *Child) Fate() string {
-	if s, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+	state := c.now.cmd.ProcessState
+	if s, ok := state.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		return fmt.Sprintf("signal %d, %s", s.Signal(), s.Signal())
 	}
-	return fmt.Sprintf("exit code %d", Code(c.cmd.ProcessState))
+	return fmt.Sprintf("exit code %d", Code(state))
 }
 
 // Code is the exit code of a process, as a shell would have it.

@@ -54,12 +54,34 @@ func TestInput(t *testing.T) {
 	if c.Ended() {
 		t.Error("its input has ended")
 	}
-	_ = c.stdin.Close()
+	_ = c.now.stdin.Close()
 	<-c.over
 	if got := c.LastWords(); len(got) != 1 || got[0] != "over" || c.Fate() != "exit code 3" {
 		t.Errorf("%q, %s", got, c.Fate())
 	}
 	c.End()
+}
+
+// It is started again in the middle of a play, and that goes on.
+func TestAgain(t *testing.T) {
+	c, err := Start([]string{"sh", "-c", "echo begun; cat"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := c.During(t.Context())
+	defer stop()
+	first := c.now
+	c.Again()
+	<-first.over
+	if c.Ended() || c.now == first || ctx.Err() != nil {
+		t.Error("it is not there again")
+	}
+	c.End()
+	c.Again()
+	if !c.Ended() {
+		t.Error("it is there after its end")
+	}
+	<-ctx.Done()
 }
 
 // A play ends soon after the command does.
