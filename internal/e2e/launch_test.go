@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	transformv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/transform/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap/generate"
 )
@@ -56,7 +58,7 @@ func TestReplayWithEnvoy(t *testing.T) {
 		filepath.Join(sessionsDir, "envoy-delta-nack.xdsp"),
 		filepath.Join(sessionsDir, "envoy-per-type.xdsp"),
 		filepath.Join(sessionsDir, "envoy-per-type-delta.xdsp"),
-		filepath.Join(sessionsDir, "envoy-delta-route-to-nowhere.xdsp"), // which is rejected with another cluster, too
+		filepath.Join(sessionsDir, "envoy-delta-route-to-nowhere.xdsp"), // its Envoy had a cluster "xds", and one that nobody sent
 		filepath.Join(sessionsDir, "envoy-delta-begins-anew.xdsp"), // which is started again
 		filepath.Join(sessionsDir, "envoy-per-type-restart.xdsp"),  // which is not: the server was
 		filepath.Join(systems, "jcp-per-type-delta.xdsp"),               // clusters name the server by the cluster "xds"
@@ -69,25 +71,64 @@ func TestReplayWithEnvoy(t *testing.T) {
 	}
 }
 
-// An Envoy that a recording was made of, with clusters in its bootstrap that
-// nothing names but the recording, since wrap wrote them down.
-func TestReplayWrappedEnvoy(t *testing.T) {
+// A script may run Envoy: it finds the bootstrap in the place of {}, and what it
+// started is ended with it.
+func TestReplayWithScript(t *testing.T) {
 	t.Parallel()
-	path := envoyPath(t)
-	// A shell that leaves Envoy behind would be noticed by who waits for it.
-	recording := filepath.Join(sessionsDir, "envoy-sotw.xdsp")
-	dump := filepath.Join(t.TempDir(), "bootstrap.json")
-	playedAlike(t, recording, nil, "sh", "-c", `cp "$1" "$3"; "$2" -c "$1" --use-dynamic-base-id & wait`, "sh", "{}", path, dump)
-	text, err := os.ReadFile(dump)
+	kept := filepath.Join(t.TempDir(), "bootstrap.json")
+	playedAlike(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), nil,
+		"sh", "-c", `cp "$1" "$3"; "$2" -c "$1" --use-dynamic-base-id & wait`, "sh", "{}", envoyPath(t), kept)
+	text, err := os.ReadFile(kept)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bootstrap struct {
-		Node struct{ ID, Cluster string }
+		Node  struct{ ID, Cluster string }
+		Admin struct {
+			Address struct {
+				Socket struct {
+					Port int `json:"port_value"`
+				} `json:"socket_address"`
+			}
+		}
 	}
-	if err := json.Unmarshal(text, &bootstrap); err != nil || bootstrap.Node.ID != envoyNode {
+	if err := json.Unmarshal(text, &bootstrap); err != nil || bootstrap.Node.ID != envoyNode || bootstrap.Node.Cluster != "e2e" {
 		t.Errorf("%v, %+v", err, bootstrap)
 	}
+	eventually(t, "nobody answers at the admin port", func() bool {
+		_, err := get(fmt.Sprintf("http://127.0.0.1:%d/ready", bootstrap.Admin.Address.Socket.Port))
+		return err != nil
+	})
+}
+
+// A cluster of the bootstrap without which a route is rejected is there again, and
+// one without which another route was rejected is not.
+func TestReplayTakenForGranted(t *testing.T) {
+	t.Parallel()
+	v := variants()[0]
+	m := newMesh(t, v.source)
+	checked := func(cluster string) {
+		m.route("routes", cluster)
+		m.routes["routes"].ValidateClusters = wrapperspb.Bool(true)
+	}
+	checked("own")
+	c := startControlPlaneAs(t, envoyNode, careful(v))
+	c.set(t, m.world())
+	p := startProxy(t, c.Addr())
+	text := envoyBootstrap(t, v, envoyNode, p.addr)
+	static := text["static_resources"].(object)
+	static["clusters"] = append(static["clusters"].([]object), object{"name": "own", "type": "STATIC"})
+	e, admin := launchEnvoyWith(t, text)
+	e.await(t, admin)
+	c.rest(t, quiet)
+	checked("nowhere")
+	c.set(t, m.world())
+	if refused := c.nack(t); !strings.Contains(refused.Error, "nowhere") {
+		t.Errorf("it was rejected for %q", refused.Error)
+	}
+	e.stop(t)
+	p.stop(t)
+	playedAlike(t, p.file, nil, envoyPath(t))
 }
 
 // What may be in a bootstrap that is made is taken by the Envoys of three

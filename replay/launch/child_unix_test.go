@@ -17,7 +17,7 @@ import (
 // Nobody is left when a command is to end, not what a script has started either.
 func TestEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	c, err := Start([]string{"sh", "-c", `sleep 1000 & echo $! > "$1.new"; mv "$1.new" "$1"; echo begun; wait`, "sh", file}, nil)
+	c, err := Start([]string{"sh", "-c", `sleep 1000 & echo begun; echo $! > "$1.new"; mv "$1.new" "$1"; wait`, "sh", file}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
