@@ -59,8 +59,8 @@ func TestReplayWithEnvoy(t *testing.T) {
 		filepath.Join(sessionsDir, "envoy-per-type.xdsp"),
 		filepath.Join(sessionsDir, "envoy-per-type-delta.xdsp"),
 		filepath.Join(sessionsDir, "envoy-delta-route-to-nowhere.xdsp"), // its Envoy had a cluster "xds", and one that nobody sent
-		filepath.Join(sessionsDir, "envoy-delta-begins-anew.xdsp"), // which is started again
-		filepath.Join(sessionsDir, "envoy-per-type-restart.xdsp"),  // which is not: the server was
+		filepath.Join(sessionsDir, "envoy-delta-begins-anew.xdsp"),      // which is started again
+		filepath.Join(sessionsDir, "envoy-per-type-restart.xdsp"),       // which is not: the server was
 		filepath.Join(systems, "jcp-per-type-delta.xdsp"),               // clusters name the server by the cluster "xds"
 		filepath.Join(systems, "consul-updates.xdsp"),                   // of three clients, and "local_agent" is in no response
 	} {
@@ -138,8 +138,10 @@ func TestMadeBootstraps(t *testing.T) {
 	of := generate.Client{
 		Node: []byte(`{"metadata":{"a":[1,"b"]},"locality":{"region":"r"}}`), ADS: generate.Delta,
 		Asks: []generate.Ask{
-			{Type: "CDS"}, {Type: "LDS", API: generate.SotW},
-			{Type: "RTDS", Names: []string{"layer"}}, {Type: "EDS", API: generate.Delta, Names: []string{"own"}},
+			{Type: "CDS"},
+			{Type: "LDS", API: generate.SotW},
+			{Type: "RTDS", Names: []string{"layer"}},
+			{Type: "EDS", API: generate.Delta, Names: []string{"own"}},
 		},
 		Clusters: []generate.Cluster{{Name: "agent", Server: true}, {Name: "elsewhere"}},
 	}

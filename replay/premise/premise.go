@@ -283,4 +283,3 @@ func (k *client) granted(static []string) []string {
 	delete(names, "")
 	return slices.Sorted(maps.Keys(names))
 }
-
