@@ -189,6 +189,7 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	if r.as == "client" {
 		play = r.asClient
 	}
+	defer r.dismiss()
 	report, err := r.relayed(ctx, plan, play)
 	switch {
 	case err != nil:

@@ -26,8 +26,10 @@ type commanded struct {
 	several  bool     // plays, so that none is told step by step
 	observer *premise.Observer
 
-	// admin is where the Envoy that runs beside the play answers, "" if there is
-	// none.
+	child *launch.Child // the command while it runs: until dismiss, which is after the play
+	dir   string        // with its bootstrap
+	// admin is where the Envoy that runs beside the play answers, until dismiss;
+	// "" if there is none.
 	admin string
 	fate  error // why the command was not played with
 }
@@ -92,6 +94,9 @@ func (r *replaying) checkCommands(sources []string) error {
 	if r.write != "" && len(sources)*len(r.commands) > 1 {
 		return misused("--write is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
 	}
+	if len(r.commands) > 1 && slices.Contains(sources, "-") {
+		return misused("standard input can be read for one command only, not for %d", len(r.commands))
+	}
 	for _, argv := range r.commands {
 		if err := runnable(argv[0]); err != nil {
 			return err
@@ -147,12 +152,8 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	r.say("playing %s with %s", r.source, commandText(r.argv))
 	argv, env := r.argv, []string(nil)
 	if with.server != nil {
-		dir, err := privateDir()
-		if err != nil {
-			return nil, failed("cannot make a directory for the bootstrap: %w", err)
-		}
-		defer os.RemoveAll(dir)
-		if argv, env, err = r.asked(dir, with.server); err != nil {
+		var err error
+		if argv, env, err = r.asked(with.server); err != nil {
 			return nil, err
 		}
 	} else if conn, err := with.target(ctx); err == nil {
@@ -163,7 +164,7 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	if err != nil {
 		return nil, notRunnable(argv[0], causeOf(err).Error(), exitCannotRun)
 	}
-	defer child.End()
+	r.child = child
 	r.options.Anew = child.Again
 	wait := replay.FirstClient * r.options.Idle
 	if with.target != nil && !child.Await(ctx, with.target, wait) && ctx.Err() == nil {
@@ -172,7 +173,6 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	during, stop := child.During(ctx)
 	defer stop()
 	report, err := play(during)
-	// Here the command still runs, and an Envoy answers at r.admin.
 	ended := child.Ended() || report != nil && report.Differs() && child.Ending() // which may be why
 	if ended && errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		err = nil
@@ -187,8 +187,19 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	return report, err
 }
 
-// asked is how the command is run as a client of server, with bootstraps in dir.
-func (r *replaying) asked(dir string, server net.Addr) (argv, env []string, err error) {
+// dismiss ends the command.
+func (r *replaying) dismiss() {
+	if r.child != nil {
+		r.child.End()
+	}
+	if r.dir != "" {
+		_ = os.RemoveAll(r.dir)
+	}
+	r.child, r.dir, r.admin = nil, "", ""
+}
+
+// asked is how the command is run as a client of server.
+func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
 	of, v2 := r.observer.Client(r.options.Client)
 	if v2 {
 		return nil, nil, failed("%s was recorded with xDS v2, which no bootstrap asks for any more", r.source)
@@ -196,7 +207,10 @@ func (r *replaying) asked(dir string, server net.Addr) (argv, env []string, err 
 	if r.admin, err = launch.FreePort(); err != nil {
 		return nil, nil, failed("no free port for the admin interface of the client: %w", err)
 	}
-	c, err := launch.NewClient(r.argv, of, dir, addressOf(server), r.admin)
+	if r.dir, err = privateDir(); err != nil {
+		return nil, nil, failed("cannot make a directory for the bootstrap: %w", err)
+	}
+	c, err := launch.NewClient(r.argv, of, r.dir, addressOf(server), r.admin)
 	if err != nil {
 		return nil, nil, failed("%s: %w", r.source, err)
 	}
@@ -231,7 +245,7 @@ func (r *replaying) runAll(ctx context.Context, sources []string) error {
 	var m launch.Matrix
 	for _, source := range sources {
 		for _, argv := range commands {
-			r.source, r.argv, r.fate, r.trouble, r.admin, r.observer = source, argv, nil, nil, "", nil
+			r.source, r.argv, r.fate, r.trouble, r.observer = source, argv, nil, nil, nil
 			report, err := r.run(ctx)
 			if !r.several {
 				return r.alone(report, err)
