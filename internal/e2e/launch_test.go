@@ -77,7 +77,7 @@ func TestReplayWithScript(t *testing.T) {
 	t.Parallel()
 	kept := filepath.Join(t.TempDir(), "bootstrap.json")
 	playedAlike(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"), nil,
-		"sh", "-c", `cp "$1" "$3"; "$2" -c "$1" --use-dynamic-base-id & wait`, "sh", "{}", envoyPath(t), kept)
+		"sh", "-c", `cp "$1" "$3"; "$2" -c "$1" --disable-hot-restart & wait`, "sh", "{}", envoyPath(t), kept)
 	text, err := os.ReadFile(kept)
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func NewClient(argv []string, of *generate.Client, dir, server, admin string) (*
 	if envoy && !slices.ContainsFunc(argv[1:], func(arg string) bool {
 		return strings.HasPrefix(arg, "--base-id") || arg == "--use-dynamic-base-id" || arg == "--disable-hot-restart"
 	}) {
-		c.Argv = append(c.Argv, "--use-dynamic-base-id") // others may run here
+		c.Argv = append(c.Argv, "--disable-hot-restart") // for which only one of them may run here
 	}
 	path := filepath.Join(dir, "grpc.json")
 	text, err := of.ForGRPC(server)

@@ -20,11 +20,12 @@ func TestNewClient(t *testing.T) {
 		of         *generate.Client
 		argv, want string
 	}{
-		{asks, "envoy", "envoy -c " + envoy + " --use-dynamic-base-id"},
-		{asks, "/opt/envoy-1.36 -l debug", "/opt/envoy-1.36 -l debug -c " + envoy + " --use-dynamic-base-id"},
-		{asks, "envoy --config-yaml {}x", "envoy --config-yaml {}x -c " + envoy + " --use-dynamic-base-id"},
+		{asks, "envoy", "envoy -c " + envoy + " --disable-hot-restart"},
+		{asks, "/opt/envoy-1.36 -l debug", "/opt/envoy-1.36 -l debug -c " + envoy + " --disable-hot-restart"},
+		{asks, "envoy --config-yaml {}x", "envoy --config-yaml {}x -c " + envoy + " --disable-hot-restart"},
 		{asks, "envoy -c {} --base-id 3", "envoy -c " + envoy + " --base-id 3"},
 		{asks, "envoy -c own.yaml --disable-hot-restart", "envoy -c own.yaml --disable-hot-restart"},
+		{asks, "envoy -c own.yaml --use-dynamic-base-id", "envoy -c own.yaml --use-dynamic-base-id"},
 		{asks, "run.sh --config={} {}", "run.sh --config=" + envoy + " " + envoy},
 		{asks, "client", "client"},
 		{&generate.Client{GRPC: true}, "client {}", "client " + grpc},
