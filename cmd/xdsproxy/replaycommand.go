@@ -32,6 +32,8 @@ type commanded struct {
 	// "" if there is none.
 	admin string
 	fate  error // why the command was not played with
+	// wanting is what its bootstrap lacks.
+	wanting []string
 }
 
 // commandsValue is a list of commands, each a text.
@@ -177,6 +179,9 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	if ended && errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		err = nil
 	}
+	if report != nil {
+		report.Notes = append(report.Notes, r.wanting...)
+	}
 	switch {
 	case err != nil || report == nil:
 	case report.Streams == 0 && (ended || report.TurnedAway == "" && with.server != nil):
@@ -214,9 +219,7 @@ func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
 	if err != nil {
 		return nil, nil, failed("%s: %w", r.source, err)
 	}
-	for _, n := range of.Notes {
-		r.say("%s", n)
-	}
+	r.wanting = of.Notes
 	return c.Argv, c.Env, nil
 }
 
@@ -246,6 +249,7 @@ func (r *replaying) runAll(ctx context.Context, sources []string) error {
 	for _, source := range sources {
 		for _, argv := range commands {
 			r.source, r.argv, r.fate, r.trouble, r.observer = source, argv, nil, nil, nil
+			r.wanting, r.options.Client = nil, r.client
 			report, err := r.run(ctx)
 			if !r.several {
 				return r.alone(report, err)
