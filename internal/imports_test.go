@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
-	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
+	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap"},
 	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only

@@ -72,6 +72,9 @@ type Options struct {
 	// Say is told what goes on, a sentence at a time. It may be called from
 	// several goroutines, and must not block for long.
 	Say func(string)
+	// Anew starts the live client again, as the recorded one was; nil: somebody
+	// else does. It is called on its own, and Serve waits for it.
+	Anew func()
 }
 
 // grace is how long a response waits for what usually comes before it, when

@@ -21,6 +21,7 @@ type part struct {
 	server *server
 	*standing
 	taken bool
+	over  bool // it has ended; the server's mutex guards this
 	row   Played
 
 	low int // all steps before this one have happened again
@@ -280,6 +281,7 @@ func (p *part) finish(ctx context.Context, why string) error {
 		p.ended = true
 		p.settle(ctx, why)
 		p.reach(atEnd)
+		p.server.anew(p)
 		p.server.touch()
 		p.server.done()
 		p.server.ledger.say(fmt.Sprintf("%s is over: %d of %d as recorded", p.Stream, p.row.Matched, p.row.Expected))

@@ -50,6 +50,10 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 	if err == nil && o.Played != nil && s.met() {
 		o.Played(ctx)
 	}
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.births.Wait()
 	close(s.over)
 	leave(g)
 	serving.Wait()
@@ -79,6 +83,8 @@ type server struct {
 	waiting atomic.Int32 // parts that wait for a time or for leave to go on
 	over    chan struct{}
 	changed chan struct{} // something may be done
+	births  sync.WaitGroup
+	closing bool // nobody is born any more; mu guards this
 
 	mu    sync.Mutex
 	bound map[string]string // live node ids by the recorded client that they play

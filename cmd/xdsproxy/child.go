@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
 // child is a command that runs in our place: on our terminal, with our standard
@@ -84,13 +86,7 @@ func (c *child) wait() int {
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()
-	if c.cmd.ProcessState == nil {
-		return exitFailed
-	}
-	if s, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
-		return 128 + int(s.Signal())
-	}
-	if code := c.cmd.ProcessState.ExitCode(); code != 0 || err == nil {
+	if code := launch.Code(c.cmd.ProcessState); code != 0 || err == nil {
 		return code
 	}
 	return exitFailed

@@ -34,16 +34,22 @@ type replaying struct {
 	dumped   dumping
 
 	trouble *session.Note // what went wrong last between the two, if a proxy was there
+
+	commanded
 }
 
 func newReplay(a *app) *cobra.Command {
 	r := &replaying{app: a, idle: durationValue(10 * time.Second), pace: "cause", output: "table"}
 	cmd := a.command(&cobra.Command{
-		Use:   "replay SOURCE {--as server --listen ADDR | --as client --target ADDR}",
+		Use:   "replay SOURCE [--as SIDE] [--listen|--target ADDR] [-- COMMAND]",
 		Short: "Play one side of a recording again, against the other",
 		Long: `Plays one side of a recording against a live other side, and says what was not
 as it was then. So a recording reproduces a bug: with a real Envoy and without
 the control plane, or with the control plane and without the fleet.
+
+A command behind -- is the live side, and runs for as long as the play lasts. A
+client finds a bootstrap made from the recording: its path is in the place of {}
+in the command, for Envoy behind -c, for gRPC in GRPC_XDS_BOOTSTRAP.
 
 --as server plays the control plane. A client that connects is taken for the
 recorded one with its node id, or for the only one there is, or for the one that
@@ -68,7 +74,13 @@ Ends when everything was played, or after --idle without a message; the first
 client may take six times as long to come. The exit code is 0 if all was as
 recorded, 11 if something differs, 1 if nothing was played. On standard error
 the first line says that it is ready.`,
-		Example: `# Give an Envoy what the customer's got, and see it reject it again
+		Example: `# All in one: run an Envoy, and see it reject what the customer's rejected
+xdsproxy replay bug.xdsp -- envoy
+
+# Which of two Envoys rejects what of what we send today?
+xdsproxy replay recordings/ --command envoy-1.36 --command envoy-1.40
+
+# Give an Envoy what the customer's got, and see it reject it again
 xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000
 
 # Does the new control plane say what the old one said?
@@ -82,12 +94,14 @@ xdsproxy replay bug.xdsp --as server --listen :15012 \
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		name, err := r.check(cmd, args)
+		args, err := r.take(cmd, args)
+		if err == nil {
+			err = r.check(args)
+		}
 		if err != nil {
 			return err
 		}
-		r.source = name
-		return r.run(cmd.Context())
+		return r.runAll(cmd.Context(), args)
 	})
 	f := cmd.Flags()
 	f.Var(choiceValue{&r.as, []string{"server", "client"}}, "as", "the side that is played")
@@ -95,6 +109,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(textValue{&r.target, "ADDR"}, "target", "the control plane that the played clients ask")
 	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
 	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
+	f.Var(commandsValue{&r.commands}, "command", "run this as the live side, as if it stood behind --; several, or several SOURCEs, give a table")
 	f.Var(&r.idle, "idle", "end after so long without a message")
 	f.VarPF(textValue{&r.dumped.addr, "ADDR"}, "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
@@ -106,49 +121,53 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	return cmd
 }
 
-// check says what is wrong with how it was called, and returns the SOURCE.
-func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
+// check says what is wrong with how it was called.
+func (r *replaying) check(args []string) error {
 	pace, err := replay.ParsePace(r.pace)
 	switch {
 	case len(args) == 0:
-		return "", misused("replay needs a SOURCE").hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
-	case len(args) > 1 && r.dumped.addr == ownAdmin:
-		return "", misused("the address belongs behind an equals sign: --compare-config-dump=%s", args[1])
-	case len(args) > 1:
-		return "", misused("one SOURCE at a time, but got %d", len(args))
+		return misused("replay needs a SOURCE").hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
+	case len(args) > 1 && len(r.commands) == 0 && r.dumped.addr == ownAdmin:
+		return misused("the address belongs behind an equals sign: --compare-config-dump=%s", args[1])
+	case len(args) > 1 && len(r.commands) == 0:
+		return misused("one SOURCE at a time, but got %d", len(args)).hint("a command stands behind --: xdsproxy replay %s -- COMMAND", shellWord(args[0]))
 	case r.as == "":
-		return "", misused("replay needs --as server or --as client: which side is to be played?")
+		return misused("replay needs --as server or --as client: which side is to be played?")
 	case r.as == "server" && r.target != "":
-		return "", misused("--target is for --as client; --as server needs --listen ADDR")
+		return misused("--target is for --as client; --as server needs --listen ADDR")
 	case r.as == "client" && r.listen != "":
-		return "", misused("--listen is for --as server; --as client needs --target ADDR")
+		return misused("--listen is for --as server; --as client needs --target ADDR")
 	case r.as == "client" && r.target == "":
-		return "", misused("no --target: where does the control plane listen?")
+		return misused("no --target: where does the control plane listen?")
 	case r.as == "server" && r.listen == "":
-		return "", misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+		return misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case err != nil:
-		return "", misused("--pace: %w", naming(r.pace, err))
+		return misused("--pace: %w", naming(r.pace, err))
 	case pace.Steps() && args[0] == "-":
-		return "", misused("--pace step reads standard input, and so does the SOURCE -")
+		return misused("--pace step reads standard input, and so does the SOURCE -")
 	case r.idle == 0:
-		return "", misused("--idle 0s would end before the first message")
+		return misused("--idle 0s would end before the first message")
 	}
 	live, err := proxy.ParseAddr(r.listen + r.target)
 	if err != nil {
-		return "", misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
+		return misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
 	}
 	if r.security, err = r.oneSide(r.as == "server", live); err != nil {
-		return "", err
+		return err
+	}
+	if err := r.checkCommands(args); err != nil {
+		return err
 	}
 	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
 	r.options.Local = r.as == "server" && (live.Network == "unix" || loopback(live.Address))
-	return args[0], r.toCompare()
+	return r.toCompare()
 }
 
-func (r *replaying) run(ctx context.Context) error {
+// run plays the SOURCE, and returns with what came of it what to make of that.
+func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	plan, damage, err := r.plan(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer plan.Close()
 	if len(plan.Streams) == 0 {
@@ -156,16 +175,20 @@ func (r *replaying) run(ctx context.Context) error {
 		for _, n := range plan.Notes {
 			f.hint("%s", n)
 		}
-		return f
+		return nil, f
 	}
 	if r.client != "" && !slices.Contains(plan.Clients, r.client) {
 		f := misused("the recording has no client %q", r.client)
 		if best := nearest.Name(r.client, plan.Clients); best != "" {
 			f.hint("did you mean --client %s?", shellWord(best))
 		}
-		return f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
+		return nil, f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
 	}
+	r.choose(plan)
 	r.options.Say = func(text string) { r.say("%s", text) }
+	if r.several {
+		r.options.Say = nil
+	}
 	if r.options.Pace.Steps() {
 		r.options.Step = enters(ctx, r.stdin)
 	}
@@ -173,31 +196,29 @@ func (r *replaying) run(ctx context.Context) error {
 	if r.as == "client" {
 		play = r.asClient
 	}
+	defer r.dismiss()
 	report, err := r.relayed(ctx, plan, play)
-	if report != nil {
-		if printed := r.print(report); printed != nil {
-			return printed
-		}
-	}
 	switch {
 	case err != nil:
-		return err
+		return report, err
+	case r.fate != nil:
+		return nil, r.fate
 	case r.undumped(report) != nil:
-		return r.undumped(report)
+		return report, r.undumped(report)
 	case report.Streams == 0 && r.trouble != nil:
-		return r.unplayed()
+		return report, r.unplayed()
 	case report.TurnedAway != "" && report.Streams == 0:
-		return failed("nothing was played: %s", render.Safe(report.TurnedAway)).
+		return report, failed("nothing was played: %s", render.Safe(report.TurnedAway)).
 			hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
 	case report.Streams == 0 && r.as == "server":
-		return failed("nothing was played: no client came within %s", replay.FirstClient*r.options.Idle).
+		return report, failed("nothing was played: no client came within %s", replay.FirstClient*r.options.Idle).
 			hint("start the client sooner, or give more time with --idle")
 	case report.Streams == 0:
-		return failed("nothing was played: %s never answered", r.target)
+		return report, failed("nothing was played: %s never answered", r.target)
 	case report.Differs(), r.dumped.found != nil && !r.dumped.found.Same:
-		return errDifferences
+		return report, errDifferences
 	}
-	return damage
+	return report, damage
 }
 
 // errDifferences ends a command that has printed what differs.
@@ -218,7 +239,7 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	src.Follow(false)
 	src.Pieces()
 	done := r.progress(src)
-	plan, err = replay.Read(ctx, advancing{src, done}, again)
+	plan, err = replay.Read(ctx, r.observed(advancing{src, done}), again)
 	done.end()
 	switch {
 	case err != nil && plan == nil:

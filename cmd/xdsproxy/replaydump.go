@@ -24,6 +24,13 @@ type dumping struct {
 // command that is run.
 const ownAdmin = "command"
 
+func (d *dumping) whose() string {
+	if d.addr == ownAdmin {
+		return "the command"
+	}
+	return d.addr
+}
+
 // toCompare looks at what the flag says. The address of a command that is run is
 // asked for only when it is needed.
 func (r *replaying) toCompare() (err error) {
@@ -59,7 +66,7 @@ func (r *replaying) compare(ctx context.Context, recording string) error {
 		return d.err
 	}
 	var err error
-	d.found, err = r.compareDump(ctx, recording, d.at, d.dump, "config_dump of "+d.addr, "")
+	d.found, err = r.compareDump(ctx, recording, d.at, d.dump, "config_dump of "+d.whose(), "")
 	return err
 }
 
@@ -70,7 +77,7 @@ func (r *replaying) undumped(report *replay.Report) error {
 	case d.addr == "" || d.found != nil || report.Streams == 0:
 		return nil
 	case d.err != nil:
-		return failed("cannot get the config_dump of %s: %w", d.addr, d.err).hint("give the address of the admin endpoint that Envoy has on this machine")
+		return failed("cannot get the config_dump of %s: %w", d.whose(), d.err).hint("give the address of the admin endpoint that Envoy has on this machine")
 	}
-	return failed("there is no config_dump of %s: the replay ended before everything was played", d.addr)
+	return failed("there is no config_dump of %s: the replay ended before everything was played", d.whose())
 }

@@ -62,6 +62,30 @@ func replayText(report *replay.Report) string {
 	if len(report.Differences) > 0 {
 		b.WriteString("\n")
 	}
+	b.WriteString(differencesText(report))
+	if len(report.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, n := range report.Notes {
+		b.WriteString("i " + render.Safe(n) + "\n")
+	}
+	differences := render.Count(len(report.Differences)+report.More, "difference", "differences")
+	switch {
+	case report.Differs():
+	case report.Expected == 0 || report.Streams == 0:
+		differences = "nothing was compared"
+	default:
+		differences = "no difference"
+	}
+	fmt.Fprintf(&b, "\n%s played, %s sent, %s received; %s of %s as recorded, %s\n",
+		render.Count(report.Streams, "stream", "streams"), render.Count(report.Sent, "message", "messages"),
+		render.Number(report.Received), render.Number(report.Matched), render.Number(report.Expected), differences)
+	return b.String()
+}
+
+// differencesText lists what differs, alike changes once.
+func differencesText(report *replay.Report) string {
+	var b strings.Builder
 	alike := map[string][]string{} // where else, by change
 	for _, d := range report.Differences {
 		alike[d.Change()] = append(alike[d.Change()], d.Expected)
@@ -96,23 +120,6 @@ func replayText(report *replay.Report) string {
 			b.WriteString("    the same change: " + render.Safe(someOf(same[1:])) + "\n")
 		}
 	}
-	if len(report.Notes) > 0 {
-		b.WriteString("\n")
-	}
-	for _, n := range report.Notes {
-		b.WriteString("i " + render.Safe(n) + "\n")
-	}
-	differences := render.Count(len(report.Differences)+report.More, "difference", "differences")
-	switch {
-	case report.Differs():
-	case report.Expected == 0 || report.Streams == 0:
-		differences = "nothing was compared"
-	default:
-		differences = "no difference"
-	}
-	fmt.Fprintf(&b, "\n%s played, %s sent, %s received; %s of %s as recorded, %s\n",
-		render.Count(report.Streams, "stream", "streams"), render.Count(report.Sent, "message", "messages"),
-		render.Number(report.Received), render.Number(report.Matched), render.Number(report.Expected), differences)
 	return b.String()
 }
 

@@ -167,9 +167,14 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 	if err != nil {
 		return nil, err
 	}
-	r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+	if r.argv == nil {
+		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+	}
 	r.announceSecurity([]proxy.Pair{r.security})
-	report, err := replay.Serve(ctx, l, plan, r.options)
+	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
+		return replay.Serve(ctx, l, plan, r.options)
+	})
+	_ = l.Close() // if it never came to be served
 	if between != nil {
 		r.trouble = between.heard.why()
 	}
@@ -178,19 +183,27 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 
 // asClient plays the clients.
 func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
-	to, _ := proxy.ParseAddr(r.target) // it was checked
+	live, _ := proxy.ParseAddr(r.target) // it was checked
+	to := live
 	if between != nil {
-		if _, err := between.listen(between.inner, to); err != nil {
+		if _, err := between.listen(between.inner, live); err != nil {
 			return nil, err
 		}
 		to = between.inner
 	}
-	r.tell("asking %s, playing the clients of %s", r.target, r.source)
+	if r.argv == nil {
+		r.tell("asking %s, playing the clients of %s", r.target, r.source)
+	}
 	r.announceSecurity([]proxy.Pair{r.security})
-	report, err := replay.Play(ctx, func(ctx context.Context) (net.Conn, error) {
-		d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
-		return d.DialContext(ctx, to.Network, to.Address)
-	}, plan, r.options)
+	dialer := func(to proxy.Addr) dialing {
+		return func(ctx context.Context) (net.Conn, error) {
+			d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
+			return d.DialContext(ctx, to.Network, to.Address)
+		}
+	}
+	report, err := r.beside(ctx, launched{target: dialer(live)}, func(ctx context.Context) (*replay.Report, error) {
+		return replay.Play(ctx, dialer(to), plan, r.options)
+	})
 	if between != nil {
 		r.trouble = between.heard.why()
 	}

@@ -130,7 +130,10 @@ machines are stable: members are added, never changed or removed.
   replay -o json   one JSON object: streams, expected, sent, received, matched,
                    differences, each with seq, expected, got, detail, and
                    answers, stream, client, type, names where they are known;
-                   more_differences that are not listed, notes, played
+                   more_differences that are not listed, notes, played.
+                   Of several plays: commands, and cells, each with source,
+                   command, client, outcome (as recorded, differs, failed),
+                   and its report, or error
   bisect -o json   one JSON object: response, nack, client, type, resources,
                    suspects, trials, accepted, rest_accepted, script,
                    recording, and culprits, each with resources (name, type,

@@ -33,9 +33,6 @@ const (
 	configYAML = "--config-yaml"
 )
 
-// placeholder stands in a command for the path of the bootstrap.
-const placeholder = "{}"
-
 // plan is a command, and the bootstrap that it is to be given.
 type plan struct {
 	app  *app // reads files
@@ -52,14 +49,12 @@ func (a *app) plan(file string, args []string) (*plan, error) {
 	if len(args) == 0 {
 		return nil, misused("no command to run").hint("xdsproxy wrap envoy -c envoy.yaml")
 	}
-	switch _, err := exec.LookPath(args[0]); {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, notRunnable(args[0], "no such command", exitNoCommand)
-	case err != nil:
-		return nil, notRunnable(args[0], causeOf(err).Error(), exitCannotRun)
+	err := runnable(args[0])
+	if err != nil {
+		return nil, err
 	}
 	p := &plan{app: a, argv: slices.Clone(args)}
-	err := p.find(file)
+	err = p.find(file)
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +97,17 @@ func (p *plan) merge(over string) error {
 	return p.parse(strings.TrimPrefix(p.name, "bootstrap ")+" with "+configYAML, "bootstrap.json", text)
 }
 
+// runnable says why a command cannot be run.
+func runnable(command string) error {
+	switch _, err := exec.LookPath(command); {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return notRunnable(command, "no such command", exitNoCommand)
+	case err != nil:
+		return notRunnable(command, causeOf(err).Error(), exitCannotRun)
+	}
+	return nil
+}
+
 func notRunnable(command, why string, code int) *failure {
 	f := failed("cannot run %q: %s", command, why)
 	f.code = code
@@ -126,7 +132,7 @@ func (p *plan) find(file string) error {
 		if err := p.read(file); err != nil {
 			return err
 		}
-		if p.doc.Kind == bootstrap.Envoy && !slices.ContainsFunc(p.argv[1:], takesPath) {
+		if p.doc.Kind == bootstrap.Envoy && !slices.ContainsFunc(p.argv[1:], bootstrap.TakesPath) {
 			return misused("--bootstrap %s, but no {} in the command: where does Envoy read it?", file).
 				hint("%s", properForm(file, p.argv))
 		}
@@ -139,7 +145,7 @@ func (p *plan) find(file string) error {
 	if at, n, whole := p.overlay(); n > 0 && !slices.ContainsFunc(p.argv, namesPath) {
 		err := p.parse(configYAML, "bootstrap.yaml", []byte(whole))
 		if err == nil {
-			p.argv = slices.Replace(p.argv, at, at+n, "-c", placeholder)
+			p.argv = slices.Replace(p.argv, at, at+n, "-c", bootstrap.Placeholder)
 		}
 		if !errors.Is(err, bootstrap.ErrUnknown) {
 			return err
@@ -168,12 +174,12 @@ func (p *plan) find(file string) error {
 func (p *plan) findArgument() (found bool, broken error) {
 	for i := 1; i < len(p.argv); i++ {
 		file, ok := strings.CutPrefix(p.argv[i], configPath+"=")
-		replaced := configPath + "=" + placeholder
+		replaced := configPath + "=" + bootstrap.Placeholder
 		if !ok {
 			if before := p.argv[i-1]; before != "-c" && before != configPath {
 				continue
 			}
-			file, replaced = p.argv[i], placeholder
+			file, replaced = p.argv[i], bootstrap.Placeholder
 		}
 		_, absent := os.Stat(file)
 		if absent != nil && !strings.Contains(filepath.Base(p.argv[0]), "envoy") {
@@ -226,12 +232,6 @@ func (p *plan) parse(name, base string, text []byte) error {
 	return nil
 }
 
-// takesPath says whether an argument has the placeholder: alone, or as the value
-// of a flag. {} within other text is left alone, for it may be JSON.
-func takesPath(arg string) bool {
-	return arg == placeholder || strings.HasPrefix(arg, "-") && strings.HasSuffix(arg, "="+placeholder)
-}
-
 func namesPath(arg string) bool { return arg == "-c" || strings.HasPrefix(arg, configPath) }
 
 // consulForm is how consul connect envoy is wrapped. What stands behind -- is for
@@ -259,13 +259,13 @@ func properForm(file string, argv []string) string {
 	for i, arg := range argv {
 		switch {
 		case i > 0 && (argv[i-1] == "-c" || argv[i-1] == configPath):
-			words, placed = append(words, placeholder), true
+			words, placed = append(words, bootstrap.Placeholder), true
 		default:
 			words = append(words, shellWord(arg))
 		}
 	}
 	if !placed {
-		words = append(words, "-c", placeholder)
+		words = append(words, "-c", bootstrap.Placeholder)
 	}
 	return strings.Join(words, " ")
 }
@@ -280,11 +280,7 @@ func (p *plan) write(dir string) error {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write the copy: %w", err)
 	}
-	for i, arg := range p.argv {
-		if i > 0 && takesPath(arg) {
-			p.argv[i] = strings.TrimSuffix(arg, placeholder) + path
-		}
-	}
+	bootstrap.Fill(p.argv, path)
 	if p.doc.Kind == bootstrap.GRPC {
 		p.env = append(p.env, grpcBootstrap+"="+path)
 	}

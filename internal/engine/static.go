@@ -52,3 +52,7 @@ func (s *static) note(e *session.Entry) {
 func isStatic(e *session.Entry) bool {
 	return e.Kind == session.KindNote && e.Note != nil && e.Note.Code == session.NoteStatic
 }
+
+// Static are the clusters that the recording says clients have from their
+// bootstrap. Nobody may write to it.
+func (k *Engine) Static() []string { return k.static.names }

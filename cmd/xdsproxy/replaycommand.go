@@ -1,0 +1,367 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
+	"github.com/xdsproxy/xdsproxy/replay/premise"
+)
+
+// commanded is what a replay has with commands for the live side.
+type commanded struct {
+	commands [][]string
+	argv     []string // the one at hand; nil: the live side is started by somebody else
+	several  bool     // plays, so that none is told step by step
+	observer *premise.Observer
+
+	child *launch.Child // the command while it runs: until dismiss, which is after the play
+	dir   string        // with its bootstrap
+	// admin is where the Envoy that runs beside the play answers, until dismiss;
+	// "" if there is none.
+	admin string
+	fate  error // why the command was not played with
+	// wanting is what its bootstrap lacks.
+	wanting []string
+}
+
+// commandsValue is a list of commands, each a text.
+type commandsValue struct{ p *[][]string }
+
+func (v commandsValue) Type() string   { return "COMMAND" }
+func (v commandsValue) String() string { return "" }
+func (v commandsValue) Set(s string) error {
+	words, err := launch.Words(s)
+	*v.p = append(*v.p, words)
+	return err
+}
+
+// take takes the command behind --, and what a command implies. It returns the
+// SOURCEs.
+func (r *replaying) take(cmd *cobra.Command, args []string) ([]string, error) {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		if at == len(args) {
+			return nil, misused("no command behind --").hint("xdsproxy replay %s -- envoy", lastSource)
+		}
+		r.commands, args = append(r.commands, args[at:]), args[:at]
+	}
+	if len(r.commands) == 0 {
+		return args, nil
+	}
+	if r.as == "" {
+		r.as = "server"
+	}
+	if r.as == "server" && r.listen == "" {
+		r.listen = "127.0.0.1:0"
+	}
+	var sources []string
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+			sources = append(sources, arg)
+			continue
+		}
+		within, _ := filepath.Glob(filepath.Join(escapedGlob(arg), "*.xdsp")) // the pattern is valid
+		if len(within) == 0 {
+			return nil, failed("there is no recording in %s: no name there ends in .xdsp", arg)
+		}
+		sources = append(sources, within...)
+	}
+	return sources, nil
+}
+
+// escapedGlob is a pattern for a path itself.
+func escapedGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func (r *replaying) checkCommands(sources []string) error {
+	if len(r.commands) == 0 {
+		return nil
+	}
+	if r.as == "server" && r.security.ListenTLS != nil {
+		return misused("TLS towards a client that is a command: its bootstrap is made for plaintext, on this machine").
+			hint("start the client yourself, with a bootstrap of its own: replay SOURCE --as server --listen ADDR --tls-cert FILE ...")
+	}
+	if r.write != "" && len(sources)*len(r.commands) > 1 {
+		return misused("--write is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
+	}
+	if r.dumped.addr != "" && len(sources)*len(r.commands) > 1 {
+		return misused("--compare-config-dump is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
+	}
+	if r.as == "server" {
+		r.dumped.own = func() string { return r.admin }
+	}
+	if len(r.commands) > 1 && slices.Contains(sources, "-") {
+		return misused("standard input can be read for one command only, not for %d", len(r.commands))
+	}
+	for _, argv := range r.commands {
+		if err := runnable(argv[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observed is a reading of the recording by which it becomes known what a client
+// takes for granted, if one is to be run.
+func (r *replaying) observed(src replay.Source) replay.Source {
+	if r.argv == nil || r.as != "server" {
+		return src
+	}
+	r.observer = premise.Observe(src)
+	return r.observer
+}
+
+// choose names the client that is played with a command, which is but one: the
+// first to which something was said.
+func (r *replaying) choose(plan *replay.Plan) {
+	r.options.Client = r.client
+	if r.observer == nil || r.client != "" || len(plan.Clients) == 0 {
+		return
+	}
+	r.options.Client = plan.Clients[0]
+	if len(plan.Clients) == 1 {
+		return
+	}
+	for _, s := range plan.Streams {
+		if slices.ContainsFunc(s.Topics, func(t *replay.Topic) bool { return len(t.Responses) > 0 }) {
+			r.options.Client = s.Client
+			break
+		}
+	}
+	r.say("playing client %q, the first of %d that was sent something; --client ID names another", r.options.Client, len(plan.Clients))
+}
+
+type dialing = func(context.Context) (net.Conn, error)
+
+// launched is what a command is run beside: a server that it is to ask, or
+// clients that ask it.
+type launched struct {
+	server net.Addr
+	target dialing
+}
+
+// beside plays while the command runs, if there is one.
+func (r *replaying) beside(ctx context.Context, with launched, play func(context.Context) (*replay.Report, error)) (*replay.Report, error) {
+	if r.argv == nil {
+		return play(ctx)
+	}
+	r.say("playing %s with %s", r.source, commandText(r.argv))
+	argv, env := r.argv, []string(nil)
+	if with.server != nil {
+		var err error
+		if argv, env, err = r.asked(with.server); err != nil {
+			return nil, err
+		}
+	} else if conn, err := with.target(ctx); err == nil {
+		_ = conn.Close()
+		return nil, failed("somebody listens on %s already, and would be taken for the command", r.target)
+	}
+	child, err := launch.Start(argv, env)
+	if err != nil {
+		return nil, notRunnable(argv[0], causeOf(err).Error(), exitCannotRun)
+	}
+	r.child = child
+	r.options.Anew = child.Again
+	wait := replay.FirstClient * r.options.Idle
+	if with.target != nil && !child.Await(ctx, with.target, wait) && ctx.Err() == nil {
+		return nil, r.fateOf(child, fmt.Sprintf("does not listen on %s within %s", r.target, wait))
+	}
+	during, stop := child.During(ctx)
+	defer stop()
+	report, err := play(during)
+	ended := child.Ended() || report != nil && report.Differs() && child.Ending() // which may be why
+	if ended && errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		err = nil
+	}
+	if report != nil {
+		report.Notes = append(report.Notes, r.wanting...)
+	}
+	switch {
+	case err != nil || report == nil:
+	case report.Streams == 0 && (ended || report.TurnedAway == "" && with.server != nil):
+		r.fate = r.fateOf(child, fmt.Sprintf("did not connect within %s", wait))
+	case ended:
+		report.Notes = append(report.Notes, "the command ended while it was played with: "+strings.Join(append([]string{child.Fate()}, child.LastWords()...), "; "))
+	}
+	return report, err
+}
+
+// dismiss ends the command.
+func (r *replaying) dismiss() {
+	if r.child != nil {
+		r.child.End()
+	}
+	if r.dir != "" {
+		_ = os.RemoveAll(r.dir)
+	}
+	r.child, r.dir, r.admin = nil, "", ""
+}
+
+// asked is how the command is run as a client of server.
+func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
+	of, v2 := r.observer.Client(r.options.Client)
+	if v2 {
+		return nil, nil, failed("%s was recorded with xDS v2, which no bootstrap asks for any more", r.source)
+	}
+	if r.admin, err = launch.FreePort(); err != nil {
+		return nil, nil, failed("no free port for the admin interface of the client: %w", err)
+	}
+	if r.dir, err = privateDir(); err != nil {
+		return nil, nil, failed("cannot make a directory for the bootstrap: %w", err)
+	}
+	c, err := launch.NewClient(r.argv, of, r.dir, addressOf(server), r.admin)
+	if err != nil {
+		return nil, nil, failed("%s: %w", r.source, err)
+	}
+	r.wanting = of.Notes
+	return c.Argv, c.Env, nil
+}
+
+// fateOf is what became of a command that was not played with: it has ended, or
+// else what it did not do.
+func (r *replaying) fateOf(c *launch.Child, lacking string) error {
+	what := lacking
+	if c.Ended() {
+		what = fmt.Sprintf("ended (%s) before anything was played", c.Fate())
+	}
+	words := c.LastWords()
+	if len(words) == 0 {
+		return failed("the command %s %s; it printed nothing", shellWord(r.argv[0]), what)
+	}
+	return failed("the command %s %s; its last words:\n%s", shellWord(r.argv[0]), what, strings.Join(words, "\n"))
+}
+
+// runAll plays each SOURCE with each command. One play prints its report, several
+// a table.
+func (r *replaying) runAll(ctx context.Context, sources []string) error {
+	commands := r.commands
+	if len(commands) == 0 {
+		commands = [][]string{nil}
+	}
+	r.several = len(sources)*len(commands) > 1
+	var m launch.Matrix
+	for _, source := range sources {
+		for _, argv := range commands {
+			r.source, r.argv, r.fate, r.trouble, r.observer = source, argv, nil, nil, nil
+			r.wanting, r.options.Client = nil, r.client
+			report, err := r.run(ctx)
+			if !r.several {
+				return r.alone(report, err)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if errors.Is(err, errDifferences) {
+				err = nil
+			}
+			m.Enter(source, commandText(argv), r.options.Client, report, err)
+		}
+	}
+	for _, argv := range commands {
+		m.Commands = append(m.Commands, commandText(argv))
+	}
+	return r.printMatrix(&m)
+}
+
+// alone prints the report of the only play.
+func (r *replaying) alone(report *replay.Report, err error) error {
+	if report != nil {
+		if printed := r.print(report); printed != nil {
+			return printed
+		}
+	}
+	return err
+}
+
+func commandText(argv []string) string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = shellWord(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// matrixFacts is what replay -o json prints of several plays.
+type matrixFacts struct {
+	Schema string `json:"schema"`
+	*launch.Matrix
+}
+
+func (r *replaying) printMatrix(m *launch.Matrix) error {
+	if r.output == "json" {
+		if err := r.printJSON(matrixFacts{schema, m}); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(r.stdout, matrixText(m)); err != nil {
+		return err
+	}
+	switch {
+	case m.Has(launch.Differs):
+		return errDifferences
+	case m.Has(launch.Failed):
+		return &failure{err: errors.New("not all was played"), code: exitFailed, silent: true}
+	}
+	return nil
+}
+
+// matrixText is the table, and below it what differs or failed, play by play.
+func matrixText(m *launch.Matrix) string {
+	width := len(m.Commands)
+	header := append([]string{"RECORDING"}, programNames(m.Commands)...)
+	rows := [][]string{header}
+	for i := 0; i < len(m.Cells); i += width {
+		row := []string{render.Safe(m.Cells[i].Source)}
+		for _, c := range m.Cells[i : i+width] {
+			text := string(c.Outcome)
+			if c.Outcome == launch.Differs {
+				text = render.Count(len(c.Report.Differences)+c.Report.More, "difference", "differences")
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	var b strings.Builder
+	b.WriteString(columnsOf(rows))
+	for _, c := range m.Cells {
+		if c.Outcome == launch.AsRecorded {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\n", render.Safe(c.Source+" with "+c.Command))
+		if c.Error != "" {
+			fmt.Fprintf(&b, "! %s\n", strings.ReplaceAll(render.SafeLines(c.Error), "\n", "\n    "))
+			continue
+		}
+		b.WriteString(differencesText(c.Report))
+		for _, n := range c.Report.Notes {
+			b.WriteString("i " + render.Safe(n) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// programNames are short names of commands: those of their programs, if these
+// tell them apart.
+func programNames(commands []string) []string {
+	var out []string
+	for _, c := range commands {
+		program, _, _ := strings.Cut(c, " ")
+		name := render.Safe(filepath.Base(program))
+		if slices.Contains(out, name) {
+			return slices.Clone(commands)
+		}
+		out = append(out, name)
+	}
+	return out
+}
