@@ -7,6 +7,7 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // An edit changes the fields that it names and leaves all others as they were,
@@ -86,6 +87,6 @@ func FuzzEdits(f *testing.F) {
 		if _, ok := withInitialVersions(out, func(string) (string, bool) { return "v", true }); !ok {
 			t.Fatalf("cannot rewrite %x", out)
 		}
-		newKeys().renew(out, len(data)%2 == 0)
+		standin.New().Renew(out, len(data)%2 == 0)
 	})
 }

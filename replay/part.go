@@ -197,7 +197,7 @@ func (p *part) response(ctx context.Context, st *Step) ([]byte, error) {
 	m := decode.Peek(p.Method, session.Server, "", body)
 	if st.Masked {
 		var notes []string
-		if body, notes = p.server.keys.renew(body, p.delta()); len(notes) > 0 {
+		if body, notes = p.server.keys.Renew(body, p.delta()); len(notes) > 0 {
 			for _, n := range notes {
 				p.server.ledger.note("entry %d: %s", st.Seq, n)
 			}
@@ -276,6 +276,9 @@ func (p *part) finish(ctx context.Context, why string) error {
 		p.server.touch()
 		p.server.done()
 		p.server.ledger.say(fmt.Sprintf("%s is over: %d of %d as recorded", p.Stream, p.row.Matched, p.row.Expected))
+		if why == "" {
+			p.server.restart(p)
+		}
 	}
 	switch e := p.End; {
 	case e == nil || !e.byServer():

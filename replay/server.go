@@ -18,6 +18,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // Serve plays the management server of a recording to the clients that connect
@@ -26,7 +27,7 @@ import (
 // it waits FirstClient times as long: that may have to start.
 func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, error) {
 	s := &server{
-		plan: p, o: o, ledger: newLedger(p, o.Say), keys: newKeys(),
+		plan: p, o: o, ledger: newLedger(p, o.Say), keys: standin.New(),
 		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
 	companies := map[string]*company{}
@@ -66,7 +67,7 @@ type server struct {
 	plan   *Plan
 	o      Options
 	ledger *ledger
-	keys   *keys
+	keys   *standin.Maker
 	parts  []*part
 
 	said    atomic.Int64 // when something was said last, in nanoseconds since 1970
@@ -221,6 +222,20 @@ func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
 		}
 	}()
 	return out
+}
+
+// restart says that p ended by a client that came again, which a live one does
+// only if somebody restarts it.
+func (s *server) restart(p *part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, next := range s.parts { // in the order in which they began
+		if p.End != nil && !p.End.byServer() && next.Client == p.Client && !next.taken && next.Opened > p.End.Seq {
+			s.ledger.note("the recorded client %s went away here, and came again in entry %d: restart the live one within %s, or the replay ends",
+				clientName(p.Client), next.Opened, s.o.Idle)
+			return
+		}
+	}
 }
 
 // match gives a live stream the part of a recorded one, by its first request.

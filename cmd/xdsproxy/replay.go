@@ -32,6 +32,7 @@ type replaying struct {
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
 
+	trial   *trial        // of the server; nil if one is played
 	trouble *session.Note // what went wrong last between the two, if a proxy was there
 }
 
@@ -53,7 +54,8 @@ types. What the recording never answered stays unanswered.
 
 --as client plays the clients. Requests go out with the nonces and versions that
 the live server gave. The contents of its responses are compared, whatever their
-nonces, versions and order, and however they are cut into responses.
+nonces, versions and order, and however they are cut into responses; and what
+check finds the server to do wrong and did not find in the recording.
 
 Masked private keys are replaced by fresh ones with the recorded names. What
 cannot be played is said, and the rest is played: polls, load reports, what a
@@ -139,6 +141,9 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 }
 
 func (r *replaying) run(ctx context.Context) error {
+	if r.as == "client" {
+		r.trial = newTrial(&r.config)
+	}
 	plan, damage, err := r.plan(ctx)
 	if err != nil {
 		return err
@@ -209,7 +214,7 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	src.Follow(false)
 	src.Pieces()
 	done := r.progress(src)
-	plan, err = replay.Read(ctx, advancing{src, done}, again)
+	plan, err = replay.Read(ctx, advancing{src, done, r.trial}, again)
 	done.end()
 	switch {
 	case err != nil && plan == nil:
@@ -225,12 +230,16 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 // advancing shows the progress of a reading.
 type advancing struct {
 	*source
-	done *progress
+	done  *progress
+	trial *trial
 }
 
 func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
 	s.done.advance()
-	return s.source.Next(ctx)
+	if e, err = s.source.Next(ctx); err == nil {
+		s.trial.see(&e)
+	}
+	return e, err
 }
 
 // enters gives leave for each line that is read.

@@ -28,11 +28,11 @@ type relay struct {
 	heard  *troubles
 }
 
-// relayed plays with a proxy in between, if something is to be recorded or the
-// live side wants TLS.
+// relayed plays with a proxy in between, if something is to be recorded, the
+// live side wants TLS, or a server is judged by what it says.
 func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
 	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
-	if r.write == "" && !secured {
+	if r.write == "" && !secured && r.trial == nil {
 		return play(ctx, plan, nil)
 	}
 	logger := r.logger(false)
@@ -50,9 +50,14 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
 	var rec *recording
 	if r.write != "" {
-		if rec, err = r.record(r.write, logger); err != nil {
-			return nil, err
-		}
+		rec, err = r.record(r.write, logger)
+	} else if r.trial != nil {
+		rec, err = r.unkept(filepath.Join(dir, "replay.xdsp"), logger)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
 		between.heard.log = rec.Log
 	}
 	var (
@@ -87,6 +92,12 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	}
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
+	}
+	if r.trial != nil && report != nil {
+		r.trial.judge(ctx, rec.Path(), report)
+	}
+	if r.write == "" {
+		return report, err
 	}
 	if marked := rec.announce(); marked != nil {
 		r.warn("%v", marked)
