@@ -35,7 +35,8 @@ var allowed = map[string][]string{
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render"},
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
-	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
+	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "replay/fault"},
+	"replay/fault":       {"internal/session", "internal/nearest", "internal/engine"},
 	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
@@ -44,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "replay/fault", "tui", "internal/xdstest",
 	},
 	"internal/bootstrap": {"internal/lenient"},
 }

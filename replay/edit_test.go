@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // An edit changes the fields that it names and leaves all others as they were,

@@ -22,6 +22,7 @@ type part struct {
 	*standing
 	taken bool
 	row   Played
+	wrong
 
 	low int // all steps before this one have happened again
 
@@ -75,8 +76,12 @@ func (p *part) begin() {
 
 // play says what was recorded, and hears what the client says.
 func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, heard <-chan []byte) error {
-	p.begin()
-	p.server.ledger.say(fmt.Sprintf("%s begins", p.Stream))
+	if p.topics == nil {
+		p.begin()
+		p.server.ledger.say(fmt.Sprintf("%s begins", p.Stream))
+	} else {
+		p.resume()
+	}
 	p.server.touch()
 	p.hear(ctx, first)
 	timer := time.NewTimer(time.Hour)
@@ -163,6 +168,9 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error {
 	st := &p.Steps[r]
 	t := &p.topics[st.Topic]
+	if p.breakOff(ctx, st); p.cut != nil {
+		return p.cut
+	}
 	p.prepare(r)
 	t.next++
 	out, err := p.response(ctx, st)
@@ -170,13 +178,19 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 		p.server.ledger.note("entry %d is not said again: %v", st.Seq, err)
 		return nil
 	}
+	out, times := p.falsify(ctx, r, out)
+	if times == 0 {
+		return nil
+	}
 	p.live.step(session.Server, st.Seq, out)
 	p.events++
 	p.saidAt[r] = p.events
 	p.server.touch()
 	p.quiet = time.Now()
-	if err := ss.SendMsg(&out); err != nil {
-		return err
+	for range times {
+		if err := ss.SendMsg(&out); err != nil {
+			return err
+		}
 	}
 	p.quiet = time.Now()
 	p.server.touch()
@@ -269,6 +283,9 @@ func (p *part) complete() (heard, silence bool) {
 
 // finish enters what did not come, and returns how the stream ends.
 func (p *part) finish(ctx context.Context, why string) error {
+	if p.cut != nil {
+		return p.rest()
+	}
 	if !p.ended {
 		p.ended = true
 		p.settle(ctx, why)

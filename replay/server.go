@@ -18,6 +18,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/fault"
+	"github.com/xdsproxy/xdsproxy/replay/frames"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
@@ -39,6 +41,9 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 			companies[st.Client] = newCompany()
 		}
 		s.parts = append(s.parts, &part{Stream: st, server: s, standing: companies[st.Client].join(st.Opened)})
+	}
+	if o.Faults.Has(fault.GoAway, fault.Reset) {
+		l = frames.Listener{Listener: l}
 	}
 	s.open = len(s.parts)
 	s.touch()
@@ -89,7 +94,11 @@ const maxDue = time.Minute
 
 // allow gives a client the time for an answer that it took in the recording.
 func (s *server) allow(answer time.Duration) time.Time {
-	at := time.Now().Add(min(answer, maxDue))
+	return s.extend(time.Now().Add(min(answer, maxDue)))
+}
+
+// extend keeps the replay from ending before a time.
+func (s *server) extend(at time.Time) time.Time {
 	for old := s.due.Load(); at.UnixNano() > old && !s.due.CompareAndSwap(old, at.UnixNano()); old = s.due.Load() {
 	}
 	return at
@@ -265,7 +274,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 			continue
 		}
 		any = true
-		if p.taken {
+		if p.taken && !p.resting {
 			taken++
 			continue
 		}
@@ -297,7 +306,10 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 		})
 		return nil, nil
 	}
-	best.taken = true
+	if err := s.refuse(best); err != nil {
+		return nil, err
+	}
+	best.taken, best.resting = true, false
 	s.bound[client] = id
 	best.row.Begun = true
 	if id != client {

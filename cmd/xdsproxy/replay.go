@@ -28,7 +28,9 @@ type replaying struct {
 	client, pace   string
 	idle           durationValue
 	output, write  string
+	faults         []string
 
+	queries  []*query   // the filters of options.Faults
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
 
@@ -95,6 +97,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
 	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(&r.idle, "idle", "end after so long without a message")
+	f.Var(textsValue{&r.faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
 	outputFlag(cmd, &r.output, "table", "json")
 	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
@@ -137,7 +140,7 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 		return "", err
 	}
 	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
-	return args[0], nil
+	return args[0], r.parseFaults()
 }
 
 func (r *replaying) run(ctx context.Context) error {
@@ -149,6 +152,9 @@ func (r *replaying) run(ctx context.Context) error {
 		return err
 	}
 	defer plan.Close()
+	if err := r.aimless(); err != nil {
+		return err
+	}
 	if len(plan.Streams) == 0 {
 		f := failed("nothing in %q can be replayed: it has no discovery stream", r.source)
 		for _, n := range plan.Notes {
@@ -213,8 +219,12 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	}
 	src.Follow(false)
 	src.Pieces()
+	see, err := r.observer(ctx, src)
+	if err != nil {
+		return nil, nil, err
+	}
 	done := r.progress(src)
-	plan, err = replay.Read(ctx, advancing{src, done, r.trial}, again)
+	plan, err = replay.Read(ctx, advancing{src, done, see}, again)
 	done.end()
 	switch {
 	case err != nil && plan == nil:
@@ -230,14 +240,14 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 // advancing shows the progress of a reading.
 type advancing struct {
 	*source
-	done  *progress
-	trial *trial
+	done *progress
+	see  func(*session.Entry)
 }
 
 func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
 	s.done.advance()
 	if e, err = s.source.Next(ctx); err == nil {
-		s.trial.see(&e)
+		s.see(&e)
 	}
 	return e, err
 }

@@ -8,7 +8,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
@@ -22,13 +21,6 @@ type trial struct {
 
 func newTrial(c *config) *trial { return &trial{c.judging(), check.NewChecker(c.judging())} }
 
-// see takes the next entry of the recording; a nil trial takes none.
-func (t *trial) see(e *session.Entry) {
-	if t != nil {
-		t.recorded.Step(e)
-	}
-}
-
 // unkept is a recording for the time of a replay.
 func (r *replaying) unkept(path string, logger *zap.Logger) (*recording, error) {
 	rec := &recording{}
@@ -39,17 +31,17 @@ func (r *replaying) unkept(path string, logger *zap.Logger) (*recording, error) 
 	return rec, nil
 }
 
-// fault is what a server did wrong, by rule, client and type: what it did it to
+// offence is what a server did wrong, by rule, client and type: what it did it to
 // may depend on the time.
-type fault struct{ rule, client, typ string }
+type offence struct{ rule, client, typ string }
 
-// faults are those of the server, that are more than notes and no guesses.
-func faults(findings []check.Finding) map[fault]*check.Finding {
-	all := map[fault]*check.Finding{}
+// offences are those of the server, that are more than notes and no guesses.
+func offences(findings []check.Finding) map[offence]*check.Finding {
+	all := map[offence]*check.Finding{}
 	for i := range findings {
 		f := &findings[i]
 		if f.Fault == check.ServerFault && f.Severity != check.Info && f.Rule.Confidence != check.Guessed {
-			all[fault{f.Rule.ID, f.Client, f.Type}] = f
+			all[offence{f.Rule.ID, f.Client, f.Type}] = f
 		}
 	}
 	return all
@@ -75,12 +67,12 @@ func (t *trial) judge(ctx context.Context, path string, report *replay.Report) {
 		}
 		k.Step(&e)
 	}
-	before, holes := faults(t.recorded.Findings()), t.recorded.Summary().Gaps > 0
+	before, holes := offences(t.recorded.Findings()), t.recorded.Summary().Gaps > 0
 	now := k.Findings()
-	told := faults(now)
+	told := offences(now)
 	for i := range now {
 		f := &now[i]
-		id := fault{f.Rule.ID, f.Client, f.Type}
+		id := offence{f.Rule.ID, f.Client, f.Type}
 		if told[id] == nil || before[id] != nil {
 			continue
 		}

@@ -59,6 +59,9 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	}
 	if rec != nil {
 		between.heard.log = rec.Log
+		r.options.Wrong = func(text string) {
+			rec.Append(session.Entry{Kind: session.KindNote, Time: time.Now(), Side: session.Proxy, Note: &session.Note{Code: session.NoteFault, Text: text}})
+		}
 	}
 	var (
 		serving sync.WaitGroup
