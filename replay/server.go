@@ -162,6 +162,11 @@ func (s *server) done() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
+	s.stir()
+}
+
+// stir makes wait look again.
+func (s *server) stir() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -311,6 +316,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	}
 	best.taken, best.resting = true, false
 	s.bound[client] = id
+	s.stir() // from now on it ends sooner
 	best.row.Begun = true
 	if id != client {
 		best.row.By = bounded(id)
