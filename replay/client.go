@@ -172,7 +172,6 @@ type topicRole struct {
 	lives    []lived // those
 	extra    int     // others
 	mute     bool    // see neverAsked
-	hasty    bool    // the server was found not to wait for answers
 	overdue  bool    // it was waited for in vain, and nothing has come since
 	former   string  // the newest live nonce of the stream before
 	replied  int     // the newest of lives that a request has named, counted from 1

@@ -267,7 +267,6 @@ func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) 
 	}
 	t := &r.topics[at]
 	t.overdue = false
-	r.ahead(at)
 	r.expect(ctx, at)
 	items := t.contents.hear(&m)
 	for i := range m.Resources {
@@ -300,25 +299,6 @@ func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) 
 		t.accepted = m.Version
 		r.send(stream, out)
 	}
-}
-
-// ahead tells of a server that does not wait for the answer to its last response
-// of a type, though the recorded one always did.
-func (r *role) ahead(at int32) {
-	t, topic := &r.topics[at], r.Topics[at]
-	if r.delta() || t.replied >= t.arrived || t.hasty || len(topic.Responses) < 2 {
-		return
-	}
-	for n, s := range topic.Responses[1:] {
-		if answered := r.Steps[topic.Responses[n]].Answered; answered == none || answered > s {
-			return
-		}
-	}
-	t.hasty = true
-	r.client.ledger.differ(r.difference(Difference{
-		Seq: r.Steps[topic.Responses[min(t.arrived, len(topic.Responses)-1)]].Seq, Type: topic.Type,
-		Expected: "a response of " + topic.Type + " after the answer to the one before it", Got: "one that does not wait for it",
-	}))
 }
 
 // stands says whether a response comes in the place of the next recorded one:

@@ -125,7 +125,7 @@ func (p *part) rest() error {
 // resume goes on with a part on another live stream: what was asked for, named
 // or owed on the one before is no more.
 func (p *part) resume() {
-	p.quiet, p.live = time.Now(), newConversation(p.Method)
+	p.quiet, p.live, p.waived = time.Now(), newConversation(p.Method), 0
 	for i := range p.topics {
 		t := &p.topics[i]
 		t.requests = 0
@@ -161,6 +161,10 @@ func (p *part) passOver(at int32) {
 // falsify changes a response, and says how often it is sent.
 func (p *part) falsify(ctx context.Context, r int32, out []byte) ([]byte, int) {
 	times, st := 1, &p.Steps[r]
+	if _, is := p.holds[r]; is {
+		delete(p.holds, r)
+		p.waived = 0 // what others lacked because of it
+	}
 	for _, f := range p.server.o.Faults.Take(st.Seq, fault.Drop, fault.Duplicate, fault.VersionReused) {
 		switch f.Kind {
 		case fault.Drop:

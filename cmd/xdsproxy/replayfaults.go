@@ -46,6 +46,23 @@ func (r *replaying) parseFaults() error {
 	return nil
 }
 
+// completeFault proposes a kind, or what may come next in the filter behind it.
+func (r *replaying) completeFault(text string) []string {
+	kind, rest, filtered := strings.Cut(text, ":")
+	if !filtered {
+		names := fault.Names(r.as == "server")
+		if r.as == "" {
+			names = append(names, fault.Names(true)...)
+		}
+		return complete("", kind, names, func(n string) string { return n + ":" })
+	}
+	out := completeFilter(rest)
+	for i := range out {
+		out[i] = kind + ":" + out[i]
+	}
+	return out
+}
+
 // observer looks at each entry of the recording while the plan is made of it:
 // what its server did wrong, and where faults are to be done.
 func (r *replaying) observer(ctx context.Context, src *source) (func(*session.Entry), error) {
@@ -53,7 +70,7 @@ func (r *replaying) observer(ctx context.Context, src *source) (func(*session.En
 	if r.trial == nil && faults == nil {
 		return func(*session.Entry) {}, nil
 	}
-	k := check.NewChecker(r.config.judging())
+	var k stepper = check.NewChecker(r.config.judging())
 	if r.trial != nil {
 		k = r.trial.recorded
 	}

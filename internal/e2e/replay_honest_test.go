@@ -35,19 +35,19 @@ func TestReplayToWorseServer(t *testing.T) {
 		"good": {good, ""},
 		"hasty": {xdstest.Part{
 			hear(cds, ""), answer(cds, "1", "a", one), answer(cds, "2", "b", one, two), hear(cds, "b"),
-		}, "a response of CDS after the answer to the one before it"},
+		}, "each response of CDS after the answer to the one before it"},
 		"nonce-reused": {xdstest.Part{
 			hear(cds, ""), answer(cds, "1", "a", one), hear(cds, "a"), answer(cds, "2", "a", one, two), hear(cds, "a"),
 		}, "nothing that breaks the rule response-nonce-reused"},
-		"version-reused": {xdstest.Part{
-			hear(cds, ""), answer(cds, "1", "a", one), hear(cds, "a"), answer(cds, "1", "b", one, two), hear(cds, "b"),
-		}, "nothing that breaks the rule version-reused-for-new-content"},
+		"nonce-missing": {xdstest.Part{
+			hear(cds, ""), answer(cds, "1", "a", one), hear(cds, "a"), answer(cds, "2", "", one, two), pause(quiet),
+		}, "nothing that breaks the rule response-nonce-missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := startScript(t, c.server)
 			args := []string{"--as", "client", "--target", s.Addr(), "--idle", "3s"}
-			if name == "version-reused" {
+			if name == "nonce-missing" {
 				args = append(args, "-w", filepath.Join(t.TempDir(), "again.xdsp"))
 			}
 			r := startReplay(t, recording, args...)
