@@ -316,6 +316,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	}
 	best.taken, best.resting = true, false
 	s.bound[client] = id
+	s.touch()
 	s.stir() // from now on it ends sooner
 	best.row.Begun = true
 	if id != client {
