@@ -65,10 +65,19 @@ func kinds() []kind {
 		return err == nil && d > 0 && d <= time.Hour
 	}}
 	return []kind{
-		{Delay, true, duration}, {Drop, true, nil}, {Duplicate, true, nil}, {Reorder, true, nil}, {VersionReused, true, nil},
-		{Cut, true, nil}, {GoAway, true, nil}, {Reset, true, &value{"an HTTP/2 error code such as 11", "2", number(1<<32 - 1)}},
+		{Delay, true, duration},
+		{Drop, true, nil},
+		{Duplicate, true, nil},
+		{Reorder, true, nil},
+		{VersionReused, true, nil},
+		{Cut, true, nil},
+		{GoAway, true, nil},
+		{Reset, true, &value{"an HTTP/2 error code such as 11", "2", number(1<<32 - 1)}},
 		{Refuse, true, &value{"a gRPC status code from 1 to 16", "8", number(16)}},
-		{NACK, false, nil}, {Silence, false, nil}, {WrongNonce, false, nil}, {LateACK, false, duration},
+		{NACK, false, nil},
+		{Silence, false, nil},
+		{WrongNonce, false, nil},
+		{LateACK, false, duration},
 		{ReconnectStorm, false, &value{"a number from 1 to 1000", "20", number(1000)}},
 	}
 }
