@@ -59,9 +59,9 @@ the live server gave. The contents of its responses are compared, whatever their
 nonces, versions and order, and however they are cut into responses; and what
 check finds the server to do wrong and did not find in the recording.
 
---fault KIND[=VALUE][:FILTER][#COUNT] does something wrong on purpose, to what the
-filter wants of the recording: #2 is the second, #2..4 and #* are several, and
-without a count it is the first. docs/replaying.md lists the kinds.
+--fault KIND[=VALUE][:FILTER][#COUNT] does something wrong on purpose, to what
+the filter wants of the recording: the first, or #2, #2..4, #* for all of it.
+docs/replaying.md lists the kinds.
 
 Masked private keys are replaced by fresh ones with the recorded names. What
 cannot be played is said, and the rest is played: polls, load reports, what a
@@ -84,7 +84,7 @@ xdsproxy replay bug.xdsp --as server --listen :15012 \
                 --tls-cert cert.pem --tls-key key.pem --tls-client-ca ca.pem
 
 # What if the second response of endpoints never came?
-xdsproxy replay bug.xdsp --as server --listen 127.0.0.1:18000 --fault drop:type:eds#2
+xdsproxy replay bug.xdsp --as server --listen :18000 --fault drop:type:eds#2
 
 # One thing at a time, at every Enter; and record what happens
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
