@@ -36,7 +36,8 @@ var allowed = map[string][]string{
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
-	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap"},
+	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "replay/fault"},
+	"replay/fault":       {"internal/session", "internal/nearest", "internal/engine"},
 	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
@@ -45,7 +46,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault",
 	},
 	"internal/bootstrap":  {"internal/lenient"},
 	"internal/configdump": {"internal/session", "internal/xds", "internal/lenient", "internal/engine", "decode"},

@@ -20,6 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // bench is a management server that gives a live client what a recorded one
@@ -27,7 +28,7 @@ import (
 type bench struct {
 	r      *Rejection
 	ledger *ledger
-	keys   *keys
+	keys   *standin.Maker
 	client string // see BisectOptions
 	over   chan struct{}
 
@@ -49,7 +50,7 @@ type bench struct {
 
 func newBench(r *Rejection, o BisectOptions) *bench {
 	return &bench{
-		r: r, ledger: newLedger(&Plan{Notes: r.Notes}, o.Say), keys: newKeys(), client: o.Client,
+		r: r, ledger: newLedger(&Plan{Notes: r.Notes}, o.Say), keys: standin.New(), client: o.Client,
 		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{}, asks: map[string]*asked{},
 	}
 }
@@ -401,7 +402,7 @@ func (b *bench) onceMore(l *line) (out [][]byte) {
 func (b *bench) renewed(out []byte, delta bool, items []*held) []byte {
 	for _, it := range items {
 		if it.masked {
-			out, notes := b.keys.renew(out, delta)
+			out, notes := b.keys.Renew(out, delta)
 			for _, n := range notes {
 				b.ledger.note("%s", n)
 			}

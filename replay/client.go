@@ -146,6 +146,9 @@ type role struct {
 	over  chan struct{}
 	row   Played
 
+	late   map[int32]time.Time // answers that are held back on purpose
+	silent bool                // and one that was never given
+
 	topics []topicRole
 	sent   []bool // by step
 	first  int    // step that was not said yet, or did not come
@@ -265,6 +268,7 @@ func (r *role) play(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.cancel = cancel
+	r.storm(ctx, cc)
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, r.Method.Path)
 	if err != nil {
 		r.broken = fmt.Sprintf("the stream could not be opened: %s", plainError(err))

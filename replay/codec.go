@@ -9,6 +9,8 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // which some clients compress with
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
+
+	"github.com/xdsproxy/xdsproxy/replay/frames"
 )
 
 // codec carries bytes through gRPC as they are. It has no name, so that the
@@ -42,7 +44,7 @@ const (
 
 func serverOptions(handler grpc.StreamHandler) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(handler), grpc.WaitForHandlers(true),
+		grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(handler), grpc.WaitForHandlers(true), grpc.InTapHandle(frames.Tap),
 		grpc.MaxRecvMsgSize(mostRequest), grpc.MaxSendMsgSize(math.MaxInt32),
 		// Clients of control planes ping more often than gRPC allows by default.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),

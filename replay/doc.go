@@ -11,8 +11,8 @@
 // Of a message only those fields are changed that cannot be the same again: a
 // response gets a fresh nonce, a request the nonces and the versions that the
 // live server gave. Everything else leaves byte for byte as it was recorded,
-// with one exception: a private key that was masked is replaced by a fresh one,
-// and its certificate with it.
+// with one exception: package standin replaces what was masked and has a format
+// that clients check.
 //
 // Bisect plays a server that is more inventive: to a live client that has what the
 // recorded one had it gives parts of a response that was rejected, until it is

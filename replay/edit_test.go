@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
@@ -86,6 +87,6 @@ func FuzzEdits(f *testing.F) {
 		if _, ok := withInitialVersions(out, func(string) (string, bool) { return "v", true }); !ok {
 			t.Fatalf("cannot rewrite %x", out)
 		}
-		newKeys().renew(out, len(data)%2 == 0)
+		standin.New().Renew(out, len(data)%2 == 0)
 	})
 }

@@ -109,6 +109,7 @@ func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Mess
 		}
 	}
 	t.answered = n + 1
+	p.passOver(at)
 	st := &p.Steps[r]
 	text := ""
 	if m.Error != nil {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/replay/fault"
 )
 
 // Pace says when something is said whose turn it is.
@@ -69,6 +71,10 @@ type Options struct {
 	Played func(context.Context)
 	// Step gives leave to say the next thing, for a Pace that Steps.
 	Step <-chan struct{}
+	// Faults are what goes wrong on purpose; nil: nothing.
+	Faults *fault.Set
+	// Wrong is told of each fault as it is done.
+	Wrong func(string)
 	// Say is told what goes on, a sentence at a time. It may be called from
 	// several goroutines, and must not block for long.
 	Say func(string)

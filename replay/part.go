@@ -23,6 +23,7 @@ type part struct {
 	taken bool
 	over  bool // it has ended; the server's mutex guards this
 	row   Played
+	wrong
 
 	low int // all steps before this one have happened again
 
@@ -76,8 +77,12 @@ func (p *part) begin() {
 
 // play says what was recorded, and hears what the client says.
 func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, heard <-chan []byte) error {
-	p.begin()
-	p.server.ledger.say(fmt.Sprintf("%s begins", p.Stream))
+	if p.topics == nil {
+		p.begin()
+		p.server.ledger.say(fmt.Sprintf("%s begins", p.Stream))
+	} else {
+		p.resume()
+	}
 	p.server.touch()
 	p.hear(ctx, first)
 	timer := time.NewTimer(time.Hour)
@@ -164,6 +169,9 @@ func (p *part) play(ctx context.Context, ss grpc.ServerStream, first []byte, hea
 func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error {
 	st := &p.Steps[r]
 	t := &p.topics[st.Topic]
+	if p.breakOff(ctx, st); p.cut != nil {
+		return p.cut
+	}
 	p.prepare(r)
 	t.next++
 	out, err := p.response(ctx, st)
@@ -171,13 +179,19 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 		p.server.ledger.note("entry %d is not said again: %v", st.Seq, err)
 		return nil
 	}
+	out, times := p.falsify(ctx, r, out)
+	if times == 0 {
+		return nil
+	}
 	p.live.step(session.Server, st.Seq, out)
 	p.events++
 	p.saidAt[r] = p.events
 	p.server.touch()
 	p.quiet = time.Now()
-	if err := ss.SendMsg(&out); err != nil {
-		return err
+	for range times {
+		if err := ss.SendMsg(&out); err != nil {
+			return err
+		}
 	}
 	p.quiet = time.Now()
 	p.server.touch()
@@ -198,7 +212,7 @@ func (p *part) response(ctx context.Context, st *Step) ([]byte, error) {
 	m := decode.Peek(p.Method, session.Server, "", body)
 	if st.Masked {
 		var notes []string
-		if body, notes = p.server.keys.renew(body, p.delta()); len(notes) > 0 {
+		if body, notes = p.server.keys.Renew(body, p.delta()); len(notes) > 0 {
 			for _, n := range notes {
 				p.server.ledger.note("entry %d: %s", st.Seq, n)
 			}
@@ -277,6 +291,9 @@ func (p *part) complete() (heard, silence bool) {
 
 // finish enters what did not come, and returns how the stream ends.
 func (p *part) finish(ctx context.Context, why string) error {
+	if p.cut != nil {
+		return p.rest()
+	}
 	if !p.ended {
 		p.ended = true
 		p.settle(ctx, why)
@@ -285,6 +302,9 @@ func (p *part) finish(ctx context.Context, why string) error {
 		p.server.touch()
 		p.server.done()
 		p.server.ledger.say(fmt.Sprintf("%s is over: %d of %d as recorded", p.Stream, p.row.Matched, p.row.Expected))
+		if why == "" {
+			p.server.restart(p)
+		}
 	}
 	switch e := p.End; {
 	case e == nil || !e.byServer():

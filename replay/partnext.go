@@ -12,7 +12,7 @@ import (
 // to wait before asking again, negative for until something is heard. leave says
 // that somebody has to give leave to say it.
 func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) {
-	head, ready := none, none
+	head, ready, hold := none, none, time.Duration(-1)
 	for i := range p.topics {
 		t, topic := &p.topics[i], p.Topics[i]
 		for t.next < len(topic.Responses) && !p.Steps[topic.Responses[t.next]].Whole {
@@ -26,11 +26,15 @@ func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) 
 			head = r
 		}
 		if (ready == none || r < ready) && p.caused(r) {
+			if h := p.overtaken(r, now); h > 0 {
+				hold = h
+				continue
+			}
 			ready = r
 		}
 	}
 	if ready == none {
-		return none, -1, false
+		return none, hold, false
 	}
 	pace := p.server.o.Pace
 	if lacking := p.lacking(ready, head); lacking > p.waived {
@@ -40,6 +44,9 @@ func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) 
 		p.waived = lacking
 	}
 	if wait := pace.due(p.Stream, &p.Steps[ready]) - now.Sub(p.begun); wait > 0 && pace.kind == paceTimed {
+		return none, wait, false
+	}
+	if wait := p.held(ready, now); wait > 0 {
 		return none, wait, false
 	}
 	return ready, 0, pace.Steps()

@@ -150,7 +150,7 @@ func (r *role) patience() time.Duration {
 	}
 	awaitsEnd := r.End.byServer() && told(r.End.Code) && r.code < 0
 	switch {
-	case awaitsEnd || !heardAll:
+	case awaitsEnd || !heardAll || r.silent:
 		return r.client.o.Idle - quiet
 	case settled:
 		return min(grace/4, r.client.o.Idle) - quiet
@@ -178,12 +178,16 @@ func (r *role) sayNext(ctx context.Context, stream grpc.ClientStream, i int32) {
 		r.client.ledger.note("entry %d is not said again: %v", st.Seq, err)
 		return
 	}
+	t := &r.topics[st.Topic]
+	held := t.accepted
 	out, ok := r.request(st, body)
 	if !ok {
 		r.client.ledger.note("entry %d is not said again: its bytes are no message", st.Seq)
 		return
 	}
-	t := &r.topics[st.Topic]
+	if out = r.falsify(st, out, held); out == nil {
+		return
+	}
 	t.asked, t.last = true, out
 	r.send(stream, out)
 }

@@ -17,7 +17,7 @@ func (r *role) next(ctx context.Context, now time.Time) (step int32, wait time.D
 	for r.first < len(r.Steps) && (r.sent[r.first] || r.passed(ctx, int32(r.first))) {
 		r.first++
 	}
-	ready := none
+	ready, hold := none, time.Duration(-1)
 	var lacking, unanswerable []int32 // topics
 	for i := r.first; i < len(r.Steps) && ready == none; i++ {
 		st := &r.Steps[i]
@@ -31,11 +31,15 @@ func (r *role) next(ctx context.Context, now time.Time) (step int32, wait time.D
 			unanswerable = append(unanswerable, st.Topic)
 			lacking = append(lacking, st.Topic)
 		default:
+			if h := r.held(int32(i), now); h > 0 {
+				hold, unanswerable = h, append(unanswerable, st.Topic)
+				continue
+			}
 			ready = int32(i)
 		}
 	}
 	if ready == none {
-		return none, -1, false
+		return none, hold, false
 	}
 	if len(lacking) > 0 && r.waived != ready {
 		patience := grace

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 const secretType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
@@ -70,7 +71,7 @@ func encoded(t *testing.T, m proto.Message) []byte {
 // loads requires that a certificate and its key belong together, and returns it.
 func loads(t *testing.T, c *tlsv3.TlsCertificate) *x509.Certificate {
 	t.Helper()
-	pair, err := tls.X509KeyPair(c.GetCertificateChain().GetInlineBytes(), c.GetPrivateKey().GetInlineBytes())
+	pair, err := tls.X509KeyPair([]byte(c.GetCertificateChain().GetInlineString()), []byte(c.GetPrivateKey().GetInlineString()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestRenew(t *testing.T) {
 	response := encoded(t, &discovery.DiscoveryResponse{Nonce: "n", Resources: []*anypb.Any{
 		{TypeUrl: secretType, Value: masked}, {TypeUrl: clusterType, Value: cluster}, plain, {TypeUrl: secretType, Value: masked},
 	}})
-	out, notes := newKeys().renew(response, false)
+	out, notes := standin.New().Renew(response, false)
 	var m discovery.DiscoveryResponse
 	if err := proto.Unmarshal(out, &m); err != nil || len(m.GetResources()) != 4 || bytes.Contains(out, []byte(maskHead)) {
 		t.Fatalf("%v, %d resources", err, len(m.GetResources()))
@@ -110,7 +111,7 @@ func TestRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaf := loads(t, fresh.GetTlsCertificate())
-	if leaf.Subject.CommonName != "payments" || len(leaf.DNSNames) != 1 || len(leaf.URIs) != 1 || leaf.Issuer.CommonName != issuerName {
+	if leaf.Subject.CommonName != "payments" || len(leaf.DNSNames) != 1 || len(leaf.URIs) != 1 || leaf.Issuer.CommonName != "xdsproxy replay" {
 		t.Errorf("%+v", leaf)
 	}
 	if key, is := leaf.PublicKey.(*ecdsa.PublicKey); !is || key.Curve != elliptic.P384() {

@@ -18,7 +18,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/replay/fault"
+	"github.com/xdsproxy/xdsproxy/replay/frames"
 	"github.com/xdsproxy/xdsproxy/replay/ports"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // Serve plays the management server of a recording to the clients that connect
@@ -27,7 +30,7 @@ import (
 // it waits FirstClient times as long: that may have to start.
 func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, error) {
 	s := &server{
-		plan: p, o: o, ledger: newLedger(p, o.Say), keys: newKeys(),
+		plan: p, o: o, ledger: newLedger(p, o.Say), keys: standin.New(),
 		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
 	companies := map[string]*company{}
@@ -39,6 +42,9 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 			companies[st.Client] = newCompany()
 		}
 		s.parts = append(s.parts, &part{Stream: st, server: s, standing: companies[st.Client].join(st.Opened)})
+	}
+	if o.Faults.Has(fault.GoAway, fault.Reset) {
+		l = frames.Listener{Listener: l}
 	}
 	s.open = len(s.parts)
 	s.touch()
@@ -74,7 +80,7 @@ type server struct {
 	plan   *Plan
 	o      Options
 	ledger *ledger
-	keys   *keys
+	keys   *standin.Maker
 	book   ports.Book // where listeners are put
 	parts  []*part
 
@@ -99,7 +105,11 @@ const maxDue = time.Minute
 
 // allow gives a client the time for an answer that it took in the recording.
 func (s *server) allow(answer time.Duration) time.Time {
-	at := time.Now().Add(min(answer, maxDue))
+	return s.extend(time.Now().Add(min(answer, maxDue)))
+}
+
+// extend keeps the replay from ending before a time.
+func (s *server) extend(at time.Time) time.Time {
 	for old := s.due.Load(); at.UnixNano() > old && !s.due.CompareAndSwap(old, at.UnixNano()); old = s.due.Load() {
 	}
 	return at
@@ -163,6 +173,11 @@ func (s *server) done() {
 	s.mu.Lock()
 	s.open--
 	s.mu.Unlock()
+	s.stir()
+}
+
+// stir makes wait look again.
+func (s *server) stir() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -234,6 +249,20 @@ func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
 	return out
 }
 
+// restart says that p ended by a client that came again, which a live one does
+// only if somebody restarts it.
+func (s *server) restart(p *part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, next := range s.parts { // in the order in which they began
+		if p.End != nil && !p.End.byServer() && next.Client == p.Client && !next.taken && next.Opened > p.End.Seq {
+			s.ledger.note("the recorded client %s went away here, and came again in entry %d: restart the live one within %s, or the replay ends",
+				clientName(p.Client), next.Opened, s.o.Idle)
+			return
+		}
+	}
+}
+
 // match gives a live stream the part of a recorded one, by its first request.
 // Without a part it says how to answer, or nil: then the stream is left open and
 // unanswered.
@@ -261,7 +290,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 			continue
 		}
 		any = true
-		if p.taken {
+		if p.taken && !p.resting {
 			taken++
 			continue
 		}
@@ -293,8 +322,13 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 		})
 		return nil, nil
 	}
-	best.taken = true
+	if err := s.refuse(best); err != nil {
+		return nil, err
+	}
+	best.taken, best.resting = true, false
 	s.bound[client] = id
+	s.touch()
+	s.stir() // from now on it ends sooner
 	best.row.Begun = true
 	if id != client {
 		best.row.By = bounded(id)

@@ -12,7 +12,7 @@ import (
 func (p *part) expected() int {
 	n := 0
 	for i := range p.Steps {
-		if p.Steps[i].expects() {
+		if p.Steps[i].expects() && !p.spared[int32(i)] {
 			n++
 		}
 	}
@@ -31,7 +31,7 @@ func (p *part) expected() int {
 func (p *part) sayable() int {
 	n := 0
 	for i := range p.Steps {
-		if p.Steps[i].Server && p.Steps[i].Whole {
+		if p.Steps[i].Server && p.Steps[i].Whole && (!p.spared[int32(i)] || p.saidAt[int32(i)] > 0) {
 			n++
 		}
 	}

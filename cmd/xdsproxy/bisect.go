@@ -176,7 +176,7 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		b.source, b.facts = src.name, header(src) // so that @last stays the same
 		src.Pieces()
 		done := b.progress(src)
-		return advancing{src, done}, func() error { done.end(); return src.Close() }, nil
+		return advancing{src, done, func(*session.Entry) {}}, func() error { done.end(); return src.Close() }, nil
 	})
 	none, is := errors.AsType[*replay.NotRejectedError](err)
 	switch {

@@ -28,11 +28,14 @@ type replaying struct {
 	client, pace   string
 	idle           durationValue
 	output, write  string
+	faults         []string
 
+	queries  []*query   // the filters of options.Faults
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
 	dumped   dumping
 
+	trial   *trial        // of the server; nil if one is played
 	trouble *session.Note // what went wrong last between the two, if a proxy was there
 
 	commanded
@@ -60,7 +63,12 @@ types. What the recording never answered stays unanswered.
 
 --as client plays the clients. Requests go out with the nonces and versions that
 the live server gave. The contents of its responses are compared, whatever their
-nonces, versions and order, and however they are cut into responses.
+nonces, versions and order, and however they are cut into responses; and what
+check finds the server to do wrong and did not find in the recording.
+
+--fault KIND[=VALUE][:FILTER][#COUNT] does something wrong on purpose, to what
+the filter wants of the recording: the first, or #2, #2..4, #* for all of it.
+docs/replaying.md lists the kinds.
 
 Masked private keys are replaced by fresh ones with the recorded names. What
 cannot be played is said, and the rest is played: polls, load reports, what a
@@ -90,6 +98,9 @@ xdsproxy replay old.xdsp --as client --target 127.0.0.1:15010
 xdsproxy replay bug.xdsp --as server --listen :15012 \
                 --tls-cert cert.pem --tls-key key.pem --tls-client-ca ca.pem
 
+# What if the second response of endpoints never came?
+xdsproxy replay bug.xdsp --as server --listen :18000 --fault drop:type:eds#2
+
 # One thing at a time, at every Enter; and record what happens
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		ValidArgsFunction: completeSource,
@@ -112,11 +123,15 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(commandsValue{&r.commands}, "command", "run this as the live side, as if it stood behind --; several, or several SOURCEs, give a table")
 	f.Var(&r.idle, "idle", "end after so long without a message")
 	f.VarPF(textValue{&r.dumped.addr, "ADDR"}, "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
+	f.Var(textsValue{&r.faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
 	outputFlag(cmd, &r.output, "table", "json")
 	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
+		return r.completeFault(text), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
 	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "step"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -160,16 +175,25 @@ func (r *replaying) check(args []string) error {
 	}
 	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
 	r.options.Local = r.as == "server" && (live.Network == "unix" || loopback(live.Address))
+	if err := r.parseFaults(); err != nil {
+		return err
+	}
 	return r.toCompare()
 }
 
 // run plays the SOURCE, and returns with what came of it what to make of that.
 func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
+	if r.as == "client" {
+		r.trial = newTrial(&r.config)
+	}
 	plan, damage, err := r.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer plan.Close()
+	if err := r.aimless(); err != nil {
+		return nil, err
+	}
 	if len(plan.Streams) == 0 {
 		f := failed("nothing in %q can be replayed: it has no discovery stream", r.source)
 		for _, n := range plan.Notes {
@@ -238,8 +262,12 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	}
 	src.Follow(false)
 	src.Pieces()
+	see, err := r.watching(ctx, src)
+	if err != nil {
+		return nil, nil, err
+	}
 	done := r.progress(src)
-	plan, err = replay.Read(ctx, r.observed(advancing{src, done}), again)
+	plan, err = replay.Read(ctx, r.observed(advancing{src, done, see}), again)
 	done.end()
 	switch {
 	case err != nil && plan == nil:
@@ -256,11 +284,15 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 type advancing struct {
 	*source
 	done *progress
+	see  func(*session.Entry)
 }
 
 func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
 	s.done.advance()
-	return s.source.Next(ctx)
+	if e, err = s.source.Next(ctx); err == nil {
+		s.see(&e)
+	}
+	return e, err
 }
 
 // enters gives leave for each line that is read.

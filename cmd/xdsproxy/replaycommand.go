@@ -99,6 +99,9 @@ func (r *replaying) checkCommands(sources []string) error {
 	if r.dumped.addr != "" && len(sources)*len(r.commands) > 1 {
 		return misused("--compare-config-dump is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
 	}
+	if len(r.faults) > 0 && len(sources)*len(r.commands) > 1 {
+		return misused("--fault is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
+	}
 	if r.as == "server" {
 		r.dumped.own = func() string { return r.admin }
 	}

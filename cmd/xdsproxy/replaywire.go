@@ -28,11 +28,11 @@ type relay struct {
 	heard  *troubles
 }
 
-// relayed plays with a proxy in between, if something is to be recorded or the
-// live side wants TLS.
+// relayed plays with a proxy in between, if something is to be recorded, the
+// live side wants TLS, or a server is judged by what it says.
 func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
 	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
-	if r.write == "" && !secured && r.dumped.addr == "" {
+	if r.write == "" && !secured && r.trial == nil && r.dumped.addr == "" {
 		return play(ctx, plan, nil)
 	}
 	logger := r.logger(false)
@@ -50,15 +50,21 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
 	var rec *recording
 	file := r.write
-	if file == "" && r.dumped.addr != "" { // for the comparison, and for nothing else
-		file = filepath.Join(dir, "replayed.xdsp")
-		r.config.noRecord, r.config.keepSecrets, r.config.maxSize, r.config.maxAge, r.config.keep = false, false, 0, 0, 0
+	switch {
+	case file != "":
+		rec, err = r.record(file, logger)
+	case r.trial != nil || r.dumped.addr != "": // to be judged and compared, and for nothing else
+		file = filepath.Join(dir, "replay.xdsp")
+		rec, err = r.unkept(file, logger)
 	}
-	if file != "" {
-		if rec, err = r.record(file, logger); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
 		between.heard.log = rec.Log
+		r.options.Wrong = func(text string) {
+			rec.Append(session.Entry{Kind: session.KindNote, Time: time.Now(), Side: session.Proxy, Note: &session.Note{Code: session.NoteFault, Text: text}})
+		}
 	}
 	var (
 		serving sync.WaitGroup
@@ -92,6 +98,9 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	}
 	if closing := rec.Close(); err == nil && closing != nil {
 		err = failed("%w", closing)
+	}
+	if r.trial != nil && report != nil {
+		r.trial.judge(ctx, rec.Path(), report)
 	}
 	if r.write != "" {
 		if marked := rec.announce(); marked != nil {

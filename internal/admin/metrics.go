@@ -241,11 +241,11 @@ func (m *Metrics) note(code session.NoteCode) prometheus.Counter {
 	return c
 }
 
-// personal says whether a note is no news of the proxy: a person wrote it, or it
-// is of the bootstrap.
+// personal says whether a note is no news of the proxy: a person wrote it, a
+// replay did, or it is of the bootstrap.
 func personal(code session.NoteCode) bool {
 	switch code {
-	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced, session.NoteStatic:
+	case session.NoteMark, session.NoteUnmark, session.NoteRemark, session.NoteSilenced, session.NoteFault, session.NoteStatic:
 		return true
 	}
 	return false

@@ -260,5 +260,6 @@ const (
 	NoteUnmark        NoteCode = "unmark"        // and took the mark away
 	NoteRemark        NoteCode = "remark"        // a person wrote something beside an entry
 	NoteSilenced      NoteCode = "silenced"      // a person knows of what a rule found: Text is its id
+	NoteFault         NoteCode = "fault"         // a replay did something wrong on purpose
 	NoteStatic        NoteCode = "static"        // clusters that the client has from its bootstrap: Text is a list of JSON
 )

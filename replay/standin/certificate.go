@@ -1,4 +1,4 @@
-package replay
+package standin
 
 import (
 	"crypto"
