@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
+	"replay/shadow":      {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
 	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
@@ -44,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "replay/shadow", "tui", "internal/xdstest",
 	},
 	"internal/bootstrap": {"internal/lenient"},
 }
@@ -55,9 +56,9 @@ var allowed = map[string][]string{
 var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":           {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
-	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/grpc":           {"replay", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "replay/shadow", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

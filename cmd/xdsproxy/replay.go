@@ -28,6 +28,8 @@ type replaying struct {
 	client, pace   string
 	idle           durationValue
 	output, write  string
+	follow         bool
+	noise          string
 
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
@@ -94,8 +96,10 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(&r.idle, "idle", "end after so long without a message")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
+	f.BoolVar(&r.follow, "follow", false, "play a recording that is still being written, while it grows")
+	f.Var(textValue{&r.noise, "ADDR"}, "noise", "with --follow: what differs at this second instance of the present version is noise")
 	outputFlag(cmd, &r.output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
+	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS, groupHeaders)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("pace", cobra.FixedCompletions([]string{"cause", "recorded", "x4", "step"}, cobra.ShellCompDirectiveNoFileComp))
@@ -127,6 +131,9 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 	case r.idle == 0:
 		return "", misused("--idle 0s would end before the first message")
 	}
+	if err := r.followed(cmd); err != nil {
+		return "", err
+	}
 	live, err := proxy.ParseAddr(r.listen + r.target)
 	if err != nil {
 		return "", misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
@@ -139,6 +146,9 @@ func (r *replaying) check(cmd *cobra.Command, args []string) (string, error) {
 }
 
 func (r *replaying) run(ctx context.Context) error {
+	if r.follow {
+		return r.following(ctx)
+	}
 	plan, damage, err := r.plan(ctx)
 	if err != nil {
 		return err

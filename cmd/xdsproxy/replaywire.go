@@ -31,7 +31,7 @@ type relay struct {
 // relayed plays with a proxy in between, if something is to be recorded or the
 // live side wants TLS.
 func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
-	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
+	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil || r.security.Rewrite != nil
 	if r.write == "" && !secured {
 		return play(ctx, plan, nil)
 	}
