@@ -33,6 +33,12 @@ type keyPair struct{ chain, key []byte }
 
 func newKeys() *keys { return &keys{made: map[string]*keyPair{}} }
 
+// Renewer returns what puts fresh keys in the place of masked ones, equal ones for
+// equal masks.
+func Renewer() func(response []byte, delta bool) (renewed []byte, notes []string) {
+	return newKeys().renew
+}
+
 // renew returns a response with fresh keys in it, and what there is to say of
 // that. Resources without a masked key keep their bytes.
 func (k *keys) renew(response []byte, delta bool) ([]byte, []string) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/shadow"
 )
 
@@ -54,20 +55,10 @@ func (r *replaying) following(ctx context.Context) error {
 	}
 	src.Follow(true)
 	src.Pieces()
-	dir, err := privateDir()
-	if err != nil {
-		return failed("cannot make a directory for a socket: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	return r.shadowed(ctx, src, dir)
-}
-
-// shadowed asks another control plane what the live clients ask.
-func (r *replaying) shadowed(ctx context.Context, src *source, dir string) error {
 	out := newLazyWriter(r.stdout)
-	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Event: func(e shadow.Event) {
+	told := func(e shadow.Event) {
 		if r.output == "json" {
-			line, _ := json.Marshal(struct {
+			line, _ := json.Marshal(struct { // it holds nothing that cannot be encoded
 				Schema string `json:"schema"`
 				shadow.Event
 			}{schema, e})
@@ -75,37 +66,78 @@ func (r *replaying) shadowed(ctx context.Context, src *source, dir string) error
 			return
 		}
 		fmt.Fprint(out, shadowText(e))
-	}}
+	}
+	play := r.pushed
+	if r.as == "client" {
+		play = r.shadowed
+	}
+	sum, err := play(ctx, src, told)
+	if sum != nil {
+		told(shadow.Event{What: shadow.Summarized, Time: time.Now(), Text: sum.String(), Summary: sum})
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err != nil:
+		return err
+	case sum.Different():
+		return errDifferences
+	case sum.Streams == 0 && ctx.Err() == nil && r.as == "server":
+		return failed("nothing was played: no client came before %q ended", r.source)
+	case sum.Streams == 0 && ctx.Err() == nil:
+		return failed("nothing was asked: no stream of %q was open", r.source).
+			hint("without --follow, a recording that has ended is played from its beginning")
+	}
+	return nil
+}
+
+// pushed gives live clients what the recorded server says, as it says it.
+func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Event)) (sum *shadow.Summary, err error) {
+	_, err = r.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
+		l, shown, err := r.bind(between)
+		if err != nil {
+			return nil, err
+		}
+		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+		r.announceSecurity([]proxy.Pair{r.security})
+		if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: r.client, Idle: time.Duration(r.idle), Event: told}); err != nil {
+			err = unreadable(err)
+		}
+		return nil, err
+	})
+	return sum, err
+}
+
+// shadowed asks another control plane what the live clients ask.
+func (r *replaying) shadowed(ctx context.Context, src *source, told func(shadow.Event)) (*shadow.Summary, error) {
+	dir, err := privateDir()
+	if err != nil {
+		return nil, failed("cannot make a directory for a socket: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Event: told}
 	target, done, err := r.reached(dir, "target", r.target)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	o.Target = target
 	if r.noise != "" {
 		second, done, err := r.reached(dir, "noise", r.noise)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer done()
 		o.Noise = &second
 	}
 	r.tell("asking %s what the clients of %s ask", r.target, r.source)
+	r.announceSecurity([]proxy.Pair{r.security})
 	sum, err := shadow.Run(ctx, src, o)
-	o.Event(shadow.Event{What: shadow.Summarized, Time: time.Now(), Text: sum.String(), Summary: sum})
-	if closed := out.Close(); err == nil {
-		err = closed
+	if err != nil {
+		err = unreadable(err)
 	}
-	switch {
-	case err != nil:
-		return unreadable(err)
-	case sum.Different():
-		return errDifferences
-	case sum.Streams == 0 && ctx.Err() == nil:
-		return failed("nothing was asked: no stream of %q was open", r.source).
-			hint("without --follow, a recording that has ended is played from its beginning")
-	}
-	return nil
+	return sum, err
 }
 
 // reached is a control plane that is asked, through a proxy of its own where that

@@ -515,3 +515,38 @@ func TestShadowHeader(t *testing.T) {
 		t.Errorf("exit code %d, %+v; want no difference", code, last.Summary)
 	}
 }
+
+// A real Envoy gets every push of a live server as it comes, and what only it
+// rejects is told.
+func TestFollowToEnvoy(t *testing.T) {
+	for _, v := range variants()[:2] {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			w := newShadowWorld(t, 1, xdstest.Options{}, xdstest.Options{})
+			s := startShadow(t, w.proxy.file, "--as", "server", "--listen", "127.0.0.1:0")
+			addr := s.stderr.find(t, playing, s.exited)[1]
+			e, admin := launchEnvoy(t, v, v.name+"-0", addr)
+			if v.name == "sotw" { // whose live client asks for listeners, too
+				e.await(t, admin)
+			}
+			eventually(t, "Envoy is welcome", func() bool {
+				return slices.ContainsFunc(s.events(t), func(e shadowEvent) bool { return strings.Contains(e.Text, "is given what") })
+			})
+			w.push(t, w.live)
+			w.alter = func(_ *xdstest.ControlPlane, next *xdstest.World) {
+				next.Clusters[4].ClusterDiscoveryType = &clusterv3.Cluster_ClusterType{ClusterType: &clusterv3.Cluster_CustomClusterType{Name: "no.such.type"}}
+			}
+			w.push(t, w.live)
+			d := s.until(t, "difference", 0)
+			if d.Type != "CDS" || !strings.Contains(d.Text, "NACK, where the recorded client gave ACK") || !strings.Contains(d.Detail, "no.such.type") {
+				t.Errorf("%+v; want the rejection of no.such.type", d)
+			}
+			code, last := s.end(t)
+			t.Logf("%s", last.Text)
+			if sum := last.Summary; code != 11 || len(sum.Differences) != 1 || sum.Compared < 3 {
+				t.Errorf("exit code %d, %+v; want one difference, and other answers as recorded", code, sum)
+			}
+			e.stop(t)
+		})
+	}
+}

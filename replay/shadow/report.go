@@ -95,17 +95,31 @@ const (
 	maxNodes   = 64 << 20 // bytes of all nodes
 )
 
-func (s *shadow) event(what, format string, args ...any) {
+// report is a Summary while it is written, and what is told meanwhile.
+type report struct {
+	to      func(Event)
+	sum     Summary
+	said    map[string]bool // what is told once
+	clients map[string]bool
+	list    []*Difference
+	noise   map[string]bool // fields
+}
+
+func newReport(to func(Event)) report {
+	return report{to: to, said: map[string]bool{}, clients: map[string]bool{}, noise: map[string]bool{}}
+}
+
+func (s *report) event(what, format string, args ...any) {
 	s.tell(Event{What: what, Text: fmt.Sprintf(format, args...)})
 }
 
-func (s *shadow) tell(e Event) {
+func (s *report) tell(e Event) {
 	e.Time = time.Now()
-	s.o.Event(e)
+	s.to(e)
 }
 
 // once tells something for the first time.
-func (s *shadow) once(what, format string, args ...any) {
+func (s *report) once(what, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if s.said[text] || len(s.said) > 1000 {
 		return
@@ -115,7 +129,7 @@ func (s *shadow) once(what, format string, args ...any) {
 }
 
 // summary closes the account.
-func (s *shadow) summary() *Summary {
+func (s *report) summary() *Summary {
 	out := s.sum
 	out.Clients = len(s.clients)
 	out.Differences = []Difference{}

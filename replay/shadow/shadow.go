@@ -2,9 +2,7 @@ package shadow
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -47,39 +45,18 @@ func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &shadow{
 		o: o, ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, heard: make(chan heard),
-		said: map[string]bool{}, clients: map[string]bool{}, told: map[tellKey]*Difference{}, noise: map[string]bool{},
+		report: newReport(o.Event), told: map[tellKey]*Difference{},
 	}
 	s.targets = append(s.targets, newTarget(o.Target, 0))
 	if o.Noise != nil {
 		s.targets = append(s.targets, newTarget(*o.Noise, 1))
 	}
-	entries, done, ended := make(chan session.Entry), make(chan struct{}), make(chan error, 1)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		for {
-			e, err := src.Next(ctx)
-			if err != nil {
-				ended <- err
-				return
-			}
-			select {
-			case entries <- e:
-			case <-ctx.Done():
-				return
-			}
-			select { // what an entry refers to is valid until the next
-			case <-done:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	in := follow(ctx, src)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
-	err := s.loop(entries, done, ended, tick.C)
+	err := s.loop(in, tick.C)
 	cancel()
-	<-read
+	<-in.over
 	for _, t := range s.targets {
 		t.close()
 	}
@@ -96,22 +73,19 @@ const (
 	late = 2 * time.Second
 )
 
-func (s *shadow) loop(entries <-chan session.Entry, done chan<- struct{}, ended <-chan error, tick <-chan time.Time) error {
+func (s *shadow) loop(in *reading, tick <-chan time.Time) error {
 	began, last := time.Now(), time.Now()
 	for {
 		select {
-		case e := <-entries:
+		case e := <-in.entries:
 			last = time.Now()
 			s.entry(&e)
 			if !s.live && e.Time.After(began) {
 				s.begin()
 			}
 			s.lag(&e, last)
-			done <- struct{}{}
-		case err := <-ended:
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+			in.next()
+		case err := <-in.ended:
 			return err
 		case h := <-s.heard:
 			s.hear(h)
@@ -128,6 +102,7 @@ func (s *shadow) loop(entries <-chan session.Entry, done chan<- struct{}, ended 
 
 // shadow follows one recording. It belongs to the goroutine of loop.
 type shadow struct {
+	report
 	o       Options
 	ctx     context.Context
 	k       *engine.Engine // of the recording
@@ -140,13 +115,8 @@ type shadow struct {
 	nodes   int  // bytes
 	lagging bool // it was told that the reading is late
 
-	sum     Summary
-	said    map[string]bool
-	clients map[string]bool
 	told    map[tellKey]*Difference
-	list    []*Difference
 	weighed recent.Map[tellKey, struct{}] // what was found to be no difference
-	noise   map[string]bool               // fields
 	unlikes int
 }
 
