@@ -26,7 +26,7 @@ func LikeRecorded(typeURL string, recorded, live []byte) []byte {
 	}
 	old, now, masked := typ.New(), typ.New(), typ.New()
 	if proto.Unmarshal(recorded, old.Interface()) != nil || proto.Unmarshal(live, now.Interface()) != nil ||
-		proto.Unmarshal(MaskedResource(typeURL, live), masked.Interface()) != nil {
+		proto.Unmarshal(MaskedResource(decode.NewMasker(), typeURL, live), masked.Interface()) != nil {
 		return live
 	}
 	if !alike(old, now, masked, 0) {
@@ -39,10 +39,10 @@ func LikeRecorded(typeURL string, recorded, live []byte) []byte {
 	return out
 }
 
-// MaskedResource is a resource as a recording would have it.
-func MaskedResource(typeURL string, body []byte) []byte {
+// MaskedResource is a resource as a recording would have it. Secrets are equal if
+// they are for k.
+func MaskedResource(k *decode.Masker, typeURL string, body []byte) []byte {
 	const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
-	k := decode.NewMasker()
 	k.Transform(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: path})
 	resource := appendString(nil, 1, typeURL)
 	resource = protowire.AppendBytes(protowire.AppendTag(resource, 2, protowire.BytesType), body)

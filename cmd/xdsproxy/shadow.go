@@ -116,7 +116,7 @@ func (r *replaying) shadowed(ctx context.Context, src *source, told func(shadow.
 		return nil, failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Event: told}
+	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Present: src.all().LastSeq, Event: told}
 	target, done, err := r.reached(dir, "target", r.target)
 	if err != nil {
 		return nil, err

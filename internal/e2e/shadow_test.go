@@ -289,7 +289,7 @@ func TestShadowSame(t *testing.T) {
 	code, last := s.end(t)
 	sum := last.Summary
 	t.Logf("%s", last.Text)
-	if code != 0 || sum.Compared < 1000 || len(sum.Differences) > 0 || sum.Streams != len(w.nodes) || sum.Skipped+sum.Again > 0 {
+	if code != 0 || sum.Answers < 1000 || sum.Compared < 1000 || len(sum.Differences) > 0 || sum.Streams != len(w.nodes) || sum.Skipped+sum.Again > 0 {
 		t.Errorf("exit code %d, %+v; want no difference in at least 1000 answers", code, sum)
 	}
 }
@@ -512,6 +512,62 @@ func TestShadowHeader(t *testing.T) {
 	w.said(t, 2*len(w.nodes))
 	time.Sleep(time.Second)
 	if code, last := s.end(t); code != 0 || len(last.Summary.Differences) > 0 {
+		t.Errorf("exit code %d, %+v; want no difference", code, last.Summary)
+	}
+}
+
+// A secret that is masked in the recording is none that the other control plane
+// lacks, and is not shown.
+func TestShadowSecret(t *testing.T) {
+	t.Parallel()
+	w := newShadowWorld(t, 1, xdstest.Options{}, xdstest.Options{})
+	w.alter = func(by *xdstest.ControlPlane, next *xdstest.World) {
+		c, err := xdstest.TLSCluster("cluster-5", "s", xdstest.ADS())
+		if err != nil {
+			t.Error(err)
+		}
+		if by == w.other && w.round > 2 {
+			c.AltStatName = "another"
+		}
+		next.Clusters[5] = c
+		next.Secrets = append(next.Secrets, xdstest.FakeSecret("s", 1))
+	}
+	w.push(t, w.live, w.other)
+	s := startShadow(t, w.proxy.file, "--as", "client", "--target", w.other.Addr())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := w.account.Wait(ctx, func(rs []xdstest.Record) bool {
+		return settled(rs) && slices.ContainsFunc(rs, func(r xdstest.Record) bool { return r.TypeURL == resource.SecretType && r.Side == session.Server })
+	}); err != nil {
+		t.Fatal("the other control plane is not asked for the secret")
+	}
+	w.push(t, w.live, w.other)
+	if e := s.until(t, "difference", 0); e.Name != "cluster-5" || !strings.Contains(e.Detail, "alt_stat_name") {
+		t.Errorf("%+v; want cluster-5", e)
+	}
+	time.Sleep(time.Second)
+	code, last := s.end(t)
+	if code != 11 || len(last.Summary.Differences) != 1 {
+		t.Errorf("exit code %d, %+v; want cluster-5 alone", code, last.Summary)
+	}
+	key := string(xdstest.FakeSecret("s", 1).GetTlsCertificate().GetPrivateKey().GetInlineString())
+	if key == "" || strings.Contains(s.stdout.String(), strings.TrimSpace(strings.Split(key, "\n")[1])) {
+		t.Error("the key is shown")
+	}
+}
+
+// One that is slow is said to be behind, and has no difference for it.
+func TestShadowBehind(t *testing.T) {
+	t.Parallel()
+	w := newShadowWorld(t, 1, xdstest.Options{}, xdstest.Options{Admit: func(metadata.MD) error {
+		time.Sleep(2500 * time.Millisecond)
+		return nil
+	}})
+	s := startShadow(t, w.proxy.file, "--as", "client", "--target", w.other.Addr(), "--idle", "1m")
+	s.until(t, "behind", 0)
+	s.until(t, "caught-up", 0)
+	w.said(t, 2*len(w.nodes))
+	if code, last := s.end(t); code != 0 || len(last.Summary.Differences)+last.Summary.Skipped > 0 || last.Summary.Compared == 0 {
 		t.Errorf("exit code %d, %+v; want no difference", code, last.Summary)
 	}
 }

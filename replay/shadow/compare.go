@@ -47,6 +47,16 @@ type unlike struct {
 	told         []*Difference // that it was, since it is unlike
 }
 
+// same says whether the target gives what the live server gives, but for noise.
+func (l *likeness) same() bool {
+	for _, u := range l.unlike {
+		if !u.decided || u.now != nil {
+			return false
+		}
+	}
+	return l.compared
+}
+
 func (l *leg) like(key string) *likeness {
 	if l.likes == nil {
 		l.likes = map[string]*likeness{}
@@ -83,7 +93,14 @@ func (s *shadow) compare(l *leg, key string, now time.Time) {
 		return // at the next beat
 	}
 	a, b := s.liveType(l.of, key), l.typ(key)
-	if a == nil || b == nil || a.Lost || a.Variants || a.Responses == 0 && !a.Seeded {
+	switch {
+	case a == nil || b == nil || a.Responses == 0 && !a.Seeded:
+		return
+	case a.Lost:
+		s.once(Noted, "%s: part of it was not recorded, so that %s is not compared before it is known again", l.of, bounded(a.Type))
+		return
+	case a.Variants:
+		s.once(Noted, "%s of %q has variants of one name: it is not compared", bounded(a.Type), bounded(l.of.client))
 		return
 	}
 	begun := time.Now()
@@ -173,9 +190,9 @@ func (u *unlike) become(d *Difference) {
 	if u.now = d; d == nil {
 		return
 	}
-	if d.standing++; !slices.Contains(u.told, d) {
+	d.standing++
+	if d.Streams = max(d.Streams, d.standing); !slices.Contains(u.told, d) {
 		u.told = append(u.told, d)
-		d.Streams++
 	}
 }
 
@@ -216,6 +233,10 @@ func (s *shadow) beat(now time.Time) {
 		}
 	}
 	s.reweigh()
+	if now.Sub(s.looked) < time.Second {
+		return
+	}
+	s.looked = now
 	for _, t := range s.targets {
 		s.slow(t, now)
 	}

@@ -11,7 +11,7 @@ import (
 // answered takes what a guest says of a response.
 func (p *pushes) answered(g *guest, c *engine.Change) {
 	what, known := p.given.Get(c.Answers)
-	if !known || c.What != engine.ACK && c.What != engine.NACK {
+	if !known || c.Waited == 0 || c.What != engine.ACK && c.What != engine.NACK { // Waited: it says so for the first time
 		return
 	}
 	v := verdictOn{given: what, guest: g, word: c.What, at: time.Now()}

@@ -41,6 +41,7 @@ type leg struct {
 	id     session.StreamID // of that stream, in the target's account
 	out    chan []byte
 	cancel context.CancelFunc
+	since  time.Time // it is followed
 	begun  time.Time
 	again  time.Time
 	tries  int
@@ -341,7 +342,7 @@ func (s *shadow) answer(l *leg, sub *engine.Subscription, now time.Time) {
 	}
 	var refusal *decode.Error
 	newest, like := sub.Newest(), l.likes[sub.Key]
-	switch same := like != nil && like.compared && len(like.unlike) == 0; {
+	switch same := like != nil && like.same(); {
 	case same && newest != nil && newest.Verdict == engine.NACKed:
 		refusal = &decode.Error{Code: int32(codes.InvalidArgument), Message: "rejected"}
 		if by := newest.JudgedBy; by != nil && by.Message.Error != nil {
@@ -380,6 +381,9 @@ func (l *leg) owes(s *shadow) (since time.Time) {
 			continue
 		}
 		at := sub.Newest().At
+		if at.Before(l.since) {
+			at = l.since
+		}
 		if a := l.types[sub.Key]; l.state == open && a != nil {
 			at = a.owed
 			if b := l.typ(sub.Key); b != nil && b.Responses > 0 {

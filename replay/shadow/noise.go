@@ -69,9 +69,12 @@ func (s *shadow) weigh(l *leg, d *Difference, age time.Duration) weight {
 // detail says in which fields a resource differs, but for noise.
 func (s *shadow) detail(d *Difference, a, b body) weight {
 	d.weighed = len(s.noise)
+	// What the recording has masked is no difference, and no secret is shown: not
+	// those that it shows either, if it was told to.
 	like := replay.LikeRecorded(b.typeURL, a.data, b.data)
+	like, own := replay.MaskedResource(s.masker, b.typeURL, like), replay.MaskedResource(s.masker, a.typeURL, a.data)
 	passed := false
-	text, same := replay.Changes(a.typeURL, a.data, b.typeURL, replay.MaskedResource(b.typeURL, like), func(p diff.Path) bool {
+	text, same := replay.Changes(a.typeURL, own, b.typeURL, like, func(p diff.Path) bool {
 		is := s.noisy(d.Type, p)
 		passed = passed || is
 		return is

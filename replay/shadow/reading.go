@@ -13,7 +13,7 @@ import (
 type reading struct {
 	entries chan session.Entry
 	done    chan struct{}
-	ended   chan error    // nil if the recording has ended
+	ended   chan error    // nil if the recording, or the reading, was ended
 	over    chan struct{} // closed when nothing is read any more
 	stop    <-chan struct{}
 }
@@ -27,7 +27,7 @@ func follow(ctx context.Context, src replay.Source) *reading {
 		for {
 			e, err := src.Next(ctx)
 			if err != nil {
-				if errors.Is(err, io.EOF) {
+				if errors.Is(err, io.EOF) || ctx.Err() != nil {
 					err = nil
 				}
 				r.ended <- err

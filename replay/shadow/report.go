@@ -50,7 +50,7 @@ type Difference struct {
 	Name   string `json:"name"`
 	Client string `json:"client"` // the first
 	Stream uint64 `json:"stream"`
-	// Streams is how many had it, the first included.
+	// Streams is how many had it at one time.
 	Streams int `json:"streams"`
 	// Seq is an entry that has what the live server gave; 0 if it gave nothing.
 	Seq session.Seq `json:"seq,omitempty"`
@@ -70,15 +70,18 @@ type Difference struct {
 
 // Summary is what came of a shadow.
 type Summary struct {
-	Streams  int `json:"streams"`  // that were asked
-	Clients  int `json:"clients"`  // whose they were
-	Answers  int `json:"answers"`  // of the live server, on these
-	Compared int `json:"compared"` // of these, those that were held against the target's; see compare.go
-	Settled  int `json:"settled"`  // differences that healed
-	Subtract int `json:"noise"`    // that were noise
-	Untold   int `json:"untold"`   // of which that is not known, since contents were let go
-	Skipped  int `json:"skipped"`  // streams that the target was not asked, or not to the end
-	Again    int `json:"again"`    // times that a stream had to be opened again
+	Streams int `json:"streams"` // that were asked
+	Clients int `json:"clients"` // whose they were
+	Answers int `json:"answers"` // of the live server, on these
+	// Compared is how often what the live server had given of a type was held
+	// against the target's: when a stream is met, and for each answer after that;
+	// once for several that came before the target had followed.
+	Compared int `json:"compared"`
+	Settled  int `json:"settled"` // differences that healed
+	Subtract int `json:"noise"`   // that were noise
+	Untold   int `json:"untold"`  // of which that is not known, since contents were let go
+	Skipped  int `json:"skipped"` // streams that the target was not asked, or not to the end
+	Again    int `json:"again"`   // times that a stream had to be opened again
 	// Fields are those that are noise, by type.
 	Fields      []string     `json:"noise_fields,omitempty"`
 	Differences []Difference `json:"differences"`

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -35,6 +36,9 @@ type Options struct {
 	// Idle is after which time a target that has not answered hangs, and up to
 	// which a difference that heals counts for none.
 	Idle time.Duration
+	// Present is the last entry that is there when the shadow begins, 0 if that is
+	// not known.
+	Present session.Seq
 	// Event is called for everything that is to be told, and must not block for
 	// long.
 	Event func(Event)
@@ -45,7 +49,7 @@ func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &shadow{
 		o: o, ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, heard: make(chan heard),
-		report: newReport(o.Event), told: map[tellKey]*Difference{},
+		report: newReport(o.Event), told: map[tellKey]*Difference{}, masker: decode.NewMasker(),
 	}
 	s.targets = append(s.targets, newTarget(o.Target, 0))
 	if o.Noise != nil {
@@ -80,7 +84,7 @@ func (s *shadow) loop(in *reading, tick <-chan time.Time) error {
 		case e := <-in.entries:
 			last = time.Now()
 			s.entry(&e)
-			if !s.live && e.Time.After(began) {
+			if !s.live && (e.Time.After(began) || e.Seq >= s.o.Present && s.o.Present > 0) {
 				s.begin()
 			}
 			s.lag(&e, last)
@@ -112,8 +116,11 @@ type shadow struct {
 	legs    waitGroup
 	live    bool // the present was reached
 	bodies  bodies
-	nodes   int  // bytes
-	lagging bool // it was told that the reading is late
+	masker  *decode.Masker
+	nodes   int            // bytes
+	lagging bool           // it was told that the reading is late
+	ahead   *time.Duration // of the clock of the recording, at least; nil: not known
+	looked  time.Time      // when it was looked at how slow targets are
 
 	told    map[tellKey]*Difference
 	weighed recent.Map[tellKey, struct{}] // what was found to be no difference
@@ -181,6 +188,7 @@ func (s *shadow) over(id session.StreamID) {
 		}
 		if l.state == waiting && !l.ever && l.at.index == 0 {
 			s.sum.Skipped++
+			s.once(Behind, "%s is too slow to be asked for every stream: those whose clients leave before their turn are skipped", l.at.Name)
 		}
 		s.leave(l)
 	}
@@ -226,6 +234,11 @@ func (s *shadow) message(st *stream, e *session.Entry, c *engine.Change) {
 func (s *shadow) begin() {
 	s.live = true
 	late := 0
+	for id, of := range s.k.Streams {
+		if s.streams[id] == nil && of.Method.Path == "" {
+			late++
+		}
+	}
 	for _, st := range s.streams {
 		if s.follow(st); st.node == nil && s.k.Streams[st.id] != nil && len(s.k.Streams[st.id].Order) > 0 {
 			late++
@@ -250,7 +263,7 @@ func (s *shadow) following() (n int) {
 // follow makes a stream one that is asked, once it is known who asks. Of one that
 // the recording has not from its beginning that may never be.
 func (s *shadow) follow(st *stream) {
-	if st.left || st.node == nil || st.legs[0] != nil || s.o.Client != "" && st.client != s.o.Client {
+	if st.left || st.node == nil || st.legs[0] != nil || s.o.Client != "" && st.client != s.o.Client || s.k.Streams[st.id] == nil {
 		return
 	}
 	s.sum.Streams++
@@ -261,7 +274,12 @@ func (s *shadow) follow(st *stream) {
 		s.once(Noted, "the header %s was masked when it was recorded: --header-from-file %s=FILE gives the targets one", bounded(name), bounded(name))
 	}
 	for _, t := range s.targets {
-		l := &leg{at: t, of: st, types: map[string]*asked{}}
+		l := &leg{at: t, of: st, since: time.Now(), types: map[string]*asked{}}
+		for _, sub := range s.k.Streams[st.id].Order {
+			if sub.Responses > 0 {
+				l.like(sub.Key).fresh++ // what there is already
+			}
+		}
 		st.legs[t.index] = l
 		t.line = append(t.line, l)
 	}
@@ -273,7 +291,10 @@ func (s *shadow) lag(e *session.Entry, now time.Time) {
 	if !s.live || e.Time.IsZero() {
 		return
 	}
-	switch behind := now.Sub(e.Time); {
+	if ahead := e.Time.Sub(now); s.ahead == nil || ahead > *s.ahead {
+		s.ahead = &ahead // it may be that of another machine
+	}
+	switch behind := now.Sub(e.Time) + *s.ahead; {
 	case behind > late && !s.lagging:
 		s.lagging = true
 		s.event(Behind, "the shadow reads %s behind the recording", behind.Round(time.Second/10))
