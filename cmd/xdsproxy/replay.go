@@ -63,6 +63,10 @@ gap swallowed. TLS is asked for by the flags that run has for it: towards
 clients with --as server, towards the control plane with --as client. What was
 recorded through TLS is replayed like the rest, with TLS or without.
 
+--follow plays a recording while it grows: to the next client every push, as it
+comes; to another control plane what live clients ask, and its answers are
+compared with theirs. --noise ADDR tells what differs between equals.
+
 Ends when everything was played, or after --idle without a message; the first
 client may take six times as long to come. The exit code is 0 if all was as
 recorded, 11 if something differs, 1 if nothing was played. On standard error
@@ -76,6 +80,9 @@ xdsproxy replay old.xdsp --as client --target 127.0.0.1:15010
 # With TLS, as the clients want it
 xdsproxy replay bug.xdsp --as server --listen :15012 \
                 --tls-cert cert.pem --tls-key key.pem --tls-client-ca ca.pem
+
+# What would the next control plane say to the clients of a running proxy?
+xdsproxy replay @last --as client --follow --target 127.0.0.1:15011
 
 # One thing at a time, at every Enter; and record what happens
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
