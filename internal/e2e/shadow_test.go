@@ -17,6 +17,9 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/resource/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -601,6 +604,67 @@ func TestFollowToEnvoy(t *testing.T) {
 			t.Logf("%s", last.Text)
 			if sum := last.Summary; code != 11 || len(sum.Differences) != 1 || sum.Compared < 3 {
 				t.Errorf("exit code %d, %+v; want one difference, and other answers as recorded", code, sum)
+			}
+			e.stop(t)
+		})
+	}
+}
+
+// What a real Envoy asks, in each variant, is asked of another control plane as
+// the running proxy sees it, what Envoy rejects is rejected there, too, and the
+// two say the same.
+func TestShadowOfEnvoy(t *testing.T) {
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			tool(t, "envoy", "envoy", "_bin", "envoy")
+			node := "envoy-" + v.name
+			live, other := startControlPlane(t, node), startControlPlane(t, node)
+			viewer := "unix:" + filepath.Join(t.TempDir(), "v.sock")
+			p := startProxyWith(t, live.Addr(), setup{args: []string{"--viewer", viewer}})
+			s := startShadow(t, viewer, "--as", "client", "--target", other.Addr())
+			s.until(t, "began", 0)
+			set := func(route string, more ...*clusterv3.Cluster) {
+				l, err := xdstest.Listener("ingress", "127.0.0.1:0", "routes", v.source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := xdstest.Endpoints("web", "127.0.0.1:9")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range []*controlPlane{live, other} {
+					c.set(t, xdstest.World{
+						Clusters:  append([]*clusterv3.Cluster{xdstest.Cluster("web", v.source)}, more...),
+						Endpoints: []*endpointv3.ClusterLoadAssignment{e},
+						Listeners: []*listenerv3.Listener{l},
+						Routes:    []*routev3.RouteConfiguration{xdstest.DirectRoute("routes", route)},
+					})
+				}
+			}
+			set("one")
+			e := startEnvoy(t, v, node, p.addr)
+			answers := func(want string) {
+				eventually(t, "the answer "+want, func() bool {
+					body, err := get(e.url(t, "ingress"))
+					return err == nil && body == want
+				})
+			}
+			answers("one")
+			set("two")
+			answers("two")
+			set("three", xdstest.BrokenCluster("broken", v.source))
+			if was, is := live.nack(t), other.nack(t); is.Error != was.Error || is.TypeURL != was.TypeURL {
+				t.Errorf("the other control plane hears %q, not %q", is.Error, was.Error)
+			}
+			set("four")
+			answers("four")
+			other.settle(t)
+			time.Sleep(time.Second)
+			code, last := s.end(t)
+			t.Logf("%s", last.Text)
+			if sum := last.Summary; code != 0 || len(sum.Differences) > 0 || sum.Compared < 4 || sum.Skipped+sum.Again > 0 {
+				t.Errorf("exit code %d, %+v; want no difference", code, sum)
 			}
 			e.stop(t)
 		})

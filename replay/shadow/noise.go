@@ -38,6 +38,8 @@ func (s *shadow) weigh(l *leg, d *Difference, age time.Duration) weight {
 		d.Got = name + " does not give it"
 	case !d.key.a.There:
 		d.Got = name + " gives it, and the live server does not"
+	case !hasA || !hasB:
+		d.Got = name + " gives another content; in which fields is not known, since contents were let go"
 	default:
 		d.Got = name + " gives another content"
 	}
