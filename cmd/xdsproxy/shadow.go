@@ -56,17 +56,7 @@ func (r *replaying) following(ctx context.Context) error {
 	src.Follow(true)
 	src.Pieces()
 	out := newLazyWriter(r.stdout)
-	told := func(e shadow.Event) {
-		if r.output == "json" {
-			line, _ := json.Marshal(struct { // it holds nothing that cannot be encoded
-				Schema string `json:"schema"`
-				shadow.Event
-			}{schema, e})
-			fmt.Fprintf(out, "%s\n", line)
-			return
-		}
-		fmt.Fprint(out, shadowText(e))
-	}
+	told := func(e shadow.Event) { fmt.Fprint(out, shadowLine(e, r.output == "json")) }
 	play := r.pushed
 	if r.as == "client" {
 		play = r.shadowed
@@ -173,6 +163,18 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 		return d.DialContext(ctx, to.Network, to.Address)
 	}
 	return t, done, nil
+}
+
+// shadowLine is an event as it is printed.
+func shadowLine(e shadow.Event, object bool) string {
+	if !object {
+		return shadowText(e)
+	}
+	line, _ := json.Marshal(struct { // it holds nothing that cannot be encoded
+		Schema string `json:"schema"`
+		shadow.Event
+	}{schema, e})
+	return string(render.EscapeJSON(line)) + "\n"
 }
 
 // shadowText is an event as a person reads it.

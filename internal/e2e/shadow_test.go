@@ -156,6 +156,7 @@ type shadowWorld struct {
 	clusters    int
 	round       int
 	proxy       *proxy
+	leave       func() // all clients do
 	alter       func(by *xdstest.ControlPlane, w *xdstest.World)
 }
 
@@ -186,7 +187,8 @@ func newShadowWorld(t *testing.T, per int, live, other xdstest.Options) *shadowW
 	w.proxy = startProxy(t, w.live.Addr())
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	t.Cleanup(func() { cancel(); running.Wait() })
+	w.leave = func() { cancel(); running.Wait() }
+	t.Cleanup(w.leave)
 	for _, node := range w.nodes {
 		o := xdstest.ClientOptions{Dial: w.proxy.addr, Node: &corev3.Node{Id: node, Cluster: "shadowed"}}
 		waiting, done := context.WithTimeout(t.Context(), patience)
@@ -194,7 +196,9 @@ func newShadowWorld(t *testing.T, per int, live, other xdstest.Options) *shadowW
 		if strings.HasPrefix(node, "sotw") {
 			c := xdstest.NewSotWClient(o)
 			running.Go(func() { _ = c.Run(ctx) })
-			if err := c.Wait(waiting, func(st xdstest.SotWState) bool { return st.Fresh[resource.EndpointType] || st.Rejected[resource.ClusterType] > 0 }); err != nil {
+			if err := c.Wait(waiting, func(st xdstest.SotWState) bool {
+				return st.Fresh[resource.EndpointType] || st.Rejected[resource.ClusterType] > 0
+			}); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -434,6 +438,41 @@ func TestShadowRejection(t *testing.T) {
 	}
 }
 
+// mute is a control plane that ends every stream so, or never, and says nothing.
+func mute(t *testing.T, answer error) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error {
+		if answer == nil {
+			<-ss.Context().Done()
+		}
+		return answer
+	}))
+	served := make(chan struct{})
+	go func() { defer close(served); _ = g.Serve(l) }()
+	t.Cleanup(func() { g.Stop(); <-served })
+	return l.Addr().String()
+}
+
+// Of more streams than a slow control plane is asked at one time, those whose
+// clients leave before their turn are skipped.
+func TestShadowSkips(t *testing.T) {
+	t.Parallel()
+	w := newShadowWorld(t, 40, xdstest.Options{}, xdstest.Options{})
+	s := startShadow(t, w.proxy.file, "--as", "client", "--target", mute(t, nil), "--idle", "1m")
+	s.until(t, "behind", 0)
+	w.leave()
+	eventually(t, "streams are skipped", func() bool {
+		return slices.ContainsFunc(s.events(t), func(e shadowEvent) bool { return strings.Contains(e.Text, "are skipped") })
+	})
+	time.Sleep(time.Second)
+	if _, last := s.end(t); last.Summary.Skipped == 0 || last.Summary.Skipped > 16 || last.Summary.Streams != 80 {
+		t.Errorf("%+v; want at most 16 of 80 streams skipped", last.Summary)
+	}
+}
+
 // Another control plane that refuses, hangs, or speaks another variant is told of
 // once, and live clients go on.
 func TestShadowTrouble(t *testing.T) {
@@ -449,29 +488,17 @@ func TestShadowTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { hangs.Close() })
-	mute := func(answer error) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error {
-			if answer == nil {
-				<-ss.Context().Done()
-			}
-			return answer
-		}))
-		served := make(chan struct{})
-		go func() { defer close(served); _ = g.Serve(l) }()
-		t.Cleanup(func() { g.Stop(); <-served })
-		return l.Addr().String()
-	}
-	for _, c := range []struct{ addr, want string }{
-		{closed.Addr().String(), "connection refused"},
-		{hangs.Addr().String(), "it hangs"},
-		{mute(nil), "it hangs"},
-		{mute(status.Error(codes.Unimplemented, "unknown method")), "it does not speak"},
+	for _, c := range []struct {
+		addr, want string
+		args       []string
+	}{
+		{closed.Addr().String(), "connection refused", nil},
+		{closed.Addr().String(), "connection refused", []string{"--upstream-authority", "through.a.proxy"}},
+		{hangs.Addr().String(), "it hangs", nil},
+		{mute(t, nil), "it hangs", nil},
+		{mute(t, status.Error(codes.Unimplemented, "unknown method")), "it does not speak", nil},
 	} {
-		s := startShadow(t, w.proxy.file, "--as", "client", "--target", c.addr, "--idle", "1s")
+		s := startShadow(t, w.proxy.file, append([]string{"--as", "client", "--target", c.addr, "--idle", "1s"}, c.args...)...)
 		if e := s.until(t, "trouble", 0); !strings.Contains(e.Text, c.want) {
 			t.Errorf("%+v; want %q", e, c.want)
 		}
