@@ -175,7 +175,7 @@ func shadowPlane(t *testing.T, o xdstest.Options) *xdstest.ControlPlane {
 
 // newShadowWorld starts everything but the shadow: so many clients of each variant
 // have what there is.
-func newShadowWorld(t *testing.T, per int, live, other xdstest.Options) *shadowWorld {
+func newShadowWorld(t *testing.T, per int, live, other xdstest.Options, args ...string) *shadowWorld {
 	t.Helper()
 	w := &shadowWorld{account: xdstest.NewAccount(), clusters: 6}
 	other.Account = w.account
@@ -184,7 +184,7 @@ func newShadowWorld(t *testing.T, per int, live, other xdstest.Options) *shadowW
 		w.nodes = append(w.nodes, fmt.Sprintf("sotw-%d", i), fmt.Sprintf("delta-%d", i))
 	}
 	w.push(t, w.live, w.other)
-	w.proxy = startProxy(t, w.live.Addr())
+	w.proxy = startProxyWith(t, w.live.Addr(), setup{args: args})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	w.leave = func() { cancel(); running.Wait() }
@@ -583,6 +583,43 @@ func TestShadowSecret(t *testing.T) {
 	key := string(xdstest.FakeSecret("s", 1).GetTlsCertificate().GetPrivateKey().GetInlineString())
 	if key == "" || strings.Contains(s.stdout.String(), strings.TrimSpace(strings.Split(key, "\n")[1])) {
 		t.Error("the key is shown")
+	}
+}
+
+// Of a recording of which only the newest segments are left the shadow begins
+// where it is known who asks for what: in the state of the world with the next
+// answer, in delta with the next stream.
+func TestShadowSegments(t *testing.T) {
+	t.Parallel()
+	w := newShadowWorld(t, 2, xdstest.Options{}, xdstest.Options{}, "--max-age", "1s", "--keep", "1")
+	begun := func() bool {
+		files, _ := filepath.Glob(filepath.Join(filepath.Dir(w.proxy.file), "*"))
+		return len(files) < 2 || strings.HasSuffix(files[0], "session.000001.xdsp")
+	}
+	eventually(t, "the first segment is deleted", func() bool {
+		w.push(t, w.live, w.other)
+		time.Sleep(200 * time.Millisecond)
+		return !begun()
+	})
+	s := startShadow(t, w.proxy.file, "--as", "client", "--target", w.other.Addr())
+	s.until(t, "began", 0)
+	for range 20 {
+		w.push(t, w.live, w.other)
+		time.Sleep(100 * time.Millisecond)
+	}
+	time.Sleep(time.Second)
+	code, last := s.end(t)
+	if sum := last.Summary; code != 0 || len(sum.Differences) > 0 || sum.Compared < 2 {
+		t.Errorf("exit code %d, %+v; want no difference for the clients of the state of the world", code, sum)
+	}
+	unknown := 0
+	for _, e := range s.events(t) {
+		if strings.Contains(e.Text, "not asked before it is known again") {
+			unknown++
+		}
+	}
+	if unknown < 2 {
+		t.Errorf("%d times it is said that it is not known what a client wants; want it for both that ask by delta", unknown)
 	}
 }
 

@@ -23,29 +23,33 @@ type bodies struct{ kept recent.Map[[16]byte, body] }
 
 // see keeps the contents of a response.
 func (b *bodies) see(n *engine.Response) {
-	if n == nil || n.Message == nil {
-		return
-	}
-	i := 0
-	for k := range n.Message.Resources {
-		r := &n.Message.Resources[k]
-		if r.Name == "" || r.Empty {
-			continue
-		}
-		name := decode.NormalName(r.Name)
-		for i < len(n.Resolved) && n.Resolved[i].Name != name {
-			i++
-		}
-		if i == len(n.Resolved) {
-			return
-		}
-		it := n.Resolved[i]
-		if i++; it.Content == nil {
-			continue
-		}
+	contents(n, func(i int, it *engine.Resource) {
+		r := &n.Message.Resources[i]
 		if _, have := b.kept.Get(it.Content.Facts.Hash); !have && len(r.Body) <= mostBodies/8 {
 			b.kept.Put(it.Content.Facts.Hash, body{r.TypeURL, bytes.Clone(r.Body)}, int64(len(r.Body))+128, mostBodies)
 		}
+	})
+}
+
+// contents calls f for each resource of a response that has a name and a content,
+// with its place in the message.
+func contents(n *engine.Response, f func(i int, it *engine.Resource)) {
+	rest := n.Resolved
+	for i := range n.Message.Resources {
+		r := &n.Message.Resources[i]
+		if r.Name == "" || r.Empty {
+			continue
+		}
+		for name := decode.NormalName(r.Name); len(rest) > 0 && rest[0].Name != name; { // a heartbeat
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return
+		}
+		if rest[0].Content != nil {
+			f(i, rest[0])
+		}
+		rest = rest[1:]
 	}
 }
 

@@ -94,13 +94,16 @@ func (s *shadow) compare(l *leg, key string, now time.Time) {
 	}
 	a, b := s.liveType(l.of, key), l.typ(key)
 	switch {
-	case a == nil || b == nil || a.Responses == 0 && !a.Seeded:
+	case a == nil:
 		return
 	case a.Lost:
-		s.once(Noted, "%s: part of it was not recorded, so that %s is not compared before it is known again", l.of, bounded(a.Type))
+		s.once(Noted, "%s: part of it was not recorded, so that %s is not asked before it is known again what the client wants, at its next stream at last",
+			l.of, bounded(a.Type))
 		return
 	case a.Variants:
 		s.once(Noted, "%s of %q has variants of one name: it is not compared", bounded(a.Type), bounded(l.of.client))
+		return
+	case b == nil || a.Responses == 0 && !a.Seeded:
 		return
 	}
 	begun := time.Now()

@@ -56,8 +56,13 @@ func TestBeganBefore(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	md, masked := metadataOf([]session.Field{
-		{Name: ":path", Value: "/x"}, {Name: "te", Value: "trailers"}, {Name: "grpc-timeout", Value: "1S"}, {Name: "clusterid", Value: "east"},
-		{Name: "authorization", Value: "Bearer [masked:0123456789]"}, {Name: "trace-bin", Value: "AAE"}, {Name: "odd name", Value: "x"},
+		{Name: ":path", Value: "/x"},
+		{Name: "te", Value: "trailers"},
+		{Name: "grpc-timeout", Value: "1S"},
+		{Name: "clusterid", Value: "east"},
+		{Name: "authorization", Value: "Bearer [masked:0123456789]"},
+		{Name: "trace-bin", Value: "AAE"},
+		{Name: "odd name", Value: "x"},
 		{Name: "line", Value: "a\nb"},
 	})
 	if len(md) != 2 || md.Get("clusterid")[0] != "east" || md.Get("trace-bin")[0] != "\x00\x01" || len(masked) != 1 || masked[0] != "authorization" {

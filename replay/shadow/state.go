@@ -44,28 +44,12 @@ func (p *pushes) keep(n *engine.Response, data []byte) {
 	if len(raw) != len(m.Resources) {
 		return
 	}
-	i := 0
-	for k := range m.Resources {
-		r := &m.Resources[k]
-		if r.Name == "" || r.Empty {
-			continue
-		}
-		name := decode.NormalName(r.Name)
-		for i < len(n.Resolved) && n.Resolved[i].Name != name {
-			i++
-		}
-		if i == len(n.Resolved) {
-			return
-		}
-		it := n.Resolved[i]
-		if i++; it.Content == nil {
-			continue
-		}
-		key := rawKey{delta, name, it.Content.Facts.Hash}
+	contents(n, func(i int, it *engine.Resource) {
+		key := rawKey{delta, it.Name, it.Content.Facts.Hash}
 		if _, have := p.raws.Get(key); !have {
-			p.raws.Put(key, bytes.Clone(raw[k]), int64(len(raw[k])+len(name))+128, mostState)
+			p.raws.Put(key, bytes.Clone(raw[i]), int64(len(raw[i])+len(it.Name))+128, mostState)
 		}
-	}
+	})
 }
 
 // state gives a guest what the recorded client has of a type, once it accepts all
