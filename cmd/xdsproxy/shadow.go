@@ -189,12 +189,18 @@ func shadowText(e shadow.Event) string {
 	var b strings.Builder
 	if e.What == shadow.Summarized {
 		for _, d := range e.Summary.Differences {
-			stands := "it stands"
-			if !d.Stands {
-				stands = "it stood"
+			what, over := d.Type, ""
+			if d.Name != "" {
+				what += fmt.Sprintf(" %q", d.Name)
 			}
-			fmt.Fprintf(&b, "! %s %q: %s; %s since %s, on %s\n", render.Safe(d.Type), render.Safe(d.Name), render.Safe(d.Got), stands,
-				d.Since.Format("15:04:05.000"), render.Count(d.Streams, "stream", "streams"))
+			if d.Seq > 0 {
+				what += fmt.Sprintf(" of entry %d", d.Seq)
+			}
+			if !d.Stands {
+				over = ", and no more"
+			}
+			fmt.Fprintf(&b, "! %s: %s; since %s, on %s%s\n", render.Safe(what), render.Safe(d.Got),
+				d.Since.Format("15:04:05.000"), render.Count(d.Streams, "stream", "streams"), over)
 		}
 		return b.String() + e.Text + "\n"
 	}

@@ -175,7 +175,7 @@ func (s *shadow) settle(u *unlike, healed bool, now time.Time) {
 	u.become(nil)
 	for _, d := range u.told {
 		if d.standing == 0 && healed && now.Sub(u.first) < s.o.Idle && !d.withdrawn {
-			d.withdrawn = true
+			d.withdrawn, d.Stands = true, false
 			s.sum.Settled++
 			s.tell(Event{What: Settled, Difference: d, Text: fmt.Sprintf("%s: both servers give the same after %s", d.what(), now.Sub(u.first).Round(time.Second/100))})
 		}
@@ -330,7 +330,7 @@ func (s *shadow) join(u *unlike, d *Difference) {
 	u.decided = true
 	u.become(d)
 	if d.withdrawn {
-		d.withdrawn, d.Since = false, u.since
+		d.withdrawn, d.Stands, d.Since = false, true, u.since
 		s.tell(Event{What: Differs, Difference: d, Text: fmt.Sprintf("%s: %s", d.what(), d.Got)})
 	}
 }

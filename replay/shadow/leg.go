@@ -45,7 +45,7 @@ type leg struct {
 	begun  time.Time
 	again  time.Time
 	tries  int
-	ever   bool // it was opened
+	opens  int  // how often it was opened
 	heard  bool // something has come on the stream that is open
 	failed bool // the last one did
 }
@@ -85,10 +85,8 @@ type heard struct {
 func (s *shadow) open(l *leg) {
 	t, of := l.at, s.k.Streams[l.of.id]
 	t.opened++
-	if l.ever && t.index == 0 {
-		s.sum.Again++
-	}
-	l.state, l.id, l.begun, l.heard, l.ever = open, t.opened, time.Now(), false, true
+	l.state, l.id, l.begun, l.heard = open, t.opened, time.Now(), false
+	l.opens++
 	l.types, l.out = map[string]*asked{}, make(chan []byte, maxQueue)
 	ctx, cancel := context.WithCancel(s.ctx)
 	l.cancel = cancel
@@ -292,6 +290,9 @@ func (s *shadow) hear(h heard) {
 		Kind: session.KindMessage, Conn: l.of.conn, Stream: l.id, Side: session.Server,
 		Message: &session.Message{Data: session.Chunks{h.data}, Size: int64(len(h.data)), WireSize: int64(len(h.data))},
 	})
+	if !l.heard && l.opens > 1 && l.at.index == 0 {
+		s.sum.Again++
+	}
 	l.heard = true
 	s.well(l, now)
 	if c.Response == nil {

@@ -100,7 +100,7 @@ func (s *shadow) reweigh() {
 		a, hasA := s.bodies.get(d.key.a)
 		b, hasB := s.bodies.get(d.key.b)
 		if d.weighed = len(s.noise); hasA && hasB && s.detail(d, a, b) == onlyNoise {
-			d.withdrawn = true
+			d.withdrawn, d.Stands = true, false
 			s.sum.Subtract++
 			s.weighed.Put(d.key, struct{}{}, 1, maxUnlike)
 			s.tell(Event{What: Settled, Difference: d, Text: d.what() + ": it is noise"})

@@ -62,7 +62,6 @@ type Difference struct {
 	Stands bool `json:"stands"`
 
 	key       tellKey
-	a, b      body
 	standing  int // streams
 	withdrawn bool
 	weighed   int // when so many fields were noise
@@ -81,7 +80,7 @@ type Summary struct {
 	Subtract int `json:"noise"`   // that were noise
 	Untold   int `json:"untold"`  // of which that is not known, since contents were let go
 	Skipped  int `json:"skipped"` // streams that the target was not asked, or not to the end
-	Again    int `json:"again"`   // times that a stream had to be opened again
+	Again    int `json:"again"`   // times that a stream was opened again, and answered
 	// Fields are those that are noise, by type.
 	Fields      []string     `json:"noise_fields,omitempty"`
 	Differences []Difference `json:"differences"`

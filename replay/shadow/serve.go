@@ -113,7 +113,6 @@ type said struct {
 	guest *guest
 	data  []byte
 	end   bool
-	known chan<- struct{}
 }
 
 // given is a response that a guest was given.

@@ -186,7 +186,7 @@ func (s *shadow) over(id session.StreamID) {
 		if l == nil {
 			continue
 		}
-		if l.state == waiting && !l.ever && l.at.index == 0 {
+		if l.state == waiting && l.opens == 0 && l.at.index == 0 {
 			s.sum.Skipped++
 			s.once(Behind, "%s is too slow to be asked for every stream: those whose clients leave before their turn are skipped", l.at.Name)
 		}
