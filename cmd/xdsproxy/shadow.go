@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -75,6 +76,8 @@ func (r *replaying) following(ctx context.Context) error {
 		return errDifferences
 	case sum.Streams == 0 && ctx.Err() == nil && r.as == "server":
 		return failed("nothing was played: no client came before %q ended", r.source)
+	case sum.Compared == 0 && sum.Streams > 0 && r.as == "client":
+		return failed("nothing was compared: %s never gave what was asked", r.target).hint(checkTarget)
 	case sum.Streams == 0 && ctx.Err() == nil:
 		return failed("nothing was asked: no stream of %q was open", r.source).
 			hint("without --follow, a recording that has ended is played from its beginning")
@@ -137,11 +140,11 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 	t = shadow.Target{Name: text, Authority: authorityOf(to)}
 	done = func() {}
 	if r.security.UpstreamTLS != nil || r.security.Rewrite != nil {
-		logger, heard := r.logger(false), &troubles{}
+		heard := &troubles{}
 		pair := r.security
 		pair.Listen, pair.Upstream = proxy.Addr{Network: "unix", Address: filepath.Join(dir, name+".sock")}, to
 		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{pair}, Log: heard, Logger: logger, DialTimeout: time.Duration(r.config.dialTimeout), Drain: time.Second,
+			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: time.Duration(r.config.dialTimeout), Drain: time.Second,
 		})
 		if err != nil {
 			return t, done, unbound(err)
@@ -149,7 +152,7 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 		relaying, stop := context.WithCancel(context.Background())
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
-		done = func() { stop(); serving.Wait(); _ = logger.Sync() }
+		done = func() { stop(); serving.Wait() }
 		to = pair.Listen
 		t.Why = func() string {
 			if n := heard.why(); n != nil {

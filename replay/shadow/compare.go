@@ -253,7 +253,9 @@ func (s *shadow) judge(l *leg, like *likeness, a *engine.Subscription, on *asked
 	}
 	wait := patience
 	if b.Responses == 0 {
-		wait = s.o.Idle // it is slow rather than another
+		if wait = s.o.Idle; now.Sub(l.at.answered) > wait {
+			return // it hangs, and is not another
+		}
 	}
 	for name, u := range like.unlike {
 		since := u.since

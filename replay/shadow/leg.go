@@ -266,10 +266,16 @@ func (s *shadow) fail(l *leg, err error) {
 	case st.Code() == codes.Unimplemented:
 		text = fmt.Sprintf("it does not speak %s, as the clients do", l.of.method.Variant)
 		key += l.of.method.Name
-	case st.Code() == codes.Unavailable && t.Why != nil && t.Why() != "":
-		text = bounded(t.Why())
+	case st.Code() == codes.Unavailable && t.Why != nil:
+		if text = bounded(t.Why()); text == "" && l.tries == 0 {
+			key = "" // what stands between may say so a moment later
+		} else if text == "" {
+			text = "it cannot be reached"
+		}
 	}
-	s.trouble(t, key, text)
+	if key != "" {
+		s.trouble(t, key, text)
+	}
 	wait := min(time.Second/5<<min(l.tries, 10), maxBackoff)
 	l.tries++
 	s.queue(l, wait/2+rand.N(wait/2))
