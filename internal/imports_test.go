@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "replay/fault"},
 	"replay/fault":       {"internal/session", "internal/nearest", "internal/engine"},
+	"replay/shadow":      {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
 	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
@@ -46,7 +47,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow",
 	},
 	"internal/bootstrap":  {"internal/lenient"},
 	"internal/configdump": {"internal/session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
@@ -58,9 +59,9 @@ var allowed = map[string][]string{
 var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":           {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
-	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/grpc":           {"replay", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

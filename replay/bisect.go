@@ -85,7 +85,7 @@ func Bisect(ctx context.Context, l net.Listener, r *Rejection, o BisectOptions) 
 		o.Progress = func(int, int) {}
 	}
 	b := newBench(r, o)
-	g := grpc.NewServer(serverOptions(b.handle)...)
+	g := grpc.NewServer(ServerOptions(b.handle)...)
 	var serving sync.WaitGroup
 	var failed error
 	serving.Go(func() { failed = g.Serve(l) })

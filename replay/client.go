@@ -109,7 +109,7 @@ func (c *client) connect(id session.ConnID) (*grpc.ClientConn, error) {
 	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(authority),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(mostResponse)),
+		Bytes(mostResponse),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
 	)
 	l.cc = cc

@@ -36,13 +36,20 @@ func (codec) Unmarshal(buffers mem.BufferSlice, v any) error {
 	return nil
 }
 
+// Bytes makes a client send and receive *[]byte, of at most so many bytes.
+func Bytes(most int) grpc.DialOption {
+	return grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(most))
+}
+
 const (
 	// mostRequest and mostResponse are the largest messages that are taken.
 	mostRequest  = 64 << 20
 	mostResponse = 1 << 30
 )
 
-func serverOptions(handler grpc.StreamHandler) []grpc.ServerOption {
+// ServerOptions make a server that takes every method, and sends and receives
+// *[]byte.
+func ServerOptions(handler grpc.StreamHandler) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(handler), grpc.WaitForHandlers(true), grpc.InTapHandle(frames.Tap),
 		grpc.MaxRecvMsgSize(mostRequest), grpc.MaxSendMsgSize(math.MaxInt32),

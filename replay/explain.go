@@ -16,6 +16,12 @@ const maxChanges = 20
 // changesBetween says what differs between two resources, a line for each
 // change, and whether nothing does that means anything.
 func changesBetween(oldType string, old []byte, newType string, new []byte) (text string, same bool) {
+	return Changes(oldType, old, newType, new, func(diff.Path) bool { return false })
+}
+
+// Changes says what differs between two resources, a line for each change but
+// for those that are passed over, and whether nothing does.
+func Changes(oldType string, old []byte, newType string, new []byte, pass func(diff.Path) bool) (text string, same bool) {
 	a, b := decode.DecodeAny(oldType, old), decode.DecodeAny(newType, new)
 	r := diff.Compare(&a.Root, &b.Root, diff.Options{})
 	if r.Same() && !r.Coarse {
@@ -24,6 +30,9 @@ func changesBetween(oldType string, old []byte, newType string, new []byte) (tex
 	var lines []string
 	more := 0
 	for c := range r.Changes() {
+		if pass(c.Path) {
+			continue
+		}
 		if len(lines) == maxChanges {
 			more++
 			continue
@@ -46,7 +55,7 @@ func changesBetween(oldType string, old []byte, newType string, new []byte) (tex
 	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more changes", more))
 	}
-	return strings.Join(lines, "\n"), false
+	return strings.Join(lines, "\n"), lines == nil && !r.Coarse
 }
 
 // brief is a value in a few words.

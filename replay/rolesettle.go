@@ -158,7 +158,7 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 		if typeURL, body := r.recorded(ctx, m); body != nil {
 			live := m.got.body
 			if m.expected.masked && typeURL == m.got.typeURL {
-				live = likeRecorded(typeURL, body, live)
+				live = LikeRecorded(typeURL, body, live)
 			}
 			in := decode.NewInspector()
 			if typeURL == m.got.typeURL && in.Inspect(typeURL, body, true).Hash == in.Inspect(typeURL, live, true).Hash {

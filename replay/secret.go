@@ -18,19 +18,19 @@ const (
 	maxDepth = 32
 )
 
-// likeRecorded returns a live resource with the recorded masks in the place of
+// LikeRecorded returns a live resource with the recorded masks in the place of
 // the secrets that they stand for, as far as both have one there: the mask of a
 // secret of another recording tells nothing. A certificate that a replay made
 // for a masked key counts as the recorded one. It returns the live resource
 // itself if there is nothing to replace.
-func likeRecorded(typeURL string, recorded, live []byte) []byte {
+func LikeRecorded(typeURL string, recorded, live []byte) []byte {
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(xds.TypeName(typeURL)))
 	if err != nil {
 		return live
 	}
 	old, now, masked := typ.New(), typ.New(), typ.New()
 	if proto.Unmarshal(recorded, old.Interface()) != nil || proto.Unmarshal(live, now.Interface()) != nil ||
-		proto.Unmarshal(maskedResource(typeURL, live), masked.Interface()) != nil {
+		proto.Unmarshal(MaskedResource(decode.NewMasker(), typeURL, live), masked.Interface()) != nil {
 		return live
 	}
 	if !alike(old, now, masked, 0) {
@@ -43,10 +43,10 @@ func likeRecorded(typeURL string, recorded, live []byte) []byte {
 	return out
 }
 
-// maskedResource is a resource as a recording would have it.
-func maskedResource(typeURL string, body []byte) []byte {
+// MaskedResource is a resource as a recording would have it. Secrets are equal if
+// they are for k.
+func MaskedResource(k *decode.Masker, typeURL string, body []byte) []byte {
 	const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
-	k := decode.NewMasker()
 	k.Transform(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: path})
 	resource := appendString(nil, 1, typeURL)
 	resource = protowire.AppendBytes(protowire.AppendTag(resource, 2, protowire.BytesType), body)

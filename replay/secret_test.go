@@ -82,7 +82,7 @@ func loads(t *testing.T, c *tlsv3.TlsCertificate) *x509.Certificate {
 // same mask by the same key.
 func TestRenew(t *testing.T) {
 	one := secret(t, "open sesame, says the thief")
-	masked := maskedResource(secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
+	masked := MaskedResource(decode.NewMasker(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
 	if !bytes.Contains(masked, []byte(maskHead)) {
 		t.Fatal("nothing is masked")
 	}
@@ -91,7 +91,7 @@ func TestRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-	cluster := maskedResource(clusterType, encoded(t, &clusterv3.Cluster{Name: "c", TransportSocket: &corev3.TransportSocket{
+	cluster := MaskedResource(decode.NewMasker(), clusterType, encoded(t, &clusterv3.Cluster{Name: "c", TransportSocket: &corev3.TransportSocket{
 		Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: context},
 	}}))
 	plain := &anypb.Any{TypeUrl: clusterType, Value: []byte("\x0a\x01x\xfa\x7f\x01y")} // with a field that nobody knows
@@ -148,14 +148,14 @@ func TestLikeRecorded(t *testing.T) {
 	same := func(a, b []byte) bool {
 		return in.Inspect(secretType, a, true).Hash == in.Inspect(secretType, b, true).Hash
 	}
-	recorded, live, other := maskedResource(secretType, make("s")), make("s"), make("another")
+	recorded, live, other := MaskedResource(decode.NewMasker(), secretType, make("s")), make("s"), make("another")
 	if same(recorded, live) {
 		t.Fatal("nothing is masked")
 	}
-	if !same(recorded, likeRecorded(secretType, recorded, live)) {
+	if !same(recorded, LikeRecorded(secretType, recorded, live)) {
 		t.Error("another key in the same place is a difference")
 	}
-	if same(recorded, likeRecorded(secretType, recorded, other)) {
+	if same(recorded, LikeRecorded(secretType, recorded, other)) {
 		t.Error("another name is none")
 	}
 }

@@ -48,7 +48,7 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 	}
 	s.open = len(s.parts)
 	s.touch()
-	g := grpc.NewServer(serverOptions(s.handle)...)
+	g := grpc.NewServer(ServerOptions(s.handle)...)
 	var serving sync.WaitGroup
 	var failed error
 	serving.Go(func() { failed = g.Serve(l) })

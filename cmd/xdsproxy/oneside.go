@@ -14,7 +14,7 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 	for _, s := range table {
 		switch {
 		case s.origin != fromFlag:
-		case clients && s.group == groupUpstreamTLS:
+		case clients && (s.group == groupUpstreamTLS || s.group == groupHeaders):
 			return pair, misused("%s is for --as client: with --as server there is no control plane to speak to", s.said())
 		case !clients && s.group == groupClientTLS:
 			return pair, misused("%s is for --as server: with --as client no client comes", s.said())
@@ -28,6 +28,9 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 		pair.ListenTLS = c.listenTLS()
 	} else {
 		pair.Upstream, pair.UpstreamTLS = live, c.dialTLS()
+		if pair.Rewrite, err = c.rewriting(); err != nil {
+			return pair, misused("%w", err).adding(err)
+		}
 	}
 	if u := pair.UpstreamTLS; u != nil && live.Network == "unix" && u.ServerName == "" && !u.Insecure {
 		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", live).

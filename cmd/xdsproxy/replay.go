@@ -29,6 +29,8 @@ type replaying struct {
 	idle           durationValue
 	output, write  string
 	faults         []string
+	follow         bool
+	noise          string
 
 	queries  []*query   // the filters of options.Faults
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
@@ -78,6 +80,10 @@ recorded through TLS is replayed like the rest, with TLS or without. Listeners
 whose addresses cannot be had are moved where the client is on this machine.
 --compare-config-dump says what Envoy then holds that it did not accept.
 
+--follow plays a recording while it grows: to the next client every push, as it
+comes; to another control plane what live clients ask, and its answers are
+compared with theirs. --noise ADDR tells what differs between equals.
+
 Ends when everything was played, or after --idle without a message; the first
 client may take six times as long to come. The exit code is 0 if all was as
 recorded, 11 if something differs, 1 if nothing was played. On standard error
@@ -101,6 +107,9 @@ xdsproxy replay bug.xdsp --as server --listen :15012 \
 # What if the second response of endpoints never came?
 xdsproxy replay bug.xdsp --as server --listen :18000 --fault drop:type:eds#2
 
+# What would the next control plane say to the clients of a running proxy?
+xdsproxy replay @last --as client --follow --target 127.0.0.1:15011
+
 # One thing at a time, at every Enter; and record what happens
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		ValidArgsFunction: completeSource,
@@ -111,6 +120,9 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		}
 		if err != nil {
 			return err
+		}
+		if r.follow {
+			return r.following(cmd.Context(), args[0])
 		}
 		return r.runAll(cmd.Context(), args)
 	})
@@ -125,8 +137,10 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 	f.VarPF(textValue{&r.dumped.addr, "ADDR"}, "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
 	f.Var(textsValue{&r.faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
 	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
+	f.BoolVar(&r.follow, "follow", false, "play a recording that is still being written, while it grows")
+	f.Var(textValue{&r.noise, "ADDR"}, "noise", "with --follow: what differs at this second instance of the present version is noise")
 	outputFlag(cmd, &r.output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS)
+	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS, groupHeaders)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -162,6 +176,9 @@ func (r *replaying) check(args []string) error {
 		return misused("--pace step reads standard input, and so does the SOURCE -")
 	case r.idle == 0:
 		return misused("--idle 0s would end before the first message")
+	}
+	if err := r.followed(); err != nil {
+		return err
 	}
 	live, err := proxy.ParseAddr(r.listen + r.target)
 	if err != nil {

@@ -192,6 +192,8 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 		report.Notes = append(report.Notes, r.wanting...)
 	}
 	switch {
+	case err == nil && report == nil && ended:
+		r.fate = r.fateOf(child, "")
 	case err != nil || report == nil:
 	case report.Streams == 0 && (ended || report.TurnedAway == "" && with.server != nil):
 		r.fate = r.fateOf(child, fmt.Sprintf("did not connect within %s", wait))
@@ -238,6 +240,9 @@ func (r *replaying) fateOf(c *launch.Child, lacking string) error {
 	what := lacking
 	if c.Ended() {
 		what = fmt.Sprintf("ended (%s) before anything was played", c.Fate())
+		if r.follow {
+			what = fmt.Sprintf("ended (%s) while it was asked", c.Fate())
+		}
 	}
 	words := c.LastWords()
 	if len(words) == 0 {

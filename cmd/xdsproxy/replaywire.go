@@ -31,7 +31,7 @@ type relay struct {
 // relayed plays with a proxy in between, if something is to be recorded, the
 // live side wants TLS, or a server is judged by what it says.
 func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
-	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil
+	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil || r.security.Rewrite != nil
 	if r.write == "" && !secured && r.trial == nil && r.dumped.addr == "" {
 		return play(ctx, plan, nil)
 	}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/shadow"
+)
+
+// followed says what is wrong with how --follow was called.
+func (r *replaying) followed() error {
+	if !r.follow {
+		if r.noise != "" {
+			return misused("--noise is for --follow: a recording that is played to its end has no second instance to ask")
+		}
+		return nil
+	}
+	switch {
+	case r.noise != "" && r.as == "server":
+		return misused("--noise is for --as client: with --as server no control plane is asked")
+	case r.pace != "cause":
+		return misused("--pace is not for --follow: what is recorded now is played now")
+	case len(r.faults) > 0:
+		return misused("--fault is not for --follow: what is recorded later cannot be counted now")
+	case r.dumped.addr != "":
+		return misused("--compare-config-dump is not for --follow: it asks at the end of a recording")
+	case len(r.commands) > 1, len(r.commands) > 0 && r.as == "client":
+		return misused("--follow runs one command, which is a client").hint("xdsproxy replay %s --as server --follow -- envoy", lastSource)
+	case r.write != "":
+		return misused("--write is not for --follow").hint("a second xdsproxy run in front of the other side records what it says")
+	}
+	if r.noise != "" {
+		if _, err := proxy.ParseAddr(r.noise); err != nil {
+			return misused("--noise: %w", err)
+		}
+	}
+	return nil
+}
+
+// following plays a side of a recording while that grows.
+func (r *replaying) following(ctx context.Context, source string) error {
+	r.source = source
+	if err := r.foresee(ctx); err != nil {
+		return err
+	}
+	defer r.dismiss()
+	src, err := r.open(r.source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if src.script {
+		return misused("--follow needs a recording that is being written, and %q is a script", r.source)
+	}
+	src.Follow(true)
+	src.Pieces()
+	out := newLazyWriter(r.stdout)
+	told := func(e shadow.Event) { fmt.Fprint(out, shadowLine(e, r.output == "json")) }
+	play := r.pushed
+	if r.as == "client" {
+		play = r.shadowed
+	}
+	sum, err := play(ctx, src, told)
+	if sum != nil {
+		told(shadow.Event{What: shadow.Summarized, Time: time.Now(), Text: sum.String(), Summary: sum})
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.fate != nil:
+		return r.fate
+	case sum.Different():
+		return errDifferences
+	case sum.Streams == 0 && ctx.Err() == nil && r.as == "server":
+		return failed("nothing was played: no client came before %q ended", r.source)
+	case sum.Compared == 0 && sum.Streams > 0 && r.as == "client":
+		return failed("nothing was compared: %s never gave what was asked", r.target).hint(checkTarget)
+	case sum.Streams == 0 && ctx.Err() == nil:
+		return failed("nothing was asked: no stream of %q was open", r.source).
+			hint("without --follow, a recording that has ended is played from its beginning")
+	}
+	return nil
+}
+
+// foresee reads what there is of the recording, by which it becomes known what a
+// client that is a command takes for granted.
+func (r *replaying) foresee(ctx context.Context) error {
+	if len(r.commands) == 0 {
+		return nil
+	}
+	r.argv = r.commands[0]
+	plan, _, err := r.plan(ctx)
+	if err != nil {
+		return err
+	}
+	defer plan.Close()
+	if len(plan.Clients) == 0 {
+		return failed("no client has said anything in %q yet, so no bootstrap can be made for %s", r.source, shellWord(r.argv[0]))
+	}
+	r.choose(plan)
+	return nil
+}
+
+// pushed gives live clients what the recorded server says, as it says it.
+func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Event)) (sum *shadow.Summary, err error) {
+	_, err = r.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
+		l, shown, err := r.bind(between)
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // if it never came to be served
+		if r.argv == nil {
+			r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+		}
+		r.announceSecurity([]proxy.Pair{r.security})
+		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
+			var err error
+			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: r.client, Idle: time.Duration(r.idle), Event: told}); err != nil && ctx.Err() == nil {
+				err = unreadable(err)
+			}
+			return nil, err
+		})
+	})
+	return sum, err
+}
+
+// shadowed asks another control plane what the live clients ask.
+func (r *replaying) shadowed(ctx context.Context, src *source, told func(shadow.Event)) (*shadow.Summary, error) {
+	dir, err := privateDir()
+	if err != nil {
+		return nil, failed("cannot make a directory for a socket: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Present: src.all().LastSeq, Event: told}
+	target, done, err := r.reached(dir, "target", r.target)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	o.Target = target
+	if r.noise != "" {
+		second, done, err := r.reached(dir, "noise", r.noise)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		o.Noise = &second
+	}
+	r.tell("asking %s what the clients of %s ask", r.target, r.source)
+	r.announceSecurity([]proxy.Pair{r.security})
+	sum, err := shadow.Run(ctx, src, o)
+	if err != nil {
+		err = unreadable(err)
+	}
+	return sum, err
+}
+
+// reached is a control plane that is asked, through a proxy of its own where that
+// speaks TLS or sets headers.
+func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(), err error) {
+	to, _ := proxy.ParseAddr(text) // it was checked
+	t = shadow.Target{Name: text, Authority: authorityOf(to)}
+	done = func() {}
+	if r.security.UpstreamTLS != nil || r.security.Rewrite != nil {
+		heard := &troubles{}
+		pair := r.security
+		pair.Listen, pair.Upstream = proxy.Addr{Network: "unix", Address: filepath.Join(dir, name+".sock")}, to
+		p, err := proxy.Listen(proxy.Config{
+			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: time.Duration(r.config.dialTimeout), Drain: time.Second,
+		})
+		if err != nil {
+			return t, done, unbound(err)
+		}
+		relaying, stop := context.WithCancel(context.Background())
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
+		done = func() { stop(); serving.Wait() }
+		to = pair.Listen
+		t.Why = func() string {
+			if n := heard.why(); n != nil {
+				return n.Text
+			}
+			return ""
+		}
+	}
+	t.Dial = func(ctx context.Context) (net.Conn, error) {
+		d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
+		return d.DialContext(ctx, to.Network, to.Address)
+	}
+	return t, done, nil
+}
+
+// shadowLine is an event as it is printed.
+func shadowLine(e shadow.Event, object bool) string {
+	if !object {
+		return shadowText(e)
+	}
+	line, _ := json.Marshal(struct { // it holds nothing that cannot be encoded
+		Schema string `json:"schema"`
+		shadow.Event
+	}{schema, e})
+	return string(render.EscapeJSON(line)) + "\n"
+}
+
+// shadowText is an event as a person reads it.
+func shadowText(e shadow.Event) string {
+	mark := "i"
+	switch e.What {
+	case shadow.Differs:
+		mark = "!"
+	case shadow.Trouble, shadow.Behind:
+		mark = "~"
+	}
+	var b strings.Builder
+	if e.What == shadow.Summarized {
+		for _, d := range e.Summary.Differences {
+			what, over := d.Type, ""
+			if d.Name != "" {
+				what += fmt.Sprintf(" %q", d.Name)
+			}
+			if d.Seq > 0 {
+				what += fmt.Sprintf(" of entry %d", d.Seq)
+			}
+			if !d.Stands {
+				over = ", and no more"
+			}
+			fmt.Fprintf(&b, "! %s: %s; since %s, on %s%s\n", render.Safe(what), render.Safe(d.Got),
+				d.Since.Format("15:04:05.000"), render.Count(d.Streams, "stream", "streams"), over)
+		}
+		return b.String() + e.Text + "\n"
+	}
+	fmt.Fprintf(&b, "%s %s %s\n", e.Time.Format("15:04:05.000"), mark, render.Safe(e.Text))
+	if e.What == shadow.Differs {
+		for line := range strings.Lines(e.Detail) {
+			b.WriteString("    " + render.Safe(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,341 @@
+package shadow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+)
+
+// Compared is what the live server and the target have given a client of a type
+// by now, by name and content, and not message by message: the same may come in
+// one response or in three. A resource that is not the same at both is unlike.
+//
+// Either server may hear of a change first, so that what is unlike becomes a
+// difference only when it has been so for patience. If it is the same again
+// within Options.Idle, the difference is withdrawn.
+
+const (
+	// patience is how long a resource has to be unlike, both sides unchanged, to be
+	// a difference; where one of them changes all the time, restless.
+	patience = 500 * time.Millisecond
+	restless = 5 * time.Second
+	// effort is what part of the time is spent on comparing a type of one stream.
+	effort = 20
+)
+
+// likeness is how a type of a stream compares at one target. It outlives the
+// target's own streams.
+type likeness struct {
+	unlike   map[string]*unlike
+	fresh    int  // answers of the live server that were not held against the target's
+	compared bool // the accounts of now were
+	round    uint64
+	at       time.Time
+	took     time.Duration
+}
+
+// unlike is a resource that is not the same at both.
+type unlike struct {
+	a, b         side
+	entry        *engine.Resource // of the live server; nil: none
+	first, since time.Time
+	round        uint64 // when it was so last
+	decided      bool
+	now          *Difference   // that it is; nil: none
+	told         []*Difference // that it was, since it is unlike
+}
+
+// same says whether the target gives what the live server gives, but for noise.
+func (l *likeness) same() bool {
+	for _, u := range l.unlike {
+		if !u.decided || u.now != nil {
+			return false
+		}
+	}
+	return l.compared
+}
+
+func (l *leg) like(key string) *likeness {
+	if l.likes == nil {
+		l.likes = map[string]*likeness{}
+	}
+	if l.likes[key] == nil {
+		l.likes[key] = &likeness{unlike: map[string]*unlike{}}
+	}
+	return l.likes[key]
+}
+
+// answered notes that the live server has answered.
+func (s *shadow) answered(st *stream, sub *engine.Subscription) {
+	now := time.Now()
+	for _, l := range st.legs {
+		if l != nil && l.state != left {
+			l.like(sub.Key).fresh++
+			s.compare(l, sub.Key, now)
+		}
+	}
+}
+
+func sideOf(it *engine.Resource) side {
+	if it == nil || it.Content == nil {
+		return side{}
+	}
+	return side{it.Content.Facts.Hash, true}
+}
+
+// compare holds what a target has given against what the live server has.
+func (s *shadow) compare(l *leg, key string, now time.Time) {
+	like := l.like(key)
+	like.compared = false
+	if now.Sub(like.at) < effort*like.took {
+		return // at the next beat
+	}
+	a, b := s.liveType(l.of, key), l.typ(key)
+	switch {
+	case a == nil:
+		return
+	case a.Lost:
+		s.once(Noted, "%s: part of it was not recorded, so that %s is not asked before it is known again what the client wants, at its next stream at last",
+			l.of, bounded(a.Type))
+		return
+	case a.Variants:
+		s.once(Noted, "%s of %q has variants of one name: it is not compared", bounded(a.Type), bounded(l.of.client))
+		return
+	case b == nil || a.Responses == 0 && !a.Seeded:
+		return
+	}
+	begun := time.Now()
+	like.round++
+	for name, it := range a.Have.All() {
+		if it.Content == nil || !a.Wants(name) {
+			continue // known by name only, or wanted no more
+		}
+		if x, y := sideOf(it), sideOf(b.Have.Get(name)); x != y {
+			s.differ(like, name, it, x, y, now)
+		}
+	}
+	for name, it := range b.Have.All() {
+		if a.Wants(name) && a.Have.Get(name) == nil {
+			s.differ(like, name, nil, side{}, sideOf(it), now)
+		}
+	}
+	for name, u := range like.unlike {
+		if u.round != like.round {
+			s.heal(like, name, u, a.Wants(name), now)
+		}
+	}
+	like.at, like.took, like.compared = time.Now(), time.Since(begun), true
+	s.count(l, like, b)
+}
+
+// differ notes that a resource is unlike.
+func (s *shadow) differ(like *likeness, name string, it *engine.Resource, a, b side, now time.Time) {
+	u := like.unlike[name]
+	switch {
+	case u == nil && s.unlikes >= maxUnlike:
+		s.once(Noted, "more than %d resources are unlike at one time: of the others nothing is said", maxUnlike)
+		return
+	case u == nil:
+		s.unlikes++
+		u = &unlike{a: a, b: b, first: now, since: now}
+		like.unlike[name] = u
+	case u.a != a || u.b != b:
+		u.a, u.b, u.since, u.decided = a, b, now, false
+	}
+	u.entry, u.round = it, like.round
+}
+
+// count enters answers that were compared.
+func (s *shadow) count(l *leg, like *likeness, b *engine.Subscription) {
+	if l.at.index != 0 || like.fresh == 0 || b.Responses == 0 {
+		return
+	}
+	for _, u := range like.unlike {
+		if !u.decided {
+			return
+		}
+	}
+	s.sum.Compared++
+	like.fresh = 0
+}
+
+// heal notes that a resource is the same again, or that its client does not want
+// it any more.
+func (s *shadow) heal(like *likeness, name string, u *unlike, wanted bool, now time.Time) {
+	delete(like.unlike, name)
+	s.unlikes--
+	s.settle(u, wanted, now)
+}
+
+// settle ends what a resource differed in. It counts no more if it was only that
+// one server had heard of a change before the other.
+func (s *shadow) settle(u *unlike, healed bool, now time.Time) {
+	u.become(nil)
+	for _, d := range u.told {
+		if d.standing == 0 && healed && now.Sub(u.first) < s.o.Idle && !d.withdrawn {
+			d.withdrawn, d.Stands = true, false
+			s.sum.Settled++
+			s.tell(Event{What: Settled, Difference: d, Text: fmt.Sprintf("%s: both servers give the same after %s", d.what(), now.Sub(u.first).Round(time.Second/100))})
+		}
+	}
+}
+
+// become says that a resource is now this difference; nil: none.
+func (u *unlike) become(d *Difference) {
+	if u.now == d {
+		return
+	}
+	if u.now != nil {
+		u.now.standing--
+	}
+	if u.now = d; d == nil {
+		return
+	}
+	d.standing++
+	if d.Streams = max(d.Streams, d.standing); !slices.Contains(u.told, d) {
+		u.told = append(u.told, d)
+	}
+}
+
+// release lets go of what was unlike of a type; what differed stays told.
+func (s *shadow) release(l *leg, key string) {
+	for name, u := range l.likes[key].unlike {
+		delete(l.likes[key].unlike, name)
+		s.unlikes--
+		u.become(nil)
+	}
+}
+
+// beat does what has come due.
+func (s *shadow) beat(now time.Time) {
+	if !s.live {
+		return
+	}
+	s.admit(now)
+	for _, st := range s.streams {
+		for _, l := range st.legs {
+			if l == nil || l.state != open {
+				continue
+			}
+			for key, a := range l.types {
+				sub := s.liveType(st, key)
+				if sub == nil {
+					continue
+				}
+				like := l.like(key)
+				if !like.compared {
+					s.compare(l, key, now)
+				}
+				s.answer(l, sub, now)
+				if l.at.index == 0 && len(like.unlike) > 0 {
+					s.judge(l, like, sub, a, now)
+				}
+			}
+		}
+	}
+	s.reweigh()
+	if now.Sub(s.looked) < time.Second {
+		return
+	}
+	s.looked = now
+	for _, t := range s.targets {
+		s.slow(t, now)
+	}
+}
+
+// judge decides on what has been unlike for long enough.
+func (s *shadow) judge(l *leg, like *likeness, a *engine.Subscription, on *asked, now time.Time) {
+	b := l.typ(a.Key)
+	if b == nil {
+		return
+	}
+	wait := patience
+	if b.Responses == 0 {
+		if wait = s.o.Idle; now.Sub(l.at.answered) > wait {
+			return // it hangs, and is not another
+		}
+	}
+	for name, u := range like.unlike {
+		since := u.since
+		if on.at.After(since) {
+			since = on.at
+		}
+		if !u.decided && (now.Sub(since) >= wait || now.Sub(u.first) >= max(wait, restless) && now.Sub(on.at) >= restless) {
+			s.decide(l, a, name, u, now)
+		}
+	}
+	s.count(l, like, b)
+}
+
+// decide says of a resource that is unlike whether that is a difference.
+func (s *shadow) decide(l *leg, a *engine.Subscription, name string, u *unlike, now time.Time) {
+	key := tellKey{a.Key, name, u.a, u.b}
+	if _, known := s.weighed.Get(key); known {
+		u.decided = true
+		s.settle(u, true, now)
+		return
+	}
+	if d := s.told[key]; d != nil {
+		s.join(u, d)
+		return
+	}
+	d := &Difference{
+		Type: bounded(a.Type), Name: bounded(name), Client: bounded(l.of.client), Stream: uint64(l.of.id), Since: u.since, key: key,
+	}
+	if u.entry != nil {
+		d.Seq = u.entry.Seq
+	}
+	switch s.weigh(l, d, now.Sub(u.first)) {
+	case undecided:
+		return
+	case nothing:
+	case onlyNoise:
+		s.sum.Subtract++
+	case unknown:
+		s.sum.Untold++
+		s.once(Noted, "%s %q: not known whether it is noise, since its contents were let go (more than %d MiB of them)", d.Type, d.Name, mostBodies>>20)
+	case different:
+		// The same change of another content is no other difference.
+		i := slices.IndexFunc(s.list, func(o *Difference) bool {
+			return o.Type == d.Type && o.key.name == name && o.Got == d.Got && o.Detail == d.Detail
+		})
+		switch {
+		case i >= 0:
+			d = s.list[i]
+		case len(s.list) < maxTold:
+			d.withdrawn = true // until it is joined
+			s.list = append(s.list, d)
+		default:
+			if s.sum.More == 0 {
+				s.event(Noted, "more than %d differences: the others are counted", maxTold)
+			}
+			s.sum.More++
+			d = nil
+		}
+		if d != nil {
+			if len(s.told) < maxUnlike {
+				s.told[key] = d
+			}
+			s.join(u, d)
+			return
+		}
+	}
+	s.weighed.Put(key, struct{}{}, 1, maxUnlike)
+	u.decided = true
+	s.settle(u, true, now)
+}
+
+// join says that a resource is a difference, which is told if none has it now.
+func (s *shadow) join(u *unlike, d *Difference) {
+	u.decided = true
+	u.become(d)
+	if d.withdrawn {
+		d.withdrawn, d.Stands, d.Since = false, true, u.since
+		s.tell(Event{What: Differs, Difference: d, Text: fmt.Sprintf("%s: %s", d.what(), d.Got)})
+	}
+}
+
+// what is the resource, and a client that has it.
+func (d *Difference) what() string { return fmt.Sprintf("%s %q of %q", d.Type, d.Name, d.Client) }

@@ -1,0 +1,170 @@
+package shadow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// The words for what an Event tells.
+const (
+	Began      = "began"      // the shadow has come to the present, and asks
+	Differs    = "difference" // a difference that stands
+	Settled    = "settled"    // one that has healed, and counts no more
+	Noise      = "noise"      // a field that differs between two of the present version
+	Trouble    = "trouble"    // a target does not do what is asked
+	Back       = "back"       // it does again
+	Behind     = "behind"     // it is slow
+	CaughtUp   = "caught-up"
+	Noted      = "note"
+	Summarized = "summary"
+)
+
+// Event is something that the shadow saw.
+type Event struct {
+	Time time.Time `json:"time"`
+	What string    `json:"event"`
+	Text string    `json:"text"` // a sentence
+	*Difference
+	*Summary `json:"summary,omitempty"`
+}
+
+// side is what one server has given of a resource.
+type side struct {
+	Hash  [16]byte
+	There bool
+}
+
+// tellKey is what makes a difference the same for every client that has it.
+type tellKey struct {
+	typ, name string
+	a, b      side
+}
+
+// Difference is a resource of which the target gives another content than the
+// live server gave, and how many streams have it.
+type Difference struct {
+	Type   string `json:"type"`
+	Name   string `json:"name"`
+	Client string `json:"client"` // the first
+	Stream uint64 `json:"stream"`
+	// Streams is how many had it at one time.
+	Streams int `json:"streams"`
+	// Seq is an entry that has what the live server gave; 0 if it gave nothing.
+	Seq session.Seq `json:"seq,omitempty"`
+	// Got is what the target has instead, Detail a line for each field.
+	Got    string    `json:"got"`
+	Detail string    `json:"detail,omitempty"`
+	Since  time.Time `json:"since"` // when both had said what they say
+	// Stands says that it does still.
+	Stands bool `json:"stands"`
+
+	key       tellKey
+	standing  int // streams
+	withdrawn bool
+	weighed   int // when so many fields were noise
+}
+
+// Summary is what came of a shadow.
+type Summary struct {
+	Streams int `json:"streams"` // that were asked
+	Clients int `json:"clients"` // whose they were
+	Answers int `json:"answers"` // of the live server, on these
+	// Compared is how often what the live server had given of a type was held
+	// against the target's: when a stream is met, and for each answer after that;
+	// once for several that came before the target had followed.
+	Compared int `json:"compared"`
+	Settled  int `json:"settled"` // differences that healed
+	Subtract int `json:"noise"`   // that were noise
+	Untold   int `json:"untold"`  // of which that is not known, since contents were let go
+	Skipped  int `json:"skipped"` // streams that the target was not asked, or not to the end
+	Again    int `json:"again"`   // times that a stream was opened again, and answered
+	// Fields are those that are noise, by type.
+	Fields      []string     `json:"noise_fields,omitempty"`
+	Differences []Difference `json:"differences"`
+	More        int          `json:"more_differences,omitempty"` // that are not listed
+}
+
+// Different says whether a difference stood.
+func (s *Summary) Different() bool { return len(s.Differences)+s.More > 0 }
+
+const (
+	maxTold    = 1000    // differences that are told and listed
+	maxUnlike  = 1 << 17 // resources that are unlike at one time
+	maxStreams = 1 << 14
+	maxNodes   = 64 << 20 // bytes of all nodes
+)
+
+// report is a Summary while it is written, and what is told meanwhile.
+type report struct {
+	to      func(Event)
+	sum     Summary
+	said    map[string]bool // what is told once
+	clients map[string]bool
+	list    []*Difference
+	noise   map[string]bool // fields
+}
+
+func newReport(to func(Event)) report {
+	return report{to: to, said: map[string]bool{}, clients: map[string]bool{}, noise: map[string]bool{}}
+}
+
+func (s *report) event(what, format string, args ...any) {
+	s.tell(Event{What: what, Text: fmt.Sprintf(format, args...)})
+}
+
+func (s *report) tell(e Event) {
+	e.Time = time.Now()
+	s.to(e)
+}
+
+// once tells something for the first time.
+func (s *report) once(what, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.said[text] || len(s.said) > 1000 {
+		return
+	}
+	s.said[text] = true
+	s.event(what, "%s", text)
+}
+
+// summary closes the account.
+func (s *report) summary() *Summary {
+	out := s.sum
+	out.Clients = len(s.clients)
+	out.Differences = []Difference{}
+	for _, d := range s.list {
+		if d.withdrawn {
+			continue
+		}
+		d.Stands = d.standing > 0
+		out.Differences = append(out.Differences, *d)
+	}
+	for f := range s.noise {
+		out.Fields = append(out.Fields, f)
+	}
+	slices.Sort(out.Fields)
+	return &out
+}
+
+// String is the summary in a line or two.
+func (s *Summary) String() string {
+	n := len(s.Differences) + s.More
+	differences := fmt.Sprintf("%d differences", n)
+	switch {
+	case s.Compared == 0 && n == 0:
+		differences = "nothing was compared"
+	case n == 0:
+		differences = "no difference"
+	case n == 1:
+		differences = "1 difference"
+	}
+	text := fmt.Sprintf("%d streams of %d clients, %d answers, %d compared, %s; %d settled, %d noise, %d streams skipped, %d asked again",
+		s.Streams, s.Clients, s.Answers, s.Compared, differences, s.Settled, s.Subtract, s.Skipped, s.Again)
+	if s.Untold > 0 {
+		text += fmt.Sprintf("; of %d it is not known whether they are noise", s.Untold)
+	}
+	return text
+}
