@@ -36,7 +36,9 @@ func (h *hasher) Write(p []byte) (int, error) {
 			h.Hash.Write(rest[:n])
 			rest = rest[n:]
 		case rest[0] == '\r':
-			h.flush()
+			if h.held {
+				h.flush()
+			}
 			h.held = true
 			rest = rest[1:]
 		default:
