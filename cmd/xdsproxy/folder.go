@@ -74,6 +74,9 @@ func unwrittenFolder(err error) error {
 
 // importFolder makes a recording of a folder.
 func (a *app) importFolder(ctx context.Context, dir, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return overwriting("cannot import", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
+	}
 	var far struct {
 		read    int64
 		entries uint64

@@ -191,6 +191,11 @@ func TestFaults(t *testing.T) {
 		"too much": {func(dir string) {
 			write(t, dir, cluster, strings.Repeat("# nothing\n", 2<<20))
 		}, []string{cluster + ": larger than 16 MiB"}},
+		"one file many times": {func(dir string) {
+			write(t, dir, cluster, "\"@type\": type.googleapis.com/envoy.config.cluster.v3.Cluster\nname: "+strings.Repeat("x", 15<<20))
+			refs := strings.Repeat("  - resource:\n      \"@file\": "+cluster+"\n", 100)
+			edit(t, dir, "session.yaml", "  resources:\n", "  resources:\n"+refs)
+		}, []string{"session.yaml:", "a message of more than 64 MiB"}},
 		"two documents": {func(dir string) { edit(t, dir, cluster, "name:", "---\nname:") }, []string{cluster + ":3: there is another document"}},
 		"a tab":         {func(dir string) { edit(t, dir, "session.yaml", "kind: connect", "\tkind: connect") }, []string{"session.yaml:", "found a tab character"}},
 		"no message": {func(dir string) {

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -73,6 +75,10 @@ func Import(ctx context.Context, dir, path string, o Options) (Imported, error) 
 	}
 	return im.write(path)
 }
+
+// maxMessage bounds a message that is put together of files, in bytes: one file may
+// be in it many times.
+const maxMessage = 64 << 20
 
 // importer goes over session.yaml, once to see what is wrong, and once to write.
 type importer struct {
@@ -225,12 +231,20 @@ func (im *importer) parse(doc *document) (e session.Entry, err error) {
 			im.faults.add(sessionFile, doc.line+max(line, 1)-1, col, format, args...)
 		},
 	}
+	size := 0
 	p.file = func(name string, line, col int) []byte {
+		if err != nil || size > maxMessage {
+			return nil // which was said
+		}
 		raw, failed := im.contents.raw(im.ctx, name, func() {
-			p.wrong(line, col, "there is no file %q", name)
+			p.wrong(line, col, "there is no file %s", lenient.Quoted(name))
 		})
-		if failed != nil && err == nil {
-			err = failed
+		if err = cmp.Or(failed, im.ctx.Err()); err != nil {
+			return nil
+		}
+		if size += len(raw); size > maxMessage {
+			p.wrong(line, col, "a message of more than %d MiB, which is too much to be edited", maxMessage>>20)
+			return nil
 		}
 		return raw
 	}
@@ -270,6 +284,9 @@ func (im *importer) add(e *session.Entry, edited string) error {
 	}
 	if im.done.changed() && e.Time.Before(im.last.Time) {
 		e.Time = im.last.Time
+	}
+	if edited != "" && e.Time.IsZero() {
+		e.Time = time.Unix(0, 0) // there was none before
 	}
 	if by := e.Seq - own; own != 0 && by != 0 {
 		if g := e.Gap; g != nil {
