@@ -179,8 +179,8 @@ func write(t testing.TB, dir, name, text string) {
 
 // Without the hashes everything is encoded from its text, and says the same.
 func TestEverythingEncodedAgain(t *testing.T) {
-	for _, path := range recordings(t) {
-		if strings.HasSuffix(path, "version1.xdsp") {
+	for i, path := range recordings(t) {
+		if slow && i%8 != 0 || strings.HasSuffix(path, "version1.xdsp") {
 			continue // its entries are made up: numbers that no entry has
 		}
 		dir := export(t, path)
