@@ -84,7 +84,6 @@ type documents struct {
 	in   *bufio.Reader
 	line int    // that comes next
 	head []byte // of the next document: its first line, if that was read
-	end  bool
 	read int64
 }
 
