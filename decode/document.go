@@ -110,6 +110,7 @@ type walker struct {
 	problems []string
 	missing  map[string]bool // types that are not known, said once each
 	nodes    int
+	kept     bool // see Kept
 }
 
 func newWalker() *walker {

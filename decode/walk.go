@@ -19,6 +19,7 @@ import (
 type entry struct {
 	fd protoreflect.FieldDescriptor
 	protoscan.Field
+	raw []byte // with its tag
 }
 
 // room counts a node against the bound; false: there is no more.
@@ -35,6 +36,11 @@ func (w *walker) room(at *path) bool {
 func (w *walker) message(md protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
 	if depth > maxDepth {
 		w.problem(at, "nested deeper than %d messages: shown as bytes", maxDepth)
+		if w.kept {
+			tree := Tree{Kind: Object}
+			w.keptTail(&tree, nil, b)
+			return tree
+		}
 		return w.bytesTree(b)
 	}
 	if special := wellKnown[md.FullName()]; special != nil {
@@ -58,6 +64,10 @@ func (w *walker) fields(md protoreflect.MessageDescriptor, b []byte, at *path, d
 		tree.add(string(fd.Name()), w.field(fd, known[i:n], at.field(string(fd.Name())), depth))
 		i = n
 	}
+	if w.kept {
+		w.keptTail(&tree, unknown, rest)
+		return tree
+	}
 	if len(unknown) > 0 {
 		tree.add("@unknown", w.unknownFields(unknown, at, depth))
 	}
@@ -76,7 +86,7 @@ func (w *walker) split(md protoreflect.MessageDescriptor, b []byte, at *path) (k
 	for s.Next() {
 		e := entryAt(s)
 		fd := fields.ByNumber(e.Num)
-		if fd == nil || !fits(fd, e.Type) {
+		if fd == nil || !fits(fd, e.Type) || w.misses(fd, e.Body) {
 			unknown = append(unknown, e)
 			continue
 		}
@@ -105,7 +115,7 @@ func (w *walker) split(md protoreflect.MessageDescriptor, b []byte, at *path) (k
 
 // entryAt is the field that the scanner is at.
 func entryAt(s *protoscan.Scanner) entry {
-	e := entry{Field: s.Field}
+	e := entry{Field: s.Field, raw: s.Raw()}
 	if s.Type == protowire.StartGroupType {
 		e.Body = s.Group()
 	}

@@ -39,6 +39,11 @@ func init() {
 
 // any expands an Any.
 func (w *walker) any(_ protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
+	if w.kept {
+		if tree, is := w.keptAny(b); is {
+			return tree
+		}
+	}
 	var url string
 	var value []byte
 	s := protoscan.Of(b)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,7 @@ const (
 	formScript    = "script"
 )
 
-var exportForms = []string{formRecording, "csv", "jsonl", "yaml", "mermaid", "md", formScript}
+var exportForms = []string{formRecording, "csv", "jsonl", "yaml", "mermaid", "md", formScript, formFolder}
 
 // formOf is the form that the name of a file asks for.
 func formOf(path string) string {
@@ -59,6 +58,10 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .xds.
   script   the whole conversation as text: one line a message, which every
            command reads like a recording, and which can be edited by hand.
            What the notation cannot carry is said; see xdsproxy help scripts
+  dir      a folder to edit: session.yaml has the entries, and each content of a
+           resource is a file, resources/TYPE/NAME@N.yaml, decoded in full.
+           xdsproxy import makes a recording of it again. -w DIR must not exist
+           yet, or be empty
 
 Text goes to standard output if there is no FILE, or if it is -. Secrets that
 were masked when they were recorded stay masked; --mask masks those of a
@@ -77,7 +80,12 @@ xdsproxy export gw.xdsp --filter client:gw-0 -w report.md
 
 xdsproxy export gw.xdsp --filter 'client:gw-0 type:lds' -o mermaid
 xdsproxy export gw.xdsp -o script -w gw.xds
-xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp`,
+xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp
+
+# What if this timeout were 2s?
+xdsproxy export gw.xdsp -o dir -w gw
+xdsproxy import gw -w edited.xdsp
+xdsproxy replay edited.xdsp --as server`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		if !cmd.Flags().Changed("output") {
@@ -122,8 +130,8 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return misused("--repair copies a recording, and -o %s writes another form: give one of them", x.form)
 	case x.repairing && (part || x.bare || x.mask):
 		return misused("--repair copies all that is readable").hint("repair first, and export from the copy")
-	case x.form == formScript && (part || x.mask):
-		return misused("-o script writes the whole conversation").
+	case (x.form == formScript || x.form == formFolder) && (part || x.mask):
+		return misused("-o %s writes the whole conversation", x.form).
 			hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", shellWord(x.name))
 	case x.bare && !recording:
 		return misused("--no-context is about recordings: other forms have the chosen entries alone")
@@ -136,11 +144,15 @@ func (x *export) run(ctx context.Context, args []string) error {
 			x.path = ""
 		}
 		return x.exportScript(ctx, x.name, x.path)
+	case x.form == formFolder && (x.path == "" || x.path == "-"):
+		return misused("-o dir needs -w DIR: where is the folder to go?")
+	case x.form == formFolder:
+		return x.folder(ctx)
 	case x.repairing:
 		return x.rescue(ctx)
 	case recording && (x.path == "" || x.path == "-"):
 		return misused("a recording needs -w FILE: where is it to go?").
-			hint("text goes to standard output: -o %s", strings.Join(slices.Clone(exportForms[1:]), ", -o "))
+			hint("text goes to standard output: -o %s", strings.Join(exportForms[1:len(exportForms)-1], ", -o "))
 	case x.name == "-" && (recording || x.form == "md"):
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
 			hint("write it to a file first")

@@ -19,8 +19,8 @@ import (
 func newImport(a *app) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
-		Use:   "import FILE -w OUT",
-		Short: "Make a recording of a binary log of gRPC",
+		Use:   "import FILE|DIR -w OUT",
+		Short: "Make a recording of a binary log of gRPC, or of an edited folder",
 		Long: `Makes a recording of what a gRPC program has written of its own calls: its
 binary log, as gRPC for Go and for Java write it where GRPC_BINARY_LOG_FILTER
 says so and the program has a sink for it. Calls that are not of xDS are left
@@ -30,19 +30,36 @@ Such a log has the headers and messages of each call. Connections, resets and
 how messages were compressed are not in it: calls of one authority count as one
 connection. Messages must be logged whole, as with the filter * or {h;m}.
 
-FILE is - for standard input.`,
+FILE is - for standard input.
+
+DIR is a folder that xdsproxy export -o dir has written and that may have been
+edited since. What was not edited keeps its bytes. What was is encoded from its
+text: a value in a file of resources/, a field of an entry in session.yaml. In
+session.yaml entries can also be deleted, put in another order, copied, or added
+without a seq, and a resource can be another file: "@file" says which. Keys such
+as "@unknown" and "@value" hold in base64 what could not be decoded.
+
+Every entry that differs has a remark in the recording, at its end. If anything
+cannot be encoded, all of it is listed with file and line, and nothing is
+written. Secrets that were masked stay masked; what is typed in is not masked.`,
 		Example: `# A program in which grpc/binarylog.SetSink was called
 GRPC_BINARY_LOG_FILTER='*' ./client
 xdsproxy import /tmp/grpcgo_binarylog_123.txt -w client.xdsp
-xdsproxy check client.xdsp`,
-	}, func(_ *cobra.Command, args []string) error {
+xdsproxy check client.xdsp
+
+# A folder of xdsproxy export -o dir
+xdsproxy import gw -w edited.xdsp`,
+	}, func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return misused("import needs a FILE")
+			return misused("import needs a FILE or a DIR")
 		case len(args) > 1:
 			return misused("one FILE at a time, but got %d", len(args))
 		case path == "" || path == "-":
 			return misused("import needs -w OUT: where is the recording to go?")
+		}
+		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			return a.importFolder(cmd.Context(), args[0], path)
 		}
 		return a.importLog(args[0], path)
 	})

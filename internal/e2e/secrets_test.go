@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -50,7 +51,19 @@ func (s *seeds) search(t *testing.T, p *proxy) {
 	part := filepath.Join(t.TempDir(), "part.xdsp")
 	p.run(t, "export", p.file, "--filter", "kind:resp,delta", "-w", part)
 	exported := contents(t, part)
+	folder := filepath.Join(t.TempDir(), "folder")
+	p.run(t, "export", p.file, "-o", "dir", "-w", folder)
+	var inFolder []byte
+	if err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			inFolder = append(inFolder, contents(t, path)...)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	s.absent(t, map[string][]byte{
+		"the folder": inFolder, "the recording in the folder": decompressed(t, contents(t, filepath.Join(folder, ".original.xdsp"))),
 		"a part of it": exported, "a part of it, decompressed": decompressed(t, exported),
 		"export -o csv": p.run(t, "export", p.file, "-o", "csv"), "export -o md": p.run(t, "export", p.file, "-o", "md"),
 		"export -o mermaid": p.run(t, "export", p.file, "-o", "mermaid"), "export -o yaml": p.run(t, "export", p.file, "-o", "yaml"),

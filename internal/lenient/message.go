@@ -55,7 +55,8 @@ type reader struct {
 	lexer
 	types  Types
 	notes  []*Fault
-	nested int // messages, up to the next Any
+	nested int    // messages, up to the next Any
+	exact  *Exact // nil: as Envoy reads
 }
 
 func (r *reader) note(at int, kind Kind, format string, args ...any) {
@@ -85,6 +86,8 @@ func (r *reader) message(m protoreflect.Message, what string, inAny bool) *Fault
 	typed := false
 	return r.object(func(key string, at int) *Fault {
 		switch {
+		case r.exact != nil && (key == unknownKey || key == undecodedKey):
+			return r.tail(m, key)
 		case !inAny:
 		case key == typeKey && typed:
 			return r.wrong(at, `the member "@type" stands twice`)
@@ -236,6 +239,11 @@ func (r *reader) any(m protoreflect.Message, what string) *Fault {
 	if r.space() != '{' {
 		return r.not(r.pos, what, "Any")
 	}
+	if r.exact != nil {
+		if done, err := r.instead(m); done || err != nil {
+			return err
+		}
+	}
 	from, depth := r.pos, r.depth
 	url, at, others := "", -1, false
 	err := r.object(func(key string, _ int) *Fault {
@@ -264,7 +272,7 @@ func (r *reader) any(m protoreflect.Message, what string) *Fault {
 		return nil // Envoy takes {} for an Any with nothing in it
 	}
 	slash := strings.LastIndexByte(url, '/')
-	if slash <= 0 {
+	if slash <= 0 && r.exact == nil {
 		return r.wrong(at, `the member "@type" is not a type`)
 	}
 	name := url[slash+1:]

@@ -168,6 +168,7 @@ func YAML(data []byte, values int) (Text, *Fault) {
 type jsonWriter struct {
 	out    []byte
 	places []place
+	exact  bool // numbers stay what they are
 }
 
 type place struct{ offset, line, col int32 }
@@ -185,6 +186,10 @@ func (w *jsonWriter) value(n *yaml.Node) {
 	w.places = append(w.places, place{int32(len(w.out)), int32(n.Line), int32(n.Column)})
 	switch n.Kind {
 	case yaml.ScalarNode:
+		if w.exact && plainNumber(n) {
+			w.out = append(w.out, n.Value...)
+			break
+		}
 		w.out = append(w.out, scalar(n)...)
 	case yaml.SequenceNode:
 		w.out = append(w.out, '[')

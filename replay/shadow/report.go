@@ -152,19 +152,24 @@ func (s *report) summary() *Summary {
 // String is the summary in a line or two.
 func (s *Summary) String() string {
 	n := len(s.Differences) + s.More
-	differences := fmt.Sprintf("%d differences", n)
+	differences := count(n, "difference")
 	switch {
 	case s.Compared == 0 && n == 0:
 		differences = "nothing was compared"
 	case n == 0:
 		differences = "no difference"
-	case n == 1:
-		differences = "1 difference"
 	}
-	text := fmt.Sprintf("%d streams of %d clients, %d answers, %d compared, %s; %d settled, %d noise, %d streams skipped, %d asked again",
-		s.Streams, s.Clients, s.Answers, s.Compared, differences, s.Settled, s.Subtract, s.Skipped, s.Again)
+	text := fmt.Sprintf("%s of %s, %s, %d compared, %s; %d settled, %d noise, %s skipped, %d asked again",
+		count(s.Streams, "stream"), count(s.Clients, "client"), count(s.Answers, "answer"), s.Compared, differences, s.Settled, s.Subtract, count(s.Skipped, "stream"), s.Again)
 	if s.Untold > 0 {
 		text += fmt.Sprintf("; of %d it is not known whether they are noise", s.Untold)
 	}
 	return text
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

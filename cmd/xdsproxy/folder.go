@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// formFolder is the form of export that can be edited.
+const formFolder = "dir"
+
+// folder writes a source as a folder.
+func (x *export) folder(ctx context.Context) error {
+	src, err := x.open(x.name)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if _, err := src.first(ctx); err != nil && ctx.Err() != nil {
+		return err // a pipe says what it is once something came
+	}
+	src.Pieces()
+	facts := header(src)
+	if facts.Program == "" {
+		facts.Program = versionName()
+	}
+	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: newLabels().of})
+	if err != nil {
+		return unwrittenFolder(err)
+	}
+	var read error
+	for e := range x.entries(ctx, src, &read) {
+		if read = to.Add(&e); read != nil {
+			break
+		}
+	}
+	if read != nil {
+		to.Discard()
+		return unwrittenFolder(read)
+	}
+	done, err := to.Close()
+	if err != nil {
+		return unwrittenFolder(err)
+	}
+	x.say("wrote %s and %s to %s", render.Count(done.Entries, "entry", "entries"),
+		render.Count(done.Files, "content of a resource", "contents of resources"), x.path)
+	switch {
+	case facts.Masked:
+		x.say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
+	case !src.script:
+		x.warn("secrets in it are not masked; mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
+	}
+	x.say("edit it, and make a recording of it: xdsproxy import %s -w edited.xdsp", shellWord(x.path))
+	return nil
+}
+
+func unwrittenFolder(err error) error {
+	if _, is := errors.AsType[*failure](err); is || errors.Is(err, context.Canceled) {
+		return err
+	}
+	f := failed("%w", err)
+	if errors.Is(err, fs.ErrExist) {
+		f.hint("nothing is overwritten; name another folder with -w DIR, or an empty one")
+	}
+	return f
+}
+
+// importFolder makes a recording of a folder.
+func (a *app) importFolder(ctx context.Context, dir, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return overwriting("cannot import", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
+	}
+	var far struct {
+		read    int64
+		entries uint64
+	}
+	line := a.progressOf("importing", filepath.Join(dir, "session.yaml"), func() (int64, uint64) { return far.read, far.entries })
+	done, err := folder.Import(ctx, dir, path, folder.Options{
+		Labels: newLabels().of,
+		Progress: func(read int64, entries uint64) {
+			far.read, far.entries = read, entries
+			line.advance()
+		},
+	})
+	line.end()
+	wrong, faulty := errors.AsType[*folder.Error](err)
+	switch {
+	case faulty:
+		for i := range wrong.Faults {
+			a.tell("%s", wrong.Faults[i].String())
+		}
+		return failed("%s wrong in %s: nothing is written", render.Count(uint64(len(wrong.Faults)+wrong.More), "thing is", "things are"), dir)
+	case errors.Is(err, os.ErrExist):
+		return overwriting("cannot import", err)
+	case errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		return unreadable(err)
+	}
+	a.say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), path, render.Size(done.Bytes))
+	if done.Edited+done.Added+done.Deleted+done.Moved == 0 {
+		a.say("nothing was edited: every message is what it was")
+	} else {
+		a.say("edited by hand: %s, and %d added, %d deleted, %d moved; remarks at its end say which",
+			render.Count(done.Edited, "entry", "entries"), done.Added, done.Deleted, done.Moved)
+		a.say("what was masked is masked still, in %d of %s; what was typed is not", done.Masked, render.Count(done.Messages, "message", "messages"))
+	}
+	for _, name := range done.Lossy {
+		a.warn("%s: its original said something that is not in the text, such as a field that stood twice; that is lost", name)
+	}
+	for _, name := range done.Unused {
+		a.warn("%s: no entry refers to it", name)
+	}
+	a.say("replay it with: xdsproxy replay %s --as server", shellWord(path))
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package folder_test
+
+// slow says that the race detector looks on.
+const slow = false
