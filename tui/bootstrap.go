@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // bootstrap shows what a client's configuration must say to get here: a page for
@@ -29,19 +31,19 @@ func newBootstrap(m *Model) view {
 
 func (v *bootstrap) title() string { return "Bootstrap" }
 
-func (v *bootstrap) keys() []offer {
-	return append([]offer{
-		{actCopy, "copy", "copy the snippet"},
-		{actNextPane, "page", "Envoy, gRPC, the next listener"},
-		{actForm, "", "the same"},
-		{actPrevPane, "", "the page before"},
+func (v *bootstrap) keys() []key.Offer {
+	return append([]key.Offer{
+		{Act: key.Copy, Hint: "copy", Help: "copy the snippet"},
+		{Act: key.NextPane, Hint: "page", Help: "Envoy, gRPC, the next listener"},
+		{Act: key.Form, Help: "the same"},
+		{Act: key.PrevPane, Help: "the page before"},
 	}, v.offers()...)
 }
 
 // pages is how many there are: two for each listener.
 func (v *bootstrap) pages() int { return 2 * len(v.routes) }
 
-func (v *bootstrap) do(m *Model, a action) tea.Cmd {
+func (v *bootstrap) do(m *Model, a key.Action) tea.Cmd {
 	if cmd, done := v.sheet.do(m, a, v.paragraphs(m)); done {
 		return cmd
 	}
@@ -50,11 +52,11 @@ func (v *bootstrap) do(m *Model, a action) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case actNextPane, actForm:
+	case key.NextPane, key.Form:
 		v.turn(1)
-	case actPrevPane:
+	case key.PrevPane:
 		v.turn(-1)
-	case actCopy:
+	case key.Copy:
 		return m.copy(m.aliasText(v.snippet()), "the snippet")
 	}
 	return nil

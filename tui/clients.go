@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // clients is the matrix of clients and types, the worst first.
@@ -56,25 +56,21 @@ type clientRow struct {
 
 func (v *clients) title() string { return "Clients" }
 
-func (v *clients) keys() []offer {
-	offers := []offer{
-		{actFilter, "filter", ""},
-		{actOpen, "timeline", "its messages"},
-		{actToggle, "unfold", "its types in detail"},
-		{actResources, "resources", ""},
-		{actDiff, "diff", "what it rejected last, against what it accepted"},
-		{actSort, "sort", "the worst first, by name, or the latest first"},
-		{actLadder, "", "its conversation as a ladder"},
-		{actReverse, "", ""},
-		{actLeft, "", "fold"},
-		{actRight, "", "unfold"},
-		{actOnly, "", "only rows with this client's name"},
-		{actCopy, "", "copy the name"},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *clients) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Filter, Hint: "filter"},
+		{Act: key.Open, Hint: "timeline", Help: "its messages"},
+		{Act: key.Toggle, Hint: "unfold", Help: "its types in detail"},
+		{Act: key.Resources, Hint: "resources"},
+		{Act: key.Diff, Hint: "diff", Help: "what it rejected last, against what it accepted"},
+		{Act: key.Sort, Hint: "sort", Help: "the worst first, by name, or the latest first"},
+		{Act: key.Ladder, Help: "its conversation as a ladder"},
+		{Act: key.Reverse},
+		{Act: key.Left, Help: "fold"},
+		{Act: key.Right, Help: "unfold"},
+		{Act: key.Only, Help: "only rows with this client's name"},
+		{Act: key.Copy, Help: "copy the name"},
+	})
 }
 
 // clientQuery is what decides which rows there are.
@@ -183,20 +179,20 @@ func (v *clients) keep(rows []clientRow) {
 	}
 }
 
-func (v *clients) do(m *Model, a action) tea.Cmd {
+func (v *clients) do(m *Model, a key.Action) tea.Cmd {
 	rows := v.settle(m)
 	if v.win.move(a, len(rows)) {
 		v.keep(rows)
 		return nil
 	}
 	switch a {
-	case actFilter:
+	case key.Filter:
 		return m.open(rowFilter, v.words)
-	case actSort:
+	case key.Sort:
 		v.sort = (v.sort + 1) % 3
 		m.say("sorted: %s", v.sort)
 		return nil
-	case actReverse:
+	case key.Reverse:
 		v.turned = !v.turned
 		return nil
 	}
@@ -207,23 +203,23 @@ func (v *clients) do(m *Model, a action) tea.Cmd {
 	v.keep(rows)
 	r := rows[v.win.at]
 	switch a {
-	case actOpen:
+	case key.Open:
 		return v.openTimeline(m, &r)
-	case actToggle:
+	case key.Toggle:
 		v.fold(!v.open[v.at])
-	case actRight:
+	case key.Right:
 		v.fold(true)
-	case actLeft:
+	case key.Left:
 		v.fold(false)
-	case actResources:
+	case key.Resources:
 		return m.openResources(v.at)
-	case actLadder:
+	case key.Ladder:
 		return m.openLadder(v.selected(m))
-	case actDiff:
+	case key.Diff:
 		return m.openDiff(v.selected(m), false)
-	case actOnly:
+	case key.Only:
 		v.words = join(v.words, v.at)
-	case actCopy:
+	case key.Copy:
 		return m.copy(m.alias(v.at), "the name")
 	}
 	return nil
@@ -311,7 +307,7 @@ func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 	rows := v.settle(m)
 	if v.titled {
 		if y == 0 {
-			return v.do(m, actSort)
+			return v.do(m, key.Sort)
 		}
 		y--
 	}
@@ -319,7 +315,7 @@ func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 		v.win.at = i
 		v.keep(rows)
 		if twice {
-			return v.do(m, actOpen)
+			return v.do(m, key.Open)
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // copied is what a command puts into the clipboard.
@@ -114,7 +115,7 @@ func TestCopyAs(t *testing.T) {
 	for i, f := range d.m.top().(*copyMenu).forms {
 		menu := d.m.top().(*copyMenu)
 		menu.at = i
-		ready := menu.do(d.m, actOpen)().(reply).msg
+		ready := menu.do(d.m, key.Open)().(reply).msg
 		got[f.name], _ = copied(t, menu.handle(d.m, ready))
 		if d.m.top() == view(menu) {
 			t.Errorf("the menu stays after %s", f.name)

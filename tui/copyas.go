@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // copyForm is one of the forms in which an entry can be copied.
@@ -95,31 +96,31 @@ func copyGrpcurl(ctx context.Context, m *Model, got *index.Fetched) (string, err
 
 func (v *copyMenu) title() string { return "Copy as" }
 
-func (v *copyMenu) keys() []offer {
-	return []offer{
-		{actOpen, "copy", "copy in the selected form"},
-		{actUp, "", ""},
-		{actDown, "", ""},
-		{actFirst, "", ""},
-		{actLast, "", ""},
-		{actCopy, "", "copy in the selected form"},
-		{actClose, "cancel", "copy nothing"},
+func (v *copyMenu) keys() []key.Offer {
+	return []key.Offer{
+		{Act: key.Open, Hint: "copy", Help: "copy in the selected form"},
+		{Act: key.Up},
+		{Act: key.Down},
+		{Act: key.First},
+		{Act: key.Last},
+		{Act: key.Copy, Help: "copy in the selected form"},
+		{Act: key.Close, Hint: "cancel", Help: "copy nothing"},
 	}
 }
 
-func (v *copyMenu) do(m *Model, a action) tea.Cmd {
+func (v *copyMenu) do(m *Model, a key.Action) tea.Cmd {
 	switch a {
-	case actUp:
+	case key.Up:
 		v.at = max(v.at-1, 0)
-	case actDown:
+	case key.Down:
 		v.at = min(v.at+1, len(v.forms)-1)
-	case actFirst:
+	case key.First:
 		v.at = 0
-	case actLast:
+	case key.Last:
 		v.at = len(v.forms) - 1
-	case actClose:
+	case key.Close:
 		m.pop(v)
-	case actOpen, actCopy:
+	case key.Open, key.Copy:
 		f := v.forms[v.at]
 		return answer(v, func() any {
 			all, err := m.fetch.Fetch(m.ctx, v.seq)
@@ -193,7 +194,7 @@ func (v *copyMenu) click(m *Model, _, y int, twice bool) tea.Cmd {
 	if i := y - v.top; i >= 0 && i < len(v.forms) {
 		v.at = i
 		if twice {
-			return v.do(m, actOpen)
+			return v.do(m, key.Open)
 		}
 	}
 	return nil

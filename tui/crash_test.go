@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // broken is a view that panics, at the place that it is asked to.
@@ -26,8 +28,8 @@ func (v *broken) fail(at string) {
 	}
 }
 
-func (v *broken) title() string { return "Broken" }
-func (v *broken) keys() []offer { return []offer{{act: actOpen}} }
+func (v *broken) title() string     { return "Broken" }
+func (v *broken) keys() []key.Offer { return []key.Offer{{Act: key.Open}} }
 
 func (v *broken) draw(*Model, int, int) []line {
 	v.fail("draw")

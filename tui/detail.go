@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // form is how an entry is shown.
@@ -77,37 +78,33 @@ func newDetail(m *Model, seq session.Seq) view {
 
 func (v *detail) title() string { return "Message" }
 
-func (v *detail) keys() []offer {
-	offers := []offer{
-		{actForm, "form", "summary, YAML, JSON, bytes, and what is different"},
-		{actFilter, "search", "search the text"},
-		{actPair, "pair", ""},
-		{actDiff, "diff", ""},
-		{actCopy, "copy", "copy what is under the cursor: a value, or all that is below it"},
-		{actCopyAs, "", "copy the message in another form"},
-		{actPager, "pager", "all of it in the pager: $XDSPROXY_PAGER, $PAGER, or less"},
-		{actPrevStream, "", ""},
-		{actNextStream, "next", ""},
-		{actOlder, "", "the response of this type before, on this stream"},
-		{actNewer, "", "the next response of this type on this stream"},
-		{actWrap, "wrap", ""},
-		{actToggle, "", "fold what is below the line, and unfold it"},
-		{actNextMatch, "", "next match; of a diff, the next difference"},
-		{actPrevMatch, "", ""},
-		{actOpen, "", "go to the entry that the line is about"},
-		{actLeft, "", "scroll to the left"},
-		{actRight, "", "scroll to the right"},
-		{actViolation, "", "the next entry that a rule found something with"},
-		{actLadder, "", ""},
-		{actMark, "mark", ""},
-		{actDiffMark, "", ""},
-		{actResources, "", ""},
-		{actNote, "", ""},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *detail) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Form, Hint: "form", Help: "summary, YAML, JSON, bytes, and what is different"},
+		{Act: key.Filter, Hint: "search", Help: "search the text"},
+		{Act: key.Pair, Hint: "pair"},
+		{Act: key.Diff, Hint: "diff"},
+		{Act: key.Copy, Hint: "copy", Help: "copy what is under the cursor: a value, or all that is below it"},
+		{Act: key.CopyAs, Help: "copy the message in another form"},
+		{Act: key.Pager, Hint: "pager", Help: "all of it in the pager: $XDSPROXY_PAGER, $PAGER, or less"},
+		{Act: key.PrevStream},
+		{Act: key.NextStream, Hint: "next"},
+		{Act: key.Older, Help: "the response of this type before, on this stream"},
+		{Act: key.Newer, Help: "the next response of this type on this stream"},
+		{Act: key.Wrap, Hint: "wrap"},
+		{Act: key.Toggle, Help: "fold what is below the line, and unfold it"},
+		{Act: key.NextMatch, Help: "next match; of a diff, the next difference"},
+		{Act: key.PrevMatch},
+		{Act: key.Open, Help: "go to the entry that the line is about"},
+		{Act: key.Left, Help: "scroll to the left"},
+		{Act: key.Right, Help: "scroll to the right"},
+		{Act: key.Violation, Help: "the next entry that a rule found something with"},
+		{Act: key.Ladder},
+		{Act: key.Mark, Hint: "mark"},
+		{Act: key.DiffMark},
+		{Act: key.Resources},
+		{Act: key.Note},
+	})
 }
 
 // goTo shows another entry, and takes the selection of the timeline along.
@@ -266,7 +263,7 @@ func (v *detail) about(m *Model) line {
 func (v *detail) click(m *Model, _, y int, twice bool) tea.Cmd {
 	v.pane.click(y - len(v.head(m, m.paneWidth())))
 	if twice {
-		return v.do(m, actOpen)
+		return v.do(m, key.Open)
 	}
 	return nil
 }

@@ -8,44 +8,45 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 func seqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
 
-func (v *detail) do(m *Model, a action) tea.Cmd {
-	if slices.Contains(moves(), a) || a == actLeft || a == actRight || a == actWrap {
+func (v *detail) do(m *Model, a key.Action) tea.Cmd {
+	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
 		v.pane.do(a)
 		return nil
 	}
 	switch a {
-	case actForm:
+	case key.Form:
 		v.form = (v.form + 1) % forms
 		return nil
-	case actFilter:
+	case key.Filter:
 		return m.open(textSearch, v.query())
-	case actNextMatch, actPrevMatch:
-		v.onward(m, a == actNextMatch)
-	case actToggle:
+	case key.NextMatch, key.PrevMatch:
+		v.onward(m, a == key.NextMatch)
+	case key.Toggle:
 		if !v.pane.toggle() {
 			m.say("there is nothing to fold here: YAML and JSON fold")
 		}
-	case actCopy:
+	case key.Copy:
 		return v.copy(m)
-	case actCopyAs:
+	case key.CopyAs:
 		return m.copyAs(v.seq)
-	case actPager:
+	case key.Pager:
 		return v.pager(m)
-	case actOpen:
+	case key.Open:
 		v.follow(m)
-	case actDiff, actDiffMark:
-		return m.openDiff(v.selected(m), a == actDiffMark)
-	case actLadder:
+	case key.Diff, key.DiffMark:
+		return m.openDiff(v.selected(m), a == key.DiffMark)
+	case key.Ladder:
 		return m.openLadder(v.selected(m))
-	case actResources:
+	case key.Resources:
 		return m.openResources(v.selected(m).client)
-	case actMark:
+	case key.Mark:
 		m.mark(v.seq)
-	case actNote:
+	case key.Note:
 		return m.open(notePrompt, "")
 	default:
 		v.walk(m, a)
@@ -79,8 +80,8 @@ func (v *detail) follow(m *Model) {
 }
 
 // walk goes to another entry.
-func (v *detail) walk(m *Model, a action) {
-	if a == actViolation {
+func (v *detail) walk(m *Model, a key.Action) {
+	if a == key.Violation {
 		v.violation(m)
 		return
 	}
@@ -90,23 +91,23 @@ func (v *detail) walk(m *Model, a action) {
 		return
 	}
 	switch a {
-	case actPair:
+	case key.Pair:
 		v.pair(m, &r)
-	case actPrevStream:
+	case key.PrevStream:
 		v.arrive(m, m.index.OnStream(&r, false), seqText(v.seq)+" is the first of its stream")
-	case actNextStream:
+	case key.NextStream:
 		v.arrive(m, m.index.OnStream(&r, true), seqText(v.seq)+" is the last of its stream")
-	case actOlder, actNewer:
+	case key.Older, key.Newer:
 		w := m.index.Words(&r)
 		if w.Type == "" || r.Kind != session.KindMessage {
 			m.say("%d is about no type, so that it has no versions", v.seq)
 			return
 		}
 		word := "before"
-		if a == actNewer {
+		if a == key.Newer {
 			word = "after"
 		}
-		v.arrive(m, m.index.Version(v.seq, a == actNewer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
+		v.arrive(m, m.index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
 	}
 }
 

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // diffView is two versions of something beside each other: all resources of a
@@ -206,52 +206,48 @@ func (v *diffView) item() *index.Compared {
 
 func (v *diffView) title() string { return "Diff" }
 
-func (v *diffView) keys() []offer {
-	offers := []offer{
-		{actNextMatch, "next", "the next difference, or the next match of a search"},
-		{actPrevMatch, "", ""},
-		{actOlder, "older", "the version of this resource before"},
-		{actNewer, "newer", ""},
-		{actToggle, "fold", "fold a resource; on equal lines, show them"},
-		{actFilter, "search", "search the text"},
-		{actCopy, "copy", "copy what is under the cursor"},
-		{actPager, "pager", ""},
-		{actOpen, "open", "the message that brought the newer version"},
-		{actWrap, "wrap", ""},
-		{actLeft, "", "scroll to the left"},
-		{actRight, "", "scroll to the right"},
-		{actClose, "", "stop what is being read; then back"},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *diffView) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.NextMatch, Hint: "next", Help: "the next difference, or the next match of a search"},
+		{Act: key.PrevMatch},
+		{Act: key.Older, Hint: "older", Help: "the version of this resource before"},
+		{Act: key.Newer, Hint: "newer"},
+		{Act: key.Toggle, Hint: "fold", Help: "fold a resource; on equal lines, show them"},
+		{Act: key.Filter, Hint: "search", Help: "search the text"},
+		{Act: key.Copy, Hint: "copy", Help: "copy what is under the cursor"},
+		{Act: key.Pager, Hint: "pager"},
+		{Act: key.Open, Hint: "open", Help: "the message that brought the newer version"},
+		{Act: key.Wrap, Hint: "wrap"},
+		{Act: key.Left, Help: "scroll to the left"},
+		{Act: key.Right, Help: "scroll to the right"},
+		{Act: key.Close, Help: "stop what is being read; then back"},
+	})
 }
 
-func (v *diffView) do(m *Model, a action) tea.Cmd {
-	if slices.Contains(moves(), a) || a == actLeft || a == actRight || a == actWrap {
+func (v *diffView) do(m *Model, a key.Action) tea.Cmd {
+	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
 		v.pane.do(a)
 		return nil
 	}
 	switch a {
-	case actClose:
+	case key.Close:
 		return v.close(m)
-	case actNextMatch, actPrevMatch:
-		v.onward(m, a == actNextMatch)
-	case actOlder:
+	case key.NextMatch, key.PrevMatch:
+		v.onward(m, a == key.NextMatch)
+	case key.Older:
 		return v.walk(m, -1)
-	case actNewer:
+	case key.Newer:
 		return v.walk(m, 1)
-	case actToggle:
+	case key.Toggle:
 		v.toggle(m)
-	case actFilter:
+	case key.Filter:
 		return m.open(textSearch, v.query())
-	case actCopy:
+	case key.Copy:
 		text, what := v.pane.underCursor()
 		return m.copy(m.aliasText(text), what)
-	case actPager:
+	case key.Pager:
 		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.plainText(), form: formDiff})
-	case actOpen:
+	case key.Open:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
 			m.push(newDetail(m, max(c.New.Seq, c.Old.Seq)))
 		}

@@ -2,6 +2,8 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // eventLog is everything that the message line ever said, the latest last.
@@ -15,17 +17,17 @@ func newEventLog() view { return &eventLog{} }
 
 func (v *eventLog) title() string { return "Events" }
 
-func (v *eventLog) keys() []offer {
-	return append(v.offers(), offer{actCopy, "copy", "copy all of it"})
+func (v *eventLog) keys() []key.Offer {
+	return append(v.offers(), key.Offer{Act: key.Copy, Hint: "copy", Help: "copy all of it"})
 }
 
-func (v *eventLog) do(m *Model, a action) tea.Cmd {
+func (v *eventLog) do(m *Model, a key.Action) tea.Cmd {
 	all := v.paragraphs(m)
 	if cmd, done := v.sheet.do(m, a, all); done {
 		v.held = v.win.at < len(v.lines(all))-1
 		return cmd
 	}
-	if a == actCopy {
+	if a == key.Copy {
 		return m.copy(v.plainText(all), "the events")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // rulePage is what there is to know about a rule.
@@ -59,32 +60,28 @@ func (m *Model) selectedFinding() *check.Finding {
 
 func (v *rulePage) title() string { return "Rule" }
 
-func (v *rulePage) keys() []offer {
-	offers := []offer{
-		{actOnly, "only", "the findings of this rule"},
-		{actCopy, "copy", "copy the page"},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *rulePage) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Only, Hint: "only", Help: "the findings of this rule"},
+		{Act: key.Copy, Hint: "copy", Help: "copy the page"},
+	})
 }
 
-func (v *rulePage) do(m *Model, a action) tea.Cmd {
+func (v *rulePage) do(m *Model, a key.Action) tea.Cmd {
 	switch a {
-	case actOnly:
+	case key.Only:
 		m.show(3)
 		m.violations.words = v.rule.ID
-	case actCopy:
+	case key.Copy:
 		return m.copy(render.RulePage(v.rule, render.Style{}, 80), "the page")
 	default:
 		w := window{top: v.top, at: v.top, rows: v.rows}
 		switch a {
-		case actUp:
+		case key.Up:
 			w.at--
-		case actDown:
+		case key.Down:
 			w.at++
-		case actLast:
+		case key.Last:
 			w.at = len(v.lines)
 		default:
 			w.move(a, len(v.lines))

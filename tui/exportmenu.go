@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // exporter asks what is to be exported, and in which form.
@@ -92,25 +93,25 @@ func (m *Model) scopes() []scope {
 
 func (v *exporter) title() string { return "Export" }
 
-func (v *exporter) keys() []offer {
-	return append([]offer{
-		{actOpen, "choose", "write it in this form; the name of the file is asked for"},
-		{actNextPane, "of what", "export something else: more, or less"},
-		{actPrevPane, "", "the same, backwards"},
+func (v *exporter) keys() []key.Offer {
+	return append([]key.Offer{
+		{Act: key.Open, Hint: "choose", Help: "write it in this form; the name of the file is asked for"},
+		{Act: key.NextPane, Hint: "of what", Help: "export something else: more, or less"},
+		{Act: key.PrevPane, Help: "the same, backwards"},
 	}, v.offers()...)
 }
 
-func (v *exporter) do(m *Model, a action) tea.Cmd {
+func (v *exporter) do(m *Model, a key.Action) tea.Cmd {
 	all := v.paragraphs(m)
 	if cmd, done := v.sheet.do(m, a, all); done {
 		return cmd
 	}
 	switch a {
-	case actNextPane:
+	case key.NextPane:
 		v.scope = (v.scope + 1) % len(v.scopes)
-	case actPrevPane:
+	case key.PrevPane:
 		v.scope = (v.scope + len(v.scopes) - 1) % len(v.scopes)
-	case actOpen:
+	case key.Open:
 		if p := v.at(all); p != nil && p.run != nil {
 			return p.run(m)
 		}
@@ -219,7 +220,7 @@ func (v *exporter) about(m *Model) line {
 
 func (v *exporter) click(m *Model, _, y int, twice bool) tea.Cmd {
 	if v.sheet.click(v.paragraphs(m), y) && twice {
-		return v.do(m, actOpen)
+		return v.do(m, key.Open)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 const (
@@ -268,17 +269,17 @@ func (m *Model) keyLine() line {
 	l.add(plain, "help")
 	end := spans(span{muted, " q:"}, span{plain, "back"})
 	if m.spread() {
-		end = spans(span{muted, " tab:"}, span{plain, bindingOf(actNextPane).hint}, span{muted, " q:"}, span{plain, "back"})
+		end = spans(span{muted, " tab:"}, span{plain, key.BindingOf(key.NextPane).Hint}, span{muted, " q:"}, span{plain, "back"})
 	}
 	used := l.width()
-	all := keymap()
+	all := key.All()
 	for _, o := range m.top().keys() {
-		if o.hint == "" {
+		if o.Hint == "" {
 			continue
 		}
 		var next line
-		next.add(muted, " "+bindingIn(all, o.act).keys[0]+":")
-		next.add(plain, o.hint)
+		next.add(muted, " "+key.In(all, o.Act).Keys[0]+":")
+		next.add(plain, o.Hint)
 		if used += next.width(); used > m.w-end.width() {
 			break
 		}

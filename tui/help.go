@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // help says which keys work in a view, what the words on the screen mean, and
@@ -27,33 +29,33 @@ func newHelp(of view) view { return &help{of: of} }
 
 func (v *help) title() string { return "Help" }
 
-func (v *help) keys() []offer {
+func (v *help) keys() []key.Offer {
 	try := ""
 	if v.page == helpFilters {
 		try = "try"
 	}
-	return append([]offer{
-		{actNextPane, "page", "keys, words, filters: the next page"},
-		{actOpen, try, "set the filter of an example in the timeline"},
-		{actForm, "", "the next page"},
-		{actPrevPane, "", "the page before"},
-		{actCopy, "", "copy the page"},
+	return append([]key.Offer{
+		{Act: key.NextPane, Hint: "page", Help: "keys, words, filters: the next page"},
+		{Act: key.Open, Hint: try, Help: "set the filter of an example in the timeline"},
+		{Act: key.Form, Help: "the next page"},
+		{Act: key.PrevPane, Help: "the page before"},
+		{Act: key.Copy, Help: "copy the page"},
 	}, v.offers()...)
 }
 
-func (v *help) do(m *Model, a action) tea.Cmd {
+func (v *help) do(m *Model, a key.Action) tea.Cmd {
 	all := v.paragraphs()
 	if cmd, done := v.sheet.do(m, a, all); done {
 		return cmd
 	}
 	switch a {
-	case actNextPane, actForm:
+	case key.NextPane, key.Form:
 		v.turn(1)
-	case actPrevPane:
+	case key.PrevPane:
 		v.turn(-1)
-	case actCopy:
+	case key.Copy:
 		return m.copy(v.plainText(all), "the page")
-	case actOpen:
+	case key.Open:
 		if p := v.at(all); p != nil && p.run != nil {
 			return p.run(m)
 		}
@@ -83,19 +85,19 @@ func (v *help) paragraphs() []paragraph {
 // keyPage is first what works in the view, then what works everywhere.
 func (v *help) keyPage() []paragraph {
 	out := []paragraph{{head: "Keys in " + v.of.title(), look: title}}
-	here := make(map[action]bool)
+	here := make(map[key.Action]bool)
 	for _, o := range v.of.keys() {
-		here[o.act] = true
-		said := o.help
+		here[o.Act] = true
+		said := o.Help
 		if said == "" {
-			said = bindingOf(o.act).help
+			said = key.BindingOf(o.Act).Help
 		}
-		out = append(out, keyParagraph(o.act, said))
+		out = append(out, keyParagraph(o.Act, said))
 	}
 	out = append(out, paragraph{}, paragraph{head: "Everywhere", look: title})
-	for _, a := range global() {
+	for _, a := range key.Global() {
 		if !here[a] {
-			out = append(out, keyParagraph(a, bindingOf(a).help))
+			out = append(out, keyParagraph(a, key.BindingOf(a).Help))
 		}
 	}
 	return append(out, paragraph{}, paragraph{
@@ -103,8 +105,8 @@ func (v *help) keyPage() []paragraph {
 	})
 }
 
-func keyParagraph(a action, said string) paragraph {
-	return paragraph{head: strings.Join(bindingOf(a).keys, " "), look: accent, text: said}
+func keyParagraph(a key.Action, said string) paragraph {
+	return paragraph{head: strings.Join(key.BindingOf(a).Keys, " "), look: accent, text: said}
 }
 
 func (v *help) draw(_ *Model, w, h int) []line { return v.sheet.draw(v.paragraphs(), w, h) }
@@ -126,7 +128,7 @@ func (v *help) about(*Model) line {
 
 func (v *help) click(m *Model, _, y int, twice bool) tea.Cmd {
 	if v.sheet.click(v.paragraphs(), y) && twice {
-		return v.do(m, actOpen)
+		return v.do(m, key.Open)
 	}
 	return nil
 }

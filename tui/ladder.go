@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // ladder is the conversation of a stream, or of a client, drawn as arrows. Of a
@@ -264,7 +265,7 @@ func (v *ladder) click(m *Model, _, y int, twice bool) tea.Cmd {
 		v.at = seq
 	}
 	if twice && v.drawn != nil {
-		return v.do(m, actOpen)
+		return v.do(m, key.Open)
 	}
 	return nil
 }

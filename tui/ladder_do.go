@@ -6,36 +6,33 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 func (v *ladder) title() string { return "Ladder" }
 
-func (v *ladder) keys() []offer {
-	offers := []offer{
-		{actOpen, "open", "the message in full"},
-		{actLadder, "back", ""},
-		{actFilter, "search", "search the text"},
-		{actNextMatch, "", ""},
-		{actPrevMatch, "", ""},
-		{actPair, "pair", ""},
-		{actDiff, "diff", ""},
-		{actCopy, "copy", "copy the ladder"},
-		{actPager, "pager", ""},
-		{actMark, "mark", ""},
-		{actViolation, "violation", "the next finding on this ladder"},
-		{actCopyAs, "", ""},
-		{actNote, "", ""},
-		{actLeft, "", "scroll to the left"},
-		{actRight, "", "scroll to the right"},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *ladder) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Open, Hint: "open", Help: "the message in full"},
+		{Act: key.Ladder, Hint: "back"},
+		{Act: key.Filter, Hint: "search", Help: "search the text"},
+		{Act: key.NextMatch},
+		{Act: key.PrevMatch},
+		{Act: key.Pair, Hint: "pair"},
+		{Act: key.Diff, Hint: "diff"},
+		{Act: key.Copy, Hint: "copy", Help: "copy the ladder"},
+		{Act: key.Pager, Hint: "pager"},
+		{Act: key.Mark, Hint: "mark"},
+		{Act: key.Violation, Hint: "violation", Help: "the next finding on this ladder"},
+		{Act: key.CopyAs},
+		{Act: key.Note},
+		{Act: key.Left, Help: "scroll to the left"},
+		{Act: key.Right, Help: "scroll to the right"},
+	})
 }
 
-func (v *ladder) do(m *Model, a action) tea.Cmd {
-	if a == actLadder {
+func (v *ladder) do(m *Model, a key.Action) tea.Cmd {
+	if a == key.Ladder {
 		m.pop(v)
 		return nil
 	}
@@ -43,22 +40,22 @@ func (v *ladder) do(m *Model, a action) tea.Cmd {
 		m.say("it is still being read")
 		return nil
 	}
-	if slices.Contains(moves(), a) || a == actLeft || a == actRight {
+	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right {
 		v.pane.do(a)
 		return v.moved(m, a)
 	}
 	switch a {
-	case actFilter:
+	case key.Filter:
 		return m.open(textSearch, v.query())
-	case actNextMatch, actPrevMatch:
-		if !v.pane.next(v.pane.found, a == actNextMatch) {
+	case key.NextMatch, key.PrevMatch:
+		if !v.pane.next(v.pane.found, a == key.NextMatch) {
 			m.say("no line matches; / searches")
 		}
-	case actPager:
+	case key.Pager:
 		return toPager(m, v, pagerText{text: v.pane.plainText(), form: formSummary})
-	case actCopy:
+	case key.Copy:
 		return m.copy(m.aliasText(v.pane.plainText()), "the ladder")
-	case actViolation:
+	case key.Violation:
 		v.nextFinding(m)
 	default:
 		return v.onEntry(m, a)
@@ -67,24 +64,24 @@ func (v *ladder) do(m *Model, a action) tea.Cmd {
 }
 
 // onEntry does what is about the selected entry.
-func (v *ladder) onEntry(m *Model, a action) tea.Cmd {
+func (v *ladder) onEntry(m *Model, a key.Action) tea.Cmd {
 	seq := v.current()
 	if seq == 0 {
 		m.say("no entry is selected")
 		return nil
 	}
 	switch a {
-	case actOpen:
+	case key.Open:
 		m.push(newDetail(m, seq))
-	case actDiff:
+	case key.Diff:
 		return m.openDiff(v.selected(m), false)
-	case actMark:
+	case key.Mark:
 		m.mark(seq)
-	case actNote:
+	case key.Note:
 		return m.open(notePrompt, "")
-	case actCopyAs:
+	case key.CopyAs:
 		return m.copyAs(seq)
-	case actPair:
+	case key.Pair:
 		r, ok := m.index.BySeq(seq)
 		if !ok || r.Partner() == 0 {
 			m.say("%d has no pair", seq)
@@ -126,17 +123,17 @@ func (v *ladder) nextFinding(m *Model) {
 }
 
 // moved remembers where the selection is, and reads on at an end.
-func (v *ladder) moved(m *Model, a action) tea.Cmd {
+func (v *ladder) moved(m *Model, a key.Action) tea.Cmd {
 	if seq := v.current(); seq != 0 {
 		v.at = seq
 		m.timeline.follows(m, seq)
 	}
 	at := v.pane.win.at
 	switch {
-	case v.earlier && a == actFirst:
+	case v.earlier && a == key.First:
 		v.at = 1
 		return v.load(m)
-	case (v.later || m.src.Live) && a == actLast:
+	case (v.later || m.src.Live) && a == key.Last:
 		v.at = lastSeq
 		return v.load(m)
 	case v.earlier && at <= 2, (v.later || m.src.Live) && at >= v.pane.total()-2:

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // Marks and remarks are notes in the log, where it is ours to write; they come
@@ -80,9 +81,9 @@ func (m *Model) sayKept(format string, args ...any) {
 }
 
 // marksDo walks along marks, or shows them alone.
-func (m *Model) marksDo(a action) tea.Cmd {
+func (m *Model) marksDo(a key.Action) tea.Cmd {
 	v := m.timeline
-	if a == actOnlyMarks {
+	if a == key.OnlyMarks {
 		terms := splitTerms(v.query())
 		want := join(v.query(), onlyMarked)
 		if i := slices.Index(terms, onlyMarked); i >= 0 {

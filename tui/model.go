@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // Model is the state of the screen. It is used in the loop of the program only;
@@ -195,7 +195,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
 	case tea.InterruptMsg:
-		return m, m.do(actStop)
+		return m, m.do(key.Stop)
 	case saidMsg:
 		m.tell(message(msg))
 	}
@@ -240,13 +240,13 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
 	case name == "ctrl+c":
-		return m.do(actStop)
+		return m.do(key.Stop)
 	case m.dialog != nil:
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
 		return m.prompt.key(m, k)
 	}
-	a := actionOf(name)
+	a := key.Of(name)
 	if a == "" {
 		m.say("%q does nothing; ? lists the keys", name)
 		return nil
@@ -255,65 +255,65 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 }
 
 // do performs an action: in the view, or else here.
-func (m *Model) do(a action) tea.Cmd {
+func (m *Model) do(a key.Action) tea.Cmd {
 	top := m.top()
-	if slices.ContainsFunc(top.keys(), func(o offer) bool { return o.act == a }) {
+	if slices.ContainsFunc(top.keys(), func(o key.Offer) bool { return o.Act == a }) {
 		cmd := top.do(m, a)
 		return tea.Batch(cmd, m.tickAll())
 	}
-	if slices.Contains(global(), a) {
+	if slices.Contains(key.Global(), a) {
 		cmd := m.doGlobal(a)
 		return tea.Batch(cmd, m.tickAll())
 	}
-	b := bindingOf(a)
-	m.say("%s (%s) does nothing in %s; ? lists the keys", b.keys[0], b.act, top.title())
+	b := key.BindingOf(a)
+	m.say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.title())
 	return nil
 }
 
-func (m *Model) doGlobal(a action) tea.Cmd {
+func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	switch a {
-	case actView1, actView2, actView3, actView4, actView5:
-		m.show(int(a.tab()))
-	case actClose:
+	case key.View1, key.View2, key.View3, key.View4, key.View5:
+		m.show(tabOf(a))
+	case key.Close:
 		return m.back()
-	case actQuit:
+	case key.Quit:
 		if len(m.over) > 0 {
 			m.over = m.over[:len(m.over)-1]
 			return nil
 		}
 		return m.leave()
-	case actNextPane, actPrevPane:
-		m.moveFocus(a == actPrevPane)
-	case actStop:
+	case key.NextPane, key.PrevPane:
+		m.moveFocus(a == key.PrevPane)
+	case key.Stop:
 		if m.dialog != nil {
 			return m.stop()
 		}
 		return m.leave()
-	case actCommand:
+	case key.Command:
 		return m.open(commandPrompt, "")
-	case actHelp:
+	case key.Help:
 		m.showOrLeave(newHelp(m.top()))
-	case actLog:
+	case key.Log:
 		m.showOrLeave(newEventLog())
-	case actFreeze:
+	case key.Freeze:
 		m.freeze()
-	case actViolation:
+	case key.Violation:
 		return m.nextViolation()
-	case actPrivacy:
+	case key.Privacy:
 		return m.togglePrivacy()
-	case actBootstrap:
+	case key.Bootstrap:
 		m.showOrLeave(newBootstrap(m))
-	case actCopy:
+	case key.Copy:
 		return m.copy(m.screenText(), "the screen")
-	case actExport:
+	case key.Export:
 		return m.export()
 	}
 	return nil
 }
 
-// tab is the number of the view that a key from 1 to 5 shows.
-func (a action) tab() int {
-	return slices.Index([]action{actView1, actView2, actView3, actView4, actView5}, a)
+// tabOf is the number of the view that a key from 1 to 5 shows.
+func tabOf(a key.Action) int {
+	return slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a)
 }
 
 // show goes to one of the five views.

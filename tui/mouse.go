@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // click is where the mouse was pressed last.
@@ -29,9 +30,9 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
 	switch at.Button {
 	case tea.MouseWheelUp:
-		return m.wheel(at.X, at.Y, actUp)
+		return m.wheel(at.X, at.Y, key.Up)
 	case tea.MouseWheelDown:
-		return m.wheel(at.X, at.Y, actDown)
+		return m.wheel(at.X, at.Y, key.Down)
 	case tea.MouseLeft:
 		if _, is := msg.(tea.MouseClickMsg); is {
 			return m.press(at.X, at.Y)
@@ -41,7 +42,7 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 }
 
 // wheel scrolls what is below the mouse, whoever has the keys.
-func (m *Model) wheel(x, y int, a action) tea.Cmd {
+func (m *Model) wheel(x, y int, a key.Action) tea.Cmd {
 	if y < m.bodyTop() || y >= m.bodyBottom() {
 		return nil
 	}
@@ -56,9 +57,9 @@ func (m *Model) wheel(x, y int, a action) tea.Cmd {
 	return tea.Batch(append(cmds, m.tickAll())...)
 }
 
-func offered(v view, a action) bool {
+func offered(v view, a key.Action) bool {
 	for _, o := range v.keys() {
-		if o.act == a {
+		if o.Act == a {
 			return true
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 func TestAliasText(t *testing.T) {
@@ -133,7 +133,7 @@ func TestPrivacyHidesNames(t *testing.T) {
 // those that are words of the screen, and of help, as well.
 func namesIn(d *driver) []string {
 	var out []string
-	own := fmt.Sprint(wordPage(), filterPage(), keymap(), commands(), check.Rules())
+	own := fmt.Sprint(wordPage(), filterPage(), key.All(), commands(), check.Rules())
 	add := func(name string) {
 		if len(name) > 2 && !wordIn(own, name) {
 			out = append(out, name)

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // resources is what one client has: the one that is selected in Clients, or that
@@ -41,24 +41,20 @@ func newResources() *resources { return &resources{folded: make(map[treeKey]bool
 
 func (v *resources) title() string { return "Resources" }
 
-func (v *resources) keys() []offer {
-	offers := []offer{
-		{actFilter, "filter", "words that a resource must have"},
-		{actOpen, "message", "the message that brought it; on the client: the list of clients"},
-		{actToggle, "fold", ""},
-		{actForm, "by type", "a list by type, or the tree again"},
-		{actDiff, "diff", "what changed in the resource"},
-		{actResources, "next client", "the resources of the next client"},
-		{actOnly, "only", "the messages that carry the resource"},
-		{actCopy, "copy", "copy the name"},
-		{actLeft, "", "fold, or go to what refers to it"},
-		{actRight, "", "unfold"},
-		{actLadder, "", ""},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *resources) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Filter, Hint: "filter", Help: "words that a resource must have"},
+		{Act: key.Open, Hint: "message", Help: "the message that brought it; on the client: the list of clients"},
+		{Act: key.Toggle, Hint: "fold"},
+		{Act: key.Form, Hint: "by type", Help: "a list by type, or the tree again"},
+		{Act: key.Diff, Hint: "diff", Help: "what changed in the resource"},
+		{Act: key.Resources, Hint: "next client", Help: "the resources of the next client"},
+		{Act: key.Only, Hint: "only", Help: "the messages that carry the resource"},
+		{Act: key.Copy, Hint: "copy", Help: "copy the name"},
+		{Act: key.Left, Help: "fold, or go to what refers to it"},
+		{Act: key.Right, Help: "unfold"},
+		{Act: key.Ladder},
+	})
 }
 
 // of is the client whose resources are shown.
@@ -180,7 +176,7 @@ func (v *resources) row() *treeRow {
 	return nil
 }
 
-func (v *resources) do(m *Model, a action) tea.Cmd {
+func (v *resources) do(m *Model, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.move(a, len(v.rows())+1) {
 		v.keep()
@@ -188,9 +184,9 @@ func (v *resources) do(m *Model, a action) tea.Cmd {
 	}
 	client := v.of(m)
 	switch a {
-	case actFilter:
+	case key.Filter:
 		return m.open(rowFilter, v.words)
-	case actForm:
+	case key.Form:
 		v.byType = !v.byType
 		return nil
 	}
@@ -198,7 +194,7 @@ func (v *resources) do(m *Model, a action) tea.Cmd {
 		m.say("no client has asked for anything yet")
 		return nil
 	}
-	if a == actResources {
+	if a == key.Resources {
 		return v.nextClient(m, client)
 	}
 	r := v.row()
@@ -207,24 +203,24 @@ func (v *resources) do(m *Model, a action) tea.Cmd {
 	}
 	if n := r.node; n != nil {
 		switch a {
-		case actOpen:
+		case key.Open:
 			return v.openMessage(m, client, n)
-		case actDiff:
+		case key.Diff:
 			return m.openDiff(selection{client: client, typ: n.Type, name: n.Name, seq: n.Seq}, false)
-		case actOnly:
+		case key.Only:
 			return m.narrowTo(selection{client: client, typ: n.Type, name: n.Name})
-		case actCopy:
+		case key.Copy:
 			return m.copy(m.alias(n.Name), "the name")
-		case actLadder:
+		case key.Ladder:
 			return m.openLadder(v.selected(m))
 		}
 	}
 	switch a {
-	case actOpen, actToggle:
+	case key.Open, key.Toggle:
 		v.fold(m, r, !r.folded)
-	case actLeft:
+	case key.Left:
 		v.fold(m, r, true)
-	case actRight:
+	case key.Right:
 		v.fold(m, r, false)
 	default:
 		m.say("that is for a resource, and this is a title")
@@ -233,16 +229,16 @@ func (v *resources) do(m *Model, a action) tea.Cmd {
 }
 
 // doClient is what keys do on the line of the client.
-func (v *resources) doClient(m *Model, client string, a action) tea.Cmd {
+func (v *resources) doClient(m *Model, client string, a key.Action) tea.Cmd {
 	switch a {
-	case actOpen:
+	case key.Open:
 		m.show(0)
 		m.clients.at, m.clients.typ = client, ""
-	case actOnly:
+	case key.Only:
 		return m.narrowTo(selection{client: client})
-	case actCopy:
+	case key.Copy:
 		return m.copy(m.alias(client), "the name")
-	case actLadder:
+	case key.Ladder:
 		return m.openLadder(selection{client: client})
 	default:
 		m.say("that is for a resource, and this is the client; r goes to the next one")
@@ -413,7 +409,7 @@ func (v *resources) click(m *Model, _, y int, twice bool) tea.Cmd {
 	}
 	v.keep()
 	if twice {
-		return v.do(m, actOpen)
+		return v.do(m, key.Open)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // sheet is a text that is read from above: paragraphs with a word before them,
@@ -34,17 +35,13 @@ type sheetLine struct {
 	of *paragraph
 }
 
-func (s *sheet) offers() []offer {
-	offers := []offer{{actFilter, "find", "only lines with these words"}}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (s *sheet) offers() []key.Offer {
+	return key.WithMoves([]key.Offer{{Act: key.Filter, Hint: "find", Help: "only lines with these words"}})
 }
 
 // do moves, or asks for words; false if the action is another one.
-func (s *sheet) do(m *Model, a action, all []paragraph) (tea.Cmd, bool) {
-	if a == actFilter {
+func (s *sheet) do(m *Model, a key.Action, all []paragraph) (tea.Cmd, bool) {
+	if a == key.Filter {
 		return m.open(rowFilter, s.words), true
 	}
 	lines := s.lines(all)
@@ -58,16 +55,16 @@ func (s *sheet) do(m *Model, a action, all []paragraph) (tea.Cmd, bool) {
 
 // whole moves by paragraphs, where these are things to choose: to the first line
 // of the one above or below.
-func (s *sheet) whole(a action, lines []sheetLine, from int) {
+func (s *sheet) whole(a key.Action, lines []sheetLine, from int) {
 	switch a {
-	case actDown:
+	case key.Down:
 		for s.win.at+1 < len(lines) && lines[s.win.at].of == lines[from].of {
 			s.win.at++
 		}
 		if lines[s.win.at].of == lines[from].of { // it is the last one
 			s.win.at = from
 		}
-	case actUp:
+	case key.Up:
 		for s.win.at > 0 && lines[s.win.at-1].of == lines[s.win.at].of {
 			s.win.at--
 		}

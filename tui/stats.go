@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // stats is what was counted: rates, types, waits, talkers, the biggest
@@ -44,16 +45,12 @@ type counting struct {
 
 func (v *stats) title() string { return "Stats" }
 
-func (v *stats) keys() []offer {
-	offers := []offer{
-		{actOpen, "open", "the big message that is selected"},
-		{actOnly, "only", "the messages of its client and type"},
-		{actCopy, "copy", "copy what stands here"},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *stats) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Open, Hint: "open", Help: "the big message that is selected"},
+		{Act: key.Only, Hint: "only", Help: "the messages of its client and type"},
+		{Act: key.Copy, Hint: "copy", Help: "copy what stands here"},
+	})
 }
 
 func (v *stats) tick(m *Model) tea.Cmd {
@@ -104,7 +101,7 @@ func (v *stats) big() (index.Big, bool) {
 	return v.known.Biggest[v.win.at], true
 }
 
-func (v *stats) do(m *Model, a action) tea.Cmd {
+func (v *stats) do(m *Model, a key.Action) tea.Cmd {
 	total := 0
 	if v.known != nil {
 		total = len(v.known.Biggest)
@@ -113,7 +110,7 @@ func (v *stats) do(m *Model, a action) tea.Cmd {
 		v.at, _ = v.big()
 		return nil
 	}
-	if a == actCopy {
+	if a == key.Copy {
 		return m.copy(v.plainText(m), "the counts")
 	}
 	b, is := v.big()
@@ -122,9 +119,9 @@ func (v *stats) do(m *Model, a action) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case actOpen:
+	case key.Open:
 		m.push(newDetail(m, b.Row.Seq))
-	case actOnly:
+	case key.Only:
 		return m.narrowTo(selection{client: b.Client, typ: b.Type})
 	}
 	return nil
@@ -189,7 +186,7 @@ func (v *stats) click(m *Model, x, y int, twice bool) tea.Cmd {
 	v.win.at = i
 	v.at, _ = v.big()
 	if twice {
-		return v.do(m, actOpen)
+		return v.do(m, key.Open)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // textLine is one line of a text that can be read, searched and folded.
@@ -184,15 +185,15 @@ func (p *textPane) toggle() bool {
 }
 
 // do moves; false if the action is another one.
-func (p *textPane) do(a action) bool {
+func (p *textPane) do(a key.Action) bool {
 	switch a {
-	case actLeft:
+	case key.Left:
 		p.left = max(p.left-sideways, 0)
-	case actRight:
+	case key.Right:
 		if !p.wrap {
 			p.left = min(p.left+sideways, max(p.widest()-sideways, 0))
 		}
-	case actWrap:
+	case key.Wrap:
 		at := p.current()
 		p.wrap, p.left = !p.wrap, 0
 		p.layOut()

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // timeline is the list of entries, all of them or those that a filter takes.
@@ -33,35 +34,31 @@ func newTimeline(live bool) *timeline {
 
 func (v *timeline) title() string { return "Timeline" }
 
-func (v *timeline) keys() []offer {
-	offers := []offer{
-		{actFilter, "filter", ""},
-		{actFollow, "follow", ""},
-		{actOpen, "open", "the message in full"},
-		{actPair, "pair", ""},
-		{actDiff, "diff", ""},
-		{actMark, "mark", ""},
-		{actCopy, "copy", "copy the row"},
-		{actExport, "export", ""},
-		{actLadder, "ladder", "the conversation of this stream as a ladder"},
-		{actOnly, "", "only this client; again: this type; again: this stream"},
-		{actNot, "", "nothing of this client"},
-		{actUnfilter, "", ""},
-		{actPrevStream, "", ""},
-		{actNextStream, "", ""},
-		{actTime, "", ""},
-		{actColumns, "", "few columns and what each entry says, or all that there is room for"},
-		{actResources, "", ""},
-		{actNextMark, "", ""},
-		{actOnlyMarks, "", ""},
-		{actNote, "", ""},
-		{actCopyAs, "", ""},
-		{actDiffMark, "", ""},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *timeline) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Filter, Hint: "filter"},
+		{Act: key.Follow, Hint: "follow"},
+		{Act: key.Open, Hint: "open", Help: "the message in full"},
+		{Act: key.Pair, Hint: "pair"},
+		{Act: key.Diff, Hint: "diff"},
+		{Act: key.Mark, Hint: "mark"},
+		{Act: key.Copy, Hint: "copy", Help: "copy the row"},
+		{Act: key.Export, Hint: "export"},
+		{Act: key.Ladder, Hint: "ladder", Help: "the conversation of this stream as a ladder"},
+		{Act: key.Only, Help: "only this client; again: this type; again: this stream"},
+		{Act: key.Not, Help: "nothing of this client"},
+		{Act: key.Unfilter},
+		{Act: key.PrevStream},
+		{Act: key.NextStream},
+		{Act: key.Time},
+		{Act: key.Columns, Help: "few columns and what each entry says, or all that there is room for"},
+		{Act: key.Resources},
+		{Act: key.NextMark},
+		{Act: key.OnlyMarks},
+		{Act: key.Note},
+		{Act: key.CopyAs},
+		{Act: key.DiffMark},
+	})
 }
 
 // total is how many rows the list has.
@@ -179,9 +176,9 @@ func (v *timeline) goTo(m *Model, seq session.Seq) tea.Cmd {
 	return nil
 }
 
-func (v *timeline) do(m *Model, a action) tea.Cmd {
+func (v *timeline) do(m *Model, a key.Action) tea.Cmd {
 	v.settle(m)
-	if a == actLast {
+	if a == key.Last {
 		v.follow = m.src.Live
 		v.at = 0
 		v.win.at = v.total(m) - 1
@@ -189,10 +186,10 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 		v.keep(m)
 		return nil
 	}
-	if slices.Contains(moves(), a) {
+	if slices.Contains(key.Moves(), a) {
 		at := v.win.at
 		v.win.move(a, v.total(m))
-		if v.win.at < at || a == actFirst {
+		if v.win.at < at || a == key.First {
 			v.hold(m)
 		}
 		if !v.follow {
@@ -202,27 +199,27 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 	}
 	r, there := v.row(m)
 	switch a {
-	case actExport:
+	case key.Export:
 		return m.export()
-	case actFilter:
+	case key.Filter:
 		return m.open(entryFilter, v.query())
-	case actUnfilter:
+	case key.Unfilter:
 		return v.unfilter(m)
-	case actFollow:
+	case key.Follow:
 		v.toggleFollow(m)
 		return nil
-	case actTime:
+	case key.Time:
 		v.times = v.times.next()
 		m.say("times: %s", v.times)
 		return nil
-	case actColumns:
+	case key.Columns:
 		if v.brief = !v.brief; v.brief {
 			m.say("columns: what each entry says")
 		} else {
 			m.say("columns: all that there is room for")
 		}
 		return v.readDetails(m)
-	case actNextMark, actOnlyMarks:
+	case key.NextMark, key.OnlyMarks:
 		return m.marksDo(a)
 	}
 	if !there {
@@ -233,27 +230,27 @@ func (v *timeline) do(m *Model, a action) tea.Cmd {
 	v.at = r.Seq
 	w := v.words(m, &r)
 	switch a {
-	case actOpen:
+	case key.Open:
 		m.push(newDetail(m, r.Seq))
-	case actPair:
+	case key.Pair:
 		v.pair(m, &r)
-	case actPrevStream, actNextStream:
-		v.onStream(m, &r, a == actNextStream)
-	case actOnly, actNot:
-		return v.narrow(m, &r, w, a == actNot)
-	case actDiff, actDiffMark:
-		return m.openDiff(v.selected(m), a == actDiffMark)
-	case actLadder:
+	case key.PrevStream, key.NextStream:
+		v.onStream(m, &r, a == key.NextStream)
+	case key.Only, key.Not:
+		return v.narrow(m, &r, w, a == key.Not)
+	case key.Diff, key.DiffMark:
+		return m.openDiff(v.selected(m), a == key.DiffMark)
+	case key.Ladder:
 		return m.openLadder(v.selected(m))
-	case actResources:
+	case key.Resources:
 		return m.openResources(w.Client)
-	case actMark:
+	case key.Mark:
 		m.mark(r.Seq)
-	case actNote:
+	case key.Note:
 		return m.open(notePrompt, m.index.Remark(r.Seq))
-	case actCopy:
+	case key.Copy:
 		return m.copy(v.rowText(m, &r), "the row")
-	case actCopyAs:
+	case key.CopyAs:
 		return m.copyAs(r.Seq)
 	}
 	return nil
@@ -411,7 +408,7 @@ func (v *timeline) click(m *Model, _, y int, twice bool) tea.Cmd {
 		v.win.at = i
 		v.keep(m)
 		if twice {
-			return v.do(m, actOpen)
+			return v.do(m, key.Open)
 		}
 	}
 	return nil

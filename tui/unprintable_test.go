@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // Whatever peers write, no view, page or dialog of the screen shows a character
@@ -42,8 +43,8 @@ func TestNothingUnprintable(t *testing.T) {
 		}
 	}
 	var keys []string
-	for _, b := range keymap() {
-		keys = append(keys, b.keys...)
+	for _, b := range key.All() {
+		keys = append(keys, b.Keys...)
 	}
 	keys = slices.DeleteFunc(keys, func(k string) bool { return k == "ctrl+c" })
 	for _, view := range []string{"1", "2", "3", "4", "5"} {

@@ -2,16 +2,9 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
-)
 
-// offer is an action that a view performs. hint is its word in the key line;
-// with none it stands in the help alone. help, where it is not "", says what
-// it means here.
-type offer struct {
-	act  action
-	hint string
-	help string
-}
+	"github.com/xdsproxy/xdsproxy/tui/key"
+)
 
 // view is one screen, or one pane of it. Its methods are called in the loop of
 // the program, so none may wait: what takes time is done by a command, whose
@@ -20,9 +13,9 @@ type view interface {
 	title() string
 	// keys are the actions of the view, the most useful ones first; those of
 	// global need not be among them.
-	keys() []offer
+	keys() []key.Offer
 	// do performs one of them.
-	do(m *Model, a action) tea.Cmd
+	do(m *Model, a key.Action) tea.Cmd
 	// draw fills w columns and at most h rows. It changes nothing but what it
 	// keeps about its own size.
 	draw(m *Model, w, h int) []line
@@ -58,7 +51,7 @@ type subject interface {
 // plainView is what a view does that does nothing.
 type plainView struct{}
 
-func (plainView) do(*Model, action) tea.Cmd            { return nil }
+func (plainView) do(*Model, key.Action) tea.Cmd        { return nil }
 func (plainView) where(*Model) string                  { return "" }
 func (plainView) about(*Model) line                    { return line{} }
 func (plainView) tick(*Model) tea.Cmd                  { return nil }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // violations is the list of findings, and what there is to know about the one
@@ -88,25 +89,21 @@ func newViolations() *violations { return &violations{titled: true, known: make(
 
 func (v *violations) title() string { return "Violations" }
 
-func (v *violations) keys() []offer {
-	offers := []offer{
-		{actFilter, "filter", "words that a finding must have"},
-		{actOpen, "messages", "the messages involved"},
-		{actSort, "sort", "the worst first, the latest, by rule, by client, by count"},
-		{actOnly, "only", "only this rule; again: only this client"},
-		{actNot, "not", "nothing of this rule and client"},
-		{actDiff, "diff", "what changed in the resource"},
-		{actResources, "resources", ""},
-		{actCopy, "copy", "copy the finding"},
-		{actUnfilter, "", "show again what x has hidden"},
-		{actViolation, "", "the next one in this list"},
-		{actReverse, "", ""},
-		{actLadder, "", ""},
-	}
-	for _, a := range moves() {
-		offers = append(offers, offer{act: a})
-	}
-	return offers
+func (v *violations) keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Filter, Hint: "filter", Help: "words that a finding must have"},
+		{Act: key.Open, Hint: "messages", Help: "the messages involved"},
+		{Act: key.Sort, Hint: "sort", Help: "the worst first, the latest, by rule, by client, by count"},
+		{Act: key.Only, Hint: "only", Help: "only this rule; again: only this client"},
+		{Act: key.Not, Hint: "not", Help: "nothing of this rule and client"},
+		{Act: key.Diff, Hint: "diff", Help: "what changed in the resource"},
+		{Act: key.Resources, Hint: "resources"},
+		{Act: key.Copy, Hint: "copy", Help: "copy the finding"},
+		{Act: key.Unfilter, Help: "show again what x has hidden"},
+		{Act: key.Violation, Help: "the next one in this list"},
+		{Act: key.Reverse},
+		{Act: key.Ladder},
+	})
 }
 
 // want is the query for the list as it is to be now.
@@ -163,23 +160,23 @@ func (v *violations) finding() *check.Finding {
 	return &v.list.all[v.list.rows[v.win.at]]
 }
 
-func (v *violations) do(m *Model, a action) tea.Cmd {
+func (v *violations) do(m *Model, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.move(a, len(v.list.rows)) {
 		v.keep()
 		return nil
 	}
 	switch a {
-	case actFilter:
+	case key.Filter:
 		return m.open(rowFilter, v.words)
-	case actSort:
+	case key.Sort:
 		v.sort = (v.sort + 1) % (mostOften + 1)
 		m.say("sorted: %s", v.sort)
 		return nil
-	case actReverse:
+	case key.Reverse:
 		v.turned = !v.turned
 		return nil
-	case actUnfilter:
+	case key.Unfilter:
 		if len(v.hidden) == 0 {
 			m.say("nothing is hidden here")
 			return nil
@@ -196,13 +193,13 @@ func (v *violations) do(m *Model, a action) tea.Cmd {
 	}
 	v.keep()
 	switch a {
-	case actOpen:
+	case key.Open:
 		return m.openFinding(f)
-	case actViolation:
+	case key.Violation:
 		v.next(m)
-	case actOnly:
+	case key.Only:
 		return v.only(m, f)
-	case actNot:
+	case key.Not:
 		h := hiding{f.Rule.ID, f.Client}
 		v.hidden = append(v.hidden, h)
 		if n := len(f.Clients); n > 0 {
@@ -210,21 +207,21 @@ func (v *violations) do(m *Model, a action) tea.Cmd {
 			return nil
 		}
 		m.say("%s is hidden; u shows it again", m.hidingText(h))
-	case actDiff:
+	case key.Diff:
 		if len(f.Names) == 0 {
 			m.say("%s is about no resource in particular", f.Rule.ID)
 			return nil
 		}
 		return m.openDiff(v.selected(m), false)
-	case actLadder:
+	case key.Ladder:
 		return m.openLadder(v.selected(m))
-	case actResources:
+	case key.Resources:
 		if f.Client == "" {
 			m.say("the client has not said who it is")
 			return nil
 		}
 		return m.openResources(f.Client)
-	case actCopy:
+	case key.Copy:
 		return m.copy(m.findingText(f), "the finding")
 	}
 	return nil
@@ -305,7 +302,7 @@ func (v *violations) about(m *Model) line {
 func (v *violations) click(m *Model, _, y int, twice bool) tea.Cmd {
 	if v.titled {
 		if y == 0 {
-			return v.do(m, actSort)
+			return v.do(m, key.Sort)
 		}
 		y--
 	}
@@ -313,7 +310,7 @@ func (v *violations) click(m *Model, _, y int, twice bool) tea.Cmd {
 		v.win.at = i
 		v.keep()
 		if twice {
-			return v.do(m, actOpen)
+			return v.do(m, key.Open)
 		}
 	}
 	return nil

@@ -1,5 +1,9 @@
 package tui
 
+import (
+	"github.com/xdsproxy/xdsproxy/tui/key"
+)
+
 // window is the part of a list that is visible, and what is selected in it, by
 // position. The list itself is elsewhere, and may be of any length.
 type window struct {
@@ -16,23 +20,23 @@ func (w *window) fit(total, rows int) {
 }
 
 // move changes the selection; false if the action is another one.
-func (w *window) move(a action, total int) bool {
+func (w *window) move(a key.Action, total int) bool {
 	switch a {
-	case actUp:
+	case key.Up:
 		w.at--
-	case actDown:
+	case key.Down:
 		w.at++
-	case actHalfUp:
+	case key.HalfUp:
 		w.scroll(-w.rows / 2)
-	case actHalfDown:
+	case key.HalfDown:
 		w.scroll(w.rows / 2)
-	case actPageUp:
+	case key.PageUp:
 		w.scroll(-w.rows)
-	case actPageDown:
+	case key.PageDown:
 		w.scroll(w.rows)
-	case actFirst:
+	case key.First:
 		w.at = 0
-	case actLast:
+	case key.Last:
 		w.at = total - 1
 	default:
 		return false
