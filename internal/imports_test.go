@@ -36,7 +36,10 @@ var allowed = map[string][]string{
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
-	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/nearest"},
+	"tui/key":            {},
+	"tui/widget":         {"internal/render", "tui/key"}, // no xDS, no screen
+	"tui/index":          {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
+	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/index"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only

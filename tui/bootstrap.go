@@ -10,13 +10,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // bootstrap shows what a client's configuration must say to get here: a page for
 // each kind of client and each listener.
 type bootstrap struct {
-	plainView
-	sheet
+	sheetView
 	routes []Route // none: there is no proxy
 	page   int
 }
@@ -37,14 +37,14 @@ func (v *bootstrap) keys() []key.Offer {
 		{Act: key.NextPane, Hint: "page", Help: "Envoy, gRPC, the next listener"},
 		{Act: key.Form, Help: "the same"},
 		{Act: key.PrevPane, Help: "the page before"},
-	}, v.offers()...)
+	}, v.Offers()...)
 }
 
 // pages is how many there are: two for each listener.
 func (v *bootstrap) pages() int { return 2 * len(v.routes) }
 
 func (v *bootstrap) do(m *Model, a key.Action) tea.Cmd {
-	if cmd, done := v.sheet.do(m, a, v.paragraphs(m)); done {
+	if cmd, done := v.sheetView.do(m, a, v.paragraphs(m)); done {
 		return cmd
 	}
 	if v.pages() == 0 {
@@ -64,7 +64,7 @@ func (v *bootstrap) do(m *Model, a key.Action) tea.Cmd {
 
 func (v *bootstrap) turn(by int) {
 	v.page = (v.page + by + v.pages()) % v.pages()
-	v.win, v.words = window{rows: v.win.rows}, ""
+	v.Win, v.Words = widget.Window{Rows: v.Win.Rows}, ""
 }
 
 func (v *bootstrap) route() Route { return v.routes[v.page/2] }
@@ -80,13 +80,13 @@ func (v *bootstrap) snippet() string {
 	return at.envoyBootstrap()
 }
 
-func (v *bootstrap) paragraphs(m *Model) []paragraph {
+func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 	if v.pages() == 0 {
-		return []paragraph{
-			{head: "There is no proxy here.", look: title},
-			{text: "This is " + m.sourceName() + ", which is only read. A client can be pointed at a proxy that runs:"},
+		return []widget.Paragraph{
+			{Head: "There is no proxy here.", Look: widget.Title},
+			{Text: "This is " + m.sourceName() + ", which is only read. A client can be pointed at a proxy that runs:"},
 			{},
-			{text: "xdsproxy run --upstream ADDR", tone: accent, asIs: true},
+			{Text: "xdsproxy run --upstream ADDR", Tone: widget.Accent, AsIs: true},
 		}
 	}
 	r := v.route()
@@ -95,23 +95,23 @@ func (v *bootstrap) paragraphs(m *Model) []paragraph {
 	if v.grpc() {
 		what = "gRPC: the file that GRPC_XDS_BOOTSTRAP names"
 	}
-	out := []paragraph{
-		{head: what, look: title},
-		{text: m.aliasText(r.Listen + " leads to " + r.Upstream), tone: muted},
+	out := []widget.Paragraph{
+		{Head: what, Look: widget.Title},
+		{Text: m.aliasText(r.Listen + " leads to " + r.Upstream), Tone: widget.Muted},
 	}
 	if at.anywhere {
-		out = append(out, paragraph{
-			text: "The proxy listens on every address of this machine; " + at.host + " is for clients on it. Others need an address by which they reach it.",
-			tone: warned,
+		out = append(out, widget.Paragraph{
+			Text: "The proxy listens on every address of this machine; " + at.host + " is for clients on it. Others need an address by which they reach it.",
+			Tone: widget.Warned,
 		})
 	}
 	if r.Secure && r.Roots == "" {
-		out = append(out, paragraph{text: "The listener speaks TLS: put in the file of who signed its certificate.", tone: warned})
+		out = append(out, widget.Paragraph{Text: "The listener speaks TLS: put in the file of who signed its certificate.", Tone: widget.Warned})
 	}
 	if r.Asked {
-		out = append(out, paragraph{text: "It wants a certificate of clients: put in the files of one.", tone: warned})
+		out = append(out, widget.Paragraph{Text: "It wants a certificate of clients: put in the files of one.", Tone: widget.Warned})
 	}
-	return append(out, paragraph{}, paragraph{text: m.aliasText(v.snippet()), asIs: true})
+	return append(out, widget.Paragraph{}, widget.Paragraph{Text: m.aliasText(v.snippet()), AsIs: true})
 }
 
 // sourceName is what the source is called, without where it is if that is
@@ -124,24 +124,26 @@ func (m *Model) sourceName() string {
 	return name
 }
 
-func (v *bootstrap) draw(m *Model, w, h int) []line { return v.sheet.draw(v.paragraphs(m), w, h) }
+func (v *bootstrap) draw(m *Model, w, h int) []widget.Line {
+	return v.Sheet.Draw(v.paragraphs(m), w, h)
+}
 
 func (v *bootstrap) where(m *Model) string {
 	if v.pages() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s   page %d of %d", v.sheet.where(v.paragraphs(m)), v.page+1, v.pages())
+	return fmt.Sprintf("%s   page %d of %d", v.Sheet.Where(v.paragraphs(m)), v.page+1, v.pages())
 }
 
-func (v *bootstrap) about(*Model) line {
+func (v *bootstrap) about(*Model) widget.Line {
 	if v.pages() == 0 {
-		return line{}
+		return widget.Line{}
 	}
-	return text(muted, "y copies it; tab: Envoy, gRPC")
+	return widget.Text(widget.Muted, "y copies it; tab: Envoy, gRPC")
 }
 
 func (v *bootstrap) click(m *Model, _, y int, _ bool) tea.Cmd {
-	v.sheet.click(v.paragraphs(m), y)
+	v.Sheet.Click(v.paragraphs(m), y)
 	return nil
 }
 

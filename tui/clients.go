@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,12 +12,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // clients is the matrix of clients and types, the worst first.
 type clients struct {
 	plainView
-	win    window
+	win    widget.Window
 	at     string // the client that is selected
 	typ    string // a type line of it, "" for the client itself
 	open   map[string]bool
@@ -134,20 +134,7 @@ func (v *clients) wanted(m *Model, c *engine.ClientStatus) bool {
 	for _, t := range c.Types {
 		all += " " + t.Type + " " + t.State.String() + " " + t.Nack
 	}
-	return hasWords(all, v.words)
-}
-
-// hasWords says whether a text has every word; one with a dash before it must
-// not be there.
-func hasWords(text, words string) bool {
-	text = strings.ToLower(text)
-	for _, w := range strings.Fields(strings.ToLower(words)) {
-		w, not := strings.CutPrefix(w, "-")
-		if w != "" && strings.Contains(text, w) == not {
-			return false
-		}
-	}
-	return true
+	return widget.HasWords(all, v.words)
 }
 
 func (v *clients) settle(m *Model) []clientRow {
@@ -158,10 +145,10 @@ func (v *clients) settle(m *Model) []clientRow {
 			i = slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.at })
 		}
 		if i >= 0 {
-			v.win.at = i
+			v.win.At = i
 		}
 	}
-	v.win.fit(len(rows), v.win.rows)
+	v.win.Fit(len(rows), v.win.Rows)
 	return rows
 }
 
@@ -174,14 +161,14 @@ func (r *clientRow) typName() string {
 
 // keep makes what is at the window's place the selection.
 func (v *clients) keep(rows []clientRow) {
-	if v.win.at < len(rows) {
-		v.at, v.typ = rows[v.win.at].of.Client, rows[v.win.at].typName()
+	if v.win.At < len(rows) {
+		v.at, v.typ = rows[v.win.At].of.Client, rows[v.win.At].typName()
 	}
 }
 
 func (v *clients) do(m *Model, a key.Action) tea.Cmd {
 	rows := v.settle(m)
-	if v.win.move(a, len(rows)) {
+	if v.win.Move(a, len(rows)) {
 		v.keep(rows)
 		return nil
 	}
@@ -201,7 +188,7 @@ func (v *clients) do(m *Model, a key.Action) tea.Cmd {
 		return nil
 	}
 	v.keep(rows)
-	r := rows[v.win.at]
+	r := rows[v.win.At]
 	switch a {
 	case key.Open:
 		return v.openTimeline(m, &r)
@@ -270,7 +257,7 @@ func (v *clients) selected(m *Model) selection {
 	if len(rows) == 0 {
 		return selection{}
 	}
-	r := rows[v.win.at]
+	r := rows[v.win.At]
 	s := selection{client: r.of.Client}
 	if w := worstOf(&r); w != nil {
 		s.typ, s.seq = w.Type, w.Seq
@@ -287,20 +274,12 @@ func (v *clients) query() string         { return v.words }
 func (v *clients) language() promptKind  { return rowFilter }
 func (v *clients) tick(m *Model) tea.Cmd { v.settle(m); return nil }
 func (v *clients) where(m *Model) string {
-	return place(&v.win, len(v.rows(m))) + "   sort: " + v.sort.String()
+	return v.win.Place(len(v.rows(m))) + "   sort: " + v.sort.String()
 }
 
 func (v *clients) ask(_ *Model, text string) (tea.Cmd, error) {
 	v.words = text
 	return nil, nil
-}
-
-// place is where the selection is in a list.
-func place(w *window, total int) string {
-	if total == 0 {
-		return "0 of 0"
-	}
-	return fmt.Sprintf("%s of %s", render.Number(int64(w.at+1)), render.Number(int64(total)))
 }
 
 func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
@@ -311,8 +290,8 @@ func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 		}
 		y--
 	}
-	if i := v.win.top + y; i < len(rows) {
-		v.win.at = i
+	if i := v.win.Top + y; i < len(rows) {
+		v.win.At = i
 		v.keep(rows)
 		if twice {
 			return v.do(m, key.Open)
@@ -322,75 +301,75 @@ func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 }
 
 // about is why the selected client is not in sync.
-func (v *clients) about(m *Model) line {
+func (v *clients) about(m *Model) widget.Line {
 	rows := v.settle(m)
 	if len(rows) == 0 {
-		return line{}
+		return widget.Line{}
 	}
-	r := rows[v.win.at]
+	r := rows[v.win.At]
 	name := m.alias(r.of.Client)
 	if !r.of.Gone.IsZero() {
 		ago := ""
 		if !m.feed.Done() {
 			ago = "gone " + age(m.seen.at.Sub(r.of.Gone)) + ": "
 		}
-		return text(muted, name+": "+ago+m.aliasText(r.of.Why))
+		return widget.Text(widget.Muted, name+": "+ago+m.aliasText(r.of.Why))
 	}
 	t := worstOf(&r)
 	if t == nil {
-		return text(plain, name+" has asked for nothing")
+		return widget.Text(widget.Plain, name+" has asked for nothing")
 	}
-	l := spans(span{plain, name + " " + t.Type + ": "})
+	l := widget.Spans(widget.In(widget.Plain, name+" "+t.Type+": "))
 	at := m.seen.at
 	if isPast(m, r.of, t) {
-		l.add(muted, "when its stream ended, "+age(at.Sub(t.Gone))+" ago: ")
+		l.Add(widget.Muted, "when its stream ended, "+age(at.Sub(t.Gone))+" ago: ")
 		at = t.Gone
 	}
 	age := render.Duration(at.Sub(t.Since))
 	switch t.State {
 	case engine.Nacked:
-		l.add(bad, "rejected "+orDash(t.Rejected))
+		l.Add(widget.Bad, "rejected "+widget.OrDash(t.Rejected))
 		if t.Nacks > 1 {
-			l.add(bad, ", "+render.Number(int64(t.Nacks))+" times in a row")
+			l.Add(widget.Bad, ", "+render.Number(int64(t.Nacks))+" times in a row")
 		}
 		switch {
 		case t.Version != "":
-			l.add(plain, ", accepted "+t.Version)
+			l.Add(widget.Plain, ", accepted "+t.Version)
 		case t.None:
-			l.add(plain, ", accepted none")
+			l.Add(widget.Plain, ", accepted none")
 		}
-		l.add(plain, "; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
+		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
 	case engine.Stale:
-		l.add(warned, "no answer to "+orDash(t.Sent)+" for "+age)
+		l.Add(widget.Warned, "no answer to "+widget.OrDash(t.Sent)+" for "+age)
 	case engine.Pending:
-		l.add(plain, orDash(t.Sent)+" was sent "+age+" ago")
+		l.Add(widget.Plain, widget.OrDash(t.Sent)+" was sent "+age+" ago")
 	case engine.Unknown:
-		l.add(warned, "what it made of "+orDash(t.Sent)+" cannot be told")
+		l.Add(widget.Warned, "what it made of "+widget.OrDash(t.Sent)+" cannot be told")
 	case engine.NotSent:
-		l.add(warned, "asked "+age+" ago, and nothing came")
+		l.Add(widget.Warned, "asked "+age+" ago, and nothing came")
 	default:
-		l.add(good, "in sync")
+		l.Add(widget.Good, "in sync")
 		if t.Version != "" {
-			l.add(plain, " with "+t.Version)
+			l.Add(widget.Plain, " with "+t.Version)
 		}
-		l.add(plain, " for "+age)
+		l.Add(widget.Plain, " for "+age)
 	}
 	return l
 }
 
 // stateRole is the colour beside a state.
-func stateRole(s engine.State) role {
+func stateRole(s engine.State) widget.Role {
 	switch s {
 	case engine.Synced:
-		return good
+		return widget.Good
 	case engine.Pending:
-		return accent
+		return widget.Accent
 	case engine.Unknown, engine.NotSent, engine.Stale:
-		return warned
+		return widget.Warned
 	case engine.Nacked:
-		return bad
+		return widget.Bad
 	}
-	return muted
+	return widget.Muted
 }
 
 // age writes how long ago something was, short.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // typeColumn is a column of the matrix.
@@ -50,16 +50,16 @@ const (
 
 // stateCell is where a client stands with a type, with how often in a row it has
 // rejected; in brackets as it stood when its stream ended.
-func stateCell(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) (string, role) {
+func stateCell(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
 	word := t.State.String()
 	if t.Lost {
 		word += "?"
 	}
 	if t.State == engine.Nacked && t.Nacks > 1 {
-		word += fmt.Sprintf(" %s%d", m.theme.glyph.times, t.Nacks)
+		word += fmt.Sprintf(" %s%d", m.theme.Glyph.Times, t.Nacks)
 	}
 	if isPast(m, c, t) {
-		return "(" + word + ")", muted
+		return "(" + word + ")", widget.Muted
 	}
 	return word, stateRole(t.State)
 }
@@ -70,11 +70,11 @@ func isPast(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) bool {
 	return !t.Gone.IsZero() && (c.Gone.IsZero() || !m.feed.Done())
 }
 
-func (v *clients) draw(m *Model, w, h int) []line {
+func (v *clients) draw(m *Model, w, h int) []widget.Line {
 	if v.titled = w >= shortWidth; !v.titled {
 		return v.drawShort(m, w, h)
 	}
-	v.win.rows = max(h-1, 1)
+	v.win.Rows = max(h-1, 1)
 	rows := v.settle(m)
 	name, kind, last := nameWidth, 7, 5
 	if w >= 100 {
@@ -97,128 +97,128 @@ func (v *clients) draw(m *Model, w, h int) []line {
 		used += t.width
 	}
 	name = min(w-fixed-used, name+40)
-	head := "  " + left("CLIENT (node id)", name) + " "
+	head := "  " + widget.Left("CLIENT (node id)", name) + " "
 	if kind > 0 {
-		head += left("KIND", kind) + " "
+		head += widget.Left("KIND", kind) + " "
 	}
 	for _, t := range types {
-		head += left(t.typ, t.width)
+		head += widget.Left(t.typ, t.width)
 	}
 	if last > 0 {
-		head += right("LAST", last)
+		head += widget.Right("LAST", last)
 	}
-	out := []line{text(muted, head)}
+	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(rows) == 0 {
 		return append(out, v.empty(m)...)
 	}
 	now := m.seen.at
-	for i := v.win.top; i < min(v.win.top+h-1, len(rows)); i++ {
+	for i := v.win.Top; i < min(v.win.Top+h-1, len(rows)); i++ {
 		r := &rows[i]
-		l := text(plain, "  ")
+		l := widget.Text(widget.Plain, "  ")
 		if r.typ != nil {
 			v.typeLine(m, &l, r)
 		} else {
-			l.add(clientRole(r.of), middle(m.alias(r.of.Client), name)+" ")
+			l.Add(clientRole(r.of), widget.Middle(m.alias(r.of.Client), name)+" ")
 			if kind > 0 {
-				l.add(muted, middle(orDash(r.of.Agent), kind)+" ")
+				l.Add(widget.Muted, widget.Middle(widget.OrDash(r.of.Agent), kind)+" ")
 			}
 			v.states(m, &l, r.of, types)
 			if last > 0 {
-				l.add(muted, right(age(now.Sub(r.of.Last)), last))
+				l.Add(widget.Muted, widget.Right(age(now.Sub(r.of.Last)), last))
 			}
 		}
-		if l.selected = i == v.win.at; l.selected {
-			l.spans[0].text = "> "
+		if l.Selected = i == v.win.At; l.Selected {
+			l.Spans[0].Text = "> "
 		}
 		out = append(out, l)
 	}
 	return out
 }
 
-func clientRole(c *engine.ClientStatus) role {
+func clientRole(c *engine.ClientStatus) widget.Role {
 	if !c.Gone.IsZero() {
-		return muted
+		return widget.Muted
 	}
-	return plain
+	return widget.Plain
 }
 
 // states are the cells of a client.
-func (v *clients) states(m *Model, l *line, c *engine.ClientStatus, types []typeColumn) {
+func (v *clients) states(m *Model, l *widget.Line, c *engine.ClientStatus, types []typeColumn) {
 	for _, t := range types {
 		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t.typ })
 		if i < 0 {
-			l.add(muted, left("-", t.width))
+			l.Add(widget.Muted, widget.Left("-", t.width))
 			continue
 		}
 		cell, look := stateCell(m, c, &c.Types[i])
-		l.add(look, left(cell, t.width))
+		l.Add(look, widget.Left(cell, t.width))
 	}
 }
 
 // typeLine is one type of an unfolded client.
-func (v *clients) typeLine(m *Model, l *line, r *clientRow) {
+func (v *clients) typeLine(m *Model, l *widget.Line, r *clientRow) {
 	t := r.typ
-	branch := m.theme.glyph.branch
+	branch := m.theme.Glyph.Branch
 	if r.end {
-		branch = m.theme.glyph.last
+		branch = m.theme.Glyph.Last
 	}
-	look, since := plain, age(m.seen.at.Sub(t.Since))
+	look, since := widget.Plain, age(m.seen.at.Sub(t.Since))
 	cell, state := stateCell(m, r.of, t)
 	if isPast(m, r.of, t) {
-		look, since = muted, "gone "+age(m.seen.at.Sub(t.Gone))
+		look, since = widget.Muted, "gone "+age(m.seen.at.Sub(t.Gone))
 	}
 	wide := stateWidth
 	for i := range r.of.Types {
 		other, _ := stateCell(m, r.of, &r.of.Types[i])
 		wide = max(wide, render.Width(other)+1)
 	}
-	l.add(muted, branch)
-	l.add(look, left(t.Type, 5))
-	l.add(state, left(cell, wide))
-	l.add(look, left(since, max(5, len(since)))+" ")
+	l.Add(widget.Muted, branch)
+	l.Add(look, widget.Left(t.Type, 5))
+	l.Add(state, widget.Left(cell, wide))
+	l.Add(look, widget.Left(since, max(5, len(since)))+" ")
 	var have []string
 	if t.Version != "" {
 		have = append(have, "accepted "+t.Version)
 	}
 	if t.Sent != t.Version {
-		have = append(have, "sent "+orDash(t.Sent))
+		have = append(have, "sent "+widget.OrDash(t.Sent))
 	}
 	if len(have) > 0 {
-		l.add(look, strings.Join(have, ", ")+"  ")
+		l.Add(look, strings.Join(have, ", ")+"  ")
 	}
 	wants := "all"
 	if t.Wanted >= 0 {
 		wants = render.Number(int64(t.Wanted))
 	}
-	l.add(muted, fmt.Sprintf("wants %s, got %s  #%d", wants, render.Number(int64(t.Have)), t.Seq))
+	l.Add(widget.Muted, fmt.Sprintf("wants %s, got %s  #%d", wants, render.Number(int64(t.Have)), t.Seq))
 	if t.Nack != "" && t.NackSeq != t.Seq {
-		l.add(muted, fmt.Sprintf("  last nack #%d", t.NackSeq))
+		l.Add(widget.Muted, fmt.Sprintf("  last nack #%d", t.NackSeq))
 	}
 }
 
-func (v *clients) empty(m *Model) []line {
+func (v *clients) empty(m *Model) []widget.Line {
 	switch {
 	case v.words != "":
-		return []line{blank(), text(plain, "   No client has these words."), text(muted, "   esc takes the filter away")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
 	case m.src.Live:
 		return m.welcome()
 	case !m.feed.Done():
-		return []line{blank(), text(muted, "   reading")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
-	return []line{blank(), text(plain, "   No client has asked for anything in this recording."), text(muted, "   2 shows what there is")}
+	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has asked for anything in this recording."), widget.Text(widget.Muted, "   2 shows what there is")}
 }
 
 // welcome is what an empty live view says.
-func (m *Model) welcome() []line {
+func (m *Model) welcome() []widget.Line {
 	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
-		return []line{blank(), text(plain, "   Nothing has passed yet.")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing has passed yet.")}
 	}
 	r := m.src.Proxy.Routes[0]
-	return []line{
-		blank(), text(plain, "   No client has connected yet."),
-		text(plain, "   Listening on "+r.Listen+", upstream "+r.Upstream+"."),
-		text(plain, "   Point an Envoy ADS cluster or a gRPC bootstrap at that address."),
-		spans(span{muted, "   b: "}, span{plain, "show a ready bootstrap   "}, span{muted, "E: "}, span{plain, "event log"}),
+	return []widget.Line{
+		widget.Blank(), widget.Text(widget.Plain, "   No client has connected yet."),
+		widget.Text(widget.Plain, "   Listening on "+r.Listen+", upstream "+r.Upstream+"."),
+		widget.Text(widget.Plain, "   Point an Envoy ADS cluster or a gRPC bootstrap at that address."),
+		widget.Spans(widget.In(widget.Muted, "   b: "), widget.In(widget.Plain, "show a ready bootstrap   "), widget.In(widget.Muted, "E: "), widget.In(widget.Plain, "event log")),
 	}
 }
 

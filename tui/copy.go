@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 const (
@@ -38,9 +39,9 @@ func (m *Model) copy(text, what string) tea.Cmd {
 	return func() tea.Msg {
 		path, err := privateFile("xdsproxy-copy-*.txt", text)
 		if err != nil {
-			return saidMsg{role: bad, text: fmt.Sprintf("cannot copy %s: %v", what, err)}
+			return saidMsg{role: widget.Bad, text: fmt.Sprintf("cannot copy %s: %v", what, err)}
 		}
-		said := saidMsg{role: accent, text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
+		said := saidMsg{role: widget.Accent, text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
 		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return said }}
 	}
 }
@@ -75,7 +76,7 @@ func (m *Model) screenText() string {
 	rows := m.h - m.bodyTop() - 3
 	var b strings.Builder
 	for _, l := range m.top().draw(m, m.w, max(rows, 1)) {
-		b.WriteString(l.plainText())
+		b.WriteString(l.PlainText())
 		b.WriteByte('\n')
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"

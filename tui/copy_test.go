@@ -94,9 +94,9 @@ func TestCopyUnderCursor(t *testing.T) {
 	} {
 		v.form = tc.form
 		d.look()
-		for i := range v.pane.lines {
-			if strings.Contains(v.pane.lines[i].plainText(), tc.line) {
-				v.pane.show(i)
+		for i := range v.pane.Lines {
+			if strings.Contains(v.pane.Lines[i].PlainText(), tc.line) {
+				v.pane.Show(i)
 				break
 			}
 		}

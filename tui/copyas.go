@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // copyForm is one of the forms in which an entry can be copied.
@@ -168,21 +169,21 @@ func (m *Model) pop(v view) {
 	}
 }
 
-func (v *copyMenu) draw(m *Model, w, h int) []line {
-	list := []line{text(muted, repeat(m.theme.glyph.line, w)), text(title, fmt.Sprintf(" Copy %d as", v.seq))}
+func (v *copyMenu) draw(m *Model, w, h int) []widget.Line {
+	list := []widget.Line{widget.Text(widget.Muted, widget.Repeat(m.theme.Glyph.Line, w)), widget.Text(widget.Title, fmt.Sprintf(" Copy %d as", v.seq))}
 	for i, f := range v.forms {
-		l := spans(span{plain, "   "}, span{plain, left(f.name, 9)}, span{muted, f.help})
+		l := widget.Spans(widget.In(widget.Plain, "   "), widget.In(widget.Plain, widget.Left(f.name, 9)), widget.In(widget.Muted, f.help))
 		if i == v.at {
-			l.spans[0].text, l.selected = " > ", true
+			l.Spans[0].Text, l.Selected = " > ", true
 		}
 		list = append(list, l)
 	}
 	v.top = max(h-len(list), 0) + 2
-	var out []line
+	var out []widget.Line
 	if room := h - len(list); room > 0 {
 		out = v.under.draw(m, w, room)
 		for len(out) < room {
-			out = append(out, blank())
+			out = append(out, widget.Blank())
 		}
 		return append(out[:room], list...)
 	}

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // broken is a view that panics, at the place that it is asked to.
@@ -31,7 +32,7 @@ func (v *broken) fail(at string) {
 func (v *broken) title() string     { return "Broken" }
 func (v *broken) keys() []key.Offer { return []key.Offer{{Act: key.Open}} }
 
-func (v *broken) draw(*Model, int, int) []line {
+func (v *broken) draw(*Model, int, int) []widget.Line {
 	v.fail("draw")
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // form is how an entry is shown.
@@ -31,7 +32,7 @@ func (f form) String() string { return [...]string{"summary", "yaml", "json", "w
 type detail struct {
 	seq  session.Seq
 	form form
-	pane textPane
+	pane widget.TextPane
 
 	page    *page   // that the pane holds
 	shown   pageKey // what it was made of
@@ -55,9 +56,9 @@ type pageKey struct {
 
 // page is an entry in one form.
 type page struct {
-	lines  []textLine
-	lay    func(columns int, alias func(string) string) []textLine // in place of lines, where the width matters
-	weight int                                                     // in lines, of what is kept for lay
+	lines  []widget.TextLine
+	lay    func(columns int, alias func(string) string) []widget.TextLine // in place of lines, where the width matters
+	weight int                                                            // in lines, of what is kept for lay
 	err    error
 	peer   *session.Peer // where the connection came from and went; nil if that is not known
 	kind   session.Kind
@@ -72,7 +73,7 @@ const (
 
 func newDetail(m *Model, seq session.Seq) view {
 	v := &detail{seq: seq, pages: make(map[pageKey]*page)}
-	v.pane.width = m.w
+	v.pane.Width = m.w
 	return v
 }
 
@@ -215,25 +216,25 @@ func (v *detail) put(m *Model, k pageKey, p *page) {
 	v.shown, v.page, v.laid = k, p, 0
 	lines := p.lines
 	if p.lay != nil {
-		v.laid, v.private = v.pane.width, m.private()
+		v.laid, v.private = v.pane.Width, m.private()
 		lines = p.lay(v.laid, m.aliasText)
 	}
 	if same {
-		v.pane.set(lines)
+		v.pane.Set(lines)
 	} else {
-		v.pane.restart(lines)
+		v.pane.Restart(lines)
 	}
 }
 
 // ready says whether the pane shows what is wanted.
 func (v *detail) ready() bool { return v.shown.seq == v.seq && v.shown.form == v.form }
 
-func (v *detail) query() string        { return v.pane.text }
+func (v *detail) query() string        { return v.pane.Text }
 func (v *detail) language() promptKind { return textSearch }
 
 func (v *detail) ask(m *Model, text string) (tea.Cmd, error) {
-	v.pane.search(text)
-	if text != "" && len(v.pane.found) == 0 {
+	v.pane.Search(text)
+	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that; v shows other forms")
 	}
 	return nil, nil
@@ -248,20 +249,20 @@ func (v *detail) selected(m *Model) selection {
 	return selection{client: w.Client, seq: v.seq, typ: w.Type}
 }
 
-func (v *detail) where(*Model) string { return v.pane.where() }
+func (v *detail) where(*Model) string { return v.pane.Where() }
 
-func (v *detail) about(m *Model) line {
+func (v *detail) about(m *Model) widget.Line {
 	if f := m.findingOf(v.seq); f != nil {
-		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, m.aliasText(f.Message)})
+		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliasText(f.Message)))
 	}
-	if at := v.pane.current(); at >= 0 && v.ready() && v.pane.lines[at].seq != 0 && v.pane.lines[at].seq != v.seq {
-		return text(muted, "enter goes to "+seqText(v.pane.lines[at].seq))
+	if to := v.lineEntry(); v.ready() && to != 0 && to != v.seq {
+		return widget.Text(widget.Muted, "enter goes to "+seqText(to))
 	}
-	return line{}
+	return widget.Line{}
 }
 
 func (v *detail) click(m *Model, _, y int, twice bool) tea.Cmd {
-	v.pane.click(y - len(v.head(m, m.paneWidth())))
+	v.pane.Click(y - len(v.head(m, m.paneWidth())))
 	if twice {
 		return v.do(m, key.Open)
 	}

@@ -15,7 +15,7 @@ func seqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10
 
 func (v *detail) do(m *Model, a key.Action) tea.Cmd {
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
-		v.pane.do(a)
+		v.pane.Do(a)
 		return nil
 	}
 	switch a {
@@ -27,7 +27,7 @@ func (v *detail) do(m *Model, a key.Action) tea.Cmd {
 	case key.NextMatch, key.PrevMatch:
 		v.onward(m, a == key.NextMatch)
 	case key.Toggle:
-		if !v.pane.toggle() {
+		if !v.pane.Toggle() {
 			m.say("there is nothing to fold here: YAML and JSON fold")
 		}
 	case key.Copy:
@@ -57,26 +57,34 @@ func (v *detail) do(m *Model, a key.Action) tea.Cmd {
 // onward goes to the next match, or, where nothing is searched for, to the next
 // difference.
 func (v *detail) onward(m *Model, forward bool) {
-	of, none := v.pane.found, "no line matches; / searches"
-	if v.pane.text == "" {
-		of, none = v.pane.changes(), "nothing is searched for; / searches"
+	of, none := v.pane.Found, "no line matches; / searches"
+	if v.pane.Text == "" {
+		of, none = v.pane.Changes(), "nothing is searched for; / searches"
 		if v.form == formDiff {
 			none = "there is no difference to go to"
 		}
 	}
-	if !v.pane.next(of, forward) {
+	if !v.pane.Next(of, forward) {
 		m.say("%s", none)
 	}
 }
 
 // follow goes to the entry that the selected line is about.
 func (v *detail) follow(m *Model) {
-	at := v.pane.current()
-	if at < 0 || v.pane.lines[at].seq == 0 || v.pane.lines[at].seq == v.seq {
+	to := v.lineEntry()
+	if to == 0 || to == v.seq {
 		m.say("this line is about no other entry")
 		return
 	}
-	v.goTo(m, v.pane.lines[at].seq)
+	v.goTo(m, to)
+}
+
+// lineEntry is the entry that the selected line is about, 0 if there is none.
+func (v *detail) lineEntry() session.Seq {
+	if at := v.pane.Current(); at >= 0 {
+		return session.Seq(v.pane.Lines[at].Ref)
+	}
+	return 0
 }
 
 // walk goes to another entry.
@@ -154,7 +162,7 @@ func (v *detail) copy(m *Model) tea.Cmd {
 		m.say("it is still being read")
 		return nil
 	}
-	text, what := v.pane.underCursor()
+	text, what := v.pane.UnderCursor()
 	if text == "" {
 		m.say("this line is empty; Y copies the message in a form of your choice")
 		return nil

@@ -6,59 +6,60 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-func (v *detail) draw(m *Model, w, h int) []line {
+func (v *detail) draw(m *Model, w, h int) []widget.Line {
 	out := v.head(m, w)
 	if h <= len(out) {
 		return out[:h]
 	}
-	if v.laid != 0 && (v.laid != w-textGutter || v.private != m.private()) {
-		v.laid, v.private = w-textGutter, m.private()
-		v.pane.set(v.page.lay(v.laid, m.aliasText))
+	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.private != m.private()) {
+		v.laid, v.private = w-widget.TextGutter, m.private()
+		v.pane.Set(v.page.lay(v.laid, m.aliasText))
 	}
 	switch {
 	case v.ready() && v.page.err != nil:
-		return append(out, blank(), text(bad, "  "+v.page.err.Error()))
+		return append(out, widget.Blank(), widget.Text(widget.Bad, "  "+v.page.err.Error()))
 	case !v.ready():
-		v.pane.width = w - textGutter
-		return append(out, blank(), text(muted, "  reading"))
+		v.pane.Width = w - widget.TextGutter
+		return append(out, widget.Blank(), widget.Text(widget.Muted, "  reading"))
 	}
-	return append(out, v.pane.draw(m, w, h-len(out))...)
+	return append(out, v.pane.Draw(&m.theme, m.aliasText, w, h-len(out))...)
 }
 
 // head says which entry it is, and in which form it is shown.
-func (v *detail) head(m *Model, w int) []line {
-	chosen := line{}
+func (v *detail) head(m *Model, w int) []widget.Line {
+	chosen := widget.Line{}
 	for f := range forms {
 		if f == v.form {
-			chosen.add(title, " ["+f.String()+"]")
+			chosen.Add(widget.Title, " ["+f.String()+"]")
 		} else {
-			chosen.add(muted, "  "+f.String()+" ")
+			chosen.Add(widget.Muted, "  "+f.String()+" ")
 		}
 	}
-	first := spans(span{title, " " + seqText(v.seq)})
+	first := widget.Spans(widget.In(widget.Title, " "+seqText(v.seq)))
 	rest := v.facts(m)
-	wide := first.width() + 2 + chosen.width() + 3
-	if long := wide + rest.width(); long <= w {
-		first.add(plain, "  ")
-		first.join(chosen)
-		first.pad(w - rest.width() - 1)
-		first.join(rest)
-		return []line{first}
+	wide := first.Width() + 2 + chosen.Width() + 3
+	if long := wide + rest.Width(); long <= w {
+		first.Add(widget.Plain, "  ")
+		first.Join(chosen)
+		first.Pad(w - rest.Width() - 1)
+		first.Join(rest)
+		return []widget.Line{first}
 	}
-	first.add(plain, "  ")
-	first.join(rest)
-	return []line{first, chosen}
+	first.Add(widget.Plain, "  ")
+	first.Join(rest)
+	return []widget.Line{first, chosen}
 }
 
 // facts are what the head says of the entry.
-func (v *detail) facts(m *Model) line {
-	var l line
+func (v *detail) facts(m *Model) widget.Line {
+	var l widget.Line
 	r, ok := m.index.BySeq(v.seq)
 	if !ok {
 		if v.ready() && v.page.err == nil {
-			return text(plain, v.page.kind.String()+"  "+v.page.at.UTC().Format("15:04:05.000000"))
+			return widget.Text(widget.Plain, v.page.kind.String()+"  "+v.page.at.UTC().Format("15:04:05.000000"))
 		}
 		return l
 	}
@@ -66,22 +67,22 @@ func (v *detail) facts(m *Model) line {
 	look, sign := lookOf(&r)
 	kind := eventWord(&r)
 	if r.Kind == session.KindMessage {
-		kind = strings.TrimSpace(orDash(words.Type) + " " + r.What.String())
+		kind = strings.TrimSpace(widget.OrDash(words.Type) + " " + r.What.String())
 		if r.What == index.Nothing {
 			kind = "message"
 		}
 	}
 	if sign != " " {
-		l.add(look, sign+" ")
+		l.Add(look, sign+" ")
 	}
-	l.add(look, kind)
+	l.Add(look, kind)
 	if m.isMarked(r.Seq) {
-		l.add(accent, " *marked")
+		l.Add(widget.Accent, " *marked")
 	}
 	if words.Stream != 0 {
-		l.add(muted, "  "+streamName(&words))
+		l.Add(widget.Muted, "  "+streamName(&words))
 	}
-	from, to := m.alias(orDash(words.Client)), "server"
+	from, to := m.alias(widget.OrDash(words.Client)), "server"
 	if v.ready() && v.page.peer != nil && v.page.peer.Upstream != "" {
 		to = m.alias(v.page.peer.Upstream)
 	}
@@ -89,17 +90,17 @@ func (v *detail) facts(m *Model) line {
 		from, to = to, from
 	}
 	if words.Client != "" {
-		l.add(plain, "  "+render.Middle(render.Safe(from), 28)+" > "+render.Middle(render.Safe(to), 28))
+		l.Add(widget.Plain, "  "+render.Middle(render.Safe(from), 28)+" > "+render.Middle(render.Safe(to), 28))
 	}
-	l.add(muted, "  "+r.At().UTC().Format("15:04:05.000000"))
+	l.Add(widget.Muted, "  "+r.At().UTC().Format("15:04:05.000000"))
 	if r.Kind == session.KindMessage {
-		l.add(plain, "  "+render.Number(int64(r.Size))+" B")
+		l.Add(widget.Plain, "  "+render.Number(int64(r.Size))+" B")
 	}
 	if r.Flags&index.Masked != 0 {
-		l.add(warned, " [masked]")
+		l.Add(widget.Warned, " [masked]")
 	}
 	if r.Flags&index.Truncated != 0 {
-		l.add(bad, " [truncated]")
+		l.Add(widget.Bad, " [truncated]")
 	}
 	return l
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // makePage reads an entry and writes it in a form. It runs beside the loop.
@@ -44,7 +44,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 	case formDiff:
 		cmp := compareSelection(ctx, m, selection{seq: k.seq}, 0)
 		if cmp.err != nil {
-			p.lines = []textLine{heading(plain, cmp.err.Error())}
+			p.lines = []widget.TextLine{widget.Heading(widget.Plain, cmp.err.Error())}
 			break
 		}
 		p.lines = diffPage(cmp.items, cmp.typ)
@@ -52,7 +52,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 		var more int
 		p.lines, more = textPage(got, k.form, most)
 		if more > 0 {
-			p.lines = append([]textLine{moreLine(more)}, append(p.lines, moreLine(more))...)
+			p.lines = append([]widget.TextLine{moreLine(more)}, append(p.lines, moreLine(more))...)
 		}
 		p.lines = append(problemLines(got), p.lines...)
 	}
@@ -60,18 +60,18 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 }
 
 // textPage is an entry as YAML, JSON or bytes.
-func textPage(got *index.Fetched, f form, most int) (lines []textLine, more int) {
+func textPage(got *index.Fetched, f form, most int) (lines []widget.TextLine, more int) {
 	if f == formWire {
 		return wirePage(got, most)
 	}
 	text, err := formText(got, f)
 	if err != nil {
-		return []textLine{heading(bad, err.Error())}, 0
+		return []widget.TextLine{widget.Heading(widget.Bad, err.Error())}, 0
 	}
 	if f == formJSON {
-		return jsonLines(text, most)
+		return widget.JsonLines(text, most)
 	}
-	return yamlLines(text, most)
+	return widget.YamlLines(text, most)
 }
 
 // formText is an entry as YAML or JSON: of a message what was sent, of anything
@@ -94,33 +94,33 @@ func formText(got *index.Fetched, f form) (string, error) {
 	return string(doc.YAML()), nil
 }
 
-func wirePage(got *index.Fetched, most int) (lines []textLine, more int) {
+func wirePage(got *index.Fetched, most int) (lines []widget.TextLine, more int) {
 	msg := got.Entry.Message
 	if msg == nil {
-		return []textLine{heading(muted, "This entry is no message: there are no bytes to show.")}, 0
+		return []widget.TextLine{widget.Heading(widget.Muted, "This entry is no message: there are no bytes to show.")}, 0
 	}
 	data := msg.Data.Bytes()
 	fields, problem := got.Wire(most / 2)
 	switch {
 	case msg.Compressed:
-		lines = append(lines, heading(warned, "compressed ("+render.Safe(msg.Encoding)+"): these are the bytes as they were sent"), textLine{})
+		lines = append(lines, widget.Heading(widget.Warned, "compressed ("+render.Safe(msg.Encoding)+"): these are the bytes as they were sent"), widget.TextLine{})
 	case len(fields) > 0:
-		lines = append(lines, heading(muted, "offset     size  field, wire type, what it holds"))
+		lines = append(lines, widget.Heading(widget.Muted, "offset     size  field, wire type, what it holds"))
 	}
 	if problem != "" {
-		lines = append(lines, heading(warned, problem), textLine{})
+		lines = append(lines, widget.Heading(widget.Warned, problem), widget.TextLine{})
 	}
 	rest, more := wireLines(fields, data, most)
 	return append(lines, rest...), more
 }
 
 // problemLines say what could not be read, before all the rest.
-func problemLines(got *index.Fetched) (out []textLine) {
+func problemLines(got *index.Fetched) (out []widget.TextLine) {
 	for _, p := range problemsOf(got) {
-		out = append(out, heading(warned, "~ "+p))
+		out = append(out, widget.Heading(widget.Warned, "~ "+p))
 	}
 	if len(out) > 0 {
-		out = append(out, textLine{})
+		out = append(out, widget.TextLine{})
 	}
 	return out
 }

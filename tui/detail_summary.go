@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // summary is what an entry says and what that means, before it is laid out.
@@ -29,7 +29,7 @@ type summary struct {
 type arrival struct {
 	name, version string // version where it has one of its own
 	words         string // what is different in it
-	look          role
+	look          widget.Role
 	seq           session.Seq // of what it is compared with
 }
 
@@ -76,47 +76,47 @@ func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named 
 const maxSummaryLines = 5000
 
 // lay lays it out for so many columns. alias is how what peers chose is written.
-func (s *summary) lay(columns int, alias func(string) string) []textLine {
-	var out []textLine
+func (s *summary) lay(columns int, alias func(string) string) []widget.TextLine {
+	var out []widget.TextLine
 	for _, p := range s.problems {
-		for i, l := range breakWords(render.Safe(alias(p)), columns-2) {
+		for i, l := range widget.BreakWords(render.Safe(alias(p)), columns-2) {
 			sign := "  "
 			if i == 0 {
 				sign = "~ "
 			}
-			out = append(out, heading(warned, sign+l))
+			out = append(out, widget.Heading(widget.Warned, sign+l))
 		}
 	}
 	if len(out) > 0 {
-		out = append(out, textLine{})
+		out = append(out, widget.TextLine{})
 	}
 	out = layFacts(out, s.facts, columns, alias)
 	for _, f := range s.findings {
-		out = append(out, textLine{})
+		out = append(out, widget.TextLine{})
 		out = layFacts(out, f, columns, alias)
 	}
 	if s.named != "" {
-		out = append(out, textLine{})
+		out = append(out, widget.TextLine{})
 		out = s.layResources(out, columns, alias)
 	} else if s.lost != nil {
-		out = append(out, textLine{}, heading(bad, s.lost.Error()))
+		out = append(out, widget.TextLine{}, widget.Heading(widget.Bad, s.lost.Error()))
 	}
 	if len(out) > maxSummaryLines {
-		out = append(out[:maxSummaryLines:maxSummaryLines], heading(muted, "... and more; v goes on to YAML, which has all of it"))
+		out = append(out[:maxSummaryLines:maxSummaryLines], widget.Heading(widget.Muted, "... and more; v goes on to YAML, which has all of it"))
 	}
 	return out
 }
 
-func factRole(l render.FactLook) role {
+func factRole(l render.FactLook) widget.Role {
 	switch l {
 	case render.FactGood:
-		return good
+		return widget.Good
 	case render.FactBad:
-		return bad
+		return widget.Bad
 	case render.FactMuted:
-		return muted
+		return widget.Muted
 	}
-	return plain
+	return widget.Plain
 }
 
 const (
@@ -125,7 +125,7 @@ const (
 )
 
 // layFacts appends facts as names, values and what these mean.
-func layFacts(out []textLine, facts []render.Fact, columns int, alias func(string) string) []textLine {
+func layFacts(out []widget.TextLine, facts []render.Fact, columns int, alias func(string) string) []widget.TextLine {
 	label := 8
 	for i := range facts {
 		if n := len(facts[i].Name) + 2; n <= min(mostLabel, columns/3) {
@@ -148,33 +148,33 @@ func layFacts(out []textLine, facts []render.Fact, columns int, alias func(strin
 		out = layFact(out, f, name, label, columns)
 		if f.Name != "" && f.Seq == 0 && i+1 < len(facts) && facts[i+1].Name == "" {
 			for j := from; j < len(out); j++ {
-				out[j].value = "" // the value is what is below it
+				out[j].Value = "" // the value is what is below it
 			}
 		}
 	}
 	return out
 }
 
-func layFact(out []textLine, f *render.Fact, name string, label, columns int) []textLine {
+func layFact(out []widget.TextLine, f *render.Fact, name string, label, columns int) []widget.TextLine {
 	look := factRole(f.Look)
 	level := 0
 	if f.Name == "" {
 		level = 1
 	}
-	add := func(first bool, parts ...span) {
-		t := textLine{level: level, name: name, value: f.Text, seq: f.Seq}
+	add := func(first bool, parts ...widget.Span) {
+		t := widget.TextLine{Level: level, Name: name, Value: f.Text, Ref: uint64(f.Seq)}
 		lead := ""
 		if first {
 			lead = f.Name
 		} else {
-			t.level++
+			t.Level++
 		}
-		t.add(muted, left(lead, label))
-		t.spans = append(t.spans, parts...)
+		t.Add(widget.Muted, widget.Left(lead, label))
+		t.Spans = append(t.Spans, parts...)
 		out = append(out, t)
 	}
 	if len(f.Name) > label-1 {
-		out = append(out, textLine{line: text(muted, f.Name), level: level, name: name, value: f.Text, seq: f.Seq})
+		out = append(out, widget.TextLine{Line: widget.Text(widget.Muted, f.Name), Level: level, Name: name, Value: f.Text, Ref: uint64(f.Seq)})
 		level++
 		f = &render.Fact{Text: f.Text, Means: f.Means, Look: f.Look, Seq: f.Seq}
 	}
@@ -185,34 +185,34 @@ func layFact(out []textLine, f *render.Fact, name string, label, columns int) []
 	}
 	meaning := look
 	if f.Look == render.FactPlain && f.Text != "" {
-		meaning = muted
+		meaning = widget.Muted
 	}
 	at := max(meansAt, w+2)
 	if means != "" && (at+render.Width(means) <= room || w <= room/3 && room-at >= 20) {
-		for i, l := range breakWords(means, room-at) {
+		for i, l := range widget.BreakWords(means, room-at) {
 			shown := clean
 			if i > 0 {
 				shown = ""
 			}
-			add(i == 0, span{look, left(shown, at)}, span{meaning, l})
+			add(i == 0, widget.In(look, widget.Left(shown, at)), widget.In(meaning, l))
 		}
 		return out
 	}
-	for i, l := range breakWords(clean, room) {
-		add(i == 0, span{look, l})
+	for i, l := range widget.BreakWords(clean, room) {
+		add(i == 0, widget.In(look, l))
 	}
-	for _, l := range breakWords(means, room) {
+	for _, l := range widget.BreakWords(means, room) {
 		if means != "" {
-			add(false, span{meaning, l})
+			add(false, widget.In(meaning, l))
 		}
 	}
 	return out
 }
 
 // layResources lists what a response brings, and what is different in it.
-func (s *summary) layResources(out []textLine, columns int, alias func(string) string) []textLine {
+func (s *summary) layResources(out []widget.TextLine, columns int, alias func(string) string) []widget.TextLine {
 	if len(s.brings) == 0 {
-		return append(out, heading(title, "no resources named in "+s.named))
+		return append(out, widget.Heading(widget.Title, "no resources named in "+s.named))
 	}
 	longest := 0
 	for i := range s.brings {
@@ -223,9 +223,9 @@ func (s *summary) layResources(out []textLine, columns int, alias func(string) s
 	if columns >= 100 {
 		names = max(names, columns/3)
 	}
-	t := textLine{}
-	t.add(title, left(head, names+2))
-	t.add(muted, s.since)
+	t := widget.TextLine{}
+	t.Add(widget.Title, widget.Left(head, names+2))
+	t.Add(widget.Muted, s.since)
 	out = append(out, t)
 	for i := range s.brings {
 		if len(out) > maxSummaryLines {
@@ -236,58 +236,31 @@ func (s *summary) layResources(out []textLine, columns int, alias func(string) s
 	return out
 }
 
-func (b *arrival) line(names int, alias func(string) string) textLine {
-	t := textLine{level: 1, name: "resource", value: b.name, seq: b.seq}
-	t.add(plain, "  "+middle(orDash(alias(b.name)), names-2)+"  ")
+func (b *arrival) line(names int, alias func(string) string) widget.TextLine {
+	t := widget.TextLine{Level: 1, Name: "resource", Value: b.name, Ref: uint64(b.seq)}
+	t.Add(widget.Plain, "  "+widget.Middle(widget.OrDash(alias(b.name)), names-2)+"  ")
 	if b.version != "" {
-		t.add(muted, render.Middle(render.Safe(alias(b.version)), 12)+": ")
+		t.Add(widget.Muted, render.Middle(render.Safe(alias(b.version)), 12)+": ")
 	}
-	t.add(b.look, alias(b.words))
+	t.Add(b.look, alias(b.words))
 	return t
 }
 
 // changeOf says what became of a resource.
-func changeOf(c *index.Compared) (role, string) {
+func changeOf(c *index.Compared) (widget.Role, string) {
 	switch {
 	case c.Kind == diff.Same:
-		return muted, "none"
+		return widget.Muted, "none"
 	case c.Kind == diff.Removed:
-		return warned, "gone"
+		return widget.Warned, "gone"
 	case c.Kind == diff.Added && c.Lost:
-		return muted, "what it had before is not known"
+		return widget.Muted, "what it had before is not known"
 	case c.Kind == diff.Added:
-		return good, "new"
+		return widget.Good, "new"
 	case c.Result == nil:
-		return accent, "changed"
+		return widget.Accent, "changed"
 	case c.Result.Coarse:
-		return accent, fmt.Sprintf("changed in more than %d places", c.Result.Count[diff.Changed])
+		return widget.Accent, fmt.Sprintf("changed in more than %d places", c.Result.Count[diff.Changed])
 	}
-	return accent, render.ChangeWords(c.Result, 3)
-}
-
-// breakWords breaks a text into lines of so many columns, within words where
-// these are longer. There is at least one line.
-func breakWords(s string, columns int) (out []string) {
-	columns = max(columns, 4)
-	for {
-		cut, at, space := -1, 0, -1
-		for i, r := range s {
-			if r == ' ' && i > 0 {
-				space = i
-			}
-			if at += render.Width(string(r)); at > columns {
-				cut = i
-				break
-			}
-		}
-		if cut <= 0 {
-			return append(out, s)
-		}
-		next := cut
-		if space > cut/3 {
-			cut, next = space, space+1
-		}
-		out = append(out, strings.TrimRight(s[:cut], " "))
-		s = s[next:]
-	}
+	return widget.Accent, render.ChangeWords(c.Result, 3)
 }

@@ -160,11 +160,11 @@ func TestDetailLarge(t *testing.T) {
 	if got := d.frame(); !strings.Contains(got, "lines are not shown: o opens all of it in the pager") {
 		t.Errorf("a large message does not say that it is cut:\n%s", got)
 	}
-	if n := len(d.m.top().(*detail).pane.lines); n > fewLines+2 {
+	if n := len(d.m.top().(*detail).pane.Lines); n > fewLines+2 {
 		t.Errorf("%d lines are kept of a large message", n)
 	}
 	d.press("v", "v")
-	if n := len(d.m.top().(*detail).pane.lines); n > fewLines+8 {
+	if n := len(d.m.top().(*detail).pane.Lines); n > fewLines+8 {
 		t.Errorf("%d lines are kept of the bytes", n)
 	}
 	got := d.m.top().(*detail)
@@ -184,8 +184,8 @@ func TestDetailProblems(t *testing.T) {
 	d.press("G", "enter")
 	for range forms {
 		v := d.m.top().(*detail)
-		if d.frame(); v.form != formDiff && !strings.Contains(v.pane.plainText(), "is 127 bytes long where 2 remain") {
-			t.Errorf("%v does not say what is wrong:\n%s", v.form, v.pane.plainText())
+		if d.frame(); v.form != formDiff && !strings.Contains(v.pane.PlainText(), "is 127 bytes long where 2 remain") {
+			t.Errorf("%v does not say what is wrong:\n%s", v.form, v.pane.PlainText())
 		}
 		d.press("v")
 	}
@@ -198,7 +198,7 @@ func TestDetailUnnamed(t *testing.T) {
 	d.press("G", "enter")
 	for range forms {
 		for _, l := range d.m.top().draw(d.m, 80, 20) {
-			if s := l.plainText(); s != render.Safe(s) {
+			if s := l.PlainText(); s != render.Safe(s) {
 				t.Errorf("on the screen: %q", s)
 			}
 		}

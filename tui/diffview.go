@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // diffView is two versions of something beside each other: all resources of a
@@ -23,7 +24,7 @@ type diffView struct {
 	typ   string
 	items []index.Compared // those that differ, or all if there is only one
 	same  int              // resources that do not differ
-	pane  textPane
+	pane  widget.TextPane
 	whole map[int]bool // items whose equal lines are shown
 
 	busy string // what is being done, "" if nothing
@@ -185,10 +186,10 @@ func (v *diffView) take(r compareReady) {
 		v.past = nil
 	}
 	clear(v.whole)
-	v.pane.restart(v.lines())
-	if changes := v.pane.changes(); len(changes) > 0 {
-		v.pane.show(changes[0])
-		v.pane.center, v.pane.win.top = false, 0
+	v.pane.Restart(v.lines())
+	if changes := v.pane.Changes(); len(changes) > 0 {
+		v.pane.Show(changes[0])
+		v.pane.Center, v.pane.Win.Top = false, 0
 	}
 }
 
@@ -198,8 +199,8 @@ func (v *diffView) item() *index.Compared {
 		return nil
 	}
 	of := 0
-	if at := v.pane.current(); at >= 0 {
-		of = v.pane.lines[at].of
+	if at := v.pane.Current(); at >= 0 {
+		of = v.pane.Lines[at].Of
 	}
 	return &v.items[min(of, len(v.items)-1)]
 }
@@ -226,7 +227,7 @@ func (v *diffView) keys() []key.Offer {
 
 func (v *diffView) do(m *Model, a key.Action) tea.Cmd {
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
-		v.pane.do(a)
+		v.pane.Do(a)
 		return nil
 	}
 	switch a {
@@ -243,10 +244,10 @@ func (v *diffView) do(m *Model, a key.Action) tea.Cmd {
 	case key.Filter:
 		return m.open(textSearch, v.query())
 	case key.Copy:
-		text, what := v.pane.underCursor()
+		text, what := v.pane.UnderCursor()
 		return m.copy(m.aliasText(text), what)
 	case key.Pager:
-		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.plainText(), form: formDiff})
+		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.PlainText(), form: formDiff})
 	case key.Open:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
 			m.push(newDetail(m, max(c.New.Seq, c.Old.Seq)))
@@ -267,38 +268,38 @@ func (v *diffView) close(m *Model) tea.Cmd {
 }
 
 func (v *diffView) onward(m *Model, forward bool) {
-	of, none := v.pane.changes(), "there is no difference to go to"
-	if v.pane.text != "" {
-		of, none = v.pane.found, "no line matches"
+	of, none := v.pane.Changes(), "there is no difference to go to"
+	if v.pane.Text != "" {
+		of, none = v.pane.Found, "no line matches"
 	}
-	if !v.pane.next(of, forward) {
+	if !v.pane.Next(of, forward) {
 		m.say("%s", none)
 	}
 }
 
 // toggle shows the equal lines of a resource, or folds it.
 func (v *diffView) toggle(m *Model) {
-	at := v.pane.current()
+	at := v.pane.Current()
 	if at < 0 {
 		return
 	}
-	of := v.pane.lines[at].of
-	if v.pane.lines[at].folded || v.whole[of] {
+	of := v.pane.Lines[at].Of
+	if v.pane.Lines[at].Folded || v.whole[of] {
 		v.whole[of] = !v.whole[of]
-		v.pane.set(v.lines())
+		v.pane.Set(v.lines())
 		return
 	}
-	if !v.pane.toggle() {
+	if !v.pane.Toggle() {
 		m.say("there is nothing to fold here")
 	}
 }
 
-func (v *diffView) query() string        { return v.pane.text }
+func (v *diffView) query() string        { return v.pane.Text }
 func (v *diffView) language() promptKind { return textSearch }
 
 func (v *diffView) ask(_ *Model, text string) (tea.Cmd, error) {
-	v.pane.search(text)
-	if text != "" && len(v.pane.found) == 0 {
+	v.pane.Search(text)
+	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that")
 	}
 	return nil, nil
@@ -313,6 +314,6 @@ func (v *diffView) selected(*Model) selection {
 }
 
 func (v *diffView) click(_ *Model, _, y int, _ bool) tea.Cmd {
-	v.pane.click(y - diffHead)
+	v.pane.Click(y - diffHead)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 const (
@@ -20,39 +21,39 @@ const (
 )
 
 // lines are all differences, one resource below the other.
-func (v *diffView) lines() []textLine {
+func (v *diffView) lines() []widget.TextLine {
 	return compareLines(v.items, v.whole, len(v.items) > 1)
 }
 
 // compareLines writes comparisons as lines. With heads, each begins with what it
 // is about.
-func compareLines(items []index.Compared, whole map[int]bool, heads bool) (out []textLine) {
+func compareLines(items []index.Compared, whole map[int]bool, heads bool) (out []widget.TextLine) {
 	for i := range items {
 		c := &items[i]
 		from := len(out)
 		if heads {
 			if i > 0 {
-				out = append(out, textLine{of: i - 1})
+				out = append(out, widget.TextLine{Of: i - 1})
 			}
 			out = append(out, headLine(c))
 			from = len(out)
 		}
 		out = itemLines(out, c, whole[i])
 		for j := from; j < len(out); j++ {
-			out[j].level = 1
+			out[j].Level = 1
 		}
 		for j := max(from-1, 0); j < len(out); j++ {
-			out[j].of = i
+			out[j].Of = i
 		}
 		if len(out) > maxDiffLines {
-			return append(out[:maxDiffLines:maxDiffLines], heading(warned, "... and more, which is not shown"))
+			return append(out[:maxDiffLines:maxDiffLines], widget.Heading(widget.Warned, "... and more, which is not shown"))
 		}
 	}
 	return out
 }
 
 // headLine names one of several resources.
-func headLine(c *index.Compared) textLine {
+func headLine(c *index.Compared) widget.TextLine {
 	look, words := changeOf(c)
 	if c.Result != nil {
 		n := 0
@@ -61,20 +62,20 @@ func headLine(c *index.Compared) textLine {
 		}
 		words = render.Count(n, "difference", "differences")
 	}
-	t := textLine{name: "resource", value: c.Name, seq: c.New.Seq}
-	t.add(title, orDash(c.Name)+"  ")
-	t.add(look, words)
+	t := widget.TextLine{Name: "resource", Value: c.Name, Ref: uint64(c.New.Seq)}
+	t.Add(widget.Title, widget.OrDash(c.Name)+"  ")
+	t.Add(look, words)
 	return t
 }
 
-func itemLines(out []textLine, c *index.Compared, whole bool) []textLine {
+func itemLines(out []widget.TextLine, c *index.Compared, whole bool) []widget.TextLine {
 	switch {
 	case c.Kind == diff.Same:
-		return append(out, heading(plain, "There is no difference."))
+		return append(out, widget.Heading(widget.Plain, "There is no difference."))
 	case c.Only != nil:
 		return onlyLines(out, c)
 	case c.Result == nil:
-		return append(out, heading(muted, sideWords(c)))
+		return append(out, widget.Heading(widget.Muted, sideWords(c)))
 	}
 	context := diffContext
 	if whole {
@@ -87,10 +88,10 @@ func itemLines(out []textLine, c *index.Compared, whole bool) []textLine {
 		out = append(out, diffLine(&l))
 	}
 	if len(c.Result.Ignored) > 0 {
-		out = append(out, textLine{}, heading(muted, "ignored: "+strings.Join(c.Result.Ignored, ", ")))
+		out = append(out, widget.TextLine{}, widget.Heading(widget.Muted, "ignored: "+strings.Join(c.Result.Ignored, ", ")))
 	}
 	if c.Result.Coarse {
-		out = append(out, textLine{}, heading(warned, "There are very many differences: some are told coarsely."))
+		out = append(out, widget.TextLine{}, widget.Heading(widget.Warned, "There are very many differences: some are told coarsely."))
 	}
 	return out
 }
@@ -109,56 +110,56 @@ func sideWords(c *index.Compared) string {
 }
 
 // onlyLines are those of a content that is only on one side.
-func onlyLines(out []textLine, c *index.Compared) []textLine {
-	sign, look := "+ ", good
+func onlyLines(out []widget.TextLine, c *index.Compared) []widget.TextLine {
+	sign, look := "+ ", widget.Good
 	if c.Kind == diff.Removed {
-		sign, look = "- ", bad
+		sign, look = "- ", widget.Bad
 	}
 	doc := decode.Document{Root: *c.Only}
-	lines, more := yamlLines(render.SafeLines(string(doc.YAML())), fewLines)
+	lines, more := widget.YamlLines(render.SafeLines(string(doc.YAML())), fewLines)
 	for i := range lines {
-		t := textLine{change: 1, name: lines[i].name, value: lines[i].value}
-		t.add(look, sign+lines[i].plainText())
+		t := widget.TextLine{Change: 1, Name: lines[i].Name, Value: lines[i].Value}
+		t.Add(look, sign+lines[i].PlainText())
 		out = append(out, t)
 	}
 	if more > 0 {
-		out = append(out, heading(muted, fmt.Sprintf("... %s", render.Count(more, "more line", "more lines"))))
+		out = append(out, widget.Heading(widget.Muted, fmt.Sprintf("... %s", render.Count(more, "more line", "more lines"))))
 	}
 	return out
 }
 
-func diffLine(l *render.DiffLine) textLine {
-	t := textLine{change: l.Change, name: l.Path, folded: l.Equal > 0}
-	look := plain
+func diffLine(l *render.DiffLine) widget.TextLine {
+	t := widget.TextLine{Change: l.Change, Name: l.Path, Folded: l.Equal > 0}
+	look := widget.Plain
 	switch {
 	case l.Sign == '-':
-		look = bad
+		look = widget.Bad
 	case l.Sign == '+':
-		look = good
+		look = widget.Good
 	case l.Equal > 0:
-		look = muted
+		look = widget.Muted
 	}
 	if l.Sign == ' ' {
-		t.change = 0 // it leads to the change
+		t.Change = 0 // it leads to the change
 	}
-	t.add(look, string(l.Sign)+" "+spaces(l.Indent)+l.Text)
-	_, value, ok := cutKey(strings.TrimPrefix(l.Text, "- "))
+	t.Add(look, string(l.Sign)+" "+widget.Spaces(l.Indent)+l.Text)
+	_, value, ok := widget.CutKey(strings.TrimPrefix(l.Text, "- "))
 	if ok {
-		t.value = unquoted(value)
+		t.Value = widget.Unquoted(value)
 	}
 	note := l.Note
 	if l.Equal > 0 {
 		note = strings.TrimPrefix(note+", "+render.Count(l.Equal, "line equal", "lines equal"), ", ")
 	}
 	if note != "" {
-		t.pad(max(t.width()+2, 58-render.Width(note)))
-		t.add(muted, "["+note+"]")
+		t.Pad(max(t.Width()+2, 58-render.Width(note)))
+		t.Add(widget.Muted, "["+note+"]")
 	}
 	return t
 }
 
 // diffPage is what is different in a message since the one before.
-func diffPage(items []index.Compared, typ string) []textLine {
+func diffPage(items []index.Compared, typ string) []widget.TextLine {
 	var differ []index.Compared
 	same := 0
 	for i := range items {
@@ -169,15 +170,15 @@ func diffPage(items []index.Compared, typ string) []textLine {
 		differ = append(differ, items[i])
 	}
 	if len(differ) == 0 {
-		return []textLine{heading(plain, noDifference(items, typ))}
+		return []widget.TextLine{widget.Heading(widget.Plain, noDifference(items, typ))}
 	}
-	t := text(muted, "")
-	t.spans = nil
-	t.add(muted, editions(&differ[0], longVersion))
+	t := widget.Text(widget.Muted, "")
+	t.Spans = nil
+	t.Add(widget.Muted, editions(&differ[0], longVersion))
 	if same > 0 {
-		t.add(muted, "   "+render.Count(same, "resource does", "resources do")+" not differ")
+		t.Add(widget.Muted, "   "+render.Count(same, "resource does", "resources do")+" not differ")
 	}
-	return append([]textLine{{line: t}, {}}, compareLines(differ, nil, len(items) > 1 || differ[0].Name != "")...)
+	return append([]widget.TextLine{{Line: t}, {}}, compareLines(differ, nil, len(items) > 1 || differ[0].Name != "")...)
 }
 
 // noDifference says plainly that nothing differs, and between what.
@@ -239,8 +240,8 @@ func (v *diffView) head(m *Model, w int) string {
 		s += "     " + v.past.where()
 	case len(v.items) > 1 || v.same > 0:
 		at := 0
-		if line := v.pane.current(); line >= 0 {
-			at = v.pane.lines[line].of
+		if line := v.pane.Current(); line >= 0 {
+			at = v.pane.Lines[line].Of
 		}
 		if len(v.items) > 1 {
 			s += fmt.Sprintf("     %d of %d that differ", min(at+1, len(v.items)), len(v.items))
@@ -254,39 +255,39 @@ func (v *diffView) head(m *Model, w int) string {
 	return s
 }
 
-func (v *diffView) draw(m *Model, w, h int) []line {
+func (v *diffView) draw(m *Model, w, h int) []widget.Line {
 	if len(v.items) == 0 {
 		if v.busy != "" {
-			return []line{blank(), text(muted, "  "+v.busy+"; esc stops")}
+			return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  "+v.busy+"; esc stops")}
 		}
 		what := "There is no difference."
 		if v.same > 0 {
 			what = fmt.Sprintf("There is no difference: %s as before.", render.Count(v.same, "resource is", "resources are"))
 		}
-		return []line{blank(), text(plain, "  "+what)}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "  "+what)}
 	}
-	head := text(title, v.head(m, w))
+	head := widget.Text(widget.Title, v.head(m, w))
 	if v.busy != "" {
-		head = text(warned, " "+v.busy+"; esc stops")
+		head = widget.Text(widget.Warned, " "+v.busy+"; esc stops")
 	}
-	out := []line{head, blank()}
+	out := []widget.Line{head, widget.Blank()}
 	if h <= len(out) {
 		return out[:max(h, 0)]
 	}
-	return append(out, v.pane.draw(m, w, h-len(out))...)
+	return append(out, v.pane.Draw(&m.theme, m.aliasText, w, h-len(out))...)
 }
 
 func (v *diffView) where(*Model) string {
-	n := len(v.pane.changes())
+	n := len(v.pane.Changes())
 	if n == 0 {
-		return v.pane.where()
+		return v.pane.Where()
 	}
-	return v.pane.where() + ", " + render.Count(n, "difference", "differences")
+	return v.pane.Where() + ", " + render.Count(n, "difference", "differences")
 }
 
-func (v *diffView) about(*Model) line {
-	if at := v.pane.current(); at >= 0 && v.pane.lines[at].name != "" && v.pane.lines[at].name != "resource" {
-		return text(muted, v.pane.lines[at].name)
+func (v *diffView) about(*Model) widget.Line {
+	if at := v.pane.Current(); at >= 0 && v.pane.Lines[at].Name != "" && v.pane.Lines[at].Name != "resource" {
+		return widget.Text(widget.Muted, v.pane.Lines[at].Name)
 	}
-	return line{}
+	return widget.Line{}
 }

@@ -3,12 +3,14 @@ package tui
 import (
 	"fmt"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // message is something that the message line says.
 type message struct {
 	at   time.Time
-	role role
+	role widget.Role
 	text string
 	// notice says that nobody asked for it.
 	notice bool
@@ -54,12 +56,12 @@ func (e *events) shown(at time.Time) (message, bool) {
 }
 
 // now is what the message line says.
-func (e *events) now(at time.Time) (line, bool) {
+func (e *events) now(at time.Time) (widget.Line, bool) {
 	msg, is := e.shown(at)
 	if !is {
-		return line{}, false
+		return widget.Line{}, false
 	}
-	return text(msg.role, " "+msg.text), true
+	return widget.Text(msg.role, " "+msg.text), true
 }
 
 // fresh says whether a message was still shown at a time.
@@ -69,10 +71,10 @@ func (e *events) fresh(at time.Time) bool {
 }
 
 func (m *Model) say(format string, args ...any) {
-	m.tell(message{role: accent, text: fmt.Sprintf(format, args...)})
+	m.tell(message{role: widget.Accent, text: fmt.Sprintf(format, args...)})
 }
 
-func (m *Model) complain(err error) { m.tell(message{role: bad, text: err.Error()}) }
+func (m *Model) complain(err error) { m.tell(message{role: widget.Bad, text: err.Error()}) }
 
 func (m *Model) tell(msg message) {
 	if msg.at.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // rulePage is what there is to know about a rule.
@@ -75,35 +76,35 @@ func (v *rulePage) do(m *Model, a key.Action) tea.Cmd {
 	case key.Copy:
 		return m.copy(render.RulePage(v.rule, render.Style{}, 80), "the page")
 	default:
-		w := window{top: v.top, at: v.top, rows: v.rows}
+		w := widget.Window{Top: v.top, At: v.top, Rows: v.rows}
 		switch a {
 		case key.Up:
-			w.at--
+			w.At--
 		case key.Down:
-			w.at++
+			w.At++
 		case key.Last:
-			w.at = len(v.lines)
+			w.At = len(v.lines)
 		default:
-			w.move(a, len(v.lines))
+			w.Move(a, len(v.lines))
 		}
-		v.top = max(min(w.at, len(v.lines)-v.rows), 0)
+		v.top = max(min(w.At, len(v.lines)-v.rows), 0)
 	}
 	return nil
 }
 
-func (v *rulePage) draw(_ *Model, w, h int) []line {
+func (v *rulePage) draw(_ *Model, w, h int) []widget.Line {
 	if width := min(w-2, 100); v.width != width {
 		v.width, v.lines = width, strings.Split(strings.TrimRight(render.RulePage(v.rule, render.Style{}, width), "\n"), "\n")
 	}
 	v.rows = h
 	v.top = max(min(v.top, len(v.lines)-h), 0)
-	var out []line
+	var out []widget.Line
 	for i, s := range v.lines[v.top:min(v.top+h, len(v.lines))] {
-		look := plain
+		look := widget.Plain
 		if v.top+i == 0 || s == "Usual causes" || s == "What to do" {
-			look = title
+			look = widget.Title
 		}
-		out = append(out, text(look, " "+s))
+		out = append(out, widget.Text(look, " "+s))
 	}
 	return out
 }
@@ -115,12 +116,12 @@ func (v *rulePage) where(*Model) string {
 	return fmt.Sprintf("%s   lines %d-%d of %d", v.rule.ID, v.top+1, min(v.top+v.rows, len(v.lines)), len(v.lines))
 }
 
-func (v *rulePage) about(m *Model) line {
+func (v *rulePage) about(m *Model) widget.Line {
 	n := 0
 	for i := range m.seen.folded {
 		if m.seen.folded[i].Rule.ID == v.rule.ID {
 			n++
 		}
 	}
-	return text(plain, fmt.Sprintf("here: %s", render.Count(n, "finding", "findings")))
+	return widget.Text(widget.Plain, fmt.Sprintf("here: %s", render.Count(n, "finding", "findings")))
 }

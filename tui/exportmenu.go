@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,12 +12,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // exporter asks what is to be exported, and in which form.
 type exporter struct {
-	plainView
-	sheet
+	sheetView
 	scopes []scope
 	scope  int // of scopes
 	form   string
@@ -58,7 +59,7 @@ func (m *Model) export() tea.Cmd {
 	}
 	if _, is := m.top().(*exporter); !is {
 		v := &exporter{scopes: m.scopes()}
-		v.win.at = exportHead
+		v.Win.At = exportHead
 		m.push(v)
 	}
 	return nil
@@ -98,12 +99,12 @@ func (v *exporter) keys() []key.Offer {
 		{Act: key.Open, Hint: "choose", Help: "write it in this form; the name of the file is asked for"},
 		{Act: key.NextPane, Hint: "of what", Help: "export something else: more, or less"},
 		{Act: key.PrevPane, Help: "the same, backwards"},
-	}, v.offers()...)
+	}, v.Offers()...)
 }
 
 func (v *exporter) do(m *Model, a key.Action) tea.Cmd {
 	all := v.paragraphs(m)
-	if cmd, done := v.sheet.do(m, a, all); done {
+	if cmd, done := v.sheetView.do(m, a, all); done {
 		return cmd
 	}
 	switch a {
@@ -112,28 +113,24 @@ func (v *exporter) do(m *Model, a key.Action) tea.Cmd {
 	case key.PrevPane:
 		v.scope = (v.scope + len(v.scopes) - 1) % len(v.scopes)
 	case key.Open:
-		if p := v.at(all); p != nil && p.run != nil {
-			return p.run(m)
+		if p := v.At(all); p != nil && p.Choice != "" {
+			return v.choose(m, p.Choice)
 		}
 		m.say("choose a form below; tab chooses what is exported")
 	}
 	return nil
 }
 
-func (v *exporter) paragraphs(m *Model) []paragraph {
-	out := []paragraph{
-		{head: "Export " + m.aliasText(v.scopes[v.scope].text), look: title},
-		{text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), tone: muted},
+func (v *exporter) paragraphs(m *Model) []widget.Paragraph {
+	out := []widget.Paragraph{
+		{Head: "Export " + m.aliasText(v.scopes[v.scope].text), Look: widget.Title},
+		{Text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), Tone: widget.Muted},
 		{},
 	}
 	for _, f := range exportForms() {
-		p := paragraph{head: f.name, look: accent, text: f.help, run: func(m *Model) tea.Cmd { return v.choose(m, f) }}
+		p := widget.Paragraph{Head: f.name, Look: widget.Accent, Text: f.help, Choice: f.name}
 		if f.name == "xdsp" && m.private() {
-			p.look, p.text = muted, "not while P hides names: a recording has them all"
-			p.run = func(m *Model) tea.Cmd {
-				m.say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
-				return nil
-			}
+			p.Look, p.Text = widget.Muted, "not while P hides names: a recording has them all"
 		}
 		out = append(out, p)
 	}
@@ -144,7 +141,13 @@ func (v *exporter) paragraphs(m *Model) []paragraph {
 type freeName struct{ path, form string }
 
 // choose asks for the name of the file.
-func (v *exporter) choose(_ *Model, f exportForm) tea.Cmd {
+func (v *exporter) choose(m *Model, form string) tea.Cmd {
+	if form == "xdsp" && m.private() {
+		m.say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
+		return nil
+	}
+	all := exportForms()
+	f := all[slices.IndexFunc(all, func(f exportForm) bool { return f.name == form })]
 	base := "xdsproxy-" + v.scopes[v.scope].name
 	return answer(v, func() any {
 		path := base + "." + f.ext
@@ -207,19 +210,19 @@ func (v *exporter) write(m *Model, path string) tea.Cmd {
 	})
 }
 
-func (v *exporter) draw(m *Model, w, h int) []line { return v.sheet.draw(v.paragraphs(m), w, h) }
+func (v *exporter) draw(m *Model, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(m), w, h) }
 
-func (v *exporter) where(m *Model) string { return v.sheet.where(v.paragraphs(m)) }
+func (v *exporter) where(m *Model) string { return v.Sheet.Where(v.paragraphs(m)) }
 
-func (v *exporter) about(m *Model) line {
+func (v *exporter) about(m *Model) widget.Line {
 	if m.private() {
-		return text(warned, "aliases stand for names that are known and for addresses; read it before you give it away")
+		return widget.Text(widget.Warned, "aliases stand for names that are known and for addresses; read it before you give it away")
 	}
-	return text(muted, "secrets stay masked, names are written as they are; P writes aliases instead")
+	return widget.Text(widget.Muted, "secrets stay masked, names are written as they are; P writes aliases instead")
 }
 
 func (v *exporter) click(m *Model, _, y int, twice bool) tea.Cmd {
-	if v.sheet.click(v.paragraphs(m), y) && twice {
+	if v.Sheet.Click(v.paragraphs(m), y) && twice {
 		return v.do(m, key.Open)
 	}
 	return nil

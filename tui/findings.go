@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // makeFindingList sorts and filters findings. It runs beside the loop.
@@ -24,7 +25,7 @@ func makeFindingList(q findingQuery, all []check.Finding, hidden []hiding, own m
 			l.muted++
 			continue
 		}
-		if q.words == "" || hasWords(findingWords(f, l.known[i]), q.words) {
+		if q.words == "" || widget.HasWords(findingWords(f, l.known[i]), q.words) {
 			l.rows = append(l.rows, int32(i))
 		}
 	}

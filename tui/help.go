@@ -7,13 +7,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // help says which keys work in a view, what the words on the screen mean, and
 // how filters are written.
 type help struct {
-	plainView
-	sheet
+	sheetView
 	of   view // whose keys it lists
 	page int
 }
@@ -40,12 +40,12 @@ func (v *help) keys() []key.Offer {
 		{Act: key.Form, Help: "the next page"},
 		{Act: key.PrevPane, Help: "the page before"},
 		{Act: key.Copy, Help: "copy the page"},
-	}, v.offers()...)
+	}, v.Offers()...)
 }
 
 func (v *help) do(m *Model, a key.Action) tea.Cmd {
 	all := v.paragraphs()
-	if cmd, done := v.sheet.do(m, a, all); done {
+	if cmd, done := v.sheetView.do(m, a, all); done {
 		return cmd
 	}
 	switch a {
@@ -54,10 +54,10 @@ func (v *help) do(m *Model, a key.Action) tea.Cmd {
 	case key.PrevPane:
 		v.turn(-1)
 	case key.Copy:
-		return m.copy(v.plainText(all), "the page")
+		return m.copy(v.PlainText(all), "the page")
 	case key.Open:
-		if p := v.at(all); p != nil && p.run != nil {
-			return p.run(m)
+		if p := v.At(all); p != nil && p.Choice != "" {
+			return m.showTimeline(p.Choice)
 		}
 		m.say("enter tries the examples of filters; tab turns the page")
 	}
@@ -66,13 +66,13 @@ func (v *help) do(m *Model, a key.Action) tea.Cmd {
 
 func (v *help) turn(by int) {
 	v.page = (v.page + by + helpPages) % helpPages
-	v.win, v.words = window{rows: v.win.rows}, ""
+	v.Win, v.Words = widget.Window{Rows: v.Win.Rows}, ""
 }
 
 // paragraphs are those of the page, or of all pages if words are looked for.
-func (v *help) paragraphs() []paragraph {
+func (v *help) paragraphs() []widget.Paragraph {
 	switch {
-	case v.words != "":
+	case v.Words != "":
 		return append(append(v.keyPage(), wordPage()...), filterPage()...)
 	case v.page == helpWords:
 		return wordPage()
@@ -83,8 +83,8 @@ func (v *help) paragraphs() []paragraph {
 }
 
 // keyPage is first what works in the view, then what works everywhere.
-func (v *help) keyPage() []paragraph {
-	out := []paragraph{{head: "Keys in " + v.of.title(), look: title}}
+func (v *help) keyPage() []widget.Paragraph {
+	out := []widget.Paragraph{{Head: "Keys in " + v.of.title(), Look: widget.Title}}
 	here := make(map[key.Action]bool)
 	for _, o := range v.of.keys() {
 		here[o.Act] = true
@@ -94,40 +94,40 @@ func (v *help) keyPage() []paragraph {
 		}
 		out = append(out, keyParagraph(o.Act, said))
 	}
-	out = append(out, paragraph{}, paragraph{head: "Everywhere", look: title})
+	out = append(out, widget.Paragraph{}, widget.Paragraph{Head: "Everywhere", Look: widget.Title})
 	for _, a := range key.Global() {
 		if !here[a] {
 			out = append(out, keyParagraph(a, key.BindingOf(a).Help))
 		}
 	}
-	return append(out, paragraph{}, paragraph{
-		head: "mouse", look: muted, text: "click selects, twice opens; the wheel scrolls; a click on a tab shows it, on titles sorts", tone: plain,
+	return append(out, widget.Paragraph{}, widget.Paragraph{
+		Head: "mouse", Look: widget.Muted, Text: "click selects, twice opens; the wheel scrolls; a click on a tab shows it, on titles sorts", Tone: widget.Plain,
 	})
 }
 
-func keyParagraph(a key.Action, said string) paragraph {
-	return paragraph{head: strings.Join(key.BindingOf(a).Keys, " "), look: accent, text: said}
+func keyParagraph(a key.Action, said string) widget.Paragraph {
+	return widget.Paragraph{Head: strings.Join(key.BindingOf(a).Keys, " "), Look: widget.Accent, Text: said}
 }
 
-func (v *help) draw(_ *Model, w, h int) []line { return v.sheet.draw(v.paragraphs(), w, h) }
+func (v *help) draw(_ *Model, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(), w, h) }
 
 func (v *help) where(*Model) string {
 	name := [...]string{"keys", "words", "filters"}[v.page]
-	if v.words != "" {
+	if v.Words != "" {
 		name = "all pages"
 	}
-	return fmt.Sprintf("%s   %s", v.sheet.where(v.paragraphs()), name)
+	return fmt.Sprintf("%s   %s", v.Sheet.Where(v.paragraphs()), name)
 }
 
-func (v *help) about(*Model) line {
-	if p := v.at(v.paragraphs()); p != nil && p.run != nil {
-		return text(muted, "enter sets this filter in the timeline")
+func (v *help) about(*Model) widget.Line {
+	if p := v.At(v.paragraphs()); p != nil && p.Choice != "" {
+		return widget.Text(widget.Muted, "enter sets this filter in the timeline")
 	}
-	return text(muted, "tab turns the page: keys, words, filters; / looks in all of them")
+	return widget.Text(widget.Muted, "tab turns the page: keys, words, filters; / looks in all of them")
 }
 
 func (v *help) click(m *Model, _, y int, twice bool) tea.Cmd {
-	if v.sheet.click(v.paragraphs(), y) && twice {
+	if v.Sheet.Click(v.paragraphs(), y) && twice {
 		return v.do(m, key.Open)
 	}
 	return nil

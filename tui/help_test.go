@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
@@ -27,7 +26,7 @@ func TestHelpFrames(t *testing.T) {
 func TestHelpExplainsEveryWord(t *testing.T) {
 	var said []string
 	for _, p := range wordPage() {
-		said = append(said, strings.Fields(p.head)...)
+		said = append(said, strings.Fields(p.Head)...)
 	}
 	has := func(word string) {
 		t.Helper()

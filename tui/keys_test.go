@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // everyView are the views that there are, on a session in which each has
@@ -107,8 +108,8 @@ func TestHelpListsEveryKey(t *testing.T) {
 	for _, v := range everyView(d) {
 		page := (&help{of: v}).keyPage()
 		has := func(a key.Action, said string) bool {
-			return slices.ContainsFunc(page, func(p paragraph) bool {
-				return p.head == strings.Join(key.BindingOf(a).Keys, " ") && p.text == said
+			return slices.ContainsFunc(page, func(p widget.Paragraph) bool {
+				return p.Head == strings.Join(key.BindingOf(a).Keys, " ") && p.Text == said
 			})
 		}
 		here := map[key.Action]bool{}

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // ladder is the conversation of a stream, or of a client, drawn as arrows. Of a
@@ -22,9 +23,9 @@ type ladder struct {
 	client  string      // "": the stream of of
 	of      session.Seq // an entry of the stream
 	at      session.Seq // that is selected
-	pane    textPane
+	pane    widget.TextPane
 	drawn   *render.Ladder
-	looks   map[session.Seq]role
+	looks   map[session.Seq]widget.Role
 	width   int // that the pane was laid out for
 	aliases int // stamp of those that it was laid out with
 
@@ -43,7 +44,7 @@ const (
 
 type ladderReady struct {
 	drawn          *render.Ladder
-	looks          map[session.Seq]role
+	looks          map[session.Seq]widget.Role
 	earlier, later bool
 	err            error
 }
@@ -75,7 +76,7 @@ func (v *ladder) load(m *Model) tea.Cmd {
 
 func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
 	rows, earlier, later := m.index.Conversation(of, client, at, ladderBefore, ladderAfter)
-	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]role), earlier: earlier, later: later}
+	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]widget.Role), earlier: earlier, later: later}
 	if len(rows) == 0 {
 		out.err = errors.New("there is no conversation here")
 		return out
@@ -132,7 +133,7 @@ func (v *ladder) handle(m *Model, msg any) tea.Cmd {
 			return nil
 		}
 		v.drawn, v.looks, v.earlier, v.later = msg.drawn, msg.looks, msg.earlier, msg.later
-		v.layOut(m, m.paneWidth()-textGutter)
+		v.layOut(m, m.paneWidth()-widget.TextGutter)
 	case pagerReady:
 		return msg.run(v)
 	case pagerDone:
@@ -144,56 +145,56 @@ func (v *ladder) handle(m *Model, msg any) tea.Cmd {
 // layOut draws the ladder for so many columns, with the selection where it is.
 func (v *ladder) layOut(m *Model, columns int) {
 	v.width = columns
-	var lines []textLine
+	var lines []widget.TextLine
 	if v.earlier {
-		lines = append(lines, heading(muted, "  ... more before: up goes on"))
+		lines = append(lines, widget.Heading(widget.Muted, "  ... more before: up goes on"))
 	}
 	at := 0
 	v.aliases = m.aliases.stamp()
 	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII, Replace: m.aliasText}) {
 		if l.Seq != 0 && l.Seq <= v.at {
-			if len(lines) == 0 || lines[at].seq != l.Seq {
+			if len(lines) == 0 || lines[at].Ref != uint64(l.Seq) {
 				at = len(lines)
 			}
 		}
-		t := textLine{line: text(v.look(&l), l.Text), seq: l.Seq, level: 1}
+		t := widget.TextLine{Line: widget.Text(v.look(&l), l.Text), Ref: uint64(l.Seq), Level: 1}
 		if l.Kind == render.LadderFinding {
-			t.level = 2
+			t.Level = 2
 		}
 		lines = append(lines, t)
 	}
 	if v.later {
-		lines = append(lines, heading(muted, "  ... more behind: down goes on"))
+		lines = append(lines, widget.Heading(widget.Muted, "  ... more behind: down goes on"))
 	}
-	v.pane.set(lines)
-	v.pane.show(at)
+	v.pane.Set(lines)
+	v.pane.Show(at)
 }
 
-func (v *ladder) look(l *render.LadderLine) role {
+func (v *ladder) look(l *render.LadderLine) widget.Role {
 	switch l.Kind {
 	case render.LadderHead:
-		return title
+		return widget.Title
 	case render.LadderFinding:
 		sign := strings.TrimLeft(l.Text, " ")
 		switch {
 		case strings.HasPrefix(sign, "!"):
-			return bad
+			return widget.Bad
 		case strings.HasPrefix(sign, "~"):
-			return warned
+			return widget.Warned
 		}
-		return plain
+		return widget.Plain
 	case render.LadderAcross:
-		return warned
+		return widget.Warned
 	}
 	return v.looks[l.Seq]
 }
 
-func (v *ladder) query() string        { return v.pane.text }
+func (v *ladder) query() string        { return v.pane.Text }
 func (v *ladder) language() promptKind { return textSearch }
 
 func (v *ladder) ask(_ *Model, text string) (tea.Cmd, error) {
-	v.pane.search(text)
-	if text != "" && len(v.pane.found) == 0 {
+	v.pane.Search(text)
+	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that")
 	}
 	return nil, nil
@@ -209,28 +210,28 @@ func (v *ladder) selected(m *Model) selection {
 	return s
 }
 
-func (v *ladder) draw(m *Model, w, h int) []line {
+func (v *ladder) draw(m *Model, w, h int) []widget.Line {
 	if v.drawn == nil {
-		return []line{blank(), text(muted, "  reading")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  reading")}
 	}
-	if v.width != w-textGutter || v.aliases != m.aliases.stamp() {
-		v.layOut(m, w-textGutter)
+	if v.width != w-widget.TextGutter || v.aliases != m.aliases.stamp() {
+		v.layOut(m, w-widget.TextGutter)
 	}
-	v.pane.fit(h)
+	v.pane.Fit(h)
 	head := v.headLine()
 	if head < 0 || h < 4 {
-		return v.pane.draw(m, w, h)
+		return v.pane.Draw(&m.theme, m.aliasText, w, h)
 	}
 	// Who takes part stays on the screen.
-	out := v.pane.draw(m, w, h-1)
-	names := v.pane.lines[head].line
-	return append([]line{spans(append([]span{{plain, spaces(textGutter)}}, partOf(names.spans, v.pane.left, w-textGutter)...)...)}, out...)
+	out := v.pane.Draw(&m.theme, m.aliasText, w, h-1)
+	names := v.pane.Lines[head].Line
+	return append([]widget.Line{widget.Spans(append([]widget.Span{{Role: widget.Plain, Text: widget.Spaces(widget.TextGutter)}}, widget.PartOf(names.Spans, v.pane.Left, w-widget.TextGutter)...)...)}, out...)
 }
 
 // headLine is the line that names who takes part, if it is not visible; -1 else.
 func (v *ladder) headLine() int {
-	for i := range min(len(v.pane.lines), 2) {
-		if v.pane.lines[i].seq == 0 && len(v.pane.lines[i].spans) > 0 && v.pane.lines[i].spans[0].role == title && v.pane.win.top > i {
+	for i := range min(len(v.pane.Lines), 2) {
+		if v.pane.Lines[i].Ref == 0 && len(v.pane.Lines[i].Spans) > 0 && v.pane.Lines[i].Spans[0].Role == widget.Title && v.pane.Win.Top > i {
 			return i
 		}
 	}
@@ -248,19 +249,19 @@ func (v *ladder) where(*Model) string {
 	return s
 }
 
-func (v *ladder) about(m *Model) line {
+func (v *ladder) about(m *Model) widget.Line {
 	seq := v.current()
 	if seq == 0 {
-		return line{}
+		return widget.Line{}
 	}
 	if f := m.findingOf(seq); f != nil {
-		return spans(span{severityRole(f.Severity), f.Rule.ID + " "}, span{plain, m.aliasText(f.Message)})
+		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliasText(f.Message)))
 	}
-	return text(muted, fmt.Sprintf("enter opens %d", seq))
+	return widget.Text(widget.Muted, fmt.Sprintf("enter opens %d", seq))
 }
 
 func (v *ladder) click(m *Model, _, y int, twice bool) tea.Cmd {
-	v.pane.click(y)
+	v.pane.Click(y)
 	if seq := v.current(); seq != 0 {
 		v.at = seq
 	}

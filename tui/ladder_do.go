@@ -41,20 +41,20 @@ func (v *ladder) do(m *Model, a key.Action) tea.Cmd {
 		return nil
 	}
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right {
-		v.pane.do(a)
+		v.pane.Do(a)
 		return v.moved(m, a)
 	}
 	switch a {
 	case key.Filter:
 		return m.open(textSearch, v.query())
 	case key.NextMatch, key.PrevMatch:
-		if !v.pane.next(v.pane.found, a == key.NextMatch) {
+		if !v.pane.Next(v.pane.Found, a == key.NextMatch) {
 			m.say("no line matches; / searches")
 		}
 	case key.Pager:
-		return toPager(m, v, pagerText{text: v.pane.plainText(), form: formSummary})
+		return toPager(m, v, pagerText{text: v.pane.PlainText(), form: formSummary})
 	case key.Copy:
-		return m.copy(m.aliasText(v.pane.plainText()), "the ladder")
+		return m.copy(m.aliasText(v.pane.PlainText()), "the ladder")
 	case key.Violation:
 		v.nextFinding(m)
 	default:
@@ -94,17 +94,17 @@ func (v *ladder) onEntry(m *Model, a key.Action) tea.Cmd {
 
 // current is the entry of the selected line, 0 if there is none.
 func (v *ladder) current() session.Seq {
-	if at := v.pane.current(); at >= 0 {
-		return v.pane.lines[at].seq
+	if at := v.pane.Current(); at >= 0 {
+		return session.Seq(v.pane.Lines[at].Ref)
 	}
 	return 0
 }
 
 // goTo selects an entry of the ladder.
 func (v *ladder) goTo(m *Model, seq session.Seq) {
-	for i := range v.pane.lines {
-		if v.pane.lines[i].seq == seq {
-			v.pane.show(i)
+	for i := range v.pane.Lines {
+		if v.pane.Lines[i].Ref == uint64(seq) {
+			v.pane.Show(i)
 			v.at = seq
 			return
 		}
@@ -113,9 +113,9 @@ func (v *ladder) goTo(m *Model, seq session.Seq) {
 }
 
 func (v *ladder) nextFinding(m *Model) {
-	for i := v.pane.current() + 1; i < len(v.pane.lines); i++ {
-		if v.pane.lines[i].level == 2 && v.pane.lines[i].seq != v.current() {
-			v.goTo(m, v.pane.lines[i].seq)
+	for i := v.pane.Current() + 1; i < len(v.pane.Lines); i++ {
+		if seq := session.Seq(v.pane.Lines[i].Ref); v.pane.Lines[i].Level == 2 && seq != v.current() {
+			v.goTo(m, seq)
 			return
 		}
 	}
@@ -128,7 +128,7 @@ func (v *ladder) moved(m *Model, a key.Action) tea.Cmd {
 		v.at = seq
 		m.timeline.follows(m, seq)
 	}
-	at := v.pane.win.at
+	at := v.pane.Win.At
 	switch {
 	case v.earlier && a == key.First:
 		v.at = 1
@@ -136,7 +136,7 @@ func (v *ladder) moved(m *Model, a key.Action) tea.Cmd {
 	case (v.later || m.src.Live) && a == key.Last:
 		v.at = lastSeq
 		return v.load(m)
-	case v.earlier && at <= 2, (v.later || m.src.Live) && at >= v.pane.total()-2:
+	case v.earlier && at <= 2, (v.later || m.src.Live) && at >= v.pane.Total()-2:
 		return v.load(m)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Model is the state of the screen. It is used in the loop of the program only;
@@ -26,7 +27,7 @@ type Model struct {
 
 	w, h  int
 	now   func() time.Time
-	theme Theme
+	theme widget.Theme
 	light bool // the terminal said so of its background
 
 	clients    *clients
@@ -124,7 +125,7 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	}
 	x := index.New()
 	m := &Model{
-		src: src, opts: o, ctx: ctx, index: x, now: o.Now, theme: NewTheme(o.Theme, o.ASCII),
+		src: src, opts: o, ctx: ctx, index: x, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII),
 		feed: index.NewFeed(x, o.Check), fetch: index.NewFetcher(x, src.Open), stale: true, w: 80, h: 24,
 	}
 	m.clients, m.timeline = newClients(), newTimeline(src.Live)
@@ -176,7 +177,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.tickAll()
 	case tea.BackgroundColorMsg:
 		m.light = !msg.IsDark()
-		m.theme.suit(m.light)
+		m.theme.Suit(m.light)
 	case seenMsg:
 		m.seen, m.looking = snapshot(msg), false
 		m.meetSeen()

@@ -68,8 +68,8 @@ func TestMouse(t *testing.T) {
 	row := slices.IndexFunc(frame, func(l string) bool { return strings.Contains(l, "RESOURCES") })
 	before := d.m.timeline.at
 	d.give(tea.MouseWheelMsg{X: 5, Y: row + 2, Button: tea.MouseWheelDown})
-	if d.m.focused() != view(d.m.timeline) || d.m.timeline.at != before || d.m.resources.win.at != 3 {
-		t.Errorf("the wheel moves %d and %d", d.m.timeline.at, d.m.resources.win.at)
+	if d.m.focused() != view(d.m.timeline) || d.m.timeline.at != before || d.m.resources.win.At != 3 {
+		t.Errorf("the wheel moves %d and %d", d.m.timeline.at, d.m.resources.win.At)
 	}
 	d.clickAt(5, row+1)
 	if d.m.focused() != view(d.m.resources) {

@@ -88,13 +88,13 @@ func (m *Model) silence(string) (tea.Cmd, error) {
 	if f == nil || m.top() != view(v) {
 		return nil, fmt.Errorf("silence is for a finding that is selected in Violations; 4 shows them")
 	}
-	if v.list.known[v.list.rows[v.win.at]] {
+	if v.list.known[v.list.rows[v.win.At]] {
 		m.say("%s is known already", f.Rule.ID)
 		return nil, nil
 	}
 	v.known[f.Cause] = true
-	if v.at = (picked{}); v.win.at+1 < len(v.list.rows) { // on to the next one
-		v.win.at++
+	if v.at = (picked{}); v.win.At+1 < len(v.list.rows) { // on to the next one
+		v.win.At++
 		v.keep()
 	}
 	if m.src.Annotate == nil {

@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 	"sync"
+
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Notices are lines that others have for the message line. Any goroutine may
@@ -40,9 +42,9 @@ func (n *Notices) take() []string {
 func (m *Model) notice() bool {
 	lines := m.src.Notices.take()
 	for _, l := range lines {
-		r := accent
+		r := widget.Accent
 		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
-			r = warned
+			r = widget.Warned
 		}
 		m.tell(message{role: r, text: l, notice: true})
 	}

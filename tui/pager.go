@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // pagerText is what is to be shown in the pager, pagerReady a file with it.
@@ -34,7 +35,7 @@ func (v *detail) pager(m *Model) tea.Cmd {
 			m.say("it is still being read")
 			return nil
 		}
-		return toPager(m, v, pagerText{text: v.pane.plainText(), form: f})
+		return toPager(m, v, pagerText{text: v.pane.PlainText(), form: f})
 	}
 	return answer(v, func() any {
 		all, err := m.fetch.Fetch(m.ctx, seq)
@@ -75,13 +76,13 @@ func wholeText(got *index.Fetched, f form) (string, error) {
 		return formText(got, f)
 	}
 	lines, _ := wirePage(got, 1<<31)
-	return linesText(lines), nil
+	return widget.LinesText(lines), nil
 }
 
 // run opens the pager. The file goes away when it is over.
 func (r pagerReady) run(to view) tea.Cmd {
 	if r.err != nil {
-		return func() tea.Msg { return saidMsg{role: bad, text: r.err.Error()} }
+		return func() tea.Msg { return saidMsg{role: widget.Bad, text: r.err.Error()} }
 	}
 	return tea.ExecProcess(pagerCommand(os.Getenv, r.path), func(err error) tea.Msg {
 		_ = os.Remove(r.path)

@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // pane is a view in a part of the body.
 type pane struct {
 	view view
 	name string
-	more string // beside the name
-	look role   // of more
+	more string      // beside the name
+	look widget.Role // of more
 
 	x, y, w, h int // in the body, without the title above
 }
@@ -72,17 +72,17 @@ func (m *Model) layout(rows int) []pane {
 		p := &panes[len(panes)-2]
 		p.more = render.Number(int64(f.total))
 		if n := f.states[engine.Rejected]; n > 0 {
-			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), bad
+			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), widget.Bad
 		} else if n := f.states[engine.Missing]; n > 0 {
-			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), bad
+			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
 	if m.violationCount() > 0 {
-		panes[len(panes)-1].look = bad
+		panes[len(panes)-1].look = widget.Bad
 	}
 	for i := range panes {
-		if panes[i].look == plain {
-			panes[i].look = muted
+		if panes[i].look == widget.Plain {
+			panes[i].look = widget.Muted
 		}
 	}
 	return panes
@@ -160,12 +160,12 @@ func (m *Model) paneWidth() int {
 }
 
 // panes draws the body.
-func (m *Model) panes(rows int) []line {
+func (m *Model) panes(rows int) []widget.Line {
 	all := m.layout(rows)
 	if len(all) == 0 {
 		return m.top().draw(m, m.w, rows)
 	}
-	var left, right []line
+	var left, right []widget.Line
 	for _, p := range all {
 		column := &right
 		if p.x == 0 {
@@ -176,17 +176,17 @@ func (m *Model) panes(rows int) []line {
 		focused := p.view == m.focused()
 		for i := range p.h {
 			if i >= len(body) {
-				*column = append(*column, blank())
+				*column = append(*column, widget.Blank())
 				continue
 			}
-			if body[i].selected && !focused {
+			if body[i].Selected && !focused {
 				// Of the selections, the one that keys move stands out.
-				body[i].selected = false
+				body[i].Selected = false
 			}
 			*column = append(*column, body[i])
 		}
 	}
-	out := beside(&m.theme, left[:min(len(left), rows)], leftWidth, right[:min(len(right), rows)])
+	out := widget.Beside(&m.theme, left[:min(len(left), rows)], leftWidth, right[:min(len(right), rows)])
 	for i := range out {
 		m.join(&out[i], i == 0, slices.ContainsFunc(all, func(p pane) bool { return p.x == 0 && p.y == i+1 }),
 			slices.ContainsFunc(all, func(p pane) bool { return p.x > 0 && p.y == i+1 }))
@@ -195,51 +195,51 @@ func (m *Model) panes(rows int) []line {
 }
 
 // join draws the place where the line of a title meets the bar.
-func (m *Model) join(l *line, top, left, right bool) {
-	g := &m.theme.glyph
-	sign := g.bar
+func (m *Model) join(l *widget.Line, top, left, right bool) {
+	g := &m.theme.Glyph
+	sign := g.Bar
 	switch {
 	case top:
-		sign = g.tee
+		sign = g.Tee
 	case left && right:
-		sign = g.cross
+		sign = g.Cross
 	case right:
-		sign = string([]rune(g.branch)[:1])
+		sign = string([]rune(g.Branch)[:1])
 	case left:
-		sign = g.join
+		sign = g.Join
 	}
 	// The left part is as wide as it is in every line: the bar is behind it.
 	used := 0
-	for i := range l.spans {
-		if used == leftWidth && l.spans[i].text == g.bar {
-			l.spans[i].text = sign
+	for i := range l.Spans {
+		if used == leftWidth && l.Spans[i].Text == g.Bar {
+			l.Spans[i].Text = sign
 			return
 		}
-		used += render.Width(l.spans[i].text)
+		used += render.Width(l.Spans[i].Text)
 	}
 }
 
-func (m *Model) paneTitle(p *pane) line {
-	name, look := " "+p.name+" ", muted
+func (m *Model) paneTitle(p *pane) widget.Line {
+	name, look := " "+p.name+" ", widget.Muted
 	if p.view == m.focused() {
-		name, look = "["+p.name+"]", title
+		name, look = "["+p.name+"]", widget.Title
 	}
-	g := m.theme.glyph.line
-	l := spans(span{muted, g}, span{look, name})
+	g := m.theme.Glyph.Line
+	l := widget.Spans(widget.In(widget.Muted, g), widget.In(look, name))
 	if t, is := p.view.(titled); is {
-		l.add(plain, " ")
-		l.join(t.heading(m, p.w-l.width()-2))
-		l.add(plain, " ")
+		l.Add(widget.Plain, " ")
+		l.Join(t.heading(m, p.w-l.Width()-2))
+		l.Add(widget.Plain, " ")
 	} else if p.more != "" {
-		l.add(p.look, " "+p.more+" ")
+		l.Add(p.look, " "+p.more+" ")
 	}
-	l.add(muted, repeat(g, p.w-l.width()))
-	return line{spans: cut(l, p.w)}
+	l.Add(widget.Muted, widget.Repeat(g, p.w-l.Width()))
+	return widget.Line{Spans: widget.Cut(l, p.w)}
 }
 
 // titled is a view that says more about itself in the title of its pane.
 type titled interface {
-	heading(m *Model, columns int) line
+	heading(m *Model, columns int) widget.Line
 }
 
 // paneAt is the view at a place of the body, and the place in it. Only views

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // private says whether names and addresses are replaced.
@@ -203,7 +203,7 @@ func kindOfName(typ string) string {
 // hideIn is the last look at what is drawn: no name that is known leaves in full,
 // whatever a view has forgotten. The lines of the frame are left out: they have
 // words of ours, which may be somebody's names, and hide theirs themselves.
-func (m *Model) hideIn(lines []line, top int) {
+func (m *Model) hideIn(lines []widget.Line, top int) {
 	if !m.private() {
 		return
 	}
@@ -218,11 +218,11 @@ func (m *Model) hideIn(lines []line, top int) {
 }
 
 // hide replaces what is known in lines. Columns stay as wide as they are.
-func (m *Model) hide(lines []line) {
+func (m *Model) hide(lines []widget.Line) {
 	for i := range lines {
-		for j := range lines[i].spans {
-			s := &lines[i].spans[j]
-			clean := render.Safe(s.text)
+		for j := range lines[i].Spans {
+			s := &lines[i].Spans[j]
+			clean := render.Safe(s.Text)
 			hidden := m.aliases.text(clean)
 			if hidden == clean {
 				continue
@@ -230,11 +230,11 @@ func (m *Model) hide(lines []line) {
 			columns := render.Width(clean)
 			switch {
 			case strings.HasSuffix(clean, " "): // the space before the next column stays
-				hidden = left(hidden, columns-1) + " "
-			case j < len(lines[i].spans)-1:
-				hidden = left(hidden, columns)
+				hidden = widget.Left(hidden, columns-1) + " "
+			case j < len(lines[i].Spans)-1:
+				hidden = widget.Left(hidden, columns)
 			}
-			s.text = hidden
+			s.Text = hidden
 		}
 	}
 }

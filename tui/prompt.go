@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // promptKind is what is being typed.
@@ -180,20 +181,20 @@ func (p *prompt) split() (base, word string) {
 }
 
 // line is the prompt as it is drawn, what is wrong in red.
-func (p *prompt) line(m *Model) line {
+func (p *prompt) line(m *Model) widget.Line {
 	value, from := p.visible(m.w)
-	l := text(title, p.kind.sign())
+	l := widget.Text(widget.Title, p.kind.sign())
 	good, bad0 := value, ""
 	if p.wrong != nil {
 		at := min(max(p.wrong.at-from, 0), len([]rune(value)))
 		good, bad0 = string([]rune(value)[:at]), string([]rune(value)[at:])
 	}
-	l.add(plain, good)
-	l.add(bad, bad0)
+	l.Add(widget.Plain, good)
+	l.Add(widget.Bad, bad0)
 	if p.wrong != nil && p.input.Value() != "" {
-		l.add(muted, "   "+p.wrong.text)
+		l.Add(widget.Muted, "   "+p.wrong.text)
 	} else if m.prompt.kind != notePrompt {
-		l.add(muted, "   "+p.help(m))
+		l.Add(widget.Muted, "   "+p.help(m))
 	}
 	return l
 }
@@ -233,17 +234,17 @@ func (p *prompt) help(m *Model) string {
 	return ""
 }
 
-func (p *prompt) keys(*Model) line {
+func (p *prompt) keys(*Model) widget.Line {
 	if len(p.offer) > 1 {
-		l := text(muted, " tab:")
+		l := widget.Text(widget.Muted, " tab:")
 		for i, o := range p.offer[max(0, p.next-1):] {
-			look := muted
+			look := widget.Muted
 			if i+max(0, p.next-1) == p.next {
-				look = accent
+				look = widget.Accent
 			}
-			l.add(look, " "+o)
+			l.Add(look, " "+o)
 		}
 		return l
 	}
-	return spans(span{muted, " enter:"}, span{plain, "do it"}, span{muted, "  tab:"}, span{plain, "complete"}, span{muted, "  esc:"}, span{plain, "cancel"})
+	return widget.Spans(widget.In(widget.Muted, " enter:"), widget.In(widget.Plain, "do it"), widget.In(widget.Muted, "  tab:"), widget.In(widget.Plain, "complete"), widget.In(widget.Muted, "  esc:"), widget.In(widget.Plain, "cancel"))
 }

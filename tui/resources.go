@@ -12,12 +12,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // resources is what one client has: the one that is selected in Clients, or that
 // was asked for.
 type resources struct {
-	win    window // over the rows, after one for the client
+	win    widget.Window // over the rows, after one for the client
 	at     treeKey
 	client string // that was asked for, "" for that of Clients
 	beside string // what was selected in Clients by then
@@ -76,7 +77,7 @@ func (m *Model) openResources(client string) tea.Cmd {
 
 func (v *resources) choose(m *Model, client string) {
 	if v.of(m) != client {
-		v.at, v.win = treeKey{}, window{rows: v.win.rows}
+		v.at, v.win = treeKey{}, widget.Window{Rows: v.win.Rows}
 	}
 	v.client, v.beside = client, m.clients.selected(m).client
 }
@@ -150,15 +151,15 @@ func (v *resources) rows() []treeRow {
 func (v *resources) settle() {
 	rows := v.rows()
 	if v.at != (treeKey{}) && v.placed != v.forest {
-		i := v.win.at - 1
+		i := v.win.At - 1
 		if i < 0 || i >= len(rows) || rows[i].key() != v.at {
 			if i = slices.IndexFunc(rows, func(r treeRow) bool { return r.key() == v.at }); i >= 0 {
-				v.win.at = i + 1
+				v.win.At = i + 1
 			}
 		}
 	}
 	v.placed = v.forest
-	v.win.fit(len(rows)+1, v.win.rows)
+	v.win.Fit(len(rows)+1, v.win.Rows)
 }
 
 func (v *resources) keep() {
@@ -170,15 +171,15 @@ func (v *resources) keep() {
 
 // row is the one that is selected, nil for the client itself.
 func (v *resources) row() *treeRow {
-	if rows := v.rows(); v.win.at > 0 && v.win.at <= len(rows) {
-		return &rows[v.win.at-1]
+	if rows := v.rows(); v.win.At > 0 && v.win.At <= len(rows) {
+		return &rows[v.win.At-1]
 	}
 	return nil
 }
 
 func (v *resources) do(m *Model, a key.Action) tea.Cmd {
 	v.settle()
-	if v.win.move(a, len(v.rows())+1) {
+	if v.win.Move(a, len(v.rows())+1) {
 		v.keep()
 		return nil
 	}
@@ -261,9 +262,9 @@ func (v *resources) nextClient(m *Model, client string) tea.Cmd {
 func (v *resources) fold(m *Model, r *treeRow, close bool) {
 	switch {
 	case close && (!r.folds || r.folded) && r.depth > 0: // to what refers to it
-		for i := v.win.at - 2; i >= 0; i-- {
+		for i := v.win.At - 2; i >= 0; i-- {
 			if v.rows()[i].depth < r.depth {
-				v.win.at = i + 1
+				v.win.At = i + 1
 				v.keep()
 				return
 			}
@@ -321,8 +322,8 @@ func (v *resources) where(m *Model) string {
 	if v.of(m) == "" || v.forest == nil {
 		return "0 of 0"
 	}
-	s := place(&window{at: v.win.at - 1}, len(v.rows()))
-	if v.win.at == 0 {
+	s := (&widget.Window{At: v.win.At - 1}).Place(len(v.rows()))
+	if v.win.At == 0 {
 		s = render.Count(len(v.rows()), "line", "lines")
 	}
 	if v.byType {
@@ -332,43 +333,43 @@ func (v *resources) where(m *Model) string {
 }
 
 // about is what is to say of the resource that is selected.
-func (v *resources) about(m *Model) line {
+func (v *resources) about(m *Model) widget.Line {
 	r := v.row()
 	switch {
 	case v.of(m) == "":
-		return line{}
+		return widget.Line{}
 	case r == nil:
-		return text(plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", m.alias(v.of(m)), v.tally()))
+		return widget.Text(widget.Plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", m.alias(v.of(m)), v.tally()))
 	case r.node == nil:
-		return text(plain, r.title)
+		return widget.Text(widget.Plain, r.title)
 	}
 	n := r.node
-	l := spans(span{plain, n.Type + " " + m.alias(n.Name) + ": "})
+	l := widget.Spans(widget.In(widget.Plain, n.Type+" "+m.alias(n.Name)+": "))
 	switch n.State {
 	case engine.Missing:
-		l.add(bad, "something refers to it or asks for it, and it was not sent")
+		l.Add(widget.Bad, "something refers to it or asks for it, and it was not sent")
 	case engine.NotOverXDS:
-		l.add(muted, "it was not sent; mostly such a cluster is in the client's bootstrap")
+		l.Add(widget.Muted, "it was not sent; mostly such a cluster is in the client's bootstrap")
 	case engine.Rejected:
-		l.add(bad, "rejected")
+		l.Add(widget.Bad, "rejected")
 		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
-			l.add(plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
+			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
 		}
 	case engine.Requested:
-		l.add(warned, "sent, and not answered yet")
+		l.Add(widget.Warned, "sent, and not answered yet")
 	case engine.Uncertain:
-		l.add(warned, "part of the conversation was not seen")
+		l.Add(widget.Warned, "part of the conversation was not seen")
 	default:
-		l.add(good, "accepted")
+		l.Add(widget.Good, "accepted")
 		if n.Version != "" {
-			l.add(plain, " at "+n.Version)
+			l.Add(widget.Plain, " at "+n.Version)
 		}
 	}
 	if r.section == dangling {
-		l.add(warned, "; nothing refers to it")
+		l.Add(widget.Warned, "; nothing refers to it")
 	}
 	if n.Again {
-		l.add(muted, "; what it refers to stands where it comes first")
+		l.Add(widget.Muted, "; what it refers to stands where it comes first")
 	}
 	return l
 }
@@ -403,9 +404,9 @@ func (m *Model) typeOf(client, typ string) *engine.TypeStatus {
 
 func (v *resources) click(m *Model, _, y int, twice bool) tea.Cmd {
 	if y < v.titles {
-		v.win.at = 0
-	} else if i := v.win.top + y - v.titles; i <= len(v.rows()) {
-		v.win.at = i
+		v.win.At = 0
+	} else if i := v.win.Top + y - v.titles; i <= len(v.rows()) {
+		v.win.At = i
 	}
 	v.keep()
 	if twice {

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // stats is what was counted: rates, types, waits, talkers, the biggest
@@ -26,7 +27,7 @@ type stats struct {
 	past    engine.Memory   // of what is over
 	log     *recorder.Stats // of the recorder, nil if this process has none
 	measure func() uint64   // tells the memory
-	win     window          // in the biggest messages
+	win     widget.Window   // in the biggest messages
 	first   int             // line of the body where these begin
 	columns [2]int          // between which they stand
 	at      index.Big       // that is selected
@@ -87,18 +88,18 @@ func (v *stats) handle(_ *Model, msg any) tea.Cmd {
 	v.known, v.of, v.memory, v.past, v.log, v.asking = c.stats, c.of, c.memory, c.past, c.log, false
 	for i, b := range c.stats.Biggest { // the selection stays with its message
 		if v.at.Row.Seq != 0 && b.Row.Seq == v.at.Row.Seq {
-			v.win.at = i
+			v.win.At = i
 		}
 	}
-	v.win.fit(len(c.stats.Biggest), 10)
+	v.win.Fit(len(c.stats.Biggest), 10)
 	return nil
 }
 
 func (v *stats) big() (index.Big, bool) {
-	if v.known == nil || v.win.at >= len(v.known.Biggest) {
+	if v.known == nil || v.win.At >= len(v.known.Biggest) {
 		return index.Big{}, false
 	}
-	return v.known.Biggest[v.win.at], true
+	return v.known.Biggest[v.win.At], true
 }
 
 func (v *stats) do(m *Model, a key.Action) tea.Cmd {
@@ -106,7 +107,7 @@ func (v *stats) do(m *Model, a key.Action) tea.Cmd {
 	if v.known != nil {
 		total = len(v.known.Biggest)
 	}
-	if v.win.move(a, total) {
+	if v.win.Move(a, total) {
 		v.at, _ = v.big()
 		return nil
 	}
@@ -139,8 +140,13 @@ func (m *Model) narrowTo(s selection) tea.Cmd {
 	if s.typ != "" && s.name == "" {
 		terms = append(terms, "type:"+s.typ)
 	}
+	return m.showTimeline(strings.Join(terms, " "))
+}
+
+// showTimeline shows the entries that a filter takes.
+func (m *Model) showTimeline(filter string) tea.Cmd {
 	m.show(1)
-	cmd, err := m.timeline.ask(m, strings.Join(terms, " "))
+	cmd, err := m.timeline.ask(m, filter)
 	if err != nil {
 		m.complain(err)
 	}
@@ -150,7 +156,7 @@ func (m *Model) narrowTo(s selection) tea.Cmd {
 func (v *stats) plainText(m *Model) string {
 	var b strings.Builder
 	for _, l := range v.draw(m, 120, 1000) {
-		b.WriteString(l.plainText() + "\n")
+		b.WriteString(l.PlainText() + "\n")
 	}
 	return b.String()
 }
@@ -170,20 +176,20 @@ func (v *stats) where(*Model) string {
 	return "up to " + fmt.Sprint(uint64(v.known.Last))
 }
 
-func (v *stats) about(m *Model) line {
+func (v *stats) about(m *Model) widget.Line {
 	b, is := v.big()
 	if !is {
-		return line{}
+		return widget.Line{}
 	}
-	return text(plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, orDash(b.Type), b.Row.What, orDash(m.alias(b.Client)), render.Size(int64(b.Row.Size))))
+	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(m.alias(b.Client)), render.Size(int64(b.Row.Size))))
 }
 
 func (v *stats) click(m *Model, x, y int, twice bool) tea.Cmd {
-	i := v.win.top + y - v.first
+	i := v.win.Top + y - v.first
 	if v.known == nil || i < 0 || y < v.first || i >= len(v.known.Biggest) || x < v.columns[0] || x >= v.columns[1] {
 		return nil
 	}
-	v.win.at = i
+	v.win.At = i
 	v.at, _ = v.big()
 	if twice {
 		return v.do(m, key.Open)

@@ -8,17 +8,18 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-func (v *stats) draw(m *Model, w, h int) []line {
+func (v *stats) draw(m *Model, w, h int) []widget.Line {
 	if v.known == nil {
-		return []line{blank(), text(muted, "   counting")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   counting")}
 	}
 	s := v.known
 	out := v.rates(m, w)
 	roomy := h >= 30
 	if roomy {
-		out = append(out, blank())
+		out = append(out, widget.Blank())
 	}
 	// The recorder has the last lines, the biggest messages at least four.
 	last := v.recorder(m)
@@ -28,7 +29,7 @@ func (v *stats) draw(m *Model, w, h int) []line {
 	}
 	out = append(out, v.types(m, w, types)...)
 	if roomy {
-		out = append(out, blank())
+		out = append(out, widget.Blank())
 	}
 	rest := h - len(out) - len(last)
 	if roomy {
@@ -37,17 +38,17 @@ func (v *stats) draw(m *Model, w, h int) []line {
 	big := v.biggest(m, w, rest, len(out))
 	out = append(out, big...)
 	if roomy {
-		out = append(out, blank())
+		out = append(out, widget.Blank())
 	}
 	out = append(out, last...)
 	if room := h - len(out) - 1; room > 4 && w >= 100 {
-		out = append(append(out, blank()), v.waits(m, w, room)...)
+		out = append(append(out, widget.Blank()), v.waits(m, w, room)...)
 	}
 	return out[:min(len(out), h)]
 }
 
 // rates are the lines for both directions, and for NACKs.
-func (v *stats) rates(m *Model, w int) []line {
+func (v *stats) rates(m *Model, w int) []widget.Line {
 	s := v.known
 	const label, number = 10, 8
 	spark := min(max(w-label-5*(number+1)-2, 0), index.StatSeconds)
@@ -58,13 +59,13 @@ func (v *stats) rates(m *Model, w int) []line {
 	if w >= shortWidth {
 		spark = min(spark, max(seconds, len("last 2 minutes")))
 	}
-	head := " " + left("PER SECOND", label) + " " + left(lastSeconds(seconds), spark)
-	head += right("now", number) + " " + right("mean", number)
+	head := " " + widget.Left("PER SECOND", label) + " " + widget.Left(lastSeconds(seconds), spark)
+	head += widget.Right("now", number) + " " + widget.Right("mean", number)
 	if w >= shortWidth {
-		head += " " + right("most", number) + " " + right("MESSAGES", number+1) + " " + right("BYTES", number)
+		head += " " + widget.Right("most", number) + " " + widget.Right("MESSAGES", number+1) + " " + widget.Right("BYTES", number)
 	}
-	out := []line{text(muted, head)}
-	row := func(name string, look role, per func(*index.Second) float64, total, bytes uint64, size bool) {
+	out := []widget.Line{widget.Text(widget.Muted, head)}
+	row := func(name string, look widget.Role, per func(*index.Second) float64, total, bytes uint64, size bool) {
 		rates := make([]float64, 0, index.StatSeconds)
 		for i := range s.Recent {
 			rates = append(rates, per(&s.Recent[i]))
@@ -77,22 +78,22 @@ func (v *stats) rates(m *Model, w int) []line {
 			}
 			return rate(f)
 		}
-		l := text(plain, " "+left(name, label)+" ")
-		l.add(look, left(sparkline(rates, spark, m.theme.glyph.spark), spark))
-		l.add(plain, right(write(now), number)+" "+right(write(mean), number))
+		l := widget.Text(widget.Plain, " "+widget.Left(name, label)+" ")
+		l.Add(look, widget.Left(sparkline(rates, spark, m.theme.Glyph.Spark), spark))
+		l.Add(widget.Plain, widget.Right(write(now), number)+" "+widget.Right(write(mean), number))
 		if w >= shortWidth {
-			l.add(plain, " "+right(write(most), number)+" "+right(render.Number(total), number+1)+" ")
+			l.Add(widget.Plain, " "+widget.Right(write(most), number)+" "+widget.Right(render.Number(total), number+1)+" ")
 			if bytes > 0 {
-				l.add(plain, right(render.ShortSize(int64(bytes)), number))
+				l.Add(widget.Plain, widget.Right(render.ShortSize(int64(bytes)), number))
 			}
 		}
 		out = append(out, l)
 	}
-	row("requests", accent, func(x *index.Second) float64 { return float64(x.Messages[index.ToServer]) }, s.Messages[index.ToServer], s.Bytes[index.ToServer], false)
-	row("responses", accent, func(x *index.Second) float64 { return float64(x.Messages[index.ToClient]) }, s.Messages[index.ToClient], s.Bytes[index.ToClient], false)
-	look := plain
+	row("requests", widget.Accent, func(x *index.Second) float64 { return float64(x.Messages[index.ToServer]) }, s.Messages[index.ToServer], s.Bytes[index.ToServer], false)
+	row("responses", widget.Accent, func(x *index.Second) float64 { return float64(x.Messages[index.ToClient]) }, s.Messages[index.ToClient], s.Bytes[index.ToClient], false)
+	look := widget.Plain
 	if s.Nacks > 0 {
-		look = bad
+		look = widget.Bad
 	}
 	row("NACKs", look, func(x *index.Second) float64 { return float64(x.Nacks) }, s.Nacks, 0, false)
 	return out
@@ -159,30 +160,30 @@ func sparkline(values []float64, columns int, signs string) string {
 }
 
 // types is the table of types.
-func (v *stats) types(m *Model, w, most int) []line {
+func (v *stats) types(m *Model, w, most int) []widget.Line {
 	s := v.known
 	wide := w >= 100
 	short := w < shortWidth
 	seconds := min(max(int(s.Long/time.Second)+1, 1), index.StatSeconds)
-	head := " " + left("TYPE", 6) + right("REQ", 8) + right("RESP", 8)
+	head := " " + widget.Left("TYPE", 6) + widget.Right("REQ", 8) + widget.Right("RESP", 8)
 	if wide {
-		head += right("REQ/s", 7) + right("RESP/s", 7)
+		head += widget.Right("REQ/s", 7) + widget.Right("RESP/s", 7)
 	}
 	if !short {
-		head += right("IN", 7) + right("OUT", 7) + right("ACK", 7)
+		head += widget.Right("IN", 7) + widget.Right("OUT", 7) + widget.Right("ACK", 7)
 	}
-	head += right("NACK", 6)
+	head += widget.Right("NACK", 6)
 	if !short {
-		head += right("AGAIN", 6) + right("ACK p50", 9) + right("p99", 7) + right("max ms", 8)
+		head += widget.Right("AGAIN", 6) + widget.Right("ACK p50", 9) + widget.Right("p99", 7) + widget.Right("max ms", 8)
 	}
 	if wide {
 		head += "  " + lastSeconds(seconds)
 	}
-	out := []line{text(muted, head)}
+	out := []widget.Line{widget.Text(widget.Muted, head)}
 	for i := range s.Types[:min(most, len(s.Types))] {
 		t := &s.Types[i]
-		l := text(plain, " "+middle(orDash(t.Type), 5)+" ")
-		l.add(plain, right(render.ShortSize(int64(t.Messages[index.ToServer])), 8)+right(render.ShortSize(int64(t.Messages[index.ToClient])), 8))
+		l := widget.Text(widget.Plain, " "+widget.Middle(widget.OrDash(t.Type), 5)+" ")
+		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(t.Messages[index.ToServer])), 8)+widget.Right(render.ShortSize(int64(t.Messages[index.ToClient])), 8))
 		rates := [2][]float64{}
 		for _, x := range t.Recent[index.StatSeconds-seconds:] {
 			for d := range rates {
@@ -192,48 +193,48 @@ func (v *stats) types(m *Model, w, most int) []line {
 		if wide {
 			for d := range rates {
 				now, _, _ := rateSummary(rates[d])
-				l.add(plain, right(rate(now), 7))
+				l.Add(widget.Plain, widget.Right(rate(now), 7))
 			}
 		}
 		if !short {
-			l.add(plain, right(render.ShortSize(int64(t.Bytes[index.ToServer])), 7)+right(render.ShortSize(int64(t.Bytes[index.ToClient])), 7))
-			l.add(plain, right(render.ShortSize(int64(t.Acks)), 7))
+			l.Add(widget.Plain, widget.Right(render.ShortSize(int64(t.Bytes[index.ToServer])), 7)+widget.Right(render.ShortSize(int64(t.Bytes[index.ToClient])), 7))
+			l.Add(widget.Plain, widget.Right(render.ShortSize(int64(t.Acks)), 7))
 		}
-		look := plain
+		look := widget.Plain
 		if t.Nacks > 0 {
-			look = bad
+			look = widget.Bad
 		}
-		l.add(look, right(render.ShortSize(int64(t.Nacks)), 6))
+		l.Add(look, widget.Right(render.ShortSize(int64(t.Nacks)), 6))
 		if !short {
-			look = plain
+			look = widget.Plain
 			if t.Again > 0 {
-				look = warned
+				look = widget.Warned
 			}
-			l.add(look, right(render.ShortSize(int64(t.Again)), 6))
-			l.add(plain, right(waitWords(&t.Wait, 0.5), 9)+right(waitWords(&t.Wait, 0.99), 7)+right(waitWords(&t.Wait, 1), 8))
+			l.Add(look, widget.Right(render.ShortSize(int64(t.Again)), 6))
+			l.Add(widget.Plain, widget.Right(waitWords(&t.Wait, 0.5), 9)+widget.Right(waitWords(&t.Wait, 0.99), 7)+widget.Right(waitWords(&t.Wait, 1), 8))
 		}
 		if wide {
 			both := make([]float64, len(rates[0]))
 			for i := range both {
 				both[i] = rates[0][i] + rates[1][i]
 			}
-			l.add(accent, "  "+sparkline(both, min(w-l.width()-3, index.StatSeconds), m.theme.glyph.spark))
+			l.Add(widget.Accent, "  "+sparkline(both, min(w-l.Width()-3, index.StatSeconds), m.theme.Glyph.Spark))
 		}
 		out = append(out, l)
 	}
 	if more := len(s.Types) - most; more > 0 {
-		out = append(out, text(muted, fmt.Sprintf(" and %s", render.Count(more, "more type", "more types"))))
+		out = append(out, widget.Text(widget.Muted, fmt.Sprintf(" and %s", render.Count(more, "more type", "more types"))))
 	}
 	return out
 }
 
 // waits is how long answers took, in steps of a power of two.
-func (v *stats) waits(m *Model, w, h int) []line {
+func (v *stats) waits(m *Model, w, h int) []widget.Line {
 	counts, from := v.known.Wait.Buckets()
 	if len(counts) == 0 {
 		return nil
 	}
-	out := []line{text(muted, " UNTIL AN ACK OR NACK      COUNT")}
+	out := []widget.Line{widget.Text(widget.Muted, " UNTIL AN ACK OR NACK      COUNT")}
 	step := time.Duration(2)
 	for len(counts) >= h && len(counts) > 1 {
 		var pairs []uint64
@@ -246,18 +247,18 @@ func (v *stats) waits(m *Model, w, h int) []line {
 		}
 		counts, step = pairs, step*step
 	}
-	full := []rune(m.theme.glyph.spark)
+	full := []rune(m.theme.Glyph.Spark)
 	most := uint64(0)
 	for _, n := range counts {
 		most = max(most, n)
 	}
 	for _, n := range counts[:min(len(counts), h-1)] {
-		l := text(plain, " "+right("< "+render.Duration(from*step), 18)+right(render.Number(n), 14)+"  ")
-		bar := int(n * uint64(min(max(w-l.width()-2, 1), 60)) / max(most, 1))
+		l := widget.Text(widget.Plain, " "+widget.Right("< "+render.Duration(from*step), 18)+widget.Right(render.Number(n), 14)+"  ")
+		bar := int(n * uint64(min(max(w-l.Width()-2, 1), 60)) / max(most, 1))
 		if n > 0 {
 			bar = max(bar, 1)
 		}
-		l.add(accent, repeat(string(full[len(full)-1]), bar))
+		l.Add(widget.Accent, widget.Repeat(string(full[len(full)-1]), bar))
 		out = append(out, l)
 		from *= step
 	}
@@ -280,7 +281,7 @@ func waitWords(x *index.Waits, share float64) string {
 
 // biggest is the list of the biggest messages, and beside it, or below, that of
 // the clients that talk most.
-func (v *stats) biggest(m *Model, w, h, top int) []line {
+func (v *stats) biggest(m *Model, w, h, top int) []widget.Line {
 	beneath := w < 80
 	half := w/2 - 1
 	if beneath {
@@ -292,80 +293,80 @@ func (v *stats) biggest(m *Model, w, h, top int) []line {
 		return list
 	}
 	s := v.known
-	talk := []line{spans(span{muted, " " + left("TOP TALKERS", half-20) + right("MESSAGES", 9) + right("BYTES", 8)})}
+	talk := []widget.Line{widget.Spans(widget.In(widget.Muted, " "+widget.Left("TOP TALKERS", half-20)+widget.Right("MESSAGES", 9)+widget.Right("BYTES", 8)))}
 	for i := range s.Talkers[:min(len(s.Talkers), max(h-1, 0))] {
 		t := &s.Talkers[i]
-		talk = append(talk, spans(span{plain, " " + middle(m.alias(t.Client), half-20)},
-			span{plain, right(render.ShortSize(int64(t.Messages)), 9) + right(render.ShortSize(int64(t.Bytes)), 8)}))
+		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+widget.Middle(m.alias(t.Client), half-20)),
+			widget.In(widget.Plain, widget.Right(render.ShortSize(int64(t.Messages)), 9)+widget.Right(render.ShortSize(int64(t.Bytes)), 8))))
 	}
 	if len(s.Talkers) == 0 {
-		talk = append(talk, text(muted, " no client has named itself"))
+		talk = append(talk, widget.Text(widget.Muted, " no client has named itself"))
 	}
-	return beside(&m.theme, list, half, talk)
+	return widget.Beside(&m.theme, list, half, talk)
 }
 
-func (v *stats) bigLines(m *Model, w, h int) []line {
+func (v *stats) bigLines(m *Model, w, h int) []widget.Line {
 	s := v.known
 	name := max(w-4-8-5-6-7, 4)
-	out := []line{text(muted, "  "+left("BIGGEST", 8)+" "+left("CLIENT", name)+" "+left("TYPE", 5)+left("WHAT", 6)+right("SIZE", 6))}
+	out := []widget.Line{widget.Text(widget.Muted, "  "+widget.Left("BIGGEST", 8)+" "+widget.Left("CLIENT", name)+" "+widget.Left("TYPE", 5)+widget.Left("WHAT", 6)+widget.Right("SIZE", 6))}
 	rows := max(h-1, 1)
-	v.win.fit(len(s.Biggest), rows)
-	for i := v.win.top; i < min(v.win.top+rows, len(s.Biggest)); i++ {
+	v.win.Fit(len(s.Biggest), rows)
+	for i := v.win.Top; i < min(v.win.Top+rows, len(s.Biggest)); i++ {
 		b := &s.Biggest[i]
-		l := text(plain, "  ")
-		if l.selected = i == v.win.at; l.selected {
-			l.spans[0].text = "> "
+		l := widget.Text(widget.Plain, "  ")
+		if l.Selected = i == v.win.At; l.Selected {
+			l.Spans[0].Text = "> "
 		}
-		l.add(plain, left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+middle(orDash(m.alias(b.Client)), name)+" ")
-		l.add(plain, middle(orDash(b.Type), 4)+" ")
+		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(m.alias(b.Client)), name)+" ")
+		l.Add(widget.Plain, widget.Middle(widget.OrDash(b.Type), 4)+" ")
 		look, _ := lookOf(&b.Row)
-		l.add(look, left(orDash(b.Row.What.String()), 6))
-		l.add(plain, right(render.ShortSize(int64(b.Row.Size)), 6))
+		l.Add(look, widget.Left(widget.OrDash(b.Row.What.String()), 6))
+		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(b.Row.Size)), 6))
 		out = append(out, l)
 	}
 	if len(s.Biggest) == 0 {
-		out = append(out, text(muted, "  no message has passed yet"))
+		out = append(out, widget.Text(widget.Muted, "  no message has passed yet"))
 	}
 	return out
 }
 
 // recorder is how the log and this process do.
-func (v *stats) recorder(m *Model) []line {
+func (v *stats) recorder(m *Model) []widget.Line {
 	s := v.known
-	l := text(muted, " LOG   ")
-	add := func(name string, n uint64, look role) {
+	l := widget.Text(widget.Muted, " LOG   ")
+	add := func(name string, n uint64, look widget.Role) {
 		if n == 0 {
-			look = plain
+			look = widget.Plain
 		}
-		l.add(muted, name+" ")
-		l.add(look, render.Number(n)+"   ")
+		l.Add(widget.Muted, name+" ")
+		l.Add(look, render.Number(n)+"   ")
 	}
-	add("entries", uint64(s.Last), plain)
-	add("gaps", s.Gaps, bad)
-	add("lost", s.Missed, bad)
-	more := text(muted, " ")
+	add("entries", uint64(s.Last), widget.Plain)
+	add("gaps", s.Gaps, widget.Bad)
+	add("lost", s.Missed, widget.Bad)
+	more := widget.Text(widget.Muted, " ")
 	if st := v.log; st != nil {
 		behind := uint64(0)
 		if st.Last > s.Last {
 			behind = uint64(st.Last - s.Last)
 		}
-		add("behind", behind, warned)
-		more.add(muted, "RECORDER   queued ")
-		more.add(plain, render.Size(st.Queued)+"   ")
-		more.add(muted, "file ")
-		more.add(plain, render.Size(st.Bytes)+"   ")
-		look := plain
+		add("behind", behind, widget.Warned)
+		more.Add(widget.Muted, "RECORDER   queued ")
+		more.Add(widget.Plain, render.Size(st.Queued)+"   ")
+		more.Add(widget.Muted, "file ")
+		more.Add(widget.Plain, render.Size(st.Bytes)+"   ")
+		look := widget.Plain
 		if st.Lost > 0 {
-			look = bad
+			look = widget.Bad
 		}
-		more.add(muted, "dropped ")
-		more.add(look, render.Number(st.Lost)+"   ")
+		more.Add(widget.Muted, "dropped ")
+		more.Add(look, render.Number(st.Lost)+"   ")
 		if st.Losses > 0 {
-			more.add(muted, "files taken away ")
-			more.add(bad, render.Number(st.Losses)+"   ")
+			more.Add(widget.Muted, "files taken away ")
+			more.Add(widget.Bad, render.Number(st.Losses)+"   ")
 		}
 		if st.Failing {
-			more.add(bad, "THE FILE CANNOT BE WRITTEN   ")
+			more.Add(widget.Bad, "THE FILE CANNOT BE WRITTEN   ")
 		}
 	} else {
 		end := uint64(m.last)
@@ -373,19 +374,19 @@ func (v *stats) recorder(m *Model) []line {
 		if end > uint64(s.Last) {
 			behind = end - uint64(s.Last)
 		}
-		add("behind", behind, warned)
+		add("behind", behind, widget.Warned)
 		facts := m.feed.Facts()
 		if facts.Bytes > 0 {
-			more.add(muted, "FILE   ")
-			more.add(plain, render.Size(facts.Bytes)+"   ")
+			more.Add(widget.Muted, "FILE   ")
+			more.Add(widget.Plain, render.Size(facts.Bytes)+"   ")
 		}
 	}
-	more.add(muted, "memory of this process ")
-	more.add(plain, render.Size(int64(v.memory)))
-	out := []line{l, more}
+	more.Add(widget.Muted, "memory of this process ")
+	more.Add(widget.Plain, render.Size(int64(v.memory)))
+	out := []widget.Line{l, more}
 	if n := v.past.Forgotten; n > 0 {
-		out = append(out, spans(span{muted, " PAST   "}, span{warned, "forgotten " + render.Count(n, "time", "times")},
-			span{muted, "   " + render.Size(v.past.Past) + " of " + render.Size(v.past.Budget) + " are what is over: rules know less of it"}))
+		out = append(out, widget.Spans(widget.In(widget.Muted, " PAST   "), widget.In(widget.Warned, "forgotten "+render.Count(n, "time", "times")),
+			widget.In(widget.Muted, "   "+render.Size(v.past.Past)+" of "+render.Size(v.past.Budget)+" are what is over: rules know less of it")))
 	}
 	return out
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // timeline is the list of entries, all of them or those that a filter takes.
 type timeline struct {
-	win     window
+	win     widget.Window
 	at      session.Seq // what is selected; the window follows it
 	follow  bool
 	from    int // rows there were when following was given up
@@ -116,7 +117,7 @@ func (v *timeline) rows(m *Model, from, most int) []index.Row {
 
 // row is the one that is selected.
 func (v *timeline) row(m *Model) (index.Row, bool) {
-	rows := v.rows(m, v.win.at, 1)
+	rows := v.rows(m, v.win.At, 1)
 	if len(rows) == 0 {
 		return index.Row{}, false
 	}
@@ -129,11 +130,11 @@ func (v *timeline) settle(m *Model) {
 	total := v.total(m)
 	switch {
 	case v.follow:
-		v.win.at = total - 1
+		v.win.At = total - 1
 	case v.at != 0:
-		v.win.at = v.position(m, v.at)
+		v.win.At = v.position(m, v.at)
 	}
-	v.win.fit(total, v.win.rows)
+	v.win.Fit(total, v.win.Rows)
 	if r, ok := v.row(m); ok && (v.follow || v.at == 0) {
 		v.at = r.Seq
 	}
@@ -181,15 +182,15 @@ func (v *timeline) do(m *Model, a key.Action) tea.Cmd {
 	if a == key.Last {
 		v.follow = m.src.Live
 		v.at = 0
-		v.win.at = v.total(m) - 1
+		v.win.At = v.total(m) - 1
 		v.settle(m)
 		v.keep(m)
 		return nil
 	}
 	if slices.Contains(key.Moves(), a) {
-		at := v.win.at
-		v.win.move(a, v.total(m))
-		if v.win.at < at || a == key.First {
+		at := v.win.At
+		v.win.Move(a, v.total(m))
+		if v.win.At < at || a == key.First {
 			v.hold(m)
 		}
 		if !v.follow {
@@ -403,9 +404,9 @@ func (v *timeline) click(m *Model, _, y int, twice bool) tea.Cmd {
 	if y == 0 {
 		return nil // the titles
 	}
-	if i := v.win.top + y - 1; i < v.total(m) {
+	if i := v.win.Top + y - 1; i < v.total(m) {
 		v.hold(m)
-		v.win.at = i
+		v.win.At = i
 		v.keep(m)
 		if twice {
 			return v.do(m, key.Open)
@@ -438,7 +439,7 @@ func (v *timeline) where(m *Model) string {
 	if v.total(m) == 0 {
 		return "0 of 0"
 	}
-	return fmt.Sprintf("%s of %s", render.Number(int64(v.win.at+1)), total)
+	return fmt.Sprintf("%s of %s", render.Number(int64(v.win.At+1)), total)
 }
 
 func (v *timeline) selected(m *Model) selection {
@@ -451,24 +452,24 @@ func (v *timeline) selected(m *Model) selection {
 }
 
 // about is what rules found with the selected entry, or what it says.
-func (v *timeline) about(m *Model) line {
+func (v *timeline) about(m *Model) widget.Line {
 	r, ok := v.row(m)
 	if !ok {
-		return line{}
+		return widget.Line{}
 	}
-	var l line
+	var l widget.Line
 	if s := m.index.Remark(r.Seq); s != "" {
-		l.add(accent, "; "+m.aliasText(s)+"   ")
+		l.Add(widget.Accent, "; "+m.aliasText(s)+"   ")
 	}
 	if f := m.findingOf(r.Seq); f != nil {
-		l.add(severityRole(f.Severity), f.Rule.ID+" ")
-		l.add(plain, m.aliasText(f.Message))
+		l.Add(severityRole(f.Severity), f.Rule.ID+" ")
+		l.Add(widget.Plain, m.aliasText(f.Message))
 		return l
 	}
 	if r.Kind != session.KindMessage {
-		l.add(plain, m.aliasText(v.words(m, &r).Text))
+		l.Add(widget.Plain, m.aliasText(v.words(m, &r).Text))
 	} else if d := v.details[r.Seq]; d != nil {
-		l.add(plain, m.aliasText(render.Describe(&d.Entry, &d.Change, m.w-2)))
+		l.Add(widget.Plain, m.aliasText(render.Describe(&d.Entry, &d.Change, m.w-2)))
 	}
 	return l
 }

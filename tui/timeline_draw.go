@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // timeForm is how times are written.
@@ -111,57 +111,57 @@ func (c *columns) fixed() int {
 	return n
 }
 
-func (c *columns) titles() line {
+func (c *columns) titles() widget.Line {
 	var b strings.Builder
-	b.WriteString(spaces(signWidth) + right("SEQ", c.seq) + "  " + left("TIME", c.time) + " ")
+	b.WriteString(widget.Spaces(signWidth) + widget.Right("SEQ", c.seq) + "  " + widget.Left("TIME", c.time) + " ")
 	if c.client > 0 {
-		b.WriteString(left("CLIENT", c.client) + " ")
+		b.WriteString(widget.Left("CLIENT", c.client) + " ")
 	}
 	if c.dir > 0 {
-		b.WriteString(spaces(c.dir+1) + left("STREAM", c.stream) + " ")
+		b.WriteString(widget.Spaces(c.dir+1) + widget.Left("STREAM", c.stream) + " ")
 	}
-	b.WriteString(left("TYPE", typeWidth) + " " + left("WHAT", c.what) + " ")
+	b.WriteString(widget.Left("TYPE", typeWidth) + " " + widget.Left("WHAT", c.what) + " ")
 	if c.version > 0 {
-		b.WriteString(left("VERSION", c.version) + " ")
+		b.WriteString(widget.Left("VERSION", c.version) + " ")
 	}
 	if c.nonce > 0 {
-		b.WriteString(left("NONCE", c.nonce) + " ")
+		b.WriteString(widget.Left("NONCE", c.nonce) + " ")
 	}
 	if c.res > 0 {
-		b.WriteString(right("RES", c.res) + " ")
+		b.WriteString(widget.Right("RES", c.res) + " ")
 	}
 	if c.size > 0 {
-		b.WriteString(right("SIZE", c.size) + " ")
+		b.WriteString(widget.Right("SIZE", c.size) + " ")
 	}
-	b.WriteString(right("ACK ms", c.ack))
+	b.WriteString(widget.Right("ACK ms", c.ack))
 	if c.summary > 0 {
 		b.WriteString("  SUMMARY")
 	}
-	return text(muted, b.String())
+	return widget.Text(widget.Muted, b.String())
 }
 
-func (v *timeline) draw(m *Model, w, h int) []line {
-	if v.win.rows != h-1 {
-		v.win.rows = h - 1
+func (v *timeline) draw(m *Model, w, h int) []widget.Line {
+	if v.win.Rows != h-1 {
+		v.win.Rows = h - 1
 		v.settle(m)
 	}
 	c := v.columns(m, w)
-	out := []line{c.titles()}
-	rows := v.rows(m, v.win.top, h-1)
+	out := []widget.Line{c.titles()}
+	rows := v.rows(m, v.win.Top, h-1)
 	if len(rows) == 0 {
 		return append(out, v.empty(m)...)
 	}
 	var before int64
 	if v.times == sinceRow {
-		if r := v.rows(m, v.win.top-1, 1); len(r) > 0 && v.win.top > 0 {
+		if r := v.rows(m, v.win.Top-1, 1); len(r) > 0 && v.win.Top > 0 {
 			before = r[0].Time
 		}
 	}
 	for i := range rows {
 		l := v.line(m, &rows[i], &c, before)
-		l.selected = v.win.top+i == v.win.at
-		if l.selected {
-			l.spans[0].text = ">"
+		l.Selected = v.win.Top+i == v.win.At
+		if l.Selected {
+			l.Spans[0].Text = ">"
 		}
 		before = rows[i].Time
 		out = append(out, l)
@@ -175,73 +175,73 @@ func (v *timeline) newest(m *Model) session.Seq {
 	return max(last, m.last)
 }
 
-func (v *timeline) empty(m *Model) []line {
+func (v *timeline) empty(m *Model) []widget.Line {
 	switch {
 	case v.asked != nil && v.asked.progress(m) != "":
-		return []line{blank(), text(muted, "   searching")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   searching")}
 	case v.asked != nil:
-		return []line{blank(), text(plain, "   Nothing matches the filter."), text(muted, "   esc takes it away, / changes it")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing matches the filter."), widget.Text(widget.Muted, "   esc takes it away, / changes it")}
 	case m.src.Live:
 		return m.welcome()
 	case !m.feed.Done():
-		return []line{blank(), text(muted, "   reading")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
-	return []line{blank(), text(plain, "   The recording is empty.")}
+	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   The recording is empty.")}
 }
 
 // line is one row of the list.
-func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) line {
+func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget.Line {
 	w := v.words(m, r)
 	look, sign := lookOf(r)
 	mark := " "
 	if m.isMarked(r.Seq) {
 		mark = "*"
 	}
-	l := spans(span{plain, " "}, span{look, sign}, span{accent, mark})
+	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, sign), widget.In(widget.Accent, mark))
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
-	l.add(plain, right(seq, max(c.seq, len(seq)))+"  "+left(v.timeOf(m, r, before), c.time)+" ")
+	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(m, r, before), c.time)+" ")
 	if c.client > 0 {
-		l.add(plain, middle(m.alias(w.Client), c.client)+" ")
+		l.Add(widget.Plain, widget.Middle(m.alias(w.Client), c.client)+" ")
 	}
 	if c.dir > 0 {
-		l.add(muted, left(direction(m, r), c.dir)+" "+left(streamName(&w), c.stream)+" ")
+		l.Add(widget.Muted, widget.Left(direction(m, r), c.dir)+" "+widget.Left(streamName(&w), c.stream)+" ")
 	}
 	typ := w.Type
 	if typ == "" {
 		typ = "-"
 	}
 	if r.Kind != session.KindMessage {
-		l.add(plain, left(typ, typeWidth)+" ")
+		l.Add(widget.Plain, widget.Left(typ, typeWidth)+" ")
 		word := eventWord(r)
-		l.add(look, left(word, c.what)+" ")
-		l.add(look, m.aliasText(w.Text))
+		l.Add(look, widget.Left(word, c.what)+" ")
+		l.Add(look, m.aliasText(w.Text))
 		return l
 	}
-	l.add(plain, middle(typ, typeWidth)+" ")
+	l.Add(widget.Plain, widget.Middle(typ, typeWidth)+" ")
 	what := r.What.String()
 	if what == "" {
 		what = "MSG"
 	}
-	l.add(look, left(what, c.what)+" ")
+	l.Add(look, widget.Left(what, c.what)+" ")
 	if c.version > 0 {
-		l.add(plain, middle(versionText(r, &w), c.version)+" ")
+		l.Add(widget.Plain, widget.Middle(versionText(r, &w), c.version)+" ")
 	}
 	if c.nonce > 0 {
-		l.add(muted, middle(orDash(w.Nonce), c.nonce)+" ")
+		l.Add(widget.Muted, widget.Middle(widget.OrDash(w.Nonce), c.nonce)+" ")
 	}
 	if c.res > 0 {
-		l.add(plain, right(countText(r), c.res)+" ")
+		l.Add(widget.Plain, widget.Right(countText(r), c.res)+" ")
 	}
 	if c.size > 0 {
-		l.add(plain, right(sizeText(r), c.size)+" ")
+		l.Add(widget.Plain, widget.Right(sizeText(r), c.size)+" ")
 	}
-	l.add(plain, right(waitText(r), c.ack))
+	l.Add(widget.Plain, widget.Right(waitText(r), c.ack))
 	if c.summary > 0 {
 		if s := m.index.Remark(r.Seq); s != "" {
-			l.add(accent, "  ; "+m.aliasText(s))
+			l.Add(widget.Accent, "  ; "+m.aliasText(s))
 		}
 		if d := v.details[r.Seq]; d != nil {
-			l.add(muted, "  "+m.aliasText(render.Describe(&d.Entry, &d.Change, c.summary-2)))
+			l.Add(widget.Muted, "  "+m.aliasText(render.Describe(&d.Entry, &d.Change, c.summary-2)))
 		}
 	}
 	return l
@@ -251,14 +251,7 @@ func versionText(r *index.Row, w *index.Words) string {
 	if r.What == index.DELTA && w.Version == "" {
 		return fmt.Sprintf("+%d", max(r.Count, 0))
 	}
-	return orDash(w.Version)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return widget.OrDash(w.Version)
 }
 
 func countText(r *index.Row) string {
@@ -299,31 +292,31 @@ func streamName(w *index.Words) string {
 func direction(m *Model, r *index.Row) string {
 	switch r.Side {
 	case session.Client:
-		return "-" + m.theme.glyph.right
+		return "-" + m.theme.Glyph.Right
 	case session.Server:
-		return m.theme.glyph.left + "-"
+		return m.theme.Glyph.Left + "-"
 	}
 	return ""
 }
 
 // lookOf is the colour and the sign of a row: what it proves, or what it is.
-func lookOf(r *index.Row) (role, string) {
-	look, sign := plain, " "
+func lookOf(r *index.Row) (widget.Role, string) {
+	look, sign := widget.Plain, " "
 	switch r.What {
 	case index.NACK:
-		look, sign = bad, "!"
+		look, sign = widget.Bad, "!"
 	case index.ACK:
-		look = good
+		look = widget.Good
 	case index.RESP, index.DELTA:
-		look = accent
+		look = widget.Accent
 	}
 	if r.Kind != session.KindMessage {
-		look = muted
+		look = widget.Muted
 		if r.Flags&index.Aside != 0 {
-			look, sign = warned, "~"
+			look, sign = widget.Warned, "~"
 		}
 		if r.Kind == session.KindGap {
-			look, sign = bad, "!"
+			look, sign = widget.Bad, "!"
 		}
 	}
 	switch {
@@ -339,14 +332,14 @@ func lookOf(r *index.Row) (role, string) {
 	return look, sign
 }
 
-func severityRole(s check.Severity) role {
+func severityRole(s check.Severity) widget.Role {
 	switch s {
 	case check.Error:
-		return bad
+		return widget.Bad
 	case check.Warning:
-		return warned
+		return widget.Warned
 	}
-	return muted
+	return widget.Muted
 }
 
 func eventWord(r *index.Row) string {
@@ -388,7 +381,7 @@ func (v *timeline) timeOf(m *Model, r *index.Row, before int64) string {
 func (v *timeline) rowText(m *Model, r *index.Row) string {
 	c := columnsFor(200, r.Seq)
 	l := v.line(m, r, &c, 0)
-	return strings.Join(strings.Fields(l.plainText()), " ")
+	return strings.Join(strings.Fields(l.PlainText()), " ")
 }
 
 // fetchedRows are the entries of visible rows.
@@ -407,11 +400,11 @@ func (v *timeline) readDetails(m *Model) tea.Cmd {
 		}
 	}
 	if c := v.columns(m, m.paneWidth()); c.summary > 0 {
-		for _, r := range v.rows(m, v.win.top, v.win.rows) {
+		for _, r := range v.rows(m, v.win.Top, v.win.Rows) {
 			add(&r)
 		}
 	} else {
-		for _, r := range v.rows(m, v.win.top, v.win.rows) {
+		for _, r := range v.rows(m, v.win.Top, v.win.Rows) {
 			if r.Flags&index.Unread != 0 {
 				add(&r)
 			}

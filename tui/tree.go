@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // treeRow is a line of the resources of a client: a node, or the title of a part
@@ -210,5 +211,5 @@ func (g *flattener) below(list []*engine.Node) bool {
 }
 
 func (g *flattener) matches(n *engine.Node) bool {
-	return g.words == "" || hasWords(n.Type+" "+n.Name+" "+string(n.State)+" "+n.Version, g.words)
+	return g.words == "" || widget.HasWords(n.Type+" "+n.Name+" "+string(n.State)+" "+n.Version, g.words)
 }

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // view is one screen, or one pane of it. Its methods are called in the loop of
@@ -18,11 +19,11 @@ type view interface {
 	do(m *Model, a key.Action) tea.Cmd
 	// draw fills w columns and at most h rows. It changes nothing but what it
 	// keeps about its own size.
-	draw(m *Model, w, h int) []line
+	draw(m *Model, w, h int) []widget.Line
 	// where is the place in the view, for the status line.
 	where(m *Model) string
 	// about is what there is to say of what is selected, for the message line.
-	about(m *Model) line
+	about(m *Model) widget.Line
 	// tick is called when there may be more to see. It may ask for it.
 	tick(m *Model) tea.Cmd
 	// handle takes the message of a command of this view.
@@ -53,7 +54,7 @@ type plainView struct{}
 
 func (plainView) do(*Model, key.Action) tea.Cmd        { return nil }
 func (plainView) where(*Model) string                  { return "" }
-func (plainView) about(*Model) line                    { return line{} }
+func (plainView) about(*Model) widget.Line             { return widget.Line{} }
 func (plainView) tick(*Model) tea.Cmd                  { return nil }
 func (plainView) handle(*Model, any) tea.Cmd           { return nil }
 func (plainView) click(*Model, int, int, bool) tea.Cmd { return nil }
@@ -67,4 +68,26 @@ type reply struct {
 // answer makes the command of a view: f runs beside the loop.
 func answer(to view, f func() any) tea.Cmd {
 	return func() tea.Msg { return reply{to, f()} }
+}
+
+// sheetView is a view that is a sheet.
+type sheetView struct {
+	plainView
+	widget.Sheet
+}
+
+// do moves, or asks for words; false if the action is another one.
+func (v *sheetView) do(m *Model, a key.Action, all []widget.Paragraph) (tea.Cmd, bool) {
+	if a == key.Filter {
+		return m.open(rowFilter, v.Words), true
+	}
+	return nil, v.Sheet.Do(a, all)
+}
+
+func (v *sheetView) query() string        { return v.Words }
+func (v *sheetView) language() promptKind { return rowFilter }
+
+func (v *sheetView) ask(_ *Model, text string) (tea.Cmd, error) {
+	v.Find(text)
+	return nil, nil
 }

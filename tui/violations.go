@@ -11,12 +11,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // violations is the list of findings, and what there is to know about the one
 // that is selected.
 type violations struct {
-	win    window
+	win    widget.Window
 	at     picked // the finding that is selected
 	list   findingList
 	placed findingQuery // of the list in which the selection was looked for
@@ -139,11 +140,11 @@ func (v *violations) handle(m *Model, msg any) tea.Cmd {
 func (v *violations) settle() {
 	if v.at.rule != nil && v.placed != v.list.query { // looking for it in each frame would take long
 		if i := slices.IndexFunc(v.list.rows, func(at int32) bool { return pick(&v.list.all[at]) == v.at }); i >= 0 {
-			v.win.at = i
+			v.win.At = i
 		}
 	}
 	v.placed = v.list.query
-	v.win.fit(len(v.list.rows), v.win.rows)
+	v.win.Fit(len(v.list.rows), v.win.Rows)
 }
 
 func (v *violations) keep() {
@@ -154,15 +155,15 @@ func (v *violations) keep() {
 
 // finding is the one that is selected, nil if there is none.
 func (v *violations) finding() *check.Finding {
-	if v.win.at >= len(v.list.rows) {
+	if v.win.At >= len(v.list.rows) {
 		return nil
 	}
-	return &v.list.all[v.list.rows[v.win.at]]
+	return &v.list.all[v.list.rows[v.win.At]]
 }
 
 func (v *violations) do(m *Model, a key.Action) tea.Cmd {
 	v.settle()
-	if v.win.move(a, len(v.list.rows)) {
+	if v.win.Move(a, len(v.list.rows)) {
 		v.keep()
 		return nil
 	}
@@ -248,8 +249,8 @@ func (v *violations) only(m *Model, f *check.Finding) tea.Cmd {
 
 // next selects the row below, or the first one after the last.
 func (v *violations) next(m *Model) {
-	if v.win.at++; v.win.at >= len(v.list.rows) {
-		v.win.at = 0
+	if v.win.At++; v.win.At >= len(v.list.rows) {
+		v.win.At = 0
 		m.say("that was the last one; this is the first")
 	}
 	v.keep()
@@ -278,7 +279,7 @@ func (v *violations) ask(m *Model, text string) (tea.Cmd, error) {
 }
 
 func (v *violations) where(*Model) string {
-	s := place(&v.win, len(v.list.rows)) + "   sort: " + v.sort.String()
+	s := v.win.Place(len(v.list.rows)) + "   sort: " + v.sort.String()
 	if v.turned {
 		s += ", turned"
 	}
@@ -289,13 +290,13 @@ func (v *violations) where(*Model) string {
 }
 
 // about is the sentence of the finding that is selected.
-func (v *violations) about(m *Model) line {
+func (v *violations) about(m *Model) widget.Line {
 	f := v.finding()
 	if f == nil {
-		return line{}
+		return widget.Line{}
 	}
-	l := spans(span{severityRole(f.Severity), f.Rule.ID + " "})
-	l.add(plain, m.aliasText(f.Message))
+	l := widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "))
+	l.Add(widget.Plain, m.aliasText(f.Message))
 	return l
 }
 
@@ -306,8 +307,8 @@ func (v *violations) click(m *Model, _, y int, twice bool) tea.Cmd {
 		}
 		y--
 	}
-	if i := v.win.top + y; y < v.listed && i < len(v.list.rows) {
-		v.win.at = i
+	if i := v.win.Top + y; y < v.listed && i < len(v.list.rows) {
+		v.win.At = i
 		v.keep()
 		if twice {
 			return v.do(m, key.Open)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	splitWidth = 120
 )
 
-func (v *violations) draw(m *Model, w, h int) []line {
+func (v *violations) draw(m *Model, w, h int) []widget.Line {
 	if w < shortWidth {
 		v.titled = false
 		return v.rows(m, w, h, (*violations).shortRow)
@@ -27,13 +28,13 @@ func (v *violations) draw(m *Model, w, h int) []line {
 		listed := w * 9 / 16
 		right := v.explained(m, w-listed-1, h)
 		for i := range right {
-			right[i].spans = append([]span{{plain, " "}}, right[i].spans...)
+			right[i].Spans = append([]widget.Span{{Role: widget.Plain, Text: " "}}, right[i].Spans...)
 		}
 		list := v.table(m, listed, h)
 		for len(list) < h {
-			list = append(list, blank())
+			list = append(list, widget.Blank())
 		}
-		return beside(&m.theme, list, listed, right)
+		return widget.Beside(&m.theme, list, listed, right)
 	}
 	if h < 12 {
 		return v.table(m, w, h)
@@ -47,45 +48,45 @@ func (v *violations) draw(m *Model, w, h int) []line {
 	if f := v.finding(); f != nil {
 		name = f.Rule.ID
 	}
-	out = append(out, m.rule(" "+name+" ", title, "", w))
+	out = append(out, m.theme.Rule(" "+name+" ", widget.Title, "", w))
 	return append(out, v.explained(m, w, h-listed-1)...)
 }
 
 // table is the list with its titles.
-func (v *violations) table(m *Model, w, h int) []line {
+func (v *violations) table(m *Model, w, h int) []widget.Line {
 	c := findingColumnsFor(w)
-	head := spaces(4) + left("RULE", c.rule) + " " + left("CLIENT", c.client) + " " + left("TYPE", typeWidth) + " "
+	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " " + widget.Left("CLIENT", c.client) + " " + widget.Left("TYPE", typeWidth) + " "
 	if c.names > 0 {
-		head += left("RESOURCE", c.names) + " "
+		head += widget.Left("RESOURCE", c.names) + " "
 	}
-	head += right("COUNT", 5)
+	head += widget.Right("COUNT", 5)
 	if c.first {
-		head += " " + left("FIRST", 8)
+		head += " " + widget.Left("FIRST", 8)
 	}
-	head += " " + left("LAST", 8)
-	out := []line{text(muted, head)}
+	head += " " + widget.Left("LAST", 8)
+	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(v.list.rows) == 0 {
 		v.listed = 0
 		return append(out, v.empty(m)...)
 	}
-	return append(out, v.rows(m, w, h-1, func(v *violations, m *Model, f *check.Finding, known bool, _ int) line {
+	return append(out, v.rows(m, w, h-1, func(v *violations, m *Model, f *check.Finding, known bool, _ int) widget.Line {
 		return v.row(m, f, known, &c)
 	})...)
 }
 
 // rows draws what is visible of the list.
-func (v *violations) rows(m *Model, w, h int, draw func(*violations, *Model, *check.Finding, bool, int) line) []line {
-	v.listed, v.win.rows = max(h, 1), max(h, 1)
+func (v *violations) rows(m *Model, w, h int, draw func(*violations, *Model, *check.Finding, bool, int) widget.Line) []widget.Line {
+	v.listed, v.win.Rows = max(h, 1), max(h, 1)
 	v.settle()
 	if len(v.list.rows) == 0 {
 		return v.empty(m)
 	}
-	var out []line
-	for i := v.win.top; i < min(v.win.top+h, len(v.list.rows)); i++ {
+	var out []widget.Line
+	for i := v.win.Top; i < min(v.win.Top+h, len(v.list.rows)); i++ {
 		at := v.list.rows[i]
 		l := draw(v, m, &v.list.all[at], v.list.known[at], w)
-		if l.selected = i == v.win.at; l.selected {
-			l.spans[0].text = ">"
+		if l.Selected = i == v.win.At; l.Selected {
+			l.Spans[0].Text = ">"
 		}
 		out = append(out, l)
 	}
@@ -122,38 +123,38 @@ func findingColumnsFor(w int) findingColumns {
 	return c
 }
 
-func (v *violations) row(m *Model, f *check.Finding, known bool, c *findingColumns) line {
+func (v *violations) row(m *Model, f *check.Finding, known bool, c *findingColumns) widget.Line {
 	sign, look := severitySign(f.Severity), severityRole(f.Severity)
-	name, client := plain, plain
+	name, client := widget.Plain, widget.Plain
 	if known {
-		look, name, client = muted, muted, muted
+		look, name, client = widget.Muted, widget.Muted, widget.Muted
 	}
-	l := spans(span{plain, " "}, span{plain, " "}, span{look, sign}, span{plain, " "})
-	rule := middle(f.Rule.ID, c.rule)
+	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(widget.Plain, " "), widget.In(look, sign), widget.In(widget.Plain, " "))
+	rule := widget.Middle(f.Rule.ID, c.rule)
 	if known {
-		rule = left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
+		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
-	l.add(look, rule+" ")
-	l.add(client, middle(orDash(m.clientsOf(f)), c.client)+" ")
-	l.add(muted, middle(orDash(f.Type), typeWidth)+" ")
+	l.Add(look, rule+" ")
+	l.Add(client, widget.Middle(widget.OrDash(m.clientsOf(f)), c.client)+" ")
+	l.Add(widget.Muted, widget.Middle(widget.OrDash(f.Type), typeWidth)+" ")
 	if c.names > 0 {
-		l.add(name, middle(m.namesOf(f), c.names)+" ")
+		l.Add(name, widget.Middle(m.namesOf(f), c.names)+" ")
 	}
-	l.add(plain, right(render.ShortSize(int64(f.Count)), 5))
+	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), 5))
 	if c.first {
-		l.add(muted, " "+shortTime(f.At))
+		l.Add(widget.Muted, " "+shortTime(f.At))
 	}
-	l.add(muted, " "+shortTime(f.Last))
+	l.Add(widget.Muted, " "+shortTime(f.Last))
 	return l
 }
 
 // shortRow is a row of a narrow pane.
-func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) line {
+func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) widget.Line {
 	look := severityRole(f.Severity)
 	if known {
-		look = muted
+		look = widget.Muted
 	}
-	l := spans(span{plain, " "}, span{look, severitySign(f.Severity)}, span{plain, " "})
+	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, severitySign(f.Severity)), widget.In(widget.Plain, " "))
 	tail := ""
 	if f.Count > max(len(f.Clients), 1) {
 		tail = " x" + render.ShortSize(int64(f.Count))
@@ -162,10 +163,10 @@ func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) lin
 		tail += " known"
 	}
 	rule := min(max(w*22/39, 8), 24)
-	client := w - l.width() - rule - 1 - render.Width(tail)
-	l.add(look, middle(f.Rule.ID, rule)+" ")
-	l.add(muted, middle(m.clientsOf(f), client))
-	l.add(plain, tail)
+	client := w - l.Width() - rule - 1 - render.Width(tail)
+	l.Add(look, widget.Middle(f.Rule.ID, rule)+" ")
+	l.Add(widget.Muted, widget.Middle(m.clientsOf(f), client))
+	l.Add(widget.Plain, tail)
 	return l
 }
 
@@ -192,31 +193,31 @@ func (m *Model) namesOf(f *check.Finding) string {
 
 func shortTime(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-func (v *violations) empty(m *Model) []line {
+func (v *violations) empty(m *Model) []widget.Line {
 	switch {
 	case v.words != "":
-		return []line{blank(), text(plain, "   No finding has these words."), text(muted, "   esc takes the filter away")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No finding has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
 	case v.list.muted > 0:
-		return []line{blank(), text(plain, "   All that rules found is hidden."), text(muted, "   u shows it again")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   All that rules found is hidden."), widget.Text(widget.Muted, "   u shows it again")}
 	case !m.feed.Done() && !m.src.Live:
-		return []line{blank(), text(muted, "   reading")}
+		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
-	return []line{blank(), text(good, "   No rule has found anything."), text(muted, "   :explain RULE says what one looks for")}
+	return []widget.Line{widget.Blank(), widget.Text(widget.Good, "   No rule has found anything."), widget.Text(widget.Muted, "   :explain RULE says what one looks for")}
 }
 
 // explained says what was seen, what the rule says, and what to do.
-func (v *violations) explained(m *Model, w, h int) []line {
+func (v *violations) explained(m *Model, w, h int) []widget.Line {
 	f := v.finding()
 	if f == nil || h < 1 {
 		return nil
 	}
 	r := f.Rule
 	out := append(m.headline(f, w), m.seenLines(f, w)...)
-	parts := [][]line{
-		labelled("means", plain, r.Means, w),
-		labelled("next", plain, r.Next, w),
-		labelled("causes", plain, r.Causes, w),
-		labelled("spec", muted, r.Spec, w),
+	parts := [][]widget.Line{
+		widget.Labelled("means", widget.Plain, r.Means, w),
+		widget.Labelled("next", widget.Plain, r.Next, w),
+		widget.Labelled("causes", widget.Plain, r.Causes, w),
+		widget.Labelled("spec", widget.Muted, r.Spec, w),
 	}
 	// What does not fit goes from the end: the rule's page has all of it.
 	room := h - len(out) - 1
@@ -234,7 +235,7 @@ func (v *violations) explained(m *Model, w, h int) []line {
 	airy := total(parts)+len(parts)+1 <= room
 	for _, p := range parts {
 		if airy {
-			out = append(out, blank())
+			out = append(out, widget.Blank())
 		}
 		out = append(out, p...)
 	}
@@ -242,12 +243,12 @@ func (v *violations) explained(m *Model, w, h int) []line {
 		return out[:h]
 	}
 	if airy {
-		out = append(out, blank())
+		out = append(out, widget.Blank())
 	}
-	return append(out, spans(span{muted, " " + left("more", 8)}, span{accent, ":explain " + r.ID}))
+	return append(out, widget.Spans(widget.In(widget.Muted, " "+widget.Left("more", 8)), widget.In(widget.Accent, ":explain "+r.ID)))
 }
 
-func total(parts [][]line) int {
+func total(parts [][]widget.Line) int {
 	n := 0
 	for _, p := range parts {
 		n += len(p)
@@ -256,44 +257,44 @@ func total(parts [][]line) int {
 }
 
 // cutShort leaves out the end of a paragraph, and says so.
-func cutShort(p []line, rows int) []line {
+func cutShort(p []widget.Line, rows int) []widget.Line {
 	if rows = max(rows, 0); len(p) <= rows {
 		return p
 	}
 	p = p[:rows]
 	if rows > 0 {
-		p[rows-1].add(muted, " …")
+		p[rows-1].Add(widget.Muted, " …")
 	}
 	return p
 }
 
 // headline says which rule it is, and whose fault.
-func (m *Model) headline(f *check.Finding, w int) []line {
-	var out []line
+func (m *Model) headline(f *check.Finding, w int) []widget.Line {
+	var out []widget.Line
 	look := severityRole(f.Severity)
 	if w < splitWidth*2/3 { // beside the list: nothing else says the name
-		out = append(out, spans(span{plain, " "}, span{look, severitySign(f.Severity) + " " + f.Rule.ID}), blank())
+		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, severitySign(f.Severity)+" "+f.Rule.ID)), widget.Blank())
 	}
-	for i, t := range wrapped(f.Rule.Title+" (the fault of the "+string(f.Fault)+")", w-11) {
-		l := text(plain, " "+left("", 8))
+	for i, t := range widget.Wrapped(f.Rule.Title+" (the fault of the "+string(f.Fault)+")", w-11) {
+		l := widget.Text(widget.Plain, " "+widget.Left("", 8))
 		if i == 0 {
-			l = text(look, " "+left(f.Severity.String(), 8))
+			l = widget.Text(look, " "+widget.Left(f.Severity.String(), 8))
 		}
-		l.add(title, t)
+		l.Add(widget.Title, t)
 		out = append(out, l)
 	}
 	return out
 }
 
 // seenLines say what proved a finding, by the entries.
-func (m *Model) seenLines(f *check.Finding, w int) []line {
-	out := labelled("seen", plain, m.aliasText(f.Message), w)
+func (m *Model) seenLines(f *check.Finding, w int) []widget.Line {
+	out := widget.Labelled("seen", widget.Plain, m.aliasText(f.Message), w)
 	if n := len(f.Clients); n > 0 {
 		who := make([]string, n)
 		for i, c := range f.Clients {
 			who[i] = m.alias(c)
 		}
-		out = append(out, labelled("on", plain, m.clientsOf(f)+": "+render.SomeOf(who), w)...)
+		out = append(out, widget.Labelled("on", widget.Plain, m.clientsOf(f)+": "+render.SomeOf(who), w)...)
 	}
 	seqs := involved(f)
 	parts := make([]string, 0, len(seqs))
@@ -315,10 +316,10 @@ func (m *Model) seenLines(f *check.Finding, w int) []line {
 	if len(parts) > 8 {
 		parts = append(parts[:4:4], append([]string{"…"}, parts[len(parts)-3:]...)...)
 	}
-	out = append(out, labelled("entries", accent, strings.Join(parts, ", "), w)...)
+	out = append(out, widget.Labelled("entries", widget.Accent, strings.Join(parts, ", "), w)...)
 	when := "at " + shortTime(f.At)
 	if f.Count > 1 {
 		when = fmt.Sprintf("%s times, from %s to %s (%s)", render.Number(int64(f.Count)), shortTime(f.At), shortTime(f.Last), render.Duration(f.Last.Sub(f.At)))
 	}
-	return append(out, labelled("when", plain, when, w)...)
+	return append(out, widget.Labelled("when", widget.Plain, when, w)...)
 }

@@ -1,38 +1,38 @@
-package tui
+package widget
 
-// role is what a text is, for the colour beside it.
-type role uint8
+// Role is what a text is, for the colour beside it.
+type Role uint8
 
 const (
-	plain role = iota
-	title
-	muted
-	good
-	warned
-	bad
-	accent
+	Plain Role = iota
+	Title
+	Muted
+	Good
+	Warned
+	Bad
+	Accent
 	roles
 
 	// chosen is added to the role of a span that is selected.
-	chosen role = 1 << 7
+	chosen Role = 1 << 7
 )
 
 // Theme is how roles look, and with which signs frames are drawn. No theme
 // carries a meaning that the words do not.
 type Theme struct {
 	Name  string
-	sgr   [roles]string // parameters of the SGR sequence; "" for none
-	glyph glyphs
+	SGR   [roles]string // parameters of the SGR sequence; "" for none
+	Glyph glyphs
 }
 
 type glyphs struct {
-	line, bar, cross, tee, join, branch, last, trunk, right, left, both, times, spark string
+	Line, Bar, Cross, Tee, Join, Branch, Last, Trunk, Right, Left, both, Times, Spark string
 }
 
-// suit fits the theme auto to the background of the terminal. On a light one,
+// Suit fits the theme auto to the background of the terminal. On a light one,
 // yellow, green and cyan of most terminals cannot be read, and its colours are
 // those of the theme light. Other themes stay as they are.
-func (t *Theme) suit(light bool) {
+func (t *Theme) Suit(light bool) {
 	if t.Name != "auto" && t.Name != "" {
 		return
 	}
@@ -41,7 +41,7 @@ func (t *Theme) suit(light bool) {
 		name = "light"
 	}
 	of := NewTheme(name, false)
-	t.sgr = of.sgr
+	t.SGR = of.SGR
 }
 
 // Themes are the names that NewTheme takes.
@@ -54,17 +54,17 @@ func NewTheme(name string, ascii bool) Theme {
 	t := Theme{Name: name}
 	switch name {
 	case "mono":
-		t.sgr = [roles]string{title: "1", bad: "1"}
+		t.SGR = [roles]string{Title: "1", Bad: "1"}
 	case "light":
-		t.sgr = [roles]string{title: "1", muted: "38;5;241", good: "38;5;22", warned: "38;5;94", bad: "1;38;5;124", accent: "38;5;24"}
+		t.SGR = [roles]string{Title: "1", Muted: "38;5;241", Good: "38;5;22", Warned: "38;5;94", Bad: "1;38;5;124", Accent: "38;5;24"}
 	case "dark":
-		t.sgr = [roles]string{title: "1", muted: "38;5;246", good: "38;5;114", warned: "38;5;221", bad: "1;38;5;210", accent: "38;5;117"}
+		t.SGR = [roles]string{Title: "1", Muted: "38;5;246", Good: "38;5;114", Warned: "38;5;221", Bad: "1;38;5;210", Accent: "38;5;117"}
 	default:
-		t.sgr = [roles]string{title: "1", muted: "2", good: "32", warned: "33", bad: "1;31", accent: "36"}
+		t.SGR = [roles]string{Title: "1", Muted: "2", Good: "32", Warned: "33", Bad: "1;31", Accent: "36"}
 	}
-	t.glyph = glyphs{"─", "│", "┼", "┬", "┤", "├─ ", "└─ ", "│  ", "→", "←", "↔", "×", "▁▂▃▄▅▆▇█"}
+	t.Glyph = glyphs{"─", "│", "┼", "┬", "┤", "├─ ", "└─ ", "│  ", "→", "←", "↔", "×", "▁▂▃▄▅▆▇█"}
 	if ascii {
-		t.glyph = glyphs{"-", "|", "+", "+", "+", "|- ", "`- ", "|  ", ">", "<", "<>", "x", "_.-=*#%@"}
+		t.Glyph = glyphs{"-", "|", "+", "+", "+", "|- ", "`- ", "|  ", ">", "<", "<>", "x", "_.-=*#%@"}
 	}
 	return t
 }
@@ -74,8 +74,8 @@ const (
 	reverse = "7"
 )
 
-func (t *Theme) paint(r role, selected bool, text string) string {
-	p := t.sgr[r&^chosen]
+func (t *Theme) paint(r Role, selected bool, text string) string {
+	p := t.SGR[r&^chosen]
 	if selected || r&chosen != 0 {
 		if p != "" {
 			p = ";" + p
