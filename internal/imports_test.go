@@ -38,8 +38,9 @@ var allowed = map[string][]string{
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
 	"tui/key":            {},
 	"tui/widget":         {"internal/render", "tui/key"}, // no xDS, no screen
+	"tui/alias":          {"internal/xds", "internal/engine", "internal/render", "check", "tui/widget"},
 	"tui/index":          {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
-	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/index"},
+	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/alias", "tui/index"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only

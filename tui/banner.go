@@ -28,7 +28,7 @@ func (m *Model) banner() (widget.Line, bool) {
 		l.Add(widget.Bad, "the recording cannot be written; ")
 		l.Add(widget.Plain, "forwarding is not affected, and recording goes on when it can")
 	case m.src.Link != nil && m.src.Link() != "":
-		l.Add(widget.Bad, m.aliasText(m.src.Link()))
+		l.Add(widget.Bad, m.aliases.Text(m.src.Link()))
 	case !m.lostAt.IsZero() && m.now().Sub(m.lostAt) < lossShown:
 		l.Add(widget.Bad, render.Count(m.lost, "entry was not recorded", "entries were not recorded"))
 		l.Add(widget.Plain, ": the disk is slower than the traffic; forwarding is not affected")
@@ -49,7 +49,7 @@ func (m *Model) banner() (widget.Line, bool) {
 func (m *Model) unreadable(err error) widget.Line {
 	damage, is := errors.AsType[*recorder.DamageError](err)
 	if !is {
-		return widget.Spans(widget.In(widget.Bad, "this is not read any further: "), widget.In(widget.Plain, m.aliasText(err.Error())))
+		return widget.Spans(widget.In(widget.Bad, "this is not read any further: "), widget.In(widget.Plain, m.aliases.Text(err.Error())))
 	}
 	l := widget.Text(widget.Bad, "damaged after entry "+render.Number(int64(damage.AfterSeq))+"; ")
 	if damage.Path == "" {

@@ -57,7 +57,7 @@ func (v *bootstrap) do(m *Model, a key.Action) tea.Cmd {
 	case key.PrevPane:
 		v.turn(-1)
 	case key.Copy:
-		return m.copy(m.aliasText(v.snippet()), "the snippet")
+		return m.copy(m.aliases.Text(v.snippet()), "the snippet")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 	}
 	out := []widget.Paragraph{
 		{Head: what, Look: widget.Title},
-		{Text: m.aliasText(r.Listen + " leads to " + r.Upstream), Tone: widget.Muted},
+		{Text: m.aliases.Text(r.Listen + " leads to " + r.Upstream), Tone: widget.Muted},
 	}
 	if at.anywhere {
 		out = append(out, widget.Paragraph{
@@ -111,7 +111,7 @@ func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 	if r.Asked {
 		out = append(out, widget.Paragraph{Text: "It wants a certificate of clients: put in the files of one.", Tone: widget.Warned})
 	}
-	return append(out, widget.Paragraph{}, widget.Paragraph{Text: m.aliasText(v.snippet()), AsIs: true})
+	return append(out, widget.Paragraph{}, widget.Paragraph{Text: m.aliases.Text(v.snippet()), AsIs: true})
 }
 
 // sourceName is what the source is called, without where it is if that is
@@ -119,7 +119,7 @@ func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 func (m *Model) sourceName() string {
 	name := m.src.Name
 	if m.private() {
-		name = m.aliasText(name[strings.LastIndexByte(name, '/')+1:])
+		name = m.aliases.Text(name[strings.LastIndexByte(name, '/')+1:])
 	}
 	return name
 }

@@ -207,7 +207,7 @@ func (v *clients) do(m *Model, a key.Action) tea.Cmd {
 	case key.Only:
 		v.words = join(v.words, v.at)
 	case key.Copy:
-		return m.copy(m.alias(v.at), "the name")
+		return m.copy(m.aliases.Name(v.at), "the name")
 	}
 	return nil
 }
@@ -307,13 +307,13 @@ func (v *clients) about(m *Model) widget.Line {
 		return widget.Line{}
 	}
 	r := rows[v.win.At]
-	name := m.alias(r.of.Client)
+	name := m.aliases.Name(r.of.Client)
 	if !r.of.Gone.IsZero() {
 		ago := ""
 		if !m.feed.Done() {
 			ago = "gone " + age(m.seen.at.Sub(r.of.Gone)) + ": "
 		}
-		return widget.Text(widget.Muted, name+": "+ago+m.aliasText(r.of.Why))
+		return widget.Text(widget.Muted, name+": "+ago+m.aliases.Text(r.of.Why))
 	}
 	t := worstOf(&r)
 	if t == nil {
@@ -338,7 +338,7 @@ func (v *clients) about(m *Model) widget.Line {
 		case t.None:
 			l.Add(widget.Plain, ", accepted none")
 		}
-		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
+		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", m.aliases.Text(t.Nack)))
 	case engine.Stale:
 		l.Add(widget.Warned, "no answer to "+widget.OrDash(t.Sent)+" for "+age)
 	case engine.Pending:

@@ -118,7 +118,7 @@ func (v *clients) draw(m *Model, w, h int) []widget.Line {
 		if r.typ != nil {
 			v.typeLine(m, &l, r)
 		} else {
-			l.Add(clientRole(r.of), widget.Middle(m.alias(r.of.Client), name)+" ")
+			l.Add(clientRole(r.of), widget.Middle(m.aliases.Name(r.of.Client), name)+" ")
 			if kind > 0 {
 				l.Add(widget.Muted, widget.Middle(widget.OrDash(r.of.Agent), kind)+" ")
 			}

@@ -50,7 +50,7 @@ func (v *clients) shortClient(m *Model, l *widget.Line, c *engine.ClientStatus, 
 	if name < 12 { // the kind has no room
 		name += kind + 1
 	}
-	l.Add(clientRole(c), widget.Middle(m.alias(c.Client), name)+" ")
+	l.Add(clientRole(c), widget.Middle(m.aliases.Name(c.Client), name)+" ")
 	if name+2+1+kind+1+state <= w {
 		agent, _, _ := strings.Cut(c.Agent, " ")
 		l.Add(widget.Muted, widget.Left(widget.OrDash(agent), kind)+" ")

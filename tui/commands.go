@@ -33,7 +33,7 @@ func commands() []command {
 		{"silence", "", "mark the finding that is selected as known", (*Model).silence, nil},
 		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.push(newEventLog()); return nil, nil }, nil},
 		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.push(newHelp(m.top())); return nil, nil }, nil},
-		{"theme", "NAME", "auto, light, dark or mono", (*Model).setTheme, func(*Model) []string { return widget.Themes() }},
+		{"theme", "NAME", "auto, light, dark or mono", (*Model).setTheme, func(*Model) []string { return Themes() }},
 		{"quit", "", "leave", func(m *Model, _ string) (tea.Cmd, error) { return m.leave(), nil }, nil},
 	}
 }
@@ -137,14 +137,14 @@ func (m *Model) filterTimeline(arg string) (tea.Cmd, error) {
 }
 
 func (m *Model) setTheme(arg string) (tea.Cmd, error) {
-	for _, n := range widget.Themes() {
+	for _, n := range Themes() {
 		if n == arg {
 			m.theme = widget.NewTheme(arg, m.opts.ASCII)
 			m.theme.Suit(m.light)
 			return nil, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no theme %q; there are %s", arg, strings.Join(widget.Themes(), ", "))
+	return nil, fmt.Errorf("there is no theme %q; there are %s", arg, strings.Join(Themes(), ", "))
 }
 
 func ruleIDs() []string {

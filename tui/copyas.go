@@ -37,7 +37,7 @@ func (m *Model) copyAs(seq session.Seq) tea.Cmd {
 		m.say("%d has no line in the timeline, so that there is no choice of forms", seq)
 		return nil
 	}
-	row := m.aliasText(m.timeline.rowText(m, &r))
+	row := m.aliases.Text(m.timeline.rowText(m, &r))
 	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(m.src.Name), seq)
 	same := func(s string) func(context.Context, *Model, *index.Fetched) (string, error) {
 		return func(context.Context, *Model, *index.Fetched) (string, error) { return s, nil }
@@ -152,7 +152,7 @@ func (v *copyMenu) handle(m *Model, msg any) tea.Cmd {
 		return nil
 	}
 	what := fmt.Sprintf("%d as %s", v.seq, ready.form)
-	cmd := m.copy(m.aliasText(ready.text), what)
+	cmd := m.copy(m.aliases.Text(ready.text), what)
 	if m.sure != what {
 		m.pop(v)
 	}

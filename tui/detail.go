@@ -217,7 +217,7 @@ func (v *detail) put(m *Model, k pageKey, p *page) {
 	lines := p.lines
 	if p.lay != nil {
 		v.laid, v.private = v.pane.Width, m.private()
-		lines = p.lay(v.laid, m.aliasText)
+		lines = p.lay(v.laid, m.aliases.Text)
 	}
 	if same {
 		v.pane.Set(lines)
@@ -253,7 +253,7 @@ func (v *detail) where(*Model) string { return v.pane.Where() }
 
 func (v *detail) about(m *Model) widget.Line {
 	if f := m.findingOf(v.seq); f != nil {
-		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliasText(f.Message)))
+		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliases.Text(f.Message)))
 	}
 	if to := v.lineEntry(); v.ready() && to != 0 && to != v.seq {
 		return widget.Text(widget.Muted, "enter goes to "+seqText(to))

@@ -167,5 +167,5 @@ func (v *detail) copy(m *Model) tea.Cmd {
 		m.say("this line is empty; Y copies the message in a form of your choice")
 		return nil
 	}
-	return m.copy(m.aliasText(text), what)
+	return m.copy(m.aliases.Text(text), what)
 }

@@ -16,7 +16,7 @@ func (v *detail) draw(m *Model, w, h int) []widget.Line {
 	}
 	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.private != m.private()) {
 		v.laid, v.private = w-widget.TextGutter, m.private()
-		v.pane.Set(v.page.lay(v.laid, m.aliasText))
+		v.pane.Set(v.page.lay(v.laid, m.aliases.Text))
 	}
 	switch {
 	case v.ready() && v.page.err != nil:
@@ -25,7 +25,7 @@ func (v *detail) draw(m *Model, w, h int) []widget.Line {
 		v.pane.Width = w - widget.TextGutter
 		return append(out, widget.Blank(), widget.Text(widget.Muted, "  reading"))
 	}
-	return append(out, v.pane.Draw(&m.theme, m.aliasText, w, h-len(out))...)
+	return append(out, v.pane.Draw(&m.theme, m.aliases.Text, w, h-len(out))...)
 }
 
 // head says which entry it is, and in which form it is shown.
@@ -82,9 +82,9 @@ func (v *detail) facts(m *Model) widget.Line {
 	if words.Stream != 0 {
 		l.Add(widget.Muted, "  "+streamName(&words))
 	}
-	from, to := m.alias(widget.OrDash(words.Client)), "server"
+	from, to := m.aliases.Name(widget.OrDash(words.Client)), "server"
 	if v.ready() && v.page.peer != nil && v.page.peer.Upstream != "" {
-		to = m.alias(v.page.peer.Upstream)
+		to = m.aliases.Name(v.page.peer.Upstream)
 	}
 	if r.Side == session.Server {
 		from, to = to, from

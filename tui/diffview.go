@@ -51,7 +51,7 @@ func (m *Model) openDiff(s selection, toMark bool) tea.Cmd {
 		m.say("nothing is selected that could be compared")
 		return nil
 	case s.name == "":
-		m.say("no response to %s was seen", m.alias(s.client))
+		m.say("no response to %s was seen", m.aliases.Name(s.client))
 		return nil
 	}
 	v := &diffView{of: s, typ: s.typ, whole: make(map[int]bool)}
@@ -245,7 +245,7 @@ func (v *diffView) do(m *Model, a key.Action) tea.Cmd {
 		return m.open(textSearch, v.query())
 	case key.Copy:
 		text, what := v.pane.UnderCursor()
-		return m.copy(m.aliasText(text), what)
+		return m.copy(m.aliases.Text(text), what)
 	case key.Pager:
 		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.PlainText(), form: formDiff})
 	case key.Open:

@@ -226,7 +226,7 @@ func (v *diffView) head(m *Model, w int) string {
 	if c == nil {
 		return ""
 	}
-	name := m.alias(c.Name)
+	name := m.aliases.Name(c.Name)
 	if name == "" {
 		name = "messages"
 	}
@@ -274,7 +274,7 @@ func (v *diffView) draw(m *Model, w, h int) []widget.Line {
 	if h <= len(out) {
 		return out[:max(h, 0)]
 	}
-	return append(out, v.pane.Draw(&m.theme, m.aliasText, w, h-len(out))...)
+	return append(out, v.pane.Draw(&m.theme, m.aliases.Text, w, h-len(out))...)
 }
 
 func (v *diffView) where(*Model) string {

@@ -36,7 +36,7 @@ func (v *eventLog) do(m *Model, a key.Action) tea.Cmd {
 func (v *eventLog) paragraphs(m *Model) []widget.Paragraph {
 	var out []widget.Paragraph
 	for _, e := range m.events.all {
-		out = append(out, widget.Paragraph{Head: e.at.UTC().Format("15:04:05"), Look: widget.Muted, Text: m.aliasText(e.text), Tone: e.role})
+		out = append(out, widget.Paragraph{Head: e.at.UTC().Format("15:04:05"), Look: widget.Muted, Text: m.aliases.Text(e.text), Tone: e.role})
 	}
 	return out
 }

@@ -123,7 +123,7 @@ func (v *exporter) do(m *Model, a key.Action) tea.Cmd {
 
 func (v *exporter) paragraphs(m *Model) []widget.Paragraph {
 	out := []widget.Paragraph{
-		{Head: "Export " + m.aliasText(v.scopes[v.scope].text), Look: widget.Title},
+		{Head: "Export " + m.aliases.Text(v.scopes[v.scope].text), Look: widget.Title},
 		{Text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), Tone: widget.Muted},
 		{},
 	}
@@ -198,7 +198,7 @@ func (v *exporter) write(m *Model, path string) tea.Cmd {
 	s := v.scopes[v.scope]
 	request := ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs}
 	if m.private() {
-		request.Private = m.aliases.copy()
+		request.Private = m.aliases.Private()
 	}
 	if m.top() == view(v) {
 		m.over = m.over[:len(m.over)-1]

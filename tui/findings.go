@@ -82,7 +82,7 @@ func (m *Model) findingText(f *check.Finding) string {
 			s += " " + part
 		}
 	}
-	return m.aliasText(fmt.Sprintf("%s: %s (%s)", s, f.Message, seqWords(involved(f))))
+	return m.aliases.Text(fmt.Sprintf("%s: %s (%s)", s, f.Message, seqWords(involved(f))))
 }
 
 // clientsOf is whom a finding is about: one client by name, or how many.
@@ -90,7 +90,7 @@ func (m *Model) clientsOf(f *check.Finding) string {
 	if n := len(f.Clients); n > 0 {
 		return render.ClientCount(n, f.MoreClients)
 	}
-	return m.alias(f.Client)
+	return m.aliases.Name(f.Client)
 }
 
 // involved are the entries of a finding: those that proved it first, and the

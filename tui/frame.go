@@ -134,7 +134,7 @@ func (m *Model) what() string {
 		return m.sourceName()
 	}
 	r := m.src.Proxy.Routes[0]
-	s := m.alias(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.alias(r.Upstream)
+	s := m.aliases.Name(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.aliases.Name(r.Upstream)
 	if n := len(m.src.Proxy.Routes); n > 1 {
 		s += fmt.Sprintf(" +%d", n-1)
 	}
@@ -238,7 +238,7 @@ func (m *Model) status() widget.Line {
 		if q == "" {
 			l.Add(widget.Muted, "   "+f.language().noun()+": none")
 		} else {
-			l.Add(widget.Accent, "   "+f.language().noun()+": "+m.aliasText(q))
+			l.Add(widget.Accent, "   "+f.language().noun()+": "+m.aliases.Text(q))
 		}
 	}
 	tail := "UTC  " + m.timeline.times.String() + " "

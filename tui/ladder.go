@@ -150,8 +150,8 @@ func (v *ladder) layOut(m *Model, columns int) {
 		lines = append(lines, widget.Heading(widget.Muted, "  ... more before: up goes on"))
 	}
 	at := 0
-	v.aliases = m.aliases.stamp()
-	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII, Replace: m.aliasText}) {
+	v.aliases = m.aliases.Stamp()
+	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII, Replace: m.aliases.Text}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].Ref != uint64(l.Seq) {
 				at = len(lines)
@@ -214,16 +214,16 @@ func (v *ladder) draw(m *Model, w, h int) []widget.Line {
 	if v.drawn == nil {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  reading")}
 	}
-	if v.width != w-widget.TextGutter || v.aliases != m.aliases.stamp() {
+	if v.width != w-widget.TextGutter || v.aliases != m.aliases.Stamp() {
 		v.layOut(m, w-widget.TextGutter)
 	}
 	v.pane.Fit(h)
 	head := v.headLine()
 	if head < 0 || h < 4 {
-		return v.pane.Draw(&m.theme, m.aliasText, w, h)
+		return v.pane.Draw(&m.theme, m.aliases.Text, w, h)
 	}
 	// Who takes part stays on the screen.
-	out := v.pane.Draw(&m.theme, m.aliasText, w, h-1)
+	out := v.pane.Draw(&m.theme, m.aliases.Text, w, h-1)
 	names := v.pane.Lines[head].Line
 	return append([]widget.Line{widget.Spans(append([]widget.Span{{Role: widget.Plain, Text: widget.Spaces(widget.TextGutter)}}, widget.PartOf(names.Spans, v.pane.Left, w-widget.TextGutter)...)...)}, out...)
 }
@@ -255,7 +255,7 @@ func (v *ladder) about(m *Model) widget.Line {
 		return widget.Line{}
 	}
 	if f := m.findingOf(seq); f != nil {
-		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliasText(f.Message)))
+		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliases.Text(f.Message)))
 	}
 	return widget.Text(widget.Muted, fmt.Sprintf("enter opens %d", seq))
 }

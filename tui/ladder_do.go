@@ -54,7 +54,7 @@ func (v *ladder) do(m *Model, a key.Action) tea.Cmd {
 	case key.Pager:
 		return toPager(m, v, pagerText{text: v.pane.PlainText(), form: formSummary})
 	case key.Copy:
-		return m.copy(m.aliasText(v.pane.PlainText()), "the ladder")
+		return m.copy(m.aliases.Text(v.pane.PlainText()), "the ladder")
 	case key.Violation:
 		v.nextFinding(m)
 	default:

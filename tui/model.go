@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -45,7 +46,8 @@ type Model struct {
 	prompt  *prompt
 	dialog  *dialog
 	events  events
-	aliases aliases
+	aliases alias.Table
+	held    time.Time // when it was asked last what clients hold
 
 	lost   uint64    // entries that the log has dropped
 	lostAt time.Time // when it was seen to have dropped one last
@@ -128,6 +130,8 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 		src: src, opts: o, ctx: ctx, index: x, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII),
 		feed: index.NewFeed(x, o.Check), fetch: index.NewFetcher(x, src.Open), stale: true, w: 80, h: 24,
 	}
+	m.aliases.Read = m.fetch.Names
+	m.aliases.Full = func() { m.say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = newClients(), newTimeline(src.Live)
 	m.resources, m.violations, m.stats = newResources(), newViolations(), newStats()
 	if !src.Live {
@@ -183,7 +187,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.meetSeen()
 		return m, tea.Batch(m.tickAll(), m.meetHeld())
 	case heldMsg:
-		m.meetAll(msg)
+		m.aliases.MeetAll(msg)
 	case reply:
 		return m, msg.to.handle(m, msg.msg)
 	case tea.KeyPressMsg:

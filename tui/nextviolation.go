@@ -30,7 +30,7 @@ func (m *Model) nextViolation() tea.Cmd {
 	}
 	m.show(1)
 	cmd := m.timeline.goTo(m, next.LastSeq)
-	said := fmt.Sprintf("%s: %s", next.Rule.ID, m.aliasText(next.Message))
+	said := fmt.Sprintf("%s: %s", next.Rule.ID, m.aliases.Text(next.Message))
 	if wrapped {
 		said = "from the beginning again: " + said
 	}

@@ -54,7 +54,7 @@ func toPager(m *Model, v view, t pagerText) tea.Cmd {
 		m.complain(t.err)
 		return nil
 	}
-	text := m.aliasText(t.text)
+	text := m.aliases.Text(t.text)
 	return answer(v, func() any {
 		path, err := privateFile("xdsproxy-*."+t.form.extension(), text)
 		return pagerReady{path, err}

@@ -131,7 +131,7 @@ func (v *resources) handle(m *Model, msg any) tea.Cmd {
 		return v.tick(m)
 	case carried:
 		if msg.seq == 0 {
-			m.say("no response that has %s is in the recording any more", m.alias(msg.node.Name))
+			m.say("no response that has %s is in the recording any more", m.aliases.Name(msg.node.Name))
 			return nil
 		}
 		m.push(newDetail(m, msg.seq))
@@ -211,7 +211,7 @@ func (v *resources) do(m *Model, a key.Action) tea.Cmd {
 		case key.Only:
 			return m.narrowTo(selection{client: client, typ: n.Type, name: n.Name})
 		case key.Copy:
-			return m.copy(m.alias(n.Name), "the name")
+			return m.copy(m.aliases.Name(n.Name), "the name")
 		case key.Ladder:
 			return m.openLadder(v.selected(m))
 		}
@@ -238,7 +238,7 @@ func (v *resources) doClient(m *Model, client string, a key.Action) tea.Cmd {
 	case key.Only:
 		return m.narrowTo(selection{client: client})
 	case key.Copy:
-		return m.copy(m.alias(client), "the name")
+		return m.copy(m.aliases.Name(client), "the name")
 	case key.Ladder:
 		return m.openLadder(selection{client: client})
 	default:
@@ -339,12 +339,12 @@ func (v *resources) about(m *Model) widget.Line {
 	case v.of(m) == "":
 		return widget.Line{}
 	case r == nil:
-		return widget.Text(widget.Plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", m.alias(v.of(m)), v.tally()))
+		return widget.Text(widget.Plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", m.aliases.Name(v.of(m)), v.tally()))
 	case r.node == nil:
 		return widget.Text(widget.Plain, r.title)
 	}
 	n := r.node
-	l := widget.Spans(widget.In(widget.Plain, n.Type+" "+m.alias(n.Name)+": "))
+	l := widget.Spans(widget.In(widget.Plain, n.Type+" "+m.aliases.Name(n.Name)+": "))
 	switch n.State {
 	case engine.Missing:
 		l.Add(widget.Bad, "something refers to it or asks for it, and it was not sent")
@@ -353,7 +353,7 @@ func (v *resources) about(m *Model) widget.Line {
 	case engine.Rejected:
 		l.Add(widget.Bad, "rejected")
 		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
-			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliasText(t.Nack)))
+			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliases.Text(t.Nack)))
 		}
 	case engine.Requested:
 		l.Add(widget.Warned, "sent, and not answered yet")

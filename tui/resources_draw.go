@@ -92,8 +92,8 @@ func (v *resources) clientLine(m *Model, client string, w int) widget.Line {
 	if l.Selected = v.win.At == 0; l.Selected {
 		l.Spans[0].Text = "> "
 	}
-	name := min(render.Width(render.Safe(m.alias(client))), max(w/3, 12))
-	l.Add(widget.Title, widget.Middle(m.alias(client), name)+"  ")
+	name := min(render.Width(render.Safe(m.aliases.Name(client))), max(w/3, 12))
+	l.Add(widget.Title, widget.Middle(m.aliases.Name(client), name)+"  ")
 	for i := range m.seen.standing {
 		c := &m.seen.standing[i]
 		if c.Client != client {
@@ -173,7 +173,7 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) widget.Lin
 	if n.Again && room > 20 {
 		again = " (above)"
 	}
-	shown := render.Middle(render.Safe(m.alias(n.Name)), room-len(again))
+	shown := render.Middle(render.Safe(m.aliases.Name(n.Name)), room-len(again))
 	l.Add(name, shown)
 	l.Add(widget.Muted, again)
 	l.Pad(2 + c.name)
@@ -235,7 +235,7 @@ func (v *resources) aside(m *Model, w, h int) []widget.Line {
 		n = r.node
 	}
 	out := []widget.Line{widget.Spans(widget.In(widget.Accent, " "+n.Type+" "))}
-	for i, t := range widget.Wrapped(m.alias(n.Name), w-7) {
+	for i, t := range widget.Wrapped(m.aliases.Name(n.Name), w-7) {
 		if i > 0 {
 			out = append(out, widget.Text(widget.Title, widget.Spaces(6)+t))
 			continue
@@ -246,7 +246,7 @@ func (v *resources) aside(m *Model, w, h int) []widget.Line {
 	out = append(out, widget.Labelled("state", resourceRole(n.State), string(n.State), w)...)
 	if n.State == engine.Rejected {
 		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
-			out = append(out, widget.Labelled("why", widget.Plain, m.aliasText(t.Nack), w)...)
+			out = append(out, widget.Labelled("why", widget.Plain, m.aliases.Text(t.Nack), w)...)
 			out = append(out, widget.Labelled("by", widget.Accent, fmt.Sprint(uint64(t.NackSeq)), w)...)
 		}
 	}
@@ -287,7 +287,7 @@ func (v *resources) references(m *Model, list []*engine.Node, w, h int) []widget
 			return append(out, widget.Text(widget.Muted, fmt.Sprintf("   and %s more", render.Number(int64(len(list)-i)))))
 		}
 		l := widget.Spans(widget.In(widget.Accent, "   "+widget.Left(n.Type, 5)))
-		l.Add(widget.Plain, widget.Middle(m.alias(n.Name), max(w-8-11, 4))+" ")
+		l.Add(widget.Plain, widget.Middle(m.aliases.Name(n.Name), max(w-8-11, 4))+" ")
 		l.Add(resourceRole(n.State), widget.Left(string(n.State), 9))
 		out = append(out, l)
 	}
@@ -297,7 +297,7 @@ func (v *resources) references(m *Model, list []*engine.Node, w, h int) []widget
 // asideClient says where the client stands with each type.
 func (v *resources) asideClient(m *Model, w, h int) []widget.Line {
 	client := v.of(m)
-	out := []widget.Line{widget.Text(widget.Title, " "+widget.MiddleText(m.alias(client), w-2)), widget.Blank()}
+	out := []widget.Line{widget.Text(widget.Title, " "+widget.MiddleText(m.aliases.Name(client), w-2)), widget.Blank()}
 	for i := range m.seen.standing {
 		c := &m.seen.standing[i]
 		if c.Client != client {

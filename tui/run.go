@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Run shows a source until the person leaves, or the terminal goes away. An
@@ -58,3 +60,6 @@ func (m *Model) present(ctx context.Context, options ...tea.ProgramOption) error
 	}
 	return err
 }
+
+// Themes are the names that Options.Theme takes.
+func Themes() []string { return widget.Themes() }

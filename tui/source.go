@@ -7,11 +7,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
 // Reader gives the entries of a log.
 type Reader = index.Reader
+
+// Private hides names in what is exported, as the screen does.
+type Private = alias.Private
 
 // Source is the log that is shown. Open and Name must be there.
 type Source struct {

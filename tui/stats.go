@@ -181,7 +181,7 @@ func (v *stats) about(m *Model) widget.Line {
 	if !is {
 		return widget.Line{}
 	}
-	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(m.alias(b.Client)), render.Size(int64(b.Row.Size))))
+	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(m.aliases.Name(b.Client)), render.Size(int64(b.Row.Size))))
 }
 
 func (v *stats) click(m *Model, x, y int, twice bool) tea.Cmd {

@@ -296,7 +296,7 @@ func (v *stats) biggest(m *Model, w, h, top int) []widget.Line {
 	talk := []widget.Line{widget.Spans(widget.In(widget.Muted, " "+widget.Left("TOP TALKERS", half-20)+widget.Right("MESSAGES", 9)+widget.Right("BYTES", 8)))}
 	for i := range s.Talkers[:min(len(s.Talkers), max(h-1, 0))] {
 		t := &s.Talkers[i]
-		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+widget.Middle(m.alias(t.Client), half-20)),
+		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+widget.Middle(m.aliases.Name(t.Client), half-20)),
 			widget.In(widget.Plain, widget.Right(render.ShortSize(int64(t.Messages)), 9)+widget.Right(render.ShortSize(int64(t.Bytes)), 8))))
 	}
 	if len(s.Talkers) == 0 {
@@ -317,7 +317,7 @@ func (v *stats) bigLines(m *Model, w, h int) []widget.Line {
 		if l.Selected = i == v.win.At; l.Selected {
 			l.Spans[0].Text = "> "
 		}
-		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(m.alias(b.Client)), name)+" ")
+		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(m.aliases.Name(b.Client)), name)+" ")
 		l.Add(widget.Plain, widget.Middle(widget.OrDash(b.Type), 4)+" ")
 		look, _ := lookOf(&b.Row)
 		l.Add(look, widget.Left(widget.OrDash(b.Row.What.String()), 6))

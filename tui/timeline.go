@@ -459,17 +459,17 @@ func (v *timeline) about(m *Model) widget.Line {
 	}
 	var l widget.Line
 	if s := m.index.Remark(r.Seq); s != "" {
-		l.Add(widget.Accent, "; "+m.aliasText(s)+"   ")
+		l.Add(widget.Accent, "; "+m.aliases.Text(s)+"   ")
 	}
 	if f := m.findingOf(r.Seq); f != nil {
 		l.Add(severityRole(f.Severity), f.Rule.ID+" ")
-		l.Add(widget.Plain, m.aliasText(f.Message))
+		l.Add(widget.Plain, m.aliases.Text(f.Message))
 		return l
 	}
 	if r.Kind != session.KindMessage {
-		l.Add(widget.Plain, m.aliasText(v.words(m, &r).Text))
+		l.Add(widget.Plain, m.aliases.Text(v.words(m, &r).Text))
 	} else if d := v.details[r.Seq]; d != nil {
-		l.Add(widget.Plain, m.aliasText(render.Describe(&d.Entry, &d.Change, m.w-2)))
+		l.Add(widget.Plain, m.aliases.Text(render.Describe(&d.Entry, &d.Change, m.w-2)))
 	}
 	return l
 }

@@ -201,7 +201,7 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
 	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(m, r, before), c.time)+" ")
 	if c.client > 0 {
-		l.Add(widget.Plain, widget.Middle(m.alias(w.Client), c.client)+" ")
+		l.Add(widget.Plain, widget.Middle(m.aliases.Name(w.Client), c.client)+" ")
 	}
 	if c.dir > 0 {
 		l.Add(widget.Muted, widget.Left(direction(m, r), c.dir)+" "+widget.Left(streamName(&w), c.stream)+" ")
@@ -214,7 +214,7 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget
 		l.Add(widget.Plain, widget.Left(typ, typeWidth)+" ")
 		word := eventWord(r)
 		l.Add(look, widget.Left(word, c.what)+" ")
-		l.Add(look, m.aliasText(w.Text))
+		l.Add(look, m.aliases.Text(w.Text))
 		return l
 	}
 	l.Add(widget.Plain, widget.Middle(typ, typeWidth)+" ")
@@ -238,10 +238,10 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget
 	l.Add(widget.Plain, widget.Right(waitText(r), c.ack))
 	if c.summary > 0 {
 		if s := m.index.Remark(r.Seq); s != "" {
-			l.Add(widget.Accent, "  ; "+m.aliasText(s))
+			l.Add(widget.Accent, "  ; "+m.aliases.Text(s))
 		}
 		if d := v.details[r.Seq]; d != nil {
-			l.Add(widget.Muted, "  "+m.aliasText(render.Describe(&d.Entry, &d.Change, c.summary-2)))
+			l.Add(widget.Muted, "  "+m.aliases.Text(render.Describe(&d.Entry, &d.Change, c.summary-2)))
 		}
 	}
 	return l

@@ -232,7 +232,7 @@ func (m *Model) hidingText(h hiding) string {
 	if h.client == "" {
 		return h.rule
 	}
-	return h.rule + " of " + m.alias(h.client)
+	return h.rule + " of " + m.aliases.Name(h.client)
 }
 
 // only keeps the rule of a finding, then its client.
@@ -296,7 +296,7 @@ func (v *violations) about(m *Model) widget.Line {
 		return widget.Line{}
 	}
 	l := widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "))
-	l.Add(widget.Plain, m.aliasText(f.Message))
+	l.Add(widget.Plain, m.aliases.Text(f.Message))
 	return l
 }
 

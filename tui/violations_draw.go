@@ -185,9 +185,9 @@ func (m *Model) namesOf(f *check.Finding) string {
 	case 0:
 		return "-"
 	case 1:
-		return m.alias(f.Names[0])
+		return m.aliases.Name(f.Names[0])
 	default:
-		return fmt.Sprintf("%s +%d", m.alias(f.Names[0]), n-1)
+		return fmt.Sprintf("%s +%d", m.aliases.Name(f.Names[0]), n-1)
 	}
 }
 
@@ -288,11 +288,11 @@ func (m *Model) headline(f *check.Finding, w int) []widget.Line {
 
 // seenLines say what proved a finding, by the entries.
 func (m *Model) seenLines(f *check.Finding, w int) []widget.Line {
-	out := widget.Labelled("seen", widget.Plain, m.aliasText(f.Message), w)
+	out := widget.Labelled("seen", widget.Plain, m.aliases.Text(f.Message), w)
 	if n := len(f.Clients); n > 0 {
 		who := make([]string, n)
 		for i, c := range f.Clients {
-			who[i] = m.alias(c)
+			who[i] = m.aliases.Name(c)
 		}
 		out = append(out, widget.Labelled("on", widget.Plain, m.clientsOf(f)+": "+render.SomeOf(who), w)...)
 	}
