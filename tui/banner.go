@@ -21,19 +21,19 @@ const awayShown = 10 * time.Minute
 // It goes when the cause ends.
 func (m *Model) banner() (widget.Line, bool) {
 	l := widget.Text(widget.Bad, " ! ")
-	switch err := m.feed.Err(); {
+	switch err := m.log.Feed.Err(); {
 	case err != nil:
 		l.Join(m.unreadable(err))
-	case m.src.Proxy != nil && m.src.Proxy.Stats().Failing:
+	case m.log.Source.Proxy != nil && m.log.Source.Proxy.Stats().Failing:
 		l.Add(widget.Bad, "the recording cannot be written; ")
 		l.Add(widget.Plain, "forwarding is not affected, and recording goes on when it can")
-	case m.src.Link != nil && m.src.Link() != "":
-		l.Add(widget.Bad, m.aliases.Text(m.src.Link()))
+	case m.log.Source.Link != nil && m.log.Source.Link() != "":
+		l.Add(widget.Bad, m.aliases.Text(m.log.Source.Link()))
 	case !m.lostAt.IsZero() && m.now().Sub(m.lostAt) < lossShown:
 		l.Add(widget.Bad, render.Count(m.lost, "entry was not recorded", "entries were not recorded"))
 		l.Add(widget.Plain, ": the disk is slower than the traffic; forwarding is not affected")
 	case !m.awayAt.IsZero() && m.now().Sub(m.awayAt) < awayShown:
-		place := m.src.Proxy.Recording()
+		place := m.log.Source.Proxy.Recording()
 		if m.private() {
 			place = filepath.Base(place)
 		}
@@ -77,10 +77,10 @@ func shellWord(s string) string {
 
 // losses looks whether the log has dropped more.
 func (m *Model) losses() {
-	if m.src.Proxy == nil {
+	if m.log.Source.Proxy == nil {
 		return
 	}
-	st := m.src.Proxy.Stats()
+	st := m.log.Source.Proxy.Stats()
 	if st.Lost > m.lost {
 		m.lost, m.lostAt = st.Lost, m.now()
 	}

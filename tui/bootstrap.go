@@ -23,8 +23,8 @@ type bootstrap struct {
 
 func newBootstrap(m *Model) view {
 	v := &bootstrap{}
-	if m.src.Proxy != nil {
-		v.routes = m.src.Proxy.Routes
+	if m.log.Source.Proxy != nil {
+		v.routes = m.log.Source.Proxy.Routes
 	}
 	return v
 }
@@ -117,7 +117,7 @@ func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 // sourceName is what the source is called, without where it is if that is
 // private.
 func (m *Model) sourceName() string {
-	name := m.src.Name
+	name := m.log.Source.Name
 	if m.private() {
 		name = m.aliases.Text(name[strings.LastIndexByte(name, '/')+1:])
 	}

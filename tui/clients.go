@@ -263,7 +263,7 @@ func (v *clients) selected(m *Model) selection {
 		s.typ, s.seq = w.Type, w.Seq
 		if w.NackSeq != 0 && w.State == engine.Nacked {
 			s.seq = w.NackSeq
-		} else if row, ok := m.index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
+		} else if row, ok := m.log.Index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
 			s.seq = row.Partner()
 		}
 	}
@@ -310,7 +310,7 @@ func (v *clients) about(m *Model) widget.Line {
 	name := m.aliases.Name(r.of.Client)
 	if !r.of.Gone.IsZero() {
 		ago := ""
-		if !m.feed.Done() {
+		if !m.log.Feed.Done() {
 			ago = "gone " + age(m.seen.at.Sub(r.of.Gone)) + ": "
 		}
 		return widget.Text(widget.Muted, name+": "+ago+m.aliases.Text(r.of.Why))

@@ -67,7 +67,7 @@ func stateCell(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) (string, 
 // isPast says that a type is as it was last known. What a recording ends with is
 // not past.
 func isPast(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) bool {
-	return !t.Gone.IsZero() && (c.Gone.IsZero() || !m.feed.Done())
+	return !t.Gone.IsZero() && (c.Gone.IsZero() || !m.log.Feed.Done())
 }
 
 func (v *clients) draw(m *Model, w, h int) []widget.Line {
@@ -200,9 +200,9 @@ func (v *clients) empty(m *Model) []widget.Line {
 	switch {
 	case v.words != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
-	case m.src.Live:
+	case m.log.Source.Live:
 		return m.welcome()
-	case !m.feed.Done():
+	case !m.log.Feed.Done():
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
 	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has asked for anything in this recording."), widget.Text(widget.Muted, "   2 shows what there is")}
@@ -210,10 +210,10 @@ func (v *clients) empty(m *Model) []widget.Line {
 
 // welcome is what an empty live view says.
 func (m *Model) welcome() []widget.Line {
-	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
+	if m.log.Source.Proxy == nil || len(m.log.Source.Proxy.Routes) == 0 {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing has passed yet.")}
 	}
-	r := m.src.Proxy.Routes[0]
+	r := m.log.Source.Proxy.Routes[0]
 	return []widget.Line{
 		widget.Blank(), widget.Text(widget.Plain, "   No client has connected yet."),
 		widget.Text(widget.Plain, "   Listening on "+r.Listen+", upstream "+r.Upstream+"."),

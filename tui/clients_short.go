@@ -36,7 +36,7 @@ func (v *clients) drawShort(m *Model, w, h int) []widget.Line {
 func (v *clients) shortClient(m *Model, l *widget.Line, c *engine.ClientStatus, w int) {
 	word, look := "synced", widget.Good
 	switch t := worstOf(&clientRow{of: c}); {
-	case !c.Gone.IsZero() && !m.feed.Done():
+	case !c.Gone.IsZero() && !m.log.Feed.Done():
 		word, look = "gone "+age(m.seen.at.Sub(c.Gone)), widget.Muted
 	case t == nil:
 		word, look = "-", widget.Muted

@@ -165,11 +165,11 @@ func TestScreenText(t *testing.T) {
 
 func TestCopyNamesOfNothing(t *testing.T) {
 	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, nil))...), 80, 24, Options{Theme: "mono"})
-	all, err := d.m.fetch.Fetch(context.Background(), 2)
+	all, err := d.m.log.Fetch.Fetch(context.Background(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := copyNames(d.m.ctx, d.m, all[2]); err == nil {
+	if text, err := copyNames(d.m.log.Context, d.m, all[2]); err == nil {
 		t.Errorf("the names of a stream are %q", text)
 	}
 }

@@ -32,13 +32,13 @@ type copyMenu struct {
 
 // copyAs asks in which form an entry is to be copied.
 func (m *Model) copyAs(seq session.Seq) tea.Cmd {
-	r, ok := m.index.BySeq(seq)
+	r, ok := m.log.Index.BySeq(seq)
 	if !ok {
 		m.say("%d has no line in the timeline, so that there is no choice of forms", seq)
 		return nil
 	}
 	row := m.aliases.Text(m.timeline.rowText(m, &r))
-	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(m.src.Name), seq)
+	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(m.log.Source.Name), seq)
 	same := func(s string) func(context.Context, *Model, *index.Fetched) (string, error) {
 		return func(context.Context, *Model, *index.Fetched) (string, error) { return s, nil }
 	}
@@ -80,12 +80,12 @@ func copyNames(_ context.Context, _ *Model, got *index.Fetched) (string, error) 
 // one.
 func copyGrpcurl(ctx context.Context, m *Model, got *index.Fetched) (string, error) {
 	var first *index.Fetched
-	if seq := m.index.FirstRequest(got.Entry.Seq); seq != 0 && seq != got.Entry.Seq {
-		all, _ := m.fetch.Fetch(ctx, seq)
+	if seq := m.log.Index.FirstRequest(got.Entry.Seq); seq != 0 && seq != got.Entry.Seq {
+		all, _ := m.log.Fetch.Fetch(ctx, seq)
 		first = all[seq]
 	}
 	address := ""
-	if p := m.fetch.Around(ctx, got.Entry.Seq).Peer; p != nil {
+	if p := m.log.Fetch.Around(ctx, got.Entry.Seq).Peer; p != nil {
 		address = p.Upstream
 	}
 	q := render.Request{Method: got.Change.Method, Address: address, Body: got.Decoded()}
@@ -124,12 +124,12 @@ func (v *copyMenu) do(m *Model, a key.Action) tea.Cmd {
 	case key.Open, key.Copy:
 		f := v.forms[v.at]
 		return answer(v, func() any {
-			all, err := m.fetch.Fetch(m.ctx, v.seq)
+			all, err := m.log.Fetch.Fetch(m.log.Context, v.seq)
 			got := all[v.seq]
 			if got == nil {
 				return copyReady{err: fmt.Errorf("cannot copy %d: %w", v.seq, err)}
 			}
-			text, err := f.text(m.ctx, m, got)
+			text, err := f.text(m.log.Context, m, got)
 			return copyReady{f.name, text, err}
 		})
 	}

@@ -69,7 +69,7 @@ func TestPanicEndsTheScreen(t *testing.T) {
 	for _, at := range []string{"draw", "tick", "command"} {
 		t.Run(at, func(t *testing.T) {
 			m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
-			defer m.fetch.Close()
+			defer m.log.Fetch.Close()
 			m.push(&broken{at: at})
 			out := new(screenBuffer)
 			in, typed := io.Pipe() // nobody types
@@ -112,7 +112,7 @@ func TestCrashTellsTheRuntime(t *testing.T) {
 // Leaving is no crash, and neither is a context that ends.
 func TestRunEnds(t *testing.T) {
 	m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
-	defer m.fetch.Close()
+	defer m.log.Fetch.Close()
 	in, typed := io.Pipe()
 	go func() { _, _ = typed.Write([]byte("q")) }()
 	if err := m.present(t.Context(), tea.WithInput(in), tea.WithOutput(io.Discard), tea.WithWindowSize(80, 24)); err != nil {
@@ -122,7 +122,7 @@ func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m = newModel(ctx, fileSource(sessionPath("envoy-sotw-nack")), Options{})
-	defer m.fetch.Close()
+	defer m.log.Fetch.Close()
 	if err := m.present(ctx, tea.WithInput(nil), tea.WithOutput(io.Discard)); !errors.Is(err, context.Canceled) && err != nil && !errors.Is(err, tea.ErrProgramKilled) {
 		t.Error(err)
 	}

@@ -129,7 +129,7 @@ func (v *detail) cancel() {
 func (v *detail) key(m *Model) pageKey {
 	k := pageKey{seq: v.seq, form: v.form}
 	if v.form == formSummary || v.form == formDiff {
-		if r, ok := m.index.BySeq(v.seq); ok {
+		if r, ok := m.log.Index.BySeq(v.seq); ok {
 			k.partner = r.Partner()
 		}
 	}
@@ -154,7 +154,7 @@ func (v *detail) tick(m *Model) tea.Cmd {
 		return nil
 	}
 	v.cancel()
-	ctx, stop := context.WithCancel(m.ctx)
+	ctx, stop := context.WithCancel(m.log.Context)
 	v.busy, v.asked, v.stop = true, k, stop
 	findings := index.Findings(m.seen.findings, v.seq)
 	return answer(v, func() any {
@@ -241,11 +241,11 @@ func (v *detail) ask(m *Model, text string) (tea.Cmd, error) {
 }
 
 func (v *detail) selected(m *Model) selection {
-	r, ok := m.index.BySeq(v.seq)
+	r, ok := m.log.Index.BySeq(v.seq)
 	if !ok {
 		return selection{seq: v.seq}
 	}
-	w := m.index.Words(&r)
+	w := m.log.Index.Words(&r)
 	return selection{client: w.Client, seq: v.seq, typ: w.Type}
 }
 

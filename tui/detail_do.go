@@ -93,7 +93,7 @@ func (v *detail) walk(m *Model, a key.Action) {
 		v.violation(m)
 		return
 	}
-	r, ok := m.index.BySeq(v.seq)
+	r, ok := m.log.Index.BySeq(v.seq)
 	if !ok {
 		m.say("%d has no line in the timeline to go on from", v.seq)
 		return
@@ -102,11 +102,11 @@ func (v *detail) walk(m *Model, a key.Action) {
 	case key.Pair:
 		v.pair(m, &r)
 	case key.PrevStream:
-		v.arrive(m, m.index.OnStream(&r, false), seqText(v.seq)+" is the first of its stream")
+		v.arrive(m, m.log.Index.OnStream(&r, false), seqText(v.seq)+" is the first of its stream")
 	case key.NextStream:
-		v.arrive(m, m.index.OnStream(&r, true), seqText(v.seq)+" is the last of its stream")
+		v.arrive(m, m.log.Index.OnStream(&r, true), seqText(v.seq)+" is the last of its stream")
 	case key.Older, key.Newer:
-		w := m.index.Words(&r)
+		w := m.log.Index.Words(&r)
 		if w.Type == "" || r.Kind != session.KindMessage {
 			m.say("%d is about no type, so that it has no versions", v.seq)
 			return
@@ -115,7 +115,7 @@ func (v *detail) walk(m *Model, a key.Action) {
 		if a == key.Newer {
 			word = "after"
 		}
-		v.arrive(m, m.index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
+		v.arrive(m, m.log.Index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
 	}
 }
 

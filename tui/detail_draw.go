@@ -56,14 +56,14 @@ func (v *detail) head(m *Model, w int) []widget.Line {
 // facts are what the head says of the entry.
 func (v *detail) facts(m *Model) widget.Line {
 	var l widget.Line
-	r, ok := m.index.BySeq(v.seq)
+	r, ok := m.log.Index.BySeq(v.seq)
 	if !ok {
 		if v.ready() && v.page.err == nil {
 			return widget.Text(widget.Plain, v.page.kind.String()+"  "+v.page.at.UTC().Format("15:04:05.000000"))
 		}
 		return l
 	}
-	words := m.index.Words(&r)
+	words := m.log.Index.Words(&r)
 	look, sign := lookOf(&r)
 	kind := eventWord(&r)
 	if r.Kind == session.KindMessage {

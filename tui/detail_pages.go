@@ -23,7 +23,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 			p = &page{err: fmt.Errorf("cannot show %d: the program failed at it (%T); the other forms may do", k.seq, cause)}
 		}
 	}()
-	all, err := m.fetch.Fetch(ctx, k.seq)
+	all, err := m.log.Fetch.Fetch(ctx, k.seq)
 	got := all[k.seq]
 	if got == nil {
 		if err == nil {
@@ -31,7 +31,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 		}
 		return &page{err: fmt.Errorf("cannot show %d: %w", k.seq, err)}
 	}
-	around := m.fetch.Around(ctx, k.seq)
+	around := m.log.Fetch.Around(ctx, k.seq)
 	p = &page{peer: around.Peer, kind: got.Entry.Kind, at: got.Entry.Time}
 	most := mostLines
 	if msg := got.Entry.Message; msg != nil && msg.Data.Len() > largeMessage {
@@ -160,7 +160,7 @@ func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundi
 			}
 		}
 		n.Rejected = p.Change.What == engine.NACK
-		if r, ok := m.index.BySeq(got.Entry.Seq); ok {
+		if r, ok := m.log.Index.BySeq(got.Entry.Seq); ok {
 			n.After = r.Waited()
 		}
 		if p.Entry.Side == session.Server {
@@ -170,7 +170,7 @@ func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundi
 		}
 	}
 	if a.Held != nil {
-		s.Held = &render.Neighbour{Seq: a.Held.Seq, Version: m.index.Words(a.Held).Version}
+		s.Held = &render.Neighbour{Seq: a.Held.Seq, Version: m.log.Index.Words(a.Held).Version}
 	}
 	return s
 }

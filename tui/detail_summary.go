@@ -52,7 +52,7 @@ func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.
 
 // bring lists what a response brings, beside what the client had.
 func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named string) {
-	a, err := m.fetch.Against(ctx, of.Entry.Seq, false)
+	a, err := m.log.Fetch.Against(ctx, of.Entry.Seq, false)
 	if err != nil {
 		s.lost = err
 		return

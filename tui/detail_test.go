@@ -168,7 +168,7 @@ func TestDetailLarge(t *testing.T) {
 		t.Errorf("%d lines are kept of the bytes", n)
 	}
 	got := d.m.top().(*detail)
-	all, err := d.m.fetch.Fetch(d.m.ctx, got.seq)
+	all, err := d.m.log.Fetch.Fetch(d.m.log.Context, got.seq)
 	if err != nil {
 		t.Fatal(err)
 	}

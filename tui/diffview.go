@@ -72,14 +72,14 @@ func (m *Model) openDiff(s selection, toMark bool) tea.Cmd {
 // markNear is the marked entry that is nearest to one, 0 if there is none.
 func (m *Model) markNear(seq session.Seq) session.Seq {
 	const most = 1 << 16
-	at := m.index.Find(seq)
+	at := m.log.Index.Find(seq)
 	for by := range most {
 		for _, i := range []int{at - by, at + by} {
-			if r, ok := m.index.Row(i); ok && r.Seq != seq && r.Kind == session.KindMessage && m.isMarked(r.Seq) {
+			if r, ok := m.log.Index.Row(i); ok && r.Seq != seq && r.Kind == session.KindMessage && m.isMarked(r.Seq) {
 				return r.Seq
 			}
 		}
-		if at-by < 0 && at+by >= m.index.Len() {
+		if at-by < 0 && at+by >= m.log.Index.Len() {
 			break
 		}
 	}
@@ -89,7 +89,7 @@ func (m *Model) markNear(seq session.Seq) session.Seq {
 // compute runs a comparison beside the loop.
 func (v *diffView) compute(m *Model, what string, f func(context.Context) compareReady) tea.Cmd {
 	v.cancel()
-	ctx, stop := context.WithCancel(m.ctx)
+	ctx, stop := context.WithCancel(m.log.Context)
 	v.busy, v.stop = what, stop
 	return answer(v, func() any {
 		out := f(ctx)
@@ -110,26 +110,26 @@ func (v *diffView) cancel() {
 // compareSelection compares an entry with what was there before, or with a mark.
 func compareSelection(ctx context.Context, m *Model, s selection, mark session.Seq) compareReady {
 	seq := s.seq
-	r, ok := m.index.BySeq(seq)
+	r, ok := m.log.Index.BySeq(seq)
 	if !ok || r.Kind != session.KindMessage {
 		return compareReady{err: fmt.Errorf("%d is no message: there is nothing to compare", seq)}
 	}
-	w := m.index.Words(&r)
+	w := m.log.Index.Words(&r)
 	out := compareReady{typ: w.Type, of: -1}
 	switch {
 	case mark != 0:
-		out.one(m.fetch.Messages(ctx, min(mark, seq), max(mark, seq)))
+		out.one(m.log.Fetch.Messages(ctx, min(mark, seq), max(mark, seq)))
 	case r.What.Response():
-		out.response(m.fetch.Against(ctx, seq, true))
+		out.response(m.log.Fetch.Against(ctx, seq, true))
 	case r.What == index.NACK && r.Partner() != 0:
-		out.response(m.fetch.Against(ctx, r.Partner(), true))
+		out.response(m.log.Fetch.Against(ctx, r.Partner(), true))
 	default:
-		before := m.index.RequestBefore(seq)
+		before := m.log.Index.RequestBefore(seq)
 		if before == 0 {
 			out.err = fmt.Errorf("%d is the first of its kind on its stream: there is nothing to compare it with", seq)
 			break
 		}
-		out.one(m.fetch.Messages(ctx, before, seq))
+		out.one(m.log.Fetch.Messages(ctx, before, seq))
 	}
 	return out
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -74,8 +73,8 @@ const historySlice = 1 << 13
 // history collects the versions of a resource.
 func (v *diffView) history(m *Model, of engine.Selection, near session.Seq) tea.Cmd {
 	v.cancel()
-	ctx, stop := context.WithCancel(m.ctx)
-	end, _ := m.index.Last()
+	ctx, stop := context.WithCancel(m.log.Context)
+	end, _ := m.log.Index.Last()
 	run := &historyRun{
 		ctx: ctx, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
 	}
@@ -92,7 +91,7 @@ func (r *historyRun) read(m *Model) (out historyStep) {
 		}
 	}()
 	if r.reader == nil {
-		if r.reader, out.err = m.src.Open(); out.err != nil {
+		if r.reader, out.err = m.log.Source.Open(); out.err != nil {
 			r.reader = nil
 			return out
 		}
@@ -201,8 +200,8 @@ func (v *diffView) walk(m *Model, by int) tea.Cmd {
 
 // client is whom the resource was sent to.
 func (v *diffView) client(m *Model, c *index.Compared) string {
-	if r, ok := m.index.BySeq(max(c.New.Seq, c.Old.Seq)); ok {
-		return m.index.Client(&r)
+	if r, ok := m.log.Index.BySeq(max(c.New.Seq, c.Old.Seq)); ok {
+		return m.log.Index.Client(&r)
 	}
 	return v.of.client
 }
@@ -218,7 +217,7 @@ func (v *diffView) showStep(m *Model) tea.Cmd {
 	v.typ = to.Type
 	return v.compute(m, "comparing", func(ctx context.Context) compareReady {
 		out := compareReady{of: p.step.To}
-		out.one(m.fetch.Resources(ctx, p.of.Name, old, to.Seq))
+		out.one(m.log.Fetch.Resources(ctx, p.of.Name, old, to.Seq))
 		return out
 	})
 }

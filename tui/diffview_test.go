@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -104,7 +103,7 @@ func TestDiffStops(t *testing.T) {
 	if msg != nil || v.run != nil {
 		t.Errorf("what was given up goes on: %v", msg)
 	}
-	if _, err := first.run.reader.Next(d.m.ctx); err == nil {
+	if _, err := first.run.reader.Next(d.m.log.Context); err == nil {
 		t.Error("the reader is still open")
 	}
 }

@@ -55,11 +55,11 @@ func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d.m.feed.Run(ctx, r, false, nil)
+	d.m.log.Feed.Run(ctx, r, false, nil)
 	_ = r.Close()
 	tb.Cleanup(func() {
 		cancel()
-		d.m.fetch.Close()
+		d.m.log.Fetch.Close()
 	})
 	d.give(tea.WindowSizeMsg{Width: w, Height: h})
 	d.look()

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -84,4 +85,17 @@ func (m *Model) tell(msg message) {
 		m.events.all = m.events.all[1:]
 	}
 	m.events.all, m.events.cleared = append(m.events.all, msg), false
+}
+
+// notice passes what others have to say on to the message line.
+func (m *Model) notice() bool {
+	lines := m.log.Source.Notices.Take()
+	for _, l := range lines {
+		r := widget.Accent
+		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
+			r = widget.Warned
+		}
+		m.tell(message{role: r, text: l, notice: true})
+	}
+	return len(lines) > 0
 }

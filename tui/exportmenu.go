@@ -53,7 +53,7 @@ const maxExportSeqs = 512
 
 // export asks what of this view is to be written.
 func (m *Model) export() tea.Cmd {
-	if m.src.Export == nil {
+	if m.log.Source.Export == nil {
 		m.say("this log can only be looked at here; xdsproxy export writes parts of recordings that are files")
 		return nil
 	}
@@ -74,7 +74,7 @@ func (m *Model) scopes() []scope {
 	}
 	if at.seq != 0 {
 		s := scope{text: fmt.Sprintf("entry %d", at.seq), name: fmt.Sprintf("%d", at.seq), seqs: []session.Seq{at.seq}}
-		if r, ok := m.index.BySeq(at.seq); ok && r.Partner() != 0 {
+		if r, ok := m.log.Index.BySeq(at.seq); ok && r.Partner() != 0 {
 			s.seqs = append(s.seqs, r.Partner())
 			s.text += fmt.Sprintf(" and %d, its other half", r.Partner())
 		}
@@ -83,7 +83,7 @@ func (m *Model) scopes() []scope {
 	if q := m.timeline.query(); q != "" {
 		out = append(out, scope{text: "what the timeline's filter takes: " + q, name: "filtered", filter: q})
 	}
-	if marks := m.index.Marks(); len(marks) > 0 && len(marks) <= maxExportSeqs {
+	if marks := m.log.Index.Marks(); len(marks) > 0 && len(marks) <= maxExportSeqs {
 		out = append(out, scope{text: "what is marked: " + render.Count(len(marks), "entry", "entries"), name: "marked", seqs: marks})
 	}
 	if at.client != "" && !strings.HasPrefix(at.client, "conn ") {
@@ -205,7 +205,7 @@ func (v *exporter) write(m *Model, path string) tea.Cmd {
 	}
 	m.say("writing %s", path)
 	return answer(v, func() any {
-		said, err := m.src.Export(m.ctx, request)
+		said, err := m.log.Source.Export(m.log.Context, request)
 		return exported{said, err}
 	})
 }

@@ -38,10 +38,10 @@ const (
 )
 
 func newFiltered(m *Model, f *filter.Filter) *filtered {
-	_, last := m.index.Last()
-	f.Begin(m.index.First(), last)
-	a := &filtered{filter: f, marks: m.index.Markings()}
-	a.ctx, a.cancel = context.WithCancel(m.ctx)
+	_, last := m.log.Index.Last()
+	f.Begin(m.log.Index.First(), last)
+	a := &filtered{filter: f, marks: m.log.Index.Markings()}
+	a.ctx, a.cancel = context.WithCancel(m.log.Context)
 	if index.Answerable(f) {
 		a.matcher = index.NewMatcher(f)
 	}
@@ -76,8 +76,8 @@ type scanned struct {
 
 // advance looks at rows that have come, if nobody does.
 func (a *filtered) advance(m *Model, v *timeline) tea.Cmd {
-	n := m.index.Len()
-	if now := m.index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
+	n := m.log.Index.Len()
+	if now := m.log.Index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
 		a.again(now)
 	}
 	if a.busy || a.to >= n || a.ctx.Err() != nil {
@@ -90,7 +90,7 @@ func (a *filtered) advance(m *Model, v *timeline) tea.Cmd {
 	from := a.to
 	return answer(v, func() any {
 		to := min(from+slice, n)
-		return scanned{of: a, rows: m.index.Scan(a.matcher, nil, from, to), to: to}
+		return scanned{of: a, rows: m.log.Index.Scan(a.matcher, nil, from, to), to: to}
 	})
 }
 
@@ -113,8 +113,8 @@ func (a *filtered) took(m *Model, v *timeline, s scanned) tea.Cmd {
 	}
 	a.rows = append(a.rows, s.rows...)
 	for _, seq := range s.seqs {
-		if i := m.index.Find(seq); i < m.index.Len() {
-			if r, _ := m.index.Row(i); r.Seq == seq {
+		if i := m.log.Index.Find(seq); i < m.log.Index.Len() {
+			if r, _ := m.log.Index.Row(i); r.Seq == seq {
 				a.rows = append(a.rows, uint32(i))
 			}
 		}
@@ -130,7 +130,7 @@ func (a *filtered) took(m *Model, v *timeline, s scanned) tea.Cmd {
 
 // progress says how far the search has come, "" if it has seen everything.
 func (a *filtered) progress(m *Model) string {
-	n := m.index.Len()
+	n := m.log.Index.Len()
 	if a.to >= n || n == 0 || n-a.to < slice/16 && a.busy {
 		return ""
 	}
@@ -151,7 +151,7 @@ type reading struct {
 func (a *filtered) read(m *Model) (out scanned) {
 	out = scanned{of: a, to: a.to}
 	if a.reading == nil {
-		r, err := m.src.Open()
+		r, err := m.log.Source.Open()
 		if err != nil {
 			out.err = err
 			return out
@@ -163,7 +163,7 @@ func (a *filtered) read(m *Model) (out scanned) {
 		a.reading = q
 	}
 	q := a.reading
-	upTo, _ := m.index.Last()
+	upTo, _ := m.log.Index.Last()
 	for range batch {
 		if q.at >= upTo {
 			break
@@ -181,12 +181,12 @@ func (a *filtered) read(m *Model) (out scanned) {
 		q.table.See(&e, &c)
 		q.documents.See(&e)
 		q.row.Entry, q.row.Change, q.row.Node, q.row.Waited = &e, &c, c.Node, c.Waited
-		q.row.Findings, q.row.Marked = m.index.Proofs(e.Seq), m.index.Marked(e.Seq)
+		q.row.Findings, q.row.Marked = m.log.Index.Proofs(e.Seq), m.log.Index.Marked(e.Seq)
 		if a.filter.Takes(&q.row) {
 			out.seqs = append(out.seqs, e.Seq)
 		}
 	}
-	out.to = m.index.Find(q.at + 1)
+	out.to = m.log.Index.Find(q.at + 1)
 	return out
 }
 

@@ -143,11 +143,11 @@ func (m *Model) findingFilter(f *check.Finding) string {
 	q := "seq:" + seqList(seqs, ",")
 	client, typ := f.Client != "", f.Type != ""
 	for _, s := range seqs {
-		r, ok := m.index.BySeq(s)
+		r, ok := m.log.Index.BySeq(s)
 		if !ok {
 			continue
 		}
-		w := m.index.Words(&r)
+		w := m.log.Index.Words(&r)
 		client, typ = client && w.Client == f.Client, typ && w.Type == f.Type
 	}
 	if client {

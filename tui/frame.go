@@ -22,7 +22,7 @@ const (
 func (m *Model) View() tea.View {
 	if m.stale && !m.frozen || m.frame == "" || m.prompt != nil || m.dialog != nil {
 		m.frame = m.Frame()
-		m.stale, m.drawnAt, m.drawn = false, m.now(), m.index.Generation()
+		m.stale, m.drawnAt, m.drawn = false, m.now(), m.log.Index.Generation()
 	}
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
@@ -110,15 +110,15 @@ func (m *Model) header() widget.Line {
 	switch {
 	case m.frozen:
 		l.Add(widget.Warned, "FROZEN ")
-	case m.src.Proxy != nil:
+	case m.log.Source.Proxy != nil:
 		l.Add(widget.Bad, "REC ")
-	case m.src.Live && !m.feed.Done():
+	case m.log.Source.Live && !m.log.Feed.Done():
 		l.Add(widget.Good, "LIVE ")
 	}
 	if m.private() {
 		l.Add(widget.Warned, "PRIVATE ")
 	}
-	if p := m.src.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
+	if p := m.log.Source.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
 		l.Add(widget.Bad, "UNVERIFIED ")
 	}
 	l.Add(widget.Plain, clock(last.Sub(first))+"  ")
@@ -130,12 +130,12 @@ func (m *Model) header() widget.Line {
 
 // what is shown: the routes of the proxy, or a file.
 func (m *Model) what() string {
-	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
+	if m.log.Source.Proxy == nil || len(m.log.Source.Proxy.Routes) == 0 {
 		return m.sourceName()
 	}
-	r := m.src.Proxy.Routes[0]
+	r := m.log.Source.Proxy.Routes[0]
 	s := m.aliases.Name(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.aliases.Name(r.Upstream)
-	if n := len(m.src.Proxy.Routes); n > 1 {
+	if n := len(m.log.Source.Proxy.Routes); n > 1 {
 		s += fmt.Sprintf(" +%d", n-1)
 	}
 	return s
@@ -150,7 +150,7 @@ func (m *Model) tally() widget.Line {
 	}
 	l.Add(widget.Plain, "   ")
 	l.Add(look, render.Count(n, "violation", "violations"))
-	if gaps := m.index.Gaps(); gaps > 0 {
+	if gaps := m.log.Index.Gaps(); gaps > 0 {
 		l.Add(widget.Bad, "   GAP "+render.Number(gaps))
 	}
 	if s := m.progress(); s != "" {
@@ -161,9 +161,9 @@ func (m *Model) tally() widget.Line {
 
 // span is from when to when the log goes, as far as that is known.
 func (m *Model) span() (first, last time.Time) {
-	first = m.index.First()
-	_, last = m.index.Last()
-	if m.src.Proxy != nil && !first.IsZero() {
+	first = m.log.Index.First()
+	_, last = m.log.Index.Last()
+	if m.log.Source.Proxy != nil && !first.IsZero() {
 		last = m.now()
 	}
 	return first, last
@@ -177,17 +177,17 @@ func clock(d time.Duration) string {
 
 // progress says how far the log was read, where that is behind.
 func (m *Model) progress() string {
-	if m.feed.Done() {
+	if m.log.Feed.Done() {
 		return ""
 	}
-	at, _ := m.index.Last()
-	if m.src.Proxy != nil {
-		if behind := uint64(m.src.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
+	at, _ := m.log.Index.Last()
+	if m.log.Source.Proxy != nil {
+		if behind := uint64(m.log.Source.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
 			return "lag " + render.ShortSize(int64(behind))
 		}
 		return ""
 	}
-	if end := m.last; end > at+lagShown {
+	if end := m.log.Last; end > at+lagShown {
 		return fmt.Sprintf("reading %d%%", uint64(at)*100/uint64(end))
 	}
 	return ""

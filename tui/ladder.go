@@ -71,18 +71,18 @@ func (v *ladder) load(m *Model) tea.Cmd {
 	v.busy = true
 	of, at, client := v.of, v.at, v.client
 	findings := m.seen.findings
-	return answer(v, func() any { return drawLadder(m.ctx, m, of, client, at, findings) })
+	return answer(v, func() any { return drawLadder(m.log.Context, m, of, client, at, findings) })
 }
 
 func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
-	rows, earlier, later := m.index.Conversation(of, client, at, ladderBefore, ladderAfter)
+	rows, earlier, later := m.log.Index.Conversation(of, client, at, ladderBefore, ladderAfter)
 	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]widget.Role), earlier: earlier, later: later}
 	if len(rows) == 0 {
 		out.err = errors.New("there is no conversation here")
 		return out
 	}
-	if seq := m.index.Connection(rows[0].Seq); seq != 0 {
-		if all, _ := m.fetch.Fetch(ctx, seq); all[seq] != nil {
+	if seq := m.log.Index.Connection(rows[0].Seq); seq != 0 {
+		if all, _ := m.log.Fetch.Fetch(ctx, seq); all[seq] != nil {
 			out.drawn.See(&all[seq].Entry, &all[seq].Change)
 		}
 	}
@@ -102,7 +102,7 @@ func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at
 		for i := range some {
 			seqs = append(seqs, some[i].Seq)
 		}
-		all, _ := m.fetch.Fetch(ctx, seqs...)
+		all, _ := m.log.Fetch.Fetch(ctx, seqs...)
 		if ctx.Err() != nil {
 			return out
 		}
@@ -203,8 +203,8 @@ func (v *ladder) ask(_ *Model, text string) (tea.Cmd, error) {
 func (v *ladder) selected(m *Model) selection {
 	seq := v.current()
 	s := selection{seq: seq, client: v.client}
-	if r, ok := m.index.BySeq(seq); ok {
-		w := m.index.Words(&r)
+	if r, ok := m.log.Index.BySeq(seq); ok {
+		w := m.log.Index.Words(&r)
 		s.client, s.typ = w.Client, w.Type
 	}
 	return s

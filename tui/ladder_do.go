@@ -82,7 +82,7 @@ func (v *ladder) onEntry(m *Model, a key.Action) tea.Cmd {
 	case key.CopyAs:
 		return m.copyAs(seq)
 	case key.Pair:
-		r, ok := m.index.BySeq(seq)
+		r, ok := m.log.Index.BySeq(seq)
 		if !ok || r.Partner() == 0 {
 			m.say("%d has no pair", seq)
 			return nil
@@ -133,10 +133,10 @@ func (v *ladder) moved(m *Model, a key.Action) tea.Cmd {
 	case v.earlier && a == key.First:
 		v.at = 1
 		return v.load(m)
-	case (v.later || m.src.Live) && a == key.Last:
+	case (v.later || m.log.Source.Live) && a == key.Last:
 		v.at = lastSeq
 		return v.load(m)
-	case v.earlier && at <= 2, (v.later || m.src.Live) && at >= v.pane.Total()-2:
+	case v.earlier && at <= 2, (v.later || m.log.Source.Live) && at >= v.pane.Total()-2:
 		return v.load(m)
 	}
 	return nil

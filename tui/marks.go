@@ -14,7 +14,7 @@ import (
 // back with its entries, and with a recording that is opened later. Where it is
 // not, the screen keeps them alone.
 
-func (m *Model) isMarked(seq session.Seq) bool { return m.index.Marked(seq) }
+func (m *Model) isMarked(seq session.Seq) bool { return m.log.Index.Marked(seq) }
 
 // mark marks an entry, or takes its mark away.
 func (m *Model) mark(seq session.Seq) {
@@ -44,7 +44,7 @@ func (m *Model) writeNote(text string) tea.Cmd {
 		m.say("there is no entry to write beside")
 		return nil
 	}
-	if text == "" && m.index.Remark(s.seq) == "" {
+	if text == "" && m.log.Index.Remark(s.seq) == "" {
 		return nil
 	}
 	if !m.annotate(session.Note{Code: session.NoteRemark, Text: text, About: s.seq}) {
@@ -61,19 +61,19 @@ func (m *Model) writeNote(text string) tea.Cmd {
 // annotate keeps a mark or a remark: here at once, and in the log if that can
 // be written.
 func (m *Model) annotate(n session.Note) bool {
-	if !m.index.Annotate(&n) {
+	if !m.log.Index.Annotate(&n) {
 		m.say("there are too many marks and notes already; take some away first")
 		return false
 	}
-	if m.src.Annotate != nil {
-		m.src.Annotate(n)
+	if m.log.Source.Annotate != nil {
+		m.log.Source.Annotate(n)
 	}
 	return true
 }
 
 // sayKept also says, once, that marks go with the screen.
 func (m *Model) sayKept(format string, args ...any) {
-	if m.src.Annotate == nil && !m.toldMarks {
+	if m.log.Source.Annotate == nil && !m.toldMarks {
 		m.toldMarks = true
 		format += " (only until you leave: this log is not ours to write)"
 	}
@@ -88,7 +88,7 @@ func (m *Model) marksDo(a key.Action) tea.Cmd {
 		want := join(v.query(), onlyMarked)
 		if i := slices.Index(terms, onlyMarked); i >= 0 {
 			want = strings.Join(slices.Delete(terms, i, i+1), " ")
-		} else if len(m.index.Marks()) == 0 {
+		} else if len(m.log.Index.Marks()) == 0 {
 			m.say("nothing is marked yet; m marks an entry")
 			return nil
 		}
@@ -98,7 +98,7 @@ func (m *Model) marksDo(a key.Action) tea.Cmd {
 		}
 		return cmd
 	}
-	marks := m.index.Marks()
+	marks := m.log.Index.Marks()
 	if len(marks) == 0 {
 		m.say("nothing is marked yet; m marks an entry")
 		return nil

@@ -19,12 +19,8 @@ import (
 // Model is the state of the screen. It is used in the loop of the program only;
 // what the log says comes in by looking, see observe.
 type Model struct {
-	src   Source
-	opts  Options
-	ctx   context.Context // of everything that a command does
-	index *index.Index
-	feed  *index.Feed
-	fetch *index.Fetcher
+	log  *viewLog
+	opts Options
 
 	w, h  int
 	now   func() time.Time
@@ -68,7 +64,6 @@ type Model struct {
 
 	sure string // what was asked whether it is really to be copied
 
-	last    session.Seq // of the log when it was opened, 0 if that is not known
 	outcome Outcome
 }
 
@@ -127,10 +122,10 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	}
 	x := index.New()
 	m := &Model{
-		src: src, opts: o, ctx: ctx, index: x, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII),
-		feed: index.NewFeed(x, o.Check), fetch: index.NewFetcher(x, src.Open), stale: true, w: 80, h: 24,
+		log:  &viewLog{Context: ctx, Source: src, Index: x, Feed: index.NewFeed(x, o.Check), Fetch: index.NewFetcher(x, src.Open)},
+		opts: o, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII), stale: true, w: 80, h: 24,
 	}
-	m.aliases.Read = m.fetch.Names
+	m.aliases.Read = m.log.Fetch.Names
 	m.aliases.Full = func() { m.say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = newClients(), newTimeline(src.Live)
 	m.resources, m.violations, m.stats = newResources(), newViolations(), newStats()
@@ -161,7 +156,7 @@ func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroun
 func (m *Model) wait() tea.Cmd {
 	every := glance
 	switch {
-	case m.feed.Done():
+	case m.log.Feed.Done():
 		every = idleGlance
 	case m.w*m.h > manyCells:
 		every = slowGlance
@@ -211,7 +206,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) ticked(time.Time) tea.Cmd {
 	m.losses()
 	cmds := []tea.Cmd{m.wait(), m.observe()}
-	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
+	if g := m.log.Index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true
 		cmds = append(cmds, m.tickAll())
 	}
@@ -221,20 +216,20 @@ func (m *Model) ticked(time.Time) tea.Cmd {
 // ages says whether something on the screen has grown older: ages are shown in
 // seconds, and messages go.
 func (m *Model) ages() bool {
-	return (m.src.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
+	return (m.log.Source.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
 }
 
 // observe asks the checker where clients stand, if that may have changed.
 func (m *Model) observe() tea.Cmd {
-	g := m.index.Generation()
+	g := m.log.Index.Generation()
 	if m.looking || m.frozen || g == m.seen.generation || m.now().Sub(m.seen.asked) < judgement {
 		return nil
 	}
 	m.looking = true
 	return func() tea.Msg {
 		s := snapshot{generation: g, asked: m.now()}
-		s.standing, s.at = m.feed.Standing()
-		s.findings = m.feed.Findings()
+		s.standing, s.at = m.log.Feed.Standing()
+		s.findings = m.log.Feed.Findings()
 		s.folded = check.Fold(s.findings)
 		return seenMsg(s)
 	}

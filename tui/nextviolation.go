@@ -48,7 +48,7 @@ func (m *Model) weighs(i int, silences []index.Silence) bool {
 // first of all.
 func (m *Model) findingAfter(seq session.Seq) (next *check.Finding, wrapped bool) {
 	var first *check.Finding
-	silences := m.index.Silences()
+	silences := m.log.Index.Silences()
 	for i := range m.seen.findings {
 		f := &m.seen.findings[i]
 		if !m.weighs(i, silences) {
@@ -70,7 +70,7 @@ func (m *Model) findingAfter(seq session.Seq) (next *check.Finding, wrapped bool
 // gravest is the finding to begin with.
 func (m *Model) gravest() *check.Finding {
 	var worst *check.Finding
-	silences := m.index.Silences()
+	silences := m.log.Index.Silences()
 	for i := range m.seen.findings {
 		f := &m.seen.findings[i]
 		if m.weighs(i, silences) && (worst == nil || f.Severity > worst.Severity || f.Severity == worst.Severity && f.LastSeq < worst.LastSeq) {
@@ -97,14 +97,14 @@ func (m *Model) silence(string) (tea.Cmd, error) {
 		v.win.At++
 		v.keep()
 	}
-	if m.src.Annotate == nil {
+	if m.log.Source.Annotate == nil {
 		m.say("%s is known now, on this screen alone: this recording takes no notes", f.Rule.ID)
 		return v.tick(m), nil
 	}
 	m.say("%s is known now; the recording says so, too", f.Rule.ID)
 	note := session.Note{Code: session.NoteSilenced, Text: f.Rule.ID, About: f.LastSeq}
 	return tea.Batch(v.tick(m), func() tea.Msg {
-		m.src.Annotate(note)
+		m.log.Source.Annotate(note)
 		return nil
 	}), nil
 }

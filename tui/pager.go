@@ -38,7 +38,7 @@ func (v *detail) pager(m *Model) tea.Cmd {
 		return toPager(m, v, pagerText{text: v.pane.PlainText(), form: f})
 	}
 	return answer(v, func() any {
-		all, err := m.fetch.Fetch(m.ctx, seq)
+		all, err := m.log.Fetch.Fetch(m.log.Context, seq)
 		got := all[seq]
 		if got == nil {
 			return pagerText{err: fmt.Errorf("cannot open %d in the pager: %w", seq, err)}

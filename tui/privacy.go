@@ -19,8 +19,8 @@ func (m *Model) togglePrivacy() tea.Cmd {
 		m.say("names and addresses are shown as they are")
 		return nil
 	}
-	if m.src.Proxy != nil {
-		for _, r := range m.src.Proxy.Routes {
+	if m.log.Source.Proxy != nil {
+		for _, r := range m.log.Source.Proxy.Routes {
 			if host, _, is := alias.HostPort(r.Upstream); is {
 				m.aliases.Host(host)
 			}
@@ -68,7 +68,7 @@ func (m *Model) meetHeld() tea.Cmd {
 	return func() tea.Msg {
 		out := make(alias.Held)
 		for _, id := range ids {
-			if t := m.feed.Tree(id); t != nil && !out.Take(t) {
+			if t := m.log.Feed.Tree(id); t != nil && !out.Take(t) {
 				break
 			}
 		}

@@ -73,7 +73,7 @@ func namesIn(d *driver) []string {
 	}
 	for _, c := range d.m.seen.standing {
 		add(c.Client)
-		if tree := d.m.feed.Tree(c.Client); tree != nil {
+		if tree := d.m.log.Feed.Tree(c.Client); tree != nil {
 			walk(tree.Roots)
 			walk(tree.Dangling)
 			walk(tree.Missing)

@@ -116,7 +116,7 @@ func (v *resources) tick(m *Model) tea.Cmd {
 	return answer(v, func() any {
 		begin := time.Now()
 		if have == nil {
-			have = m.feed.Tree(client)
+			have = m.log.Feed.Tree(client)
 		}
 		f := flatten(q, have, folded)
 		return drawn{f, time.Since(begin)}
@@ -300,7 +300,7 @@ func (v *resources) openMessage(m *Model, client string, n *engine.Node) tea.Cmd
 		return nil
 	}
 	m.say("looking for the message that brought it")
-	return answer(v, func() any { return carried{n, m.fetch.Carrier(m.ctx, client, n.Type, n.Name)} })
+	return answer(v, func() any { return carried{n, m.log.Fetch.Carrier(m.log.Context, client, n.Type, n.Name)} })
 }
 
 func (v *resources) selected(m *Model) selection {

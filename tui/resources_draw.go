@@ -102,7 +102,7 @@ func (v *resources) clientLine(m *Model, client string, w int) widget.Line {
 		if c.Agent != "" && w >= shortWidth {
 			l.Add(widget.Muted, strings.TrimSpace(c.Agent+" "+c.Version)+"  ")
 		}
-		if !c.Gone.IsZero() && !m.feed.Done() {
+		if !c.Gone.IsZero() && !m.log.Feed.Done() {
 			l.Add(widget.Muted, "gone "+age(m.seen.at.Sub(c.Gone))+"  ")
 		}
 	}

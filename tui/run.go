@@ -25,19 +25,19 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	}
 	if src.Facts != nil && !src.Live {
 		if facts, err := src.Facts(); err == nil {
-			m.last = facts.LastSeq
+			m.log.Last = facts.LastSeq
 		}
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		defer r.Close()
-		m.feed.Remember = src.Remember
-		m.feed.Run(inner, r, src.Live, src.Found)
+		m.log.Feed.Remember = src.Remember
+		m.log.Feed.Run(inner, r, src.Live, src.Found)
 	})
 	err = m.present(ctx, profileOption(o.Color, os.Environ())...)
 	cancel()
 	reading.Wait()
-	m.fetch.Close()
+	m.log.Fetch.Close()
 	switch {
 	case ctx.Err() != nil, errors.Is(err, tea.ErrInterrupted):
 		return Stopped, nil

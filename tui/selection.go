@@ -1,6 +1,8 @@
 package tui
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import (
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
 
 // selection is what a view is about, for the views that are opened from it.
 type selection struct {

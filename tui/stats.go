@@ -55,14 +55,14 @@ func (v *stats) keys() []key.Offer {
 }
 
 func (v *stats) tick(m *Model) tea.Cmd {
-	g := m.index.Generation()
+	g := m.log.Index.Generation()
 	if v.asking || v.known != nil && (g == v.of || m.now().Sub(v.asked) < judgement) {
 		return nil
 	}
 	v.asking, v.asked = true, m.now()
 	return answer(v, func() any {
-		c := counting{stats: m.index.Stats(), of: g, memory: v.measure(), past: m.feed.Memory()}
-		if p := m.src.Proxy; p != nil {
+		c := counting{stats: m.log.Index.Stats(), of: g, memory: v.measure(), past: m.log.Feed.Memory()}
+		if p := m.log.Source.Proxy; p != nil {
 			log := p.Stats()
 			c.log = &log
 		}

@@ -369,13 +369,13 @@ func (v *stats) recorder(m *Model) []widget.Line {
 			more.Add(widget.Bad, "THE FILE CANNOT BE WRITTEN   ")
 		}
 	} else {
-		end := uint64(m.last)
+		end := uint64(m.log.Last)
 		behind := uint64(0)
 		if end > uint64(s.Last) {
 			behind = end - uint64(s.Last)
 		}
 		add("behind", behind, widget.Warned)
-		facts := m.feed.Facts()
+		facts := m.log.Feed.Facts()
 		if facts.Bytes > 0 {
 			more.Add(widget.Muted, "FILE   ")
 			more.Add(widget.Plain, render.Size(facts.Bytes)+"   ")

@@ -67,25 +67,25 @@ func (v *timeline) total(m *Model) int {
 	if v.asked != nil {
 		return len(v.asked.rows)
 	}
-	n, last := m.index.Extent()
+	n, last := m.log.Index.Extent()
 	return n + m.unread(last)
 }
 
 // unread is how many entries there are behind the one that the feed read last,
 // as far as that is known.
 func (m *Model) unread(last session.Seq) int {
-	if m.feed.Done() || m.last <= last {
+	if m.log.Feed.Done() || m.log.Last <= last {
 		return 0
 	}
-	return int(m.last - last)
+	return int(m.log.Last - last)
 }
 
 // position is where an entry is in the list, or the one after it.
 func (v *timeline) position(m *Model, seq session.Seq) int {
-	if n, last := m.index.Extent(); v.asked == nil && seq > last && m.unread(last) > 0 {
+	if n, last := m.log.Index.Extent(); v.asked == nil && seq > last && m.unread(last) > 0 {
 		return n + int(seq-last) - 1
 	}
-	i := m.index.Find(seq)
+	i := m.log.Index.Find(seq)
 	if v.asked != nil {
 		i, _ = slices.BinarySearch(v.asked.rows, uint32(i))
 	}
@@ -96,8 +96,8 @@ func (v *timeline) position(m *Model, seq session.Seq) int {
 func (v *timeline) rows(m *Model, from, most int) []index.Row {
 	var out []index.Row
 	if v.asked == nil {
-		n, last := m.index.Extent()
-		out = m.index.Rows(nil, from, min(most, max(n-from, 0)))
+		n, last := m.log.Index.Extent()
+		out = m.log.Index.Rows(nil, from, min(most, max(n-from, 0)))
 		for i := max(from, n); i < min(from+most, n+m.unread(last)); i++ {
 			r := index.Row{Seq: last + session.Seq(i-n) + 1, Flags: index.Unread, Count: index.None}
 			if d := v.details[r.Seq]; d != nil {
@@ -108,7 +108,7 @@ func (v *timeline) rows(m *Model, from, most int) []index.Row {
 		return out
 	}
 	for i := max(from, 0); i < min(from+most, len(v.asked.rows)); i++ {
-		if r, ok := m.index.Row(int(v.asked.rows[i])); ok {
+		if r, ok := m.log.Index.Row(int(v.asked.rows[i])); ok {
 			out = append(out, r)
 		}
 	}
@@ -143,7 +143,7 @@ func (v *timeline) settle(m *Model) {
 // words are the texts of a row.
 func (v *timeline) words(m *Model, r *index.Row) index.Words {
 	if r.Flags&index.Unread == 0 {
-		return m.index.Words(r)
+		return m.log.Index.Words(r)
 	}
 	if d := v.details[r.Seq]; d != nil {
 		_, w := d.Unread()
@@ -180,7 +180,7 @@ func (v *timeline) goTo(m *Model, seq session.Seq) tea.Cmd {
 func (v *timeline) do(m *Model, a key.Action) tea.Cmd {
 	v.settle(m)
 	if a == key.Last {
-		v.follow = m.src.Live
+		v.follow = m.log.Source.Live
 		v.at = 0
 		v.win.At = v.total(m) - 1
 		v.settle(m)
@@ -248,7 +248,7 @@ func (v *timeline) do(m *Model, a key.Action) tea.Cmd {
 	case key.Mark:
 		m.mark(r.Seq)
 	case key.Note:
-		return m.open(notePrompt, m.index.Remark(r.Seq))
+		return m.open(notePrompt, m.log.Index.Remark(r.Seq))
 	case key.Copy:
 		return m.copy(v.rowText(m, &r), "the row")
 	case key.CopyAs:
@@ -266,7 +266,7 @@ func (v *timeline) keep(m *Model) {
 
 func (v *timeline) toggleFollow(m *Model) {
 	switch {
-	case !m.src.Live || m.feed.Done():
+	case !m.log.Source.Live || m.log.Feed.Done():
 		m.say("there is nothing to follow: the recording has ended")
 	case v.follow:
 		v.hold(m)
@@ -291,7 +291,7 @@ func (v *timeline) pair(m *Model, r *index.Row) {
 
 // onStream goes to the entry before or after on the same stream.
 func (v *timeline) onStream(m *Model, r *index.Row, forward bool) {
-	if seq := m.index.OnStream(r, forward); seq != 0 {
+	if seq := m.log.Index.OnStream(r, forward); seq != 0 {
 		_ = v.goTo(m, seq)
 		return
 	}
@@ -420,7 +420,7 @@ func (v *timeline) news(m *Model) string {
 	switch {
 	case v.follow:
 		return "FOLLOW"
-	case !m.src.Live:
+	case !m.log.Source.Live:
 		return ""
 	}
 	if n := v.total(m) - v.from; n > 0 {
@@ -458,7 +458,7 @@ func (v *timeline) about(m *Model) widget.Line {
 		return widget.Line{}
 	}
 	var l widget.Line
-	if s := m.index.Remark(r.Seq); s != "" {
+	if s := m.log.Index.Remark(r.Seq); s != "" {
 		l.Add(widget.Accent, "; "+m.aliases.Text(s)+"   ")
 	}
 	if f := m.findingOf(r.Seq); f != nil {

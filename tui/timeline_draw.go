@@ -171,8 +171,8 @@ func (v *timeline) draw(m *Model, w, h int) []widget.Line {
 
 // newest is the highest number that can be shown.
 func (v *timeline) newest(m *Model) session.Seq {
-	_, last := m.index.Extent()
-	return max(last, m.last)
+	_, last := m.log.Index.Extent()
+	return max(last, m.log.Last)
 }
 
 func (v *timeline) empty(m *Model) []widget.Line {
@@ -181,9 +181,9 @@ func (v *timeline) empty(m *Model) []widget.Line {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   searching")}
 	case v.asked != nil:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing matches the filter."), widget.Text(widget.Muted, "   esc takes it away, / changes it")}
-	case m.src.Live:
+	case m.log.Source.Live:
 		return m.welcome()
-	case !m.feed.Done():
+	case !m.log.Feed.Done():
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
 	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   The recording is empty.")}
@@ -237,7 +237,7 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget
 	}
 	l.Add(widget.Plain, widget.Right(waitText(r), c.ack))
 	if c.summary > 0 {
-		if s := m.index.Remark(r.Seq); s != "" {
+		if s := m.log.Index.Remark(r.Seq); s != "" {
 			l.Add(widget.Accent, "  ; "+m.aliases.Text(s))
 		}
 		if d := v.details[r.Seq]; d != nil {
@@ -367,7 +367,7 @@ func eventWord(r *index.Row) string {
 func (v *timeline) timeOf(m *Model, r *index.Row, before int64) string {
 	switch v.times {
 	case sinceStart:
-		return fmt.Sprintf("+%.3f", r.At().Sub(m.index.First()).Seconds())
+		return fmt.Sprintf("+%.3f", r.At().Sub(m.log.Index.First()).Seconds())
 	case sinceRow:
 		if before == 0 {
 			before = r.Time
@@ -418,7 +418,7 @@ func (v *timeline) readDetails(m *Model) tea.Cmd {
 	}
 	v.wanted = true
 	return answer(v, func() any {
-		got, _ := m.fetch.Fetch(m.ctx, seqs...)
+		got, _ := m.log.Fetch.Fetch(m.log.Context, seqs...)
 		if got == nil {
 			got = map[session.Seq]*index.Fetched{}
 		}

@@ -1,8 +1,12 @@
 package tui
 
 import (
+	"context"
+
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -90,4 +94,15 @@ func (v *sheetView) language() promptKind { return rowFilter }
 func (v *sheetView) ask(_ *Model, text string) (tea.Cmd, error) {
 	v.Find(text)
 	return nil, nil
+}
+
+// viewLog is the log that is shown. Any goroutine may use it.
+type viewLog struct {
+	Context context.Context // of everything that is done beside the loop
+	Source  Source
+	Index   *index.Index
+	Feed    *index.Feed
+	Fetch   *index.Fetcher
+	// Last is the last entry when it was opened, 0 if that is not known.
+	Last session.Seq
 }

@@ -92,7 +92,7 @@ func crowd(tb testing.TB, clients, clusters, entries int) string {
 // a key adds to it.
 func BenchmarkFrame(b *testing.B) {
 	d := drive(b, fileSource(crowd(b, 200, 20, 100_000)), 160, 50, Options{})
-	b.Logf("%d rows, %d findings", d.m.index.Len(), len(d.m.seen.findings))
+	b.Logf("%d rows, %d findings", d.m.log.Index.Len(), len(d.m.seen.findings))
 	d.frame()
 	b.Run("timeline", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("key", func(b *testing.B) {
@@ -127,7 +127,7 @@ func BenchmarkClients(b *testing.B) {
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("standing", func(b *testing.B) {
 		for b.Loop() {
-			d.m.feed.Standing()
+			d.m.log.Feed.Standing()
 		}
 	})
 	d.press("2")
@@ -146,7 +146,7 @@ func BenchmarkResources(b *testing.B) {
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("tree", func(b *testing.B) {
 		for b.Loop() {
-			d.m.feed.Tree(v.of(d.m))
+			d.m.log.Feed.Tree(v.of(d.m))
 		}
 	})
 	b.Run("rows", func(b *testing.B) {

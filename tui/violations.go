@@ -124,7 +124,7 @@ func (v *violations) tick(m *Model) tea.Cmd {
 	for k := range v.known {
 		own[k] = true
 	}
-	return answer(v, func() any { return makeFindingList(q, all, hidden, own, m.index.Silences()) })
+	return answer(v, func() any { return makeFindingList(q, all, hidden, own, m.log.Index.Silences()) })
 }
 
 func (v *violations) handle(m *Model, msg any) tea.Cmd {

@@ -199,7 +199,7 @@ func (v *violations) empty(m *Model) []widget.Line {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No finding has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
 	case v.list.muted > 0:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   All that rules found is hidden."), widget.Text(widget.Muted, "   u shows it again")}
-	case !m.feed.Done() && !m.src.Live:
+	case !m.log.Feed.Done() && !m.log.Source.Live:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
 	return []widget.Line{widget.Blank(), widget.Text(widget.Good, "   No rule has found anything."), widget.Text(widget.Muted, "   :explain RULE says what one looks for")}
@@ -300,8 +300,8 @@ func (m *Model) seenLines(f *check.Finding, w int) []widget.Line {
 	parts := make([]string, 0, len(seqs))
 	for _, s := range seqs {
 		part := fmt.Sprint(uint64(s))
-		if r, ok := m.index.BySeq(s); ok {
-			words := m.index.Words(&r)
+		if r, ok := m.log.Index.BySeq(s); ok {
+			words := m.log.Index.Words(&r)
 			what := r.What.String()
 			if what == "" {
 				what = eventWord(&r)

@@ -1,10 +1,7 @@
-package tui
+package source
 
 import (
-	"strings"
 	"sync"
-
-	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Notices are lines that others have for the message line. Any goroutine may
@@ -27,7 +24,7 @@ func (n *Notices) Add(line string) {
 	n.lines = append(n.lines, line)
 }
 
-func (n *Notices) take() []string {
+func (n *Notices) Take() []string {
 	if n == nil {
 		return nil
 	}
@@ -36,17 +33,4 @@ func (n *Notices) take() []string {
 	lines := n.lines
 	n.lines = nil
 	return lines
-}
-
-// notice passes what others have to say on to the message line.
-func (m *Model) notice() bool {
-	lines := m.src.Notices.take()
-	for _, l := range lines {
-		r := widget.Accent
-		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
-			r = widget.Warned
-		}
-		m.tell(message{role: r, text: l, notice: true})
-	}
-	return len(lines) > 0
 }

@@ -1,4 +1,6 @@
-package tui
+// Package source says what a screen can show: a log, and what there is to know of
+// it and to do with it.
+package source
 
 import (
 	"context"
@@ -11,19 +13,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
 
-// Reader gives the entries of a log.
-type Reader = index.Reader
-
-// Private hides names in what is exported, as the screen does.
-type Private = alias.Private
-
 // Source is the log that is shown. Open and Name must be there.
 type Source struct {
 	// Name is what people call it: a path, or an address.
 	Name string
 	// Open returns a reader from the beginning of the log. It is called several
 	// times; each reader is closed.
-	Open func() (Reader, error)
+	Open func() (index.Reader, error)
 	// Live says that the log may grow.
 	Live bool
 	// Facts are those about all of it, from a glance; nil if there is no such.
@@ -79,5 +75,5 @@ type ExportRequest struct {
 	Form, Filter, Path string
 	Seqs               []session.Seq // only these, and what is needed to understand them
 	// Private hides names in forms of text; nil: they are written.
-	Private *Private
+	Private *alias.Private
 }
