@@ -24,16 +24,16 @@ func (m *Model) banner() (widget.Line, bool) {
 	switch err := m.log.Feed.Err(); {
 	case err != nil:
 		l.Join(m.unreadable(err))
-	case m.log.Source.Proxy != nil && m.log.Source.Proxy.Stats().Failing:
+	case m.log.Proxy != nil && m.log.Proxy.Stats().Failing:
 		l.Add(widget.Bad, "the recording cannot be written; ")
 		l.Add(widget.Plain, "forwarding is not affected, and recording goes on when it can")
-	case m.log.Source.Link != nil && m.log.Source.Link() != "":
-		l.Add(widget.Bad, m.aliases.Text(m.log.Source.Link()))
+	case m.log.Link != nil && m.log.Link() != "":
+		l.Add(widget.Bad, m.aliases.Text(m.log.Link()))
 	case !m.lostAt.IsZero() && m.now().Sub(m.lostAt) < lossShown:
 		l.Add(widget.Bad, render.Count(m.lost, "entry was not recorded", "entries were not recorded"))
 		l.Add(widget.Plain, ": the disk is slower than the traffic; forwarding is not affected")
 	case !m.awayAt.IsZero() && m.now().Sub(m.awayAt) < awayShown:
-		place := m.log.Source.Proxy.Recording()
+		place := m.log.Proxy.Recording()
 		if m.private() {
 			place = filepath.Base(place)
 		}
@@ -65,22 +65,12 @@ func (m *Model) unreadable(err error) widget.Line {
 	return l
 }
 
-// shellWord writes a word as a shell reads it.
-func shellWord(s string) string {
-	for _, c := range s {
-		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-", c) {
-			return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-		}
-	}
-	return s
-}
-
 // losses looks whether the log has dropped more.
 func (m *Model) losses() {
-	if m.log.Source.Proxy == nil {
+	if m.log.Proxy == nil {
 		return
 	}
-	st := m.log.Source.Proxy.Stats()
+	st := m.log.Proxy.Stats()
 	if st.Lost > m.lost {
 		m.lost, m.lostAt = st.Lost, m.now()
 	}

@@ -21,10 +21,10 @@ type bootstrap struct {
 	page   int
 }
 
-func newBootstrap(m *Model) view {
+func newBootstrap(scr Screen) view {
 	v := &bootstrap{}
-	if m.log.Source.Proxy != nil {
-		v.routes = m.log.Source.Proxy.Routes
+	if scr.Log().Proxy != nil {
+		v.routes = scr.Log().Proxy.Routes
 	}
 	return v
 }
@@ -43,12 +43,12 @@ func (v *bootstrap) keys() []key.Offer {
 // pages is how many there are: two for each listener.
 func (v *bootstrap) pages() int { return 2 * len(v.routes) }
 
-func (v *bootstrap) do(m *Model, a key.Action) tea.Cmd {
-	if cmd, done := v.sheetView.do(m, a, v.paragraphs(m)); done {
+func (v *bootstrap) do(scr Screen, a key.Action) tea.Cmd {
+	if cmd, done := v.sheetView.do(scr, a, v.paragraphs(scr)); done {
 		return cmd
 	}
 	if v.pages() == 0 {
-		m.say("there is no proxy here to connect to")
+		scr.Say("there is no proxy here to connect to")
 		return nil
 	}
 	switch a {
@@ -57,7 +57,7 @@ func (v *bootstrap) do(m *Model, a key.Action) tea.Cmd {
 	case key.PrevPane:
 		v.turn(-1)
 	case key.Copy:
-		return m.copy(m.aliases.Text(v.snippet()), "the snippet")
+		return scr.Copy(scr.Aliases().Text(v.snippet()), "the snippet")
 	}
 	return nil
 }
@@ -80,11 +80,11 @@ func (v *bootstrap) snippet() string {
 	return at.envoyBootstrap()
 }
 
-func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
+func (v *bootstrap) paragraphs(scr Screen) []widget.Paragraph {
 	if v.pages() == 0 {
 		return []widget.Paragraph{
 			{Head: "There is no proxy here.", Look: widget.Title},
-			{Text: "This is " + m.sourceName() + ", which is only read. A client can be pointed at a proxy that runs:"},
+			{Text: "This is " + sourceName(scr) + ", which is only read. A client can be pointed at a proxy that runs:"},
 			{},
 			{Text: "xdsproxy run --upstream ADDR", Tone: widget.Accent, AsIs: true},
 		}
@@ -97,7 +97,7 @@ func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 	}
 	out := []widget.Paragraph{
 		{Head: what, Look: widget.Title},
-		{Text: m.aliases.Text(r.Listen + " leads to " + r.Upstream), Tone: widget.Muted},
+		{Text: scr.Aliases().Text(r.Listen + " leads to " + r.Upstream), Tone: widget.Muted},
 	}
 	if at.anywhere {
 		out = append(out, widget.Paragraph{
@@ -111,39 +111,29 @@ func (v *bootstrap) paragraphs(m *Model) []widget.Paragraph {
 	if r.Asked {
 		out = append(out, widget.Paragraph{Text: "It wants a certificate of clients: put in the files of one.", Tone: widget.Warned})
 	}
-	return append(out, widget.Paragraph{}, widget.Paragraph{Text: m.aliases.Text(v.snippet()), AsIs: true})
+	return append(out, widget.Paragraph{}, widget.Paragraph{Text: scr.Aliases().Text(v.snippet()), AsIs: true})
 }
 
-// sourceName is what the source is called, without where it is if that is
-// private.
-func (m *Model) sourceName() string {
-	name := m.log.Source.Name
-	if m.private() {
-		name = m.aliases.Text(name[strings.LastIndexByte(name, '/')+1:])
-	}
-	return name
+func (v *bootstrap) draw(scr Screen, w, h int) []widget.Line {
+	return v.Sheet.Draw(v.paragraphs(scr), w, h)
 }
 
-func (v *bootstrap) draw(m *Model, w, h int) []widget.Line {
-	return v.Sheet.Draw(v.paragraphs(m), w, h)
-}
-
-func (v *bootstrap) where(m *Model) string {
+func (v *bootstrap) where(scr Screen) string {
 	if v.pages() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s   page %d of %d", v.Sheet.Where(v.paragraphs(m)), v.page+1, v.pages())
+	return fmt.Sprintf("%s   page %d of %d", v.Sheet.Where(v.paragraphs(scr)), v.page+1, v.pages())
 }
 
-func (v *bootstrap) about(*Model) widget.Line {
+func (v *bootstrap) about(Screen) widget.Line {
 	if v.pages() == 0 {
 		return widget.Line{}
 	}
 	return widget.Text(widget.Muted, "y copies it; tab: Envoy, gRPC")
 }
 
-func (v *bootstrap) click(m *Model, _, y int, _ bool) tea.Cmd {
-	v.Sheet.Click(v.paragraphs(m), y)
+func (v *bootstrap) click(scr Screen, _, y int, _ bool) tea.Cmd {
+	v.Sheet.Click(v.paragraphs(scr), y)
 	return nil
 }
 

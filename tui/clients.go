@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -85,22 +84,22 @@ type clientQuery struct {
 
 // rows are the lines below the titles. They are asked for several times a frame,
 // and made when they may be other ones.
-func (v *clients) rows(m *Model) []clientRow {
-	q := clientQuery{nil, len(m.seen.standing), len(v.gone), v.words, v.sort, v.turned, v.folds}
-	if len(m.seen.standing) > 0 {
-		q.of = &m.seen.standing[0]
+func (v *clients) rows(scr Screen) []clientRow {
+	q := clientQuery{nil, len(scr.Seen().standing), len(v.gone), v.words, v.sort, v.turned, v.folds}
+	if len(scr.Seen().standing) > 0 {
+		q.of = &scr.Seen().standing[0]
 	}
 	if v.made == nil || v.madeOf != q {
-		v.made, v.madeOf = v.makeRows(m), q
+		v.made, v.madeOf = v.makeRows(scr), q
 	}
 	return v.made
 }
 
-func (v *clients) makeRows(m *Model) []clientRow {
+func (v *clients) makeRows(scr Screen) []clientRow {
 	var all []*engine.ClientStatus
-	for i := range m.seen.standing {
-		c := &m.seen.standing[i]
-		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(m, c) {
+	for i := range scr.Seen().standing {
+		c := &scr.Seen().standing[i]
+		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(scr, c) {
 			continue
 		}
 		all = append(all, c)
@@ -126,7 +125,7 @@ func (v *clients) makeRows(m *Model) []clientRow {
 	return out
 }
 
-func (v *clients) wanted(m *Model, c *engine.ClientStatus) bool {
+func (v *clients) wanted(scr Screen, c *engine.ClientStatus) bool {
 	if v.words == "" {
 		return true
 	}
@@ -137,8 +136,8 @@ func (v *clients) wanted(m *Model, c *engine.ClientStatus) bool {
 	return widget.HasWords(all, v.words)
 }
 
-func (v *clients) settle(m *Model) []clientRow {
-	rows := v.rows(m)
+func (v *clients) settle(scr Screen) []clientRow {
+	rows := v.rows(scr)
 	if v.at != "" {
 		i := slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.at && r.typName() == v.typ })
 		if i < 0 {
@@ -166,32 +165,32 @@ func (v *clients) keep(rows []clientRow) {
 	}
 }
 
-func (v *clients) do(m *Model, a key.Action) tea.Cmd {
-	rows := v.settle(m)
+func (v *clients) do(scr Screen, a key.Action) tea.Cmd {
+	rows := v.settle(scr)
 	if v.win.Move(a, len(rows)) {
 		v.keep(rows)
 		return nil
 	}
 	switch a {
 	case key.Filter:
-		return m.open(rowFilter, v.words)
+		return scr.Prompt(rowFilter, v.words)
 	case key.Sort:
 		v.sort = (v.sort + 1) % 3
-		m.say("sorted: %s", v.sort)
+		scr.Say("sorted: %s", v.sort)
 		return nil
 	case key.Reverse:
 		v.turned = !v.turned
 		return nil
 	}
 	if len(rows) == 0 {
-		m.say("no client has asked for anything yet")
+		scr.Say("no client has asked for anything yet")
 		return nil
 	}
 	v.keep(rows)
 	r := rows[v.win.At]
 	switch a {
 	case key.Open:
-		return v.openTimeline(m, &r)
+		return v.openTimeline(scr, &r)
 	case key.Toggle:
 		v.fold(!v.open[v.at])
 	case key.Right:
@@ -199,15 +198,15 @@ func (v *clients) do(m *Model, a key.Action) tea.Cmd {
 	case key.Left:
 		v.fold(false)
 	case key.Resources:
-		return m.openResources(v.at)
+		return scr.Act(key.Resources, selection{client: v.at})
 	case key.Ladder:
-		return m.openLadder(v.selected(m))
+		return scr.Act(key.Ladder, v.selected(scr))
 	case key.Diff:
-		return m.openDiff(v.selected(m), false)
+		return scr.Act(key.Diff, v.selected(scr))
 	case key.Only:
 		v.words = join(v.words, v.at)
 	case key.Copy:
-		return m.copy(m.aliases.Name(v.at), "the name")
+		return scr.Copy(scr.Aliases().Name(v.at), "the name")
 	}
 	return nil
 }
@@ -220,22 +219,15 @@ func (v *clients) fold(open bool) {
 }
 
 // openTimeline shows the messages of a client, from where it went wrong.
-func (v *clients) openTimeline(m *Model, r *clientRow) tea.Cmd {
+func (v *clients) openTimeline(scr Screen, r *clientRow) tea.Cmd {
 	q := "client:" + quoted(r.of.Client)
 	if r.typ != nil {
 		q += " type:" + r.typ.Type
 	}
-	m.show(1)
-	cmd, err := m.timeline.ask(m, q)
-	if err != nil {
-		m.complain(err)
-		return nil
-	}
 	if w := worstOf(r); w != nil && w.State > engine.Synced {
-		m.timeline.hold(m)
-		m.timeline.at = w.Seq
+		return scr.Timeline(q, w.Seq)
 	}
-	return cmd
+	return scr.Timeline(q, 0)
 }
 
 // worstOf is the type that a row is about.
@@ -252,8 +244,8 @@ func worstOf(r *clientRow) *engine.TypeStatus {
 	return worst
 }
 
-func (v *clients) selected(m *Model) selection {
-	rows := v.settle(m)
+func (v *clients) selected(scr Screen) selection {
+	rows := v.settle(scr)
 	if len(rows) == 0 {
 		return selection{}
 	}
@@ -263,30 +255,30 @@ func (v *clients) selected(m *Model) selection {
 		s.typ, s.seq = w.Type, w.Seq
 		if w.NackSeq != 0 && w.State == engine.Nacked {
 			s.seq = w.NackSeq
-		} else if row, ok := m.log.Index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
+		} else if row, ok := scr.Log().Index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
 			s.seq = row.Partner()
 		}
 	}
 	return s
 }
 
-func (v *clients) query() string         { return v.words }
-func (v *clients) language() promptKind  { return rowFilter }
-func (v *clients) tick(m *Model) tea.Cmd { v.settle(m); return nil }
-func (v *clients) where(m *Model) string {
-	return v.win.Place(len(v.rows(m))) + "   sort: " + v.sort.String()
+func (v *clients) query() string           { return v.words }
+func (v *clients) language() promptKind    { return rowFilter }
+func (v *clients) tick(scr Screen) tea.Cmd { v.settle(scr); return nil }
+func (v *clients) where(scr Screen) string {
+	return v.win.Place(len(v.rows(scr))) + "   sort: " + v.sort.String()
 }
 
-func (v *clients) ask(_ *Model, text string) (tea.Cmd, error) {
+func (v *clients) ask(_ Screen, text string) (tea.Cmd, error) {
 	v.words = text
 	return nil, nil
 }
 
-func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
-	rows := v.settle(m)
+func (v *clients) click(scr Screen, _, y int, twice bool) tea.Cmd {
+	rows := v.settle(scr)
 	if v.titled {
 		if y == 0 {
-			return v.do(m, key.Sort)
+			return v.do(scr, key.Sort)
 		}
 		y--
 	}
@@ -294,34 +286,34 @@ func (v *clients) click(m *Model, _, y int, twice bool) tea.Cmd {
 		v.win.At = i
 		v.keep(rows)
 		if twice {
-			return v.do(m, key.Open)
+			return v.do(scr, key.Open)
 		}
 	}
 	return nil
 }
 
 // about is why the selected client is not in sync.
-func (v *clients) about(m *Model) widget.Line {
-	rows := v.settle(m)
+func (v *clients) about(scr Screen) widget.Line {
+	rows := v.settle(scr)
 	if len(rows) == 0 {
 		return widget.Line{}
 	}
 	r := rows[v.win.At]
-	name := m.aliases.Name(r.of.Client)
+	name := scr.Aliases().Name(r.of.Client)
 	if !r.of.Gone.IsZero() {
 		ago := ""
-		if !m.log.Feed.Done() {
-			ago = "gone " + age(m.seen.at.Sub(r.of.Gone)) + ": "
+		if !scr.Log().Feed.Done() {
+			ago = "gone " + age(scr.Seen().at.Sub(r.of.Gone)) + ": "
 		}
-		return widget.Text(widget.Muted, name+": "+ago+m.aliases.Text(r.of.Why))
+		return widget.Text(widget.Muted, name+": "+ago+scr.Aliases().Text(r.of.Why))
 	}
 	t := worstOf(&r)
 	if t == nil {
 		return widget.Text(widget.Plain, name+" has asked for nothing")
 	}
 	l := widget.Spans(widget.In(widget.Plain, name+" "+t.Type+": "))
-	at := m.seen.at
-	if isPast(m, r.of, t) {
+	at := scr.Seen().at
+	if isPast(scr, r.of, t) {
 		l.Add(widget.Muted, "when its stream ended, "+age(at.Sub(t.Gone))+" ago: ")
 		at = t.Gone
 	}
@@ -338,7 +330,7 @@ func (v *clients) about(m *Model) widget.Line {
 		case t.None:
 			l.Add(widget.Plain, ", accepted none")
 		}
-		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", m.aliases.Text(t.Nack)))
+		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
 	case engine.Stale:
 		l.Add(widget.Warned, "no answer to "+widget.OrDash(t.Sent)+" for "+age)
 	case engine.Pending:
@@ -355,36 +347,4 @@ func (v *clients) about(m *Model) widget.Line {
 		l.Add(widget.Plain, " for "+age)
 	}
 	return l
-}
-
-// stateRole is the colour beside a state.
-func stateRole(s engine.State) widget.Role {
-	switch s {
-	case engine.Synced:
-		return widget.Good
-	case engine.Pending:
-		return widget.Accent
-	case engine.Unknown, engine.NotSent, engine.Stale:
-		return widget.Warned
-	case engine.Nacked:
-		return widget.Bad
-	}
-	return widget.Muted
-}
-
-// age writes how long ago something was, short.
-func age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

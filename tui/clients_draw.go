@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -21,15 +20,15 @@ type typeColumn struct {
 
 // columns are the types that have a column: those that every mesh has, and what
 // else some client asked for.
-func (v *clients) columns(m *Model) (out []typeColumn) {
+func (v *clients) columns(scr Screen) (out []typeColumn) {
 	widths := make(map[string]int)
 	for _, t := range xds.Core() {
 		widths[t] = stateWidth
 	}
-	for i := range m.seen.standing {
-		c := &m.seen.standing[i]
+	for i := range scr.Seen().standing {
+		c := &scr.Seen().standing[i]
 		for j := range c.Types {
-			cell, _ := stateCell(m, c, &c.Types[j])
+			cell, _ := stateCell(scr, c, &c.Types[j])
 			widths[c.Types[j].Type] = max(widths[c.Types[j].Type], stateWidth, render.Width(cell)+1)
 		}
 	}
@@ -50,15 +49,15 @@ const (
 
 // stateCell is where a client stands with a type, with how often in a row it has
 // rejected; in brackets as it stood when its stream ended.
-func stateCell(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
+func stateCell(scr Screen, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
 	word := t.State.String()
 	if t.Lost {
 		word += "?"
 	}
 	if t.State == engine.Nacked && t.Nacks > 1 {
-		word += fmt.Sprintf(" %s%d", m.theme.Glyph.Times, t.Nacks)
+		word += fmt.Sprintf(" %s%d", scr.Theme().Glyph.Times, t.Nacks)
 	}
-	if isPast(m, c, t) {
+	if isPast(scr, c, t) {
 		return "(" + word + ")", widget.Muted
 	}
 	return word, stateRole(t.State)
@@ -66,16 +65,16 @@ func stateCell(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) (string, 
 
 // isPast says that a type is as it was last known. What a recording ends with is
 // not past.
-func isPast(m *Model, c *engine.ClientStatus, t *engine.TypeStatus) bool {
-	return !t.Gone.IsZero() && (c.Gone.IsZero() || !m.log.Feed.Done())
+func isPast(scr Screen, c *engine.ClientStatus, t *engine.TypeStatus) bool {
+	return !t.Gone.IsZero() && (c.Gone.IsZero() || !scr.Log().Feed.Done())
 }
 
-func (v *clients) draw(m *Model, w, h int) []widget.Line {
+func (v *clients) draw(scr Screen, w, h int) []widget.Line {
 	if v.titled = w >= shortWidth; !v.titled {
-		return v.drawShort(m, w, h)
+		return v.drawShort(scr, w, h)
 	}
 	v.win.Rows = max(h-1, 1)
-	rows := v.settle(m)
+	rows := v.settle(scr)
 	name, kind, last := nameWidth, 7, 5
 	if w >= 100 {
 		kind = 16
@@ -87,7 +86,7 @@ func (v *clients) draw(m *Model, w, h int) []widget.Line {
 	if kind > 0 {
 		fixed += kind + 1
 	}
-	types, used, spare := v.columns(m), 0, 0
+	types, used, spare := v.columns(scr), 0, 0
 	for i, t := range types {
 		spare += t.width - stateWidth // a name gives way to counts
 		if fixed+max(name-spare, min(name, shortName))+used+t.width > w {
@@ -109,20 +108,20 @@ func (v *clients) draw(m *Model, w, h int) []widget.Line {
 	}
 	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(rows) == 0 {
-		return append(out, v.empty(m)...)
+		return append(out, v.empty(scr)...)
 	}
-	now := m.seen.at
+	now := scr.Seen().at
 	for i := v.win.Top; i < min(v.win.Top+h-1, len(rows)); i++ {
 		r := &rows[i]
 		l := widget.Text(widget.Plain, "  ")
 		if r.typ != nil {
-			v.typeLine(m, &l, r)
+			v.typeLine(scr, &l, r)
 		} else {
-			l.Add(clientRole(r.of), widget.Middle(m.aliases.Name(r.of.Client), name)+" ")
+			l.Add(clientRole(r.of), widget.Middle(scr.Aliases().Name(r.of.Client), name)+" ")
 			if kind > 0 {
 				l.Add(widget.Muted, widget.Middle(widget.OrDash(r.of.Agent), kind)+" ")
 			}
-			v.states(m, &l, r.of, types)
+			v.states(scr, &l, r.of, types)
 			if last > 0 {
 				l.Add(widget.Muted, widget.Right(age(now.Sub(r.of.Last)), last))
 			}
@@ -143,33 +142,33 @@ func clientRole(c *engine.ClientStatus) widget.Role {
 }
 
 // states are the cells of a client.
-func (v *clients) states(m *Model, l *widget.Line, c *engine.ClientStatus, types []typeColumn) {
+func (v *clients) states(scr Screen, l *widget.Line, c *engine.ClientStatus, types []typeColumn) {
 	for _, t := range types {
 		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t.typ })
 		if i < 0 {
 			l.Add(widget.Muted, widget.Left("-", t.width))
 			continue
 		}
-		cell, look := stateCell(m, c, &c.Types[i])
+		cell, look := stateCell(scr, c, &c.Types[i])
 		l.Add(look, widget.Left(cell, t.width))
 	}
 }
 
 // typeLine is one type of an unfolded client.
-func (v *clients) typeLine(m *Model, l *widget.Line, r *clientRow) {
+func (v *clients) typeLine(scr Screen, l *widget.Line, r *clientRow) {
 	t := r.typ
-	branch := m.theme.Glyph.Branch
+	branch := scr.Theme().Glyph.Branch
 	if r.end {
-		branch = m.theme.Glyph.Last
+		branch = scr.Theme().Glyph.Last
 	}
-	look, since := widget.Plain, age(m.seen.at.Sub(t.Since))
-	cell, state := stateCell(m, r.of, t)
-	if isPast(m, r.of, t) {
-		look, since = widget.Muted, "gone "+age(m.seen.at.Sub(t.Gone))
+	look, since := widget.Plain, age(scr.Seen().at.Sub(t.Since))
+	cell, state := stateCell(scr, r.of, t)
+	if isPast(scr, r.of, t) {
+		look, since = widget.Muted, "gone "+age(scr.Seen().at.Sub(t.Gone))
 	}
 	wide := stateWidth
 	for i := range r.of.Types {
-		other, _ := stateCell(m, r.of, &r.of.Types[i])
+		other, _ := stateCell(scr, r.of, &r.of.Types[i])
 		wide = max(wide, render.Width(other)+1)
 	}
 	l.Add(widget.Muted, branch)
@@ -196,38 +195,14 @@ func (v *clients) typeLine(m *Model, l *widget.Line, r *clientRow) {
 	}
 }
 
-func (v *clients) empty(m *Model) []widget.Line {
+func (v *clients) empty(scr Screen) []widget.Line {
 	switch {
 	case v.words != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
-	case m.log.Source.Live:
-		return m.welcome()
-	case !m.log.Feed.Done():
+	case scr.Log().Live:
+		return welcome(scr.Log())
+	case !scr.Log().Feed.Done():
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
 	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has asked for anything in this recording."), widget.Text(widget.Muted, "   2 shows what there is")}
-}
-
-// welcome is what an empty live view says.
-func (m *Model) welcome() []widget.Line {
-	if m.log.Source.Proxy == nil || len(m.log.Source.Proxy.Routes) == 0 {
-		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing has passed yet.")}
-	}
-	r := m.log.Source.Proxy.Routes[0]
-	return []widget.Line{
-		widget.Blank(), widget.Text(widget.Plain, "   No client has connected yet."),
-		widget.Text(widget.Plain, "   Listening on "+r.Listen+", upstream "+r.Upstream+"."),
-		widget.Text(widget.Plain, "   Point an Envoy ADS cluster or a gRPC bootstrap at that address."),
-		widget.Spans(widget.In(widget.Muted, "   b: "), widget.In(widget.Plain, "show a ready bootstrap   "), widget.In(widget.Muted, "E: "), widget.In(widget.Plain, "event log")),
-	}
-}
-
-func (m *Model) violationCount() int {
-	n := 0
-	for i := range m.seen.folded {
-		if m.seen.folded[i].Severity > check.Info {
-			n++
-		}
-	}
-	return n
 }

@@ -10,20 +10,20 @@ import (
 
 // drawShort is the list in a pane, or on a narrow screen: the name, and the
 // worst of its types.
-func (v *clients) drawShort(m *Model, w, h int) []widget.Line {
+func (v *clients) drawShort(scr Screen, w, h int) []widget.Line {
 	v.win.Rows = max(h, 1)
-	rows := v.settle(m)
+	rows := v.settle(scr)
 	if len(rows) == 0 {
-		return v.empty(m)
+		return v.empty(scr)
 	}
 	var out []widget.Line
 	for i := v.win.Top; i < min(v.win.Top+h, len(rows)); i++ {
 		r := &rows[i]
 		l := widget.Text(widget.Plain, "  ")
 		if r.typ != nil {
-			v.shortType(m, &l, r, w)
+			v.shortType(scr, &l, r, w)
 		} else {
-			v.shortClient(m, &l, r.of, w)
+			v.shortClient(scr, &l, r.of, w)
 		}
 		if l.Selected = i == v.win.At; l.Selected {
 			l.Spans[0].Text = "> "
@@ -33,15 +33,15 @@ func (v *clients) drawShort(m *Model, w, h int) []widget.Line {
 	return out
 }
 
-func (v *clients) shortClient(m *Model, l *widget.Line, c *engine.ClientStatus, w int) {
+func (v *clients) shortClient(scr Screen, l *widget.Line, c *engine.ClientStatus, w int) {
 	word, look := "synced", widget.Good
 	switch t := worstOf(&clientRow{of: c}); {
-	case !c.Gone.IsZero() && !m.log.Feed.Done():
-		word, look = "gone "+age(m.seen.at.Sub(c.Gone)), widget.Muted
+	case !c.Gone.IsZero() && !scr.Log().Feed.Done():
+		word, look = "gone "+age(scr.Seen().at.Sub(c.Gone)), widget.Muted
 	case t == nil:
 		word, look = "-", widget.Muted
 	case t.State > engine.Synced:
-		word, look = stateCell(m, c, t)
+		word, look = stateCell(scr, c, t)
 		word = widget.MiddleText(t.Type, 5) + " " + word
 	}
 	const kind = 6
@@ -50,7 +50,7 @@ func (v *clients) shortClient(m *Model, l *widget.Line, c *engine.ClientStatus, 
 	if name < 12 { // the kind has no room
 		name += kind + 1
 	}
-	l.Add(clientRole(c), widget.Middle(m.aliases.Name(c.Client), name)+" ")
+	l.Add(clientRole(c), widget.Middle(scr.Aliases().Name(c.Client), name)+" ")
 	if name+2+1+kind+1+state <= w {
 		agent, _, _ := strings.Cut(c.Agent, " ")
 		l.Add(widget.Muted, widget.Left(widget.OrDash(agent), kind)+" ")
@@ -58,16 +58,16 @@ func (v *clients) shortClient(m *Model, l *widget.Line, c *engine.ClientStatus, 
 	l.Add(look, widget.Left(word, state))
 }
 
-func (v *clients) shortType(m *Model, l *widget.Line, r *clientRow, w int) {
-	branch := m.theme.Glyph.Branch
+func (v *clients) shortType(scr Screen, l *widget.Line, r *clientRow, w int) {
+	branch := scr.Theme().Glyph.Branch
 	if r.end {
-		branch = m.theme.Glyph.Last
+		branch = scr.Theme().Glyph.Last
 	}
 	t := r.typ
 	l.Add(widget.Muted, branch)
 	l.Add(widget.Plain, widget.Middle(t.Type, 5)+" ")
-	cell, look := stateCell(m, r.of, t)
+	cell, look := stateCell(scr, r.of, t)
 	l.Add(look, widget.Left(cell, max(stateWidth, render.Width(cell)+1)))
-	l.Add(widget.Muted, widget.Left(age(m.seen.at.Sub(t.Since)), 5))
+	l.Add(widget.Muted, widget.Left(age(scr.Seen().at.Sub(t.Since)), 5))
 	l.Add(widget.Plain, " "+widget.MiddleText(widget.OrDash(t.Sent), w-l.Width()-1))
 }

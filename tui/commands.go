@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -24,15 +26,15 @@ func commands() []command {
 	return []command{
 		{"clients", "", "who is in sync with what", func(m *Model, _ string) (tea.Cmd, error) { m.show(0); return nil, nil }, nil},
 		{"timeline", "", "the messages", func(m *Model, _ string) (tea.Cmd, error) { m.show(1); return nil, nil }, nil},
-		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, (*Model).clientNames},
+		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, func(m *Model) []string { return m.seen.clientNames() }},
 		{"violations", "", "what rules found", func(m *Model, _ string) (tea.Cmd, error) { m.show(3); return nil, nil }, nil},
 		{"stats", "", "counts and rates", func(m *Model, _ string) (tea.Cmd, error) { m.show(4); return nil, nil }, nil},
 		{"goto", "SEQ", "go to an entry", (*Model).gotoSeq, nil},
 		{"filter", "FILTER", "filter the timeline", (*Model).filterTimeline, nil},
 		{"explain", "[RULE]", "what a rule means", (*Model).explain, func(*Model) []string { return ruleIDs() }},
 		{"silence", "", "mark the finding that is selected as known", (*Model).silence, nil},
-		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.push(newEventLog()); return nil, nil }, nil},
-		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.push(newHelp(m.top())); return nil, nil }, nil},
+		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.Push(newEventLog(m.eventParagraphs)); return nil, nil }, nil},
+		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.Push(newHelp(m.top())); return nil, nil }, nil},
 		{"theme", "NAME", "auto, light, dark or mono", (*Model).setTheme, func(*Model) []string { return Themes() }},
 		{"quit", "", "leave", func(m *Model, _ string) (tea.Cmd, error) { return m.leave(), nil }, nil},
 	}
@@ -66,12 +68,12 @@ func (m *Model) command(text string) tea.Cmd {
 	}
 	c := m.find(name)
 	if c == nil {
-		m.complain(unknownCommand(name))
+		m.Complain(unknownCommand(name))
 		return nil
 	}
 	cmd, err := c.do(m, strings.TrimSpace(arg))
 	if err != nil {
-		m.complain(err)
+		m.Complain(err)
 	}
 	return tea.Batch(cmd, m.tickAll())
 }
@@ -153,4 +155,44 @@ func ruleIDs() []string {
 		out = append(out, r.ID)
 	}
 	return out
+}
+
+// resourcesOf is the command that shows the resources of a client, or of the one
+// that is selected.
+func (m *Model) resourcesOf(arg string) (tea.Cmd, error) {
+	if arg == "" {
+		m.show(2)
+		return nil, nil
+	}
+	if !slices.Contains(m.seen.clientNames(), arg) {
+		return nil, fmt.Errorf("there is no client %q; tab lists them", arg)
+	}
+	return m.Act(key.Resources, selection{client: arg}), nil
+}
+
+// explain shows the page of a rule; with no name, of the finding that is
+// selected.
+func (m *Model) explain(arg string) (tea.Cmd, error) {
+	if arg == "" {
+		if f := m.selectedFinding(); f != nil {
+			arg = f.Rule.ID
+		}
+	}
+	if arg == "" {
+		return nil, fmt.Errorf("explain needs the name of a rule; tab lists them")
+	}
+	for _, r := range check.Rules() {
+		if r.ID == arg {
+			m.Push(&rulePage{rule: r, only: func() tea.Cmd {
+				m.show(3)
+				m.violations.words = r.ID
+				return nil
+			}})
+			return nil, nil
+		}
+	}
+	if n := nearest.Name(arg, ruleIDs()); n != "" {
+		return nil, fmt.Errorf("there is no rule %q; did you mean %q?", arg, n)
+	}
+	return nil, fmt.Errorf("there is no rule %q; tab lists them", arg)
 }

@@ -91,11 +91,3 @@ func (m *Model) seenValues(key string) []string {
 	}
 	return slices.Compact(out)
 }
-
-// quoted makes a value of a filter of a text that came from a peer.
-func quoted(s string) string {
-	if s == "" || strings.ContainsAny(s, " ,\"*()|/:") {
-		return `"` + strings.ReplaceAll(s, `"`, "*") + `"`
-	}
-	return s
-}

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,28 +20,28 @@ const (
 
 // copy puts a text into the clipboard of the terminal. What is too long for
 // that goes to a file, and its path to the clipboard.
-func (m *Model) copy(text, what string) tea.Cmd {
+func (m *Model) Copy(text, what string) tea.Cmd {
 	switch {
 	case text == "":
-		m.say("there is nothing to copy")
+		m.Say("there is nothing to copy")
 		return nil
 	case len(text) <= maxClipboard:
 		m.sure = ""
-		m.say("copied %s%s", what, sizeNote(text))
+		m.Say("copied %s%s", what, sizeNote(text))
 		return tea.SetClipboard(text)
 	case len(text) > sureAbove && m.sure != what:
 		m.sure = what
-		m.say("%s is %s: the same key again writes it to a file, and copies its path", what, render.Size(int64(len(text))))
+		m.Say("%s is %s: the same key again writes it to a file, and copies its path", what, render.Size(int64(len(text))))
 		return nil
 	}
 	m.sure = ""
 	return func() tea.Msg {
 		path, err := privateFile("xdsproxy-copy-*.txt", text)
 		if err != nil {
-			return saidMsg{role: widget.Bad, text: fmt.Sprintf("cannot copy %s: %v", what, err)}
+			return said{widget.Bad, fmt.Sprintf("cannot copy %s: %v", what, err)}
 		}
-		said := saidMsg{role: widget.Accent, text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
-		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return said }}
+		done := said{widget.Accent, fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
+		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return done }}
 	}
 }
 
@@ -52,23 +51,6 @@ func sizeNote(text string) string {
 		return ", " + render.Count(n, "line", "lines")
 	}
 	return ""
-}
-
-// privateFile writes a text where nobody else reads it.
-func privateFile(pattern, text string) (path string, err error) {
-	f, err := os.CreateTemp("", pattern) // mode 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
 }
 
 // screenText is what the view shows, without what fills the screen.

@@ -16,7 +16,7 @@ import (
 )
 
 // copied is what a command puts into the clipboard.
-func copied(tb testing.TB, cmd tea.Cmd) (text string, said []string) {
+func copied(tb testing.TB, cmd tea.Cmd) (text string, told []string) {
 	tb.Helper()
 	if cmd == nil {
 		return "", nil
@@ -25,31 +25,31 @@ func copied(tb testing.TB, cmd tea.Cmd) (text string, said []string) {
 	case tea.BatchMsg:
 		for _, c := range msg {
 			t, s := copied(tb, c)
-			text, said = text+t, append(said, s...)
+			text, told = text+t, append(told, s...)
 		}
-	case saidMsg:
-		said = append(said, msg.text)
+	case said:
+		told = append(told, msg.text)
 	case nil:
 	default:
 		if fmt.Sprintf("%T", msg) == "tea.setClipboardMsg" {
 			text = fmt.Sprint(msg)
 		}
 	}
-	return text, said
+	return text, told
 }
 
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
 	t.Setenv("TMPDIR", dir)
-	if got, _ := copied(t, d.m.copy("short", "it")); got != "short" {
+	if got, _ := copied(t, d.m.Copy("short", "it")); got != "short" {
 		t.Errorf("copied %q", got)
 	}
-	if got, _ := copied(t, d.m.copy("", "it")); got != "" {
+	if got, _ := copied(t, d.m.Copy("", "it")); got != "" {
 		t.Errorf("nothing was copied as %q", got)
 	}
 	long := strings.Repeat("x", maxClipboard+1)
-	path, said := copied(t, d.m.copy(long, "it"))
+	path, said := copied(t, d.m.Copy(long, "it"))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != dir {
 		t.Fatalf("a long text is in %q: %v, %v", path, info, err)
@@ -61,14 +61,14 @@ func TestCopy(t *testing.T) {
 		t.Errorf("the file has %d bytes", len(b))
 	}
 	longer := strings.Repeat("x", sureAbove+1)
-	if cmd := d.m.copy(longer, "it"); cmd != nil {
+	if cmd := d.m.Copy(longer, "it"); cmd != nil {
 		t.Error("a very long text is copied without being asked for twice")
 	}
-	if path, _ := copied(t, d.m.copy(longer, "it")); path == "" {
+	if path, _ := copied(t, d.m.Copy(longer, "it")); path == "" {
 		t.Error("asked for twice, a very long text is not copied")
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
-	if _, said := copied(t, d.m.copy(long, "it")); len(said) != 1 || !strings.Contains(said[0], "cannot copy it") {
+	if _, said := copied(t, d.m.Copy(long, "it")); len(said) != 1 || !strings.Contains(said[0], "cannot copy it") {
 		t.Errorf("without a place for the file it says %q", said)
 	}
 }
@@ -169,7 +169,7 @@ func TestCopyNamesOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := copyNames(d.m.log.Context, d.m, all[2]); err == nil {
+	if text, err := copyNames(d.m.log.Context, d.m.log, all[2]); err == nil {
 		t.Errorf("the names of a stream are %q", text)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // copyForm is one of the forms in which an entry can be copied.
 type copyForm struct {
 	name, help string
-	text       func(ctx context.Context, m *Model, got *index.Fetched) (string, error)
+	text       func(ctx context.Context, log *viewLog, got *index.Fetched) (string, error)
 }
 
 // copyMenu lets one choose the form, below the view that it was opened from.
@@ -30,17 +30,13 @@ type copyMenu struct {
 	top   int // row where the list begins
 }
 
-// copyAs asks in which form an entry is to be copied.
-func (m *Model) copyAs(seq session.Seq) tea.Cmd {
-	r, ok := m.log.Index.BySeq(seq)
-	if !ok {
-		m.say("%d has no line in the timeline, so that there is no choice of forms", seq)
-		return nil
-	}
-	row := m.aliases.Text(m.timeline.rowText(m, &r))
-	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(m.log.Source.Name), seq)
-	same := func(s string) func(context.Context, *Model, *index.Fetched) (string, error) {
-		return func(context.Context, *Model, *index.Fetched) (string, error) { return s, nil }
+// newCopyMenu asks in which form an entry is to be copied. row is its line in the
+// timeline, under the view that is on the screen.
+func newCopyMenu(log *viewLog, r *index.Row, row string, under view) view {
+	seq := r.Seq
+	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(log.Name), seq)
+	same := func(s string) func(context.Context, *viewLog, *index.Fetched) (string, error) {
+		return func(context.Context, *viewLog, *index.Fetched) (string, error) { return s, nil }
 	}
 	forms := []copyForm{
 		{"row", "the line of the timeline, for grep", same(row)},
@@ -52,15 +48,14 @@ func (m *Model) copyAs(seq session.Seq) tea.Cmd {
 	if r.Kind == session.KindMessage && r.Side == session.Client {
 		forms = append(forms, copyForm{"grpcurl", "a command that sends this request", copyGrpcurl})
 	}
-	m.push(&copyMenu{seq: seq, under: m.top(), forms: forms})
-	return nil
+	return &copyMenu{seq: seq, under: under, forms: forms}
 }
 
-func copyFormText(f form) func(context.Context, *Model, *index.Fetched) (string, error) {
-	return func(_ context.Context, _ *Model, got *index.Fetched) (string, error) { return formText(got, f) }
+func copyFormText(f form) func(context.Context, *viewLog, *index.Fetched) (string, error) {
+	return func(_ context.Context, _ *viewLog, got *index.Fetched) (string, error) { return formText(got, f) }
 }
 
-func copyNames(_ context.Context, _ *Model, got *index.Fetched) (string, error) {
+func copyNames(_ context.Context, _ *viewLog, got *index.Fetched) (string, error) {
 	c := &got.Change
 	names := append([]string(nil), c.Names()...)
 	if c.Message != nil {
@@ -78,14 +73,14 @@ func copyNames(_ context.Context, _ *Model, got *index.Fetched) (string, error) 
 
 // copyGrpcurl is the request as a command, with the node of the stream's first
 // one.
-func copyGrpcurl(ctx context.Context, m *Model, got *index.Fetched) (string, error) {
+func copyGrpcurl(ctx context.Context, log *viewLog, got *index.Fetched) (string, error) {
 	var first *index.Fetched
-	if seq := m.log.Index.FirstRequest(got.Entry.Seq); seq != 0 && seq != got.Entry.Seq {
-		all, _ := m.log.Fetch.Fetch(ctx, seq)
+	if seq := log.Index.FirstRequest(got.Entry.Seq); seq != 0 && seq != got.Entry.Seq {
+		all, _ := log.Fetch.Fetch(ctx, seq)
 		first = all[seq]
 	}
 	address := ""
-	if p := m.log.Fetch.Around(ctx, got.Entry.Seq).Peer; p != nil {
+	if p := log.Fetch.Around(ctx, got.Entry.Seq).Peer; p != nil {
 		address = p.Upstream
 	}
 	q := render.Request{Method: got.Change.Method, Address: address, Body: got.Decoded()}
@@ -109,7 +104,7 @@ func (v *copyMenu) keys() []key.Offer {
 	}
 }
 
-func (v *copyMenu) do(m *Model, a key.Action) tea.Cmd {
+func (v *copyMenu) do(scr Screen, a key.Action) tea.Cmd {
 	switch a {
 	case key.Up:
 		v.at = max(v.at-1, 0)
@@ -120,16 +115,16 @@ func (v *copyMenu) do(m *Model, a key.Action) tea.Cmd {
 	case key.Last:
 		v.at = len(v.forms) - 1
 	case key.Close:
-		m.pop(v)
+		scr.Pop(v)
 	case key.Open, key.Copy:
-		f := v.forms[v.at]
+		f, seq, log := v.forms[v.at], v.seq, scr.Log()
 		return answer(v, func() any {
-			all, err := m.log.Fetch.Fetch(m.log.Context, v.seq)
-			got := all[v.seq]
+			all, err := log.Fetch.Fetch(log.Context, seq)
+			got := all[seq]
 			if got == nil {
-				return copyReady{err: fmt.Errorf("cannot copy %d: %w", v.seq, err)}
+				return copyReady{err: fmt.Errorf("cannot copy %d: %w", seq, err)}
 			}
-			text, err := f.text(m.log.Context, m, got)
+			text, err := f.text(log.Context, log, got)
 			return copyReady{f.name, text, err}
 		})
 	}
@@ -142,35 +137,25 @@ type copyReady struct {
 	err        error
 }
 
-func (v *copyMenu) handle(m *Model, msg any) tea.Cmd {
+func (v *copyMenu) handle(scr Screen, msg any) tea.Cmd {
 	ready, is := msg.(copyReady)
 	if !is {
 		return nil
 	}
 	if ready.err != nil {
-		m.complain(ready.err)
+		scr.Complain(ready.err)
 		return nil
 	}
 	what := fmt.Sprintf("%d as %s", v.seq, ready.form)
-	cmd := m.copy(m.aliases.Text(ready.text), what)
-	if m.sure != what {
-		m.pop(v)
+	cmd := scr.Copy(scr.Aliases().Text(ready.text), what)
+	if cmd != nil || ready.text == "" { // else it asks again
+		scr.Pop(v)
 	}
 	return cmd
 }
 
-// pop takes a view away, wherever it is above the five.
-func (m *Model) pop(v view) {
-	for i := len(m.over) - 1; i >= 0; i-- {
-		if m.over[i] == v {
-			m.over = append(m.over[:i:i], m.over[i+1:]...)
-			return
-		}
-	}
-}
-
-func (v *copyMenu) draw(m *Model, w, h int) []widget.Line {
-	list := []widget.Line{widget.Text(widget.Muted, widget.Repeat(m.theme.Glyph.Line, w)), widget.Text(widget.Title, fmt.Sprintf(" Copy %d as", v.seq))}
+func (v *copyMenu) draw(scr Screen, w, h int) []widget.Line {
+	list := []widget.Line{widget.Text(widget.Muted, widget.Repeat(scr.Theme().Glyph.Line, w)), widget.Text(widget.Title, fmt.Sprintf(" Copy %d as", v.seq))}
 	for i, f := range v.forms {
 		l := widget.Spans(widget.In(widget.Plain, "   "), widget.In(widget.Plain, widget.Left(f.name, 9)), widget.In(widget.Muted, f.help))
 		if i == v.at {
@@ -181,7 +166,7 @@ func (v *copyMenu) draw(m *Model, w, h int) []widget.Line {
 	v.top = max(h-len(list), 0) + 2
 	var out []widget.Line
 	if room := h - len(list); room > 0 {
-		out = v.under.draw(m, w, room)
+		out = v.under.draw(scr, w, room)
 		for len(out) < room {
 			out = append(out, widget.Blank())
 		}
@@ -191,11 +176,11 @@ func (v *copyMenu) draw(m *Model, w, h int) []widget.Line {
 	return list[len(list)-h:]
 }
 
-func (v *copyMenu) click(m *Model, _, y int, twice bool) tea.Cmd {
+func (v *copyMenu) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	if i := y - v.top; i >= 0 && i < len(v.forms) {
 		v.at = i
 		if twice {
-			return v.do(m, key.Open)
+			return v.do(scr, key.Open)
 		}
 	}
 	return nil

@@ -32,12 +32,12 @@ func (v *broken) fail(at string) {
 func (v *broken) title() string     { return "Broken" }
 func (v *broken) keys() []key.Offer { return []key.Offer{{Act: key.Open}} }
 
-func (v *broken) draw(*Model, int, int) []widget.Line {
+func (v *broken) draw(Screen, int, int) []widget.Line {
 	v.fail("draw")
 	return nil
 }
 
-func (v *broken) tick(*Model) tea.Cmd {
+func (v *broken) tick(Screen) tea.Cmd {
 	v.fail("tick")
 	if v.at == "command" {
 		return tea.Batch(nil, tea.Batch(answer(v, func() any { panic(payload) }), nil))
@@ -70,7 +70,7 @@ func TestPanicEndsTheScreen(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
 			defer m.log.Fetch.Close()
-			m.push(&broken{at: at})
+			m.Push(&broken{at: at})
 			out := new(screenBuffer)
 			in, typed := io.Pipe() // nobody types
 			defer typed.Close()

@@ -71,9 +71,9 @@ const (
 	maxPageLines = 2 * mostLines
 )
 
-func newDetail(m *Model, seq session.Seq) view {
+func newDetail(scr Screen, seq session.Seq) view {
 	v := &detail{seq: seq, pages: make(map[pageKey]*page)}
-	v.pane.Width = m.w
+	v.pane.Width = scr.Width()
 	return v
 }
 
@@ -109,13 +109,13 @@ func (v *detail) keys() []key.Offer {
 }
 
 // goTo shows another entry, and takes the selection of the timeline along.
-func (v *detail) goTo(m *Model, seq session.Seq) {
+func (v *detail) goTo(scr Screen, seq session.Seq) {
 	if seq == v.seq {
 		return
 	}
 	v.cancel()
 	v.seq = seq
-	m.timeline.follows(m, seq)
+	scr.Follow(seq)
 }
 
 func (v *detail) cancel() {
@@ -126,16 +126,16 @@ func (v *detail) cancel() {
 }
 
 // key is what the page that is wanted is made of.
-func (v *detail) key(m *Model) pageKey {
+func (v *detail) key(scr Screen) pageKey {
 	k := pageKey{seq: v.seq, form: v.form}
 	if v.form == formSummary || v.form == formDiff {
-		if r, ok := m.log.Index.BySeq(v.seq); ok {
+		if r, ok := scr.Log().Index.BySeq(v.seq); ok {
 			k.partner = r.Partner()
 		}
 	}
 	if v.form == formSummary {
-		for i := range m.seen.findings {
-			if f := &m.seen.findings[i]; f.LastSeq == v.seq || slices.Contains(f.Seqs, v.seq) {
+		for i := range scr.Seen().findings {
+			if f := &scr.Seen().findings[i]; f.LastSeq == v.seq || slices.Contains(f.Seqs, v.seq) {
 				k.findings++
 			}
 		}
@@ -144,21 +144,22 @@ func (v *detail) key(m *Model) pageKey {
 }
 
 // tick asks for the page that is to be shown, if it is not there.
-func (v *detail) tick(m *Model) tea.Cmd {
-	k := v.key(m)
+func (v *detail) tick(scr Screen) tea.Cmd {
+	k := v.key(scr)
 	if p := v.pages[k]; p != nil {
-		v.put(m, k, p)
+		v.put(scr, k, p)
 		return nil
 	}
 	if v.busy && v.asked == k {
 		return nil
 	}
 	v.cancel()
-	ctx, stop := context.WithCancel(m.log.Context)
+	ctx, stop := context.WithCancel(scr.Log().Context)
 	v.busy, v.asked, v.stop = true, k, stop
-	findings := index.Findings(m.seen.findings, v.seq)
+	findings := index.Findings(scr.Seen().findings, v.seq)
+	log := scr.Log()
 	return answer(v, func() any {
-		p := makePage(ctx, m, k, findings)
+		p := makePage(ctx, log, k, findings)
 		return madePage{k, p, ctx.Err() != nil}
 	})
 }
@@ -169,7 +170,7 @@ type madePage struct {
 	void bool // it was given up
 }
 
-func (v *detail) handle(m *Model, msg any) tea.Cmd {
+func (v *detail) handle(scr Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case madePage:
 		if v.asked == msg.key {
@@ -179,13 +180,13 @@ func (v *detail) handle(m *Model, msg any) tea.Cmd {
 			return nil
 		}
 		v.keep(msg.key, msg.page)
-		return v.tick(m)
+		return v.tick(scr)
 	case pagerText:
-		return toPager(m, v, msg)
+		return toPager(scr, v, msg)
 	case pagerReady:
 		return msg.run(v)
 	case pagerDone:
-		msg.tell(m)
+		msg.tell(scr)
 	}
 	return nil
 }
@@ -208,7 +209,7 @@ func (v *detail) keep(k pageKey, p *page) {
 }
 
 // put shows a page.
-func (v *detail) put(m *Model, k pageKey, p *page) {
+func (v *detail) put(scr Screen, k pageKey, p *page) {
 	if v.shown == k && v.page == p {
 		return
 	}
@@ -216,8 +217,8 @@ func (v *detail) put(m *Model, k pageKey, p *page) {
 	v.shown, v.page, v.laid = k, p, 0
 	lines := p.lines
 	if p.lay != nil {
-		v.laid, v.private = v.pane.Width, m.private()
-		lines = p.lay(v.laid, m.aliases.Text)
+		v.laid, v.private = v.pane.Width, scr.Aliases().On
+		lines = p.lay(v.laid, scr.Aliases().Text)
 	}
 	if same {
 		v.pane.Set(lines)
@@ -232,7 +233,7 @@ func (v *detail) ready() bool { return v.shown.seq == v.seq && v.shown.form == v
 func (v *detail) query() string        { return v.pane.Text }
 func (v *detail) language() promptKind { return textSearch }
 
-func (v *detail) ask(m *Model, text string) (tea.Cmd, error) {
+func (v *detail) ask(scr Screen, text string) (tea.Cmd, error) {
 	v.pane.Search(text)
 	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that; v shows other forms")
@@ -240,20 +241,20 @@ func (v *detail) ask(m *Model, text string) (tea.Cmd, error) {
 	return nil, nil
 }
 
-func (v *detail) selected(m *Model) selection {
-	r, ok := m.log.Index.BySeq(v.seq)
+func (v *detail) selected(scr Screen) selection {
+	r, ok := scr.Log().Index.BySeq(v.seq)
 	if !ok {
 		return selection{seq: v.seq}
 	}
-	w := m.log.Index.Words(&r)
+	w := scr.Log().Index.Words(&r)
 	return selection{client: w.Client, seq: v.seq, typ: w.Type}
 }
 
-func (v *detail) where(*Model) string { return v.pane.Where() }
+func (v *detail) where(Screen) string { return v.pane.Where() }
 
-func (v *detail) about(m *Model) widget.Line {
-	if f := m.findingOf(v.seq); f != nil {
-		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliases.Text(f.Message)))
+func (v *detail) about(scr Screen) widget.Line {
+	if f := scr.Seen().findingOf(v.seq); f != nil {
+		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, scr.Aliases().Text(f.Message)))
 	}
 	if to := v.lineEntry(); v.ready() && to != 0 && to != v.seq {
 		return widget.Text(widget.Muted, "enter goes to "+seqText(to))
@@ -261,19 +262,18 @@ func (v *detail) about(m *Model) widget.Line {
 	return widget.Line{}
 }
 
-func (v *detail) click(m *Model, _, y int, twice bool) tea.Cmd {
-	v.pane.Click(y - len(v.head(m, m.paneWidth())))
+func (v *detail) click(scr Screen, _, y int, twice bool) tea.Cmd {
+	v.pane.Click(y - len(v.head(scr, scr.Columns())))
 	if twice {
-		return v.do(m, key.Open)
+		return v.do(scr, key.Open)
 	}
 	return nil
 }
 
-// follows makes an entry the selection of the timeline, if it has a line there.
-func (v *timeline) follows(m *Model, seq session.Seq) {
-	if r := v.rows(m, v.position(m, seq), 1); len(r) == 1 && r[0].Seq == seq {
-		v.hold(m)
-		v.at = seq
-		v.settle(m)
+// show goes on to another entry.
+func (v *detail) show(seq session.Seq) {
+	if seq != v.seq {
+		v.cancel()
+		v.seq = seq
 	}
 }

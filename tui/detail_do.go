@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -11,9 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
-func seqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
-
-func (v *detail) do(m *Model, a key.Action) tea.Cmd {
+func (v *detail) do(scr Screen, a key.Action) tea.Cmd {
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
 		v.pane.Do(a)
 		return nil
@@ -23,40 +20,40 @@ func (v *detail) do(m *Model, a key.Action) tea.Cmd {
 		v.form = (v.form + 1) % forms
 		return nil
 	case key.Filter:
-		return m.open(textSearch, v.query())
+		return scr.Prompt(textSearch, v.query())
 	case key.NextMatch, key.PrevMatch:
-		v.onward(m, a == key.NextMatch)
+		v.onward(scr, a == key.NextMatch)
 	case key.Toggle:
 		if !v.pane.Toggle() {
-			m.say("there is nothing to fold here: YAML and JSON fold")
+			scr.Say("there is nothing to fold here: YAML and JSON fold")
 		}
 	case key.Copy:
-		return v.copy(m)
+		return v.copy(scr)
 	case key.CopyAs:
-		return m.copyAs(v.seq)
+		return scr.Act(key.CopyAs, selection{seq: v.seq})
 	case key.Pager:
-		return v.pager(m)
+		return v.pager(scr)
 	case key.Open:
-		v.follow(m)
+		v.follow(scr)
 	case key.Diff, key.DiffMark:
-		return m.openDiff(v.selected(m), a == key.DiffMark)
+		return scr.Act(a, v.selected(scr))
 	case key.Ladder:
-		return m.openLadder(v.selected(m))
+		return scr.Act(key.Ladder, v.selected(scr))
 	case key.Resources:
-		return m.openResources(v.selected(m).client)
+		return scr.Act(key.Resources, selection{client: v.selected(scr).client})
 	case key.Mark:
-		m.mark(v.seq)
+		return scr.Act(key.Mark, selection{seq: v.seq})
 	case key.Note:
-		return m.open(notePrompt, "")
+		return scr.Prompt(notePrompt, "")
 	default:
-		v.walk(m, a)
+		v.walk(scr, a)
 	}
 	return nil
 }
 
 // onward goes to the next match, or, where nothing is searched for, to the next
 // difference.
-func (v *detail) onward(m *Model, forward bool) {
+func (v *detail) onward(scr Screen, forward bool) {
 	of, none := v.pane.Found, "no line matches; / searches"
 	if v.pane.Text == "" {
 		of, none = v.pane.Changes(), "nothing is searched for; / searches"
@@ -65,18 +62,18 @@ func (v *detail) onward(m *Model, forward bool) {
 		}
 	}
 	if !v.pane.Next(of, forward) {
-		m.say("%s", none)
+		scr.Say("%s", none)
 	}
 }
 
 // follow goes to the entry that the selected line is about.
-func (v *detail) follow(m *Model) {
+func (v *detail) follow(scr Screen) {
 	to := v.lineEntry()
 	if to == 0 || to == v.seq {
-		m.say("this line is about no other entry")
+		scr.Say("this line is about no other entry")
 		return
 	}
-	v.goTo(m, to)
+	v.goTo(scr, to)
 }
 
 // lineEntry is the entry that the selected line is about, 0 if there is none.
@@ -88,84 +85,84 @@ func (v *detail) lineEntry() session.Seq {
 }
 
 // walk goes to another entry.
-func (v *detail) walk(m *Model, a key.Action) {
+func (v *detail) walk(scr Screen, a key.Action) {
 	if a == key.Violation {
-		v.violation(m)
+		v.violation(scr)
 		return
 	}
-	r, ok := m.log.Index.BySeq(v.seq)
+	r, ok := scr.Log().Index.BySeq(v.seq)
 	if !ok {
-		m.say("%d has no line in the timeline to go on from", v.seq)
+		scr.Say("%d has no line in the timeline to go on from", v.seq)
 		return
 	}
 	switch a {
 	case key.Pair:
-		v.pair(m, &r)
+		v.pair(scr, &r)
 	case key.PrevStream:
-		v.arrive(m, m.log.Index.OnStream(&r, false), seqText(v.seq)+" is the first of its stream")
+		v.arrive(scr, scr.Log().Index.OnStream(&r, false), seqText(v.seq)+" is the first of its stream")
 	case key.NextStream:
-		v.arrive(m, m.log.Index.OnStream(&r, true), seqText(v.seq)+" is the last of its stream")
+		v.arrive(scr, scr.Log().Index.OnStream(&r, true), seqText(v.seq)+" is the last of its stream")
 	case key.Older, key.Newer:
-		w := m.log.Index.Words(&r)
+		w := scr.Log().Index.Words(&r)
 		if w.Type == "" || r.Kind != session.KindMessage {
-			m.say("%d is about no type, so that it has no versions", v.seq)
+			scr.Say("%d is about no type, so that it has no versions", v.seq)
 			return
 		}
 		word := "before"
 		if a == key.Newer {
 			word = "after"
 		}
-		v.arrive(m, m.log.Index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
+		v.arrive(scr, scr.Log().Index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
 	}
 }
 
 // violation goes to the next finding of weight, those that are known left out.
-func (v *detail) violation(m *Model) {
-	next, wrapped := m.findingAfter(v.seq)
+func (v *detail) violation(scr Screen) {
+	next, wrapped := scr.Seen().findingAfter(v.seq, scr.Log().Index.Silences())
 	switch {
 	case next == nil:
-		m.say("no rule has found anything of weight; 4 shows the notes")
+		scr.Say("no rule has found anything of weight; 4 shows the notes")
 	case next.LastSeq == v.seq:
-		m.say("this is the only entry that a rule found something of weight with")
+		scr.Say("this is the only entry that a rule found something of weight with")
 	default:
-		v.goTo(m, next.LastSeq)
+		v.goTo(scr, next.LastSeq)
 		if wrapped {
-			m.say("from the beginning again: %s", next.Rule.ID)
+			scr.Say("from the beginning again: %s", next.Rule.ID)
 		}
 	}
 }
 
-func (v *detail) arrive(m *Model, seq session.Seq, otherwise string) {
+func (v *detail) arrive(scr Screen, seq session.Seq, otherwise string) {
 	if seq == 0 {
-		m.say("%s", otherwise)
+		scr.Say("%s", otherwise)
 		return
 	}
-	v.goTo(m, seq)
+	v.goTo(scr, seq)
 }
 
-func (v *detail) pair(m *Model, r *index.Row) {
+func (v *detail) pair(scr Screen, r *index.Row) {
 	switch other := r.Partner(); {
 	case other != 0:
-		v.goTo(m, other)
+		v.goTo(scr, other)
 	case r.What.Response():
-		m.say("no answer to %d was seen", r.Seq)
+		scr.Say("no answer to %d was seen", r.Seq)
 	case r.What.Request():
-		m.say("%d answers no response: it asks", r.Seq)
+		scr.Say("%d answers no response: it asks", r.Seq)
 	default:
-		m.say("%d is no message that is answered", r.Seq)
+		scr.Say("%d is no message that is answered", r.Seq)
 	}
 }
 
 // copy copies what is under the cursor.
-func (v *detail) copy(m *Model) tea.Cmd {
+func (v *detail) copy(scr Screen) tea.Cmd {
 	if !v.ready() {
-		m.say("it is still being read")
+		scr.Say("it is still being read")
 		return nil
 	}
 	text, what := v.pane.UnderCursor()
 	if text == "" {
-		m.say("this line is empty; Y copies the message in a form of your choice")
+		scr.Say("this line is empty; Y copies the message in a form of your choice")
 		return nil
 	}
-	return m.copy(m.aliases.Text(text), what)
+	return scr.Copy(scr.Aliases().Text(text), what)
 }

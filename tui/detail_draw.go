@@ -9,14 +9,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-func (v *detail) draw(m *Model, w, h int) []widget.Line {
-	out := v.head(m, w)
+func (v *detail) draw(scr Screen, w, h int) []widget.Line {
+	out := v.head(scr, w)
 	if h <= len(out) {
 		return out[:h]
 	}
-	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.private != m.private()) {
-		v.laid, v.private = w-widget.TextGutter, m.private()
-		v.pane.Set(v.page.lay(v.laid, m.aliases.Text))
+	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.private != scr.Aliases().On) {
+		v.laid, v.private = w-widget.TextGutter, scr.Aliases().On
+		v.pane.Set(v.page.lay(v.laid, scr.Aliases().Text))
 	}
 	switch {
 	case v.ready() && v.page.err != nil:
@@ -25,11 +25,11 @@ func (v *detail) draw(m *Model, w, h int) []widget.Line {
 		v.pane.Width = w - widget.TextGutter
 		return append(out, widget.Blank(), widget.Text(widget.Muted, "  reading"))
 	}
-	return append(out, v.pane.Draw(&m.theme, m.aliases.Text, w, h-len(out))...)
+	return append(out, v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-len(out))...)
 }
 
 // head says which entry it is, and in which form it is shown.
-func (v *detail) head(m *Model, w int) []widget.Line {
+func (v *detail) head(scr Screen, w int) []widget.Line {
 	chosen := widget.Line{}
 	for f := range forms {
 		if f == v.form {
@@ -39,7 +39,7 @@ func (v *detail) head(m *Model, w int) []widget.Line {
 		}
 	}
 	first := widget.Spans(widget.In(widget.Title, " "+seqText(v.seq)))
-	rest := v.facts(m)
+	rest := v.facts(scr)
 	wide := first.Width() + 2 + chosen.Width() + 3
 	if long := wide + rest.Width(); long <= w {
 		first.Add(widget.Plain, "  ")
@@ -54,16 +54,16 @@ func (v *detail) head(m *Model, w int) []widget.Line {
 }
 
 // facts are what the head says of the entry.
-func (v *detail) facts(m *Model) widget.Line {
+func (v *detail) facts(scr Screen) widget.Line {
 	var l widget.Line
-	r, ok := m.log.Index.BySeq(v.seq)
+	r, ok := scr.Log().Index.BySeq(v.seq)
 	if !ok {
 		if v.ready() && v.page.err == nil {
 			return widget.Text(widget.Plain, v.page.kind.String()+"  "+v.page.at.UTC().Format("15:04:05.000000"))
 		}
 		return l
 	}
-	words := m.log.Index.Words(&r)
+	words := scr.Log().Index.Words(&r)
 	look, sign := lookOf(&r)
 	kind := eventWord(&r)
 	if r.Kind == session.KindMessage {
@@ -76,15 +76,15 @@ func (v *detail) facts(m *Model) widget.Line {
 		l.Add(look, sign+" ")
 	}
 	l.Add(look, kind)
-	if m.isMarked(r.Seq) {
+	if scr.Log().Index.Marked(r.Seq) {
 		l.Add(widget.Accent, " *marked")
 	}
 	if words.Stream != 0 {
 		l.Add(widget.Muted, "  "+streamName(&words))
 	}
-	from, to := m.aliases.Name(widget.OrDash(words.Client)), "server"
+	from, to := scr.Aliases().Name(widget.OrDash(words.Client)), "server"
 	if v.ready() && v.page.peer != nil && v.page.peer.Upstream != "" {
-		to = m.aliases.Name(v.page.peer.Upstream)
+		to = scr.Aliases().Name(v.page.peer.Upstream)
 	}
 	if r.Side == session.Server {
 		from, to = to, from

@@ -16,14 +16,14 @@ import (
 )
 
 // makePage reads an entry and writes it in a form. It runs beside the loop.
-func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding) (p *page) {
+func makePage(ctx context.Context, log *viewLog, k pageKey, findings []check.Finding) (p *page) {
 	defer func() {
 		// What a peer has sent must not end the program: it may be forwarding.
 		if cause := recover(); cause != nil {
 			p = &page{err: fmt.Errorf("cannot show %d: the program failed at it (%T); the other forms may do", k.seq, cause)}
 		}
 	}()
-	all, err := m.log.Fetch.Fetch(ctx, k.seq)
+	all, err := log.Fetch.Fetch(ctx, k.seq)
 	got := all[k.seq]
 	if got == nil {
 		if err == nil {
@@ -31,7 +31,7 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 		}
 		return &page{err: fmt.Errorf("cannot show %d: %w", k.seq, err)}
 	}
-	around := m.log.Fetch.Around(ctx, k.seq)
+	around := log.Fetch.Around(ctx, k.seq)
 	p = &page{peer: around.Peer, kind: got.Entry.Kind, at: got.Entry.Time}
 	most := mostLines
 	if msg := got.Entry.Message; msg != nil && msg.Data.Len() > largeMessage {
@@ -39,10 +39,10 @@ func makePage(ctx context.Context, m *Model, k pageKey, findings []check.Finding
 	}
 	switch k.form {
 	case formSummary:
-		s := newSummary(ctx, m, got, around, findings)
+		s := newSummary(ctx, log, got, around, findings)
 		p.lay, p.weight = s.lay, len(s.facts)+len(s.brings)
 	case formDiff:
-		cmp := compareSelection(ctx, m, selection{seq: k.seq}, 0)
+		cmp := compareSelection(ctx, log, selection{seq: k.seq}, 0)
 		if cmp.err != nil {
 			p.lines = []widget.TextLine{widget.Heading(widget.Plain, cmp.err.Error())}
 			break
@@ -149,7 +149,7 @@ func problemsOf(got *index.Fetched) []string {
 }
 
 // surroundings say to render what is around an entry.
-func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundings {
+func surroundings(log *viewLog, got *index.Fetched, a index.Around) render.Surroundings {
 	s := render.Surroundings{None: a.None}
 	if p := a.Partner; p != nil {
 		n := &render.Neighbour{Seq: p.Entry.Seq}
@@ -160,7 +160,7 @@ func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundi
 			}
 		}
 		n.Rejected = p.Change.What == engine.NACK
-		if r, ok := m.log.Index.BySeq(got.Entry.Seq); ok {
+		if r, ok := log.Index.BySeq(got.Entry.Seq); ok {
 			n.After = r.Waited()
 		}
 		if p.Entry.Side == session.Server {
@@ -170,7 +170,7 @@ func surroundings(m *Model, got *index.Fetched, a index.Around) render.Surroundi
 		}
 	}
 	if a.Held != nil {
-		s.Held = &render.Neighbour{Seq: a.Held.Seq, Version: m.log.Index.Words(a.Held).Version}
+		s.Held = &render.Neighbour{Seq: a.Held.Seq, Version: log.Index.Words(a.Held).Version}
 	}
 	return s
 }

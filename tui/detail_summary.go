@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -33,26 +32,26 @@ type arrival struct {
 	seq           session.Seq // of what it is compared with
 }
 
-func newSummary(ctx context.Context, m *Model, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
+func newSummary(ctx context.Context, log *viewLog, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
 	s := &summary{
 		problems: problemsOf(got),
-		facts:    render.Explain(&got.Entry, &got.Change, surroundings(m, got, around)),
+		facts:    render.Explain(&got.Entry, &got.Change, surroundings(log, got, around)),
 	}
 	for i := range findings {
 		s.findings = append(s.findings, render.ExplainFinding(&findings[i]))
 	}
 	switch p := around.Partner; {
 	case isResponse(got):
-		s.bring(ctx, m, got, "this response")
+		s.bring(ctx, log, got, "this response")
 	case p != nil && got.Change.What == engine.NACK && isResponse(p):
-		s.bring(ctx, m, p, "the rejected response")
+		s.bring(ctx, log, p, "the rejected response")
 	}
 	return s
 }
 
 // bring lists what a response brings, beside what the client had.
-func (s *summary) bring(ctx context.Context, m *Model, of *index.Fetched, named string) {
-	a, err := m.log.Fetch.Against(ctx, of.Entry.Seq, false)
+func (s *summary) bring(ctx context.Context, log *viewLog, of *index.Fetched, named string) {
+	a, err := log.Fetch.Against(ctx, of.Entry.Seq, false)
 	if err != nil {
 		s.lost = err
 		return
@@ -244,23 +243,4 @@ func (b *arrival) line(names int, alias func(string) string) widget.TextLine {
 	}
 	t.Add(b.look, alias(b.words))
 	return t
-}
-
-// changeOf says what became of a resource.
-func changeOf(c *index.Compared) (widget.Role, string) {
-	switch {
-	case c.Kind == diff.Same:
-		return widget.Muted, "none"
-	case c.Kind == diff.Removed:
-		return widget.Warned, "gone"
-	case c.Kind == diff.Added && c.Lost:
-		return widget.Muted, "what it had before is not known"
-	case c.Kind == diff.Added:
-		return widget.Good, "new"
-	case c.Result == nil:
-		return widget.Accent, "changed"
-	case c.Result.Coarse:
-		return widget.Accent, fmt.Sprintf("changed in more than %d places", c.Result.Count[diff.Changed])
-	}
-	return widget.Accent, render.ChangeWords(c.Result, 3)
 }

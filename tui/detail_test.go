@@ -208,7 +208,7 @@ func TestDetailUnnamed(t *testing.T) {
 
 func TestDetailAbsent(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
-	d.m.push(newDetail(d.m, 99_999))
+	d.m.Push(newDetail(d.m, 99_999))
 	if got := d.frame(); !strings.Contains(got, "cannot show 99999") {
 		t.Errorf("it does not say that there is no such entry:\n%s", got)
 	}
@@ -274,7 +274,7 @@ func FuzzDetail(f *testing.F) {
 		d := drive(t, record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
 		for seq := range 4 {
 			v := newDetail(d.m, session.Seq(seq+3)).(*detail)
-			d.m.push(v)
+			d.m.Push(v)
 			for range forms {
 				d.press("w")
 				d.frame()

@@ -10,10 +10,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-// mostLines bounds the lines of a text, fewLines those of one of a large
-// message.
+// mostLines bounds the lines of a text; those of a large message are fewLines.
 const (
-	fewLines     = 2000
 	mostLines    = 200_000
 	largeMessage = 1 << 20
 )

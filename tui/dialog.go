@@ -25,10 +25,10 @@ func (d *dialog) choices() []string {
 
 // leave ends the screen, or asks first if clients would be cut off.
 func (m *Model) leave() tea.Cmd {
-	if m.log.Source.Proxy == nil {
+	if m.log.Proxy == nil {
 		return m.stop()
 	}
-	n := m.log.Source.Proxy.Clients()
+	n := m.log.Proxy.Clients()
 	if n == 0 {
 		return m.stop()
 	}

@@ -44,42 +44,43 @@ type compareReady struct {
 
 // openDiff compares what is selected with what was there before, or with the
 // mark.
-func (m *Model) openDiff(s selection, toMark bool) tea.Cmd {
+func openDiff(scr Screen, s selection, toMark bool) tea.Cmd {
 	switch {
 	case s.seq != 0:
 	case s.client == "":
-		m.say("nothing is selected that could be compared")
+		scr.Say("nothing is selected that could be compared")
 		return nil
 	case s.name == "":
-		m.say("no response to %s was seen", m.aliases.Name(s.client))
+		scr.Say("no response to %s was seen", scr.Aliases().Name(s.client))
 		return nil
 	}
 	v := &diffView{of: s, typ: s.typ, whole: make(map[int]bool)}
 	var mark session.Seq
 	if toMark {
-		if mark = m.markNear(s.seq); mark == 0 {
-			m.say("nothing else is marked; m marks an entry")
+		if mark = markNear(scr.Log(), s.seq); mark == 0 {
+			scr.Say("nothing else is marked; m marks an entry")
 			return nil
 		}
 	}
-	m.push(v)
+	scr.Push(v)
 	if s.name != "" && !toMark {
-		return v.history(m, engine.Selection{Client: s.client, Type: s.typ, Name: s.name}, 0)
+		return v.history(scr, engine.Selection{Client: s.client, Type: s.typ, Name: s.name}, 0)
 	}
-	return v.compute(m, "comparing", func(ctx context.Context) compareReady { return compareSelection(ctx, m, s, mark) })
+	log := scr.Log()
+	return v.compute(scr, "comparing", func(ctx context.Context) compareReady { return compareSelection(ctx, log, s, mark) })
 }
 
 // markNear is the marked entry that is nearest to one, 0 if there is none.
-func (m *Model) markNear(seq session.Seq) session.Seq {
+func markNear(log *viewLog, seq session.Seq) session.Seq {
 	const most = 1 << 16
-	at := m.log.Index.Find(seq)
+	at := log.Index.Find(seq)
 	for by := range most {
 		for _, i := range []int{at - by, at + by} {
-			if r, ok := m.log.Index.Row(i); ok && r.Seq != seq && r.Kind == session.KindMessage && m.isMarked(r.Seq) {
+			if r, ok := log.Index.Row(i); ok && r.Seq != seq && r.Kind == session.KindMessage && log.Index.Marked(r.Seq) {
 				return r.Seq
 			}
 		}
-		if at-by < 0 && at+by >= m.log.Index.Len() {
+		if at-by < 0 && at+by >= log.Index.Len() {
 			break
 		}
 	}
@@ -87,9 +88,9 @@ func (m *Model) markNear(seq session.Seq) session.Seq {
 }
 
 // compute runs a comparison beside the loop.
-func (v *diffView) compute(m *Model, what string, f func(context.Context) compareReady) tea.Cmd {
+func (v *diffView) compute(scr Screen, what string, f func(context.Context) compareReady) tea.Cmd {
 	v.cancel()
-	ctx, stop := context.WithCancel(m.log.Context)
+	ctx, stop := context.WithCancel(scr.Log().Context)
 	v.busy, v.stop = what, stop
 	return answer(v, func() any {
 		out := f(ctx)
@@ -108,28 +109,28 @@ func (v *diffView) cancel() {
 }
 
 // compareSelection compares an entry with what was there before, or with a mark.
-func compareSelection(ctx context.Context, m *Model, s selection, mark session.Seq) compareReady {
+func compareSelection(ctx context.Context, log *viewLog, s selection, mark session.Seq) compareReady {
 	seq := s.seq
-	r, ok := m.log.Index.BySeq(seq)
+	r, ok := log.Index.BySeq(seq)
 	if !ok || r.Kind != session.KindMessage {
 		return compareReady{err: fmt.Errorf("%d is no message: there is nothing to compare", seq)}
 	}
-	w := m.log.Index.Words(&r)
+	w := log.Index.Words(&r)
 	out := compareReady{typ: w.Type, of: -1}
 	switch {
 	case mark != 0:
-		out.one(m.log.Fetch.Messages(ctx, min(mark, seq), max(mark, seq)))
+		out.one(log.Fetch.Messages(ctx, min(mark, seq), max(mark, seq)))
 	case r.What.Response():
-		out.response(m.log.Fetch.Against(ctx, seq, true))
+		out.response(log.Fetch.Against(ctx, seq, true))
 	case r.What == index.NACK && r.Partner() != 0:
-		out.response(m.log.Fetch.Against(ctx, r.Partner(), true))
+		out.response(log.Fetch.Against(ctx, r.Partner(), true))
 	default:
-		before := m.log.Index.RequestBefore(seq)
+		before := log.Index.RequestBefore(seq)
 		if before == 0 {
 			out.err = fmt.Errorf("%d is the first of its kind on its stream: there is nothing to compare it with", seq)
 			break
 		}
-		out.one(m.log.Fetch.Messages(ctx, before, seq))
+		out.one(log.Fetch.Messages(ctx, before, seq))
 	}
 	return out
 }
@@ -146,24 +147,24 @@ func (r *compareReady) response(a *index.Against, err error) {
 	}
 }
 
-func (v *diffView) handle(m *Model, msg any) tea.Cmd {
+func (v *diffView) handle(scr Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case compareReady:
 		v.cancel()
 		if msg.err != nil {
 			if len(v.items) == 0 {
-				m.pop(v)
+				scr.Pop(v)
 			}
-			m.complain(msg.err)
+			scr.Complain(msg.err)
 			return nil
 		}
 		v.take(msg)
 	case historyStep:
-		return v.historyTook(m, msg)
+		return v.historyTook(scr, msg)
 	case pagerReady:
 		return msg.run(v)
 	case pagerDone:
-		msg.tell(m)
+		msg.tell(scr)
 	}
 	return nil
 }
@@ -225,60 +226,60 @@ func (v *diffView) keys() []key.Offer {
 	})
 }
 
-func (v *diffView) do(m *Model, a key.Action) tea.Cmd {
+func (v *diffView) do(scr Screen, a key.Action) tea.Cmd {
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
 		v.pane.Do(a)
 		return nil
 	}
 	switch a {
 	case key.Close:
-		return v.close(m)
+		return v.close(scr)
 	case key.NextMatch, key.PrevMatch:
-		v.onward(m, a == key.NextMatch)
+		v.onward(scr, a == key.NextMatch)
 	case key.Older:
-		return v.walk(m, -1)
+		return v.walk(scr, -1)
 	case key.Newer:
-		return v.walk(m, 1)
+		return v.walk(scr, 1)
 	case key.Toggle:
-		v.toggle(m)
+		v.toggle(scr)
 	case key.Filter:
-		return m.open(textSearch, v.query())
+		return scr.Prompt(textSearch, v.query())
 	case key.Copy:
 		text, what := v.pane.UnderCursor()
-		return m.copy(m.aliases.Text(text), what)
+		return scr.Copy(scr.Aliases().Text(text), what)
 	case key.Pager:
-		return toPager(m, v, pagerText{text: v.head(m, 200) + "\n\n" + v.pane.PlainText(), form: formDiff})
+		return toPager(scr, v, pagerText{text: v.head(scr, 200) + "\n\n" + v.pane.PlainText(), ext: "diff"})
 	case key.Open:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
-			m.push(newDetail(m, max(c.New.Seq, c.Old.Seq)))
+			return scr.Act(key.Open, selection{seq: max(c.New.Seq, c.Old.Seq)})
 		}
 	}
 	return nil
 }
 
 // close stops what is being read, or else does what esc does.
-func (v *diffView) close(m *Model) tea.Cmd {
+func (v *diffView) close(scr Screen) tea.Cmd {
 	if v.busy == "" || len(v.items) == 0 {
 		v.cancel()
-		return m.back()
+		return scr.Act(key.Close, selection{})
 	}
 	v.cancel()
-	m.say("stopped")
+	scr.Say("stopped")
 	return nil
 }
 
-func (v *diffView) onward(m *Model, forward bool) {
+func (v *diffView) onward(scr Screen, forward bool) {
 	of, none := v.pane.Changes(), "there is no difference to go to"
 	if v.pane.Text != "" {
 		of, none = v.pane.Found, "no line matches"
 	}
 	if !v.pane.Next(of, forward) {
-		m.say("%s", none)
+		scr.Say("%s", none)
 	}
 }
 
 // toggle shows the equal lines of a resource, or folds it.
-func (v *diffView) toggle(m *Model) {
+func (v *diffView) toggle(scr Screen) {
 	at := v.pane.Current()
 	if at < 0 {
 		return
@@ -290,14 +291,14 @@ func (v *diffView) toggle(m *Model) {
 		return
 	}
 	if !v.pane.Toggle() {
-		m.say("there is nothing to fold here")
+		scr.Say("there is nothing to fold here")
 	}
 }
 
 func (v *diffView) query() string        { return v.pane.Text }
 func (v *diffView) language() promptKind { return textSearch }
 
-func (v *diffView) ask(_ *Model, text string) (tea.Cmd, error) {
+func (v *diffView) ask(_ Screen, text string) (tea.Cmd, error) {
 	v.pane.Search(text)
 	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that")
@@ -305,7 +306,7 @@ func (v *diffView) ask(_ *Model, text string) (tea.Cmd, error) {
 	return nil, nil
 }
 
-func (v *diffView) selected(*Model) selection {
+func (v *diffView) selected(Screen) selection {
 	s := v.of
 	if c := v.item(); c != nil {
 		s.seq, s.name = max(c.New.Seq, c.Old.Seq), c.Name
@@ -313,7 +314,7 @@ func (v *diffView) selected(*Model) selection {
 	return s
 }
 
-func (v *diffView) click(_ *Model, _, y int, _ bool) tea.Cmd {
+func (v *diffView) click(_ Screen, _, y int, _ bool) tea.Cmd {
 	v.pane.Click(y - diffHead)
 	return nil
 }

@@ -16,6 +16,8 @@ const (
 	diffContext = 3 // equal lines around a difference
 
 	shortVersion, longVersion = 9, 24 // columns of versions in titles
+	// fewLines bounds the lines of a content that is large, or on one side only.
+	fewLines = 2000
 	// maxDiffLines bounds the lines of all differences together.
 	maxDiffLines = 20_000
 )
@@ -221,12 +223,12 @@ func edition(e *index.Edition, columns int) string {
 }
 
 // head is the line that says what is compared.
-func (v *diffView) head(m *Model, w int) string {
+func (v *diffView) head(scr Screen, w int) string {
 	c := v.item()
 	if c == nil {
 		return ""
 	}
-	name := m.aliases.Name(c.Name)
+	name := scr.Aliases().Name(c.Name)
 	if name == "" {
 		name = "messages"
 	}
@@ -255,7 +257,7 @@ func (v *diffView) head(m *Model, w int) string {
 	return s
 }
 
-func (v *diffView) draw(m *Model, w, h int) []widget.Line {
+func (v *diffView) draw(scr Screen, w, h int) []widget.Line {
 	if len(v.items) == 0 {
 		if v.busy != "" {
 			return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  "+v.busy+"; esc stops")}
@@ -266,7 +268,7 @@ func (v *diffView) draw(m *Model, w, h int) []widget.Line {
 		}
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "  "+what)}
 	}
-	head := widget.Text(widget.Title, v.head(m, w))
+	head := widget.Text(widget.Title, v.head(scr, w))
 	if v.busy != "" {
 		head = widget.Text(widget.Warned, " "+v.busy+"; esc stops")
 	}
@@ -274,10 +276,10 @@ func (v *diffView) draw(m *Model, w, h int) []widget.Line {
 	if h <= len(out) {
 		return out[:max(h, 0)]
 	}
-	return append(out, v.pane.Draw(&m.theme, m.aliases.Text, w, h-len(out))...)
+	return append(out, v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-len(out))...)
 }
 
-func (v *diffView) where(*Model) string {
+func (v *diffView) where(Screen) string {
 	n := len(v.pane.Changes())
 	if n == 0 {
 		return v.pane.Where()
@@ -285,9 +287,28 @@ func (v *diffView) where(*Model) string {
 	return v.pane.Where() + ", " + render.Count(n, "difference", "differences")
 }
 
-func (v *diffView) about(*Model) widget.Line {
+func (v *diffView) about(Screen) widget.Line {
 	if at := v.pane.Current(); at >= 0 && v.pane.Lines[at].Name != "" && v.pane.Lines[at].Name != "resource" {
 		return widget.Text(widget.Muted, v.pane.Lines[at].Name)
 	}
 	return widget.Line{}
+}
+
+// changeOf says what became of a resource.
+func changeOf(c *index.Compared) (widget.Role, string) {
+	switch {
+	case c.Kind == diff.Same:
+		return widget.Muted, "none"
+	case c.Kind == diff.Removed:
+		return widget.Warned, "gone"
+	case c.Kind == diff.Added && c.Lost:
+		return widget.Muted, "what it had before is not known"
+	case c.Kind == diff.Added:
+		return widget.Good, "new"
+	case c.Result == nil:
+		return widget.Accent, "changed"
+	case c.Result.Coarse:
+		return widget.Accent, fmt.Sprintf("changed in more than %d places", c.Result.Count[diff.Changed])
+	}
+	return widget.Accent, render.ChangeWords(c.Result, 3)
 }

@@ -51,6 +51,7 @@ func (p *past) at(seq session.Seq) {
 // its own. It is used by one command at a time.
 type historyRun struct {
 	ctx     context.Context
+	open    func() (index.Reader, error)
 	of      engine.Selection
 	near    session.Seq // the version to begin at; 0: the last one
 	reader  Reader
@@ -71,19 +72,19 @@ type historyStep struct {
 const historySlice = 1 << 13
 
 // history collects the versions of a resource.
-func (v *diffView) history(m *Model, of engine.Selection, near session.Seq) tea.Cmd {
+func (v *diffView) history(scr Screen, of engine.Selection, near session.Seq) tea.Cmd {
 	v.cancel()
-	ctx, stop := context.WithCancel(m.log.Context)
-	end, _ := m.log.Index.Last()
+	ctx, stop := context.WithCancel(scr.Log().Context)
+	end, _ := scr.Log().Index.Last()
 	run := &historyRun{
-		ctx: ctx, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
+		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
 	}
 	v.busy, v.stop, v.run = "reading its versions", stop, run
-	return answer(v, func() any { return run.read(m) })
+	return answer(v, func() any { return run.read() })
 }
 
 // read reads a slice, and closes the reader when it was the last one.
-func (r *historyRun) read(m *Model) (out historyStep) {
+func (r *historyRun) read() (out historyStep) {
 	out = historyStep{run: r}
 	defer func() {
 		if out.done = out.done || out.err != nil; out.done && r.reader != nil {
@@ -91,7 +92,7 @@ func (r *historyRun) read(m *Model) (out historyStep) {
 		}
 	}()
 	if r.reader == nil {
-		if r.reader, out.err = m.log.Source.Open(); out.err != nil {
+		if r.reader, out.err = r.open(); out.err != nil {
 			r.reader = nil
 			return out
 		}
@@ -116,8 +117,8 @@ func (r *historyRun) read(m *Model) (out historyStep) {
 }
 
 // historyTook goes on, or shows the versions.
-func (v *diffView) historyTook(m *Model, s historyStep) tea.Cmd {
-	if s.run != v.run || s.run.ctx.Err() != nil || !m.isOpen(v) {
+func (v *diffView) historyTook(scr Screen, s historyStep) tea.Cmd {
+	if s.run != v.run || s.run.ctx.Err() != nil || !scr.IsOpen(v) {
 		if !s.done {
 			return func() tea.Msg { _ = s.run.reader.Close(); return nil }
 		}
@@ -128,21 +129,21 @@ func (v *diffView) historyTook(m *Model, s historyStep) tea.Cmd {
 		if s.run.end > 0 {
 			v.busy += fmt.Sprintf(", %d%%", min(uint64(s.run.at)*100/uint64(s.run.end), 100))
 		}
-		return answer(v, func() any { return s.run.read(m) })
+		return answer(v, func() any { return s.run.read() })
 	}
 	v.cancel()
 	if s.err != nil {
-		m.complain(fmt.Errorf("cannot read its versions: %w", s.err))
+		scr.Complain(fmt.Errorf("cannot read its versions: %w", s.err))
 		if len(v.items) == 0 {
-			m.pop(v)
+			scr.Pop(v)
 		}
 		return nil
 	}
 	p := &past{of: s.run.of, versions: s.run.history.Versions(), gone: s.run.history.Forgotten()}
 	if len(p.versions) == 0 {
-		m.say("no version of it was seen")
+		scr.Say("no version of it was seen")
 		if len(v.items) == 0 {
-			m.pop(v)
+			scr.Pop(v)
 		}
 		return nil
 	}
@@ -150,11 +151,11 @@ func (v *diffView) historyTook(m *Model, s historyStep) tea.Cmd {
 	by := v.by
 	v.past, v.by = p, 0
 	if by != 0 && !v.fits(by) {
-		v.tellEnd(m, by)
+		v.tellEnd(scr, by)
 	} else {
 		p.shift(by)
 	}
-	return v.showStep(m)
+	return v.showStep(scr)
 }
 
 func (p *past) shift(by int) {
@@ -169,45 +170,45 @@ func (v *diffView) fits(by int) bool {
 	return to >= 0 && to < len(v.past.versions)
 }
 
-func (v *diffView) tellEnd(m *Model, by int) {
+func (v *diffView) tellEnd(scr Screen, by int) {
 	word := "oldest"
 	if by > 0 {
 		word = "newest"
 	}
-	m.say("this is the %s version that was seen", word)
+	scr.Say("this is the %s version that was seen", word)
 }
 
 // walk goes to another version of the resource that the cursor is in.
-func (v *diffView) walk(m *Model, by int) tea.Cmd {
+func (v *diffView) walk(scr Screen, by int) tea.Cmd {
 	c := v.item()
 	switch {
 	case v.busy != "":
-		m.say("it is still being read; esc stops")
+		scr.Say("it is still being read; esc stops")
 		return nil
 	case v.past != nil && !v.fits(by):
-		v.tellEnd(m, by)
+		v.tellEnd(scr, by)
 		return nil
 	case v.past != nil:
 		v.past.shift(by)
-		return v.showStep(m)
+		return v.showStep(scr)
 	case c == nil || c.Name == "":
-		m.say("these are messages; only resources have versions to walk")
+		scr.Say("these are messages; only resources have versions to walk")
 		return nil
 	}
 	v.by = by
-	return v.history(m, engine.Selection{Client: v.client(m, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
+	return v.history(scr, engine.Selection{Client: v.client(scr, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
 }
 
 // client is whom the resource was sent to.
-func (v *diffView) client(m *Model, c *index.Compared) string {
-	if r, ok := m.log.Index.BySeq(max(c.New.Seq, c.Old.Seq)); ok {
-		return m.log.Index.Client(&r)
+func (v *diffView) client(scr Screen, c *index.Compared) string {
+	if r, ok := scr.Log().Index.BySeq(max(c.New.Seq, c.Old.Seq)); ok {
+		return scr.Log().Index.Client(&r)
 	}
 	return v.of.client
 }
 
 // showStep compares the two versions that were chosen.
-func (v *diffView) showStep(m *Model) tea.Cmd {
+func (v *diffView) showStep(scr Screen) tea.Cmd {
 	p := v.past
 	var old session.Seq
 	if p.step.From >= 0 {
@@ -215,19 +216,11 @@ func (v *diffView) showStep(m *Model) tea.Cmd {
 	}
 	to := &p.versions[p.step.To]
 	v.typ = to.Type
-	return v.compute(m, "comparing", func(ctx context.Context) compareReady {
-		out := compareReady{of: p.step.To}
-		out.one(m.log.Fetch.Resources(ctx, p.of.Name, old, to.Seq))
+	seq := to.Seq
+	log, of, name := scr.Log(), p.step.To, p.of.Name
+	return v.compute(scr, "comparing", func(ctx context.Context) compareReady {
+		out := compareReady{of: of}
+		out.one(log.Fetch.Resources(ctx, name, old, seq))
 		return out
 	})
-}
-
-// isOpen says whether a view is above the five.
-func (m *Model) isOpen(v view) bool {
-	for _, o := range m.over {
-		if o == v {
-			return true
-		}
-	}
-	return false
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 func TestDiffKeys(t *testing.T) {
@@ -56,16 +57,16 @@ func TestDiffKeys(t *testing.T) {
 // TestDiffOfResource opens the versions of a resource, as the tree does.
 func TestDiffOfResource(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 120, 30, Options{Theme: "mono"})
-	d.run(d.m.openDiff(selection{client: "demo-envoy", typ: "CDS", name: "search"}, false))
+	d.run(d.m.Act(key.Diff, selection{client: "demo-envoy", typ: "CDS", name: "search"}))
 	if got := d.frame(); !strings.Contains(got, "versions") || !strings.Contains(got, "search  CDS") {
 		t.Errorf("a resource is shown as\n%s", got)
 	}
 	d.press("q")
-	d.run(d.m.openDiff(selection{client: "demo-envoy", typ: "CDS", name: "nobody"}, false))
+	d.run(d.m.Act(key.Diff, selection{client: "demo-envoy", typ: "CDS", name: "nobody"}))
 	if got := d.frame(); !strings.Contains(got, "no version of it was seen") || d.m.top() != view(d.m.timeline) {
 		t.Errorf("a resource that nobody sent is shown as\n%s", got)
 	}
-	d.run(d.m.openDiff(selection{}, false))
+	d.run(d.m.Act(key.Diff, selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("nothing is compared as\n%s", got)
 	}
@@ -81,7 +82,7 @@ func TestDiffStops(t *testing.T) {
 	}
 	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
 	v := &diffView{whole: make(map[int]bool)}
-	d.m.push(v)
+	d.m.Push(v)
 	cmd := v.history(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
 	first := cmd().(reply).msg.(historyStep)
 	if first.done {

@@ -17,9 +17,6 @@ type message struct {
 	notice bool
 }
 
-// saidMsg is a message from a command.
-type saidMsg message
-
 const (
 	messageTime = 6 * time.Second
 	maxEvents   = 1000
@@ -71,11 +68,11 @@ func (e *events) fresh(at time.Time) bool {
 	return is
 }
 
-func (m *Model) say(format string, args ...any) {
+func (m *Model) Say(format string, args ...any) {
 	m.tell(message{role: widget.Accent, text: fmt.Sprintf(format, args...)})
 }
 
-func (m *Model) complain(err error) { m.tell(message{role: widget.Bad, text: err.Error()}) }
+func (m *Model) Complain(err error) { m.tell(message{role: widget.Bad, text: err.Error()}) }
 
 func (m *Model) tell(msg message) {
 	if msg.at.IsZero() {
@@ -89,7 +86,7 @@ func (m *Model) tell(msg message) {
 
 // notice passes what others have to say on to the message line.
 func (m *Model) notice() bool {
-	lines := m.log.Source.Notices.Take()
+	lines := m.log.Notices.Take()
 	for _, l := range lines {
 		r := widget.Accent
 		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
@@ -98,4 +95,13 @@ func (m *Model) notice() bool {
 		m.tell(message{role: r, text: l, notice: true})
 	}
 	return len(lines) > 0
+}
+
+// eventParagraphs are the messages as the event log has them.
+func (m *Model) eventParagraphs() []widget.Paragraph {
+	var out []widget.Paragraph
+	for _, e := range m.events.all {
+		out = append(out, widget.Paragraph{Head: e.at.UTC().Format("15:04:05"), Look: widget.Muted, Text: m.aliases.Text(e.text), Tone: e.role})
+	}
+	return out
 }

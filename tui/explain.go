@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -17,46 +16,11 @@ import (
 type rulePage struct {
 	plainView
 	rule  *check.Rule
+	only  func() tea.Cmd // shows its findings
 	lines []string
 	width int // that they were made for
 	top   int
 	rows  int
-}
-
-// explain shows the page of a rule; with no name, of the finding that is
-// selected.
-func (m *Model) explain(arg string) (tea.Cmd, error) {
-	if arg == "" {
-		if f := m.selectedFinding(); f != nil {
-			arg = f.Rule.ID
-		}
-	}
-	if arg == "" {
-		return nil, fmt.Errorf("explain needs the name of a rule; tab lists them")
-	}
-	for _, r := range check.Rules() {
-		if r.ID == arg {
-			m.push(&rulePage{rule: r})
-			return nil, nil
-		}
-	}
-	if n := nearest.Name(arg, ruleIDs()); n != "" {
-		return nil, fmt.Errorf("there is no rule %q; did you mean %q?", arg, n)
-	}
-	return nil, fmt.Errorf("there is no rule %q; tab lists them", arg)
-}
-
-// selectedFinding is the one that the view on top is about, nil if none.
-func (m *Model) selectedFinding() *check.Finding {
-	if m.top() == view(m.violations) {
-		return m.violations.finding()
-	}
-	if s, is := m.top().(subject); is {
-		if seq := s.selected(m).seq; seq != 0 {
-			return m.findingOf(seq)
-		}
-	}
-	return nil
 }
 
 func (v *rulePage) title() string { return "Rule" }
@@ -68,13 +32,12 @@ func (v *rulePage) keys() []key.Offer {
 	})
 }
 
-func (v *rulePage) do(m *Model, a key.Action) tea.Cmd {
+func (v *rulePage) do(scr Screen, a key.Action) tea.Cmd {
 	switch a {
 	case key.Only:
-		m.show(3)
-		m.violations.words = v.rule.ID
+		return v.only()
 	case key.Copy:
-		return m.copy(render.RulePage(v.rule, render.Style{}, 80), "the page")
+		return scr.Copy(render.RulePage(v.rule, render.Style{}, 80), "the page")
 	default:
 		w := widget.Window{Top: v.top, At: v.top, Rows: v.rows}
 		switch a {
@@ -92,7 +55,7 @@ func (v *rulePage) do(m *Model, a key.Action) tea.Cmd {
 	return nil
 }
 
-func (v *rulePage) draw(_ *Model, w, h int) []widget.Line {
+func (v *rulePage) draw(_ Screen, w, h int) []widget.Line {
 	if width := min(w-2, 100); v.width != width {
 		v.width, v.lines = width, strings.Split(strings.TrimRight(render.RulePage(v.rule, render.Style{}, width), "\n"), "\n")
 	}
@@ -109,17 +72,17 @@ func (v *rulePage) draw(_ *Model, w, h int) []widget.Line {
 	return out
 }
 
-func (v *rulePage) where(*Model) string {
+func (v *rulePage) where(Screen) string {
 	if v.rows >= len(v.lines) {
 		return v.rule.ID
 	}
 	return fmt.Sprintf("%s   lines %d-%d of %d", v.rule.ID, v.top+1, min(v.top+v.rows, len(v.lines)), len(v.lines))
 }
 
-func (v *rulePage) about(m *Model) widget.Line {
+func (v *rulePage) about(scr Screen) widget.Line {
 	n := 0
-	for i := range m.seen.folded {
-		if m.seen.folded[i].Rule.ID == v.rule.ID {
+	for i := range scr.Seen().folded {
+		if scr.Seen().folded[i].Rule.ID == v.rule.ID {
 			n++
 		}
 	}

@@ -51,39 +51,29 @@ const exportHead = 3
 // maxExportSeqs bounds how many entries are named one by one.
 const maxExportSeqs = 512
 
-// export asks what of this view is to be written.
-func (m *Model) export() tea.Cmd {
-	if m.log.Source.Export == nil {
-		m.say("this log can only be looked at here; xdsproxy export writes parts of recordings that are files")
-		return nil
-	}
-	if _, is := m.top().(*exporter); !is {
-		v := &exporter{scopes: m.scopes()}
-		v.Win.At = exportHead
-		m.push(v)
-	}
-	return nil
+// newExporter asks what is to be written: what is selected, what the filter of
+// the timeline takes, or more.
+func newExporter(log *viewLog, at selection, filter string) view {
+	v := &exporter{scopes: scopes(log, at, filter)}
+	v.Win.At = exportHead
+	return v
 }
 
 // scopes are what can be exported from here, the narrowest first.
-func (m *Model) scopes() []scope {
+func scopes(log *viewLog, at selection, filter string) []scope {
 	var out []scope
-	var at selection
-	if of, is := m.top().(subject); is {
-		at = of.selected(m)
-	}
 	if at.seq != 0 {
 		s := scope{text: fmt.Sprintf("entry %d", at.seq), name: fmt.Sprintf("%d", at.seq), seqs: []session.Seq{at.seq}}
-		if r, ok := m.log.Index.BySeq(at.seq); ok && r.Partner() != 0 {
+		if r, ok := log.Index.BySeq(at.seq); ok && r.Partner() != 0 {
 			s.seqs = append(s.seqs, r.Partner())
 			s.text += fmt.Sprintf(" and %d, its other half", r.Partner())
 		}
 		out = append(out, s)
 	}
-	if q := m.timeline.query(); q != "" {
+	if q := filter; q != "" {
 		out = append(out, scope{text: "what the timeline's filter takes: " + q, name: "filtered", filter: q})
 	}
-	if marks := m.log.Index.Marks(); len(marks) > 0 && len(marks) <= maxExportSeqs {
+	if marks := log.Index.Marks(); len(marks) > 0 && len(marks) <= maxExportSeqs {
 		out = append(out, scope{text: "what is marked: " + render.Count(len(marks), "entry", "entries"), name: "marked", seqs: marks})
 	}
 	if at.client != "" && !strings.HasPrefix(at.client, "conn ") {
@@ -102,9 +92,9 @@ func (v *exporter) keys() []key.Offer {
 	}, v.Offers()...)
 }
 
-func (v *exporter) do(m *Model, a key.Action) tea.Cmd {
-	all := v.paragraphs(m)
-	if cmd, done := v.sheetView.do(m, a, all); done {
+func (v *exporter) do(scr Screen, a key.Action) tea.Cmd {
+	all := v.paragraphs(scr)
+	if cmd, done := v.sheetView.do(scr, a, all); done {
 		return cmd
 	}
 	switch a {
@@ -114,22 +104,22 @@ func (v *exporter) do(m *Model, a key.Action) tea.Cmd {
 		v.scope = (v.scope + len(v.scopes) - 1) % len(v.scopes)
 	case key.Open:
 		if p := v.At(all); p != nil && p.Choice != "" {
-			return v.choose(m, p.Choice)
+			return v.choose(scr, p.Choice)
 		}
-		m.say("choose a form below; tab chooses what is exported")
+		scr.Say("choose a form below; tab chooses what is exported")
 	}
 	return nil
 }
 
-func (v *exporter) paragraphs(m *Model) []widget.Paragraph {
+func (v *exporter) paragraphs(scr Screen) []widget.Paragraph {
 	out := []widget.Paragraph{
-		{Head: "Export " + m.aliases.Text(v.scopes[v.scope].text), Look: widget.Title},
+		{Head: "Export " + scr.Aliases().Text(v.scopes[v.scope].text), Look: widget.Title},
 		{Text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), Tone: widget.Muted},
 		{},
 	}
 	for _, f := range exportForms() {
 		p := widget.Paragraph{Head: f.name, Look: widget.Accent, Text: f.help, Choice: f.name}
-		if f.name == "xdsp" && m.private() {
+		if f.name == "xdsp" && scr.Aliases().On {
 			p.Look, p.Text = widget.Muted, "not while P hides names: a recording has them all"
 		}
 		out = append(out, p)
@@ -141,9 +131,9 @@ func (v *exporter) paragraphs(m *Model) []widget.Paragraph {
 type freeName struct{ path, form string }
 
 // choose asks for the name of the file.
-func (v *exporter) choose(m *Model, form string) tea.Cmd {
-	if form == "xdsp" && m.private() {
-		m.say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
+func (v *exporter) choose(scr Screen, form string) tea.Cmd {
+	if form == "xdsp" && scr.Aliases().On {
+		scr.Say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
 		return nil
 	}
 	all := exportForms()
@@ -167,63 +157,64 @@ type exported struct {
 	err  error
 }
 
-func (v *exporter) handle(m *Model, msg any) tea.Cmd {
+func (v *exporter) handle(scr Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case freeName:
-		if m.top() != view(v) || m.prompt != nil {
+		if scr.Top() != view(v) {
 			return nil
 		}
 		v.form = msg.form
-		return m.open(exportPrompt, msg.path)
+		return scr.Prompt(exportPrompt, msg.path)
 	case exported:
 		if msg.err != nil {
-			m.complain(msg.err)
+			scr.Complain(msg.err)
 			return nil
 		}
 		// What is most important is on the message line, the rest in the log.
 		lines := strings.Split(strings.TrimSpace(msg.said), "\n")
 		for i := len(lines) - 1; i >= 0; i-- {
-			m.say("%s", lines[i])
+			scr.Say("%s", lines[i])
 		}
 	}
 	return nil
 }
 
 // write exports to a path, beside the loop.
-func (v *exporter) write(m *Model, path string) tea.Cmd {
+func (v *exporter) write(scr Screen, path string) tea.Cmd {
 	if path == "" || path == "-" {
-		m.say("nothing was exported: a file needs a name")
+		scr.Say("nothing was exported: a file needs a name")
 		return nil
 	}
 	s := v.scopes[v.scope]
 	request := ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs}
-	if m.private() {
-		request.Private = m.aliases.Private()
+	if scr.Aliases().On {
+		request.Private = scr.Aliases().Private()
 	}
-	if m.top() == view(v) {
-		m.over = m.over[:len(m.over)-1]
-	}
-	m.say("writing %s", path)
+	scr.Pop(v)
+	scr.Say("writing %s", path)
+	log := scr.Log()
 	return answer(v, func() any {
-		said, err := m.log.Source.Export(m.log.Context, request)
+		said, err := log.Export(log.Context, request)
 		return exported{said, err}
 	})
 }
 
-func (v *exporter) draw(m *Model, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(m), w, h) }
+func (v *exporter) draw(scr Screen, w, h int) []widget.Line {
+	return v.Sheet.Draw(v.paragraphs(scr), w, h)
+}
 
-func (v *exporter) where(m *Model) string { return v.Sheet.Where(v.paragraphs(m)) }
+func (v *exporter) where(scr Screen) string { return v.Sheet.Where(v.paragraphs(scr)) }
 
-func (v *exporter) about(m *Model) widget.Line {
-	if m.private() {
+func (v *exporter) about(scr Screen) widget.Line {
+	if scr.Aliases().On {
 		return widget.Text(widget.Warned, "aliases stand for names that are known and for addresses; read it before you give it away")
 	}
 	return widget.Text(widget.Muted, "secrets stay masked, names are written as they are; P writes aliases instead")
 }
 
-func (v *exporter) click(m *Model, _, y int, twice bool) tea.Cmd {
-	if v.Sheet.Click(v.paragraphs(m), y) && twice {
-		return v.do(m, key.Open)
+func (v *exporter) click(scr Screen, _, y int, twice bool) tea.Cmd {
+	if v.Sheet.Click(v.paragraphs(scr), y) && twice {
+		return v.do(scr, key.Open)
 	}
 	return nil
 }

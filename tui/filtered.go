@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -37,11 +36,11 @@ const (
 	batch = 1 << 13
 )
 
-func newFiltered(m *Model, f *filter.Filter) *filtered {
-	_, last := m.log.Index.Last()
-	f.Begin(m.log.Index.First(), last)
-	a := &filtered{filter: f, marks: m.log.Index.Markings()}
-	a.ctx, a.cancel = context.WithCancel(m.log.Context)
+func newFiltered(scr Screen, f *filter.Filter) *filtered {
+	_, last := scr.Log().Index.Last()
+	f.Begin(scr.Log().Index.First(), last)
+	a := &filtered{filter: f, marks: scr.Log().Index.Markings()}
+	a.ctx, a.cancel = context.WithCancel(scr.Log().Context)
 	if index.Answerable(f) {
 		a.matcher = index.NewMatcher(f)
 	}
@@ -75,9 +74,9 @@ type scanned struct {
 }
 
 // advance looks at rows that have come, if nobody does.
-func (a *filtered) advance(m *Model, v *timeline) tea.Cmd {
-	n := m.log.Index.Len()
-	if now := m.log.Index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
+func (a *filtered) advance(scr Screen, v *timeline) tea.Cmd {
+	n := scr.Log().Index.Len()
+	if now := scr.Log().Index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
 		a.again(now)
 	}
 	if a.busy || a.to >= n || a.ctx.Err() != nil {
@@ -85,12 +84,13 @@ func (a *filtered) advance(m *Model, v *timeline) tea.Cmd {
 	}
 	a.busy = true
 	if a.matcher == nil {
-		return answer(v, func() any { return a.read(m) })
+		log := scr.Log()
+		return answer(v, func() any { return a.read(log) })
 	}
-	from := a.to
+	from, log := a.to, scr.Log()
 	return answer(v, func() any {
 		to := min(from+slice, n)
-		return scanned{of: a, rows: m.log.Index.Scan(a.matcher, nil, from, to), to: to}
+		return scanned{of: a, rows: log.Index.Scan(a.matcher, nil, from, to), to: to}
 	})
 }
 
@@ -101,7 +101,7 @@ func (a *filtered) again(marks uint64) {
 }
 
 // took takes what was found, and goes on.
-func (a *filtered) took(m *Model, v *timeline, s scanned) tea.Cmd {
+func (a *filtered) took(scr Screen, v *timeline, s scanned) tea.Cmd {
 	a.busy = false
 	if a.ctx.Err() != nil {
 		a.close()
@@ -109,28 +109,28 @@ func (a *filtered) took(m *Model, v *timeline, s scanned) tea.Cmd {
 	}
 	if s.err != nil {
 		a.stop()
-		m.complain(fmt.Errorf("the search ended early: %w", s.err))
+		scr.Complain(fmt.Errorf("the search ended early: %w", s.err))
 	}
 	a.rows = append(a.rows, s.rows...)
 	for _, seq := range s.seqs {
-		if i := m.log.Index.Find(seq); i < m.log.Index.Len() {
-			if r, _ := m.log.Index.Row(i); r.Seq == seq {
+		if i := scr.Log().Index.Find(seq); i < scr.Log().Index.Len() {
+			if r, _ := scr.Log().Index.Row(i); r.Seq == seq {
 				a.rows = append(a.rows, uint32(i))
 			}
 		}
 	}
 	idle := s.to <= a.to
 	a.to = s.to
-	v.settle(m)
+	v.settle(scr)
 	if idle {
 		return nil // the file has less than the index: the next tick looks again
 	}
-	return a.advance(m, v)
+	return a.advance(scr, v)
 }
 
 // progress says how far the search has come, "" if it has seen everything.
-func (a *filtered) progress(m *Model) string {
-	n := m.log.Index.Len()
+func (a *filtered) progress(scr Screen) string {
+	n := scr.Log().Index.Len()
 	if a.to >= n || n == 0 || n-a.to < slice/16 && a.busy {
 		return ""
 	}
@@ -148,10 +148,10 @@ type reading struct {
 	at        session.Seq
 }
 
-func (a *filtered) read(m *Model) (out scanned) {
+func (a *filtered) read(log *viewLog) (out scanned) {
 	out = scanned{of: a, to: a.to}
 	if a.reading == nil {
-		r, err := m.log.Source.Open()
+		r, err := log.Open()
 		if err != nil {
 			out.err = err
 			return out
@@ -163,7 +163,7 @@ func (a *filtered) read(m *Model) (out scanned) {
 		a.reading = q
 	}
 	q := a.reading
-	upTo, _ := m.log.Index.Last()
+	upTo, _ := log.Index.Last()
 	for range batch {
 		if q.at >= upTo {
 			break
@@ -181,17 +181,11 @@ func (a *filtered) read(m *Model) (out scanned) {
 		q.table.See(&e, &c)
 		q.documents.See(&e)
 		q.row.Entry, q.row.Change, q.row.Node, q.row.Waited = &e, &c, c.Node, c.Waited
-		q.row.Findings, q.row.Marked = m.log.Index.Proofs(e.Seq), m.log.Index.Marked(e.Seq)
+		q.row.Findings, q.row.Marked = log.Index.Proofs(e.Seq), log.Index.Marked(e.Seq)
 		if a.filter.Takes(&q.row) {
 			out.seqs = append(out.seqs, e.Seq)
 		}
 	}
-	out.to = m.log.Index.Find(q.at + 1)
+	out.to = log.Index.Find(q.at + 1)
 	return out
 }
-
-// splitTerms are the terms of a filter, as far as that matters to tell whether
-// one is there.
-func splitTerms(text string) []string { return strings.Fields(text) }
-
-func join(text, term string) string { return strings.TrimSpace(text + " " + term) }

@@ -28,7 +28,7 @@ func (s *short) Next(ctx context.Context) (session.Entry, error) {
 func TestSearchOfWhatIsGone(t *testing.T) {
 	source := fileSource(sessionPath("demo"))
 	d := drive(t, source, 80, 24, Options{Theme: "mono"})
-	d.m.log.Source.Open = func() (Reader, error) {
+	d.m.log.Open = func() (Reader, error) {
 		r, err := source.Open()
 		return &short{r, 3}, err
 	}

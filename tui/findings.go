@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -75,22 +74,14 @@ func findingWords(f *check.Finding, known bool) string {
 }
 
 // findingText is a finding as it is copied.
-func (m *Model) findingText(f *check.Finding) string {
+func findingText(scr Screen, f *check.Finding) string {
 	s := f.Severity.String() + " " + f.Rule.ID
-	for _, part := range []string{m.clientsOf(f), f.Type} {
+	for _, part := range []string{clientsOf(scr, f), f.Type} {
 		if part != "" {
 			s += " " + part
 		}
 	}
-	return m.aliases.Text(fmt.Sprintf("%s: %s (%s)", s, f.Message, seqWords(involved(f))))
-}
-
-// clientsOf is whom a finding is about: one client by name, or how many.
-func (m *Model) clientsOf(f *check.Finding) string {
-	if n := len(f.Clients); n > 0 {
-		return render.ClientCount(n, f.MoreClients)
-	}
-	return m.aliases.Name(f.Client)
+	return scr.Aliases().Text(fmt.Sprintf("%s: %s (%s)", s, f.Message, seqWords(involved(f))))
 }
 
 // involved are the entries of a finding: those that proved it first, and the
@@ -121,33 +112,25 @@ func seqList(seqs []session.Seq, sep string) string {
 }
 
 // openFinding shows the messages of a finding as a timeline.
-func (m *Model) openFinding(f *check.Finding) tea.Cmd {
-	m.show(1)
-	cmd, err := m.timeline.ask(m, m.findingFilter(f))
-	if err != nil {
-		m.complain(err)
-		return nil
-	}
-	m.timeline.hold(m)
-	m.timeline.at = f.LastSeq
-	m.timeline.settle(m)
-	m.say("u goes back to the filter before")
+func openFinding(scr Screen, f *check.Finding) tea.Cmd {
+	cmd := scr.Timeline(findingFilter(scr, f), f.LastSeq)
+	scr.Say("u goes back to the filter before")
 	return cmd
 }
 
 // findingFilter takes the entries of a finding. The client and the type stand
 // there, too, where all of them have it, so that who takes the numbers away
 // sees the conversation around.
-func (m *Model) findingFilter(f *check.Finding) string {
+func findingFilter(scr Screen, f *check.Finding) string {
 	seqs := involved(f)
 	q := "seq:" + seqList(seqs, ",")
 	client, typ := f.Client != "", f.Type != ""
 	for _, s := range seqs {
-		r, ok := m.log.Index.BySeq(s)
+		r, ok := scr.Log().Index.BySeq(s)
 		if !ok {
 			continue
 		}
-		w := m.log.Index.Words(&r)
+		w := scr.Log().Index.Words(&r)
 		client, typ = client && w.Client == f.Client, typ && w.Type == f.Type
 	}
 	if client {

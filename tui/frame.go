@@ -26,7 +26,7 @@ func (m *Model) View() tea.View {
 	}
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
-	v.WindowTitle = "xdsproxy " + render.Safe(m.sourceName())
+	v.WindowTitle = "xdsproxy " + render.Safe(sourceName(m))
 	if !m.opts.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -110,15 +110,15 @@ func (m *Model) header() widget.Line {
 	switch {
 	case m.frozen:
 		l.Add(widget.Warned, "FROZEN ")
-	case m.log.Source.Proxy != nil:
+	case m.log.Proxy != nil:
 		l.Add(widget.Bad, "REC ")
-	case m.log.Source.Live && !m.log.Feed.Done():
+	case m.log.Live && !m.log.Feed.Done():
 		l.Add(widget.Good, "LIVE ")
 	}
 	if m.private() {
 		l.Add(widget.Warned, "PRIVATE ")
 	}
-	if p := m.log.Source.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
+	if p := m.log.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
 		l.Add(widget.Bad, "UNVERIFIED ")
 	}
 	l.Add(widget.Plain, clock(last.Sub(first))+"  ")
@@ -130,12 +130,12 @@ func (m *Model) header() widget.Line {
 
 // what is shown: the routes of the proxy, or a file.
 func (m *Model) what() string {
-	if m.log.Source.Proxy == nil || len(m.log.Source.Proxy.Routes) == 0 {
-		return m.sourceName()
+	if m.log.Proxy == nil || len(m.log.Proxy.Routes) == 0 {
+		return sourceName(m)
 	}
-	r := m.log.Source.Proxy.Routes[0]
+	r := m.log.Proxy.Routes[0]
 	s := m.aliases.Name(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.aliases.Name(r.Upstream)
-	if n := len(m.log.Source.Proxy.Routes); n > 1 {
+	if n := len(m.log.Proxy.Routes); n > 1 {
 		s += fmt.Sprintf(" +%d", n-1)
 	}
 	return s
@@ -144,7 +144,7 @@ func (m *Model) what() string {
 // tally is the right part of the header: what there is, and what is wrong.
 func (m *Model) tally() widget.Line {
 	l := widget.Text(widget.Plain, "   "+render.Count(len(m.seen.standing), "client", "clients"))
-	n, look := m.violationCount(), widget.Plain
+	n, look := m.seen.violationCount(), widget.Plain
 	if n > 0 {
 		look = widget.Bad
 	}
@@ -163,7 +163,7 @@ func (m *Model) tally() widget.Line {
 func (m *Model) span() (first, last time.Time) {
 	first = m.log.Index.First()
 	_, last = m.log.Index.Last()
-	if m.log.Source.Proxy != nil && !first.IsZero() {
+	if m.log.Proxy != nil && !first.IsZero() {
 		last = m.now()
 	}
 	return first, last
@@ -181,8 +181,8 @@ func (m *Model) progress() string {
 		return ""
 	}
 	at, _ := m.log.Index.Last()
-	if m.log.Source.Proxy != nil {
-		if behind := uint64(m.log.Source.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
+	if m.log.Proxy != nil {
+		if behind := uint64(m.log.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
 			return "lag " + render.ShortSize(int64(behind))
 		}
 		return ""

@@ -43,9 +43,9 @@ func (v *help) keys() []key.Offer {
 	}, v.Offers()...)
 }
 
-func (v *help) do(m *Model, a key.Action) tea.Cmd {
+func (v *help) do(scr Screen, a key.Action) tea.Cmd {
 	all := v.paragraphs()
-	if cmd, done := v.sheetView.do(m, a, all); done {
+	if cmd, done := v.sheetView.do(scr, a, all); done {
 		return cmd
 	}
 	switch a {
@@ -54,12 +54,12 @@ func (v *help) do(m *Model, a key.Action) tea.Cmd {
 	case key.PrevPane:
 		v.turn(-1)
 	case key.Copy:
-		return m.copy(v.PlainText(all), "the page")
+		return scr.Copy(v.PlainText(all), "the page")
 	case key.Open:
 		if p := v.At(all); p != nil && p.Choice != "" {
-			return m.showTimeline(p.Choice)
+			return scr.Timeline(p.Choice, 0)
 		}
-		m.say("enter tries the examples of filters; tab turns the page")
+		scr.Say("enter tries the examples of filters; tab turns the page")
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ func keyParagraph(a key.Action, said string) widget.Paragraph {
 	return widget.Paragraph{Head: strings.Join(key.BindingOf(a).Keys, " "), Look: widget.Accent, Text: said}
 }
 
-func (v *help) draw(_ *Model, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(), w, h) }
+func (v *help) draw(_ Screen, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(), w, h) }
 
-func (v *help) where(*Model) string {
+func (v *help) where(Screen) string {
 	name := [...]string{"keys", "words", "filters"}[v.page]
 	if v.Words != "" {
 		name = "all pages"
@@ -119,16 +119,16 @@ func (v *help) where(*Model) string {
 	return fmt.Sprintf("%s   %s", v.Sheet.Where(v.paragraphs()), name)
 }
 
-func (v *help) about(*Model) widget.Line {
+func (v *help) about(Screen) widget.Line {
 	if p := v.At(v.paragraphs()); p != nil && p.Choice != "" {
 		return widget.Text(widget.Muted, "enter sets this filter in the timeline")
 	}
 	return widget.Text(widget.Muted, "tab turns the page: keys, words, filters; / looks in all of them")
 }
 
-func (v *help) click(m *Model, _, y int, twice bool) tea.Cmd {
+func (v *help) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	if v.Sheet.Click(v.paragraphs(), y) && twice {
-		return v.do(m, key.Open)
+		return v.do(scr, key.Open)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func everyView(d *driver) []view {
 		all = append(all, m.top())
 	}
 	d.press("2")
-	return append(all, newHelp(m.timeline), newEventLog(), newBootstrap(m), &exporter{scopes: m.scopes()})
+	return append(all, newHelp(m.timeline), newEventLog(m.eventParagraphs), newBootstrap(m), newExporter(m.log, selection{}, ""))
 }
 
 func TestKeysAreBoundOnce(t *testing.T) {

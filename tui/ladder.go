@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,39 +49,39 @@ type ladderReady struct {
 }
 
 // openLadder draws the conversation that the selection is part of.
-func (m *Model) openLadder(s selection) tea.Cmd {
+func openLadder(scr Screen, s selection) tea.Cmd {
 	v := &ladder{of: s.seq, at: s.seq}
 	if s.seq == 0 {
 		if s.client == "" {
-			m.say("nothing is selected whose conversation could be drawn")
+			scr.Say("nothing is selected whose conversation could be drawn")
 			return nil
 		}
 		v.client, v.at = s.client, lastSeq
 	}
-	m.push(v)
-	return v.load(m)
+	scr.Push(v)
+	return v.load(scr)
 }
 
 // load reads the part around the selection.
-func (v *ladder) load(m *Model) tea.Cmd {
+func (v *ladder) load(scr Screen) tea.Cmd {
 	if v.busy {
 		return nil
 	}
 	v.busy = true
 	of, at, client := v.of, v.at, v.client
-	findings := m.seen.findings
-	return answer(v, func() any { return drawLadder(m.log.Context, m, of, client, at, findings) })
+	findings, log := scr.Seen().findings, scr.Log()
+	return answer(v, func() any { return drawLadder(log, of, client, at, findings) })
 }
 
-func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
-	rows, earlier, later := m.log.Index.Conversation(of, client, at, ladderBefore, ladderAfter)
+func drawLadder(log *viewLog, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
+	rows, earlier, later := log.Index.Conversation(of, client, at, ladderBefore, ladderAfter)
 	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]widget.Role), earlier: earlier, later: later}
 	if len(rows) == 0 {
 		out.err = errors.New("there is no conversation here")
 		return out
 	}
-	if seq := m.log.Index.Connection(rows[0].Seq); seq != 0 {
-		if all, _ := m.log.Fetch.Fetch(ctx, seq); all[seq] != nil {
+	if seq := log.Index.Connection(rows[0].Seq); seq != 0 {
+		if all, _ := log.Fetch.Fetch(log.Context, seq); all[seq] != nil {
 			out.drawn.See(&all[seq].Entry, &all[seq].Change)
 		}
 	}
@@ -102,8 +101,8 @@ func drawLadder(ctx context.Context, m *Model, of session.Seq, client string, at
 		for i := range some {
 			seqs = append(seqs, some[i].Seq)
 		}
-		all, _ := m.log.Fetch.Fetch(ctx, seqs...)
-		if ctx.Err() != nil {
+		all, _ := log.Fetch.Fetch(log.Context, seqs...)
+		if log.Context.Err() != nil {
 			return out
 		}
 		for i := range some {
@@ -123,35 +122,35 @@ func (r *ladderReady) add(got *index.Fetched, row *index.Row, findings []check.F
 	r.looks[row.Seq], _ = lookOf(row)
 }
 
-func (v *ladder) handle(m *Model, msg any) tea.Cmd {
+func (v *ladder) handle(scr Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case ladderReady:
 		v.busy = false
 		if msg.err != nil {
-			m.pop(v)
-			m.complain(msg.err)
+			scr.Pop(v)
+			scr.Complain(msg.err)
 			return nil
 		}
 		v.drawn, v.looks, v.earlier, v.later = msg.drawn, msg.looks, msg.earlier, msg.later
-		v.layOut(m, m.paneWidth()-widget.TextGutter)
+		v.layOut(scr, scr.Columns()-widget.TextGutter)
 	case pagerReady:
 		return msg.run(v)
 	case pagerDone:
-		msg.tell(m)
+		msg.tell(scr)
 	}
 	return nil
 }
 
 // layOut draws the ladder for so many columns, with the selection where it is.
-func (v *ladder) layOut(m *Model, columns int) {
+func (v *ladder) layOut(scr Screen, columns int) {
 	v.width = columns
 	var lines []widget.TextLine
 	if v.earlier {
 		lines = append(lines, widget.Heading(widget.Muted, "  ... more before: up goes on"))
 	}
 	at := 0
-	v.aliases = m.aliases.Stamp()
-	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: m.opts.ASCII, Replace: m.aliases.Text}) {
+	v.aliases = scr.Aliases().Stamp()
+	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: scr.Theme().ASCII, Replace: scr.Aliases().Text}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].Ref != uint64(l.Seq) {
 				at = len(lines)
@@ -192,7 +191,7 @@ func (v *ladder) look(l *render.LadderLine) widget.Role {
 func (v *ladder) query() string        { return v.pane.Text }
 func (v *ladder) language() promptKind { return textSearch }
 
-func (v *ladder) ask(_ *Model, text string) (tea.Cmd, error) {
+func (v *ladder) ask(_ Screen, text string) (tea.Cmd, error) {
 	v.pane.Search(text)
 	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that")
@@ -200,30 +199,30 @@ func (v *ladder) ask(_ *Model, text string) (tea.Cmd, error) {
 	return nil, nil
 }
 
-func (v *ladder) selected(m *Model) selection {
+func (v *ladder) selected(scr Screen) selection {
 	seq := v.current()
 	s := selection{seq: seq, client: v.client}
-	if r, ok := m.log.Index.BySeq(seq); ok {
-		w := m.log.Index.Words(&r)
+	if r, ok := scr.Log().Index.BySeq(seq); ok {
+		w := scr.Log().Index.Words(&r)
 		s.client, s.typ = w.Client, w.Type
 	}
 	return s
 }
 
-func (v *ladder) draw(m *Model, w, h int) []widget.Line {
+func (v *ladder) draw(scr Screen, w, h int) []widget.Line {
 	if v.drawn == nil {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  reading")}
 	}
-	if v.width != w-widget.TextGutter || v.aliases != m.aliases.Stamp() {
-		v.layOut(m, w-widget.TextGutter)
+	if v.width != w-widget.TextGutter || v.aliases != scr.Aliases().Stamp() {
+		v.layOut(scr, w-widget.TextGutter)
 	}
 	v.pane.Fit(h)
 	head := v.headLine()
 	if head < 0 || h < 4 {
-		return v.pane.Draw(&m.theme, m.aliases.Text, w, h)
+		return v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h)
 	}
 	// Who takes part stays on the screen.
-	out := v.pane.Draw(&m.theme, m.aliases.Text, w, h-1)
+	out := v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-1)
 	names := v.pane.Lines[head].Line
 	return append([]widget.Line{widget.Spans(append([]widget.Span{{Role: widget.Plain, Text: widget.Spaces(widget.TextGutter)}}, widget.PartOf(names.Spans, v.pane.Left, w-widget.TextGutter)...)...)}, out...)
 }
@@ -238,7 +237,7 @@ func (v *ladder) headLine() int {
 	return -1
 }
 
-func (v *ladder) where(*Model) string {
+func (v *ladder) where(Screen) string {
 	if v.drawn == nil {
 		return ""
 	}
@@ -249,24 +248,24 @@ func (v *ladder) where(*Model) string {
 	return s
 }
 
-func (v *ladder) about(m *Model) widget.Line {
+func (v *ladder) about(scr Screen) widget.Line {
 	seq := v.current()
 	if seq == 0 {
 		return widget.Line{}
 	}
-	if f := m.findingOf(seq); f != nil {
-		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, m.aliases.Text(f.Message)))
+	if f := scr.Seen().findingOf(seq); f != nil {
+		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, scr.Aliases().Text(f.Message)))
 	}
 	return widget.Text(widget.Muted, fmt.Sprintf("enter opens %d", seq))
 }
 
-func (v *ladder) click(m *Model, _, y int, twice bool) tea.Cmd {
+func (v *ladder) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	v.pane.Click(y)
 	if seq := v.current(); seq != 0 {
 		v.at = seq
 	}
 	if twice && v.drawn != nil {
-		return v.do(m, key.Open)
+		return v.do(scr, key.Open)
 	}
 	return nil
 }

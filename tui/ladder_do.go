@@ -31,63 +31,63 @@ func (v *ladder) keys() []key.Offer {
 	})
 }
 
-func (v *ladder) do(m *Model, a key.Action) tea.Cmd {
+func (v *ladder) do(scr Screen, a key.Action) tea.Cmd {
 	if a == key.Ladder {
-		m.pop(v)
+		scr.Pop(v)
 		return nil
 	}
 	if v.drawn == nil {
-		m.say("it is still being read")
+		scr.Say("it is still being read")
 		return nil
 	}
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right {
 		v.pane.Do(a)
-		return v.moved(m, a)
+		return v.moved(scr, a)
 	}
 	switch a {
 	case key.Filter:
-		return m.open(textSearch, v.query())
+		return scr.Prompt(textSearch, v.query())
 	case key.NextMatch, key.PrevMatch:
 		if !v.pane.Next(v.pane.Found, a == key.NextMatch) {
-			m.say("no line matches; / searches")
+			scr.Say("no line matches; / searches")
 		}
 	case key.Pager:
-		return toPager(m, v, pagerText{text: v.pane.PlainText(), form: formSummary})
+		return toPager(scr, v, pagerText{text: v.pane.PlainText(), ext: "txt"})
 	case key.Copy:
-		return m.copy(m.aliases.Text(v.pane.PlainText()), "the ladder")
+		return scr.Copy(scr.Aliases().Text(v.pane.PlainText()), "the ladder")
 	case key.Violation:
-		v.nextFinding(m)
+		v.nextFinding(scr)
 	default:
-		return v.onEntry(m, a)
+		return v.onEntry(scr, a)
 	}
 	return nil
 }
 
 // onEntry does what is about the selected entry.
-func (v *ladder) onEntry(m *Model, a key.Action) tea.Cmd {
+func (v *ladder) onEntry(scr Screen, a key.Action) tea.Cmd {
 	seq := v.current()
 	if seq == 0 {
-		m.say("no entry is selected")
+		scr.Say("no entry is selected")
 		return nil
 	}
 	switch a {
 	case key.Open:
-		m.push(newDetail(m, seq))
+		return scr.Act(key.Open, selection{seq: seq})
 	case key.Diff:
-		return m.openDiff(v.selected(m), false)
+		return scr.Act(key.Diff, v.selected(scr))
 	case key.Mark:
-		m.mark(seq)
+		return scr.Act(key.Mark, selection{seq: seq})
 	case key.Note:
-		return m.open(notePrompt, "")
+		return scr.Prompt(notePrompt, "")
 	case key.CopyAs:
-		return m.copyAs(seq)
+		return scr.Act(key.CopyAs, selection{seq: seq})
 	case key.Pair:
-		r, ok := m.log.Index.BySeq(seq)
+		r, ok := scr.Log().Index.BySeq(seq)
 		if !ok || r.Partner() == 0 {
-			m.say("%d has no pair", seq)
+			scr.Say("%d has no pair", seq)
 			return nil
 		}
-		v.goTo(m, r.Partner())
+		v.goTo(scr, r.Partner())
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (v *ladder) current() session.Seq {
 }
 
 // goTo selects an entry of the ladder.
-func (v *ladder) goTo(m *Model, seq session.Seq) {
+func (v *ladder) goTo(scr Screen, seq session.Seq) {
 	for i := range v.pane.Lines {
 		if v.pane.Lines[i].Ref == uint64(seq) {
 			v.pane.Show(i)
@@ -109,35 +109,35 @@ func (v *ladder) goTo(m *Model, seq session.Seq) {
 			return
 		}
 	}
-	m.say("%d is not on this part of the ladder", seq)
+	scr.Say("%d is not on this part of the ladder", seq)
 }
 
-func (v *ladder) nextFinding(m *Model) {
+func (v *ladder) nextFinding(scr Screen) {
 	for i := v.pane.Current() + 1; i < len(v.pane.Lines); i++ {
 		if seq := session.Seq(v.pane.Lines[i].Ref); v.pane.Lines[i].Level == 2 && seq != v.current() {
-			v.goTo(m, seq)
+			v.goTo(scr, seq)
 			return
 		}
 	}
-	m.say("no rule found anything further down this ladder")
+	scr.Say("no rule found anything further down this ladder")
 }
 
 // moved remembers where the selection is, and reads on at an end.
-func (v *ladder) moved(m *Model, a key.Action) tea.Cmd {
+func (v *ladder) moved(scr Screen, a key.Action) tea.Cmd {
 	if seq := v.current(); seq != 0 {
 		v.at = seq
-		m.timeline.follows(m, seq)
+		scr.Follow(seq)
 	}
 	at := v.pane.Win.At
 	switch {
 	case v.earlier && a == key.First:
 		v.at = 1
-		return v.load(m)
-	case (v.later || m.log.Source.Live) && a == key.Last:
+		return v.load(scr)
+	case (v.later || scr.Log().Live) && a == key.Last:
 		v.at = lastSeq
-		return v.load(m)
-	case v.earlier && at <= 2, (v.later || m.log.Source.Live) && at >= v.pane.Total()-2:
-		return v.load(m)
+		return v.load(scr)
+	case v.earlier && at <= 2, (v.later || scr.Log().Live) && at >= v.pane.Total()-2:
+		return v.load(scr)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 func TestLadderKeys(t *testing.T) {
@@ -77,13 +78,13 @@ func TestLadderLong(t *testing.T) {
 func TestLadderOfClient(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 100, 40, Options{Theme: "mono"})
 	d.press("1")
-	d.run(d.m.openLadder(selection{client: "demo-grpc"}))
+	d.run(d.m.Act(key.Ladder, selection{client: "demo-grpc"}))
 	got := d.frame()
 	if !strings.Contains(got, "demo-grpc") || strings.Contains(got, "demo-envoy") {
 		t.Errorf("the ladder of a client is\n%s", got)
 	}
 	d.press("L")
-	d.run(d.m.openLadder(selection{}))
+	d.run(d.m.Act(key.Ladder, selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("a ladder of nothing is\n%s", got)
 	}

@@ -1,13 +1,9 @@
 package tui
 
 import (
-	"slices"
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // Marks and remarks are notes in the log, where it is ours to write; they come
@@ -41,7 +37,7 @@ func (m *Model) writeNote(text string) tea.Cmd {
 	}
 	s := of.selected(m)
 	if s.seq == 0 {
-		m.say("there is no entry to write beside")
+		m.Say("there is no entry to write beside")
 		return nil
 	}
 	if text == "" && m.log.Index.Remark(s.seq) == "" {
@@ -62,57 +58,20 @@ func (m *Model) writeNote(text string) tea.Cmd {
 // be written.
 func (m *Model) annotate(n session.Note) bool {
 	if !m.log.Index.Annotate(&n) {
-		m.say("there are too many marks and notes already; take some away first")
+		m.Say("there are too many marks and notes already; take some away first")
 		return false
 	}
-	if m.log.Source.Annotate != nil {
-		m.log.Source.Annotate(n)
+	if m.log.Annotate != nil {
+		m.log.Annotate(n)
 	}
 	return true
 }
 
 // sayKept also says, once, that marks go with the screen.
 func (m *Model) sayKept(format string, args ...any) {
-	if m.log.Source.Annotate == nil && !m.toldMarks {
+	if m.log.Annotate == nil && !m.toldMarks {
 		m.toldMarks = true
 		format += " (only until you leave: this log is not ours to write)"
 	}
-	m.say(format, args...)
+	m.Say(format, args...)
 }
-
-// marksDo walks along marks, or shows them alone.
-func (m *Model) marksDo(a key.Action) tea.Cmd {
-	v := m.timeline
-	if a == key.OnlyMarks {
-		terms := splitTerms(v.query())
-		want := join(v.query(), onlyMarked)
-		if i := slices.Index(terms, onlyMarked); i >= 0 {
-			want = strings.Join(slices.Delete(terms, i, i+1), " ")
-		} else if len(m.log.Index.Marks()) == 0 {
-			m.say("nothing is marked yet; m marks an entry")
-			return nil
-		}
-		cmd, err := v.ask(m, want)
-		if err != nil {
-			m.complain(err)
-		}
-		return cmd
-	}
-	marks := m.log.Index.Marks()
-	if len(marks) == 0 {
-		m.say("nothing is marked yet; m marks an entry")
-		return nil
-	}
-	next := slices.IndexFunc(marks, func(s session.Seq) bool { return s > v.at })
-	if next < 0 {
-		next = 0
-		if marks[0] == v.at {
-			m.say("this is the only mark")
-			return nil
-		}
-		m.say("from the first mark again")
-	}
-	return v.goTo(m, marks[next])
-}
-
-const onlyMarked = "marked:yes"

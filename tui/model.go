@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
@@ -67,16 +66,6 @@ type Model struct {
 	outcome Outcome
 }
 
-// snapshot is what the checker knew when it was asked last.
-type snapshot struct {
-	generation uint64
-	at         time.Time // by the clock of the log
-	asked      time.Time // by ours
-	standing   []engine.ClientStatus
-	findings   []check.Finding // each of one client
-	folded     []check.Finding // each of one cause
-}
-
 // Options say how the screen looks. The zero value is fine.
 type Options struct {
 	Theme   string // one of Themes; auto if empty
@@ -126,9 +115,10 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 		opts: o, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII), stale: true, w: 80, h: 24,
 	}
 	m.aliases.Read = m.log.Fetch.Names
-	m.aliases.Full = func() { m.say("there are more names than aliases: some names stay in texts") }
+	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = newClients(), newTimeline(src.Live)
-	m.resources, m.violations, m.stats = newResources(), newViolations(), newStats()
+	m.seen.known = make(map[int]bool)
+	m.resources, m.violations, m.stats = newResources(m.clients), newViolations(), newStats()
 	if !src.Live {
 		m.tab = 1
 	}
@@ -178,7 +168,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.light = !msg.IsDark()
 		m.theme.Suit(m.light)
 	case seenMsg:
+		known := m.seen.known
 		m.seen, m.looking = snapshot(msg), false
+		m.seen.known = known
 		m.meetSeen()
 		return m, tea.Batch(m.tickAll(), m.meetHeld())
 	case heldMsg:
@@ -191,13 +183,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.prompt != nil {
 			return m, m.prompt.paste(m, msg)
 		}
-		m.say("nothing is being typed, so there is nowhere to paste")
+		m.Say("nothing is being typed, so there is nowhere to paste")
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
 	case tea.InterruptMsg:
 		return m, m.do(key.Stop)
-	case saidMsg:
-		m.tell(message(msg))
+	case said:
+		m.tell(message{role: msg.role, text: msg.text})
 	}
 	return m, nil
 }
@@ -216,7 +208,7 @@ func (m *Model) ticked(time.Time) tea.Cmd {
 // ages says whether something on the screen has grown older: ages are shown in
 // seconds, and messages go.
 func (m *Model) ages() bool {
-	return (m.log.Source.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
+	return (m.log.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
 }
 
 // observe asks the checker where clients stand, if that may have changed.
@@ -248,7 +240,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	a := key.Of(name)
 	if a == "" {
-		m.say("%q does nothing; ? lists the keys", name)
+		m.Say("%q does nothing; ? lists the keys", name)
 		return nil
 	}
 	return m.do(a)
@@ -266,7 +258,7 @@ func (m *Model) do(a key.Action) tea.Cmd {
 		return tea.Batch(cmd, m.tickAll())
 	}
 	b := key.BindingOf(a)
-	m.say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.title())
+	m.Say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.title())
 	return nil
 }
 
@@ -290,11 +282,11 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 		}
 		return m.leave()
 	case key.Command:
-		return m.open(commandPrompt, "")
+		return m.Prompt(commandPrompt, "")
 	case key.Help:
 		m.showOrLeave(newHelp(m.top()))
 	case key.Log:
-		m.showOrLeave(newEventLog())
+		m.showOrLeave(newEventLog(m.eventParagraphs))
 	case key.Freeze:
 		m.freeze()
 	case key.Violation:
@@ -304,9 +296,9 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	case key.Bootstrap:
 		m.showOrLeave(newBootstrap(m))
 	case key.Copy:
-		return m.copy(m.screenText(), "the screen")
+		return m.Copy(m.screenText(), "the screen")
 	case key.Export:
-		return m.export()
+		m.export()
 	}
 	return nil
 }
@@ -327,11 +319,11 @@ func (m *Model) showOrLeave(v view) {
 		m.over = m.over[:len(m.over)-1]
 		return
 	}
-	m.push(v)
+	m.Push(v)
 }
 
 // push opens a view above the one that is shown.
-func (m *Model) push(v view) {
+func (m *Model) Push(v view) {
 	if n := len(m.over); n >= maxOver {
 		m.over = m.over[1:]
 	}
@@ -354,12 +346,12 @@ func (m *Model) back() tea.Cmd {
 		m.focus = nil
 		return nil
 	}
-	m.say("q leaves xdsproxy")
+	m.Say("q leaves xdsproxy")
 	return nil
 }
 
 func (m *Model) freeze() {
 	if m.frozen = !m.frozen; m.frozen {
-		m.say("the screen is held still, and recording goes on; z lets it go")
+		m.Say("the screen is held still, and recording goes on; z lets it go")
 	}
 }

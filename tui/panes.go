@@ -8,7 +8,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -62,7 +61,7 @@ func (m *Model) layout(rows int) []pane {
 	for _, p := range []pane{
 		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.standing))), m.clients.sort), h: standing},
 		{view: m.resources, name: "RESOURCES", h: have},
-		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.violationCount())), h: found},
+		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.seen.violationCount())), h: found},
 	} {
 		p.x, p.y, p.w = 0, y, leftWidth
 		y += p.h + 1
@@ -77,7 +76,7 @@ func (m *Model) layout(rows int) []pane {
 			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
-	if m.violationCount() > 0 {
+	if m.seen.violationCount() > 0 {
 		panes[len(panes)-1].look = widget.Bad
 	}
 	for i := range panes {
@@ -106,7 +105,7 @@ func (m *Model) focused() view {
 func (m *Model) moveFocus(back bool) {
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
-		m.say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)
+		m.Say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)
 		return
 	}
 	i := slices.IndexFunc(all, func(p pane) bool { return p.view == m.focused() })
@@ -123,14 +122,6 @@ func (m *Model) detail() *detail {
 		m.below = newDetail(m, m.timeline.at).(*detail)
 	}
 	return m.below
-}
-
-// show goes on to another entry.
-func (v *detail) show(seq session.Seq) {
-	if seq != v.seq {
-		v.cancel()
-		v.seq = seq
-	}
 }
 
 // tickAll lets every view that can be seen ask for what it needs.
@@ -152,7 +143,7 @@ func (m *Model) tickAll() tea.Cmd {
 }
 
 // paneWidth is how wide the timeline is.
-func (m *Model) paneWidth() int {
+func (m *Model) Columns() int {
 	if m.spread() {
 		return m.w - leftWidth - 1
 	}

@@ -16,18 +16,18 @@ func (m *Model) togglePrivacy() tea.Cmd {
 	m.aliases.On = !m.aliases.On
 	m.frame = ""
 	if !m.private() {
-		m.say("names and addresses are shown as they are")
+		m.Say("names and addresses are shown as they are")
 		return nil
 	}
-	if m.log.Source.Proxy != nil {
-		for _, r := range m.log.Source.Proxy.Routes {
+	if m.log.Proxy != nil {
+		for _, r := range m.log.Proxy.Routes {
 			if host, _, is := alias.HostPort(r.Upstream); is {
 				m.aliases.Host(host)
 			}
 		}
 	}
 	m.meetSeen()
-	m.say("aliases stand for names and addresses; other words in messages stay")
+	m.Say("aliases stand for names and addresses; other words in messages stay")
 	return m.meetHeld()
 }
 

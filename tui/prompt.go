@@ -10,38 +10,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-// promptKind is what is being typed.
-type promptKind uint8
-
-const (
-	entryFilter promptKind = iota // the language of package filter
-	rowFilter                     // words that a row must have
-	textSearch                    // words that a line must have
-	commandPrompt
-	notePrompt
-	exportPrompt // the path of a file
-)
-
-// noun is what the status line calls it.
-func (k promptKind) noun() string {
-	if k == textSearch {
-		return "search"
-	}
-	return "filter"
-}
-
-func (k promptKind) sign() string {
-	switch k {
-	case commandPrompt:
-		return ":"
-	case notePrompt:
-		return ";"
-	case exportPrompt:
-		return "file: "
-	}
-	return "/"
-}
-
 // prompt is a line that is being typed, in place of the message line.
 type prompt struct {
 	kind  promptKind
@@ -61,7 +29,7 @@ type typo struct {
 }
 
 // open shows a prompt for the view on top.
-func (m *Model) open(kind promptKind, value string) tea.Cmd {
+func (m *Model) Prompt(kind promptKind, value string) tea.Cmd {
 	in := textinput.New()
 	in.Prompt = ""
 	in.CharLimit = 4096
@@ -135,7 +103,7 @@ func (p *prompt) accept(m *Model) tea.Cmd {
 	}
 	cmd, err := f.ask(m, value)
 	if err != nil {
-		m.complain(err)
+		m.Complain(err)
 	}
 	return tea.Batch(cmd, m.tickAll())
 }

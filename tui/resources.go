@@ -18,10 +18,11 @@ import (
 // resources is what one client has: the one that is selected in Clients, or that
 // was asked for.
 type resources struct {
-	win    widget.Window // over the rows, after one for the client
-	at     treeKey
-	client string // that was asked for, "" for that of Clients
-	beside string // what was selected in Clients by then
+	clients chooser
+	win     widget.Window // over the rows, after one for the client
+	at      treeKey
+	client  string // that was asked for, "" for that of Clients
+	beside  string // what was selected in Clients by then
 
 	words  string
 	byType bool
@@ -38,7 +39,15 @@ type resources struct {
 	titles  int           // lines above the rows, as drawn last
 }
 
-func newResources() *resources { return &resources{folded: make(map[treeKey]bool)} }
+// chooser is the view in which a client is chosen.
+type chooser interface {
+	selected(scr Screen) selection
+	empty(scr Screen) []widget.Line
+}
+
+func newResources(clients chooser) *resources {
+	return &resources{clients: clients, folded: make(map[treeKey]bool)}
+}
 
 func (v *resources) title() string { return "Resources" }
 
@@ -59,8 +68,8 @@ func (v *resources) keys() []key.Offer {
 }
 
 // of is the client whose resources are shown.
-func (v *resources) of(m *Model) string {
-	now := m.clients.selected(m).client
+func (v *resources) of(scr Screen) string {
+	now := v.clients.selected(scr).client
 	if v.client != "" && v.beside == now {
 		return v.client
 	}
@@ -68,18 +77,11 @@ func (v *resources) of(m *Model) string {
 	return now
 }
 
-// openResources shows the resources of a client.
-func (m *Model) openResources(client string) tea.Cmd {
-	m.resources.choose(m, client)
-	m.show(2)
-	return m.resources.tick(m)
-}
-
-func (v *resources) choose(m *Model, client string) {
-	if v.of(m) != client {
+func (v *resources) choose(scr Screen, client string) {
+	if v.of(scr) != client {
 		v.at, v.win = treeKey{}, widget.Window{Rows: v.win.Rows}
 	}
-	v.client, v.beside = client, m.clients.selected(m).client
+	v.client, v.beside = client, v.clients.selected(scr).client
 }
 
 // drawn is what a command brings.
@@ -89,10 +91,10 @@ type drawn struct {
 }
 
 // tick asks for the tree again if the log has grown, and makes rows of it.
-func (v *resources) tick(m *Model) tea.Cmd {
+func (v *resources) tick(scr Screen) tea.Cmd {
 	v.settle()
-	client := v.of(m)
-	q := treeQuery{client, m.seen.generation, v.words, v.byType, v.folds}
+	client := v.of(scr)
+	q := treeQuery{client, scr.Seen().generation, v.words, v.byType, v.folds}
 	if v.asking || client == "" || q == v.asked {
 		return nil
 	}
@@ -100,7 +102,7 @@ func (v *resources) tick(m *Model) tea.Cmd {
 	fresh := q
 	fresh.words, fresh.byType, fresh.folds = v.asked.words, v.asked.byType, v.asked.folds
 	var have *engine.Tree
-	if same && (fresh == v.asked || m.now().Sub(v.askedAt) < max(judgement, 4*v.took)) {
+	if same && (fresh == v.asked || scr.Now().Sub(v.askedAt) < max(judgement, 4*v.took)) {
 		// What is shown is another part of what is known.
 		if have = v.forest.tree; fresh != v.asked {
 			if q.generation = v.asked.generation; q == v.asked {
@@ -110,31 +112,31 @@ func (v *resources) tick(m *Model) tea.Cmd {
 	}
 	v.asking, v.asked = true, q
 	if have == nil {
-		v.askedAt = m.now()
+		v.askedAt = scr.Now()
 	}
-	folded := maps.Clone(v.folded)
+	folded, log := maps.Clone(v.folded), scr.Log()
 	return answer(v, func() any {
 		begin := time.Now()
 		if have == nil {
-			have = m.log.Feed.Tree(client)
+			have = log.Feed.Tree(client)
 		}
 		f := flatten(q, have, folded)
 		return drawn{f, time.Since(begin)}
 	})
 }
 
-func (v *resources) handle(m *Model, msg any) tea.Cmd {
+func (v *resources) handle(scr Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case drawn:
 		v.forest, v.took, v.asking = msg.forest, msg.took, false
 		v.settle()
-		return v.tick(m)
+		return v.tick(scr)
 	case carried:
 		if msg.seq == 0 {
-			m.say("no response that has %s is in the recording any more", m.aliases.Name(msg.node.Name))
+			scr.Say("no response that has %s is in the recording any more", scr.Aliases().Name(msg.node.Name))
 			return nil
 		}
-		m.push(newDetail(m, msg.seq))
+		return scr.Act(key.Open, selection{seq: msg.seq})
 	}
 	return nil
 }
@@ -177,89 +179,88 @@ func (v *resources) row() *treeRow {
 	return nil
 }
 
-func (v *resources) do(m *Model, a key.Action) tea.Cmd {
+func (v *resources) do(scr Screen, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.Move(a, len(v.rows())+1) {
 		v.keep()
 		return nil
 	}
-	client := v.of(m)
+	client := v.of(scr)
 	switch a {
 	case key.Filter:
-		return m.open(rowFilter, v.words)
+		return scr.Prompt(rowFilter, v.words)
 	case key.Form:
 		v.byType = !v.byType
 		return nil
 	}
 	if client == "" {
-		m.say("no client has asked for anything yet")
+		scr.Say("no client has asked for anything yet")
 		return nil
 	}
 	if a == key.Resources {
-		return v.nextClient(m, client)
+		return v.nextClient(scr, client)
 	}
 	r := v.row()
 	if r == nil {
-		return v.doClient(m, client, a)
+		return v.doClient(scr, client, a)
 	}
 	if n := r.node; n != nil {
 		switch a {
 		case key.Open:
-			return v.openMessage(m, client, n)
+			return v.openMessage(scr, client, n)
 		case key.Diff:
-			return m.openDiff(selection{client: client, typ: n.Type, name: n.Name, seq: n.Seq}, false)
+			return scr.Act(key.Diff, selection{client: client, typ: n.Type, name: n.Name, seq: n.Seq})
 		case key.Only:
-			return m.narrowTo(selection{client: client, typ: n.Type, name: n.Name})
+			return scr.Act(key.Only, selection{client: client, typ: n.Type, name: n.Name})
 		case key.Copy:
-			return m.copy(m.aliases.Name(n.Name), "the name")
+			return scr.Copy(scr.Aliases().Name(n.Name), "the name")
 		case key.Ladder:
-			return m.openLadder(v.selected(m))
+			return scr.Act(key.Ladder, v.selected(scr))
 		}
 	}
 	switch a {
 	case key.Open, key.Toggle:
-		v.fold(m, r, !r.folded)
+		v.fold(scr, r, !r.folded)
 	case key.Left:
-		v.fold(m, r, true)
+		v.fold(scr, r, true)
 	case key.Right:
-		v.fold(m, r, false)
+		v.fold(scr, r, false)
 	default:
-		m.say("that is for a resource, and this is a title")
+		scr.Say("that is for a resource, and this is a title")
 	}
 	return nil
 }
 
 // doClient is what keys do on the line of the client.
-func (v *resources) doClient(m *Model, client string, a key.Action) tea.Cmd {
+func (v *resources) doClient(scr Screen, client string, a key.Action) tea.Cmd {
 	switch a {
 	case key.Open:
-		m.show(0)
-		m.clients.at, m.clients.typ = client, ""
+		return scr.Act(key.View1, selection{client: client})
 	case key.Only:
-		return m.narrowTo(selection{client: client})
+		return scr.Act(key.Only, selection{client: client})
 	case key.Copy:
-		return m.copy(m.aliases.Name(client), "the name")
+		return scr.Copy(scr.Aliases().Name(client), "the name")
 	case key.Ladder:
-		return m.openLadder(selection{client: client})
+		return scr.Act(key.Ladder, selection{client: client})
 	default:
-		m.say("that is for a resource, and this is the client; r goes to the next one")
+		scr.Say("that is for a resource, and this is the client; r goes to the next one")
 	}
 	return nil
 }
 
 // nextClient goes on in the order of Clients.
-func (v *resources) nextClient(m *Model, client string) tea.Cmd {
-	all := m.seen.standing
+func (v *resources) nextClient(scr Screen, client string) tea.Cmd {
+	all := scr.Seen().standing
 	i := slices.IndexFunc(all, func(c engine.ClientStatus) bool { return c.Client == client })
 	if len(all) < 2 {
-		m.say("there is no other client")
+		scr.Say("there is no other client")
 		return nil
 	}
-	v.choose(m, all[(i+1)%len(all)].Client)
-	return v.tick(m)
+	v.choose(scr, all[(i+1)%len(all)].Client)
+	return v.tick(scr)
 }
 
-func (v *resources) fold(m *Model, r *treeRow, close bool) {
+func (v *resources) fold(scr Screen, r *treeRow, close bool) {
 	switch {
 	case close && (!r.folds || r.folded) && r.depth > 0: // to what refers to it
 		for i := v.win.At - 2; i >= 0; i-- {
@@ -270,9 +271,9 @@ func (v *resources) fold(m *Model, r *treeRow, close bool) {
 			}
 		}
 	case !r.folds && r.node != nil && r.node.Again:
-		m.say("what it refers to stands where it comes first")
+		scr.Say("what it refers to stands where it comes first")
 	case !r.folds:
-		m.say("it refers to nothing")
+		scr.Say("it refers to nothing")
 	case close != r.folded:
 		if close {
 			v.folded[r.key()] = true
@@ -290,21 +291,21 @@ type carried struct {
 }
 
 // openMessage shows the response that had a resource last.
-func (v *resources) openMessage(m *Model, client string, n *engine.Node) tea.Cmd {
+func (v *resources) openMessage(scr Screen, client string, n *engine.Node) tea.Cmd {
 	switch {
 	case n.State == engine.Missing, n.State == engine.NotOverXDS:
-		m.say("no message carried it: it was not sent")
+		scr.Say("no message carried it: it was not sent")
 		return nil
 	case n.Seq != 0:
-		m.push(newDetail(m, n.Seq))
-		return nil
+		return scr.Act(key.Open, selection{seq: n.Seq})
 	}
-	m.say("looking for the message that brought it")
-	return answer(v, func() any { return carried{n, m.log.Fetch.Carrier(m.log.Context, client, n.Type, n.Name)} })
+	scr.Say("looking for the message that brought it")
+	log := scr.Log()
+	return answer(v, func() any { return carried{n, log.Fetch.Carrier(log.Context, client, n.Type, n.Name)} })
 }
 
-func (v *resources) selected(m *Model) selection {
-	s := selection{client: v.of(m)}
+func (v *resources) selected(scr Screen) selection {
+	s := selection{client: v.of(scr)}
 	if r := v.row(); r != nil && r.node != nil {
 		s.typ, s.name, s.seq = r.node.Type, r.node.Name, r.node.Seq
 	}
@@ -313,13 +314,13 @@ func (v *resources) selected(m *Model) selection {
 
 func (v *resources) query() string        { return v.words }
 func (v *resources) language() promptKind { return rowFilter }
-func (v *resources) ask(m *Model, text string) (tea.Cmd, error) {
+func (v *resources) ask(scr Screen, text string) (tea.Cmd, error) {
 	v.words = text
-	return v.tick(m), nil
+	return v.tick(scr), nil
 }
 
-func (v *resources) where(m *Model) string {
-	if v.of(m) == "" || v.forest == nil {
+func (v *resources) where(scr Screen) string {
+	if v.of(scr) == "" || v.forest == nil {
 		return "0 of 0"
 	}
 	s := (&widget.Window{At: v.win.At - 1}).Place(len(v.rows()))
@@ -333,18 +334,18 @@ func (v *resources) where(m *Model) string {
 }
 
 // about is what is to say of the resource that is selected.
-func (v *resources) about(m *Model) widget.Line {
+func (v *resources) about(scr Screen) widget.Line {
 	r := v.row()
 	switch {
-	case v.of(m) == "":
+	case v.of(scr) == "":
 		return widget.Line{}
 	case r == nil:
-		return widget.Text(widget.Plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", m.aliases.Name(v.of(m)), v.tally()))
+		return widget.Text(widget.Plain, fmt.Sprintf("%s: %s; r: the next client, enter: all clients", scr.Aliases().Name(v.of(scr)), v.tally()))
 	case r.node == nil:
 		return widget.Text(widget.Plain, r.title)
 	}
 	n := r.node
-	l := widget.Spans(widget.In(widget.Plain, n.Type+" "+m.aliases.Name(n.Name)+": "))
+	l := widget.Spans(widget.In(widget.Plain, n.Type+" "+scr.Aliases().Name(n.Name)+": "))
 	switch n.State {
 	case engine.Missing:
 		l.Add(widget.Bad, "something refers to it or asks for it, and it was not sent")
@@ -352,8 +353,8 @@ func (v *resources) about(m *Model) widget.Line {
 		l.Add(widget.Muted, "it was not sent; mostly such a cluster is in the client's bootstrap")
 	case engine.Rejected:
 		l.Add(widget.Bad, "rejected")
-		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
-			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", m.aliases.Text(t.Nack)))
+		if t := scr.Seen().typeOf(v.of(scr), n.Type); t != nil && t.Nack != "" {
+			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
 		}
 	case engine.Requested:
 		l.Add(widget.Warned, "sent, and not answered yet")
@@ -388,21 +389,7 @@ func (v *resources) tally() string {
 	return s
 }
 
-// typeOf is where a client stands with a type, nil if it does not ask for it.
-func (m *Model) typeOf(client, typ string) *engine.TypeStatus {
-	for i := range m.seen.standing {
-		if c := &m.seen.standing[i]; c.Client == client {
-			for j := range c.Types {
-				if c.Types[j].Type == typ {
-					return &c.Types[j]
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (v *resources) click(m *Model, _, y int, twice bool) tea.Cmd {
+func (v *resources) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	if y < v.titles {
 		v.win.At = 0
 	} else if i := v.win.Top + y - v.titles; i <= len(v.rows()) {
@@ -410,30 +397,9 @@ func (v *resources) click(m *Model, _, y int, twice bool) tea.Cmd {
 	}
 	v.keep()
 	if twice {
-		return v.do(m, key.Open)
+		return v.do(scr, key.Open)
 	}
 	return nil
-}
-
-// resourcesOf is the command that shows the resources of a client, or of the one
-// that is selected.
-func (m *Model) resourcesOf(arg string) (tea.Cmd, error) {
-	if arg == "" {
-		m.show(2)
-		return nil, nil
-	}
-	if !slices.Contains(m.clientNames(), arg) {
-		return nil, fmt.Errorf("there is no client %q; tab lists them", arg)
-	}
-	return m.openResources(arg), nil
-}
-
-func (m *Model) clientNames() []string {
-	out := make([]string, len(m.seen.standing))
-	for i := range m.seen.standing {
-		out[i] = m.seen.standing[i].Client
-	}
-	return out
 }
 
 // around is what refers to a resource, worked out once.

@@ -35,26 +35,26 @@ func resourceColumnsFor(w int) resourceColumns {
 	return c
 }
 
-func (v *resources) draw(m *Model, w, h int) []widget.Line {
-	if w < splitWidth || v.of(m) == "" {
-		return v.list(m, w, h)
+func (v *resources) draw(scr Screen, w, h int) []widget.Line {
+	if w < splitWidth || v.of(scr) == "" {
+		return v.list(scr, w, h)
 	}
 	listed := w * 5 / 8
-	out := v.list(m, listed, h)
+	out := v.list(scr, listed, h)
 	for len(out) < h {
 		out = append(out, widget.Blank())
 	}
-	return widget.Beside(&m.theme, out, listed, v.aside(m, w-listed-1, h))
+	return widget.Beside(scr.Theme(), out, listed, v.aside(scr, w-listed-1, h))
 }
 
 // list is the client, and its resources.
-func (v *resources) list(m *Model, w, h int) []widget.Line {
+func (v *resources) list(scr Screen, w, h int) []widget.Line {
 	c := resourceColumnsFor(w)
-	client := v.of(m)
+	client := v.of(scr)
 	if client == "" {
-		return m.clients.empty(m)
+		return v.clients.empty(scr)
 	}
-	out := []widget.Line{v.clientLine(m, client, w)}
+	out := []widget.Line{v.clientLine(scr, client, w)}
 	if w >= shortWidth {
 		out = append(out, widget.Text(widget.Muted, "  "+widget.Left("RESOURCE", c.name)+" "+widget.Left("STATE", c.state)+" "+widget.Left("VERSION", c.version)+
 			" "+widget.Right("SEQ", c.seq)+" "+widget.Right("AGE", c.age)))
@@ -70,7 +70,7 @@ func (v *resources) list(m *Model, w, h int) []widget.Line {
 		return append(out, v.empty()...)
 	}
 	for i := max(v.win.Top, 1); i < min(max(v.win.Top, 1)+h-v.titles, len(rows)+1); i++ {
-		l := v.rowLine(m, &rows[i-1], &c)
+		l := v.rowLine(scr, &rows[i-1], &c)
 		if l.Selected = i == v.win.At; l.Selected {
 			l.Spans[0].Text = "> "
 		}
@@ -87,23 +87,23 @@ func (v *resources) empty() []widget.Line {
 }
 
 // clientLine is who it is, and where it stands.
-func (v *resources) clientLine(m *Model, client string, w int) widget.Line {
+func (v *resources) clientLine(scr Screen, client string, w int) widget.Line {
 	l := widget.Text(widget.Plain, "  ")
 	if l.Selected = v.win.At == 0; l.Selected {
 		l.Spans[0].Text = "> "
 	}
-	name := min(render.Width(render.Safe(m.aliases.Name(client))), max(w/3, 12))
-	l.Add(widget.Title, widget.Middle(m.aliases.Name(client), name)+"  ")
-	for i := range m.seen.standing {
-		c := &m.seen.standing[i]
+	name := min(render.Width(render.Safe(scr.Aliases().Name(client))), max(w/3, 12))
+	l.Add(widget.Title, widget.Middle(scr.Aliases().Name(client), name)+"  ")
+	for i := range scr.Seen().standing {
+		c := &scr.Seen().standing[i]
 		if c.Client != client {
 			continue
 		}
 		if c.Agent != "" && w >= shortWidth {
 			l.Add(widget.Muted, strings.TrimSpace(c.Agent+" "+c.Version)+"  ")
 		}
-		if !c.Gone.IsZero() && !m.log.Feed.Done() {
-			l.Add(widget.Muted, "gone "+age(m.seen.at.Sub(c.Gone))+"  ")
+		if !c.Gone.IsZero() && !scr.Log().Feed.Done() {
+			l.Add(widget.Muted, "gone "+age(scr.Seen().at.Sub(c.Gone))+"  ")
 		}
 	}
 	if v.forest == nil || v.forest.query.client != client {
@@ -135,7 +135,7 @@ func resourceRole(s engine.ResourceState) widget.Role {
 }
 
 // rowLine is one resource, or a title.
-func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) widget.Line {
+func (v *resources) rowLine(scr Screen, r *treeRow, c *resourceColumns) widget.Line {
 	l := widget.Text(widget.Plain, "  ")
 	if r.node == nil {
 		sign := "- "
@@ -151,7 +151,7 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) widget.Lin
 		return l
 	}
 	n := r.node
-	lead := v.lead(m, r, c.step)
+	lead := v.lead(scr, r, c.step)
 	if most := max(c.name-16, 0); render.Width(lead) > most { // very deep
 		lead = ""
 	}
@@ -173,7 +173,7 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) widget.Lin
 	if n.Again && room > 20 {
 		again = " (above)"
 	}
-	shown := render.Middle(render.Safe(m.aliases.Name(n.Name)), room-len(again))
+	shown := render.Middle(render.Safe(scr.Aliases().Name(n.Name)), room-len(again))
 	l.Add(name, shown)
 	l.Add(widget.Muted, again)
 	l.Pad(2 + c.name)
@@ -188,7 +188,7 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) widget.Lin
 	if c.seq > 0 {
 		seq, when := "-", "-"
 		if n.Seq != 0 {
-			seq, when = fmt.Sprint(uint64(n.Seq)), age(m.seen.at.Sub(n.At))
+			seq, when = fmt.Sprint(uint64(n.Seq)), age(scr.Seen().at.Sub(n.At))
 		}
 		l.Add(widget.Muted, " "+widget.Right(seq, c.seq)+" "+widget.Right(when, c.age))
 	}
@@ -196,8 +196,8 @@ func (v *resources) rowLine(m *Model, r *treeRow, c *resourceColumns) widget.Lin
 }
 
 // lead draws the branches before a node.
-func (v *resources) lead(m *Model, r *treeRow, step int) string {
-	g := &m.theme.Glyph
+func (v *resources) lead(scr Screen, r *treeRow, step int) string {
+	g := scr.Theme().Glyph
 	if r.section > dangling || v.byType {
 		return "  "
 	}
@@ -225,17 +225,17 @@ func (v *resources) lead(m *Model, r *treeRow, step int) string {
 }
 
 // aside is what there is to say of the resource that is selected.
-func (v *resources) aside(m *Model, w, h int) []widget.Line {
+func (v *resources) aside(scr Screen, w, h int) []widget.Line {
 	r := v.row()
 	if r == nil || r.node == nil || v.forest == nil {
-		return v.asideClient(m, w, h)
+		return v.asideClient(scr, w, h)
 	}
 	n := v.forest.nodes[[2]string{r.node.Type, r.node.Name}]
 	if n == nil {
 		n = r.node
 	}
 	out := []widget.Line{widget.Spans(widget.In(widget.Accent, " "+n.Type+" "))}
-	for i, t := range widget.Wrapped(m.aliases.Name(n.Name), w-7) {
+	for i, t := range widget.Wrapped(scr.Aliases().Name(n.Name), w-7) {
 		if i > 0 {
 			out = append(out, widget.Text(widget.Title, widget.Spaces(6)+t))
 			continue
@@ -245,8 +245,8 @@ func (v *resources) aside(m *Model, w, h int) []widget.Line {
 	out = append(out, widget.Blank())
 	out = append(out, widget.Labelled("state", resourceRole(n.State), string(n.State), w)...)
 	if n.State == engine.Rejected {
-		if t := m.typeOf(v.of(m), n.Type); t != nil && t.Nack != "" {
-			out = append(out, widget.Labelled("why", widget.Plain, m.aliases.Text(t.Nack), w)...)
+		if t := scr.Seen().typeOf(v.of(scr), n.Type); t != nil && t.Nack != "" {
+			out = append(out, widget.Labelled("why", widget.Plain, scr.Aliases().Text(t.Nack), w)...)
 			out = append(out, widget.Labelled("by", widget.Accent, fmt.Sprint(uint64(t.NackSeq)), w)...)
 		}
 	}
@@ -254,7 +254,7 @@ func (v *resources) aside(m *Model, w, h int) []widget.Line {
 		out = append(out, widget.Labelled("version", widget.Plain, n.Version, w)...)
 	}
 	if n.Seq != 0 {
-		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), age(m.seen.at.Sub(n.At))), w)...)
+		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), age(scr.Seen().at.Sub(n.At))), w)...)
 	} else if n.State != engine.Missing && n.State != engine.NotOverXDS {
 		out = append(out, widget.Labelled("came", widget.Muted, "so long ago that it has to be looked for: enter", w)...)
 	}
@@ -270,24 +270,24 @@ func (v *resources) aside(m *Model, w, h int) []widget.Line {
 		out = append(out, widget.Text(widget.Muted, " "+why))
 	} else {
 		out = append(out, widget.Text(widget.Muted, " referred to by"))
-		out = append(out, v.references(m, above, w, max((h-len(out))/2, 2))...)
+		out = append(out, v.references(scr, above, w, max((h-len(out))/2, 2))...)
 	}
 	if len(n.Children) > 0 {
 		out = append(out, widget.Blank(), widget.Text(widget.Muted, " refers to"))
-		out = append(out, v.references(m, n.Children, w, max(h-len(out), 1))...)
+		out = append(out, v.references(scr, n.Children, w, max(h-len(out), 1))...)
 	}
 	return out[:min(len(out), h)]
 }
 
 // references lists some resources, and how many more there are.
-func (v *resources) references(m *Model, list []*engine.Node, w, h int) []widget.Line {
+func (v *resources) references(scr Screen, list []*engine.Node, w, h int) []widget.Line {
 	var out []widget.Line
 	for i, n := range list {
 		if i == h-1 && len(list) > h {
 			return append(out, widget.Text(widget.Muted, fmt.Sprintf("   and %s more", render.Number(int64(len(list)-i)))))
 		}
 		l := widget.Spans(widget.In(widget.Accent, "   "+widget.Left(n.Type, 5)))
-		l.Add(widget.Plain, widget.Middle(m.aliases.Name(n.Name), max(w-8-11, 4))+" ")
+		l.Add(widget.Plain, widget.Middle(scr.Aliases().Name(n.Name), max(w-8-11, 4))+" ")
 		l.Add(resourceRole(n.State), widget.Left(string(n.State), 9))
 		out = append(out, l)
 	}
@@ -295,11 +295,11 @@ func (v *resources) references(m *Model, list []*engine.Node, w, h int) []widget
 }
 
 // asideClient says where the client stands with each type.
-func (v *resources) asideClient(m *Model, w, h int) []widget.Line {
-	client := v.of(m)
-	out := []widget.Line{widget.Text(widget.Title, " "+widget.MiddleText(m.aliases.Name(client), w-2)), widget.Blank()}
-	for i := range m.seen.standing {
-		c := &m.seen.standing[i]
+func (v *resources) asideClient(scr Screen, w, h int) []widget.Line {
+	client := v.of(scr)
+	out := []widget.Line{widget.Text(widget.Title, " "+widget.MiddleText(scr.Aliases().Name(client), w-2)), widget.Blank()}
+	for i := range scr.Seen().standing {
+		c := &scr.Seen().standing[i]
 		if c.Client != client {
 			continue
 		}
@@ -311,7 +311,7 @@ func (v *resources) asideClient(m *Model, w, h int) []widget.Line {
 			l := widget.Spans(widget.In(widget.Accent, " "+widget.Middle(t.Type, 5)+" "))
 			l.Add(stateRole(t.State), widget.Left(t.State.String(), stateWidth))
 			l.Add(widget.Plain, widget.Right(render.Number(int64(t.Have)), 7))
-			l.Add(widget.Muted, "    "+widget.Left(age(m.seen.at.Sub(t.Since)), 7)+" ")
+			l.Add(widget.Muted, "    "+widget.Left(age(scr.Seen().at.Sub(t.Since)), 7)+" ")
 			l.Add(widget.Plain, widget.MiddleText(widget.OrDash(t.Version), max(w-l.Width()-1, 4)))
 			out = append(out, l)
 		}

@@ -54,15 +54,16 @@ func (v *stats) keys() []key.Offer {
 	})
 }
 
-func (v *stats) tick(m *Model) tea.Cmd {
-	g := m.log.Index.Generation()
-	if v.asking || v.known != nil && (g == v.of || m.now().Sub(v.asked) < judgement) {
+func (v *stats) tick(scr Screen) tea.Cmd {
+	g := scr.Log().Index.Generation()
+	if v.asking || v.known != nil && (g == v.of || scr.Now().Sub(v.asked) < judgement) {
 		return nil
 	}
-	v.asking, v.asked = true, m.now()
+	v.asking, v.asked = true, scr.Now()
+	log, measure := scr.Log(), v.measure
 	return answer(v, func() any {
-		c := counting{stats: m.log.Index.Stats(), of: g, memory: v.measure(), past: m.log.Feed.Memory()}
-		if p := m.log.Source.Proxy; p != nil {
+		c := counting{stats: log.Index.Stats(), of: g, memory: measure(), past: log.Feed.Memory()}
+		if p := log.Proxy; p != nil {
 			log := p.Stats()
 			c.log = &log
 		}
@@ -80,7 +81,7 @@ func memoryInUse() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-func (v *stats) handle(_ *Model, msg any) tea.Cmd {
+func (v *stats) handle(_ Screen, msg any) tea.Cmd {
 	c, is := msg.(counting)
 	if !is {
 		return nil
@@ -102,7 +103,7 @@ func (v *stats) big() (index.Big, bool) {
 	return v.known.Biggest[v.win.At], true
 }
 
-func (v *stats) do(m *Model, a key.Action) tea.Cmd {
+func (v *stats) do(scr Screen, a key.Action) tea.Cmd {
 	total := 0
 	if v.known != nil {
 		total = len(v.known.Biggest)
@@ -112,56 +113,31 @@ func (v *stats) do(m *Model, a key.Action) tea.Cmd {
 		return nil
 	}
 	if a == key.Copy {
-		return m.copy(v.plainText(m), "the counts")
+		return scr.Copy(v.plainText(scr), "the counts")
 	}
 	b, is := v.big()
 	if !is {
-		m.say("no message has passed yet")
+		scr.Say("no message has passed yet")
 		return nil
 	}
 	switch a {
 	case key.Open:
-		m.push(newDetail(m, b.Row.Seq))
+		return scr.Act(key.Open, selection{seq: b.Row.Seq})
 	case key.Only:
-		return m.narrowTo(selection{client: b.Client, typ: b.Type})
+		return scr.Act(key.Only, selection{client: b.Client, typ: b.Type})
 	}
 	return nil
 }
 
-// narrowTo shows the messages of what is selected.
-func (m *Model) narrowTo(s selection) tea.Cmd {
-	var terms []string
-	if s.name != "" {
-		terms = append(terms, "name:"+quoted(s.name))
-	}
-	if s.client != "" {
-		terms = append(terms, "client:"+quoted(s.client))
-	}
-	if s.typ != "" && s.name == "" {
-		terms = append(terms, "type:"+s.typ)
-	}
-	return m.showTimeline(strings.Join(terms, " "))
-}
-
-// showTimeline shows the entries that a filter takes.
-func (m *Model) showTimeline(filter string) tea.Cmd {
-	m.show(1)
-	cmd, err := m.timeline.ask(m, filter)
-	if err != nil {
-		m.complain(err)
-	}
-	return cmd
-}
-
-func (v *stats) plainText(m *Model) string {
+func (v *stats) plainText(scr Screen) string {
 	var b strings.Builder
-	for _, l := range v.draw(m, 120, 1000) {
+	for _, l := range v.draw(scr, 120, 1000) {
 		b.WriteString(l.PlainText() + "\n")
 	}
 	return b.String()
 }
 
-func (v *stats) selected(*Model) selection {
+func (v *stats) selected(Screen) selection {
 	b, is := v.big()
 	if !is {
 		return selection{}
@@ -169,22 +145,22 @@ func (v *stats) selected(*Model) selection {
 	return selection{client: b.Client, typ: b.Type, seq: b.Row.Seq}
 }
 
-func (v *stats) where(*Model) string {
+func (v *stats) where(Screen) string {
 	if v.known == nil {
 		return "counting"
 	}
 	return "up to " + fmt.Sprint(uint64(v.known.Last))
 }
 
-func (v *stats) about(m *Model) widget.Line {
+func (v *stats) about(scr Screen) widget.Line {
 	b, is := v.big()
 	if !is {
 		return widget.Line{}
 	}
-	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(m.aliases.Name(b.Client)), render.Size(int64(b.Row.Size))))
+	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(scr.Aliases().Name(b.Client)), render.Size(int64(b.Row.Size))))
 }
 
-func (v *stats) click(m *Model, x, y int, twice bool) tea.Cmd {
+func (v *stats) click(scr Screen, x, y int, twice bool) tea.Cmd {
 	i := v.win.Top + y - v.first
 	if v.known == nil || i < 0 || y < v.first || i >= len(v.known.Biggest) || x < v.columns[0] || x >= v.columns[1] {
 		return nil
@@ -192,7 +168,7 @@ func (v *stats) click(m *Model, x, y int, twice bool) tea.Cmd {
 	v.win.At = i
 	v.at, _ = v.big()
 	if twice {
-		return v.do(m, key.Open)
+		return v.do(scr, key.Open)
 	}
 	return nil
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-func (v *stats) draw(m *Model, w, h int) []widget.Line {
+func (v *stats) draw(scr Screen, w, h int) []widget.Line {
 	if v.known == nil {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   counting")}
 	}
 	s := v.known
-	out := v.rates(m, w)
+	out := v.rates(scr, w)
 	roomy := h >= 30
 	if roomy {
 		out = append(out, widget.Blank())
 	}
 	// The recorder has the last lines, the biggest messages at least four.
-	last := v.recorder(m)
+	last := v.recorder(scr)
 	types := min(len(s.Types), max(1, h-len(out)-2-4-len(last)))
 	if w >= shortWidth {
 		types = min(types, max(3, (h-len(out))/2))
 	}
-	out = append(out, v.types(m, w, types)...)
+	out = append(out, v.types(scr, w, types)...)
 	if roomy {
 		out = append(out, widget.Blank())
 	}
@@ -35,20 +35,20 @@ func (v *stats) draw(m *Model, w, h int) []widget.Line {
 	if roomy {
 		rest--
 	}
-	big := v.biggest(m, w, rest, len(out))
+	big := v.biggest(scr, w, rest, len(out))
 	out = append(out, big...)
 	if roomy {
 		out = append(out, widget.Blank())
 	}
 	out = append(out, last...)
 	if room := h - len(out) - 1; room > 4 && w >= 100 {
-		out = append(append(out, widget.Blank()), v.waits(m, w, room)...)
+		out = append(append(out, widget.Blank()), v.waits(scr, w, room)...)
 	}
 	return out[:min(len(out), h)]
 }
 
 // rates are the lines for both directions, and for NACKs.
-func (v *stats) rates(m *Model, w int) []widget.Line {
+func (v *stats) rates(scr Screen, w int) []widget.Line {
 	s := v.known
 	const label, number = 10, 8
 	spark := min(max(w-label-5*(number+1)-2, 0), index.StatSeconds)
@@ -79,7 +79,7 @@ func (v *stats) rates(m *Model, w int) []widget.Line {
 			return rate(f)
 		}
 		l := widget.Text(widget.Plain, " "+widget.Left(name, label)+" ")
-		l.Add(look, widget.Left(sparkline(rates, spark, m.theme.Glyph.Spark), spark))
+		l.Add(look, widget.Left(sparkline(rates, spark, scr.Theme().Glyph.Spark), spark))
 		l.Add(widget.Plain, widget.Right(write(now), number)+" "+widget.Right(write(mean), number))
 		if w >= shortWidth {
 			l.Add(widget.Plain, " "+widget.Right(write(most), number)+" "+widget.Right(render.Number(total), number+1)+" ")
@@ -160,7 +160,7 @@ func sparkline(values []float64, columns int, signs string) string {
 }
 
 // types is the table of types.
-func (v *stats) types(m *Model, w, most int) []widget.Line {
+func (v *stats) types(scr Screen, w, most int) []widget.Line {
 	s := v.known
 	wide := w >= 100
 	short := w < shortWidth
@@ -218,7 +218,7 @@ func (v *stats) types(m *Model, w, most int) []widget.Line {
 			for i := range both {
 				both[i] = rates[0][i] + rates[1][i]
 			}
-			l.Add(widget.Accent, "  "+sparkline(both, min(w-l.Width()-3, index.StatSeconds), m.theme.Glyph.Spark))
+			l.Add(widget.Accent, "  "+sparkline(both, min(w-l.Width()-3, index.StatSeconds), scr.Theme().Glyph.Spark))
 		}
 		out = append(out, l)
 	}
@@ -229,7 +229,7 @@ func (v *stats) types(m *Model, w, most int) []widget.Line {
 }
 
 // waits is how long answers took, in steps of a power of two.
-func (v *stats) waits(m *Model, w, h int) []widget.Line {
+func (v *stats) waits(scr Screen, w, h int) []widget.Line {
 	counts, from := v.known.Wait.Buckets()
 	if len(counts) == 0 {
 		return nil
@@ -247,7 +247,7 @@ func (v *stats) waits(m *Model, w, h int) []widget.Line {
 		}
 		counts, step = pairs, step*step
 	}
-	full := []rune(m.theme.Glyph.Spark)
+	full := []rune(scr.Theme().Glyph.Spark)
 	most := uint64(0)
 	for _, n := range counts {
 		most = max(most, n)
@@ -281,13 +281,13 @@ func waitWords(x *index.Waits, share float64) string {
 
 // biggest is the list of the biggest messages, and beside it, or below, that of
 // the clients that talk most.
-func (v *stats) biggest(m *Model, w, h, top int) []widget.Line {
+func (v *stats) biggest(scr Screen, w, h, top int) []widget.Line {
 	beneath := w < 80
 	half := w/2 - 1
 	if beneath {
 		half = w
 	}
-	list := v.bigLines(m, half, h)
+	list := v.bigLines(scr, half, h)
 	v.first, v.columns = top+1, [2]int{0, half}
 	if beneath {
 		return list
@@ -296,16 +296,16 @@ func (v *stats) biggest(m *Model, w, h, top int) []widget.Line {
 	talk := []widget.Line{widget.Spans(widget.In(widget.Muted, " "+widget.Left("TOP TALKERS", half-20)+widget.Right("MESSAGES", 9)+widget.Right("BYTES", 8)))}
 	for i := range s.Talkers[:min(len(s.Talkers), max(h-1, 0))] {
 		t := &s.Talkers[i]
-		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+widget.Middle(m.aliases.Name(t.Client), half-20)),
+		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+widget.Middle(scr.Aliases().Name(t.Client), half-20)),
 			widget.In(widget.Plain, widget.Right(render.ShortSize(int64(t.Messages)), 9)+widget.Right(render.ShortSize(int64(t.Bytes)), 8))))
 	}
 	if len(s.Talkers) == 0 {
 		talk = append(talk, widget.Text(widget.Muted, " no client has named itself"))
 	}
-	return widget.Beside(&m.theme, list, half, talk)
+	return widget.Beside(scr.Theme(), list, half, talk)
 }
 
-func (v *stats) bigLines(m *Model, w, h int) []widget.Line {
+func (v *stats) bigLines(scr Screen, w, h int) []widget.Line {
 	s := v.known
 	name := max(w-4-8-5-6-7, 4)
 	out := []widget.Line{widget.Text(widget.Muted, "  "+widget.Left("BIGGEST", 8)+" "+widget.Left("CLIENT", name)+" "+widget.Left("TYPE", 5)+widget.Left("WHAT", 6)+widget.Right("SIZE", 6))}
@@ -317,7 +317,7 @@ func (v *stats) bigLines(m *Model, w, h int) []widget.Line {
 		if l.Selected = i == v.win.At; l.Selected {
 			l.Spans[0].Text = "> "
 		}
-		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(m.aliases.Name(b.Client)), name)+" ")
+		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(scr.Aliases().Name(b.Client)), name)+" ")
 		l.Add(widget.Plain, widget.Middle(widget.OrDash(b.Type), 4)+" ")
 		look, _ := lookOf(&b.Row)
 		l.Add(look, widget.Left(widget.OrDash(b.Row.What.String()), 6))
@@ -331,7 +331,7 @@ func (v *stats) bigLines(m *Model, w, h int) []widget.Line {
 }
 
 // recorder is how the log and this process do.
-func (v *stats) recorder(m *Model) []widget.Line {
+func (v *stats) recorder(scr Screen) []widget.Line {
 	s := v.known
 	l := widget.Text(widget.Muted, " LOG   ")
 	add := func(name string, n uint64, look widget.Role) {
@@ -369,13 +369,13 @@ func (v *stats) recorder(m *Model) []widget.Line {
 			more.Add(widget.Bad, "THE FILE CANNOT BE WRITTEN   ")
 		}
 	} else {
-		end := uint64(m.log.Last)
+		end := uint64(scr.Log().Last)
 		behind := uint64(0)
 		if end > uint64(s.Last) {
 			behind = end - uint64(s.Last)
 		}
 		add("behind", behind, widget.Warned)
-		facts := m.log.Feed.Facts()
+		facts := scr.Log().Feed.Facts()
 		if facts.Bytes > 0 {
 			more.Add(widget.Muted, "FILE   ")
 			more.Add(widget.Plain, render.Size(facts.Bytes)+"   ")

@@ -3,10 +3,10 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -63,29 +63,20 @@ func (v *timeline) keys() []key.Offer {
 }
 
 // total is how many rows the list has.
-func (v *timeline) total(m *Model) int {
+func (v *timeline) total(scr Screen) int {
 	if v.asked != nil {
 		return len(v.asked.rows)
 	}
-	n, last := m.log.Index.Extent()
-	return n + m.unread(last)
-}
-
-// unread is how many entries there are behind the one that the feed read last,
-// as far as that is known.
-func (m *Model) unread(last session.Seq) int {
-	if m.log.Feed.Done() || m.log.Last <= last {
-		return 0
-	}
-	return int(m.log.Last - last)
+	n, last := scr.Log().Index.Extent()
+	return n + scr.Log().unread(last)
 }
 
 // position is where an entry is in the list, or the one after it.
-func (v *timeline) position(m *Model, seq session.Seq) int {
-	if n, last := m.log.Index.Extent(); v.asked == nil && seq > last && m.unread(last) > 0 {
+func (v *timeline) position(scr Screen, seq session.Seq) int {
+	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().unread(last) > 0 {
 		return n + int(seq-last) - 1
 	}
-	i := m.log.Index.Find(seq)
+	i := scr.Log().Index.Find(seq)
 	if v.asked != nil {
 		i, _ = slices.BinarySearch(v.asked.rows, uint32(i))
 	}
@@ -93,12 +84,12 @@ func (v *timeline) position(m *Model, seq session.Seq) int {
 }
 
 // rows are those from a position on.
-func (v *timeline) rows(m *Model, from, most int) []index.Row {
+func (v *timeline) rows(scr Screen, from, most int) []index.Row {
 	var out []index.Row
 	if v.asked == nil {
-		n, last := m.log.Index.Extent()
-		out = m.log.Index.Rows(nil, from, min(most, max(n-from, 0)))
-		for i := max(from, n); i < min(from+most, n+m.unread(last)); i++ {
+		n, last := scr.Log().Index.Extent()
+		out = scr.Log().Index.Rows(nil, from, min(most, max(n-from, 0)))
+		for i := max(from, n); i < min(from+most, n+scr.Log().unread(last)); i++ {
 			r := index.Row{Seq: last + session.Seq(i-n) + 1, Flags: index.Unread, Count: index.None}
 			if d := v.details[r.Seq]; d != nil {
 				r, _ = d.Unread()
@@ -108,7 +99,7 @@ func (v *timeline) rows(m *Model, from, most int) []index.Row {
 		return out
 	}
 	for i := max(from, 0); i < min(from+most, len(v.asked.rows)); i++ {
-		if r, ok := m.log.Index.Row(int(v.asked.rows[i])); ok {
+		if r, ok := scr.Log().Index.Row(int(v.asked.rows[i])); ok {
 			out = append(out, r)
 		}
 	}
@@ -116,8 +107,8 @@ func (v *timeline) rows(m *Model, from, most int) []index.Row {
 }
 
 // row is the one that is selected.
-func (v *timeline) row(m *Model) (index.Row, bool) {
-	rows := v.rows(m, v.win.At, 1)
+func (v *timeline) row(scr Screen) (index.Row, bool) {
+	rows := v.rows(scr, v.win.At, 1)
 	if len(rows) == 0 {
 		return index.Row{}, false
 	}
@@ -126,24 +117,24 @@ func (v *timeline) row(m *Model) (index.Row, bool) {
 
 // settle puts the window where the selection is. The selection is an entry, so
 // that it stays when rows come or the filter changes.
-func (v *timeline) settle(m *Model) {
-	total := v.total(m)
+func (v *timeline) settle(scr Screen) {
+	total := v.total(scr)
 	switch {
 	case v.follow:
 		v.win.At = total - 1
 	case v.at != 0:
-		v.win.At = v.position(m, v.at)
+		v.win.At = v.position(scr, v.at)
 	}
 	v.win.Fit(total, v.win.Rows)
-	if r, ok := v.row(m); ok && (v.follow || v.at == 0) {
+	if r, ok := v.row(scr); ok && (v.follow || v.at == 0) {
 		v.at = r.Seq
 	}
 }
 
 // words are the texts of a row.
-func (v *timeline) words(m *Model, r *index.Row) index.Words {
+func (v *timeline) words(scr Screen, r *index.Row) index.Words {
 	if r.Flags&index.Unread == 0 {
-		return m.log.Index.Words(r)
+		return scr.Log().Index.Words(r)
 	}
 	if d := v.details[r.Seq]; d != nil {
 		_, w := d.Unread()
@@ -153,154 +144,154 @@ func (v *timeline) words(m *Model, r *index.Row) index.Words {
 }
 
 // hold gives following up.
-func (v *timeline) hold(m *Model) {
+func (v *timeline) hold(scr Screen) {
 	if v.follow {
-		v.follow, v.from = false, v.total(m)
+		v.follow, v.from = false, v.total(scr)
 	}
 }
 
 // goTo selects an entry, and the filter goes if it hides it.
-func (v *timeline) goTo(m *Model, seq session.Seq) tea.Cmd {
-	v.hold(m)
+func (v *timeline) goTo(scr Screen, seq session.Seq) tea.Cmd {
+	v.hold(scr)
 	if v.asked != nil {
-		if r := v.rows(m, v.position(m, seq), 1); len(r) == 0 || r[0].Seq != seq {
+		if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
 			v.before = append(v.before, v.asked.text())
 			v.asked.stop()
 			v.asked = nil
 		}
 	}
 	v.at = seq
-	if r := v.rows(m, v.position(m, seq), 1); len(r) == 0 || r[0].Seq != seq {
-		m.say("entry %d has no line here", seq)
+	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
+		scr.Say("entry %d has no line here", seq)
 	}
-	v.settle(m)
+	v.settle(scr)
 	return nil
 }
 
-func (v *timeline) do(m *Model, a key.Action) tea.Cmd {
-	v.settle(m)
+func (v *timeline) do(scr Screen, a key.Action) tea.Cmd {
+	v.settle(scr)
 	if a == key.Last {
-		v.follow = m.log.Source.Live
+		v.follow = scr.Log().Live
 		v.at = 0
-		v.win.At = v.total(m) - 1
-		v.settle(m)
-		v.keep(m)
+		v.win.At = v.total(scr) - 1
+		v.settle(scr)
+		v.keep(scr)
 		return nil
 	}
 	if slices.Contains(key.Moves(), a) {
 		at := v.win.At
-		v.win.Move(a, v.total(m))
+		v.win.Move(a, v.total(scr))
 		if v.win.At < at || a == key.First {
-			v.hold(m)
+			v.hold(scr)
 		}
 		if !v.follow {
-			v.keep(m)
+			v.keep(scr)
 		}
 		return nil
 	}
-	r, there := v.row(m)
+	r, there := v.row(scr)
 	switch a {
 	case key.Export:
-		return m.export()
+		return scr.Act(key.Export, selection{})
 	case key.Filter:
-		return m.open(entryFilter, v.query())
+		return scr.Prompt(entryFilter, v.query())
 	case key.Unfilter:
-		return v.unfilter(m)
+		return v.unfilter(scr)
 	case key.Follow:
-		v.toggleFollow(m)
+		v.toggleFollow(scr)
 		return nil
 	case key.Time:
 		v.times = v.times.next()
-		m.say("times: %s", v.times)
+		scr.Say("times: %s", v.times)
 		return nil
 	case key.Columns:
 		if v.brief = !v.brief; v.brief {
-			m.say("columns: what each entry says")
+			scr.Say("columns: what each entry says")
 		} else {
-			m.say("columns: all that there is room for")
+			scr.Say("columns: all that there is room for")
 		}
-		return v.readDetails(m)
+		return v.readDetails(scr)
 	case key.NextMark, key.OnlyMarks:
-		return m.marksDo(a)
+		return v.marks(scr, a)
 	}
 	if !there {
-		m.say("there is nothing here yet")
+		scr.Say("there is nothing here yet")
 		return nil
 	}
-	v.hold(m)
+	v.hold(scr)
 	v.at = r.Seq
-	w := v.words(m, &r)
+	w := v.words(scr, &r)
 	switch a {
 	case key.Open:
-		m.push(newDetail(m, r.Seq))
+		return scr.Act(key.Open, selection{seq: r.Seq})
 	case key.Pair:
-		v.pair(m, &r)
+		v.pair(scr, &r)
 	case key.PrevStream, key.NextStream:
-		v.onStream(m, &r, a == key.NextStream)
+		v.onStream(scr, &r, a == key.NextStream)
 	case key.Only, key.Not:
-		return v.narrow(m, &r, w, a == key.Not)
+		return v.narrow(scr, &r, w, a == key.Not)
 	case key.Diff, key.DiffMark:
-		return m.openDiff(v.selected(m), a == key.DiffMark)
+		return scr.Act(a, v.selected(scr))
 	case key.Ladder:
-		return m.openLadder(v.selected(m))
+		return scr.Act(key.Ladder, v.selected(scr))
 	case key.Resources:
-		return m.openResources(w.Client)
+		return scr.Act(key.Resources, selection{client: w.Client})
 	case key.Mark:
-		m.mark(r.Seq)
+		return scr.Act(key.Mark, selection{seq: r.Seq})
 	case key.Note:
-		return m.open(notePrompt, m.log.Index.Remark(r.Seq))
+		return scr.Prompt(notePrompt, scr.Log().Index.Remark(r.Seq))
 	case key.Copy:
-		return m.copy(v.rowText(m, &r), "the row")
+		return scr.Copy(v.rowText(scr, &r), "the row")
 	case key.CopyAs:
-		return m.copyAs(r.Seq)
+		return scr.Act(key.CopyAs, selection{seq: r.Seq})
 	}
 	return nil
 }
 
 // keep makes what is at the window's place the selection.
-func (v *timeline) keep(m *Model) {
-	if r, ok := v.row(m); ok {
+func (v *timeline) keep(scr Screen) {
+	if r, ok := v.row(scr); ok {
 		v.at = r.Seq
 	}
 }
 
-func (v *timeline) toggleFollow(m *Model) {
+func (v *timeline) toggleFollow(scr Screen) {
 	switch {
-	case !m.log.Source.Live || m.log.Feed.Done():
-		m.say("there is nothing to follow: the recording has ended")
+	case !scr.Log().Live || scr.Log().Feed.Done():
+		scr.Say("there is nothing to follow: the recording has ended")
 	case v.follow:
-		v.hold(m)
-		m.say("staying here; f or G follows again")
+		v.hold(scr)
+		scr.Say("staying here; f or G follows again")
 	default:
 		v.follow = true
 	}
 }
 
-func (v *timeline) pair(m *Model, r *index.Row) {
+func (v *timeline) pair(scr Screen, r *index.Row) {
 	switch other := r.Partner(); {
 	case other != 0:
-		_ = v.goTo(m, other)
+		_ = v.goTo(scr, other)
 	case r.What.Response():
-		m.say("no answer to %d was seen", r.Seq)
+		scr.Say("no answer to %d was seen", r.Seq)
 	case r.What == index.SUB || r.What == index.REQ || r.What == index.UNSUB:
-		m.say("%d answers no response: it asks", r.Seq)
+		scr.Say("%d answers no response: it asks", r.Seq)
 	default:
-		m.say("%d is no message that is answered", r.Seq)
+		scr.Say("%d is no message that is answered", r.Seq)
 	}
 }
 
 // onStream goes to the entry before or after on the same stream.
-func (v *timeline) onStream(m *Model, r *index.Row, forward bool) {
-	if seq := m.log.Index.OnStream(r, forward); seq != 0 {
-		_ = v.goTo(m, seq)
+func (v *timeline) onStream(scr Screen, r *index.Row, forward bool) {
+	if seq := scr.Log().Index.OnStream(r, forward); seq != 0 {
+		_ = v.goTo(scr, seq)
 		return
 	}
-	m.say("%d is the %s of its stream", r.Seq, map[bool]string{true: "last", false: "first"}[forward])
+	scr.Say("%d is the %s of its stream", r.Seq, map[bool]string{true: "last", false: "first"}[forward])
 }
 
 // narrow adds a term to the filter: the client, or the type if that is already
 // there, or the stream.
-func (v *timeline) narrow(m *Model, r *index.Row, w index.Words, not bool) tea.Cmd {
+func (v *timeline) narrow(scr Screen, r *index.Row, w index.Words, not bool) tea.Cmd {
 	terms := []string{}
 	if w.Client != "" {
 		terms = append(terms, "client:"+quoted(w.Client))
@@ -316,25 +307,25 @@ func (v *timeline) narrow(m *Model, r *index.Row, w index.Words, not bool) tea.C
 			t = "-" + t
 		}
 		if !slices.Contains(splitTerms(v.query()), t) {
-			cmd, err := v.ask(m, join(v.query(), t))
+			cmd, err := v.ask(scr, join(v.query(), t))
 			if err != nil {
-				m.complain(err)
+				scr.Complain(err)
 			}
 			return cmd
 		}
 	}
-	m.say("the filter says all that already")
+	scr.Say("the filter says all that already")
 	return nil
 }
 
-func (v *timeline) unfilter(m *Model) tea.Cmd {
+func (v *timeline) unfilter(scr Screen) tea.Cmd {
 	if len(v.before) == 0 {
-		m.say("there was no filter before")
+		scr.Say("there was no filter before")
 		return nil
 	}
 	last := v.before[len(v.before)-1]
 	v.before = v.before[:len(v.before)-1]
-	cmd := v.set(m, last)
+	cmd := v.set(scr, last)
 	return cmd
 }
 
@@ -347,7 +338,7 @@ func (v *timeline) query() string {
 
 func (v *timeline) language() promptKind { return entryFilter }
 
-func (v *timeline) ask(m *Model, text string) (tea.Cmd, error) {
+func (v *timeline) ask(scr Screen, text string) (tea.Cmd, error) {
 	if _, err := filter.Parse(text); err != nil {
 		return nil, err
 	}
@@ -355,10 +346,10 @@ func (v *timeline) ask(m *Model, text string) (tea.Cmd, error) {
 		return nil, nil
 	}
 	v.before = append(v.before, v.query())
-	return v.set(m, text), nil
+	return v.set(scr, text), nil
 }
 
-func (v *timeline) set(m *Model, text string) tea.Cmd {
+func (v *timeline) set(scr Screen, text string) tea.Cmd {
 	if v.asked != nil {
 		v.asked.stop()
 		v.asked = nil
@@ -368,23 +359,23 @@ func (v *timeline) set(m *Model, text string) tea.Cmd {
 	}
 	f, err := filter.Parse(text)
 	if err != nil {
-		m.complain(err)
+		scr.Complain(err)
 		return nil
 	}
-	v.asked = newFiltered(m, f)
-	return v.asked.advance(m, v)
+	v.asked = newFiltered(scr, f)
+	return v.asked.advance(scr, v)
 }
 
-func (v *timeline) tick(m *Model) tea.Cmd {
+func (v *timeline) tick(scr Screen) tea.Cmd {
 	var cmds []tea.Cmd
 	if v.asked != nil {
-		cmds = append(cmds, v.asked.advance(m, v))
+		cmds = append(cmds, v.asked.advance(scr, v))
 	}
-	v.settle(m)
-	return tea.Batch(append(cmds, v.readDetails(m))...)
+	v.settle(scr)
+	return tea.Batch(append(cmds, v.readDetails(scr))...)
 }
 
-func (v *timeline) handle(m *Model, msg any) tea.Cmd {
+func (v *timeline) handle(scr Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case fetchedRows:
 		v.wanted = false
@@ -395,93 +386,126 @@ func (v *timeline) handle(m *Model, msg any) tea.Cmd {
 			v.details[seq] = got
 		}
 	case scanned:
-		return msg.of.took(m, v, msg)
+		return msg.of.took(scr, v, msg)
 	}
 	return nil
 }
 
-func (v *timeline) click(m *Model, _, y int, twice bool) tea.Cmd {
+func (v *timeline) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	if y == 0 {
 		return nil // the titles
 	}
-	if i := v.win.Top + y - 1; i < v.total(m) {
-		v.hold(m)
+	if i := v.win.Top + y - 1; i < v.total(scr) {
+		v.hold(scr)
 		v.win.At = i
-		v.keep(m)
+		v.keep(scr)
 		if twice {
-			return v.do(m, key.Open)
+			return v.do(scr, key.Open)
 		}
 	}
 	return nil
 }
 
 // news says how many rows have come since following was given up.
-func (v *timeline) news(m *Model) string {
+func (v *timeline) news(scr Screen) string {
 	switch {
 	case v.follow:
 		return "FOLLOW"
-	case !m.log.Source.Live:
+	case !scr.Log().Live:
 		return ""
 	}
-	if n := v.total(m) - v.from; n > 0 {
+	if n := v.total(scr) - v.from; n > 0 {
 		return render.Number(int64(n)) + " new, G: go"
 	}
 	return ""
 }
 
-func (v *timeline) where(m *Model) string {
-	total := render.Number(int64(v.total(m)))
+func (v *timeline) where(scr Screen) string {
+	total := render.Number(int64(v.total(scr)))
 	if v.asked != nil {
-		if s := v.asked.progress(m); s != "" {
+		if s := v.asked.progress(scr); s != "" {
 			return fmt.Sprintf("%s found, %s", total, s)
 		}
 	}
-	if v.total(m) == 0 {
+	if v.total(scr) == 0 {
 		return "0 of 0"
 	}
 	return fmt.Sprintf("%s of %s", render.Number(int64(v.win.At+1)), total)
 }
 
-func (v *timeline) selected(m *Model) selection {
-	r, ok := v.row(m)
+func (v *timeline) selected(scr Screen) selection {
+	r, ok := v.row(scr)
 	if !ok {
 		return selection{}
 	}
-	w := v.words(m, &r)
+	w := v.words(scr, &r)
 	return selection{client: w.Client, seq: r.Seq, typ: w.Type}
 }
 
 // about is what rules found with the selected entry, or what it says.
-func (v *timeline) about(m *Model) widget.Line {
-	r, ok := v.row(m)
+func (v *timeline) about(scr Screen) widget.Line {
+	r, ok := v.row(scr)
 	if !ok {
 		return widget.Line{}
 	}
 	var l widget.Line
-	if s := m.log.Index.Remark(r.Seq); s != "" {
-		l.Add(widget.Accent, "; "+m.aliases.Text(s)+"   ")
+	if s := scr.Log().Index.Remark(r.Seq); s != "" {
+		l.Add(widget.Accent, "; "+scr.Aliases().Text(s)+"   ")
 	}
-	if f := m.findingOf(r.Seq); f != nil {
+	if f := scr.Seen().findingOf(r.Seq); f != nil {
 		l.Add(severityRole(f.Severity), f.Rule.ID+" ")
-		l.Add(widget.Plain, m.aliases.Text(f.Message))
+		l.Add(widget.Plain, scr.Aliases().Text(f.Message))
 		return l
 	}
 	if r.Kind != session.KindMessage {
-		l.Add(widget.Plain, m.aliases.Text(v.words(m, &r).Text))
+		l.Add(widget.Plain, scr.Aliases().Text(v.words(scr, &r).Text))
 	} else if d := v.details[r.Seq]; d != nil {
-		l.Add(widget.Plain, m.aliases.Text(render.Describe(&d.Entry, &d.Change, m.w-2)))
+		l.Add(widget.Plain, scr.Aliases().Text(render.Describe(&d.Entry, &d.Change, scr.Width()-2)))
 	}
 	return l
 }
 
-// findingOf is the gravest finding that an entry proved.
-func (m *Model) findingOf(seq session.Seq) *check.Finding {
-	var best *check.Finding
-	for i := range m.seen.findings {
-		f := &m.seen.findings[i]
-		if (f.LastSeq == seq || slices.Contains(f.Seqs, seq)) && (best == nil || f.Severity > best.Severity) {
-			best = f
-		}
+// follows makes an entry the selection of the timeline, if it has a line there.
+func (v *timeline) follows(scr Screen, seq session.Seq) {
+	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 1 && r[0].Seq == seq {
+		v.hold(scr)
+		v.at = seq
+		v.settle(scr)
 	}
-	return best
 }
+
+// marksDo walks along marks, or shows them alone.
+func (v *timeline) marks(scr Screen, a key.Action) tea.Cmd {
+	if a == key.OnlyMarks {
+		terms := splitTerms(v.query())
+		want := join(v.query(), onlyMarked)
+		if i := slices.Index(terms, onlyMarked); i >= 0 {
+			want = strings.Join(slices.Delete(terms, i, i+1), " ")
+		} else if len(scr.Log().Index.Marks()) == 0 {
+			scr.Say("nothing is marked yet; m marks an entry")
+			return nil
+		}
+		cmd, err := v.ask(scr, want)
+		if err != nil {
+			scr.Complain(err)
+		}
+		return cmd
+	}
+	marks := scr.Log().Index.Marks()
+	if len(marks) == 0 {
+		scr.Say("nothing is marked yet; m marks an entry")
+		return nil
+	}
+	next := slices.IndexFunc(marks, func(s session.Seq) bool { return s > v.at })
+	if next < 0 {
+		next = 0
+		if marks[0] == v.at {
+			scr.Say("this is the only mark")
+			return nil
+		}
+		scr.Say("from the first mark again")
+	}
+	return v.goTo(scr, marks[next])
+}
+
+const onlyMarked = "marked:yes"

@@ -9,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -80,8 +79,8 @@ func columnsFor(w int, last session.Seq) columns {
 
 // columns are those of the list as it is filtered: where all rows are of one
 // client, its name gives its room to the summary.
-func (v *timeline) columns(m *Model, w int) columns {
-	c := columnsFor(w, v.newest(m))
+func (v *timeline) columns(scr Screen, w int) columns {
+	c := columnsFor(w, v.newest(scr))
 	if v.brief {
 		c.dir, c.stream, c.version, c.nonce, c.res, c.size, c.ack = 0, 0, 0, 0, 0, 0, 0
 		c.summary = 0
@@ -140,25 +139,25 @@ func (c *columns) titles() widget.Line {
 	return widget.Text(widget.Muted, b.String())
 }
 
-func (v *timeline) draw(m *Model, w, h int) []widget.Line {
+func (v *timeline) draw(scr Screen, w, h int) []widget.Line {
 	if v.win.Rows != h-1 {
 		v.win.Rows = h - 1
-		v.settle(m)
+		v.settle(scr)
 	}
-	c := v.columns(m, w)
+	c := v.columns(scr, w)
 	out := []widget.Line{c.titles()}
-	rows := v.rows(m, v.win.Top, h-1)
+	rows := v.rows(scr, v.win.Top, h-1)
 	if len(rows) == 0 {
-		return append(out, v.empty(m)...)
+		return append(out, v.empty(scr)...)
 	}
 	var before int64
 	if v.times == sinceRow {
-		if r := v.rows(m, v.win.Top-1, 1); len(r) > 0 && v.win.Top > 0 {
+		if r := v.rows(scr, v.win.Top-1, 1); len(r) > 0 && v.win.Top > 0 {
 			before = r[0].Time
 		}
 	}
 	for i := range rows {
-		l := v.line(m, &rows[i], &c, before)
+		l := v.line(scr, &rows[i], &c, before)
 		l.Selected = v.win.Top+i == v.win.At
 		if l.Selected {
 			l.Spans[0].Text = ">"
@@ -170,41 +169,41 @@ func (v *timeline) draw(m *Model, w, h int) []widget.Line {
 }
 
 // newest is the highest number that can be shown.
-func (v *timeline) newest(m *Model) session.Seq {
-	_, last := m.log.Index.Extent()
-	return max(last, m.log.Last)
+func (v *timeline) newest(scr Screen) session.Seq {
+	_, last := scr.Log().Index.Extent()
+	return max(last, scr.Log().Last)
 }
 
-func (v *timeline) empty(m *Model) []widget.Line {
+func (v *timeline) empty(scr Screen) []widget.Line {
 	switch {
-	case v.asked != nil && v.asked.progress(m) != "":
+	case v.asked != nil && v.asked.progress(scr) != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   searching")}
 	case v.asked != nil:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing matches the filter."), widget.Text(widget.Muted, "   esc takes it away, / changes it")}
-	case m.log.Source.Live:
-		return m.welcome()
-	case !m.log.Feed.Done():
+	case scr.Log().Live:
+		return welcome(scr.Log())
+	case !scr.Log().Feed.Done():
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
 	return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   The recording is empty.")}
 }
 
 // line is one row of the list.
-func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget.Line {
-	w := v.words(m, r)
+func (v *timeline) line(scr Screen, r *index.Row, c *columns, before int64) widget.Line {
+	w := v.words(scr, r)
 	look, sign := lookOf(r)
 	mark := " "
-	if m.isMarked(r.Seq) {
+	if scr.Log().Index.Marked(r.Seq) {
 		mark = "*"
 	}
 	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, sign), widget.In(widget.Accent, mark))
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
-	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(m, r, before), c.time)+" ")
+	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(scr, r, before), c.time)+" ")
 	if c.client > 0 {
-		l.Add(widget.Plain, widget.Middle(m.aliases.Name(w.Client), c.client)+" ")
+		l.Add(widget.Plain, widget.Middle(scr.Aliases().Name(w.Client), c.client)+" ")
 	}
 	if c.dir > 0 {
-		l.Add(widget.Muted, widget.Left(direction(m, r), c.dir)+" "+widget.Left(streamName(&w), c.stream)+" ")
+		l.Add(widget.Muted, widget.Left(direction(scr, r), c.dir)+" "+widget.Left(streamName(&w), c.stream)+" ")
 	}
 	typ := w.Type
 	if typ == "" {
@@ -214,7 +213,7 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget
 		l.Add(widget.Plain, widget.Left(typ, typeWidth)+" ")
 		word := eventWord(r)
 		l.Add(look, widget.Left(word, c.what)+" ")
-		l.Add(look, m.aliases.Text(w.Text))
+		l.Add(look, scr.Aliases().Text(w.Text))
 		return l
 	}
 	l.Add(widget.Plain, widget.Middle(typ, typeWidth)+" ")
@@ -237,11 +236,11 @@ func (v *timeline) line(m *Model, r *index.Row, c *columns, before int64) widget
 	}
 	l.Add(widget.Plain, widget.Right(waitText(r), c.ack))
 	if c.summary > 0 {
-		if s := m.log.Index.Remark(r.Seq); s != "" {
-			l.Add(widget.Accent, "  ; "+m.aliases.Text(s))
+		if s := scr.Log().Index.Remark(r.Seq); s != "" {
+			l.Add(widget.Accent, "  ; "+scr.Aliases().Text(s))
 		}
 		if d := v.details[r.Seq]; d != nil {
-			l.Add(widget.Muted, "  "+m.aliases.Text(render.Describe(&d.Entry, &d.Change, c.summary-2)))
+			l.Add(widget.Muted, "  "+scr.Aliases().Text(render.Describe(&d.Entry, &d.Change, c.summary-2)))
 		}
 	}
 	return l
@@ -282,92 +281,20 @@ func waitText(r *index.Row) string {
 	return render.Number(int64(d / time.Millisecond))
 }
 
-func streamName(w *index.Words) string {
-	if w.Stream == 0 {
-		return "-"
-	}
-	return "#" + strconv.FormatUint(uint64(w.Stream), 10)
-}
-
-func direction(m *Model, r *index.Row) string {
+func direction(scr Screen, r *index.Row) string {
 	switch r.Side {
 	case session.Client:
-		return "-" + m.theme.Glyph.Right
+		return "-" + scr.Theme().Glyph.Right
 	case session.Server:
-		return m.theme.Glyph.Left + "-"
+		return scr.Theme().Glyph.Left + "-"
 	}
 	return ""
 }
 
-// lookOf is the colour and the sign of a row: what it proves, or what it is.
-func lookOf(r *index.Row) (widget.Role, string) {
-	look, sign := widget.Plain, " "
-	switch r.What {
-	case index.NACK:
-		look, sign = widget.Bad, "!"
-	case index.ACK:
-		look = widget.Good
-	case index.RESP, index.DELTA:
-		look = widget.Accent
-	}
-	if r.Kind != session.KindMessage {
-		look = widget.Muted
-		if r.Flags&index.Aside != 0 {
-			look, sign = widget.Warned, "~"
-		}
-		if r.Kind == session.KindGap {
-			look, sign = widget.Bad, "!"
-		}
-	}
-	switch {
-	case r.Severity > index.Severity(check.Warning):
-		sign = "!"
-	case r.Severity > index.Severity(check.Info) || r.Flags&(index.Troubled|index.Truncated) != 0:
-		if sign == " " {
-			sign = "~"
-		}
-	case r.Severity > 0 && sign == " ":
-		sign = "i"
-	}
-	return look, sign
-}
-
-func severityRole(s check.Severity) widget.Role {
-	switch s {
-	case check.Error:
-		return widget.Bad
-	case check.Warning:
-		return widget.Warned
-	}
-	return widget.Muted
-}
-
-func eventWord(r *index.Row) string {
-	switch r.Kind {
-	case session.KindUnknown:
-		return "…"
-	case session.KindConnect:
-		return "CONN"
-	case session.KindOpen:
-		return "OPEN"
-	case session.KindHeader:
-		return "HEAD"
-	case session.KindHalfClose:
-		return "HALF"
-	case session.KindTrailer, session.KindCancel:
-		return "CLOSE"
-	case session.KindGoAway:
-		return "GOAWAY"
-	case session.KindDisconnect:
-		return "GONE"
-	}
-	return r.Kind.String()
-}
-
-func (v *timeline) timeOf(m *Model, r *index.Row, before int64) string {
+func (v *timeline) timeOf(scr Screen, r *index.Row, before int64) string {
 	switch v.times {
 	case sinceStart:
-		return fmt.Sprintf("+%.3f", r.At().Sub(m.log.Index.First()).Seconds())
+		return fmt.Sprintf("+%.3f", r.At().Sub(scr.Log().Index.First()).Seconds())
 	case sinceRow:
 		if before == 0 {
 			before = r.Time
@@ -378,9 +305,9 @@ func (v *timeline) timeOf(m *Model, r *index.Row, before int64) string {
 }
 
 // rowText is the row as it is copied, with all columns.
-func (v *timeline) rowText(m *Model, r *index.Row) string {
+func (v *timeline) rowText(scr Screen, r *index.Row) string {
 	c := columnsFor(200, r.Seq)
-	l := v.line(m, r, &c, 0)
+	l := v.line(scr, r, &c, 0)
 	return strings.Join(strings.Fields(l.PlainText()), " ")
 }
 
@@ -389,7 +316,7 @@ type fetchedRows map[session.Seq]*index.Fetched
 
 // readDetails reads what is visible and not there yet: for summaries, and for
 // what the message line says of the selection.
-func (v *timeline) readDetails(m *Model) tea.Cmd {
+func (v *timeline) readDetails(scr Screen) tea.Cmd {
 	if v.wanted {
 		return nil
 	}
@@ -399,17 +326,17 @@ func (v *timeline) readDetails(m *Model) tea.Cmd {
 			seqs = append(seqs, r.Seq)
 		}
 	}
-	if c := v.columns(m, m.paneWidth()); c.summary > 0 {
-		for _, r := range v.rows(m, v.win.Top, v.win.Rows) {
+	if c := v.columns(scr, scr.Columns()); c.summary > 0 {
+		for _, r := range v.rows(scr, v.win.Top, v.win.Rows) {
 			add(&r)
 		}
 	} else {
-		for _, r := range v.rows(m, v.win.Top, v.win.Rows) {
+		for _, r := range v.rows(scr, v.win.Top, v.win.Rows) {
 			if r.Flags&index.Unread != 0 {
 				add(&r)
 			}
 		}
-		if r, ok := v.row(m); ok {
+		if r, ok := v.row(scr); ok {
 			add(&r)
 		}
 	}
@@ -417,8 +344,9 @@ func (v *timeline) readDetails(m *Model) tea.Cmd {
 		return nil
 	}
 	v.wanted = true
+	log := scr.Log()
 	return answer(v, func() any {
-		got, _ := m.log.Fetch.Fetch(m.log.Context, seqs...)
+		got, _ := log.Fetch.Fetch(log.Context, seqs...)
 		if got == nil {
 			got = map[session.Seq]*index.Fetched{}
 		}

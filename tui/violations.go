@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -26,7 +27,6 @@ type violations struct {
 	hidden  []hiding
 	sort    findingOrder
 	turned  bool
-	known   map[int]bool // causes silenced by the screen alone
 	asked   findingQuery // that the list was made for, or is being made
 	listing bool         // a command is at it
 	listed  int          // rows that the last drawing left for the list
@@ -86,7 +86,7 @@ func (o findingOrder) String() string {
 	return [...]string{"worst first", "latest first", "rule", "client", "count"}[o]
 }
 
-func newViolations() *violations { return &violations{titled: true, known: make(map[int]bool)} }
+func newViolations() *violations { return &violations{titled: true} }
 
 func (v *violations) title() string { return "Violations" }
 
@@ -108,30 +108,30 @@ func (v *violations) keys() []key.Offer {
 }
 
 // want is the query for the list as it is to be now.
-func (v *violations) want(m *Model) findingQuery {
-	return findingQuery{m.seen.generation, v.words, v.sort, v.turned, len(v.hidden), len(v.known)}
+func (v *violations) want(scr Screen) findingQuery {
+	return findingQuery{scr.Seen().generation, v.words, v.sort, v.turned, len(v.hidden), len(scr.Seen().known)}
 }
 
 // tick makes the list anew, beside the loop, if it may be another one.
-func (v *violations) tick(m *Model) tea.Cmd {
+func (v *violations) tick(scr Screen) tea.Cmd {
 	v.settle()
-	q := v.want(m)
+	q := v.want(scr)
 	if v.listing || q == v.asked {
 		return nil
 	}
 	v.listing, v.asked = true, q
-	all, hidden, own := m.seen.folded, slices.Clone(v.hidden), make(map[int]bool, len(v.known))
-	for k := range v.known {
+	all, hidden, silences, own := scr.Seen().folded, slices.Clone(v.hidden), scr.Log().Index.Silences(), make(map[int]bool, len(scr.Seen().known))
+	for k := range scr.Seen().known {
 		own[k] = true
 	}
-	return answer(v, func() any { return makeFindingList(q, all, hidden, own, m.log.Index.Silences()) })
+	return answer(v, func() any { return makeFindingList(q, all, hidden, own, silences) })
 }
 
-func (v *violations) handle(m *Model, msg any) tea.Cmd {
+func (v *violations) handle(scr Screen, msg any) tea.Cmd {
 	if l, is := msg.(findingList); is {
 		v.list, v.listing = l, false
 		v.settle()
-		return v.tick(m)
+		return v.tick(scr)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (v *violations) finding() *check.Finding {
 	return &v.list.all[v.list.rows[v.win.At]]
 }
 
-func (v *violations) do(m *Model, a key.Action) tea.Cmd {
+func (v *violations) do(scr Screen, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.Move(a, len(v.list.rows)) {
 		v.keep()
@@ -169,94 +169,94 @@ func (v *violations) do(m *Model, a key.Action) tea.Cmd {
 	}
 	switch a {
 	case key.Filter:
-		return m.open(rowFilter, v.words)
+		return scr.Prompt(rowFilter, v.words)
 	case key.Sort:
 		v.sort = (v.sort + 1) % (mostOften + 1)
-		m.say("sorted: %s", v.sort)
+		scr.Say("sorted: %s", v.sort)
 		return nil
 	case key.Reverse:
 		v.turned = !v.turned
 		return nil
 	case key.Unfilter:
 		if len(v.hidden) == 0 {
-			m.say("nothing is hidden here")
+			scr.Say("nothing is hidden here")
 			return nil
 		}
 		last := v.hidden[len(v.hidden)-1]
 		v.hidden = v.hidden[:len(v.hidden)-1]
-		m.say("%s is shown again", m.hidingText(last))
+		scr.Say("%s is shown again", hidingText(scr, last))
 		return nil
 	}
 	f := v.finding()
 	if f == nil {
-		m.say("no rule has found anything here")
+		scr.Say("no rule has found anything here")
 		return nil
 	}
 	v.keep()
 	switch a {
 	case key.Open:
-		return m.openFinding(f)
+		return openFinding(scr, f)
 	case key.Violation:
-		v.next(m)
+		v.next(scr)
 	case key.Only:
-		return v.only(m, f)
+		return v.only(scr, f)
 	case key.Not:
 		h := hiding{f.Rule.ID, f.Client}
 		v.hidden = append(v.hidden, h)
 		if n := len(f.Clients); n > 0 {
-			m.say("%s of %s is hidden; u shows it again", h.rule, render.ClientCount(n, f.MoreClients))
+			scr.Say("%s of %s is hidden; u shows it again", h.rule, render.ClientCount(n, f.MoreClients))
 			return nil
 		}
-		m.say("%s is hidden; u shows it again", m.hidingText(h))
+		scr.Say("%s is hidden; u shows it again", hidingText(scr, h))
 	case key.Diff:
 		if len(f.Names) == 0 {
-			m.say("%s is about no resource in particular", f.Rule.ID)
+			scr.Say("%s is about no resource in particular", f.Rule.ID)
 			return nil
 		}
-		return m.openDiff(v.selected(m), false)
+		return scr.Act(key.Diff, v.selected(scr))
 	case key.Ladder:
-		return m.openLadder(v.selected(m))
+		return scr.Act(key.Ladder, v.selected(scr))
 	case key.Resources:
 		if f.Client == "" {
-			m.say("the client has not said who it is")
+			scr.Say("the client has not said who it is")
 			return nil
 		}
-		return m.openResources(f.Client)
+		return scr.Act(key.Resources, selection{client: f.Client})
 	case key.Copy:
-		return m.copy(m.findingText(f), "the finding")
+		return scr.Copy(findingText(scr, f), "the finding")
 	}
 	return nil
 }
 
-func (m *Model) hidingText(h hiding) string {
+func hidingText(scr Screen, h hiding) string {
 	if h.client == "" {
 		return h.rule
 	}
-	return h.rule + " of " + m.aliases.Name(h.client)
+	return h.rule + " of " + scr.Aliases().Name(h.client)
 }
 
 // only keeps the rule of a finding, then its client.
-func (v *violations) only(m *Model, f *check.Finding) tea.Cmd {
+func (v *violations) only(scr Screen, f *check.Finding) tea.Cmd {
 	for _, w := range []string{f.Rule.ID, f.Client} {
 		if w != "" && !slices.Contains(strings.Fields(v.words), w) {
 			v.words = join(v.words, w)
 			return nil
 		}
 	}
-	m.say("the filter says all that already")
+	scr.Say("the filter says all that already")
 	return nil
 }
 
 // next selects the row below, or the first one after the last.
-func (v *violations) next(m *Model) {
+func (v *violations) next(scr Screen) {
 	if v.win.At++; v.win.At >= len(v.list.rows) {
 		v.win.At = 0
-		m.say("that was the last one; this is the first")
+		scr.Say("that was the last one; this is the first")
 	}
 	v.keep()
 }
 
-func (v *violations) selected(*Model) selection {
+func (v *violations) selected(Screen) selection {
 	f := v.finding()
 	if f == nil {
 		return selection{}
@@ -273,12 +273,12 @@ func (v *violations) selected(*Model) selection {
 
 func (v *violations) query() string        { return v.words }
 func (v *violations) language() promptKind { return rowFilter }
-func (v *violations) ask(m *Model, text string) (tea.Cmd, error) {
+func (v *violations) ask(scr Screen, text string) (tea.Cmd, error) {
 	v.words = text
-	return v.tick(m), nil
+	return v.tick(scr), nil
 }
 
-func (v *violations) where(*Model) string {
+func (v *violations) where(Screen) string {
 	s := v.win.Place(len(v.list.rows)) + "   sort: " + v.sort.String()
 	if v.turned {
 		s += ", turned"
@@ -290,20 +290,20 @@ func (v *violations) where(*Model) string {
 }
 
 // about is the sentence of the finding that is selected.
-func (v *violations) about(m *Model) widget.Line {
+func (v *violations) about(scr Screen) widget.Line {
 	f := v.finding()
 	if f == nil {
 		return widget.Line{}
 	}
 	l := widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "))
-	l.Add(widget.Plain, m.aliases.Text(f.Message))
+	l.Add(widget.Plain, scr.Aliases().Text(f.Message))
 	return l
 }
 
-func (v *violations) click(m *Model, _, y int, twice bool) tea.Cmd {
+func (v *violations) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	if v.titled {
 		if y == 0 {
-			return v.do(m, key.Sort)
+			return v.do(scr, key.Sort)
 		}
 		y--
 	}
@@ -311,8 +311,34 @@ func (v *violations) click(m *Model, _, y int, twice bool) tea.Cmd {
 		v.win.At = i
 		v.keep()
 		if twice {
-			return v.do(m, key.Open)
+			return v.do(scr, key.Open)
 		}
 	}
 	return nil
+}
+
+// silence marks the finding that is selected as known: by a note in the log if
+// it is ours to write, else on this screen.
+func (v *violations) silence(scr Screen) tea.Cmd {
+	f := v.finding()
+	if v.list.known[v.list.rows[v.win.At]] {
+		scr.Say("%s is known already", f.Rule.ID)
+		return nil
+	}
+	scr.Seen().known[f.Cause] = true
+	if v.at = (picked{}); v.win.At+1 < len(v.list.rows) { // on to the next one
+		v.win.At++
+		v.keep()
+	}
+	if scr.Log().Annotate == nil {
+		scr.Say("%s is known now, on this screen alone: this recording takes no notes", f.Rule.ID)
+		return v.tick(scr)
+	}
+	scr.Say("%s is known now; the recording says so, too", f.Rule.ID)
+	note := session.Note{Code: session.NoteSilenced, Text: f.Rule.ID, About: f.LastSeq}
+	annotate := scr.Log().Annotate
+	return tea.Batch(v.tick(scr), func() tea.Msg {
+		annotate(note)
+		return nil
+	})
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -18,42 +17,42 @@ const (
 	splitWidth = 120
 )
 
-func (v *violations) draw(m *Model, w, h int) []widget.Line {
+func (v *violations) draw(scr Screen, w, h int) []widget.Line {
 	if w < shortWidth {
 		v.titled = false
-		return v.rows(m, w, h, (*violations).shortRow)
+		return v.rows(scr, w, h, (*violations).shortRow)
 	}
 	v.titled = true
 	if w >= splitWidth {
 		listed := w * 9 / 16
-		right := v.explained(m, w-listed-1, h)
+		right := v.explained(scr, w-listed-1, h)
 		for i := range right {
 			right[i].Spans = append([]widget.Span{{Role: widget.Plain, Text: " "}}, right[i].Spans...)
 		}
-		list := v.table(m, listed, h)
+		list := v.table(scr, listed, h)
 		for len(list) < h {
 			list = append(list, widget.Blank())
 		}
-		return widget.Beside(&m.theme, list, listed, right)
+		return widget.Beside(scr.Theme(), list, listed, right)
 	}
 	if h < 12 {
-		return v.table(m, w, h)
+		return v.table(scr, w, h)
 	}
 	listed := min(max(h*2/5, 5), len(v.list.rows)+1)
 	if len(v.list.rows) == 0 {
-		return v.table(m, w, h)
+		return v.table(scr, w, h)
 	}
-	out := v.table(m, w, listed)
+	out := v.table(scr, w, listed)
 	name := ""
 	if f := v.finding(); f != nil {
 		name = f.Rule.ID
 	}
-	out = append(out, m.theme.Rule(" "+name+" ", widget.Title, "", w))
-	return append(out, v.explained(m, w, h-listed-1)...)
+	out = append(out, scr.Theme().Rule(" "+name+" ", widget.Title, "", w))
+	return append(out, v.explained(scr, w, h-listed-1)...)
 }
 
 // table is the list with its titles.
-func (v *violations) table(m *Model, w, h int) []widget.Line {
+func (v *violations) table(scr Screen, w, h int) []widget.Line {
 	c := findingColumnsFor(w)
 	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " " + widget.Left("CLIENT", c.client) + " " + widget.Left("TYPE", typeWidth) + " "
 	if c.names > 0 {
@@ -67,24 +66,24 @@ func (v *violations) table(m *Model, w, h int) []widget.Line {
 	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(v.list.rows) == 0 {
 		v.listed = 0
-		return append(out, v.empty(m)...)
+		return append(out, v.empty(scr)...)
 	}
-	return append(out, v.rows(m, w, h-1, func(v *violations, m *Model, f *check.Finding, known bool, _ int) widget.Line {
-		return v.row(m, f, known, &c)
+	return append(out, v.rows(scr, w, h-1, func(v *violations, scr Screen, f *check.Finding, known bool, _ int) widget.Line {
+		return v.row(scr, f, known, &c)
 	})...)
 }
 
 // rows draws what is visible of the list.
-func (v *violations) rows(m *Model, w, h int, draw func(*violations, *Model, *check.Finding, bool, int) widget.Line) []widget.Line {
+func (v *violations) rows(scr Screen, w, h int, draw func(*violations, Screen, *check.Finding, bool, int) widget.Line) []widget.Line {
 	v.listed, v.win.Rows = max(h, 1), max(h, 1)
 	v.settle()
 	if len(v.list.rows) == 0 {
-		return v.empty(m)
+		return v.empty(scr)
 	}
 	var out []widget.Line
 	for i := v.win.Top; i < min(v.win.Top+h, len(v.list.rows)); i++ {
 		at := v.list.rows[i]
-		l := draw(v, m, &v.list.all[at], v.list.known[at], w)
+		l := draw(v, scr, &v.list.all[at], v.list.known[at], w)
 		if l.Selected = i == v.win.At; l.Selected {
 			l.Spans[0].Text = ">"
 		}
@@ -123,7 +122,7 @@ func findingColumnsFor(w int) findingColumns {
 	return c
 }
 
-func (v *violations) row(m *Model, f *check.Finding, known bool, c *findingColumns) widget.Line {
+func (v *violations) row(scr Screen, f *check.Finding, known bool, c *findingColumns) widget.Line {
 	sign, look := severitySign(f.Severity), severityRole(f.Severity)
 	name, client := widget.Plain, widget.Plain
 	if known {
@@ -135,10 +134,10 @@ func (v *violations) row(m *Model, f *check.Finding, known bool, c *findingColum
 		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
 	l.Add(look, rule+" ")
-	l.Add(client, widget.Middle(widget.OrDash(m.clientsOf(f)), c.client)+" ")
+	l.Add(client, widget.Middle(widget.OrDash(clientsOf(scr, f)), c.client)+" ")
 	l.Add(widget.Muted, widget.Middle(widget.OrDash(f.Type), typeWidth)+" ")
 	if c.names > 0 {
-		l.Add(name, widget.Middle(m.namesOf(f), c.names)+" ")
+		l.Add(name, widget.Middle(namesOf(scr, f), c.names)+" ")
 	}
 	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), 5))
 	if c.first {
@@ -149,7 +148,7 @@ func (v *violations) row(m *Model, f *check.Finding, known bool, c *findingColum
 }
 
 // shortRow is a row of a narrow pane.
-func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) widget.Line {
+func (v *violations) shortRow(scr Screen, f *check.Finding, known bool, w int) widget.Line {
 	look := severityRole(f.Severity)
 	if known {
 		look = widget.Muted
@@ -165,54 +164,42 @@ func (v *violations) shortRow(m *Model, f *check.Finding, known bool, w int) wid
 	rule := min(max(w*22/39, 8), 24)
 	client := w - l.Width() - rule - 1 - render.Width(tail)
 	l.Add(look, widget.Middle(f.Rule.ID, rule)+" ")
-	l.Add(widget.Muted, widget.Middle(m.clientsOf(f), client))
+	l.Add(widget.Muted, widget.Middle(clientsOf(scr, f), client))
 	l.Add(widget.Plain, tail)
 	return l
 }
 
-func severitySign(s check.Severity) string {
-	switch s {
-	case check.Error:
-		return "!"
-	case check.Warning:
-		return "~"
-	}
-	return "i"
-}
-
-func (m *Model) namesOf(f *check.Finding) string {
+func namesOf(scr Screen, f *check.Finding) string {
 	switch n := len(f.Names); n {
 	case 0:
 		return "-"
 	case 1:
-		return m.aliases.Name(f.Names[0])
+		return scr.Aliases().Name(f.Names[0])
 	default:
-		return fmt.Sprintf("%s +%d", m.aliases.Name(f.Names[0]), n-1)
+		return fmt.Sprintf("%s +%d", scr.Aliases().Name(f.Names[0]), n-1)
 	}
 }
 
-func shortTime(t time.Time) string { return t.UTC().Format("15:04:05") }
-
-func (v *violations) empty(m *Model) []widget.Line {
+func (v *violations) empty(scr Screen) []widget.Line {
 	switch {
 	case v.words != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No finding has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
 	case v.list.muted > 0:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   All that rules found is hidden."), widget.Text(widget.Muted, "   u shows it again")}
-	case !m.log.Feed.Done() && !m.log.Source.Live:
+	case !scr.Log().Feed.Done() && !scr.Log().Live:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
 	return []widget.Line{widget.Blank(), widget.Text(widget.Good, "   No rule has found anything."), widget.Text(widget.Muted, "   :explain RULE says what one looks for")}
 }
 
 // explained says what was seen, what the rule says, and what to do.
-func (v *violations) explained(m *Model, w, h int) []widget.Line {
+func (v *violations) explained(scr Screen, w, h int) []widget.Line {
 	f := v.finding()
 	if f == nil || h < 1 {
 		return nil
 	}
 	r := f.Rule
-	out := append(m.headline(f, w), m.seenLines(f, w)...)
+	out := append(headline(scr, f, w), seenLines(scr, f, w)...)
 	parts := [][]widget.Line{
 		widget.Labelled("means", widget.Plain, r.Means, w),
 		widget.Labelled("next", widget.Plain, r.Next, w),
@@ -269,7 +256,7 @@ func cutShort(p []widget.Line, rows int) []widget.Line {
 }
 
 // headline says which rule it is, and whose fault.
-func (m *Model) headline(f *check.Finding, w int) []widget.Line {
+func headline(scr Screen, f *check.Finding, w int) []widget.Line {
 	var out []widget.Line
 	look := severityRole(f.Severity)
 	if w < splitWidth*2/3 { // beside the list: nothing else says the name
@@ -287,21 +274,21 @@ func (m *Model) headline(f *check.Finding, w int) []widget.Line {
 }
 
 // seenLines say what proved a finding, by the entries.
-func (m *Model) seenLines(f *check.Finding, w int) []widget.Line {
-	out := widget.Labelled("seen", widget.Plain, m.aliases.Text(f.Message), w)
+func seenLines(scr Screen, f *check.Finding, w int) []widget.Line {
+	out := widget.Labelled("seen", widget.Plain, scr.Aliases().Text(f.Message), w)
 	if n := len(f.Clients); n > 0 {
 		who := make([]string, n)
 		for i, c := range f.Clients {
-			who[i] = m.aliases.Name(c)
+			who[i] = scr.Aliases().Name(c)
 		}
-		out = append(out, widget.Labelled("on", widget.Plain, m.clientsOf(f)+": "+render.SomeOf(who), w)...)
+		out = append(out, widget.Labelled("on", widget.Plain, clientsOf(scr, f)+": "+render.SomeOf(who), w)...)
 	}
 	seqs := involved(f)
 	parts := make([]string, 0, len(seqs))
 	for _, s := range seqs {
 		part := fmt.Sprint(uint64(s))
-		if r, ok := m.log.Index.BySeq(s); ok {
-			words := m.log.Index.Words(&r)
+		if r, ok := scr.Log().Index.BySeq(s); ok {
+			words := scr.Log().Index.Words(&r)
 			what := r.What.String()
 			if what == "" {
 				what = eventWord(&r)

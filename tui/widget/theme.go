@@ -21,6 +21,7 @@ const (
 // carries a meaning that the words do not.
 type Theme struct {
 	Name  string
+	ASCII bool
 	SGR   [roles]string // parameters of the SGR sequence; "" for none
 	Glyph glyphs
 }
@@ -51,7 +52,7 @@ func Themes() []string { return []string{"auto", "light", "dark", "mono"} }
 // colours; light and dark are fixed ones, which stand out from white and from
 // black by at least 4.5 to 1.
 func NewTheme(name string, ascii bool) Theme {
-	t := Theme{Name: name}
+	t := Theme{Name: name, ASCII: ascii}
 	switch name {
 	case "mono":
 		t.SGR = [roles]string{Title: "1", Bad: "1"}

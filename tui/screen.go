@@ -1,0 +1,134 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+// The screen as views see it.
+
+func (m *Model) Log() *viewLog         { return m.log }
+func (m *Model) Seen() *snapshot       { return &m.seen }
+func (m *Model) Now() time.Time        { return m.now() }
+func (m *Model) Theme() *widget.Theme  { return &m.theme }
+func (m *Model) Aliases() *alias.Table { return &m.aliases }
+func (m *Model) Width() int            { return m.w }
+func (m *Model) Top() view             { return m.top() }
+
+// Follow selects an entry in the timeline, if it has a line there.
+func (m *Model) Follow(seq session.Seq) { m.timeline.follows(m, seq) }
+
+// Act does what an action does with what is selected, where that leads out of
+// the view.
+func (m *Model) Act(a key.Action, s selection) tea.Cmd {
+	switch a {
+	case key.View1:
+		m.show(0)
+		m.clients.at, m.clients.typ = s.client, ""
+	case key.Open:
+		m.Push(newDetail(m, s.seq))
+	case key.Diff, key.DiffMark:
+		return openDiff(m, s, a == key.DiffMark)
+	case key.Ladder:
+		return openLadder(m, s)
+	case key.Resources:
+		m.resources.choose(m, s.client)
+		m.show(2)
+		return m.resources.tick(m)
+	case key.Only:
+		return m.narrowTo(s)
+	case key.Mark:
+		m.mark(s.seq)
+	case key.CopyAs:
+		m.copyAs(s.seq)
+	case key.Export:
+		m.export()
+	case key.Close:
+		return m.back()
+	}
+	return nil
+}
+
+// Timeline shows the entries that a filter takes, from one on if that is not 0.
+func (m *Model) Timeline(filter string, from session.Seq) tea.Cmd {
+	m.show(1)
+	cmd, err := m.timeline.ask(m, filter)
+	if err != nil {
+		m.Complain(err)
+		return nil
+	}
+	if from != 0 {
+		m.timeline.hold(m)
+		m.timeline.at = from
+		m.timeline.settle(m)
+	}
+	return cmd
+}
+
+// narrowTo shows the messages of what is selected.
+func (m *Model) narrowTo(s selection) tea.Cmd {
+	var terms []string
+	if s.name != "" {
+		terms = append(terms, "name:"+quoted(s.name))
+	}
+	if s.client != "" {
+		terms = append(terms, "client:"+quoted(s.client))
+	}
+	if s.typ != "" && s.name == "" {
+		terms = append(terms, "type:"+s.typ)
+	}
+	return m.Timeline(strings.Join(terms, " "), 0)
+}
+
+// copyAs asks in which form an entry is to be copied.
+func (m *Model) copyAs(seq session.Seq) {
+	r, ok := m.log.Index.BySeq(seq)
+	if !ok {
+		m.Say("%d has no line in the timeline, so that there is no choice of forms", seq)
+		return
+	}
+	m.Push(newCopyMenu(m.log, &r, m.aliases.Text(m.timeline.rowText(m, &r)), m.top()))
+}
+
+// export asks what of this view is to be written.
+func (m *Model) export() {
+	if m.log.Export == nil {
+		m.Say("this log can only be looked at here; xdsproxy export writes parts of recordings that are files")
+		return
+	}
+	if _, is := m.top().(*exporter); is {
+		return
+	}
+	var at selection
+	if of, is := m.top().(subject); is {
+		at = of.selected(m)
+	}
+	m.Push(newExporter(m.log, at, m.timeline.query()))
+}
+
+// Pop takes a view away, wherever it is above the five.
+func (m *Model) Pop(v view) {
+	for i := len(m.over) - 1; i >= 0; i-- {
+		if m.over[i] == v {
+			m.over = append(m.over[:i:i], m.over[i+1:]...)
+			return
+		}
+	}
+}
+
+// IsOpen says whether a view is above the five.
+func (m *Model) IsOpen(v view) bool {
+	for _, o := range m.over {
+		if o == v {
+			return true
+		}
+	}
+	return false
+}
