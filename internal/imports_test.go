@@ -40,7 +40,9 @@ var allowed = map[string][]string{
 	"tui/widget":         {"internal/render", "tui/key"}, // no xDS, no screen
 	"tui/alias":          {"internal/xds", "internal/engine", "internal/render", "check", "tui/widget"},
 	"tui/index":          {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
-	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/alias", "tui/index"},
+	"tui/source":         {"internal/session", "internal/engine", "recorder", "check", "tui/index", "tui/alias"},
+	"tui/view":           {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
+	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"},
 	"internal/xdstest":   {"internal/session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only
@@ -62,7 +64,7 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
 	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
-	"charm.land/":                      {"tui"},
+	"charm.land/":                      {"tui", "tui/view"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "cmd/xdsproxy"},

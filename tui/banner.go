@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -61,7 +62,7 @@ func (m *Model) unreadable(err error) widget.Line {
 		path = filepath.Base(path)
 	}
 	fixed := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) + "-fixed.xdsp"
-	l.Add(widget.Plain, "mend it: xdsproxy export "+shellWord(path)+" --repair -w "+shellWord(fixed))
+	l.Add(widget.Plain, "mend it: xdsproxy export "+view.ShellWord(path)+" --repair -w "+view.ShellWord(fixed))
 	return l
 }
 

@@ -10,18 +10,19 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // bootstrap shows what a client's configuration must say to get here: a page for
 // each kind of client and each listener.
 type bootstrap struct {
-	sheetView
+	view.Page
 	routes []Route // none: there is no proxy
 	page   int
 }
 
-func newBootstrap(scr Screen) view {
+func newBootstrap(scr view.Screen) view.View {
 	v := &bootstrap{}
 	if scr.Log().Proxy != nil {
 		v.routes = scr.Log().Proxy.Routes
@@ -29,9 +30,9 @@ func newBootstrap(scr Screen) view {
 	return v
 }
 
-func (v *bootstrap) title() string { return "Bootstrap" }
+func (v *bootstrap) Title() string { return "Bootstrap" }
 
-func (v *bootstrap) keys() []key.Offer {
+func (v *bootstrap) Keys() []key.Offer {
 	return append([]key.Offer{
 		{Act: key.Copy, Hint: "copy", Help: "copy the snippet"},
 		{Act: key.NextPane, Hint: "page", Help: "Envoy, gRPC, the next listener"},
@@ -43,8 +44,8 @@ func (v *bootstrap) keys() []key.Offer {
 // pages is how many there are: two for each listener.
 func (v *bootstrap) pages() int { return 2 * len(v.routes) }
 
-func (v *bootstrap) do(scr Screen, a key.Action) tea.Cmd {
-	if cmd, done := v.sheetView.do(scr, a, v.paragraphs(scr)); done {
+func (v *bootstrap) Do(scr view.Screen, a key.Action) tea.Cmd {
+	if cmd, done := v.Page.Do(scr, a, v.paragraphs(scr)); done {
 		return cmd
 	}
 	if v.pages() == 0 {
@@ -80,11 +81,11 @@ func (v *bootstrap) snippet() string {
 	return at.envoyBootstrap()
 }
 
-func (v *bootstrap) paragraphs(scr Screen) []widget.Paragraph {
+func (v *bootstrap) paragraphs(scr view.Screen) []widget.Paragraph {
 	if v.pages() == 0 {
 		return []widget.Paragraph{
 			{Head: "There is no proxy here.", Look: widget.Title},
-			{Text: "This is " + sourceName(scr) + ", which is only read. A client can be pointed at a proxy that runs:"},
+			{Text: "This is " + view.SourceName(scr) + ", which is only read. A client can be pointed at a proxy that runs:"},
 			{},
 			{Text: "xdsproxy run --upstream ADDR", Tone: widget.Accent, AsIs: true},
 		}
@@ -114,25 +115,25 @@ func (v *bootstrap) paragraphs(scr Screen) []widget.Paragraph {
 	return append(out, widget.Paragraph{}, widget.Paragraph{Text: scr.Aliases().Text(v.snippet()), AsIs: true})
 }
 
-func (v *bootstrap) draw(scr Screen, w, h int) []widget.Line {
+func (v *bootstrap) Draw(scr view.Screen, w, h int) []widget.Line {
 	return v.Sheet.Draw(v.paragraphs(scr), w, h)
 }
 
-func (v *bootstrap) where(scr Screen) string {
+func (v *bootstrap) Where(scr view.Screen) string {
 	if v.pages() == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s   page %d of %d", v.Sheet.Where(v.paragraphs(scr)), v.page+1, v.pages())
 }
 
-func (v *bootstrap) about(Screen) widget.Line {
+func (v *bootstrap) About(view.Screen) widget.Line {
 	if v.pages() == 0 {
 		return widget.Line{}
 	}
 	return widget.Text(widget.Muted, "y copies it; tab: Envoy, gRPC")
 }
 
-func (v *bootstrap) click(scr Screen, _, y int, _ bool) tea.Cmd {
+func (v *bootstrap) Click(scr view.Screen, _, y int, _ bool) tea.Cmd {
 	v.Sheet.Click(v.paragraphs(scr), y)
 	return nil
 }

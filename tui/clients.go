@@ -11,12 +11,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // clients is the matrix of clients and types, the worst first.
 type clients struct {
-	plainView
+	view.Plain
 	win    widget.Window
 	at     string // the client that is selected
 	typ    string // a type line of it, "" for the client itself
@@ -53,9 +54,9 @@ type clientRow struct {
 	end bool               // the last of its types
 }
 
-func (v *clients) title() string { return "Clients" }
+func (v *clients) Title() string { return "Clients" }
 
-func (v *clients) keys() []key.Offer {
+func (v *clients) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Filter, Hint: "filter"},
 		{Act: key.Open, Hint: "timeline", Help: "its messages"},
@@ -84,10 +85,10 @@ type clientQuery struct {
 
 // rows are the lines below the titles. They are asked for several times a frame,
 // and made when they may be other ones.
-func (v *clients) rows(scr Screen) []clientRow {
-	q := clientQuery{nil, len(scr.Seen().standing), len(v.gone), v.words, v.sort, v.turned, v.folds}
-	if len(scr.Seen().standing) > 0 {
-		q.of = &scr.Seen().standing[0]
+func (v *clients) rows(scr view.Screen) []clientRow {
+	q := clientQuery{nil, len(scr.Seen().Standing), len(v.gone), v.words, v.sort, v.turned, v.folds}
+	if len(scr.Seen().Standing) > 0 {
+		q.of = &scr.Seen().Standing[0]
 	}
 	if v.made == nil || v.madeOf != q {
 		v.made, v.madeOf = v.makeRows(scr), q
@@ -95,10 +96,10 @@ func (v *clients) rows(scr Screen) []clientRow {
 	return v.made
 }
 
-func (v *clients) makeRows(scr Screen) []clientRow {
+func (v *clients) makeRows(scr view.Screen) []clientRow {
 	var all []*engine.ClientStatus
-	for i := range scr.Seen().standing {
-		c := &scr.Seen().standing[i]
+	for i := range scr.Seen().Standing {
+		c := &scr.Seen().Standing[i]
 		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(scr, c) {
 			continue
 		}
@@ -125,7 +126,7 @@ func (v *clients) makeRows(scr Screen) []clientRow {
 	return out
 }
 
-func (v *clients) wanted(scr Screen, c *engine.ClientStatus) bool {
+func (v *clients) wanted(scr view.Screen, c *engine.ClientStatus) bool {
 	if v.words == "" {
 		return true
 	}
@@ -136,7 +137,7 @@ func (v *clients) wanted(scr Screen, c *engine.ClientStatus) bool {
 	return widget.HasWords(all, v.words)
 }
 
-func (v *clients) settle(scr Screen) []clientRow {
+func (v *clients) settle(scr view.Screen) []clientRow {
 	rows := v.rows(scr)
 	if v.at != "" {
 		i := slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.at && r.typName() == v.typ })
@@ -165,7 +166,7 @@ func (v *clients) keep(rows []clientRow) {
 	}
 }
 
-func (v *clients) do(scr Screen, a key.Action) tea.Cmd {
+func (v *clients) Do(scr view.Screen, a key.Action) tea.Cmd {
 	rows := v.settle(scr)
 	if v.win.Move(a, len(rows)) {
 		v.keep(rows)
@@ -173,7 +174,7 @@ func (v *clients) do(scr Screen, a key.Action) tea.Cmd {
 	}
 	switch a {
 	case key.Filter:
-		return scr.Prompt(rowFilter, v.words)
+		return scr.Prompt(view.RowFilter, v.words)
 	case key.Sort:
 		v.sort = (v.sort + 1) % 3
 		scr.Say("sorted: %s", v.sort)
@@ -198,13 +199,13 @@ func (v *clients) do(scr Screen, a key.Action) tea.Cmd {
 	case key.Left:
 		v.fold(false)
 	case key.Resources:
-		return scr.Act(key.Resources, selection{client: v.at})
+		return scr.Act(key.Resources, view.Selection{Client: v.at})
 	case key.Ladder:
-		return scr.Act(key.Ladder, v.selected(scr))
+		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Diff:
-		return scr.Act(key.Diff, v.selected(scr))
+		return scr.Act(key.Diff, v.Selected(scr))
 	case key.Only:
-		v.words = join(v.words, v.at)
+		v.words = view.Join(v.words, v.at)
 	case key.Copy:
 		return scr.Copy(scr.Aliases().Name(v.at), "the name")
 	}
@@ -219,8 +220,8 @@ func (v *clients) fold(open bool) {
 }
 
 // openTimeline shows the messages of a client, from where it went wrong.
-func (v *clients) openTimeline(scr Screen, r *clientRow) tea.Cmd {
-	q := "client:" + quoted(r.of.Client)
+func (v *clients) openTimeline(scr view.Screen, r *clientRow) tea.Cmd {
+	q := "client:" + view.Quoted(r.of.Client)
 	if r.typ != nil {
 		q += " type:" + r.typ.Type
 	}
@@ -244,41 +245,41 @@ func worstOf(r *clientRow) *engine.TypeStatus {
 	return worst
 }
 
-func (v *clients) selected(scr Screen) selection {
+func (v *clients) Selected(scr view.Screen) view.Selection {
 	rows := v.settle(scr)
 	if len(rows) == 0 {
-		return selection{}
+		return view.Selection{}
 	}
 	r := rows[v.win.At]
-	s := selection{client: r.of.Client}
+	s := view.Selection{Client: r.of.Client}
 	if w := worstOf(&r); w != nil {
-		s.typ, s.seq = w.Type, w.Seq
+		s.Type, s.Seq = w.Type, w.Seq
 		if w.NackSeq != 0 && w.State == engine.Nacked {
-			s.seq = w.NackSeq
+			s.Seq = w.NackSeq
 		} else if row, ok := scr.Log().Index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
-			s.seq = row.Partner()
+			s.Seq = row.Partner()
 		}
 	}
 	return s
 }
 
-func (v *clients) query() string           { return v.words }
-func (v *clients) language() promptKind    { return rowFilter }
-func (v *clients) tick(scr Screen) tea.Cmd { v.settle(scr); return nil }
-func (v *clients) where(scr Screen) string {
+func (v *clients) Query() string                { return v.words }
+func (v *clients) Language() view.PromptKind    { return view.RowFilter }
+func (v *clients) Tick(scr view.Screen) tea.Cmd { v.settle(scr); return nil }
+func (v *clients) Where(scr view.Screen) string {
 	return v.win.Place(len(v.rows(scr))) + "   sort: " + v.sort.String()
 }
 
-func (v *clients) ask(_ Screen, text string) (tea.Cmd, error) {
+func (v *clients) Ask(_ view.Screen, text string) (tea.Cmd, error) {
 	v.words = text
 	return nil, nil
 }
 
-func (v *clients) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *clients) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	rows := v.settle(scr)
 	if v.titled {
 		if y == 0 {
-			return v.do(scr, key.Sort)
+			return v.Do(scr, key.Sort)
 		}
 		y--
 	}
@@ -286,14 +287,14 @@ func (v *clients) click(scr Screen, _, y int, twice bool) tea.Cmd {
 		v.win.At = i
 		v.keep(rows)
 		if twice {
-			return v.do(scr, key.Open)
+			return v.Do(scr, key.Open)
 		}
 	}
 	return nil
 }
 
-// about is why the selected client is not in sync.
-func (v *clients) about(scr Screen) widget.Line {
+// About is why the selected client is not in sync.
+func (v *clients) About(scr view.Screen) widget.Line {
 	rows := v.settle(scr)
 	if len(rows) == 0 {
 		return widget.Line{}
@@ -303,7 +304,7 @@ func (v *clients) about(scr Screen) widget.Line {
 	if !r.of.Gone.IsZero() {
 		ago := ""
 		if !scr.Log().Feed.Done() {
-			ago = "gone " + age(scr.Seen().at.Sub(r.of.Gone)) + ": "
+			ago = "gone " + view.Age(scr.Seen().At.Sub(r.of.Gone)) + ": "
 		}
 		return widget.Text(widget.Muted, name+": "+ago+scr.Aliases().Text(r.of.Why))
 	}
@@ -312,9 +313,9 @@ func (v *clients) about(scr Screen) widget.Line {
 		return widget.Text(widget.Plain, name+" has asked for nothing")
 	}
 	l := widget.Spans(widget.In(widget.Plain, name+" "+t.Type+": "))
-	at := scr.Seen().at
+	at := scr.Seen().At
 	if isPast(scr, r.of, t) {
-		l.Add(widget.Muted, "when its stream ended, "+age(at.Sub(t.Gone))+" ago: ")
+		l.Add(widget.Muted, "when its stream ended, "+view.Age(at.Sub(t.Gone))+" ago: ")
 		at = t.Gone
 	}
 	age := render.Duration(at.Sub(t.Since))

@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -20,13 +21,13 @@ type typeColumn struct {
 
 // columns are the types that have a column: those that every mesh has, and what
 // else some client asked for.
-func (v *clients) columns(scr Screen) (out []typeColumn) {
+func (v *clients) columns(scr view.Screen) (out []typeColumn) {
 	widths := make(map[string]int)
 	for _, t := range xds.Core() {
 		widths[t] = stateWidth
 	}
-	for i := range scr.Seen().standing {
-		c := &scr.Seen().standing[i]
+	for i := range scr.Seen().Standing {
+		c := &scr.Seen().Standing[i]
 		for j := range c.Types {
 			cell, _ := stateCell(scr, c, &c.Types[j])
 			widths[c.Types[j].Type] = max(widths[c.Types[j].Type], stateWidth, render.Width(cell)+1)
@@ -49,7 +50,7 @@ const (
 
 // stateCell is where a client stands with a type, with how often in a row it has
 // rejected; in brackets as it stood when its stream ended.
-func stateCell(scr Screen, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
+func stateCell(scr view.Screen, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
 	word := t.State.String()
 	if t.Lost {
 		word += "?"
@@ -60,16 +61,16 @@ func stateCell(scr Screen, c *engine.ClientStatus, t *engine.TypeStatus) (string
 	if isPast(scr, c, t) {
 		return "(" + word + ")", widget.Muted
 	}
-	return word, stateRole(t.State)
+	return word, view.StateRole(t.State)
 }
 
 // isPast says that a type is as it was last known. What a recording ends with is
 // not past.
-func isPast(scr Screen, c *engine.ClientStatus, t *engine.TypeStatus) bool {
+func isPast(scr view.Screen, c *engine.ClientStatus, t *engine.TypeStatus) bool {
 	return !t.Gone.IsZero() && (c.Gone.IsZero() || !scr.Log().Feed.Done())
 }
 
-func (v *clients) draw(scr Screen, w, h int) []widget.Line {
+func (v *clients) Draw(scr view.Screen, w, h int) []widget.Line {
 	if v.titled = w >= shortWidth; !v.titled {
 		return v.drawShort(scr, w, h)
 	}
@@ -110,7 +111,7 @@ func (v *clients) draw(scr Screen, w, h int) []widget.Line {
 	if len(rows) == 0 {
 		return append(out, v.empty(scr)...)
 	}
-	now := scr.Seen().at
+	now := scr.Seen().At
 	for i := v.win.Top; i < min(v.win.Top+h-1, len(rows)); i++ {
 		r := &rows[i]
 		l := widget.Text(widget.Plain, "  ")
@@ -123,7 +124,7 @@ func (v *clients) draw(scr Screen, w, h int) []widget.Line {
 			}
 			v.states(scr, &l, r.of, types)
 			if last > 0 {
-				l.Add(widget.Muted, widget.Right(age(now.Sub(r.of.Last)), last))
+				l.Add(widget.Muted, widget.Right(view.Age(now.Sub(r.of.Last)), last))
 			}
 		}
 		if l.Selected = i == v.win.At; l.Selected {
@@ -142,7 +143,7 @@ func clientRole(c *engine.ClientStatus) widget.Role {
 }
 
 // states are the cells of a client.
-func (v *clients) states(scr Screen, l *widget.Line, c *engine.ClientStatus, types []typeColumn) {
+func (v *clients) states(scr view.Screen, l *widget.Line, c *engine.ClientStatus, types []typeColumn) {
 	for _, t := range types {
 		i := slices.IndexFunc(c.Types, func(s engine.TypeStatus) bool { return s.Type == t.typ })
 		if i < 0 {
@@ -155,16 +156,16 @@ func (v *clients) states(scr Screen, l *widget.Line, c *engine.ClientStatus, typ
 }
 
 // typeLine is one type of an unfolded client.
-func (v *clients) typeLine(scr Screen, l *widget.Line, r *clientRow) {
+func (v *clients) typeLine(scr view.Screen, l *widget.Line, r *clientRow) {
 	t := r.typ
 	branch := scr.Theme().Glyph.Branch
 	if r.end {
 		branch = scr.Theme().Glyph.Last
 	}
-	look, since := widget.Plain, age(scr.Seen().at.Sub(t.Since))
+	look, since := widget.Plain, view.Age(scr.Seen().At.Sub(t.Since))
 	cell, state := stateCell(scr, r.of, t)
 	if isPast(scr, r.of, t) {
-		look, since = widget.Muted, "gone "+age(scr.Seen().at.Sub(t.Gone))
+		look, since = widget.Muted, "gone "+view.Age(scr.Seen().At.Sub(t.Gone))
 	}
 	wide := stateWidth
 	for i := range r.of.Types {
@@ -195,12 +196,12 @@ func (v *clients) typeLine(scr Screen, l *widget.Line, r *clientRow) {
 	}
 }
 
-func (v *clients) empty(scr Screen) []widget.Line {
+func (v *clients) empty(scr view.Screen) []widget.Line {
 	switch {
 	case v.words != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No client has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
 	case scr.Log().Live:
-		return welcome(scr.Log())
+		return view.Welcome(scr.Log())
 	case !scr.Log().Feed.Done():
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}

@@ -5,12 +5,13 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // drawShort is the list in a pane, or on a narrow screen: the name, and the
 // worst of its types.
-func (v *clients) drawShort(scr Screen, w, h int) []widget.Line {
+func (v *clients) drawShort(scr view.Screen, w, h int) []widget.Line {
 	v.win.Rows = max(h, 1)
 	rows := v.settle(scr)
 	if len(rows) == 0 {
@@ -33,11 +34,11 @@ func (v *clients) drawShort(scr Screen, w, h int) []widget.Line {
 	return out
 }
 
-func (v *clients) shortClient(scr Screen, l *widget.Line, c *engine.ClientStatus, w int) {
+func (v *clients) shortClient(scr view.Screen, l *widget.Line, c *engine.ClientStatus, w int) {
 	word, look := "synced", widget.Good
 	switch t := worstOf(&clientRow{of: c}); {
 	case !c.Gone.IsZero() && !scr.Log().Feed.Done():
-		word, look = "gone "+age(scr.Seen().at.Sub(c.Gone)), widget.Muted
+		word, look = "gone "+view.Age(scr.Seen().At.Sub(c.Gone)), widget.Muted
 	case t == nil:
 		word, look = "-", widget.Muted
 	case t.State > engine.Synced:
@@ -58,7 +59,7 @@ func (v *clients) shortClient(scr Screen, l *widget.Line, c *engine.ClientStatus
 	l.Add(look, widget.Left(word, state))
 }
 
-func (v *clients) shortType(scr Screen, l *widget.Line, r *clientRow, w int) {
+func (v *clients) shortType(scr view.Screen, l *widget.Line, r *clientRow, w int) {
 	branch := scr.Theme().Glyph.Branch
 	if r.end {
 		branch = scr.Theme().Glyph.Last
@@ -68,6 +69,6 @@ func (v *clients) shortType(scr Screen, l *widget.Line, r *clientRow, w int) {
 	l.Add(widget.Plain, widget.Middle(t.Type, 5)+" ")
 	cell, look := stateCell(scr, r.of, t)
 	l.Add(look, widget.Left(cell, max(stateWidth, render.Width(cell)+1)))
-	l.Add(widget.Muted, widget.Left(age(scr.Seen().at.Sub(t.Since)), 5))
+	l.Add(widget.Muted, widget.Left(view.Age(scr.Seen().At.Sub(t.Since)), 5))
 	l.Add(widget.Plain, " "+widget.MiddleText(widget.OrDash(t.Sent), w-l.Width()-1))
 }

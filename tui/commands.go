@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -26,7 +27,7 @@ func commands() []command {
 	return []command{
 		{"clients", "", "who is in sync with what", func(m *Model, _ string) (tea.Cmd, error) { m.show(0); return nil, nil }, nil},
 		{"timeline", "", "the messages", func(m *Model, _ string) (tea.Cmd, error) { m.show(1); return nil, nil }, nil},
-		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, func(m *Model) []string { return m.seen.clientNames() }},
+		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, func(m *Model) []string { return m.seen.Clients() }},
 		{"violations", "", "what rules found", func(m *Model, _ string) (tea.Cmd, error) { m.show(3); return nil, nil }, nil},
 		{"stats", "", "counts and rates", func(m *Model, _ string) (tea.Cmd, error) { m.show(4); return nil, nil }, nil},
 		{"goto", "SEQ", "go to an entry", (*Model).gotoSeq, nil},
@@ -135,7 +136,7 @@ func (m *Model) gotoSeq(arg string) (tea.Cmd, error) {
 
 func (m *Model) filterTimeline(arg string) (tea.Cmd, error) {
 	m.show(1)
-	return m.timeline.ask(m, arg)
+	return m.timeline.Ask(m, arg)
 }
 
 func (m *Model) setTheme(arg string) (tea.Cmd, error) {
@@ -164,10 +165,10 @@ func (m *Model) resourcesOf(arg string) (tea.Cmd, error) {
 		m.show(2)
 		return nil, nil
 	}
-	if !slices.Contains(m.seen.clientNames(), arg) {
+	if !slices.Contains(m.seen.Clients(), arg) {
 		return nil, fmt.Errorf("there is no client %q; tab lists them", arg)
 	}
-	return m.Act(key.Resources, selection{client: arg}), nil
+	return m.Act(key.Resources, view.Selection{Client: arg}), nil
 }
 
 // explain shows the page of a rule; with no name, of the finding that is

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -36,11 +37,11 @@ func (m *Model) Copy(text, what string) tea.Cmd {
 	}
 	m.sure = ""
 	return func() tea.Msg {
-		path, err := privateFile("xdsproxy-copy-*.txt", text)
+		path, err := view.PrivateFile("xdsproxy-copy-*.txt", text)
 		if err != nil {
-			return said{widget.Bad, fmt.Sprintf("cannot copy %s: %v", what, err)}
+			return view.Said{Role: widget.Bad, Text: fmt.Sprintf("cannot copy %s: %v", what, err)}
 		}
-		done := said{widget.Accent, fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
+		done := view.Said{Role: widget.Accent, Text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
 		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return done }}
 	}
 }
@@ -57,7 +58,7 @@ func sizeNote(text string) string {
 func (m *Model) screenText() string {
 	rows := m.h - m.bodyTop() - 3
 	var b strings.Builder
-	for _, l := range m.top().draw(m, m.w, max(rows, 1)) {
+	for _, l := range m.top().Draw(m, m.w, max(rows, 1)) {
 		b.WriteString(l.PlainText())
 		b.WriteByte('\n')
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // copied is what a command puts into the clipboard.
@@ -27,8 +28,8 @@ func copied(tb testing.TB, cmd tea.Cmd) (text string, told []string) {
 			t, s := copied(tb, c)
 			text, told = text+t, append(told, s...)
 		}
-	case said:
-		told = append(told, msg.text)
+	case view.Said:
+		told = append(told, msg.Text)
 	case nil:
 	default:
 		if fmt.Sprintf("%T", msg) == "tea.setClipboardMsg" {
@@ -115,9 +116,9 @@ func TestCopyAs(t *testing.T) {
 	for i, f := range d.m.top().(*copyMenu).forms {
 		menu := d.m.top().(*copyMenu)
 		menu.at = i
-		ready := menu.do(d.m, key.Open)().(reply).msg
-		got[f.name], _ = copied(t, menu.handle(d.m, ready))
-		if d.m.top() == view(menu) {
+		ready := menu.Do(d.m, key.Open)().(view.Reply).Msg
+		got[f.name], _ = copied(t, menu.Handle(d.m, ready))
+		if d.m.top() == view.View(menu) {
 			t.Errorf("the menu stays after %s", f.name)
 		}
 		d.press("Y")
@@ -141,7 +142,7 @@ func TestCopyAs(t *testing.T) {
 		t.Errorf("grpcurl sends %v", sent)
 	}
 	d.press("esc")
-	if d.m.top() != view(d.m.timeline) {
+	if d.m.top() != view.View(d.m.timeline) {
 		t.Error("escape does not close the menu")
 	}
 	d.press("]")

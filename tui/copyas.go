@@ -11,20 +11,21 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // copyForm is one of the forms in which an entry can be copied.
 type copyForm struct {
 	name, help string
-	text       func(ctx context.Context, log *viewLog, got *index.Fetched) (string, error)
+	text       func(ctx context.Context, log *view.Log, got *index.Fetched) (string, error)
 }
 
 // copyMenu lets one choose the form, below the view that it was opened from.
 type copyMenu struct {
-	plainView
+	view.Plain
 	seq   session.Seq
-	under view
+	under view.View
 	forms []copyForm
 	at    int
 	top   int // row where the list begins
@@ -32,11 +33,11 @@ type copyMenu struct {
 
 // newCopyMenu asks in which form an entry is to be copied. row is its line in the
 // timeline, under the view that is on the screen.
-func newCopyMenu(log *viewLog, r *index.Row, row string, under view) view {
+func newCopyMenu(log *view.Log, r *index.Row, row string, under view.View) view.View {
 	seq := r.Seq
-	link := fmt.Sprintf("xdsproxy show %s %d", shellWord(log.Name), seq)
-	same := func(s string) func(context.Context, *viewLog, *index.Fetched) (string, error) {
-		return func(context.Context, *viewLog, *index.Fetched) (string, error) { return s, nil }
+	link := fmt.Sprintf("xdsproxy show %s %d", view.ShellWord(log.Name), seq)
+	same := func(s string) func(context.Context, *view.Log, *index.Fetched) (string, error) {
+		return func(context.Context, *view.Log, *index.Fetched) (string, error) { return s, nil }
 	}
 	forms := []copyForm{
 		{"row", "the line of the timeline, for grep", same(row)},
@@ -51,11 +52,11 @@ func newCopyMenu(log *viewLog, r *index.Row, row string, under view) view {
 	return &copyMenu{seq: seq, under: under, forms: forms}
 }
 
-func copyFormText(f form) func(context.Context, *viewLog, *index.Fetched) (string, error) {
-	return func(_ context.Context, _ *viewLog, got *index.Fetched) (string, error) { return formText(got, f) }
+func copyFormText(f form) func(context.Context, *view.Log, *index.Fetched) (string, error) {
+	return func(_ context.Context, _ *view.Log, got *index.Fetched) (string, error) { return formText(got, f) }
 }
 
-func copyNames(_ context.Context, _ *viewLog, got *index.Fetched) (string, error) {
+func copyNames(_ context.Context, _ *view.Log, got *index.Fetched) (string, error) {
 	c := &got.Change
 	names := append([]string(nil), c.Names()...)
 	if c.Message != nil {
@@ -73,7 +74,7 @@ func copyNames(_ context.Context, _ *viewLog, got *index.Fetched) (string, error
 
 // copyGrpcurl is the request as a command, with the node of the stream's first
 // one.
-func copyGrpcurl(ctx context.Context, log *viewLog, got *index.Fetched) (string, error) {
+func copyGrpcurl(ctx context.Context, log *view.Log, got *index.Fetched) (string, error) {
 	var first *index.Fetched
 	if seq := log.Index.FirstRequest(got.Entry.Seq); seq != 0 && seq != got.Entry.Seq {
 		all, _ := log.Fetch.Fetch(ctx, seq)
@@ -90,9 +91,9 @@ func copyGrpcurl(ctx context.Context, log *viewLog, got *index.Fetched) (string,
 	return q.Grpcurl()
 }
 
-func (v *copyMenu) title() string { return "Copy as" }
+func (v *copyMenu) Title() string { return "Copy as" }
 
-func (v *copyMenu) keys() []key.Offer {
+func (v *copyMenu) Keys() []key.Offer {
 	return []key.Offer{
 		{Act: key.Open, Hint: "copy", Help: "copy in the selected form"},
 		{Act: key.Up},
@@ -104,7 +105,7 @@ func (v *copyMenu) keys() []key.Offer {
 	}
 }
 
-func (v *copyMenu) do(scr Screen, a key.Action) tea.Cmd {
+func (v *copyMenu) Do(scr view.Screen, a key.Action) tea.Cmd {
 	switch a {
 	case key.Up:
 		v.at = max(v.at-1, 0)
@@ -118,7 +119,7 @@ func (v *copyMenu) do(scr Screen, a key.Action) tea.Cmd {
 		scr.Pop(v)
 	case key.Open, key.Copy:
 		f, seq, log := v.forms[v.at], v.seq, scr.Log()
-		return answer(v, func() any {
+		return view.Answer(v, func() any {
 			all, err := log.Fetch.Fetch(log.Context, seq)
 			got := all[seq]
 			if got == nil {
@@ -137,7 +138,7 @@ type copyReady struct {
 	err        error
 }
 
-func (v *copyMenu) handle(scr Screen, msg any) tea.Cmd {
+func (v *copyMenu) Handle(scr view.Screen, msg any) tea.Cmd {
 	ready, is := msg.(copyReady)
 	if !is {
 		return nil
@@ -154,7 +155,7 @@ func (v *copyMenu) handle(scr Screen, msg any) tea.Cmd {
 	return cmd
 }
 
-func (v *copyMenu) draw(scr Screen, w, h int) []widget.Line {
+func (v *copyMenu) Draw(scr view.Screen, w, h int) []widget.Line {
 	list := []widget.Line{widget.Text(widget.Muted, widget.Repeat(scr.Theme().Glyph.Line, w)), widget.Text(widget.Title, fmt.Sprintf(" Copy %d as", v.seq))}
 	for i, f := range v.forms {
 		l := widget.Spans(widget.In(widget.Plain, "   "), widget.In(widget.Plain, widget.Left(f.name, 9)), widget.In(widget.Muted, f.help))
@@ -166,7 +167,7 @@ func (v *copyMenu) draw(scr Screen, w, h int) []widget.Line {
 	v.top = max(h-len(list), 0) + 2
 	var out []widget.Line
 	if room := h - len(list); room > 0 {
-		out = v.under.draw(scr, w, room)
+		out = v.under.Draw(scr, w, room)
 		for len(out) < room {
 			out = append(out, widget.Blank())
 		}
@@ -176,11 +177,11 @@ func (v *copyMenu) draw(scr Screen, w, h int) []widget.Line {
 	return list[len(list)-h:]
 }
 
-func (v *copyMenu) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *copyMenu) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if i := y - v.top; i >= 0 && i < len(v.forms) {
 		v.at = i
 		if twice {
-			return v.do(scr, key.Open)
+			return v.Do(scr, key.Open)
 		}
 	}
 	return nil

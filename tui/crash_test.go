@@ -12,12 +12,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // broken is a view that panics, at the place that it is asked to.
 type broken struct {
-	plainView
+	view.Plain
 	at string
 }
 
@@ -29,18 +30,18 @@ func (v *broken) fail(at string) {
 	}
 }
 
-func (v *broken) title() string     { return "Broken" }
-func (v *broken) keys() []key.Offer { return []key.Offer{{Act: key.Open}} }
+func (v *broken) Title() string     { return "Broken" }
+func (v *broken) Keys() []key.Offer { return []key.Offer{{Act: key.Open}} }
 
-func (v *broken) draw(Screen, int, int) []widget.Line {
+func (v *broken) Draw(view.Screen, int, int) []widget.Line {
 	v.fail("draw")
 	return nil
 }
 
-func (v *broken) tick(Screen) tea.Cmd {
+func (v *broken) Tick(view.Screen) tea.Cmd {
 	v.fail("tick")
 	if v.at == "command" {
-		return tea.Batch(nil, tea.Batch(answer(v, func() any { panic(payload) }), nil))
+		return tea.Batch(nil, tea.Batch(view.Answer(v, func() any { panic(payload) }), nil))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -71,15 +72,15 @@ const (
 	maxPageLines = 2 * mostLines
 )
 
-func newDetail(scr Screen, seq session.Seq) view {
+func newDetail(scr view.Screen, seq session.Seq) view.View {
 	v := &detail{seq: seq, pages: make(map[pageKey]*page)}
 	v.pane.Width = scr.Width()
 	return v
 }
 
-func (v *detail) title() string { return "Message" }
+func (v *detail) Title() string { return "Message" }
 
-func (v *detail) keys() []key.Offer {
+func (v *detail) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Form, Hint: "form", Help: "summary, YAML, JSON, bytes, and what is different"},
 		{Act: key.Filter, Hint: "search", Help: "search the text"},
@@ -109,7 +110,7 @@ func (v *detail) keys() []key.Offer {
 }
 
 // goTo shows another entry, and takes the selection of the timeline along.
-func (v *detail) goTo(scr Screen, seq session.Seq) {
+func (v *detail) goTo(scr view.Screen, seq session.Seq) {
 	if seq == v.seq {
 		return
 	}
@@ -126,7 +127,7 @@ func (v *detail) cancel() {
 }
 
 // key is what the page that is wanted is made of.
-func (v *detail) key(scr Screen) pageKey {
+func (v *detail) key(scr view.Screen) pageKey {
 	k := pageKey{seq: v.seq, form: v.form}
 	if v.form == formSummary || v.form == formDiff {
 		if r, ok := scr.Log().Index.BySeq(v.seq); ok {
@@ -134,8 +135,8 @@ func (v *detail) key(scr Screen) pageKey {
 		}
 	}
 	if v.form == formSummary {
-		for i := range scr.Seen().findings {
-			if f := &scr.Seen().findings[i]; f.LastSeq == v.seq || slices.Contains(f.Seqs, v.seq) {
+		for i := range scr.Seen().Findings {
+			if f := &scr.Seen().Findings[i]; f.LastSeq == v.seq || slices.Contains(f.Seqs, v.seq) {
 				k.findings++
 			}
 		}
@@ -143,8 +144,8 @@ func (v *detail) key(scr Screen) pageKey {
 	return k
 }
 
-// tick asks for the page that is to be shown, if it is not there.
-func (v *detail) tick(scr Screen) tea.Cmd {
+// Tick asks for the page that is to be shown, if it is not there.
+func (v *detail) Tick(scr view.Screen) tea.Cmd {
 	k := v.key(scr)
 	if p := v.pages[k]; p != nil {
 		v.put(scr, k, p)
@@ -156,9 +157,9 @@ func (v *detail) tick(scr Screen) tea.Cmd {
 	v.cancel()
 	ctx, stop := context.WithCancel(scr.Log().Context)
 	v.busy, v.asked, v.stop = true, k, stop
-	findings := index.Findings(scr.Seen().findings, v.seq)
+	findings := index.Findings(scr.Seen().Findings, v.seq)
 	log := scr.Log()
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		p := makePage(ctx, log, k, findings)
 		return madePage{k, p, ctx.Err() != nil}
 	})
@@ -170,7 +171,7 @@ type madePage struct {
 	void bool // it was given up
 }
 
-func (v *detail) handle(scr Screen, msg any) tea.Cmd {
+func (v *detail) Handle(scr view.Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case madePage:
 		if v.asked == msg.key {
@@ -180,13 +181,13 @@ func (v *detail) handle(scr Screen, msg any) tea.Cmd {
 			return nil
 		}
 		v.keep(msg.key, msg.page)
-		return v.tick(scr)
-	case pagerText:
-		return toPager(scr, v, msg)
-	case pagerReady:
-		return msg.run(v)
-	case pagerDone:
-		msg.tell(scr)
+		return v.Tick(scr)
+	case view.PagerText:
+		return view.ToPager(scr, v, msg)
+	case view.PagerReady:
+		return msg.Run(v)
+	case view.PagerDone:
+		msg.Tell(scr)
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ func (v *detail) keep(k pageKey, p *page) {
 }
 
 // put shows a page.
-func (v *detail) put(scr Screen, k pageKey, p *page) {
+func (v *detail) put(scr view.Screen, k pageKey, p *page) {
 	if v.shown == k && v.page == p {
 		return
 	}
@@ -230,10 +231,10 @@ func (v *detail) put(scr Screen, k pageKey, p *page) {
 // ready says whether the pane shows what is wanted.
 func (v *detail) ready() bool { return v.shown.seq == v.seq && v.shown.form == v.form }
 
-func (v *detail) query() string        { return v.pane.Text }
-func (v *detail) language() promptKind { return textSearch }
+func (v *detail) Query() string             { return v.pane.Text }
+func (v *detail) Language() view.PromptKind { return view.TextSearch }
 
-func (v *detail) ask(scr Screen, text string) (tea.Cmd, error) {
+func (v *detail) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 	v.pane.Search(text)
 	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that; v shows other forms")
@@ -241,31 +242,31 @@ func (v *detail) ask(scr Screen, text string) (tea.Cmd, error) {
 	return nil, nil
 }
 
-func (v *detail) selected(scr Screen) selection {
+func (v *detail) Selected(scr view.Screen) view.Selection {
 	r, ok := scr.Log().Index.BySeq(v.seq)
 	if !ok {
-		return selection{seq: v.seq}
+		return view.Selection{Seq: v.seq}
 	}
 	w := scr.Log().Index.Words(&r)
-	return selection{client: w.Client, seq: v.seq, typ: w.Type}
+	return view.Selection{Client: w.Client, Seq: v.seq, Type: w.Type}
 }
 
-func (v *detail) where(Screen) string { return v.pane.Where() }
+func (v *detail) Where(view.Screen) string { return v.pane.Where() }
 
-func (v *detail) about(scr Screen) widget.Line {
-	if f := scr.Seen().findingOf(v.seq); f != nil {
-		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, scr.Aliases().Text(f.Message)))
+func (v *detail) About(scr view.Screen) widget.Line {
+	if f := scr.Seen().Finding(v.seq); f != nil {
+		return widget.Spans(widget.In(view.SeverityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, scr.Aliases().Text(f.Message)))
 	}
 	if to := v.lineEntry(); v.ready() && to != 0 && to != v.seq {
-		return widget.Text(widget.Muted, "enter goes to "+seqText(to))
+		return widget.Text(widget.Muted, "enter goes to "+view.SeqText(to))
 	}
 	return widget.Line{}
 }
 
-func (v *detail) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *detail) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	v.pane.Click(y - len(v.head(scr, scr.Columns())))
 	if twice {
-		return v.do(scr, key.Open)
+		return v.Do(scr, key.Open)
 	}
 	return nil
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
-func (v *detail) do(scr Screen, a key.Action) tea.Cmd {
+func (v *detail) Do(scr view.Screen, a key.Action) tea.Cmd {
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
 		v.pane.Do(a)
 		return nil
@@ -20,7 +21,7 @@ func (v *detail) do(scr Screen, a key.Action) tea.Cmd {
 		v.form = (v.form + 1) % forms
 		return nil
 	case key.Filter:
-		return scr.Prompt(textSearch, v.query())
+		return scr.Prompt(view.TextSearch, v.Query())
 	case key.NextMatch, key.PrevMatch:
 		v.onward(scr, a == key.NextMatch)
 	case key.Toggle:
@@ -30,21 +31,21 @@ func (v *detail) do(scr Screen, a key.Action) tea.Cmd {
 	case key.Copy:
 		return v.copy(scr)
 	case key.CopyAs:
-		return scr.Act(key.CopyAs, selection{seq: v.seq})
+		return scr.Act(key.CopyAs, view.Selection{Seq: v.seq})
 	case key.Pager:
 		return v.pager(scr)
 	case key.Open:
 		v.follow(scr)
 	case key.Diff, key.DiffMark:
-		return scr.Act(a, v.selected(scr))
+		return scr.Act(a, v.Selected(scr))
 	case key.Ladder:
-		return scr.Act(key.Ladder, v.selected(scr))
+		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Resources:
-		return scr.Act(key.Resources, selection{client: v.selected(scr).client})
+		return scr.Act(key.Resources, view.Selection{Client: v.Selected(scr).Client})
 	case key.Mark:
-		return scr.Act(key.Mark, selection{seq: v.seq})
+		return scr.Act(key.Mark, view.Selection{Seq: v.seq})
 	case key.Note:
-		return scr.Prompt(notePrompt, "")
+		return scr.Prompt(view.NotePrompt, "")
 	default:
 		v.walk(scr, a)
 	}
@@ -53,7 +54,7 @@ func (v *detail) do(scr Screen, a key.Action) tea.Cmd {
 
 // onward goes to the next match, or, where nothing is searched for, to the next
 // difference.
-func (v *detail) onward(scr Screen, forward bool) {
+func (v *detail) onward(scr view.Screen, forward bool) {
 	of, none := v.pane.Found, "no line matches; / searches"
 	if v.pane.Text == "" {
 		of, none = v.pane.Changes(), "nothing is searched for; / searches"
@@ -67,7 +68,7 @@ func (v *detail) onward(scr Screen, forward bool) {
 }
 
 // follow goes to the entry that the selected line is about.
-func (v *detail) follow(scr Screen) {
+func (v *detail) follow(scr view.Screen) {
 	to := v.lineEntry()
 	if to == 0 || to == v.seq {
 		scr.Say("this line is about no other entry")
@@ -85,7 +86,7 @@ func (v *detail) lineEntry() session.Seq {
 }
 
 // walk goes to another entry.
-func (v *detail) walk(scr Screen, a key.Action) {
+func (v *detail) walk(scr view.Screen, a key.Action) {
 	if a == key.Violation {
 		v.violation(scr)
 		return
@@ -99,9 +100,9 @@ func (v *detail) walk(scr Screen, a key.Action) {
 	case key.Pair:
 		v.pair(scr, &r)
 	case key.PrevStream:
-		v.arrive(scr, scr.Log().Index.OnStream(&r, false), seqText(v.seq)+" is the first of its stream")
+		v.arrive(scr, scr.Log().Index.OnStream(&r, false), view.SeqText(v.seq)+" is the first of its stream")
 	case key.NextStream:
-		v.arrive(scr, scr.Log().Index.OnStream(&r, true), seqText(v.seq)+" is the last of its stream")
+		v.arrive(scr, scr.Log().Index.OnStream(&r, true), view.SeqText(v.seq)+" is the last of its stream")
 	case key.Older, key.Newer:
 		w := scr.Log().Index.Words(&r)
 		if w.Type == "" || r.Kind != session.KindMessage {
@@ -112,13 +113,13 @@ func (v *detail) walk(scr Screen, a key.Action) {
 		if a == key.Newer {
 			word = "after"
 		}
-		v.arrive(scr, scr.Log().Index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+seqText(v.seq)+" on this stream")
+		v.arrive(scr, scr.Log().Index.Version(v.seq, a == key.Newer), "no "+w.Type+" response "+word+" "+view.SeqText(v.seq)+" on this stream")
 	}
 }
 
 // violation goes to the next finding of weight, those that are known left out.
-func (v *detail) violation(scr Screen) {
-	next, wrapped := scr.Seen().findingAfter(v.seq, scr.Log().Index.Silences())
+func (v *detail) violation(scr view.Screen) {
+	next, wrapped := scr.Seen().After(v.seq, scr.Log().Index.Silences())
 	switch {
 	case next == nil:
 		scr.Say("no rule has found anything of weight; 4 shows the notes")
@@ -132,7 +133,7 @@ func (v *detail) violation(scr Screen) {
 	}
 }
 
-func (v *detail) arrive(scr Screen, seq session.Seq, otherwise string) {
+func (v *detail) arrive(scr view.Screen, seq session.Seq, otherwise string) {
 	if seq == 0 {
 		scr.Say("%s", otherwise)
 		return
@@ -140,7 +141,7 @@ func (v *detail) arrive(scr Screen, seq session.Seq, otherwise string) {
 	v.goTo(scr, seq)
 }
 
-func (v *detail) pair(scr Screen, r *index.Row) {
+func (v *detail) pair(scr view.Screen, r *index.Row) {
 	switch other := r.Partner(); {
 	case other != 0:
 		v.goTo(scr, other)
@@ -154,7 +155,7 @@ func (v *detail) pair(scr Screen, r *index.Row) {
 }
 
 // copy copies what is under the cursor.
-func (v *detail) copy(scr Screen) tea.Cmd {
+func (v *detail) copy(scr view.Screen) tea.Cmd {
 	if !v.ready() {
 		scr.Say("it is still being read")
 		return nil

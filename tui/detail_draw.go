@@ -6,10 +6,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-func (v *detail) draw(scr Screen, w, h int) []widget.Line {
+func (v *detail) Draw(scr view.Screen, w, h int) []widget.Line {
 	out := v.head(scr, w)
 	if h <= len(out) {
 		return out[:h]
@@ -29,7 +30,7 @@ func (v *detail) draw(scr Screen, w, h int) []widget.Line {
 }
 
 // head says which entry it is, and in which form it is shown.
-func (v *detail) head(scr Screen, w int) []widget.Line {
+func (v *detail) head(scr view.Screen, w int) []widget.Line {
 	chosen := widget.Line{}
 	for f := range forms {
 		if f == v.form {
@@ -38,7 +39,7 @@ func (v *detail) head(scr Screen, w int) []widget.Line {
 			chosen.Add(widget.Muted, "  "+f.String()+" ")
 		}
 	}
-	first := widget.Spans(widget.In(widget.Title, " "+seqText(v.seq)))
+	first := widget.Spans(widget.In(widget.Title, " "+view.SeqText(v.seq)))
 	rest := v.facts(scr)
 	wide := first.Width() + 2 + chosen.Width() + 3
 	if long := wide + rest.Width(); long <= w {
@@ -54,7 +55,7 @@ func (v *detail) head(scr Screen, w int) []widget.Line {
 }
 
 // facts are what the head says of the entry.
-func (v *detail) facts(scr Screen) widget.Line {
+func (v *detail) facts(scr view.Screen) widget.Line {
 	var l widget.Line
 	r, ok := scr.Log().Index.BySeq(v.seq)
 	if !ok {
@@ -64,8 +65,8 @@ func (v *detail) facts(scr Screen) widget.Line {
 		return l
 	}
 	words := scr.Log().Index.Words(&r)
-	look, sign := lookOf(&r)
-	kind := eventWord(&r)
+	look, sign := view.LookOf(&r)
+	kind := view.EventWord(&r)
 	if r.Kind == session.KindMessage {
 		kind = strings.TrimSpace(widget.OrDash(words.Type) + " " + r.What.String())
 		if r.What == index.Nothing {
@@ -80,7 +81,7 @@ func (v *detail) facts(scr Screen) widget.Line {
 		l.Add(widget.Accent, " *marked")
 	}
 	if words.Stream != 0 {
-		l.Add(widget.Muted, "  "+streamName(&words))
+		l.Add(widget.Muted, "  "+view.StreamName(&words))
 	}
 	from, to := scr.Aliases().Name(widget.OrDash(words.Client)), "server"
 	if v.ready() && v.page.peer != nil && v.page.peer.Upstream != "" {

@@ -6,29 +6,30 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // pager writes all of the entry, in the form that is shown, to a file, and
 // opens that in the pager.
-func (v *detail) pager(scr Screen) tea.Cmd {
+func (v *detail) pager(scr view.Screen) tea.Cmd {
 	f, seq := v.form, v.seq
 	if f == formSummary || f == formDiff {
 		if !v.ready() {
 			scr.Say("it is still being read")
 			return nil
 		}
-		return toPager(scr, v, pagerText{text: v.pane.PlainText(), ext: f.extension()})
+		return view.ToPager(scr, v, view.PagerText{Text: v.pane.PlainText(), Ext: f.extension()})
 	}
 	log := scr.Log()
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		all, err := log.Fetch.Fetch(log.Context, seq)
 		got := all[seq]
 		if got == nil {
-			return pagerText{err: fmt.Errorf("cannot open %d in the pager: %w", seq, err)}
+			return view.PagerText{Err: fmt.Errorf("cannot open %d in the pager: %w", seq, err)}
 		}
 		text, err := wholeText(got, f)
-		return pagerText{text, f.extension(), err}
+		return view.PagerText{Text: text, Ext: f.extension(), Err: err}
 	})
 }
 

@@ -12,11 +12,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // makePage reads an entry and writes it in a form. It runs beside the loop.
-func makePage(ctx context.Context, log *viewLog, k pageKey, findings []check.Finding) (p *page) {
+func makePage(ctx context.Context, log *view.Log, k pageKey, findings []check.Finding) (p *page) {
 	defer func() {
 		// What a peer has sent must not end the program: it may be forwarding.
 		if cause := recover(); cause != nil {
@@ -42,7 +43,7 @@ func makePage(ctx context.Context, log *viewLog, k pageKey, findings []check.Fin
 		s := newSummary(ctx, log, got, around, findings)
 		p.lay, p.weight = s.lay, len(s.facts)+len(s.brings)
 	case formDiff:
-		cmp := compareSelection(ctx, log, selection{seq: k.seq}, 0)
+		cmp := compareSelection(ctx, log, view.Selection{Seq: k.seq}, 0)
 		if cmp.err != nil {
 			p.lines = []widget.TextLine{widget.Heading(widget.Plain, cmp.err.Error())}
 			break
@@ -149,7 +150,7 @@ func problemsOf(got *index.Fetched) []string {
 }
 
 // surroundings say to render what is around an entry.
-func surroundings(log *viewLog, got *index.Fetched, a index.Around) render.Surroundings {
+func surroundings(log *view.Log, got *index.Fetched, a index.Around) render.Surroundings {
 	s := render.Surroundings{None: a.None}
 	if p := a.Partner; p != nil {
 		n := &render.Neighbour{Seq: p.Entry.Seq}

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -32,7 +33,7 @@ type arrival struct {
 	seq           session.Seq // of what it is compared with
 }
 
-func newSummary(ctx context.Context, log *viewLog, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
+func newSummary(ctx context.Context, log *view.Log, got *index.Fetched, around index.Around, findings []check.Finding) *summary {
 	s := &summary{
 		problems: problemsOf(got),
 		facts:    render.Explain(&got.Entry, &got.Change, surroundings(log, got, around)),
@@ -50,7 +51,7 @@ func newSummary(ctx context.Context, log *viewLog, got *index.Fetched, around in
 }
 
 // bring lists what a response brings, beside what the client had.
-func (s *summary) bring(ctx context.Context, log *viewLog, of *index.Fetched, named string) {
+func (s *summary) bring(ctx context.Context, log *view.Log, of *index.Fetched, named string) {
 	a, err := log.Fetch.Against(ctx, of.Entry.Seq, false)
 	if err != nil {
 		s.lost = err

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // openAt opens the entry of a session.
@@ -97,7 +98,7 @@ func TestDetailKeys(t *testing.T) {
 func TestDetailMovesTimeline(t *testing.T) {
 	d := openAt(t, "envoy-sotw-nack", 16, 80, 24)
 	d.press("enter", "]", "]", "q")
-	if got := d.m.timeline.selected(d.m).seq; got != 19 {
+	if got := d.m.timeline.Selected(d.m).Seq; got != 19 {
 		t.Errorf("the timeline is at %d", got)
 	}
 }
@@ -197,7 +198,7 @@ func TestDetailUnnamed(t *testing.T) {
 	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
 	for range forms {
-		for _, l := range d.m.top().draw(d.m, 80, 20) {
+		for _, l := range d.m.top().Draw(d.m, 80, 20) {
 			if s := l.PlainText(); s != render.Safe(s) {
 				t.Errorf("on the screen: %q", s)
 			}
@@ -222,14 +223,14 @@ func TestPagerCommand(t *testing.T) {
 	if err := os.WriteFile(path, []byte("some text\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := pagerCommand(env(map[string]string{"PAGER": "false", "XDSPROXY_PAGER": "cat -n"}), path).Output()
+	out, err := view.PagerCommand(env(map[string]string{"PAGER": "false", "XDSPROXY_PAGER": "cat -n"}), path).Output()
 	if err != nil || !strings.Contains(string(out), "1\tsome text") {
 		t.Errorf("%q, %v", out, err)
 	}
-	if args := pagerCommand(env(nil), path).Args; !strings.HasPrefix(args[2], "less -R ") {
+	if args := view.PagerCommand(env(nil), path).Args; !strings.HasPrefix(args[2], "less -R ") {
 		t.Errorf("without a pager: %q", args)
 	}
-	if args := pagerCommand(env(map[string]string{"PAGER": "most"}), path).Args; !strings.HasPrefix(args[2], "most ") {
+	if args := view.PagerCommand(env(map[string]string{"PAGER": "most"}), path).Args; !strings.HasPrefix(args[2], "most ") {
 		t.Errorf("with PAGER: %q", args)
 	}
 }
@@ -239,16 +240,16 @@ func TestPagerFile(t *testing.T) {
 	d := openAt(t, "demo", 46, 80, 24)
 	d.press("enter", "v")
 	v := d.m.top().(*detail)
-	ready := v.pager(d.m)().(reply).msg.(pagerText)
-	done := toPager(d.m, v, ready)().(reply).msg.(pagerReady)
-	info, err := os.Stat(done.path)
-	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.path, ".yaml") {
-		t.Errorf("%v, %v, %v", done.path, info.Mode(), err)
+	ready := v.pager(d.m)().(view.Reply).Msg.(view.PagerText)
+	done := view.ToPager(d.m, v, ready)().(view.Reply).Msg.(view.PagerReady)
+	info, err := os.Stat(done.Path)
+	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.Path, ".yaml") {
+		t.Errorf("%v, %v, %v", done.Path, info.Mode(), err)
 	}
-	if cmd := done.run(v); cmd == nil {
+	if cmd := done.Run(v); cmd == nil {
 		t.Error("nothing is to be run")
 	}
-	fail := reply{v, pagerDone{os.ErrPermission}}
+	fail := view.Reply{To: v, Msg: view.PagerDone{Err: os.ErrPermission}}
 	d.give(fail)
 	if got := d.frame(); !strings.Contains(got, "the pager failed") {
 		t.Errorf("a pager that fails says nothing:\n%s", got)

@@ -13,14 +13,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // diffView is two versions of something beside each other: all resources of a
 // response that differ, one resource, or two messages.
 type diffView struct {
-	plainView
-	of    selection
+	view.Plain
+	of    view.Selection
 	typ   string
 	items []index.Compared // those that differ, or all if there is only one
 	same  int              // resources that do not differ
@@ -44,34 +45,34 @@ type compareReady struct {
 
 // openDiff compares what is selected with what was there before, or with the
 // mark.
-func openDiff(scr Screen, s selection, toMark bool) tea.Cmd {
+func openDiff(scr view.Screen, s view.Selection, toMark bool) tea.Cmd {
 	switch {
-	case s.seq != 0:
-	case s.client == "":
+	case s.Seq != 0:
+	case s.Client == "":
 		scr.Say("nothing is selected that could be compared")
 		return nil
-	case s.name == "":
-		scr.Say("no response to %s was seen", scr.Aliases().Name(s.client))
+	case s.Name == "":
+		scr.Say("no response to %s was seen", scr.Aliases().Name(s.Client))
 		return nil
 	}
-	v := &diffView{of: s, typ: s.typ, whole: make(map[int]bool)}
+	v := &diffView{of: s, typ: s.Type, whole: make(map[int]bool)}
 	var mark session.Seq
 	if toMark {
-		if mark = markNear(scr.Log(), s.seq); mark == 0 {
+		if mark = markNear(scr.Log(), s.Seq); mark == 0 {
 			scr.Say("nothing else is marked; m marks an entry")
 			return nil
 		}
 	}
 	scr.Push(v)
-	if s.name != "" && !toMark {
-		return v.history(scr, engine.Selection{Client: s.client, Type: s.typ, Name: s.name}, 0)
+	if s.Name != "" && !toMark {
+		return v.history(scr, engine.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, 0)
 	}
 	log := scr.Log()
 	return v.compute(scr, "comparing", func(ctx context.Context) compareReady { return compareSelection(ctx, log, s, mark) })
 }
 
 // markNear is the marked entry that is nearest to one, 0 if there is none.
-func markNear(log *viewLog, seq session.Seq) session.Seq {
+func markNear(log *view.Log, seq session.Seq) session.Seq {
 	const most = 1 << 16
 	at := log.Index.Find(seq)
 	for by := range most {
@@ -88,11 +89,11 @@ func markNear(log *viewLog, seq session.Seq) session.Seq {
 }
 
 // compute runs a comparison beside the loop.
-func (v *diffView) compute(scr Screen, what string, f func(context.Context) compareReady) tea.Cmd {
+func (v *diffView) compute(scr view.Screen, what string, f func(context.Context) compareReady) tea.Cmd {
 	v.cancel()
 	ctx, stop := context.WithCancel(scr.Log().Context)
 	v.busy, v.stop = what, stop
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		out := f(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -109,8 +110,8 @@ func (v *diffView) cancel() {
 }
 
 // compareSelection compares an entry with what was there before, or with a mark.
-func compareSelection(ctx context.Context, log *viewLog, s selection, mark session.Seq) compareReady {
-	seq := s.seq
+func compareSelection(ctx context.Context, log *view.Log, s view.Selection, mark session.Seq) compareReady {
+	seq := s.Seq
 	r, ok := log.Index.BySeq(seq)
 	if !ok || r.Kind != session.KindMessage {
 		return compareReady{err: fmt.Errorf("%d is no message: there is nothing to compare", seq)}
@@ -147,7 +148,7 @@ func (r *compareReady) response(a *index.Against, err error) {
 	}
 }
 
-func (v *diffView) handle(scr Screen, msg any) tea.Cmd {
+func (v *diffView) Handle(scr view.Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case compareReady:
 		v.cancel()
@@ -161,10 +162,10 @@ func (v *diffView) handle(scr Screen, msg any) tea.Cmd {
 		v.take(msg)
 	case historyStep:
 		return v.historyTook(scr, msg)
-	case pagerReady:
-		return msg.run(v)
-	case pagerDone:
-		msg.tell(scr)
+	case view.PagerReady:
+		return msg.Run(v)
+	case view.PagerDone:
+		msg.Tell(scr)
 	}
 	return nil
 }
@@ -206,9 +207,9 @@ func (v *diffView) item() *index.Compared {
 	return &v.items[min(of, len(v.items)-1)]
 }
 
-func (v *diffView) title() string { return "Diff" }
+func (v *diffView) Title() string { return "Diff" }
 
-func (v *diffView) keys() []key.Offer {
+func (v *diffView) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.NextMatch, Hint: "next", Help: "the next difference, or the next match of a search"},
 		{Act: key.PrevMatch},
@@ -226,7 +227,7 @@ func (v *diffView) keys() []key.Offer {
 	})
 }
 
-func (v *diffView) do(scr Screen, a key.Action) tea.Cmd {
+func (v *diffView) Do(scr view.Screen, a key.Action) tea.Cmd {
 	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
 		v.pane.Do(a)
 		return nil
@@ -243,32 +244,32 @@ func (v *diffView) do(scr Screen, a key.Action) tea.Cmd {
 	case key.Toggle:
 		v.toggle(scr)
 	case key.Filter:
-		return scr.Prompt(textSearch, v.query())
+		return scr.Prompt(view.TextSearch, v.Query())
 	case key.Copy:
 		text, what := v.pane.UnderCursor()
 		return scr.Copy(scr.Aliases().Text(text), what)
 	case key.Pager:
-		return toPager(scr, v, pagerText{text: v.head(scr, 200) + "\n\n" + v.pane.PlainText(), ext: "diff"})
+		return view.ToPager(scr, v, view.PagerText{Text: v.head(scr, 200) + "\n\n" + v.pane.PlainText(), Ext: "diff"})
 	case key.Open:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
-			return scr.Act(key.Open, selection{seq: max(c.New.Seq, c.Old.Seq)})
+			return scr.Act(key.Open, view.Selection{Seq: max(c.New.Seq, c.Old.Seq)})
 		}
 	}
 	return nil
 }
 
 // close stops what is being read, or else does what esc does.
-func (v *diffView) close(scr Screen) tea.Cmd {
+func (v *diffView) close(scr view.Screen) tea.Cmd {
 	if v.busy == "" || len(v.items) == 0 {
 		v.cancel()
-		return scr.Act(key.Close, selection{})
+		return scr.Act(key.Close, view.Selection{})
 	}
 	v.cancel()
 	scr.Say("stopped")
 	return nil
 }
 
-func (v *diffView) onward(scr Screen, forward bool) {
+func (v *diffView) onward(scr view.Screen, forward bool) {
 	of, none := v.pane.Changes(), "there is no difference to go to"
 	if v.pane.Text != "" {
 		of, none = v.pane.Found, "no line matches"
@@ -279,7 +280,7 @@ func (v *diffView) onward(scr Screen, forward bool) {
 }
 
 // toggle shows the equal lines of a resource, or folds it.
-func (v *diffView) toggle(scr Screen) {
+func (v *diffView) toggle(scr view.Screen) {
 	at := v.pane.Current()
 	if at < 0 {
 		return
@@ -295,10 +296,10 @@ func (v *diffView) toggle(scr Screen) {
 	}
 }
 
-func (v *diffView) query() string        { return v.pane.Text }
-func (v *diffView) language() promptKind { return textSearch }
+func (v *diffView) Query() string             { return v.pane.Text }
+func (v *diffView) Language() view.PromptKind { return view.TextSearch }
 
-func (v *diffView) ask(_ Screen, text string) (tea.Cmd, error) {
+func (v *diffView) Ask(_ view.Screen, text string) (tea.Cmd, error) {
 	v.pane.Search(text)
 	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that")
@@ -306,15 +307,15 @@ func (v *diffView) ask(_ Screen, text string) (tea.Cmd, error) {
 	return nil, nil
 }
 
-func (v *diffView) selected(Screen) selection {
+func (v *diffView) Selected(view.Screen) view.Selection {
 	s := v.of
 	if c := v.item(); c != nil {
-		s.seq, s.name = max(c.New.Seq, c.Old.Seq), c.Name
+		s.Seq, s.Name = max(c.New.Seq, c.Old.Seq), c.Name
 	}
 	return s
 }
 
-func (v *diffView) click(_ Screen, _, y int, _ bool) tea.Cmd {
+func (v *diffView) Click(_ view.Screen, _, y int, _ bool) tea.Cmd {
 	v.pane.Click(y - diffHead)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -223,7 +224,7 @@ func edition(e *index.Edition, columns int) string {
 }
 
 // head is the line that says what is compared.
-func (v *diffView) head(scr Screen, w int) string {
+func (v *diffView) head(scr view.Screen, w int) string {
 	c := v.item()
 	if c == nil {
 		return ""
@@ -239,7 +240,7 @@ func (v *diffView) head(scr Screen, w int) string {
 	s := " " + render.Middle(render.Safe(name), max(w/3, 16)) + "  " + v.typ + "  " + editions(c, version)
 	switch {
 	case v.past != nil:
-		s += "     " + v.past.where()
+		s += "     " + v.past.Where()
 	case len(v.items) > 1 || v.same > 0:
 		at := 0
 		if line := v.pane.Current(); line >= 0 {
@@ -257,7 +258,7 @@ func (v *diffView) head(scr Screen, w int) string {
 	return s
 }
 
-func (v *diffView) draw(scr Screen, w, h int) []widget.Line {
+func (v *diffView) Draw(scr view.Screen, w, h int) []widget.Line {
 	if len(v.items) == 0 {
 		if v.busy != "" {
 			return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  "+v.busy+"; esc stops")}
@@ -279,7 +280,7 @@ func (v *diffView) draw(scr Screen, w, h int) []widget.Line {
 	return append(out, v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-len(out))...)
 }
 
-func (v *diffView) where(Screen) string {
+func (v *diffView) Where(view.Screen) string {
 	n := len(v.pane.Changes())
 	if n == 0 {
 		return v.pane.Where()
@@ -287,7 +288,7 @@ func (v *diffView) where(Screen) string {
 	return v.pane.Where() + ", " + render.Count(n, "difference", "differences")
 }
 
-func (v *diffView) about(Screen) widget.Line {
+func (v *diffView) About(view.Screen) widget.Line {
 	if at := v.pane.Current(); at >= 0 && v.pane.Lines[at].Name != "" && v.pane.Lines[at].Name != "resource" {
 		return widget.Text(widget.Muted, v.pane.Lines[at].Name)
 	}

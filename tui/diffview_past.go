@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // past is the versions of a resource that a client was sent, and the two of them
@@ -24,7 +25,7 @@ type past struct {
 	gone     int // older ones that are not kept
 }
 
-func (p *past) where() string {
+func (p *past) Where() string {
 	s := fmt.Sprintf("%d of %s", p.step.To+1, render.Count(len(p.versions), "version", "versions"))
 	if p.gone > 0 {
 		s += fmt.Sprintf(", %s forgotten", render.Number(p.gone))
@@ -72,7 +73,7 @@ type historyStep struct {
 const historySlice = 1 << 13
 
 // history collects the versions of a resource.
-func (v *diffView) history(scr Screen, of engine.Selection, near session.Seq) tea.Cmd {
+func (v *diffView) history(scr view.Screen, of engine.Selection, near session.Seq) tea.Cmd {
 	v.cancel()
 	ctx, stop := context.WithCancel(scr.Log().Context)
 	end, _ := scr.Log().Index.Last()
@@ -80,7 +81,7 @@ func (v *diffView) history(scr Screen, of engine.Selection, near session.Seq) te
 		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
 	}
 	v.busy, v.stop, v.run = "reading its versions", stop, run
-	return answer(v, func() any { return run.read() })
+	return view.Answer(v, func() any { return run.read() })
 }
 
 // read reads a slice, and closes the reader when it was the last one.
@@ -117,7 +118,7 @@ func (r *historyRun) read() (out historyStep) {
 }
 
 // historyTook goes on, or shows the versions.
-func (v *diffView) historyTook(scr Screen, s historyStep) tea.Cmd {
+func (v *diffView) historyTook(scr view.Screen, s historyStep) tea.Cmd {
 	if s.run != v.run || s.run.ctx.Err() != nil || !scr.IsOpen(v) {
 		if !s.done {
 			return func() tea.Msg { _ = s.run.reader.Close(); return nil }
@@ -129,7 +130,7 @@ func (v *diffView) historyTook(scr Screen, s historyStep) tea.Cmd {
 		if s.run.end > 0 {
 			v.busy += fmt.Sprintf(", %d%%", min(uint64(s.run.at)*100/uint64(s.run.end), 100))
 		}
-		return answer(v, func() any { return s.run.read() })
+		return view.Answer(v, func() any { return s.run.read() })
 	}
 	v.cancel()
 	if s.err != nil {
@@ -170,7 +171,7 @@ func (v *diffView) fits(by int) bool {
 	return to >= 0 && to < len(v.past.versions)
 }
 
-func (v *diffView) tellEnd(scr Screen, by int) {
+func (v *diffView) tellEnd(scr view.Screen, by int) {
 	word := "oldest"
 	if by > 0 {
 		word = "newest"
@@ -179,7 +180,7 @@ func (v *diffView) tellEnd(scr Screen, by int) {
 }
 
 // walk goes to another version of the resource that the cursor is in.
-func (v *diffView) walk(scr Screen, by int) tea.Cmd {
+func (v *diffView) walk(scr view.Screen, by int) tea.Cmd {
 	c := v.item()
 	switch {
 	case v.busy != "":
@@ -200,15 +201,15 @@ func (v *diffView) walk(scr Screen, by int) tea.Cmd {
 }
 
 // client is whom the resource was sent to.
-func (v *diffView) client(scr Screen, c *index.Compared) string {
+func (v *diffView) client(scr view.Screen, c *index.Compared) string {
 	if r, ok := scr.Log().Index.BySeq(max(c.New.Seq, c.Old.Seq)); ok {
 		return scr.Log().Index.Client(&r)
 	}
-	return v.of.client
+	return v.of.Client
 }
 
 // showStep compares the two versions that were chosen.
-func (v *diffView) showStep(scr Screen) tea.Cmd {
+func (v *diffView) showStep(scr view.Screen) tea.Cmd {
 	p := v.past
 	var old session.Seq
 	if p.step.From >= 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 func TestDiffKeys(t *testing.T) {
@@ -57,16 +58,16 @@ func TestDiffKeys(t *testing.T) {
 // TestDiffOfResource opens the versions of a resource, as the tree does.
 func TestDiffOfResource(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 120, 30, Options{Theme: "mono"})
-	d.run(d.m.Act(key.Diff, selection{client: "demo-envoy", typ: "CDS", name: "search"}))
+	d.run(d.m.Act(key.Diff, view.Selection{Client: "demo-envoy", Type: "CDS", Name: "search"}))
 	if got := d.frame(); !strings.Contains(got, "versions") || !strings.Contains(got, "search  CDS") {
 		t.Errorf("a resource is shown as\n%s", got)
 	}
 	d.press("q")
-	d.run(d.m.Act(key.Diff, selection{client: "demo-envoy", typ: "CDS", name: "nobody"}))
-	if got := d.frame(); !strings.Contains(got, "no version of it was seen") || d.m.top() != view(d.m.timeline) {
+	d.run(d.m.Act(key.Diff, view.Selection{Client: "demo-envoy", Type: "CDS", Name: "nobody"}))
+	if got := d.frame(); !strings.Contains(got, "no version of it was seen") || d.m.top() != view.View(d.m.timeline) {
 		t.Errorf("a resource that nobody sent is shown as\n%s", got)
 	}
-	d.run(d.m.Act(key.Diff, selection{}))
+	d.run(d.m.Act(key.Diff, view.Selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("nothing is compared as\n%s", got)
 	}
@@ -84,21 +85,21 @@ func TestDiffStops(t *testing.T) {
 	v := &diffView{whole: make(map[int]bool)}
 	d.m.Push(v)
 	cmd := v.history(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
-	first := cmd().(reply).msg.(historyStep)
+	first := cmd().(view.Reply).Msg.(historyStep)
 	if first.done {
 		t.Fatal("one slice reads all of it")
 	}
-	next := v.handle(d.m, first)
+	next := v.Handle(d.m, first)
 	if got := d.frame(); !strings.Contains(got, "reading its versions, 33%; esc stops") {
 		t.Errorf("there is no progress:\n%s", got)
 	}
 	d.press("esc")
-	if d.m.top() == view(v) {
+	if d.m.top() == view.View(v) {
 		t.Fatal("escape does not leave")
 	}
-	second := next().(reply).msg.(historyStep)
+	second := next().(view.Reply).Msg.(historyStep)
 	var msg tea.Msg
-	if cmd := v.handle(d.m, second); cmd != nil {
+	if cmd := v.Handle(d.m, second); cmd != nil {
 		msg = cmd()
 	}
 	if msg != nil || v.run != nil {

@@ -68,7 +68,7 @@ func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
 
 // look does what a tick does.
 func (d *driver) look() {
-	d.m.seen.asked = time.Time{}
+	d.m.seen.Asked = time.Time{}
 	d.run(d.m.observe())
 	d.run(d.m.tickAll())
 	d.m.stale = true

@@ -4,27 +4,28 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // eventLog is everything that the message line ever said, the latest last.
 type eventLog struct {
 	all func() []widget.Paragraph
-	sheetView
+	view.Page
 	held bool // the selection was moved: it stays where it is
 }
 
-func newEventLog(all func() []widget.Paragraph) view { return &eventLog{all: all} }
+func newEventLog(all func() []widget.Paragraph) view.View { return &eventLog{all: all} }
 
-func (v *eventLog) title() string { return "Events" }
+func (v *eventLog) Title() string { return "Events" }
 
-func (v *eventLog) keys() []key.Offer {
+func (v *eventLog) Keys() []key.Offer {
 	return append(v.Offers(), key.Offer{Act: key.Copy, Hint: "copy", Help: "copy all of it"})
 }
 
-func (v *eventLog) do(scr Screen, a key.Action) tea.Cmd {
+func (v *eventLog) Do(scr view.Screen, a key.Action) tea.Cmd {
 	all := v.all()
-	if cmd, done := v.sheetView.do(scr, a, all); done {
+	if cmd, done := v.Page.Do(scr, a, all); done {
 		v.held = v.Win.At < len(v.Lines(all))-1
 		return cmd
 	}
@@ -34,7 +35,7 @@ func (v *eventLog) do(scr Screen, a key.Action) tea.Cmd {
 	return nil
 }
 
-func (v *eventLog) draw(scr Screen, w, h int) []widget.Line {
+func (v *eventLog) Draw(scr view.Screen, w, h int) []widget.Line {
 	all := v.all()
 	if len(all) == 0 {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing has been said yet.")}
@@ -46,9 +47,9 @@ func (v *eventLog) draw(scr Screen, w, h int) []widget.Line {
 	return v.Sheet.Draw(all, w, h)
 }
 
-func (v *eventLog) where(scr Screen) string { return v.Sheet.Where(v.all()) }
+func (v *eventLog) Where(scr view.Screen) string { return v.Sheet.Where(v.all()) }
 
-func (v *eventLog) click(scr Screen, _, y int, _ bool) tea.Cmd {
+func (v *eventLog) Click(scr view.Screen, _, y int, _ bool) tea.Cmd {
 	v.held = v.Sheet.Click(v.all(), y) || v.held
 	return nil
 }

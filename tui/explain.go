@@ -9,12 +9,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // rulePage is what there is to know about a rule.
 type rulePage struct {
-	plainView
+	view.Plain
 	rule  *check.Rule
 	only  func() tea.Cmd // shows its findings
 	lines []string
@@ -23,16 +24,16 @@ type rulePage struct {
 	rows  int
 }
 
-func (v *rulePage) title() string { return "Rule" }
+func (v *rulePage) Title() string { return "Rule" }
 
-func (v *rulePage) keys() []key.Offer {
+func (v *rulePage) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Only, Hint: "only", Help: "the findings of this rule"},
 		{Act: key.Copy, Hint: "copy", Help: "copy the page"},
 	})
 }
 
-func (v *rulePage) do(scr Screen, a key.Action) tea.Cmd {
+func (v *rulePage) Do(scr view.Screen, a key.Action) tea.Cmd {
 	switch a {
 	case key.Only:
 		return v.only()
@@ -55,7 +56,7 @@ func (v *rulePage) do(scr Screen, a key.Action) tea.Cmd {
 	return nil
 }
 
-func (v *rulePage) draw(_ Screen, w, h int) []widget.Line {
+func (v *rulePage) Draw(_ view.Screen, w, h int) []widget.Line {
 	if width := min(w-2, 100); v.width != width {
 		v.width, v.lines = width, strings.Split(strings.TrimRight(render.RulePage(v.rule, render.Style{}, width), "\n"), "\n")
 	}
@@ -72,17 +73,17 @@ func (v *rulePage) draw(_ Screen, w, h int) []widget.Line {
 	return out
 }
 
-func (v *rulePage) where(Screen) string {
+func (v *rulePage) Where(view.Screen) string {
 	if v.rows >= len(v.lines) {
 		return v.rule.ID
 	}
 	return fmt.Sprintf("%s   lines %d-%d of %d", v.rule.ID, v.top+1, min(v.top+v.rows, len(v.lines)), len(v.lines))
 }
 
-func (v *rulePage) about(scr Screen) widget.Line {
+func (v *rulePage) About(scr view.Screen) widget.Line {
 	n := 0
-	for i := range scr.Seen().folded {
-		if scr.Seen().folded[i].Rule.ID == v.rule.ID {
+	for i := range scr.Seen().Folded {
+		if scr.Seen().Folded[i].Rule.ID == v.rule.ID {
 			n++
 		}
 	}

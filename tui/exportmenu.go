@@ -12,12 +12,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // exporter asks what is to be exported, and in which form.
 type exporter struct {
-	sheetView
+	view.Page
 	scopes []scope
 	scope  int // of scopes
 	form   string
@@ -53,18 +54,18 @@ const maxExportSeqs = 512
 
 // newExporter asks what is to be written: what is selected, what the filter of
 // the timeline takes, or more.
-func newExporter(log *viewLog, at selection, filter string) view {
+func newExporter(log *view.Log, at view.Selection, filter string) view.View {
 	v := &exporter{scopes: scopes(log, at, filter)}
 	v.Win.At = exportHead
 	return v
 }
 
 // scopes are what can be exported from here, the narrowest first.
-func scopes(log *viewLog, at selection, filter string) []scope {
+func scopes(log *view.Log, at view.Selection, filter string) []scope {
 	var out []scope
-	if at.seq != 0 {
-		s := scope{text: fmt.Sprintf("entry %d", at.seq), name: fmt.Sprintf("%d", at.seq), seqs: []session.Seq{at.seq}}
-		if r, ok := log.Index.BySeq(at.seq); ok && r.Partner() != 0 {
+	if at.Seq != 0 {
+		s := scope{text: fmt.Sprintf("entry %d", at.Seq), name: fmt.Sprintf("%d", at.Seq), seqs: []session.Seq{at.Seq}}
+		if r, ok := log.Index.BySeq(at.Seq); ok && r.Partner() != 0 {
 			s.seqs = append(s.seqs, r.Partner())
 			s.text += fmt.Sprintf(" and %d, its other half", r.Partner())
 		}
@@ -76,15 +77,15 @@ func scopes(log *viewLog, at selection, filter string) []scope {
 	if marks := log.Index.Marks(); len(marks) > 0 && len(marks) <= maxExportSeqs {
 		out = append(out, scope{text: "what is marked: " + render.Count(len(marks), "entry", "entries"), name: "marked", seqs: marks})
 	}
-	if at.client != "" && !strings.HasPrefix(at.client, "conn ") {
-		out = append(out, scope{text: "all of client " + at.client, name: "client", filter: "client:" + quoted(at.client)})
+	if at.Client != "" && !strings.HasPrefix(at.Client, "conn ") {
+		out = append(out, scope{text: "all of client " + at.Client, name: "client", filter: "client:" + view.Quoted(at.Client)})
 	}
 	return append(out, scope{text: "everything", name: "all"})
 }
 
-func (v *exporter) title() string { return "Export" }
+func (v *exporter) Title() string { return "Export" }
 
-func (v *exporter) keys() []key.Offer {
+func (v *exporter) Keys() []key.Offer {
 	return append([]key.Offer{
 		{Act: key.Open, Hint: "choose", Help: "write it in this form; the name of the file is asked for"},
 		{Act: key.NextPane, Hint: "of what", Help: "export something else: more, or less"},
@@ -92,9 +93,9 @@ func (v *exporter) keys() []key.Offer {
 	}, v.Offers()...)
 }
 
-func (v *exporter) do(scr Screen, a key.Action) tea.Cmd {
+func (v *exporter) Do(scr view.Screen, a key.Action) tea.Cmd {
 	all := v.paragraphs(scr)
-	if cmd, done := v.sheetView.do(scr, a, all); done {
+	if cmd, done := v.Page.Do(scr, a, all); done {
 		return cmd
 	}
 	switch a {
@@ -111,7 +112,7 @@ func (v *exporter) do(scr Screen, a key.Action) tea.Cmd {
 	return nil
 }
 
-func (v *exporter) paragraphs(scr Screen) []widget.Paragraph {
+func (v *exporter) paragraphs(scr view.Screen) []widget.Paragraph {
 	out := []widget.Paragraph{
 		{Head: "Export " + scr.Aliases().Text(v.scopes[v.scope].text), Look: widget.Title},
 		{Text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), Tone: widget.Muted},
@@ -131,7 +132,7 @@ func (v *exporter) paragraphs(scr Screen) []widget.Paragraph {
 type freeName struct{ path, form string }
 
 // choose asks for the name of the file.
-func (v *exporter) choose(scr Screen, form string) tea.Cmd {
+func (v *exporter) choose(scr view.Screen, form string) tea.Cmd {
 	if form == "xdsp" && scr.Aliases().On {
 		scr.Say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
 		return nil
@@ -139,7 +140,7 @@ func (v *exporter) choose(scr Screen, form string) tea.Cmd {
 	all := exportForms()
 	f := all[slices.IndexFunc(all, func(f exportForm) bool { return f.name == form })]
 	base := "xdsproxy-" + v.scopes[v.scope].name
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		path := base + "." + f.ext
 		for n := 2; n < 1000; n++ {
 			if _, err := os.Lstat(path); err != nil {
@@ -157,14 +158,14 @@ type exported struct {
 	err  error
 }
 
-func (v *exporter) handle(scr Screen, msg any) tea.Cmd {
+func (v *exporter) Handle(scr view.Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case freeName:
-		if scr.Top() != view(v) {
+		if scr.Top() != view.View(v) {
 			return nil
 		}
 		v.form = msg.form
-		return scr.Prompt(exportPrompt, msg.path)
+		return scr.Prompt(view.ExportPrompt, msg.path)
 	case exported:
 		if msg.err != nil {
 			scr.Complain(msg.err)
@@ -180,7 +181,7 @@ func (v *exporter) handle(scr Screen, msg any) tea.Cmd {
 }
 
 // write exports to a path, beside the loop.
-func (v *exporter) write(scr Screen, path string) tea.Cmd {
+func (v *exporter) write(scr view.Screen, path string) tea.Cmd {
 	if path == "" || path == "-" {
 		scr.Say("nothing was exported: a file needs a name")
 		return nil
@@ -193,28 +194,28 @@ func (v *exporter) write(scr Screen, path string) tea.Cmd {
 	scr.Pop(v)
 	scr.Say("writing %s", path)
 	log := scr.Log()
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		said, err := log.Export(log.Context, request)
 		return exported{said, err}
 	})
 }
 
-func (v *exporter) draw(scr Screen, w, h int) []widget.Line {
+func (v *exporter) Draw(scr view.Screen, w, h int) []widget.Line {
 	return v.Sheet.Draw(v.paragraphs(scr), w, h)
 }
 
-func (v *exporter) where(scr Screen) string { return v.Sheet.Where(v.paragraphs(scr)) }
+func (v *exporter) Where(scr view.Screen) string { return v.Sheet.Where(v.paragraphs(scr)) }
 
-func (v *exporter) about(scr Screen) widget.Line {
+func (v *exporter) About(scr view.Screen) widget.Line {
 	if scr.Aliases().On {
 		return widget.Text(widget.Warned, "aliases stand for names that are known and for addresses; read it before you give it away")
 	}
 	return widget.Text(widget.Muted, "secrets stay masked, names are written as they are; P writes aliases instead")
 }
 
-func (v *exporter) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *exporter) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if v.Sheet.Click(v.paragraphs(scr), y) && twice {
-		return v.do(scr, key.Open)
+		return v.Do(scr, key.Open)
 	}
 	return nil
 }

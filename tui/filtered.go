@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // filtered is the rows that a filter takes, found bit by bit.
@@ -36,7 +37,7 @@ const (
 	batch = 1 << 13
 )
 
-func newFiltered(scr Screen, f *filter.Filter) *filtered {
+func newFiltered(scr view.Screen, f *filter.Filter) *filtered {
 	_, last := scr.Log().Index.Last()
 	f.Begin(scr.Log().Index.First(), last)
 	a := &filtered{filter: f, marks: scr.Log().Index.Markings()}
@@ -74,7 +75,7 @@ type scanned struct {
 }
 
 // advance looks at rows that have come, if nobody does.
-func (a *filtered) advance(scr Screen, v *timeline) tea.Cmd {
+func (a *filtered) advance(scr view.Screen, v *timeline) tea.Cmd {
 	n := scr.Log().Index.Len()
 	if now := scr.Log().Index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
 		a.again(now)
@@ -85,10 +86,10 @@ func (a *filtered) advance(scr Screen, v *timeline) tea.Cmd {
 	a.busy = true
 	if a.matcher == nil {
 		log := scr.Log()
-		return answer(v, func() any { return a.read(log) })
+		return view.Answer(v, func() any { return a.read(log) })
 	}
 	from, log := a.to, scr.Log()
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		to := min(from+slice, n)
 		return scanned{of: a, rows: log.Index.Scan(a.matcher, nil, from, to), to: to}
 	})
@@ -101,7 +102,7 @@ func (a *filtered) again(marks uint64) {
 }
 
 // took takes what was found, and goes on.
-func (a *filtered) took(scr Screen, v *timeline, s scanned) tea.Cmd {
+func (a *filtered) took(scr view.Screen, v *timeline, s scanned) tea.Cmd {
 	a.busy = false
 	if a.ctx.Err() != nil {
 		a.close()
@@ -129,7 +130,7 @@ func (a *filtered) took(scr Screen, v *timeline, s scanned) tea.Cmd {
 }
 
 // progress says how far the search has come, "" if it has seen everything.
-func (a *filtered) progress(scr Screen) string {
+func (a *filtered) progress(scr view.Screen) string {
 	n := scr.Log().Index.Len()
 	if a.to >= n || n == 0 || n-a.to < slice/16 && a.busy {
 		return ""
@@ -148,7 +149,7 @@ type reading struct {
 	at        session.Seq
 }
 
-func (a *filtered) read(log *viewLog) (out scanned) {
+func (a *filtered) read(log *view.Log) (out scanned) {
 	out = scanned{of: a, to: a.to}
 	if a.reading == nil {
 		r, err := log.Open()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // short ends after some entries, as a file does that was cut since the index
@@ -45,7 +46,7 @@ func TestSearchOfWhatIsGone(t *testing.T) {
 		if n > 10 {
 			t.Fatal("it goes on for ever")
 		}
-		cmd = v.handle(d.m, cmd().(reply).msg)
+		cmd = v.Handle(d.m, cmd().(view.Reply).Msg)
 	}
 	if v.asked.to != 3 {
 		t.Errorf("it looked at %d rows", v.asked.to)

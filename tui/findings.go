@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -74,9 +75,9 @@ func findingWords(f *check.Finding, known bool) string {
 }
 
 // findingText is a finding as it is copied.
-func findingText(scr Screen, f *check.Finding) string {
+func findingText(scr view.Screen, f *check.Finding) string {
 	s := f.Severity.String() + " " + f.Rule.ID
-	for _, part := range []string{clientsOf(scr, f), f.Type} {
+	for _, part := range []string{view.ClientsOf(scr, f), f.Type} {
 		if part != "" {
 			s += " " + part
 		}
@@ -112,7 +113,7 @@ func seqList(seqs []session.Seq, sep string) string {
 }
 
 // openFinding shows the messages of a finding as a timeline.
-func openFinding(scr Screen, f *check.Finding) tea.Cmd {
+func openFinding(scr view.Screen, f *check.Finding) tea.Cmd {
 	cmd := scr.Timeline(findingFilter(scr, f), f.LastSeq)
 	scr.Say("u goes back to the filter before")
 	return cmd
@@ -121,7 +122,7 @@ func openFinding(scr Screen, f *check.Finding) tea.Cmd {
 // findingFilter takes the entries of a finding. The client and the type stand
 // there, too, where all of them have it, so that who takes the numbers away
 // sees the conversation around.
-func findingFilter(scr Screen, f *check.Finding) string {
+func findingFilter(scr view.Screen, f *check.Finding) string {
 	seqs := involved(f)
 	q := "seq:" + seqList(seqs, ",")
 	client, typ := f.Client != "", f.Type != ""
@@ -134,7 +135,7 @@ func findingFilter(scr Screen, f *check.Finding) string {
 		client, typ = client && w.Client == f.Client, typ && w.Type == f.Type
 	}
 	if client {
-		q += " client:" + quoted(f.Client)
+		q += " client:" + view.Quoted(f.Client)
 	}
 	if typ {
 		q += " type:" + f.Type

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -26,7 +27,7 @@ func (m *Model) View() tea.View {
 	}
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
-	v.WindowTitle = "xdsproxy " + render.Safe(sourceName(m))
+	v.WindowTitle = "xdsproxy " + render.Safe(view.SourceName(m))
 	if !m.opts.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -131,7 +132,7 @@ func (m *Model) header() widget.Line {
 // what is shown: the routes of the proxy, or a file.
 func (m *Model) what() string {
 	if m.log.Proxy == nil || len(m.log.Proxy.Routes) == 0 {
-		return sourceName(m)
+		return view.SourceName(m)
 	}
 	r := m.log.Proxy.Routes[0]
 	s := m.aliases.Name(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.aliases.Name(r.Upstream)
@@ -143,8 +144,8 @@ func (m *Model) what() string {
 
 // tally is the right part of the header: what there is, and what is wrong.
 func (m *Model) tally() widget.Line {
-	l := widget.Text(widget.Plain, "   "+render.Count(len(m.seen.standing), "client", "clients"))
-	n, look := m.seen.violationCount(), widget.Plain
+	l := widget.Text(widget.Plain, "   "+render.Count(len(m.seen.Standing), "client", "clients"))
+	n, look := m.seen.Violations(), widget.Plain
 	if n > 0 {
 		look = widget.Bad
 	}
@@ -213,7 +214,7 @@ func (m *Model) tabLine() widget.Line {
 func (m *Model) tabNames(shown bool) widget.Line {
 	var l widget.Line
 	for i, v := range m.tabs() {
-		name := fmt.Sprintf("%d %s", i+1, v.title())
+		name := fmt.Sprintf("%d %s", i+1, v.Title())
 		switch {
 		case i == m.tab && len(m.over) == 0:
 			l.Add(widget.Title, " ["+name+"]")
@@ -224,7 +225,7 @@ func (m *Model) tabNames(shown bool) widget.Line {
 		}
 	}
 	for _, v := range m.over {
-		l.Add(widget.Title, " > "+v.title())
+		l.Add(widget.Title, " > "+v.Title())
 	}
 	return l
 }
@@ -232,13 +233,13 @@ func (m *Model) tabNames(shown bool) widget.Line {
 // status is the place in the view, the filter, and how times are shown.
 func (m *Model) status() widget.Line {
 	v := m.top()
-	l := widget.Text(widget.Plain, " "+v.where(m))
-	if f, is := v.(filterable); is {
-		q := f.query()
+	l := widget.Text(widget.Plain, " "+v.Where(m))
+	if f, is := v.(view.Filterable); is {
+		q := f.Query()
 		if q == "" {
-			l.Add(widget.Muted, "   "+f.language().noun()+": none")
+			l.Add(widget.Muted, "   "+f.Language().Noun()+": none")
 		} else {
-			l.Add(widget.Accent, "   "+f.language().noun()+": "+m.aliases.Text(q))
+			l.Add(widget.Accent, "   "+f.Language().Noun()+": "+m.aliases.Text(q))
 		}
 	}
 	tail := "UTC  " + m.timeline.times.String() + " "
@@ -257,14 +258,14 @@ func (m *Model) messageLine() widget.Line {
 		return l
 	}
 	l := widget.Text(widget.Plain, " ")
-	l.Join(m.top().about(m))
+	l.Join(m.top().About(m))
 	return l
 }
 
 // keyLine is the keys that matter here.
 func (m *Model) keyLine() widget.Line {
 	if m.prompt != nil {
-		return m.prompt.keys(m)
+		return m.prompt.Keys(m)
 	}
 	l := widget.Text(widget.Muted, " ?")
 	l.Add(widget.Plain, "help")
@@ -274,7 +275,7 @@ func (m *Model) keyLine() widget.Line {
 	}
 	used := l.Width()
 	all := key.All()
-	for _, o := range m.top().keys() {
+	for _, o := range m.top().Keys() {
 		if o.Hint == "" {
 			continue
 		}

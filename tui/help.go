@@ -7,14 +7,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // help says which keys work in a view, what the words on the screen mean, and
 // how filters are written.
 type help struct {
-	sheetView
-	of   view // whose keys it lists
+	view.Page
+	of   view.View // whose keys it lists
 	page int
 }
 
@@ -25,11 +26,11 @@ const (
 	helpPages
 )
 
-func newHelp(of view) view { return &help{of: of} }
+func newHelp(of view.View) view.View { return &help{of: of} }
 
-func (v *help) title() string { return "Help" }
+func (v *help) Title() string { return "Help" }
 
-func (v *help) keys() []key.Offer {
+func (v *help) Keys() []key.Offer {
 	try := ""
 	if v.page == helpFilters {
 		try = "try"
@@ -43,9 +44,9 @@ func (v *help) keys() []key.Offer {
 	}, v.Offers()...)
 }
 
-func (v *help) do(scr Screen, a key.Action) tea.Cmd {
+func (v *help) Do(scr view.Screen, a key.Action) tea.Cmd {
 	all := v.paragraphs()
-	if cmd, done := v.sheetView.do(scr, a, all); done {
+	if cmd, done := v.Page.Do(scr, a, all); done {
 		return cmd
 	}
 	switch a {
@@ -84,9 +85,9 @@ func (v *help) paragraphs() []widget.Paragraph {
 
 // keyPage is first what works in the view, then what works everywhere.
 func (v *help) keyPage() []widget.Paragraph {
-	out := []widget.Paragraph{{Head: "Keys in " + v.of.title(), Look: widget.Title}}
+	out := []widget.Paragraph{{Head: "Keys in " + v.of.Title(), Look: widget.Title}}
 	here := make(map[key.Action]bool)
-	for _, o := range v.of.keys() {
+	for _, o := range v.of.Keys() {
 		here[o.Act] = true
 		said := o.Help
 		if said == "" {
@@ -109,9 +110,9 @@ func keyParagraph(a key.Action, said string) widget.Paragraph {
 	return widget.Paragraph{Head: strings.Join(key.BindingOf(a).Keys, " "), Look: widget.Accent, Text: said}
 }
 
-func (v *help) draw(_ Screen, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(), w, h) }
+func (v *help) Draw(_ view.Screen, w, h int) []widget.Line { return v.Sheet.Draw(v.paragraphs(), w, h) }
 
-func (v *help) where(Screen) string {
+func (v *help) Where(view.Screen) string {
 	name := [...]string{"keys", "words", "filters"}[v.page]
 	if v.Words != "" {
 		name = "all pages"
@@ -119,16 +120,16 @@ func (v *help) where(Screen) string {
 	return fmt.Sprintf("%s   %s", v.Sheet.Where(v.paragraphs()), name)
 }
 
-func (v *help) about(Screen) widget.Line {
+func (v *help) About(view.Screen) widget.Line {
 	if p := v.At(v.paragraphs()); p != nil && p.Choice != "" {
 		return widget.Text(widget.Muted, "enter sets this filter in the timeline")
 	}
 	return widget.Text(widget.Muted, "tab turns the page: keys, words, filters; / looks in all of them")
 }
 
-func (v *help) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *help) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if v.Sheet.Click(v.paragraphs(), y) && twice {
-		return v.do(scr, key.Open)
+		return v.Do(scr, key.Open)
 	}
 	return nil
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // everyView are the views that there are, on a session in which each has
 // something to show.
-func everyView(d *driver) []view {
+func everyView(d *driver) []view.View {
 	m := d.m
 	all := m.tabs()
 	for _, keys := range [][]string{
@@ -33,7 +34,7 @@ func everyView(d *driver) []view {
 		all = append(all, m.top())
 	}
 	d.press("2")
-	return append(all, newHelp(m.timeline), newEventLog(m.eventParagraphs), newBootstrap(m), newExporter(m.log, selection{}, ""))
+	return append(all, newHelp(m.timeline), newEventLog(m.eventParagraphs), newBootstrap(m), newExporter(m.log, view.Selection{}, ""))
 }
 
 func TestKeysAreBoundOnce(t *testing.T) {
@@ -66,12 +67,12 @@ func TestOffersHaveKeys(t *testing.T) {
 	}
 	for _, v := range everyView(d) {
 		seen := map[key.Action]bool{}
-		for _, o := range v.keys() {
+		for _, o := range v.Keys() {
 			if key.BindingOf(o.Act).Act == "" {
-				t.Errorf("%s offers %s, which has no key", v.title(), o.Act)
+				t.Errorf("%s offers %s, which has no key", v.Title(), o.Act)
 			}
 			if seen[o.Act] {
-				t.Errorf("%s offers %s twice", v.title(), o.Act)
+				t.Errorf("%s offers %s twice", v.Title(), o.Act)
 			}
 			seen[o.Act], offered[o.Act] = true, true
 		}
@@ -113,15 +114,15 @@ func TestHelpListsEveryKey(t *testing.T) {
 			})
 		}
 		here := map[key.Action]bool{}
-		for _, o := range v.keys() {
+		for _, o := range v.Keys() {
 			here[o.Act] = true
 			if !has(o.Act, sayOf(o)) {
-				t.Errorf("help of %s says nothing of %s", v.title(), o.Act)
+				t.Errorf("help of %s says nothing of %s", v.Title(), o.Act)
 			}
 		}
 		for _, a := range key.Global() {
 			if !here[a] && !has(a, key.BindingOf(a).Help) {
-				t.Errorf("help of %s says nothing of %s", v.title(), a)
+				t.Errorf("help of %s says nothing of %s", v.Title(), a)
 			}
 		}
 	}
@@ -153,11 +154,11 @@ A key has one meaning everywhere. Where it cannot act it says why, on the line a
 	}
 	b.WriteString(strings.Join(names, ", ") + ".\n")
 	for _, v := range everyView(d) {
-		offers := v.keys()
+		offers := v.Keys()
 		if len(offers) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n| key | what it does here |\n|---|---|\n", v.title())
+		fmt.Fprintf(&b, "\n### %s\n\n| key | what it does here |\n|---|---|\n", v.Title())
 		var moved []string
 		for _, o := range offers {
 			if slices.Contains(key.Moves(), o.Act) && o.Help == "" {

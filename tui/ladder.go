@@ -12,13 +12,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // ladder is the conversation of a stream, or of a client, drawn as arrows. Of a
 // long one only the part around the selection is there.
 type ladder struct {
-	plainView
+	view.Plain
 	client  string      // "": the stream of of
 	of      session.Seq // an entry of the stream
 	at      session.Seq // that is selected
@@ -49,31 +50,31 @@ type ladderReady struct {
 }
 
 // openLadder draws the conversation that the selection is part of.
-func openLadder(scr Screen, s selection) tea.Cmd {
-	v := &ladder{of: s.seq, at: s.seq}
-	if s.seq == 0 {
-		if s.client == "" {
+func openLadder(scr view.Screen, s view.Selection) tea.Cmd {
+	v := &ladder{of: s.Seq, at: s.Seq}
+	if s.Seq == 0 {
+		if s.Client == "" {
 			scr.Say("nothing is selected whose conversation could be drawn")
 			return nil
 		}
-		v.client, v.at = s.client, lastSeq
+		v.client, v.at = s.Client, lastSeq
 	}
 	scr.Push(v)
 	return v.load(scr)
 }
 
 // load reads the part around the selection.
-func (v *ladder) load(scr Screen) tea.Cmd {
+func (v *ladder) load(scr view.Screen) tea.Cmd {
 	if v.busy {
 		return nil
 	}
 	v.busy = true
 	of, at, client := v.of, v.at, v.client
-	findings, log := scr.Seen().findings, scr.Log()
-	return answer(v, func() any { return drawLadder(log, of, client, at, findings) })
+	findings, log := scr.Seen().Findings, scr.Log()
+	return view.Answer(v, func() any { return drawLadder(log, of, client, at, findings) })
 }
 
-func drawLadder(log *viewLog, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
+func drawLadder(log *view.Log, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
 	rows, earlier, later := log.Index.Conversation(of, client, at, ladderBefore, ladderAfter)
 	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]widget.Role), earlier: earlier, later: later}
 	if len(rows) == 0 {
@@ -119,10 +120,10 @@ func (r *ladderReady) add(got *index.Fetched, row *index.Row, findings []check.F
 	c.Findings = findings
 	r.drawn.See(&got.Entry, &c)
 	r.drawn.Add(&got.Entry, &c)
-	r.looks[row.Seq], _ = lookOf(row)
+	r.looks[row.Seq], _ = view.LookOf(row)
 }
 
-func (v *ladder) handle(scr Screen, msg any) tea.Cmd {
+func (v *ladder) Handle(scr view.Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case ladderReady:
 		v.busy = false
@@ -133,16 +134,16 @@ func (v *ladder) handle(scr Screen, msg any) tea.Cmd {
 		}
 		v.drawn, v.looks, v.earlier, v.later = msg.drawn, msg.looks, msg.earlier, msg.later
 		v.layOut(scr, scr.Columns()-widget.TextGutter)
-	case pagerReady:
-		return msg.run(v)
-	case pagerDone:
-		msg.tell(scr)
+	case view.PagerReady:
+		return msg.Run(v)
+	case view.PagerDone:
+		msg.Tell(scr)
 	}
 	return nil
 }
 
 // layOut draws the ladder for so many columns, with the selection where it is.
-func (v *ladder) layOut(scr Screen, columns int) {
+func (v *ladder) layOut(scr view.Screen, columns int) {
 	v.width = columns
 	var lines []widget.TextLine
 	if v.earlier {
@@ -188,10 +189,10 @@ func (v *ladder) look(l *render.LadderLine) widget.Role {
 	return v.looks[l.Seq]
 }
 
-func (v *ladder) query() string        { return v.pane.Text }
-func (v *ladder) language() promptKind { return textSearch }
+func (v *ladder) Query() string             { return v.pane.Text }
+func (v *ladder) Language() view.PromptKind { return view.TextSearch }
 
-func (v *ladder) ask(_ Screen, text string) (tea.Cmd, error) {
+func (v *ladder) Ask(_ view.Screen, text string) (tea.Cmd, error) {
 	v.pane.Search(text)
 	if text != "" && len(v.pane.Found) == 0 {
 		return nil, errors.New("no line has that")
@@ -199,17 +200,17 @@ func (v *ladder) ask(_ Screen, text string) (tea.Cmd, error) {
 	return nil, nil
 }
 
-func (v *ladder) selected(scr Screen) selection {
+func (v *ladder) Selected(scr view.Screen) view.Selection {
 	seq := v.current()
-	s := selection{seq: seq, client: v.client}
+	s := view.Selection{Seq: seq, Client: v.client}
 	if r, ok := scr.Log().Index.BySeq(seq); ok {
 		w := scr.Log().Index.Words(&r)
-		s.client, s.typ = w.Client, w.Type
+		s.Client, s.Type = w.Client, w.Type
 	}
 	return s
 }
 
-func (v *ladder) draw(scr Screen, w, h int) []widget.Line {
+func (v *ladder) Draw(scr view.Screen, w, h int) []widget.Line {
 	if v.drawn == nil {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  reading")}
 	}
@@ -237,7 +238,7 @@ func (v *ladder) headLine() int {
 	return -1
 }
 
-func (v *ladder) where(Screen) string {
+func (v *ladder) Where(view.Screen) string {
 	if v.drawn == nil {
 		return ""
 	}
@@ -248,24 +249,24 @@ func (v *ladder) where(Screen) string {
 	return s
 }
 
-func (v *ladder) about(scr Screen) widget.Line {
+func (v *ladder) About(scr view.Screen) widget.Line {
 	seq := v.current()
 	if seq == 0 {
 		return widget.Line{}
 	}
-	if f := scr.Seen().findingOf(seq); f != nil {
-		return widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, scr.Aliases().Text(f.Message)))
+	if f := scr.Seen().Finding(seq); f != nil {
+		return widget.Spans(widget.In(view.SeverityRole(f.Severity), f.Rule.ID+" "), widget.In(widget.Plain, scr.Aliases().Text(f.Message)))
 	}
 	return widget.Text(widget.Muted, fmt.Sprintf("enter opens %d", seq))
 }
 
-func (v *ladder) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *ladder) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	v.pane.Click(y)
 	if seq := v.current(); seq != 0 {
 		v.at = seq
 	}
 	if twice && v.drawn != nil {
-		return v.do(scr, key.Open)
+		return v.Do(scr, key.Open)
 	}
 	return nil
 }

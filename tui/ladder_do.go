@@ -7,11 +7,12 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
-func (v *ladder) title() string { return "Ladder" }
+func (v *ladder) Title() string { return "Ladder" }
 
-func (v *ladder) keys() []key.Offer {
+func (v *ladder) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Open, Hint: "open", Help: "the message in full"},
 		{Act: key.Ladder, Hint: "back"},
@@ -31,7 +32,7 @@ func (v *ladder) keys() []key.Offer {
 	})
 }
 
-func (v *ladder) do(scr Screen, a key.Action) tea.Cmd {
+func (v *ladder) Do(scr view.Screen, a key.Action) tea.Cmd {
 	if a == key.Ladder {
 		scr.Pop(v)
 		return nil
@@ -46,13 +47,13 @@ func (v *ladder) do(scr Screen, a key.Action) tea.Cmd {
 	}
 	switch a {
 	case key.Filter:
-		return scr.Prompt(textSearch, v.query())
+		return scr.Prompt(view.TextSearch, v.Query())
 	case key.NextMatch, key.PrevMatch:
 		if !v.pane.Next(v.pane.Found, a == key.NextMatch) {
 			scr.Say("no line matches; / searches")
 		}
 	case key.Pager:
-		return toPager(scr, v, pagerText{text: v.pane.PlainText(), ext: "txt"})
+		return view.ToPager(scr, v, view.PagerText{Text: v.pane.PlainText(), Ext: "txt"})
 	case key.Copy:
 		return scr.Copy(scr.Aliases().Text(v.pane.PlainText()), "the ladder")
 	case key.Violation:
@@ -64,7 +65,7 @@ func (v *ladder) do(scr Screen, a key.Action) tea.Cmd {
 }
 
 // onEntry does what is about the selected entry.
-func (v *ladder) onEntry(scr Screen, a key.Action) tea.Cmd {
+func (v *ladder) onEntry(scr view.Screen, a key.Action) tea.Cmd {
 	seq := v.current()
 	if seq == 0 {
 		scr.Say("no entry is selected")
@@ -72,15 +73,15 @@ func (v *ladder) onEntry(scr Screen, a key.Action) tea.Cmd {
 	}
 	switch a {
 	case key.Open:
-		return scr.Act(key.Open, selection{seq: seq})
+		return scr.Act(key.Open, view.Selection{Seq: seq})
 	case key.Diff:
-		return scr.Act(key.Diff, v.selected(scr))
+		return scr.Act(key.Diff, v.Selected(scr))
 	case key.Mark:
-		return scr.Act(key.Mark, selection{seq: seq})
+		return scr.Act(key.Mark, view.Selection{Seq: seq})
 	case key.Note:
-		return scr.Prompt(notePrompt, "")
+		return scr.Prompt(view.NotePrompt, "")
 	case key.CopyAs:
-		return scr.Act(key.CopyAs, selection{seq: seq})
+		return scr.Act(key.CopyAs, view.Selection{Seq: seq})
 	case key.Pair:
 		r, ok := scr.Log().Index.BySeq(seq)
 		if !ok || r.Partner() == 0 {
@@ -101,7 +102,7 @@ func (v *ladder) current() session.Seq {
 }
 
 // goTo selects an entry of the ladder.
-func (v *ladder) goTo(scr Screen, seq session.Seq) {
+func (v *ladder) goTo(scr view.Screen, seq session.Seq) {
 	for i := range v.pane.Lines {
 		if v.pane.Lines[i].Ref == uint64(seq) {
 			v.pane.Show(i)
@@ -112,7 +113,7 @@ func (v *ladder) goTo(scr Screen, seq session.Seq) {
 	scr.Say("%d is not on this part of the ladder", seq)
 }
 
-func (v *ladder) nextFinding(scr Screen) {
+func (v *ladder) nextFinding(scr view.Screen) {
 	for i := v.pane.Current() + 1; i < len(v.pane.Lines); i++ {
 		if seq := session.Seq(v.pane.Lines[i].Ref); v.pane.Lines[i].Level == 2 && seq != v.current() {
 			v.goTo(scr, seq)
@@ -123,7 +124,7 @@ func (v *ladder) nextFinding(scr Screen) {
 }
 
 // moved remembers where the selection is, and reads on at an end.
-func (v *ladder) moved(scr Screen, a key.Action) tea.Cmd {
+func (v *ladder) moved(scr view.Screen, a key.Action) tea.Cmd {
 	if seq := v.current(); seq != 0 {
 		v.at = seq
 		scr.Follow(seq)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 func TestLadderKeys(t *testing.T) {
@@ -35,8 +36,8 @@ func TestLadderKeys(t *testing.T) {
 			if got := d.frame(); !strings.Contains(got, tc.want) {
 				t.Errorf("after %v there is no %q:\n%s", tc.keys, tc.want, got)
 			}
-			if s, is := d.m.top().(subject); is && tc.at != 0 && s.selected(d.m).seq != tc.at {
-				t.Errorf("after %v %d is selected", tc.keys, s.selected(d.m).seq)
+			if s, is := d.m.top().(view.Subject); is && tc.at != 0 && s.Selected(d.m).Seq != tc.at {
+				t.Errorf("after %v %d is selected", tc.keys, s.Selected(d.m).Seq)
 			}
 		})
 	}
@@ -78,13 +79,13 @@ func TestLadderLong(t *testing.T) {
 func TestLadderOfClient(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 100, 40, Options{Theme: "mono"})
 	d.press("1")
-	d.run(d.m.Act(key.Ladder, selection{client: "demo-grpc"}))
+	d.run(d.m.Act(key.Ladder, view.Selection{Client: "demo-grpc"}))
 	got := d.frame()
 	if !strings.Contains(got, "demo-grpc") || strings.Contains(got, "demo-envoy") {
 		t.Errorf("the ladder of a client is\n%s", got)
 	}
 	d.press("L")
-	d.run(d.m.Act(key.Ladder, selection{}))
+	d.run(d.m.Act(key.Ladder, view.Selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("a ladder of nothing is\n%s", got)
 	}

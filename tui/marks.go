@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // Marks and remarks are notes in the log, where it is ours to write; they come
@@ -31,25 +32,25 @@ func (m *Model) mark(seq session.Seq) {
 // writeNote writes beside the entry that is selected. Nothing takes away what
 // stood there.
 func (m *Model) writeNote(text string) tea.Cmd {
-	of, is := m.top().(subject)
+	of, is := m.top().(view.Subject)
 	if !is {
 		return nil
 	}
-	s := of.selected(m)
-	if s.seq == 0 {
+	s := of.Selected(m)
+	if s.Seq == 0 {
 		m.Say("there is no entry to write beside")
 		return nil
 	}
-	if text == "" && m.log.Index.Remark(s.seq) == "" {
+	if text == "" && m.log.Index.Remark(s.Seq) == "" {
 		return nil
 	}
-	if !m.annotate(session.Note{Code: session.NoteRemark, Text: text, About: s.seq}) {
+	if !m.annotate(session.Note{Code: session.NoteRemark, Text: text, About: s.Seq}) {
 		return nil
 	}
 	if text == "" {
-		m.sayKept("the note beside %d is gone", s.seq)
+		m.sayKept("the note beside %d is gone", s.Seq)
 	} else {
-		m.sayKept("wrote beside %d", s.seq)
+		m.sayKept("wrote beside %d", s.Seq)
 	}
 	return nil
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Model is the state of the screen. It is used in the loop of the program only;
 // what the log says comes in by looking, see observe.
 type Model struct {
-	log  *viewLog
+	log  *view.Log
 	opts Options
 
 	w, h  int
@@ -31,10 +32,10 @@ type Model struct {
 	resources  *resources
 	violations *violations
 	stats      *stats
-	tab        int    // of tabs
-	over       []view // opened above it, the uppermost last
+	tab        int         // of tabs
+	over       []view.View // opened above it, the uppermost last
 
-	focus view        // of the panes, the one that has the keys; nil: the timeline
+	focus view.View   // of the panes, the one that has the keys; nil: the timeline
 	below *detail     // the message below the timeline, nil if it was never shown
 	shown session.Seq // that it shows
 
@@ -52,7 +53,7 @@ type Model struct {
 	toldMarks bool // that they are kept by the screen alone
 	clicked   click
 
-	seen    snapshot
+	seen    view.Seen
 	looking bool // an observation is on its way
 
 	frozen  bool
@@ -102,7 +103,7 @@ const (
 
 type (
 	tickMsg time.Time
-	seenMsg snapshot
+	seenMsg view.Seen
 )
 
 func newModel(ctx context.Context, src Source, o Options) *Model {
@@ -111,13 +112,13 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	}
 	x := index.New()
 	m := &Model{
-		log:  &viewLog{Context: ctx, Source: src, Index: x, Feed: index.NewFeed(x, o.Check), Fetch: index.NewFetcher(x, src.Open)},
+		log:  &view.Log{Context: ctx, Source: src, Index: x, Feed: index.NewFeed(x, o.Check), Fetch: index.NewFetcher(x, src.Open)},
 		opts: o, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII), stale: true, w: 80, h: 24,
 	}
 	m.aliases.Read = m.log.Fetch.Names
 	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = newClients(), newTimeline(src.Live)
-	m.seen.known = make(map[int]bool)
+	m.seen.Known = make(map[int]bool)
 	m.resources, m.violations, m.stats = newResources(m.clients), newViolations(), newStats()
 	if !src.Live {
 		m.tab = 1
@@ -125,12 +126,12 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	return m
 }
 
-func (m *Model) tabs() []view {
-	return []view{m.clients, m.timeline, m.resources, m.violations, m.stats}
+func (m *Model) tabs() []view.View {
+	return []view.View{m.clients, m.timeline, m.resources, m.violations, m.stats}
 }
 
 // top is the view that keys go to.
-func (m *Model) top() view {
+func (m *Model) top() view.View {
 	if n := len(m.over); n > 0 {
 		return m.over[n-1]
 	}
@@ -168,15 +169,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.light = !msg.IsDark()
 		m.theme.Suit(m.light)
 	case seenMsg:
-		known := m.seen.known
-		m.seen, m.looking = snapshot(msg), false
-		m.seen.known = known
+		known := m.seen.Known
+		m.seen, m.looking = view.Seen(msg), false
+		m.seen.Known = known
 		m.meetSeen()
 		return m, tea.Batch(m.tickAll(), m.meetHeld())
 	case heldMsg:
 		m.aliases.MeetAll(msg)
-	case reply:
-		return m, msg.to.handle(m, msg.msg)
+	case view.Reply:
+		return m, msg.To.Handle(m, msg.Msg)
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
@@ -187,9 +188,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
 	case tea.InterruptMsg:
-		return m, m.do(key.Stop)
-	case said:
-		m.tell(message{role: msg.role, text: msg.text})
+		return m, m.Do(key.Stop)
+	case view.Said:
+		m.tell(message{role: msg.Role, text: msg.Text})
 	}
 	return m, nil
 }
@@ -214,15 +215,15 @@ func (m *Model) ages() bool {
 // observe asks the checker where clients stand, if that may have changed.
 func (m *Model) observe() tea.Cmd {
 	g := m.log.Index.Generation()
-	if m.looking || m.frozen || g == m.seen.generation || m.now().Sub(m.seen.asked) < judgement {
+	if m.looking || m.frozen || g == m.seen.Generation || m.now().Sub(m.seen.Asked) < judgement {
 		return nil
 	}
 	m.looking = true
 	return func() tea.Msg {
-		s := snapshot{generation: g, asked: m.now()}
-		s.standing, s.at = m.log.Feed.Standing()
-		s.findings = m.log.Feed.Findings()
-		s.folded = check.Fold(s.findings)
+		s := view.Seen{Generation: g, Asked: m.now()}
+		s.Standing, s.At = m.log.Feed.Standing()
+		s.Findings = m.log.Feed.Findings()
+		s.Folded = check.Fold(s.Findings)
 		return seenMsg(s)
 	}
 }
@@ -232,7 +233,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
 	case name == "ctrl+c":
-		return m.do(key.Stop)
+		return m.Do(key.Stop)
 	case m.dialog != nil:
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
@@ -243,14 +244,14 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.Say("%q does nothing; ? lists the keys", name)
 		return nil
 	}
-	return m.do(a)
+	return m.Do(a)
 }
 
-// do performs an action: in the view, or else here.
-func (m *Model) do(a key.Action) tea.Cmd {
+// Do performs an action: in the view, or else here.
+func (m *Model) Do(a key.Action) tea.Cmd {
 	top := m.top()
-	if slices.ContainsFunc(top.keys(), func(o key.Offer) bool { return o.Act == a }) {
-		cmd := top.do(m, a)
+	if slices.ContainsFunc(top.Keys(), func(o key.Offer) bool { return o.Act == a }) {
+		cmd := top.Do(m, a)
 		return tea.Batch(cmd, m.tickAll())
 	}
 	if slices.Contains(key.Global(), a) {
@@ -258,7 +259,7 @@ func (m *Model) do(a key.Action) tea.Cmd {
 		return tea.Batch(cmd, m.tickAll())
 	}
 	b := key.BindingOf(a)
-	m.Say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.title())
+	m.Say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.Title())
 	return nil
 }
 
@@ -282,7 +283,7 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 		}
 		return m.leave()
 	case key.Command:
-		return m.Prompt(commandPrompt, "")
+		return m.Prompt(view.CommandPrompt, "")
 	case key.Help:
 		m.showOrLeave(newHelp(m.top()))
 	case key.Log:
@@ -314,8 +315,8 @@ func (m *Model) show(tab int) {
 }
 
 // showOrLeave opens a view, or leaves it if it is on top already.
-func (m *Model) showOrLeave(v view) {
-	if len(m.over) > 0 && m.top().title() == v.title() {
+func (m *Model) showOrLeave(v view.View) {
+	if len(m.over) > 0 && m.top().Title() == v.Title() {
 		m.over = m.over[:len(m.over)-1]
 		return
 	}
@@ -323,7 +324,7 @@ func (m *Model) showOrLeave(v view) {
 }
 
 // push opens a view above the one that is shown.
-func (m *Model) Push(v view) {
+func (m *Model) Push(v view.View) {
 	if n := len(m.over); n >= maxOver {
 		m.over = m.over[1:]
 	}
@@ -334,15 +335,15 @@ const maxOver = 32
 
 // back is what esc does: the search, then the filter, then the view.
 func (m *Model) back() tea.Cmd {
-	if f, is := m.top().(filterable); is && f.query() != "" {
-		cmd, _ := f.ask(m, "")
+	if f, is := m.top().(view.Filterable); is && f.Query() != "" {
+		cmd, _ := f.Ask(m, "")
 		return cmd
 	}
 	if len(m.over) > 0 {
 		m.over = m.over[:len(m.over)-1]
 		return nil
 	}
-	if m.focus != nil && m.focused() != view(m.timeline) {
+	if m.focus != nil && m.focused() != view.View(m.timeline) {
 		m.focus = nil
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // click is where the mouse was pressed last.
@@ -52,13 +53,13 @@ func (m *Model) wheel(x, y int, a key.Action) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for range wheelRows {
-		cmds = append(cmds, v.do(m, a))
+		cmds = append(cmds, v.Do(m, a))
 	}
 	return tea.Batch(append(cmds, m.tickAll())...)
 }
 
-func offered(v view, a key.Action) bool {
-	for _, o := range v.keys() {
+func offered(v view.View, a key.Action) bool {
+	for _, o := range v.Keys() {
 		if o.Act == a {
 			return true
 		}
@@ -100,7 +101,7 @@ func (m *Model) bodyBottom() int {
 func (m *Model) pressTab(x int) tea.Cmd {
 	from := 0
 	for i, v := range m.tabs() {
-		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.title())) + len(" []")
+		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.Title())) + len(" []")
 		if x > from && x < to {
 			m.show(i)
 			return m.tickAll()

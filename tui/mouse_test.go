@@ -7,6 +7,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 func (d *driver) clickAt(x, y int) {
@@ -68,11 +70,11 @@ func TestMouse(t *testing.T) {
 	row := slices.IndexFunc(frame, func(l string) bool { return strings.Contains(l, "RESOURCES") })
 	before := d.m.timeline.at
 	d.give(tea.MouseWheelMsg{X: 5, Y: row + 2, Button: tea.MouseWheelDown})
-	if d.m.focused() != view(d.m.timeline) || d.m.timeline.at != before || d.m.resources.win.At != 3 {
+	if d.m.focused() != view.View(d.m.timeline) || d.m.timeline.at != before || d.m.resources.win.At != 3 {
 		t.Errorf("the wheel moves %d and %d", d.m.timeline.at, d.m.resources.win.At)
 	}
 	d.clickAt(5, row+1)
-	if d.m.focused() != view(d.m.resources) {
+	if d.m.focused() != view.View(d.m.resources) {
 		t.Error("a click does not give it the keys")
 	}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // nextViolation goes to the next entry that proves a finding of some weight,
@@ -14,14 +15,14 @@ import (
 // gravest.
 func (m *Model) nextViolation() tea.Cmd {
 	var after session.Seq
-	if s, is := m.top().(subject); is && len(m.over) > 0 {
-		after = s.selected(m).seq
+	if s, is := m.top().(view.Subject); is && len(m.over) > 0 {
+		after = s.Selected(m).Seq
 	} else if m.tab == 1 && len(m.over) == 0 {
-		after = m.timeline.selected(m).seq
+		after = m.timeline.Selected(m).Seq
 	}
-	next, wrapped := m.seen.findingAfter(after, m.log.Index.Silences())
+	next, wrapped := m.seen.After(after, m.log.Index.Silences())
 	if after == 0 {
-		next, wrapped = m.seen.gravest(m.log.Index.Silences()), false
+		next, wrapped = m.seen.Gravest(m.log.Index.Silences()), false
 	}
 	if next == nil {
 		m.Say("no rule has found anything of weight; 4 shows the notes")
@@ -33,18 +34,18 @@ func (m *Model) nextViolation() tea.Cmd {
 	if wrapped {
 		said = "from the beginning again: " + said
 	}
-	m.tell(message{role: severityRole(next.Severity), text: said})
+	m.tell(message{role: view.SeverityRole(next.Severity), text: said})
 	return cmd
 }
 
 // selectedFinding is the one that the view on top is about, nil if none.
 func (m *Model) selectedFinding() *check.Finding {
-	if m.top() == view(m.violations) {
+	if m.top() == view.View(m.violations) {
 		return m.violations.finding()
 	}
-	if s, is := m.top().(subject); is {
-		if seq := s.selected(m).seq; seq != 0 {
-			return m.seen.findingOf(seq)
+	if s, is := m.top().(view.Subject); is {
+		if seq := s.Selected(m).Seq; seq != 0 {
+			return m.seen.Finding(seq)
 		}
 	}
 	return nil
@@ -52,7 +53,7 @@ func (m *Model) selectedFinding() *check.Finding {
 
 // silence marks the finding that is selected as known.
 func (m *Model) silence(string) (tea.Cmd, error) {
-	if m.top() != view(m.violations) || m.violations.finding() == nil {
+	if m.top() != view.View(m.violations) || m.violations.finding() == nil {
 		return nil, fmt.Errorf("silence is for a finding that is selected in Violations; 4 shows them")
 	}
 	return m.violations.silence(m), nil

@@ -8,12 +8,13 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // pane is a view in a part of the body.
 type pane struct {
-	view view
+	view view.View
 	name string
 	more string      // beside the name
 	look widget.Role // of more
@@ -52,16 +53,16 @@ func (m *Model) layout(rows int) []pane {
 		panes = append(panes, pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1})
 	}
 	standing := min(len(m.clients.rows(m)), max(rows/4, 3))
-	if len(m.seen.standing) == 0 {
+	if len(m.seen.Standing) == 0 {
 		standing = 2
 	}
 	found := min(max(len(m.violations.list.rows), 2), max(rows/4, 3))
 	have := rows - 3 - standing - found
 	y := 1
 	for _, p := range []pane{
-		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.standing))), m.clients.sort), h: standing},
+		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.Standing))), m.clients.sort), h: standing},
 		{view: m.resources, name: "RESOURCES", h: have},
-		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.seen.violationCount())), h: found},
+		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.seen.Violations())), h: found},
 	} {
 		p.x, p.y, p.w = 0, y, leftWidth
 		y += p.h + 1
@@ -76,7 +77,7 @@ func (m *Model) layout(rows int) []pane {
 			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
-	if m.seen.violationCount() > 0 {
+	if m.seen.Violations() > 0 {
 		panes[len(panes)-1].look = widget.Bad
 	}
 	for i := range panes {
@@ -91,11 +92,11 @@ func (m *Model) layout(rows int) []pane {
 func (m *Model) bodyRows() int { return max(m.bodyBottom()-m.bodyTop(), 1) }
 
 // focused is the view that has the keys where the body shows several.
-func (m *Model) focused() view {
+func (m *Model) focused() view.View {
 	if m.focus == nil || !m.spread() {
 		return m.timeline
 	}
-	if m.below != nil && m.focus == view(m.below) && !m.hasDetail() {
+	if m.below != nil && m.focus == view.View(m.below) && !m.hasDetail() {
 		return m.timeline
 	}
 	return m.focus
@@ -128,7 +129,7 @@ func (m *Model) detail() *detail {
 func (m *Model) tickAll() tea.Cmd {
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
-		return m.top().tick(m)
+		return m.top().Tick(m)
 	}
 	m.timeline.settle(m)
 	if at := m.timeline.at; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
@@ -137,7 +138,7 @@ func (m *Model) tickAll() tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, p := range all {
-		cmds = append(cmds, p.view.tick(m))
+		cmds = append(cmds, p.view.Tick(m))
 	}
 	return tea.Batch(cmds...)
 }
@@ -154,7 +155,7 @@ func (m *Model) Columns() int {
 func (m *Model) panes(rows int) []widget.Line {
 	all := m.layout(rows)
 	if len(all) == 0 {
-		return m.top().draw(m, m.w, rows)
+		return m.top().Draw(m, m.w, rows)
 	}
 	var left, right []widget.Line
 	for _, p := range all {
@@ -163,7 +164,7 @@ func (m *Model) panes(rows int) []widget.Line {
 			column = &left
 		}
 		*column = append(*column, m.paneTitle(&p))
-		body := p.view.draw(m, p.w, p.h)
+		body := p.view.Draw(m, p.w, p.h)
 		focused := p.view == m.focused()
 		for i := range p.h {
 			if i >= len(body) {
@@ -235,7 +236,7 @@ type titled interface {
 
 // paneAt is the view at a place of the body, and the place in it. Only views
 // beside others have a title above.
-func (m *Model) paneAt(x, y int) (v view, px, py int) {
+func (m *Model) paneAt(x, y int) (v view.View, px, py int) {
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
 		return m.top(), x, y
@@ -261,5 +262,5 @@ func (m *Model) pressBody(x, y int, twice bool) tea.Cmd {
 	if py < 0 { // the title
 		return nil
 	}
-	return v.click(m, px, py, twice)
+	return v.Click(m, px, py, twice)
 }

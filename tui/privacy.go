@@ -37,11 +37,11 @@ func (m *Model) meetSeen() {
 	if !m.private() {
 		return
 	}
-	for i := range m.seen.standing {
-		m.aliases.Meet("client", m.seen.standing[i].Client)
+	for i := range m.seen.Standing {
+		m.aliases.Meet("client", m.seen.Standing[i].Client)
 	}
-	for i := range m.seen.findings {
-		f := &m.seen.findings[i]
+	for i := range m.seen.Findings {
+		f := &m.seen.Findings[i]
 		for _, n := range f.Names {
 			m.aliases.Meet(alias.KindOf(f.Type), n)
 		}
@@ -62,8 +62,8 @@ func (m *Model) meetHeld() tea.Cmd {
 	}
 	m.held = m.now()
 	var ids []string
-	for i := range m.seen.standing {
-		ids = append(ids, m.seen.standing[i].Client)
+	for i := range m.seen.Standing {
+		ids = append(ids, m.seen.Standing[i].Client)
 	}
 	return func() tea.Msg {
 		out := make(alias.Held)

@@ -71,7 +71,7 @@ func namesIn(d *driver) []string {
 			walk(n.Children)
 		}
 	}
-	for _, c := range d.m.seen.standing {
+	for _, c := range d.m.seen.Standing {
 		add(c.Client)
 		if tree := d.m.log.Feed.Tree(c.Client); tree != nil {
 			walk(tree.Roots)

@@ -7,13 +7,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // prompt is a line that is being typed, in place of the message line.
 type prompt struct {
-	kind  promptKind
-	to    view // that gets what is typed
+	kind  view.PromptKind
+	to    view.View // that gets what is typed
 	input textinput.Model
 
 	wrong *typo // what is wrong with it so far
@@ -29,7 +30,7 @@ type typo struct {
 }
 
 // open shows a prompt for the view on top.
-func (m *Model) Prompt(kind promptKind, value string) tea.Cmd {
+func (m *Model) Prompt(kind view.PromptKind, value string) tea.Cmd {
 	in := textinput.New()
 	in.Prompt = ""
 	in.CharLimit = 4096
@@ -73,9 +74,9 @@ func (p *prompt) update(m *Model, msg tea.Msg) tea.Cmd {
 func (p *prompt) check(m *Model) {
 	p.wrong = nil
 	switch p.kind {
-	case entryFilter:
+	case view.EntryFilter:
 		p.wrong = wrongFilter(p.input.Value())
-	case commandPrompt:
+	case view.CommandPrompt:
 		p.wrong = m.wrongCommand(p.input.Value())
 	}
 }
@@ -88,20 +89,20 @@ func (p *prompt) accept(m *Model) tea.Cmd {
 	}
 	m.prompt = nil
 	switch p.kind {
-	case commandPrompt:
+	case view.CommandPrompt:
 		return m.command(value)
-	case notePrompt:
+	case view.NotePrompt:
 		return m.writeNote(value)
-	case exportPrompt:
+	case view.ExportPrompt:
 		if v, is := p.to.(*exporter); is {
 			return v.write(m, value)
 		}
 	}
-	f, is := p.to.(filterable)
+	f, is := p.to.(view.Filterable)
 	if !is {
 		return nil
 	}
-	cmd, err := f.ask(m, value)
+	cmd, err := f.Ask(m, value)
 	if err != nil {
 		m.Complain(err)
 	}
@@ -135,7 +136,7 @@ func (p *prompt) split() (base, word string) {
 	v := p.input.Value()
 	i := strings.LastIndexByte(v, ' ') + 1
 	word = v[i:]
-	if p.kind != entryFilter {
+	if p.kind != view.EntryFilter {
 		return v[:i], word
 	}
 	if strings.HasPrefix(word, "-") {
@@ -151,7 +152,7 @@ func (p *prompt) split() (base, word string) {
 // line is the prompt as it is drawn, what is wrong in red.
 func (p *prompt) line(m *Model) widget.Line {
 	value, from := p.visible(m.w)
-	l := widget.Text(widget.Title, p.kind.sign())
+	l := widget.Text(widget.Title, p.kind.Sign())
 	good, bad0 := value, ""
 	if p.wrong != nil {
 		at := min(max(p.wrong.at-from, 0), len([]rune(value)))
@@ -161,7 +162,7 @@ func (p *prompt) line(m *Model) widget.Line {
 	l.Add(widget.Bad, bad0)
 	if p.wrong != nil && p.input.Value() != "" {
 		l.Add(widget.Muted, "   "+p.wrong.text)
-	} else if m.prompt.kind != notePrompt {
+	} else if m.prompt.kind != view.NotePrompt {
 		l.Add(widget.Muted, "   "+p.help(m))
 	}
 	return l
@@ -171,7 +172,7 @@ func (p *prompt) line(m *Model) widget.Line {
 func (p *prompt) visible(columns int) (string, int) {
 	v := []rune(p.input.Value())
 	from := 0
-	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-3-len(p.kind.sign()) {
+	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-3-len(p.kind.Sign()) {
 		from++
 	}
 	return string(v[from:]), from
@@ -181,28 +182,28 @@ func (p *prompt) cursor(m *Model) *tea.Cursor {
 	value, from := p.visible(m.w)
 	before := string([]rune(value)[:p.input.Position()-from])
 	row := m.h - 2
-	return tea.NewCursor(min(render.Width(p.kind.sign())+render.Width(render.Safe(before)), m.w-1), row)
+	return tea.NewCursor(min(render.Width(p.kind.Sign())+render.Width(render.Safe(before)), m.w-1), row)
 }
 
 func (p *prompt) help(m *Model) string {
 	switch p.kind {
-	case entryFilter:
+	case view.EntryFilter:
 		if p.input.Value() == "" {
 			return "client:gw-* type:eds,cds -kind:ack   sev:error   text:\"duplicate address\""
 		}
-	case rowFilter:
+	case view.RowFilter:
 		return "words that a row must have"
-	case exportPrompt:
+	case view.ExportPrompt:
 		return "nothing is overwritten"
-	case textSearch:
+	case view.TextSearch:
 		return "words that a line must have; n and N go on"
-	case commandPrompt:
+	case view.CommandPrompt:
 		return m.helpCommand(p.input.Value())
 	}
 	return ""
 }
 
-func (p *prompt) keys(*Model) widget.Line {
+func (p *prompt) Keys(*Model) widget.Line {
 	if len(p.offer) > 1 {
 		l := widget.Text(widget.Muted, " tab:")
 		for i, o := range p.offer[max(0, p.next-1):] {

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -41,17 +42,17 @@ type resources struct {
 
 // chooser is the view in which a client is chosen.
 type chooser interface {
-	selected(scr Screen) selection
-	empty(scr Screen) []widget.Line
+	Selected(scr view.Screen) view.Selection
+	empty(scr view.Screen) []widget.Line
 }
 
 func newResources(clients chooser) *resources {
 	return &resources{clients: clients, folded: make(map[treeKey]bool)}
 }
 
-func (v *resources) title() string { return "Resources" }
+func (v *resources) Title() string { return "Resources" }
 
-func (v *resources) keys() []key.Offer {
+func (v *resources) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Filter, Hint: "filter", Help: "words that a resource must have"},
 		{Act: key.Open, Hint: "message", Help: "the message that brought it; on the client: the list of clients"},
@@ -68,8 +69,8 @@ func (v *resources) keys() []key.Offer {
 }
 
 // of is the client whose resources are shown.
-func (v *resources) of(scr Screen) string {
-	now := v.clients.selected(scr).client
+func (v *resources) of(scr view.Screen) string {
+	now := v.clients.Selected(scr).Client
 	if v.client != "" && v.beside == now {
 		return v.client
 	}
@@ -77,11 +78,11 @@ func (v *resources) of(scr Screen) string {
 	return now
 }
 
-func (v *resources) choose(scr Screen, client string) {
+func (v *resources) choose(scr view.Screen, client string) {
 	if v.of(scr) != client {
 		v.at, v.win = treeKey{}, widget.Window{Rows: v.win.Rows}
 	}
-	v.client, v.beside = client, v.clients.selected(scr).client
+	v.client, v.beside = client, v.clients.Selected(scr).Client
 }
 
 // drawn is what a command brings.
@@ -90,11 +91,11 @@ type drawn struct {
 	took   time.Duration
 }
 
-// tick asks for the tree again if the log has grown, and makes rows of it.
-func (v *resources) tick(scr Screen) tea.Cmd {
+// Tick asks for the tree again if the log has grown, and makes rows of it.
+func (v *resources) Tick(scr view.Screen) tea.Cmd {
 	v.settle()
 	client := v.of(scr)
-	q := treeQuery{client, scr.Seen().generation, v.words, v.byType, v.folds}
+	q := treeQuery{client, scr.Seen().Generation, v.words, v.byType, v.folds}
 	if v.asking || client == "" || q == v.asked {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (v *resources) tick(scr Screen) tea.Cmd {
 		v.askedAt = scr.Now()
 	}
 	folded, log := maps.Clone(v.folded), scr.Log()
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		begin := time.Now()
 		if have == nil {
 			have = log.Feed.Tree(client)
@@ -125,18 +126,18 @@ func (v *resources) tick(scr Screen) tea.Cmd {
 	})
 }
 
-func (v *resources) handle(scr Screen, msg any) tea.Cmd {
+func (v *resources) Handle(scr view.Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case drawn:
 		v.forest, v.took, v.asking = msg.forest, msg.took, false
 		v.settle()
-		return v.tick(scr)
+		return v.Tick(scr)
 	case carried:
 		if msg.seq == 0 {
 			scr.Say("no response that has %s is in the recording any more", scr.Aliases().Name(msg.node.Name))
 			return nil
 		}
-		return scr.Act(key.Open, selection{seq: msg.seq})
+		return scr.Act(key.Open, view.Selection{Seq: msg.seq})
 	}
 	return nil
 }
@@ -179,7 +180,7 @@ func (v *resources) row() *treeRow {
 	return nil
 }
 
-func (v *resources) do(scr Screen, a key.Action) tea.Cmd {
+func (v *resources) Do(scr view.Screen, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.Move(a, len(v.rows())+1) {
 		v.keep()
@@ -188,7 +189,7 @@ func (v *resources) do(scr Screen, a key.Action) tea.Cmd {
 	client := v.of(scr)
 	switch a {
 	case key.Filter:
-		return scr.Prompt(rowFilter, v.words)
+		return scr.Prompt(view.RowFilter, v.words)
 	case key.Form:
 		v.byType = !v.byType
 		return nil
@@ -209,13 +210,13 @@ func (v *resources) do(scr Screen, a key.Action) tea.Cmd {
 		case key.Open:
 			return v.openMessage(scr, client, n)
 		case key.Diff:
-			return scr.Act(key.Diff, selection{client: client, typ: n.Type, name: n.Name, seq: n.Seq})
+			return scr.Act(key.Diff, view.Selection{Client: client, Type: n.Type, Name: n.Name, Seq: n.Seq})
 		case key.Only:
-			return scr.Act(key.Only, selection{client: client, typ: n.Type, name: n.Name})
+			return scr.Act(key.Only, view.Selection{Client: client, Type: n.Type, Name: n.Name})
 		case key.Copy:
 			return scr.Copy(scr.Aliases().Name(n.Name), "the name")
 		case key.Ladder:
-			return scr.Act(key.Ladder, v.selected(scr))
+			return scr.Act(key.Ladder, v.Selected(scr))
 		}
 	}
 	switch a {
@@ -232,16 +233,16 @@ func (v *resources) do(scr Screen, a key.Action) tea.Cmd {
 }
 
 // doClient is what keys do on the line of the client.
-func (v *resources) doClient(scr Screen, client string, a key.Action) tea.Cmd {
+func (v *resources) doClient(scr view.Screen, client string, a key.Action) tea.Cmd {
 	switch a {
 	case key.Open:
-		return scr.Act(key.View1, selection{client: client})
+		return scr.Act(key.View1, view.Selection{Client: client})
 	case key.Only:
-		return scr.Act(key.Only, selection{client: client})
+		return scr.Act(key.Only, view.Selection{Client: client})
 	case key.Copy:
 		return scr.Copy(scr.Aliases().Name(client), "the name")
 	case key.Ladder:
-		return scr.Act(key.Ladder, selection{client: client})
+		return scr.Act(key.Ladder, view.Selection{Client: client})
 	default:
 		scr.Say("that is for a resource, and this is the client; r goes to the next one")
 	}
@@ -249,18 +250,18 @@ func (v *resources) doClient(scr Screen, client string, a key.Action) tea.Cmd {
 }
 
 // nextClient goes on in the order of Clients.
-func (v *resources) nextClient(scr Screen, client string) tea.Cmd {
-	all := scr.Seen().standing
+func (v *resources) nextClient(scr view.Screen, client string) tea.Cmd {
+	all := scr.Seen().Standing
 	i := slices.IndexFunc(all, func(c engine.ClientStatus) bool { return c.Client == client })
 	if len(all) < 2 {
 		scr.Say("there is no other client")
 		return nil
 	}
 	v.choose(scr, all[(i+1)%len(all)].Client)
-	return v.tick(scr)
+	return v.Tick(scr)
 }
 
-func (v *resources) fold(scr Screen, r *treeRow, close bool) {
+func (v *resources) fold(scr view.Screen, r *treeRow, close bool) {
 	switch {
 	case close && (!r.folds || r.folded) && r.depth > 0: // to what refers to it
 		for i := v.win.At - 2; i >= 0; i-- {
@@ -291,35 +292,35 @@ type carried struct {
 }
 
 // openMessage shows the response that had a resource last.
-func (v *resources) openMessage(scr Screen, client string, n *engine.Node) tea.Cmd {
+func (v *resources) openMessage(scr view.Screen, client string, n *engine.Node) tea.Cmd {
 	switch {
 	case n.State == engine.Missing, n.State == engine.NotOverXDS:
 		scr.Say("no message carried it: it was not sent")
 		return nil
 	case n.Seq != 0:
-		return scr.Act(key.Open, selection{seq: n.Seq})
+		return scr.Act(key.Open, view.Selection{Seq: n.Seq})
 	}
 	scr.Say("looking for the message that brought it")
 	log := scr.Log()
-	return answer(v, func() any { return carried{n, log.Fetch.Carrier(log.Context, client, n.Type, n.Name)} })
+	return view.Answer(v, func() any { return carried{n, log.Fetch.Carrier(log.Context, client, n.Type, n.Name)} })
 }
 
-func (v *resources) selected(scr Screen) selection {
-	s := selection{client: v.of(scr)}
+func (v *resources) Selected(scr view.Screen) view.Selection {
+	s := view.Selection{Client: v.of(scr)}
 	if r := v.row(); r != nil && r.node != nil {
-		s.typ, s.name, s.seq = r.node.Type, r.node.Name, r.node.Seq
+		s.Type, s.Name, s.Seq = r.node.Type, r.node.Name, r.node.Seq
 	}
 	return s
 }
 
-func (v *resources) query() string        { return v.words }
-func (v *resources) language() promptKind { return rowFilter }
-func (v *resources) ask(scr Screen, text string) (tea.Cmd, error) {
+func (v *resources) Query() string             { return v.words }
+func (v *resources) Language() view.PromptKind { return view.RowFilter }
+func (v *resources) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 	v.words = text
-	return v.tick(scr), nil
+	return v.Tick(scr), nil
 }
 
-func (v *resources) where(scr Screen) string {
+func (v *resources) Where(scr view.Screen) string {
 	if v.of(scr) == "" || v.forest == nil {
 		return "0 of 0"
 	}
@@ -333,8 +334,8 @@ func (v *resources) where(scr Screen) string {
 	return s + "   tree"
 }
 
-// about is what is to say of the resource that is selected.
-func (v *resources) about(scr Screen) widget.Line {
+// About is what is to say of the resource that is selected.
+func (v *resources) About(scr view.Screen) widget.Line {
 	r := v.row()
 	switch {
 	case v.of(scr) == "":
@@ -353,7 +354,7 @@ func (v *resources) about(scr Screen) widget.Line {
 		l.Add(widget.Muted, "it was not sent; mostly such a cluster is in the client's bootstrap")
 	case engine.Rejected:
 		l.Add(widget.Bad, "rejected")
-		if t := scr.Seen().typeOf(v.of(scr), n.Type); t != nil && t.Nack != "" {
+		if t := scr.Seen().Type(v.of(scr), n.Type); t != nil && t.Nack != "" {
 			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
 		}
 	case engine.Requested:
@@ -389,7 +390,7 @@ func (v *resources) tally() string {
 	return s
 }
 
-func (v *resources) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *resources) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if y < v.titles {
 		v.win.At = 0
 	} else if i := v.win.Top + y - v.titles; i <= len(v.rows()) {
@@ -397,7 +398,7 @@ func (v *resources) click(scr Screen, _, y int, twice bool) tea.Cmd {
 	}
 	v.keep()
 	if twice {
-		return v.do(scr, key.Open)
+		return v.Do(scr, key.Open)
 	}
 	return nil
 }

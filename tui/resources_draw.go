@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -35,7 +36,7 @@ func resourceColumnsFor(w int) resourceColumns {
 	return c
 }
 
-func (v *resources) draw(scr Screen, w, h int) []widget.Line {
+func (v *resources) Draw(scr view.Screen, w, h int) []widget.Line {
 	if w < splitWidth || v.of(scr) == "" {
 		return v.list(scr, w, h)
 	}
@@ -48,7 +49,7 @@ func (v *resources) draw(scr Screen, w, h int) []widget.Line {
 }
 
 // list is the client, and its resources.
-func (v *resources) list(scr Screen, w, h int) []widget.Line {
+func (v *resources) list(scr view.Screen, w, h int) []widget.Line {
 	c := resourceColumnsFor(w)
 	client := v.of(scr)
 	if client == "" {
@@ -87,15 +88,15 @@ func (v *resources) empty() []widget.Line {
 }
 
 // clientLine is who it is, and where it stands.
-func (v *resources) clientLine(scr Screen, client string, w int) widget.Line {
+func (v *resources) clientLine(scr view.Screen, client string, w int) widget.Line {
 	l := widget.Text(widget.Plain, "  ")
 	if l.Selected = v.win.At == 0; l.Selected {
 		l.Spans[0].Text = "> "
 	}
 	name := min(render.Width(render.Safe(scr.Aliases().Name(client))), max(w/3, 12))
 	l.Add(widget.Title, widget.Middle(scr.Aliases().Name(client), name)+"  ")
-	for i := range scr.Seen().standing {
-		c := &scr.Seen().standing[i]
+	for i := range scr.Seen().Standing {
+		c := &scr.Seen().Standing[i]
 		if c.Client != client {
 			continue
 		}
@@ -103,7 +104,7 @@ func (v *resources) clientLine(scr Screen, client string, w int) widget.Line {
 			l.Add(widget.Muted, strings.TrimSpace(c.Agent+" "+c.Version)+"  ")
 		}
 		if !c.Gone.IsZero() && !scr.Log().Feed.Done() {
-			l.Add(widget.Muted, "gone "+age(scr.Seen().at.Sub(c.Gone))+"  ")
+			l.Add(widget.Muted, "gone "+view.Age(scr.Seen().At.Sub(c.Gone))+"  ")
 		}
 	}
 	if v.forest == nil || v.forest.query.client != client {
@@ -135,7 +136,7 @@ func resourceRole(s engine.ResourceState) widget.Role {
 }
 
 // rowLine is one resource, or a title.
-func (v *resources) rowLine(scr Screen, r *treeRow, c *resourceColumns) widget.Line {
+func (v *resources) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.Line {
 	l := widget.Text(widget.Plain, "  ")
 	if r.node == nil {
 		sign := "- "
@@ -188,7 +189,7 @@ func (v *resources) rowLine(scr Screen, r *treeRow, c *resourceColumns) widget.L
 	if c.seq > 0 {
 		seq, when := "-", "-"
 		if n.Seq != 0 {
-			seq, when = fmt.Sprint(uint64(n.Seq)), age(scr.Seen().at.Sub(n.At))
+			seq, when = fmt.Sprint(uint64(n.Seq)), view.Age(scr.Seen().At.Sub(n.At))
 		}
 		l.Add(widget.Muted, " "+widget.Right(seq, c.seq)+" "+widget.Right(when, c.age))
 	}
@@ -196,7 +197,7 @@ func (v *resources) rowLine(scr Screen, r *treeRow, c *resourceColumns) widget.L
 }
 
 // lead draws the branches before a node.
-func (v *resources) lead(scr Screen, r *treeRow, step int) string {
+func (v *resources) lead(scr view.Screen, r *treeRow, step int) string {
 	g := scr.Theme().Glyph
 	if r.section > dangling || v.byType {
 		return "  "
@@ -225,7 +226,7 @@ func (v *resources) lead(scr Screen, r *treeRow, step int) string {
 }
 
 // aside is what there is to say of the resource that is selected.
-func (v *resources) aside(scr Screen, w, h int) []widget.Line {
+func (v *resources) aside(scr view.Screen, w, h int) []widget.Line {
 	r := v.row()
 	if r == nil || r.node == nil || v.forest == nil {
 		return v.asideClient(scr, w, h)
@@ -245,7 +246,7 @@ func (v *resources) aside(scr Screen, w, h int) []widget.Line {
 	out = append(out, widget.Blank())
 	out = append(out, widget.Labelled("state", resourceRole(n.State), string(n.State), w)...)
 	if n.State == engine.Rejected {
-		if t := scr.Seen().typeOf(v.of(scr), n.Type); t != nil && t.Nack != "" {
+		if t := scr.Seen().Type(v.of(scr), n.Type); t != nil && t.Nack != "" {
 			out = append(out, widget.Labelled("why", widget.Plain, scr.Aliases().Text(t.Nack), w)...)
 			out = append(out, widget.Labelled("by", widget.Accent, fmt.Sprint(uint64(t.NackSeq)), w)...)
 		}
@@ -254,7 +255,7 @@ func (v *resources) aside(scr Screen, w, h int) []widget.Line {
 		out = append(out, widget.Labelled("version", widget.Plain, n.Version, w)...)
 	}
 	if n.Seq != 0 {
-		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), age(scr.Seen().at.Sub(n.At))), w)...)
+		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), view.Age(scr.Seen().At.Sub(n.At))), w)...)
 	} else if n.State != engine.Missing && n.State != engine.NotOverXDS {
 		out = append(out, widget.Labelled("came", widget.Muted, "so long ago that it has to be looked for: enter", w)...)
 	}
@@ -280,7 +281,7 @@ func (v *resources) aside(scr Screen, w, h int) []widget.Line {
 }
 
 // references lists some resources, and how many more there are.
-func (v *resources) references(scr Screen, list []*engine.Node, w, h int) []widget.Line {
+func (v *resources) references(scr view.Screen, list []*engine.Node, w, h int) []widget.Line {
 	var out []widget.Line
 	for i, n := range list {
 		if i == h-1 && len(list) > h {
@@ -295,11 +296,11 @@ func (v *resources) references(scr Screen, list []*engine.Node, w, h int) []widg
 }
 
 // asideClient says where the client stands with each type.
-func (v *resources) asideClient(scr Screen, w, h int) []widget.Line {
+func (v *resources) asideClient(scr view.Screen, w, h int) []widget.Line {
 	client := v.of(scr)
 	out := []widget.Line{widget.Text(widget.Title, " "+widget.MiddleText(scr.Aliases().Name(client), w-2)), widget.Blank()}
-	for i := range scr.Seen().standing {
-		c := &scr.Seen().standing[i]
+	for i := range scr.Seen().Standing {
+		c := &scr.Seen().Standing[i]
 		if c.Client != client {
 			continue
 		}
@@ -309,9 +310,9 @@ func (v *resources) asideClient(scr Screen, w, h int) []widget.Line {
 		for j := range c.Types {
 			t := &c.Types[j]
 			l := widget.Spans(widget.In(widget.Accent, " "+widget.Middle(t.Type, 5)+" "))
-			l.Add(stateRole(t.State), widget.Left(t.State.String(), stateWidth))
+			l.Add(view.StateRole(t.State), widget.Left(t.State.String(), stateWidth))
 			l.Add(widget.Plain, widget.Right(render.Number(int64(t.Have)), 7))
-			l.Add(widget.Muted, "    "+widget.Left(age(scr.Seen().at.Sub(t.Since)), 7)+" ")
+			l.Add(widget.Muted, "    "+widget.Left(view.Age(scr.Seen().At.Sub(t.Since)), 7)+" ")
 			l.Add(widget.Plain, widget.MiddleText(widget.OrDash(t.Version), max(w-l.Width()-1, 4)))
 			out = append(out, l)
 		}

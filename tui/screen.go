@@ -9,45 +9,46 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // The screen as views see it.
 
-func (m *Model) Log() *viewLog         { return m.log }
-func (m *Model) Seen() *snapshot       { return &m.seen }
+func (m *Model) Log() *view.Log        { return m.log }
+func (m *Model) Seen() *view.Seen      { return &m.seen }
 func (m *Model) Now() time.Time        { return m.now() }
 func (m *Model) Theme() *widget.Theme  { return &m.theme }
 func (m *Model) Aliases() *alias.Table { return &m.aliases }
 func (m *Model) Width() int            { return m.w }
-func (m *Model) Top() view             { return m.top() }
+func (m *Model) Top() view.View        { return m.top() }
 
 // Follow selects an entry in the timeline, if it has a line there.
 func (m *Model) Follow(seq session.Seq) { m.timeline.follows(m, seq) }
 
 // Act does what an action does with what is selected, where that leads out of
 // the view.
-func (m *Model) Act(a key.Action, s selection) tea.Cmd {
+func (m *Model) Act(a key.Action, s view.Selection) tea.Cmd {
 	switch a {
 	case key.View1:
 		m.show(0)
-		m.clients.at, m.clients.typ = s.client, ""
+		m.clients.at, m.clients.typ = s.Client, ""
 	case key.Open:
-		m.Push(newDetail(m, s.seq))
+		m.Push(newDetail(m, s.Seq))
 	case key.Diff, key.DiffMark:
 		return openDiff(m, s, a == key.DiffMark)
 	case key.Ladder:
 		return openLadder(m, s)
 	case key.Resources:
-		m.resources.choose(m, s.client)
+		m.resources.choose(m, s.Client)
 		m.show(2)
-		return m.resources.tick(m)
+		return m.resources.Tick(m)
 	case key.Only:
 		return m.narrowTo(s)
 	case key.Mark:
-		m.mark(s.seq)
+		m.mark(s.Seq)
 	case key.CopyAs:
-		m.copyAs(s.seq)
+		m.copyAs(s.Seq)
 	case key.Export:
 		m.export()
 	case key.Close:
@@ -59,7 +60,7 @@ func (m *Model) Act(a key.Action, s selection) tea.Cmd {
 // Timeline shows the entries that a filter takes, from one on if that is not 0.
 func (m *Model) Timeline(filter string, from session.Seq) tea.Cmd {
 	m.show(1)
-	cmd, err := m.timeline.ask(m, filter)
+	cmd, err := m.timeline.Ask(m, filter)
 	if err != nil {
 		m.Complain(err)
 		return nil
@@ -73,16 +74,16 @@ func (m *Model) Timeline(filter string, from session.Seq) tea.Cmd {
 }
 
 // narrowTo shows the messages of what is selected.
-func (m *Model) narrowTo(s selection) tea.Cmd {
+func (m *Model) narrowTo(s view.Selection) tea.Cmd {
 	var terms []string
-	if s.name != "" {
-		terms = append(terms, "name:"+quoted(s.name))
+	if s.Name != "" {
+		terms = append(terms, "name:"+view.Quoted(s.Name))
 	}
-	if s.client != "" {
-		terms = append(terms, "client:"+quoted(s.client))
+	if s.Client != "" {
+		terms = append(terms, "client:"+view.Quoted(s.Client))
 	}
-	if s.typ != "" && s.name == "" {
-		terms = append(terms, "type:"+s.typ)
+	if s.Type != "" && s.Name == "" {
+		terms = append(terms, "type:"+s.Type)
 	}
 	return m.Timeline(strings.Join(terms, " "), 0)
 }
@@ -106,15 +107,15 @@ func (m *Model) export() {
 	if _, is := m.top().(*exporter); is {
 		return
 	}
-	var at selection
-	if of, is := m.top().(subject); is {
-		at = of.selected(m)
+	var at view.Selection
+	if of, is := m.top().(view.Subject); is {
+		at = of.Selected(m)
 	}
-	m.Push(newExporter(m.log, at, m.timeline.query()))
+	m.Push(newExporter(m.log, at, m.timeline.Query()))
 }
 
 // Pop takes a view away, wherever it is above the five.
-func (m *Model) Pop(v view) {
+func (m *Model) Pop(v view.View) {
 	for i := len(m.over) - 1; i >= 0; i-- {
 		if m.over[i] == v {
 			m.over = append(m.over[:i:i], m.over[i+1:]...)
@@ -124,7 +125,7 @@ func (m *Model) Pop(v view) {
 }
 
 // IsOpen says whether a view is above the five.
-func (m *Model) IsOpen(v view) bool {
+func (m *Model) IsOpen(v view.View) bool {
 	for _, o := range m.over {
 		if o == v {
 			return true

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -44,9 +45,9 @@ type counting struct {
 	log    *recorder.Stats
 }
 
-func (v *stats) title() string { return "Stats" }
+func (v *stats) Title() string { return "Stats" }
 
-func (v *stats) keys() []key.Offer {
+func (v *stats) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Open, Hint: "open", Help: "the big message that is selected"},
 		{Act: key.Only, Hint: "only", Help: "the messages of its client and type"},
@@ -54,14 +55,14 @@ func (v *stats) keys() []key.Offer {
 	})
 }
 
-func (v *stats) tick(scr Screen) tea.Cmd {
+func (v *stats) Tick(scr view.Screen) tea.Cmd {
 	g := scr.Log().Index.Generation()
 	if v.asking || v.known != nil && (g == v.of || scr.Now().Sub(v.asked) < judgement) {
 		return nil
 	}
 	v.asking, v.asked = true, scr.Now()
 	log, measure := scr.Log(), v.measure
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		c := counting{stats: log.Index.Stats(), of: g, memory: measure(), past: log.Feed.Memory()}
 		if p := log.Proxy; p != nil {
 			log := p.Stats()
@@ -81,7 +82,7 @@ func memoryInUse() uint64 {
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-func (v *stats) handle(_ Screen, msg any) tea.Cmd {
+func (v *stats) Handle(_ view.Screen, msg any) tea.Cmd {
 	c, is := msg.(counting)
 	if !is {
 		return nil
@@ -103,7 +104,7 @@ func (v *stats) big() (index.Big, bool) {
 	return v.known.Biggest[v.win.At], true
 }
 
-func (v *stats) do(scr Screen, a key.Action) tea.Cmd {
+func (v *stats) Do(scr view.Screen, a key.Action) tea.Cmd {
 	total := 0
 	if v.known != nil {
 		total = len(v.known.Biggest)
@@ -122,37 +123,37 @@ func (v *stats) do(scr Screen, a key.Action) tea.Cmd {
 	}
 	switch a {
 	case key.Open:
-		return scr.Act(key.Open, selection{seq: b.Row.Seq})
+		return scr.Act(key.Open, view.Selection{Seq: b.Row.Seq})
 	case key.Only:
-		return scr.Act(key.Only, selection{client: b.Client, typ: b.Type})
+		return scr.Act(key.Only, view.Selection{Client: b.Client, Type: b.Type})
 	}
 	return nil
 }
 
-func (v *stats) plainText(scr Screen) string {
+func (v *stats) plainText(scr view.Screen) string {
 	var b strings.Builder
-	for _, l := range v.draw(scr, 120, 1000) {
+	for _, l := range v.Draw(scr, 120, 1000) {
 		b.WriteString(l.PlainText() + "\n")
 	}
 	return b.String()
 }
 
-func (v *stats) selected(Screen) selection {
+func (v *stats) Selected(view.Screen) view.Selection {
 	b, is := v.big()
 	if !is {
-		return selection{}
+		return view.Selection{}
 	}
-	return selection{client: b.Client, typ: b.Type, seq: b.Row.Seq}
+	return view.Selection{Client: b.Client, Type: b.Type, Seq: b.Row.Seq}
 }
 
-func (v *stats) where(Screen) string {
+func (v *stats) Where(view.Screen) string {
 	if v.known == nil {
 		return "counting"
 	}
 	return "up to " + fmt.Sprint(uint64(v.known.Last))
 }
 
-func (v *stats) about(scr Screen) widget.Line {
+func (v *stats) About(scr view.Screen) widget.Line {
 	b, is := v.big()
 	if !is {
 		return widget.Line{}
@@ -160,7 +161,7 @@ func (v *stats) about(scr Screen) widget.Line {
 	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(scr.Aliases().Name(b.Client)), render.Size(int64(b.Row.Size))))
 }
 
-func (v *stats) click(scr Screen, x, y int, twice bool) tea.Cmd {
+func (v *stats) Click(scr view.Screen, x, y int, twice bool) tea.Cmd {
 	i := v.win.Top + y - v.first
 	if v.known == nil || i < 0 || y < v.first || i >= len(v.known.Biggest) || x < v.columns[0] || x >= v.columns[1] {
 		return nil
@@ -168,7 +169,7 @@ func (v *stats) click(scr Screen, x, y int, twice bool) tea.Cmd {
 	v.win.At = i
 	v.at, _ = v.big()
 	if twice {
-		return v.do(scr, key.Open)
+		return v.Do(scr, key.Open)
 	}
 	return nil
 }

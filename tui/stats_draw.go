@@ -8,10 +8,11 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-func (v *stats) draw(scr Screen, w, h int) []widget.Line {
+func (v *stats) Draw(scr view.Screen, w, h int) []widget.Line {
 	if v.known == nil {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   counting")}
 	}
@@ -48,7 +49,7 @@ func (v *stats) draw(scr Screen, w, h int) []widget.Line {
 }
 
 // rates are the lines for both directions, and for NACKs.
-func (v *stats) rates(scr Screen, w int) []widget.Line {
+func (v *stats) rates(scr view.Screen, w int) []widget.Line {
 	s := v.known
 	const label, number = 10, 8
 	spark := min(max(w-label-5*(number+1)-2, 0), index.StatSeconds)
@@ -160,7 +161,7 @@ func sparkline(values []float64, columns int, signs string) string {
 }
 
 // types is the table of types.
-func (v *stats) types(scr Screen, w, most int) []widget.Line {
+func (v *stats) types(scr view.Screen, w, most int) []widget.Line {
 	s := v.known
 	wide := w >= 100
 	short := w < shortWidth
@@ -229,7 +230,7 @@ func (v *stats) types(scr Screen, w, most int) []widget.Line {
 }
 
 // waits is how long answers took, in steps of a power of two.
-func (v *stats) waits(scr Screen, w, h int) []widget.Line {
+func (v *stats) waits(scr view.Screen, w, h int) []widget.Line {
 	counts, from := v.known.Wait.Buckets()
 	if len(counts) == 0 {
 		return nil
@@ -281,7 +282,7 @@ func waitWords(x *index.Waits, share float64) string {
 
 // biggest is the list of the biggest messages, and beside it, or below, that of
 // the clients that talk most.
-func (v *stats) biggest(scr Screen, w, h, top int) []widget.Line {
+func (v *stats) biggest(scr view.Screen, w, h, top int) []widget.Line {
 	beneath := w < 80
 	half := w/2 - 1
 	if beneath {
@@ -305,7 +306,7 @@ func (v *stats) biggest(scr Screen, w, h, top int) []widget.Line {
 	return widget.Beside(scr.Theme(), list, half, talk)
 }
 
-func (v *stats) bigLines(scr Screen, w, h int) []widget.Line {
+func (v *stats) bigLines(scr view.Screen, w, h int) []widget.Line {
 	s := v.known
 	name := max(w-4-8-5-6-7, 4)
 	out := []widget.Line{widget.Text(widget.Muted, "  "+widget.Left("BIGGEST", 8)+" "+widget.Left("CLIENT", name)+" "+widget.Left("TYPE", 5)+widget.Left("WHAT", 6)+widget.Right("SIZE", 6))}
@@ -319,7 +320,7 @@ func (v *stats) bigLines(scr Screen, w, h int) []widget.Line {
 		}
 		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(scr.Aliases().Name(b.Client)), name)+" ")
 		l.Add(widget.Plain, widget.Middle(widget.OrDash(b.Type), 4)+" ")
-		look, _ := lookOf(&b.Row)
+		look, _ := view.LookOf(&b.Row)
 		l.Add(look, widget.Left(widget.OrDash(b.Row.What.String()), 6))
 		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(b.Row.Size)), 6))
 		out = append(out, l)
@@ -331,7 +332,7 @@ func (v *stats) bigLines(scr Screen, w, h int) []widget.Line {
 }
 
 // recorder is how the log and this process do.
-func (v *stats) recorder(scr Screen) []widget.Line {
+func (v *stats) recorder(scr view.Screen) []widget.Line {
 	s := v.known
 	l := widget.Text(widget.Muted, " LOG   ")
 	add := func(name string, n uint64, look widget.Role) {

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -33,9 +34,9 @@ func newTimeline(live bool) *timeline {
 	return &timeline{follow: live, details: make(map[session.Seq]*index.Fetched)}
 }
 
-func (v *timeline) title() string { return "Timeline" }
+func (v *timeline) Title() string { return "Timeline" }
 
-func (v *timeline) keys() []key.Offer {
+func (v *timeline) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Filter, Hint: "filter"},
 		{Act: key.Follow, Hint: "follow"},
@@ -63,17 +64,17 @@ func (v *timeline) keys() []key.Offer {
 }
 
 // total is how many rows the list has.
-func (v *timeline) total(scr Screen) int {
+func (v *timeline) total(scr view.Screen) int {
 	if v.asked != nil {
 		return len(v.asked.rows)
 	}
 	n, last := scr.Log().Index.Extent()
-	return n + scr.Log().unread(last)
+	return n + scr.Log().Unread(last)
 }
 
 // position is where an entry is in the list, or the one after it.
-func (v *timeline) position(scr Screen, seq session.Seq) int {
-	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().unread(last) > 0 {
+func (v *timeline) position(scr view.Screen, seq session.Seq) int {
+	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().Unread(last) > 0 {
 		return n + int(seq-last) - 1
 	}
 	i := scr.Log().Index.Find(seq)
@@ -84,12 +85,12 @@ func (v *timeline) position(scr Screen, seq session.Seq) int {
 }
 
 // rows are those from a position on.
-func (v *timeline) rows(scr Screen, from, most int) []index.Row {
+func (v *timeline) rows(scr view.Screen, from, most int) []index.Row {
 	var out []index.Row
 	if v.asked == nil {
 		n, last := scr.Log().Index.Extent()
 		out = scr.Log().Index.Rows(nil, from, min(most, max(n-from, 0)))
-		for i := max(from, n); i < min(from+most, n+scr.Log().unread(last)); i++ {
+		for i := max(from, n); i < min(from+most, n+scr.Log().Unread(last)); i++ {
 			r := index.Row{Seq: last + session.Seq(i-n) + 1, Flags: index.Unread, Count: index.None}
 			if d := v.details[r.Seq]; d != nil {
 				r, _ = d.Unread()
@@ -107,7 +108,7 @@ func (v *timeline) rows(scr Screen, from, most int) []index.Row {
 }
 
 // row is the one that is selected.
-func (v *timeline) row(scr Screen) (index.Row, bool) {
+func (v *timeline) row(scr view.Screen) (index.Row, bool) {
 	rows := v.rows(scr, v.win.At, 1)
 	if len(rows) == 0 {
 		return index.Row{}, false
@@ -117,7 +118,7 @@ func (v *timeline) row(scr Screen) (index.Row, bool) {
 
 // settle puts the window where the selection is. The selection is an entry, so
 // that it stays when rows come or the filter changes.
-func (v *timeline) settle(scr Screen) {
+func (v *timeline) settle(scr view.Screen) {
 	total := v.total(scr)
 	switch {
 	case v.follow:
@@ -132,7 +133,7 @@ func (v *timeline) settle(scr Screen) {
 }
 
 // words are the texts of a row.
-func (v *timeline) words(scr Screen, r *index.Row) index.Words {
+func (v *timeline) words(scr view.Screen, r *index.Row) index.Words {
 	if r.Flags&index.Unread == 0 {
 		return scr.Log().Index.Words(r)
 	}
@@ -144,14 +145,14 @@ func (v *timeline) words(scr Screen, r *index.Row) index.Words {
 }
 
 // hold gives following up.
-func (v *timeline) hold(scr Screen) {
+func (v *timeline) hold(scr view.Screen) {
 	if v.follow {
 		v.follow, v.from = false, v.total(scr)
 	}
 }
 
 // goTo selects an entry, and the filter goes if it hides it.
-func (v *timeline) goTo(scr Screen, seq session.Seq) tea.Cmd {
+func (v *timeline) goTo(scr view.Screen, seq session.Seq) tea.Cmd {
 	v.hold(scr)
 	if v.asked != nil {
 		if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
@@ -168,7 +169,7 @@ func (v *timeline) goTo(scr Screen, seq session.Seq) tea.Cmd {
 	return nil
 }
 
-func (v *timeline) do(scr Screen, a key.Action) tea.Cmd {
+func (v *timeline) Do(scr view.Screen, a key.Action) tea.Cmd {
 	v.settle(scr)
 	if a == key.Last {
 		v.follow = scr.Log().Live
@@ -192,9 +193,9 @@ func (v *timeline) do(scr Screen, a key.Action) tea.Cmd {
 	r, there := v.row(scr)
 	switch a {
 	case key.Export:
-		return scr.Act(key.Export, selection{})
+		return scr.Act(key.Export, view.Selection{})
 	case key.Filter:
-		return scr.Prompt(entryFilter, v.query())
+		return scr.Prompt(view.EntryFilter, v.Query())
 	case key.Unfilter:
 		return v.unfilter(scr)
 	case key.Follow:
@@ -223,7 +224,7 @@ func (v *timeline) do(scr Screen, a key.Action) tea.Cmd {
 	w := v.words(scr, &r)
 	switch a {
 	case key.Open:
-		return scr.Act(key.Open, selection{seq: r.Seq})
+		return scr.Act(key.Open, view.Selection{Seq: r.Seq})
 	case key.Pair:
 		v.pair(scr, &r)
 	case key.PrevStream, key.NextStream:
@@ -231,31 +232,31 @@ func (v *timeline) do(scr Screen, a key.Action) tea.Cmd {
 	case key.Only, key.Not:
 		return v.narrow(scr, &r, w, a == key.Not)
 	case key.Diff, key.DiffMark:
-		return scr.Act(a, v.selected(scr))
+		return scr.Act(a, v.Selected(scr))
 	case key.Ladder:
-		return scr.Act(key.Ladder, v.selected(scr))
+		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Resources:
-		return scr.Act(key.Resources, selection{client: w.Client})
+		return scr.Act(key.Resources, view.Selection{Client: w.Client})
 	case key.Mark:
-		return scr.Act(key.Mark, selection{seq: r.Seq})
+		return scr.Act(key.Mark, view.Selection{Seq: r.Seq})
 	case key.Note:
-		return scr.Prompt(notePrompt, scr.Log().Index.Remark(r.Seq))
+		return scr.Prompt(view.NotePrompt, scr.Log().Index.Remark(r.Seq))
 	case key.Copy:
 		return scr.Copy(v.rowText(scr, &r), "the row")
 	case key.CopyAs:
-		return scr.Act(key.CopyAs, selection{seq: r.Seq})
+		return scr.Act(key.CopyAs, view.Selection{Seq: r.Seq})
 	}
 	return nil
 }
 
 // keep makes what is at the window's place the selection.
-func (v *timeline) keep(scr Screen) {
+func (v *timeline) keep(scr view.Screen) {
 	if r, ok := v.row(scr); ok {
 		v.at = r.Seq
 	}
 }
 
-func (v *timeline) toggleFollow(scr Screen) {
+func (v *timeline) toggleFollow(scr view.Screen) {
 	switch {
 	case !scr.Log().Live || scr.Log().Feed.Done():
 		scr.Say("there is nothing to follow: the recording has ended")
@@ -267,7 +268,7 @@ func (v *timeline) toggleFollow(scr Screen) {
 	}
 }
 
-func (v *timeline) pair(scr Screen, r *index.Row) {
+func (v *timeline) pair(scr view.Screen, r *index.Row) {
 	switch other := r.Partner(); {
 	case other != 0:
 		_ = v.goTo(scr, other)
@@ -281,7 +282,7 @@ func (v *timeline) pair(scr Screen, r *index.Row) {
 }
 
 // onStream goes to the entry before or after on the same stream.
-func (v *timeline) onStream(scr Screen, r *index.Row, forward bool) {
+func (v *timeline) onStream(scr view.Screen, r *index.Row, forward bool) {
 	if seq := scr.Log().Index.OnStream(r, forward); seq != 0 {
 		_ = v.goTo(scr, seq)
 		return
@@ -291,10 +292,10 @@ func (v *timeline) onStream(scr Screen, r *index.Row, forward bool) {
 
 // narrow adds a term to the filter: the client, or the type if that is already
 // there, or the stream.
-func (v *timeline) narrow(scr Screen, r *index.Row, w index.Words, not bool) tea.Cmd {
+func (v *timeline) narrow(scr view.Screen, r *index.Row, w index.Words, not bool) tea.Cmd {
 	terms := []string{}
 	if w.Client != "" {
-		terms = append(terms, "client:"+quoted(w.Client))
+		terms = append(terms, "client:"+view.Quoted(w.Client))
 	}
 	if w.Type != "" {
 		terms = append(terms, "type:"+w.Type)
@@ -306,8 +307,8 @@ func (v *timeline) narrow(scr Screen, r *index.Row, w index.Words, not bool) tea
 		if not {
 			t = "-" + t
 		}
-		if !slices.Contains(splitTerms(v.query()), t) {
-			cmd, err := v.ask(scr, join(v.query(), t))
+		if !slices.Contains(view.SplitTerms(v.Query()), t) {
+			cmd, err := v.Ask(scr, view.Join(v.Query(), t))
 			if err != nil {
 				scr.Complain(err)
 			}
@@ -318,7 +319,7 @@ func (v *timeline) narrow(scr Screen, r *index.Row, w index.Words, not bool) tea
 	return nil
 }
 
-func (v *timeline) unfilter(scr Screen) tea.Cmd {
+func (v *timeline) unfilter(scr view.Screen) tea.Cmd {
 	if len(v.before) == 0 {
 		scr.Say("there was no filter before")
 		return nil
@@ -329,27 +330,27 @@ func (v *timeline) unfilter(scr Screen) tea.Cmd {
 	return cmd
 }
 
-func (v *timeline) query() string {
+func (v *timeline) Query() string {
 	if v.asked == nil {
 		return ""
 	}
 	return v.asked.text()
 }
 
-func (v *timeline) language() promptKind { return entryFilter }
+func (v *timeline) Language() view.PromptKind { return view.EntryFilter }
 
-func (v *timeline) ask(scr Screen, text string) (tea.Cmd, error) {
+func (v *timeline) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 	if _, err := filter.Parse(text); err != nil {
 		return nil, err
 	}
-	if text == v.query() {
+	if text == v.Query() {
 		return nil, nil
 	}
-	v.before = append(v.before, v.query())
+	v.before = append(v.before, v.Query())
 	return v.set(scr, text), nil
 }
 
-func (v *timeline) set(scr Screen, text string) tea.Cmd {
+func (v *timeline) set(scr view.Screen, text string) tea.Cmd {
 	if v.asked != nil {
 		v.asked.stop()
 		v.asked = nil
@@ -366,7 +367,7 @@ func (v *timeline) set(scr Screen, text string) tea.Cmd {
 	return v.asked.advance(scr, v)
 }
 
-func (v *timeline) tick(scr Screen) tea.Cmd {
+func (v *timeline) Tick(scr view.Screen) tea.Cmd {
 	var cmds []tea.Cmd
 	if v.asked != nil {
 		cmds = append(cmds, v.asked.advance(scr, v))
@@ -375,7 +376,7 @@ func (v *timeline) tick(scr Screen) tea.Cmd {
 	return tea.Batch(append(cmds, v.readDetails(scr))...)
 }
 
-func (v *timeline) handle(scr Screen, msg any) tea.Cmd {
+func (v *timeline) Handle(scr view.Screen, msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case fetchedRows:
 		v.wanted = false
@@ -391,7 +392,7 @@ func (v *timeline) handle(scr Screen, msg any) tea.Cmd {
 	return nil
 }
 
-func (v *timeline) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *timeline) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if y == 0 {
 		return nil // the titles
 	}
@@ -400,14 +401,14 @@ func (v *timeline) click(scr Screen, _, y int, twice bool) tea.Cmd {
 		v.win.At = i
 		v.keep(scr)
 		if twice {
-			return v.do(scr, key.Open)
+			return v.Do(scr, key.Open)
 		}
 	}
 	return nil
 }
 
 // news says how many rows have come since following was given up.
-func (v *timeline) news(scr Screen) string {
+func (v *timeline) news(scr view.Screen) string {
 	switch {
 	case v.follow:
 		return "FOLLOW"
@@ -420,7 +421,7 @@ func (v *timeline) news(scr Screen) string {
 	return ""
 }
 
-func (v *timeline) where(scr Screen) string {
+func (v *timeline) Where(scr view.Screen) string {
 	total := render.Number(int64(v.total(scr)))
 	if v.asked != nil {
 		if s := v.asked.progress(scr); s != "" {
@@ -433,17 +434,17 @@ func (v *timeline) where(scr Screen) string {
 	return fmt.Sprintf("%s of %s", render.Number(int64(v.win.At+1)), total)
 }
 
-func (v *timeline) selected(scr Screen) selection {
+func (v *timeline) Selected(scr view.Screen) view.Selection {
 	r, ok := v.row(scr)
 	if !ok {
-		return selection{}
+		return view.Selection{}
 	}
 	w := v.words(scr, &r)
-	return selection{client: w.Client, seq: r.Seq, typ: w.Type}
+	return view.Selection{Client: w.Client, Seq: r.Seq, Type: w.Type}
 }
 
-// about is what rules found with the selected entry, or what it says.
-func (v *timeline) about(scr Screen) widget.Line {
+// About is what rules found with the selected entry, or what it says.
+func (v *timeline) About(scr view.Screen) widget.Line {
 	r, ok := v.row(scr)
 	if !ok {
 		return widget.Line{}
@@ -452,8 +453,8 @@ func (v *timeline) about(scr Screen) widget.Line {
 	if s := scr.Log().Index.Remark(r.Seq); s != "" {
 		l.Add(widget.Accent, "; "+scr.Aliases().Text(s)+"   ")
 	}
-	if f := scr.Seen().findingOf(r.Seq); f != nil {
-		l.Add(severityRole(f.Severity), f.Rule.ID+" ")
+	if f := scr.Seen().Finding(r.Seq); f != nil {
+		l.Add(view.SeverityRole(f.Severity), f.Rule.ID+" ")
 		l.Add(widget.Plain, scr.Aliases().Text(f.Message))
 		return l
 	}
@@ -466,7 +467,7 @@ func (v *timeline) about(scr Screen) widget.Line {
 }
 
 // follows makes an entry the selection of the timeline, if it has a line there.
-func (v *timeline) follows(scr Screen, seq session.Seq) {
+func (v *timeline) follows(scr view.Screen, seq session.Seq) {
 	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 1 && r[0].Seq == seq {
 		v.hold(scr)
 		v.at = seq
@@ -475,17 +476,17 @@ func (v *timeline) follows(scr Screen, seq session.Seq) {
 }
 
 // marksDo walks along marks, or shows them alone.
-func (v *timeline) marks(scr Screen, a key.Action) tea.Cmd {
+func (v *timeline) marks(scr view.Screen, a key.Action) tea.Cmd {
 	if a == key.OnlyMarks {
-		terms := splitTerms(v.query())
-		want := join(v.query(), onlyMarked)
+		terms := view.SplitTerms(v.Query())
+		want := view.Join(v.Query(), onlyMarked)
 		if i := slices.Index(terms, onlyMarked); i >= 0 {
 			want = strings.Join(slices.Delete(terms, i, i+1), " ")
 		} else if len(scr.Log().Index.Marks()) == 0 {
 			scr.Say("nothing is marked yet; m marks an entry")
 			return nil
 		}
-		cmd, err := v.ask(scr, want)
+		cmd, err := v.Ask(scr, want)
 		if err != nil {
 			scr.Complain(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -79,7 +80,7 @@ func columnsFor(w int, last session.Seq) columns {
 
 // columns are those of the list as it is filtered: where all rows are of one
 // client, its name gives its room to the summary.
-func (v *timeline) columns(scr Screen, w int) columns {
+func (v *timeline) columns(scr view.Screen, w int) columns {
 	c := columnsFor(w, v.newest(scr))
 	if v.brief {
 		c.dir, c.stream, c.version, c.nonce, c.res, c.size, c.ack = 0, 0, 0, 0, 0, 0, 0
@@ -93,7 +94,7 @@ func (v *timeline) columns(scr Screen, w int) columns {
 }
 
 func (v *timeline) oneClient() bool {
-	return slices.ContainsFunc(splitTerms(v.query()), func(t string) bool {
+	return slices.ContainsFunc(view.SplitTerms(v.Query()), func(t string) bool {
 		name, is := strings.CutPrefix(t, "client:")
 		return is && name != "" && !strings.ContainsAny(name, "*,/")
 	})
@@ -139,7 +140,7 @@ func (c *columns) titles() widget.Line {
 	return widget.Text(widget.Muted, b.String())
 }
 
-func (v *timeline) draw(scr Screen, w, h int) []widget.Line {
+func (v *timeline) Draw(scr view.Screen, w, h int) []widget.Line {
 	if v.win.Rows != h-1 {
 		v.win.Rows = h - 1
 		v.settle(scr)
@@ -169,19 +170,19 @@ func (v *timeline) draw(scr Screen, w, h int) []widget.Line {
 }
 
 // newest is the highest number that can be shown.
-func (v *timeline) newest(scr Screen) session.Seq {
+func (v *timeline) newest(scr view.Screen) session.Seq {
 	_, last := scr.Log().Index.Extent()
 	return max(last, scr.Log().Last)
 }
 
-func (v *timeline) empty(scr Screen) []widget.Line {
+func (v *timeline) empty(scr view.Screen) []widget.Line {
 	switch {
 	case v.asked != nil && v.asked.progress(scr) != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   searching")}
 	case v.asked != nil:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing matches the filter."), widget.Text(widget.Muted, "   esc takes it away, / changes it")}
 	case scr.Log().Live:
-		return welcome(scr.Log())
+		return view.Welcome(scr.Log())
 	case !scr.Log().Feed.Done():
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}
@@ -189,9 +190,9 @@ func (v *timeline) empty(scr Screen) []widget.Line {
 }
 
 // line is one row of the list.
-func (v *timeline) line(scr Screen, r *index.Row, c *columns, before int64) widget.Line {
+func (v *timeline) line(scr view.Screen, r *index.Row, c *columns, before int64) widget.Line {
 	w := v.words(scr, r)
-	look, sign := lookOf(r)
+	look, sign := view.LookOf(r)
 	mark := " "
 	if scr.Log().Index.Marked(r.Seq) {
 		mark = "*"
@@ -203,7 +204,7 @@ func (v *timeline) line(scr Screen, r *index.Row, c *columns, before int64) widg
 		l.Add(widget.Plain, widget.Middle(scr.Aliases().Name(w.Client), c.client)+" ")
 	}
 	if c.dir > 0 {
-		l.Add(widget.Muted, widget.Left(direction(scr, r), c.dir)+" "+widget.Left(streamName(&w), c.stream)+" ")
+		l.Add(widget.Muted, widget.Left(direction(scr, r), c.dir)+" "+widget.Left(view.StreamName(&w), c.stream)+" ")
 	}
 	typ := w.Type
 	if typ == "" {
@@ -211,7 +212,7 @@ func (v *timeline) line(scr Screen, r *index.Row, c *columns, before int64) widg
 	}
 	if r.Kind != session.KindMessage {
 		l.Add(widget.Plain, widget.Left(typ, typeWidth)+" ")
-		word := eventWord(r)
+		word := view.EventWord(r)
 		l.Add(look, widget.Left(word, c.what)+" ")
 		l.Add(look, scr.Aliases().Text(w.Text))
 		return l
@@ -281,7 +282,7 @@ func waitText(r *index.Row) string {
 	return render.Number(int64(d / time.Millisecond))
 }
 
-func direction(scr Screen, r *index.Row) string {
+func direction(scr view.Screen, r *index.Row) string {
 	switch r.Side {
 	case session.Client:
 		return "-" + scr.Theme().Glyph.Right
@@ -291,7 +292,7 @@ func direction(scr Screen, r *index.Row) string {
 	return ""
 }
 
-func (v *timeline) timeOf(scr Screen, r *index.Row, before int64) string {
+func (v *timeline) timeOf(scr view.Screen, r *index.Row, before int64) string {
 	switch v.times {
 	case sinceStart:
 		return fmt.Sprintf("+%.3f", r.At().Sub(scr.Log().Index.First()).Seconds())
@@ -305,7 +306,7 @@ func (v *timeline) timeOf(scr Screen, r *index.Row, before int64) string {
 }
 
 // rowText is the row as it is copied, with all columns.
-func (v *timeline) rowText(scr Screen, r *index.Row) string {
+func (v *timeline) rowText(scr view.Screen, r *index.Row) string {
 	c := columnsFor(200, r.Seq)
 	l := v.line(scr, r, &c, 0)
 	return strings.Join(strings.Fields(l.PlainText()), " ")
@@ -316,7 +317,7 @@ type fetchedRows map[session.Seq]*index.Fetched
 
 // readDetails reads what is visible and not there yet: for summaries, and for
 // what the message line says of the selection.
-func (v *timeline) readDetails(scr Screen) tea.Cmd {
+func (v *timeline) readDetails(scr view.Screen) tea.Cmd {
 	if v.wanted {
 		return nil
 	}
@@ -345,7 +346,7 @@ func (v *timeline) readDetails(scr Screen) tea.Cmd {
 	}
 	v.wanted = true
 	log := scr.Log()
-	return answer(v, func() any {
+	return view.Answer(v, func() any {
 		got, _ := log.Fetch.Fetch(log.Context, seqs...)
 		if got == nil {
 			got = map[session.Seq]*index.Fetched{}

@@ -92,7 +92,7 @@ func crowd(tb testing.TB, clients, clusters, entries int) string {
 // a key adds to it.
 func BenchmarkFrame(b *testing.B) {
 	d := drive(b, fileSource(crowd(b, 200, 20, 100_000)), 160, 50, Options{})
-	b.Logf("%d rows, %d findings", d.m.log.Index.Len(), len(d.m.seen.findings))
+	b.Logf("%d rows, %d findings", d.m.log.Index.Len(), len(d.m.seen.Findings))
 	d.frame()
 	b.Run("timeline", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("key", func(b *testing.B) {
@@ -177,12 +177,12 @@ func BenchmarkFindings(b *testing.B) {
 			At: time.Unix(int64(i), 0), Last: time.Unix(int64(i), 0), Message: "a sentence that says what was seen",
 		}
 	}
-	d.m.seen.folded = all
-	d.m.seen.generation++
+	d.m.seen.Folded = all
+	d.m.seen.Generation++
 	d.press("4")
-	d.m.seen.folded = all
+	d.m.seen.Folded = all
 	v := d.m.violations
-	d.run(v.tick(d.m))
+	d.run(v.Tick(d.m))
 	b.Logf("%d rows", len(v.list.rows))
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("sort", func(b *testing.B) {

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -88,9 +89,9 @@ func (o findingOrder) String() string {
 
 func newViolations() *violations { return &violations{titled: true} }
 
-func (v *violations) title() string { return "Violations" }
+func (v *violations) Title() string { return "Violations" }
 
-func (v *violations) keys() []key.Offer {
+func (v *violations) Keys() []key.Offer {
 	return key.WithMoves([]key.Offer{
 		{Act: key.Filter, Hint: "filter", Help: "words that a finding must have"},
 		{Act: key.Open, Hint: "messages", Help: "the messages involved"},
@@ -108,30 +109,30 @@ func (v *violations) keys() []key.Offer {
 }
 
 // want is the query for the list as it is to be now.
-func (v *violations) want(scr Screen) findingQuery {
-	return findingQuery{scr.Seen().generation, v.words, v.sort, v.turned, len(v.hidden), len(scr.Seen().known)}
+func (v *violations) want(scr view.Screen) findingQuery {
+	return findingQuery{scr.Seen().Generation, v.words, v.sort, v.turned, len(v.hidden), len(scr.Seen().Known)}
 }
 
-// tick makes the list anew, beside the loop, if it may be another one.
-func (v *violations) tick(scr Screen) tea.Cmd {
+// Tick makes the list anew, beside the loop, if it may be another one.
+func (v *violations) Tick(scr view.Screen) tea.Cmd {
 	v.settle()
 	q := v.want(scr)
 	if v.listing || q == v.asked {
 		return nil
 	}
 	v.listing, v.asked = true, q
-	all, hidden, silences, own := scr.Seen().folded, slices.Clone(v.hidden), scr.Log().Index.Silences(), make(map[int]bool, len(scr.Seen().known))
-	for k := range scr.Seen().known {
+	all, hidden, silences, own := scr.Seen().Folded, slices.Clone(v.hidden), scr.Log().Index.Silences(), make(map[int]bool, len(scr.Seen().Known))
+	for k := range scr.Seen().Known {
 		own[k] = true
 	}
-	return answer(v, func() any { return makeFindingList(q, all, hidden, own, silences) })
+	return view.Answer(v, func() any { return makeFindingList(q, all, hidden, own, silences) })
 }
 
-func (v *violations) handle(scr Screen, msg any) tea.Cmd {
+func (v *violations) Handle(scr view.Screen, msg any) tea.Cmd {
 	if l, is := msg.(findingList); is {
 		v.list, v.listing = l, false
 		v.settle()
-		return v.tick(scr)
+		return v.Tick(scr)
 	}
 	return nil
 }
@@ -161,7 +162,7 @@ func (v *violations) finding() *check.Finding {
 	return &v.list.all[v.list.rows[v.win.At]]
 }
 
-func (v *violations) do(scr Screen, a key.Action) tea.Cmd {
+func (v *violations) Do(scr view.Screen, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.Move(a, len(v.list.rows)) {
 		v.keep()
@@ -169,7 +170,7 @@ func (v *violations) do(scr Screen, a key.Action) tea.Cmd {
 	}
 	switch a {
 	case key.Filter:
-		return scr.Prompt(rowFilter, v.words)
+		return scr.Prompt(view.RowFilter, v.words)
 	case key.Sort:
 		v.sort = (v.sort + 1) % (mostOften + 1)
 		scr.Say("sorted: %s", v.sort)
@@ -213,22 +214,22 @@ func (v *violations) do(scr Screen, a key.Action) tea.Cmd {
 			scr.Say("%s is about no resource in particular", f.Rule.ID)
 			return nil
 		}
-		return scr.Act(key.Diff, v.selected(scr))
+		return scr.Act(key.Diff, v.Selected(scr))
 	case key.Ladder:
-		return scr.Act(key.Ladder, v.selected(scr))
+		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Resources:
 		if f.Client == "" {
 			scr.Say("the client has not said who it is")
 			return nil
 		}
-		return scr.Act(key.Resources, selection{client: f.Client})
+		return scr.Act(key.Resources, view.Selection{Client: f.Client})
 	case key.Copy:
 		return scr.Copy(findingText(scr, f), "the finding")
 	}
 	return nil
 }
 
-func hidingText(scr Screen, h hiding) string {
+func hidingText(scr view.Screen, h hiding) string {
 	if h.client == "" {
 		return h.rule
 	}
@@ -236,10 +237,10 @@ func hidingText(scr Screen, h hiding) string {
 }
 
 // only keeps the rule of a finding, then its client.
-func (v *violations) only(scr Screen, f *check.Finding) tea.Cmd {
+func (v *violations) only(scr view.Screen, f *check.Finding) tea.Cmd {
 	for _, w := range []string{f.Rule.ID, f.Client} {
 		if w != "" && !slices.Contains(strings.Fields(v.words), w) {
-			v.words = join(v.words, w)
+			v.words = view.Join(v.words, w)
 			return nil
 		}
 	}
@@ -248,7 +249,7 @@ func (v *violations) only(scr Screen, f *check.Finding) tea.Cmd {
 }
 
 // next selects the row below, or the first one after the last.
-func (v *violations) next(scr Screen) {
+func (v *violations) next(scr view.Screen) {
 	if v.win.At++; v.win.At >= len(v.list.rows) {
 		v.win.At = 0
 		scr.Say("that was the last one; this is the first")
@@ -256,29 +257,29 @@ func (v *violations) next(scr Screen) {
 	v.keep()
 }
 
-func (v *violations) selected(Screen) selection {
+func (v *violations) Selected(view.Screen) view.Selection {
 	f := v.finding()
 	if f == nil {
-		return selection{}
+		return view.Selection{}
 	}
-	s := selection{client: f.Client, seq: f.LastSeq, typ: f.Type}
+	s := view.Selection{Client: f.Client, Seq: f.LastSeq, Type: f.Type}
 	if n := len(f.Seqs); n > 0 && len(f.Clients) > 0 {
-		s.seq = f.Seqs[n-1] // the last one may be of another client
+		s.Seq = f.Seqs[n-1] // the last one may be of another client
 	}
 	if len(f.Names) > 0 {
-		s.name = f.Names[0]
+		s.Name = f.Names[0]
 	}
 	return s
 }
 
-func (v *violations) query() string        { return v.words }
-func (v *violations) language() promptKind { return rowFilter }
-func (v *violations) ask(scr Screen, text string) (tea.Cmd, error) {
+func (v *violations) Query() string             { return v.words }
+func (v *violations) Language() view.PromptKind { return view.RowFilter }
+func (v *violations) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 	v.words = text
-	return v.tick(scr), nil
+	return v.Tick(scr), nil
 }
 
-func (v *violations) where(Screen) string {
+func (v *violations) Where(view.Screen) string {
 	s := v.win.Place(len(v.list.rows)) + "   sort: " + v.sort.String()
 	if v.turned {
 		s += ", turned"
@@ -289,21 +290,21 @@ func (v *violations) where(Screen) string {
 	return s
 }
 
-// about is the sentence of the finding that is selected.
-func (v *violations) about(scr Screen) widget.Line {
+// About is the sentence of the finding that is selected.
+func (v *violations) About(scr view.Screen) widget.Line {
 	f := v.finding()
 	if f == nil {
 		return widget.Line{}
 	}
-	l := widget.Spans(widget.In(severityRole(f.Severity), f.Rule.ID+" "))
+	l := widget.Spans(widget.In(view.SeverityRole(f.Severity), f.Rule.ID+" "))
 	l.Add(widget.Plain, scr.Aliases().Text(f.Message))
 	return l
 }
 
-func (v *violations) click(scr Screen, _, y int, twice bool) tea.Cmd {
+func (v *violations) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	if v.titled {
 		if y == 0 {
-			return v.do(scr, key.Sort)
+			return v.Do(scr, key.Sort)
 		}
 		y--
 	}
@@ -311,7 +312,7 @@ func (v *violations) click(scr Screen, _, y int, twice bool) tea.Cmd {
 		v.win.At = i
 		v.keep()
 		if twice {
-			return v.do(scr, key.Open)
+			return v.Do(scr, key.Open)
 		}
 	}
 	return nil
@@ -319,25 +320,25 @@ func (v *violations) click(scr Screen, _, y int, twice bool) tea.Cmd {
 
 // silence marks the finding that is selected as known: by a note in the log if
 // it is ours to write, else on this screen.
-func (v *violations) silence(scr Screen) tea.Cmd {
+func (v *violations) silence(scr view.Screen) tea.Cmd {
 	f := v.finding()
 	if v.list.known[v.list.rows[v.win.At]] {
 		scr.Say("%s is known already", f.Rule.ID)
 		return nil
 	}
-	scr.Seen().known[f.Cause] = true
+	scr.Seen().Known[f.Cause] = true
 	if v.at = (picked{}); v.win.At+1 < len(v.list.rows) { // on to the next one
 		v.win.At++
 		v.keep()
 	}
 	if scr.Log().Annotate == nil {
 		scr.Say("%s is known now, on this screen alone: this recording takes no notes", f.Rule.ID)
-		return v.tick(scr)
+		return v.Tick(scr)
 	}
 	scr.Say("%s is known now; the recording says so, too", f.Rule.ID)
 	note := session.Note{Code: session.NoteSilenced, Text: f.Rule.ID, About: f.LastSeq}
 	annotate := scr.Log().Annotate
-	return tea.Batch(v.tick(scr), func() tea.Msg {
+	return tea.Batch(v.Tick(scr), func() tea.Msg {
 		annotate(note)
 		return nil
 	})

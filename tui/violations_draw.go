@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -17,7 +18,7 @@ const (
 	splitWidth = 120
 )
 
-func (v *violations) draw(scr Screen, w, h int) []widget.Line {
+func (v *violations) Draw(scr view.Screen, w, h int) []widget.Line {
 	if w < shortWidth {
 		v.titled = false
 		return v.rows(scr, w, h, (*violations).shortRow)
@@ -52,7 +53,7 @@ func (v *violations) draw(scr Screen, w, h int) []widget.Line {
 }
 
 // table is the list with its titles.
-func (v *violations) table(scr Screen, w, h int) []widget.Line {
+func (v *violations) table(scr view.Screen, w, h int) []widget.Line {
 	c := findingColumnsFor(w)
 	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " " + widget.Left("CLIENT", c.client) + " " + widget.Left("TYPE", typeWidth) + " "
 	if c.names > 0 {
@@ -68,13 +69,13 @@ func (v *violations) table(scr Screen, w, h int) []widget.Line {
 		v.listed = 0
 		return append(out, v.empty(scr)...)
 	}
-	return append(out, v.rows(scr, w, h-1, func(v *violations, scr Screen, f *check.Finding, known bool, _ int) widget.Line {
+	return append(out, v.rows(scr, w, h-1, func(v *violations, scr view.Screen, f *check.Finding, known bool, _ int) widget.Line {
 		return v.row(scr, f, known, &c)
 	})...)
 }
 
 // rows draws what is visible of the list.
-func (v *violations) rows(scr Screen, w, h int, draw func(*violations, Screen, *check.Finding, bool, int) widget.Line) []widget.Line {
+func (v *violations) rows(scr view.Screen, w, h int, draw func(*violations, view.Screen, *check.Finding, bool, int) widget.Line) []widget.Line {
 	v.listed, v.win.Rows = max(h, 1), max(h, 1)
 	v.settle()
 	if len(v.list.rows) == 0 {
@@ -122,8 +123,8 @@ func findingColumnsFor(w int) findingColumns {
 	return c
 }
 
-func (v *violations) row(scr Screen, f *check.Finding, known bool, c *findingColumns) widget.Line {
-	sign, look := severitySign(f.Severity), severityRole(f.Severity)
+func (v *violations) row(scr view.Screen, f *check.Finding, known bool, c *findingColumns) widget.Line {
+	sign, look := view.SeveritySign(f.Severity), view.SeverityRole(f.Severity)
 	name, client := widget.Plain, widget.Plain
 	if known {
 		look, name, client = widget.Muted, widget.Muted, widget.Muted
@@ -134,26 +135,26 @@ func (v *violations) row(scr Screen, f *check.Finding, known bool, c *findingCol
 		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
 	l.Add(look, rule+" ")
-	l.Add(client, widget.Middle(widget.OrDash(clientsOf(scr, f)), c.client)+" ")
+	l.Add(client, widget.Middle(widget.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
 	l.Add(widget.Muted, widget.Middle(widget.OrDash(f.Type), typeWidth)+" ")
 	if c.names > 0 {
 		l.Add(name, widget.Middle(namesOf(scr, f), c.names)+" ")
 	}
 	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), 5))
 	if c.first {
-		l.Add(widget.Muted, " "+shortTime(f.At))
+		l.Add(widget.Muted, " "+view.ShortTime(f.At))
 	}
-	l.Add(widget.Muted, " "+shortTime(f.Last))
+	l.Add(widget.Muted, " "+view.ShortTime(f.Last))
 	return l
 }
 
 // shortRow is a row of a narrow pane.
-func (v *violations) shortRow(scr Screen, f *check.Finding, known bool, w int) widget.Line {
-	look := severityRole(f.Severity)
+func (v *violations) shortRow(scr view.Screen, f *check.Finding, known bool, w int) widget.Line {
+	look := view.SeverityRole(f.Severity)
 	if known {
 		look = widget.Muted
 	}
-	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, severitySign(f.Severity)), widget.In(widget.Plain, " "))
+	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, view.SeveritySign(f.Severity)), widget.In(widget.Plain, " "))
 	tail := ""
 	if f.Count > max(len(f.Clients), 1) {
 		tail = " x" + render.ShortSize(int64(f.Count))
@@ -164,12 +165,12 @@ func (v *violations) shortRow(scr Screen, f *check.Finding, known bool, w int) w
 	rule := min(max(w*22/39, 8), 24)
 	client := w - l.Width() - rule - 1 - render.Width(tail)
 	l.Add(look, widget.Middle(f.Rule.ID, rule)+" ")
-	l.Add(widget.Muted, widget.Middle(clientsOf(scr, f), client))
+	l.Add(widget.Muted, widget.Middle(view.ClientsOf(scr, f), client))
 	l.Add(widget.Plain, tail)
 	return l
 }
 
-func namesOf(scr Screen, f *check.Finding) string {
+func namesOf(scr view.Screen, f *check.Finding) string {
 	switch n := len(f.Names); n {
 	case 0:
 		return "-"
@@ -180,7 +181,7 @@ func namesOf(scr Screen, f *check.Finding) string {
 	}
 }
 
-func (v *violations) empty(scr Screen) []widget.Line {
+func (v *violations) empty(scr view.Screen) []widget.Line {
 	switch {
 	case v.words != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No finding has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
@@ -193,7 +194,7 @@ func (v *violations) empty(scr Screen) []widget.Line {
 }
 
 // explained says what was seen, what the rule says, and what to do.
-func (v *violations) explained(scr Screen, w, h int) []widget.Line {
+func (v *violations) explained(scr view.Screen, w, h int) []widget.Line {
 	f := v.finding()
 	if f == nil || h < 1 {
 		return nil
@@ -256,11 +257,11 @@ func cutShort(p []widget.Line, rows int) []widget.Line {
 }
 
 // headline says which rule it is, and whose fault.
-func headline(scr Screen, f *check.Finding, w int) []widget.Line {
+func headline(scr view.Screen, f *check.Finding, w int) []widget.Line {
 	var out []widget.Line
-	look := severityRole(f.Severity)
+	look := view.SeverityRole(f.Severity)
 	if w < splitWidth*2/3 { // beside the list: nothing else says the name
-		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, severitySign(f.Severity)+" "+f.Rule.ID)), widget.Blank())
+		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, view.SeveritySign(f.Severity)+" "+f.Rule.ID)), widget.Blank())
 	}
 	for i, t := range widget.Wrapped(f.Rule.Title+" (the fault of the "+string(f.Fault)+")", w-11) {
 		l := widget.Text(widget.Plain, " "+widget.Left("", 8))
@@ -274,14 +275,14 @@ func headline(scr Screen, f *check.Finding, w int) []widget.Line {
 }
 
 // seenLines say what proved a finding, by the entries.
-func seenLines(scr Screen, f *check.Finding, w int) []widget.Line {
+func seenLines(scr view.Screen, f *check.Finding, w int) []widget.Line {
 	out := widget.Labelled("seen", widget.Plain, scr.Aliases().Text(f.Message), w)
 	if n := len(f.Clients); n > 0 {
 		who := make([]string, n)
 		for i, c := range f.Clients {
 			who[i] = scr.Aliases().Name(c)
 		}
-		out = append(out, widget.Labelled("on", widget.Plain, clientsOf(scr, f)+": "+render.SomeOf(who), w)...)
+		out = append(out, widget.Labelled("on", widget.Plain, view.ClientsOf(scr, f)+": "+render.SomeOf(who), w)...)
 	}
 	seqs := involved(f)
 	parts := make([]string, 0, len(seqs))
@@ -291,7 +292,7 @@ func seenLines(scr Screen, f *check.Finding, w int) []widget.Line {
 			words := scr.Log().Index.Words(&r)
 			what := r.What.String()
 			if what == "" {
-				what = eventWord(&r)
+				what = view.EventWord(&r)
 			}
 			part += " " + what
 			if words.Version != "" && r.What.Response() {
@@ -304,9 +305,9 @@ func seenLines(scr Screen, f *check.Finding, w int) []widget.Line {
 		parts = append(parts[:4:4], append([]string{"…"}, parts[len(parts)-3:]...)...)
 	}
 	out = append(out, widget.Labelled("entries", widget.Accent, strings.Join(parts, ", "), w)...)
-	when := "at " + shortTime(f.At)
+	when := "at " + view.ShortTime(f.At)
 	if f.Count > 1 {
-		when = fmt.Sprintf("%s times, from %s to %s (%s)", render.Number(int64(f.Count)), shortTime(f.At), shortTime(f.Last), render.Duration(f.Last.Sub(f.At)))
+		when = fmt.Sprintf("%s times, from %s to %s (%s)", render.Number(int64(f.Count)), view.ShortTime(f.At), view.ShortTime(f.Last), render.Duration(f.Last.Sub(f.At)))
 	}
 	return append(out, widget.Labelled("when", widget.Plain, when, w)...)
 }

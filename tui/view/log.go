@@ -1,16 +1,17 @@
-package tui
+package view
 
 import (
 	"context"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/source"
 )
 
-// viewLog is the log that is shown. Any goroutine may use it.
-type viewLog struct {
+// Log is the log that is shown. Any goroutine may use it.
+type Log struct {
 	Context context.Context // of everything that is done beside the loop
-	Source
+	source.Source
 	Index *index.Index
 	Feed  *index.Feed
 	Fetch *index.Fetcher
@@ -18,9 +19,9 @@ type viewLog struct {
 	Last session.Seq
 }
 
-// unread is how many entries there are behind the one that the feed read last,
+// Unread is how many entries there are behind the one that the feed read last,
 // as far as that is known.
-func (l *viewLog) unread(last session.Seq) int {
+func (l *Log) Unread(last session.Seq) int {
 	if l.Feed.Done() || l.Last <= last {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package tui
+package view
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-// welcome is what an empty live view says.
-func welcome(log *viewLog) []widget.Line {
+// Welcome is what an empty live view says.
+func Welcome(log *Log) []widget.Line {
 	if log.Proxy == nil || len(log.Proxy.Routes) == 0 {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing has passed yet.")}
 	}
@@ -28,9 +28,9 @@ func welcome(log *viewLog) []widget.Line {
 	}
 }
 
-// sourceName is what the source is called, without where it is if that is
+// SourceName is what the source is called, without where it is if that is
 // private.
-func sourceName(scr Screen) string {
+func SourceName(scr Screen) string {
 	name := scr.Log().Name
 	if scr.Aliases().On {
 		name = scr.Aliases().Text(name[strings.LastIndexByte(name, '/')+1:])
@@ -38,8 +38,8 @@ func sourceName(scr Screen) string {
 	return name
 }
 
-// lookOf is the colour and the sign of a row: what it proves, or what it is.
-func lookOf(r *index.Row) (widget.Role, string) {
+// LookOf is the colour and the sign of a row: what it proves, or what it is.
+func LookOf(r *index.Row) (widget.Role, string) {
 	look, sign := widget.Plain, " "
 	switch r.What {
 	case index.NACK:
@@ -71,7 +71,7 @@ func lookOf(r *index.Row) (widget.Role, string) {
 	return look, sign
 }
 
-func severityRole(s check.Severity) widget.Role {
+func SeverityRole(s check.Severity) widget.Role {
 	switch s {
 	case check.Error:
 		return widget.Bad
@@ -81,7 +81,7 @@ func severityRole(s check.Severity) widget.Role {
 	return widget.Muted
 }
 
-func eventWord(r *index.Row) string {
+func EventWord(r *index.Row) string {
 	switch r.Kind {
 	case session.KindUnknown:
 		return "…"
@@ -103,15 +103,15 @@ func eventWord(r *index.Row) string {
 	return r.Kind.String()
 }
 
-func streamName(w *index.Words) string {
+func StreamName(w *index.Words) string {
 	if w.Stream == 0 {
 		return "-"
 	}
 	return "#" + strconv.FormatUint(uint64(w.Stream), 10)
 }
 
-// stateRole is the colour beside a state.
-func stateRole(s engine.State) widget.Role {
+// StateRole is the colour beside a state.
+func StateRole(s engine.State) widget.Role {
 	switch s {
 	case engine.Synced:
 		return widget.Good
@@ -125,8 +125,8 @@ func stateRole(s engine.State) widget.Role {
 	return widget.Muted
 }
 
-// age writes how long ago something was, short.
-func age(d time.Duration) string {
+// Age writes how long ago something was, short.
+func Age(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0s"
@@ -141,7 +141,7 @@ func age(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
-func severitySign(s check.Severity) string {
+func SeveritySign(s check.Severity) string {
 	switch s {
 	case check.Error:
 		return "!"
@@ -151,14 +151,14 @@ func severitySign(s check.Severity) string {
 	return "i"
 }
 
-func shortTime(t time.Time) string { return t.UTC().Format("15:04:05") }
+func ShortTime(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// clientsOf is whom a finding is about: one client by name, or how many.
-func clientsOf(scr Screen, f *check.Finding) string {
+// ClientsOf is whom a finding is about: one client by name, or how many.
+func ClientsOf(scr Screen, f *check.Finding) string {
 	if n := len(f.Clients); n > 0 {
 		return render.ClientCount(n, f.MoreClients)
 	}
 	return scr.Aliases().Name(f.Client)
 }
 
-func seqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
+func SeqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
