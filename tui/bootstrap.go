@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/source"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -18,7 +19,7 @@ import (
 // each kind of client and each listener.
 type bootstrap struct {
 	view.Page
-	routes []Route // none: there is no proxy
+	routes []source.Route // none: there is no proxy
 	page   int
 }
 
@@ -68,8 +69,8 @@ func (v *bootstrap) turn(by int) {
 	v.Win, v.Words = widget.Window{Rows: v.Win.Rows}, ""
 }
 
-func (v *bootstrap) route() Route { return v.routes[v.page/2] }
-func (v *bootstrap) grpc() bool   { return v.page%2 == 1 }
+func (v *bootstrap) route() source.Route { return v.routes[v.page/2] }
+func (v *bootstrap) grpc() bool          { return v.page%2 == 1 }
 
 // snippet is the text of the page, without what is said about it.
 func (v *bootstrap) snippet() string {
@@ -156,7 +157,7 @@ type security struct {
 
 // securityOf is nil for plaintext. Clients ask for the name that they would have
 // asked the upstream for.
-func securityOf(r Route) *security {
+func securityOf(r source.Route) *security {
 	if !r.Secure {
 		return nil
 	}

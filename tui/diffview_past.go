@@ -55,7 +55,7 @@ type historyRun struct {
 	open    func() (index.Reader, error)
 	of      engine.Selection
 	near    session.Seq // the version to begin at; 0: the last one
-	reader  Reader
+	reader  index.Reader
 	tracker *check.Checker
 	history *engine.History
 	at      session.Seq

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/source"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -187,7 +188,7 @@ func (v *exporter) write(scr view.Screen, path string) tea.Cmd {
 		return nil
 	}
 	s := v.scopes[v.scope]
-	request := ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs}
+	request := source.ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs}
 	if scr.Aliases().On {
 		request.Private = scr.Aliases().Private()
 	}

@@ -141,7 +141,7 @@ func (a *filtered) progress(scr view.Screen) string {
 // reading is a search that needs what entries say. It has a reader of its own,
 // and goes behind the index, never before it.
 type reading struct {
-	reader    Reader
+	reader    index.Reader
 	tracker   *check.Checker
 	table     *render.Table
 	documents *render.Documents

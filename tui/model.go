@@ -97,8 +97,6 @@ const (
 	manyCells  = 6000
 	slowGlance = 2 * glance
 	idleGlance = 4 * glance // nothing more comes
-	// judgement is how often it asks where clients stand, at most.
-	judgement = 250 * time.Millisecond
 )
 
 type (
@@ -215,7 +213,7 @@ func (m *Model) ages() bool {
 // observe asks the checker where clients stand, if that may have changed.
 func (m *Model) observe() tea.Cmd {
 	g := m.log.Index.Generation()
-	if m.looking || m.frozen || g == m.seen.Generation || m.now().Sub(m.seen.Asked) < judgement {
+	if m.looking || m.frozen || g == m.seen.Generation || m.now().Sub(m.seen.Asked) < view.Judgement {
 		return nil
 	}
 	m.looking = true

@@ -103,7 +103,7 @@ func (v *resources) Tick(scr view.Screen) tea.Cmd {
 	fresh := q
 	fresh.words, fresh.byType, fresh.folds = v.asked.words, v.asked.byType, v.asked.folds
 	var have *engine.Tree
-	if same && (fresh == v.asked || scr.Now().Sub(v.askedAt) < max(judgement, 4*v.took)) {
+	if same && (fresh == v.asked || scr.Now().Sub(v.askedAt) < max(view.Judgement, 4*v.took)) {
 		// What is shown is another part of what is known.
 		if have = v.forest.tree; fresh != v.asked {
 			if q.generation = v.asked.generation; q == v.asked {

@@ -57,7 +57,7 @@ func (v *stats) Keys() []key.Offer {
 
 func (v *stats) Tick(scr view.Screen) tea.Cmd {
 	g := scr.Log().Index.Generation()
-	if v.asking || v.known != nil && (g == v.of || scr.Now().Sub(v.asked) < judgement) {
+	if v.asking || v.known != nil && (g == v.of || scr.Now().Sub(v.asked) < view.Judgement) {
 		return nil
 	}
 	v.asking, v.asked = true, scr.Now()

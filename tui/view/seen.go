@@ -105,3 +105,6 @@ func (s *Seen) Gravest(silences []index.Silence) *check.Finding {
 	}
 	return worst
 }
+
+// Judgement is how often the checker is asked, at most.
+const Judgement = 250 * time.Millisecond
