@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/xds"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 )
 
 // proxying is the source of a proxy with these listeners.
@@ -52,9 +53,9 @@ func TestEnvoyBootstrap(t *testing.T) {
 	}
 	for _, secured := range []Route{{}, {Secure: true, Roots: roots, Upstream: "istiod:15012"}, {Secure: true, Roots: roots, Asked: true}} {
 		for _, l := range listeners() {
-			at := endpointOf(l)
-			at.secure = securityOf(secured)
-			validate(t, envoy, strings.NewReplacer(certFile, cert, keyFile, key).Replace(at.envoyBootstrap()))
+			at := page.EndpointOf(l)
+			at.Secure = page.SecurityOf(secured)
+			validate(t, envoy, strings.NewReplacer(page.CertFile, cert, page.KeyFile, key).Replace(at.EnvoyBootstrap()))
 		}
 	}
 }
@@ -86,17 +87,17 @@ func TestGRPCBootstrap(t *testing.T) {
 		if on[0] == "unix" {
 			listen = "unix:" + listen
 		}
-		at, first := endpointOf(listen), "PRI * HTTP/2.0"
+		at, first := page.EndpointOf(listen), "PRI * HTTP/2.0"
 		if on[2] != "" {
-			at.secure, first = securityOf(Route{Secure: true, Roots: on[2]}), "\x16\x03\x01"
+			at.Secure, first = page.SecurityOf(Route{Secure: true, Roots: on[2]}), "\x16\x03\x01"
 		}
-		resolver, err := xds.NewXDSResolverWithConfigForTesting([]byte(at.grpcBootstrap()))
+		resolver, err := xds.NewXDSResolverWithConfigForTesting([]byte(at.GrpcBootstrap()))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, at.grpcBootstrap())
+			t.Fatalf("%v\n%s", err, at.GrpcBootstrap())
 		}
 		conn, err := grpc.NewClient("xds:///shop", grpc.WithResolvers(resolver), grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
-			t.Fatalf("%v\n%s", err, at.grpcBootstrap())
+			t.Fatalf("%v\n%s", err, at.GrpcBootstrap())
 		}
 		conn.Connect()
 		came, err := l.Accept()
@@ -134,7 +135,7 @@ func TestBootstrapView(t *testing.T) {
 	shows(t, d, "There is no proxy here.", "xdsproxy run --upstream ADDR")
 	d.press("tab", "y")
 	shows(t, d, "there is no proxy here to connect to")
-	if got := d.m.top().(*bootstrap).pages(); got != 0 {
+	if got := d.m.top().(*page.Bootstrap).Pages(); got != 0 {
 		t.Errorf("%d pages", got)
 	}
 }
@@ -143,8 +144,8 @@ func TestBootstrapView(t *testing.T) {
 func TestSnippetIsWhole(t *testing.T) {
 	d := drive(t, proxying("127.0.0.1:18000"), 40, 10, Options{Theme: "mono"})
 	d.press("b")
-	v := d.m.top().(*bootstrap)
-	if s := v.snippet(); !strings.HasPrefix(s, "node:\n") || !strings.HasSuffix(s, "port_value: 18000}\n") {
+	v := d.m.top().(*page.Bootstrap)
+	if s := v.Snippet(); !strings.HasPrefix(s, "node:\n") || !strings.HasSuffix(s, "port_value: 18000}\n") {
 		t.Errorf("the snippet is\n%s", s)
 	}
 	_ = d.frame()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/tui/view/clients"
 )
 
 // played is a recording of a script.
@@ -92,7 +93,7 @@ func TestStateCell(t *testing.T) {
 		if tc.left {
 			c.Gone = gone
 		}
-		if got, _ := stateCell(m, &c, &tc.typ); got != tc.want {
+		if got, _ := clients.StateCell(m, &c, &tc.typ); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.typ, got, tc.want)
 		}
 	}
@@ -105,7 +106,7 @@ func TestStatsOfThePast(t *testing.T) {
 	if got := d.frame(); strings.Contains(got, "PAST") {
 		t.Errorf("nothing was forgotten:\n%s", got)
 	}
-	d.m.stats.past = engine.Memory{Past: 64 << 20, Budget: 64 << 20, Forgotten: 12}
+	d.m.stats.Past = engine.Memory{Past: 64 << 20, Budget: 64 << 20, Forgotten: 12}
 	d.m.stale = true
 	if got := d.frame(); !strings.Contains(got, " PAST   forgotten 12 times   64 MiB of 64 MiB") {
 		t.Errorf("it does not say what was forgotten:\n%s", got)

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -34,8 +35,8 @@ func commands() []command {
 		{"filter", "FILTER", "filter the timeline", (*Model).filterTimeline, nil},
 		{"explain", "[RULE]", "what a rule means", (*Model).explain, func(*Model) []string { return ruleIDs() }},
 		{"silence", "", "mark the finding that is selected as known", (*Model).silence, nil},
-		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.Push(newEventLog(m.eventParagraphs)); return nil, nil }, nil},
-		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.Push(newHelp(m.top())); return nil, nil }, nil},
+		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.Push(page.NewEvents(m.eventParagraphs)); return nil, nil }, nil},
+		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.Push(page.NewHelp(m.top())); return nil, nil }, nil},
 		{"theme", "NAME", "auto, light, dark or mono", (*Model).setTheme, func(*Model) []string { return Themes() }},
 		{"quit", "", "leave", func(m *Model, _ string) (tea.Cmd, error) { return m.leave(), nil }, nil},
 	}
@@ -131,7 +132,7 @@ func (m *Model) gotoSeq(arg string) (tea.Cmd, error) {
 		return nil, fmt.Errorf("%q is no sequence number", arg)
 	}
 	m.show(1)
-	return m.timeline.goTo(m, session.Seq(n)), nil
+	return m.timeline.GoTo(m, session.Seq(n)), nil
 }
 
 func (m *Model) filterTimeline(arg string) (tea.Cmd, error) {
@@ -184,9 +185,9 @@ func (m *Model) explain(arg string) (tea.Cmd, error) {
 	}
 	for _, r := range check.Rules() {
 		if r.ID == arg {
-			m.Push(&rulePage{rule: r, only: func() tea.Cmd {
+			m.Push(&page.RulePage{Rule: r, Only: func() tea.Cmd {
 				m.show(3)
-				m.violations.words = r.ID
+				m.violations.Words = r.ID
 				return nil
 			}})
 			return nil, nil

@@ -14,6 +14,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/view/menu"
 )
 
 // copied is what a command puts into the clipboard.
@@ -78,30 +80,30 @@ func TestCopy(t *testing.T) {
 func TestCopyUnderCursor(t *testing.T) {
 	d := openAt(t, "demo", 46, 80, 24)
 	d.press("enter")
-	v := d.m.top().(*detail)
+	v := d.m.top().(*detail.View)
 	for _, tc := range []struct {
-		form form
+		form detail.Form
 		line string // that the cursor is on
 		want string
 	}{
-		{formSummary, "version_info", "5"},
-		{formYAML, "version_info:", "5"},
-		{formYAML, "name: search", "search"},
-		{formYAML, "eds_config:", "eds_config:\n  ads: {}\n  resource_api_version: V3\n"},
-		{formJSON, `"connect_timeout": "0s"`, "0s"},
-		{formJSON, `"eds_config": {`, "\"eds_config\": {\n  \"ads\": {},\n  \"resource_api_version\": \"V3\"\n"},
-		{formWire, "lb_policy", "1 LEAST_REQUEST"},
-		{formDiff, "+ connect_timeout", "0s"},
+		{detail.FormSummary, "version_info", "5"},
+		{detail.FormYAML, "version_info:", "5"},
+		{detail.FormYAML, "name: search", "search"},
+		{detail.FormYAML, "eds_config:", "eds_config:\n  ads: {}\n  resource_api_version: V3\n"},
+		{detail.FormJSON, `"connect_timeout": "0s"`, "0s"},
+		{detail.FormJSON, `"eds_config": {`, "\"eds_config\": {\n  \"ads\": {},\n  \"resource_api_version\": \"V3\"\n"},
+		{detail.FormWire, "lb_policy", "1 LEAST_REQUEST"},
+		{detail.FormDiff, "+ connect_timeout", "0s"},
 	} {
-		v.form = tc.form
+		v.Form = tc.form
 		d.look()
-		for i := range v.pane.Lines {
-			if strings.Contains(v.pane.Lines[i].PlainText(), tc.line) {
-				v.pane.Show(i)
+		for i := range v.Pane.Lines {
+			if strings.Contains(v.Pane.Lines[i].PlainText(), tc.line) {
+				v.Pane.Show(i)
 				break
 			}
 		}
-		if got, _ := copied(t, v.copy(d.m)); got != tc.want {
+		if got, _ := copied(t, v.Copy(d.m)); got != tc.want {
 			t.Errorf("%v, at %q: %q, want %q", tc.form, tc.line, got, tc.want)
 		}
 	}
@@ -113,13 +115,13 @@ func TestCopyAs(t *testing.T) {
 	d.press("Y")
 	d.golden("copy-as")
 	got := make(map[string]string)
-	for i, f := range d.m.top().(*copyMenu).forms {
-		menu := d.m.top().(*copyMenu)
-		menu.at = i
+	for i, f := range d.m.top().(*menu.CopyMenu).Forms {
+		menu := d.m.top().(*menu.CopyMenu)
+		menu.At = i
 		ready := menu.Do(d.m, key.Open)().(view.Reply).Msg
-		got[f.name], _ = copied(t, menu.Handle(d.m, ready))
+		got[f.Name], _ = copied(t, menu.Handle(d.m, ready))
 		if d.m.top() == view.View(menu) {
-			t.Errorf("the menu stays after %s", f.name)
+			t.Errorf("the menu stays after %s", f.Name)
 		}
 		d.press("Y")
 	}
@@ -148,8 +150,8 @@ func TestCopyAs(t *testing.T) {
 	d.press("]")
 	d.m.events.cleared = true
 	d.press("Y")
-	if d.m.timeline.at != 21 {
-		t.Fatalf("at %d", d.m.timeline.at)
+	if d.m.timeline.At != 21 {
+		t.Fatalf("at %d", d.m.timeline.At)
 	}
 	if got := d.frame(); strings.Contains(got, "grpcurl") {
 		t.Errorf("a response can be sent as a request:\n%s", got)
@@ -170,7 +172,7 @@ func TestCopyNamesOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := copyNames(d.m.log.Context, d.m.log, all[2]); err == nil {
+	if text, err := menu.CopyNames(d.m.log.Context, d.m.log, all[2]); err == nil {
 		t.Errorf("the names of a stream are %q", text)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/compare"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
 )
 
 // openAt opens the entry of a session.
@@ -161,19 +163,19 @@ func TestDetailLarge(t *testing.T) {
 	if got := d.frame(); !strings.Contains(got, "lines are not shown: o opens all of it in the pager") {
 		t.Errorf("a large message does not say that it is cut:\n%s", got)
 	}
-	if n := len(d.m.top().(*detail).pane.Lines); n > fewLines+2 {
+	if n := len(d.m.top().(*detail.View).Pane.Lines); n > compare.FewLines+2 {
 		t.Errorf("%d lines are kept of a large message", n)
 	}
 	d.press("v", "v")
-	if n := len(d.m.top().(*detail).pane.Lines); n > fewLines+8 {
+	if n := len(d.m.top().(*detail.View).Pane.Lines); n > compare.FewLines+8 {
 		t.Errorf("%d lines are kept of the bytes", n)
 	}
-	got := d.m.top().(*detail)
-	all, err := d.m.log.Fetch.Fetch(d.m.log.Context, got.seq)
+	got := d.m.top().(*detail.View)
+	all, err := d.m.log.Fetch.Fetch(d.m.log.Context, got.Seq)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := wholeText(all[got.seq], formYAML)
+	text, err := detail.WholeText(all[got.Seq], detail.FormYAML)
 	if err != nil || strings.Count(text, "\n") < 60_000 {
 		t.Errorf("the pager gets %d lines, %v", strings.Count(text, "\n"), err)
 	}
@@ -183,10 +185,10 @@ func TestDetailProblems(t *testing.T) {
 	broken := append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1, 2)
 	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Server, broken))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
-	for range forms {
-		v := d.m.top().(*detail)
-		if d.frame(); v.form != formDiff && !strings.Contains(v.pane.PlainText(), "is 127 bytes long where 2 remain") {
-			t.Errorf("%v does not say what is wrong:\n%s", v.form, v.pane.PlainText())
+	for range detail.Forms {
+		v := d.m.top().(*detail.View)
+		if d.frame(); v.Form != detail.FormDiff && !strings.Contains(v.Pane.PlainText(), "is 127 bytes long where 2 remain") {
+			t.Errorf("%v does not say what is wrong:\n%s", v.Form, v.Pane.PlainText())
 		}
 		d.press("v")
 	}
@@ -197,7 +199,7 @@ func TestDetailUnnamed(t *testing.T) {
 	evil := append(field(3, "a\x1b[2J\u202eb"), field(4, "type.googleapis.com/x\x1b]0;y\a")...)
 	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
-	for range forms {
+	for range detail.Forms {
 		for _, l := range d.m.top().Draw(d.m, 80, 20) {
 			if s := l.PlainText(); s != render.Safe(s) {
 				t.Errorf("on the screen: %q", s)
@@ -209,7 +211,7 @@ func TestDetailUnnamed(t *testing.T) {
 
 func TestDetailAbsent(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
-	d.m.Push(newDetail(d.m, 99_999))
+	d.m.Push(detail.New(d.m, 99_999))
 	if got := d.frame(); !strings.Contains(got, "cannot show 99999") {
 		t.Errorf("it does not say that there is no such entry:\n%s", got)
 	}
@@ -239,8 +241,8 @@ func TestPagerCommand(t *testing.T) {
 func TestPagerFile(t *testing.T) {
 	d := openAt(t, "demo", 46, 80, 24)
 	d.press("enter", "v")
-	v := d.m.top().(*detail)
-	ready := v.pager(d.m)().(view.Reply).Msg.(view.PagerText)
+	v := d.m.top().(*detail.View)
+	ready := v.Pager(d.m)().(view.Reply).Msg.(view.PagerText)
 	done := view.ToPager(d.m, v, ready)().(view.Reply).Msg.(view.PagerReady)
 	info, err := os.Stat(done.Path)
 	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.Path, ".yaml") {
@@ -274,14 +276,14 @@ func FuzzDetail(f *testing.F) {
 		}
 		d := drive(t, record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
 		for seq := range 4 {
-			v := newDetail(d.m, session.Seq(seq+3)).(*detail)
+			v := detail.New(d.m, session.Seq(seq+3)).(*detail.View)
 			d.m.Push(v)
-			for range forms {
+			for range detail.Forms {
 				d.press("w")
 				d.frame()
 				d.press("v")
 			}
-			v.form = formYAML
+			v.Form = detail.FormYAML
 			d.press("G", "space", "y", "l", "d", "space", "n", "{", "q")
 			d.frame()
 		}

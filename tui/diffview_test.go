@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/compare"
 )
 
 func TestDiffKeys(t *testing.T) {
@@ -78,15 +79,15 @@ func TestDiffOfResource(t *testing.T) {
 func TestDiffStops(t *testing.T) {
 	var es []session.Entry
 	es = append(es, streamBegins()...)
-	for i := range 3 * historySlice {
+	for i := range 3 * compare.HistorySlice {
 		es = append(es, messageEntry(session.Client, field(3, fmt.Sprint(i))))
 	}
 	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
-	v := &diffView{whole: make(map[int]bool)}
+	v := &compare.View{Whole: make(map[int]bool)}
 	d.m.Push(v)
-	cmd := v.history(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
-	first := cmd().(view.Reply).Msg.(historyStep)
-	if first.done {
+	cmd := v.History(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
+	first := cmd().(view.Reply).Msg.(compare.HistoryStep)
+	if first.Done {
 		t.Fatal("one slice reads all of it")
 	}
 	next := v.Handle(d.m, first)
@@ -97,15 +98,15 @@ func TestDiffStops(t *testing.T) {
 	if d.m.top() == view.View(v) {
 		t.Fatal("escape does not leave")
 	}
-	second := next().(view.Reply).Msg.(historyStep)
+	second := next().(view.Reply).Msg.(compare.HistoryStep)
 	var msg tea.Msg
 	if cmd := v.Handle(d.m, second); cmd != nil {
 		msg = cmd()
 	}
-	if msg != nil || v.run != nil {
+	if msg != nil || v.Run != nil {
 		t.Errorf("what was given up goes on: %v", msg)
 	}
-	if _, err := first.run.reader.Next(d.m.log.Context); err == nil {
+	if _, err := first.Run.Reader.Next(d.m.log.Context); err == nil {
 		t.Error("the reader is still open")
 	}
 }

@@ -50,7 +50,7 @@ func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
 	tb.Setenv("TMPDIR", tb.TempDir()) // for the pager and for long copies
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{tb, newModel(ctx, src, o)}
-	d.m.stats.measure = func() uint64 { return 40 << 20 }
+	d.m.stats.Measure = func() uint64 { return 40 << 20 }
 	r, err := src.Open()
 	if err != nil {
 		tb.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
 )
 
 // short ends after some entries, as a file does that was cut since the index
@@ -38,17 +39,17 @@ func TestSearchOfWhatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := d.m.timeline
-	v.asked = newFiltered(d.m, f)
-	if v.asked.matcher != nil {
+	v.Asked = timeline.NewFiltered(d.m, f)
+	if v.Asked.Matcher != nil {
 		t.Fatal("the index answers this")
 	}
-	for n, cmd := 0, v.asked.advance(d.m, v); cmd != nil; n++ {
+	for n, cmd := 0, v.Asked.Advance(d.m, v); cmd != nil; n++ {
 		if n > 10 {
 			t.Fatal("it goes on for ever")
 		}
 		cmd = v.Handle(d.m, cmd().(view.Reply).Msg)
 	}
-	if v.asked.to != 3 {
-		t.Errorf("it looked at %d rows", v.asked.to)
+	if v.Asked.To != 3 {
+		t.Errorf("it looked at %d rows", v.Asked.To)
 	}
 }

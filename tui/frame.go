@@ -204,7 +204,7 @@ func (m *Model) tabLine() widget.Line {
 	if l.Width() > m.w {
 		l = m.tabNames(true)
 	}
-	if n := m.timeline.news(m); n != "" && m.tab == 1 && len(m.over) == 0 {
+	if n := m.timeline.News(m); n != "" && m.tab == 1 && len(m.over) == 0 {
 		l.Pad(m.w - render.Width(n) - 1)
 		l.Add(widget.Warned, n)
 	}
@@ -242,7 +242,7 @@ func (m *Model) status() widget.Line {
 			l.Add(widget.Accent, "   "+f.Language().Noun()+": "+m.aliases.Text(q))
 		}
 	}
-	tail := "UTC  " + m.timeline.times.String() + " "
+	tail := "UTC  " + m.timeline.Times.String() + " "
 	l.Pad(m.w - len(tail))
 	l.Add(widget.Muted, tail)
 	return l

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 )
 
 func TestHelpFrames(t *testing.T) {
@@ -25,7 +26,7 @@ func TestHelpFrames(t *testing.T) {
 // Whatever states and words there are, help explains them.
 func TestHelpExplainsEveryWord(t *testing.T) {
 	var said []string
-	for _, p := range wordPage() {
+	for _, p := range page.WordPage() {
 		said = append(said, strings.Fields(p.Head)...)
 	}
 	has := func(word string) {
@@ -52,8 +53,8 @@ func TestHelpExplainsEveryWord(t *testing.T) {
 }
 
 func TestFilterExamplesAreFilters(t *testing.T) {
-	for _, e := range filterExamples() {
-		if _, err := filter.Parse(e.filter); err != nil {
+	for _, e := range page.FilterExamples() {
+		if _, err := filter.Parse(e.Filter); err != nil {
 			t.Error(err)
 		}
 	}

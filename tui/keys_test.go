@@ -10,6 +10,8 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/menu"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -34,7 +36,7 @@ func everyView(d *driver) []view.View {
 		all = append(all, m.top())
 	}
 	d.press("2")
-	return append(all, newHelp(m.timeline), newEventLog(m.eventParagraphs), newBootstrap(m), newExporter(m.log, view.Selection{}, ""))
+	return append(all, page.NewHelp(m.timeline), page.NewEvents(m.eventParagraphs), page.NewBootstrap(m), menu.NewExport(m.log, view.Selection{}, ""))
 }
 
 func TestKeysAreBoundOnce(t *testing.T) {
@@ -107,7 +109,7 @@ func TestKeysDocument(t *testing.T) {
 func TestHelpListsEveryKey(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
 	for _, v := range everyView(d) {
-		page := (&help{of: v}).keyPage()
+		page := (&page.Help{Of: v}).KeyPage()
 		has := func(a key.Action, said string) bool {
 			return slices.ContainsFunc(page, func(p widget.Paragraph) bool {
 				return p.Head == strings.Join(key.BindingOf(a).Keys, " ") && p.Text == said

@@ -7,6 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/ladder"
 )
 
 func TestLadderKeys(t *testing.T) {
@@ -47,14 +48,14 @@ func TestLadderKeys(t *testing.T) {
 // end.
 func TestLadderLong(t *testing.T) {
 	es := streamBegins()
-	for range 3 * ladderAfter {
+	for range 3 * ladder.LadderAfter {
 		es = append(es, messageEntry(session.Client, field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster")))
 	}
 	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
 	d.press("g", "L")
-	v := d.m.top().(*ladder)
-	if d.frame(); v.drawn.Len() > ladderBefore+ladderAfter || !v.later || v.earlier {
-		t.Errorf("%d steps, more before: %v, behind: %v", v.drawn.Len(), v.earlier, v.later)
+	v := d.m.top().(*ladder.View)
+	if d.frame(); v.Drawn.Len() > ladder.LadderBefore+ladder.LadderAfter || !v.Later || v.Earlier {
+		t.Errorf("%d steps, more before: %v, behind: %v", v.Drawn.Len(), v.Earlier, v.Later)
 	}
 	for range 12 {
 		d.press("pgdown")
@@ -63,16 +64,16 @@ func TestLadderLong(t *testing.T) {
 		}
 		d.frame()
 	}
-	if v.later || !v.earlier {
-		t.Errorf("at %d there is more before: %v, behind: %v", v.current(), v.earlier, v.later)
+	if v.Later || !v.Earlier {
+		t.Errorf("at %d there is more before: %v, behind: %v", v.Current(), v.Earlier, v.Later)
 	}
 	d.press("g")
-	if d.frame(); v.earlier || !v.later {
-		t.Errorf("at the first, %d, there is more before: %v, behind: %v", v.current(), v.earlier, v.later)
+	if d.frame(); v.Earlier || !v.Later {
+		t.Errorf("at the first, %d, there is more before: %v, behind: %v", v.Current(), v.Earlier, v.Later)
 	}
 	d.press("G")
-	if d.frame(); v.later {
-		t.Errorf("at the last, %d, there is more behind", v.current())
+	if d.frame(); v.Later {
+		t.Errorf("at the last, %d, there is more behind", v.Current())
 	}
 }
 

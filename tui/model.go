@@ -13,6 +13,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/clients"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/view/findings"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
+	"github.com/xdsproxy/xdsproxy/tui/view/resources"
+	"github.com/xdsproxy/xdsproxy/tui/view/stats"
+	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -27,17 +34,17 @@ type Model struct {
 	theme widget.Theme
 	light bool // the terminal said so of its background
 
-	clients    *clients
-	timeline   *timeline
-	resources  *resources
-	violations *violations
-	stats      *stats
+	clients    *clients.View
+	timeline   *timeline.View
+	resources  *resources.View
+	violations *findings.View
+	stats      *stats.View
 	tab        int         // of tabs
 	over       []view.View // opened above it, the uppermost last
 
-	focus view.View   // of the panes, the one that has the keys; nil: the timeline
-	below *detail     // the message below the timeline, nil if it was never shown
-	shown session.Seq // that it shows
+	focus view.View    // of the panes, the one that has the keys; nil: the timeline
+	below *detail.View // the message below the timeline, nil if it was never shown
+	shown session.Seq  // that it shows
 
 	prompt  *prompt
 	dialog  *dialog
@@ -115,9 +122,9 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	}
 	m.aliases.Read = m.log.Fetch.Names
 	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
-	m.clients, m.timeline = newClients(), newTimeline(src.Live)
+	m.clients, m.timeline = clients.New(), timeline.New(src.Live)
 	m.seen.Known = make(map[int]bool)
-	m.resources, m.violations, m.stats = newResources(m.clients), newViolations(), newStats()
+	m.resources, m.violations, m.stats = resources.New(m.clients), findings.New(), stats.New()
 	if !src.Live {
 		m.tab = 1
 	}
@@ -283,9 +290,9 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	case key.Command:
 		return m.Prompt(view.CommandPrompt, "")
 	case key.Help:
-		m.showOrLeave(newHelp(m.top()))
+		m.showOrLeave(page.NewHelp(m.top()))
 	case key.Log:
-		m.showOrLeave(newEventLog(m.eventParagraphs))
+		m.showOrLeave(page.NewEvents(m.eventParagraphs))
 	case key.Freeze:
 		m.freeze()
 	case key.Violation:
@@ -293,7 +300,7 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	case key.Privacy:
 		return m.togglePrivacy()
 	case key.Bootstrap:
-		m.showOrLeave(newBootstrap(m))
+		m.showOrLeave(page.NewBootstrap(m))
 	case key.Copy:
 		return m.Copy(m.screenText(), "the screen")
 	case key.Export:

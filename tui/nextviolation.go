@@ -29,7 +29,7 @@ func (m *Model) nextViolation() tea.Cmd {
 		return nil
 	}
 	m.show(1)
-	cmd := m.timeline.goTo(m, next.LastSeq)
+	cmd := m.timeline.GoTo(m, next.LastSeq)
 	said := fmt.Sprintf("%s: %s", next.Rule.ID, m.aliases.Text(next.Message))
 	if wrapped {
 		said = "from the beginning again: " + said
@@ -41,7 +41,7 @@ func (m *Model) nextViolation() tea.Cmd {
 // selectedFinding is the one that the view on top is about, nil if none.
 func (m *Model) selectedFinding() *check.Finding {
 	if m.top() == view.View(m.violations) {
-		return m.violations.finding()
+		return m.violations.Finding()
 	}
 	if s, is := m.top().(view.Subject); is {
 		if seq := s.Selected(m).Seq; seq != 0 {
@@ -53,8 +53,8 @@ func (m *Model) selectedFinding() *check.Finding {
 
 // silence marks the finding that is selected as known.
 func (m *Model) silence(string) (tea.Cmd, error) {
-	if m.top() != view.View(m.violations) || m.violations.finding() == nil {
+	if m.top() != view.View(m.violations) || m.violations.Finding() == nil {
 		return nil, fmt.Errorf("silence is for a finding that is selected in Violations; 4 shows them")
 	}
-	return m.violations.silence(m), nil
+	return m.violations.Silence(m), nil
 }

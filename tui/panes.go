@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -36,7 +37,7 @@ func (m *Model) spread() bool { return m.w >= panesWidth && m.tab == 1 && len(m.
 
 // hasDetail says whether there is a message to show below the timeline, and room
 // for it.
-func (m *Model) hasDetail() bool { return m.h >= detailHeight && m.timeline.at != 0 }
+func (m *Model) hasDetail() bool { return m.h >= detailHeight && m.timeline.At != 0 }
 
 // layout is the panes of a body of so many rows, none if one view has all of
 // it. The timeline comes first, and the others in the order of tab.
@@ -52,15 +53,15 @@ func (m *Model) layout(rows int) []pane {
 		at := panes[0].h + 1
 		panes = append(panes, pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1})
 	}
-	standing := min(len(m.clients.rows(m)), max(rows/4, 3))
+	standing := min(len(m.clients.Rows(m)), max(rows/4, 3))
 	if len(m.seen.Standing) == 0 {
 		standing = 2
 	}
-	found := min(max(len(m.violations.list.rows), 2), max(rows/4, 3))
+	found := min(max(len(m.violations.List.Rows), 2), max(rows/4, 3))
 	have := rows - 3 - standing - found
 	y := 1
 	for _, p := range []pane{
-		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.Standing))), m.clients.sort), h: standing},
+		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.Standing))), m.clients.Sort), h: standing},
 		{view: m.resources, name: "RESOURCES", h: have},
 		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.seen.Violations())), h: found},
 	} {
@@ -68,12 +69,12 @@ func (m *Model) layout(rows int) []pane {
 		y += p.h + 1
 		panes = append(panes, p)
 	}
-	if f := m.resources.forest; f != nil {
+	if f := m.resources.Forest; f != nil {
 		p := &panes[len(panes)-2]
-		p.more = render.Number(int64(f.total))
-		if n := f.states[engine.Rejected]; n > 0 {
+		p.more = render.Number(int64(f.Total))
+		if n := f.States[engine.Rejected]; n > 0 {
 			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), widget.Bad
-		} else if n := f.states[engine.Missing]; n > 0 {
+		} else if n := f.States[engine.Missing]; n > 0 {
 			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
@@ -118,9 +119,9 @@ func (m *Model) moveFocus(back bool) {
 }
 
 // detail is the view below the timeline.
-func (m *Model) detail() *detail {
+func (m *Model) detail() *detail.View {
 	if m.below == nil {
-		m.below = newDetail(m, m.timeline.at).(*detail)
+		m.below = detail.New(m, m.timeline.At).(*detail.View)
 	}
 	return m.below
 }
@@ -131,9 +132,9 @@ func (m *Model) tickAll() tea.Cmd {
 	if len(all) == 0 {
 		return m.top().Tick(m)
 	}
-	m.timeline.settle(m)
-	if at := m.timeline.at; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
-		m.below.show(at)
+	m.timeline.Settle(m)
+	if at := m.timeline.At; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
+		m.below.Show(at)
 		m.shown = at
 	}
 	var cmds []tea.Cmd

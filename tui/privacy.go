@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -83,7 +84,7 @@ func (m *Model) hideIn(lines []widget.Line, top int) {
 	if !m.private() {
 		return
 	}
-	if _, ours := m.top().(*help); !ours {
+	if _, ours := m.top().(*page.Help); !ours {
 		m.aliases.Hide(lines[top:m.bodyBottom()])
 	}
 	if m.prompt == nil {

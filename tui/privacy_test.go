@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
 )
 
 // While privacy is on, no view shows the name of a client or of a resource, nor
@@ -58,7 +59,7 @@ func TestPrivacyHidesNames(t *testing.T) {
 // those that are words of the screen, and of help, as well.
 func namesIn(d *driver) []string {
 	var out []string
-	own := fmt.Sprint(wordPage(), filterPage(), key.All(), commands(), check.Rules())
+	own := fmt.Sprint(page.WordPage(), page.FilterPage(), key.All(), commands(), check.Rules())
 	add := func(name string) {
 		if len(name) > 2 && !wordIn(own, name) {
 			out = append(out, name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/menu"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -94,8 +95,8 @@ func (p *prompt) accept(m *Model) tea.Cmd {
 	case view.NotePrompt:
 		return m.writeNote(value)
 	case view.ExportPrompt:
-		if v, is := p.to.(*exporter); is {
-			return v.write(m, value)
+		if v, is := p.to.(*menu.Exporter); is {
+			return v.Write(m, value)
 		}
 	}
 	f, is := p.to.(view.Filterable)

@@ -10,6 +10,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/compare"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/view/ladder"
+	"github.com/xdsproxy/xdsproxy/tui/view/menu"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -24,7 +28,7 @@ func (m *Model) Width() int            { return m.w }
 func (m *Model) Top() view.View        { return m.top() }
 
 // Follow selects an entry in the timeline, if it has a line there.
-func (m *Model) Follow(seq session.Seq) { m.timeline.follows(m, seq) }
+func (m *Model) Follow(seq session.Seq) { m.timeline.Follows(m, seq) }
 
 // Act does what an action does with what is selected, where that leads out of
 // the view.
@@ -32,15 +36,15 @@ func (m *Model) Act(a key.Action, s view.Selection) tea.Cmd {
 	switch a {
 	case key.View1:
 		m.show(0)
-		m.clients.at, m.clients.typ = s.Client, ""
+		m.clients.At, m.clients.Typ = s.Client, ""
 	case key.Open:
-		m.Push(newDetail(m, s.Seq))
+		m.Push(detail.New(m, s.Seq))
 	case key.Diff, key.DiffMark:
-		return openDiff(m, s, a == key.DiffMark)
+		return compare.Open(m, s, a == key.DiffMark)
 	case key.Ladder:
-		return openLadder(m, s)
+		return ladder.Open(m, s)
 	case key.Resources:
-		m.resources.choose(m, s.Client)
+		m.resources.Choose(m, s.Client)
 		m.show(2)
 		return m.resources.Tick(m)
 	case key.Only:
@@ -66,9 +70,9 @@ func (m *Model) Timeline(filter string, from session.Seq) tea.Cmd {
 		return nil
 	}
 	if from != 0 {
-		m.timeline.hold(m)
-		m.timeline.at = from
-		m.timeline.settle(m)
+		m.timeline.Hold(m)
+		m.timeline.At = from
+		m.timeline.Settle(m)
 	}
 	return cmd
 }
@@ -95,7 +99,7 @@ func (m *Model) copyAs(seq session.Seq) {
 		m.Say("%d has no line in the timeline, so that there is no choice of forms", seq)
 		return
 	}
-	m.Push(newCopyMenu(m.log, &r, m.aliases.Text(m.timeline.rowText(m, &r)), m.top()))
+	m.Push(menu.NewCopy(m.log, &r, m.aliases.Text(m.timeline.RowText(m, &r)), m.top()))
 }
 
 // export asks what of this view is to be written.
@@ -104,14 +108,14 @@ func (m *Model) export() {
 		m.Say("this log can only be looked at here; xdsproxy export writes parts of recordings that are files")
 		return
 	}
-	if _, is := m.top().(*exporter); is {
+	if _, is := m.top().(*menu.Exporter); is {
 		return
 	}
 	var at view.Selection
 	if of, is := m.top().(view.Subject); is {
 		at = of.Selected(m)
 	}
-	m.Push(newExporter(m.log, at, m.timeline.Query()))
+	m.Push(menu.NewExport(m.log, at, m.timeline.Query()))
 }
 
 // Pop takes a view away, wherever it is above the five.

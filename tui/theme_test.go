@@ -21,7 +21,7 @@ func TestColoursAreBesideTheWords(t *testing.T) {
 			var mono string
 			for _, name := range append([]string{"mono"}, widget.Themes()...) {
 				d := drive(t, fileSource(sessionPath(session)), 120, 35, Options{Theme: name})
-				d.m.stats.measure = func() uint64 { return 1 << 20 }
+				d.m.stats.Measure = func() uint64 { return 1 << 20 }
 				d.press(key)
 				_ = d.frame()
 				raw := d.m.Frame()

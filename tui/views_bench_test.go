@@ -12,6 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view/findings"
+	"github.com/xdsproxy/xdsproxy/tui/view/resources"
 )
 
 const benchPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
@@ -142,23 +144,23 @@ func BenchmarkResources(b *testing.B) {
 	d.press("3", "G")
 	d.frame()
 	v := d.m.resources
-	b.Logf("%d rows", len(v.rows()))
+	b.Logf("%d rows", len(v.Rows()))
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("tree", func(b *testing.B) {
 		for b.Loop() {
-			d.m.log.Feed.Tree(v.of(d.m))
+			d.m.log.Feed.Tree(v.Of(d.m))
 		}
 	})
 	b.Run("rows", func(b *testing.B) {
 		for b.Loop() {
-			flatten(v.asked, v.forest.tree, nil)
+			resources.Flatten(v.Asked, v.Forest.Tree, nil)
 		}
 	})
-	q := v.asked
-	q.words = "service-1999"
+	q := v.Asked
+	q.Words = "service-1999"
 	b.Run("filter", func(b *testing.B) {
 		for b.Loop() {
-			flatten(q, v.forest.tree, nil)
+			resources.Flatten(q, v.Forest.Tree, nil)
 		}
 	})
 }
@@ -183,18 +185,18 @@ func BenchmarkFindings(b *testing.B) {
 	d.m.seen.Folded = all
 	v := d.m.violations
 	d.run(v.Tick(d.m))
-	b.Logf("%d rows", len(v.list.rows))
+	b.Logf("%d rows", len(v.List.Rows))
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("sort", func(b *testing.B) {
 		for b.Loop() {
-			makeFindingList(v.asked, all, nil, nil, nil)
+			findings.MakeFindingList(v.Asked, all, nil, nil, nil)
 		}
 	})
-	q := v.asked
-	q.words = "service-09"
+	q := v.Asked
+	q.Words = "service-09"
 	b.Run("filter", func(b *testing.B) {
 		for b.Loop() {
-			makeFindingList(q, all, nil, nil, nil)
+			findings.MakeFindingList(q, all, nil, nil, nil)
 		}
 	})
 }

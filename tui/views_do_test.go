@@ -194,7 +194,7 @@ func TestSilence(t *testing.T) {
 	src.Annotate = func(n session.Note) { notes = append(notes, n) }
 	d := drive(t, src, 100, 30, Options{Theme: "mono"})
 	d.press("4")
-	first := *d.m.violations.finding()
+	first := *d.m.violations.Finding()
 	d.press(append([]string{":"}, keysTyped("silence")...)...)
 	if want := (session.Note{Code: session.NoteSilenced, Text: first.Rule.ID, About: first.LastSeq}); len(notes) != 1 || notes[0] != want {
 		t.Errorf("the notes are %v, want %v", notes, want)

@@ -1,3 +1,5 @@
+// Package view is what views have in common: what one is, what it may ask of the
+// screen, and the words and signs that several of them draw. It draws none itself.
 package view
 
 import (
