@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -101,7 +102,7 @@ func (m *Model) notice() bool {
 func (m *Model) eventParagraphs() []widget.Paragraph {
 	var out []widget.Paragraph
 	for _, e := range m.events.all {
-		out = append(out, widget.Paragraph{Head: e.at.UTC().Format("15:04:05"), Look: widget.Muted, Text: m.aliases.Text(e.text), Tone: e.role})
+		out = append(out, widget.Paragraph{Head: render.ShortTime(e.at), Look: widget.Muted, Text: m.aliases.Text(e.text), Tone: e.role})
 	}
 	return out
 }

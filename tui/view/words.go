@@ -1,10 +1,8 @@
 package view
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -81,28 +79,6 @@ func SeverityRole(s check.Severity) widget.Role {
 	return widget.Muted
 }
 
-func EventWord(r *index.Row) string {
-	switch r.Kind {
-	case session.KindUnknown:
-		return "…"
-	case session.KindConnect:
-		return "CONN"
-	case session.KindOpen:
-		return "OPEN"
-	case session.KindHeader:
-		return "HEAD"
-	case session.KindHalfClose:
-		return "HALF"
-	case session.KindTrailer, session.KindCancel:
-		return "CLOSE"
-	case session.KindGoAway:
-		return "GOAWAY"
-	case session.KindDisconnect:
-		return "GONE"
-	}
-	return r.Kind.String()
-}
-
 func StreamName(w *index.Words) string {
 	if w.Stream == 0 {
 		return "-"
@@ -125,34 +101,6 @@ func StateRole(s engine.State) widget.Role {
 	return widget.Muted
 }
 
-// Age writes how long ago something was, short.
-func Age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-func SeveritySign(s check.Severity) string {
-	switch s {
-	case check.Error:
-		return "!"
-	case check.Warning:
-		return "~"
-	}
-	return "i"
-}
-
-func ShortTime(t time.Time) string { return t.UTC().Format("15:04:05") }
-
 // ClientsOf is whom a finding is about: one client by name, or how many.
 func ClientsOf(scr Screen, f *check.Finding) string {
 	if n := len(f.Clients); n > 0 {
@@ -162,3 +110,14 @@ func ClientsOf(scr Screen, f *check.Finding) string {
 }
 
 func SeqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
+
+const (
+	// ShortWidth is below which views draw their rows in a short form, without
+	// titles: in a pane beside another, or on a very narrow screen.
+	ShortWidth = 60
+	// SplitWidth is from which what is selected is explained beside the list.
+	SplitWidth = 120
+	// TypeWidth is that of a column of types, StateWidth of one of states:
+	// "NOTSENT" and a space.
+	TypeWidth, StateWidth = 4, 8
+)

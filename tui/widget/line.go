@@ -137,10 +137,3 @@ func Cut(l Line, columns int) []Span {
 }
 
 func MiddleText(s string, columns int) string { return render.Middle(render.Safe(s), columns) }
-
-func OrDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

@@ -305,7 +305,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 	if !r.of.Gone.IsZero() {
 		ago := ""
 		if !scr.Log().Feed.Done() {
-			ago = "gone " + view.Age(scr.Seen().At.Sub(r.of.Gone)) + ": "
+			ago = "gone " + render.Age(scr.Seen().At.Sub(r.of.Gone)) + ": "
 		}
 		return widget.Text(widget.Muted, name+": "+ago+scr.Aliases().Text(r.of.Why))
 	}
@@ -316,13 +316,13 @@ func (v *View) About(scr view.Screen) widget.Line {
 	l := widget.Spans(widget.In(widget.Plain, name+" "+t.Type+": "))
 	at := scr.Seen().At
 	if isPast(scr, r.of, t) {
-		l.Add(widget.Muted, "when its stream ended, "+view.Age(at.Sub(t.Gone))+" ago: ")
+		l.Add(widget.Muted, "when its stream ended, "+render.Age(at.Sub(t.Gone))+" ago: ")
 		at = t.Gone
 	}
 	age := render.Duration(at.Sub(t.Since))
 	switch t.State {
 	case engine.Nacked:
-		l.Add(widget.Bad, "rejected "+widget.OrDash(t.Rejected))
+		l.Add(widget.Bad, "rejected "+render.OrDash(t.Rejected))
 		if t.Nacks > 1 {
 			l.Add(widget.Bad, ", "+render.Number(int64(t.Nacks))+" times in a row")
 		}
@@ -334,11 +334,11 @@ func (v *View) About(scr view.Screen) widget.Line {
 		}
 		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
 	case engine.Stale:
-		l.Add(widget.Warned, "no answer to "+widget.OrDash(t.Sent)+" for "+age)
+		l.Add(widget.Warned, "no answer to "+render.OrDash(t.Sent)+" for "+age)
 	case engine.Pending:
-		l.Add(widget.Plain, widget.OrDash(t.Sent)+" was sent "+age+" ago")
+		l.Add(widget.Plain, render.OrDash(t.Sent)+" was sent "+age+" ago")
 	case engine.Unknown:
-		l.Add(widget.Warned, "what it made of "+widget.OrDash(t.Sent)+" cannot be told")
+		l.Add(widget.Warned, "what it made of "+render.OrDash(t.Sent)+" cannot be told")
 	case engine.NotSent:
 		l.Add(widget.Warned, "asked "+age+" ago, and nothing came")
 	default:

@@ -10,7 +10,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/findings"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -25,13 +24,13 @@ type typeColumn struct {
 func (v *View) columns(scr view.Screen) (out []typeColumn) {
 	widths := make(map[string]int)
 	for _, t := range xds.Core() {
-		widths[t] = StateWidth
+		widths[t] = view.StateWidth
 	}
 	for i := range scr.Seen().Standing {
 		c := &scr.Seen().Standing[i]
 		for j := range c.Types {
 			cell, _ := StateCell(scr, c, &c.Types[j])
-			widths[c.Types[j].Type] = max(widths[c.Types[j].Type], StateWidth, render.Width(cell)+1)
+			widths[c.Types[j].Type] = max(widths[c.Types[j].Type], view.StateWidth, render.Width(cell)+1)
 		}
 	}
 	for _, t := range append(xds.Order(), slices.Sorted(maps.Keys(widths))...) {
@@ -44,9 +43,8 @@ func (v *View) columns(scr view.Screen) (out []typeColumn) {
 }
 
 const (
-	StateWidth = 8  // "NOTSENT" and a space
-	nameWidth  = 22 // of a client; at least shortName where states are long
-	shortName  = 14
+	nameWidth = 22 // of a client; at least shortName where states are long
+	shortName = 14
 )
 
 // StateCell is where a client stands with a type, with how often in a row it has
@@ -72,7 +70,7 @@ func isPast(scr view.Screen, c *engine.ClientStatus, t *engine.TypeStatus) bool 
 }
 
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
-	if v.titled = w >= findings.ShortWidth; !v.titled {
+	if v.titled = w >= view.ShortWidth; !v.titled {
 		return v.drawShort(scr, w, h)
 	}
 	v.win.Rows = max(h-1, 1)
@@ -90,7 +88,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	}
 	types, used, spare := v.columns(scr), 0, 0
 	for i, t := range types {
-		spare += t.width - StateWidth // a name gives way to counts
+		spare += t.width - view.StateWidth // a name gives way to counts
 		if fixed+max(name-spare, min(name, shortName))+used+t.width > w {
 			types = types[:i]
 			break
@@ -121,11 +119,11 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		} else {
 			l.Add(clientRole(r.of), widget.Middle(scr.Aliases().Name(r.of.Client), name)+" ")
 			if kind > 0 {
-				l.Add(widget.Muted, widget.Middle(widget.OrDash(r.of.Agent), kind)+" ")
+				l.Add(widget.Muted, widget.Middle(render.OrDash(r.of.Agent), kind)+" ")
 			}
 			v.states(scr, &l, r.of, types)
 			if last > 0 {
-				l.Add(widget.Muted, widget.Right(view.Age(now.Sub(r.of.Last)), last))
+				l.Add(widget.Muted, widget.Right(render.Age(now.Sub(r.of.Last)), last))
 			}
 		}
 		if l.Selected = i == v.win.At; l.Selected {
@@ -163,12 +161,12 @@ func (v *View) typeLine(scr view.Screen, l *widget.Line, r *clientRow) {
 	if r.end {
 		branch = scr.Theme().Glyph.Last
 	}
-	look, since := widget.Plain, view.Age(scr.Seen().At.Sub(t.Since))
+	look, since := widget.Plain, render.Age(scr.Seen().At.Sub(t.Since))
 	cell, state := StateCell(scr, r.of, t)
 	if isPast(scr, r.of, t) {
-		look, since = widget.Muted, "gone "+view.Age(scr.Seen().At.Sub(t.Gone))
+		look, since = widget.Muted, "gone "+render.Age(scr.Seen().At.Sub(t.Gone))
 	}
-	wide := StateWidth
+	wide := view.StateWidth
 	for i := range r.of.Types {
 		other, _ := StateCell(scr, r.of, &r.of.Types[i])
 		wide = max(wide, render.Width(other)+1)
@@ -182,7 +180,7 @@ func (v *View) typeLine(scr view.Screen, l *widget.Line, r *clientRow) {
 		have = append(have, "accepted "+t.Version)
 	}
 	if t.Sent != t.Version {
-		have = append(have, "sent "+widget.OrDash(t.Sent))
+		have = append(have, "sent "+render.OrDash(t.Sent))
 	}
 	if len(have) > 0 {
 		l.Add(look, strings.Join(have, ", ")+"  ")

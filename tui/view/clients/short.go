@@ -38,7 +38,7 @@ func (v *View) shortClient(scr view.Screen, l *widget.Line, c *engine.ClientStat
 	word, look := "synced", widget.Good
 	switch t := worstOf(&clientRow{of: c}); {
 	case !c.Gone.IsZero() && !scr.Log().Feed.Done():
-		word, look = "gone "+view.Age(scr.Seen().At.Sub(c.Gone)), widget.Muted
+		word, look = "gone "+render.Age(scr.Seen().At.Sub(c.Gone)), widget.Muted
 	case t == nil:
 		word, look = "-", widget.Muted
 	case t.State > engine.Synced:
@@ -54,7 +54,7 @@ func (v *View) shortClient(scr view.Screen, l *widget.Line, c *engine.ClientStat
 	l.Add(clientRole(c), widget.Middle(scr.Aliases().Name(c.Client), name)+" ")
 	if name+2+1+kind+1+state <= w {
 		agent, _, _ := strings.Cut(c.Agent, " ")
-		l.Add(widget.Muted, widget.Left(widget.OrDash(agent), kind)+" ")
+		l.Add(widget.Muted, widget.Left(render.OrDash(agent), kind)+" ")
 	}
 	l.Add(look, widget.Left(word, state))
 }
@@ -68,7 +68,7 @@ func (v *View) shortType(scr view.Screen, l *widget.Line, r *clientRow, w int) {
 	l.Add(widget.Muted, branch)
 	l.Add(widget.Plain, widget.Middle(t.Type, 5)+" ")
 	cell, look := StateCell(scr, r.of, t)
-	l.Add(look, widget.Left(cell, max(StateWidth, render.Width(cell)+1)))
-	l.Add(widget.Muted, widget.Left(view.Age(scr.Seen().At.Sub(t.Since)), 5))
-	l.Add(widget.Plain, " "+widget.MiddleText(widget.OrDash(t.Sent), w-l.Width()-1))
+	l.Add(look, widget.Left(cell, max(view.StateWidth, render.Width(cell)+1)))
+	l.Add(widget.Muted, widget.Left(render.Age(scr.Seen().At.Sub(t.Since)), 5))
+	l.Add(widget.Plain, " "+widget.MiddleText(render.OrDash(t.Sent), w-l.Width()-1))
 }

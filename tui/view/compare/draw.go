@@ -66,7 +66,7 @@ func headLine(c *index.Compared) widget.TextLine {
 		words = render.Count(n, "difference", "differences")
 	}
 	t := widget.TextLine{Name: "resource", Value: c.Name, Ref: uint64(c.New.Seq)}
-	t.Add(widget.Title, widget.OrDash(c.Name)+"  ")
+	t.Add(widget.Title, render.OrDash(c.Name)+"  ")
 	t.Add(look, words)
 	return t
 }

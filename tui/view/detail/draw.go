@@ -60,15 +60,15 @@ func (v *View) facts(scr view.Screen) widget.Line {
 	r, ok := scr.Log().Index.BySeq(v.Seq)
 	if !ok {
 		if v.ready() && v.page.err == nil {
-			return widget.Text(widget.Plain, v.page.kind.String()+"  "+v.page.at.UTC().Format("15:04:05.000000"))
+			return widget.Text(widget.Plain, v.page.kind.String()+"  "+render.LongTime(v.page.at))
 		}
 		return l
 	}
 	words := scr.Log().Index.Words(&r)
 	look, sign := view.LookOf(&r)
-	kind := view.EventWord(&r)
+	kind := render.EventWord(r.Kind)
 	if r.Kind == session.KindMessage {
-		kind = strings.TrimSpace(widget.OrDash(words.Type) + " " + r.What.String())
+		kind = strings.TrimSpace(render.OrDash(words.Type) + " " + r.What.String())
 		if r.What == index.Nothing {
 			kind = "message"
 		}
@@ -83,7 +83,7 @@ func (v *View) facts(scr view.Screen) widget.Line {
 	if words.Stream != 0 {
 		l.Add(widget.Muted, "  "+view.StreamName(&words))
 	}
-	from, to := scr.Aliases().Name(widget.OrDash(words.Client)), "server"
+	from, to := scr.Aliases().Name(render.OrDash(words.Client)), "server"
 	if v.ready() && v.page.peer != nil && v.page.peer.Upstream != "" {
 		to = scr.Aliases().Name(v.page.peer.Upstream)
 	}
@@ -93,7 +93,7 @@ func (v *View) facts(scr view.Screen) widget.Line {
 	if words.Client != "" {
 		l.Add(widget.Plain, "  "+render.Middle(render.Safe(from), 28)+" > "+render.Middle(render.Safe(to), 28))
 	}
-	l.Add(widget.Muted, "  "+r.At().UTC().Format("15:04:05.000000"))
+	l.Add(widget.Muted, "  "+render.LongTime(r.At()))
 	if r.Kind == session.KindMessage {
 		l.Add(widget.Plain, "  "+render.Number(int64(r.Size))+" B")
 	}

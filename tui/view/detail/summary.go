@@ -239,7 +239,7 @@ func (s *summary) layResources(out []widget.TextLine, columns int, alias func(st
 
 func (b *arrival) line(names int, alias func(string) string) widget.TextLine {
 	t := widget.TextLine{Level: 1, Name: "resource", Value: b.name, Ref: uint64(b.seq)}
-	t.Add(widget.Plain, "  "+widget.Middle(widget.OrDash(alias(b.name)), names-2)+"  ")
+	t.Add(widget.Plain, "  "+widget.Middle(render.OrDash(alias(b.name)), names-2)+"  ")
 	if b.version != "" {
 		t.Add(widget.Muted, render.Middle(render.Safe(alias(b.version)), 12)+": ")
 	}

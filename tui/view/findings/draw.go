@@ -7,25 +7,16 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-const (
-	// ShortWidth is below which views draw their rows in a short form, without
-	// titles: in a pane beside another, or on a very narrow screen.
-	ShortWidth = 60
-	// SplitWidth is from which what is selected is explained beside the list.
-	SplitWidth = 120
-)
-
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
-	if w < ShortWidth {
+	if w < view.ShortWidth {
 		v.titled = false
 		return v.rows(scr, w, h, (*View).shortRow)
 	}
 	v.titled = true
-	if w >= SplitWidth {
+	if w >= view.SplitWidth {
 		listed := w * 9 / 16
 		right := v.explained(scr, w-listed-1, h)
 		for i := range right {
@@ -56,7 +47,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 // table is the list with its titles.
 func (v *View) table(scr view.Screen, w, h int) []widget.Line {
 	c := findingColumnsFor(w)
-	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " " + widget.Left("CLIENT", c.client) + " " + widget.Left("TYPE", timeline.TypeWidth) + " "
+	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " " + widget.Left("CLIENT", c.client) + " " + widget.Left("TYPE", view.TypeWidth) + " "
 	if c.names > 0 {
 		head += widget.Left("RESOURCE", c.names) + " "
 	}
@@ -102,7 +93,7 @@ type findingColumns struct {
 
 func findingColumnsFor(w int) findingColumns {
 	c := findingColumns{rule: 28, client: 12}
-	rest := w - 4 - c.rule - 1 - c.client - 1 - timeline.TypeWidth - 1 - 5 - 9
+	rest := w - 4 - c.rule - 1 - c.client - 1 - view.TypeWidth - 1 - 5 - 9
 	if rest < 10 { // what it is about matters more than whole names
 		c.rule, c.client = 22, 10
 		rest += 8
@@ -125,7 +116,7 @@ func findingColumnsFor(w int) findingColumns {
 }
 
 func (v *View) row(scr view.Screen, f *check.Finding, known bool, c *findingColumns) widget.Line {
-	sign, look := view.SeveritySign(f.Severity), view.SeverityRole(f.Severity)
+	sign, look := render.SeveritySign(f.Severity), view.SeverityRole(f.Severity)
 	name, client := widget.Plain, widget.Plain
 	if known {
 		look, name, client = widget.Muted, widget.Muted, widget.Muted
@@ -136,16 +127,16 @@ func (v *View) row(scr view.Screen, f *check.Finding, known bool, c *findingColu
 		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
 	l.Add(look, rule+" ")
-	l.Add(client, widget.Middle(widget.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
-	l.Add(widget.Muted, widget.Middle(widget.OrDash(f.Type), timeline.TypeWidth)+" ")
+	l.Add(client, widget.Middle(render.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
+	l.Add(widget.Muted, widget.Middle(render.OrDash(f.Type), view.TypeWidth)+" ")
 	if c.names > 0 {
 		l.Add(name, widget.Middle(namesOf(scr, f), c.names)+" ")
 	}
 	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), 5))
 	if c.first {
-		l.Add(widget.Muted, " "+view.ShortTime(f.At))
+		l.Add(widget.Muted, " "+render.ShortTime(f.At))
 	}
-	l.Add(widget.Muted, " "+view.ShortTime(f.Last))
+	l.Add(widget.Muted, " "+render.ShortTime(f.Last))
 	return l
 }
 
@@ -155,7 +146,7 @@ func (v *View) shortRow(scr view.Screen, f *check.Finding, known bool, w int) wi
 	if known {
 		look = widget.Muted
 	}
-	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, view.SeveritySign(f.Severity)), widget.In(widget.Plain, " "))
+	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, render.SeveritySign(f.Severity)), widget.In(widget.Plain, " "))
 	tail := ""
 	if f.Count > max(len(f.Clients), 1) {
 		tail = " x" + render.ShortSize(int64(f.Count))
@@ -261,8 +252,8 @@ func cutShort(p []widget.Line, rows int) []widget.Line {
 func headline(scr view.Screen, f *check.Finding, w int) []widget.Line {
 	var out []widget.Line
 	look := view.SeverityRole(f.Severity)
-	if w < SplitWidth*2/3 { // beside the list: nothing else says the name
-		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, view.SeveritySign(f.Severity)+" "+f.Rule.ID)), widget.Blank())
+	if w < view.SplitWidth*2/3 { // beside the list: nothing else says the name
+		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, render.SeveritySign(f.Severity)+" "+f.Rule.ID)), widget.Blank())
 	}
 	for i, t := range widget.Wrapped(f.Rule.Title+" (the fault of the "+string(f.Fault)+")", w-11) {
 		l := widget.Text(widget.Plain, " "+widget.Left("", 8))
@@ -293,7 +284,7 @@ func seenLines(scr view.Screen, f *check.Finding, w int) []widget.Line {
 			words := scr.Log().Index.Words(&r)
 			what := r.What.String()
 			if what == "" {
-				what = view.EventWord(&r)
+				what = render.EventWord(r.Kind)
 			}
 			part += " " + what
 			if words.Version != "" && r.What.Response() {
@@ -306,9 +297,9 @@ func seenLines(scr view.Screen, f *check.Finding, w int) []widget.Line {
 		parts = append(parts[:4:4], append([]string{"…"}, parts[len(parts)-3:]...)...)
 	}
 	out = append(out, widget.Labelled("entries", widget.Accent, strings.Join(parts, ", "), w)...)
-	when := "at " + view.ShortTime(f.At)
+	when := "at " + render.ShortTime(f.At)
 	if f.Count > 1 {
-		when = fmt.Sprintf("%s times, from %s to %s (%s)", render.Number(int64(f.Count)), view.ShortTime(f.At), view.ShortTime(f.Last), render.Duration(f.Last.Sub(f.At)))
+		when = fmt.Sprintf("%s times, from %s to %s (%s)", render.Number(int64(f.Count)), render.ShortTime(f.At), render.ShortTime(f.Last), render.Duration(f.Last.Sub(f.At)))
 	}
 	return append(out, widget.Labelled("when", widget.Plain, when, w)...)
 }

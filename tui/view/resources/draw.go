@@ -7,9 +7,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/clients"
-	"github.com/xdsproxy/xdsproxy/tui/view/findings"
-	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -23,7 +20,7 @@ type resourceColumns struct {
 func resourceColumnsFor(w int) resourceColumns {
 	c := resourceColumns{state: 9, step: 3}
 	switch {
-	case w < findings.ShortWidth:
+	case w < view.ShortWidth:
 		c.step = 2
 	case w < 100:
 		c.version, c.seq, c.age = 12, 7, 5
@@ -40,7 +37,7 @@ func resourceColumnsFor(w int) resourceColumns {
 }
 
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
-	if w < findings.SplitWidth || v.Of(scr) == "" {
+	if w < view.SplitWidth || v.Of(scr) == "" {
 		return v.list(scr, w, h)
 	}
 	listed := w * 5 / 8
@@ -59,7 +56,7 @@ func (v *View) list(scr view.Screen, w, h int) []widget.Line {
 		return v.clients.Empty(scr)
 	}
 	out := []widget.Line{v.clientLine(scr, client, w)}
-	if w >= findings.ShortWidth {
+	if w >= view.ShortWidth {
 		out = append(out, widget.Text(widget.Muted, "  "+widget.Left("RESOURCE", c.name)+" "+widget.Left("STATE", c.state)+" "+widget.Left("VERSION", c.version)+
 			" "+widget.Right("SEQ", c.seq)+" "+widget.Right("AGE", c.age)))
 	}
@@ -103,11 +100,11 @@ func (v *View) clientLine(scr view.Screen, client string, w int) widget.Line {
 		if c.Client != client {
 			continue
 		}
-		if c.Agent != "" && w >= findings.ShortWidth {
+		if c.Agent != "" && w >= view.ShortWidth {
 			l.Add(widget.Muted, strings.TrimSpace(c.Agent+" "+c.Version)+"  ")
 		}
 		if !c.Gone.IsZero() && !scr.Log().Feed.Done() {
-			l.Add(widget.Muted, "gone "+view.Age(scr.Seen().At.Sub(c.Gone))+"  ")
+			l.Add(widget.Muted, "gone "+render.Age(scr.Seen().At.Sub(c.Gone))+"  ")
 		}
 	}
 	if v.Forest == nil || v.Forest.query.client != client {
@@ -120,7 +117,7 @@ func (v *View) clientLine(scr view.Screen, client string, w int) widget.Line {
 			bad0 = true
 		}
 	}
-	if n := v.Forest.States[engine.Acked]; n > 0 && (!bad0 || w >= findings.ShortWidth) {
+	if n := v.Forest.States[engine.Acked]; n > 0 && (!bad0 || w >= view.ShortWidth) {
 		l.Add(widget.Good, fmt.Sprintf("%s %s", engine.Acked, render.Number(int64(n))))
 	}
 	return l
@@ -167,8 +164,8 @@ func (v *View) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.L
 	if len(typ) > 5 {
 		typ = render.Middle(typ, 8)
 	}
-	l.Add(widget.Accent, widget.Left(typ, max(timeline.TypeWidth, len(typ)))+" ")
-	room := c.name - render.Width(lead) - max(timeline.TypeWidth, render.Width(typ)) - 1
+	l.Add(widget.Accent, widget.Left(typ, max(view.TypeWidth, len(typ)))+" ")
+	room := c.name - render.Width(lead) - max(view.TypeWidth, render.Width(typ)) - 1
 	name := widget.Plain
 	if n.State == engine.Missing {
 		name = widget.Muted
@@ -187,12 +184,12 @@ func (v *View) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.L
 		l.Add(resourceRole(n.State), " "+widget.Left(string(n.State), c.state))
 	}
 	if c.version > 0 && n.State != engine.NotOverXDS {
-		l.Add(widget.Plain, " "+widget.Middle(widget.OrDash(n.Version), c.version))
+		l.Add(widget.Plain, " "+widget.Middle(render.OrDash(n.Version), c.version))
 	}
 	if c.seq > 0 {
 		seq, when := "-", "-"
 		if n.Seq != 0 {
-			seq, when = fmt.Sprint(uint64(n.Seq)), view.Age(scr.Seen().At.Sub(n.At))
+			seq, when = fmt.Sprint(uint64(n.Seq)), render.Age(scr.Seen().At.Sub(n.At))
 		}
 		l.Add(widget.Muted, " "+widget.Right(seq, c.seq)+" "+widget.Right(when, c.age))
 	}
@@ -258,7 +255,7 @@ func (v *View) aside(scr view.Screen, w, h int) []widget.Line {
 		out = append(out, widget.Labelled("version", widget.Plain, n.Version, w)...)
 	}
 	if n.Seq != 0 {
-		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, n.At.UTC().Format("15:04:05.000"), view.Age(scr.Seen().At.Sub(n.At))), w)...)
+		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, render.TimeOfDay(n.At), render.Age(scr.Seen().At.Sub(n.At))), w)...)
 	} else if n.State != engine.Missing && n.State != engine.NotOverXDS {
 		out = append(out, widget.Labelled("came", widget.Muted, "so long ago that it has to be looked for: enter", w)...)
 	}
@@ -313,10 +310,10 @@ func (v *View) asideClient(scr view.Screen, w, h int) []widget.Line {
 		for j := range c.Types {
 			t := &c.Types[j]
 			l := widget.Spans(widget.In(widget.Accent, " "+widget.Middle(t.Type, 5)+" "))
-			l.Add(view.StateRole(t.State), widget.Left(t.State.String(), clients.StateWidth))
+			l.Add(view.StateRole(t.State), widget.Left(t.State.String(), view.StateWidth))
 			l.Add(widget.Plain, widget.Right(render.Number(int64(t.Have)), 7))
-			l.Add(widget.Muted, "    "+widget.Left(view.Age(scr.Seen().At.Sub(t.Since)), 7)+" ")
-			l.Add(widget.Plain, widget.MiddleText(widget.OrDash(t.Version), max(w-l.Width()-1, 4)))
+			l.Add(widget.Muted, "    "+widget.Left(render.Age(scr.Seen().At.Sub(t.Since)), 7)+" ")
+			l.Add(widget.Plain, widget.MiddleText(render.OrDash(t.Version), max(w-l.Width()-1, 4)))
 			out = append(out, l)
 		}
 	}

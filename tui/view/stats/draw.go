@@ -9,7 +9,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/findings"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -26,7 +25,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	// The recorder has the last lines, the biggest messages at least four.
 	last := v.recorder(scr)
 	types := min(len(s.Types), max(1, h-len(out)-2-4-len(last)))
-	if w >= findings.ShortWidth {
+	if w >= view.ShortWidth {
 		types = min(types, max(3, (h-len(out))/2))
 	}
 	out = append(out, v.types(scr, w, types)...)
@@ -54,16 +53,16 @@ func (v *View) rates(scr view.Screen, w int) []widget.Line {
 	s := v.known
 	const label, number = 10, 8
 	spark := min(max(w-label-5*(number+1)-2, 0), index.StatSeconds)
-	if w < findings.ShortWidth {
+	if w < view.ShortWidth {
 		spark = max(w-label-2*(number+1)-2, 0)
 	}
 	seconds := min(max(int(s.Long/time.Second)+1, 1), index.StatSeconds)
-	if w >= findings.ShortWidth {
+	if w >= view.ShortWidth {
 		spark = min(spark, max(seconds, len("last 2 minutes")))
 	}
 	head := " " + widget.Left("PER SECOND", label) + " " + widget.Left(lastSeconds(seconds), spark)
 	head += widget.Right("now", number) + " " + widget.Right("mean", number)
-	if w >= findings.ShortWidth {
+	if w >= view.ShortWidth {
 		head += " " + widget.Right("most", number) + " " + widget.Right("MESSAGES", number+1) + " " + widget.Right("BYTES", number)
 	}
 	out := []widget.Line{widget.Text(widget.Muted, head)}
@@ -83,7 +82,7 @@ func (v *View) rates(scr view.Screen, w int) []widget.Line {
 		l := widget.Text(widget.Plain, " "+widget.Left(name, label)+" ")
 		l.Add(look, widget.Left(sparkline(rates, spark, scr.Theme().Glyph.Spark), spark))
 		l.Add(widget.Plain, widget.Right(write(now), number)+" "+widget.Right(write(mean), number))
-		if w >= findings.ShortWidth {
+		if w >= view.ShortWidth {
 			l.Add(widget.Plain, " "+widget.Right(write(most), number)+" "+widget.Right(render.Number(total), number+1)+" ")
 			if bytes > 0 {
 				l.Add(widget.Plain, widget.Right(render.ShortSize(int64(bytes)), number))
@@ -165,7 +164,7 @@ func sparkline(values []float64, columns int, signs string) string {
 func (v *View) types(scr view.Screen, w, most int) []widget.Line {
 	s := v.known
 	wide := w >= 100
-	short := w < findings.ShortWidth
+	short := w < view.ShortWidth
 	seconds := min(max(int(s.Long/time.Second)+1, 1), index.StatSeconds)
 	head := " " + widget.Left("TYPE", 6) + widget.Right("REQ", 8) + widget.Right("RESP", 8)
 	if wide {
@@ -184,7 +183,7 @@ func (v *View) types(scr view.Screen, w, most int) []widget.Line {
 	out := []widget.Line{widget.Text(widget.Muted, head)}
 	for i := range s.Types[:min(most, len(s.Types))] {
 		t := &s.Types[i]
-		l := widget.Text(widget.Plain, " "+widget.Middle(widget.OrDash(t.Type), 5)+" ")
+		l := widget.Text(widget.Plain, " "+widget.Middle(render.OrDash(t.Type), 5)+" ")
 		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(t.Messages[index.ToServer])), 8)+widget.Right(render.ShortSize(int64(t.Messages[index.ToClient])), 8))
 		rates := [2][]float64{}
 		for _, x := range t.Recent[index.StatSeconds-seconds:] {
@@ -319,10 +318,10 @@ func (v *View) bigLines(scr view.Screen, w, h int) []widget.Line {
 		if l.Selected = i == v.win.At; l.Selected {
 			l.Spans[0].Text = "> "
 		}
-		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(widget.OrDash(scr.Aliases().Name(b.Client)), name)+" ")
-		l.Add(widget.Plain, widget.Middle(widget.OrDash(b.Type), 4)+" ")
+		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(render.OrDash(scr.Aliases().Name(b.Client)), name)+" ")
+		l.Add(widget.Plain, widget.Middle(render.OrDash(b.Type), 4)+" ")
 		look, _ := view.LookOf(&b.Row)
-		l.Add(look, widget.Left(widget.OrDash(b.Row.What.String()), 6))
+		l.Add(look, widget.Left(render.OrDash(b.Row.What.String()), 6))
 		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(b.Row.Size)), 6))
 		out = append(out, l)
 	}

@@ -159,7 +159,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 	if !is {
 		return widget.Line{}
 	}
-	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, widget.OrDash(b.Type), b.Row.What, widget.OrDash(scr.Aliases().Name(b.Client)), render.Size(int64(b.Row.Size))))
+	return widget.Text(widget.Plain, fmt.Sprintf("%d: %s %s for %s, %s", b.Row.Seq, render.OrDash(b.Type), b.Row.What, render.OrDash(scr.Aliases().Name(b.Client)), render.Size(int64(b.Row.Size))))
 }
 
 func (v *View) Click(scr view.Screen, x, y int, twice bool) tea.Cmd {

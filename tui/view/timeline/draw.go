@@ -42,7 +42,6 @@ type columns struct {
 const (
 	signWidth = 3 // what is selected, the sign, a space
 	seqWidth  = 6
-	TypeWidth = 4
 	ackWidth  = 6
 )
 
@@ -103,7 +102,7 @@ func (v *View) oneClient() bool {
 // fixed is how wide all columns are together.
 func (c *columns) fixed() int {
 	n := signWidth + c.seq + 1
-	for _, w := range []int{c.time, c.client, c.dir, c.stream, TypeWidth, c.what, c.version, c.nonce, c.res, c.size, c.ack} {
+	for _, w := range []int{c.time, c.client, c.dir, c.stream, view.TypeWidth, c.what, c.version, c.nonce, c.res, c.size, c.ack} {
 		if w > 0 {
 			n += w + 1
 		}
@@ -120,7 +119,7 @@ func (c *columns) titles() widget.Line {
 	if c.dir > 0 {
 		b.WriteString(widget.Spaces(c.dir+1) + widget.Left("STREAM", c.stream) + " ")
 	}
-	b.WriteString(widget.Left("TYPE", TypeWidth) + " " + widget.Left("WHAT", c.what) + " ")
+	b.WriteString(widget.Left("TYPE", view.TypeWidth) + " " + widget.Left("WHAT", c.what) + " ")
 	if c.version > 0 {
 		b.WriteString(widget.Left("VERSION", c.version) + " ")
 	}
@@ -211,13 +210,13 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 		typ = "-"
 	}
 	if r.Kind != session.KindMessage {
-		l.Add(widget.Plain, widget.Left(typ, TypeWidth)+" ")
-		word := view.EventWord(r)
+		l.Add(widget.Plain, widget.Left(typ, view.TypeWidth)+" ")
+		word := render.EventWord(r.Kind)
 		l.Add(look, widget.Left(word, c.what)+" ")
 		l.Add(look, scr.Aliases().Text(w.Text))
 		return l
 	}
-	l.Add(widget.Plain, widget.Middle(typ, TypeWidth)+" ")
+	l.Add(widget.Plain, widget.Middle(typ, view.TypeWidth)+" ")
 	what := r.What.String()
 	if what == "" {
 		what = "MSG"
@@ -227,7 +226,7 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 		l.Add(widget.Plain, widget.Middle(versionText(r, &w), c.version)+" ")
 	}
 	if c.nonce > 0 {
-		l.Add(widget.Muted, widget.Middle(widget.OrDash(w.Nonce), c.nonce)+" ")
+		l.Add(widget.Muted, widget.Middle(render.OrDash(w.Nonce), c.nonce)+" ")
 	}
 	if c.res > 0 {
 		l.Add(widget.Plain, widget.Right(countText(r), c.res)+" ")
@@ -251,7 +250,7 @@ func versionText(r *index.Row, w *index.Words) string {
 	if r.What == index.DELTA && w.Version == "" {
 		return fmt.Sprintf("+%d", max(r.Count, 0))
 	}
-	return widget.OrDash(w.Version)
+	return render.OrDash(w.Version)
 }
 
 func countText(r *index.Row) string {
@@ -302,7 +301,7 @@ func (v *View) timeOf(scr view.Screen, r *index.Row, before int64) string {
 		}
 		return fmt.Sprintf("+%.3f", time.Duration(r.Time-before).Seconds())
 	}
-	return r.At().UTC().Format("15:04:05.000")
+	return render.TimeOfDay(r.At())
 }
 
 // RowText is the row as it is copied, with all columns.
