@@ -248,7 +248,7 @@ func TestPagerFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.Path, ".yaml") {
 		t.Errorf("%v, %v, %v", done.Path, info.Mode(), err)
 	}
-	if cmd := done.Run(v); cmd == nil {
+	if cmd := v.Handle(d.m, done); cmd == nil {
 		t.Error("nothing is to be run")
 	}
 	fail := view.Reply{To: v, Msg: view.PagerDone{Err: os.ErrPermission}}

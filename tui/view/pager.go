@@ -38,8 +38,8 @@ func ToPager(scr Screen, v View, t PagerText) tea.Cmd {
 	})
 }
 
-// Run opens the pager. The file goes away when it is over.
-func (r PagerReady) Run(to View) tea.Cmd {
+// run opens the pager. The file goes away when it is over.
+func (r PagerReady) run(to View) tea.Cmd {
 	if r.err != nil {
 		return func() tea.Msg { return Said{widget.Bad, r.err.Error()} }
 	}
@@ -49,7 +49,7 @@ func (r PagerReady) Run(to View) tea.Cmd {
 	})
 }
 
-func (d PagerDone) Tell(scr Screen) {
+func (d PagerDone) tell(scr Screen) {
 	if d.Err != nil {
 		scr.Complain(fmt.Errorf("the pager failed: %w; $XDSPROXY_PAGER names another one", d.Err))
 	}

@@ -137,3 +137,10 @@ func Cut(l Line, columns int) []Span {
 }
 
 func MiddleText(s string, columns int) string { return render.Middle(render.Safe(s), columns) }
+
+// Choose marks a line that is selected, by more than its colour.
+func (l *Line) Choose(is bool) {
+	if l.Selected = is; is && len(l.Spans) > 0 {
+		l.Spans[0].Text = ">" + strings.TrimPrefix(l.Spans[0].Text, " ")
+	}
+}

@@ -203,15 +203,7 @@ func (s *Sheet) Draw(all []Paragraph, w, h int) []Line {
 	if len(lines) == 0 {
 		return []Line{Blank(), Text(Plain, "   Nothing here has these words."), Text(Muted, "   esc shows everything again")}
 	}
-	var out []Line
-	for i := s.Win.Top; i < min(s.Win.Top+h, len(lines)); i++ {
-		l := lines[i].Line
-		if l.Selected = i == s.Win.At; l.Selected && len(l.Spans) > 0 {
-			l.Spans[0].Text = ">" + strings.TrimPrefix(l.Spans[0].Text, " ")
-		}
-		out = append(out, l)
-	}
-	return out
+	return s.Win.Draw(len(lines), h, func(i int) Line { return lines[i].Line })
 }
 
 // Click selects a line; false if there is none.

@@ -42,10 +42,7 @@ func (p *TextPane) drawRow(t *Theme, alias func(string) string, i int) Line {
 	of := &p.Lines[r.line]
 	gutter := In(Plain, " ")
 	l := Spans(gutter)
-	if i == p.Win.At {
-		l.Selected = true
-		l.Spans[0].Text = ">"
-	}
+	l.Choose(i == p.Win.At)
 	sign := " "
 	if _, found := slices.BinarySearch(p.Found, r.line); found && r.from == 0 {
 		sign = "/"

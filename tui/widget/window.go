@@ -74,3 +74,14 @@ func HasWords(text, words string) bool {
 	}
 	return true
 }
+
+// Draw is the rows of a list that are visible, the selected one marked.
+func (w *Window) Draw(total, rows int, row func(i int) Line) []Line {
+	var out []Line
+	for i := w.Top; i < min(w.Top+rows, total); i++ {
+		l := row(i)
+		l.Choose(i == w.At)
+		out = append(out, l)
+	}
+	return out
+}

@@ -111,7 +111,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		return append(out, v.Empty(scr)...)
 	}
 	now := scr.Seen().At
-	for i := v.win.Top; i < min(v.win.Top+h-1, len(rows)); i++ {
+	return append(out, v.win.Draw(len(rows), h-1, func(i int) widget.Line {
 		r := &rows[i]
 		l := widget.Text(widget.Plain, "  ")
 		if r.typ != nil {
@@ -126,12 +126,8 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 				l.Add(widget.Muted, widget.Right(render.Age(now.Sub(r.of.Last)), last))
 			}
 		}
-		if l.Selected = i == v.win.At; l.Selected {
-			l.Spans[0].Text = "> "
-		}
-		out = append(out, l)
-	}
-	return out
+		return l
+	})...)
 }
 
 func clientRole(c *engine.ClientStatus) widget.Role {

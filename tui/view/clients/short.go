@@ -17,8 +17,7 @@ func (v *View) drawShort(scr view.Screen, w, h int) []widget.Line {
 	if len(rows) == 0 {
 		return v.Empty(scr)
 	}
-	var out []widget.Line
-	for i := v.win.Top; i < min(v.win.Top+h, len(rows)); i++ {
+	return v.win.Draw(len(rows), h, func(i int) widget.Line {
 		r := &rows[i]
 		l := widget.Text(widget.Plain, "  ")
 		if r.typ != nil {
@@ -26,12 +25,8 @@ func (v *View) drawShort(scr view.Screen, w, h int) []widget.Line {
 		} else {
 			v.shortClient(scr, &l, r.of, w)
 		}
-		if l.Selected = i == v.win.At; l.Selected {
-			l.Spans[0].Text = "> "
-		}
-		out = append(out, l)
-	}
-	return out
+		return l
+	})
 }
 
 func (v *View) shortClient(scr view.Screen, l *widget.Line, c *engine.ClientStatus, w int) {

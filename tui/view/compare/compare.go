@@ -4,9 +4,7 @@ package compare
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -16,19 +14,17 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // View is two versions of something beside each other: all resources of a
 // response that differ, one resource, or two messages.
 type View struct {
-	view.Plain
+	view.Text
 	of    view.Selection
 	typ   string
 	items []index.Compared // those that differ, or all if there is only one
 	same  int              // resources that do not differ
-	pane  widget.TextPane
-	Whole map[int]bool // items whose equal lines are shown
+	Whole map[int]bool     // items whose equal lines are shown
 
 	busy string // what is being done, "" if nothing
 	stop context.CancelFunc
@@ -164,10 +160,8 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 		v.take(msg)
 	case HistoryStep:
 		return v.historyTook(scr, msg)
-	case view.PagerReady:
-		return msg.Run(v)
-	case view.PagerDone:
-		msg.Tell(scr)
+	default:
+		return v.HandlePager(scr, v, msg)
 	}
 	return nil
 }
@@ -190,10 +184,10 @@ func (v *View) take(r compareReady) {
 		v.past = nil
 	}
 	clear(v.Whole)
-	v.pane.Restart(v.lines())
-	if changes := v.pane.Changes(); len(changes) > 0 {
-		v.pane.Show(changes[0])
-		v.pane.Center, v.pane.Win.Top = false, 0
+	v.Pane.Restart(v.lines())
+	if changes := v.Pane.Changes(); len(changes) > 0 {
+		v.Pane.Show(changes[0])
+		v.Pane.Center, v.Pane.Win.Top = false, 0
 	}
 }
 
@@ -203,8 +197,8 @@ func (v *View) item() *index.Compared {
 		return nil
 	}
 	of := 0
-	if at := v.pane.Current(); at >= 0 {
-		of = v.pane.Lines[at].Of
+	if at := v.Pane.Current(); at >= 0 {
+		of = v.Pane.Lines[at].Of
 	}
 	return &v.items[min(of, len(v.items)-1)]
 }
@@ -230,8 +224,7 @@ func (v *View) Keys() []key.Offer {
 }
 
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
-	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
-		v.pane.Do(a)
+	if v.Pane.Do(a) {
 		return nil
 	}
 	switch a {
@@ -248,10 +241,10 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	case key.Filter:
 		return scr.Prompt(view.TextSearch, v.Query())
 	case key.Copy:
-		text, what := v.pane.UnderCursor()
+		text, what := v.Pane.UnderCursor()
 		return scr.Copy(scr.Aliases().Text(text), what)
 	case key.Pager:
-		return view.ToPager(scr, v, view.PagerText{Text: v.head(scr, 200) + "\n\n" + v.pane.PlainText(), Ext: "diff"})
+		return view.ToPager(scr, v, view.PagerText{Text: v.head(scr, 200) + "\n\n" + v.Pane.PlainText(), Ext: "diff"})
 	case key.Open:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
 			return scr.Act(key.Open, view.Selection{Seq: max(c.New.Seq, c.Old.Seq)})
@@ -272,41 +265,30 @@ func (v *View) close(scr view.Screen) tea.Cmd {
 }
 
 func (v *View) onward(scr view.Screen, forward bool) {
-	of, none := v.pane.Changes(), "there is no difference to go to"
-	if v.pane.Text != "" {
-		of, none = v.pane.Found, "no line matches"
+	of, none := v.Pane.Changes(), "there is no difference to go to"
+	if v.Pane.Text != "" {
+		of, none = v.Pane.Found, "no line matches"
 	}
-	if !v.pane.Next(of, forward) {
+	if !v.Pane.Next(of, forward) {
 		scr.Say("%s", none)
 	}
 }
 
 // toggle shows the equal lines of a resource, or folds it.
 func (v *View) toggle(scr view.Screen) {
-	at := v.pane.Current()
+	at := v.Pane.Current()
 	if at < 0 {
 		return
 	}
-	of := v.pane.Lines[at].Of
-	if v.pane.Lines[at].Folded || v.Whole[of] {
+	of := v.Pane.Lines[at].Of
+	if v.Pane.Lines[at].Folded || v.Whole[of] {
 		v.Whole[of] = !v.Whole[of]
-		v.pane.Set(v.lines())
+		v.Pane.Set(v.lines())
 		return
 	}
-	if !v.pane.Toggle() {
+	if !v.Pane.Toggle() {
 		scr.Say("there is nothing to fold here")
 	}
-}
-
-func (v *View) Query() string             { return v.pane.Text }
-func (v *View) Language() view.PromptKind { return view.TextSearch }
-
-func (v *View) Ask(_ view.Screen, text string) (tea.Cmd, error) {
-	v.pane.Search(text)
-	if text != "" && len(v.pane.Found) == 0 {
-		return nil, errors.New("no line has that")
-	}
-	return nil, nil
 }
 
 func (v *View) Selected(view.Screen) view.Selection {
@@ -318,6 +300,6 @@ func (v *View) Selected(view.Screen) view.Selection {
 }
 
 func (v *View) Click(_ view.Screen, _, y int, _ bool) tea.Cmd {
-	v.pane.Click(y - diffHead)
+	v.Pane.Click(y - diffHead)
 	return nil
 }

@@ -243,8 +243,8 @@ func (v *View) head(scr view.Screen, w int) string {
 		s += "     " + v.past.Where()
 	case len(v.items) > 1 || v.same > 0:
 		at := 0
-		if line := v.pane.Current(); line >= 0 {
-			at = v.pane.Lines[line].Of
+		if line := v.Pane.Current(); line >= 0 {
+			at = v.Pane.Lines[line].Of
 		}
 		if len(v.items) > 1 {
 			s += fmt.Sprintf("     %d of %d that differ", min(at+1, len(v.items)), len(v.items))
@@ -277,20 +277,20 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	if h <= len(out) {
 		return out[:max(h, 0)]
 	}
-	return append(out, v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-len(out))...)
+	return append(out, v.Pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-len(out))...)
 }
 
 func (v *View) Where(view.Screen) string {
-	n := len(v.pane.Changes())
+	n := len(v.Pane.Changes())
 	if n == 0 {
-		return v.pane.Where()
+		return v.Pane.Where()
 	}
-	return v.pane.Where() + ", " + render.Count(n, "difference", "differences")
+	return v.Pane.Where() + ", " + render.Count(n, "difference", "differences")
 }
 
 func (v *View) About(view.Screen) widget.Line {
-	if at := v.pane.Current(); at >= 0 && v.pane.Lines[at].Name != "" && v.pane.Lines[at].Name != "resource" {
-		return widget.Text(widget.Muted, v.pane.Lines[at].Name)
+	if at := v.Pane.Current(); at >= 0 && v.Pane.Lines[at].Name != "" && v.Pane.Lines[at].Name != "resource" {
+		return widget.Text(widget.Muted, v.Pane.Lines[at].Name)
 	}
 	return widget.Line{}
 }

@@ -3,7 +3,7 @@ package detail
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,9 +32,9 @@ func (f Form) String() string { return [...]string{"summary", "yaml", "json", "w
 
 // View is one entry in full, in one of several forms.
 type View struct {
+	view.Text
 	Seq  session.Seq
 	Form Form
-	Pane widget.TextPane
 
 	page    *page   // that the pane holds
 	shown   pageKey // what it was made of
@@ -173,24 +173,18 @@ type madePage struct {
 }
 
 func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
-	switch msg := msg.(type) {
-	case madePage:
-		if v.asked == msg.key {
-			v.busy, v.stop = false, nil
-		}
-		if msg.void {
-			return nil
-		}
-		v.keep(msg.key, msg.page)
-		return v.Tick(scr)
-	case view.PagerText:
-		return view.ToPager(scr, v, msg)
-	case view.PagerReady:
-		return msg.Run(v)
-	case view.PagerDone:
-		msg.Tell(scr)
+	made, is := msg.(madePage)
+	if !is {
+		return v.HandlePager(scr, v, msg)
 	}
-	return nil
+	if v.asked == made.key {
+		v.busy, v.stop = false, nil
+	}
+	if made.void {
+		return nil
+	}
+	v.keep(made.key, made.page)
+	return v.Tick(scr)
 }
 
 // keep adds a page, and lets go of old ones.
@@ -232,15 +226,13 @@ func (v *View) put(scr view.Screen, k pageKey, p *page) {
 // ready says whether the pane shows what is wanted.
 func (v *View) ready() bool { return v.shown.seq == v.Seq && v.shown.form == v.Form }
 
-func (v *View) Query() string             { return v.Pane.Text }
-func (v *View) Language() view.PromptKind { return view.TextSearch }
-
+// Ask searches for words.
 func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
-	v.Pane.Search(text)
-	if text != "" && len(v.Pane.Found) == 0 {
-		return nil, errors.New("no line has that; v shows other forms")
+	cmd, err := v.Text.Ask(scr, text)
+	if err != nil {
+		err = fmt.Errorf("%w; v shows other forms", err)
 	}
-	return nil, nil
+	return cmd, err
 }
 
 func (v *View) Selected(scr view.Screen) view.Selection {

@@ -1,8 +1,6 @@
 package detail
 
 import (
-	"slices"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -12,8 +10,7 @@ import (
 )
 
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
-	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right || a == key.Wrap {
-		v.Pane.Do(a)
+	if v.Pane.Do(a) {
 		return nil
 	}
 	switch a {

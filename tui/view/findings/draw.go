@@ -73,16 +73,10 @@ func (v *View) rows(scr view.Screen, w, h int, draw func(*View, view.Screen, *ch
 	if len(v.List.Rows) == 0 {
 		return v.empty(scr)
 	}
-	var out []widget.Line
-	for i := v.win.Top; i < min(v.win.Top+h, len(v.List.Rows)); i++ {
+	return v.win.Draw(len(v.List.Rows), h, func(i int) widget.Line {
 		at := v.List.Rows[i]
-		l := draw(v, scr, &v.List.all[at], v.List.known[at], w)
-		if l.Selected = i == v.win.At; l.Selected {
-			l.Spans[0].Text = ">"
-		}
-		out = append(out, l)
-	}
-	return out
+		return draw(v, scr, &v.List.all[at], v.List.known[at], w)
+	})
 }
 
 // findingColumns are how wide the columns of the list are.

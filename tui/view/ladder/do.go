@@ -1,8 +1,6 @@
 package ladder
 
 import (
-	"slices"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -41,21 +39,20 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		scr.Say("it is still being read")
 		return nil
 	}
-	if slices.Contains(key.Moves(), a) || a == key.Left || a == key.Right {
-		v.pane.Do(a)
+	if v.Pane.Do(a) {
 		return v.moved(scr, a)
 	}
 	switch a {
 	case key.Filter:
 		return scr.Prompt(view.TextSearch, v.Query())
 	case key.NextMatch, key.PrevMatch:
-		if !v.pane.Next(v.pane.Found, a == key.NextMatch) {
+		if !v.Pane.Next(v.Pane.Found, a == key.NextMatch) {
 			scr.Say("no line matches; / searches")
 		}
 	case key.Pager:
-		return view.ToPager(scr, v, view.PagerText{Text: v.pane.PlainText(), Ext: "txt"})
+		return view.ToPager(scr, v, view.PagerText{Text: v.Pane.PlainText(), Ext: "txt"})
 	case key.Copy:
-		return scr.Copy(scr.Aliases().Text(v.pane.PlainText()), "the ladder")
+		return scr.Copy(scr.Aliases().Text(v.Pane.PlainText()), "the ladder")
 	case key.Violation:
 		v.nextFinding(scr)
 	default:
@@ -95,17 +92,17 @@ func (v *View) onEntry(scr view.Screen, a key.Action) tea.Cmd {
 
 // Current is the entry of the selected line, 0 if there is none.
 func (v *View) Current() session.Seq {
-	if at := v.pane.Current(); at >= 0 {
-		return session.Seq(v.pane.Lines[at].Ref)
+	if at := v.Pane.Current(); at >= 0 {
+		return session.Seq(v.Pane.Lines[at].Ref)
 	}
 	return 0
 }
 
 // goTo selects an entry of the ladder.
 func (v *View) goTo(scr view.Screen, seq session.Seq) {
-	for i := range v.pane.Lines {
-		if v.pane.Lines[i].Ref == uint64(seq) {
-			v.pane.Show(i)
+	for i := range v.Pane.Lines {
+		if v.Pane.Lines[i].Ref == uint64(seq) {
+			v.Pane.Show(i)
 			v.at = seq
 			return
 		}
@@ -114,8 +111,8 @@ func (v *View) goTo(scr view.Screen, seq session.Seq) {
 }
 
 func (v *View) nextFinding(scr view.Screen) {
-	for i := v.pane.Current() + 1; i < len(v.pane.Lines); i++ {
-		if seq := session.Seq(v.pane.Lines[i].Ref); v.pane.Lines[i].Level == 2 && seq != v.Current() {
+	for i := v.Pane.Current() + 1; i < len(v.Pane.Lines); i++ {
+		if seq := session.Seq(v.Pane.Lines[i].Ref); v.Pane.Lines[i].Level == 2 && seq != v.Current() {
 			v.goTo(scr, seq)
 			return
 		}
@@ -129,7 +126,7 @@ func (v *View) moved(scr view.Screen, a key.Action) tea.Cmd {
 		v.at = seq
 		scr.Follow(seq)
 	}
-	at := v.pane.Win.At
+	at := v.Pane.Win.At
 	switch {
 	case v.Earlier && a == key.First:
 		v.at = 1
@@ -137,7 +134,7 @@ func (v *View) moved(scr view.Screen, a key.Action) tea.Cmd {
 	case (v.Later || scr.Log().Live) && a == key.Last:
 		v.at = lastSeq
 		return v.load(scr)
-	case v.Earlier && at <= 2, (v.Later || scr.Log().Live) && at >= v.pane.Total()-2:
+	case v.Earlier && at <= 2, (v.Later || scr.Log().Live) && at >= v.Pane.Total()-2:
 		return v.load(scr)
 	}
 	return nil

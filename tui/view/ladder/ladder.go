@@ -20,11 +20,10 @@ import (
 // View is the conversation of a stream, or of a client, drawn as arrows. Of a
 // long one only the part around the selection is there.
 type View struct {
-	view.Plain
+	view.Text
 	client  string      // "": the stream of of
 	of      session.Seq // an entry of the stream
 	at      session.Seq // that is selected
-	pane    widget.TextPane
 	Drawn   *render.Ladder
 	looks   map[session.Seq]widget.Role
 	width   int // that the pane was laid out for
@@ -135,10 +134,8 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 		}
 		v.Drawn, v.looks, v.Earlier, v.Later = msg.drawn, msg.looks, msg.earlier, msg.later
 		v.layOut(scr, scr.Columns()-widget.TextGutter)
-	case view.PagerReady:
-		return msg.Run(v)
-	case view.PagerDone:
-		msg.Tell(scr)
+	default:
+		return v.HandlePager(scr, v, msg)
 	}
 	return nil
 }
@@ -167,8 +164,8 @@ func (v *View) layOut(scr view.Screen, columns int) {
 	if v.Later {
 		lines = append(lines, widget.Heading(widget.Muted, "  ... more behind: down goes on"))
 	}
-	v.pane.Set(lines)
-	v.pane.Show(at)
+	v.Pane.Set(lines)
+	v.Pane.Show(at)
 }
 
 func (v *View) look(l *render.LadderLine) widget.Role {
@@ -190,17 +187,6 @@ func (v *View) look(l *render.LadderLine) widget.Role {
 	return v.looks[l.Seq]
 }
 
-func (v *View) Query() string             { return v.pane.Text }
-func (v *View) Language() view.PromptKind { return view.TextSearch }
-
-func (v *View) Ask(_ view.Screen, text string) (tea.Cmd, error) {
-	v.pane.Search(text)
-	if text != "" && len(v.pane.Found) == 0 {
-		return nil, errors.New("no line has that")
-	}
-	return nil, nil
-}
-
 func (v *View) Selected(scr view.Screen) view.Selection {
 	seq := v.Current()
 	s := view.Selection{Seq: seq, Client: v.client}
@@ -218,21 +204,21 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	if v.width != w-widget.TextGutter || v.aliases != scr.Aliases().Stamp() {
 		v.layOut(scr, w-widget.TextGutter)
 	}
-	v.pane.Fit(h)
+	v.Pane.Fit(h)
 	head := v.headLine()
 	if head < 0 || h < 4 {
-		return v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h)
+		return v.Pane.Draw(scr.Theme(), scr.Aliases().Text, w, h)
 	}
 	// Who takes part stays on the screen.
-	out := v.pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-1)
-	names := v.pane.Lines[head].Line
-	return append([]widget.Line{widget.Spans(append([]widget.Span{{Role: widget.Plain, Text: widget.Spaces(widget.TextGutter)}}, widget.PartOf(names.Spans, v.pane.Left, w-widget.TextGutter)...)...)}, out...)
+	out := v.Pane.Draw(scr.Theme(), scr.Aliases().Text, w, h-1)
+	names := v.Pane.Lines[head].Line
+	return append([]widget.Line{widget.Spans(append([]widget.Span{{Role: widget.Plain, Text: widget.Spaces(widget.TextGutter)}}, widget.PartOf(names.Spans, v.Pane.Left, w-widget.TextGutter)...)...)}, out...)
 }
 
 // headLine is the line that names who takes part, if it is not visible; -1 else.
 func (v *View) headLine() int {
-	for i := range min(len(v.pane.Lines), 2) {
-		if v.pane.Lines[i].Ref == 0 && len(v.pane.Lines[i].Spans) > 0 && v.pane.Lines[i].Spans[0].Role == widget.Title && v.pane.Win.Top > i {
+	for i := range min(len(v.Pane.Lines), 2) {
+		if v.Pane.Lines[i].Ref == 0 && len(v.Pane.Lines[i].Spans) > 0 && v.Pane.Lines[i].Spans[0].Role == widget.Title && v.Pane.Win.Top > i {
 			return i
 		}
 	}
@@ -262,7 +248,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 }
 
 func (v *View) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
-	v.pane.Click(y)
+	v.Pane.Click(y)
 	if seq := v.Current(); seq != 0 {
 		v.at = seq
 	}

@@ -72,9 +72,7 @@ func (v *View) list(scr view.Screen, w, h int) []widget.Line {
 	}
 	for i := max(v.Win.Top, 1); i < min(max(v.Win.Top, 1)+h-v.titles, len(rows)+1); i++ {
 		l := v.rowLine(scr, &rows[i-1], &c)
-		if l.Selected = i == v.Win.At; l.Selected {
-			l.Spans[0].Text = "> "
-		}
+		l.Choose(i == v.Win.At)
 		out = append(out, l)
 	}
 	return out
@@ -90,9 +88,7 @@ func (v *View) empty() []widget.Line {
 // clientLine is who it is, and where it stands.
 func (v *View) clientLine(scr view.Screen, client string, w int) widget.Line {
 	l := widget.Text(widget.Plain, "  ")
-	if l.Selected = v.Win.At == 0; l.Selected {
-		l.Spans[0].Text = "> "
-	}
+	l.Choose(v.Win.At == 0)
 	name := min(render.Width(render.Safe(scr.Aliases().Name(client))), max(w/3, 12))
 	l.Add(widget.Title, widget.Middle(scr.Aliases().Name(client), name)+"  ")
 	for i := range scr.Seen().Standing {

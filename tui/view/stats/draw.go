@@ -315,9 +315,7 @@ func (v *View) bigLines(scr view.Screen, w, h int) []widget.Line {
 	for i := v.win.Top; i < min(v.win.Top+rows, len(s.Biggest)); i++ {
 		b := &s.Biggest[i]
 		l := widget.Text(widget.Plain, "  ")
-		if l.Selected = i == v.win.At; l.Selected {
-			l.Spans[0].Text = "> "
-		}
+		l.Choose(i == v.win.At)
 		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(render.OrDash(scr.Aliases().Name(b.Client)), name)+" ")
 		l.Add(widget.Plain, widget.Middle(render.OrDash(b.Type), 4)+" ")
 		look, _ := view.LookOf(&b.Row)

@@ -158,10 +158,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	}
 	for i := range rows {
 		l := v.line(scr, &rows[i], &c, before)
-		l.Selected = v.win.Top+i == v.win.At
-		if l.Selected {
-			l.Spans[0].Text = ">"
-		}
+		l.Choose(v.win.Top+i == v.win.At)
 		before = rows[i].Time
 		out = append(out, l)
 	}
