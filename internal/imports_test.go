@@ -38,16 +38,30 @@ var allowed = map[string][]string{
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
 	"tui/key":            {},
 	"tui/widget":         {"internal/render", "tui/key"}, // no xDS, no screen
-	"tui/alias":          {"internal/xds", "internal/engine", "internal/render", "check", "tui/widget"},
+	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "tui/widget"},
 	"tui/index":          {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
-	"tui/source":         {"internal/session", "internal/engine", "recorder", "check", "tui/index", "tui/alias"},
-	"tui/view":           {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
-	"tui":                {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/nearest", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"},
-	"internal/xdstest":   {"internal/session", "decode"},
-	"internal/e2e":       {}, // tests only
-	"internal/agree":     {}, // tests only
-	"internal/mutant":    {}, // for tests; it knows the format by itself
-	"internal/bait":      {}, // for tests
+	"tui/source":         {"internal/session", "internal/engine", "recorder", "check", "tui/alias", "tui/index"},
+	"tui/view":           {"internal/session", "internal/engine", "check", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
+	"tui/view/clients":   {"internal/xds", "internal/engine", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/compare":   {"internal/session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/detail":    {"internal/session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view", "tui/view/compare"},
+	"tui/view/findings":  {"internal/session", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/ladder":    {"internal/session", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/menu":      {"internal/session", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view", "tui/view/detail"},
+	"tui/view/page":      {"check", "internal/render", "tui/key", "tui/widget", "tui/source", "tui/view"},
+	"tui/view/resources": {"internal/session", "internal/xds", "internal/engine", "internal/render", "tui/key", "tui/widget", "tui/view"},
+	"tui/view/stats":     {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/view/timeline":  {"internal/session", "internal/engine", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui": {
+		"internal/session", "internal/engine", "internal/nearest", "recorder", "check", "internal/render",
+		"tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings",
+		"tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline",
+	},
+	"internal/xdstest": {"internal/session", "decode"},
+	"internal/e2e":     {}, // tests only
+	"internal/agree":   {}, // tests only
+	"internal/mutant":  {}, // for tests; it knows the format by itself
+	"internal/bait":    {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
@@ -64,7 +78,7 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
 	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
-	"charm.land/":                      {"tui", "tui/view"},
+	"charm.land/":                      {"tui", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "cmd/xdsproxy"},
