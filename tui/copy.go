@@ -19,7 +19,7 @@ const (
 	sureAbove = 1 << 20
 )
 
-// copy puts a text into the clipboard of the terminal. What is too long for
+// Copy puts a text into the clipboard of the terminal. What is too long for
 // that goes to a file, and its path to the clipboard.
 func (m *Model) Copy(text, what string) tea.Cmd {
 	switch {

@@ -63,20 +63,19 @@ func (m *Model) tooSmall() string {
 // lines are those of the screen from top to bottom.
 func (m *Model) lines() []widget.Line {
 	var head, foot []widget.Line
-	small := m.w < plainWidth || m.h < plainHeight
 	head = append(head, m.header())
-	if !small {
+	if m.hasTabs() {
 		head = append(head, m.tabLine())
 	}
 	if l, is := m.banner(); is {
 		head = append(head, l)
 	}
-	if !small {
+	if m.hasTabs() {
 		foot = append(foot, m.status())
 	}
 	foot = append(foot, m.messageLine(), m.keyLine())
 	rows := m.h - len(head) - len(foot)
-	body := m.body(rows)
+	body := m.panes(rows)
 	for len(body) < rows {
 		body = append(body, widget.Blank())
 	}
@@ -88,13 +87,10 @@ func (m *Model) lines() []widget.Line {
 	return lines
 }
 
-// body draws the view that is on top, or all panes where there is room.
-func (m *Model) body(rows int) []widget.Line { return m.panes(rows) }
-
 // bodyTop is the row of the screen where the body begins.
 func (m *Model) bodyTop() int {
 	top := 1
-	if m.w >= plainWidth && m.h >= plainHeight {
+	if m.hasTabs() {
 		top++
 	}
 	if _, is := m.banner(); is {
@@ -122,7 +118,7 @@ func (m *Model) header() widget.Line {
 	if p := m.log.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
 		l.Add(widget.Bad, "UNVERIFIED ")
 	}
-	l.Add(widget.Plain, clock(last.Sub(first))+"  ")
+	l.Add(widget.Plain, render.Clock(last.Sub(first))+"  ")
 	tail := m.tally()
 	l.Add(widget.Accent, render.Middle(render.Safe(m.what()), max(8, m.w-l.Width()-tail.Width())))
 	l.Join(tail)
@@ -168,12 +164,6 @@ func (m *Model) span() (first, last time.Time) {
 		last = m.now()
 	}
 	return first, last
-}
-
-// clock writes a duration as hours, minutes and seconds.
-func clock(d time.Duration) string {
-	s := int(max(d, 0) / time.Second)
-	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
 // progress says how far the log was read, where that is behind.

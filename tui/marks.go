@@ -11,12 +11,10 @@ import (
 // back with its entries, and with a recording that is opened later. Where it is
 // not, the screen keeps them alone.
 
-func (m *Model) isMarked(seq session.Seq) bool { return m.log.Index.Marked(seq) }
-
 // mark marks an entry, or takes its mark away.
 func (m *Model) mark(seq session.Seq) {
 	code := session.NoteMark
-	if m.isMarked(seq) {
+	if m.log.Index.Marked(seq) {
 		code = session.NoteUnmark
 	}
 	if !m.annotate(session.Note{Code: code, About: seq}) {

@@ -271,7 +271,7 @@ func (m *Model) Do(a key.Action) tea.Cmd {
 func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	switch a {
 	case key.View1, key.View2, key.View3, key.View4, key.View5:
-		m.show(tabOf(a))
+		m.show(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
 	case key.Close:
 		return m.back()
 	case key.Quit:
@@ -309,11 +309,6 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	return nil
 }
 
-// tabOf is the number of the view that a key from 1 to 5 shows.
-func tabOf(a key.Action) int {
-	return slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a)
-}
-
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
 	m.tab, m.over, m.focus = tab, nil, nil
@@ -328,7 +323,7 @@ func (m *Model) showOrLeave(v view.View) {
 	m.Push(v)
 }
 
-// push opens a view above the one that is shown.
+// Push opens a view above the one that is shown.
 func (m *Model) Push(v view.View) {
 	if n := len(m.over); n >= maxOver {
 		m.over = m.over[1:]

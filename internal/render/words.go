@@ -71,3 +71,9 @@ func OrDash(s string) string {
 	}
 	return s
 }
+
+// Clock writes a duration as hours, minutes and seconds.
+func Clock(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
+}

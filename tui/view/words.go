@@ -86,6 +86,22 @@ func StreamName(w *index.Words) string {
 	return "#" + strconv.FormatUint(uint64(w.Stream), 10)
 }
 
+// Pair is the answer to a response, or what an answer is about; 0, with a word on
+// why, if there is none.
+func Pair(scr Screen, r *index.Row) session.Seq {
+	switch other := r.Partner(); {
+	case other != 0:
+		return other
+	case r.What.Response():
+		scr.Say("no answer to %d was seen", r.Seq)
+	case r.What == index.SUB || r.What == index.REQ || r.What == index.UNSUB:
+		scr.Say("%d answers no response: it asks", r.Seq)
+	default:
+		scr.Say("%d is no message that is answered", r.Seq)
+	}
+	return 0
+}
+
 // StateRole is the colour beside a state.
 func StateRole(s engine.State) widget.Role {
 	switch s {

@@ -4,7 +4,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 )
@@ -95,7 +94,9 @@ func (v *View) walk(scr view.Screen, a key.Action) {
 	}
 	switch a {
 	case key.Pair:
-		v.pair(scr, &r)
+		if other := view.Pair(scr, &r); other != 0 {
+			v.goTo(scr, other)
+		}
 	case key.PrevStream:
 		v.arrive(scr, scr.Log().Index.OnStream(&r, false), view.SeqText(v.Seq)+" is the first of its stream")
 	case key.NextStream:
@@ -136,19 +137,6 @@ func (v *View) arrive(scr view.Screen, seq session.Seq, otherwise string) {
 		return
 	}
 	v.goTo(scr, seq)
-}
-
-func (v *View) pair(scr view.Screen, r *index.Row) {
-	switch other := r.Partner(); {
-	case other != 0:
-		v.goTo(scr, other)
-	case r.What.Response():
-		scr.Say("no answer to %d was seen", r.Seq)
-	case r.What.Request():
-		scr.Say("%d answers no response: it asks", r.Seq)
-	default:
-		scr.Say("%d is no message that is answered", r.Seq)
-	}
 }
 
 // Copy copies what is under the cursor.

@@ -227,7 +227,9 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	case key.Open:
 		return scr.Act(key.Open, view.Selection{Seq: r.Seq})
 	case key.Pair:
-		v.pair(scr, &r)
+		if other := view.Pair(scr, &r); other != 0 {
+			_ = v.GoTo(scr, other)
+		}
 	case key.PrevStream, key.NextStream:
 		v.onStream(scr, &r, a == key.NextStream)
 	case key.Only, key.Not:
@@ -266,19 +268,6 @@ func (v *View) toggleFollow(scr view.Screen) {
 		scr.Say("staying here; f or G follows again")
 	default:
 		v.follow = true
-	}
-}
-
-func (v *View) pair(scr view.Screen, r *index.Row) {
-	switch other := r.Partner(); {
-	case other != 0:
-		_ = v.GoTo(scr, other)
-	case r.What.Response():
-		scr.Say("no answer to %d was seen", r.Seq)
-	case r.What == index.SUB || r.What == index.REQ || r.What == index.UNSUB:
-		scr.Say("%d answers no response: it asks", r.Seq)
-	default:
-		scr.Say("%d is no message that is answered", r.Seq)
 	}
 }
 
