@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/view/page"
@@ -49,14 +48,6 @@ func TestHelpExplainsEveryWord(t *testing.T) {
 	}
 	for _, w := range []string{"CONN", "GONE", "OPEN", "CLOSE", "HEAD", "HALF", "gap", "note", "!", "~", "i", "*", ">", "?", "[size]"} {
 		has(w)
-	}
-}
-
-func TestFilterExamplesAreFilters(t *testing.T) {
-	for _, e := range page.FilterExamples() {
-		if _, err := filter.Parse(e.Filter); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

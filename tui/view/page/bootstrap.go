@@ -15,25 +15,25 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-// Bootstrap shows what a client's configuration must say to get here: a page for
+// bootstrap shows what a client's configuration must say to get here: a page for
 // each kind of client and each listener.
-type Bootstrap struct {
+type bootstrap struct {
 	view.Page
 	routes []source.Route // none: there is no proxy
 	page   int
 }
 
 func NewBootstrap(scr view.Screen) view.View {
-	v := &Bootstrap{}
+	v := &bootstrap{}
 	if scr.Log().Proxy != nil {
 		v.routes = scr.Log().Proxy.Routes
 	}
 	return v
 }
 
-func (v *Bootstrap) Title() string { return "Bootstrap" }
+func (v *bootstrap) Title() string { return "Bootstrap" }
 
-func (v *Bootstrap) Keys() []key.Offer {
+func (v *bootstrap) Keys() []key.Offer {
 	return append([]key.Offer{
 		{Act: key.Copy, Hint: "copy", Help: "copy the snippet"},
 		{Act: key.NextPane, Hint: "page", Help: "Envoy, gRPC, the next listener"},
@@ -42,14 +42,14 @@ func (v *Bootstrap) Keys() []key.Offer {
 	}, v.Offers()...)
 }
 
-// Pages is how many there are: two for each listener.
-func (v *Bootstrap) Pages() int { return 2 * len(v.routes) }
+// pages is how many there are: two for each listener.
+func (v *bootstrap) pages() int { return 2 * len(v.routes) }
 
-func (v *Bootstrap) Do(scr view.Screen, a key.Action) tea.Cmd {
+func (v *bootstrap) Do(scr view.Screen, a key.Action) tea.Cmd {
 	if cmd, done := v.Page.Do(scr, a, v.paragraphs(scr)); done {
 		return cmd
 	}
-	if v.Pages() == 0 {
+	if v.pages() == 0 {
 		scr.Say("there is no proxy here to connect to")
 		return nil
 	}
@@ -59,31 +59,31 @@ func (v *Bootstrap) Do(scr view.Screen, a key.Action) tea.Cmd {
 	case key.PrevPane:
 		v.turn(-1)
 	case key.Copy:
-		return scr.Copy(scr.Aliases().Text(v.Snippet()), "the snippet")
+		return scr.Copy(scr.Aliases().Text(v.snippet()), "the snippet")
 	}
 	return nil
 }
 
-func (v *Bootstrap) turn(by int) {
-	v.page = (v.page + by + v.Pages()) % v.Pages()
+func (v *bootstrap) turn(by int) {
+	v.page = (v.page + by + v.pages()) % v.pages()
 	v.Win, v.Words = widget.Window{Rows: v.Win.Rows}, ""
 }
 
-func (v *Bootstrap) route() source.Route { return v.routes[v.page/2] }
-func (v *Bootstrap) grpc() bool          { return v.page%2 == 1 }
+func (v *bootstrap) route() source.Route { return v.routes[v.page/2] }
+func (v *bootstrap) grpc() bool          { return v.page%2 == 1 }
 
-// Snippet is the text of the page, without what is said about it.
-func (v *Bootstrap) Snippet() string {
-	at := EndpointOf(v.route().Listen)
-	at.Secure = SecurityOf(v.route())
+// snippet is the text of the page, without what is said about it.
+func (v *bootstrap) snippet() string {
+	at := endpointOf(v.route().Listen)
+	at.secure = securityOf(v.route())
 	if v.grpc() {
-		return at.GrpcBootstrap()
+		return at.grpcBootstrap()
 	}
-	return at.EnvoyBootstrap()
+	return at.envoyBootstrap()
 }
 
-func (v *Bootstrap) paragraphs(scr view.Screen) []widget.Paragraph {
-	if v.Pages() == 0 {
+func (v *bootstrap) paragraphs(scr view.Screen) []widget.Paragraph {
+	if v.pages() == 0 {
 		return []widget.Paragraph{
 			{Head: "There is no proxy here.", Look: widget.Title},
 			{Text: "This is " + view.SourceName(scr) + ", which is only read. A client can be pointed at a proxy that runs:"},
@@ -92,7 +92,7 @@ func (v *Bootstrap) paragraphs(scr view.Screen) []widget.Paragraph {
 		}
 	}
 	r := v.route()
-	at := EndpointOf(r.Listen)
+	at := endpointOf(r.Listen)
 	what := "Envoy: a bootstrap that gets everything from here by ADS"
 	if v.grpc() {
 		what = "gRPC: the file that GRPC_XDS_BOOTSTRAP names"
@@ -113,28 +113,28 @@ func (v *Bootstrap) paragraphs(scr view.Screen) []widget.Paragraph {
 	if r.Asked {
 		out = append(out, widget.Paragraph{Text: "It wants a certificate of clients: put in the files of one.", Tone: widget.Warned})
 	}
-	return append(out, widget.Paragraph{}, widget.Paragraph{Text: scr.Aliases().Text(v.Snippet()), AsIs: true})
+	return append(out, widget.Paragraph{}, widget.Paragraph{Text: scr.Aliases().Text(v.snippet()), AsIs: true})
 }
 
-func (v *Bootstrap) Draw(scr view.Screen, w, h int) []widget.Line {
+func (v *bootstrap) Draw(scr view.Screen, w, h int) []widget.Line {
 	return v.Sheet.Draw(v.paragraphs(scr), w, h)
 }
 
-func (v *Bootstrap) Where(scr view.Screen) string {
-	if v.Pages() == 0 {
+func (v *bootstrap) Where(scr view.Screen) string {
+	if v.pages() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s   page %d of %d", v.Sheet.Where(v.paragraphs(scr)), v.page+1, v.Pages())
+	return fmt.Sprintf("%s   page %d of %d", v.Sheet.Where(v.paragraphs(scr)), v.page+1, v.pages())
 }
 
-func (v *Bootstrap) About(view.Screen) widget.Line {
-	if v.Pages() == 0 {
+func (v *bootstrap) About(view.Screen) widget.Line {
+	if v.pages() == 0 {
 		return widget.Line{}
 	}
 	return widget.Text(widget.Muted, "y copies it; tab: Envoy, gRPC")
 }
 
-func (v *Bootstrap) Click(scr view.Screen, _, y int, _ bool) tea.Cmd {
+func (v *bootstrap) Click(scr view.Screen, _, y int, _ bool) tea.Cmd {
 	v.Sheet.Click(v.paragraphs(scr), y)
 	return nil
 }
@@ -145,7 +145,7 @@ type endpoint struct {
 	path       string // of a Unix socket; with @ if it is abstract
 	anywhere   bool   // host stands for all addresses
 	numeric    bool   // host is an address, not a name
-	Secure     *security
+	secure     *security
 }
 
 // security is how a client speaks TLS with a listener.
@@ -155,9 +155,9 @@ type security struct {
 	certificate bool   // it has to show one
 }
 
-// SecurityOf is nil for plaintext. Clients ask for the name that they would have
+// securityOf is nil for plaintext. Clients ask for the name that they would have
 // asked the upstream for.
-func SecurityOf(r source.Route) *security {
+func securityOf(r source.Route) *security {
 	if !r.Secure {
 		return nil
 	}
@@ -173,8 +173,8 @@ func SecurityOf(r source.Route) *security {
 
 // certFiles is what stands for files that only the client's owner knows.
 const (
-	CertFile = "/path/to/client.pem"
-	KeyFile  = "/path/to/client-key.pem"
+	certFile = "/path/to/client.pem"
+	keyFile  = "/path/to/client-key.pem"
 )
 
 // envoySocket is the transport socket of a cluster, to be put in below one.
@@ -186,8 +186,8 @@ func (s *security) envoySocket() string {
 	if s.certificate {
 		shown = `
             tls_certificates:
-              - certificate_chain: {filename: ` + CertFile + `}
-                private_key: {filename: ` + KeyFile + `}`
+              - certificate_chain: {filename: ` + certFile + `}
+                private_key: {filename: ` + keyFile + `}`
 	}
 	return `      transport_socket:
         name: envoy.transport_sockets.tls
@@ -208,13 +208,13 @@ func (s *security) grpcCreds() string {
 	}
 	shown := ""
 	if s.certificate {
-		shown = `, "certificate_file": "` + CertFile + `", "private_key_file": "` + KeyFile + `"`
+		shown = `, "certificate_file": "` + certFile + `", "private_key_file": "` + keyFile + `"`
 	}
 	return `{"type": "tls", "config": {"ca_certificate_file": ` + yamlText(s.roots) + shown + `}}`
 }
 
-// EndpointOf reads an address as the proxy writes it.
-func EndpointOf(listen string) endpoint {
+// endpointOf reads an address as the proxy writes it.
+func endpointOf(listen string) endpoint {
 	if path, is := strings.CutPrefix(listen, "unix:"); is {
 		return endpoint{path: path}
 	}
@@ -231,8 +231,8 @@ func EndpointOf(listen string) endpoint {
 	return e
 }
 
-// EnvoyBootstrap is a bootstrap that Envoy starts with.
-func (e *endpoint) EnvoyBootstrap() string {
+// envoyBootstrap is a bootstrap that Envoy starts with.
+func (e *endpoint) envoyBootstrap() string {
 	kind, address := "STATIC", fmt.Sprintf("socket_address: {address: %s, port_value: %s}", yamlText(e.host), e.port)
 	switch {
 	case e.path != "":
@@ -260,7 +260,7 @@ static_resources:
         envoy.extensions.upstreams.http.v3.HttpProtocolOptions:
           "@type": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions
           explicit_http_config: {http2_protocol_options: {}}
-` + e.Secure.envoySocket() + `      load_assignment:
+` + e.secure.envoySocket() + `      load_assignment:
         cluster_name: xdsproxy
         endpoints:
           - lb_endpoints:
@@ -276,8 +276,8 @@ func yamlText(s string) string {
 	return string(b)
 }
 
-// GrpcBootstrap is a bootstrap that gRPC's libraries read.
-func (e *endpoint) GrpcBootstrap() string {
+// grpcBootstrap is a bootstrap that gRPC's libraries read.
+func (e *endpoint) grpcBootstrap() string {
 	uri := net.JoinHostPort(e.host, e.port)
 	if e.path != "" {
 		uri = "unix:" + e.path
@@ -289,7 +289,7 @@ func (e *endpoint) GrpcBootstrap() string {
   "xds_servers": [
     {
       "server_uri": ` + yamlText(uri) + `,
-      "channel_creds": [` + e.Secure.grpcCreds() + `],
+      "channel_creds": [` + e.secure.grpcCreds() + `],
       "server_features": ["xds_v3"]
     }
   ],

@@ -70,7 +70,7 @@ func WordPage() []widget.Paragraph {
 // filterExample is a filter that help shows.
 type filterExample struct{ Filter, help string }
 
-func FilterExamples() []filterExample {
+func filterExamples() []filterExample {
 	return []filterExample{
 		{"kind:nack", "what clients rejected"},
 		{"type:eds,cds -kind:ack", "clusters and endpoints, without the answers that accept"},
@@ -99,7 +99,7 @@ func FilterPage() []widget.Paragraph {
 		{},
 		{Head: "Examples: enter tries one", Look: widget.Title},
 	}
-	for _, e := range FilterExamples() {
+	for _, e := range filterExamples() {
 		out = append(out, widget.Paragraph{Head: e.Filter, Look: widget.Accent, Text: e.help, Choice: e.Filter})
 	}
 	out = append(out, widget.Paragraph{}, widget.Paragraph{Head: "Keys", Look: widget.Title})
