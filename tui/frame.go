@@ -255,7 +255,7 @@ func (m *Model) messageLine() widget.Line {
 // keyLine is the keys that matter here.
 func (m *Model) keyLine() widget.Line {
 	if m.prompt != nil {
-		return m.prompt.Keys(m)
+		return m.prompt.keys(m)
 	}
 	l := widget.Text(widget.Muted, " ?")
 	l.Add(widget.Plain, "help")

@@ -187,13 +187,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.key(msg)
 	case tea.PasteMsg:
 		if m.prompt != nil {
-			return m, m.prompt.paste(m, msg)
+			return m, m.prompt.update(m, msg)
 		}
 		m.Say("nothing is being typed, so there is nowhere to paste")
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
 	case tea.InterruptMsg:
-		return m, m.Do(key.Stop)
+		return m, m.do(key.Stop)
 	case view.Said:
 		m.tell(message{role: msg.Role, text: msg.Text})
 	}
@@ -224,10 +224,11 @@ func (m *Model) observe() tea.Cmd {
 		return nil
 	}
 	m.looking = true
+	feed, now := m.log.Feed, m.now
 	return func() tea.Msg {
-		s := view.Seen{Generation: g, Asked: m.now()}
-		s.Standing, s.At = m.log.Feed.Standing()
-		s.Findings = m.log.Feed.Findings()
+		s := view.Seen{Generation: g, Asked: now()}
+		s.Standing, s.At = feed.Standing()
+		s.Findings = feed.Findings()
 		s.Folded = check.Fold(s.Findings)
 		return seenMsg(s)
 	}
@@ -238,7 +239,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
 	case name == "ctrl+c":
-		return m.Do(key.Stop)
+		return m.do(key.Stop)
 	case m.dialog != nil:
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
@@ -249,11 +250,11 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.Say("%q does nothing; ? lists the keys", name)
 		return nil
 	}
-	return m.Do(a)
+	return m.do(a)
 }
 
-// Do performs an action: in the view, or else here.
-func (m *Model) Do(a key.Action) tea.Cmd {
+// do performs an action: in the view, or else here.
+func (m *Model) do(a key.Action) tea.Cmd {
 	top := m.top()
 	if slices.ContainsFunc(top.Keys(), func(o key.Offer) bool { return o.Act == a }) {
 		cmd := top.Do(m, a)

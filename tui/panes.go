@@ -144,7 +144,7 @@ func (m *Model) tickAll() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// paneWidth is how wide the timeline is.
+// Columns is how wide the timeline is.
 func (m *Model) Columns() int {
 	if m.spread() {
 		return m.w - leftWidth - 1

@@ -62,6 +62,7 @@ func (m *Model) meetHeld() tea.Cmd {
 		return nil
 	}
 	m.held = m.now()
+	feed := m.log.Feed
 	var ids []string
 	for i := range m.seen.Standing {
 		ids = append(ids, m.seen.Standing[i].Client)
@@ -69,7 +70,7 @@ func (m *Model) meetHeld() tea.Cmd {
 	return func() tea.Msg {
 		out := make(alias.Held)
 		for _, id := range ids {
-			if t := m.log.Feed.Tree(id); t != nil && !out.Take(t) {
+			if t := feed.Tree(id); t != nil && !out.Take(t) {
 				break
 			}
 		}

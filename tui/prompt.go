@@ -30,8 +30,11 @@ type typo struct {
 	text string
 }
 
-// open shows a prompt for the view on top.
+// Prompt asks for something for the view on top, unless it is asked already.
 func (m *Model) Prompt(kind view.PromptKind, value string) tea.Cmd {
+	if m.prompt != nil {
+		return nil
+	}
 	in := textinput.New()
 	in.Prompt = ""
 	in.CharLimit = 4096
@@ -60,8 +63,6 @@ func (p *prompt) key(m *Model, k tea.KeyPressMsg) tea.Cmd {
 	}
 	return p.update(m, k)
 }
-
-func (p *prompt) paste(m *Model, msg tea.PasteMsg) tea.Cmd { return p.update(m, msg) }
 
 func (p *prompt) update(m *Model, msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
@@ -204,7 +205,7 @@ func (p *prompt) help(m *Model) string {
 	return ""
 }
 
-func (p *prompt) Keys(*Model) widget.Line {
+func (p *prompt) keys(*Model) widget.Line {
 	if len(p.offer) > 1 {
 		l := widget.Text(widget.Muted, " tab:")
 		for i, o := range p.offer[max(0, p.next-1):] {

@@ -29,10 +29,11 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 		}
 	}
 	var reading sync.WaitGroup
+	feed := m.log.Feed
+	feed.Remember = src.Remember
 	reading.Go(func() {
 		defer r.Close()
-		m.log.Feed.Remember = src.Remember
-		m.log.Feed.Run(inner, r, src.Live, src.Found)
+		feed.Run(inner, r, src.Live, src.Found)
 	})
 	err = m.present(ctx, profileOption(o.Color, os.Environ())...)
 	cancel()

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -129,11 +130,4 @@ func (m *Model) Pop(v view.View) {
 }
 
 // IsOpen says whether a view is above the five.
-func (m *Model) IsOpen(v view.View) bool {
-	for _, o := range m.over {
-		if o == v {
-			return true
-		}
-	}
-	return false
-}
+func (m *Model) IsOpen(v view.View) bool { return slices.Contains(m.over, v) }

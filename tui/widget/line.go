@@ -68,21 +68,8 @@ func (l *Line) PlainText() string {
 // Paint draws a line in exactly so many columns.
 func (l *Line) Paint(t *Theme, columns int) string {
 	var b strings.Builder
-	used := 0
-	for _, s := range l.Spans {
-		clean := render.Safe(s.Text)
-		w := render.Width(clean)
-		if used+w > columns {
-			clean = render.End(clean, columns-used)
-			w = render.Width(clean)
-		}
-		b.WriteString(t.paint(s.Role, l.Selected, clean))
-		if used += w; used >= columns {
-			break
-		}
-	}
-	if rest := Spaces(columns - used); rest != "" {
-		b.WriteString(t.paint(Plain, l.Selected, rest))
+	for _, s := range Cut(*l, columns) {
+		b.WriteString(t.paint(s.Role, l.Selected, s.Text))
 	}
 	return b.String()
 }
