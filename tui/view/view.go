@@ -15,7 +15,7 @@ import (
 
 // View is one screen, or one pane of it. Its methods are called in the loop of
 // the program, so none may wait: what takes time is done by a command, whose
-// message comes back to handle.
+// message comes back to Handle.
 type View interface {
 	Title() string
 	// Keys are the actions of the view, the most useful ones first; those of

@@ -106,7 +106,7 @@ func Beside(t *Theme, a []Line, columns int, b []Line) []Line {
 
 // Cut makes a line exactly so wide.
 func Cut(l Line, columns int) []Span {
-	var out []Span
+	out := make([]Span, 0, len(l.Spans)+1)
 	used := 0
 	for _, s := range l.Spans {
 		clean := render.Safe(s.Text)

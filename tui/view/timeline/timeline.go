@@ -465,7 +465,7 @@ func (v *View) Follows(scr view.Screen, seq session.Seq) {
 	}
 }
 
-// marksDo walks along marks, or shows them alone.
+// marks walks along marks, or shows them alone.
 func (v *View) marks(scr view.Screen, a key.Action) tea.Cmd {
 	if a == key.OnlyMarks {
 		terms := view.SplitTerms(v.Query())
