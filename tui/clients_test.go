@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/tui/view/clients"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // played is a recording of a script.
@@ -18,7 +17,7 @@ func played(tb testing.TB, text string) Source {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return record(tb, slices.Collect(s.Entries())...)
+	return viewtest.Record(tb, slices.Collect(s.Entries())...)
 }
 
 // A client that rejects for ever, one that cannot say what it makes of what it
@@ -63,39 +62,6 @@ func TestClientsDiffOfAccepted(t *testing.T) {
 	d.press("1", "d")
 	if got := d.frame(); strings.Contains(got, "messages") {
 		t.Errorf("requests are compared:\n%s", got)
-	}
-}
-
-// A client that has left is as it was last known, while something may come; a
-// recording ends with everybody gone.
-func TestStateCell(t *testing.T) {
-	gone := time.Unix(1_800_000_000, 0)
-	for _, tc := range []struct {
-		typ  engine.TypeStatus
-		left bool // the client
-		done bool // nothing more comes
-		want string
-	}{
-		{engine.TypeStatus{State: engine.Synced}, false, false, "SYNCED"},
-		{engine.TypeStatus{State: engine.Synced, Nacks: 3}, false, false, "SYNCED"},
-		{engine.TypeStatus{State: engine.Nacked, Nacks: 1}, false, false, "NACKED"},
-		{engine.TypeStatus{State: engine.Nacked, Nacks: 3, Lost: true}, false, false, "NACKED? x3"},
-		{engine.TypeStatus{State: engine.Synced, Gone: gone}, false, true, "(SYNCED)"},
-		{engine.TypeStatus{State: engine.Synced, Gone: gone}, true, false, "(SYNCED)"},
-		{engine.TypeStatus{State: engine.Synced, Gone: gone}, true, true, "SYNCED"},
-	} {
-		src := fileSource(sessionPath("demo"))
-		m := newModel(t.Context(), src, Options{ASCII: true})
-		if tc.done {
-			m = drive(t, src, 80, 24, Options{ASCII: true}).m
-		}
-		c := engine.ClientStatus{}
-		if tc.left {
-			c.Gone = gone
-		}
-		if got, _ := clients.StateCell(m, &c, &tc.typ); got != tc.want {
-			t.Errorf("%+v: %q, want %q", tc.typ, got, tc.want)
-		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
 	"github.com/xdsproxy/xdsproxy/tui/view/menu"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // copied is what a command puts into the clipboard.
@@ -167,7 +168,7 @@ func TestScreenText(t *testing.T) {
 }
 
 func TestCopyNamesOfNothing(t *testing.T) {
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, nil))...), 80, 24, Options{Theme: "mono"})
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, nil))...), 80, 24, Options{Theme: "mono"})
 	all, err := d.m.log.Fetch.Fetch(context.Background(), 2)
 	if err != nil {
 		t.Fatal(err)

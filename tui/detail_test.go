@@ -12,10 +12,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/compare"
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // openAt opens the entry of a session.
@@ -105,60 +105,13 @@ func TestDetailMovesTimeline(t *testing.T) {
 	}
 }
 
-// record writes entries as a real recording.
-func record(tb testing.TB, entries ...session.Entry) Source {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "made.xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, e := range entries {
-		log.Append(e)
-	}
-	if err := log.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return fileSource(path)
-}
-
-// streamBegins are the entries that come before the messages of a stream.
-func streamBegins() []session.Entry {
-	return []session.Entry{
-		{Conn: 1, Kind: session.KindConnect, Side: session.Client, Peer: &session.Peer{Client: "192.0.2.1:1", Upstream: "192.0.2.2:2"}},
-		{
-			Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client,
-			Method:  "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
-			Headers: []session.Field{{Name: "content-type", Value: "application/grpc"}},
-		},
-	}
-}
-
-func messageEntry(side session.Side, data []byte) session.Entry {
-	return session.Entry{
-		Conn: 1, Stream: 1, Kind: session.KindMessage, Side: side,
-		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
-	}
-}
-
-// field is a length-delimited protobuf field.
-func field(number byte, body string) []byte {
-	out := []byte{number<<3 | 2}
-	for n := len(body); ; n >>= 7 {
-		if n < 0x80 {
-			return append(append(out, byte(n)), body...)
-		}
-		out = append(out, byte(n)|0x80)
-	}
-}
-
 func TestDetailLarge(t *testing.T) {
 	var data []byte
 	for i := range 60_000 {
-		data = append(data, field(3, fmt.Sprintf("a-name-of-some-length-%d", i))...)
+		data = append(data, viewtest.Field(3, fmt.Sprintf("a-name-of-some-length-%d", i))...)
 	}
-	data = append(data, field(4, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")...)
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, data))...), 80, 24, Options{Theme: "mono"})
+	data = append(data, viewtest.Field(4, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")...)
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, data))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter", "v")
 	if got := d.frame(); !strings.Contains(got, "lines are not shown: o opens all of it in the pager") {
 		t.Errorf("a large message does not say that it is cut:\n%s", got)
@@ -182,8 +135,8 @@ func TestDetailLarge(t *testing.T) {
 }
 
 func TestDetailProblems(t *testing.T) {
-	broken := append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1, 2)
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Server, broken))...), 80, 24, Options{Theme: "mono"})
+	broken := append(viewtest.Field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1, 2)
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Server, broken))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
 	for range detail.Forms {
 		v := d.m.top().(*detail.View)
@@ -196,8 +149,8 @@ func TestDetailProblems(t *testing.T) {
 
 // TestDetailUnnamed: nothing that a peer sends reaches the terminal as it is.
 func TestDetailUnnamed(t *testing.T) {
-	evil := append(field(3, "a\x1b[2J\u202eb"), field(4, "type.googleapis.com/x\x1b]0;y\a")...)
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
+	evil := append(viewtest.Field(3, "a\x1b[2J\u202eb"), viewtest.Field(4, "type.googleapis.com/x\x1b]0;y\a")...)
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
 	for range detail.Forms {
 		for _, l := range d.m.top().Draw(d.m, 80, 20) {
@@ -261,20 +214,20 @@ func TestPagerFile(t *testing.T) {
 // FuzzDetail opens whatever a peer may send as a message, in all forms.
 func FuzzDetail(f *testing.F) {
 	f.Add([]byte{}, []byte("x"), uint8(80), false)
-	f.Add(append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1), field(2, "\x0a\x01a\x12\x02\x0a\x00"), uint8(40), true)
+	f.Add(append(viewtest.Field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1), viewtest.Field(2, "\x0a\x01a\x12\x02\x0a\x00"), uint8(40), true)
 	f.Add([]byte(`{"resource_names":["a"]}`), []byte(`{"resources":[{"@type":"x","name":"\u202e"}]}`), uint8(160), false)
-	f.Add(field(3, "\x1b[2J\xff界界"), field(6, "界"), uint8(41), true)
+	f.Add(viewtest.Field(3, "\x1b[2J\xff界界"), viewtest.Field(6, "界"), uint8(41), true)
 	f.Fuzz(func(t *testing.T, request, response []byte, columns uint8, flat bool) {
 		if len(request)+len(response) > 1<<16 {
 			return
 		}
-		es := append(streamBegins(), messageEntry(session.Client, request), messageEntry(session.Server, response),
-			messageEntry(session.Client, response), messageEntry(session.Server, request))
+		es := append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, request), viewtest.MessageEntry(session.Server, response),
+			viewtest.MessageEntry(session.Client, response), viewtest.MessageEntry(session.Server, request))
 		h := 24
 		if flat {
 			h = 10
 		}
-		d := drive(t, record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
+		d := drive(t, viewtest.Record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
 		for seq := range 4 {
 			v := detail.New(d.m, session.Seq(seq+3)).(*detail.View)
 			d.m.Push(v)
@@ -296,10 +249,10 @@ func FuzzDetail(f *testing.F) {
 func BenchmarkDetailFrame(b *testing.B) {
 	var data []byte
 	for i := range 20_000 {
-		data = append(data, field(3, fmt.Sprintf("name-%d", i))...)
+		data = append(data, viewtest.Field(3, fmt.Sprintf("name-%d", i))...)
 	}
 	at := time.Unix(1_800_000_000, 0)
-	d := drive(b, record(b, append(streamBegins(), messageEntry(session.Client, data))...), 160, 50, Options{Now: func() time.Time { return at }})
+	d := drive(b, viewtest.Record(b, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, data))...), 160, 50, Options{Now: func() time.Time { return at }})
 	d.press("G", "enter", "v")
 	for b.Loop() {
 		d.give(tea.KeyPressMsg{Code: 'j', Text: "j"})

@@ -1,17 +1,11 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/compare"
 )
 
 func TestDiffKeys(t *testing.T) {
@@ -71,42 +65,5 @@ func TestDiffOfResource(t *testing.T) {
 	d.run(d.m.Act(key.Diff, view.Selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("nothing is compared as\n%s", got)
-	}
-}
-
-// TestDiffStops: what is read for long can be given up, and lets go of its
-// reader.
-func TestDiffStops(t *testing.T) {
-	var es []session.Entry
-	es = append(es, streamBegins()...)
-	for i := range 3 * compare.HistorySlice {
-		es = append(es, messageEntry(session.Client, field(3, fmt.Sprint(i))))
-	}
-	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
-	v := &compare.View{Whole: make(map[int]bool)}
-	d.m.Push(v)
-	cmd := v.History(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
-	first := cmd().(view.Reply).Msg.(compare.HistoryStep)
-	if first.Done {
-		t.Fatal("one slice reads all of it")
-	}
-	next := v.Handle(d.m, first)
-	if got := d.frame(); !strings.Contains(got, "reading its versions, 33%; esc stops") {
-		t.Errorf("there is no progress:\n%s", got)
-	}
-	d.press("esc")
-	if d.m.top() == view.View(v) {
-		t.Fatal("escape does not leave")
-	}
-	second := next().(view.Reply).Msg.(compare.HistoryStep)
-	var msg tea.Msg
-	if cmd := v.Handle(d.m, second); cmd != nil {
-		msg = cmd()
-	}
-	if msg != nil || v.Run != nil {
-		t.Errorf("what was given up goes on: %v", msg)
-	}
-	if _, err := first.Run.Reader.Next(d.m.log.Context); err == nil {
-		t.Error("the reader is still open")
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 var update = flag.Bool("update", false, "write the golden frames")
@@ -32,13 +32,7 @@ func sessionPath(name string) string {
 }
 
 // fileSource is a finished recording.
-func fileSource(path string) Source {
-	return Source{
-		Name:  filepath.Base(path),
-		Open:  func() (Reader, error) { return recorder.Open(path) },
-		Facts: func() (recorder.Facts, error) { return recorder.Inspect(path) },
-	}
-}
+func fileSource(path string) Source { return viewtest.File(path) }
 
 // drive opens a source and reads it to its end.
 func drive(tb testing.TB, src Source, w, h int, o Options) *driver {

@@ -8,6 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/ladder"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 func TestLadderKeys(t *testing.T) {
@@ -47,11 +48,11 @@ func TestLadderKeys(t *testing.T) {
 // TestLadderLong: of a long stream a part is drawn, and more when one gets to its
 // end.
 func TestLadderLong(t *testing.T) {
-	es := streamBegins()
+	es := viewtest.StreamBegins()
 	for range 3 * ladder.LadderAfter {
-		es = append(es, messageEntry(session.Client, field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster")))
+		es = append(es, viewtest.MessageEntry(session.Client, viewtest.Field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster")))
 	}
-	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
+	d := drive(t, viewtest.Record(t, es...), 80, 24, Options{Theme: "mono"})
 	d.press("g", "L")
 	v := d.m.top().(*ladder.View)
 	if d.frame(); v.Drawn.Len() > ladder.LadderBefore+ladder.LadderAfter || !v.Later || v.Earlier {

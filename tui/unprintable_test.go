@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // Whatever peers write, no view, page or dialog of the screen shows a character
@@ -31,7 +32,7 @@ func TestNothingUnprintable(t *testing.T) {
 	for i := range entries {
 		xdstest.MakeNasty(&entries[i])
 	}
-	source := record(t, append(entries, session.Entry{
+	source := viewtest.Record(t, append(entries, session.Entry{
 		Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: session.NoteRemark, Text: xdstest.Nastier, About: 5},
 	})...)
 	source.Name = "x" + xdstest.Nastier

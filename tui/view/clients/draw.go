@@ -29,7 +29,7 @@ func (v *View) columns(scr view.Screen) (out []typeColumn) {
 	for i := range scr.Seen().Standing {
 		c := &scr.Seen().Standing[i]
 		for j := range c.Types {
-			cell, _ := StateCell(scr, c, &c.Types[j])
+			cell, _ := stateCell(scr, c, &c.Types[j])
 			widths[c.Types[j].Type] = max(widths[c.Types[j].Type], view.StateWidth, render.Width(cell)+1)
 		}
 	}
@@ -47,9 +47,9 @@ const (
 	shortName = 14
 )
 
-// StateCell is where a client stands with a type, with how often in a row it has
+// stateCell is where a client stands with a type, with how often in a row it has
 // rejected; in brackets as it stood when its stream ended.
-func StateCell(scr view.Screen, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
+func stateCell(scr view.Screen, c *engine.ClientStatus, t *engine.TypeStatus) (string, widget.Role) {
 	word := t.State.String()
 	if t.Lost {
 		word += "?"
@@ -145,7 +145,7 @@ func (v *View) states(scr view.Screen, l *widget.Line, c *engine.ClientStatus, t
 			l.Add(widget.Muted, widget.Left("-", t.width))
 			continue
 		}
-		cell, look := StateCell(scr, c, &c.Types[i])
+		cell, look := stateCell(scr, c, &c.Types[i])
 		l.Add(look, widget.Left(cell, t.width))
 	}
 }
@@ -158,13 +158,13 @@ func (v *View) typeLine(scr view.Screen, l *widget.Line, r *clientRow) {
 		branch = scr.Theme().Glyph.Last
 	}
 	look, since := widget.Plain, render.Age(scr.Seen().At.Sub(t.Since))
-	cell, state := StateCell(scr, r.of, t)
+	cell, state := stateCell(scr, r.of, t)
 	if isPast(scr, r.of, t) {
 		look, since = widget.Muted, "gone "+render.Age(scr.Seen().At.Sub(t.Gone))
 	}
 	wide := view.StateWidth
 	for i := range r.of.Types {
-		other, _ := StateCell(scr, r.of, &r.of.Types[i])
+		other, _ := stateCell(scr, r.of, &r.of.Types[i])
 		wide = max(wide, render.Width(other)+1)
 	}
 	l.Add(widget.Muted, branch)

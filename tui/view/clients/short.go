@@ -37,7 +37,7 @@ func (v *View) shortClient(scr view.Screen, l *widget.Line, c *engine.ClientStat
 	case t == nil:
 		word, look = "-", widget.Muted
 	case t.State > engine.Synced:
-		word, look = StateCell(scr, c, t)
+		word, look = stateCell(scr, c, t)
 		word = widget.MiddleText(t.Type, 5) + " " + word
 	}
 	const kind = 6
@@ -62,7 +62,7 @@ func (v *View) shortType(scr view.Screen, l *widget.Line, r *clientRow, w int) {
 	t := r.typ
 	l.Add(widget.Muted, branch)
 	l.Add(widget.Plain, widget.Middle(t.Type, 5)+" ")
-	cell, look := StateCell(scr, r.of, t)
+	cell, look := stateCell(scr, r.of, t)
 	l.Add(look, widget.Left(cell, max(view.StateWidth, render.Width(cell)+1)))
 	l.Add(widget.Muted, widget.Left(render.Age(scr.Seen().At.Sub(t.Since)), 5))
 	l.Add(widget.Plain, " "+widget.MiddleText(render.OrDash(t.Sent), w-l.Width()-1))

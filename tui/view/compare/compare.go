@@ -24,11 +24,11 @@ type View struct {
 	typ   string
 	items []index.Compared // those that differ, or all if there is only one
 	same  int              // resources that do not differ
-	Whole map[int]bool     // items whose equal lines are shown
+	whole map[int]bool     // items whose equal lines are shown
 
 	busy string // what is being done, "" if nothing
 	stop context.CancelFunc
-	Run  *historyRun // that is going on
+	run  *historyRun // that is going on
 	past *past       // versions of the resource that is walked; nil: none is
 	by   int         // which way to walk when they are there
 }
@@ -53,7 +53,7 @@ func Open(scr view.Screen, s view.Selection, toMark bool) tea.Cmd {
 		scr.Say("no response to %s was seen", scr.Aliases().Name(s.Client))
 		return nil
 	}
-	v := &View{of: s, typ: s.Type, Whole: make(map[int]bool)}
+	v := &View{of: s, typ: s.Type, whole: make(map[int]bool)}
 	var mark session.Seq
 	if toMark {
 		if mark = markNear(scr.Log(), s.Seq); mark == 0 {
@@ -63,7 +63,7 @@ func Open(scr view.Screen, s view.Selection, toMark bool) tea.Cmd {
 	}
 	scr.Push(v)
 	if s.Name != "" && !toMark {
-		return v.History(scr, engine.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, 0)
+		return v.history(scr, engine.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, 0)
 	}
 	log := scr.Log()
 	return v.compute(scr, "comparing", func(ctx context.Context) compareReady { return CompareSelection(ctx, log, s, mark) })
@@ -104,7 +104,7 @@ func (v *View) cancel() {
 	if v.stop != nil {
 		v.stop()
 	}
-	v.stop, v.busy, v.Run = nil, "", nil
+	v.stop, v.busy, v.run = nil, "", nil
 }
 
 // CompareSelection compares an entry with what was there before, or with a mark.
@@ -158,7 +158,7 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 			return nil
 		}
 		v.take(msg)
-	case HistoryStep:
+	case historyStep:
 		return v.historyTook(scr, msg)
 	default:
 		return v.HandlePager(scr, v, msg)
@@ -183,7 +183,7 @@ func (v *View) take(r compareReady) {
 	if r.of < 0 {
 		v.past = nil
 	}
-	clear(v.Whole)
+	clear(v.whole)
 	v.Pane.Restart(v.lines())
 	if changes := v.Pane.Changes(); len(changes) > 0 {
 		v.Pane.Show(changes[0])
@@ -281,8 +281,8 @@ func (v *View) toggle(scr view.Screen) {
 		return
 	}
 	of := v.Pane.Lines[at].Of
-	if v.Pane.Lines[at].Folded || v.Whole[of] {
-		v.Whole[of] = !v.Whole[of]
+	if v.Pane.Lines[at].Folded || v.whole[of] {
+		v.whole[of] = !v.whole[of]
 		v.Pane.Set(v.lines())
 		return
 	}

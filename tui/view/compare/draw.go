@@ -25,7 +25,7 @@ const (
 
 // lines are all differences, one resource below the other.
 func (v *View) lines() []widget.TextLine {
-	return compareLines(v.items, v.Whole, len(v.items) > 1)
+	return compareLines(v.items, v.whole, len(v.items) > 1)
 }
 
 // compareLines writes comparisons as lines. With heads, each begins with what it

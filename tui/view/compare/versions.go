@@ -55,56 +55,56 @@ type historyRun struct {
 	open    func() (index.Reader, error)
 	of      engine.Selection
 	near    session.Seq // the version to begin at; 0: the last one
-	Reader  index.Reader
+	reader  index.Reader
 	tracker *check.Checker
 	history *engine.History
 	at      session.Seq
 	end     session.Seq
 }
 
-// HistoryStep is what a slice of such a run gave.
-type HistoryStep struct {
-	Run  *historyRun
-	Done bool
+// historyStep is what a slice of such a run gave.
+type historyStep struct {
+	run  *historyRun
+	done bool
 	err  error
 }
 
-// HistorySlice is how many entries are read before progress is shown.
-const HistorySlice = 1 << 13
+// historySlice is how many entries are read before progress is shown.
+const historySlice = 1 << 13
 
 // History collects the versions of a resource.
-func (v *View) History(scr view.Screen, of engine.Selection, near session.Seq) tea.Cmd {
+func (v *View) history(scr view.Screen, of engine.Selection, near session.Seq) tea.Cmd {
 	v.cancel()
 	ctx, stop := context.WithCancel(scr.Log().Context)
 	end, _ := scr.Log().Index.Last()
 	run := &historyRun{
 		ctx: ctx, open: scr.Log().Open, of: of, near: near, tracker: check.NewTracker(), history: engine.NewHistory(of), end: end,
 	}
-	v.busy, v.stop, v.Run = "reading its versions", stop, run
+	v.busy, v.stop, v.run = "reading its versions", stop, run
 	return view.Answer(v, func() any { return run.read() })
 }
 
 // read reads a slice, and closes the reader when it was the last one.
-func (r *historyRun) read() (out HistoryStep) {
-	out = HistoryStep{Run: r}
+func (r *historyRun) read() (out historyStep) {
+	out = historyStep{run: r}
 	defer func() {
-		if out.Done = out.Done || out.err != nil; out.Done && r.Reader != nil {
-			_ = r.Reader.Close()
+		if out.done = out.done || out.err != nil; out.done && r.reader != nil {
+			_ = r.reader.Close()
 		}
 	}()
-	if r.Reader == nil {
-		if r.Reader, out.err = r.open(); out.err != nil {
-			r.Reader = nil
+	if r.reader == nil {
+		if r.reader, out.err = r.open(); out.err != nil {
+			r.reader = nil
 			return out
 		}
-		r.Reader.Follow(false)
-		r.Reader.Pieces()
+		r.reader.Follow(false)
+		r.reader.Pieces()
 	}
-	for range HistorySlice {
-		e, err := r.Reader.Next(r.ctx)
+	for range historySlice {
+		e, err := r.reader.Next(r.ctx)
 		switch {
 		case errors.Is(err, io.EOF):
-			out.Done = true
+			out.done = true
 			return out
 		case err != nil:
 			out.err = err
@@ -118,19 +118,19 @@ func (r *historyRun) read() (out HistoryStep) {
 }
 
 // historyTook goes on, or shows the versions.
-func (v *View) historyTook(scr view.Screen, s HistoryStep) tea.Cmd {
-	if s.Run != v.Run || s.Run.ctx.Err() != nil || !scr.IsOpen(v) {
-		if !s.Done {
-			return func() tea.Msg { _ = s.Run.Reader.Close(); return nil }
+func (v *View) historyTook(scr view.Screen, s historyStep) tea.Cmd {
+	if s.run != v.run || s.run.ctx.Err() != nil || !scr.IsOpen(v) {
+		if !s.done {
+			return func() tea.Msg { _ = s.run.reader.Close(); return nil }
 		}
 		return nil
 	}
-	if !s.Done {
+	if !s.done {
 		v.busy = "reading its versions"
-		if s.Run.end > 0 {
-			v.busy += fmt.Sprintf(", %d%%", min(uint64(s.Run.at)*100/uint64(s.Run.end), 100))
+		if s.run.end > 0 {
+			v.busy += fmt.Sprintf(", %d%%", min(uint64(s.run.at)*100/uint64(s.run.end), 100))
 		}
-		return view.Answer(v, func() any { return s.Run.read() })
+		return view.Answer(v, func() any { return s.run.read() })
 	}
 	v.cancel()
 	if s.err != nil {
@@ -140,7 +140,7 @@ func (v *View) historyTook(scr view.Screen, s HistoryStep) tea.Cmd {
 		}
 		return nil
 	}
-	p := &past{of: s.Run.of, versions: s.Run.history.Versions(), gone: s.Run.history.Forgotten()}
+	p := &past{of: s.run.of, versions: s.run.history.Versions(), gone: s.run.history.Forgotten()}
 	if len(p.versions) == 0 {
 		scr.Say("no version of it was seen")
 		if len(v.items) == 0 {
@@ -148,7 +148,7 @@ func (v *View) historyTook(scr view.Screen, s HistoryStep) tea.Cmd {
 		}
 		return nil
 	}
-	p.at(s.Run.near)
+	p.at(s.run.near)
 	by := v.by
 	v.past, v.by = p, 0
 	if by != 0 && !v.fits(by) {
@@ -197,7 +197,7 @@ func (v *View) walk(scr view.Screen, by int) tea.Cmd {
 		return nil
 	}
 	v.by = by
-	return v.History(scr, engine.Selection{Client: v.client(scr, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
+	return v.history(scr, engine.Selection{Client: v.client(scr, c), Type: v.typ, Name: c.Name}, max(c.New.Seq, c.Old.Seq))
 }
 
 // client is whom the resource was sent to.

@@ -173,9 +173,9 @@ func (v *View) newest(scr view.Screen) session.Seq {
 
 func (v *View) empty(scr view.Screen) []widget.Line {
 	switch {
-	case v.Asked != nil && v.Asked.progress(scr) != "":
+	case v.asked != nil && v.asked.progress(scr) != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   searching")}
-	case v.Asked != nil:
+	case v.asked != nil:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   Nothing matches the filter."), widget.Text(widget.Muted, "   esc takes it away, / changes it")}
 	case scr.Log().Live:
 		return view.Welcome(scr.Log())

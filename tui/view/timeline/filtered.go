@@ -20,10 +20,10 @@ import (
 type filtered struct {
 	filter *filter.Filter
 	rows   []uint32 // positions in the index, ascending
-	To     int      // rows up to here were looked at
+	to     int      // rows up to here were looked at
 	marks  uint64   // how often marks had changed when that began
 
-	Matcher *index.Matcher // nil: the entries themselves must be read
+	matcher *index.Matcher // nil: the entries themselves must be read
 	busy    bool           // a command is at it
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -37,13 +37,13 @@ const (
 	batch = 1 << 13
 )
 
-func NewFiltered(scr view.Screen, f *filter.Filter) *filtered {
+func newFiltered(scr view.Screen, f *filter.Filter) *filtered {
 	_, last := scr.Log().Index.Last()
 	f.Begin(scr.Log().Index.First(), last)
 	a := &filtered{filter: f, marks: scr.Log().Index.Markings()}
 	a.ctx, a.cancel = context.WithCancel(scr.Log().Context)
 	if index.Answerable(f) {
-		a.Matcher = index.NewMatcher(f)
+		a.matcher = index.NewMatcher(f)
 	}
 	return a
 }
@@ -75,30 +75,30 @@ type scanned struct {
 }
 
 // Advance looks at rows that have come, if nobody does.
-func (a *filtered) Advance(scr view.Screen, v *View) tea.Cmd {
+func (a *filtered) advance(scr view.Screen, v *View) tea.Cmd {
 	n := scr.Log().Index.Len()
 	if now := scr.Log().Index.Markings(); !a.busy && a.filter.Needs().Marks && now != a.marks {
 		a.again(now)
 	}
-	if a.busy || a.To >= n || a.ctx.Err() != nil {
+	if a.busy || a.to >= n || a.ctx.Err() != nil {
 		return nil
 	}
 	a.busy = true
-	if a.Matcher == nil {
+	if a.matcher == nil {
 		log := scr.Log()
 		return view.Answer(v, func() any { return a.read(log) })
 	}
-	from, log := a.To, scr.Log()
+	from, log := a.to, scr.Log()
 	return view.Answer(v, func() any {
 		to := min(from+slice, n)
-		return scanned{of: a, rows: log.Index.Scan(a.Matcher, nil, from, to), to: to}
+		return scanned{of: a, rows: log.Index.Scan(a.matcher, nil, from, to), to: to}
 	})
 }
 
 // again begins anew, since marks have changed.
 func (a *filtered) again(marks uint64) {
 	a.close()
-	a.rows, a.To, a.marks = nil, 0, marks
+	a.rows, a.to, a.marks = nil, 0, marks
 }
 
 // took takes what was found, and goes on.
@@ -120,22 +120,22 @@ func (a *filtered) took(scr view.Screen, v *View, s scanned) tea.Cmd {
 			}
 		}
 	}
-	idle := s.to <= a.To
-	a.To = s.to
+	idle := s.to <= a.to
+	a.to = s.to
 	v.Settle(scr)
 	if idle {
 		return nil // the file has less than the index: the next tick looks again
 	}
-	return a.Advance(scr, v)
+	return a.advance(scr, v)
 }
 
 // progress says how far the search has come, "" if it has seen everything.
 func (a *filtered) progress(scr view.Screen) string {
 	n := scr.Log().Index.Len()
-	if a.To >= n || n == 0 || n-a.To < slice/16 && a.busy {
+	if a.to >= n || n == 0 || n-a.to < slice/16 && a.busy {
 		return ""
 	}
-	return fmt.Sprintf("searched %d%%", a.To*100/n)
+	return fmt.Sprintf("searched %d%%", a.to*100/n)
 }
 
 // reading is a search that needs what entries say. It has a reader of its own,
@@ -150,7 +150,7 @@ type reading struct {
 }
 
 func (a *filtered) read(log *view.Log) (out scanned) {
-	out = scanned{of: a, to: a.To}
+	out = scanned{of: a, to: a.to}
 	if a.reading == nil {
 		r, err := log.Open()
 		if err != nil {

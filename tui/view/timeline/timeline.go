@@ -23,7 +23,7 @@ type View struct {
 	At      session.Seq // what is selected; the window follows it
 	follow  bool
 	from    int // rows there were when following was given up
-	Asked   *filtered
+	asked   *filtered
 	before  []string // filters that were set before
 	Times   timeForm
 	brief   bool                           // few columns, and what each entry says
@@ -66,8 +66,8 @@ func (v *View) Keys() []key.Offer {
 
 // total is how many rows the list has.
 func (v *View) total(scr view.Screen) int {
-	if v.Asked != nil {
-		return len(v.Asked.rows)
+	if v.asked != nil {
+		return len(v.asked.rows)
 	}
 	n, last := scr.Log().Index.Extent()
 	return n + scr.Log().Unread(last)
@@ -75,12 +75,12 @@ func (v *View) total(scr view.Screen) int {
 
 // position is where an entry is in the list, or the one after it.
 func (v *View) position(scr view.Screen, seq session.Seq) int {
-	if n, last := scr.Log().Index.Extent(); v.Asked == nil && seq > last && scr.Log().Unread(last) > 0 {
+	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().Unread(last) > 0 {
 		return n + int(seq-last) - 1
 	}
 	i := scr.Log().Index.Find(seq)
-	if v.Asked != nil {
-		i, _ = slices.BinarySearch(v.Asked.rows, uint32(i))
+	if v.asked != nil {
+		i, _ = slices.BinarySearch(v.asked.rows, uint32(i))
 	}
 	return i
 }
@@ -88,7 +88,7 @@ func (v *View) position(scr view.Screen, seq session.Seq) int {
 // rows are those from a position on.
 func (v *View) rows(scr view.Screen, from, most int) []index.Row {
 	var out []index.Row
-	if v.Asked == nil {
+	if v.asked == nil {
 		n, last := scr.Log().Index.Extent()
 		out = scr.Log().Index.Rows(nil, from, min(most, max(n-from, 0)))
 		for i := max(from, n); i < min(from+most, n+scr.Log().Unread(last)); i++ {
@@ -100,8 +100,8 @@ func (v *View) rows(scr view.Screen, from, most int) []index.Row {
 		}
 		return out
 	}
-	for i := max(from, 0); i < min(from+most, len(v.Asked.rows)); i++ {
-		if r, ok := scr.Log().Index.Row(int(v.Asked.rows[i])); ok {
+	for i := max(from, 0); i < min(from+most, len(v.asked.rows)); i++ {
+		if r, ok := scr.Log().Index.Row(int(v.asked.rows[i])); ok {
 			out = append(out, r)
 		}
 	}
@@ -155,11 +155,11 @@ func (v *View) Hold(scr view.Screen) {
 // GoTo selects an entry, and the filter goes if it hides it.
 func (v *View) GoTo(scr view.Screen, seq session.Seq) tea.Cmd {
 	v.Hold(scr)
-	if v.Asked != nil {
+	if v.asked != nil {
 		if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
-			v.before = append(v.before, v.Asked.text())
-			v.Asked.stop()
-			v.Asked = nil
+			v.before = append(v.before, v.asked.text())
+			v.asked.stop()
+			v.asked = nil
 		}
 	}
 	v.At = seq
@@ -321,10 +321,10 @@ func (v *View) unfilter(scr view.Screen) tea.Cmd {
 }
 
 func (v *View) Query() string {
-	if v.Asked == nil {
+	if v.asked == nil {
 		return ""
 	}
-	return v.Asked.text()
+	return v.asked.text()
 }
 
 func (v *View) Language() view.PromptKind { return view.EntryFilter }
@@ -341,9 +341,9 @@ func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 }
 
 func (v *View) set(scr view.Screen, text string) tea.Cmd {
-	if v.Asked != nil {
-		v.Asked.stop()
-		v.Asked = nil
+	if v.asked != nil {
+		v.asked.stop()
+		v.asked = nil
 	}
 	if text == "" {
 		return nil
@@ -353,14 +353,14 @@ func (v *View) set(scr view.Screen, text string) tea.Cmd {
 		scr.Complain(err)
 		return nil
 	}
-	v.Asked = NewFiltered(scr, f)
-	return v.Asked.Advance(scr, v)
+	v.asked = newFiltered(scr, f)
+	return v.asked.advance(scr, v)
 }
 
 func (v *View) Tick(scr view.Screen) tea.Cmd {
 	var cmds []tea.Cmd
-	if v.Asked != nil {
-		cmds = append(cmds, v.Asked.Advance(scr, v))
+	if v.asked != nil {
+		cmds = append(cmds, v.asked.advance(scr, v))
 	}
 	v.Settle(scr)
 	return tea.Batch(append(cmds, v.readDetails(scr))...)
@@ -413,8 +413,8 @@ func (v *View) News(scr view.Screen) string {
 
 func (v *View) Where(scr view.Screen) string {
 	total := render.Number(int64(v.total(scr)))
-	if v.Asked != nil {
-		if s := v.Asked.progress(scr); s != "" {
+	if v.asked != nil {
+		if s := v.asked.progress(scr); s != "" {
 			return fmt.Sprintf("%s found, %s", total, s)
 		}
 	}

@@ -1,20 +1,22 @@
-package tui
+package timeline
 
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // short ends after some entries, as a file does that was cut since the index
 // was made.
 type short struct {
-	Reader
+	index.Reader
 	left int
 }
 
@@ -28,9 +30,9 @@ func (s *short) Next(ctx context.Context) (session.Entry, error) {
 // A search that does not get as far as the index waits for the next tick, and
 // does not go on at once for ever.
 func TestSearchOfWhatIsGone(t *testing.T) {
-	source := fileSource(sessionPath("demo"))
-	d := drive(t, source, 80, 24, Options{Theme: "mono"})
-	d.m.log.Open = func() (Reader, error) {
+	source := viewtest.File(filepath.Join("..", "..", "..", "check", "testdata", "sessions", "demo.xdsp"))
+	scr := viewtest.New(t, source).Read(t)
+	scr.Log().Open = func() (index.Reader, error) {
 		r, err := source.Open()
 		return &short{r, 3}, err
 	}
@@ -38,18 +40,18 @@ func TestSearchOfWhatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := d.m.timeline
-	v.Asked = timeline.NewFiltered(d.m, f)
-	if v.Asked.Matcher != nil {
+	v := New(false)
+	v.asked = newFiltered(scr, f)
+	if v.asked.matcher != nil {
 		t.Fatal("the index answers this")
 	}
-	for n, cmd := 0, v.Asked.Advance(d.m, v); cmd != nil; n++ {
+	for n, cmd := 0, v.asked.advance(scr, v); cmd != nil; n++ {
 		if n > 10 {
 			t.Fatal("it goes on for ever")
 		}
-		cmd = v.Handle(d.m, cmd().(view.Reply).Msg)
+		cmd = v.Handle(scr, cmd().(view.Reply).Msg)
 	}
-	if v.Asked.To != 3 {
-		t.Errorf("it looked at %d rows", v.Asked.To)
+	if v.asked.to != 3 {
+		t.Errorf("it looked at %d rows", v.asked.to)
 	}
 }
