@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,12 +10,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
-	"github.com/xdsproxy/xdsproxy/tui/view/menu"
-	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // copied is what a command puts into the clipboard.
@@ -116,13 +112,15 @@ func TestCopyAs(t *testing.T) {
 	d.press("Y")
 	d.golden("copy-as")
 	got := make(map[string]string)
-	for i, f := range d.m.top().(*menu.CopyMenu).Forms {
-		menu := d.m.top().(*menu.CopyMenu)
-		menu.At = i
+	for i, name := range []string{"row", "yaml", "json", "names", "link", "grpcurl"} {
+		menu := d.m.top()
+		for range i {
+			menu.Do(d.m, key.Down)
+		}
 		ready := menu.Do(d.m, key.Open)().(view.Reply).Msg
-		got[f.Name], _ = copied(t, menu.Handle(d.m, ready))
-		if d.m.top() == view.View(menu) {
-			t.Errorf("the menu stays after %s", f.Name)
+		got[name], _ = copied(t, menu.Handle(d.m, ready))
+		if d.m.top() == menu {
+			t.Errorf("the menu stays after %s", name)
 		}
 		d.press("Y")
 	}
@@ -164,16 +162,5 @@ func TestScreenText(t *testing.T) {
 	text := d.m.screenText()
 	if !strings.Contains(text, "demo-envoy") || strings.Contains(text, " \n") || strings.Contains(text, "\x1b") {
 		t.Errorf("the screen is copied as\n%s", text)
-	}
-}
-
-func TestCopyNamesOfNothing(t *testing.T) {
-	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, nil))...), 80, 24, Options{Theme: "mono"})
-	all, err := d.m.log.Fetch.Fetch(context.Background(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err := menu.CopyNames(d.m.log.Context, d.m.log, all[2]); err == nil {
-		t.Errorf("the names of a stream are %q", text)
 	}
 }

@@ -20,17 +20,17 @@ import (
 
 // copyForm is one of the forms in which an entry can be copied.
 type copyForm struct {
-	Name, help string
+	name, help string
 	text       func(ctx context.Context, log *view.Log, got *index.Fetched) (string, error)
 }
 
-// CopyMenu lets one choose the form, below the view that it was opened from.
-type CopyMenu struct {
+// copyMenu lets one choose the form, below the view that it was opened from.
+type copyMenu struct {
 	view.Plain
 	seq   session.Seq
 	under view.View
-	Forms []copyForm
-	At    int
+	forms []copyForm
+	at    int
 	top   int // row where the list begins
 }
 
@@ -46,13 +46,13 @@ func NewCopy(log *view.Log, r *index.Row, row string, under view.View) view.View
 		{"row", "the line of the timeline, for grep", same(row)},
 		{"yaml", "all of it as YAML", copyFormText(detail.FormYAML)},
 		{"json", "all of it as JSON", copyFormText(detail.FormJSON)},
-		{"names", "the names in it, one a line", CopyNames},
+		{"names", "the names in it, one a line", copyNames},
 		{"link", link, same(link)},
 	}
 	if r.Kind == session.KindMessage && r.Side == session.Client {
 		forms = append(forms, copyForm{"grpcurl", "a command that sends this request", copyGrpcurl})
 	}
-	return &CopyMenu{seq: seq, under: under, Forms: forms}
+	return &copyMenu{seq: seq, under: under, forms: forms}
 }
 
 func copyFormText(f detail.Form) func(context.Context, *view.Log, *index.Fetched) (string, error) {
@@ -61,7 +61,7 @@ func copyFormText(f detail.Form) func(context.Context, *view.Log, *index.Fetched
 	}
 }
 
-func CopyNames(_ context.Context, _ *view.Log, got *index.Fetched) (string, error) {
+func copyNames(_ context.Context, _ *view.Log, got *index.Fetched) (string, error) {
 	c := &got.Change
 	names := append([]string(nil), c.Names()...)
 	if c.Message != nil {
@@ -96,9 +96,9 @@ func copyGrpcurl(ctx context.Context, log *view.Log, got *index.Fetched) (string
 	return q.Grpcurl()
 }
 
-func (v *CopyMenu) Title() string { return "Copy as" }
+func (v *copyMenu) Title() string { return "Copy as" }
 
-func (v *CopyMenu) Keys() []key.Offer {
+func (v *copyMenu) Keys() []key.Offer {
 	return []key.Offer{
 		{Act: key.Open, Hint: "copy", Help: "copy in the selected form"},
 		{Act: key.Up},
@@ -110,20 +110,20 @@ func (v *CopyMenu) Keys() []key.Offer {
 	}
 }
 
-func (v *CopyMenu) Do(scr view.Screen, a key.Action) tea.Cmd {
+func (v *copyMenu) Do(scr view.Screen, a key.Action) tea.Cmd {
 	switch a {
 	case key.Up:
-		v.At = max(v.At-1, 0)
+		v.at = max(v.at-1, 0)
 	case key.Down:
-		v.At = min(v.At+1, len(v.Forms)-1)
+		v.at = min(v.at+1, len(v.forms)-1)
 	case key.First:
-		v.At = 0
+		v.at = 0
 	case key.Last:
-		v.At = len(v.Forms) - 1
+		v.at = len(v.forms) - 1
 	case key.Close:
 		scr.Pop(v)
 	case key.Open, key.Copy:
-		f, seq, log := v.Forms[v.At], v.seq, scr.Log()
+		f, seq, log := v.forms[v.at], v.seq, scr.Log()
 		return view.Answer(v, func() any {
 			all, err := log.Fetch.Fetch(log.Context, seq)
 			got := all[seq]
@@ -131,7 +131,7 @@ func (v *CopyMenu) Do(scr view.Screen, a key.Action) tea.Cmd {
 				return copyReady{err: fmt.Errorf("cannot copy %d: %w", seq, err)}
 			}
 			text, err := f.text(log.Context, log, got)
-			return copyReady{f.Name, text, err}
+			return copyReady{f.name, text, err}
 		})
 	}
 	return nil
@@ -143,7 +143,7 @@ type copyReady struct {
 	err        error
 }
 
-func (v *CopyMenu) Handle(scr view.Screen, msg any) tea.Cmd {
+func (v *copyMenu) Handle(scr view.Screen, msg any) tea.Cmd {
 	ready, is := msg.(copyReady)
 	if !is {
 		return nil
@@ -160,11 +160,11 @@ func (v *CopyMenu) Handle(scr view.Screen, msg any) tea.Cmd {
 	return cmd
 }
 
-func (v *CopyMenu) Draw(scr view.Screen, w, h int) []widget.Line {
+func (v *copyMenu) Draw(scr view.Screen, w, h int) []widget.Line {
 	list := []widget.Line{widget.Text(widget.Muted, widget.Repeat(scr.Theme().Glyph.Line, w)), widget.Text(widget.Title, fmt.Sprintf(" Copy %d as", v.seq))}
-	for i, f := range v.Forms {
-		l := widget.Spans(widget.In(widget.Plain, "   "), widget.In(widget.Plain, widget.Left(f.Name, 9)), widget.In(widget.Muted, f.help))
-		if i == v.At {
+	for i, f := range v.forms {
+		l := widget.Spans(widget.In(widget.Plain, "   "), widget.In(widget.Plain, widget.Left(f.name, 9)), widget.In(widget.Muted, f.help))
+		if i == v.at {
 			l.Spans[0].Text, l.Selected = " > ", true
 		}
 		list = append(list, l)
@@ -182,9 +182,9 @@ func (v *CopyMenu) Draw(scr view.Screen, w, h int) []widget.Line {
 	return list[len(list)-h:]
 }
 
-func (v *CopyMenu) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
-	if i := y - v.top; i >= 0 && i < len(v.Forms) {
-		v.At = i
+func (v *copyMenu) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
+	if i := y - v.top; i >= 0 && i < len(v.forms) {
+		v.at = i
 		if twice {
 			return v.Do(scr, key.Open)
 		}
