@@ -7,8 +7,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
-	"github.com/xdsproxy/xdsproxy/tui/view/ladder"
-	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 func TestLadderKeys(t *testing.T) {
@@ -42,39 +40,6 @@ func TestLadderKeys(t *testing.T) {
 				t.Errorf("after %v %d is selected", tc.keys, s.Selected(d.m).Seq)
 			}
 		})
-	}
-}
-
-// TestLadderLong: of a long stream a part is drawn, and more when one gets to its
-// end.
-func TestLadderLong(t *testing.T) {
-	es := viewtest.StreamBegins()
-	for range 3 * ladder.LadderAfter {
-		es = append(es, viewtest.MessageEntry(session.Client, viewtest.Field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster")))
-	}
-	d := drive(t, viewtest.Record(t, es...), 80, 24, Options{Theme: "mono"})
-	d.press("g", "L")
-	v := d.m.top().(*ladder.View)
-	if d.frame(); v.Drawn.Len() > ladder.LadderBefore+ladder.LadderAfter || !v.Later || v.Earlier {
-		t.Errorf("%d steps, more before: %v, behind: %v", v.Drawn.Len(), v.Earlier, v.Later)
-	}
-	for range 12 {
-		d.press("pgdown")
-		for range 12 {
-			d.press("pgdown")
-		}
-		d.frame()
-	}
-	if v.Later || !v.Earlier {
-		t.Errorf("at %d there is more before: %v, behind: %v", v.Current(), v.Earlier, v.Later)
-	}
-	d.press("g")
-	if d.frame(); v.Earlier || !v.Later {
-		t.Errorf("at the first, %d, there is more before: %v, behind: %v", v.Current(), v.Earlier, v.Later)
-	}
-	d.press("G")
-	if d.frame(); v.Later {
-		t.Errorf("at the last, %d, there is more behind", v.Current())
 	}
 }
 

@@ -35,7 +35,7 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		scr.Pop(v)
 		return nil
 	}
-	if v.Drawn == nil {
+	if v.drawn == nil {
 		scr.Say("it is still being read")
 		return nil
 	}
@@ -63,7 +63,7 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 
 // onEntry does what is about the selected entry.
 func (v *View) onEntry(scr view.Screen, a key.Action) tea.Cmd {
-	seq := v.Current()
+	seq := v.current()
 	if seq == 0 {
 		scr.Say("no entry is selected")
 		return nil
@@ -90,8 +90,8 @@ func (v *View) onEntry(scr view.Screen, a key.Action) tea.Cmd {
 	return nil
 }
 
-// Current is the entry of the selected line, 0 if there is none.
-func (v *View) Current() session.Seq {
+// current is the entry of the selected line, 0 if there is none.
+func (v *View) current() session.Seq {
 	if at := v.Pane.Current(); at >= 0 {
 		return session.Seq(v.Pane.Lines[at].Ref)
 	}
@@ -112,7 +112,7 @@ func (v *View) goTo(scr view.Screen, seq session.Seq) {
 
 func (v *View) nextFinding(scr view.Screen) {
 	for i := v.Pane.Current() + 1; i < len(v.Pane.Lines); i++ {
-		if seq := session.Seq(v.Pane.Lines[i].Ref); v.Pane.Lines[i].Level == 2 && seq != v.Current() {
+		if seq := session.Seq(v.Pane.Lines[i].Ref); v.Pane.Lines[i].Level == 2 && seq != v.current() {
 			v.goTo(scr, seq)
 			return
 		}
@@ -122,19 +122,19 @@ func (v *View) nextFinding(scr view.Screen) {
 
 // moved remembers where the selection is, and reads on at an end.
 func (v *View) moved(scr view.Screen, a key.Action) tea.Cmd {
-	if seq := v.Current(); seq != 0 {
+	if seq := v.current(); seq != 0 {
 		v.at = seq
 		scr.Follow(seq)
 	}
 	at := v.Pane.Win.At
 	switch {
-	case v.Earlier && a == key.First:
+	case v.earlier && a == key.First:
 		v.at = 1
 		return v.load(scr)
-	case (v.Later || scr.Log().Live) && a == key.Last:
+	case (v.later || scr.Log().Live) && a == key.Last:
 		v.at = lastSeq
 		return v.load(scr)
-	case v.Earlier && at <= 2, (v.Later || scr.Log().Live) && at >= v.Pane.Total()-2:
+	case v.earlier && at <= 2, (v.later || scr.Log().Live) && at >= v.Pane.Total()-2:
 		return v.load(scr)
 	}
 	return nil

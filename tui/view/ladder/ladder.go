@@ -24,20 +24,20 @@ type View struct {
 	client  string      // "": the stream of of
 	of      session.Seq // an entry of the stream
 	at      session.Seq // that is selected
-	Drawn   *render.Ladder
+	drawn   *render.Ladder
 	looks   map[session.Seq]widget.Role
 	width   int // that the pane was laid out for
 	aliases int // stamp of those that it was laid out with
 
-	Earlier, Later bool // there is more before and behind
+	earlier, later bool // there is more before and behind
 	busy           bool
 }
 
 // Entries that are drawn before the selection and behind it.
 const (
-	LadderBefore = 300
-	LadderAfter  = 300
-	ladderBatch  = 64 // that are read at once
+	stepsBefore = 300
+	stepsAfter  = 300
+	stepsAtOnce = 64 // that are read at once
 
 	lastSeq = session.Seq(^uint64(0) >> 1)
 )
@@ -75,7 +75,7 @@ func (v *View) load(scr view.Screen) tea.Cmd {
 }
 
 func drawLadder(log *view.Log, of session.Seq, client string, at session.Seq, findings []check.Finding) ladderReady {
-	rows, earlier, later := log.Index.Conversation(of, client, at, LadderBefore, LadderAfter)
+	rows, earlier, later := log.Index.Conversation(of, client, at, stepsBefore, stepsAfter)
 	out := ladderReady{drawn: render.NewLadder(), looks: make(map[session.Seq]widget.Role), earlier: earlier, later: later}
 	if len(rows) == 0 {
 		out.err = errors.New("there is no conversation here")
@@ -96,7 +96,7 @@ func drawLadder(log *view.Log, of session.Seq, client string, at session.Seq, fi
 		proofs[at] = append(proofs[at], *f)
 	}
 	for len(rows) > 0 {
-		some := rows[:min(len(rows), ladderBatch)]
+		some := rows[:min(len(rows), stepsAtOnce)]
 		rows = rows[len(some):]
 		var seqs []session.Seq
 		for i := range some {
@@ -132,7 +132,7 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 			scr.Complain(msg.err)
 			return nil
 		}
-		v.Drawn, v.looks, v.Earlier, v.Later = msg.drawn, msg.looks, msg.earlier, msg.later
+		v.drawn, v.looks, v.earlier, v.later = msg.drawn, msg.looks, msg.earlier, msg.later
 		v.layOut(scr, scr.Columns()-widget.TextGutter)
 	default:
 		return v.HandlePager(scr, v, msg)
@@ -144,12 +144,12 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 func (v *View) layOut(scr view.Screen, columns int) {
 	v.width = columns
 	var lines []widget.TextLine
-	if v.Earlier {
+	if v.earlier {
 		lines = append(lines, widget.Heading(widget.Muted, "  ... more before: up goes on"))
 	}
 	at := 0
 	v.aliases = scr.Aliases().Stamp()
-	for _, l := range v.Drawn.Lines(render.LadderForm{Columns: columns, ASCII: scr.Theme().ASCII, Replace: scr.Aliases().Text}) {
+	for _, l := range v.drawn.Lines(render.LadderForm{Columns: columns, ASCII: scr.Theme().ASCII, Replace: scr.Aliases().Text}) {
 		if l.Seq != 0 && l.Seq <= v.at {
 			if len(lines) == 0 || lines[at].Ref != uint64(l.Seq) {
 				at = len(lines)
@@ -161,7 +161,7 @@ func (v *View) layOut(scr view.Screen, columns int) {
 		}
 		lines = append(lines, t)
 	}
-	if v.Later {
+	if v.later {
 		lines = append(lines, widget.Heading(widget.Muted, "  ... more behind: down goes on"))
 	}
 	v.Pane.Set(lines)
@@ -188,7 +188,7 @@ func (v *View) look(l *render.LadderLine) widget.Role {
 }
 
 func (v *View) Selected(scr view.Screen) view.Selection {
-	seq := v.Current()
+	seq := v.current()
 	s := view.Selection{Seq: seq, Client: v.client}
 	if r, ok := scr.Log().Index.BySeq(seq); ok {
 		w := scr.Log().Index.Words(&r)
@@ -198,7 +198,7 @@ func (v *View) Selected(scr view.Screen) view.Selection {
 }
 
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
-	if v.Drawn == nil {
+	if v.drawn == nil {
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "  reading")}
 	}
 	if v.width != w-widget.TextGutter || v.aliases != scr.Aliases().Stamp() {
@@ -226,18 +226,18 @@ func (v *View) headLine() int {
 }
 
 func (v *View) Where(view.Screen) string {
-	if v.Drawn == nil {
+	if v.drawn == nil {
 		return ""
 	}
-	s := render.Count(v.Drawn.Len(), "step", "steps")
-	if v.Earlier || v.Later {
+	s := render.Count(v.drawn.Len(), "step", "steps")
+	if v.earlier || v.later {
 		s += " of more"
 	}
 	return s
 }
 
 func (v *View) About(scr view.Screen) widget.Line {
-	seq := v.Current()
+	seq := v.current()
 	if seq == 0 {
 		return widget.Line{}
 	}
@@ -249,10 +249,10 @@ func (v *View) About(scr view.Screen) widget.Line {
 
 func (v *View) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
 	v.Pane.Click(y)
-	if seq := v.Current(); seq != 0 {
+	if seq := v.current(); seq != 0 {
 		v.at = seq
 	}
-	if twice && v.Drawn != nil {
+	if twice && v.drawn != nil {
 		return v.Do(scr, key.Open)
 	}
 	return nil
