@@ -53,16 +53,12 @@ var allowed = map[string][]string{
 	"tui/view/stats":     {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/timeline":  {"internal/session", "internal/engine", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/viewtest":  {"internal/session", "recorder", "check", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
-	"tui": {
-		"internal/session", "internal/engine", "internal/nearest", "recorder", "check", "internal/render",
-		"tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings",
-		"tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline",
-	},
-	"internal/xdstest": {"internal/session", "decode"},
-	"internal/e2e":     {}, // tests only
-	"internal/agree":   {}, // tests only
-	"internal/mutant":  {}, // for tests; it knows the format by itself
-	"internal/bait":    {}, // for tests
+	"tui":                {"internal/session", "internal/engine", "internal/nearest", "recorder", "check", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
+	"internal/xdstest":   {"internal/session", "decode"},
+	"internal/e2e":       {}, // tests only
+	"internal/agree":     {}, // tests only
+	"internal/mutant":    {}, // for tests; it knows the format by itself
+	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
