@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // played is a recording of a script.
@@ -17,7 +17,7 @@ func played(tb testing.TB, text string) Source {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return record(tb, slices.Collect(s.Entries())...)
+	return viewtest.Record(tb, slices.Collect(s.Entries())...)
 }
 
 // A client that rejects for ever, one that cannot say what it makes of what it
@@ -65,39 +65,6 @@ func TestClientsDiffOfAccepted(t *testing.T) {
 	}
 }
 
-// A client that has left is as it was last known, while something may come; a
-// recording ends with everybody gone.
-func TestStateCell(t *testing.T) {
-	gone := time.Unix(1_800_000_000, 0)
-	for _, tc := range []struct {
-		typ  engine.TypeStatus
-		left bool // the client
-		done bool // nothing more comes
-		want string
-	}{
-		{engine.TypeStatus{State: engine.Synced}, false, false, "SYNCED"},
-		{engine.TypeStatus{State: engine.Synced, Nacks: 3}, false, false, "SYNCED"},
-		{engine.TypeStatus{State: engine.Nacked, Nacks: 1}, false, false, "NACKED"},
-		{engine.TypeStatus{State: engine.Nacked, Nacks: 3, Lost: true}, false, false, "NACKED? x3"},
-		{engine.TypeStatus{State: engine.Synced, Gone: gone}, false, true, "(SYNCED)"},
-		{engine.TypeStatus{State: engine.Synced, Gone: gone}, true, false, "(SYNCED)"},
-		{engine.TypeStatus{State: engine.Synced, Gone: gone}, true, true, "SYNCED"},
-	} {
-		src := fileSource(sessionPath("demo"))
-		m := newModel(t.Context(), src, Options{ASCII: true})
-		if tc.done {
-			m = drive(t, src, 80, 24, Options{ASCII: true}).m
-		}
-		c := engine.ClientStatus{}
-		if tc.left {
-			c.Gone = gone
-		}
-		if got, _ := stateCell(m, &c, &tc.typ); got != tc.want {
-			t.Errorf("%+v: %q, want %q", tc.typ, got, tc.want)
-		}
-	}
-}
-
 // Stats say that something of the past was let go, in one line.
 func TestStatsOfThePast(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
@@ -105,7 +72,7 @@ func TestStatsOfThePast(t *testing.T) {
 	if got := d.frame(); strings.Contains(got, "PAST") {
 		t.Errorf("nothing was forgotten:\n%s", got)
 	}
-	d.m.stats.past = engine.Memory{Past: 64 << 20, Budget: 64 << 20, Forgotten: 12}
+	d.m.stats.Past = engine.Memory{Past: 64 << 20, Budget: 64 << 20, Forgotten: 12}
 	d.m.stale = true
 	if got := d.frame(); !strings.Contains(got, " PAST   forgotten 12 times   64 MiB of 64 MiB") {
 		t.Errorf("it does not say what was forgotten:\n%s", got)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // command is something that can be typed behind a colon.
@@ -23,15 +28,15 @@ func commands() []command {
 	return []command{
 		{"clients", "", "who is in sync with what", func(m *Model, _ string) (tea.Cmd, error) { m.show(0); return nil, nil }, nil},
 		{"timeline", "", "the messages", func(m *Model, _ string) (tea.Cmd, error) { m.show(1); return nil, nil }, nil},
-		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, (*Model).clientNames},
+		{"resources", "[CLIENT]", "the resources of a client", (*Model).resourcesOf, func(m *Model) []string { return m.seen.Clients() }},
 		{"violations", "", "what rules found", func(m *Model, _ string) (tea.Cmd, error) { m.show(3); return nil, nil }, nil},
 		{"stats", "", "counts and rates", func(m *Model, _ string) (tea.Cmd, error) { m.show(4); return nil, nil }, nil},
 		{"goto", "SEQ", "go to an entry", (*Model).gotoSeq, nil},
 		{"filter", "FILTER", "filter the timeline", (*Model).filterTimeline, nil},
 		{"explain", "[RULE]", "what a rule means", (*Model).explain, func(*Model) []string { return ruleIDs() }},
 		{"silence", "", "mark the finding that is selected as known", (*Model).silence, nil},
-		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.push(newEventLog()); return nil, nil }, nil},
-		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.push(newHelp(m.top())); return nil, nil }, nil},
+		{"events", "", "what the message line said", func(m *Model, _ string) (tea.Cmd, error) { m.Push(page.NewEvents(m.eventParagraphs)); return nil, nil }, nil},
+		{"help", "", "the keys that work here", func(m *Model, _ string) (tea.Cmd, error) { m.Push(page.NewHelp(m.top())); return nil, nil }, nil},
 		{"theme", "NAME", "auto, light, dark or mono", (*Model).setTheme, func(*Model) []string { return Themes() }},
 		{"quit", "", "leave", func(m *Model, _ string) (tea.Cmd, error) { return m.leave(), nil }, nil},
 	}
@@ -65,12 +70,12 @@ func (m *Model) command(text string) tea.Cmd {
 	}
 	c := m.find(name)
 	if c == nil {
-		m.complain(unknownCommand(name))
+		m.Complain(unknownCommand(name))
 		return nil
 	}
 	cmd, err := c.do(m, strings.TrimSpace(arg))
 	if err != nil {
-		m.complain(err)
+		m.Complain(err)
 	}
 	return tea.Batch(cmd, m.tickAll())
 }
@@ -127,19 +132,19 @@ func (m *Model) gotoSeq(arg string) (tea.Cmd, error) {
 		return nil, fmt.Errorf("%q is no sequence number", arg)
 	}
 	m.show(1)
-	return m.timeline.goTo(m, session.Seq(n)), nil
+	return m.timeline.GoTo(m, session.Seq(n)), nil
 }
 
 func (m *Model) filterTimeline(arg string) (tea.Cmd, error) {
 	m.show(1)
-	return m.timeline.ask(m, arg)
+	return m.timeline.Ask(m, arg)
 }
 
 func (m *Model) setTheme(arg string) (tea.Cmd, error) {
 	for _, n := range Themes() {
 		if n == arg {
-			m.theme = NewTheme(arg, m.opts.ASCII)
-			m.theme.suit(m.light)
+			m.theme = widget.NewTheme(arg, m.opts.ASCII)
+			m.theme.Suit(m.light)
 			return nil, nil
 		}
 	}
@@ -152,4 +157,44 @@ func ruleIDs() []string {
 		out = append(out, r.ID)
 	}
 	return out
+}
+
+// resourcesOf is the command that shows the resources of a client, or of the one
+// that is selected.
+func (m *Model) resourcesOf(arg string) (tea.Cmd, error) {
+	if arg == "" {
+		m.show(2)
+		return nil, nil
+	}
+	if !slices.Contains(m.seen.Clients(), arg) {
+		return nil, fmt.Errorf("there is no client %q; tab lists them", arg)
+	}
+	return m.Act(key.Resources, view.Selection{Client: arg}), nil
+}
+
+// explain shows the page of a rule; with no name, of the finding that is
+// selected.
+func (m *Model) explain(arg string) (tea.Cmd, error) {
+	if arg == "" {
+		if f := m.selectedFinding(); f != nil {
+			arg = f.Rule.ID
+		}
+	}
+	if arg == "" {
+		return nil, fmt.Errorf("explain needs the name of a rule; tab lists them")
+	}
+	for _, r := range check.Rules() {
+		if r.ID == arg {
+			m.Push(&page.RulePage{Rule: r, Only: func() tea.Cmd {
+				m.show(3)
+				m.violations.Words = r.ID
+				return nil
+			}})
+			return nil, nil
+		}
+	}
+	if n := nearest.Name(arg, ruleIDs()); n != "" {
+		return nil, fmt.Errorf("there is no rule %q; did you mean %q?", arg, n)
+	}
+	return nil, fmt.Errorf("there is no rule %q; tab lists them", arg)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // wrongFilter says what is wrong with a filter that is being typed.
@@ -28,9 +29,9 @@ func wrongFilter(text string) *typo {
 // candidates are what the word that is being typed can become.
 func (p *prompt) candidates(m *Model, word string) []string {
 	switch p.kind {
-	case commandPrompt:
+	case view.CommandPrompt:
 		return m.completeCommand(p.base, word)
-	case entryFilter:
+	case view.EntryFilter:
 		return p.filterWords(m, word)
 	}
 	return nil
@@ -69,12 +70,12 @@ func (m *Model) seenValues(key string) []string {
 	var out []string
 	switch key {
 	case "client", "node.id":
-		for i := range m.seen.standing {
-			out = append(out, quoted(m.seen.standing[i].Client))
+		for i := range m.seen.Standing {
+			out = append(out, view.Quoted(m.seen.Standing[i].Client))
 		}
 	case "rule":
-		for i := range m.seen.findings {
-			out = append(out, m.seen.findings[i].Rule.ID)
+		for i := range m.seen.Findings {
+			out = append(out, m.seen.Findings[i].Rule.ID)
 		}
 		slices.Sort(out)
 		for _, r := range check.Rules() {
@@ -82,20 +83,12 @@ func (m *Model) seenValues(key string) []string {
 		}
 		slices.Sort(out)
 	case "name":
-		for i := range m.seen.findings {
-			for _, n := range m.seen.findings[i].Names {
-				out = append(out, quoted(n))
+		for i := range m.seen.Findings {
+			for _, n := range m.seen.Findings[i].Names {
+				out = append(out, view.Quoted(n))
 			}
 		}
 		slices.Sort(out)
 	}
 	return slices.Compact(out)
-}
-
-// quoted makes a value of a filter of a text that came from a peer.
-func quoted(s string) string {
-	if s == "" || strings.ContainsAny(s, " ,\"*()|/:") {
-		return `"` + strings.ReplaceAll(s, `"`, "*") + `"`
-	}
-	return s
 }

@@ -2,12 +2,13 @@ package tui
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 const (
@@ -18,30 +19,30 @@ const (
 	sureAbove = 1 << 20
 )
 
-// copy puts a text into the clipboard of the terminal. What is too long for
+// Copy puts a text into the clipboard of the terminal. What is too long for
 // that goes to a file, and its path to the clipboard.
-func (m *Model) copy(text, what string) tea.Cmd {
+func (m *Model) Copy(text, what string) tea.Cmd {
 	switch {
 	case text == "":
-		m.say("there is nothing to copy")
+		m.Say("there is nothing to copy")
 		return nil
 	case len(text) <= maxClipboard:
 		m.sure = ""
-		m.say("copied %s%s", what, sizeNote(text))
+		m.Say("copied %s%s", what, sizeNote(text))
 		return tea.SetClipboard(text)
 	case len(text) > sureAbove && m.sure != what:
 		m.sure = what
-		m.say("%s is %s: the same key again writes it to a file, and copies its path", what, render.Size(int64(len(text))))
+		m.Say("%s is %s: the same key again writes it to a file, and copies its path", what, render.Size(int64(len(text))))
 		return nil
 	}
 	m.sure = ""
 	return func() tea.Msg {
-		path, err := privateFile("xdsproxy-copy-*.txt", text)
+		path, err := view.PrivateFile("xdsproxy-copy-*.txt", text)
 		if err != nil {
-			return saidMsg{role: bad, text: fmt.Sprintf("cannot copy %s: %v", what, err)}
+			return view.Said{Role: widget.Bad, Text: fmt.Sprintf("cannot copy %s: %v", what, err)}
 		}
-		said := saidMsg{role: accent, text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
-		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return said }}
+		done := view.Said{Role: widget.Accent, Text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
+		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return done }}
 	}
 }
 
@@ -53,29 +54,12 @@ func sizeNote(text string) string {
 	return ""
 }
 
-// privateFile writes a text where nobody else reads it.
-func privateFile(pattern, text string) (path string, err error) {
-	f, err := os.CreateTemp("", pattern) // mode 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return "", err
-	}
-	return f.Name(), nil
-}
-
 // screenText is what the view shows, without what fills the screen.
 func (m *Model) screenText() string {
 	rows := m.h - m.bodyTop() - 3
 	var b strings.Builder
-	for _, l := range m.top().draw(m, m.w, max(rows, 1)) {
-		b.WriteString(l.plainText())
+	for _, l := range m.top().Draw(m, m.w, max(rows, 1)) {
+		b.WriteString(l.PlainText())
 		b.WriteByte('\n')
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,11 +10,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
 )
 
 // copied is what a command puts into the clipboard.
-func copied(tb testing.TB, cmd tea.Cmd) (text string, said []string) {
+func copied(tb testing.TB, cmd tea.Cmd) (text string, told []string) {
 	tb.Helper()
 	if cmd == nil {
 		return "", nil
@@ -24,31 +25,31 @@ func copied(tb testing.TB, cmd tea.Cmd) (text string, said []string) {
 	case tea.BatchMsg:
 		for _, c := range msg {
 			t, s := copied(tb, c)
-			text, said = text+t, append(said, s...)
+			text, told = text+t, append(told, s...)
 		}
-	case saidMsg:
-		said = append(said, msg.text)
+	case view.Said:
+		told = append(told, msg.Text)
 	case nil:
 	default:
 		if fmt.Sprintf("%T", msg) == "tea.setClipboardMsg" {
 			text = fmt.Sprint(msg)
 		}
 	}
-	return text, said
+	return text, told
 }
 
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
 	t.Setenv("TMPDIR", dir)
-	if got, _ := copied(t, d.m.copy("short", "it")); got != "short" {
+	if got, _ := copied(t, d.m.Copy("short", "it")); got != "short" {
 		t.Errorf("copied %q", got)
 	}
-	if got, _ := copied(t, d.m.copy("", "it")); got != "" {
+	if got, _ := copied(t, d.m.Copy("", "it")); got != "" {
 		t.Errorf("nothing was copied as %q", got)
 	}
 	long := strings.Repeat("x", maxClipboard+1)
-	path, said := copied(t, d.m.copy(long, "it"))
+	path, said := copied(t, d.m.Copy(long, "it"))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != dir {
 		t.Fatalf("a long text is in %q: %v, %v", path, info, err)
@@ -60,14 +61,14 @@ func TestCopy(t *testing.T) {
 		t.Errorf("the file has %d bytes", len(b))
 	}
 	longer := strings.Repeat("x", sureAbove+1)
-	if cmd := d.m.copy(longer, "it"); cmd != nil {
+	if cmd := d.m.Copy(longer, "it"); cmd != nil {
 		t.Error("a very long text is copied without being asked for twice")
 	}
-	if path, _ := copied(t, d.m.copy(longer, "it")); path == "" {
+	if path, _ := copied(t, d.m.Copy(longer, "it")); path == "" {
 		t.Error("asked for twice, a very long text is not copied")
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
-	if _, said := copied(t, d.m.copy(long, "it")); len(said) != 1 || !strings.Contains(said[0], "cannot copy it") {
+	if _, said := copied(t, d.m.Copy(long, "it")); len(said) != 1 || !strings.Contains(said[0], "cannot copy it") {
 		t.Errorf("without a place for the file it says %q", said)
 	}
 }
@@ -76,30 +77,30 @@ func TestCopy(t *testing.T) {
 func TestCopyUnderCursor(t *testing.T) {
 	d := openAt(t, "demo", 46, 80, 24)
 	d.press("enter")
-	v := d.m.top().(*detail)
+	v := d.m.top().(*detail.View)
 	for _, tc := range []struct {
-		form form
+		form detail.Form
 		line string // that the cursor is on
 		want string
 	}{
-		{formSummary, "version_info", "5"},
-		{formYAML, "version_info:", "5"},
-		{formYAML, "name: search", "search"},
-		{formYAML, "eds_config:", "eds_config:\n  ads: {}\n  resource_api_version: V3\n"},
-		{formJSON, `"connect_timeout": "0s"`, "0s"},
-		{formJSON, `"eds_config": {`, "\"eds_config\": {\n  \"ads\": {},\n  \"resource_api_version\": \"V3\"\n"},
-		{formWire, "lb_policy", "1 LEAST_REQUEST"},
-		{formDiff, "+ connect_timeout", "0s"},
+		{detail.FormSummary, "version_info", "5"},
+		{detail.FormYAML, "version_info:", "5"},
+		{detail.FormYAML, "name: search", "search"},
+		{detail.FormYAML, "eds_config:", "eds_config:\n  ads: {}\n  resource_api_version: V3\n"},
+		{detail.FormJSON, `"connect_timeout": "0s"`, "0s"},
+		{detail.FormJSON, `"eds_config": {`, "\"eds_config\": {\n  \"ads\": {},\n  \"resource_api_version\": \"V3\"\n"},
+		{detail.FormWire, "lb_policy", "1 LEAST_REQUEST"},
+		{detail.FormDiff, "+ connect_timeout", "0s"},
 	} {
-		v.form = tc.form
+		v.Form = tc.form
 		d.look()
-		for i := range v.pane.lines {
-			if strings.Contains(v.pane.lines[i].plainText(), tc.line) {
-				v.pane.show(i)
+		for i := range v.Pane.Lines {
+			if strings.Contains(v.Pane.Lines[i].PlainText(), tc.line) {
+				v.Pane.Show(i)
 				break
 			}
 		}
-		if got, _ := copied(t, v.copy(d.m)); got != tc.want {
+		if got, _ := copied(t, v.Copy(d.m)); got != tc.want {
 			t.Errorf("%v, at %q: %q, want %q", tc.form, tc.line, got, tc.want)
 		}
 	}
@@ -111,13 +112,15 @@ func TestCopyAs(t *testing.T) {
 	d.press("Y")
 	d.golden("copy-as")
 	got := make(map[string]string)
-	for i, f := range d.m.top().(*copyMenu).forms {
-		menu := d.m.top().(*copyMenu)
-		menu.at = i
-		ready := menu.do(d.m, actOpen)().(reply).msg
-		got[f.name], _ = copied(t, menu.handle(d.m, ready))
-		if d.m.top() == view(menu) {
-			t.Errorf("the menu stays after %s", f.name)
+	for i, name := range []string{"row", "yaml", "json", "names", "link", "grpcurl"} {
+		menu := d.m.top()
+		for range i {
+			menu.Do(d.m, key.Down)
+		}
+		ready := menu.Do(d.m, key.Open)().(view.Reply).Msg
+		got[name], _ = copied(t, menu.Handle(d.m, ready))
+		if d.m.top() == menu {
+			t.Errorf("the menu stays after %s", name)
 		}
 		d.press("Y")
 	}
@@ -140,14 +143,14 @@ func TestCopyAs(t *testing.T) {
 		t.Errorf("grpcurl sends %v", sent)
 	}
 	d.press("esc")
-	if d.m.top() != view(d.m.timeline) {
+	if d.m.top() != view.View(d.m.timeline) {
 		t.Error("escape does not close the menu")
 	}
 	d.press("]")
 	d.m.events.cleared = true
 	d.press("Y")
-	if d.m.timeline.at != 21 {
-		t.Fatalf("at %d", d.m.timeline.at)
+	if d.m.timeline.At != 21 {
+		t.Fatalf("at %d", d.m.timeline.At)
 	}
 	if got := d.frame(); strings.Contains(got, "grpcurl") {
 		t.Errorf("a response can be sent as a request:\n%s", got)
@@ -159,16 +162,5 @@ func TestScreenText(t *testing.T) {
 	text := d.m.screenText()
 	if !strings.Contains(text, "demo-envoy") || strings.Contains(text, " \n") || strings.Contains(text, "\x1b") {
 		t.Errorf("the screen is copied as\n%s", text)
-	}
-}
-
-func TestCopyNamesOfNothing(t *testing.T) {
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, nil))...), 80, 24, Options{Theme: "mono"})
-	all, err := d.m.fetch.Fetch(context.Background(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, err := copyNames(d.m.ctx, d.m, all[2]); err == nil {
-		t.Errorf("the names of a stream are %q", text)
 	}
 }

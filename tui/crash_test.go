@@ -10,11 +10,15 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // broken is a view that panics, at the place that it is asked to.
 type broken struct {
-	plainView
+	view.Plain
 	at string
 }
 
@@ -26,18 +30,18 @@ func (v *broken) fail(at string) {
 	}
 }
 
-func (v *broken) title() string { return "Broken" }
-func (v *broken) keys() []offer { return []offer{{act: actOpen}} }
+func (v *broken) Title() string     { return "Broken" }
+func (v *broken) Keys() []key.Offer { return []key.Offer{{Act: key.Open}} }
 
-func (v *broken) draw(*Model, int, int) []line {
+func (v *broken) Draw(view.Screen, int, int) []widget.Line {
 	v.fail("draw")
 	return nil
 }
 
-func (v *broken) tick(*Model) tea.Cmd {
+func (v *broken) Tick(view.Screen) tea.Cmd {
 	v.fail("tick")
 	if v.at == "command" {
-		return tea.Batch(nil, tea.Batch(answer(v, func() any { panic(payload) }), nil))
+		return tea.Batch(nil, tea.Batch(view.Answer(v, func() any { panic(payload) }), nil))
 	}
 	return nil
 }
@@ -66,8 +70,8 @@ func TestPanicEndsTheScreen(t *testing.T) {
 	for _, at := range []string{"draw", "tick", "command"} {
 		t.Run(at, func(t *testing.T) {
 			m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
-			defer m.fetch.Close()
-			m.push(&broken{at: at})
+			defer m.log.Fetch.Close()
+			m.Push(&broken{at: at})
 			out := new(screenBuffer)
 			in, typed := io.Pipe() // nobody types
 			defer typed.Close()
@@ -109,7 +113,7 @@ func TestCrashTellsTheRuntime(t *testing.T) {
 // Leaving is no crash, and neither is a context that ends.
 func TestRunEnds(t *testing.T) {
 	m := newModel(t.Context(), fileSource(sessionPath("envoy-sotw-nack")), Options{})
-	defer m.fetch.Close()
+	defer m.log.Fetch.Close()
 	in, typed := io.Pipe()
 	go func() { _, _ = typed.Write([]byte("q")) }()
 	if err := m.present(t.Context(), tea.WithInput(in), tea.WithOutput(io.Discard), tea.WithWindowSize(80, 24)); err != nil {
@@ -119,7 +123,7 @@ func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m = newModel(ctx, fileSource(sessionPath("envoy-sotw-nack")), Options{})
-	defer m.fetch.Close()
+	defer m.log.Fetch.Close()
 	if err := m.present(ctx, tea.WithInput(nil), tea.WithOutput(io.Discard)); !errors.Is(err, context.Canceled) && err != nil && !errors.Is(err, tea.ErrProgramKilled) {
 		t.Error(err)
 	}

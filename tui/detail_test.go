@@ -12,7 +12,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/compare"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // openAt opens the entry of a session.
@@ -97,95 +100,48 @@ func TestDetailKeys(t *testing.T) {
 func TestDetailMovesTimeline(t *testing.T) {
 	d := openAt(t, "envoy-sotw-nack", 16, 80, 24)
 	d.press("enter", "]", "]", "q")
-	if got := d.m.timeline.selected(d.m).seq; got != 19 {
+	if got := d.m.timeline.Selected(d.m).Seq; got != 19 {
 		t.Errorf("the timeline is at %d", got)
-	}
-}
-
-// record writes entries as a real recording.
-func record(tb testing.TB, entries ...session.Entry) Source {
-	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "made.xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, e := range entries {
-		log.Append(e)
-	}
-	if err := log.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return fileSource(path)
-}
-
-// streamBegins are the entries that come before the messages of a stream.
-func streamBegins() []session.Entry {
-	return []session.Entry{
-		{Conn: 1, Kind: session.KindConnect, Side: session.Client, Peer: &session.Peer{Client: "192.0.2.1:1", Upstream: "192.0.2.2:2"}},
-		{
-			Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client,
-			Method:  "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources",
-			Headers: []session.Field{{Name: "content-type", Value: "application/grpc"}},
-		},
-	}
-}
-
-func messageEntry(side session.Side, data []byte) session.Entry {
-	return session.Entry{
-		Conn: 1, Stream: 1, Kind: session.KindMessage, Side: side,
-		Message: &session.Message{Data: session.Chunks{data}, Size: int64(len(data)), WireSize: int64(len(data))},
-	}
-}
-
-// field is a length-delimited protobuf field.
-func field(number byte, body string) []byte {
-	out := []byte{number<<3 | 2}
-	for n := len(body); ; n >>= 7 {
-		if n < 0x80 {
-			return append(append(out, byte(n)), body...)
-		}
-		out = append(out, byte(n)|0x80)
 	}
 }
 
 func TestDetailLarge(t *testing.T) {
 	var data []byte
 	for i := range 60_000 {
-		data = append(data, field(3, fmt.Sprintf("a-name-of-some-length-%d", i))...)
+		data = append(data, viewtest.Field(3, fmt.Sprintf("a-name-of-some-length-%d", i))...)
 	}
-	data = append(data, field(4, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")...)
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, data))...), 80, 24, Options{Theme: "mono"})
+	data = append(data, viewtest.Field(4, "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment")...)
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, data))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter", "v")
 	if got := d.frame(); !strings.Contains(got, "lines are not shown: o opens all of it in the pager") {
 		t.Errorf("a large message does not say that it is cut:\n%s", got)
 	}
-	if n := len(d.m.top().(*detail).pane.lines); n > fewLines+2 {
+	if n := len(d.m.top().(*detail.View).Pane.Lines); n > compare.FewLines+2 {
 		t.Errorf("%d lines are kept of a large message", n)
 	}
 	d.press("v", "v")
-	if n := len(d.m.top().(*detail).pane.lines); n > fewLines+8 {
+	if n := len(d.m.top().(*detail.View).Pane.Lines); n > compare.FewLines+8 {
 		t.Errorf("%d lines are kept of the bytes", n)
 	}
-	got := d.m.top().(*detail)
-	all, err := d.m.fetch.Fetch(d.m.ctx, got.seq)
+	got := d.m.top().(*detail.View)
+	all, err := d.m.log.Fetch.Fetch(d.m.log.Context, got.Seq)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := wholeText(all[got.seq], formYAML)
+	text, err := detail.WholeText(all[got.Seq], detail.FormYAML)
 	if err != nil || strings.Count(text, "\n") < 60_000 {
 		t.Errorf("the pager gets %d lines, %v", strings.Count(text, "\n"), err)
 	}
 }
 
 func TestDetailProblems(t *testing.T) {
-	broken := append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1, 2)
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Server, broken))...), 80, 24, Options{Theme: "mono"})
+	broken := append(viewtest.Field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1, 2)
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Server, broken))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
-	for range forms {
-		v := d.m.top().(*detail)
-		if d.frame(); v.form != formDiff && !strings.Contains(v.pane.plainText(), "is 127 bytes long where 2 remain") {
-			t.Errorf("%v does not say what is wrong:\n%s", v.form, v.pane.plainText())
+	for range detail.Forms {
+		v := d.m.top().(*detail.View)
+		if d.frame(); v.Form != detail.FormDiff && !strings.Contains(v.Pane.PlainText(), "is 127 bytes long where 2 remain") {
+			t.Errorf("%v does not say what is wrong:\n%s", v.Form, v.Pane.PlainText())
 		}
 		d.press("v")
 	}
@@ -193,12 +149,12 @@ func TestDetailProblems(t *testing.T) {
 
 // TestDetailUnnamed: nothing that a peer sends reaches the terminal as it is.
 func TestDetailUnnamed(t *testing.T) {
-	evil := append(field(3, "a\x1b[2J\u202eb"), field(4, "type.googleapis.com/x\x1b]0;y\a")...)
-	d := drive(t, record(t, append(streamBegins(), messageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
+	evil := append(viewtest.Field(3, "a\x1b[2J\u202eb"), viewtest.Field(4, "type.googleapis.com/x\x1b]0;y\a")...)
+	d := drive(t, viewtest.Record(t, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, evil))...), 80, 24, Options{Theme: "mono"})
 	d.press("G", "enter")
-	for range forms {
-		for _, l := range d.m.top().draw(d.m, 80, 20) {
-			if s := l.plainText(); s != render.Safe(s) {
+	for range detail.Forms {
+		for _, l := range d.m.top().Draw(d.m, 80, 20) {
+			if s := l.PlainText(); s != render.Safe(s) {
 				t.Errorf("on the screen: %q", s)
 			}
 		}
@@ -208,7 +164,7 @@ func TestDetailUnnamed(t *testing.T) {
 
 func TestDetailAbsent(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 80, 24, Options{Theme: "mono"})
-	d.m.push(newDetail(d.m, 99_999))
+	d.m.Push(detail.New(d.m, 99_999))
 	if got := d.frame(); !strings.Contains(got, "cannot show 99999") {
 		t.Errorf("it does not say that there is no such entry:\n%s", got)
 	}
@@ -222,14 +178,14 @@ func TestPagerCommand(t *testing.T) {
 	if err := os.WriteFile(path, []byte("some text\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := pagerCommand(env(map[string]string{"PAGER": "false", "XDSPROXY_PAGER": "cat -n"}), path).Output()
+	out, err := view.PagerCommand(env(map[string]string{"PAGER": "false", "XDSPROXY_PAGER": "cat -n"}), path).Output()
 	if err != nil || !strings.Contains(string(out), "1\tsome text") {
 		t.Errorf("%q, %v", out, err)
 	}
-	if args := pagerCommand(env(nil), path).Args; !strings.HasPrefix(args[2], "less -R ") {
+	if args := view.PagerCommand(env(nil), path).Args; !strings.HasPrefix(args[2], "less -R ") {
 		t.Errorf("without a pager: %q", args)
 	}
-	if args := pagerCommand(env(map[string]string{"PAGER": "most"}), path).Args; !strings.HasPrefix(args[2], "most ") {
+	if args := view.PagerCommand(env(map[string]string{"PAGER": "most"}), path).Args; !strings.HasPrefix(args[2], "most ") {
 		t.Errorf("with PAGER: %q", args)
 	}
 }
@@ -238,17 +194,17 @@ func TestPagerCommand(t *testing.T) {
 func TestPagerFile(t *testing.T) {
 	d := openAt(t, "demo", 46, 80, 24)
 	d.press("enter", "v")
-	v := d.m.top().(*detail)
-	ready := v.pager(d.m)().(reply).msg.(pagerText)
-	done := toPager(d.m, v, ready)().(reply).msg.(pagerReady)
-	info, err := os.Stat(done.path)
-	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.path, ".yaml") {
-		t.Errorf("%v, %v, %v", done.path, info.Mode(), err)
+	v := d.m.top().(*detail.View)
+	ready := v.Pager(d.m)().(view.Reply).Msg.(view.PagerText)
+	done := view.ToPager(d.m, v, ready)().(view.Reply).Msg.(view.PagerReady)
+	info, err := os.Stat(done.Path)
+	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(done.Path, ".yaml") {
+		t.Errorf("%v, %v, %v", done.Path, info.Mode(), err)
 	}
-	if cmd := done.run(v); cmd == nil {
+	if cmd := v.Handle(d.m, done); cmd == nil {
 		t.Error("nothing is to be run")
 	}
-	fail := reply{v, pagerDone{os.ErrPermission}}
+	fail := view.Reply{To: v, Msg: view.PagerDone{Err: os.ErrPermission}}
 	d.give(fail)
 	if got := d.frame(); !strings.Contains(got, "the pager failed") {
 		t.Errorf("a pager that fails says nothing:\n%s", got)
@@ -258,29 +214,29 @@ func TestPagerFile(t *testing.T) {
 // FuzzDetail opens whatever a peer may send as a message, in all forms.
 func FuzzDetail(f *testing.F) {
 	f.Add([]byte{}, []byte("x"), uint8(80), false)
-	f.Add(append(field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1), field(2, "\x0a\x01a\x12\x02\x0a\x00"), uint8(40), true)
+	f.Add(append(viewtest.Field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster"), 0x12, 0x7f, 1), viewtest.Field(2, "\x0a\x01a\x12\x02\x0a\x00"), uint8(40), true)
 	f.Add([]byte(`{"resource_names":["a"]}`), []byte(`{"resources":[{"@type":"x","name":"\u202e"}]}`), uint8(160), false)
-	f.Add(field(3, "\x1b[2J\xff界界"), field(6, "界"), uint8(41), true)
+	f.Add(viewtest.Field(3, "\x1b[2J\xff界界"), viewtest.Field(6, "界"), uint8(41), true)
 	f.Fuzz(func(t *testing.T, request, response []byte, columns uint8, flat bool) {
 		if len(request)+len(response) > 1<<16 {
 			return
 		}
-		es := append(streamBegins(), messageEntry(session.Client, request), messageEntry(session.Server, response),
-			messageEntry(session.Client, response), messageEntry(session.Server, request))
+		es := append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, request), viewtest.MessageEntry(session.Server, response),
+			viewtest.MessageEntry(session.Client, response), viewtest.MessageEntry(session.Server, request))
 		h := 24
 		if flat {
 			h = 10
 		}
-		d := drive(t, record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
+		d := drive(t, viewtest.Record(t, es...), max(int(columns), leastWidth), h, Options{Theme: "mono"})
 		for seq := range 4 {
-			v := newDetail(d.m, session.Seq(seq+3)).(*detail)
-			d.m.push(v)
-			for range forms {
+			v := detail.New(d.m, session.Seq(seq+3)).(*detail.View)
+			d.m.Push(v)
+			for range detail.Forms {
 				d.press("w")
 				d.frame()
 				d.press("v")
 			}
-			v.form = formYAML
+			v.Form = detail.FormYAML
 			d.press("G", "space", "y", "l", "d", "space", "n", "{", "q")
 			d.frame()
 		}
@@ -293,10 +249,10 @@ func FuzzDetail(f *testing.F) {
 func BenchmarkDetailFrame(b *testing.B) {
 	var data []byte
 	for i := range 20_000 {
-		data = append(data, field(3, fmt.Sprintf("name-%d", i))...)
+		data = append(data, viewtest.Field(3, fmt.Sprintf("name-%d", i))...)
 	}
 	at := time.Unix(1_800_000_000, 0)
-	d := drive(b, record(b, append(streamBegins(), messageEntry(session.Client, data))...), 160, 50, Options{Now: func() time.Time { return at }})
+	d := drive(b, viewtest.Record(b, append(viewtest.StreamBegins(), viewtest.MessageEntry(session.Client, data))...), 160, 50, Options{Now: func() time.Time { return at }})
 	d.press("G", "enter", "v")
 	for b.Loop() {
 		d.give(tea.KeyPressMsg{Code: 'j', Text: "j"})

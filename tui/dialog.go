@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // dialog asks what is to become of connected clients, and nothing else.
@@ -24,10 +25,10 @@ func (d *dialog) choices() []string {
 
 // leave ends the screen, or asks first if clients would be cut off.
 func (m *Model) leave() tea.Cmd {
-	if m.src.Proxy == nil {
+	if m.log.Proxy == nil {
 		return m.stop()
 	}
-	n := m.src.Proxy.Clients()
+	n := m.log.Proxy.Clients()
 	if n == 0 {
 		return m.stop()
 	}
@@ -71,19 +72,19 @@ func (d *dialog) choose(m *Model, n int) tea.Cmd {
 }
 
 // cover draws the dialog over the lowest lines of the body.
-func (d *dialog) cover(m *Model, lines []line) {
-	box := []line{
-		text(muted, repeat(m.theme.glyph.line, m.w)),
-		spans(span{title, " " + render.Count(d.clients, "client is connected.", "clients are connected.")}),
+func (d *dialog) cover(m *Model, lines []widget.Line) {
+	box := []widget.Line{
+		widget.Text(widget.Muted, widget.Repeat(m.theme.Glyph.Line, m.w)),
+		widget.Spans(widget.In(widget.Title, " "+render.Count(d.clients, "client is connected.", "clients are connected."))),
 	}
 	for i, c := range d.choices() {
-		l := text(plain, "   "+c)
+		l := widget.Text(widget.Plain, "   "+c)
 		if i == d.at {
-			l = text(plain, " > "+c)
-			l.selected = true
+			l = widget.Text(widget.Plain, " > "+c)
+			l.Selected = true
 		}
 		box = append(box, l)
 	}
-	box = append(box, text(muted, " up and down, enter; d, s, c at once"), blank())
+	box = append(box, widget.Text(widget.Muted, " up and down, enter; d, s, c at once"), widget.Blank())
 	copy(lines[max(len(lines)-len(box), 0):], box[max(len(box)-len(lines), 0):])
 }

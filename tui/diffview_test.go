@@ -1,15 +1,11 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
-	tea "charm.land/bubbletea/v2"
-
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 func TestDiffKeys(t *testing.T) {
@@ -57,54 +53,17 @@ func TestDiffKeys(t *testing.T) {
 // TestDiffOfResource opens the versions of a resource, as the tree does.
 func TestDiffOfResource(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 120, 30, Options{Theme: "mono"})
-	d.run(d.m.openDiff(selection{client: "demo-envoy", typ: "CDS", name: "search"}, false))
+	d.run(d.m.Act(key.Diff, view.Selection{Client: "demo-envoy", Type: "CDS", Name: "search"}))
 	if got := d.frame(); !strings.Contains(got, "versions") || !strings.Contains(got, "search  CDS") {
 		t.Errorf("a resource is shown as\n%s", got)
 	}
 	d.press("q")
-	d.run(d.m.openDiff(selection{client: "demo-envoy", typ: "CDS", name: "nobody"}, false))
-	if got := d.frame(); !strings.Contains(got, "no version of it was seen") || d.m.top() != view(d.m.timeline) {
+	d.run(d.m.Act(key.Diff, view.Selection{Client: "demo-envoy", Type: "CDS", Name: "nobody"}))
+	if got := d.frame(); !strings.Contains(got, "no version of it was seen") || d.m.top() != view.View(d.m.timeline) {
 		t.Errorf("a resource that nobody sent is shown as\n%s", got)
 	}
-	d.run(d.m.openDiff(selection{}, false))
+	d.run(d.m.Act(key.Diff, view.Selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("nothing is compared as\n%s", got)
-	}
-}
-
-// TestDiffStops: what is read for long can be given up, and lets go of its
-// reader.
-func TestDiffStops(t *testing.T) {
-	var es []session.Entry
-	es = append(es, streamBegins()...)
-	for i := range 3 * historySlice {
-		es = append(es, messageEntry(session.Client, field(3, fmt.Sprint(i))))
-	}
-	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
-	v := &diffView{whole: make(map[int]bool)}
-	d.m.push(v)
-	cmd := v.history(d.m, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
-	first := cmd().(reply).msg.(historyStep)
-	if first.done {
-		t.Fatal("one slice reads all of it")
-	}
-	next := v.handle(d.m, first)
-	if got := d.frame(); !strings.Contains(got, "reading its versions, 33%; esc stops") {
-		t.Errorf("there is no progress:\n%s", got)
-	}
-	d.press("esc")
-	if d.m.top() == view(v) {
-		t.Fatal("escape does not leave")
-	}
-	second := next().(reply).msg.(historyStep)
-	var msg tea.Msg
-	if cmd := v.handle(d.m, second); cmd != nil {
-		msg = cmd()
-	}
-	if msg != nil || v.run != nil {
-		t.Errorf("what was given up goes on: %v", msg)
-	}
-	if _, err := first.run.reader.Next(d.m.ctx); err == nil {
-		t.Error("the reader is still open")
 	}
 }

@@ -8,7 +8,8 @@
 // is visible. It never holds up who writes the log.
 //
 // A view is one screen: its keys, what they do, and how it is drawn, as a
-// function of what is known, the size, the clock and the theme. Words come first
-// and colours beside them. The package judges nothing: what messages mean comes
+// function of what is known, the size, the clock and the theme. The packages of
+// tui/view have one each, and know the screen as a view.Screen only. Words come
+// first and colours beside them. The package judges nothing: what messages mean comes
 // from packages decode and check, texts from internal/render.
 package tui

@@ -14,7 +14,7 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 var update = flag.Bool("update", false, "write the golden frames")
@@ -32,13 +32,7 @@ func sessionPath(name string) string {
 }
 
 // fileSource is a finished recording.
-func fileSource(path string) Source {
-	return Source{
-		Name:  filepath.Base(path),
-		Open:  func() (Reader, error) { return recorder.Open(path) },
-		Facts: func() (recorder.Facts, error) { return recorder.Inspect(path) },
-	}
-}
+func fileSource(path string) Source { return viewtest.File(path) }
 
 // drive opens a source and reads it to its end.
 func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
@@ -50,16 +44,16 @@ func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
 	tb.Setenv("TMPDIR", tb.TempDir()) // for the pager and for long copies
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &driver{tb, newModel(ctx, src, o)}
-	d.m.stats.measure = func() uint64 { return 40 << 20 }
+	d.m.stats.Measure = func() uint64 { return 40 << 20 }
 	r, err := src.Open()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d.m.feed.Run(ctx, r, false, nil)
+	d.m.log.Feed.Run(ctx, r, false, nil)
 	_ = r.Close()
 	tb.Cleanup(func() {
 		cancel()
-		d.m.fetch.Close()
+		d.m.log.Fetch.Close()
 	})
 	d.give(tea.WindowSizeMsg{Width: w, Height: h})
 	d.look()
@@ -68,7 +62,7 @@ func drive(tb testing.TB, src Source, w, h int, o Options) *driver {
 
 // look does what a tick does.
 func (d *driver) look() {
-	d.m.seen.asked = time.Time{}
+	d.m.seen.Asked = time.Time{}
 	d.run(d.m.observe())
 	d.run(d.m.tickAll())
 	d.m.stale = true

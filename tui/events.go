@@ -2,20 +2,21 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // message is something that the message line says.
 type message struct {
 	at   time.Time
-	role role
+	role widget.Role
 	text string
 	// notice says that nobody asked for it.
 	notice bool
 }
-
-// saidMsg is a message from a command.
-type saidMsg message
 
 const (
 	messageTime = 6 * time.Second
@@ -54,12 +55,12 @@ func (e *events) shown(at time.Time) (message, bool) {
 }
 
 // now is what the message line says.
-func (e *events) now(at time.Time) (line, bool) {
+func (e *events) now(at time.Time) (widget.Line, bool) {
 	msg, is := e.shown(at)
 	if !is {
-		return line{}, false
+		return widget.Line{}, false
 	}
-	return text(msg.role, " "+msg.text), true
+	return widget.Text(msg.role, " "+msg.text), true
 }
 
 // fresh says whether a message was still shown at a time.
@@ -68,11 +69,11 @@ func (e *events) fresh(at time.Time) bool {
 	return is
 }
 
-func (m *Model) say(format string, args ...any) {
-	m.tell(message{role: accent, text: fmt.Sprintf(format, args...)})
+func (m *Model) Say(format string, args ...any) {
+	m.tell(message{role: widget.Accent, text: fmt.Sprintf(format, args...)})
 }
 
-func (m *Model) complain(err error) { m.tell(message{role: bad, text: err.Error()}) }
+func (m *Model) Complain(err error) { m.tell(message{role: widget.Bad, text: err.Error()}) }
 
 func (m *Model) tell(msg message) {
 	if msg.at.IsZero() {
@@ -82,4 +83,26 @@ func (m *Model) tell(msg message) {
 		m.events.all = m.events.all[1:]
 	}
 	m.events.all, m.events.cleared = append(m.events.all, msg), false
+}
+
+// notice passes what others have to say on to the message line.
+func (m *Model) notice() bool {
+	lines := m.log.Notices.Take()
+	for _, l := range lines {
+		r := widget.Accent
+		if strings.Contains(l, "warning") || strings.Contains(l, "WARN") || strings.Contains(strings.ToLower(l), "error") {
+			r = widget.Warned
+		}
+		m.tell(message{role: r, text: l, notice: true})
+	}
+	return len(lines) > 0
+}
+
+// eventParagraphs are the messages as the event log has them.
+func (m *Model) eventParagraphs() []widget.Paragraph {
+	var out []widget.Paragraph
+	for _, e := range m.events.all {
+		out = append(out, widget.Paragraph{Head: render.ShortTime(e.at), Look: widget.Muted, Text: m.aliases.Text(e.text), Tone: e.role})
+	}
+	return out
 }

@@ -60,7 +60,7 @@ func TestViolationsOfAFleet(t *testing.T) {
 // A note in the log that was about what one client had silences it on all.
 func TestSilenceOfAFleet(t *testing.T) {
 	d := drive(t, storySource(t, "nack-received-fleet-of-one-cause"), 80, 24, Options{Theme: "mono"})
-	for _, f := range d.m.seen.folded {
+	for _, f := range d.m.seen.Folded {
 		for client, want := range map[string]bool{"gw-7": true, "gw-21": false} {
 			note := index.Silence{Rule: f.Rule.ID, About: f.LastSeq - 9, Client: client, Type: f.Type}
 			if got := index.Silenced(&f, []index.Silence{note}); got != want {

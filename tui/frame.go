@@ -9,6 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 const (
@@ -20,11 +23,11 @@ const (
 func (m *Model) View() tea.View {
 	if m.stale && !m.frozen || m.frame == "" || m.prompt != nil || m.dialog != nil {
 		m.frame = m.Frame()
-		m.stale, m.drawnAt, m.drawn = false, m.now(), m.index.Generation()
+		m.stale, m.drawnAt, m.drawn = false, m.now(), m.log.Index.Generation()
 	}
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
-	v.WindowTitle = "xdsproxy " + render.Safe(m.sourceName())
+	v.WindowTitle = "xdsproxy " + render.Safe(view.SourceName(m))
 	if !m.opts.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
@@ -45,37 +48,36 @@ func (m *Model) Frame() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(lines[i].paint(&m.theme, m.w))
+		b.WriteString(lines[i].Paint(&m.theme, m.w))
 	}
 	return b.String()
 }
 
 func (m *Model) tooSmall() string {
 	lines := make([]string, max(m.h, 1))
-	note := text(plain, fmt.Sprintf("%dx%d is too small: xdsproxy needs %dx%d", m.w, m.h, leastWidth, leastHeight))
-	lines[0] = note.paint(&m.theme, max(m.w, 1))
+	note := widget.Text(widget.Plain, fmt.Sprintf("%dx%d is too small: xdsproxy needs %dx%d", m.w, m.h, leastWidth, leastHeight))
+	lines[0] = note.Paint(&m.theme, max(m.w, 1))
 	return strings.Join(lines, "\n")
 }
 
 // lines are those of the screen from top to bottom.
-func (m *Model) lines() []line {
-	var head, foot []line
-	small := m.w < plainWidth || m.h < plainHeight
+func (m *Model) lines() []widget.Line {
+	var head, foot []widget.Line
 	head = append(head, m.header())
-	if !small {
+	if m.hasTabs() {
 		head = append(head, m.tabLine())
 	}
 	if l, is := m.banner(); is {
 		head = append(head, l)
 	}
-	if !small {
+	if m.hasTabs() {
 		foot = append(foot, m.status())
 	}
 	foot = append(foot, m.messageLine(), m.keyLine())
 	rows := m.h - len(head) - len(foot)
-	body := m.body(rows)
+	body := m.panes(rows)
 	for len(body) < rows {
-		body = append(body, blank())
+		body = append(body, widget.Blank())
 	}
 	lines := append(append(head, body[:rows]...), foot...)
 	if m.dialog != nil {
@@ -85,13 +87,10 @@ func (m *Model) lines() []line {
 	return lines
 }
 
-// body draws the view that is on top, or all panes where there is room.
-func (m *Model) body(rows int) []line { return m.panes(rows) }
-
 // bodyTop is the row of the screen where the body begins.
 func (m *Model) bodyTop() int {
 	top := 1
-	if m.w >= plainWidth && m.h >= plainHeight {
+	if m.hasTabs() {
 		top++
 	}
 	if _, is := m.banner(); is {
@@ -102,90 +101,84 @@ func (m *Model) bodyTop() int {
 
 // header says what is shown and how it goes. Where there is no room for all,
 // the name of the source gives way.
-func (m *Model) header() line {
-	l := spans(span{title, " xdsproxy  "})
+func (m *Model) header() widget.Line {
+	l := widget.Spans(widget.In(widget.Title, " xdsproxy  "))
 	first, last := m.span()
 	switch {
 	case m.frozen:
-		l.add(warned, "FROZEN ")
-	case m.src.Proxy != nil:
-		l.add(bad, "REC ")
-	case m.src.Live && !m.feed.Done():
-		l.add(good, "LIVE ")
+		l.Add(widget.Warned, "FROZEN ")
+	case m.log.Proxy != nil:
+		l.Add(widget.Bad, "REC ")
+	case m.log.Live && !m.log.Feed.Done():
+		l.Add(widget.Good, "LIVE ")
 	}
 	if m.private() {
-		l.add(warned, "PRIVATE ")
+		l.Add(widget.Warned, "PRIVATE ")
 	}
-	if p := m.src.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
-		l.add(bad, "UNVERIFIED ")
+	if p := m.log.Proxy; p != nil && slices.ContainsFunc(p.Routes, func(r Route) bool { return r.Unverified }) {
+		l.Add(widget.Bad, "UNVERIFIED ")
 	}
-	l.add(plain, clock(last.Sub(first))+"  ")
+	l.Add(widget.Plain, render.Clock(last.Sub(first))+"  ")
 	tail := m.tally()
-	l.add(accent, render.Middle(render.Safe(m.what()), max(8, m.w-l.width()-tail.width())))
-	l.join(tail)
+	l.Add(widget.Accent, render.Middle(render.Safe(m.what()), max(8, m.w-l.Width()-tail.Width())))
+	l.Join(tail)
 	return l
 }
 
 // what is shown: the routes of the proxy, or a file.
 func (m *Model) what() string {
-	if m.src.Proxy == nil || len(m.src.Proxy.Routes) == 0 {
-		return m.sourceName()
+	if m.log.Proxy == nil || len(m.log.Proxy.Routes) == 0 {
+		return view.SourceName(m)
 	}
-	r := m.src.Proxy.Routes[0]
-	s := m.alias(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.alias(r.Upstream)
-	if n := len(m.src.Proxy.Routes); n > 1 {
+	r := m.log.Proxy.Routes[0]
+	s := m.aliases.Name(strings.TrimPrefix(r.Listen, "127.0.0.1")) + " > " + m.aliases.Name(r.Upstream)
+	if n := len(m.log.Proxy.Routes); n > 1 {
 		s += fmt.Sprintf(" +%d", n-1)
 	}
 	return s
 }
 
 // tally is the right part of the header: what there is, and what is wrong.
-func (m *Model) tally() line {
-	l := text(plain, "   "+render.Count(len(m.seen.standing), "client", "clients"))
-	n, look := m.violationCount(), plain
+func (m *Model) tally() widget.Line {
+	l := widget.Text(widget.Plain, "   "+render.Count(len(m.seen.Standing), "client", "clients"))
+	n, look := m.seen.Violations(), widget.Plain
 	if n > 0 {
-		look = bad
+		look = widget.Bad
 	}
-	l.add(plain, "   ")
-	l.add(look, render.Count(n, "violation", "violations"))
-	if gaps := m.index.Gaps(); gaps > 0 {
-		l.add(bad, "   GAP "+render.Number(gaps))
+	l.Add(widget.Plain, "   ")
+	l.Add(look, render.Count(n, "violation", "violations"))
+	if gaps := m.log.Index.Gaps(); gaps > 0 {
+		l.Add(widget.Bad, "   GAP "+render.Number(gaps))
 	}
 	if s := m.progress(); s != "" {
-		l.add(warned, "   "+s)
+		l.Add(widget.Warned, "   "+s)
 	}
 	return l
 }
 
 // span is from when to when the log goes, as far as that is known.
 func (m *Model) span() (first, last time.Time) {
-	first = m.index.First()
-	_, last = m.index.Last()
-	if m.src.Proxy != nil && !first.IsZero() {
+	first = m.log.Index.First()
+	_, last = m.log.Index.Last()
+	if m.log.Proxy != nil && !first.IsZero() {
 		last = m.now()
 	}
 	return first, last
 }
 
-// clock writes a duration as hours, minutes and seconds.
-func clock(d time.Duration) string {
-	s := int(max(d, 0) / time.Second)
-	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
-}
-
 // progress says how far the log was read, where that is behind.
 func (m *Model) progress() string {
-	if m.feed.Done() {
+	if m.log.Feed.Done() {
 		return ""
 	}
-	at, _ := m.index.Last()
-	if m.src.Proxy != nil {
-		if behind := uint64(m.src.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
+	at, _ := m.log.Index.Last()
+	if m.log.Proxy != nil {
+		if behind := uint64(m.log.Proxy.Stats().Last) - uint64(at); behind > lagShown && behind < 1<<63 {
 			return "lag " + render.ShortSize(int64(behind))
 		}
 		return ""
 	}
-	if end := m.last; end > at+lagShown {
+	if end := m.log.Last; end > at+lagShown {
 		return fmt.Sprintf("reading %d%%", uint64(at)*100/uint64(end))
 	}
 	return ""
@@ -196,94 +189,94 @@ const lagShown = 1000
 
 // tabLine is the five views and what is open above the one that is shown. Where
 // there is no room for all, the others give way.
-func (m *Model) tabLine() line {
+func (m *Model) tabLine() widget.Line {
 	l := m.tabNames(false)
-	if l.width() > m.w {
+	if l.Width() > m.w {
 		l = m.tabNames(true)
 	}
-	if n := m.timeline.news(m); n != "" && m.tab == 1 && len(m.over) == 0 {
-		l.pad(m.w - render.Width(n) - 1)
-		l.add(warned, n)
+	if n := m.timeline.News(m); n != "" && m.tab == 1 && len(m.over) == 0 {
+		l.Pad(m.w - render.Width(n) - 1)
+		l.Add(widget.Warned, n)
 	}
 	return l
 }
 
-func (m *Model) tabNames(shown bool) line {
-	var l line
+func (m *Model) tabNames(shown bool) widget.Line {
+	var l widget.Line
 	for i, v := range m.tabs() {
-		name := fmt.Sprintf("%d %s", i+1, v.title())
+		name := fmt.Sprintf("%d %s", i+1, v.Title())
 		switch {
 		case i == m.tab && len(m.over) == 0:
-			l.add(title, " ["+name+"]")
+			l.Add(widget.Title, " ["+name+"]")
 		case i == m.tab:
-			l.add(plain, " ["+name+"]")
+			l.Add(widget.Plain, " ["+name+"]")
 		case !shown:
-			l.add(muted, "  "+name+" ")
+			l.Add(widget.Muted, "  "+name+" ")
 		}
 	}
 	for _, v := range m.over {
-		l.add(title, " > "+v.title())
+		l.Add(widget.Title, " > "+v.Title())
 	}
 	return l
 }
 
 // status is the place in the view, the filter, and how times are shown.
-func (m *Model) status() line {
+func (m *Model) status() widget.Line {
 	v := m.top()
-	l := text(plain, " "+v.where(m))
-	if f, is := v.(filterable); is {
-		q := f.query()
+	l := widget.Text(widget.Plain, " "+v.Where(m))
+	if f, is := v.(view.Filterable); is {
+		q := f.Query()
 		if q == "" {
-			l.add(muted, "   "+f.language().noun()+": none")
+			l.Add(widget.Muted, "   "+f.Language().Noun()+": none")
 		} else {
-			l.add(accent, "   "+f.language().noun()+": "+m.aliasText(q))
+			l.Add(widget.Accent, "   "+f.Language().Noun()+": "+m.aliases.Text(q))
 		}
 	}
-	tail := "UTC  " + m.timeline.times.String() + " "
-	l.pad(m.w - len(tail))
-	l.add(muted, tail)
+	tail := "UTC  " + m.timeline.Times.String() + " "
+	l.Pad(m.w - len(tail))
+	l.Add(widget.Muted, tail)
 	return l
 }
 
 // messageLine is the prompt, what was said a moment ago, or what there is to say
 // of the selection.
-func (m *Model) messageLine() line {
+func (m *Model) messageLine() widget.Line {
 	if m.prompt != nil {
 		return m.prompt.line(m)
 	}
 	if l, is := m.events.now(m.now()); is {
 		return l
 	}
-	l := text(plain, " ")
-	l.join(m.top().about(m))
+	l := widget.Text(widget.Plain, " ")
+	l.Join(m.top().About(m))
 	return l
 }
 
 // keyLine is the keys that matter here.
-func (m *Model) keyLine() line {
+func (m *Model) keyLine() widget.Line {
 	if m.prompt != nil {
 		return m.prompt.keys(m)
 	}
-	l := text(muted, " ?")
-	l.add(plain, "help")
-	end := spans(span{muted, " q:"}, span{plain, "back"})
+	l := widget.Text(widget.Muted, " ?")
+	l.Add(widget.Plain, "help")
+	end := widget.Spans(widget.In(widget.Muted, " q:"), widget.In(widget.Plain, "back"))
 	if m.spread() {
-		end = spans(span{muted, " tab:"}, span{plain, bindingOf(actNextPane).hint}, span{muted, " q:"}, span{plain, "back"})
+		end = widget.Spans(widget.In(widget.Muted, " tab:"), widget.In(widget.Plain, key.BindingOf(key.NextPane).Hint), widget.In(widget.Muted, " q:"), widget.In(widget.Plain, "back"))
 	}
-	used := l.width()
-	all := keymap()
-	for _, o := range m.top().keys() {
-		if o.hint == "" {
+	used := l.Width()
+	all := key.All()
+	for _, o := range m.top().Keys() {
+		if o.Hint == "" {
 			continue
 		}
-		var next line
-		next.add(muted, " "+bindingIn(all, o.act).keys[0]+":")
-		next.add(plain, o.hint)
-		if used += next.width(); used > m.w-end.width() {
+		var next widget.Line
+		next.Add(widget.Muted, " "+key.In(all, o.Act).Keys[0]+":")
+		next.Add(widget.Plain, o.Hint)
+		if used += next.Width(); used > m.w-end.Width() {
 			break
 		}
-		l.join(next)
+		l.Join(next)
 	}
-	l.join(end)
+	l.Join(end)
 	return l
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 // FuzzKeys plays keys, texts, clicks and sizes on recorded sessions: nothing
@@ -14,8 +16,8 @@ import (
 func FuzzKeys(f *testing.F) {
 	sessions := []string{"envoy-sotw-nack", "grpc-go-nack", "demo", "envoy-delta-removed-while-routed"}
 	var keys []string
-	for _, b := range keymap() {
-		keys = append(keys, b.keys...)
+	for _, b := range key.All() {
+		keys = append(keys, b.Keys...)
 	}
 	keys = slices.DeleteFunc(keys, func(k string) bool { return k == "ctrl+c" })
 	typed := []string{"client:envoy", "marked:yes", "kind:nack", "edge", "\"", "17", "explain nack-received", "ж𝟘界"}

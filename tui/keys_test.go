@@ -7,11 +7,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/menu"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // everyView are the views that there are, on a session in which each has
 // something to show.
-func everyView(d *driver) []view {
+func everyView(d *driver) []view.View {
 	m := d.m
 	all := m.tabs()
 	for _, keys := range [][]string{
@@ -30,25 +36,25 @@ func everyView(d *driver) []view {
 		all = append(all, m.top())
 	}
 	d.press("2")
-	return append(all, newHelp(m.timeline), newEventLog(), newBootstrap(m), &exporter{scopes: m.scopes()})
+	return append(all, page.NewHelp(m.timeline), page.NewEvents(m.eventParagraphs), page.NewBootstrap(m), menu.NewExport(m.log, view.Selection{}, ""))
 }
 
 func TestKeysAreBoundOnce(t *testing.T) {
-	by := map[string]action{}
-	acts := map[action]bool{}
-	for _, b := range keymap() {
-		if b.help == "" || len(b.keys) == 0 {
-			t.Errorf("%s has no help, or no key", b.act)
+	by := map[string]key.Action{}
+	acts := map[key.Action]bool{}
+	for _, b := range key.All() {
+		if b.Help == "" || len(b.Keys) == 0 {
+			t.Errorf("%s has no help, or no key", b.Act)
 		}
-		if acts[b.act] {
-			t.Errorf("%s stands there twice", b.act)
+		if acts[b.Act] {
+			t.Errorf("%s stands there twice", b.Act)
 		}
-		acts[b.act] = true
-		for _, k := range b.keys {
+		acts[b.Act] = true
+		for _, k := range b.Keys {
 			if of, is := by[k]; is {
-				t.Errorf("%s is %s and %s", k, of, b.act)
+				t.Errorf("%s is %s and %s", k, of, b.Act)
 			}
-			by[k] = b.act
+			by[k] = b.Act
 		}
 	}
 }
@@ -57,25 +63,25 @@ func TestKeysAreBoundOnce(t *testing.T) {
 // somewhere.
 func TestOffersHaveKeys(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
-	offered := map[action]bool{}
-	for _, a := range global() {
+	offered := map[key.Action]bool{}
+	for _, a := range key.Global() {
 		offered[a] = true
 	}
 	for _, v := range everyView(d) {
-		seen := map[action]bool{}
-		for _, o := range v.keys() {
-			if bindingOf(o.act).act == "" {
-				t.Errorf("%s offers %s, which has no key", v.title(), o.act)
+		seen := map[key.Action]bool{}
+		for _, o := range v.Keys() {
+			if key.BindingOf(o.Act).Act == "" {
+				t.Errorf("%s offers %s, which has no key", v.Title(), o.Act)
 			}
-			if seen[o.act] {
-				t.Errorf("%s offers %s twice", v.title(), o.act)
+			if seen[o.Act] {
+				t.Errorf("%s offers %s twice", v.Title(), o.Act)
 			}
-			seen[o.act], offered[o.act] = true, true
+			seen[o.Act], offered[o.Act] = true, true
 		}
 	}
-	for _, b := range keymap() {
-		if !offered[b.act] {
-			t.Errorf("%s (%s) works nowhere", b.act, b.keys[0])
+	for _, b := range key.All() {
+		if !offered[b.Act] {
+			t.Errorf("%s (%s) works nowhere", b.Act, b.Keys[0])
 		}
 	}
 }
@@ -103,32 +109,32 @@ func TestKeysDocument(t *testing.T) {
 func TestHelpListsEveryKey(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})
 	for _, v := range everyView(d) {
-		page := (&help{of: v}).keyPage()
-		has := func(a action, said string) bool {
-			return slices.ContainsFunc(page, func(p paragraph) bool {
-				return p.head == strings.Join(bindingOf(a).keys, " ") && p.text == said
+		page := (&page.Help{Of: v}).KeyPage()
+		has := func(a key.Action, said string) bool {
+			return slices.ContainsFunc(page, func(p widget.Paragraph) bool {
+				return p.Head == strings.Join(key.BindingOf(a).Keys, " ") && p.Text == said
 			})
 		}
-		here := map[action]bool{}
-		for _, o := range v.keys() {
-			here[o.act] = true
-			if !has(o.act, sayOf(o)) {
-				t.Errorf("help of %s says nothing of %s", v.title(), o.act)
+		here := map[key.Action]bool{}
+		for _, o := range v.Keys() {
+			here[o.Act] = true
+			if !has(o.Act, sayOf(o)) {
+				t.Errorf("help of %s says nothing of %s", v.Title(), o.Act)
 			}
 		}
-		for _, a := range global() {
-			if !here[a] && !has(a, bindingOf(a).help) {
-				t.Errorf("help of %s says nothing of %s", v.title(), a)
+		for _, a := range key.Global() {
+			if !here[a] && !has(a, key.BindingOf(a).Help) {
+				t.Errorf("help of %s says nothing of %s", v.Title(), a)
 			}
 		}
 	}
 }
 
-func sayOf(o offer) string {
-	if o.help != "" {
-		return o.help
+func sayOf(o key.Offer) string {
+	if o.Help != "" {
+		return o.Help
 	}
-	return bindingOf(o.act).help
+	return key.BindingOf(o.Act).Help
 }
 
 func keysDocument(d *driver) string {
@@ -140,28 +146,28 @@ A key has one meaning everywhere. Where it cannot act it says why, on the line a
 | key | action | what it does |
 |---|---|---|
 `)
-	for _, k := range keymap() {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", keyNames(k.keys), k.act, strings.ReplaceAll(k.help, "|", `\|`))
+	for _, k := range key.All() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", keyNames(k.Keys), k.Act, strings.ReplaceAll(k.Help, "|", `\|`))
 	}
 	b.WriteString("\n## By view\n\nThese work everywhere, unless a view below says something else: ")
 	var names []string
-	for _, a := range global() {
-		names = append(names, keyNames(bindingOf(a).keys))
+	for _, a := range key.Global() {
+		names = append(names, keyNames(key.BindingOf(a).Keys))
 	}
 	b.WriteString(strings.Join(names, ", ") + ".\n")
 	for _, v := range everyView(d) {
-		offers := v.keys()
+		offers := v.Keys()
 		if len(offers) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n### %s\n\n| key | what it does here |\n|---|---|\n", v.title())
+		fmt.Fprintf(&b, "\n### %s\n\n| key | what it does here |\n|---|---|\n", v.Title())
 		var moved []string
 		for _, o := range offers {
-			if slices.Contains(moves(), o.act) && o.help == "" {
-				moved = append(moved, keyNames(bindingOf(o.act).keys))
+			if slices.Contains(key.Moves(), o.Act) && o.Help == "" {
+				moved = append(moved, keyNames(key.BindingOf(o.Act).Keys))
 				continue
 			}
-			fmt.Fprintf(&b, "| %s | %s |\n", keyNames(bindingOf(o.act).keys), strings.ReplaceAll(sayOf(o), "|", `\|`))
+			fmt.Fprintf(&b, "| %s | %s |\n", keyNames(key.BindingOf(o.Act).Keys), strings.ReplaceAll(sayOf(o), "|", `\|`))
 		}
 		if len(moved) > 0 {
 			fmt.Fprintf(&b, "| %s | move |\n", strings.Join(moved, " "))

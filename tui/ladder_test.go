@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 func TestLadderKeys(t *testing.T) {
@@ -34,56 +36,23 @@ func TestLadderKeys(t *testing.T) {
 			if got := d.frame(); !strings.Contains(got, tc.want) {
 				t.Errorf("after %v there is no %q:\n%s", tc.keys, tc.want, got)
 			}
-			if s, is := d.m.top().(subject); is && tc.at != 0 && s.selected(d.m).seq != tc.at {
-				t.Errorf("after %v %d is selected", tc.keys, s.selected(d.m).seq)
+			if s, is := d.m.top().(view.Subject); is && tc.at != 0 && s.Selected(d.m).Seq != tc.at {
+				t.Errorf("after %v %d is selected", tc.keys, s.Selected(d.m).Seq)
 			}
 		})
-	}
-}
-
-// TestLadderLong: of a long stream a part is drawn, and more when one gets to its
-// end.
-func TestLadderLong(t *testing.T) {
-	es := streamBegins()
-	for range 3 * ladderAfter {
-		es = append(es, messageEntry(session.Client, field(4, "type.googleapis.com/envoy.config.cluster.v3.Cluster")))
-	}
-	d := drive(t, record(t, es...), 80, 24, Options{Theme: "mono"})
-	d.press("g", "L")
-	v := d.m.top().(*ladder)
-	if d.frame(); v.drawn.Len() > ladderBefore+ladderAfter || !v.later || v.earlier {
-		t.Errorf("%d steps, more before: %v, behind: %v", v.drawn.Len(), v.earlier, v.later)
-	}
-	for range 12 {
-		d.press("pgdown")
-		for range 12 {
-			d.press("pgdown")
-		}
-		d.frame()
-	}
-	if v.later || !v.earlier {
-		t.Errorf("at %d there is more before: %v, behind: %v", v.current(), v.earlier, v.later)
-	}
-	d.press("g")
-	if d.frame(); v.earlier || !v.later {
-		t.Errorf("at the first, %d, there is more before: %v, behind: %v", v.current(), v.earlier, v.later)
-	}
-	d.press("G")
-	if d.frame(); v.later {
-		t.Errorf("at the last, %d, there is more behind", v.current())
 	}
 }
 
 func TestLadderOfClient(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("demo")), 100, 40, Options{Theme: "mono"})
 	d.press("1")
-	d.run(d.m.openLadder(selection{client: "demo-grpc"}))
+	d.run(d.m.Act(key.Ladder, view.Selection{Client: "demo-grpc"}))
 	got := d.frame()
 	if !strings.Contains(got, "demo-grpc") || strings.Contains(got, "demo-envoy") {
 		t.Errorf("the ladder of a client is\n%s", got)
 	}
 	d.press("L")
-	d.run(d.m.openLadder(selection{}))
+	d.run(d.m.Act(key.Ladder, view.Selection{}))
 	if got := d.frame(); !strings.Contains(got, "nothing is selected") {
 		t.Errorf("a ladder of nothing is\n%s", got)
 	}

@@ -1,24 +1,20 @@
 package tui
 
 import (
-	"slices"
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // Marks and remarks are notes in the log, where it is ours to write; they come
 // back with its entries, and with a recording that is opened later. Where it is
 // not, the screen keeps them alone.
 
-func (m *Model) isMarked(seq session.Seq) bool { return m.index.Marked(seq) }
-
 // mark marks an entry, or takes its mark away.
 func (m *Model) mark(seq session.Seq) {
 	code := session.NoteMark
-	if m.isMarked(seq) {
+	if m.log.Index.Marked(seq) {
 		code = session.NoteUnmark
 	}
 	if !m.annotate(session.Note{Code: code, About: seq}) {
@@ -34,25 +30,25 @@ func (m *Model) mark(seq session.Seq) {
 // writeNote writes beside the entry that is selected. Nothing takes away what
 // stood there.
 func (m *Model) writeNote(text string) tea.Cmd {
-	of, is := m.top().(subject)
+	of, is := m.top().(view.Subject)
 	if !is {
 		return nil
 	}
-	s := of.selected(m)
-	if s.seq == 0 {
-		m.say("there is no entry to write beside")
+	s := of.Selected(m)
+	if s.Seq == 0 {
+		m.Say("there is no entry to write beside")
 		return nil
 	}
-	if text == "" && m.index.Remark(s.seq) == "" {
+	if text == "" && m.log.Index.Remark(s.Seq) == "" {
 		return nil
 	}
-	if !m.annotate(session.Note{Code: session.NoteRemark, Text: text, About: s.seq}) {
+	if !m.annotate(session.Note{Code: session.NoteRemark, Text: text, About: s.Seq}) {
 		return nil
 	}
 	if text == "" {
-		m.sayKept("the note beside %d is gone", s.seq)
+		m.sayKept("the note beside %d is gone", s.Seq)
 	} else {
-		m.sayKept("wrote beside %d", s.seq)
+		m.sayKept("wrote beside %d", s.Seq)
 	}
 	return nil
 }
@@ -60,58 +56,21 @@ func (m *Model) writeNote(text string) tea.Cmd {
 // annotate keeps a mark or a remark: here at once, and in the log if that can
 // be written.
 func (m *Model) annotate(n session.Note) bool {
-	if !m.index.Annotate(&n) {
-		m.say("there are too many marks and notes already; take some away first")
+	if !m.log.Index.Annotate(&n) {
+		m.Say("there are too many marks and notes already; take some away first")
 		return false
 	}
-	if m.src.Annotate != nil {
-		m.src.Annotate(n)
+	if m.log.Annotate != nil {
+		m.log.Annotate(n)
 	}
 	return true
 }
 
 // sayKept also says, once, that marks go with the screen.
 func (m *Model) sayKept(format string, args ...any) {
-	if m.src.Annotate == nil && !m.toldMarks {
+	if m.log.Annotate == nil && !m.toldMarks {
 		m.toldMarks = true
 		format += " (only until you leave: this log is not ours to write)"
 	}
-	m.say(format, args...)
+	m.Say(format, args...)
 }
-
-// marksDo walks along marks, or shows them alone.
-func (m *Model) marksDo(a action) tea.Cmd {
-	v := m.timeline
-	if a == actOnlyMarks {
-		terms := splitTerms(v.query())
-		want := join(v.query(), onlyMarked)
-		if i := slices.Index(terms, onlyMarked); i >= 0 {
-			want = strings.Join(slices.Delete(terms, i, i+1), " ")
-		} else if len(m.index.Marks()) == 0 {
-			m.say("nothing is marked yet; m marks an entry")
-			return nil
-		}
-		cmd, err := v.ask(m, want)
-		if err != nil {
-			m.complain(err)
-		}
-		return cmd
-	}
-	marks := m.index.Marks()
-	if len(marks) == 0 {
-		m.say("nothing is marked yet; m marks an entry")
-		return nil
-	}
-	next := slices.IndexFunc(marks, func(s session.Seq) bool { return s > v.at })
-	if next < 0 {
-		next = 0
-		if marks[0] == v.at {
-			m.say("this is the only mark")
-			return nil
-		}
-		m.say("from the first mark again")
-	}
-	return v.goTo(m, marks[next])
-}
-
-const onlyMarked = "marked:yes"

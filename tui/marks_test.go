@@ -90,10 +90,10 @@ func TestMarksAreKeptInTheLog(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m.fetch.Close()
+	m.log.Fetch.Close()
 
 	d = drive(t, fileSource(path), 80, 24, Options{Theme: "mono"})
-	if got := d.m.index.Marks(); !slices.Equal(got, []session.Seq{1, 2}) {
+	if got := d.m.log.Index.Marks(); !slices.Equal(got, []session.Seq{1, 2}) {
 		t.Errorf("the recording has the marks %v", got)
 	}
 	d.press(":", "4", "enter")

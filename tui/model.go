@@ -5,46 +5,52 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/clients"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/view/findings"
+	"github.com/xdsproxy/xdsproxy/tui/view/page"
+	"github.com/xdsproxy/xdsproxy/tui/view/resources"
+	"github.com/xdsproxy/xdsproxy/tui/view/stats"
+	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Model is the state of the screen. It is used in the loop of the program only;
 // what the log says comes in by looking, see observe.
 type Model struct {
-	src   Source
-	opts  Options
-	ctx   context.Context // of everything that a command does
-	index *index.Index
-	feed  *index.Feed
-	fetch *index.Fetcher
+	log  *view.Log
+	opts Options
 
 	w, h  int
 	now   func() time.Time
-	theme Theme
+	theme widget.Theme
 	light bool // the terminal said so of its background
 
-	clients    *clients
-	timeline   *timeline
-	resources  *resources
-	violations *violations
-	stats      *stats
-	tab        int    // of tabs
-	over       []view // opened above it, the uppermost last
+	clients    *clients.View
+	timeline   *timeline.View
+	resources  *resources.View
+	violations *findings.View
+	stats      *stats.View
+	tab        int         // of tabs
+	over       []view.View // opened above it, the uppermost last
 
-	focus view        // of the panes, the one that has the keys; nil: the timeline
-	below *detail     // the message below the timeline, nil if it was never shown
-	shown session.Seq // that it shows
+	focus view.View    // of the panes, the one that has the keys; nil: the timeline
+	below *detail.View // the message below the timeline, nil if it was never shown
+	shown session.Seq  // that it shows
 
 	prompt  *prompt
 	dialog  *dialog
 	events  events
-	aliases aliases
+	aliases alias.Table
+	held    time.Time // when it was asked last what clients hold
 
 	lost   uint64    // entries that the log has dropped
 	lostAt time.Time // when it was seen to have dropped one last
@@ -54,7 +60,7 @@ type Model struct {
 	toldMarks bool // that they are kept by the screen alone
 	clicked   click
 
-	seen    snapshot
+	seen    view.Seen
 	looking bool // an observation is on its way
 
 	frozen  bool
@@ -65,18 +71,7 @@ type Model struct {
 
 	sure string // what was asked whether it is really to be copied
 
-	last    session.Seq // of the log when it was opened, 0 if that is not known
 	outcome Outcome
-}
-
-// snapshot is what the checker knew when it was asked last.
-type snapshot struct {
-	generation uint64
-	at         time.Time // by the clock of the log
-	asked      time.Time // by ours
-	standing   []engine.ClientStatus
-	findings   []check.Finding // each of one client
-	folded     []check.Finding // each of one cause
 }
 
 // Options say how the screen looks. The zero value is fine.
@@ -109,13 +104,11 @@ const (
 	manyCells  = 6000
 	slowGlance = 2 * glance
 	idleGlance = 4 * glance // nothing more comes
-	// judgement is how often it asks where clients stand, at most.
-	judgement = 250 * time.Millisecond
 )
 
 type (
 	tickMsg time.Time
-	seenMsg snapshot
+	seenMsg view.Seen
 )
 
 func newModel(ctx context.Context, src Source, o Options) *Model {
@@ -124,23 +117,26 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	}
 	x := index.New()
 	m := &Model{
-		src: src, opts: o, ctx: ctx, index: x, now: o.Now, theme: NewTheme(o.Theme, o.ASCII),
-		feed: index.NewFeed(x, o.Check), fetch: index.NewFetcher(x, src.Open), stale: true, w: 80, h: 24,
+		log:  &view.Log{Context: ctx, Source: src, Index: x, Feed: index.NewFeed(x, o.Check), Fetch: index.NewFetcher(x, src.Open)},
+		opts: o, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII), stale: true, w: 80, h: 24,
 	}
-	m.clients, m.timeline = newClients(), newTimeline(src.Live)
-	m.resources, m.violations, m.stats = newResources(), newViolations(), newStats()
+	m.aliases.Read = m.log.Fetch.Names
+	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
+	m.clients, m.timeline = clients.New(), timeline.New(src.Live)
+	m.seen.Known = make(map[int]bool)
+	m.resources, m.violations, m.stats = resources.New(m.clients), findings.New(), stats.New()
 	if !src.Live {
 		m.tab = 1
 	}
 	return m
 }
 
-func (m *Model) tabs() []view {
-	return []view{m.clients, m.timeline, m.resources, m.violations, m.stats}
+func (m *Model) tabs() []view.View {
+	return []view.View{m.clients, m.timeline, m.resources, m.violations, m.stats}
 }
 
 // top is the view that keys go to.
-func (m *Model) top() view {
+func (m *Model) top() view.View {
 	if n := len(m.over); n > 0 {
 		return m.over[n-1]
 	}
@@ -156,7 +152,7 @@ func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroun
 func (m *Model) wait() tea.Cmd {
 	every := glance
 	switch {
-	case m.feed.Done():
+	case m.log.Feed.Done():
 		every = idleGlance
 	case m.w*m.h > manyCells:
 		every = slowGlance
@@ -176,28 +172,30 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.tickAll()
 	case tea.BackgroundColorMsg:
 		m.light = !msg.IsDark()
-		m.theme.suit(m.light)
+		m.theme.Suit(m.light)
 	case seenMsg:
-		m.seen, m.looking = snapshot(msg), false
+		known := m.seen.Known
+		m.seen, m.looking = view.Seen(msg), false
+		m.seen.Known = known
 		m.meetSeen()
 		return m, tea.Batch(m.tickAll(), m.meetHeld())
 	case heldMsg:
-		m.meetAll(msg)
-	case reply:
-		return m, msg.to.handle(m, msg.msg)
+		m.aliases.MeetAll(msg)
+	case view.Reply:
+		return m, msg.To.Handle(m, msg.Msg)
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
 		if m.prompt != nil {
-			return m, m.prompt.paste(m, msg)
+			return m, m.prompt.update(m, msg)
 		}
-		m.say("nothing is being typed, so there is nowhere to paste")
+		m.Say("nothing is being typed, so there is nowhere to paste")
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
 	case tea.InterruptMsg:
-		return m, m.do(actStop)
-	case saidMsg:
-		m.tell(message(msg))
+		return m, m.do(key.Stop)
+	case view.Said:
+		m.tell(message{role: msg.Role, text: msg.Text})
 	}
 	return m, nil
 }
@@ -206,7 +204,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) ticked(time.Time) tea.Cmd {
 	m.losses()
 	cmds := []tea.Cmd{m.wait(), m.observe()}
-	if g := m.index.Generation(); g != m.drawn || m.notice() || m.ages() {
+	if g := m.log.Index.Generation(); g != m.drawn || m.notice() || m.ages() {
 		m.stale = true
 		cmds = append(cmds, m.tickAll())
 	}
@@ -216,21 +214,22 @@ func (m *Model) ticked(time.Time) tea.Cmd {
 // ages says whether something on the screen has grown older: ages are shown in
 // seconds, and messages go.
 func (m *Model) ages() bool {
-	return (m.src.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
+	return (m.log.Live || m.events.fresh(m.drawnAt)) && m.now().Sub(m.drawnAt) >= time.Second
 }
 
 // observe asks the checker where clients stand, if that may have changed.
 func (m *Model) observe() tea.Cmd {
-	g := m.index.Generation()
-	if m.looking || m.frozen || g == m.seen.generation || m.now().Sub(m.seen.asked) < judgement {
+	g := m.log.Index.Generation()
+	if m.looking || m.frozen || g == m.seen.Generation || m.now().Sub(m.seen.Asked) < view.Judgement {
 		return nil
 	}
 	m.looking = true
+	feed, now := m.log.Feed, m.now
 	return func() tea.Msg {
-		s := snapshot{generation: g, asked: m.now()}
-		s.standing, s.at = m.feed.Standing()
-		s.findings = m.feed.Findings()
-		s.folded = check.Fold(s.findings)
+		s := view.Seen{Generation: g, Asked: now()}
+		s.Standing, s.At = feed.Standing()
+		s.Findings = feed.Findings()
+		s.Folded = check.Fold(s.Findings)
 		return seenMsg(s)
 	}
 }
@@ -240,80 +239,75 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch {
 	case name == "ctrl+c":
-		return m.do(actStop)
+		return m.do(key.Stop)
 	case m.dialog != nil:
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
 		return m.prompt.key(m, k)
 	}
-	a := actionOf(name)
+	a := key.Of(name)
 	if a == "" {
-		m.say("%q does nothing; ? lists the keys", name)
+		m.Say("%q does nothing; ? lists the keys", name)
 		return nil
 	}
 	return m.do(a)
 }
 
 // do performs an action: in the view, or else here.
-func (m *Model) do(a action) tea.Cmd {
+func (m *Model) do(a key.Action) tea.Cmd {
 	top := m.top()
-	if slices.ContainsFunc(top.keys(), func(o offer) bool { return o.act == a }) {
-		cmd := top.do(m, a)
+	if slices.ContainsFunc(top.Keys(), func(o key.Offer) bool { return o.Act == a }) {
+		cmd := top.Do(m, a)
 		return tea.Batch(cmd, m.tickAll())
 	}
-	if slices.Contains(global(), a) {
+	if slices.Contains(key.Global(), a) {
 		cmd := m.doGlobal(a)
 		return tea.Batch(cmd, m.tickAll())
 	}
-	b := bindingOf(a)
-	m.say("%s (%s) does nothing in %s; ? lists the keys", b.keys[0], b.act, top.title())
+	b := key.BindingOf(a)
+	m.Say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.Title())
 	return nil
 }
 
-func (m *Model) doGlobal(a action) tea.Cmd {
+func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	switch a {
-	case actView1, actView2, actView3, actView4, actView5:
-		m.show(int(a.tab()))
-	case actClose:
+	case key.View1, key.View2, key.View3, key.View4, key.View5:
+		m.show(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
+	case key.Close:
 		return m.back()
-	case actQuit:
+	case key.Quit:
 		if len(m.over) > 0 {
 			m.over = m.over[:len(m.over)-1]
 			return nil
 		}
 		return m.leave()
-	case actNextPane, actPrevPane:
-		m.moveFocus(a == actPrevPane)
-	case actStop:
+	case key.NextPane, key.PrevPane:
+		m.moveFocus(a == key.PrevPane)
+	case key.Stop:
 		if m.dialog != nil {
 			return m.stop()
 		}
 		return m.leave()
-	case actCommand:
-		return m.open(commandPrompt, "")
-	case actHelp:
-		m.showOrLeave(newHelp(m.top()))
-	case actLog:
-		m.showOrLeave(newEventLog())
-	case actFreeze:
+	case key.Command:
+		return m.Prompt(view.CommandPrompt, "")
+	case key.Help:
+		m.showOrLeave(page.NewHelp(m.top()))
+	case key.Log:
+		m.showOrLeave(page.NewEvents(m.eventParagraphs))
+	case key.Freeze:
 		m.freeze()
-	case actViolation:
+	case key.Violation:
 		return m.nextViolation()
-	case actPrivacy:
+	case key.Privacy:
 		return m.togglePrivacy()
-	case actBootstrap:
-		m.showOrLeave(newBootstrap(m))
-	case actCopy:
-		return m.copy(m.screenText(), "the screen")
-	case actExport:
-		return m.export()
+	case key.Bootstrap:
+		m.showOrLeave(page.NewBootstrap(m))
+	case key.Copy:
+		return m.Copy(m.screenText(), "the screen")
+	case key.Export:
+		m.export()
 	}
 	return nil
-}
-
-// tab is the number of the view that a key from 1 to 5 shows.
-func (a action) tab() int {
-	return slices.Index([]action{actView1, actView2, actView3, actView4, actView5}, a)
 }
 
 // show goes to one of the five views.
@@ -322,16 +316,16 @@ func (m *Model) show(tab int) {
 }
 
 // showOrLeave opens a view, or leaves it if it is on top already.
-func (m *Model) showOrLeave(v view) {
-	if len(m.over) > 0 && m.top().title() == v.title() {
+func (m *Model) showOrLeave(v view.View) {
+	if len(m.over) > 0 && m.top().Title() == v.Title() {
 		m.over = m.over[:len(m.over)-1]
 		return
 	}
-	m.push(v)
+	m.Push(v)
 }
 
-// push opens a view above the one that is shown.
-func (m *Model) push(v view) {
+// Push opens a view above the one that is shown.
+func (m *Model) Push(v view.View) {
 	if n := len(m.over); n >= maxOver {
 		m.over = m.over[1:]
 	}
@@ -342,24 +336,24 @@ const maxOver = 32
 
 // back is what esc does: the search, then the filter, then the view.
 func (m *Model) back() tea.Cmd {
-	if f, is := m.top().(filterable); is && f.query() != "" {
-		cmd, _ := f.ask(m, "")
+	if f, is := m.top().(view.Filterable); is && f.Query() != "" {
+		cmd, _ := f.Ask(m, "")
 		return cmd
 	}
 	if len(m.over) > 0 {
 		m.over = m.over[:len(m.over)-1]
 		return nil
 	}
-	if m.focus != nil && m.focused() != view(m.timeline) {
+	if m.focus != nil && m.focused() != view.View(m.timeline) {
 		m.focus = nil
 		return nil
 	}
-	m.say("q leaves xdsproxy")
+	m.Say("q leaves xdsproxy")
 	return nil
 }
 
 func (m *Model) freeze() {
 	if m.frozen = !m.frozen; m.frozen {
-		m.say("the screen is held still, and recording goes on; z lets it go")
+		m.Say("the screen is held still, and recording goes on; z lets it go")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // click is where the mouse was pressed last.
@@ -29,9 +31,9 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
 	switch at.Button {
 	case tea.MouseWheelUp:
-		return m.wheel(at.X, at.Y, actUp)
+		return m.wheel(at.X, at.Y, key.Up)
 	case tea.MouseWheelDown:
-		return m.wheel(at.X, at.Y, actDown)
+		return m.wheel(at.X, at.Y, key.Down)
 	case tea.MouseLeft:
 		if _, is := msg.(tea.MouseClickMsg); is {
 			return m.press(at.X, at.Y)
@@ -41,7 +43,7 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 }
 
 // wheel scrolls what is below the mouse, whoever has the keys.
-func (m *Model) wheel(x, y int, a action) tea.Cmd {
+func (m *Model) wheel(x, y int, a key.Action) tea.Cmd {
 	if y < m.bodyTop() || y >= m.bodyBottom() {
 		return nil
 	}
@@ -51,14 +53,14 @@ func (m *Model) wheel(x, y int, a action) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for range wheelRows {
-		cmds = append(cmds, v.do(m, a))
+		cmds = append(cmds, v.Do(m, a))
 	}
 	return tea.Batch(append(cmds, m.tickAll())...)
 }
 
-func offered(v view, a action) bool {
-	for _, o := range v.keys() {
-		if o.act == a {
+func offered(v view.View, a key.Action) bool {
+	for _, o := range v.Keys() {
+		if o.Act == a {
 			return true
 		}
 	}
@@ -99,7 +101,7 @@ func (m *Model) bodyBottom() int {
 func (m *Model) pressTab(x int) tea.Cmd {
 	from := 0
 	for i, v := range m.tabs() {
-		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.title())) + len(" []")
+		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.Title())) + len(" []")
 		if x > from && x < to {
 			m.show(i)
 			return m.tickAll()

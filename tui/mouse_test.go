@@ -7,6 +7,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 func (d *driver) clickAt(x, y int) {
@@ -66,13 +68,13 @@ func TestMouse(t *testing.T) {
 	d = drive(t, fileSource(sessionPath("demo")), 160, 50, Options{Theme: "mono", Now: func() time.Time { return at }})
 	frame := strings.Split(d.frame(), "\n")
 	row := slices.IndexFunc(frame, func(l string) bool { return strings.Contains(l, "RESOURCES") })
-	before := d.m.timeline.at
+	before := d.m.timeline.At
 	d.give(tea.MouseWheelMsg{X: 5, Y: row + 2, Button: tea.MouseWheelDown})
-	if d.m.focused() != view(d.m.timeline) || d.m.timeline.at != before || d.m.resources.win.at != 3 {
-		t.Errorf("the wheel moves %d and %d", d.m.timeline.at, d.m.resources.win.at)
+	if d.m.focused() != view.View(d.m.timeline) || d.m.timeline.At != before || d.m.resources.Win.At != 3 {
+		t.Errorf("the wheel moves %d and %d", d.m.timeline.At, d.m.resources.Win.At)
 	}
 	d.clickAt(5, row+1)
-	if d.m.focused() != view(d.m.resources) {
+	if d.m.focused() != view.View(d.m.resources) {
 		t.Error("a click does not give it the keys")
 	}
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/mutant"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/key"
 )
 
 var (
@@ -29,8 +30,8 @@ func TestMutantsOnTheScreen(t *testing.T) {
 		t.Fatal(len(paths), err)
 	}
 	var keys []string
-	for _, b := range keymap() {
-		keys = append(keys, b.keys...)
+	for _, b := range key.All() {
+		keys = append(keys, b.Keys...)
 	}
 	keys = slices.DeleteFunc(keys, func(k string) bool { return k == "ctrl+c" })
 	for range 3 { // to get somewhere, and to what is there

@@ -7,7 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // nextViolation goes to the next entry that proves a finding of some weight,
@@ -15,96 +15,46 @@ import (
 // gravest.
 func (m *Model) nextViolation() tea.Cmd {
 	var after session.Seq
-	if s, is := m.top().(subject); is && len(m.over) > 0 {
-		after = s.selected(m).seq
+	if s, is := m.top().(view.Subject); is && len(m.over) > 0 {
+		after = s.Selected(m).Seq
 	} else if m.tab == 1 && len(m.over) == 0 {
-		after = m.timeline.selected(m).seq
+		after = m.timeline.Selected(m).Seq
 	}
-	next, wrapped := m.findingAfter(after)
+	next, wrapped := m.seen.After(after, m.log.Index.Silences())
 	if after == 0 {
-		next, wrapped = m.gravest(), false
+		next, wrapped = m.seen.Gravest(m.log.Index.Silences()), false
 	}
 	if next == nil {
-		m.say("no rule has found anything of weight; 4 shows the notes")
+		m.Say("no rule has found anything of weight; 4 shows the notes")
 		return nil
 	}
 	m.show(1)
-	cmd := m.timeline.goTo(m, next.LastSeq)
-	said := fmt.Sprintf("%s: %s", next.Rule.ID, m.aliasText(next.Message))
+	cmd := m.timeline.GoTo(m, next.LastSeq)
+	said := fmt.Sprintf("%s: %s", next.Rule.ID, m.aliases.Text(next.Message))
 	if wrapped {
 		said = "from the beginning again: " + said
 	}
-	m.tell(message{role: severityRole(next.Severity), text: said})
+	m.tell(message{role: view.SeverityRole(next.Severity), text: said})
 	return cmd
 }
 
-// weighs says whether a finding is one to jump to.
-func (m *Model) weighs(i int, silences []index.Silence) bool {
-	f := &m.seen.findings[i]
-	return f.Severity > check.Info && !m.violations.known[f.Cause] && !index.Silenced(f, silences)
-}
-
-// findingAfter is the finding that was proved next after an entry, or else the
-// first of all.
-func (m *Model) findingAfter(seq session.Seq) (next *check.Finding, wrapped bool) {
-	var first *check.Finding
-	silences := m.index.Silences()
-	for i := range m.seen.findings {
-		f := &m.seen.findings[i]
-		if !m.weighs(i, silences) {
-			continue
-		}
-		if first == nil || f.LastSeq < first.LastSeq {
-			first = f
-		}
-		if f.LastSeq > seq && (next == nil || f.LastSeq < next.LastSeq || f.LastSeq == next.LastSeq && f.Severity > next.Severity) {
-			next = f
+// selectedFinding is the one that the view on top is about, nil if none.
+func (m *Model) selectedFinding() *check.Finding {
+	if m.top() == view.View(m.violations) {
+		return m.violations.Finding()
+	}
+	if s, is := m.top().(view.Subject); is {
+		if seq := s.Selected(m).Seq; seq != 0 {
+			return m.seen.Finding(seq)
 		}
 	}
-	if next == nil {
-		return first, first != nil
-	}
-	return next, false
+	return nil
 }
 
-// gravest is the finding to begin with.
-func (m *Model) gravest() *check.Finding {
-	var worst *check.Finding
-	silences := m.index.Silences()
-	for i := range m.seen.findings {
-		f := &m.seen.findings[i]
-		if m.weighs(i, silences) && (worst == nil || f.Severity > worst.Severity || f.Severity == worst.Severity && f.LastSeq < worst.LastSeq) {
-			worst = f
-		}
-	}
-	return worst
-}
-
-// silence marks the finding that is selected as known: by a note in the log if
-// it is ours to write, else on this screen.
+// silence marks the finding that is selected as known.
 func (m *Model) silence(string) (tea.Cmd, error) {
-	v := m.violations
-	f := v.finding()
-	if f == nil || m.top() != view(v) {
+	if m.top() != view.View(m.violations) || m.violations.Finding() == nil {
 		return nil, fmt.Errorf("silence is for a finding that is selected in Violations; 4 shows them")
 	}
-	if v.list.known[v.list.rows[v.win.at]] {
-		m.say("%s is known already", f.Rule.ID)
-		return nil, nil
-	}
-	v.known[f.Cause] = true
-	if v.at = (picked{}); v.win.at+1 < len(v.list.rows) { // on to the next one
-		v.win.at++
-		v.keep()
-	}
-	if m.src.Annotate == nil {
-		m.say("%s is known now, on this screen alone: this recording takes no notes", f.Rule.ID)
-		return v.tick(m), nil
-	}
-	m.say("%s is known now; the recording says so, too", f.Rule.ID)
-	note := session.Note{Code: session.NoteSilenced, Text: f.Rule.ID, About: f.LastSeq}
-	return tea.Batch(v.tick(m), func() tea.Msg {
-		m.src.Annotate(note)
-		return nil
-	}), nil
+	return m.violations.Silence(m), nil
 }

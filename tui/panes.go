@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/detail"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // pane is a view in a part of the body.
 type pane struct {
-	view view
+	view view.View
 	name string
-	more string // beside the name
-	look role   // of more
+	more string      // beside the name
+	look widget.Role // of more
 
 	x, y, w, h int // in the body, without the title above
 }
@@ -36,7 +37,7 @@ func (m *Model) spread() bool { return m.w >= panesWidth && m.tab == 1 && len(m.
 
 // hasDetail says whether there is a message to show below the timeline, and room
 // for it.
-func (m *Model) hasDetail() bool { return m.h >= detailHeight && m.timeline.at != 0 }
+func (m *Model) hasDetail() bool { return m.h >= detailHeight && m.timeline.At != 0 }
 
 // layout is the panes of a body of so many rows, none if one view has all of
 // it. The timeline comes first, and the others in the order of tab.
@@ -52,37 +53,37 @@ func (m *Model) layout(rows int) []pane {
 		at := panes[0].h + 1
 		panes = append(panes, pane{view: m.detail(), name: "DETAIL", x: x, y: at + 1, w: w, h: rows - at - 1})
 	}
-	standing := min(len(m.clients.rows(m)), max(rows/4, 3))
-	if len(m.seen.standing) == 0 {
+	standing := min(len(m.clients.Rows(m)), max(rows/4, 3))
+	if len(m.seen.Standing) == 0 {
 		standing = 2
 	}
-	found := min(max(len(m.violations.list.rows), 2), max(rows/4, 3))
+	found := min(max(len(m.violations.List.Rows), 2), max(rows/4, 3))
 	have := rows - 3 - standing - found
 	y := 1
 	for _, p := range []pane{
-		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.standing))), m.clients.sort), h: standing},
+		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.Standing))), m.clients.Sort), h: standing},
 		{view: m.resources, name: "RESOURCES", h: have},
-		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.violationCount())), h: found},
+		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.seen.Violations())), h: found},
 	} {
 		p.x, p.y, p.w = 0, y, leftWidth
 		y += p.h + 1
 		panes = append(panes, p)
 	}
-	if f := m.resources.forest; f != nil {
+	if f := m.resources.Forest; f != nil {
 		p := &panes[len(panes)-2]
-		p.more = render.Number(int64(f.total))
-		if n := f.states[engine.Rejected]; n > 0 {
-			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), bad
-		} else if n := f.states[engine.Missing]; n > 0 {
-			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), bad
+		p.more = render.Number(int64(f.Total))
+		if n := f.States[engine.Rejected]; n > 0 {
+			p.more, p.look = fmt.Sprintf("NACKED %s", render.Number(int64(n))), widget.Bad
+		} else if n := f.States[engine.Missing]; n > 0 {
+			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
-	if m.violationCount() > 0 {
-		panes[len(panes)-1].look = bad
+	if m.seen.Violations() > 0 {
+		panes[len(panes)-1].look = widget.Bad
 	}
 	for i := range panes {
-		if panes[i].look == plain {
-			panes[i].look = muted
+		if panes[i].look == widget.Plain {
+			panes[i].look = widget.Muted
 		}
 	}
 	return panes
@@ -92,11 +93,11 @@ func (m *Model) layout(rows int) []pane {
 func (m *Model) bodyRows() int { return max(m.bodyBottom()-m.bodyTop(), 1) }
 
 // focused is the view that has the keys where the body shows several.
-func (m *Model) focused() view {
+func (m *Model) focused() view.View {
 	if m.focus == nil || !m.spread() {
 		return m.timeline
 	}
-	if m.below != nil && m.focus == view(m.below) && !m.hasDetail() {
+	if m.below != nil && m.focus == view.View(m.below) && !m.hasDetail() {
 		return m.timeline
 	}
 	return m.focus
@@ -106,7 +107,7 @@ func (m *Model) focused() view {
 func (m *Model) moveFocus(back bool) {
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
-		m.say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)
+		m.Say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)
 		return
 	}
 	i := slices.IndexFunc(all, func(p pane) bool { return p.view == m.focused() })
@@ -118,41 +119,33 @@ func (m *Model) moveFocus(back bool) {
 }
 
 // detail is the view below the timeline.
-func (m *Model) detail() *detail {
+func (m *Model) detail() *detail.View {
 	if m.below == nil {
-		m.below = newDetail(m, m.timeline.at).(*detail)
+		m.below = detail.New(m, m.timeline.At).(*detail.View)
 	}
 	return m.below
-}
-
-// show goes on to another entry.
-func (v *detail) show(seq session.Seq) {
-	if seq != v.seq {
-		v.cancel()
-		v.seq = seq
-	}
 }
 
 // tickAll lets every view that can be seen ask for what it needs.
 func (m *Model) tickAll() tea.Cmd {
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
-		return m.top().tick(m)
+		return m.top().Tick(m)
 	}
-	m.timeline.settle(m)
-	if at := m.timeline.at; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
-		m.below.show(at)
+	m.timeline.Settle(m)
+	if at := m.timeline.At; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
+		m.below.Show(at)
 		m.shown = at
 	}
 	var cmds []tea.Cmd
 	for _, p := range all {
-		cmds = append(cmds, p.view.tick(m))
+		cmds = append(cmds, p.view.Tick(m))
 	}
 	return tea.Batch(cmds...)
 }
 
-// paneWidth is how wide the timeline is.
-func (m *Model) paneWidth() int {
+// Columns is how wide the timeline is.
+func (m *Model) Columns() int {
 	if m.spread() {
 		return m.w - leftWidth - 1
 	}
@@ -160,33 +153,33 @@ func (m *Model) paneWidth() int {
 }
 
 // panes draws the body.
-func (m *Model) panes(rows int) []line {
+func (m *Model) panes(rows int) []widget.Line {
 	all := m.layout(rows)
 	if len(all) == 0 {
-		return m.top().draw(m, m.w, rows)
+		return m.top().Draw(m, m.w, rows)
 	}
-	var left, right []line
+	var left, right []widget.Line
 	for _, p := range all {
 		column := &right
 		if p.x == 0 {
 			column = &left
 		}
 		*column = append(*column, m.paneTitle(&p))
-		body := p.view.draw(m, p.w, p.h)
+		body := p.view.Draw(m, p.w, p.h)
 		focused := p.view == m.focused()
 		for i := range p.h {
 			if i >= len(body) {
-				*column = append(*column, blank())
+				*column = append(*column, widget.Blank())
 				continue
 			}
-			if body[i].selected && !focused {
+			if body[i].Selected && !focused {
 				// Of the selections, the one that keys move stands out.
-				body[i].selected = false
+				body[i].Selected = false
 			}
 			*column = append(*column, body[i])
 		}
 	}
-	out := beside(&m.theme, left[:min(len(left), rows)], leftWidth, right[:min(len(right), rows)])
+	out := widget.Beside(&m.theme, left[:min(len(left), rows)], leftWidth, right[:min(len(right), rows)])
 	for i := range out {
 		m.join(&out[i], i == 0, slices.ContainsFunc(all, func(p pane) bool { return p.x == 0 && p.y == i+1 }),
 			slices.ContainsFunc(all, func(p pane) bool { return p.x > 0 && p.y == i+1 }))
@@ -195,56 +188,56 @@ func (m *Model) panes(rows int) []line {
 }
 
 // join draws the place where the line of a title meets the bar.
-func (m *Model) join(l *line, top, left, right bool) {
-	g := &m.theme.glyph
-	sign := g.bar
+func (m *Model) join(l *widget.Line, top, left, right bool) {
+	g := &m.theme.Glyph
+	sign := g.Bar
 	switch {
 	case top:
-		sign = g.tee
+		sign = g.Tee
 	case left && right:
-		sign = g.cross
+		sign = g.Cross
 	case right:
-		sign = string([]rune(g.branch)[:1])
+		sign = string([]rune(g.Branch)[:1])
 	case left:
-		sign = g.join
+		sign = g.Join
 	}
 	// The left part is as wide as it is in every line: the bar is behind it.
 	used := 0
-	for i := range l.spans {
-		if used == leftWidth && l.spans[i].text == g.bar {
-			l.spans[i].text = sign
+	for i := range l.Spans {
+		if used == leftWidth && l.Spans[i].Text == g.Bar {
+			l.Spans[i].Text = sign
 			return
 		}
-		used += render.Width(l.spans[i].text)
+		used += render.Width(l.Spans[i].Text)
 	}
 }
 
-func (m *Model) paneTitle(p *pane) line {
-	name, look := " "+p.name+" ", muted
+func (m *Model) paneTitle(p *pane) widget.Line {
+	name, look := " "+p.name+" ", widget.Muted
 	if p.view == m.focused() {
-		name, look = "["+p.name+"]", title
+		name, look = "["+p.name+"]", widget.Title
 	}
-	g := m.theme.glyph.line
-	l := spans(span{muted, g}, span{look, name})
+	g := m.theme.Glyph.Line
+	l := widget.Spans(widget.In(widget.Muted, g), widget.In(look, name))
 	if t, is := p.view.(titled); is {
-		l.add(plain, " ")
-		l.join(t.heading(m, p.w-l.width()-2))
-		l.add(plain, " ")
+		l.Add(widget.Plain, " ")
+		l.Join(t.heading(m, p.w-l.Width()-2))
+		l.Add(widget.Plain, " ")
 	} else if p.more != "" {
-		l.add(p.look, " "+p.more+" ")
+		l.Add(p.look, " "+p.more+" ")
 	}
-	l.add(muted, repeat(g, p.w-l.width()))
-	return line{spans: cut(l, p.w)}
+	l.Add(widget.Muted, widget.Repeat(g, p.w-l.Width()))
+	return widget.Line{Spans: widget.Cut(l, p.w)}
 }
 
 // titled is a view that says more about itself in the title of its pane.
 type titled interface {
-	heading(m *Model, columns int) line
+	heading(m *Model, columns int) widget.Line
 }
 
 // paneAt is the view at a place of the body, and the place in it. Only views
 // beside others have a title above.
-func (m *Model) paneAt(x, y int) (v view, px, py int) {
+func (m *Model) paneAt(x, y int) (v view.View, px, py int) {
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
 		return m.top(), x, y
@@ -270,5 +263,5 @@ func (m *Model) pressBody(x, y int, twice bool) tea.Cmd {
 	if py < 0 { // the title
 		return nil
 	}
-	return v.click(m, px, py, twice)
+	return v.Click(m, px, py, twice)
 }

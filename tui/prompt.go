@@ -7,44 +7,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/menu"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
-
-// promptKind is what is being typed.
-type promptKind uint8
-
-const (
-	entryFilter promptKind = iota // the language of package filter
-	rowFilter                     // words that a row must have
-	textSearch                    // words that a line must have
-	commandPrompt
-	notePrompt
-	exportPrompt // the path of a file
-)
-
-// noun is what the status line calls it.
-func (k promptKind) noun() string {
-	if k == textSearch {
-		return "search"
-	}
-	return "filter"
-}
-
-func (k promptKind) sign() string {
-	switch k {
-	case commandPrompt:
-		return ":"
-	case notePrompt:
-		return ";"
-	case exportPrompt:
-		return "file: "
-	}
-	return "/"
-}
 
 // prompt is a line that is being typed, in place of the message line.
 type prompt struct {
-	kind  promptKind
-	to    view // that gets what is typed
+	kind  view.PromptKind
+	to    view.View // that gets what is typed
 	input textinput.Model
 
 	wrong *typo // what is wrong with it so far
@@ -59,8 +30,11 @@ type typo struct {
 	text string
 }
 
-// open shows a prompt for the view on top.
-func (m *Model) open(kind promptKind, value string) tea.Cmd {
+// Prompt asks for something for the view on top, unless it is asked already.
+func (m *Model) Prompt(kind view.PromptKind, value string) tea.Cmd {
+	if m.prompt != nil {
+		return nil
+	}
 	in := textinput.New()
 	in.Prompt = ""
 	in.CharLimit = 4096
@@ -90,8 +64,6 @@ func (p *prompt) key(m *Model, k tea.KeyPressMsg) tea.Cmd {
 	return p.update(m, k)
 }
 
-func (p *prompt) paste(m *Model, msg tea.PasteMsg) tea.Cmd { return p.update(m, msg) }
-
 func (p *prompt) update(m *Model, msg tea.Msg) tea.Cmd {
 	var cmd tea.Cmd
 	p.input, cmd = p.input.Update(msg)
@@ -104,9 +76,9 @@ func (p *prompt) update(m *Model, msg tea.Msg) tea.Cmd {
 func (p *prompt) check(m *Model) {
 	p.wrong = nil
 	switch p.kind {
-	case entryFilter:
+	case view.EntryFilter:
 		p.wrong = wrongFilter(p.input.Value())
-	case commandPrompt:
+	case view.CommandPrompt:
 		p.wrong = m.wrongCommand(p.input.Value())
 	}
 }
@@ -119,22 +91,22 @@ func (p *prompt) accept(m *Model) tea.Cmd {
 	}
 	m.prompt = nil
 	switch p.kind {
-	case commandPrompt:
+	case view.CommandPrompt:
 		return m.command(value)
-	case notePrompt:
+	case view.NotePrompt:
 		return m.writeNote(value)
-	case exportPrompt:
-		if v, is := p.to.(*exporter); is {
-			return v.write(m, value)
+	case view.ExportPrompt:
+		if v, is := p.to.(*menu.Exporter); is {
+			return v.Write(m, value)
 		}
 	}
-	f, is := p.to.(filterable)
+	f, is := p.to.(view.Filterable)
 	if !is {
 		return nil
 	}
-	cmd, err := f.ask(m, value)
+	cmd, err := f.Ask(m, value)
 	if err != nil {
-		m.complain(err)
+		m.Complain(err)
 	}
 	return tea.Batch(cmd, m.tickAll())
 }
@@ -166,7 +138,7 @@ func (p *prompt) split() (base, word string) {
 	v := p.input.Value()
 	i := strings.LastIndexByte(v, ' ') + 1
 	word = v[i:]
-	if p.kind != entryFilter {
+	if p.kind != view.EntryFilter {
 		return v[:i], word
 	}
 	if strings.HasPrefix(word, "-") {
@@ -180,20 +152,20 @@ func (p *prompt) split() (base, word string) {
 }
 
 // line is the prompt as it is drawn, what is wrong in red.
-func (p *prompt) line(m *Model) line {
+func (p *prompt) line(m *Model) widget.Line {
 	value, from := p.visible(m.w)
-	l := text(title, p.kind.sign())
+	l := widget.Text(widget.Title, p.kind.Sign())
 	good, bad0 := value, ""
 	if p.wrong != nil {
 		at := min(max(p.wrong.at-from, 0), len([]rune(value)))
 		good, bad0 = string([]rune(value)[:at]), string([]rune(value)[at:])
 	}
-	l.add(plain, good)
-	l.add(bad, bad0)
+	l.Add(widget.Plain, good)
+	l.Add(widget.Bad, bad0)
 	if p.wrong != nil && p.input.Value() != "" {
-		l.add(muted, "   "+p.wrong.text)
-	} else if m.prompt.kind != notePrompt {
-		l.add(muted, "   "+p.help(m))
+		l.Add(widget.Muted, "   "+p.wrong.text)
+	} else if m.prompt.kind != view.NotePrompt {
+		l.Add(widget.Muted, "   "+p.help(m))
 	}
 	return l
 }
@@ -202,7 +174,7 @@ func (p *prompt) line(m *Model) line {
 func (p *prompt) visible(columns int) (string, int) {
 	v := []rune(p.input.Value())
 	from := 0
-	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-3-len(p.kind.sign()) {
+	for render.Width(render.Safe(string(v[from:p.input.Position()]))) > columns-3-len(p.kind.Sign()) {
 		from++
 	}
 	return string(v[from:]), from
@@ -212,38 +184,38 @@ func (p *prompt) cursor(m *Model) *tea.Cursor {
 	value, from := p.visible(m.w)
 	before := string([]rune(value)[:p.input.Position()-from])
 	row := m.h - 2
-	return tea.NewCursor(min(render.Width(p.kind.sign())+render.Width(render.Safe(before)), m.w-1), row)
+	return tea.NewCursor(min(render.Width(p.kind.Sign())+render.Width(render.Safe(before)), m.w-1), row)
 }
 
 func (p *prompt) help(m *Model) string {
 	switch p.kind {
-	case entryFilter:
+	case view.EntryFilter:
 		if p.input.Value() == "" {
 			return "client:gw-* type:eds,cds -kind:ack   sev:error   text:\"duplicate address\""
 		}
-	case rowFilter:
+	case view.RowFilter:
 		return "words that a row must have"
-	case exportPrompt:
+	case view.ExportPrompt:
 		return "nothing is overwritten"
-	case textSearch:
+	case view.TextSearch:
 		return "words that a line must have; n and N go on"
-	case commandPrompt:
+	case view.CommandPrompt:
 		return m.helpCommand(p.input.Value())
 	}
 	return ""
 }
 
-func (p *prompt) keys(*Model) line {
+func (p *prompt) keys(*Model) widget.Line {
 	if len(p.offer) > 1 {
-		l := text(muted, " tab:")
+		l := widget.Text(widget.Muted, " tab:")
 		for i, o := range p.offer[max(0, p.next-1):] {
-			look := muted
+			look := widget.Muted
 			if i+max(0, p.next-1) == p.next {
-				look = accent
+				look = widget.Accent
 			}
-			l.add(look, " "+o)
+			l.Add(look, " "+o)
 		}
 		return l
 	}
-	return spans(span{muted, " enter:"}, span{plain, "do it"}, span{muted, "  tab:"}, span{plain, "complete"}, span{muted, "  esc:"}, span{plain, "cancel"})
+	return widget.Spans(widget.In(widget.Muted, " enter:"), widget.In(widget.Plain, "do it"), widget.In(widget.Muted, "  tab:"), widget.In(widget.Plain, "complete"), widget.In(widget.Muted, "  esc:"), widget.In(widget.Plain, "cancel"))
 }

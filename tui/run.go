@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Run shows a source until the person leaves, or the terminal goes away. An
@@ -23,19 +25,20 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	}
 	if src.Facts != nil && !src.Live {
 		if facts, err := src.Facts(); err == nil {
-			m.last = facts.LastSeq
+			m.log.Last = facts.LastSeq
 		}
 	}
 	var reading sync.WaitGroup
+	feed := m.log.Feed
+	feed.Remember = src.Remember
 	reading.Go(func() {
 		defer r.Close()
-		m.feed.Remember = src.Remember
-		m.feed.Run(inner, r, src.Live, src.Found)
+		feed.Run(inner, r, src.Live, src.Found)
 	})
 	err = m.present(ctx, profileOption(o.Color, os.Environ())...)
 	cancel()
 	reading.Wait()
-	m.fetch.Close()
+	m.log.Fetch.Close()
 	switch {
 	case ctx.Err() != nil, errors.Is(err, tea.ErrInterrupted):
 		return Stopped, nil
@@ -58,3 +61,6 @@ func (m *Model) present(ctx context.Context, options ...tea.ProgramOption) error
 	}
 	return err
 }
+
+// Themes are the names that Options.Theme takes.
+func Themes() []string { return widget.Themes() }

@@ -2,73 +2,15 @@ package tui
 
 import (
 	"fmt"
-	"math"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
-
-// xterm256 is a colour of the table that 256-colour terminals share, from 16 on.
-func xterm256(n int) [3]float64 {
-	if n >= 232 {
-		grey := float64(8 + 10*(n-232))
-		return [3]float64{grey, grey, grey}
-	}
-	level := func(i int) float64 { return []float64{0, 95, 135, 175, 215, 255}[i] }
-	n -= 16
-	return [3]float64{level(n / 36), level(n / 6 % 6), level(n % 6)}
-}
-
-// luminance and contrast are those of WCAG 2.
-func luminance(c [3]float64) float64 {
-	var out float64
-	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		v := c[i] / 255
-		if v <= 0.04045 {
-			v /= 12.92
-		} else {
-			v = math.Pow((v+0.055)/1.055, 2.4)
-		}
-		out += weight * v
-	}
-	return out
-}
-
-func contrast(a, b [3]float64) float64 {
-	x, y := luminance(a), luminance(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
-// The colours of the fixed themes can be read, on backgrounds as terminals have
-// them.
-func TestContrast(t *testing.T) {
-	for name, grounds := range map[string][][3]float64{
-		"light": {{255, 255, 255}, {250, 250, 250}},
-		"dark":  {{0, 0, 0}, {30, 30, 30}},
-	} {
-		theme := NewTheme(name, false)
-		for r := role(0); r < roles; r++ {
-			_, number, is := strings.Cut(theme.sgr[r], "38;5;")
-			if !is {
-				continue // the terminal's own colour of text
-			}
-			n, err := strconv.Atoi(number)
-			if err != nil || n < 16 {
-				t.Errorf("%s: %q is no colour of the fixed table", name, theme.sgr[r])
-				continue
-			}
-			for _, ground := range grounds {
-				if c := contrast(xterm256(n), ground); c < 4.5 {
-					t.Errorf("%s: colour %d stands out from %v by %.2f only", name, n, ground, c)
-				}
-			}
-		}
-	}
-}
 
 // The words are there without the colours: frames of all themes are the same,
 // but for what colours them.
@@ -77,9 +19,9 @@ func TestColoursAreBesideTheWords(t *testing.T) {
 	for _, session := range []string{"envoy-sotw-nack", "grpc-go-nack"} {
 		for _, key := range []string{"1", "2", "3", "4", "5", "?"} {
 			var mono string
-			for _, name := range append([]string{"mono"}, Themes()...) {
+			for _, name := range append([]string{"mono"}, widget.Themes()...) {
 				d := drive(t, fileSource(sessionPath(session)), 120, 35, Options{Theme: name})
-				d.m.stats.measure = func() uint64 { return 1 << 20 }
+				d.m.stats.Measure = func() uint64 { return 1 << 20 }
 				d.press(key)
 				_ = d.frame()
 				raw := d.m.Frame()
@@ -110,8 +52,8 @@ func TestBackground(t *testing.T) {
 	}{{"", white, "light"}, {"auto", white, "light"}, {"auto", black, "auto"}, {"dark", white, "dark"}, {"mono", white, "mono"}, {"light", black, "light"}} {
 		d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: c.theme})
 		d.give(c.msg)
-		like := NewTheme(c.like, false)
-		if d.m.theme.sgr != like.sgr {
+		like := widget.NewTheme(c.like, false)
+		if d.m.theme.SGR != like.SGR {
 			t.Errorf("%q on %v is not like %s", c.theme, c.msg.Color, c.like)
 		}
 	}
@@ -120,7 +62,7 @@ func TestBackground(t *testing.T) {
 	if _, err := d.m.setTheme("auto"); err != nil {
 		t.Fatal(err)
 	}
-	if like := NewTheme("light", false); d.m.theme.sgr != like.sgr {
+	if like := widget.NewTheme("light", false); d.m.theme.SGR != like.SGR {
 		t.Error("a theme that is chosen later forgets the background")
 	}
 }
@@ -159,7 +101,7 @@ func TestASCII(t *testing.T) {
 		for _, key := range []string{"1", "space", "2", "3", "4", "5", "?", "E"} {
 			d.press(key)
 			for _, c := range d.frame() {
-				if strings.ContainsRune(fmt.Sprint(NewTheme("mono", false).glyph), c) && c > 0x7f {
+				if strings.ContainsRune(fmt.Sprint(widget.NewTheme("mono", false).Glyph), c) && c > 0x7f {
 					t.Errorf("%s %s: %q is on the screen", name, key, c)
 					break
 				}

@@ -12,6 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
 // Whatever peers write, no view, page or dialog of the screen shows a character
@@ -30,7 +32,7 @@ func TestNothingUnprintable(t *testing.T) {
 	for i := range entries {
 		xdstest.MakeNasty(&entries[i])
 	}
-	source := record(t, append(entries, session.Entry{
+	source := viewtest.Record(t, append(entries, session.Entry{
 		Side: session.Proxy, Kind: session.KindNote, Note: &session.Note{Code: session.NoteRemark, Text: xdstest.Nastier, About: 5},
 	})...)
 	source.Name = "x" + xdstest.Nastier
@@ -42,8 +44,8 @@ func TestNothingUnprintable(t *testing.T) {
 		}
 	}
 	var keys []string
-	for _, b := range keymap() {
-		keys = append(keys, b.keys...)
+	for _, b := range key.All() {
+		keys = append(keys, b.Keys...)
 	}
 	keys = slices.DeleteFunc(keys, func(k string) bool { return k == "ctrl+c" })
 	for _, view := range []string{"1", "2", "3", "4", "5"} {

@@ -12,6 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui/view/findings"
+	"github.com/xdsproxy/xdsproxy/tui/view/resources"
 )
 
 const benchPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
@@ -92,7 +94,7 @@ func crowd(tb testing.TB, clients, clusters, entries int) string {
 // a key adds to it.
 func BenchmarkFrame(b *testing.B) {
 	d := drive(b, fileSource(crowd(b, 200, 20, 100_000)), 160, 50, Options{})
-	b.Logf("%d rows, %d findings", d.m.index.Len(), len(d.m.seen.findings))
+	b.Logf("%d rows, %d findings", d.m.log.Index.Len(), len(d.m.seen.Findings))
 	d.frame()
 	b.Run("timeline", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("key", func(b *testing.B) {
@@ -127,7 +129,7 @@ func BenchmarkClients(b *testing.B) {
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("standing", func(b *testing.B) {
 		for b.Loop() {
-			d.m.feed.Standing()
+			d.m.log.Feed.Standing()
 		}
 	})
 	d.press("2")
@@ -142,23 +144,23 @@ func BenchmarkResources(b *testing.B) {
 	d.press("3", "G")
 	d.frame()
 	v := d.m.resources
-	b.Logf("%d rows", len(v.rows()))
+	b.Logf("%d rows", len(v.Rows()))
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("tree", func(b *testing.B) {
 		for b.Loop() {
-			d.m.feed.Tree(v.of(d.m))
+			d.m.log.Feed.Tree(v.Of(d.m))
 		}
 	})
 	b.Run("rows", func(b *testing.B) {
 		for b.Loop() {
-			flatten(v.asked, v.forest.tree, nil)
+			resources.Flatten(v.Asked, v.Forest.Tree, nil)
 		}
 	})
-	q := v.asked
-	q.words = "service-1999"
+	q := v.Asked
+	q.Words = "service-1999"
 	b.Run("filter", func(b *testing.B) {
 		for b.Loop() {
-			flatten(q, v.forest.tree, nil)
+			resources.Flatten(q, v.Forest.Tree, nil)
 		}
 	})
 }
@@ -177,24 +179,24 @@ func BenchmarkFindings(b *testing.B) {
 			At: time.Unix(int64(i), 0), Last: time.Unix(int64(i), 0), Message: "a sentence that says what was seen",
 		}
 	}
-	d.m.seen.folded = all
-	d.m.seen.generation++
+	d.m.seen.Folded = all
+	d.m.seen.Generation++
 	d.press("4")
-	d.m.seen.folded = all
+	d.m.seen.Folded = all
 	v := d.m.violations
-	d.run(v.tick(d.m))
-	b.Logf("%d rows", len(v.list.rows))
+	d.run(v.Tick(d.m))
+	b.Logf("%d rows", len(v.List.Rows))
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("sort", func(b *testing.B) {
 		for b.Loop() {
-			makeFindingList(v.asked, all, nil, nil, nil)
+			findings.MakeFindingList(v.Asked, all, nil, nil, nil)
 		}
 	})
-	q := v.asked
-	q.words = "service-09"
+	q := v.Asked
+	q.Words = "service-09"
 	b.Run("filter", func(b *testing.B) {
 		for b.Loop() {
-			makeFindingList(q, all, nil, nil, nil)
+			findings.MakeFindingList(q, all, nil, nil, nil)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
 // state is what a test asks of the screen after some keys.
@@ -26,16 +27,16 @@ func (d *driver) check(name string, want state) {
 	}
 	over := ""
 	if n := len(m.over); n > 0 {
-		over = m.over[n-1].title()
+		over = m.over[n-1].Title()
 	}
 	if over != want.over {
 		d.tb.Errorf("%s: %q is open, want %q", name, over, want.over)
 	}
-	if f, is := m.top().(filterable); is && f.query() != want.query {
-		d.tb.Errorf("%s: the filter is %q, want %q", name, f.query(), want.query)
+	if f, is := m.top().(view.Filterable); is && f.Query() != want.query {
+		d.tb.Errorf("%s: the filter is %q, want %q", name, f.Query(), want.query)
 	}
 	if want.seq != 0 {
-		if s, is := m.top().(subject); !is || s.selected(m).seq != want.seq {
+		if s, is := m.top().(view.Subject); !is || s.Selected(m).Seq != want.seq {
 			d.tb.Errorf("%s: %d is not what is selected", name, want.seq)
 		}
 	}
@@ -193,7 +194,7 @@ func TestSilence(t *testing.T) {
 	src.Annotate = func(n session.Note) { notes = append(notes, n) }
 	d := drive(t, src, 100, 30, Options{Theme: "mono"})
 	d.press("4")
-	first := *d.m.violations.finding()
+	first := *d.m.violations.Finding()
 	d.press(append([]string{":"}, keysTyped("silence")...)...)
 	if want := (session.Note{Code: session.NoteSilenced, Text: first.Rule.ID, About: first.LastSeq}); len(notes) != 1 || notes[0] != want {
 		t.Errorf("the notes are %v, want %v", notes, want)
@@ -202,7 +203,7 @@ func TestSilence(t *testing.T) {
 	d.press("s", "s", "G")
 	d.check("sorted", state{tab: 3, said: "sorted: rule", frame: "> ~ nack-received known"})
 	d.press("1", "!")
-	if s := d.m.timeline.selected(d.m); s.seq == first.LastSeq {
-		t.Errorf("! goes to %d, which is known", s.seq)
+	if s := d.m.timeline.Selected(d.m); s.Seq == first.LastSeq {
+		t.Errorf("! goes to %d, which is known", s.Seq)
 	}
 }

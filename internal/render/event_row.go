@@ -13,27 +13,27 @@ import (
 // eventRow fills the row of an entry that is no message; false: there is no
 // line for it.
 func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
-	r.role, r.brief = muted, true
+	r.role, r.brief, r.what = muted, true, EventWord(e.Kind)
 	switch e.Kind {
 	case session.KindConnect:
-		r.what, r.text = "CONN", peerText(e.Peer)
+		r.text = peerText(e.Peer)
 	case session.KindOpen:
-		r.what, r.text = "OPEN", methodText(c.Method, e.Method)
+		r.text = methodText(c.Method, e.Method)
 	case session.KindHeader:
 		status := session.Get(e.Headers, ":status")
 		if status == "200" || status == "" {
 			return false
 		}
-		r.what, r.text = "HEAD", "HTTP status "+Safe(status)
+		r.text = "HTTP status " + Safe(status)
 	case session.KindHalfClose:
-		r.what, r.text = "HALF", "the client sends no more"
+		r.text = "the client sends no more"
 	case session.KindTrailer, session.KindCancel:
 		if over := t.now.stream == nil; over && e.Status != nil && e.Status.WasReset && e.Status.Reset == 0 {
 			return false
 		}
 		t.closeRow(r, e, c)
 	case session.KindGoAway:
-		r.what, r.text = "GOAWAY", goAwayText(e)
+		r.text = goAwayText(e)
 		if e.GoAway != nil && e.GoAway.Code != 0 {
 			r.sign, r.role, r.brief = "~", warned, false
 		}
@@ -86,7 +86,6 @@ func methodText(m xds.Method, path string) string {
 
 // closeRow is the end of a stream: how it ended and what it had been.
 func (t *Table) closeRow(r *row, e *session.Entry, c *check.Change) {
-	r.what = "CLOSE"
 	r.text = statusText(e)
 	if s := e.Status; s != nil && s.Code > 0 {
 		r.sign, r.role, r.brief = "~", warned, false
@@ -136,7 +135,6 @@ func goAwayText(e *session.Entry) string {
 }
 
 func (t *Table) goneRow(r *row, e *session.Entry) {
-	r.what = "GONE"
 	r.text = "ended by " + e.Side.String()
 	if e.Status != nil && e.Status.Message != "" {
 		r.text = Safe(e.Status.Message)
@@ -147,7 +145,7 @@ func (t *Table) goneRow(r *row, e *session.Entry) {
 }
 
 func noteRow(r *row, n *session.Note) {
-	r.what, r.sign, r.role, r.brief = "note", "~", warned, false
+	r.sign, r.role, r.brief = "~", warned, false
 	if n == nil {
 		return
 	}

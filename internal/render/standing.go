@@ -154,7 +154,7 @@ func (s *Standing) grid() (g grid) {
 			g.past = g.past || strings.HasPrefix(one.text, "(")
 			row = append(row, one)
 		}
-		g.rows = append(g.rows, append(row, cell{text: shortAge(s.now.Sub(c.Last))}))
+		g.rows = append(g.rows, append(row, cell{text: Age(s.now.Sub(c.Last))}))
 	}
 	g.width = make([]int, len(head)+1)
 	for _, row := range g.rows {
@@ -180,7 +180,7 @@ func (s *Standing) cell(c *engine.ClientStatus, typ string) cell {
 	if past {
 		since = t.Gone
 	}
-	text += " " + shortAge(s.now.Sub(since))
+	text += " " + Age(s.now.Sub(since))
 	if t.Lost {
 		text += "?"
 	}
@@ -241,7 +241,7 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 	}
 	for _, t := range c.of.Types {
 		if t.State == engine.Nacked {
-			text := t.Type + ": rejected " + Safe(orDash(t.Rejected))
+			text := t.Type + ": rejected " + Safe(OrDash(t.Rejected))
 			if t.Nacks > 1 {
 				text += fmt.Sprintf(", %s in a row", Count(t.Nacks, "time", "times"))
 			}
@@ -256,13 +256,6 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 	}
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // kind is the customary name of a client by its user agent.
 func kind(agent string) string {
 	switch {
@@ -272,19 +265,4 @@ func kind(agent string) string {
 		return "grpc"
 	}
 	return Safe(agent)
-}
-
-// shortAge is a duration in one unit, rounded down.
-func shortAge(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return "0s"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }

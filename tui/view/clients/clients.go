@@ -1,0 +1,352 @@
+// Package clients is the view of clients and types: who is in sync with what.
+package clients
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+// View is the matrix of clients and types, the worst first.
+type View struct {
+	view.Plain
+	win    widget.Window
+	At     string // the client that is selected
+	Typ    string // a type line of it, "" for the client itself
+	open   map[string]bool
+	words  string
+	Sort   clientOrder
+	turned bool
+	gone   map[string]bool // forgotten
+	folds  int             // how often a client was folded or unfolded
+	made   []clientRow
+	madeOf clientQuery
+	titled bool // titles stand above the rows, as drawn last
+}
+
+func New() *View {
+	return &View{titled: true, open: make(map[string]bool), gone: make(map[string]bool)}
+}
+
+// clientOrder is what clients are sorted by.
+type clientOrder uint8
+
+const (
+	worstFirst clientOrder = iota
+	byName
+	latestFirst
+)
+
+func (o clientOrder) String() string { return [...]string{"worst first", "name", "latest first"}[o] }
+
+// clientRow is a client, or one of its types if that is unfolded.
+type clientRow struct {
+	of  *engine.ClientStatus
+	typ *engine.TypeStatus // nil: the client
+	end bool               // the last of its types
+}
+
+func (v *View) Title() string { return "Clients" }
+
+func (v *View) Keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Filter, Hint: "filter"},
+		{Act: key.Open, Hint: "timeline", Help: "its messages"},
+		{Act: key.Toggle, Hint: "unfold", Help: "its types in detail"},
+		{Act: key.Resources, Hint: "resources"},
+		{Act: key.Diff, Hint: "diff", Help: "what it rejected last, against what it accepted"},
+		{Act: key.Sort, Hint: "sort", Help: "the worst first, by name, or the latest first"},
+		{Act: key.Ladder, Help: "its conversation as a ladder"},
+		{Act: key.Reverse},
+		{Act: key.Left, Help: "fold"},
+		{Act: key.Right, Help: "unfold"},
+		{Act: key.Only, Help: "only rows with this client's name"},
+		{Act: key.Copy, Help: "copy the name"},
+	})
+}
+
+// clientQuery is what decides which rows there are.
+type clientQuery struct {
+	of                 *engine.ClientStatus // the first of them: another one each time
+	clients, forgotten int
+	words              string
+	sort               clientOrder
+	turned             bool
+	folds              int
+}
+
+// Rows are the lines below the titles. They are asked for several times a frame,
+// and made when they may be other ones.
+func (v *View) Rows(scr view.Screen) []clientRow {
+	q := clientQuery{nil, len(scr.Seen().Standing), len(v.gone), v.words, v.Sort, v.turned, v.folds}
+	if len(scr.Seen().Standing) > 0 {
+		q.of = &scr.Seen().Standing[0]
+	}
+	if v.made == nil || v.madeOf != q {
+		v.made, v.madeOf = v.makeRows(scr), q
+	}
+	return v.made
+}
+
+func (v *View) makeRows(scr view.Screen) []clientRow {
+	var all []*engine.ClientStatus
+	for i := range scr.Seen().Standing {
+		c := &scr.Seen().Standing[i]
+		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(scr, c) {
+			continue
+		}
+		all = append(all, c)
+	}
+	switch v.Sort {
+	case byName:
+		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return cmp.Compare(a.Client, b.Client) })
+	case latestFirst:
+		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return b.Last.Compare(a.Last) })
+	}
+	if v.turned {
+		slices.Reverse(all)
+	}
+	out := []clientRow{}
+	for _, c := range all {
+		out = append(out, clientRow{of: c})
+		if v.open[c.Client] {
+			for i := range c.Types {
+				out = append(out, clientRow{c, &c.Types[i], i == len(c.Types)-1})
+			}
+		}
+	}
+	return out
+}
+
+func (v *View) wanted(scr view.Screen, c *engine.ClientStatus) bool {
+	if v.words == "" {
+		return true
+	}
+	all := c.Client + " " + c.Agent + " " + c.Version + " " + c.Why
+	for _, t := range c.Types {
+		all += " " + t.Type + " " + t.State.String() + " " + t.Nack
+	}
+	return widget.HasWords(all, v.words)
+}
+
+func (v *View) settle(scr view.Screen) []clientRow {
+	rows := v.Rows(scr)
+	if v.At != "" {
+		i := slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.At && r.typName() == v.Typ })
+		if i < 0 {
+			i = slices.IndexFunc(rows, func(r clientRow) bool { return r.of.Client == v.At })
+		}
+		if i >= 0 {
+			v.win.At = i
+		}
+	}
+	v.win.Fit(len(rows), v.win.Rows)
+	return rows
+}
+
+func (r *clientRow) typName() string {
+	if r.typ == nil {
+		return ""
+	}
+	return r.typ.Type
+}
+
+// keep makes what is at the window's place the selection.
+func (v *View) keep(rows []clientRow) {
+	if v.win.At < len(rows) {
+		v.At, v.Typ = rows[v.win.At].of.Client, rows[v.win.At].typName()
+	}
+}
+
+func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
+	rows := v.settle(scr)
+	if v.win.Move(a, len(rows)) {
+		v.keep(rows)
+		return nil
+	}
+	switch a {
+	case key.Filter:
+		return scr.Prompt(view.RowFilter, v.words)
+	case key.Sort:
+		v.Sort = (v.Sort + 1) % 3
+		scr.Say("sorted: %s", v.Sort)
+		return nil
+	case key.Reverse:
+		v.turned = !v.turned
+		return nil
+	}
+	if len(rows) == 0 {
+		scr.Say("no client has asked for anything yet")
+		return nil
+	}
+	v.keep(rows)
+	r := rows[v.win.At]
+	switch a {
+	case key.Open:
+		return v.openTimeline(scr, &r)
+	case key.Toggle:
+		v.fold(!v.open[v.At])
+	case key.Right:
+		v.fold(true)
+	case key.Left:
+		v.fold(false)
+	case key.Resources:
+		return scr.Act(key.Resources, view.Selection{Client: v.At})
+	case key.Ladder:
+		return scr.Act(key.Ladder, v.Selected(scr))
+	case key.Diff:
+		return scr.Act(key.Diff, v.Selected(scr))
+	case key.Only:
+		v.words = view.Join(v.words, v.At)
+	case key.Copy:
+		return scr.Copy(scr.Aliases().Name(v.At), "the name")
+	}
+	return nil
+}
+
+func (v *View) fold(open bool) {
+	v.folds++
+	if v.open[v.At] = open; !open {
+		v.Typ = ""
+	}
+}
+
+// openTimeline shows the messages of a client, from where it went wrong.
+func (v *View) openTimeline(scr view.Screen, r *clientRow) tea.Cmd {
+	q := "client:" + view.Quoted(r.of.Client)
+	if r.typ != nil {
+		q += " type:" + r.typ.Type
+	}
+	if w := worstOf(r); w != nil && w.State > engine.Synced {
+		return scr.Timeline(q, w.Seq)
+	}
+	return scr.Timeline(q, 0)
+}
+
+// worstOf is the type that a row is about.
+func worstOf(r *clientRow) *engine.TypeStatus {
+	if r.typ != nil {
+		return r.typ
+	}
+	var worst *engine.TypeStatus
+	for i := range r.of.Types {
+		if t := &r.of.Types[i]; worst == nil || t.State > worst.State {
+			worst = t
+		}
+	}
+	return worst
+}
+
+func (v *View) Selected(scr view.Screen) view.Selection {
+	rows := v.settle(scr)
+	if len(rows) == 0 {
+		return view.Selection{}
+	}
+	r := rows[v.win.At]
+	s := view.Selection{Client: r.of.Client}
+	if w := worstOf(&r); w != nil {
+		s.Type, s.Seq = w.Type, w.Seq
+		if w.NackSeq != 0 && w.State == engine.Nacked {
+			s.Seq = w.NackSeq
+		} else if row, ok := scr.Log().Index.BySeq(w.Seq); ok && row.What == index.ACK && row.Partner() != 0 {
+			s.Seq = row.Partner()
+		}
+	}
+	return s
+}
+
+func (v *View) Query() string                { return v.words }
+func (v *View) Language() view.PromptKind    { return view.RowFilter }
+func (v *View) Tick(scr view.Screen) tea.Cmd { v.settle(scr); return nil }
+func (v *View) Where(scr view.Screen) string {
+	return v.win.Place(len(v.Rows(scr))) + "   sort: " + v.Sort.String()
+}
+
+func (v *View) Ask(_ view.Screen, text string) (tea.Cmd, error) {
+	v.words = text
+	return nil, nil
+}
+
+func (v *View) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
+	rows := v.settle(scr)
+	if v.titled {
+		if y == 0 {
+			return v.Do(scr, key.Sort)
+		}
+		y--
+	}
+	if i := v.win.Top + y; i < len(rows) {
+		v.win.At = i
+		v.keep(rows)
+		if twice {
+			return v.Do(scr, key.Open)
+		}
+	}
+	return nil
+}
+
+// About is why the selected client is not in sync.
+func (v *View) About(scr view.Screen) widget.Line {
+	rows := v.settle(scr)
+	if len(rows) == 0 {
+		return widget.Line{}
+	}
+	r := rows[v.win.At]
+	name := scr.Aliases().Name(r.of.Client)
+	if !r.of.Gone.IsZero() {
+		ago := ""
+		if !scr.Log().Feed.Done() {
+			ago = "gone " + render.Age(scr.Seen().At.Sub(r.of.Gone)) + ": "
+		}
+		return widget.Text(widget.Muted, name+": "+ago+scr.Aliases().Text(r.of.Why))
+	}
+	t := worstOf(&r)
+	if t == nil {
+		return widget.Text(widget.Plain, name+" has asked for nothing")
+	}
+	l := widget.Spans(widget.In(widget.Plain, name+" "+t.Type+": "))
+	at := scr.Seen().At
+	if isPast(scr, r.of, t) {
+		l.Add(widget.Muted, "when its stream ended, "+render.Age(at.Sub(t.Gone))+" ago: ")
+		at = t.Gone
+	}
+	age := render.Duration(at.Sub(t.Since))
+	switch t.State {
+	case engine.Nacked:
+		l.Add(widget.Bad, "rejected "+render.OrDash(t.Rejected))
+		if t.Nacks > 1 {
+			l.Add(widget.Bad, ", "+render.Number(int64(t.Nacks))+" times in a row")
+		}
+		switch {
+		case t.Version != "":
+			l.Add(widget.Plain, ", accepted "+t.Version)
+		case t.None:
+			l.Add(widget.Plain, ", accepted none")
+		}
+		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
+	case engine.Stale:
+		l.Add(widget.Warned, "no answer to "+render.OrDash(t.Sent)+" for "+age)
+	case engine.Pending:
+		l.Add(widget.Plain, render.OrDash(t.Sent)+" was sent "+age+" ago")
+	case engine.Unknown:
+		l.Add(widget.Warned, "what it made of "+render.OrDash(t.Sent)+" cannot be told")
+	case engine.NotSent:
+		l.Add(widget.Warned, "asked "+age+" ago, and nothing came")
+	default:
+		l.Add(widget.Good, "in sync")
+		if t.Version != "" {
+			l.Add(widget.Plain, " with "+t.Version)
+		}
+		l.Add(widget.Plain, " for "+age)
+	}
+	return l
+}

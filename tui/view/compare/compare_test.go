@@ -1,0 +1,53 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+// TestDiffStops: what is read for long can be given up, and lets go of its
+// reader.
+func TestDiffStops(t *testing.T) {
+	var es []session.Entry
+	es = append(es, viewtest.StreamBegins()...)
+	for i := range 3 * historySlice {
+		es = append(es, viewtest.MessageEntry(session.Client, viewtest.Field(3, fmt.Sprint(i))))
+	}
+	scr := viewtest.New(t, viewtest.Record(t, es...)).Read(t)
+	v := &View{whole: make(map[int]bool)}
+	scr.Push(v)
+	cmd := v.history(scr, engine.Selection{Client: "c", Type: "CDS", Name: "n"}, 0)
+	first := cmd().(view.Reply).Msg.(historyStep)
+	if first.done {
+		t.Fatal("one slice reads all of it")
+	}
+	next := v.Handle(scr, first)
+	drawn := v.Draw(scr, 80, 20)
+	if got := drawn[1].PlainText(); !strings.Contains(got, "reading its versions, 33%; esc stops") {
+		t.Errorf("there is no progress:\n%s", got)
+	}
+	_ = v.Do(scr, key.Close)
+	if scr.IsOpen(v) {
+		t.Fatal("escape does not leave")
+	}
+	second := next().(view.Reply).Msg.(historyStep)
+	var msg tea.Msg
+	if cmd := v.Handle(scr, second); cmd != nil {
+		msg = cmd()
+	}
+	if msg != nil || v.run != nil {
+		t.Errorf("what was given up goes on: %v", msg)
+	}
+	if _, err := first.run.reader.Next(scr.Log().Context); err == nil {
+		t.Error("the reader is still open")
+	}
+}

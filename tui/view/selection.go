@@ -1,0 +1,13 @@
+package view
+
+import (
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// Selection is what a view is about, for the views that are opened from it.
+type Selection struct {
+	Client string
+	Seq    session.Seq // an entry
+	Type   string      // a resource
+	Name   string
+}

@@ -1,0 +1,502 @@
+// Package timeline is the list of entries, all of them or those that a filter takes.
+package timeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+// View is the list of entries, all of them or those that a filter takes.
+type View struct {
+	win     widget.Window
+	At      session.Seq // what is selected; the window follows it
+	follow  bool
+	from    int // rows there were when following was given up
+	asked   *filtered
+	before  []string // filters that were set before
+	Times   timeForm
+	brief   bool                           // few columns, and what each entry says
+	details map[session.Seq]*index.Fetched // of visible rows
+	wanted  bool                           // details are being read
+}
+
+func New(live bool) *View {
+	return &View{follow: live, details: make(map[session.Seq]*index.Fetched)}
+}
+
+func (v *View) Title() string { return "Timeline" }
+
+func (v *View) Keys() []key.Offer {
+	return key.WithMoves([]key.Offer{
+		{Act: key.Filter, Hint: "filter"},
+		{Act: key.Follow, Hint: "follow"},
+		{Act: key.Open, Hint: "open", Help: "the message in full"},
+		{Act: key.Pair, Hint: "pair"},
+		{Act: key.Diff, Hint: "diff"},
+		{Act: key.Mark, Hint: "mark"},
+		{Act: key.Copy, Hint: "copy", Help: "copy the row"},
+		{Act: key.Export, Hint: "export"},
+		{Act: key.Ladder, Hint: "ladder", Help: "the conversation of this stream as a ladder"},
+		{Act: key.Only, Help: "only this client; again: this type; again: this stream"},
+		{Act: key.Not, Help: "nothing of this client"},
+		{Act: key.Unfilter},
+		{Act: key.PrevStream},
+		{Act: key.NextStream},
+		{Act: key.Time},
+		{Act: key.Columns, Help: "few columns and what each entry says, or all that there is room for"},
+		{Act: key.Resources},
+		{Act: key.NextMark},
+		{Act: key.OnlyMarks},
+		{Act: key.Note},
+		{Act: key.CopyAs},
+		{Act: key.DiffMark},
+	})
+}
+
+// total is how many rows the list has.
+func (v *View) total(scr view.Screen) int {
+	if v.asked != nil {
+		return len(v.asked.rows)
+	}
+	n, last := scr.Log().Index.Extent()
+	return n + scr.Log().Unread(last)
+}
+
+// position is where an entry is in the list, or the one after it.
+func (v *View) position(scr view.Screen, seq session.Seq) int {
+	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().Unread(last) > 0 {
+		return n + int(seq-last) - 1
+	}
+	i := scr.Log().Index.Find(seq)
+	if v.asked != nil {
+		i, _ = slices.BinarySearch(v.asked.rows, uint32(i))
+	}
+	return i
+}
+
+// rows are those from a position on.
+func (v *View) rows(scr view.Screen, from, most int) []index.Row {
+	var out []index.Row
+	if v.asked == nil {
+		n, last := scr.Log().Index.Extent()
+		out = scr.Log().Index.Rows(nil, from, min(most, max(n-from, 0)))
+		for i := max(from, n); i < min(from+most, n+scr.Log().Unread(last)); i++ {
+			r := index.Row{Seq: last + session.Seq(i-n) + 1, Flags: index.Unread, Count: index.None}
+			if d := v.details[r.Seq]; d != nil {
+				r, _ = d.Unread()
+			}
+			out = append(out, r)
+		}
+		return out
+	}
+	for i := max(from, 0); i < min(from+most, len(v.asked.rows)); i++ {
+		if r, ok := scr.Log().Index.Row(int(v.asked.rows[i])); ok {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// row is the one that is selected.
+func (v *View) row(scr view.Screen) (index.Row, bool) {
+	rows := v.rows(scr, v.win.At, 1)
+	if len(rows) == 0 {
+		return index.Row{}, false
+	}
+	return rows[0], true
+}
+
+// Settle puts the window where the selection is. The selection is an entry, so
+// that it stays when rows come or the filter changes.
+func (v *View) Settle(scr view.Screen) {
+	total := v.total(scr)
+	switch {
+	case v.follow:
+		v.win.At = total - 1
+	case v.At != 0:
+		v.win.At = v.position(scr, v.At)
+	}
+	v.win.Fit(total, v.win.Rows)
+	if r, ok := v.row(scr); ok && (v.follow || v.At == 0) {
+		v.At = r.Seq
+	}
+}
+
+// words are the texts of a row.
+func (v *View) words(scr view.Screen, r *index.Row) index.Words {
+	if r.Flags&index.Unread == 0 {
+		return scr.Log().Index.Words(r)
+	}
+	if d := v.details[r.Seq]; d != nil {
+		_, w := d.Unread()
+		return w
+	}
+	return index.Words{Text: "reading"}
+}
+
+// Hold gives following up.
+func (v *View) Hold(scr view.Screen) {
+	if v.follow {
+		v.follow, v.from = false, v.total(scr)
+	}
+}
+
+// GoTo selects an entry, and the filter goes if it hides it.
+func (v *View) GoTo(scr view.Screen, seq session.Seq) tea.Cmd {
+	v.Hold(scr)
+	if v.asked != nil {
+		if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
+			v.before = append(v.before, v.asked.text())
+			v.asked.stop()
+			v.asked = nil
+		}
+	}
+	v.At = seq
+	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
+		scr.Say("entry %d has no line here", seq)
+	}
+	v.Settle(scr)
+	return nil
+}
+
+func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
+	v.Settle(scr)
+	if a == key.Last {
+		v.follow = scr.Log().Live
+		v.At = 0
+		v.win.At = v.total(scr) - 1
+		v.Settle(scr)
+		v.keep(scr)
+		return nil
+	}
+	if slices.Contains(key.Moves(), a) {
+		at := v.win.At
+		v.win.Move(a, v.total(scr))
+		if v.win.At < at || a == key.First {
+			v.Hold(scr)
+		}
+		if !v.follow {
+			v.keep(scr)
+		}
+		return nil
+	}
+	r, there := v.row(scr)
+	switch a {
+	case key.Export:
+		return scr.Act(key.Export, view.Selection{})
+	case key.Filter:
+		return scr.Prompt(view.EntryFilter, v.Query())
+	case key.Unfilter:
+		return v.unfilter(scr)
+	case key.Follow:
+		v.toggleFollow(scr)
+		return nil
+	case key.Time:
+		v.Times = v.Times.next()
+		scr.Say("times: %s", v.Times)
+		return nil
+	case key.Columns:
+		if v.brief = !v.brief; v.brief {
+			scr.Say("columns: what each entry says")
+		} else {
+			scr.Say("columns: all that there is room for")
+		}
+		return v.readDetails(scr)
+	case key.NextMark, key.OnlyMarks:
+		return v.marks(scr, a)
+	}
+	if !there {
+		scr.Say("there is nothing here yet")
+		return nil
+	}
+	v.Hold(scr)
+	v.At = r.Seq
+	w := v.words(scr, &r)
+	switch a {
+	case key.Open:
+		return scr.Act(key.Open, view.Selection{Seq: r.Seq})
+	case key.Pair:
+		if other := view.Pair(scr, &r); other != 0 {
+			_ = v.GoTo(scr, other)
+		}
+	case key.PrevStream, key.NextStream:
+		v.onStream(scr, &r, a == key.NextStream)
+	case key.Only, key.Not:
+		return v.narrow(scr, &r, w, a == key.Not)
+	case key.Diff, key.DiffMark:
+		return scr.Act(a, v.Selected(scr))
+	case key.Ladder:
+		return scr.Act(key.Ladder, v.Selected(scr))
+	case key.Resources:
+		return scr.Act(key.Resources, view.Selection{Client: w.Client})
+	case key.Mark:
+		return scr.Act(key.Mark, view.Selection{Seq: r.Seq})
+	case key.Note:
+		return scr.Prompt(view.NotePrompt, scr.Log().Index.Remark(r.Seq))
+	case key.Copy:
+		return scr.Copy(v.RowText(scr, &r), "the row")
+	case key.CopyAs:
+		return scr.Act(key.CopyAs, view.Selection{Seq: r.Seq})
+	}
+	return nil
+}
+
+// keep makes what is at the window's place the selection.
+func (v *View) keep(scr view.Screen) {
+	if r, ok := v.row(scr); ok {
+		v.At = r.Seq
+	}
+}
+
+func (v *View) toggleFollow(scr view.Screen) {
+	switch {
+	case !scr.Log().Live || scr.Log().Feed.Done():
+		scr.Say("there is nothing to follow: the recording has ended")
+	case v.follow:
+		v.Hold(scr)
+		scr.Say("staying here; f or G follows again")
+	default:
+		v.follow = true
+	}
+}
+
+// onStream goes to the entry before or after on the same stream.
+func (v *View) onStream(scr view.Screen, r *index.Row, forward bool) {
+	if seq := scr.Log().Index.OnStream(r, forward); seq != 0 {
+		_ = v.GoTo(scr, seq)
+		return
+	}
+	scr.Say("%d is the %s of its stream", r.Seq, map[bool]string{true: "last", false: "first"}[forward])
+}
+
+// narrow adds a term to the filter: the client, or the type if that is already
+// there, or the stream.
+func (v *View) narrow(scr view.Screen, r *index.Row, w index.Words, not bool) tea.Cmd {
+	terms := []string{}
+	if w.Client != "" {
+		terms = append(terms, "client:"+view.Quoted(w.Client))
+	}
+	if w.Type != "" {
+		terms = append(terms, "type:"+w.Type)
+	}
+	if w.Stream != 0 {
+		terms = append(terms, fmt.Sprintf("stream:%d", w.Stream))
+	}
+	for _, t := range terms {
+		if not {
+			t = "-" + t
+		}
+		if !slices.Contains(view.SplitTerms(v.Query()), t) {
+			cmd, err := v.Ask(scr, view.Join(v.Query(), t))
+			if err != nil {
+				scr.Complain(err)
+			}
+			return cmd
+		}
+	}
+	scr.Say("the filter says all that already")
+	return nil
+}
+
+func (v *View) unfilter(scr view.Screen) tea.Cmd {
+	if len(v.before) == 0 {
+		scr.Say("there was no filter before")
+		return nil
+	}
+	last := v.before[len(v.before)-1]
+	v.before = v.before[:len(v.before)-1]
+	cmd := v.set(scr, last)
+	return cmd
+}
+
+func (v *View) Query() string {
+	if v.asked == nil {
+		return ""
+	}
+	return v.asked.text()
+}
+
+func (v *View) Language() view.PromptKind { return view.EntryFilter }
+
+func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
+	if _, err := filter.Parse(text); err != nil {
+		return nil, err
+	}
+	if text == v.Query() {
+		return nil, nil
+	}
+	v.before = append(v.before, v.Query())
+	return v.set(scr, text), nil
+}
+
+func (v *View) set(scr view.Screen, text string) tea.Cmd {
+	if v.asked != nil {
+		v.asked.stop()
+		v.asked = nil
+	}
+	if text == "" {
+		return nil
+	}
+	f, err := filter.Parse(text)
+	if err != nil {
+		scr.Complain(err)
+		return nil
+	}
+	v.asked = newFiltered(scr, f)
+	return v.asked.advance(scr, v)
+}
+
+func (v *View) Tick(scr view.Screen) tea.Cmd {
+	var cmds []tea.Cmd
+	if v.asked != nil {
+		cmds = append(cmds, v.asked.advance(scr, v))
+	}
+	v.Settle(scr)
+	return tea.Batch(append(cmds, v.readDetails(scr))...)
+}
+
+func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case fetchedRows:
+		v.wanted = false
+		if len(v.details) > 4*len(msg)+256 {
+			clear(v.details)
+		}
+		for seq, got := range msg {
+			v.details[seq] = got
+		}
+	case scanned:
+		return msg.of.took(scr, v, msg)
+	}
+	return nil
+}
+
+func (v *View) Click(scr view.Screen, _, y int, twice bool) tea.Cmd {
+	if y == 0 {
+		return nil // the titles
+	}
+	if i := v.win.Top + y - 1; i < v.total(scr) {
+		v.Hold(scr)
+		v.win.At = i
+		v.keep(scr)
+		if twice {
+			return v.Do(scr, key.Open)
+		}
+	}
+	return nil
+}
+
+// News says how many rows have come since following was given up.
+func (v *View) News(scr view.Screen) string {
+	switch {
+	case v.follow:
+		return "FOLLOW"
+	case !scr.Log().Live:
+		return ""
+	}
+	if n := v.total(scr) - v.from; n > 0 {
+		return render.Number(int64(n)) + " new, G: go"
+	}
+	return ""
+}
+
+func (v *View) Where(scr view.Screen) string {
+	total := render.Number(int64(v.total(scr)))
+	if v.asked != nil {
+		if s := v.asked.progress(scr); s != "" {
+			return fmt.Sprintf("%s found, %s", total, s)
+		}
+	}
+	if v.total(scr) == 0 {
+		return "0 of 0"
+	}
+	return fmt.Sprintf("%s of %s", render.Number(int64(v.win.At+1)), total)
+}
+
+func (v *View) Selected(scr view.Screen) view.Selection {
+	r, ok := v.row(scr)
+	if !ok {
+		return view.Selection{}
+	}
+	w := v.words(scr, &r)
+	return view.Selection{Client: w.Client, Seq: r.Seq, Type: w.Type}
+}
+
+// About is what rules found with the selected entry, or what it says.
+func (v *View) About(scr view.Screen) widget.Line {
+	r, ok := v.row(scr)
+	if !ok {
+		return widget.Line{}
+	}
+	var l widget.Line
+	if s := scr.Log().Index.Remark(r.Seq); s != "" {
+		l.Add(widget.Accent, "; "+scr.Aliases().Text(s)+"   ")
+	}
+	if f := scr.Seen().Finding(r.Seq); f != nil {
+		l.Add(view.SeverityRole(f.Severity), f.Rule.ID+" ")
+		l.Add(widget.Plain, scr.Aliases().Text(f.Message))
+		return l
+	}
+	if r.Kind != session.KindMessage {
+		l.Add(widget.Plain, scr.Aliases().Text(v.words(scr, &r).Text))
+	} else if d := v.details[r.Seq]; d != nil {
+		l.Add(widget.Plain, scr.Aliases().Text(render.Describe(&d.Entry, &d.Change, scr.Width()-2)))
+	}
+	return l
+}
+
+// Follows makes an entry the selection of the timeline, if it has a line there.
+func (v *View) Follows(scr view.Screen, seq session.Seq) {
+	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 1 && r[0].Seq == seq {
+		v.Hold(scr)
+		v.At = seq
+		v.Settle(scr)
+	}
+}
+
+// marks walks along marks, or shows them alone.
+func (v *View) marks(scr view.Screen, a key.Action) tea.Cmd {
+	if a == key.OnlyMarks {
+		terms := view.SplitTerms(v.Query())
+		want := view.Join(v.Query(), onlyMarked)
+		if i := slices.Index(terms, onlyMarked); i >= 0 {
+			want = strings.Join(slices.Delete(terms, i, i+1), " ")
+		} else if len(scr.Log().Index.Marks()) == 0 {
+			scr.Say("nothing is marked yet; m marks an entry")
+			return nil
+		}
+		cmd, err := v.Ask(scr, want)
+		if err != nil {
+			scr.Complain(err)
+		}
+		return cmd
+	}
+	marks := scr.Log().Index.Marks()
+	if len(marks) == 0 {
+		scr.Say("nothing is marked yet; m marks an entry")
+		return nil
+	}
+	next := slices.IndexFunc(marks, func(s session.Seq) bool { return s > v.At })
+	if next < 0 {
+		next = 0
+		if marks[0] == v.At {
+			scr.Say("this is the only mark")
+			return nil
+		}
+		scr.Say("from the first mark again")
+	}
+	return v.GoTo(scr, marks[next])
+}
+
+const onlyMarked = "marked:yes"

@@ -1,0 +1,97 @@
+// Package viewtest has a screen for the tests of one view. It keeps what is said
+// and leads nowhere; tests of what views do together are those of package tui.
+package viewtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/source"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+// Screen is a view.Screen of 80 columns, in plain letters.
+type Screen struct {
+	Said []string
+	Over []view.View // those that are open, the uppermost last
+
+	log     *view.Log
+	seen    view.Seen
+	theme   widget.Theme
+	aliases alias.Table
+}
+
+// New is a screen that has read nothing of a source yet.
+func New(tb testing.TB, src source.Source) *Screen {
+	x := index.New()
+	s := &Screen{
+		log:   &view.Log{Context: tb.Context(), Source: src, Index: x, Feed: index.NewFeed(x, check.Options{}), Fetch: index.NewFetcher(x, src.Open)},
+		theme: widget.NewTheme("mono", true),
+	}
+	tb.Cleanup(s.log.Fetch.Close)
+	return s
+}
+
+// Read reads all of the source.
+func (s *Screen) Read(tb testing.TB) *Screen {
+	tb.Helper()
+	r, err := s.log.Open()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer r.Close()
+	s.log.Feed.Run(context.Background(), r, false, nil)
+	s.seen.Standing, s.seen.At = s.log.Feed.Standing()
+	s.seen.Findings = s.log.Feed.Findings()
+	s.seen.Folded = check.Fold(s.seen.Findings)
+	return s
+}
+
+func (s *Screen) Log() *view.Log         { return s.log }
+func (s *Screen) Seen() *view.Seen       { return &s.seen }
+func (s *Screen) Now() time.Time         { return time.Unix(1_800_000_000, 0) }
+func (s *Screen) Theme() *widget.Theme   { return &s.theme }
+func (s *Screen) Aliases() *alias.Table  { return &s.aliases }
+func (s *Screen) Width() int             { return 80 }
+func (s *Screen) Columns() int           { return 80 }
+func (s *Screen) Complain(err error)     { s.Said = append(s.Said, err.Error()) }
+func (s *Screen) Push(v view.View)       { s.Over = append(s.Over, v) }
+func (s *Screen) Follow(session.Seq)     {}
+func (s *Screen) Say(f string, a ...any) { s.Said = append(s.Said, fmt.Sprintf(f, a...)) }
+
+func (s *Screen) Prompt(view.PromptKind, string) tea.Cmd { return nil }
+func (s *Screen) Copy(string, string) tea.Cmd            { return nil }
+
+// Act closes what is on top, and does nothing else.
+func (s *Screen) Act(a key.Action, _ view.Selection) tea.Cmd {
+	if a == key.Close {
+		s.Pop(s.Top())
+	}
+	return nil
+}
+
+func (s *Screen) Timeline(string, session.Seq) tea.Cmd { return nil }
+
+func (s *Screen) Pop(v view.View) {
+	s.Over = slices.DeleteFunc(s.Over, func(o view.View) bool { return o == v })
+}
+
+func (s *Screen) IsOpen(v view.View) bool { return slices.Contains(s.Over, v) }
+
+func (s *Screen) Top() view.View {
+	if len(s.Over) == 0 {
+		return nil
+	}
+	return s.Over[len(s.Over)-1]
+}

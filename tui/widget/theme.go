@@ -1,0 +1,90 @@
+package widget
+
+// Role is what a text is, for the colour beside it.
+type Role uint8
+
+const (
+	Plain Role = iota
+	Title
+	Muted
+	Good
+	Warned
+	Bad
+	Accent
+	roles
+
+	// chosen is added to the role of a span that is selected.
+	chosen Role = 1 << 7
+)
+
+// Theme is how roles look, and with which signs frames are drawn. No theme
+// carries a meaning that the words do not.
+type Theme struct {
+	Name  string
+	ASCII bool
+	SGR   [roles]string // parameters of the SGR sequence; "" for none
+	Glyph glyphs
+}
+
+type glyphs struct {
+	Line, Bar, Cross, Tee, Join, Branch, Last, Trunk, Right, Left, both, Times, Spark string
+}
+
+// Suit fits the theme auto to the background of the terminal. On a light one,
+// yellow, green and cyan of most terminals cannot be read, and its colours are
+// those of the theme light. Other themes stay as they are.
+func (t *Theme) Suit(light bool) {
+	if t.Name != "auto" && t.Name != "" {
+		return
+	}
+	name := "auto"
+	if light {
+		name = "light"
+	}
+	of := NewTheme(name, false)
+	t.SGR = of.SGR
+}
+
+// Themes are the names that NewTheme takes.
+func Themes() []string { return []string{"auto", "light", "dark", "mono"} }
+
+// NewTheme returns a theme by its name. auto is the terminal's own sixteen
+// colours; light and dark are fixed ones, which stand out from white and from
+// black by at least 4.5 to 1.
+func NewTheme(name string, ascii bool) Theme {
+	t := Theme{Name: name, ASCII: ascii}
+	switch name {
+	case "mono":
+		t.SGR = [roles]string{Title: "1", Bad: "1"}
+	case "light":
+		t.SGR = [roles]string{Title: "1", Muted: "38;5;241", Good: "38;5;22", Warned: "38;5;94", Bad: "1;38;5;124", Accent: "38;5;24"}
+	case "dark":
+		t.SGR = [roles]string{Title: "1", Muted: "38;5;246", Good: "38;5;114", Warned: "38;5;221", Bad: "1;38;5;210", Accent: "38;5;117"}
+	default:
+		t.SGR = [roles]string{Title: "1", Muted: "2", Good: "32", Warned: "33", Bad: "1;31", Accent: "36"}
+	}
+	t.Glyph = glyphs{"─", "│", "┼", "┬", "┤", "├─ ", "└─ ", "│  ", "→", "←", "↔", "×", "▁▂▃▄▅▆▇█"}
+	if ascii {
+		t.Glyph = glyphs{"-", "|", "+", "+", "+", "|- ", "`- ", "|  ", ">", "<", "<>", "x", "_.-=*#%@"}
+	}
+	return t
+}
+
+const (
+	reset   = "\x1b[0m"
+	reverse = "7"
+)
+
+func (t *Theme) paint(r Role, selected bool, text string) string {
+	p := t.SGR[r&^chosen]
+	if selected || r&chosen != 0 {
+		if p != "" {
+			p = ";" + p
+		}
+		p = reverse + p
+	}
+	if p == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + p + "m" + text + reset
+}
