@@ -26,6 +26,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/report"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 // reporting is a report as it was asked for.
@@ -104,13 +105,38 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	if o.Dump, err = r.configDump(ctx); err != nil {
 		return err
 	}
+	return r.gather(ctx, o)
+}
+
+// exportFinding writes a finding of the screen: a zip, or a recording in which the
+// rule finds it again.
+func (a *app) exportFinding(ctx context.Context, source string, e tui.ExportRequest) error {
+	r := &reporting{export: &export{app: a, name: source, form: string(convert.Markdown), path: e.Path, inside: true}, yes: true}
+	o, err := r.options(ctx, []string{e.Rule}, nil)
+	if err != nil {
+		return err
+	}
+	o.Proof.Findings = report.About(o.Proof.Findings, e.Seqs)
+	if e.Form == "zip" {
+		return r.gather(ctx, o)
+	}
+	done, _, err := convert.Prove(r.path, o.Facts, r.until(ctx), &o.Proof, o.Cut)
+	if err != nil {
+		return unwrittenPart(err)
+	}
+	r.say("wrote %s to %s, %s; check finds %s in it", render.Count(done.Entries+done.Context, "entry", "entries"), r.path, render.Size(done.Bytes), e.Rule)
+	return nil
+}
+
+// gather makes the zip and writes it.
+func (r *reporting) gather(ctx context.Context, o *report.Options) error {
 	b, err := report.Gather(ctx, r.until(ctx), o)
 	if err != nil {
 		return unwrittenPart(err)
 	}
 	defer b.Close()
 	if b.Done.Entries == 0 {
-		return failed("%q has no entry %s", r.name, strings.Join(args[1:], " "))
+		return failed("%q has no entry %s", r.name, render.SomeOf(numbers(o.Proof.Seqs)))
 	}
 	return r.write(b, o)
 }

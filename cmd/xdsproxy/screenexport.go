@@ -17,6 +17,10 @@ func (a *app) exporter(name string) func(context.Context, tui.ExportRequest) (st
 		own := *a
 		own.stderr, own.config.quiet = &said, false
 		x := &export{app: &own, form: r.Form, filter: r.Filter, path: r.Path, private: r.Private, inside: true}
+		if r.Rule != "" && (r.Form == "zip" || r.Form == formRecording) {
+			err := own.exportFinding(ctx, name, r)
+			return strings.ReplaceAll(said.String(), "xdsproxy: ", ""), err
+		}
 		for _, seq := range r.Seqs {
 			x.seqs = append(x.seqs, strconv.FormatUint(uint64(seq), 10))
 		}

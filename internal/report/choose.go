@@ -28,3 +28,13 @@ func Choose(found []check.Finding, rules []string, seqs []session.Seq) []check.F
 	slices.SortStableFunc(found, func(x, y check.Finding) int { return cmp.Compare(y.Severity, x.Severity) })
 	return found[:min(len(found), MostFindings)]
 }
+
+// About are those of the findings that the entries prove, all of them if none does.
+func About(found []check.Finding, seqs []session.Seq) []check.Finding {
+	for i := range found {
+		if slices.Equal(found[i].Seqs, seqs) {
+			return found[i : i+1]
+		}
+	}
+	return found
+}

@@ -74,6 +74,9 @@ type Route struct {
 type ExportRequest struct {
 	Form, Filter, Path string
 	Seqs               []session.Seq // only these, and what is needed to understand them
+	// Rule is that of the finding which Seqs prove: then the rule is to find it
+	// again in what is written.
+	Rule string
 	// Private hides names in forms of text; nil: they are written.
 	Private *alias.Private
 }

@@ -10,4 +10,8 @@ type Selection struct {
 	Seq    session.Seq // an entry
 	Type   string      // a resource
 	Name   string
+	// Rule and Proof are those of a finding: what it broke, and the entries that
+	// prove it.
+	Rule  string
+	Proof []session.Seq
 }

@@ -270,6 +270,7 @@ func (v *View) Selected(view.Screen) view.Selection {
 	if len(f.Names) > 0 {
 		s.Name = f.Names[0]
 	}
+	s.Rule, s.Proof = f.Rule.ID, f.Seqs
 	return s
 }
 

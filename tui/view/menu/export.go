@@ -31,13 +31,28 @@ type scope struct {
 	name   string // what a file of it is called
 	filter string
 	seqs   []session.Seq
+	rule   string // that the entries prove broken; "" if it is no finding
 }
 
 // exportForm is a form that the source can write.
 type exportForm struct{ name, ext, help string }
 
+// names says whether a form keeps all names, so that it is not written while they
+// are hidden.
+func (f exportForm) names() bool { return f.name == "xdsp" || f.name == "zip" }
+
+// forms are those of a scope.
+func (s *scope) forms() []exportForm {
+	all := exportForms()
+	if s.rule == "" {
+		return all[1:]
+	}
+	return all
+}
+
 func exportForms() []exportForm {
 	return []exportForm{
+		{"zip", "zip", "all that an issue needs: the part that proves it, a report, how to see it again"},
 		{"xdsp", "xdsp", "a recording to open again: the entries, and what is needed to understand them"},
 		{"md", "md", "a report for a bug tracker: what was recorded, what rules found, a diagram, the messages"},
 		{"mermaid", "mmd", "a sequence diagram"},
@@ -64,6 +79,9 @@ func NewExport(log *view.Log, at view.Selection, filter string) view.View {
 // scopes are what can be exported from here, the narrowest first.
 func scopes(log *view.Log, at view.Selection, filter string) []scope {
 	var out []scope
+	if at.Rule != "" {
+		out = append(out, scope{text: "this finding: " + at.Rule, name: at.Rule, seqs: at.Proof, rule: at.Rule})
+	}
 	if at.Seq != 0 {
 		s := scope{text: fmt.Sprintf("entry %d", at.Seq), name: fmt.Sprintf("%d", at.Seq), seqs: []session.Seq{at.Seq}}
 		if r, ok := log.Index.BySeq(at.Seq); ok && r.Partner() != 0 {
@@ -119,10 +137,10 @@ func (v *Exporter) paragraphs(scr view.Screen) []widget.Paragraph {
 		{Text: fmt.Sprintf("tab: something else (%d of %d)", v.scope+1, len(v.scopes)), Tone: widget.Muted},
 		{},
 	}
-	for _, f := range exportForms() {
+	for _, f := range v.scopes[v.scope].forms() {
 		p := widget.Paragraph{Head: f.name, Look: widget.Accent, Text: f.help, Choice: f.name}
-		if f.name == "xdsp" && scr.Aliases().On {
-			p.Look, p.Text = widget.Muted, "not while P hides names: a recording has them all"
+		if f.names() && scr.Aliases().On {
+			p.Look, p.Text = widget.Muted, "not while P hides names: it has them all"
 		}
 		out = append(out, p)
 	}
@@ -134,12 +152,12 @@ type freeName struct{ path, form string }
 
 // choose asks for the name of the file.
 func (v *Exporter) choose(scr view.Screen, form string) tea.Cmd {
-	if form == "xdsp" && scr.Aliases().On {
+	all := exportForms()
+	f := all[slices.IndexFunc(all, func(f exportForm) bool { return f.name == form })]
+	if f.names() && scr.Aliases().On {
 		scr.Say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
 		return nil
 	}
-	all := exportForms()
-	f := all[slices.IndexFunc(all, func(f exportForm) bool { return f.name == form })]
 	base := "xdsproxy-" + v.scopes[v.scope].name
 	return view.Answer(v, func() any {
 		path := base + "." + f.ext
@@ -188,7 +206,7 @@ func (v *Exporter) Write(scr view.Screen, path string) tea.Cmd {
 		return nil
 	}
 	s := v.scopes[v.scope]
-	request := source.ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs}
+	request := source.ExportRequest{Form: v.form, Filter: s.filter, Path: filepath.Clean(path), Seqs: s.seqs, Rule: s.rule}
 	if scr.Aliases().On {
 		request.Private = scr.Aliases().Private()
 	}
