@@ -13,6 +13,7 @@ function escaped(c) {
 const safe = (s) => String(s).replace(odd, escaped);
 const safeLines = (s) => String(s).split('\n').map((l) => l.split('\t').map(safe).join('\t')).join('\n');
 const cut = (s, n) => (s.length > n ? s.slice(0, n - 1) + '…' : s);
+const middle = (s, n) => (s.length > n ? s.slice(0, n >> 1) + '…' + s.slice(1 - n + (n >> 1)) : s); // ids differ at their ends
 const count = (n, one, many) => n.toLocaleString('en-US') + ' ' + (n === 1 ? one : many);
 function size(n) {
 	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -122,7 +123,7 @@ function node(key, v, depth) {
 }
 function tree(v, depth) {
 	if (v === null || typeof v !== 'object') return el('ul', { class: 'tree' }, el('li', { class: 'leaf' }, scalar(v)));
-	return el('ul', { class: 'tree' }, ...Object.entries(v).map(([k, x]) => node(k, x, depth)));
+	return el('ul', { class: 'tree' }, ...Object.entries(v).map(([k, x]) => node(Array.isArray(v) ? null : k, x, depth)));
 }
 function openAll(root) {
 	let left = 2000;
@@ -182,10 +183,6 @@ function finding(f, i) {
 		const inside = el('div', {}, el('blockquote', {}, safeLines(f.message)));
 		for (const r of (proof && proof.resources) || []) inside.append(...resource(r));
 		if (proof && proof.left_out) inside.append(el('p', { class: 'muted small' }, count(proof.left_out, 'resource', 'resources') + ' more, left out for room.'));
-		const missing = f.names.length - ((proof && proof.resources && proof.resources.length) || 0) - ((proof && proof.left_out) || 0);
-		if (missing > 0) {
-			inside.append(el('details', {}, el('summary', { class: 'small' }, count(missing, 'resource', 'resources') + ' that it names, not shown here'), tree(f.names, 0)));
-		}
 		if (proof) {
 			const steps = proof.seqs.map((s) => bySeq.get(s)).filter((e) => e && e.cells[LABEL]);
 			if (steps.length) {
@@ -195,6 +192,8 @@ function finding(f, i) {
 		}
 		const advice = el('dl', { class: 'advice' });
 		const say = (what, ...words) => advice.append(el('dt', {}, what), el('dd', {}, ...words));
+		const some = f.names.slice(0, 8);
+		if (some.length) say('About', ...some.flatMap((n, k) => (k ? [', ', own(n)] : [own(n)])), f.names.length > some.length ? ' and ' + count(f.names.length - some.length, 'more', 'more') : '');
 		say('What it means', rule.means);
 		say('Usual causes', rule.causes);
 		say('What to do', rule.next);
@@ -231,21 +230,23 @@ let shown = [];
 let chosen = -1;
 let rowHeight = 28;
 let ladder = false;
+let longest = 20; // of what is shown of a client's name
 
 function step(e) {
 	const way = e.side === 'client' ? 'to' : e.side === 'server' ? 'fro' : 'across';
 	const event = e.kind !== 'message' && e.kind !== 'trailer' && e.kind !== 'cancel' && e.kind !== 'goaway' && e.kind !== 'open';
 	const text = el('span', {}, (e.cells[SIGN] ? e.cells[SIGN] + ' ' : '') + safe(e.cells[LABEL] || e.cells[WHAT] + ' ' + e.cells[SUMMARY]));
-	return [el('span', { class: 'right muted c-seq' }, String(e.seq)), el('span', { class: 'c-time muted' }, clock(e.time)), el('span', { class: 'right c-peer' }, safe(e.cells[CLIENT])),
+	return [el('span', { class: 'right muted c-seq' }, String(e.seq)), el('span', { class: 'c-time muted' }, clock(e.time)), el('span', { class: 'right c-peer', title: safe(e.cells[CLIENT]) }, middle(safe(e.cells[CLIENT]), longest)),
 		el('span', { class: ['lane', event ? 'across' : way, look(e), e.cells[WHAT] === 'NACK' ? 'nack' : ''].join(' ') }, text)];
 }
 function line(e) {
 	const c = e.cells;
 	const kind = look(e);
+	const found = c[SUMMARY] ? '' : (e.findings || []).map((f) => data.rules[f.rule] && data.rules[f.rule].title).join(', ');
 	const arrow = e.side === 'client' ? '→ ' : e.side === 'server' ? '← ' : '';
 	return [el('span', { class: kind, 'aria-label': signs[c[SIGN]] || '' }, c[SIGN]), el('span', { class: 'right muted c-seq' }, String(e.seq)), el('span', { class: 'c-time' }, clock(e.time)),
-		el('span', { class: 'c-client' }, safe(c[CLIENT])), el('span', { class: 'c-type' }, safe(c[TYPE])), el('span', { class: 'c-what ' + kind }, arrow + safe(c[WHAT])),
-		el('span', { class: 'c-version' }, safe(c[VERSION])), el('span', { class: 'c-summary' }, safe((c[RES] && e.kind === 'message' ? c[RES] + (c[RES] === '*' ? '  ' : ' res  ') : '') + c[SUMMARY]))];
+		el('span', { class: 'c-client', title: safe(c[CLIENT]) }, middle(safe(c[CLIENT]), longest)), el('span', { class: 'c-type' }, safe(c[TYPE])), el('span', { class: 'c-what ' + kind }, arrow + safe(c[WHAT])),
+		el('span', { class: 'c-version' }, safe(c[VERSION])), el('span', { class: 'c-summary' }, safe((c[RES] && e.kind === 'message' ? c[RES] + (c[RES] === '*' ? '  ' : ' res  ') : '') + c[SUMMARY] + found))];
 }
 function row(i) {
 	const it = shown[i];
@@ -530,12 +531,13 @@ $('f-kind').append(el('option', { value: '' }, 'all'), el('option', { value: '!'
 	options($('f-kind'), '', (e) => e.cells[WHAT]);
 	$('f-kind').childNodes[first].remove();
 }
-for (const [name, at, most] of [['--client', CLIENT, 20], ['--version', VERSION, 12]]) {
-	const longest = data.entries.reduce((n, e) => Math.max(n, e.cells[at].length), 7);
-	document.documentElement.style.setProperty(name, Math.min(longest, most) + 'ch');
-}
+const width = (at, most) => data.entries.reduce((n, e) => Math.min(most, Math.max(n, e.cells[at].length)), 7);
+document.documentElement.style.setProperty('--client', (longest = width(CLIENT, longest)) + 'ch');
+document.documentElement.style.setProperty('--version', width(VERSION, 12) + 'ch');
 drawFindings();
 drawClients();
 filter();
+const proved = data.findings.length ? bySeq.get(data.findings[0].seqs[data.findings[0].seqs.length - 1]) : undefined;
+if (proved && !location.hash) choose(Math.max(0, shown.findIndex((it) => it.e === proved)), true);
 follow();
 })();

@@ -302,19 +302,6 @@ func TestPageSumsUp(t *testing.T) {
 	}
 }
 
-// Of a session with more than there is room for the file stays under 10 MB.
-func TestPageStaysSmall(t *testing.T) {
-	text := (&telling{all: many(t, 24_000)}).page(t, convert.Report{}, usual())
-	if len(text) > 10_000_000 {
-		t.Errorf("it has %d bytes", len(text))
-	}
-	c := contentsOf(t, text)
-	if len(c.Entries) < 5000 || len(c.LeftOut) == 0 {
-		t.Errorf("%d entries, and %d times some are left out", len(c.Entries), len(c.LeftOut))
-	}
-	t.Logf("%d entries in %d bytes", len(c.Entries), len(text))
-}
-
 // Chosen entries alone are there, and what explains the findings about them.
 func TestPageOfChosen(t *testing.T) {
 	w := &telling{all: read(t, "sessions/demo"), chosen: func(c *check.Change) bool { return c.Type == "SDS" }}
