@@ -156,7 +156,7 @@ function resource(r) {
 	const out = [el('h4', {}, safe(r.type) + ' ', own(r.name))];
 	const was = el('p', { class: 'small' }, r.sent === 'rejected' ? 'Rejected: ' : 'Sent: ', ...version(r.now), '. ');
 	if (!r.before) was.append('The client had accepted none before.');
-	else was.append('In use: ', ...version(r.before), r.same ? ', with the same content.' : '.');
+	else was.append('Accepted before: ', ...version(r.before), r.same ? ', with the same content.' : '.');
 	if (r.too_large) was.append(' The two are too large to be compared here.');
 	out.push(was);
 	if (r.lines) out.push(difference(r.lines));
