@@ -31,6 +31,7 @@ type ToldClient struct {
 type ToldFinding struct {
 	*check.Finding
 	Shown []session.Seq // what proves it and what explains that; none if there was no room
+	Named []session.Seq // that Compared are from
 	part  *part
 }
 
@@ -58,6 +59,13 @@ func Tell(walk Walk, o *Report, listed, explained int) (*Told, error) {
 				f.Shown = append(f.Shown, seq)
 			}
 			slices.Sort(f.Shown)
+			for _, n := range p.named {
+				for _, h := range []held{n.now, n.before} {
+					if h.Version != nil {
+						f.Named = append(f.Named, h.Seq)
+					}
+				}
+			}
 		}
 		t.Findings = append(t.Findings, f)
 	}

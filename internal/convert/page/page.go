@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
@@ -72,7 +73,7 @@ func write(w io.Writer, walk convert.Walk, o Options, room bounds) (convert.Resu
 		told: told, sizes: late, needed: make(map[session.Seq]bool), nodes: newNodes(told),
 	}
 	for _, f := range told.Findings {
-		for _, seq := range f.Shown {
+		for _, seq := range slices.Concat(f.Shown, f.Named) {
 			b.needed[seq] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -299,6 +300,38 @@ func TestPageSumsUp(t *testing.T) {
 			}
 		}
 		t.Logf("%+v: %d entries, %d with a message, %d bytes", room, len(c.Entries), bodies, len(text))
+	}
+}
+
+// The entries that a comparison names are there, too, however little room there is.
+func TestPageHasWhatIsCompared(t *testing.T) {
+	files, err := filepath.Glob(recordings + "s*/*.xdsp")
+	if err != nil || len(files) < 50 {
+		t.Fatalf("%d recordings, %v", len(files), err)
+	}
+	compared := 0
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(file), recordings), ".xdsp")
+		room := usual()
+		room.entries = 1
+		c := contentsOf(t, (&telling{all: read(t, name)}).page(t, convert.Report{}, room))
+		for _, v := range c.Evidence {
+			for _, r := range v.Resources {
+				seqs := []uint64{r.Now.Seq}
+				if r.Before != nil {
+					seqs = append(seqs, r.Before.Seq)
+					compared++
+				}
+				for _, seq := range seqs {
+					if !slices.ContainsFunc(c.Entries, func(e entry) bool { return e.Seq == seq && e.Message != nil }) {
+						t.Errorf("%s: %s is compared as in entry %d, which is not there", name, r.Name, seq)
+					}
+				}
+			}
+		}
+	}
+	if compared < 10 {
+		t.Errorf("only %d resources are compared with what was accepted", compared)
 	}
 }
 
