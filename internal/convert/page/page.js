@@ -534,6 +534,7 @@ $('f-kind').append(el('option', { value: '' }, 'all'), el('option', { value: '!'
 const width = (at, most) => data.entries.reduce((n, e) => Math.min(most, Math.max(n, e.cells[at].length)), 7);
 document.documentElement.style.setProperty('--client', (longest = width(CLIENT, longest)) + 'ch');
 document.documentElement.style.setProperty('--version', width(VERSION, 12) + 'ch');
+document.title += ': ' + safe(r.source);
 drawFindings();
 drawClients();
 filter();
