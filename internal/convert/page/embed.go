@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The parts of the file that are the same in every one.
@@ -27,15 +28,26 @@ const policy = "default-src 'none'; script-src '%s'; style-src '%s'; base-uri 'n
 
 // assemble writes the file around the data, which is JSON.
 func assemble(w io.Writer, data []byte) (int64, error) {
+	style, script := flat(pageStyle), flat(pageScript)
 	var b bytes.Buffer
 	b.WriteString("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-	fmt.Fprintf(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\""+policy+"\">\n", hash(pageScript), hash(pageStyle))
+	fmt.Fprintf(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\""+policy+"\">\n", hash(script), hash(style))
 	b.WriteString("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n")
-	b.WriteString("<title>xDS session report</title>\n<style>" + pageStyle + "</style>\n</head>\n<body>\n" + pageBody)
+	b.WriteString("<title>xDS session report</title>\n<style>" + style + "</style>\n</head>\n<body>\n" + pageBody)
 	b.WriteString("<script type=\"application/json\" id=\"data\">\n")
 	b.Write(inert(data))
-	b.WriteString("\n</script>\n<script>" + pageScript + "</script>\n</body>\n</html>\n")
+	b.WriteString("\n</script>\n<script>" + script + "</script>\n</body>\n</html>\n")
 	return b.WriteTo(w)
+}
+
+// flat is a text without what its lines are indented by, which only its authors need:
+// there is no tab in what we write.
+func flat(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return b.String()
 }
 
 // hash names a text in the policy.
