@@ -19,6 +19,7 @@ const (
 	equalLines   = 3       // equal lines around what differs
 	longList     = 8       // names that an entry has itself
 	longText     = 24      // bytes of a text that it has itself
+	longerText   = 256     // of one that entries may have in common
 	smallPiece   = 160     // what is shorter stays where it is
 )
 

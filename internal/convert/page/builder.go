@@ -81,7 +81,7 @@ func (b *builder) fit() {
 		}
 		b.leave(r)
 	}
-	for b.heads > b.bounds.heads {
+	for b.heads > b.bounds.heads || b.bodies+b.pool.size > b.bounds.bodies { // then what entries have in common is too much
 		r := b.oldest(&b.oldestHead, func(r *row) bool { return r.head != nil })
 		if r == nil {
 			break

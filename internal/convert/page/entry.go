@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -83,6 +84,14 @@ func (r *refs) in(p *pool, json []byte) {
 	fmt.Fprint(&r.text, id)
 }
 
+// member adds the places as a member of an object that is not ended yet.
+func (r *refs) member(to []byte, name string) []byte {
+	if r.text.Len() == 0 {
+		return to
+	}
+	return fmt.Appendf(to, `,"%s":{%s}`, name, r.text.Bytes())
+}
+
 func (r *refs) name(path string) {
 	if r.text.Len() > 0 {
 		r.text.WriteByte(',')
@@ -101,7 +110,8 @@ func (b *builder) entry(e *session.Entry, c *check.Change, whole bool) (*row, er
 		message = b.documents.Message(e, c)
 		o.AddProblems(message.Problems)
 	}
-	r, err := b.shared(o)
+	shared, lists := &refs{}, &refs{}
+	err := b.move(o, shared, lists, whole && e.Message != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -114,20 +124,15 @@ func (b *builder) entry(e *session.Entry, c *check.Change, whole bool) (*row, er
 	if err != nil {
 		return nil, err
 	}
-	out := &row{sum: sumOf(e, c), ofHead: len(r.ids), head: append(append(head, `,"line":`...), said...)}
-	if r.text.Len() > 0 {
-		out.head = fmt.Appendf(out.head, `,"shared":{%s}`, r.text.Bytes())
-	}
+	out := &row{sum: sumOf(e, c), ofHead: len(shared.ids), ids: shared.ids, head: append(append(head, `,"line":`...), said...)}
+	out.head = shared.member(out.head, "shared")
 	if whole && e.Message != nil {
-		var m refs
-		b.share(&message.Root, &m)
+		parts := &refs{}
+		b.share(&message.Root, parts)
 		out.body = append([]byte(`,"message":`), treeText(&message.Root)...)
-		if m.text.Len() > 0 {
-			out.body = fmt.Appendf(out.body, `,"parts":{%s}`, m.text.Bytes())
-		}
-		r.ids = append(r.ids, m.ids...)
+		out.body = lists.member(parts.member(out.body, "parts"), "lists")
+		out.ids = slices.Concat(out.ids, parts.ids, lists.ids)
 	}
-	out.ids = r.ids
 	return out, nil
 }
 
@@ -158,41 +163,42 @@ func (b *builder) line(e *session.Entry, c *check.Change, o *render.Object) line
 	return l
 }
 
-// shared moves what is long and the same in many entries from an object into the
-// pool.
-func (b *builder) shared(o *render.Object) (*refs, error) {
-	r := &refs{}
-	move := func(name string, v any) error {
-		json, err := text(v)
-		if err == nil {
-			r.name(name)
-			r.in(b.pool, json)
-		}
-		return err
-	}
+// move takes what is long and can repeat out of an object: texts, and lists of names,
+// which are kept only where there is room for the message.
+func (b *builder) move(o *render.Object, shared, lists *refs, room bool) error {
 	for _, m := range []struct {
 		name string
 		of   *string
 	}{{"method", &o.Method}, {"type_url", &o.TypeURL}} {
-		if len(*m.of) > longText {
-			if err := move(m.name, *m.of); err != nil {
-				return nil, err
-			}
-			*m.of = ""
+		if n := len(*m.of); n <= longText || n > longerText {
+			continue
 		}
+		json, err := text(*m.of)
+		if err != nil {
+			return err
+		}
+		shared.name(m.name)
+		shared.in(b.pool, json)
+		*m.of = ""
 	}
 	for _, m := range []struct {
 		name string
 		of   *[]string
 	}{{"names", &o.Names}, {"added", &o.Added}, {"removed", &o.Removed}} {
-		if len(*m.of) > longList {
-			if err := move(m.name, *m.of); err != nil {
-				return nil, err
-			}
-			*m.of = nil
+		if len(*m.of) <= longList {
+			continue
 		}
+		if room {
+			json, err := text(*m.of)
+			if err != nil {
+				return err
+			}
+			lists.name(m.name)
+			lists.in(b.pool, json)
+		}
+		*m.of = nil
 	}
-	return r, nil
+	return nil
 }
 
 // share moves the long members of a message into the pool. In their places stays a

@@ -303,8 +303,8 @@ function search(terms) {
 		words = { parts: new Map(), entries: new Map() };
 		for (const [id, v] of Object.entries(data.parts)) words.parts.set(Number(id), textOf(v, true));
 		for (const e of data.entries) {
-			const { parts, shared, message: m, line: _, ...rest } = e;
-			words.entries.set(e.seq, { text: textOf(rest, false) + '\n' + textOf(m, true), ids: [parts, shared].flatMap((p) => Object.values(p || {}).flat()) });
+			const { parts, shared, lists, message: m, line: _, ...rest } = e;
+			words.entries.set(e.seq, { text: textOf(rest, false) + '\n' + textOf(m, true), ids: [parts, shared, lists].flatMap((p) => Object.values(p || {}).flat()) });
 		}
 	}
 	const hits = terms.map((t) => {
@@ -373,9 +373,9 @@ function detail(it) {
 	const add = (k, ...v) => pairs.append(el('dt', {}, k), el('dd', {}, ...v));
 	add('time', day(e.time));
 	add('client', own(e.cells[CLIENT]), ways[e.side] ? ', ' + ways[e.side] : '');
-	const skip = new Set(['seq', 'time', 'client', 'side', 'cells', 'message', 'parts', 'shared', 'line', 'findings', 'type', 'what', 'problems', 'error', 'kind', 'size', 'wire_size']);
+	const skip = new Set(['seq', 'time', 'client', 'side', 'cells', 'message', 'parts', 'shared', 'lists', 'line', 'findings', 'type', 'what', 'problems', 'error', 'kind', 'size', 'wire_size']);
 	const rest = {};
-	for (const [k, id] of Object.entries(e.shared || {})) rest[k] = piece(id);
+	for (const [k, id] of Object.entries({ ...e.shared, ...e.lists })) rest[k] = piece(id);
 	for (const [k, v] of Object.entries(e)) {
 		if (skip.has(k)) continue;
 		if (['version', 'nonce', 'conn', 'stream'].includes(k)) add(k, own(v));

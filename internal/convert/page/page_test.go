@@ -103,7 +103,7 @@ type entry struct {
 	Names   []string
 	Message map[string]json.RawMessage
 	Parts   map[string]json.RawMessage
-	Shared  map[string]int
+	Lists   map[string]int
 }
 
 const dataStart = "<script type=\"application/json\" id=\"data\">\n"
@@ -155,7 +155,7 @@ func TestPageSaysWhatShowSays(t *testing.T) {
 			}
 			got := c.Entries[i]
 			i++
-			if id, is := got.Shared["names"]; is {
+			if id, is := got.Lists["names"]; is {
 				if err := json.Unmarshal(c.Parts[fmt.Sprint(id)], &got.Names); err != nil {
 					return err
 				}
@@ -282,6 +282,11 @@ func TestPageSumsUp(t *testing.T) {
 			if e.Message != nil {
 				bodies++
 			}
+			for _, id := range e.Lists {
+				if c.Parts[fmt.Sprint(id)] == nil {
+					t.Fatalf("%+v: entry %d refers to %d, which is not there", room, e.Seq, id)
+				}
+			}
 			for _, ids := range e.Parts {
 				for _, id := range strings.FieldsFunc(string(ids), func(r rune) bool { return r < '0' || r > '9' }) {
 					if c.Parts[id] == nil {
@@ -300,6 +305,30 @@ func TestPageSumsUp(t *testing.T) {
 			}
 		}
 		t.Logf("%+v: %d entries, %d with a message, %d bytes", room, len(c.Entries), bodies, len(text))
+	}
+}
+
+// Long lists of names that are new in every entry are bounded as messages are.
+func TestPageOfManyNames(t *testing.T) {
+	n := 0
+	w := &telling{all: many(t, 1500), change: func(c *check.Change) {
+		if c.Message == nil {
+			return
+		}
+		c.Added, c.Method.Path = nil, fmt.Sprintf("/%0*d", 200, n)
+		for range 1000 {
+			n++
+			c.Added = append(c.Added, fmt.Sprintf("outbound|8080||service-%07d.shop", n))
+		}
+	}}
+	room := usual()
+	text := w.page(t, convert.Report{}, room)
+	if c := contentsOf(t, text); len(text) > 10_000_000 || len(c.Entries) != len(w.all) {
+		t.Errorf("%d of %d entries in %d bytes", len(c.Entries), len(w.all), len(text))
+	}
+	room.bodies = 4 << 10 // less than their methods take
+	if c := contentsOf(t, w.page(t, convert.Report{}, room)); len(c.LeftOut) == 0 {
+		t.Errorf("%d of %d entries, %d parts", len(c.Entries), len(w.all), len(c.Parts))
 	}
 }
 
