@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -78,13 +78,14 @@ grpc-java: ## install gRPC for Java into .tools/ (needs Java 17 and Maven)
 zstandard: ## install zstandard for Python into .tools/ (needs pip)
 tmux: ## install tmux, the system's (needs root and apt)
 iptables: ## install iptables, the system's (needs root and apt)
-envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables:
+chromium: ## install Chromium, the system's (needs root and apt)
+envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium:
 	@internal/e2e/tools/$@.sh
 
 # What cannot be installed is left out: its tests then skip, and say so. With
 # CI set they fail instead.
 peers:
-	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables; do \
+	@for peer in envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium; do \
 		internal/e2e/tools/$$peer.sh || echo "make: going on without $$peer" >&2; \
 	done
 

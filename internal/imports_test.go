@@ -88,6 +88,7 @@ var thirdParty = map[string][]string{
 	"github.com/klauspost/compress":    {"recorder", "internal/mutant"},
 	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy"},
 	"github.com/rogpeppe/go-internal":  {},                         // tests only
+	"github.com/chromedp/":             {},                         // tests only
 	"github.com/google/go-cmp":         {},                         // tests only
 	"go.uber.org/goleak":               {},                         // tests only
 	"golang.org/x/net/http2":           {"internal/wire", "proxy"}, // hpack alone: see below

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -15,14 +16,15 @@ import (
 const (
 	formRecording = "xdsp"
 	formScript    = "script"
+	formPage      = "html"
 )
 
-var exportForms = []string{formRecording, "csv", "jsonl", "yaml", "mermaid", "md", formScript, formFolder}
+var exportForms = []string{formRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder}
 
 // formOf is the form that the name of a file asks for.
 func formOf(path string) string {
 	switch ext := strings.TrimPrefix(filepath.Ext(path), "."); ext {
-	case "csv", "jsonl", "yaml", "md":
+	case "csv", "jsonl", "yaml", "md", formPage:
 		return ext
 	case "yml":
 		return "yaml"
@@ -40,7 +42,8 @@ func newExport(a *app) *cobra.Command {
 		Use:   "export SOURCE [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
 		Short: "Take a part out of a recording, convert or rescue one",
 		Long: `Writes a recording, or what --seq and --filter choose of it, in another form.
-Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .xds.
+Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
+.xds.
 
   xdsp     a recording with the chosen entries and all that is needed to
            understand them: how their streams began, who the client is, what
@@ -55,6 +58,9 @@ Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .xds.
   md       a report for a bug tracker: what was recorded, the clients, what the
            rules found, with a diagram and the messages of each finding. It
            names messages of more than 4 MiB, and does not show them
+  html     the same as one page for any browser, with every entry: it needs no
+           network and runs no text of a peer. Its data is in it as JSON. It
+           stays under some 10 MB: what there is no room for is summed up
   script   the whole conversation as text: one line a message, which every
            command reads like a recording, and which can be edited by hand.
            What the notation cannot carry is said; see xdsproxy help scripts
@@ -77,6 +83,9 @@ xdsproxy export gw.xdsp --seq 4104..4107 -w part.xdsp
 
 # The issue itself
 xdsproxy export gw.xdsp --filter client:gw-0 -w report.md
+
+# All of it, to look at in a browser
+xdsproxy export gw.xdsp -w report.html
 
 xdsproxy export gw.xdsp --filter 'client:gw-0 type:lds' -o mermaid
 xdsproxy export gw.xdsp -o script -w gw.xds
@@ -153,7 +162,7 @@ func (x *export) run(ctx context.Context, args []string) error {
 	case recording && (x.path == "" || x.path == "-"):
 		return misused("a recording needs -w FILE: where is it to go?").
 			hint("text goes to standard output: -o %s", strings.Join(exportForms[1:len(exportForms)-1], ", -o "))
-	case x.name == "-" && (recording || x.form == "md"):
+	case x.name == "-" && (recording || x.report()):
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
 			hint("write it to a file first")
 	}
@@ -169,6 +178,10 @@ func (x *export) run(ctx context.Context, args []string) error {
 	}
 	return x.text(ctx)
 }
+
+// report says whether the form tells of the whole session, and reads it several
+// times.
+func (x *export) report() bool { return x.form == string(convert.Markdown) || x.form == formPage }
 
 func (x *export) rescue(ctx context.Context) error {
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/convert/page"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -218,15 +219,20 @@ func (x *export) text(ctx context.Context) (err error) {
 		Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
 		Findings: func() []check.Finding { return w.checker.Findings() },
 	}}
-	if x.form == string(convert.Markdown) {
+	if x.report() {
 		x.lean()
 		if o.Report.Facts, err = x.begins(); err != nil {
 			return x.giveUp(file, err)
 		}
 	}
 	out := bufio.NewWriter(to)
-	whole := x.form == string(convert.Markdown)
-	done, err := convert.Write(out, convert.Form(x.form), func(v convert.Visit) error { return x.walk(ctx, &w, whole, v) }, o)
+	walk := func(v convert.Visit) error { return x.walk(ctx, &w, x.report(), v) }
+	var done convert.Result
+	if x.form == formPage {
+		done, err = page.Write(out, walk, page.Options{Report: o.Report})
+	} else {
+		done, err = convert.Write(out, convert.Form(x.form), walk, o)
+	}
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}

@@ -42,8 +42,9 @@ func newReport(a *app) *cobra.Command {
 		Use:   "report SOURCE [SEQ|RULE...] [-w FILE.zip] [--yes]",
 		Short: "Make a zip to attach to an issue",
 		Long: `Writes a zip that proves what was found: the part of the recording from which
-check finds it again, a report for the text of the issue, the findings as JSON,
-how to see it happen again, and a list of the names that can be read in it.
+check finds it again, a report for the text of the issue, one to look at in a
+browser, the findings as JSON, how to see it happen again, and a list of the
+names that can be read in it.
 
 Without more it takes the gravest findings of the rules. RULE takes those of a
 rule, SEQ those that are about an entry; the entry is in the part even if no rule

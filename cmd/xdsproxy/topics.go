@@ -118,6 +118,9 @@ machines are stable: members are added, never changed or removed.
                    type, what, version, res, size, summary, conn, stream,
                    findings. A cell that a spreadsheet would take for a formula
                    has an apostrophe before it
+  export -o html   a page for people, with one JSON object in the element with
+                   the id data: report, summary, findings, rules, evidence,
+                   clients, left_out, entries, parts
   show -o json     one JSON document for each entry
   show -o yaml     one YAML document for each entry
   info -o json     one JSON object

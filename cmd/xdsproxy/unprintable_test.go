@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -141,8 +142,8 @@ func TestNothingUnprintable(t *testing.T) {
 			forms = f.Value.(choiceValue).of
 		}
 		for _, form := range forms {
-			if form == "xdsp" {
-				continue // no text
+			if form == "xdsp" || form == "dir" {
+				continue // no text, and none on the output
 			}
 			printed := 0
 			for _, colour := range []string{"never", "always"} {
@@ -158,6 +159,27 @@ func TestNothingUnprintable(t *testing.T) {
 				t.Errorf("%s %s printed nothing", cmd.Name(), form)
 			}
 		}
+	}
+	folder := filepath.Join(t.TempDir(), "folder")
+	looksHarmless(t, []string{"export", "--color", "never", path, "-o", "dir", "-w", folder}, "dir")
+	read := 0
+	for f, err := range walkFiles(folder) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, found := xdstest.Unprintable(f.name); found {
+			t.Errorf("the name of a file in the folder has %s", at)
+		}
+		if filepath.Ext(f.name) != ".yaml" {
+			continue
+		}
+		read++
+		if at, found := xdstest.Unprintable(f.text); found {
+			t.Errorf("%s has %s", f.name, at)
+		}
+	}
+	if read < 2 {
+		t.Errorf("the folder has %d files of text", read)
 	}
 	z, err := zip.OpenReader(zipped)
 	if err != nil {
@@ -175,6 +197,24 @@ func TestNothingUnprintable(t *testing.T) {
 	}
 	for _, command := range []string{"tree", "watch", "show", "diff"} {
 		looksHarmless(t, []string{"__complete", command, path, ""}, "")
+	}
+}
+
+type writtenFile struct{ name, text string }
+
+// walkFiles are the files below a directory.
+func walkFiles(dir string) iter.Seq2[writtenFile, error] {
+	return func(yield func(writtenFile, error) bool) {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			var text []byte
+			if err == nil && !d.IsDir() {
+				text, err = os.ReadFile(path)
+			}
+			if name, _ := filepath.Rel(dir, path); (err != nil || !d.IsDir()) && !yield(writtenFile{name, string(text)}, err) {
+				return fs.SkipAll
+			}
+			return nil
+		})
 	}
 }
 

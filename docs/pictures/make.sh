@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the pictures of the README from real frames: the program in tmux, its
-# screen through aha to HTML, and that through chromium.
+# screen through aha to HTML, and that through chromium; and the page of a report.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 for tool in tmux aha chromium; do
@@ -43,6 +43,11 @@ picture() {
 		--screenshot="docs/pictures/$name.png" "file://$work/$name.html" >/dev/null 2>&1
 	echo "docs/pictures/$name.png"
 }
+
+(cd "$work" && ./xdsproxy --quiet export demo.xdsp -w report.html)
+chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5 --window-size=1280,840 \
+	--screenshot=docs/pictures/report.png "file://$work/report.html" >/dev/null 2>&1
+echo docs/pictures/report.png
 
 picture timeline 120x35 2 !
 picture diff 100x20 2 ! d

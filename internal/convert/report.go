@@ -58,7 +58,13 @@ type account struct {
 	shown       map[string]bool      // texts about resources
 	findings    []*part
 	unlisted    int
-	error, warn int
+	count       [check.Error + 1]int // of the findings, by severity
+}
+
+// scope says which findings a form lists: the least severity, and how many.
+type scope struct {
+	least  check.Severity
+	listed int
 }
 
 type reportClient struct {
@@ -90,20 +96,9 @@ type message struct {
 // writeReport walks once for what there is, and tells of the findings and of what
 // was chosen.
 func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
-	a := &account{
-		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
-		told: make(map[session.Seq]bool), shown: make(map[string]bool),
-	}
-	if err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
-		if chosen && o.Chosen != "" {
-			a.all = append(a.all, e.Seq)
-		}
-		return a.visit(e, c, chosen)
-	}); err != nil {
+	a, err := gather(walk, &o, scope{check.Warning, reportListed})
+	if err != nil {
 		return a.done, err
-	}
-	if o.Findings != nil {
-		a.judge(o.Findings(), o.Chosen == "")
 	}
 	parts := a.findings[:min(len(a.findings), reportFindings)]
 	for i, p := range parts {
@@ -120,21 +115,38 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 		}
 	}
 	text := a.text(parts, &o)
-	_, err := io.WriteString(w, text)
+	_, err = io.WriteString(w, text)
 	a.done.Bytes = int64(len(text))
 	return a.done, err
 }
 
-// tell walks twice more: for what explains the parts, and for drawing them.
-func (a *account) tell(walk Walk, parts []*part) error {
+// gather walks once, for what there is.
+func gather(walk Walk, o *Report, room scope) (*account, error) {
+	a := &account{
+		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
+		told: make(map[session.Seq]bool), shown: make(map[string]bool),
+	}
+	err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
+		if chosen && o.Chosen != "" {
+			a.all = append(a.all, e.Seq)
+		}
+		return a.visit(e, c, chosen)
+	})
+	if err == nil && o.Findings != nil {
+		a.judge(o.Findings(), o.Chosen == "", room)
+	}
+	return a, err
+}
+
+// explain walks once, for what explains the parts.
+func explain(walk Walk, parts []*part) error {
 	for _, p := range parts {
 		p.excerpt = engine.NewExcerpt()
-		p.ladder = render.NewLadder()
 		if p.finding != nil {
 			p.named = namedBy(p.finding)
 		}
 	}
-	if err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
+	err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		for _, p := range parts {
 			p.excerpt.Step(e, &c.Change, p.seqs[e.Seq])
 			for _, n := range p.named {
@@ -142,11 +154,20 @@ func (a *account) tell(walk Walk, parts []*part) error {
 			}
 		}
 		return nil
-	}); err != nil {
+	})
+	for _, p := range parts {
+		p.choose()
+	}
+	return err
+}
+
+// tell walks twice more: for what explains the parts, and for drawing them.
+func (a *account) tell(walk Walk, parts []*part) error {
+	if err := explain(walk, parts); err != nil {
 		return err
 	}
 	for _, p := range parts {
-		p.choose()
+		p.ladder = render.NewLadder()
 	}
 	documents, table := render.NewDocuments(), render.NewTable(0, render.Style{})
 	err := walk(func(e *session.Entry, c *check.Change, _ bool) error {
@@ -220,18 +241,15 @@ func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
 
 // judge keeps the findings that matter, worst first, of which an entry was
 // chosen: of each cause one.
-func (a *account) judge(found []check.Finding, all bool) {
+func (a *account) judge(found []check.Finding, all bool, room scope) {
 	found = check.Fold(slices.DeleteFunc(found, func(f check.Finding) bool {
-		return f.Severity == check.Info || len(f.Seqs) == 0 || !all && !a.about(&f)
+		return f.Severity < room.least || len(f.Seqs) == 0 || !all && !a.about(&f)
 	}))
+	slices.SortStableFunc(found, func(x, y check.Finding) int { return cmp.Compare(y.Severity, x.Severity) })
 	for i := range found {
 		f := &found[i]
-		if f.Severity == check.Error {
-			a.error++
-		} else {
-			a.warn++
-		}
-		if len(a.findings) >= reportListed {
+		a.count[f.Severity]++
+		if len(a.findings) >= room.listed {
 			a.unlisted++
 			continue
 		}
@@ -242,7 +260,6 @@ func (a *account) judge(found []check.Finding, all bool) {
 		p.seqs[f.Seqs[len(f.Seqs)-1]] = true
 		a.findings = append(a.findings, p)
 	}
-	slices.SortStableFunc(a.findings, func(x, y *part) int { return cmp.Compare(y.finding.Severity, x.finding.Severity) })
 }
 
 // about says whether an entry of a finding was chosen.

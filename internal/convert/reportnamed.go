@@ -89,39 +89,69 @@ func (n *named) meet(e *session.Entry, c *check.Change) {
 	}
 }
 
+// compare holds the two versions against each other; false if the content of
+// the later one was not met.
+func (n *named) compare(f *check.Finding) (Compared, bool) {
+	if n.now.content == nil {
+		return Compared{}, false
+	}
+	out := Compared{Type: cmp.Or(n.now.Type, f.Type), Name: n.name, Now: *n.now.Version, Body: n.now.content.Decode()}
+	if n.before.content == nil {
+		return out, true
+	}
+	out.Before = n.before.Version
+	if len(n.now.content.Body)+len(n.before.content.Body) > namedCompared {
+		return out, true
+	}
+	old := n.before.content.Decode()
+	out.Diff = diff.Compare(&old.Root, &out.Body.Root, diff.Options{Type: sameType(&old, &out.Body)})
+	return out, true
+}
+
+// Compared is a resource that a finding names, as the client was sent it, against
+// what it had accepted before.
+type Compared struct {
+	Type, Name string
+	Now        engine.Version
+	Body       decode.Document // of Now
+	Before     *engine.Version // nil: it had accepted none
+	Diff       *diff.Result    // nil: there is none before, or the two are too large
+}
+
+// Sent says what became of the later version, in one word.
+func (c *Compared) Sent() string {
+	if c.Now.State == engine.Rejected {
+		return "rejected"
+	}
+	return "sent"
+}
+
 // text is what a reader wants to know first: what is wrong, and what was there
 // before it.
 func (n *named) text(f *check.Finding) string {
-	if n.now.content == nil {
+	is, met := n.compare(f)
+	if !met {
 		return ""
 	}
 	var b strings.Builder
-	what := "sent"
-	if n.now.State == engine.Rejected {
-		what = "rejected"
-	}
-	fmt.Fprintf(&b, "\n%s %s, as it was %s: %s.\n", code(cmp.Or(n.now.Type, f.Type)), code(render.Middle(n.name, reportWidth)), what, n.now.place())
-	doc := n.now.content.Decode()
-	body := fenced("yaml", cutText(string(doc.YAML()), namedLines, namedBytes))
+	fmt.Fprintf(&b, "\n%s %s, as it was %s: %s.\n", code(is.Type), code(render.Middle(is.Name, reportWidth)), is.Sent(), place(&is.Now))
+	body := fenced("yaml", cutText(string(is.Body.YAML()), namedLines, namedBytes))
 	switch {
-	case n.before.content == nil:
+	case is.Before == nil:
 		b.WriteString("The client had accepted none before.\n\n" + body)
 		return b.String()
-	case len(n.now.content.Body)+len(n.before.content.Body) > namedCompared:
-		fmt.Fprintf(&b, "Accepted before: %s. The two are too large to be compared here.\n\n", n.before.place())
+	case is.Diff == nil:
+		fmt.Fprintf(&b, "Accepted before: %s. The two are too large to be compared here.\n\n", place(is.Before))
+		b.WriteString(body)
+		return b.String()
+	case is.Diff.Same():
+		fmt.Fprintf(&b, "Accepted before, with the same content: %s.\n\n", place(is.Before))
 		b.WriteString(body)
 		return b.String()
 	}
-	old := n.before.content.Decode()
-	result := diff.Compare(&old.Root, &doc.Root, diff.Options{Type: sameType(&old, &doc)})
-	if result.Same() {
-		fmt.Fprintf(&b, "Accepted before, with the same content: %s.\n\n", n.before.place())
-		b.WriteString(body)
-		return b.String()
-	}
-	fmt.Fprintf(&b, "Against what the client had accepted: %s.\n\n", n.before.place())
+	fmt.Fprintf(&b, "Against what the client had accepted: %s.\n\n", place(is.Before))
 	var lines strings.Builder
-	for l := range render.DiffLines(result, namedContext) {
+	for l := range render.DiffLines(is.Diff, namedContext) {
 		if lines.Len() > 2*namedBytes {
 			break // it is cut below, and says so
 		}
@@ -133,10 +163,10 @@ func (n *named) text(f *check.Finding) string {
 }
 
 // place says where a version is found.
-func (h *held) place() string {
-	text := "entry " + number(h.Seq)
-	if h.Version.Version != "" {
-		text += ", version " + code(render.Middle(h.Version.Version, reportWidth/2))
+func place(v *engine.Version) string {
+	text := "entry " + number(v.Seq)
+	if v.Version != "" {
+		text += ", version " + code(render.Middle(v.Version, reportWidth/2))
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package convert
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,13 +102,7 @@ func (a *account) facts(line func(string, ...any), o *Report) {
 }
 
 func (a *account) listClients(line func(string, ...any)) {
-	all := make([]*reportClient, 0, len(a.clients))
-	for _, c := range a.clients {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(x, y *reportClient) int {
-		return cmp.Or(cmp.Compare(y.rejected, x.rejected), cmp.Compare(x.id, y.id))
-	})
+	all := a.sortedClients()
 	line("\n## Clients\n")
 	if len(all) == 0 {
 		line("None has named itself.")
@@ -125,13 +120,20 @@ func (a *account) listClients(line func(string, ...any)) {
 	}
 }
 
+// sortedClients are all clients, those that rejected most first.
+func (a *account) sortedClients() []*reportClient {
+	return slices.SortedFunc(maps.Values(a.clients), func(x, y *reportClient) int {
+		return cmp.Or(cmp.Compare(y.rejected, x.rejected), cmp.Compare(x.id, y.id))
+	})
+}
+
 func (a *account) listFindings(line func(string, ...any)) {
 	line("\n## Findings\n")
 	if len(a.findings) == 0 {
 		line("No rule found an error or a warning.")
 		return
 	}
-	line("%s, %s.\n", render.Count(a.error, "error", "errors"), render.Count(a.warn, "warning", "warnings"))
+	line("%s, %s.\n", render.Count(a.count[check.Error], "error", "errors"), render.Count(a.count[check.Warning], "warning", "warnings"))
 	for i, p := range a.findings {
 		f := p.finding
 		about := ""

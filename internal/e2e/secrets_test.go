@@ -67,6 +67,7 @@ func (s *seeds) search(t *testing.T, p *proxy) {
 		"a part of it": exported, "a part of it, decompressed": decompressed(t, exported),
 		"export -o csv": p.run(t, "export", p.file, "-o", "csv"), "export -o md": p.run(t, "export", p.file, "-o", "md"),
 		"export -o mermaid": p.run(t, "export", p.file, "-o", "mermaid"), "export -o yaml": p.run(t, "export", p.file, "-o", "yaml"),
+		"export -o html": p.run(t, "export", p.file, "-o", "html"),
 	})
 	s.absent(t, map[string][]byte{
 		"the file": raw, "the decompressed file": decompressed(t, raw), "show -o yaml": shown,

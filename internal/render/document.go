@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -75,12 +73,7 @@ func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, erro
 	if e.Message != nil {
 		doc := d.decoded(e, c)
 		body = &doc.Root
-		for _, p := range doc.Problems {
-			said := func(q string) bool { return strings.HasSuffix(q, p) || strings.HasSuffix(p, q) }
-			if !slices.ContainsFunc(o.Problems, said) {
-				o.Problems = append(o.Problems[:len(o.Problems):len(o.Problems)], p)
-			}
-		}
+		o.AddProblems(doc.Problems)
 	}
 	root, err := treeOf(o)
 	if err != nil {

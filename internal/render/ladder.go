@@ -136,6 +136,15 @@ func (l *Ladder) Add(e *session.Entry, c *check.Change) {
 	l.steps = append(l.steps, s)
 }
 
+// Last is what was drawn last: a sign, "" for none, and what stands on the arrow.
+func (l *Ladder) Last() (sign, label string) {
+	if len(l.steps) == 0 {
+		return "", ""
+	}
+	s := &l.steps[len(l.steps)-1]
+	return s.sign, s.label("")
+}
+
 // worse puts the sign of a finding on a step.
 func (s *step) worse(f *check.Finding) {
 	sign, look := severityLook(f.Severity.String())

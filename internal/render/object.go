@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -212,6 +214,16 @@ func (o *Object) AddHeaders(e *session.Entry) {
 	}
 }
 
+// AddProblems adds what decoding the message in full met, unless it was said.
+func (o *Object) AddProblems(problems []string) {
+	for _, p := range problems {
+		said := func(q string) bool { return strings.HasSuffix(q, p) || strings.HasSuffix(p, q) }
+		if !slices.ContainsFunc(o.Problems, said) {
+			o.Problems = append(o.Problems[:len(o.Problems):len(o.Problems)], p)
+		}
+	}
+}
+
 // Line is the object as one line of JSON.
 func (o *Object) Line() ([]byte, error) { return marshalJSON(o, "") }
 
@@ -223,6 +235,9 @@ func WriteJSON(w io.Writer, v any) error {
 	}
 	return err
 }
+
+// JSONLine writes a value as one line of JSON.
+func JSONLine(v any) ([]byte, error) { return marshalJSON(v, "") }
 
 // marshalJSON writes JSON without any character that a terminal could take for
 // a command: those are \u escapes, which mean the same. It ends with a newline.

@@ -341,22 +341,12 @@ func (t *Table) Cells(e *session.Entry, c *check.Change) []string {
 	if r.what == "" {
 		r.what = e.Kind.String()
 	}
-	shown := r.names[:min(len(r.names), namesShown)]
-	words := make([]string, 0, len(shown)+3)
-	for _, w := range append([]string{r.text, r.aside}, shown...) {
-		if w != "" {
-			words = append(words, Safe(w))
-		}
-	}
-	if n := len(r.names) - len(shown); n > 0 {
-		words = append(words, strings.TrimSpace(more(n)))
-	}
 	var rules []string
 	for i := range c.Findings {
 		rules = append(rules, c.Findings[i].Rule.ID)
 	}
 	cells := []string{
-		r.seq, Timestamp(e.Time), t.now.client, Safe(r.typ), r.what, r.version, r.res, "", strings.Join(words, " "),
+		r.seq, Timestamp(e.Time), t.now.client, Safe(r.typ), r.what, r.version, r.res, "", r.words(),
 		decimal(uint64(e.Conn)), decimal(uint64(e.Stream)), strings.Join(rules, " "),
 	}
 	if e.Message != nil {
@@ -368,6 +358,34 @@ func (t *Table) Cells(e *session.Entry, c *check.Change) []string {
 		}
 	}
 	return cells
+}
+
+// Words are the summary of Cells, in which a stream tells once who its client is,
+// as in Line.
+func (t *Table) Words(e *session.Entry, c *check.Change) string {
+	r, _ := t.row(e, c)
+	if s := t.now.stream; s != nil && r.aside != "" {
+		if s.introduced {
+			r.aside = ""
+		}
+		s.introduced = true
+	}
+	return r.words()
+}
+
+// words are the summary of a row that no screen bounds.
+func (r *row) words() string {
+	shown := r.names[:min(len(r.names), namesShown)]
+	words := make([]string, 0, len(shown)+3)
+	for _, w := range append([]string{r.text, r.aside}, shown...) {
+		if w != "" {
+			words = append(words, Safe(w))
+		}
+	}
+	if n := len(r.names) - len(shown); n > 0 {
+		words = append(words, strings.TrimSpace(more(n)))
+	}
+	return strings.Join(words, " ")
 }
 
 // decimal is "" for 0, which numbers nothing.

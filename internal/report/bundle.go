@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/convert/page"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -70,11 +71,16 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 		return nil, err
 	}
 	var text bytes.Buffer
-	done, err := convert.Write(&text, convert.Markdown, part.walk, convert.Options{Report: convert.Report{
+	told := convert.Report{
 		Program: o.Program, Source: recordingFile, Facts: part.facts, Chosen: o.Chosen,
 		Findings: func() []check.Finding { return o.Proof.Among(part.checker.Findings()) },
-	}})
+	}
+	done, err := convert.Write(&text, convert.Markdown, part.walk, convert.Options{Report: told})
 	if err != nil {
+		return nil, err
+	}
+	var shown bytes.Buffer
+	if _, err := page.Write(&shown, part.walk, page.Options{Report: told}); err != nil {
 		return nil, err
 	}
 	b.Seqs = done.Large
@@ -89,6 +95,7 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 		text []byte
 	}{
 		{markdownFile, text.Bytes()},
+		{pageFile, shown.Bytes()},
 		{findingsFile, findings.Bytes()},
 		{reproduceFile, []byte(reproduce(way, o.Proof.Findings, o.Program))},
 		{readableFile, []byte(b.Survey.Text(0))},
