@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "decode", "check"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render"},
+	"internal/pseudonym": {"internal/session", "internal/xds", "internal/protoscan", "decode"},
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode"},
@@ -44,7 +45,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/pseudonym", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest",
 	},
 	"internal/bootstrap": {"internal/lenient"},
 }
@@ -57,7 +58,7 @@ var thirdParty = map[string][]string{
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
 	"google.golang.org/grpc":           {"replay", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/pseudonym", "internal/mutant"},
 	"charm.land/":                      {"tui"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
