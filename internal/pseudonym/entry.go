@@ -130,8 +130,10 @@ func (n *Names) fields(fs []session.Field) []session.Field {
 		f.Name = n.text(f.Name, inHeader, 0)
 		switch {
 		case plainHeaders[name]:
-		case name == "grpc-message", name == "user-agent", name == "server", name == "via":
+		case name == "grpc-message":
 			f.Value = n.text(f.Value, inProse, 0)
+		case name == "user-agent", name == "server", name == "via":
+			f.Value = n.text(f.Value, inAgent, 0)
 		case name == ":path":
 			f.Value = n.path(f.Value)
 		case strings.HasSuffix(name, "-bin"):

@@ -45,7 +45,7 @@ func (n *Names) json(s string, depth int) (string, bool) {
 		in := inValue
 		switch {
 		case key:
-			in, last = inKey, is
+			in, last = inField, is
 			prose = is == "message" || is == "details"
 		case last == "regex":
 			in = inPattern

@@ -34,6 +34,10 @@ func (n *Names) message(md protoreflect.MessageDescriptor, b []byte, depth int) 
 	if md.FullName() == "google.protobuf.Any" {
 		return n.any(b, depth)
 	}
+	if md.Name() == "TypedStruct" && !n.typed {
+		n.typed = true
+		defer func() { n.typed = false }()
+	}
 	out := make([]byte, 0, len(b)+len(b)/16)
 	s := protoscan.Of(b)
 	for s.Next() {
@@ -89,8 +93,14 @@ func (n *Names) broken(s *protoscan.Scanner) []byte {
 func placeOf(md protoreflect.MessageDescriptor, fd protoreflect.FieldDescriptor) place {
 	name := string(fd.Name())
 	switch {
-	case md.IsMapEntry() && fd.Number() == 1, md.FullName() == "google.protobuf.FieldMask":
+	case md.FullName() == "google.protobuf.Struct.FieldsEntry" && fd.Number() == 1:
 		return inKey
+	case md.FullName() == "google.protobuf.FieldMask":
+		return inField
+	case strings.HasPrefix(name, "user_agent_"):
+		return inAgent
+	case md.Name() == "Extension" && (name == "name" || name == "category"):
+		return inAgent
 	case md.FullName() == "google.rpc.Status", name == "details", name == "error_message":
 		return inProse
 	case name == "regex", strings.HasSuffix(name, "_regex"):

@@ -54,7 +54,7 @@ func (s *Search) Entry(e *session.Entry) error {
 
 // Name searches the name of a file.
 func (s *Search) Name(file string) error {
-	s.walk.names.leak(file)
+	s.walk.names.leak(file, inValue)
 	if s.found != nil {
 		s.found.Where = "the name of the file"
 		return s.found
@@ -64,9 +64,9 @@ func (s *Search) Name(file string) error {
 
 // text searches a text: for words that were replaced, and for values. What is in
 // base64 is searched as it is, and decoded.
-func (s *Search) text(n *Names) func(string) {
-	return func(text string) {
-		if s.found != nil || n.vocab.value(text) || n.vocab.key(text) {
+func (s *Search) text(n *Names) func(string, place) {
+	return func(text string, in place) {
+		if s.found != nil || n.vocab.value(text) || n.vocab.field(text) {
 			return
 		}
 		low := lower(text)
@@ -78,7 +78,7 @@ func (s *Search) text(n *Names) func(string) {
 					return
 				}
 			}
-			for j := i; j < len(all) && j < i+maxWords; j++ {
+			for j := i; j < len(all) && j < i+maxWords && in != inAgent; j++ {
 				name := low[all[i].from:all[j].to]
 				if len(name) >= leastLeak && n.wholes[name] && n.changed(name) {
 					s.found = &LeakError{Name: name}

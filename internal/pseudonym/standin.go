@@ -55,6 +55,10 @@ const (
 
 func newStream(key []byte) *stream { return &stream{mac: hmac.New(sha256.New, key)} }
 
+// leastStandIn is how long a stand-in is at least: one letter could not be told
+// from what stands in the text beside it.
+const leastStandIn = 3
+
 // candidate is a word of the shape of another one: a letter for each letter, a
 // digit for each digit, hexadecimal for what is a hash. A number does not begin
 // with a zero unless the other one does. Words are in lower case here.
@@ -83,6 +87,9 @@ func (s *stream) candidate(word string, attempt uint64) string {
 			out.WriteByte(vowels[s.of(5)])
 			odd = 0
 		}
+	}
+	for out.Len() < leastStandIn {
+		out.WriteByte('a' + s.of(26))
 	}
 	return out.String()
 }

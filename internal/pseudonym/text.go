@@ -284,6 +284,14 @@ func (n *Names) strict(s string, st style) string {
 	})
 }
 
+// agent maps what does not belong to the name of a program that others made.
+func (n *Names) agent(s string) string {
+	return n.replace(s, n.vocab.tokens(s, plain), func(_ int, t token) bool {
+		w := s[t.from:t.to]
+		return !isNumeral(w) && !n.vocab.stays(lower(w)) && !n.vocab.camel[w]
+	})
+}
+
 // prose maps what is no word of such texts, and what is called so.
 func (n *Names) prose(s string) string {
 	all := n.vocab.tokens(s, plain)

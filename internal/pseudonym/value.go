@@ -10,7 +10,9 @@ type place uint8
 
 const (
 	inValue place = iota
-	inKey         // of a map, or of an object
+	inKey         // of a Struct, of which parts of the configuration say it again as a value
+	inField       // of an object that stands for a message of the API
+	inAgent       // the name of a program, or of a part of Envoy
 	inProse       // what people read: errors, above all
 	inPattern
 	inHeader // the name of a header field
@@ -22,7 +24,7 @@ const maxNested = 16
 // text maps a text.
 func (n *Names) text(s string, in place, depth int) string {
 	if n.leak != nil {
-		n.leak(s)
+		n.leak(s, in)
 		if strings.Contains(s, "-----BEGIN ") {
 			n.pem(s)
 		} else if depth < maxNested && (strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")) {
@@ -31,10 +33,16 @@ func (n *Names) text(s string, in place, depth int) string {
 		return s
 	}
 	switch {
-	case s == "", in == inKey && n.vocab.key(s), in == inHeader && n.vocab.headers[lower(s)]:
+	case in == inKey && n.typed:
+		in = inField
+	}
+	switch {
+	case s == "", in == inKey && n.vocab.key(s), in == inField && n.vocab.field(s), in == inHeader && n.vocab.headers[lower(s)]:
 		return s
 	case in != inProse && n.vocab.value(s):
 		return s
+	case in == inAgent:
+		return n.agent(s)
 	case in == inPattern:
 		return n.strict(s, pattern)
 	}

@@ -131,8 +131,25 @@ func (v *vocabulary) value(s string) bool {
 	return false
 }
 
-// key says whether the key of a map or of an object stays.
-func (v *vocabulary) key(s string) bool { return v.fields[s] || v.values[s] || v.value(s) }
+// field says whether the key of an object stays that stands for a message.
+func (v *vocabulary) field(s string) bool {
+	return v.fields[s] || s == "@type" || v.value(s) || strings.Contains(s, ".") && v.path(s)
+}
+
+// path says whether s leads through fields.
+func (v *vocabulary) path(s string) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if !v.fields[part] {
+			return false
+		}
+	}
+	return true
+}
+
+// key says whether the key of a Struct stays: not a word that may be a name, too.
+func (v *vocabulary) key(s string) bool {
+	return v.value(s) || v.fields[s] && (strings.Contains(s, "_") || lower(s) != s)
+}
 
 func isMasked(s string) bool {
 	return strings.HasPrefix(s, "[masked:") && strings.IndexByte(s, ']') == len(s)-1 || s != "" && strings.Trim(s, "*") == ""

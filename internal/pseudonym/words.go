@@ -20,7 +20,7 @@ const wholeValues = `
 	trailers gzip identity deflate br zstd snappy
 	application/grpc application/grpc+proto application/json application/x-protobuf application/octet-stream text/plain text/html
 	identity,deflate,gzip identity,gzip gzip,deflate
-	envoy gRPC-Go grpc-go envoy.reloadable_features
+	envoy grpc-go grpc-java grpc-core grpc-js grpc-c grpc-node-js envoy.reloadable_features
 	istio istio-peer-exchange istio-http/1.0 istio-http/1.1 istio-h2
 	virtualInbound virtualOutbound PassthroughCluster BlackHoleCluster InboundPassthroughCluster InboundPassthroughClusterIpv4
 	ROOTCA sds-grpc xds-grpc prometheus_stats
@@ -28,6 +28,7 @@ const wholeValues = `
 	SERVICE_ACCOUNT WORKLOAD_NAME MESH_ID OWNER POD_PORTS APP_CONTAINERS INTERCEPTION_MODE NETWORK PILOT_SAN PROV_CERT
 	PLATFORM_METADATA ENVOY_STATUS_PORT ENVOY_PROMETHEUS_PORT NODE_NAME STS_PORT UNPRIVILEGED_POD METADATA_DISCOVERY
 	filter_metadata typed_filter_metadata com.google.trafficdirector
+	build.type revision.sha revision.status ssl.version RELEASE Clean Modified BoringSSL
 	xds.config.resource-in-sotw xds.config.resource-in-delta envoy.lb.does_not_support_overprovisioning
 	app version canonical-name canonical-revision
 	app.kubernetes.io/name app.kubernetes.io/version app.kubernetes.io/instance app.kubernetes.io/component app.kubernetes.io/part-of
@@ -126,5 +127,14 @@ const englishWords = `
 	request_handle response_handle string_view invoked uninitialized mandatory prepended ambiguous exclusive mutually greater regardless cardinality deserialize deserialization malformedurl unspecified
 	datacenter loadbalancing semantic semantics nonexistent overlaps overlapping invalidated stat stats repeats accordingly dependency depends anymore nothing's isn doesn didn couldn wasn aren don won cant
 	lookup multi eager lazy passthrough blackhole bogus dead alive upper bound bounds outlier ejected drained warmed warm pem der x509 pkcs rsa ecdsa
+	acknowledged ahead alone among anew announced announces answers ask asks away begun belongs brackets bring broke brought chose clocks coding comma
+	continuation cut damaged debugging decompressed deep deeper define defines demands describes digits dir encrypted exempt expands faster finding
+	firewall fit followed forget framing give grows hardly hexadecimal higher hook insecureskipverify iptables istiod joined judged knowledge larger leads
+	leg lengths letters limitnofile listens lock machine machines meant mend mib nat neither nobody notes notify odd offer offered offers opens
+	overwritten owner padding passes passphrase place preparing pri prior promise promises pseudo raise reads recordings redirected refuse regular rejects
+	renew rescue rescued resume resumed roots runs segments sensible served servername serving shows sides sign signs silent slept sm somebody speak
+	speaks spoken stands stays stood svc systemd tell tells told transfer trusts ulimit understood upgraded varint viewer viewers writes years pure built
+	chttp2 embedded filesystem guarddog hashable hessian2 impl lifecycle mux quiche requester rewriter runs serializers skywalking transports wide xfcc
+	clusterresource listenerresource routeconfigresource endpointsresource okay
 	unix_socket stdin stdout stderr http2 http3 h2 h3 quic node_id downcast cast typed_config
 `
