@@ -31,6 +31,11 @@ func (r *Reveal) Text(s string) string {
 			i = t.to
 			continue
 		}
+		if n := escape(s[i:]); n > 0 {
+			out.WriteString(s[i : i+n])
+			i += n
+			continue
+		}
 		if !isWord(s[i]) {
 			out.WriteByte(s[i])
 			i++

@@ -87,13 +87,9 @@ func (v *vocabulary) fixed(s string, i int, st style) int {
 				return n + 1
 			}
 		}
-	case '\\':
-		if len(rest) > 1 && isLetter(rest[1]) {
-			return 2
-		}
-	case '%':
-		if len(rest) > 2 && isHex(rest[1]) && isHex(rest[2]) {
-			return 3
+	case '\\', '%':
+		if n := escape(rest); n > 0 || rest[0] == '\\' {
+			return n
 		}
 		return command(rest)
 	}
@@ -101,6 +97,18 @@ func (v *vocabulary) fixed(s string, i int, st style) int {
 		return 0
 	}
 	return v.form(s, i)
+}
+
+// escape is the length of the escape with which s begins: of a letter, as in a
+// string of code, or of a byte, as in a URL.
+func escape(s string) int {
+	switch {
+	case len(s) > 1 && s[0] == '\\' && isLetter(s[1]):
+		return 2
+	case len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2]):
+		return 3
+	}
+	return 0
 }
 
 func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }

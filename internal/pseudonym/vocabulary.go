@@ -164,13 +164,14 @@ func (v *vocabulary) isGroup(s string) bool {
 			return true
 		}
 	}
-	group, rest, ok := strings.Cut(s, "/")
-	if !ok || !isAPIVersion(strings.TrimPrefix(strings.SplitN(rest, "/", 2)[0], "v")) {
+	group, rest, _ := strings.Cut(s, "/")
+	version, kind, _ := strings.Cut(rest, "/")
+	if !strings.HasPrefix(version, "v") || !isAPIVersion(version[1:]) || strings.Contains(kind, "/") {
 		return false
 	}
 	for _, root := range [...]string{"istio.io", "k8s.io", "envoyproxy.io", "consul.hashicorp.com", "solo.io", "linkerd.io", "projectcontour.io"} {
 		if group == root || strings.HasSuffix(group, "."+root) {
-			return v.madeOfAPI(s)
+			return true // its types are public
 		}
 	}
 	return false

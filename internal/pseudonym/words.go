@@ -23,7 +23,7 @@ const wholeValues = `
 	envoy grpc-go grpc-java grpc-core grpc-js grpc-c grpc-node-js envoy.reloadable_features
 	istio istio-peer-exchange istio-http/1.0 istio-http/1.1 istio-h2
 	virtualInbound virtualOutbound PassthroughCluster BlackHoleCluster InboundPassthroughCluster InboundPassthroughClusterIpv4
-	ROOTCA sds-grpc xds-grpc prometheus_stats
+	ROOTCA sds-grpc xds-grpc xds xds_cluster ads_cluster local_agent prometheus_stats
 	GENERATOR CLUSTER_ID NAMESPACE NAME LABELS ANNOTATIONS INSTANCE_IPS ISTIO_VERSION ISTIO_PROXY_SHA ISTIO_META PROXY_CONFIG
 	SERVICE_ACCOUNT WORKLOAD_NAME MESH_ID OWNER POD_PORTS APP_CONTAINERS INTERCEPTION_MODE NETWORK PILOT_SAN PROV_CERT
 	PLATFORM_METADATA ENVOY_STATUS_PORT ENVOY_PROMETHEUS_PORT NODE_NAME STS_PORT UNPRIVILEGED_POD METADATA_DISCOVERY
