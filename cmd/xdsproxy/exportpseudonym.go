@@ -71,9 +71,15 @@ func (x *export) pseudonyms(ctx context.Context) error {
 // renamed writes what was chosen to part, and searches it.
 func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path string) (convert.Result, error) {
 	names := pseudonym.NewNames(key)
-	facts, err := x.begins()
+	src, err := x.open(x.name)
 	if err != nil {
 		return convert.Result{}, err
+	}
+	facts := header(src)
+	src.Close()
+	if !facts.Masked && !src.script {
+		return convert.Result{}, failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.name).
+			hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	if facts.Program == "" {
 		facts.Program = versionName()
@@ -103,14 +109,11 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 			return v(&own, c, false)
 		})
 	}, o)
-	switch {
-	case err != nil:
+	if err != nil {
 		return done, unwrittenPart(err)
-	case done.Entries == 0:
+	}
+	if done.Entries == 0 {
 		return done, x.empty(&w)
-	case !facts.Masked && !w.src.script:
-		return done, failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.name).
-			hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	if err := searched(ctx, names, part, path); err != nil {
 		f := failed("nothing was written: %w", err)

@@ -33,7 +33,7 @@ type Names struct {
 	size    int
 	settled bool
 	err     error
-	typed   bool           // in a Struct that stands for a message of the API
+	typed   bool                     // in a Struct that stands for a message of the API
 	leak    func(s string, in place) // not nil: what is walked over is searched, see scan.go
 
 	certificates map[string][]byte // by what they stand for

@@ -2,6 +2,7 @@ package pseudonym
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -107,18 +108,22 @@ func (n *Names) changed(name string) bool {
 // rawSearch finds names in bytes, whatever they are. Since nothing says where a
 // word begins there, it looks for those that cannot be there by chance.
 type rawSearch struct {
-	names map[[4]byte][]string
+	names map[string]bool
+	sizes map[[leastRaw]byte][]int // how long those are that begin so
 }
 
 // leastRaw is how long such a name is.
 const leastRaw = 10
 
 func newRawSearch(n *Names) *rawSearch {
-	r := &rawSearch{names: make(map[[4]byte][]string)}
+	r := &rawSearch{names: make(map[string]bool), sizes: make(map[[leastRaw]byte][]int)}
 	for name := range n.wholes {
 		if len(name) >= leastRaw && strings.ContainsAny(name, "-._/|~:") && n.changed(name) && !n.vocab.madeOfAPI(name) {
-			head := [4]byte([]byte(name[:4]))
-			r.names[head] = append(r.names[head], name)
+			head := [leastRaw]byte([]byte(name[:leastRaw]))
+			r.names[name] = true
+			if sizes := r.sizes[head]; !slices.Contains(sizes, len(name)) {
+				r.sizes[head] = append(sizes, len(name))
+			}
 		}
 	}
 	return r
@@ -131,9 +136,9 @@ func (r *rawSearch) find(b []byte) string {
 	}
 	low := lower(string(b))
 	for i := 0; i+leastRaw <= len(low); i++ {
-		for _, name := range r.names[[4]byte([]byte(low[i:i+4]))] {
-			if strings.HasPrefix(low[i:], name) {
-				return name
+		for _, size := range r.sizes[[leastRaw]byte([]byte(low[i:i+leastRaw]))] {
+			if i+size <= len(low) && r.names[low[i:i+size]] {
+				return low[i : i+size]
 			}
 		}
 	}
