@@ -39,7 +39,7 @@ func (x *export) pseudonyms(ctx context.Context) error {
 	}
 	if path != "" && path != "-" {
 		if _, err := os.Lstat(path); err == nil {
-			return overwriting("cannot write "+x.form, &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
+			return overwriting("cannot export", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
 		}
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(x.keyFile), ".xdsproxy-*") // with mode 0700
@@ -115,7 +115,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 	if done.Entries == 0 {
 		return done, x.empty(&w)
 	}
-	if err := searched(ctx, names, part, path); err != nil {
+	if err := x.searched(ctx, names, part, path); err != nil {
 		f := failed("nothing was written: %w", err)
 		if _, is := errors.AsType[*pseudonym.LeakError](err); is {
 			f.hint("leave that entry out with --seq or --filter, and report this as a bug without the name")
@@ -126,7 +126,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 }
 
 // searched reads what was written, and looks for the names in it.
-func searched(ctx context.Context, names *pseudonym.Names, part, path string) error {
+func (x *export) searched(ctx context.Context, names *pseudonym.Names, part, path string) error {
 	r, err := recorder.Open(part)
 	if err != nil {
 		return err
@@ -136,7 +136,13 @@ func searched(ctx context.Context, names *pseudonym.Names, part, path string) er
 	if err := search.Name(filepath.Base(path)); err != nil {
 		return err
 	}
+	done := x.progressOf("searching", part, func() (int64, uint64) {
+		f := r.Facts()
+		return f.Bytes, f.Entries
+	})
+	defer done.end()
 	for {
+		done.advance()
 		e, err := r.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
