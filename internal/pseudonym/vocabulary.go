@@ -159,7 +159,10 @@ func isMasked(s string) bool {
 // networking.istio.io/v1alpha3/VirtualService.
 func (v *vocabulary) isGroup(s string) bool {
 	s = strings.TrimPrefix(s, "type.googleapis.com/")
-	for _, root := range [...]string{"envoy.", "istio.", "google.", "grpc.", "xds.", "udpa.", "hashicorp.", "solo.io.", "kuma."} {
+	if strings.HasPrefix(s, "istio.") && !strings.Contains(s, "/") {
+		return true // its types are public, too
+	}
+	for _, root := range [...]string{"envoy.", "google.", "grpc.", "xds.", "udpa.", "hashicorp.", "solo.io.", "kuma."} {
 		if strings.HasPrefix(s, root) && v.madeOfAPI(s) {
 			return true
 		}

@@ -50,7 +50,7 @@ const wholeValues = `
 
 // headerNames are header fields that standards, gRPC, Envoy and Istio define.
 const headerNames = `
-	:authority :method :path :scheme :status :protocol
+	:authority :method :path :scheme :status :protocol :event :from
 	accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-credentials access-control-allow-headers
 	access-control-allow-methods access-control-allow-origin access-control-expose-headers access-control-max-age
 	access-control-request-headers access-control-request-method age allow alt-svc authorization cache-control connection
@@ -75,7 +75,7 @@ const headerNames = `
 `
 
 // plainHeaders are those whose values say nothing of anybody.
-var plainHeaders = set(`:method :scheme :status content-type content-length te date grpc-encoding grpc-accept-encoding accept-encoding grpc-timeout
+var plainHeaders = set(`:event :method :scheme :status content-type content-length te date grpc-encoding grpc-accept-encoding accept-encoding grpc-timeout
 	grpc-status accept cache-control connection transfer-encoding vary retry-after age content-encoding x-envoy-upstream-service-time keep-alive
 	x-content-type-options trailer upgrade grpc-previous-rpc-attempts grpc-retry-pushback-ms`)
 
