@@ -73,6 +73,12 @@ Text goes to standard output if there is no FILE, or if it is -. Secrets that
 were masked when they were recorded stay masked; --mask masks those of a
 recording that was made with --keep-secrets.
 
+--pseudonyms puts stand-ins in the place of the names of clients, resources and
+hosts, of addresses, paths, metadata, versions and nonces. They have the shape of
+the names, and equal ones stay equal, so that rules find the same and a replay
+goes the same way. The key, which reveal needs to put names back, stays in a
+file beside. Nothing is written if a name is found again in the result.
+
 With --repair, copies everything that can be read of a recording, on both sides
 of what is damaged, into a new recording without damage. SOURCE is left as it
 is. Where something is missing, a gap entry says how much; a message of which a
@@ -80,6 +86,9 @@ part was lost says so, too. The exit code is 0 if anything was rescued, 12 if
 nothing was. Each segment of a recording is rescued by itself.`,
 		Example: `# Four entries, and what explains them, to attach to an issue
 xdsproxy export gw.xdsp --seq 4104..4107 -w part.xdsp
+
+# The same without a name in it
+xdsproxy export gw.xdsp --seq 4104..4107 --pseudonyms -w part.xdsp
 
 # The issue itself
 xdsproxy export gw.xdsp --filter client:gw-0 -w report.md
@@ -108,6 +117,8 @@ xdsproxy replay edited.xdsp --as server`,
 	filterFlag(cmd, &x.filter)
 	cmd.Flags().BoolVar(&x.bare, "no-context", false, "leave out what explains the chosen entries")
 	cmd.Flags().BoolVar(&x.mask, "mask", false, "mask secrets that were recorded in the clear")
+	cmd.Flags().BoolVar(&x.pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
+	cmd.Flags().Var(textValue{&x.keyFile, "FILE"}, "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
 	cmd.Flags().BoolVar(&x.repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	return cmd
 }
@@ -118,6 +129,8 @@ type export struct {
 	name, path, form, filter string
 	seqs                     []string
 	bare, mask, repairing    bool
+	pseudonymous             bool
+	keyFile                  string
 	private                  *tui.Private // not nil: names are hidden
 	inside                   bool         // a process that has other things to do
 	last                     session.Seq  // up to which it was read first: what still grows is not read further
@@ -139,6 +152,13 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return misused("--repair copies a recording, and -o %s writes another form: give one of them", x.form)
 	case x.repairing && (part || x.bare || x.mask):
 		return misused("--repair copies all that is readable").hint("repair first, and export from the copy")
+	case x.repairing && x.pseudonymous, x.mask && x.pseudonymous:
+		return misused("--pseudonyms is a step of its own").hint("repair or mask first, and export from the copy")
+	case x.keyFile != "" && !x.pseudonymous:
+		return misused("--key-file is the key of --pseudonyms")
+	case x.pseudonymous && !recording && x.filter != "":
+		return misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
+			hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", shellWord(x.name))
 	case (x.form == formScript || x.form == formFolder) && (part || x.mask):
 		return misused("-o %s writes the whole conversation", x.form).
 			hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", shellWord(x.name))
@@ -148,7 +168,7 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return misused("--mask masks a recording").hint("export from the copy that it makes")
 	case x.bare && !part:
 		return misused("--no-context without --seq or --filter: every entry is chosen")
-	case x.form == formScript:
+	case x.form == formScript && !x.pseudonymous:
 		if x.path == "-" {
 			x.path = ""
 		}
@@ -162,7 +182,7 @@ func (x *export) run(ctx context.Context, args []string) error {
 	case recording && (x.path == "" || x.path == "-"):
 		return misused("a recording needs -w FILE: where is it to go?").
 			hint("text goes to standard output: -o %s", strings.Join(exportForms[1:len(exportForms)-1], ", -o "))
-	case x.name == "-" && (recording || x.report()):
+	case x.name == "-" && (recording || x.report() || x.pseudonymous):
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
 			hint("write it to a file first")
 	}
@@ -173,7 +193,10 @@ func (x *export) run(ctx context.Context, args []string) error {
 		}
 		x.name = name
 	}
-	if recording {
+	switch {
+	case x.pseudonymous:
+		return x.pseudonyms(ctx)
+	case recording:
 		return x.cut(ctx)
 	}
 	return x.text(ctx)

@@ -169,6 +169,14 @@ func (x *export) cut(ctx context.Context) error {
 	if done.Entries == 0 {
 		return x.empty(&w)
 	}
+	x.sayCut(done)
+	x.masks(&w, done, facts.Masked || o.Record.Masked)
+	x.say("read it with: xdsproxy watch %s", shellWord(x.path))
+	return nil
+}
+
+// sayCut says what a part of a recording consists of.
+func (x *export) sayCut(done convert.Result) {
 	x.say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), x.path, render.Size(done.Bytes))
 	if done.Context > 0 {
 		x.say("with them %s needed to understand them", render.Count(done.Context, "entry that is", "entries that are"))
@@ -176,9 +184,6 @@ func (x *export) cut(ctx context.Context) error {
 	if done.LeftOut > 0 {
 		x.say("between them %s left out", render.Count(done.LeftOut, "entry was", "entries were"))
 	}
-	x.masks(&w, done, facts.Masked || o.Record.Masked)
-	x.say("read it with: xdsproxy watch %s", shellWord(x.path))
-	return nil
 }
 
 // masks says whether what was written holds secrets.
