@@ -30,12 +30,9 @@ func (x *export) pseudonyms(ctx context.Context) error {
 		}
 		x.keyFile = path + keyEnding
 	}
-	key, err := pseudonym.LoadKey(x.keyFile)
-	if pseudonym.IsMissing(err) {
-		key, err = pseudonym.NewKey(), nil
-	}
+	key, err := loadKey(x.keyFile)
 	if err != nil {
-		return failed("cannot read the key file %s: %w", x.keyFile, err)
+		return err
 	}
 	if path != "" && path != "-" {
 		if _, err := os.Lstat(path); err == nil {
@@ -66,6 +63,18 @@ func (x *export) pseudonyms(ctx context.Context) error {
 	}
 	x.sayCut(done)
 	return nil
+}
+
+// loadKey reads a key, or makes one where there is none.
+func loadKey(path string) (*pseudonym.Key, error) {
+	key, err := pseudonym.LoadKey(path)
+	if pseudonym.IsMissing(err) {
+		return pseudonym.NewKey(), nil
+	}
+	if err != nil {
+		return nil, failed("cannot read the key file %s: %w", path, err)
+	}
+	return key, nil
 }
 
 // renamed writes what was chosen to part, and searches it.

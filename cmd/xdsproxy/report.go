@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -61,12 +62,17 @@ xdsproxy report @last
 xdsproxy report gw.xdsp nack-received -w nack.zip
 xdsproxy report gw.xdsp 4107 -w 4107.zip --yes
 
+# To somebody who is not to know what is called how
+xdsproxy report gw.xdsp --pseudonyms -w bug.zip
+
 # Of a running proxy
 xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) })
 	cmd.Flags().VarP(textValue{&r.path, "FILE"}, "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
 	cmd.Flags().Var(textValue{&r.dump, "FILE|URL"}, "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
+	cmd.Flags().BoolVar(&r.pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names, as export --pseudonyms does")
+	cmd.Flags().Var(textValue{&r.keyFile, "FILE"}, "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "write without asking")
 	return cmd
 }
@@ -83,6 +89,12 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 		return misused("report needs a SOURCE").hint("xdsproxy report %s", lastSource)
 	case args[0] == "-":
 		return misused("what comes through a pipe can be read only once, and a report reads it several times").hint("write it to a file first")
+	}
+	switch {
+	case r.pseudonymous && r.dump != "":
+		return misused("--config-dump keeps its names: leave it out, or --pseudonyms")
+	case r.keyFile != "" && !r.pseudonymous:
+		return misused("--key-file is the key of --pseudonyms")
 	}
 	r.name = args[0]
 	rules, seqs, err := reportArguments(args[1:])
@@ -106,7 +118,48 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	if o.Dump, err = r.configDump(ctx); err != nil {
 		return err
 	}
+	if r.pseudonymous {
+		return r.renamedReport(ctx, o, rules, seqs)
+	}
 	return r.gather(ctx, o)
+}
+
+// renamedReport is made of the part that proves the findings, after its names were
+// replaced: nothing else of the zip has ever seen a name.
+func (r *reporting) renamedReport(ctx context.Context, o *report.Options, rules []string, seqs []session.Seq) error {
+	if r.keyFile == "" {
+		r.keyFile = r.path + keyEnding
+	}
+	key, err := loadKey(r.keyFile)
+	if err != nil {
+		return err
+	}
+	dir, err := privateDir()
+	if err != nil {
+		return failed("cannot make a directory for the report: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	named, renamed := filepath.Join(dir, "named.xdsp"), filepath.Join(dir, "session.xdsp")
+	if _, _, err := convert.Prove(named, o.Facts, r.until(ctx), &o.Proof, o.Cut); err != nil {
+		return unwrittenPart(err)
+	}
+	x := &export{app: r.app, name: named, form: formRecording, inside: r.inside}
+	if done, err := x.renamed(ctx, key, renamed, r.path); err != nil || done.Entries == 0 {
+		return err
+	}
+	if err := key.Save(r.keyFile); err != nil {
+		return failed("cannot write the key file %s: %w", r.keyFile, err)
+	}
+	own := &reporting{export: &export{app: r.app, name: renamed, form: r.form, path: r.path, inside: r.inside}, yes: r.yes}
+	of, err := own.options(ctx, rules, seqs)
+	if err != nil {
+		return err
+	}
+	if err := own.gather(ctx, of); err != nil {
+		return err
+	}
+	r.say("names come back with: xdsproxy reveal %s TEXT; keep that file to yourself", shellWord(r.keyFile))
+	return nil
 }
 
 // exportFinding writes a finding of the screen: a zip, or a recording in which the

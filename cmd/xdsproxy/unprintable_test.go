@@ -23,6 +23,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -108,7 +109,12 @@ func TestNothingUnprintable(t *testing.T) {
 	t.Setenv("SHELL", "/bin/sh")
 	path, stories := nastyRecording(t), nastyStories(t)
 	client, zipped := "n1"+xdstest.Nasty, filepath.Join(t.TempDir(), "x.zip")
+	key := filepath.Join(t.TempDir(), "key")
+	if err := pseudonym.NewKey().Save(key); err != nil {
+		t.Fatal(err)
+	}
 	runs := map[string][][]string{
+		"reveal":  {{key, xdstest.Nastier}},
 		"watch":   {{path, "--no-follow"}, {path, "--no-follow", "--filter", "kind:nack"}},
 		"show":    {{path, "1.."}, {path}},
 		"diff":    {{path, "c1" + xdstest.Nasty}, {path, "c1" + xdstest.Nasty, "--all"}, {path, "11", "13"}, {path, path, "--all"}, {path, stories[0], "--all"}, {path, xdstest.Nasty}},
