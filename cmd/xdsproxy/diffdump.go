@@ -54,6 +54,10 @@ func (a *app) diffConfigDump(ctx context.Context, f *diffFlags, source, name str
 	if err != nil {
 		return err
 	}
+	if out.Empty() {
+		return failed("nothing could be compared: %q has nothing that the client was sent", name).
+			hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
+	}
 	f.differs = !out.Same
 	out.Schema, out.Session = schema, source
 	if f.typ != "" {

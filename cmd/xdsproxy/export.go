@@ -73,11 +73,11 @@ Text goes to standard output if there is no FILE, or if it is -. Secrets that
 were masked when they were recorded stay masked; --mask masks those of a
 recording that was made with --keep-secrets.
 
---pseudonyms puts stand-ins in the place of the names of clients, resources and
-hosts, of addresses, paths, metadata, versions and nonces. They have the shape of
-the names, and equal ones stay equal, so that rules find the same and a replay
-goes the same way. The key, which reveal needs to put names back, stays in a
-file beside. Nothing is written if a name is found again in the result.
+--pseudonyms puts stand-ins in the place of the names of clients, resources
+and hosts, of addresses, paths, metadata, versions and nonces. They have the
+shape of the names, and equal ones stay equal, so that rules find the same and a
+replay goes the same way. The key, which reveal needs to put names back, stays
+in a file beside. Nothing is written if a name is found again in the result.
 
 With --repair, copies everything that can be read of a recording, on both sides
 of what is damaged, into a new recording without damage. SOURCE is left as it

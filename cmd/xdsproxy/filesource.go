@@ -30,7 +30,7 @@ func (a *app) openResources(name string) (*source, error) {
 		if fault.Hint != "" {
 			f.hint("%s", fault.Hint)
 		}
-		return nil, f.hint("such a file is a DiscoveryResponse; xdsproxy help sources says more")
+		return nil, f.hint("such a file is a DiscoveryResponse, or for diff a whole config_dump; xdsproxy help sources says more")
 	}
 	for _, w := range content.Warnings {
 		a.warn("%s", w)

@@ -14,6 +14,18 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
+// exitHangup is the exit code of what ends because its terminal is gone.
+const exitHangup = 128 + int(syscall.SIGHUP)
+
+// untilHangup ends when the terminal is gone, so that what was started is ended in
+// an orderly way, unless somebody wants that to be ignored, as nohup does.
+func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if signal.Ignored(syscall.SIGHUP) {
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
 // heedHangups keeps SIGHUP from ending a proxy that draws no screen. It means
 // one of two things: the terminal from which the proxy was started is gone, and
 // then it goes on until the last client has left; or somebody wants it to read

@@ -121,10 +121,17 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		if err != nil {
 			return err
 		}
+		ctx, back := untilHangup(cmd.Context())
+		defer back()
 		if r.follow {
-			return r.following(cmd.Context(), args[0])
+			err = r.following(ctx, args[0])
+		} else {
+			err = r.runAll(ctx, args)
 		}
-		return r.runAll(cmd.Context(), args)
+		if ctx.Err() != nil && cmd.Context().Err() == nil {
+			return &failure{err: errors.New("the terminal is gone"), code: exitHangup, silent: true}
+		}
+		return err
 	})
 	f := cmd.Flags()
 	f.Var(choiceValue{&r.as, []string{"server", "client"}}, "as", "the side that is played")
@@ -198,6 +205,18 @@ func (r *replaying) check(args []string) error {
 	return r.toCompare()
 }
 
+// known says that the recording has the client that was named.
+func (r *replaying) known(plan *replay.Plan) error {
+	if r.client == "" || slices.Contains(plan.Clients, r.client) {
+		return nil
+	}
+	f := misused("the recording has no client %q", r.client)
+	if best := nearest.Name(r.client, plan.Clients); best != "" {
+		f.hint("did you mean --client %s?", shellWord(best))
+	}
+	return f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
+}
+
 // run plays the SOURCE, and returns with what came of it what to make of that.
 func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	if r.as == "client" {
@@ -218,12 +237,8 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 		}
 		return nil, f
 	}
-	if r.client != "" && !slices.Contains(plan.Clients, r.client) {
-		f := misused("the recording has no client %q", r.client)
-		if best := nearest.Name(r.client, plan.Clients); best != "" {
-			f.hint("did you mean --client %s?", shellWord(best))
-		}
-		return nil, f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
+	if err := r.known(plan); err != nil {
+		return nil, err
 	}
 	r.choose(plan)
 	r.options.Say = func(text string) { r.say("%s", text) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
@@ -67,8 +68,17 @@ func (r *replaying) compare(ctx context.Context, recording string) error {
 	}
 	var err error
 	d.found, err = r.compareDump(ctx, recording, d.at, d.dump, "config_dump of "+d.whose(), "")
+	if err == nil && d.found.Empty() {
+		d.found, d.err = nil, errEmptyDump
+	}
+	if err == nil && d.found != nil && r.write == "" {
+		d.found.Notes = append(d.found.Notes, "entries are numbered as in the recording of the replay, which -w FILE keeps")
+	}
 	return err
 }
+
+// errEmptyDump says that what an Envoy holds is nothing that the session has.
+var errEmptyDump = errors.New("it has nothing that could be compared")
 
 // undumped says why nothing was compared.
 func (r *replaying) undumped(report *replay.Report) error {

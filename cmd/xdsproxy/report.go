@@ -48,13 +48,13 @@ browser, the findings as JSON, how to see it happen again, and a list of the
 names that can be read in it.
 
 Without more it takes the gravest findings of the rules. RULE takes those of a
-rule, SEQ those that are about an entry; the entry is in the part even if no rule
-has found anything.
+rule, SEQ those that are about an entry; the entry is in the part even if no
+rule has found anything.
 
 Secrets are masked, those of a recording with --keep-secrets, too. Before
-anything is written, what was masked is counted, and every name, host and address
-that remains readable is listed. On a terminal you are asked; elsewhere --yes is
-needed. A file that exists is never overwritten.`,
+anything is written, what was masked is counted, and every name, host and
+address that remains readable is listed. On a terminal you are asked; elsewhere
+--yes is needed. A file that exists is never overwritten.`,
 		Example: `# What is wrong, ready to attach
 xdsproxy report @last
 

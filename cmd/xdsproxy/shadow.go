@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -112,7 +114,22 @@ func (r *replaying) foresee(ctx context.Context) error {
 	if len(plan.Clients) == 0 {
 		return failed("no client has said anything in %q yet, so no bootstrap can be made for %s", r.source, shellWord(r.argv[0]))
 	}
-	r.choose(plan)
+	if err := r.known(plan); err != nil {
+		return err
+	}
+	// Whoever has left gets no push any more.
+	here := *plan
+	here.Streams = slices.DeleteFunc(slices.Clone(plan.Streams), func(s *replay.Stream) bool { return s.End != nil })
+	here.Clients = nil
+	for _, s := range here.Streams {
+		if !slices.Contains(here.Clients, s.Client) {
+			here.Clients = append(here.Clients, s.Client)
+		}
+	}
+	if len(here.Clients) == 0 && r.client == "" {
+		return failed("no client is connected in %q now", r.source).hint("without --follow, what is recorded is played from its beginning")
+	}
+	r.choose(&here)
 	return nil
 }
 
@@ -130,7 +147,7 @@ func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Ev
 		r.announceSecurity([]proxy.Pair{r.security})
 		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 			var err error
-			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: r.client, Idle: time.Duration(r.idle), Event: told}); err != nil && ctx.Err() == nil {
+			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told}); err != nil && ctx.Err() == nil {
 				err = unreadable(err)
 			}
 			return nil, err

@@ -78,6 +78,9 @@ func (a *Admin) Fetch(ctx context.Context) (*Dump, error) {
 	return Read(data)
 }
 
+// grace is how long an answer may still take that was asked for in time.
+const grace = time.Second
+
 // pause is between two looks at an Envoy that is still at work.
 const pause = 200 * time.Millisecond
 
@@ -85,6 +88,8 @@ const pause = 200 * time.Millisecond
 // until the time is over. A cluster comes into use some time after the ACK.
 func (a *Admin) Settled(ctx context.Context, within time.Duration) (*Dump, error) {
 	over := time.Now().Add(within)
+	ctx, cancel := context.WithDeadline(ctx, over.Add(grace))
+	defer cancel()
 	var last [32]byte
 	for {
 		d, err := a.Fetch(ctx)

@@ -85,6 +85,11 @@ func NewHeldDiff(r *compare.Result, d *configdump.Dump, dump, client string) *He
 	return out
 }
 
+// Empty says that nothing was compared.
+func (d *HeldDiff) Empty() bool {
+	return len(d.Resources) == 0 && !slices.ContainsFunc(d.Types, func(t HeldType) bool { return t.Same > 0 })
+}
+
 // maxHeld is how many resources of each kind a text names.
 const maxHeld = 100
 
