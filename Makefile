@@ -31,7 +31,7 @@ build: ## build bin/xdsproxy
 # whose code or tests start them, and in what of cmd/xdsproxy runs for long. The
 # rest of its tests start the program some thousand times, which takes five times
 # as long under it.
-RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z(]|\.Go\(' . | xargs -n1 dirname | sort -u | grep -v /cmd/)
+RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -v /cmd/)
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
 
 test: peers ## all tests, with the race detector where goroutines meet, against real xDS clients
