@@ -123,7 +123,7 @@ func (x *event) secretsExpected(n *engine.Response) {
 		for _, s := range t.Order {
 			for _, it := range s.Have.All() {
 				for _, ref := range it.Refs() {
-					if ref.Type == "SDS" && ref.Source == decode.SourceOther {
+					if ref.Type == "SDS" && (ref.Source == decode.SourceOther || ref.Source == decode.SourceFile) {
 						missing[ref.Name] = struct{}{}
 					}
 				}

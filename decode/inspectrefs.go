@@ -37,8 +37,9 @@ const (
 	SourceNone Source = iota
 	SourceADS
 	SourceSelf
-	// SourceOther is a stream of its own, REST or a file.
+	// SourceOther is a stream of its own or REST.
 	SourceOther
+	SourceFile
 )
 
 // Use is what a resource is for.
@@ -286,7 +287,7 @@ func sourceOf(b []byte) (out Source) {
 	for s := protoscan.Of(b); s.Next(); {
 		switch s.Num {
 		case 1, 8: // path, path_config_source
-			out = SourceOther
+			out = SourceFile
 		case 2: // api_config_source
 			out = SourceOther
 			for api := protoscan.Of(s.Body); api.Next(); {

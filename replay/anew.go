@@ -2,13 +2,11 @@ package replay
 
 import "slices"
 
-// anew looks whether the recorded client went away by itself after what it had on
-// a stream that is over, and came again as one that has nothing: the live one
-// stays, and has to be started again.
-func (s *server) anew(p *part) {
-	if s.o.Anew == nil {
-		return
-	}
+// anew looks whether the recorded client went away by itself with the end of p,
+// when it had no other stream left, and came again: the live one stays, and has
+// to be started again. Nobody is told to who has ended the live stream already.
+// A command is started only for a client that came as one that has nothing.
+func (s *server) anew(p *part, stays bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.over = true
@@ -24,7 +22,17 @@ func (s *server) anew(p *part) {
 			last = o
 		}
 	}
-	if s.closing || next == nil || last.End.byServer() || last.End.Seq > next.Opened || slices.ContainsFunc(next.Steps, func(st Step) bool { return st.Resumes }) {
+	if s.closing || next == nil || last.End.byServer() || last.End.Seq > next.Opened {
+		return
+	}
+	if s.o.Anew == nil {
+		if stays {
+			s.ledger.note("the recorded client %s went away here, and came again in entry %d: restart the live one within %s, or the replay ends",
+				clientName(p.Client), next.Opened, s.o.Idle)
+		}
+		return
+	}
+	if slices.ContainsFunc(next.Steps, func(st Step) bool { return st.Resumes }) {
 		return
 	}
 	s.ledger.say("the recorded client went away here and came again, and so does the live one")

@@ -298,13 +298,10 @@ func (p *part) finish(ctx context.Context, why string) error {
 		p.ended = true
 		p.settle(ctx, why)
 		p.reach(atEnd)
-		p.server.anew(p)
 		p.server.touch()
 		p.server.done()
 		p.server.ledger.say(fmt.Sprintf("%s is over: %d of %d as recorded", p.Stream, p.row.Matched, p.row.Expected))
-		if why == "" {
-			p.server.restart(p)
-		}
+		p.server.anew(p, why == "")
 	}
 	switch e := p.End; {
 	case e == nil || !e.byServer():

@@ -249,20 +249,6 @@ func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
 	return out
 }
 
-// restart says that p ended by a client that came again, which a live one does
-// only if somebody restarts it.
-func (s *server) restart(p *part) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, next := range s.parts { // in the order in which they began
-		if p.End != nil && !p.End.byServer() && next.Client == p.Client && !next.taken && next.Opened > p.End.Seq {
-			s.ledger.note("the recorded client %s went away here, and came again in entry %d: restart the live one within %s, or the replay ends",
-				clientName(p.Client), next.Opened, s.o.Idle)
-			return
-		}
-	}
-}
-
 // match gives a live stream the part of a recorded one, by its first request.
 // Without a part it says how to answer, or nil: then the stream is left open and
 // unanswered.

@@ -127,7 +127,7 @@ func (d *described) refer(f *decode.Facts) {
 		}
 		if ok && source == decode.SourceNone && ref.Source != decode.SourceNone {
 			source = ref.Source
-			word := map[decode.Source]string{decode.SourceSelf: "self", decode.SourceOther: "grpc"}[source]
+			word := map[decode.Source]string{decode.SourceSelf: "self", decode.SourceOther: "grpc", decode.SourceFile: "grpc"}[source]
 			d.try(func(r *synth.Resource) { r.Refs.Source = word })
 		}
 	}

@@ -111,6 +111,9 @@ func (b *bisecting) check(args []string) error {
 		return misused("bisect reads its SOURCE twice, so it cannot be a pipe").hint("write the recording to a file first")
 	case b.listen == "":
 		return misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+	case strings.HasSuffix(b.script, ".xdsp"):
+		return misused("--script %s: a script is text, and this is the name of a recording", shellWord(b.script)).
+			hint("--script %s writes the script, and the recording beside it", shellWord(strings.TrimSuffix(b.script, ".xdsp")+scriptSuffix))
 	case b.timeout == 0 || b.wait == 0:
 		return misused("--timeout and --wait cannot be 0s: no client answers at once")
 	}

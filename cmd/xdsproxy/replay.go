@@ -27,6 +27,7 @@ type replaying struct {
 	listen, target string
 	client, pace   string
 	idle           durationValue
+	idleGiven      bool // in so many words
 	output, write  string
 	faults         []string
 	follow         bool
@@ -86,8 +87,8 @@ compared with theirs. --noise ADDR tells what differs between equals.
 
 Ends when everything was played, or after --idle without a message; the first
 client may take six times as long to come. The exit code is 0 if all was as
-recorded, 11 if something differs, 1 if nothing was played. On standard error
-the first line says that it is ready.`,
+recorded, 11 if something differs, 1 if nothing was played, 126 or 127 if the
+command cannot be run. On standard error the first line says that it is ready.`,
 		Example: `# All in one: run an Envoy, and see it reject what the customer's rejected
 xdsproxy replay bug.xdsp -- envoy
 
@@ -114,6 +115,7 @@ xdsproxy replay @last --as client --follow --target 127.0.0.1:15011
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
+		r.idleGiven = cmd.Flags().Changed("idle")
 		args, err := r.take(cmd, args)
 		if err == nil {
 			err = r.check(args)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,8 @@ type commanded struct {
 	admin string
 	fate  error // why the command was not played with
 	// wanting is what its bootstrap lacks.
-	wanting []string
+	wanting  []string
+	unfilled string // a hint on a command that has no place for a bootstrap
 }
 
 // commandsValue is a list of commands, each a text.
@@ -130,6 +132,7 @@ func (r *replaying) observed(src replay.Source) replay.Source {
 // first to which something was said.
 func (r *replaying) choose(plan *replay.Plan) {
 	r.options.Client = r.client
+	defer r.patience()
 	if r.observer == nil || r.client != "" || len(plan.Clients) == 0 {
 		return
 	}
@@ -144,6 +147,25 @@ func (r *replaying) choose(plan *replay.Plan) {
 		}
 	}
 	r.say("playing client %q, the first of %d that was sent something; --client ID names another", r.options.Client, len(plan.Clients))
+}
+
+// patience is longer for an Envoy that has to wait for what nobody gives it, unless
+// somebody said how long it is.
+func (r *replaying) patience() {
+	r.options.Idle = time.Duration(r.idle)
+	if r.observer == nil || r.idleGiven || r.options.Idle >= longerThanEnvoy {
+		return
+	}
+	secrets := r.observer.Unrecorded(r.options.Client)
+	if of, _ := r.observer.Client(r.options.Client); of.GRPC || len(secrets) == 0 {
+		return
+	}
+	r.options.Idle = longerThanEnvoy
+	what := fmt.Sprintf("the secret %q, which is", secrets[0])
+	if len(secrets) > 1 {
+		what = fmt.Sprintf("%d secrets, such as %q, which are", len(secrets), secrets[0])
+	}
+	r.say("envoy waits for %s not in the recording, by default up to 15s: --idle is %s", what, r.options.Idle)
 }
 
 type dialing = func(context.Context) (net.Conn, error)
@@ -230,7 +252,7 @@ func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
 	if err != nil {
 		return nil, nil, failed("%s: %w", r.source, err)
 	}
-	r.wanting = of.Notes
+	r.wanting, r.unfilled = of.Notes, c.Hint
 	return c.Argv, c.Env, nil
 }
 
@@ -245,10 +267,15 @@ func (r *replaying) fateOf(c *launch.Child, lacking string) error {
 		}
 	}
 	words := c.LastWords()
-	if len(words) == 0 {
-		return failed("the command %s %s; it printed nothing", shellWord(r.argv[0]), what)
+	heard := "it printed nothing"
+	if len(words) > 0 {
+		heard = "its last words:\n" + strings.Join(words, "\n")
 	}
-	return failed("the command %s %s; its last words:\n%s", shellWord(r.argv[0]), what, strings.Join(words, "\n"))
+	f := failed("the command %s %s; %s", shellWord(r.argv[0]), what, heard)
+	if r.unfilled != "" {
+		f.hint("%s", r.unfilled)
+	}
+	return f
 }
 
 // runAll plays each SOURCE with each command. One play prints its report, several
@@ -263,7 +290,7 @@ func (r *replaying) runAll(ctx context.Context, sources []string) error {
 	for _, source := range sources {
 		for _, argv := range commands {
 			r.source, r.argv, r.fate, r.trouble, r.observer = source, argv, nil, nil, nil
-			r.wanting, r.options.Client = nil, r.client
+			r.wanting, r.unfilled, r.options.Client = nil, "", r.client
 			report, err := r.run(ctx)
 			if !r.several {
 				return r.alone(report, err)

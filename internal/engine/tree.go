@@ -191,7 +191,7 @@ func (g *grower) node(typ, name string, depth int) *Node {
 			n.Children = append(n.Children, g.node(ref.Type, ref.Name, depth+1))
 			continue
 		}
-		if ref.Source == decode.SourceOther || ref.Default {
+		if ref.Source == decode.SourceOther || ref.Source == decode.SourceFile || ref.Default {
 			continue // it comes from elsewhere, or may be left out
 		}
 		if ref.Type == "CDS" && g.subs["CDS"] == nil {

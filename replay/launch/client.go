@@ -14,6 +14,9 @@ import (
 // Client is how a command is run as the client of a play.
 type Client struct {
 	Argv, Env []string
+	// Hint says that a command which does not come may have missed its bootstrap;
+	// empty: it has it.
+	Hint string
 }
 
 // NewClient writes bootstraps for a command into dir, one for Envoy and one for
@@ -47,6 +50,13 @@ func NewClient(argv []string, of *generate.Client, dir, server, admin string) (*
 	}
 	c.Env = append(c.Env, "GRPC_XDS_BOOTSTRAP="+path)
 	if !slices.ContainsFunc(c.Argv[1:], bootstrap.TakesPath) {
+		within := slices.ContainsFunc(argv[1:], func(arg string) bool { return strings.Contains(arg, bootstrap.Placeholder) })
+		if !envoy && (within || !grpc && len(of.Asks) > 0) { // gRPC looks into the environment
+			c.Hint = "no word of the command is {}, which becomes the path of the bootstrap"
+			if within {
+				c.Hint += "; within a word it stays as it is"
+			}
+		}
 		return c, nil
 	}
 	if !grpc {

@@ -54,6 +54,7 @@ type client struct {
 
 	sent     map[string]bool // clusters
 	referred map[string]bool // "EDS name", "SDS name": by what was sent
+	foreign  map[string]bool // secrets that come by a stream of their own
 	accepted map[string]use  // clusters that accepted resources refer to
 	refused  map[string]bool // clusters that rejected ones refer to
 	open     map[session.Seq]map[string]use
@@ -79,7 +80,7 @@ func (o *Observer) step(e *session.Entry) {
 	if k == nil {
 		k = &client{
 			asks: map[string]*generate.Ask{}, named: map[string]map[string]generate.API{}, authors: map[string]bool{},
-			sent: map[string]bool{}, referred: map[string]bool{}, accepted: map[string]use{}, refused: map[string]bool{},
+			sent: map[string]bool{}, referred: map[string]bool{}, foreign: map[string]bool{}, accepted: map[string]use{}, refused: map[string]bool{},
 			open: map[session.Seq]map[string]use{},
 		}
 		o.clients[c.Client] = k
@@ -176,6 +177,9 @@ func (k *client) response(c *engine.Change) {
 					}
 				case "EDS", "SDS":
 					k.referred[r.Type+" "+r.Name] = true
+					if r.Type == "SDS" && r.Source == decode.SourceOther {
+						k.foreign[r.Name] = true
+					}
 				}
 			}
 		}
@@ -247,6 +251,22 @@ func (k *client) alone(typ string) (out []generate.Ask) {
 		out = append(out, generate.Ask{Type: typ, API: api, Names: by[api]})
 	}
 	return out
+}
+
+// Unrecorded are the secrets that a client has to ask for by a stream of their own
+// and did not in the recording: who answered it then was no part of that, and
+// nobody plays them.
+func (o *Observer) Unrecorded(id string) (names []string) {
+	k := o.clients[id]
+	if k == nil {
+		return nil
+	}
+	for _, n := range slices.Sorted(maps.Keys(k.foreign)) {
+		if _, asked := k.named["SDS"][n]; !asked {
+			names = append(names, n)
+		}
+	}
+	return names
 }
 
 // uses is how a cluster is used by what the client accepted, or was sent last and

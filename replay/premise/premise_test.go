@@ -104,6 +104,25 @@ func TestClient(t *testing.T) {
 	}
 }
 
+// Secrets of a stream of their own are missed if the client did not ask for them
+// where it was recorded.
+func TestUnrecorded(t *testing.T) {
+	const cds = "C> type=CDS V= N= R=[] node=n\n"
+	for text, want := range map[string]string{
+		cds + "S< type=CDS V=1 N=a res=[web{sds=s,src=grpc},api{sds=t,src=delta-grpc}]\n":                                         "s t",
+		cds + "S< type=CDS V=1 N=a res=[web{sds=s,src=ads}]\n":                                                                    "",
+		cds + "S< type=CDS V=1 N=a res=[web{sds=s,src=grpc}]\n-- stream 2 method=StreamSecrets\nC> type=SDS V= N= R=[s] node=n\n": "",
+		cds: "",
+	} {
+		if got := strings.Join(observed(t, text).Unrecorded("n"), " "); got != want {
+			t.Errorf("got %q, want %q of\n%s", got, want, text)
+		}
+	}
+	if got := observed(t, "").Unrecorded("n"); got != nil {
+		t.Errorf("of nobody: %q", got)
+	}
+}
+
 // The node is what a bootstrap says of it; clusters of the bootstrap come from
 // the note of wrap.
 func TestNodeAndNote(t *testing.T) {
