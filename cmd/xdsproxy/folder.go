@@ -118,6 +118,6 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	for _, name := range done.Unused {
 		a.warn("%s: no entry refers to it", name)
 	}
-	a.say("replay it with: xdsproxy replay %s --as server", shellWord(path))
+	a.say("replay it with: xdsproxy replay %s -- envoy", shellWord(path))
 	return nil
 }
