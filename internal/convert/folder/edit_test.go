@@ -159,9 +159,22 @@ func TestFaults(t *testing.T) {
 			edit(t, dir, "session.yaml", "kind: connect", "kind: disconect\ntimes: 5")
 		}, []string{
 			"session.yaml:6:7: kind has no value \"disconect\"", "session.yaml:7:1: there is no field \"times\"",
-			cluster + `:5:1: there is no field "connect_timeot"`, cluster + ":6:12: this is no word of the enum of lb_policy",
+			cluster + `:5:1: there is no field "connect_timeot"`, cluster + `:6:12: "ROUND_RIBBON" is no word of the enum of lb_policy`,
 			cluster + ":7:18: connect_timeout is of type Duration, and this value is not",
 		}},
+		"many in one file": {func(dir string) {
+			edit(t, dir, cluster, "connect_timeout: 10s", "connect_timeout: 5\nx: 1\ntype: EDSS\nname: no\n"+
+				"load_assignment: {endpoints: [{priority: x}, {y: 1}], z: 1}\nmetadata: {filter_metadata: {a: 1, b: 2}}\ndns_lookup_family: [{}]")
+		}, []string{
+			cluster + ":5:18: connect_timeout is of type Duration, and this value is not", cluster + `:6:1: there is no field "x"`,
+			cluster + `:7:7: "EDSS" is no word of the enum of type`, cluster + ":8:7: name is of type string, and this value is not: put it in quotes",
+			cluster + ":9:42: priority is of type uint32, and this value is not", cluster + `:9:47: there is no field "y"`, cluster + `:9:55: there is no field "z"`,
+			cluster + ":10:33: filter_metadata is of type Struct, and this value is not", cluster + ":10:39: filter_metadata is of type Struct, and this value is not",
+			cluster + ":11:20: dns_lookup_family is of type enum, and this value is not",
+		}},
+		"deep in a file": {func(dir string) {
+			edit(t, dir, cluster, "connect_timeout: 10s", "connect_timeout: 5\nmetadata: "+strings.Repeat("[", 150)+strings.Repeat("]", 150))
+		}, []string{cluster + ":5:18: connect_timeout is of type Duration", cluster + ":6:", "nested too deep"}},
 		"an unknown type": {func(dir string) { edit(t, dir, cluster, "v3.Cluster", "v3.Clusters") }, []string{
 			cluster + `:2:10: the type "envoy.config.cluster.v3.Clusters" is not known`,
 		}},
