@@ -103,7 +103,7 @@ xdsproxy export gw.xdsp --repair -w gw-fixed.xdsp
 # What if this timeout were 2s?
 xdsproxy export gw.xdsp -o dir -w gw
 xdsproxy import gw -w edited.xdsp
-xdsproxy replay edited.xdsp --as server`,
+xdsproxy replay edited.xdsp -- envoy`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		if !cmd.Flags().Changed("output") {

@@ -115,9 +115,13 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	for _, name := range done.Lossy {
 		a.warn("%s: its original said something that is not in the text, such as a field that stood twice; that is lost", name)
 	}
-	for _, name := range done.Unused {
+	const most = 10
+	for _, name := range done.Unused[:min(most, len(done.Unused))] {
 		a.warn("%s: no entry refers to it", name)
 	}
-	a.say("replay it with: xdsproxy replay %s --as server", shellWord(path))
+	if n := len(done.Unused); n > most {
+		a.warn("no entry refers to %s either", render.Count(uint64(n-most), "other file", "other files"))
+	}
+	a.say("replay it with: xdsproxy replay %s -- envoy", shellWord(path))
 	return nil
 }

@@ -35,5 +35,6 @@
 //
 // Everything is bounded: nesting as in Envoy, values by the caller, with what
 // aliases stand for. No error and no note has a value in it, since it may be a
-// secret; they have names of fields.
+// secret; they have names of fields. Only Exact repeats words that an enum does
+// not have.
 package lenient

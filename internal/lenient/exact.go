@@ -1,6 +1,7 @@
 package lenient
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -49,7 +50,26 @@ func (x Exact) Into(m proto.Message, root *yaml.Node) []*Fault {
 	if err != nil {
 		faults = append(faults, err)
 	}
+	slices.SortStableFunc(faults, func(a, b *Fault) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) })
 	return faults
+}
+
+// maxFaults is how many of them an exact reader tells.
+const maxFaults = 1000
+
+// value reads what stands at pos. What is wrong with it does not keep an exact
+// reader from what is behind it.
+func (r *reader) value(read func() *Fault) *Fault {
+	from, depth, nested := r.pos, r.depth, r.nested
+	err := read()
+	if err == nil || err == errEnough || r.exact == nil || r.lost || len(r.notes) >= maxFaults {
+		return err
+	}
+	r.notes = append(r.notes, err)
+	r.pos, r.depth, r.nested = from, depth, nested
+	err = r.skip()
+	r.lost = err != nil
+	return err
 }
 
 // plainNumber is a scalar without quotes that is a number of JSON.

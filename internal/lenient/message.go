@@ -57,10 +57,11 @@ type reader struct {
 	notes  []*Fault
 	nested int    // messages, up to the next Any
 	exact  *Exact // nil: as Envoy reads
+	lost   bool   // there is no value to go on behind
 }
 
 func (r *reader) note(at int, kind Kind, format string, args ...any) {
-	if len(r.notes) < maxNotes {
+	if len(r.notes) < maxNotes || r.exact != nil && len(r.notes) < maxFaults {
 		r.notes = append(r.notes, r.wrong(at, format, args...).is(kind))
 	}
 }
@@ -84,7 +85,7 @@ func (r *reader) message(m protoreflect.Message, what string, inAny bool) *Fault
 	}
 	var seen seen
 	typed := false
-	return r.object(func(key string, at int) *Fault {
+	member := func(key string, at int) *Fault {
 		switch {
 		case r.exact != nil && (key == unknownKey || key == undecodedKey):
 			return r.tail(m, key)
@@ -100,6 +101,9 @@ func (r *reader) message(m protoreflect.Message, what string, inAny bool) *Fault
 			return r.message(m, what, false)
 		}
 		return r.field(m, key, at, &seen)
+	}
+	return r.object(func(key string, at int) *Fault {
+		return r.value(func() *Fault { return member(key, at) })
 	})
 }
 
@@ -172,7 +176,7 @@ func takesNull(fd protoreflect.FieldDescriptor) bool {
 }
 
 func (r *reader) elements(l protoreflect.List, fd protoreflect.FieldDescriptor, what string) *Fault {
-	return r.list(func() *Fault { return r.element(l, fd, what) })
+	return r.list(func() *Fault { return r.value(func() *Fault { return r.element(l, fd, what) }) })
 }
 
 func (r *reader) element(l protoreflect.List, fd protoreflect.FieldDescriptor, what string) *Fault {
@@ -180,7 +184,7 @@ func (r *reader) element(l protoreflect.List, fd protoreflect.FieldDescriptor, w
 		return r.elements(l, fd, what)
 	}
 	v, ok, err := r.single(l.NewElement, fd, what)
-	if ok && err == nil {
+	if ok && (err == nil || r.exact != nil) { // others keep their places
 		l.Append(v)
 	}
 	return err
@@ -215,7 +219,7 @@ func (r *reader) mapping(m protoreflect.Map, fd protoreflect.FieldDescriptor, wh
 	}
 	defer func() { r.nested-- }()
 	keys := make(map[string]struct{})
-	return r.object(func(key string, at int) *Fault {
+	entry := func(key string, at int) *Fault {
 		if _, twice := keys[key]; twice {
 			return r.wrong(at, "the key %s stands twice in the map", Quoted(key))
 		}
@@ -229,6 +233,9 @@ func (r *reader) mapping(m protoreflect.Map, fd protoreflect.FieldDescriptor, wh
 			m.Set(k, v)
 		}
 		return err
+	}
+	return r.object(func(key string, at int) *Fault {
+		return r.value(func() *Fault { return entry(key, at) })
 	})
 }
 

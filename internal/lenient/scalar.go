@@ -32,11 +32,19 @@ func (r *reader) scalar(fd protoreflect.FieldDescriptor, what string) (v protore
 	if v, ok = valueOf(fd, text, isText, isNumber(c)); ok {
 		return v, true, nil
 	}
-	if fd.Enum() != nil && isText {
+	switch {
+	case fd.Enum() != nil && isText && r.exact != nil: // who reads it wrote it
+		r.note(at, UnknownEnum, "%s is no word of the enum of %s", Quoted(text), Clipped(what))
+		return v, false, nil
+	case fd.Enum() != nil && isText:
 		r.note(at, UnknownEnum, "this is no word of the enum of %s", Clipped(what))
 		return v, false, nil
 	}
-	return v, false, r.not(at, what, fd.Kind().String())
+	err = r.not(at, what, fd.Kind().String())
+	if r.exact != nil && fd.Kind() == protoreflect.StringKind && c != '{' && c != '[' {
+		err.Message += ": put it in quotes"
+	}
+	return v, false, err
 }
 
 func valueOf(fd protoreflect.FieldDescriptor, text string, isText, isNumber bool) (v protoreflect.Value, ok bool) {

@@ -61,7 +61,7 @@ func YAMLTree(data []byte, values int) (root *yaml.Node, more *Fault, err *Fault
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	if e := dec.Decode(&doc); e != nil {
-		return nil, nil, yamlFault(e)
+		return nil, nil, yamlFault(e, data)
 	}
 	if len(doc.Content) != 1 {
 		return nil, nil, faultf("empty")
@@ -88,23 +88,75 @@ func joined(a, b string) string {
 
 var yamlPlace = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
+// yamlSays says in whole sentences what the parser says in its own words. late is
+// an error that the parser counts lines of from 0, and from where what is not
+// complete begins.
+var yamlSays = []struct {
+	begins, text string
+	late         bool
+}{
+	{"could not find expected ':'", "a colon is missing", false},
+	{"did not find expected ',' or ']'", "a list in brackets is not closed, or a comma is missing", true},
+	{"did not find expected ',' or '}'", "an object in braces is not closed, or a comma is missing", true},
+	{"did not find expected node content", "a value is missing, or a bracket is not closed", true},
+	{"did not find expected key", "a key is missing, or this does not stand below the keys that it belongs to", true},
+	{"did not find expected '-' indicator", "the - of an element is missing, or this does not stand below the elements that it belongs to", true},
+	{"did not find expected <document start>", "something stands behind the end of the document", true},
+	{"found unexpected end of stream", "a quote is not closed", false},
+	{"mapping values are not allowed", "no colon may stand here: a text with a colon in it needs quotes", false},
+	{"found character that cannot start", "no value begins with this character: such a text needs quotes", false},
+	{"found unknown escape character", "there is no such escape with a backslash", false},
+	{"found undefined tag handle", "the tag is not known", true},
+	{"unknown anchor", "an alias with * stands for nothing: such a text needs quotes", true},
+}
+
+// maxSought is how much YAML is parsed again to find the line of an error.
+const maxSought = 1 << 20
+
 // yamlFault keeps of an error the place, and of what it says what quotes
 // nothing.
-func yamlFault(err error) *Fault {
+func yamlFault(err error, data []byte) *Fault {
 	m := yamlPlace.FindStringSubmatch(err.Error())
 	if m == nil {
 		return faultf("empty")
 	}
 	line, _ := strconv.Atoi(m[1])
-	what, _, _ := strings.Cut(m[2], `"`)
-	what, _, _ = strings.Cut(what, "'")
-	if strings.HasPrefix(m[2], "could not find expected ':'") {
-		what = "a colon is missing"
+	what, late := "", line == 0
+	for _, s := range yamlSays {
+		if strings.HasPrefix(m[2], s.begins) {
+			what, late = s.text, late || s.late
+			break
+		}
 	}
-	if what = strings.Trim(what, " :"); what == "" {
-		what = "not YAML"
+	if what == "" {
+		what, _, _ = strings.Cut(m[2], `"`)
+		what, _, _ = strings.Cut(what, "'")
+		if what = strings.Trim(what, " :"); what == "" {
+			what = "not YAML"
+		}
+	}
+	if late && len(data) <= maxSought {
+		line = lineOf(err, data)
+	} else if late && line > 0 {
+		line++
 	}
 	return faultf("%s", what).at(line, 0)
+}
+
+// lineOf is the first line with which the parser complains of the same.
+func lineOf(err error, data []byte) int {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	ends := make([]int, len(lines))
+	end := 0
+	for i, l := range lines {
+		end += len(l)
+		ends[i] = end
+	}
+	return 1 + sort.Search(len(ends)-1, func(i int) bool {
+		var doc yaml.Node
+		e := yaml.NewDecoder(bytes.NewReader(data[:ends[i]])).Decode(&doc)
+		return e != nil && e.Error() == err.Error()
+	})
 }
 
 // resolver takes the aliases out of a tree.

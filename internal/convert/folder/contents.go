@@ -9,8 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -76,7 +76,7 @@ type content struct {
 	raw    []byte // the Any, if it is kept
 	bad    bool   // it cannot be encoded, which was said
 	looked bool   // whether the text says all of the original
-	used   bool   // an entry that is encoded refers to it
+	used   bool   // an entry refers to it
 }
 
 // find looks for all files.
@@ -88,7 +88,7 @@ func (c *contents) find(ctx context.Context) error {
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case entry.IsDir() || path.Ext(name) != ".yaml":
+		case entry.IsDir() || entry.Name()[0] == '.' || strings.HasSuffix(name, "~"): // of an editor
 			return nil
 		case !entry.Type().IsRegular():
 			c.faults.add(name, 0, 0, "not a regular file")
@@ -232,10 +232,10 @@ func anyOf(text []byte) ([]byte, []*lenient.Fault) {
 	return append([]byte{}, raw...), nil
 }
 
-// unused are the files that make no difference and should.
+// unused are the files that make no difference.
 func (c *contents) unused() (out []string) {
 	for name, file := range c.files {
-		if !file.same && !file.used {
+		if !file.used {
 			out = append(out, name)
 		}
 	}

@@ -9,7 +9,8 @@
 // Each document and each file begins with a comment that has the hash of its text.
 // What still has that hash was not edited, and its bytes are those of the original.
 // Everything else is encoded again from its text. No other state is kept: a file
-// that is copied, and then edited, is a new content.
+// that is copied, and then edited, is a new content. A comment ends session.yaml:
+// where it is missing behind an entry that is not what it was, that is cut off.
 //
 // An import believes nothing. It reads regular files in the folder only, bounds
 // each, and collects what is wrong with all of them; it writes a recording if

@@ -129,7 +129,7 @@ func TestAnotherFile(t *testing.T) {
 	write(t, dir, "resources/Cluster/idle.yaml", "{}")
 	edit(t, dir, "session.yaml", `"@file": `+old, `"@file": resources/Cluster/new.yaml`)
 	again, done := imported(t, dir)
-	if done.Edited != 1 || !slices.Equal(done.Unused, []string{"resources/Cluster/idle.yaml"}) {
+	if done.Edited != 1 || !slices.Equal(done.Unused, []string{filepath.ToSlash(old), "resources/Cluster/idle.yaml"}) {
 		t.Errorf("%+v", done)
 	}
 	is, _ := read(t, again)
@@ -159,9 +159,22 @@ func TestFaults(t *testing.T) {
 			edit(t, dir, "session.yaml", "kind: connect", "kind: disconect\ntimes: 5")
 		}, []string{
 			"session.yaml:6:7: kind has no value \"disconect\"", "session.yaml:7:1: there is no field \"times\"",
-			cluster + `:5:1: there is no field "connect_timeot"`, cluster + ":6:12: this is no word of the enum of lb_policy",
+			cluster + `:5:1: there is no field "connect_timeot"`, cluster + `:6:12: "ROUND_RIBBON" is no word of the enum of lb_policy`,
 			cluster + ":7:18: connect_timeout is of type Duration, and this value is not",
 		}},
+		"many in one file": {func(dir string) {
+			edit(t, dir, cluster, "connect_timeout: 10s", "connect_timeout: 5\nx: 1\ntype: EDSS\nname: no\n"+
+				"load_assignment: {endpoints: [{priority: x}, {y: 1}], z: 1}\nmetadata: {filter_metadata: {a: 1, b: 2}}\ndns_lookup_family: [{}]")
+		}, []string{
+			cluster + ":5:18: connect_timeout is of type Duration, and this value is not", cluster + `:6:1: there is no field "x"`,
+			cluster + `:7:7: "EDSS" is no word of the enum of type`, cluster + ":8:7: name is of type string, and this value is not: put it in quotes",
+			cluster + ":9:42: priority is of type uint32, and this value is not", cluster + `:9:47: there is no field "y"`, cluster + `:9:55: there is no field "z"`,
+			cluster + ":10:33: filter_metadata is of type Struct, and this value is not", cluster + ":10:39: filter_metadata is of type Struct, and this value is not",
+			cluster + ":11:20: dns_lookup_family is of type enum, and this value is not",
+		}},
+		"deep in a file": {func(dir string) {
+			edit(t, dir, cluster, "connect_timeout: 10s", "connect_timeout: 5\nmetadata: "+strings.Repeat("[", 150)+strings.Repeat("]", 150))
+		}, []string{cluster + ":5:18: connect_timeout is of type Duration", cluster + ":6:", "nested too deep"}},
 		"an unknown type": {func(dir string) { edit(t, dir, cluster, "v3.Cluster", "v3.Clusters") }, []string{
 			cluster + `:2:10: the type "envoy.config.cluster.v3.Clusters" is not known`,
 		}},
@@ -226,11 +239,86 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A session.yaml that was cut off makes no recording, wherever that was.
+func TestCutOff(t *testing.T) {
+	dir := export(t, "../../../check/testdata/sessions/envoy-sotw.xdsp")
+	text, err := os.ReadFile(filepath.Join(dir, "session.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := strings.LastIndex(string(text), "\n--- ") + len("\n--- # \n") + 32
+	end := strings.LastIndex(string(text), "\n# end of the session\n")
+	to := func() string { return filepath.Join(t.TempDir(), "new.xdsp") }
+	for at := last + 1; at < end; at++ {
+		write(t, dir, "session.yaml", string(text[:at]))
+		if _, err := folder.Import(context.Background(), dir, to(), folder.Options{}); err == nil || !strings.Contains(err.Error(), "session.yaml:") {
+			t.Errorf("cut %d of %d bytes behind its beginning: %v", at-last, end-last, err)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "session.yaml: there is no entry in it; there were 57"},
+		{string(text[:strings.Index(string(text), "\n--- ")]), "session.yaml: there is no entry in it; there were 57"},
+		{string(text[:last]) + "seq: 57\nkind: note\n# end of the session\n", "note is missing: an entry of the kind note has it"},
+		{string(text[:last]) + "seq: 57\nkind: message\n# end of the session\n", "stream is missing: an entry of the kind message has it"},
+	} {
+		write(t, dir, "session.yaml", c.text)
+		if _, err := folder.Import(context.Background(), dir, to(), folder.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("no %q in %v", c.want, err)
+		}
+	}
+	// The last entries are deleted, or the last one is edited.
+	write(t, dir, "session.yaml", string(text[:last-len("--- # \n")-32]))
+	if _, done := imported(t, dir); done.Deleted != 1 || done.Edited > 0 {
+		t.Errorf("%+v", done)
+	}
+	write(t, dir, "session.yaml", string(text[:end])+"\nproblems: [mine]\n# end of the session\r\n")
+	if _, done := imported(t, dir); done.Deleted > 0 || done.Edited != 1 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// A word that is wrong is told once, with those that are right.
+func TestWrongKind(t *testing.T) {
+	dir := export(t, systems+"adsc-mcp.xdsp")
+	edit(t, dir, "session.yaml", "kind: open", "kind: opne")
+	_, err := folder.Import(context.Background(), dir, filepath.Join(t.TempDir(), "new.xdsp"), folder.Options{})
+	wrong, is := errors.AsType[*folder.Error](err)
+	if !is || len(wrong.Faults) != 1 || !strings.Contains(wrong.Faults[0].Message, `kind has no value "opne": it is one of unknown, connect, open, `) {
+		t.Error(err)
+	}
+}
+
+// A file that nothing refers to is told, also if it is a copy or has another
+// ending; what an editor leaves behind is not.
+func TestUnused(t *testing.T) {
+	dir := export(t, systems+"istio-sidecar-delta.xdsp")
+	text, err := os.ReadFile(filepath.Join(dir, "resources/Cluster/BlackHoleCluster@1.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"copy.yaml", "copy.yml", "copy.yaml~", ".copy.yaml.swp"} {
+		write(t, dir, "resources/Cluster/"+name, string(text))
+	}
+	if _, done := imported(t, dir); !slices.Equal(done.Unused, []string{"resources/Cluster/copy.yaml", "resources/Cluster/copy.yml"}) {
+		t.Errorf("%+v", done)
+	}
+}
+
 // A folder that is no such folder is told apart, and one that is full is left alone.
 func TestNoFolder(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := folder.Import(context.Background(), dir, filepath.Join(dir, "new.xdsp"), folder.Options{}); err == nil || !strings.Contains(err.Error(), ".original.xdsp") {
 		t.Error(err)
+	}
+	for _, name := range []string{"session.yaml", ".original.xdsp"} {
+		half := export(t, systems+"adsc-mcp.xdsp")
+		if err := os.Remove(filepath.Join(half, name)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := folder.Import(context.Background(), half, filepath.Join(dir, "new.xdsp"), folder.Options{})
+		if want := " is no folder that xdsproxy export -o dir has written: there is no file " + name + " in it"; err == nil || !strings.HasSuffix(err.Error(), want) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("no %q in %v", want, err)
+		}
 	}
 	write(t, dir, "mine", "")
 	_, facts := read(t, systems+"adsc-mcp.xdsp")

@@ -155,6 +155,7 @@ func (x *Export) write(path string, text []byte) error {
 // Close ends the folder. If that fails it is removed.
 func (x *Export) Close() (Exported, error) {
 	if x.err == nil {
+		_, _ = x.out.WriteString(endMark + "\n") // Flush has the error
 		x.err = x.out.Flush()
 	}
 	if x.err == nil {

@@ -1,7 +1,9 @@
 package folder
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +30,17 @@ const maxFaults = 100
 type faults struct {
 	list []Fault
 	more int
+}
+
+// err is an *Error, in the order of files and lines; nil if nothing is wrong.
+func (f *faults) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(f.list, func(a, b Fault) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Col-b.Col)
+	})
+	return &Error{f.list, f.more}
 }
 
 func (f *faults) add(file string, line, col int, format string, args ...any) {

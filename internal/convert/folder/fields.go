@@ -3,6 +3,7 @@ package folder
 import (
 	"encoding/base64"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -185,7 +186,7 @@ func word[T ~uint8](f *fields, name string, words []string, v *T) {
 			return
 		}
 	}
-	f.wrong(at.Line, at.Column, "%s has no value %s", name, lenient.Quoted(text))
+	f.wrong(at.Line, at.Column, "%s has no value %s: it is one of %s", name, lenient.Quoted(text), strings.Join(words, ", "))
 }
 
 // object is a member with members of its own.

@@ -125,7 +125,7 @@ func TestNothingEdited(t *testing.T) {
 		again, done := imported(t, export(t, path))
 		was, of := read(t, path)
 		is, facts := read(t, again)
-		if done.Edited+done.Added+done.Deleted+done.Moved > 0 || facts.Masked != of.Masked || !facts.Created.Equal(of.Created) || facts.Program != of.Program {
+		if done.Edited+done.Added+done.Deleted+done.Moved > 0 || len(done.Unused) > 0 || facts.Masked != of.Masked || !facts.Created.Equal(of.Created) || facts.Program != of.Program {
 			t.Errorf("%s: %+v, %+v of %+v", path, done, facts, of)
 		}
 		if len(was) != len(is) {
@@ -160,7 +160,7 @@ func files(t testing.TB, dir string) map[string]string {
 		text, err := os.ReadFile(path)
 		name, _ := filepath.Rel(dir, path)
 		if out[name] = comment.ReplaceAllString(string(text), ""); name == "session.yaml" {
-			out[name] = separator.ReplaceAllString(string(text), "---")
+			out[name] = strings.TrimSuffix(separator.ReplaceAllString(string(text), "---"), "# end of the session\n")
 		}
 		return err
 	})

@@ -25,8 +25,7 @@ type Imported struct {
 	Edited, Added             uint64 // entries that are not what they were, or that are new
 	Deleted, Moved            uint64
 	// Lossy are files that were edited, and whose original said something that
-	// cannot be written as text: it is lost. Unused are files that are new or were
-	// edited, and that no entry refers to.
+	// cannot be written as text: it is lost. Unused are files that no entry refers to.
 	Lossy, Unused []string
 	Bytes         int64
 }
@@ -50,8 +49,10 @@ func Import(ctx context.Context, dir, path string, o Options) (Imported, error) 
 	}
 	defer root.Close()
 	name := filepath.Join(dir, originalFile)
-	if info, err := root.Lstat(originalFile); err != nil || !info.Mode().IsRegular() {
-		return Imported{}, fmt.Errorf("%s: there is no %s in it, which has the bytes of what is not edited", dir, originalFile)
+	for _, part := range []string{originalFile, sessionFile} {
+		if info, err := root.Lstat(part); err != nil || !info.Mode().IsRegular() {
+			return Imported{}, fmt.Errorf("%s is no folder that xdsproxy export -o dir has written: there is no file %s in it", dir, part)
+		}
 	}
 	facts, err := recorder.Inspect(name)
 	if err != nil {
@@ -70,8 +71,8 @@ func Import(ctx context.Context, dir, path string, o Options) (Imported, error) 
 	if err := im.pass(); err != nil {
 		return Imported{}, err
 	}
-	if len(wrong.list) > 0 {
-		return Imported{}, &Error{wrong.list, wrong.more}
+	if err := wrong.err(); err != nil {
+		return Imported{}, err
 	}
 	return im.write(path)
 }
@@ -107,9 +108,8 @@ func (im *importer) write(path string) (Imported, error) {
 		return Imported{}, err
 	}
 	im.to = to
-	err = im.pass()
-	if err == nil && len(im.faults.list) > 0 {
-		err = &Error{im.faults.list, im.faults.more}
+	if err = im.pass(); err == nil {
+		err = im.faults.err()
 	}
 	if err == nil {
 		err = im.tell()
@@ -151,6 +151,12 @@ func (im *importer) pass() error {
 			im.o.Progress(in.read, im.done.Entries)
 		}
 	}
+	switch {
+	case im.done.Entries == 0 && im.facts.Entries > 0:
+		im.faults.add(sessionFile, 0, 0, "there is no entry in it; there were %d", im.facts.Entries)
+	case doc.as != "" && !doc.same && !in.ended:
+		im.faults.add(sessionFile, doc.line, 0, "the last entry may be cut off: the line %s is missing behind it; write it there if the entry is whole", lenient.Quoted(endMark))
+	}
 	if n := uint64(len(im.seen)); im.facts.Entries > n {
 		im.done.Deleted = im.facts.Entries - n
 	}
@@ -161,6 +167,11 @@ func (im *importer) pass() error {
 func (im *importer) document(doc *document) error {
 	edited := im.editedFiles(doc)
 	if doc.same && len(edited) == 0 {
+		for _, ref := range doc.refs {
+			if file := im.contents.files[ref]; file != nil {
+				file.used = true
+			}
+		}
 		return im.untouched(doc)
 	}
 	e, err := im.parse(doc)

@@ -33,10 +33,16 @@ func (p *parser) entry(text []byte) (e session.Entry) {
 		return e
 	}
 	f := reading(root, p.wrong)
+	kind := f.in["kind"].value
 	f.entry(&e)
+	for _, name := range missing(&e) {
+		p.wrong(root.Line, root.Column, "%s is missing: an entry of the kind %s has it", name, e.Kind)
+	}
 	switch {
 	case e.Kind == session.KindUnknown:
-		p.wrong(root.Line, root.Column, "the kind is missing")
+		if kind == nil || kind.Value == e.Kind.String() { // else it was said
+			p.wrong(root.Line, root.Column, "the kind is missing")
+		}
 	case e.Seq > maxSeq:
 		p.wrong(root.Line, root.Column, "seq is too large")
 	case e.Kind == session.KindMessage:
@@ -44,6 +50,34 @@ func (p *parser) entry(text []byte) (e session.Entry) {
 	}
 	f.end()
 	return e
+}
+
+// missing are the fields that an entry of its kind cannot be without.
+func missing(e *session.Entry) (names []string) {
+	need := func(name string, there bool) {
+		if !there {
+			names = append(names, name)
+		}
+	}
+	switch e.Kind {
+	case session.KindOpen, session.KindHeader, session.KindMessage, session.KindHalfClose, session.KindTrailer, session.KindCancel:
+		need("stream", e.Stream != 0)
+	}
+	switch e.Kind {
+	case session.KindOpen:
+		need("method", e.Method != "")
+	case session.KindTrailer, session.KindCancel:
+		need("status", e.Status != nil)
+	case session.KindConnect, session.KindDisconnect:
+		need("conn", e.Conn != 0)
+	case session.KindGoAway:
+		need("goaway", e.GoAway != nil)
+	case session.KindGap:
+		need("gap", e.Gap != nil)
+	case session.KindNote:
+		need("note", e.Note != nil)
+	}
+	return names
 }
 
 // maxSeq keeps numbers that are counted up from here in their range.

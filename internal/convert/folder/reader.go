@@ -82,14 +82,20 @@ type document struct {
 // documents reads session.yaml, a document after the other.
 type documents struct {
 	in   *bufio.Reader
-	line int    // that comes next
-	head []byte // of the next document: its first line, if that was read
-	read int64
+	line int // that comes next
+	// ended says that the end mark was read.
+	ended bool
+	head  []byte // of the next document: its first line, if that was read
+	read  int64
 }
 
 func newDocuments(in io.Reader) *documents {
 	return &documents{in: bufio.NewReaderSize(in, 64<<10), line: 1}
 }
+
+// endMark is the line behind the last entry, which tells a file that was cut off.
+// What an entry says is never a comment at the beginning of a line.
+const endMark = "# end of the session"
 
 // fileKey is what stands before each reference to a file in a text that was not
 // edited. It may also stand in a text that a peer wrote.
@@ -120,6 +126,10 @@ func (d *documents) next(doc *document) error {
 		if begins && isSeparator(line) {
 			d.head = bytes.Clone(line)
 			break
+		}
+		if begins && whole && string(bytes.TrimRight(line, "\r\n")) == endMark {
+			d.ended = true
+			continue
 		}
 		begins = whole
 		h.Write(line)
