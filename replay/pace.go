@@ -69,6 +69,9 @@ type Options struct {
 	// Played is called when a server has played everything, before it lets go of
 	// its clients.
 	Played func(context.Context)
+	// Leaving is called when a play is over, before the played server goes: from
+	// then on nobody is to be led to it.
+	Leaving func()
 	// Step gives leave to say the next thing, for a Pace that Steps.
 	Step <-chan struct{}
 	// Faults are what goes wrong on purpose; nil: nothing.

@@ -56,6 +56,9 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 	if err == nil && o.Played != nil && s.met() {
 		o.Played(ctx)
 	}
+	if o.Leaving != nil {
+		o.Leaving()
+	}
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
