@@ -63,6 +63,9 @@ type Options struct {
 	Pace      Pace
 	// Idle is how long nothing may be said before the replay gives up.
 	Idle time.Duration
+	// Linger is the same, if it is longer, at the end of a play in which something
+	// was withheld on purpose.
+	Linger time.Duration
 	// Local says that the clients are on this machine: listeners that cannot have
 	// their recorded addresses here are sent with others.
 	Local bool

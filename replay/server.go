@@ -91,6 +91,7 @@ type server struct {
 	said    atomic.Int64 // when something was said last, in nanoseconds since 1970
 	due     atomic.Int64 // until when an answer may take as long as it took then
 	waiting atomic.Int32 // parts that wait for a time or for leave to go on
+	dropped atomic.Bool  // a response on purpose: what its client does without it shows later
 	over    chan struct{}
 	changed chan struct{} // something may be done
 	births  sync.WaitGroup
@@ -142,7 +143,7 @@ func (s *server) wait(ctx context.Context) error {
 		s.mu.Lock()
 		open := s.open
 		s.mu.Unlock()
-		if open == 0 {
+		if open == 0 && !s.dropped.Load() {
 			return nil
 		}
 		quiet := time.Since(time.Unix(0, max(s.said.Load(), s.due.Load())))
@@ -150,9 +151,9 @@ func (s *server) wait(ctx context.Context) error {
 			s.touch()
 			quiet = 0
 		}
-		idle := s.o.Idle
+		idle := max(s.o.Idle, s.o.Linger)
 		if !s.met() {
-			idle *= FirstClient
+			idle = FirstClient * s.o.Idle
 		}
 		if quiet >= idle {
 			s.ledger.say(fmt.Sprintf("nothing was said for %s: the replay ends", idle))

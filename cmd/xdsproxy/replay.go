@@ -32,6 +32,7 @@ type replaying struct {
 	follow         bool
 	noise          string
 
+	patient  bool       // --idle was given
 	queries  []*query   // the filters of options.Faults
 	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
@@ -114,6 +115,7 @@ xdsproxy replay @last --as client --follow --target 127.0.0.1:15011
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
+		r.patient = cmd.Flags().Changed("idle")
 		args, err := r.take(cmd, args)
 		if err == nil {
 			err = r.check(args)
@@ -239,6 +241,9 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	}
 	defer r.dismiss()
 	report, err := r.relayed(ctx, plan, play)
+	if report != nil && report.Streams > 0 {
+		report.Notes = append(report.Notes, r.options.Faults.Undone()...)
+	}
 	switch {
 	case err != nil:
 		return report, err

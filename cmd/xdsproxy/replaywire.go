@@ -186,6 +186,7 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
 	}
 	r.announceSecurity([]proxy.Pair{r.security})
+	r.announceLinger()
 	r.options.Leaving = between.shut
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 		return replay.Serve(ctx, l, plan, r.options)
@@ -211,6 +212,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		r.tell("asking %s, playing the clients of %s", r.target, r.source)
 	}
 	r.announceSecurity([]proxy.Pair{r.security})
+	r.announceLinger()
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {
 			d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
