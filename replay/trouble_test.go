@@ -123,8 +123,10 @@ func TestCutOutOften(t *testing.T) {
 	} {
 		p := planOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 			if slices.Contains(c.holes, e.Seq) {
-				*e = session.Entry{Seq: e.Seq, Kind: session.KindGap, Time: e.Time, Side: session.Proxy,
-					Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{1}, Cause: session.Cut}}
+				*e = session.Entry{
+					Seq: e.Seq, Kind: session.KindGap, Time: e.Time, Side: session.Proxy,
+					Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{1}, Cause: session.Cut},
+				}
 			}
 			return true
 		}))
