@@ -144,7 +144,7 @@ func Listen(cfg Config) (*Proxy, error) {
 	for _, pair := range cfg.Pairs {
 		l, err := pair.Listen.Listen()
 		if err != nil {
-			p.closeListeners()
+			p.CloseListeners()
 			return nil, &ListenError{pair.Listen, err}
 		}
 		p.listeners = append(p.listeners, l)
@@ -177,7 +177,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 		p.wg.Go(func() { p.accept(ctx, l, p.cfg.Pairs[i], p.secure[i]) })
 	}
 	<-ctx.Done()
-	p.closeListeners()
+	p.CloseListeners()
 	p.mu.Lock()
 	p.stopping = true
 	p.deadline = time.Now().Add(p.cfg.Drain)
@@ -192,7 +192,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 // Close ends every connection at once. Serve returns soon after if its context
 // is done too.
 func (p *Proxy) Close() {
-	p.closeListeners()
+	p.CloseListeners()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopping = true
@@ -202,7 +202,8 @@ func (p *Proxy) Close() {
 	}
 }
 
-func (p *Proxy) closeListeners() {
+// CloseListeners lets no more clients in; those that are in are served on.
+func (p *Proxy) CloseListeners() {
 	for _, l := range p.listeners {
 		l.Close()
 	}

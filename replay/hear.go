@@ -117,6 +117,7 @@ func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Mess
 	}
 	switch {
 	case st.Answered == none && v != nacked && !st.Silent:
+		p.tolerate(topic, n)
 	case st.Answered == none && p.Partial:
 		p.server.ledger.note("entry %d: the client rejects it, and its answer was not recorded: %s", st.Seq, bounded(text))
 	case st.Verdict != v || st.Answered == none:

@@ -63,12 +63,18 @@ type Options struct {
 	Pace      Pace
 	// Idle is how long nothing may be said before the replay gives up.
 	Idle time.Duration
+	// Linger is the same, if it is longer, at the end of a play in which something
+	// was withheld on purpose.
+	Linger time.Duration
 	// Local says that the clients are on this machine: listeners that cannot have
 	// their recorded addresses here are sent with others.
 	Local bool
 	// Played is called when a server has played everything, before it lets go of
 	// its clients.
 	Played func(context.Context)
+	// Leaving is called when a play is over, before the played server goes: from
+	// then on nobody is to be led to it.
+	Leaving func()
 	// Step gives leave to say the next thing, for a Pace that Steps.
 	Step <-chan struct{}
 	// Faults are what goes wrong on purpose; nil: nothing.

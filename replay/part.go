@@ -281,6 +281,7 @@ func (p *part) complete() (heard, silence bool) {
 				}
 				silence = true
 			}
+			silence = silence || n >= t.answered && p.unanswered(topic, n) > 0
 		}
 		if topic.Requests > 0 && !p.Partial && !t.live.came(t.recorded) {
 			return false, false

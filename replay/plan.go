@@ -31,11 +31,13 @@ type Stream struct {
 	Opened session.Seq
 	Steps  []Step
 	Topics []*Topic
-	End    *End // nil if the recording ends before the stream does
+	End    *End  // nil if the recording ends before the stream does
+	until  int64 // when either was, in nanoseconds since 1970
 
 	// Partial says that part of the stream was not recorded: how it began, or
 	// what was lost in a gap. What is not known is not expected.
 	Partial bool
+	chosen  bool // it is, by nothing but what was left out on purpose
 }
 
 // Topic is one resource type on one stream.

@@ -67,8 +67,16 @@ type planner struct {
 	names   int64 // bytes
 	steps   int
 	entries uint64
+	left    leftOut
 	cut     bool
 	full    error
+}
+
+// leftOut is what a recording lacks on purpose.
+type leftOut struct {
+	gaps        int
+	entries     uint64
+	first, last session.Seq
 }
 
 // talk is a stream while it is read.
@@ -93,7 +101,7 @@ func (p *planner) silence(t *talk) {
 			t.Steps[o.step].Silent = true
 		}
 	}
-	t.owed = nil
+	t.owed, t.until = nil, p.engine.Now.UnixNano()
 }
 
 func (p *planner) note(format string, args ...any) {
@@ -162,15 +170,38 @@ func (p *planner) gap(e *session.Entry) {
 	if e.Gap == nil {
 		return
 	}
-	what := "were lost when it was recorded"
-	if e.Gap.Cause != session.Lost {
-		what = "were left out on purpose"
+	lost := e.Gap.Cause == session.Lost
+	if l := &p.left; !lost {
+		if l.gaps == 0 {
+			l.first = e.Gap.First
+		}
+		l.gaps, l.entries, l.last = l.gaps+1, l.entries+e.Gap.Entries, e.Gap.Last
+	} else {
+		p.note("%s lost when it was recorded: %s", entriesWere(e.Gap.First, e.Gap.Last), unsaid)
 	}
-	p.note("entries %d to %d %s: what was said in them is neither said again nor expected", e.Gap.First, e.Gap.Last, what)
 	for id, t := range p.open {
 		if !t.ended && (len(e.Gap.Streams) >= 1024 || slices.Contains(e.Gap.Streams, id)) {
-			t.Partial = true
+			t.Partial, t.chosen = true, !lost && (t.chosen || !t.Partial)
 		}
+	}
+}
+
+const unsaid = "what was said in them is neither said again nor expected"
+
+func entriesWere(first, last session.Seq) string {
+	if first == last {
+		return fmt.Sprintf("entry %d was", first)
+	}
+	return fmt.Sprintf("entries %d to %d were", first, last)
+}
+
+// leftOut says what was left out on purpose, however many holes that made.
+func (p *planner) leftOut() {
+	switch l := &p.left; {
+	case l.gaps == 1:
+		p.note("%s left out on purpose: %s", entriesWere(l.first, l.last), unsaid)
+	case l.gaps > 1:
+		p.note("%d entries between %d and %d were left out on purpose: %s", l.entries, l.first, l.last, unsaid)
 	}
 }
 
@@ -195,7 +226,7 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 	key, whole := c.Sub.Key, !e.Message.Truncated && !e.Message.Compressed
 	if key == "" && !whole {
 		p.note("entry %d was recorded in part, and not of which type it is: it is not said again", e.Seq)
-		t.Partial = true
+		t.Partial, t.chosen = true, false
 		return
 	}
 	at := t.topic(key)
@@ -211,7 +242,7 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 	}
 	if len(t.Steps) == 0 {
 		p.plan.Streams = append(p.plan.Streams, t.Stream)
-		t.Partial = t.Partial || e.Carried || c.Uncertain
+		t.Partial, t.chosen = t.Partial || e.Carried || c.Uncertain, t.chosen && !e.Carried
 	}
 	st := Step{
 		Seq: e.Seq, At: e.Time.UnixNano(), Topic: at, Server: m.Response(), Answered: none, Echo: none,
@@ -301,6 +332,7 @@ func (p *planner) keep(names []string) []string {
 
 // finish says what is left out, and gives the plan.
 func (p *planner) finish() *Plan {
+	p.leftOut()
 	others := map[string]int{}
 	for _, t := range p.open {
 		p.silence(t)
@@ -317,7 +349,7 @@ func (p *planner) finish() *Plan {
 		p.note("not played: %d %s %s", others[w], plural(others[w], "stream", "streams"), w)
 	}
 	for _, s := range p.plan.Streams {
-		if s.Partial {
+		if s.Partial && !s.chosen {
 			p.note("%s was not recorded from its beginning, or not without loss: what is missing is neither said again nor expected", s)
 		}
 		if !slices.Contains(p.plan.Clients, s.Client) {

@@ -150,7 +150,9 @@ func (r *role) patience() time.Duration {
 	}
 	awaitsEnd := r.End.byServer() && told(r.End.Code) && r.code < 0
 	switch {
-	case awaitsEnd || !heardAll || r.silent:
+	case r.silent:
+		return max(r.client.o.Idle, r.client.o.Linger) - quiet
+	case awaitsEnd || !heardAll:
 		return r.client.o.Idle - quiet
 	case settled:
 		return min(grace/4, r.client.o.Idle) - quiet

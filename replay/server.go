@@ -56,6 +56,9 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 	if err == nil && o.Played != nil && s.met() {
 		o.Played(ctx)
 	}
+	if o.Leaving != nil {
+		o.Leaving()
+	}
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
@@ -72,6 +75,7 @@ func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, er
 		part.missed(nobody)
 		played = append(played, part.row)
 	}
+	s.lenient.tell(s.ledger)
 	return s.ledger.report(played), err
 }
 
@@ -87,6 +91,7 @@ type server struct {
 	said    atomic.Int64 // when something was said last, in nanoseconds since 1970
 	due     atomic.Int64 // until when an answer may take as long as it took then
 	waiting atomic.Int32 // parts that wait for a time or for leave to go on
+	dropped atomic.Bool  // a response on purpose: what its client does without it shows later
 	over    chan struct{}
 	changed chan struct{} // something may be done
 	births  sync.WaitGroup
@@ -95,6 +100,8 @@ type server struct {
 	mu    sync.Mutex
 	bound map[string]string // live node ids by the recorded client that they play
 	open  int               // parts that are not done
+
+	lenient lenient // mu guards this, too
 }
 
 func (s *server) touch() { s.said.Store(time.Now().UnixNano()) }
@@ -136,7 +143,7 @@ func (s *server) wait(ctx context.Context) error {
 		s.mu.Lock()
 		open := s.open
 		s.mu.Unlock()
-		if open == 0 {
+		if open == 0 && !s.dropped.Load() {
 			return nil
 		}
 		quiet := time.Since(time.Unix(0, max(s.said.Load(), s.due.Load())))
@@ -144,9 +151,9 @@ func (s *server) wait(ctx context.Context) error {
 			s.touch()
 			quiet = 0
 		}
-		idle := s.o.Idle
+		idle := max(s.o.Idle, s.o.Linger)
 		if !s.met() {
-			idle *= FirstClient
+			idle = FirstClient * s.o.Idle
 		}
 		if quiet >= idle {
 			s.ledger.say(fmt.Sprintf("nothing was said for %s: the replay ends", idle))

@@ -110,6 +110,32 @@ func TestCutOut(t *testing.T) {
 	}
 }
 
+// However many holes were made on purpose, they are told in one line; and a
+// stream that lacks nothing else is not said to lack something.
+func TestCutOutOften(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		holes []session.Seq
+		want  string
+	}{
+		{[]session.Seq{20}, "entry 20 was left out on purpose: "},
+		{[]session.Seq{20, 23, 26}, "3 entries between 20 and 26 were left out on purpose: "},
+	} {
+		p := planOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+			if slices.Contains(c.holes, e.Seq) {
+				*e = session.Entry{
+					Seq: e.Seq, Kind: session.KindGap, Time: e.Time, Side: session.Proxy,
+					Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{1}, Cause: session.Cut},
+				}
+			}
+			return true
+		}))
+		if len(p.Notes) != 1 || !strings.HasPrefix(p.Notes[0], c.want) || !p.Streams[0].Partial {
+			t.Errorf("%q, want %q", p.Notes, c.want)
+		}
+	}
+}
+
 // A recording of which the end was torn off.
 func TestCut(t *testing.T) {
 	t.Parallel()

@@ -169,6 +169,7 @@ func (p *part) falsify(ctx context.Context, r int32, out []byte) ([]byte, int) {
 		switch f.Kind {
 		case fault.Drop:
 			p.did(f, "entry %d is not sent", st.Seq)
+			p.server.dropped.Store(true)
 			p.spare(r)
 			p.passOver(st.Topic)
 			return nil, 0

@@ -256,6 +256,9 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	}
 	defer r.dismiss()
 	report, err := r.relayed(ctx, plan, play)
+	if report != nil && report.Streams > 0 {
+		report.Notes = append(report.Notes, r.options.Faults.Undone()...)
+	}
 	switch {
 	case err != nil:
 		return report, err

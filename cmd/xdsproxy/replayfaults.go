@@ -43,7 +43,18 @@ func (r *replaying) parseFaults() error {
 		set.All, r.queries = append(set.All, f), append(r.queries, q)
 	}
 	r.options.Faults = set
+	if need := set.Patience(); !r.idleGiven && need > r.options.Idle {
+		r.options.Linger = need
+	}
 	return nil
+}
+
+// announceLinger says that the replay waits longer than it would without its
+// faults.
+func (r *replaying) announceLinger() {
+	if r.options.Linger > 0 {
+		r.say("ends after %s without a message, so that what the faults lead to can be seen; --idle says otherwise", r.options.Linger)
+	}
 }
 
 // completeFault proposes a kind, or what may come next in the filter behind it.

@@ -26,6 +26,15 @@ type relay struct {
 	inner  proxy.Addr
 	listen func(at, upstream proxy.Addr) (net.Addr, error)
 	heard  *troubles
+	proxy  *proxy.Proxy // nil: it does not listen yet
+}
+
+// shut lets nobody in any more: who came now would find the played server gone,
+// and that would be told as if something were wrong with the live side.
+func (b *relay) shut() {
+	if b != nil && b.proxy != nil {
+		b.proxy.CloseListeners()
+	}
 }
 
 // relayed plays with a proxy in between, if something is to be recorded, the
@@ -66,10 +75,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 			rec.Append(session.Entry{Kind: session.KindNote, Time: time.Now(), Side: session.Proxy, Note: &session.Note{Code: session.NoteFault, Text: text}})
 		}
 	}
-	var (
-		serving sync.WaitGroup
-		began   bool
-	)
+	var serving sync.WaitGroup
 	relaying, stop := context.WithCancel(context.Background())
 	defer stop()
 	between.listen = func(at, upstream proxy.Addr) (net.Addr, error) {
@@ -82,7 +88,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		if err != nil {
 			return nil, unbound(err)
 		}
-		began = true
+		between.proxy = p
 		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
 		return p.Addrs()[0], nil
 	}
@@ -92,7 +98,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	switch {
 	case rec == nil:
 		return report, err
-	case !began:
+	case between.proxy == nil:
 		rec.discard()
 		return report, err
 	}
@@ -180,6 +186,8 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
 	}
 	r.announceSecurity([]proxy.Pair{r.security})
+	r.announceLinger()
+	r.options.Leaving = between.shut
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 		return replay.Serve(ctx, l, plan, r.options)
 	})
@@ -204,6 +212,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		r.tell("asking %s, playing the clients of %s", r.target, r.source)
 	}
 	r.announceSecurity([]proxy.Pair{r.security})
+	r.announceLinger()
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {
 			d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}

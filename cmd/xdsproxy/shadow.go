@@ -147,7 +147,7 @@ func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Ev
 		r.announceSecurity([]proxy.Pair{r.security})
 		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 			var err error
-			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told}); err != nil && ctx.Err() == nil {
+			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told, Leaving: between.shut}); err != nil && ctx.Err() == nil {
 				err = unreadable(err)
 			}
 			return nil, err

@@ -157,3 +157,24 @@ func TestFaultsToControlPlane(t *testing.T) {
 		}
 	}
 }
+
+// A replay that ends while the client still waits leaves no trace of its own
+// plumbing: the client comes again and finds nobody, as it is.
+func TestReplayLeavesQuietly(t *testing.T) {
+	t.Parallel()
+	again := filepath.Join(t.TempDir(), "again.xdsp")
+	r := startReplay(t, filepath.Join(sessionsDir, "envoy-sotw.xdsp"),
+		"--as", "server", "--listen", "127.0.0.1:0", "--idle", "2s", "-w", again, "--fault", "drop:type:cds")
+	launchEnvoy(t, variants()[0], envoyNode, r.addr)
+	if _, report := r.end(t); len(report.Differences) == 0 {
+		t.Error("the client did not wait for anything")
+	}
+	if strings.Contains(r.stderr.String(), "cannot reach upstream") {
+		t.Error("it warns of its own end")
+	}
+	for _, e := range entriesOf(t, again) {
+		if e.Conn > 1 || e.Kind == session.KindNote && e.Note.Code == session.NoteDialFailed {
+			t.Errorf("its recording has %+v, %+v", e, e.Note)
+		}
+	}
+}

@@ -57,28 +57,35 @@ type kind struct {
 }
 
 func kinds() []kind {
-	number := func(most uint64) func(string) bool {
-		return func(s string) bool { n, err := strconv.ParseUint(s, 10, 32); return err == nil && n > 0 && n <= most }
+	number := func(least, most uint64) func(string) bool {
+		return func(s string) bool {
+			n, err := strconv.ParseUint(s, 10, 32)
+			return err == nil && n >= least && n <= most
+		}
 	}
-	duration := &value{"a duration such as 5s", "2s", func(s string) bool {
-		d, err := time.ParseDuration(s)
-		return err == nil && d > 0 && d <= time.Hour
-	}}
+	// What is usual is longer than rules and clients wait: DNE and ACK of
+	// check's timers, initial_fetch_timeout of Envoy.
+	duration := func(usual string) *value {
+		return &value{"a duration such as 5s, of 1h at most", usual, func(s string) bool {
+			d, err := time.ParseDuration(s)
+			return err == nil && d > 0 && d <= time.Hour
+		}}
+	}
 	return []kind{
-		{Delay, true, duration},
+		{Delay, true, duration("16s")},
 		{Drop, true, nil},
 		{Duplicate, true, nil},
 		{Reorder, true, nil},
 		{VersionReused, true, nil},
 		{Cut, true, nil},
 		{GoAway, true, nil},
-		{Reset, true, &value{"an HTTP/2 error code such as 11", "2", number(1<<32 - 1)}},
-		{Refuse, true, &value{"a gRPC status code from 1 to 16", "8", number(16)}},
+		{Reset, true, &value{"an HTTP/2 error code from 0 to 13", "2", number(0, 13)}},
+		{Refuse, true, &value{"a gRPC status code from 1 to 16", "8", number(1, 16)}},
 		{NACK, false, nil},
 		{Silence, false, nil},
 		{WrongNonce, false, nil},
-		{LateACK, false, duration},
-		{ReconnectStorm, false, &value{"a number from 1 to 1000", "20", number(1000)}},
+		{LateACK, false, duration("12s")},
+		{ReconnectStorm, false, &value{"a number from 1 to 1000", "20", number(1, 1000)}},
 	}
 }
 
@@ -102,6 +109,7 @@ type Fault struct {
 	first  int // of those, counted from 1
 	last   int // 0: and all after it
 	seen   int
+	done   int
 }
 
 // String is the text that the fault was made of.
@@ -249,6 +257,43 @@ func (s *Set) Idle() (f *Fault, matches int) {
 	return nil, 0
 }
 
+// Undone says of each fault that was done less often than was asked for how often
+// it was not.
+func (s *Set) Undone() (all []string) {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.All {
+		last, why := f.last, "the replay did not come to it"
+		if last == 0 {
+			last = f.seen
+		}
+		if f.seen < last {
+			why = fmt.Sprintf("the recording has %d of what it is for", f.seen)
+		}
+		if missing := last - f.first + 1 - f.done; missing > 0 {
+			all = append(all, fmt.Sprintf("--fault %q was done %d of %d times: %s", f, f.done, f.done+missing, why))
+		}
+	}
+	return all
+}
+
+// Patience is how long nothing has to be said until what the faults lead to can
+// be found: a name counts as missing after 15s, a response without an answer
+// after 10s, or 20s if its client says nothing else, and one of clusters after
+// 30s. 0: no longer than ever.
+func (s *Set) Patience() time.Duration {
+	switch {
+	case s.Has(Silence):
+		return 35 * time.Second
+	case s.Has(Drop, Delay, Reorder):
+		return 20 * time.Second
+	}
+	return 0
+}
+
 // Has says whether there is a fault of one of the kinds.
 func (s *Set) Has(kinds ...Kind) bool {
 	return s != nil && slices.ContainsFunc(s.All, func(f *Fault) bool { return slices.Contains(kinds, f.Kind) })
@@ -269,6 +314,7 @@ func (s *Set) Take(seq session.Seq, kinds ...Kind) (taken []*Fault) {
 		is := slices.Contains(kinds, f.Kind)
 		if is {
 			taken = append(taken, f)
+			f.done++
 		}
 		return is
 	})

@@ -25,7 +25,8 @@ func TestParse(t *testing.T) {
 		{"drop:type:eds#2..", Drop, "type:eds", 2, 0, ""},
 		{"drop: type:eds #*", Drop, "type:eds", 1, 0, ""},
 		{"drop:name:a#b", Drop, "name:a#b", 1, 1, ""},
-		{"delay", Delay, "", 1, 1, "2s"},
+		{"delay", Delay, "", 1, 1, "16s"},
+		{"reset=0", Reset, "", 1, 1, "0"},
 		{"delay=5s:name:a=b", Delay, "name:a=b", 1, 1, "5s"},
 		{"reset=11:at:12:30", Reset, "at:12:30", 1, 1, "11"},
 	} {
@@ -43,7 +44,9 @@ func TestParse(t *testing.T) {
 		"dorp:type:eds":    `there is no fault "dorp"|did you mean drop?`,
 		"nack:type:eds":    `nack is for --as client|with --as server: delay`,
 		"drop=3:type:eds":  `drop takes no value|`,
-		"delay=soon":       `delay takes a duration such as 5s, and "soon" is none|`,
+		"delay=soon":       `delay takes a duration such as 5s, of 1h at most, and "soon" is none|`,
+		"delay=1h2m":       `delay takes a duration such as 5s, of 1h at most, and "1h2m" is none|`,
+		"reset=300":        `reset takes an HTTP/2 error code from 0 to 13, and "300" is none|`,
 		"delay=-1s":        `delay takes a duration|`,
 		"refuse=0":         `refuse takes a gRPC status code from 1 to 16, and "0" is none|`,
 		"drop:type:eds#":   `"" is no count such as 2, 2..4, 2.. or *|`,
@@ -121,6 +124,10 @@ func TestSet(t *testing.T) {
 	if f, n := server.Idle(); f == nil || f.Kind != Cut || n != 4 {
 		t.Errorf("idle: %v, %d", f, n)
 	}
+	undone := strings.Join(server.Undone(), "\n")
+	if undone != `--fault "cut#9" was done 0 of 1 times: the recording has 4 of what it is for` {
+		t.Errorf("undone: %s", undone)
+	}
 	client := &Set{}
 	for _, text := range []string{"nack#2", "wrong-nonce#1", "reconnect-storm=3"} {
 		f, err := Parse(text, false)
@@ -135,5 +142,30 @@ func TestSet(t *testing.T) {
 	}
 	if f, _ := client.Idle(); f != nil {
 		t.Errorf("idle: %v", f)
+	}
+}
+
+// What was asked for and not done is told, and why.
+func TestUndone(t *testing.T) {
+	s := &Set{}
+	for _, text := range []string{"refuse#1..3", "drop#1..2", "cut#3..", "delay#4..9", "duplicate#*"} {
+		f, err := Parse(text, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.All = append(s.All, f)
+	}
+	responses, _ := conversation(s, 4)
+	s.Take(1, Refuse)
+	s.Take(responses[0], Drop)
+	for _, r := range responses {
+		s.Take(r, Delay, Duplicate)
+	}
+	want := `--fault "refuse#1..3" was done 1 of 3 times: the recording has 1 of what it is for
+--fault "drop#1..2" was done 1 of 2 times: the replay did not come to it
+--fault "cut#3.." was done 0 of 2 times: the replay did not come to it
+--fault "delay#4..9" was done 1 of 6 times: the recording has 4 of what it is for`
+	if got := strings.Join(s.Undone(), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -96,6 +96,9 @@ func (c *conn) Read(b []byte) (int, error) {
 		if len(c.hear) > 0 && c.in.clear() {
 			n := copy(b, c.hear)
 			c.hear = c.hear[n:]
+			if len(c.hear) == 0 {
+				_ = c.SetReadDeadline(time.Time{}) // which woke nobody, if data came just then
+			}
 			c.read.Unlock()
 			return n, nil
 		}

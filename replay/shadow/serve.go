@@ -29,6 +29,8 @@ type ServeOptions struct {
 	// Idle is how long the verdict of the recorded client is waited for.
 	Idle  time.Duration
 	Event func(Event)
+	// Leaving is that of replay.Options.
+	Leaving func()
 }
 
 // Serve gives the clients that connect to l, which it closes, what the server of
@@ -52,6 +54,9 @@ func Serve(ctx context.Context, l net.Listener, src replay.Source, o ServeOption
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	err := p.loop(in, tick.C)
+	if o.Leaving != nil {
+		o.Leaving()
+	}
 	cancel()
 	<-in.over
 	g.Stop()
