@@ -70,7 +70,6 @@ func (s *shadow) signed(g sign, now time.Time) {
 	}
 	if t.frozen {
 		t.frozen, t.hangs = false, false
-		delete(t.troubles, "hangs")
 		s.back(t, now)
 	}
 }
