@@ -42,10 +42,6 @@ func Changes(oldType string, old []byte, newType string, new []byte, pass func(d
 			path = "all of it"
 		}
 		switch c.Kind {
-		case diff.Added:
-			lines = append(lines, fmt.Sprintf("%s: added %s", path, brief(c.New)))
-		case diff.Removed:
-			lines = append(lines, fmt.Sprintf("%s: removed %s", path, brief(c.Old)))
 		case diff.Moved:
 			lines = append(lines, path+": moved")
 		default:

@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("equal ones differ: %q", text)
 	}
 	text, same := changesBetween(typ, encode(1, ""), typ, encode(7, "x"))
-	if want := "connect_timeout: \"7s\" instead of \"1s\"\nalt_stat_name: added \"x\""; same || text != want {
+	if want := "connect_timeout: \"7s\" instead of \"1s\"\nalt_stat_name: \"x\" instead of nothing"; same || text != want {
 		t.Errorf("got %q\nwant %q", text, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -69,7 +70,12 @@ func (r *replaying) following(ctx context.Context, source string) error {
 	src.Follow(true)
 	src.Pieces()
 	out := newLazyWriter(r.stdout)
-	told := func(e shadow.Event) { fmt.Fprint(out, shadowLine(e, r.output == "json")) }
+	lines := shadowLines{}
+	told := func(e shadow.Event) {
+		if r.output == "json" || lines.few(&e) {
+			fmt.Fprint(out, shadowLine(e, r.output == "json"))
+		}
+	}
 	play := r.pushed
 	if r.as == "client" {
 		play = r.shadowed
@@ -88,10 +94,14 @@ func (r *replaying) following(ctx context.Context, source string) error {
 		return r.fate
 	case sum.Different():
 		return errDifferences
-	case sum.Streams == 0 && ctx.Err() == nil && r.as == "server":
-		return failed("nothing was played: no client came before %q ended", r.source)
+	case sum.Streams == 0 && r.as == "server":
+		return failed("nothing was played: no client came")
+	case sum.Compared == 0 && r.as == "server":
+		return failed("nothing was compared: no client answered anything that a recorded one has answered")
 	case sum.Compared == 0 && sum.Streams > 0 && r.as == "client":
 		return failed("nothing was compared: %s never gave what was asked", r.target).hint(checkTarget)
+	case len(sum.Undecided) > 0:
+		return failed("not all was decided: %s did not answer in time, or the end came too soon", r.target)
 	case sum.Streams == 0 && ctx.Err() == nil:
 		return failed("nothing was asked: no stream of %q was open", r.source).
 			hint("without --follow, a recording that has ended is played from its beginning")
@@ -222,6 +232,25 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 	return t, done, nil
 }
 
+// shadowLines counts lines for differences of a kind: a few are shown.
+type shadowLines map[string]int
+
+const mostAlike = 5
+
+// few says whether an event is shown to a person. The last of a kind says that
+// the others are not.
+func (s shadowLines) few(e *shadow.Event) bool {
+	if e.Difference == nil {
+		return true
+	}
+	kind := e.What + " " + e.Difference.Type + " " + e.Difference.Got
+	s[kind]++
+	if s[kind] == mostAlike+1 {
+		e.What, e.Text, e.Difference = shadow.Noted, "more of "+e.Difference.Type+" like these: the sum has how many", nil
+	}
+	return s[kind] <= mostAlike+1
+}
+
 // shadowLine is an event as it is printed.
 func shadowLine(e shadow.Event, object bool) string {
 	if !object {
@@ -245,7 +274,12 @@ func shadowText(e shadow.Event) string {
 	}
 	var b strings.Builder
 	if e.What == shadow.Summarized {
+		kinds := map[string]int{}
 		for _, d := range e.Summary.Differences {
+			kind := d.Type + ": " + d.Got
+			if kinds[kind]++; kinds[kind] > mostAlike {
+				continue
+			}
 			what, over := d.Type, ""
 			if d.Name != "" {
 				what += fmt.Sprintf(" %q", d.Name)
@@ -258,6 +292,14 @@ func shadowText(e shadow.Event) string {
 			}
 			fmt.Fprintf(&b, "! %s: %s; since %s, on %s%s\n", render.Safe(what), render.Safe(d.Got),
 				d.Since.Format("15:04:05.000"), render.Count(d.Streams, "stream", "streams"), over)
+		}
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			if more := kinds[kind] - mostAlike; more > 0 {
+				fmt.Fprintf(&b, "! and %d more of %s\n", more, render.Safe(kind))
+			}
+		}
+		for _, text := range e.Summary.Undecided {
+			b.WriteString("? " + render.Safe(text) + "\n")
 		}
 		return b.String() + e.Text + "\n"
 	}

@@ -28,9 +28,12 @@ const (
 // likeness is how a type of a stream compares at one target. It outlives the
 // target's own streams.
 type likeness struct {
+	key, typ string
 	unlike   map[string]*unlike
 	fresh    int  // answers of the live server that were not held against the target's
 	compared bool // the accounts of now were
+	live     int  // resources that the live server has given
+	given    int  // of which the target gives any
 	round    uint64
 	at       time.Time
 	took     time.Duration
@@ -38,6 +41,7 @@ type likeness struct {
 
 // unlike is a resource that is not the same at both.
 type unlike struct {
+	leg          *leg
 	a, b         side
 	entry        *engine.Resource // of the live server; nil: none
 	first, since time.Time
@@ -62,7 +66,7 @@ func (l *leg) like(key string) *likeness {
 		l.likes = map[string]*likeness{}
 	}
 	if l.likes[key] == nil {
-		l.likes[key] = &likeness{unlike: map[string]*unlike{}}
+		l.likes[key] = &likeness{key: key, unlike: map[string]*unlike{}}
 	}
 	return l.likes[key]
 }
@@ -73,6 +77,7 @@ func (s *shadow) answered(st *stream, sub *engine.Subscription) {
 	for _, l := range st.legs {
 		if l != nil && l.state != left {
 			l.like(sub.Key).fresh++
+			l.met = true
 			s.compare(l, sub.Key, now)
 		}
 	}
@@ -93,6 +98,9 @@ func (s *shadow) compare(l *leg, key string, now time.Time) {
 		return // at the next beat
 	}
 	a, b := s.liveType(l.of, key), l.typ(key)
+	if a != nil {
+		like.typ = a.Type
+	}
 	switch {
 	case a == nil:
 		return
@@ -108,17 +116,22 @@ func (s *shadow) compare(l *leg, key string, now time.Time) {
 	}
 	begun := time.Now()
 	like.round++
+	like.live, like.given = 0, 0
 	for name, it := range a.Have.All() {
 		if it.Content == nil || !a.Wants(name) {
 			continue // known by name only, or wanted no more
 		}
-		if x, y := sideOf(it), sideOf(b.Have.Get(name)); x != y {
-			s.differ(like, name, it, x, y, now)
+		x, y := sideOf(it), sideOf(b.Have.Get(name))
+		if like.live++; y.There {
+			like.given++
+		}
+		if x != y {
+			s.differ(l, like, name, it, x, y, now)
 		}
 	}
 	for name, it := range b.Have.All() {
 		if a.Wants(name) && a.Have.Get(name) == nil {
-			s.differ(like, name, nil, side{}, sideOf(it), now)
+			s.differ(l, like, name, nil, side{}, sideOf(it), now)
 		}
 	}
 	for name, u := range like.unlike {
@@ -131,7 +144,7 @@ func (s *shadow) compare(l *leg, key string, now time.Time) {
 }
 
 // differ notes that a resource is unlike.
-func (s *shadow) differ(like *likeness, name string, it *engine.Resource, a, b side, now time.Time) {
+func (s *shadow) differ(l *leg, like *likeness, name string, it *engine.Resource, a, b side, now time.Time) {
 	u := like.unlike[name]
 	switch {
 	case u == nil && s.unlikes >= maxUnlike:
@@ -139,7 +152,7 @@ func (s *shadow) differ(like *likeness, name string, it *engine.Resource, a, b s
 		return
 	case u == nil:
 		s.unlikes++
-		u = &unlike{a: a, b: b, first: now, since: now}
+		u = &unlike{leg: l, a: a, b: b, first: now, since: now}
 		like.unlike[name] = u
 	case u.a != a || u.b != b:
 		u.a, u.b, u.since, u.decided = a, b, now, false
@@ -174,7 +187,7 @@ func (s *shadow) heal(like *likeness, name string, u *unlike, wanted bool, now t
 func (s *shadow) settle(u *unlike, healed bool, now time.Time) {
 	u.become(nil)
 	for _, d := range u.told {
-		if d.standing == 0 && healed && now.Sub(u.first) < s.o.Idle && !d.withdrawn {
+		if len(d.on) == 0 && healed && now.Sub(u.first) < s.o.Idle && !d.withdrawn {
 			d.withdrawn, d.Stands = true, false
 			s.sum.Settled++
 			s.tell(Event{What: Settled, Difference: d, Text: fmt.Sprintf("%s: both servers give the same after %s", d.what(), now.Sub(u.first).Round(time.Second/100))})
@@ -188,20 +201,24 @@ func (u *unlike) become(d *Difference) {
 		return
 	}
 	if u.now != nil {
-		u.now.standing--
+		if u.now.on[u.leg]--; u.now.on[u.leg] <= 0 {
+			delete(u.now.on, u.leg)
+		}
 	}
 	if u.now = d; d == nil {
 		return
 	}
-	d.standing++
-	if d.Streams = max(d.Streams, d.standing); !slices.Contains(u.told, d) {
+	d.on[u.leg]++
+	if d.Streams = max(d.Streams, len(d.on)); !slices.Contains(u.told, d) {
 		u.told = append(u.told, d)
 	}
 }
 
 // release lets go of what was unlike of a type; what differed stays told.
 func (s *shadow) release(l *leg, key string) {
-	for name, u := range l.likes[key].unlike {
+	like, now := l.likes[key], time.Now()
+	for name, u := range like.unlike {
+		s.giveUp(l, like, name, u, false, now)
 		delete(l.likes[key].unlike, name)
 		s.unlikes--
 		u.become(nil)
@@ -236,6 +253,9 @@ func (s *shadow) beat(now time.Time) {
 		}
 	}
 	s.reweigh()
+	for _, t := range s.targets {
+		s.freeze(t, now)
+	}
 	if now.Sub(s.looked) < time.Second {
 		return
 	}
@@ -258,20 +278,25 @@ func (s *shadow) judge(l *leg, like *likeness, a *engine.Subscription, on *asked
 		}
 	}
 	for name, u := range like.unlike {
-		since := u.since
-		if on.at.After(since) {
-			since = on.at
+		if u.decided {
+			continue
 		}
-		if !u.decided && (now.Sub(since) >= wait || now.Sub(u.first) >= max(wait, restless) && now.Sub(on.at) >= restless) {
-			s.decide(l, a, name, u, now)
+		due := latest(u.since, on.at, l.at.woke).Add(wait)
+		if also := latest(u.first.Add(max(wait, restless)), on.at.Add(restless), l.at.woke.Add(wait)); also.Before(due) {
+			due = also
+		}
+		if !now.Before(due) && s.awake(l, due, now) {
+			s.decide(l, like, name, u, now)
 		}
 	}
 	s.count(l, like, b)
 }
 
+func latest(ts ...time.Time) time.Time { return slices.MaxFunc(ts, time.Time.Compare) }
+
 // decide says of a resource that is unlike whether that is a difference.
-func (s *shadow) decide(l *leg, a *engine.Subscription, name string, u *unlike, now time.Time) {
-	key := tellKey{a.Key, name, u.a, u.b}
+func (s *shadow) decide(l *leg, like *likeness, name string, u *unlike, now time.Time) {
+	key := tellKey{typ: like.key, name: name, a: u.a, b: u.b}
 	if _, known := s.weighed.Get(key); known {
 		u.decided = true
 		s.settle(u, true, now)
@@ -282,12 +307,12 @@ func (s *shadow) decide(l *leg, a *engine.Subscription, name string, u *unlike, 
 		return
 	}
 	d := &Difference{
-		Type: bounded(a.Type), Name: bounded(name), Client: bounded(l.of.client), Stream: uint64(l.of.id), Since: u.since, key: key,
+		Type: bounded(like.typ), Name: bounded(name), Client: bounded(l.of.client), Stream: uint64(l.of.id), Since: u.since, key: key, on: map[*leg]int{},
 	}
 	if u.entry != nil {
 		d.Seq = u.entry.Seq
 	}
-	switch s.weigh(l, d, now.Sub(u.first)) {
+	switch s.weigh(l, d, u, now) {
 	case undecided:
 		return
 	case nothing:
@@ -298,8 +323,9 @@ func (s *shadow) decide(l *leg, a *engine.Subscription, name string, u *unlike, 
 		s.once(Noted, "%s %q: not known whether it is noise, since its contents were let go (more than %d MiB of them)", d.Type, d.Name, mostBodies>>20)
 	case different:
 		// The same change of another content is no other difference.
+		s.none(l, like, d)
 		i := slices.IndexFunc(s.list, func(o *Difference) bool {
-			return o.Type == d.Type && o.key.name == name && o.Got == d.Got && o.Detail == d.Detail
+			return o.Type == d.Type && o.key.name == d.key.name && o.key.all == d.key.all && o.Got == d.Got && o.Detail == d.Detail
 		})
 		switch {
 		case i >= 0:
@@ -327,6 +353,20 @@ func (s *shadow) decide(l *leg, a *engine.Subscription, name string, u *unlike, 
 	s.settle(u, true, now)
 }
 
+// none makes a difference one of all that the client wants of a type, of which
+// the target gives nothing.
+func (s *shadow) none(l *leg, like *likeness, d *Difference) {
+	const few = 3
+	if like.given > 0 || like.live <= few || d.key.b.There {
+		return
+	}
+	d.Name, d.Seq, d.key = "", 0, tellKey{typ: d.key.typ, all: true}
+	d.Got = fmt.Sprintf("%s gives none of the %d %s resources", l.at.Name, like.live, d.Type)
+	if a := l.types[like.key]; a != nil && a.bad > 0 {
+		d.Got += fmt.Sprintf("; %d that it sent do not decode as such", a.bad)
+	}
+}
+
 // join says that a resource is a difference, which is told if none has it now.
 func (s *shadow) join(u *unlike, d *Difference) {
 	u.decided = true
@@ -338,4 +378,9 @@ func (s *shadow) join(u *unlike, d *Difference) {
 }
 
 // what is the resource, and a client that has it.
-func (d *Difference) what() string { return fmt.Sprintf("%s %q of %q", d.Type, d.Name, d.Client) }
+func (d *Difference) what() string {
+	if d.key.all {
+		return fmt.Sprintf("%s of %q", d.Type, d.Client)
+	}
+	return fmt.Sprintf("%s %q of %q", d.Type, d.Name, d.Client)
+}

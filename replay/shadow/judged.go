@@ -81,7 +81,7 @@ func (p *pushes) compare(v *verdictOn, recorded string) {
 	}
 	d := &Difference{
 		Type: bounded(v.typ), Client: bounded(v.guest.node), Stream: uint64(v.guest.id), Streams: 1, Seq: v.seq,
-		Got: fmt.Sprintf("%s, where the recorded client gave %s", v.word, recorded), Detail: bounded(v.why), Since: v.at, standing: 1, Stands: true,
+		Got: fmt.Sprintf("%s, where the recorded client gave %s", v.word, recorded), Detail: bounded(v.why), Since: v.at, Stands: true, on: map[*leg]int{nil: 1},
 	}
 	of := fmt.Sprintf("entry %d", v.seq)
 	if v.seq == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 type state uint8
@@ -46,6 +47,7 @@ type leg struct {
 	again  time.Time
 	tries  int
 	opens  int  // how often it was opened
+	met    bool // the live server has answered
 	heard  bool // something has come on the stream that is open
 	failed bool // the last one did
 }
@@ -65,6 +67,7 @@ type asked struct {
 	pending        []reply          // that were not answered yet
 	at             time.Time        // of the last request for more
 	owed           time.Time        // of the first one that was not answered; zero: none
+	bad            int              // resources of the last response that are none of the type
 }
 
 // reply is a response of a target.
@@ -222,7 +225,15 @@ func (s *shadow) first(l *leg) bool {
 
 // leave ends the stream to a target.
 func (s *shadow) leave(l *leg) {
+	for key := range l.likes {
+		s.release(l, key)
+	}
 	if l.state == open {
+		if t := l.at; !l.heard && l.met {
+			if t.unheard++; t.unheard == 1 {
+				t.owing = l.begun
+			}
+		}
 		l.cancel()
 		l.at.step(&session.Entry{Kind: session.KindCancel, Conn: l.of.conn, Stream: l.id, Side: session.Client, Status: &session.Status{Code: -1}})
 	}
@@ -231,9 +242,6 @@ func (s *shadow) leave(l *leg) {
 		l.at.failing--
 	}
 	l.state = left
-	for key := range l.likes {
-		s.release(l, key)
-	}
 }
 
 // queue lets a leg wait before it asks for everything again.
@@ -271,6 +279,10 @@ func (s *shadow) fail(l *leg, err error) {
 			key = "" // what stands between may say so a moment later
 		} else if text == "" {
 			text = "it cannot be reached"
+		}
+	case st.Code() == codes.Unavailable:
+		if why := t.refused.Load(); why != nil {
+			text = "it cannot be reached: " + bounded((*why).Error())
 		}
 	}
 	if key != "" {
@@ -310,7 +322,12 @@ func (s *shadow) hear(h heard) {
 		return
 	}
 	s.bodies.see(c.Response)
-	a.owed = time.Time{}
+	a.owed, a.bad = time.Time{}, 0
+	for i := range c.Message.Resources {
+		if r := &c.Message.Resources[i]; !r.Empty && (r.Name == "" || xds.TypeKey(r.TypeURL) != c.Sub.Key) {
+			a.bad++
+		}
+	}
 	if a.pending = append(a.pending, reply{c.Message.Nonce, c.Message.Version, now}); len(a.pending) > maxPending {
 		a.pending = a.pending[1:]
 	}

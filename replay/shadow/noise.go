@@ -29,7 +29,7 @@ const (
 )
 
 // weigh says what a resource is that is unlike, and completes the difference.
-func (s *shadow) weigh(l *leg, d *Difference, age time.Duration) weight {
+func (s *shadow) weigh(l *leg, d *Difference, u *unlike, now time.Time) weight {
 	a, hasA := s.bodies.get(d.key.a)
 	b, hasB := s.bodies.get(d.key.b)
 	name := l.at.Name
@@ -44,10 +44,10 @@ func (s *shadow) weigh(l *leg, d *Difference, age time.Duration) weight {
 		d.Got = name + " gives another content"
 	}
 	if len(s.targets) > 1 {
-		c, answered := s.second(l.of, d)
+		c, answered := s.second(l.of, d, u.since.Add(patience), now)
 		switch {
 		case !answered:
-			if age < s.o.Idle {
+			if now.Sub(u.first) < s.o.Idle && !s.final {
 				return undecided
 			}
 			d.Got += "; what is noise is not known, since " + s.targets[1].Name + " does not answer"
@@ -109,14 +109,14 @@ func (s *shadow) reweigh() {
 }
 
 // second is what the second instance gives of a resource; false: it has not
-// answered.
-func (s *shadow) second(st *stream, d *Difference) (side, bool) {
+// answered, or gives no sign of life since it had to know.
+func (s *shadow) second(st *stream, d *Difference, when, now time.Time) (side, bool) {
 	l := st.legs[1]
 	if l == nil {
 		return side{}, false
 	}
 	sub := l.typ(d.key.typ)
-	if sub == nil || sub.Responses == 0 {
+	if sub == nil || sub.Responses == 0 || !s.awake(l, when, now) {
 		return side{}, false
 	}
 	return sideOf(sub.Have.Get(d.key.name)), true

@@ -40,6 +40,7 @@ type side struct {
 // tellKey is what makes a difference the same for every client that has it.
 type tellKey struct {
 	typ, name string
+	all       bool // that the client wants of the type, and not the one of the name
 	a, b      side
 }
 
@@ -62,7 +63,7 @@ type Difference struct {
 	Stands bool `json:"stands"`
 
 	key       tellKey
-	standing  int // streams
+	on        map[*leg]int // with how many resources
 	withdrawn bool
 	weighed   int // when so many fields were noise
 }
@@ -84,7 +85,10 @@ type Summary struct {
 	// Fields are those that are noise, by type.
 	Fields      []string     `json:"noise_fields,omitempty"`
 	Differences []Difference `json:"differences"`
-	More        int          `json:"more_differences,omitempty"` // that are not listed
+	// Undecided are resources of which it is not known whether they differ, and why:
+	// a sentence for those of a type.
+	Undecided []string `json:"undecided,omitempty"`
+	More      int      `json:"more_differences,omitempty"` // that are not listed
 }
 
 // Different says whether a difference stood.
@@ -139,7 +143,7 @@ func (s *report) summary() *Summary {
 		if d.withdrawn {
 			continue
 		}
-		d.Stands = d.standing > 0
+		d.Stands = len(d.on) > 0
 		out.Differences = append(out.Differences, *d)
 	}
 	for f := range s.noise {
@@ -156,6 +160,8 @@ func (s *Summary) String() string {
 	switch {
 	case s.Compared == 0 && n == 0:
 		differences = "nothing was compared"
+	case n == 0 && len(s.Undecided) > 0:
+		differences = "not all decided"
 	case n == 0:
 		differences = "no difference"
 	}

@@ -48,7 +48,7 @@ type Options struct {
 func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &shadow{
-		o: o, ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, heard: make(chan heard),
+		o: o, ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, heard: make(chan heard), signs: make(chan sign), pending: pending{},
 		report: newReport(o.Event), told: map[tellKey]*Difference{}, masker: decode.NewMasker(),
 	}
 	s.targets = append(s.targets, newTarget(o.Target, 0))
@@ -59,6 +59,7 @@ func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	err := s.loop(in, tick.C)
+	s.conclude(time.Now())
 	cancel()
 	<-in.over
 	for _, t := range s.targets {
@@ -93,6 +94,8 @@ func (s *shadow) loop(in *reading, tick <-chan time.Time) error {
 			return err
 		case h := <-s.heard:
 			s.hear(h)
+		case g := <-s.signs:
+			s.signed(g, time.Now())
 		case now := <-tick:
 			if !s.live && now.Sub(last) >= present {
 				s.begin()
@@ -113,6 +116,9 @@ type shadow struct {
 	streams map[session.StreamID]*stream
 	targets []*target
 	heard   chan heard
+	signs   chan sign
+	pending pending
+	final   bool // what is decided now is not looked at again
 	legs    waitGroup
 	live    bool // the present was reached
 	bodies  bodies

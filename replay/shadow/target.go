@@ -2,9 +2,12 @@ package shadow
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -44,6 +47,13 @@ type target struct {
 	answered time.Time       // when it said something last
 	behind   time.Duration   // how late it was when that was told last; 0: it is not
 	hangs    bool            // that it does was told
+	frozen   bool            // it gives no sign of life, and that was told
+	asked    time.Time       // for a sign of life that has not come; zero: it is not
+	alive    time.Time       // when it was asked for the last that came
+	woke     time.Time       // when one came late
+	unheard  int             // streams whose clients left before it had said what the live server had, since it said something last
+	owing    time.Time       // since the first of these
+	refused  atomic.Pointer[error]
 }
 
 func newTarget(t Target, index int) *target {
@@ -63,7 +73,7 @@ func (t *target) link(id session.ConnID) (*grpc.ClientConn, error) {
 	}
 	cc, err := grpc.NewClient("passthrough:///xds", grpc.WithAuthority(authority),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.Dial(ctx) }),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dial(ctx) }),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: time.Second / 5, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxBackoff / 2},
 			MinConnectTimeout: maxBackoff,
@@ -74,6 +84,18 @@ func (t *target) link(id session.ConnID) (*grpc.ClientConn, error) {
 		t.links[id] = cc
 	}
 	return cc, err
+}
+
+// dial notes why it cannot.
+func (t *target) dial(ctx context.Context) (net.Conn, error) {
+	c, err := t.Dial(ctx)
+	if t.refused.Store(nil); err != nil {
+		if call, is := errors.AsType[*os.SyscallError](err); is {
+			err = call.Err
+		}
+		t.refused.Store(&err)
+	}
+	return c, err
 }
 
 // hangUp closes the connection that stands for one that is over.
@@ -136,14 +158,24 @@ func (s *shadow) wants(st *stream) bool {
 // well notes that a target has answered.
 func (s *shadow) well(l *leg, now time.Time) {
 	t := l.at
-	t.answered, t.hangs = now, false
+	t.answered, t.hangs, t.frozen = now, false, false
 	if l.failed {
 		l.failed = false
 		t.failing--
 	}
-	if l.tries = 0; t.failing == 0 && len(t.troubles) > 0 {
-		s.event(Back, "%s answers again after %s", t.Name, now.Sub(t.since).Round(time.Second/10))
-		clear(t.troubles)
+	t.unheard, t.owing, l.tries = 0, time.Time{}, 0
+	s.back(t, now)
+}
+
+// back says that a target of which trouble was told is well again.
+func (s *shadow) back(t *target, now time.Time) {
+	if t.failing > 0 || len(t.troubles) == 0 {
+		return
+	}
+	s.event(Back, "%s answers again after %s", t.Name, now.Sub(t.since).Round(time.Second/10))
+	clear(t.troubles)
+	if t.index == 0 {
+		clear(s.pending) // its clients have left
 	}
 }
 
@@ -178,15 +210,19 @@ func (s *shadow) slow(t *target, now time.Time) {
 		}
 	}
 	behind := now.Sub(oldest)
+	const several = 3
+	if t.unheard >= several && n == 0 {
+		behind = now.Sub(t.owing)
+	}
 	switch {
+	case behind > s.o.Idle && now.Sub(t.answered) > s.o.Idle && !t.hangs && (n > 0 || t.unheard >= several):
+		t.hangs, t.behind = true, behind
+		s.trouble(t, "hangs", "it hangs: it has answered nothing for "+behind.Round(time.Second/10).String())
 	case n == 0:
 		if t.behind > 0 {
 			s.event(CaughtUp, "%s has caught up", t.Name)
 		}
 		t.behind = 0
-	case behind > s.o.Idle && now.Sub(t.answered) > s.o.Idle && !t.hangs:
-		t.hangs, t.behind = true, behind
-		s.trouble(t, "hangs", "it hangs: it has answered nothing for "+behind.Round(time.Second/10).String())
 	case behind >= max(time.Second, 2*t.behind):
 		t.behind = behind
 		s.event(Behind, "%s is %s behind: %d streams have no answer yet that the live server gave", t.Name, behind.Round(time.Second/10), n)
