@@ -138,6 +138,24 @@ func (s *shadow) giveUp(l *leg, like *likeness, name string, u *unlike, end bool
 	s.pending.add(like.typ, name, why)
 }
 
+// undecided says whether something is pending.
+func (s *shadow) undecided() bool {
+	for _, st := range s.streams {
+		l := st.legs[0]
+		if l == nil || l.state == left {
+			continue
+		}
+		for _, like := range l.likes {
+			for _, u := range like.unlike {
+				if !u.decided {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // conclude decides on what is pending at the end.
 func (s *shadow) conclude(now time.Time) {
 	for _, st := range s.streams {

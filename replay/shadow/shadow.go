@@ -46,7 +46,8 @@ type Options struct {
 
 // Run follows src until it ends or ctx is done.
 func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	until, stop := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // of what is asked, which goes on for a moment
 	s := &shadow{
 		o: o, ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, heard: make(chan heard), signs: make(chan sign), pending: pending{},
 		report: newReport(o.Event), told: map[tellKey]*Difference{}, masker: decode.NewMasker(),
@@ -55,11 +56,12 @@ func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
 	if o.Noise != nil {
 		s.targets = append(s.targets, newTarget(*o.Noise, 1))
 	}
-	in := follow(ctx, src)
+	in := follow(until, src)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	err := s.loop(in, tick.C)
 	s.conclude(time.Now())
+	stop()
 	cancel()
 	<-in.over
 	for _, t := range s.targets {
@@ -74,12 +76,20 @@ const (
 	// present is how long a reader that has nothing more to give has come to the
 	// present.
 	present = 300 * time.Millisecond
+	// lastWords is how long a target may still say something that decides what is
+	// pending, when there is nothing more to read.
+	lastWords = 3 * patience
 	// late is from when on it is told that the reading is late.
 	late = 2 * time.Second
 )
 
 func (s *shadow) loop(in *reading, tick <-chan time.Time) error {
 	began, last := time.Now(), time.Now()
+	var (
+		ended   error
+		over    <-chan time.Time // for what is not decided when there is nothing more to read; nil: there is
+		stopped = in.stop
+	)
 	for {
 		select {
 		case e := <-in.entries:
@@ -91,7 +101,10 @@ func (s *shadow) loop(in *reading, tick <-chan time.Time) error {
 			s.lag(&e, last)
 			in.next()
 		case err := <-in.ended:
-			return err
+			if ended, stopped = err, nil; err != nil {
+				return err
+			}
+			over = time.After(lastWords)
 		case h := <-s.heard:
 			s.hear(h)
 		case g := <-s.signs:
@@ -101,8 +114,13 @@ func (s *shadow) loop(in *reading, tick <-chan time.Time) error {
 				s.begin()
 			}
 			s.beat(now)
-		case <-s.ctx.Done():
-			return nil
+			if over != nil && !s.undecided() {
+				return ended
+			}
+		case <-stopped:
+			stopped, over = nil, time.After(lastWords)
+		case <-over:
+			return ended
 		}
 	}
 }

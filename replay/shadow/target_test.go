@@ -192,7 +192,7 @@ func TestFrozen(t *testing.T) {
 			r.until("B: it has not answered for 3")
 			if !thaws {
 				r.stop()
-				time.AfterFunc(time.Second, thaw) // else nothing that reads can be closed
+				time.AfterFunc(2*lastWords, thaw) // else nothing that reads can be closed
 				if sum := r.end(); len(sum.Differences) != 1 || len(sum.Undecided) != 1 || !strings.Contains(sum.Undecided[0], `CDS "b": not decided, since B did not answer`) {
 					t.Errorf("%+v", sum)
 				}
