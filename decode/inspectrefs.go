@@ -39,6 +39,7 @@ const (
 	SourceSelf
 	// SourceOther is a stream of its own or REST.
 	SourceOther
+	// SourceFile is a path on the disk of the client.
 	SourceFile
 )
 

@@ -32,7 +32,7 @@ func inspect(t testing.TB, text string) *decode.Facts {
 }
 
 func refs(f *decode.Facts) (out []string) {
-	sources := [...]string{"", " ads", " self", " other"}
+	sources := [...]string{"", " ads", " self", " other", " file"}
 	uses := [...]string{"", " traffic", " service", " member", " idle"}
 	for _, r := range f.Refs {
 		text := r.Type + " " + r.Name + sources[r.Source] + uses[r.Use]
@@ -104,7 +104,7 @@ func TestInspectRefs(t *testing.T) {
 			"listener_filters":[{"name":"lf","config_discovery":{"config_source":ads,"type_urls":["a/b"]}}],
 			"filter_chains":[{"filters":[{"name":"nf","config_discovery":{"config_source":{"path_config_source":{"path":"/x"}},"type_urls":["a/b"]}},
 				{"name":"hcm","typed_config":` + hcmV3 + `"http_filters":[{"name":"hf","config_discovery":{"config_source":ads,"default_config":{"@type":"#envoy.extensions.filters.http.router.v3.Router"}}},` + router3 + `]}}]}]}`,
-			[]string{"ECDS hf ads default", "ECDS lf ads", "ECDS nf other"},
+			[]string{"ECDS hf ads default", "ECDS lf ads", "ECDS nf file"},
 		},
 		"secrets of a downstream": {
 			`{"@type":"#envoy.config.listener.v3.Listener","name":"l1","filter_chains":[{"transport_socket":{"name":"tls","typed_config":{"@type":"#envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
@@ -120,7 +120,7 @@ func TestInspectRefs(t *testing.T) {
 			`{"@type":"#envoy.config.core.v3.TypedExtensionConfig","name":"e","typed_config":{"@type":"#envoy.extensions.filters.http.oauth2.v3.OAuth2","config":{
 			"token_endpoint":{"uri":"http://a","cluster":"auth","timeout":"1s"},
 			"credentials":{"client_id":"x","token_secret":{"name":"tok","sds_config":ads},"hmac_secret":{"name":"hmac","sds_config":{"path":"/x"}}}}}}`,
-			[]string{"CDS auth service", "SDS hmac other", "SDS tok ads"},
+			[]string{"CDS auth service", "SDS hmac file", "SDS tok ads"},
 		},
 		"routes in a listener": {
 			listener3 + hcmV3 + `"route_config":{"name":"r","virtual_hosts":[{"name":"v","domains":["*"],"routes":[{"match":{"prefix":"/"},"route":{"cluster":"c1"}}]}]},
