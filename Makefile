@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci clean
+.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -93,6 +93,9 @@ peers:
 
 ci: ## what the build machine runs
 	.ci/run
+
+full: ## what runs before a release: ci, and fuzz
+	.ci/full
 
 clean: ## remove what was built and installed
 	rm -rf bin dist .tools

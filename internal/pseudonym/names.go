@@ -121,7 +121,8 @@ func (n *Names) exhausted(word string) string {
 			case 'z':
 				b[i] = 'a'
 				continue
-			case 0xff:
+			case lastInvalid:
+				b[i] = firstInvalid
 				continue
 			}
 			b[i]++

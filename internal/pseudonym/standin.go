@@ -47,6 +47,9 @@ func (s *stream) of(n byte) byte {
 	}
 }
 
+// Bytes that are no UTF-8 behind ASCII, which is all that stand-ins have else.
+const firstInvalid, lastInvalid = 0x80, 0x80 + 25
+
 const (
 	consonants = "bcdfghjklmnpqrstvwxz"
 	vowels     = "aeiou"
@@ -74,8 +77,8 @@ func (s *stream) candidate(word string, attempt uint64) string {
 			out.WriteByte('0' + s.of(10))
 		case r >= '0' && r <= '9':
 			out.WriteByte('1' + s.of(9))
-		case r == utf8.RuneError:
-			out.WriteByte(0xff) // what is not UTF-8 stays so
+		case r == utf8.RuneError && !utf8.ValidString(word[i:min(i+utf8.RuneLen(r), len(word))]):
+			out.WriteByte(firstInvalid + s.of(lastInvalid-firstInvalid+1)) // what is not UTF-8 stays so
 		case hash:
 			out.WriteByte(hexLetters[s.of(6)])
 		case free:

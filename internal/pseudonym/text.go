@@ -321,6 +321,7 @@ func (n *Names) prose(s string) string {
 			return !isWhole(t.ip)
 		}
 		w := s[t.from:t.to]
-		return !isNumeral(w) && (called[i] || !n.vocab.stays(low[t.from:t.to]) && !n.vocab.camel[w])
+		learnt := n.words[low[t.from:t.to]] != "" // a name may have other words where it stands alone
+		return !isNumeral(w) && (called[i] && learnt || !n.vocab.stays(low[t.from:t.to]) && !n.vocab.camel[w])
 	})
 }

@@ -60,7 +60,8 @@ func (n *Names) text(s string, in place, depth int) string {
 	n.whole(s)
 	if strings.ContainsAny(s, "\n\t") || strings.Count(s, " ") > 1 || strings.HasPrefix(s, "%") || strings.Contains(s, " %") {
 		// A program, a format, YAML: its words have a meaning, where the whole does not stay.
-		if out := n.prose(s); out != s {
+		// While names are learnt, those of the whole are learnt, too.
+		if out := n.prose(s); out != s && n.settled {
 			return out
 		}
 	}
