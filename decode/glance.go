@@ -75,7 +75,7 @@ func (at briefNumbers) read(c session.Chunks) (b Brief, whole bool) {
 			case at.version:
 				b.Version = string(body)
 			case at.node:
-				b.NodeID = string(firstBytes(body, 1))
+				b.NodeID = string(protoscan.First(body, 1))
 			case at.rejection:
 				b.Rejected = true
 			}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -136,7 +137,7 @@ func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
 	in.facts, in.top, in.masked = f, t, masked
 	f.Named = xds.ByURL(t.name).NameField != ""
 	if f.Named {
-		f.Name = string(lastBytes(body, 1))
+		f.Name = string(protoscan.Last(body, 1))
 	}
 	ok := in.root(t, body)
 	if ok {
@@ -250,7 +251,7 @@ func (in *Inspector) where() string {
 		out.WriteString(s.field.name)
 		switch {
 		case s.field.class == classMap:
-			fmt.Fprintf(&out, "[%q]", short(lastBytes(s.entry, 1)))
+			fmt.Fprintf(&out, "[%q]", short(protoscan.Last(s.entry, 1)))
 		case s.index >= 0:
 			fmt.Fprintf(&out, "[%d]", s.index)
 		}

@@ -56,11 +56,11 @@ func (in *Inspector) stray(f *fieldFacts, typ protowire.Type, whole []byte) {
 
 // merge puts the parts of a message together. Each must be whole in itself.
 func merge(before, part []byte, parts int) ([]byte, bool) {
-	if !readable(part) {
+	if !protoscan.Whole(part) {
 		return nil, false
 	}
 	if parts == 2 {
-		if !readable(before) {
+		if !protoscan.Whole(before) {
 			return nil, false
 		}
 		before = slices.Clone(before)

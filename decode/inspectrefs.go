@@ -117,10 +117,10 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 	case refNamed:
 		in.named(r, b)
 	case refDiscovery:
-		if source := lastBytes(b, r.source); source != nil {
+		if source := protoscan.Last(b, r.source); source != nil {
 			in.reference(Ref{
-				Type: r.typ, Name: string(lastBytes(b, r.name)), Source: sourceOf(lastBytes(source, 1)),
-				Default: lastBytes(source, 2) != nil,
+				Type: r.typ, Name: string(protoscan.Last(b, r.name)), Source: sourceOf(protoscan.Last(source, 1)),
+				Default: protoscan.Last(source, 2) != nil,
 			})
 		}
 	case refListener:
@@ -132,17 +132,17 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 	case refOnDemand:
 		in.facts.OnDemand = true
 	case refWeight:
-		weight := lastBytes(b, 2)
+		weight := protoscan.Last(b, 2)
 		value, _ := protoscan.Read(weight)
 		in.idle = weight != nil && value.Uint == 0
 	case refRoutes:
 		in.proving = in.top != t // where it does not say
-		if validate := lastBytes(b, 7); validate != nil {
+		if validate := protoscan.Last(b, 7); validate != nil {
 			value, _ := protoscan.Read(validate)
 			in.proving = value.Uint != 0
 		}
-		if vhds := lastBytes(b, r.source); vhds != nil {
-			in.reference(Ref{Type: r.typ, Name: string(lastBytes(b, r.name)), Source: sourceOf(lastBytes(vhds, 1))})
+		if vhds := protoscan.Last(b, r.source); vhds != nil {
+			in.reference(Ref{Type: r.typ, Name: string(protoscan.Last(b, r.name)), Source: sourceOf(protoscan.Last(vhds, 1))})
 		}
 	case refScopes:
 		in.scopes(b)
@@ -154,13 +154,13 @@ func (in *Inspector) references(t *typeFacts, b []byte) {
 }
 
 func (in *Inspector) named(r *refType, b []byte) {
-	source := lastBytes(b, r.source)
+	source := protoscan.Last(b, r.source)
 	from := sourceOf(source)
 	if r.typ == "RDS" && xds.TypeKey(in.top.name) == "LDS" && !grpcTakes(source) {
 		in.grpcProblem(in.where() + ": the config source is neither ads nor self")
 	}
 	if r.typ == "SRDS" {
-		in.reference(Ref{Type: r.typ, Name: string(lastBytes(b, r.name)), Source: from})
+		in.reference(Ref{Type: r.typ, Name: string(protoscan.Last(b, r.name)), Source: from})
 		return
 	}
 	for s := protoscan.Of(b); s.Next(); {
@@ -198,9 +198,9 @@ func (in *Inspector) ofCluster(b []byte, top bool) {
 		}
 	}
 	isEDS := custom == nil && discovery == typeEDS
-	source := lastBytes(eds, 1)
+	source := protoscan.Last(eds, 1)
 	if isEDS {
-		if service := lastBytes(eds, 2); len(service) > 0 {
+		if service := protoscan.Last(eds, 2); len(service) > 0 {
 			name = service
 		}
 		in.reference(Ref{Type: "EDS", Name: string(name), Source: sourceOf(source)})
@@ -208,7 +208,7 @@ func (in *Inspector) ofCluster(b []byte, top bool) {
 	if !top {
 		return
 	}
-	in.facts.EDS, in.facts.Patient = isEDS, isEDS && patient(lastBytes(source, 4))
+	in.facts.EDS, in.facts.Patient = isEDS, isEDS && patient(protoscan.Last(source, 4))
 	if isEDS && !grpcTakes(source) {
 		in.grpcProblem("eds_cluster_config.eds_config: the config source is neither ads nor self")
 	}
@@ -222,10 +222,10 @@ func (in *Inspector) ofCluster(b []byte, top bool) {
 
 // isAggregate takes a CustomClusterType.
 func isAggregate(b []byte) bool {
-	if string(lastBytes(b, 1)) == "envoy.clusters.aggregate" {
+	if string(protoscan.Last(b, 1)) == "envoy.clusters.aggregate" {
 		return true
 	}
-	url := lastBytes(lastBytes(b, 2), 1)
+	url := protoscan.Last(protoscan.Last(b, 2), 1)
 	name := string(url[bytes.LastIndexByte(url, '/')+1:])
 	return useOf[name+".clusters"] == UseMember
 }
@@ -233,13 +233,13 @@ func isAggregate(b []byte) bool {
 // grpcListener takes a Listener. A client of gRPC looks at its api_listener
 // and at nothing else; a server has none.
 func (in *Inspector) grpcListener(b []byte) {
-	if lastBytes(b, 19) != nil {
+	if protoscan.Last(b, 19) != nil {
 		return
 	}
-	if lastBytes(b, 9) != nil {
+	if protoscan.Last(b, 9) != nil {
 		in.grpcProblem("listener_filters are set")
 	}
-	for s := protoscan.Of(lastBytes(b, 4)); s.Next(); {
+	for s := protoscan.Of(protoscan.Last(b, 4)); s.Next(); {
 		if s.Num == 1 && s.Varint() != 0 {
 			in.grpcProblem("use_original_dst is set")
 		}
@@ -256,10 +256,10 @@ func (in *Inspector) grpcProblem(what string) {
 // scopes takes the ScopedRoutes of a connection manager. Scopes that are listed
 // in it name routes that come from its rds_config_source.
 func (in *Inspector) scopes(b []byte) {
-	source := sourceOf(lastBytes(b, 3))
-	for s := protoscan.Of(lastBytes(b, 4)); s.Next(); {
+	source := sourceOf(protoscan.Last(b, 3))
+	for s := protoscan.Of(protoscan.Last(b, 4)); s.Next(); {
 		scope, ok := s.Bytes()
-		if name := lastBytes(scope, 2); ok && s.Num == 1 && len(name) > 0 {
+		if name := protoscan.Last(scope, 2); ok && s.Num == 1 && len(name) > 0 {
 			in.reference(Ref{Type: "RDS", Name: string(name), Source: source})
 		}
 	}
@@ -267,16 +267,16 @@ func (in *Inspector) scopes(b []byte) {
 
 // scope takes a ScopedRouteConfiguration.
 func (in *Inspector) scope(b []byte) {
-	if name := lastBytes(b, 2); len(name) > 0 {
+	if name := protoscan.Last(b, 2); len(name) > 0 {
 		in.reference(Ref{Type: "RDS", Name: string(name)})
 	}
 	var key []byte
-	for s := protoscan.Of(lastBytes(b, 3)); s.Next(); {
+	for s := protoscan.Of(protoscan.Last(b, 3)); s.Next(); {
 		if fragment, ok := s.Bytes(); ok && s.Num == 1 {
 			if len(key) > 0 {
 				key = append(key, ',')
 			}
-			key = strconv.AppendQuote(key, string(lastBytes(fragment, 1)))
+			key = strconv.AppendQuote(key, string(protoscan.Last(fragment, 1)))
 		}
 	}
 	in.facts.ScopeKey = string(key)
@@ -322,4 +322,4 @@ func patient(b []byte) bool {
 func grpcTakes(b []byte) bool { return holds(b, 3) || holds(b, 5) }
 
 // holds says whether a length-delimited field is there.
-func holds(b []byte, num protowire.Number) bool { return lastBytes(b, num) != nil }
+func holds(b []byte, num protowire.Number) bool { return protoscan.Last(b, num) != nil }

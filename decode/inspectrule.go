@@ -281,8 +281,8 @@ func durationTest(m protoreflect.Message, required, unsure *bool) func([]byte) b
 		}
 	})
 	return func(b []byte) bool {
-		v, ok := varints(b)
-		sec, nano := v[1], int64(int32(v[2]))
+		sec, nanos, ok := protoscan.Numbers(b)
+		nano := int64(int32(nanos))
 		const most = int64(math.MaxInt64/time.Second) - 1
 		if !ok || sec < -most || sec > most || nano <= -1e9 || nano >= 1e9 || sec > 0 && nano < 0 || sec < 0 && nano > 0 {
 			return false

@@ -5,6 +5,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // typeFacts is what an Inspector needs of one message type, ready to be used
@@ -129,7 +131,7 @@ func (in *Inspector) make(t *typeFacts) {
 
 func (in *Inspector) fieldFacts(fd protoreflect.FieldDescriptor) fieldFacts {
 	f := fieldFacts{
-		name: string(fd.Name()), num: fd.Number(), wire: wireType(fd.Kind()), list: fd.IsList(),
+		name: string(fd.Name()), num: fd.Number(), wire: protoscan.WireType(fd.Kind()), list: fd.IsList(),
 		implicit: !fd.HasPresence() && !fd.IsList() && !fd.IsMap(),
 	}
 	switch fd.Kind() {

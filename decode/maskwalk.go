@@ -41,7 +41,7 @@ func (w *maskWalker) envelope(b []byte, sh *shape) {
 	for s.Next() {
 		body, ok := s.Bytes()
 		switch {
-		case ok && s.Num == 2 && (w.sds || !isText(body) || readable(body)): // text is no Any
+		case ok && s.Num == 2 && (w.sds || !protoscan.IsText(body) || protoscan.Whole(body)): // text is no Any
 			w.resource(body)
 		case sh != nil:
 			w.field(sh, s, false, 0)
@@ -63,7 +63,7 @@ func (w *maskWalker) resource(b []byte) {
 
 // typeOf is the shape that an Any names, or nil.
 func (w *maskWalker) typeOf(b []byte) *shape {
-	url := lastBytes(b, 1)
+	url := protoscan.Last(b, 1)
 	return w.shapes[string(url[bytes.LastIndexByte(url, '/')+1:])]
 }
 
@@ -88,7 +88,7 @@ func (w *maskWalker) any(b []byte, secret bool, depth int) {
 		case s.Num == 2 && sh != nil:
 			w.message(body, sh, secret, depth+1)
 		case s.Num == 2 && sds:
-			w.untyped(xds.TypeName(string(lastBytes(b, 1))), body, depth+1)
+			w.untyped(xds.TypeName(string(protoscan.Last(b, 1))), body, depth+1)
 		case secret:
 			w.whole(body)
 		default:
@@ -121,7 +121,7 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 		return
 	}
 	if sh.named != 0 && !secret {
-		if key := lastBytes(b, sh.named); isSecretKey(key) {
+		if key := protoscan.Last(b, sh.named); isSecretKey(key) {
 			if sh.header {
 				w.header(b, sh)
 				return
@@ -138,8 +138,8 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 	s := protoscan.Of(b)
 	for s.Next() {
 		body, _ := s.Bytes()
-		hidden := secret || flag || beside && bytes.HasSuffix(lastBytes(body, 1), []byte("value"))
-		flag = sh.name == "google.protobuf.ListValue" && isFlag(lastBytes(body, 3))
+		hidden := secret || flag || beside && bytes.HasSuffix(protoscan.Last(body, 1), []byte("value"))
+		flag = sh.name == "google.protobuf.ListValue" && isFlag(protoscan.Last(body, 3))
 		w.field(sh, s, hidden, depth)
 	}
 	w.rest(s, true)
@@ -150,8 +150,8 @@ func (w *maskWalker) message(b []byte, sh *shape, secret bool, depth int) {
 func namesSecret(b []byte) bool {
 	for s := protoscan.Of(b); s.Next(); {
 		entry, _ := s.Bytes()
-		if key := lastBytes(entry, 1); string(key) == "name" || string(key) == "key" {
-			return isSecretKey(lastBytes(lastBytes(entry, 2), 3))
+		if key := protoscan.Last(entry, 1); string(key) == "name" || string(key) == "key" {
+			return isSecretKey(protoscan.Last(protoscan.Last(entry, 2), 3))
 		}
 	}
 	return false
@@ -273,11 +273,11 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 		w.whole(b)
 		return
 	}
-	if isText(b) && !readable(b) {
+	if protoscan.IsText(b) && !protoscan.Whole(b) {
 		w.text(b)
 		return
 	}
-	if bytes.IndexByte(lastBytes(b, 1), '/') >= 0 && w.typeOf(b) != nil { // an extension may be called as a type is
+	if bytes.IndexByte(protoscan.Last(b, 1), '/') >= 0 && w.typeOf(b) != nil { // an extension may be called as a type is
 		w.any(b, false, depth+1)
 		return
 	}
@@ -293,7 +293,7 @@ func (w *maskWalker) sweep(b []byte, depth int) {
 	w.rest(s, namesType(b[s.Off:]))
 	// A text may have been taken for a message. Few messages have no control
 	// character, and these begin with one: the tag of a field with a low number.
-	if w.full && len(b) > 0 && b[0] > ' ' && isText(b) && (w.write || w.masked+w.opaque == before) {
+	if w.full && len(b) > 0 && b[0] > ' ' && protoscan.IsText(b) && (w.write || w.masked+w.opaque == before) {
 		w.text(b)
 	}
 }
@@ -355,14 +355,6 @@ func namesType(b []byte) bool {
 	}
 }
 
-// readable says whether b is a sequence of whole fields.
-func readable(b []byte) bool {
-	s := protoscan.Of(b)
-	for s.Next() {
-	}
-	return s.Err == ""
-}
-
 // flat says whether b is a sequence of whole fields and has no groups, which
 // are in none of the linked types and could hold anything.
 func flat(b []byte) bool {
@@ -373,14 +365,4 @@ func flat(b []byte) bool {
 		}
 	}
 	return s.Err == ""
-}
-
-// lastBytes is the last length-delimited field num of b, or nil.
-func lastBytes(b []byte, num protowire.Number) (v []byte) {
-	for s := protoscan.Of(b); s.Next(); {
-		if body, ok := s.Bytes(); ok && s.Num == num {
-			v = body
-		}
-	}
-	return v
 }

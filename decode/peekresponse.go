@@ -1,9 +1,6 @@
 package decode
 
 import (
-	"unicode"
-	"unicode/utf8"
-
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -133,7 +130,7 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 			r.TTL, r.HasTTL = p.duration(p.bytes(s)), true
 		case 8:
 			b := p.bytes(s)
-			name, r.Constraints = p.first(b, 1), string(lastBytes(b, 2))
+			name, r.Constraints = p.first(b, 1), string(protoscan.Last(b, 2))
 		}
 	}
 	if s.Err != "" {
@@ -155,27 +152,12 @@ func payloadName(b []byte) string {
 		if s.Num != 1 {
 			continue
 		}
-		if v, ok := s.Bytes(); ok && isPrintable(v) {
+		if v, ok := s.Bytes(); ok && protoscan.IsPrintable(v) {
 			return string(v)
 		}
 		return ""
 	}
 	return ""
-}
-
-func isPrintable(b []byte) bool {
-	i := 0
-	for i < len(b) && b[i]-' ' < 0x7f-' ' {
-		i++
-	}
-	for i < len(b) {
-		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
-			return false
-		}
-		i += n
-	}
-	return true
 }
 
 func (p *peeker) resourceError(b []byte) {

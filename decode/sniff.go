@@ -3,8 +3,6 @@ package decode
 import (
 	"bytes"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -48,13 +46,13 @@ func sniff(side session.Side, data []byte) Kind {
 		}
 	case session.Server:
 		if !isTypeURL(fourth) {
-			if isTypeURL(firstBytes(second, 1)) {
+			if isTypeURL(protoscan.First(second, 1)) {
 				return SotwResponse
 			}
 			return Other
 		}
 		if second != nil {
-			first := firstBytes(second, 1)
+			first := protoscan.First(second, 1)
 			if bytes.Equal(first, fourth) || xds.IsWrapper(string(first)) || isTypeURL(first) && !holdsAny(second) {
 				return SotwResponse
 			}
@@ -83,16 +81,6 @@ func isTypeURL(b []byte) bool {
 	return bytes.IndexByte(b, '/') > 0 && bytes.IndexByte(b, '.') >= 0
 }
 
-// firstBytes is the first length-delimited field num of the message b, or nil.
-func firstBytes(b []byte, num protowire.Number) []byte {
-	for s := protoscan.Of(b); s.Next(); {
-		if v, ok := s.Bytes(); ok && s.Num == num {
-			return v
-		}
-	}
-	return nil
-}
-
 // holdsAny says whether field 2 of the message b is an Any, as in a Resource.
 func holdsAny(b []byte) bool {
 	for s := protoscan.Of(b); s.Next(); {
@@ -100,7 +88,7 @@ func holdsAny(b []byte) bool {
 			return true // the name of a Resource; an Any has no third field
 		}
 		if v, ok := s.Bytes(); ok && s.Num == 2 {
-			return isTypeURL(firstBytes(v, 1))
+			return isTypeURL(protoscan.First(v, 1))
 		}
 	}
 	return false

@@ -72,20 +72,6 @@ func floatTree(f float64, bits int) Tree {
 	return numberTree(strconv.FormatFloat(f, format, -1, bits))
 }
 
-// isText says whether b is what a person would call text: valid UTF-8 without
-// control characters other than white space.
-func isText(b []byte) bool {
-	if !utf8.Valid(b) {
-		return false
-	}
-	for _, c := range b {
-		if c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
 // JSON writes the document as indented JSON, with a newline at the end.
 func (d Document) JSON() []byte { return append(appendJSON(nil, &d.Root, "", "  "), '\n') }
 

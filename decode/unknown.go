@@ -75,7 +75,7 @@ func (w *walker) unknownValue(e entry, at *path, depth int) Tree {
 	case protowire.Fixed64Type:
 		return textTree(fmt.Sprintf("0x%016x", e.Uint))
 	}
-	if e.Type == protowire.BytesType && isPrintable(e.Body) {
+	if e.Type == protowire.BytesType && protoscan.IsPrintable(e.Body) {
 		return textTree(string(e.Body))
 	}
 	if plausible(e.Body) {
@@ -99,7 +99,7 @@ func plausible(b []byte) bool {
 
 // bytesTree shows bytes of which nothing is known.
 func (w *walker) bytesTree(b []byte) Tree {
-	if isText(b) {
+	if protoscan.IsText(b) {
 		return textTree(string(b))
 	}
 	obj := Tree{Kind: Object}

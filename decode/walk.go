@@ -125,22 +125,8 @@ func entryAt(s *protoscan.Scanner) entry {
 // fits says whether a field may come in a wire type. Repeated numbers may come
 // packed or not, whatever the schema says.
 func fits(fd protoreflect.FieldDescriptor, typ protowire.Type) bool {
-	want := wireType(fd.Kind())
+	want := protoscan.WireType(fd.Kind())
 	return typ == want || typ == protowire.BytesType && fd.IsList() && want != protowire.StartGroupType
-}
-
-func wireType(k protoreflect.Kind) protowire.Type {
-	switch k {
-	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
-		return protowire.BytesType
-	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
-		return protowire.Fixed32Type
-	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
-		return protowire.Fixed64Type
-	case protoreflect.GroupKind:
-		return protowire.StartGroupType
-	}
-	return protowire.VarintType
 }
 
 // field builds the value of one field from all its entries.
@@ -170,7 +156,7 @@ func (w *walker) field(fd protoreflect.FieldDescriptor, es []entry, at *path, de
 
 func (w *walker) listItems(list *Tree, fd protoreflect.FieldDescriptor, e entry, at *path, depth int) {
 	item := at.item(len(list.Items))
-	want := wireType(fd.Kind())
+	want := protoscan.WireType(fd.Kind())
 	if fd.Message() != nil {
 		if w.room(at) {
 			list.Items = append(list.Items, w.message(fd.Message(), e.Body, item, depth+1))

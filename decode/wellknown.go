@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -87,23 +86,10 @@ func (w *walker) anyTree(url string, value []byte, at *path, depth int) Tree {
 	return tree
 }
 
-// varints reads fields 1 and 2, both varints, of a well-known type; false if
-// there is anything else.
-func varints(b []byte) (v [3]int64, ok bool) {
-	s := protoscan.Of(b)
-	for s.Next() {
-		if s.Num > 2 || s.Type != protowire.VarintType {
-			return v, false
-		}
-		v[s.Num] = int64(s.Uint)
-	}
-	return v, s.Err == ""
-}
-
 func (w *walker) duration(md protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
 	const most = 315_576_000_000
-	v, ok := varints(b)
-	sec, nano := v[1], int64(int32(v[2]))
+	sec, nanos, ok := protoscan.Numbers(b)
+	nano := int64(int32(nanos))
 	if !ok || sec > most || sec < -most || nano >= 1e9 || nano <= -1e9 || sec > 0 && nano < 0 || sec < 0 && nano > 0 {
 		w.problem(at, "not a valid duration")
 		return w.fields(md, b, at, depth)
@@ -117,8 +103,8 @@ func (w *walker) duration(md protoreflect.MessageDescriptor, b []byte, at *path,
 
 func (w *walker) timestamp(md protoreflect.MessageDescriptor, b []byte, at *path, depth int) Tree {
 	const first, last = -62_135_596_800, 253_402_300_799 // years 1 to 9999
-	v, ok := varints(b)
-	sec, nano := v[1], int64(int32(v[2]))
+	sec, nanos, ok := protoscan.Numbers(b)
+	nano := int64(int32(nanos))
 	if !ok || sec < first || sec > last || nano < 0 || nano >= 1e9 {
 		w.problem(at, "not a valid timestamp")
 		return w.fields(md, b, at, depth)

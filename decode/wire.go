@@ -131,7 +131,7 @@ func (l *wireLister) inner(fd protoreflect.FieldDescriptor, of protoreflect.Mess
 	if of != nil {
 		return true
 	}
-	if fd != nil || isPrintable(body) || !plausible(body) {
+	if fd != nil || protoscan.IsPrintable(body) || !plausible(body) {
 		return false
 	}
 	s := protoscan.Of(body)
@@ -180,7 +180,7 @@ func wireValue(fd protoreflect.FieldDescriptor, e *entry) string {
 	if fd != nil && fd.IsList() && kind != protoreflect.StringKind && kind != protoreflect.BytesKind && fd.Message() == nil {
 		return fmt.Sprintf("packed, %d bytes", len(e.Body))
 	}
-	if text && isText(e.Body) {
+	if text && protoscan.IsText(e.Body) {
 		s := string(e.Body[:min(len(e.Body), maxWireText)])
 		if len(e.Body) > maxWireText {
 			return strconv.Quote(s) + fmt.Sprintf(" and %d bytes more", len(e.Body)-maxWireText)

@@ -2,6 +2,8 @@ package decode
 
 import (
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
 // YAML writes the document as YAML. Strings are plain where no reader of YAML
@@ -118,7 +120,7 @@ func isBlock(s string) bool {
 		return false
 	}
 	for line := range strings.SplitSeq(s, "\n") {
-		if !isPrintable([]byte(line)) || strings.HasSuffix(line, " ") || strings.HasPrefix(line, "\ufeff") {
+		if !protoscan.IsPrintable([]byte(line)) || strings.HasSuffix(line, " ") || strings.HasPrefix(line, "\ufeff") {
 			return false
 		}
 	}
