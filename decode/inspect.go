@@ -69,7 +69,6 @@ type Facts struct {
 // unmarshals only what seems to violate a constraint. One goroutine at a time
 // may use it.
 type Inspector struct {
-	registry      resolver
 	types         map[string]*typeFacts
 	fieldRules    protoreflect.ExtensionType // nil: constraints are not known
 	oneofRequired protoreflect.ExtensionType
@@ -108,9 +107,9 @@ const (
 // NewInspector returns an Inspector that knows the types of the global
 // registry: see package decode/types.
 func NewInspector() *Inspector {
-	in := &Inspector{registry: protoregistry.GlobalTypes, types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{})}
-	in.fieldRules, _ = in.registry.FindExtensionByName("validate.rules")
-	in.oneofRequired, _ = in.registry.FindExtensionByName("validate.required")
+	in := &Inspector{types: make(map[string]*typeFacts), refSet: make(map[Ref]struct{})}
+	in.fieldRules, _ = protoregistry.GlobalTypes.FindExtensionByName("validate.rules")
+	in.oneofRequired, _ = protoregistry.GlobalTypes.FindExtensionByName("validate.required")
 	return in
 }
 

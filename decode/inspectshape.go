@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -81,7 +82,7 @@ func (in *Inspector) byName(name []byte) *typeFacts {
 	if !full.IsValid() {
 		return nil
 	}
-	mt, err := in.registry.FindMessageByName(full)
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // validator is what protoc-gen-validate generates for each message.
@@ -26,7 +27,7 @@ func (in *Inspector) validate(t *typeFacts, b []byte) {
 	if len(in.facts.Invalid) >= maxInvalid && !own {
 		return
 	}
-	mt, err := in.registry.FindMessageByName(t.md.FullName())
+	mt, err := protoregistry.GlobalTypes.FindMessageByName(t.md.FullName())
 	if err != nil {
 		return
 	}

@@ -77,6 +77,9 @@ func (in *Inspector) message(t *typeFacts, b []byte, depth int) bool {
 	return ok
 }
 
+// maxDepth bounds the nesting of messages that is followed, as parsers do.
+const maxDepth = 100
+
 const tooDeep = "nested deeper than 100 messages"
 
 // winners takes out of the runs the members of oneofs that a later member

@@ -9,52 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/decode/handmade"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-const (
-	adsPath      = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
-	deltaADSPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
-	clusterURL   = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-	secretURL    = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
-	wrapperURL   = "type.googleapis.com/envoy.service.discovery.v3.Resource"
-)
-
-// msg concatenates fields; str, sub and num make them.
-func msg(fields ...[]byte) []byte { return bytes.Join(fields, nil) }
-
-func str(num protowire.Number, v string) []byte {
-	return protowire.AppendString(protowire.AppendTag(nil, num, protowire.BytesType), v)
-}
-
-func sub(num protowire.Number, fields ...[]byte) []byte { return str(num, string(msg(fields...))) }
-
-func num(n protowire.Number, v uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType), v)
-}
-
-func anyOf(field protowire.Number, url string, body ...[]byte) []byte {
-	return sub(field, str(1, url), sub(2, body...))
-}
-
 var (
-	nodeField = msg(str(1, "n1"), str(2, "front"), sub(4, str(1, "eu"), str(2, "a")), str(6, "envoy"),
-		sub(8, sub(1, num(1, 1), num(2, 40))), str(10, "f1"))
-	sotwRequestBytes = msg(str(1, "v1"), sub(2, nodeField), str(3, "a"), str(3, "b"), str(4, clusterURL), str(5, "n7"),
-		sub(6, num(1, 13), str(2, "no")), sub(7, str(1, "c")))
-	sotwResponseBytes = msg(str(1, "v2"), anyOf(2, clusterURL, str(1, "c1"), num(4, 1)),
-		anyOf(2, wrapperURL, str(1, "w1"), anyOf(2, clusterURL, str(1, "inner")), str(3, "c2"), str(4, "al"), sub(6, num(1, 5))),
-		anyOf(2, wrapperURL, str(1, "w1"), str(3, "c3")),
-		str(4, clusterURL), str(5, "n8"), sub(6, str(1, "cp")), sub(7, sub(1, str(1, "gone")), sub(2, num(1, 5), str(2, "not found"))))
-	deltaRequestBytes = msg(sub(1, nodeField), str(2, clusterURL), str(3, "a"), str(4, "b"),
-		sub(5, str(1, "c"), str(2, "9")), str(6, "n9"), sub(8, str(1, "d")), sub(9, str(1, "e")))
-	deltaResponseBytes = msg(str(1, "sys"), sub(2, str(1, "1"), anyOf(2, clusterURL, str(1, "c1")), str(3, "c1")),
-		sub(2, str(1, "2"), anyOf(2, clusterURL, str(1, "c2")), sub(8, str(1, "xdstp://c2"))),
-		str(4, clusterURL), str(5, "n10"), str(6, "gone"), sub(8, str(1, "gone2")), sub(7, str(1, "cp")), sub(9, sub(1, str(1, "bad"))))
-
 	wantNode = &Node{ID: "n1", Cluster: "front", UserAgent: "envoy", UserAgentVersion: "1.40.0", Region: "eu", Zone: "a", ClientFeatures: []string{"f1"}}
 	wants    = map[Kind]Message{
 		SotwRequest: {
@@ -83,38 +44,30 @@ var (
 			Removed: []string{"gone", "gone2"}, ResourceErrors: []ResourceError{{Name: "bad"}},
 		},
 	}
-	samples = []struct {
-		path string
-		side session.Side
-		kind Kind
-		data []byte
-	}{
-		{adsPath, session.Client, SotwRequest, sotwRequestBytes},
-		{adsPath, session.Server, SotwResponse, sotwResponseBytes},
-		{deltaADSPath, session.Client, DeltaRequest, deltaRequestBytes},
-		{deltaADSPath, session.Server, DeltaResponse, deltaResponseBytes},
-	}
 )
 
+// kinds are those of handmade.Samples.
+var kinds = []Kind{SotwRequest, SotwResponse, DeltaRequest, DeltaResponse}
+
 func TestPeek(t *testing.T) {
-	for _, s := range samples {
-		got := Peek(xds.LookupMethod(s.path), s.side, "application/grpc", s.data)
-		if diff := cmp.Diff(wants[s.kind], got); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", s.kind, diff)
+	for i, s := range handmade.Samples {
+		got := Peek(xds.LookupMethod(s.Path), s.Side, "application/grpc", s.Data)
+		if diff := cmp.Diff(wants[kinds[i]], got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", kinds[i], diff)
 		}
 	}
 }
 
 // Without a method the same comes out, and the guess is admitted.
 func TestPeekGuesses(t *testing.T) {
-	for _, s := range samples {
-		got := Peek(xds.Method{}, s.side, "", s.data)
+	for i, s := range handmade.Samples {
+		got := Peek(xds.Method{}, s.Side, "", s.Data)
 		if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "method is not known") {
-			t.Errorf("%v: problems %q", s.kind, got.Problems)
+			t.Errorf("%v: problems %q", kinds[i], got.Problems)
 		}
 		got.Problems = nil
-		if diff := cmp.Diff(wants[s.kind], got); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", s.kind, diff)
+		if diff := cmp.Diff(wants[kinds[i]], got); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", kinds[i], diff)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -165,11 +118,11 @@ func TestPeekJSON(t *testing.T) {
 
 // What is whole before the damage is there, and the damage is said once.
 func TestPeekTorn(t *testing.T) {
-	for _, s := range samples {
-		for n := range s.data {
-			got := Peek(xds.LookupMethod(s.path), s.side, "", s.data[:n])
+	for i, s := range handmade.Samples {
+		for n := range s.Data {
+			got := Peek(xds.LookupMethod(s.Path), s.Side, "", s.Data[:n])
 			if len(got.Problems) > 1 {
-				t.Fatalf("%v cut at %d: %q", s.kind, n, got.Problems)
+				t.Fatalf("%v cut at %d: %q", kinds[i], n, got.Problems)
 			}
 		}
 	}
@@ -202,9 +155,9 @@ func TestPeekBoundsLists(t *testing.T) {
 }
 
 func FuzzPeek(f *testing.F) {
-	for _, s := range samples {
-		f.Add(s.path, s.side == session.Client, s.data)
-		f.Add("", s.side == session.Client, s.data)
+	for _, s := range handmade.Samples {
+		f.Add(s.Path, s.Side == session.Client, s.Data)
+		f.Add("", s.Side == session.Client, s.Data)
 	}
 	var names []byte
 	for i := range 40 {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -16,7 +16,7 @@ import (
 func peekJSON(m xds.Method, side session.Side, data []byte) Message {
 	kind, sure := kindOf(m, side)
 	if !sure {
-		kind = map[session.Side]Kind{session.Client: SotwRequest, session.Server: SotwResponse}[side]
+		kind = jsonKind(side)
 	}
 	p := peeker{Message: Message{Kind: kind}}
 	if !sure {
@@ -70,6 +70,17 @@ func peekJSON(m xds.Method, side session.Side, data []byte) Message {
 	return p.Message
 }
 
+// jsonKind is what a side sends in JSON: REST has no delta.
+func jsonKind(side session.Side) Kind {
+	switch side {
+	case session.Client:
+		return SotwRequest
+	case session.Server:
+		return SotwResponse
+	}
+	return Other
+}
+
 type jsonFields map[string]json.RawMessage
 
 func object(raw []byte) (jsonFields, error) {
@@ -83,26 +94,7 @@ func field(o jsonFields, name string) json.RawMessage {
 	if raw, ok := o[name]; ok {
 		return raw
 	}
-	return o[camel(name)]
-}
-
-// camel is the JSON name that protobuf derives from a field name.
-func camel(name string) string {
-	var b strings.Builder
-	up := false
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case c == '_':
-			up = true
-			continue
-		case up && c >= 'a' && c <= 'z':
-			c -= 'a' - 'A'
-		}
-		up = false
-		b.WriteByte(c)
-	}
-	return b.String()
+	return o[lenient.JSONName(name)]
 }
 
 func (p *peeker) jsonObject(raw json.RawMessage, what string) jsonFields {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -22,7 +22,7 @@ func changesBetween(oldType string, old []byte, newType string, new []byte) (tex
 // Changes says what differs between two resources, a line for each change but
 // for those that are passed over, and whether nothing does.
 func Changes(oldType string, old []byte, newType string, new []byte, pass func(diff.Path) bool) (text string, same bool) {
-	a, b := decode.DecodeAny(oldType, old), decode.DecodeAny(newType, new)
+	a, b := document.Any(oldType, old), document.Any(newType, new)
 	r := diff.Compare(&a.Root, &b.Root, diff.Options{})
 	if r.Same() && !r.Coarse {
 		return "", true
@@ -55,18 +55,18 @@ func Changes(oldType string, old []byte, newType string, new []byte, pass func(d
 }
 
 // brief is a value in a few words.
-func brief(t *decode.Tree) string {
+func brief(t *document.Tree) string {
 	switch {
 	case t == nil:
 		return "nothing"
-	case t.Kind == decode.Object:
+	case t.Kind == document.Object:
 		if typ, is := t.Get("@type"); is {
 			return "a " + bounded(xds.TypeName(typ.Text))
 		}
 		return fmt.Sprintf("an object of %d", len(t.Members))
-	case t.Kind == decode.Array:
+	case t.Kind == document.Array:
 		return fmt.Sprintf("a list of %d", len(t.Items))
-	case t.Kind == decode.String:
+	case t.Kind == document.String:
 		return strconv.Quote(bounded(t.Text))
 	}
 	return t.Text

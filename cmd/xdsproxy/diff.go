@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -148,7 +148,7 @@ func isSession(arg string) bool {
 }
 
 // compare compares two decoded messages.
-func (f *diffFlags) compare(from, to decode.Document) *diff.Result {
+func (f *diffFlags) compare(from, to document.Document) *diff.Result {
 	o := diff.Options{Ignore: diff.Envelope()}
 	if from.Type == to.Type {
 		o.Type = to.Type

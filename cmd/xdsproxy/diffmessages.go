@@ -9,7 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -34,7 +34,7 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 	if err != nil {
 		return err
 	}
-	var docs [2]decode.Document
+	var docs [2]document.Document
 	var names [2]string
 	done := a.progress(src)
 	spans := filter.Union(wanted.spans)

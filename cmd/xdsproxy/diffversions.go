@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -216,14 +215,14 @@ type versionsView struct {
 }
 
 // content decodes a version. What was removed has none.
-func (v *versionsView) content(n int) (decode.Document, error) {
+func (v *versionsView) content(n int) (document.Document, error) {
 	of := &v.lane.versions[n]
 	if of.Removed {
-		return decode.Document{}, nil
+		return document.Document{}, nil
 	}
 	r := v.st.contents.byHash[of.Hash]
 	if r == nil {
-		return decode.Document{}, failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
+		return document.Document{}, failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
 			hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
 	}
 	doc := r.Decode()

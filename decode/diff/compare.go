@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // Options say how trees are compared.
@@ -46,10 +46,10 @@ const maxNodes = 1 << 20
 
 // Compare compares two trees. The Result refers to them: nobody may write to
 // them as long as it is used.
-func Compare(old, new *decode.Tree, o Options) *Result {
+func Compare(old, new *document.Tree, o Options) *Result {
 	p := place{any: true}
 	if o.Type != "" {
-		p = placeOf(findType(o.Type))
+		p = placeOf(document.TypeOf(o.Type))
 	}
 	x := indexer{seed: maphash.MakeSeed(), ignore: make(map[protoreflect.FullName][]string, len(o.Ignore))}
 	for _, name := range o.Ignore {
@@ -84,10 +84,10 @@ func (c *comparer) value(a, b value, p place) Node {
 	switch {
 	case c.a.hashOf(a) == c.b.hashOf(b):
 		n.Kind = Same
-	case a.tree.Kind != b.tree.Kind || a.tree.Kind > decode.Array:
+	case a.tree.Kind != b.tree.Kind || a.tree.Kind > document.Array:
 	case c.nodes+len(a.tree.Items)+len(b.tree.Items)+len(a.tree.Members)+len(b.tree.Members) > maxNodes:
 		c.result.Coarse = true
-	case a.tree.Kind == decode.Array:
+	case a.tree.Kind == document.Array:
 		n.Nodes = c.list(a, b, p)
 	case typeIn(a.tree) == typeIn(b.tree): // else nothing in one has to do with the other
 		n.Nodes = c.object(a, b, p.enter(b.tree))
@@ -97,7 +97,7 @@ func (c *comparer) value(a, b value, p place) Node {
 }
 
 // typeIn is what an object says that it is; it says so first.
-func typeIn(t *decode.Tree) string {
+func typeIn(t *document.Tree) string {
 	if len(t.Members) > 0 && t.Members[0].Name == "@type" {
 		return t.Members[0].Value.Text
 	}
@@ -145,9 +145,9 @@ func (c *comparer) object(a, b value, p place) []Node {
 
 // tellIgnored notes which of the fields to be ignored differ, of those that are
 // members of the root.
-func (c *comparer) tellIgnored(old, new *decode.Tree, p place) {
+func (c *comparer) tellIgnored(old, new *document.Tree, p place) {
 	p = p.enter(new)
-	differs := func(m *decode.Member, other *decode.Tree) bool {
+	differs := func(m *document.Member, other *document.Tree) bool {
 		is, there := other.Get(m.Name)
 		return c.ignored(p, m.Name) && (!there || is.Text != m.Value.Text)
 	}

@@ -11,37 +11,37 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 )
 
 // parse reads a tree from JSON. "#" at the begin of a type stands for the
 // customary prefix.
-func parse(t testing.TB, text string) *decode.Tree {
+func parse(t testing.TB, text string) *document.Tree {
 	if t != nil {
 		t.Helper()
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
-	var read func() decode.Tree
-	read = func() decode.Tree {
+	var read func() document.Tree
+	read = func() document.Tree {
 		tok, err := dec.Token()
 		if err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		var out decode.Tree
+		var out document.Tree
 		switch v := tok.(type) {
 		case string:
 			if rest, ok := strings.CutPrefix(v, "#"); ok {
 				v = "type.googleapis.com/" + rest
 			}
-			return decode.Tree{Kind: decode.String, Text: v}
+			return document.Tree{Kind: document.String, Text: v}
 		case json.Number:
-			return decode.Tree{Kind: decode.Number, Text: v.String()}
+			return document.Tree{Kind: document.Number, Text: v.String()}
 		case json.Delim:
 			if v == '[' {
-				out.Kind = decode.Array
+				out.Kind = document.Array
 			}
 			for dec.More() {
 				if v == '[' {
@@ -49,22 +49,22 @@ func parse(t testing.TB, text string) *decode.Tree {
 					continue
 				}
 				name, _ := dec.Token()
-				out.Members = append(out.Members, decode.Member{Name: name.(string), Value: read()})
+				out.Members = append(out.Members, document.Member{Name: name.(string), Value: read()})
 			}
 			_, _ = dec.Token()
 			return out
 		}
-		return decode.Tree{Kind: decode.Word, Text: fmt.Sprint(tok)}
+		return document.Tree{Kind: document.Word, Text: fmt.Sprint(tok)}
 	}
 	out := read()
 	return &out
 }
 
-func text(t *decode.Tree) string {
+func text(t *document.Tree) string {
 	if t == nil {
 		return ""
 	}
-	return string(decode.Document{Root: *t}.Compact())
+	return string(document.Document{Root: *t}.Compact())
 }
 
 // told is what a result says, one change a line.
@@ -180,7 +180,7 @@ func TestCompare(t *testing.T) {
 
 // What a response is apart from its version and nonce, and what it ignores.
 func TestEnvelope(t *testing.T) {
-	response := func(version, nonce, resources string) *decode.Tree {
+	response := func(version, nonce, resources string) *document.Tree {
 		return parse(t, `{"version_info":"`+version+`","resources":[`+resources+`],"nonce":"`+nonce+`"}`)
 	}
 	const (
@@ -225,43 +225,43 @@ func TestTable(t *testing.T) {
 // that come twice, and with sets in them.
 type random struct{ *rand.Rand }
 
-func (r random) tree(depth int) decode.Tree {
+func (r random) tree(depth int) document.Tree {
 	switch kind := r.IntN(10); {
 	case depth == 0 || kind < 3:
-		return decode.Tree{Kind: decode.Number, Text: fmt.Sprint(r.IntN(4))}
+		return document.Tree{Kind: document.Number, Text: fmt.Sprint(r.IntN(4))}
 	case kind < 6:
-		t := decode.Tree{Kind: decode.Array}
+		t := document.Tree{Kind: document.Array}
 		for range r.IntN(6) {
 			t.Items = append(t.Items, r.tree(depth-1))
 		}
 		return t
 	case kind == 6:
-		t := decode.Tree{Members: []decode.Member{
-			{Name: "@type", Value: decode.Tree{Kind: decode.String, Text: "type.googleapis.com/envoy.config.route.v3.VirtualHost"}},
+		t := document.Tree{Members: []document.Member{
+			{Name: "@type", Value: document.Tree{Kind: document.String, Text: "type.googleapis.com/envoy.config.route.v3.VirtualHost"}},
 		}}
-		set := decode.Tree{Kind: decode.Array}
+		set := document.Tree{Kind: document.Array}
 		for range r.IntN(5) {
-			set.Items = append(set.Items, decode.Tree{Kind: decode.String, Text: string(rune('a' + r.IntN(5)))})
+			set.Items = append(set.Items, document.Tree{Kind: document.String, Text: string(rune('a' + r.IntN(5)))})
 		}
-		t.Members = append(t.Members, decode.Member{Name: "domains", Value: set}, decode.Member{Name: "routes", Value: r.tree(depth - 1)})
+		t.Members = append(t.Members, document.Member{Name: "domains", Value: set}, document.Member{Name: "routes", Value: r.tree(depth - 1)})
 		return t
 	}
-	var t decode.Tree
+	var t document.Tree
 	for _, name := range []string{"name", "a", "b", "c"} {
 		if r.IntN(2) == 0 {
 			continue
 		}
 		value := r.tree(depth - 1)
 		if name == "name" {
-			value = decode.Tree{Kind: decode.String, Text: string(rune('p' + r.IntN(4)))}
+			value = document.Tree{Kind: document.String, Text: string(rune('p' + r.IntN(4)))}
 		}
-		t.Members = append(t.Members, decode.Member{Name: name, Value: value})
+		t.Members = append(t.Members, document.Member{Name: name, Value: value})
 	}
 	return t
 }
 
 // alter changes a little here and there.
-func (r random) alter(t decode.Tree, depth int) decode.Tree {
+func (r random) alter(t document.Tree, depth int) document.Tree {
 	if r.IntN(12) == 0 {
 		return r.tree(depth)
 	}
@@ -283,7 +283,7 @@ func (r random) alter(t decode.Tree, depth int) decode.Tree {
 
 // canonical is the text of a tree in which nothing depends on order where it
 // means nothing.
-func canonical(t *decode.Tree, set bool) string {
+func canonical(t *document.Tree, set bool) string {
 	var parts []string
 	for i := range t.Members {
 		m := &t.Members[i]
@@ -292,7 +292,7 @@ func canonical(t *decode.Tree, set bool) string {
 	for i := range t.Items {
 		parts = append(parts, canonical(&t.Items[i], false))
 	}
-	if t.Kind == decode.Object || set {
+	if t.Kind == document.Object || set {
 		slices.Sort(parts)
 	}
 	return fmt.Sprintf("%d%q(%s)", t.Kind, t.Text, strings.Join(parts, ","))
@@ -313,7 +313,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-func verify(t testing.TB, a, b *decode.Tree) {
+func verify(t testing.TB, a, b *document.Tree) {
 	t.Helper()
 	r := diff.Compare(a, b, diff.Options{})
 	if same := canonical(a, false) == canonical(b, false); same != r.Same() {
@@ -338,13 +338,13 @@ type edit struct {
 	added    []diff.Change
 	removed  bool
 	movedTo  int // -1: it did not
-	replaced *decode.Tree
+	replaced *document.Tree
 }
 
 func newEdit() *edit { return &edit{parts: map[int]*edit{}, movedTo: -1} }
 
 // apply makes the new tree of the old one, by nothing but the changes.
-func apply(old *decode.Tree, changes []diff.Change) decode.Tree {
+func apply(old *document.Tree, changes []diff.Change) document.Tree {
 	root := newEdit()
 	for _, c := range changes {
 		at := root
@@ -372,11 +372,11 @@ func apply(old *decode.Tree, changes []diff.Change) decode.Tree {
 	return root.make(old)
 }
 
-func (e *edit) make(old *decode.Tree) decode.Tree {
+func (e *edit) make(old *document.Tree) document.Tree {
 	if e.replaced != nil {
 		return *e.replaced
 	}
-	out := decode.Tree{Kind: old.Kind, Text: old.Text}
+	out := document.Tree{Kind: old.Kind, Text: old.Text}
 	for i := range old.Members {
 		m := old.Members[i]
 		if part := e.parts[i]; part != nil {
@@ -387,8 +387,8 @@ func (e *edit) make(old *decode.Tree) decode.Tree {
 		}
 		out.Members = append(out.Members, m)
 	}
-	placed := map[int]decode.Tree{}
-	var rest []decode.Tree
+	placed := map[int]document.Tree{}
+	var rest []document.Tree
 	for i := range old.Items {
 		switch part := e.parts[i]; {
 		case part == nil:
@@ -405,7 +405,7 @@ func (e *edit) make(old *decode.Tree) decode.Tree {
 		if step.Item() {
 			placed[step.NewAt] = *c.New
 		} else {
-			out.Members = append(out.Members, decode.Member{Name: step.Name, Value: *c.New})
+			out.Members = append(out.Members, document.Member{Name: step.Name, Value: *c.New})
 		}
 	}
 	for i := range len(rest) + len(placed) {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 const listenerURL = "type.googleapis.com/envoy.config.listener.v3.Listener"
 
 // read takes bytes for a resource: of REST, or the value of an Any.
-func read(data []byte) *decode.Tree {
+func read(data []byte) *document.Tree {
 	r := decode.Resource{TypeURL: listenerURL, Body: data}
 	doc := r.Decode()
 	return &doc.Root
@@ -60,42 +61,42 @@ func FuzzCompare(f *testing.F) {
 
 // Hostile trees are compared in reasonable time, and coarsely rather than wrong.
 func TestBounds(t *testing.T) {
-	list := func(n int, item func(i int) decode.Tree) *decode.Tree {
-		l := decode.Tree{Kind: decode.Array}
+	list := func(n int, item func(i int) document.Tree) *document.Tree {
+		l := document.Tree{Kind: document.Array}
 		for i := range n {
 			l.Items = append(l.Items, item(i))
 		}
-		return &decode.Tree{Members: []decode.Member{{Name: "list", Value: l}}}
+		return &document.Tree{Members: []document.Member{{Name: "list", Value: l}}}
 	}
-	number := func(i int) decode.Tree { return decode.Tree{Kind: decode.Number, Text: fmt.Sprint(i)} }
-	object := func(parts ...int) decode.Tree {
-		var o decode.Tree
+	number := func(i int) document.Tree { return document.Tree{Kind: document.Number, Text: fmt.Sprint(i)} }
+	object := func(parts ...int) document.Tree {
+		var o document.Tree
 		for i, p := range parts {
-			o.Members = append(o.Members, decode.Member{Name: fmt.Sprint("m", i), Value: number(p)})
+			o.Members = append(o.Members, document.Member{Name: fmt.Sprint("m", i), Value: number(p)})
 		}
 		return o
 	}
 	const n = 20000
 	for _, test := range []struct {
 		name   string
-		a, b   *decode.Tree
+		a, b   *document.Tree
 		coarse bool
 	}{
-		{"repeats in another order", list(n, func(i int) decode.Tree { return number(i % 7) }), list(n, func(i int) decode.Tree { return number(i % 5) }), true},
-		{"reversed", list(n, number), list(n, func(i int) decode.Tree { return number(n - i) }), false},
-		{"all a little different", list(n, func(i int) decode.Tree { return object(i, 1, 2) }), list(n, func(i int) decode.Tree { return object(-i, 1, 2) }), true},
+		{"repeats in another order", list(n, func(i int) document.Tree { return number(i % 7) }), list(n, func(i int) document.Tree { return number(i % 5) }), true},
+		{"reversed", list(n, number), list(n, func(i int) document.Tree { return number(n - i) }), false},
+		{"all a little different", list(n, func(i int) document.Tree { return object(i, 1, 2) }), list(n, func(i int) document.Tree { return object(-i, 1, 2) }), true},
 		{
-			"other names", list(n, func(i int) decode.Tree {
-				return decode.Tree{Members: []decode.Member{{Name: "name", Value: decode.Tree{Kind: decode.String, Text: fmt.Sprint("a", i)}}}}
+			"other names", list(n, func(i int) document.Tree {
+				return document.Tree{Members: []document.Member{{Name: "name", Value: document.Tree{Kind: document.String, Text: fmt.Sprint("a", i)}}}}
 			}),
-			list(n, func(i int) decode.Tree {
-				return decode.Tree{Members: []decode.Member{{Name: "name", Value: decode.Tree{Kind: decode.String, Text: fmt.Sprint("b", i)}}}}
+			list(n, func(i int) document.Tree {
+				return document.Tree{Members: []document.Member{{Name: "name", Value: document.Tree{Kind: document.String, Text: fmt.Sprint("b", i)}}}}
 			}), false,
 		},
-		{"many small tables", list(n/8, func(i int) decode.Tree {
-			return *list(30, func(j int) decode.Tree { return object(j%3, i) })
-		}), list(n/8, func(i int) decode.Tree {
-			return *list(30, func(j int) decode.Tree { return object(j%4, i, 1) })
+		{"many small tables", list(n/8, func(i int) document.Tree {
+			return *list(30, func(j int) document.Tree { return object(j%3, i) })
+		}), list(n/8, func(i int) document.Tree {
+			return *list(30, func(j int) document.Tree { return object(j%4, i, 1) })
 		}), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -109,10 +110,10 @@ func TestBounds(t *testing.T) {
 			}
 		})
 	}
-	deep := func(leaf string) *decode.Tree {
-		t := decode.Tree{Kind: decode.String, Text: leaf}
+	deep := func(leaf string) *document.Tree {
+		t := document.Tree{Kind: document.String, Text: leaf}
 		for range 2000 {
-			t = decode.Tree{Kind: decode.Array, Items: []decode.Tree{t, {Kind: decode.Word, Text: "true"}}}
+			t = document.Tree{Kind: document.Array, Items: []document.Tree{t, {Kind: document.Word, Text: "true"}}}
 		}
 		return &t
 	}
@@ -122,7 +123,7 @@ func TestBounds(t *testing.T) {
 }
 
 // twentyThousand makes a response of clusters.
-func twentyThousand(port int) *decode.Tree {
+func twentyThousand(port int) *document.Tree {
 	var b strings.Builder
 	b.WriteString(`{"version_info":"1","type_url":"x","resources":[`)
 	for i := range 20000 {
@@ -151,7 +152,7 @@ func BenchmarkCompare(b *testing.B) {
 	slices.Reverse(items)
 	reversed.Members[2].Value.Items = items
 	for name, with := range map[string]struct {
-		tree  *decode.Tree
+		tree  *document.Tree
 		count int
 	}{"same": {same, 0}, "ten-changed": {other, 10}, "ten-changed-reversed": {&reversed, 10}} {
 		b.Run(name, func(b *testing.B) {

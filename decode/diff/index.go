@@ -6,9 +6,8 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -26,22 +25,10 @@ func placeOf(md protoreflect.MessageDescriptor) place {
 	return place{message: md, any: md != nil && md.FullName() == anyName}
 }
 
-func findType(name string) protoreflect.MessageDescriptor {
-	full := protoreflect.FullName(name)
-	if !full.IsValid() {
-		return nil
-	}
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
-	if err != nil {
-		return nil
-	}
-	return mt.Descriptor()
-}
-
 // enter is the place of an object, once its own word is heard.
-func (p place) enter(t *decode.Tree) place {
+func (p place) enter(t *document.Tree) place {
 	if typ := typeIn(t); p.any && typ != "" {
-		return place{message: findType(xds.TypeName(typ))}
+		return place{message: document.TypeOf(xds.TypeName(typ))}
 	}
 	return p
 }
@@ -98,14 +85,14 @@ type indexer struct {
 	ignore map[protoreflect.FullName][]string // fields, by their messages
 }
 
-func (x *indexer) of(t *decode.Tree, p place) *index {
+func (x *indexer) of(t *document.Tree, p place) *index {
 	n := countValues(t)
 	ix := &index{hash: make([]uint64, 0, n), size: make([]int32, 0, n)}
 	x.add(ix, t, p)
 	return ix
 }
 
-func countValues(t *decode.Tree) int {
+func countValues(t *document.Tree) int {
 	n := 1
 	for i := range t.Members {
 		n += countValues(&t.Members[i].Value)
@@ -116,17 +103,17 @@ func countValues(t *decode.Tree) int {
 	return n
 }
 
-func (x *indexer) add(ix *index, t *decode.Tree, p place) uint64 {
+func (x *indexer) add(ix *index, t *document.Tree, p place) uint64 {
 	at := len(ix.hash)
 	ix.hash, ix.size = append(ix.hash, 0), append(ix.size, 0)
 	var h uint64
 	switch t.Kind {
-	case decode.Object:
+	case document.Object:
 		p = p.enter(t)
 		for i := range t.Members {
 			m := &t.Members[i]
 			var in place
-			if m.Value.Kind <= decode.Array {
+			if m.Value.Kind <= document.Array {
 				in = p.member(m.Name)
 			}
 			one := mix(x.add(ix, &m.Value, in) + 3*maphash.String(x.seed, m.Name))
@@ -134,7 +121,7 @@ func (x *indexer) add(ix *index, t *decode.Tree, p place) uint64 {
 				h += one // in any order
 			}
 		}
-	case decode.Array:
+	case document.Array:
 		set, item := false, p.item()
 		if rule := p.list(); rule != nil {
 			set = rule.set
@@ -169,7 +156,7 @@ func mix(v uint64) uint64 {
 
 // value is a tree and where it stands in its index.
 type value struct {
-	tree *decode.Tree
+	tree *document.Tree
 	at   int32
 }
 
@@ -182,7 +169,7 @@ func (ix *index) items(v value) []value {
 	out := make([]value, n)
 	at := v.at + 1
 	for i := range n {
-		if v.tree.Kind == decode.Array {
+		if v.tree.Kind == document.Array {
 			out[i] = value{&v.tree.Items[i], at}
 		} else {
 			out[i] = value{&v.tree.Members[i].Value, at}
@@ -196,8 +183,8 @@ func (ix *index) items(v value) []value {
 func (ix *index) get(v value, path []string) (value, bool) {
 	for _, name := range path {
 		i := -1
-		if v.tree.Kind == decode.Object {
-			i = slices.IndexFunc(v.tree.Members, func(m decode.Member) bool { return m.Name == name })
+		if v.tree.Kind == document.Object {
+			i = slices.IndexFunc(v.tree.Members, func(m document.Member) bool { return m.Name == name })
 		}
 		if i < 0 {
 			return v, false

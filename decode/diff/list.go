@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // list compares the items of two arrays.
@@ -83,12 +83,12 @@ func (m *matcher) names(ix *index, list []value) (n names) {
 }
 
 func (m *matcher) nameOf(ix *index, v value) uint64 {
-	if v.tree.Kind != decode.Object {
+	if v.tree.Kind != document.Object {
 		return 0
 	}
 	if m.rule.key == nil {
 		for i := range nameKeys {
-			if part, ok := ix.get(v, nameKeys[i].path); ok && part.tree.Kind == decode.String && part.tree.Text != "" {
+			if part, ok := ix.get(v, nameKeys[i].path); ok && part.tree.Kind == document.String && part.tree.Text != "" {
 				return 1 | mix(ix.hashOf(part)+uint64(i))
 			}
 		}
@@ -123,7 +123,7 @@ func (m *matcher) label(i, j int) string {
 	var out []string
 	for i := range parts {
 		part, ok := ix.get(v, parts[i].path)
-		if !ok || !all && (part.tree.Kind != decode.String || part.tree.Text == "") {
+		if !ok || !all && (part.tree.Kind != document.String || part.tree.Text == "") {
 			continue
 		}
 		out = append(out, parts[i].label+"="+brief(part.tree))
@@ -141,10 +141,10 @@ const (
 
 // brief is the texts in a value, one after the other: of a socket address
 // "10.0.0.1:80".
-func brief(t *decode.Tree) string {
+func brief(t *document.Tree) string {
 	var leaves []string
-	var collect func(t *decode.Tree)
-	collect = func(t *decode.Tree) {
+	var collect func(t *document.Tree)
+	collect = func(t *document.Tree) {
 		if len(leaves) == maxLeaves {
 			return
 		}
@@ -154,7 +154,7 @@ func brief(t *decode.Tree) string {
 		for i := range t.Items {
 			collect(&t.Items[i])
 		}
-		if t.Kind > decode.Array {
+		if t.Kind > document.Array {
 			leaves = append(leaves, t.Text)
 		}
 	}
@@ -179,7 +179,7 @@ const maxLikely = 1 << 12
 // lost says whether an item may be found again by what it has in common with
 // another: if it has no name of its own that the other list does not have.
 func (m *matcher) lost(n *names, pairs []int, list []value, i int) bool {
-	return pairs[i] < 0 && list[i].tree.Kind <= decode.Array && !n.only(i)
+	return pairs[i] < 0 && list[i].tree.Kind <= document.Array && !n.only(i)
 }
 
 // joinLikely pairs what has a part in common, in a list whose order counts,
@@ -286,7 +286,7 @@ func (m *matcher) likeness(i, j int) int {
 	if a.tree.Kind != b.tree.Kind || typeIn(a.tree) != typeIn(b.tree) {
 		return 0
 	}
-	if a.tree.Kind == decode.Array {
+	if a.tree.Kind == document.Array {
 		return leastLikeness
 	}
 	olds, news := m.comparer.a.heads(a), m.comparer.b.heads(b)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // Kind says what became of a value.
@@ -63,7 +63,7 @@ type Node struct {
 	Name, Key string
 	// Old and New are the value; nil in the tree that does not have it. Of a
 	// run they are the first of it.
-	Old, New *decode.Tree
+	Old, New *document.Tree
 	// OldAt and NewAt are the positions among the members or items; -1 in the
 	// tree that does not have it.
 	OldAt, NewAt int
@@ -89,9 +89,9 @@ type Node struct {
 type Change struct {
 	Kind  Kind // never Same
 	Path  Path
-	Old   *decode.Tree // nil if Added
-	New   *decode.Tree // nil if Removed
-	Moved bool         // see Node; Path has both positions
+	Old   *document.Tree // nil if Added
+	New   *document.Tree // nil if Removed
+	Moved bool           // see Node; Path has both positions
 }
 
 // Path leads from the root to a value.

@@ -17,6 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -35,7 +36,7 @@ func TestSetsInAnyOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		fd := mt.Descriptor().Fields().ByName(full.Name())
-		make := func(order ...int) *decode.Tree {
+		make := func(order ...int) *document.Tree {
 			m := mt.New()
 			list := m.Mutable(fd).List()
 			for _, i := range order {
@@ -51,7 +52,7 @@ func TestSetsInAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			doc := decode.DecodeAny("type.googleapis.com/"+string(full.Parent()), wire)
+			doc := document.Any("type.googleapis.com/"+string(full.Parent()), wire)
 			return &doc.Root
 		}
 		r := diff.Compare(make(1, 2, 3), make(3, 1, 2), diff.Options{})
@@ -121,7 +122,7 @@ func TestRealResponses(t *testing.T) {
 			t.Fatal(err)
 		}
 		tracker := check.NewTracker()
-		last := make(map[string]decode.Document)
+		last := make(map[string]document.Document)
 		for {
 			e, err := r.Next(context.Background())
 			if errors.Is(err, io.EOF) {

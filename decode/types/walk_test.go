@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -170,7 +171,7 @@ func TestTornMessagesOfEveryType(t *testing.T) {
 			if cut < 0 {
 				continue
 			}
-			doc := decode.DecodeMessage(string(mt.Descriptor().FullName()), wire[:cut])
+			doc := document.Message(string(mt.Descriptor().FullName()), wire[:cut])
 			if !json.Valid(doc.JSON()) {
 				t.Fatalf("%s cut at %d: %s", mt.Descriptor().FullName(), cut, doc.JSON())
 			}
@@ -232,7 +233,7 @@ func clusterAny(t testing.TB) *anypb.Any {
 
 func TestClusterReadsWell(t *testing.T) {
 	a := clusterAny(t)
-	got := string(decode.DecodeAny(a.TypeUrl, a.Value).YAML())
+	got := string(document.Any(a.TypeUrl, a.Value).YAML())
 	want := `"@type": type.googleapis.com/envoy.config.cluster.v3.Cluster
 name: outbound|80||a.default.svc
 type: EDS
@@ -312,7 +313,7 @@ func TestDepthIsBounded(t *testing.T) {
 	for range 300 {
 		a = &anypb.Any{TypeUrl: "a/envoy.service.discovery.v3.Resource", Value: mustMarshal(t, &discoveryv3.Resource{Resource: a})}
 	}
-	doc := decode.DecodeAny(a.TypeUrl, a.Value)
+	doc := document.Any(a.TypeUrl, a.Value)
 	if len(doc.Problems) != 1 || !strings.Contains(doc.Problems[0], "nested deeper") || !json.Valid(doc.JSON()) {
 		t.Errorf("%q", doc.Problems)
 	}
@@ -322,7 +323,7 @@ func BenchmarkDecodeCluster(b *testing.B) {
 	a := clusterAny(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if doc := decode.DecodeAny(a.TypeUrl, a.Value); len(doc.Problems) > 0 {
+		if doc := document.Any(a.TypeUrl, a.Value); len(doc.Problems) > 0 {
 			b.Fatal(doc.Problems)
 		}
 	}
@@ -332,7 +333,7 @@ func BenchmarkClusterToYAML(b *testing.B) {
 	a := clusterAny(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		doc := decode.DecodeAny(a.TypeUrl, a.Value)
+		doc := document.Any(a.TypeUrl, a.Value)
 		doc.YAML()
 	}
 }

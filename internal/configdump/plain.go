@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -23,7 +24,7 @@ const (
 // they can be compared: without what Envoy does to a resource before it dumps it,
 // and without what one side masks. It returns why they cannot be compared, if
 // so.
-func Plain(sent *decode.Resource, held *Resource) (was, is decode.Document, why string) {
+func Plain(sent *decode.Resource, held *Resource) (was, is document.Document, why string) {
 	if held.Body == nil {
 		if why = "Envoy did not dump its content"; len(held.Unread) > 0 {
 			why = held.Unread[0]
@@ -38,8 +39,8 @@ func Plain(sent *decode.Resource, held *Resource) (was, is decode.Document, why 
 		}
 		body = any.Value
 	}
-	was = decode.DecodeAny(sent.TypeURL, plain(held.Type, sent.TypeURL, body))
-	is = decode.DecodeAny(sent.TypeURL, plain(held.Type, sent.TypeURL, held.Body))
+	was = document.Any(sent.TypeURL, plain(held.Type, sent.TypeURL, body))
+	is = document.Any(sent.TypeURL, plain(held.Type, sent.TypeURL, held.Body))
 	switch held.Type {
 	case "EDS":
 		if _, by := child(&was.Root, "endpoints", "leds_cluster_locality_config"); by {
@@ -219,20 +220,20 @@ func sensitive(f protoreflect.FieldDescriptor) bool {
 
 // unmask puts into both trees the same where one has a mask. Of secrets, it does
 // so where one names a file and the other has what stood in it.
-func unmask(a, b *decode.Tree, secret bool, depth int) {
+func unmask(a, b *document.Tree, secret bool, depth int) {
 	switch {
 	case depth > maxDepth || a.Kind != b.Kind:
-	case a.Kind == decode.String:
+	case a.Kind == document.String:
 		if masked(a.Text) || masked(b.Text) {
 			a.Text, b.Text = redacted, redacted
 		}
-	case a.Kind == decode.Array && len(a.Items) == len(b.Items):
+	case a.Kind == document.Array && len(a.Items) == len(b.Items):
 		for i := range a.Items {
 			unmask(&a.Items[i], &b.Items[i], secret, depth+1)
 		}
-	case a.Kind == decode.Object:
+	case a.Kind == document.Object:
 		if secret && (outside(a) || outside(b)) {
-			*a = decode.Tree{Kind: decode.String, Text: redacted}
+			*a = document.Tree{Kind: document.String, Text: redacted}
 			*b = *a
 			return
 		}
@@ -251,7 +252,7 @@ func masked(s string) bool {
 }
 
 // outside says whether a DataSource names where its data are.
-func outside(t *decode.Tree) bool {
+func outside(t *document.Tree) bool {
 	for _, m := range t.Members {
 		if m.Name == "filename" || m.Name == "environment_variable" {
 			return true
@@ -260,7 +261,7 @@ func outside(t *decode.Tree) bool {
 	return false
 }
 
-func remove(t *decode.Tree, name string) {
+func remove(t *document.Tree, name string) {
 	for i := range t.Members {
 		if t.Members[i].Name == name {
 			t.Members = append(t.Members[:i:i], t.Members[i+1:]...)
@@ -270,7 +271,7 @@ func remove(t *decode.Tree, name string) {
 }
 
 // child finds the first element of a list that has a member.
-func child(t *decode.Tree, list, name string) (*decode.Tree, bool) {
+func child(t *document.Tree, list, name string) (*document.Tree, bool) {
 	all, _ := t.Get(list)
 	if all == nil {
 		return nil, false

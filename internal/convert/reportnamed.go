@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -113,9 +114,9 @@ func (n *named) compare(f *check.Finding) (Compared, bool) {
 type Compared struct {
 	Type, Name string
 	Now        engine.Version
-	Body       decode.Document // of Now
-	Before     *engine.Version // nil: it had accepted none
-	Diff       *diff.Result    // nil: there is none before, or the two are too large
+	Body       document.Document // of Now
+	Before     *engine.Version   // nil: it had accepted none
+	Diff       *diff.Result      // nil: there is none before, or the two are too large
 }
 
 // Sent says what became of the later version, in one word.
@@ -171,7 +172,7 @@ func place(v *engine.Version) string {
 	return text
 }
 
-func sameType(a, b *decode.Document) string {
+func sameType(a, b *document.Document) string {
 	if a.Type == b.Type {
 		return a.Type
 	}

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Exact says how a text is read that decode.Kept has written and a person may
+// Exact says how a text is read that document.Kept has written and a person may
 // have edited. Nothing may be lost then: what Envoy would leave out, or would
 // read in another way than it is written, is a fault. Numbers are numbers, also
 // where a field takes any value. And there are keys for what has no field:

@@ -220,3 +220,22 @@ func (r *reader) fieldMask(m protoreflect.Message, what string) *Fault {
 	}
 	return nil
 }
+
+// JSONName is the JSON name that protobuf derives from a field name.
+func JSONName(name string) string {
+	var b strings.Builder
+	up := false
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case c == '_':
+			up = true
+			continue
+		case up && c >= 'a' && c <= 'z':
+			c -= 'a' - 'A'
+		}
+		up = false
+		b.WriteByte(c)
+	}
+	return b.String()
+}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // What a brief document has at most.
@@ -39,7 +39,7 @@ func (d *Document) Brief(c *check.Change, names []string) {
 		return
 	}
 	asked := func(i int) bool { return slices.Contains(names, c.Message.Resources[i].Name) }
-	var kept []decode.Tree
+	var kept []document.Tree
 	for i := range resources.Items {
 		if asked(i) {
 			kept = append(kept, resources.Items[i])
@@ -54,23 +54,23 @@ func (d *Document) Brief(c *check.Change, names []string) {
 	resources.Items = kept
 }
 
-func briefNodeOf(node *decode.Tree) {
+func briefNodeOf(node *document.Tree) {
 	if x, ok := node.Get("extensions"); ok {
 		*x = leftOut(len(x.Items), "extension", "extensions")
 	}
-	if x, ok := node.Get("metadata"); ok && len((&decode.Document{Root: *x}).JSON()) > briefNode {
+	if x, ok := node.Get("metadata"); ok && len((&document.Document{Root: *x}).JSON()) > briefNode {
 		*x = leftOut(len(x.Members), "member", "members")
 	}
 }
 
-func briefList(list *decode.Tree) {
+func briefList(list *document.Tree) {
 	n := len(list.Items) - briefNames
-	if n <= 0 || list.Items[0].Kind != decode.String {
+	if n <= 0 || list.Items[0].Kind != document.String {
 		return
 	}
 	list.Items = append(slices.Clone(list.Items[:briefNames]), leftOut(n, "more", "more"))
 }
 
-func leftOut(n int, one, many string) decode.Tree {
-	return decode.Tree{Kind: decode.String, Text: "(" + Count(n, one, many) + " left out)"}
+func leftOut(n int, one, many string) document.Tree {
+	return document.Tree{Kind: document.String, Text: "(" + Count(n, one, many) + " left out)"}
 }

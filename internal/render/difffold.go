@@ -1,11 +1,13 @@
 package render
 
-import "github.com/xdsproxy/xdsproxy/decode"
+import (
+	"github.com/xdsproxy/xdsproxy/decode/document"
+)
 
 // piece is equal lines: members, items, or the lines of a text.
 type piece struct {
-	members []decode.Member
-	items   []decode.Tree
+	members []document.Member
+	items   []document.Tree
 	texts   []string
 	column  int
 	lead    string // of the first line

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // DiffLine is one line of a difference, as YAML.
@@ -58,7 +58,7 @@ const noteColumn = 80
 // if context is negative. Who has seen enough may stop.
 func DiffLines(r *diff.Result, context int) iter.Seq[DiffLine] {
 	return func(yield func(DiffLine) bool) {
-		w := diffWriter{yield: yield, context: context, moves: make(map[*decode.Tree]int)}
+		w := diffWriter{yield: yield, context: context, moves: make(map[*document.Tree]int)}
 		number := 0
 		for c := range r.Changes() {
 			if number++; c.Moved {
@@ -75,10 +75,10 @@ type diffWriter struct {
 	yield   func(DiffLine) bool
 	context int
 	over    bool
-	change  int                  // number of the last one
-	moves   map[*decode.Tree]int // the numbers of moves, by the new value
-	pending []piece              // equal lines that were not written yet
-	after   bool                 // the last line that was written is part of a change
+	change  int                    // number of the last one
+	moves   map[*document.Tree]int // the numbers of moves, by the new value
+	pending []piece                // equal lines that were not written yet
+	after   bool                   // the last line that was written is part of a change
 }
 
 // slot is where a value is written. Its first line begins with lead; of an
@@ -134,7 +134,7 @@ func (w *diffWriter) header(l DiffLine) {
 
 // node writes a node that is a part of the new tree in, or of the old one if it
 // was removed.
-func (w *diffWriter) node(n *diff.Node, up diff.Path, in *decode.Tree, f slot) {
+func (w *diffWriter) node(n *diff.Node, up diff.Path, in *document.Tree, f slot) {
 	if w.over {
 		return
 	}
@@ -212,7 +212,7 @@ func (w *diffWriter) filled(n *diff.Node, path diff.Path, f slot) {
 }
 
 // same keeps equal lines until it is known which of them are near a change.
-func (w *diffWriter) same(n *diff.Node, up diff.Path, in *decode.Tree, f slot) {
+func (w *diffWriter) same(n *diff.Node, up diff.Path, in *document.Tree, f slot) {
 	p := piece{column: f.column, path: up.String()}
 	switch {
 	case in == nil: // the whole tree
@@ -228,7 +228,7 @@ func (w *diffWriter) same(n *diff.Node, up diff.Path, in *decode.Tree, f slot) {
 }
 
 // whole is a tree that is part of nothing.
-func whole(t *decode.Tree, column int) piece {
+func whole(t *document.Tree, column int) piece {
 	p := piece{members: t.Members, items: t.Items, column: column}
 	if !isNested(t) {
 		first, rest := scalarLines(t)
@@ -290,7 +290,7 @@ func join(a, b string) string {
 
 // block writes the lines of a value that only one tree has, or that moved: of
 // that, what is more than its first line is folded.
-func (w *diffWriter) block(n *diff.Node, t *decode.Tree, f slot, l DiffLine) {
+func (w *diffWriter) block(n *diff.Node, t *document.Tree, f slot, l DiffLine) {
 	lead, column, note := f.take(l.Sign)
 	l.Note = Safe(join(note, l.Note))
 	p := partOf(n, t, f.column)
@@ -314,12 +314,12 @@ func (w *diffWriter) block(n *diff.Node, t *decode.Tree, f slot, l DiffLine) {
 }
 
 // partOf is one value of a node with its name.
-func partOf(n *diff.Node, t *decode.Tree, column int) piece {
+func partOf(n *diff.Node, t *document.Tree, column int) piece {
 	switch {
 	case n.Item():
-		return piece{items: []decode.Tree{*t}, column: column}
+		return piece{items: []document.Tree{*t}, column: column}
 	case n.Root():
 		return whole(t, column)
 	}
-	return piece{members: []decode.Member{{Name: n.Name, Value: *t}}, column: column}
+	return piece{members: []document.Member{{Name: n.Name, Value: *t}}, column: column}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
-func treeOfJSON(t testing.TB, text string) *decode.Tree {
+func treeOfJSON(t testing.TB, text string) *document.Tree {
 	t.Helper()
 	tree, err := treeOf(json.RawMessage(text))
 	if err != nil {
@@ -124,22 +124,22 @@ func TestDiffTextOfScalars(t *testing.T) {
 	}
 }
 
-func randomTree(r *rand.Rand, depth int) decode.Tree {
+func randomTree(r *rand.Rand, depth int) document.Tree {
 	texts := []string{"a", "", "true", "one\ntwo\nthree\n", "one\n2\nthree\n", "-", "x: y"}
 	switch kind := r.IntN(9); {
 	case depth == 0 || kind < 3:
-		return decode.Tree{Kind: decode.String, Text: texts[r.IntN(len(texts))]}
+		return document.Tree{Kind: document.String, Text: texts[r.IntN(len(texts))]}
 	case kind < 6:
-		t := decode.Tree{Kind: decode.Array}
+		t := document.Tree{Kind: document.Array}
 		for range r.IntN(5) {
 			t.Items = append(t.Items, randomTree(r, depth-1))
 		}
 		return t
 	}
-	var t decode.Tree
+	var t document.Tree
 	for _, name := range []string{"name", "a", "a b", "no"} {
 		if r.IntN(3) > 0 {
-			t.Members = append(t.Members, decode.Member{Name: name, Value: randomTree(r, depth-1)})
+			t.Members = append(t.Members, document.Member{Name: name, Value: randomTree(r, depth-1)})
 		}
 	}
 	return t
@@ -151,11 +151,11 @@ func TestDiffLinesAreTheNewTree(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(2, seed))
 		a, b := randomTree(r, 5), randomTree(r, 5)
-		if b.Kind != a.Kind || b.Kind == decode.String {
+		if b.Kind != a.Kind || b.Kind == document.String {
 			continue
 		}
 		result := diff.Compare(&a, &b, diff.Options{})
-		want := string(decode.Document{Root: b}.YAML())
+		want := string(document.Document{Root: b}.YAML())
 		var got strings.Builder
 		numbers := make(map[int]bool)
 		for l := range DiffLines(result, -1) {

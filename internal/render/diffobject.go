@@ -3,10 +3,9 @@ package render
 import (
 	"encoding/json"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // The machine-readable forms of differences.
@@ -103,9 +102,9 @@ func NewChanges(r *diff.Result) []ChangeJSON {
 	return out
 }
 
-func rawTree(t *decode.Tree) json.RawMessage {
+func rawTree(t *document.Tree) json.RawMessage {
 	if t == nil {
 		return nil
 	}
-	return EscapeJSON(decode.Document{Root: *t}.Compact())
+	return EscapeJSON(document.Document{Root: *t}.Compact())
 }

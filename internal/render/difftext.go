@@ -1,8 +1,8 @@
 package render
 
 import (
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // replace writes a value that has changed as a whole. Of a text of several
@@ -27,23 +27,23 @@ func (w *diffWriter) replace(n *diff.Node, f slot, l DiffLine) {
 
 // texts are the lines of two texts that are both written as blocks, in the same
 // way.
-func texts(n *diff.Node) (was, is *decode.Tree, ok bool) {
+func texts(n *diff.Node) (was, is *document.Tree, ok bool) {
 	oldHead, oldLines := scalarLines(n.Old)
 	newHead, newLines := scalarLines(n.New)
 	if isNested(n.Old) || isNested(n.New) || oldHead != newHead || len(oldLines) == 0 || len(newLines) == 0 {
 		return nil, nil, false
 	}
-	list := func(lines []string) *decode.Tree {
-		t := &decode.Tree{Kind: decode.Array}
+	list := func(lines []string) *document.Tree {
+		t := &document.Tree{Kind: document.Array}
 		for _, l := range lines {
-			t.Items = append(t.Items, decode.Tree{Kind: decode.String, Text: l})
+			t.Items = append(t.Items, document.Tree{Kind: document.String, Text: l})
 		}
 		return t
 	}
 	return list(oldLines), list(newLines), true
 }
 
-func (w *diffWriter) texts(was, is *decode.Tree, column int, l DiffLine) {
+func (w *diffWriter) texts(was, is *document.Tree, column int, l DiffLine) {
 	r := diff.Compare(was, is, diff.Options{})
 	l.Indent = column
 	for i := range r.Root.Nodes {

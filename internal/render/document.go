@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -58,9 +59,9 @@ func (d *Documents) Body(e *session.Entry, c *check.Change) string {
 
 // Message is the message of an entry, decoded to the last field; nothing if it
 // has none.
-func (d *Documents) Message(e *session.Entry, c *check.Change) decode.Document {
+func (d *Documents) Message(e *session.Entry, c *check.Change) document.Document {
 	if e.Message == nil {
-		return decode.Document{}
+		return document.Document{}
 	}
 	return d.decoded(e, c)
 }
@@ -69,7 +70,7 @@ func (d *Documents) Message(e *session.Entry, c *check.Change) decode.Document {
 func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, error) {
 	o := NewObject(e, c)
 	o.AddHeaders(e)
-	var body *decode.Tree
+	var body *document.Tree
 	if e.Message != nil {
 		doc := d.decoded(e, c)
 		body = &doc.Root
@@ -80,17 +81,17 @@ func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, erro
 		return nil, err
 	}
 	if body != nil {
-		root.Members = append(root.Members, decode.Member{Name: "message", Value: *body})
+		root.Members = append(root.Members, document.Member{Name: "message", Value: *body})
 	}
-	return &Document{decode.Document{Root: root}}, nil
+	return &Document{document.Document{Root: root}}, nil
 }
 
-func (d *Documents) decoded(e *session.Entry, c *check.Change) decode.Document {
+func (d *Documents) decoded(e *session.Entry, c *check.Change) document.Document {
 	data := e.Message.Data.Bytes()
 	if e.Message.Compressed {
 		// What compressed bytes look like is not what they say.
-		bytes := decode.Tree{Kind: decode.String, Text: base64.StdEncoding.EncodeToString(data)}
-		return decode.Document{Root: decode.Tree{Members: []decode.Member{{Name: "@bytes", Value: bytes}}}}
+		bytes := document.Tree{Kind: document.String, Text: base64.StdEncoding.EncodeToString(data)}
+		return document.Document{Root: document.Tree{Members: []document.Member{{Name: "@bytes", Value: bytes}}}}
 	}
 	content := ""
 	if of := d.content[e.Stream]; of != nil {
@@ -100,7 +101,7 @@ func (d *Documents) decoded(e *session.Entry, c *check.Change) decode.Document {
 }
 
 // Document is an entry in full.
-type Document struct{ doc decode.Document }
+type Document struct{ doc document.Document }
 
 // YAML ends with a newline. What is not printable in it is escaped.
 func (d *Document) YAML() []byte {
@@ -114,20 +115,20 @@ func (d *Document) YAML() []byte {
 func (d *Document) JSON() []byte { return EscapeJSON(d.doc.JSON()) }
 
 // treeOf turns a value into a tree, in the order of its JSON form.
-func treeOf(v any) (decode.Tree, error) {
+func treeOf(v any) (document.Tree, error) {
 	text, err := marshalJSON(v, "")
 	if err != nil {
-		return decode.Tree{}, err
+		return document.Tree{}, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	return readTree(dec)
 }
 
-func readTree(dec *json.Decoder) (decode.Tree, error) {
+func readTree(dec *json.Decoder) (document.Tree, error) {
 	token, err := dec.Token()
 	if err != nil {
-		return decode.Tree{}, err
+		return document.Tree{}, err
 	}
 	switch v := token.(type) {
 	case json.Delim:
@@ -136,17 +137,17 @@ func readTree(dec *json.Decoder) (decode.Tree, error) {
 		}
 		return readMembers(dec)
 	case string:
-		return decode.Tree{Kind: decode.String, Text: v}, nil
+		return document.Tree{Kind: document.String, Text: v}, nil
 	case json.Number:
-		return decode.Tree{Kind: decode.Number, Text: v.String()}, nil
+		return document.Tree{Kind: document.Number, Text: v.String()}, nil
 	case nil:
-		return decode.Tree{Kind: decode.Word, Text: "null"}, nil
+		return document.Tree{Kind: document.Word, Text: "null"}, nil
 	}
-	return decode.Tree{Kind: decode.Word, Text: fmt.Sprint(token)}, nil
+	return document.Tree{Kind: document.Word, Text: fmt.Sprint(token)}, nil
 }
 
-func readItems(dec *json.Decoder) (decode.Tree, error) {
-	t := decode.Tree{Kind: decode.Array}
+func readItems(dec *json.Decoder) (document.Tree, error) {
+	t := document.Tree{Kind: document.Array}
 	for dec.More() {
 		item, err := readTree(dec)
 		if err != nil {
@@ -158,8 +159,8 @@ func readItems(dec *json.Decoder) (decode.Tree, error) {
 	return t, err
 }
 
-func readMembers(dec *json.Decoder) (decode.Tree, error) {
-	t := decode.Tree{Kind: decode.Object}
+func readMembers(dec *json.Decoder) (document.Tree, error) {
+	t := document.Tree{Kind: document.Object}
 	for dec.More() {
 		name, err := dec.Token()
 		if err != nil {
@@ -169,7 +170,7 @@ func readMembers(dec *json.Decoder) (decode.Tree, error) {
 		if err != nil {
 			return t, err
 		}
-		t.Members = append(t.Members, decode.Member{Name: fmt.Sprint(name), Value: value})
+		t.Members = append(t.Members, document.Member{Name: fmt.Sprint(name), Value: value})
 	}
 	_, err := dec.Token()
 	return t, err

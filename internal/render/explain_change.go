@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // maxChangeValue is the longest value that a change is told with, in columns.
@@ -44,8 +44,8 @@ func changeWord(c *diff.Change) string {
 }
 
 // scalarText is a value that fits into a sentence, else "".
-func scalarText(t *decode.Tree) string {
-	if t == nil || t.Kind == decode.Object || t.Kind == decode.Array || t.Text == "" ||
+func scalarText(t *document.Tree) string {
+	if t == nil || t.Kind == document.Object || t.Kind == document.Array || t.Text == "" ||
 		strings.ContainsAny(t.Text, "\n ") || Width(Safe(t.Text)) > maxChangeValue {
 		return ""
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -12,8 +12,8 @@ import (
 type Request struct {
 	Method  xds.Method
 	Address string // of the server; "" if it is not known
-	Body    decode.Document
-	First   decode.Document // the first request of its stream, which names the node; empty if Body is that
+	Body    document.Document
+	First   document.Document // the first request of its stream, which names the node; empty if Body is that
 }
 
 // Grpcurl is a command of grpcurl that sends the request on a stream of its
@@ -23,10 +23,10 @@ func (r *Request) Grpcurl() (string, error) {
 	if !ok || r.Method.Variant == xds.VariantREST {
 		return "", fmt.Errorf("this is no request of gRPC, so that grpcurl cannot send it")
 	}
-	body := decode.Document{Root: decode.Tree{Kind: decode.Object}}
+	body := document.Document{Root: document.Tree{Kind: document.Object}}
 	if _, has := r.Body.Root.Get("node"); !has {
 		if node, has := r.First.Root.Get("node"); has {
-			body.Root.Members = append(body.Root.Members, decode.Member{Name: "node", Value: *node})
+			body.Root.Members = append(body.Root.Members, document.Member{Name: "node", Value: *node})
 		}
 	}
 	for _, f := range r.Body.Root.Members {

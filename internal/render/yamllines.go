@@ -3,7 +3,7 @@ package render
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 )
 
 // yamlLines writes a tree line by line as Document.YAML does, or a part of the
@@ -25,7 +25,7 @@ func (y *yamlLines) line(indent int, text string) {
 }
 
 // passes says whether no line of a value is wanted; then they are counted.
-func (y *yamlLines) passes(t *decode.Tree, more int) bool {
+func (y *yamlLines) passes(t *document.Tree, more int) bool {
 	if y.over {
 		return true
 	}
@@ -42,7 +42,7 @@ func (y *yamlLines) passes(t *decode.Tree, more int) bool {
 
 // value writes a value at a column. Its first line begins with lead, at the
 // column where that belongs.
-func (y *yamlLines) value(t *decode.Tree, column int, lead string, leadColumn int) {
+func (y *yamlLines) value(t *document.Tree, column int, lead string, leadColumn int) {
 	switch {
 	case y.passes(t, 0):
 	case len(t.Members) > 0:
@@ -64,7 +64,7 @@ func (y *yamlLines) value(t *decode.Tree, column int, lead string, leadColumn in
 	}
 }
 
-func (y *yamlLines) member(m *decode.Member, column int, lead string, leadColumn int) {
+func (y *yamlLines) member(m *document.Member, column int, lead string, leadColumn int) {
 	nested := isNested(&m.Value)
 	if y.passes(&m.Value, lines(nested)) {
 		return
@@ -78,16 +78,16 @@ func (y *yamlLines) member(m *decode.Member, column int, lead string, leadColumn
 	y.value(&m.Value, inner(&m.Value, column), "", inner(&m.Value, column))
 }
 
-func (y *yamlLines) item(t *decode.Tree, column int, lead string, leadColumn int) {
+func (y *yamlLines) item(t *document.Tree, column int, lead string, leadColumn int) {
 	y.value(t, column+2, lead+"- ", leadColumn)
 }
 
 // isNested says whether a member's value begins on a line of its own.
-func isNested(t *decode.Tree) bool { return len(t.Members)+len(t.Items) > 0 }
+func isNested(t *document.Tree) bool { return len(t.Members)+len(t.Items) > 0 }
 
 // inner is the column of a nested value: items stand below the name.
-func inner(t *decode.Tree, column int) int {
-	if t.Kind == decode.Array {
+func inner(t *document.Tree, column int) int {
+	if t.Kind == document.Array {
 		return column
 	}
 	return column + 2
@@ -101,7 +101,7 @@ func lines(nested bool) int {
 }
 
 // countLines is how many lines a value takes, without the one of its name.
-func countLines(t *decode.Tree) int {
+func countLines(t *document.Tree) int {
 	n := 0
 	for i := range t.Members {
 		n += countLines(&t.Members[i].Value) + lines(isNested(&t.Members[i].Value))
@@ -111,7 +111,7 @@ func countLines(t *decode.Tree) int {
 	}
 	if n == 0 {
 		n = 1
-		if t.Kind == decode.String && strings.Contains(t.Text, "\n") {
+		if t.Kind == document.String && strings.Contains(t.Text, "\n") {
 			_, rest := scalarLines(t)
 			n += len(rest)
 		}
@@ -121,8 +121,8 @@ func countLines(t *decode.Tree) int {
 
 // scalarLines is the text of a scalar or of what is empty; of a text of several
 // lines the first one is "|" or "|-".
-func scalarLines(t *decode.Tree) (first string, rest []string) {
-	doc := decode.Document{Root: decode.Tree{Members: []decode.Member{{Name: "k", Value: *t}}}}
+func scalarLines(t *document.Tree) (first string, rest []string) {
+	doc := document.Document{Root: document.Tree{Members: []document.Member{{Name: "k", Value: *t}}}}
 	text := strings.TrimSuffix(strings.TrimPrefix(string(doc.YAML()), "k: "), "\n")
 	first, block, more := strings.Cut(text, "\n")
 	if !more {
@@ -136,6 +136,6 @@ func scalarLines(t *decode.Tree) (first string, rest []string) {
 
 // keyText is the name of a member, with its colon.
 func keyText(name string) string {
-	key, _ := scalarLines(&decode.Tree{Kind: decode.String, Text: strings.ReplaceAll(name, "\n", "\\n")})
+	key, _ := scalarLines(&document.Tree{Kind: document.String, Text: strings.ReplaceAll(name, "\n", "\\n")})
 	return key + ":"
 }

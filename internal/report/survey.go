@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -107,18 +108,18 @@ func (s *Survey) whole(e *session.Entry, c *check.Change) {
 	s.tree("requests", "", &doc.Root)
 }
 
-func (s *Survey) tree(kind, field string, t *decode.Tree) {
+func (s *Survey) tree(kind, field string, t *document.Tree) {
 	switch t.Kind {
-	case decode.String:
+	case document.String:
 		if n := strings.Count(t.Text, "[masked:"); n > 0 {
 			s.masked[kind+" "+field] += n
 		}
 		s.text(field, t.Text)
-	case decode.Array:
+	case document.Array:
 		for i := range t.Items {
 			s.tree(kind, field, &t.Items[i])
 		}
-	case decode.Object:
+	case document.Object:
 		for i := range t.Members {
 			m := &t.Members[i]
 			if m.Name == "extensions" && kind == "requests" {

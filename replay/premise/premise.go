@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap/generate"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -202,8 +203,8 @@ func nodeOf(data []byte, delta bool) []byte {
 			node = body
 		}
 	}
-	doc := decode.DecodeMessage("envoy.config.core.v3.Node", node)
-	doc.Root.Members = slices.DeleteFunc(doc.Root.Members, func(m decode.Member) bool {
+	doc := document.Message("envoy.config.core.v3.Node", node)
+	doc.Root.Members = slices.DeleteFunc(doc.Root.Members, func(m document.Member) bool {
 		return !slices.Contains([]string{"id", "cluster", "metadata", "locality"}, m.Name)
 	})
 	return doc.Compact()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -28,7 +29,7 @@ type Compared struct {
 	// the two is there, or because there are too many.
 	Result *diff.Result
 	// Only is the content where only one of the two has any, if it was asked for.
-	Only *decode.Tree
+	Only *document.Tree
 	// Lost says that it is not known whether the client had a version before.
 	Lost bool
 }
@@ -129,7 +130,7 @@ func (f *Fetcher) edition(got *Fetched) Edition {
 // may be 0.
 func (f *Fetcher) Resources(ctx context.Context, name string, old, new session.Seq) (*Compared, error) {
 	c := &Compared{Name: name, Kind: diff.Changed}
-	var trees [2]*decode.Tree
+	var trees [2]*document.Tree
 	for i, seq := range []session.Seq{old, new} {
 		if seq == 0 {
 			continue

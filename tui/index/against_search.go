@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -158,7 +159,7 @@ func (s *search) room(bytes int) bool {
 }
 
 // only is the content of a resource that there is one of.
-func (s *search) only(r *decode.Resource) *decode.Tree {
+func (s *search) only(r *decode.Resource) *document.Tree {
 	if !s.whole || !s.room(len(r.Body)) {
 		return nil
 	}

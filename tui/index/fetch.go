@@ -8,13 +8,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Fetched is an entry that was read again, with what it means.
@@ -35,9 +35,9 @@ func (f *Fetched) Document() (*render.Document, error) {
 }
 
 // Decoded is its message as a tree.
-func (f *Fetched) Decoded() decode.Document {
+func (f *Fetched) Decoded() document.Document {
 	if f.Entry.Message == nil || f.Entry.Message.Compressed {
-		return decode.Document{}
+		return document.Document{}
 	}
 	return decode.Decode(f.Change.Method, f.Entry.Side, f.content, f.Entry.Message.Data.Bytes())
 }

@@ -1,10 +1,13 @@
 package index
 
-import "github.com/xdsproxy/xdsproxy/decode"
+import (
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
+)
 
 // Wire lists the fields of a message as they stand in its bytes, at most so
 // many, and says what is wrong with them.
-func (f *Fetched) Wire(most int) ([]decode.WireField, string) {
+func (f *Fetched) Wire(most int) ([]document.WireField, string) {
 	if f.Entry.Message == nil || f.Entry.Message.Compressed {
 		return nil, ""
 	}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -245,7 +246,7 @@ func (c *contents) unused() (out []string) {
 
 // lossy says whether a content, written as text and read again, is another one.
 func lossy(raw []byte) bool {
-	root := decode.Kept(anyName, raw).Root
+	root := document.Kept(anyName, raw).Root
 	again, wrong := anyOf(yamlOf(&root))
 	return len(wrong) > 0 || contentHash(again) != contentHash(raw)
 }

@@ -3,7 +3,7 @@ package folder
 import (
 	"go.yaml.in/yaml/v3"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -80,8 +80,8 @@ func (f *fields) headers(name string, v *[]session.Field) {
 		f.text("name", &h.Name)
 		f.text("value", &h.Value)
 	}
-	list(f, name, v, func(h *session.Field) decode.Tree {
-		t := decode.Tree{Kind: decode.Object}
+	list(f, name, v, func(h *session.Field) document.Tree {
+		t := document.Tree{Kind: document.Object}
 		field(writing(&t), h)
 		return t
 	}, func(n *yaml.Node) (h session.Field) {
@@ -97,7 +97,7 @@ func (f *fields) gap(g *session.Gap) {
 	number(f, "last", &g.Last)
 	number(f, "entries", &g.Entries)
 	number(f, "bytes", &g.Bytes)
-	list(f, "streams", &g.Streams, func(s *session.StreamID) decode.Tree { return numberTree(*s) },
+	list(f, "streams", &g.Streams, func(s *session.StreamID) document.Tree { return numberTree(*s) },
 		func(n *yaml.Node) session.StreamID { return parse[session.StreamID](f, "a stream", n.Value, n) })
 	word(f, "cause", []string{"lost", "cut", "cut-bare"}, &g.Cause)
 }

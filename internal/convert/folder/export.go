@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -78,7 +79,7 @@ func (x *Export) Add(e *session.Entry) error {
 		return x.err
 	}
 	st, _ := x.streams.Step(e)
-	tree := decode.Tree{Kind: decode.Object}
+	tree := document.Tree{Kind: document.Object}
 	f := writing(&tree)
 	f.entry(e)
 	if m := e.Message; m != nil {
@@ -99,8 +100,8 @@ func (x *Export) Add(e *session.Entry) error {
 }
 
 // yamlOf is a tree as text, without characters that do something to a screen.
-func yamlOf(t *decode.Tree) []byte {
-	return []byte(render.SafeLines(string(decode.Document{Root: *t}.YAML())))
+func yamlOf(t *document.Tree) []byte {
+	return []byte(render.SafeLines(string(document.Document{Root: *t}.YAML())))
 }
 
 // file is where a content is; it is written when it comes first. Contents that say
@@ -110,7 +111,7 @@ func (x *Export) file(seq session.Seq, it item) string {
 	if path, known := x.files[inBytes]; known {
 		return path
 	}
-	root := decode.Kept(anyName, it.raw).Root
+	root := document.Kept(anyName, it.raw).Root
 	text := yamlOf(&root)
 	inText := x.key(it, text)
 	path, known := x.files[inText]

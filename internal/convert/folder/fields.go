@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 )
 
@@ -16,7 +16,7 @@ import (
 // Each of its methods goes over one member, in either direction, so that what is
 // written and what is read cannot come apart. What is zero is not written.
 type fields struct {
-	out  *decode.Tree // nil: it is read
+	out  *document.Tree // nil: it is read
 	in   map[string]member
 	line int // where the object stands
 	wrong
@@ -28,7 +28,7 @@ type member struct{ key, value *yaml.Node }
 // wrong takes what is wrong with a document.
 type wrong func(line, col int, format string, args ...any)
 
-func writing(out *decode.Tree) *fields { return &fields{out: out} }
+func writing(out *document.Tree) *fields { return &fields{out: out} }
 
 // reading is an object of a tree that lenient.YAMLTree read.
 func reading(n *yaml.Node, w wrong) *fields {
@@ -61,11 +61,11 @@ func (f *fields) take(name string) *yaml.Node {
 	return v
 }
 
-func (f *fields) add(name string, v decode.Tree) {
-	f.out.Members = append(f.out.Members, decode.Member{Name: name, Value: v})
+func (f *fields) add(name string, v document.Tree) {
+	f.out.Members = append(f.out.Members, document.Member{Name: name, Value: v})
 }
 
-func textTree(s string) decode.Tree { return decode.Tree{Kind: decode.String, Text: s} }
+func textTree(s string) document.Tree { return document.Tree{Kind: document.String, Text: s} }
 
 // scalar is the text of a value that is one.
 func (f *fields) scalar(name string) (text string, at *yaml.Node) {
@@ -91,7 +91,7 @@ func (f *fields) text(name string, v *string) {
 func (f *fields) flag(name string, v *bool) {
 	if f.out != nil {
 		if *v {
-			f.add(name, decode.Tree{Kind: decode.Word, Text: "true"})
+			f.add(name, document.Tree{Kind: document.Word, Text: "true"})
 		}
 		return
 	}
@@ -150,11 +150,11 @@ func number[T integer](f *fields, name string, v *T) {
 	}
 }
 
-func numberTree[T integer](v T) decode.Tree {
+func numberTree[T integer](v T) document.Tree {
 	if v < 0 {
-		return decode.Tree{Kind: decode.Number, Text: strconv.FormatInt(int64(v), 10)}
+		return document.Tree{Kind: document.Number, Text: strconv.FormatInt(int64(v), 10)}
 	}
-	return decode.Tree{Kind: decode.Number, Text: strconv.FormatUint(uint64(v), 10)}
+	return document.Tree{Kind: document.Number, Text: strconv.FormatUint(uint64(v), 10)}
 }
 
 func parse[T integer](f *fields, name, text string, at *yaml.Node) T {
@@ -193,7 +193,7 @@ func word[T ~uint8](f *fields, name string, words []string, v *T) {
 func object[T any](f *fields, name string, v **T, do func(*fields, *T)) {
 	if f.out != nil {
 		if *v != nil {
-			t := decode.Tree{Kind: decode.Object}
+			t := document.Tree{Kind: document.Object}
 			do(writing(&t), *v)
 			f.add(name, t)
 		}
@@ -208,10 +208,10 @@ func object[T any](f *fields, name string, v **T, do func(*fields, *T)) {
 }
 
 // list is a member with elements.
-func list[T any](f *fields, name string, v *[]T, write func(*T) decode.Tree, read func(*yaml.Node) T) {
+func list[T any](f *fields, name string, v *[]T, write func(*T) document.Tree, read func(*yaml.Node) T) {
 	if f.out != nil {
 		if len(*v) > 0 {
-			t := decode.Tree{Kind: decode.Array}
+			t := document.Tree{Kind: document.Array}
 			for i := range *v {
 				t.Items = append(t.Items, write(&(*v)[i]))
 			}
@@ -233,7 +233,7 @@ func list[T any](f *fields, name string, v *[]T, write func(*T) decode.Tree, rea
 }
 
 func (f *fields) texts(name string, v *[]string) {
-	list(f, name, v, func(s *string) decode.Tree { return textTree(*s) }, func(n *yaml.Node) string {
+	list(f, name, v, func(s *string) document.Tree { return textTree(*s) }, func(n *yaml.Node) string {
 		if n.Kind != yaml.ScalarNode {
 			f.wrong(n.Line, n.Column, "an element of %s is to be a text", name)
 		}

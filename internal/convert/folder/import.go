@@ -132,7 +132,7 @@ func (im *importer) pass() error {
 	}
 	defer f.Close()
 	im.done, im.seen, im.moved, im.notes, im.last = Imported{}, map[session.Seq]bool{}, map[session.Seq]session.Seq{}, nil, session.Entry{}
-	in, doc := newDocuments(f), new(document)
+	in, doc := newDocuments(f), new(yamlDocument)
 	for {
 		err := in.next(doc)
 		if errors.Is(err, io.EOF) {
@@ -164,7 +164,7 @@ func (im *importer) pass() error {
 }
 
 // document takes one entry.
-func (im *importer) document(doc *document) error {
+func (im *importer) document(doc *yamlDocument) error {
 	edited := im.editedFiles(doc)
 	if doc.same && len(edited) == 0 {
 		for _, ref := range doc.refs {
@@ -195,7 +195,7 @@ func (im *importer) document(doc *document) error {
 
 // editedFiles are those that an unedited document refers to and that are not what
 // they were.
-func (im *importer) editedFiles(doc *document) (out []string) {
+func (im *importer) editedFiles(doc *yamlDocument) (out []string) {
 	for _, ref := range doc.refs {
 		if file := im.contents.files[ref]; (file == nil || !file.same) && !slices.Contains(out, ref) {
 			out = append(out, ref)
@@ -205,7 +205,7 @@ func (im *importer) editedFiles(doc *document) (out []string) {
 }
 
 // untouched takes an entry of the original as it is.
-func (im *importer) untouched(doc *document) error {
+func (im *importer) untouched(doc *yamlDocument) error {
 	line, _, _ := bytes.Cut(doc.text, []byte("\n"))
 	number, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("seq: "))
 	seq, err := strconv.ParseUint(string(number), 10, 62)
@@ -232,7 +232,7 @@ func (im *importer) untouched(doc *document) error {
 }
 
 // parse reads an entry from its text.
-func (im *importer) parse(doc *document) (e session.Entry, err error) {
+func (im *importer) parse(doc *yamlDocument) (e session.Entry, err error) {
 	if doc.more {
 		im.faults.add(sessionFile, doc.line, 0, "an entry of more than %d MiB, which is too much to be edited", maxText>>20)
 		return e, nil

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -54,7 +55,7 @@ func TestWhatCannotBeDecoded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := anyBytes(clusterType, value)
-			root := decode.Kept(anyName, raw).Root
+			root := document.Kept(anyName, raw).Root
 			text := yamlOf(&root)
 			if bytes.ContainsAny(text, "\x1b\u202e") {
 				t.Errorf("it does something to a screen: %q", text)
@@ -102,7 +103,7 @@ func TestLossy(t *testing.T) {
 }
 
 func yamlText(raw []byte) string {
-	root := decode.Kept(anyName, raw).Root
+	root := document.Kept(anyName, raw).Root
 	return string(yamlOf(&root))
 }
 
@@ -132,7 +133,7 @@ func FuzzDocument(f *testing.F) {
 		if e.Kind == 0 || (e.Message == nil) != (e.Kind.String() != "message") {
 			t.Errorf("%q is %+v", text, e)
 		}
-		var tree decode.Tree
+		var tree document.Tree
 		w := writing(&tree)
 		w.entry(&e)
 		if e.Message != nil {
@@ -159,7 +160,7 @@ func FuzzContent(f *testing.F) {
 			return
 		}
 		// Its text is read again, unless it is no message at all.
-		root := decode.Kept(anyName, raw).Root
+		root := document.Kept(anyName, raw).Root
 		if _, wrong := anyOf(yamlOf(&root)); len(wrong) > 0 {
 			t.Skipf("%v", wrong)
 		}
@@ -172,7 +173,7 @@ func FuzzDocuments(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		in, doc := newDocuments(bytes.NewReader(text)), new(document)
+		in, doc := newDocuments(bytes.NewReader(text)), new(yamlDocument)
 		size := 0
 		for in.next(doc) == nil {
 			size += len(doc.text)

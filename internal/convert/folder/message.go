@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -44,7 +45,7 @@ func (f *fields) message(m *session.Message, st *decode.Stream, side session.Sid
 	switch {
 	case whole && st != nil && st.JSON(side, m.Data) && utf8.Valid(data):
 		f.add("text", textTree(string(data)))
-	case whole && name != "" && decode.Known(name):
+	case whole && name != "" && document.TypeOf(name) != nil:
 		f.add("message", messageTree(name, data, file))
 	default:
 		f.bytes("bytes", &data)
@@ -70,17 +71,17 @@ const (
 
 // messageTree is a message decoded. The resources of a response stand as
 // references.
-func messageTree(name string, data []byte, file func(item) string) decode.Tree {
-	envelope, items := data, []decode.Tree(nil)
+func messageTree(name string, data []byte, file func(item) string) document.Tree {
+	envelope, items := data, []document.Tree(nil)
 	if kind := responseKind(name); kind != decode.Other {
 		if rest, trees, ok := resourceTrees(kind, name, data, file); ok {
 			envelope, items = rest, trees
 		}
 	}
-	tree := decode.Tree{Kind: decode.Object, Members: []decode.Member{{Name: typeMember, Value: textTree(xds.TypePrefix + name)}}}
-	tree.Members = append(tree.Members, decode.Kept(name, envelope).Root.Members...)
+	tree := document.Tree{Kind: document.Object, Members: []document.Member{{Name: typeMember, Value: textTree(xds.TypePrefix + name)}}}
+	tree.Members = append(tree.Members, document.Kept(name, envelope).Root.Members...)
 	if len(items) > 0 {
-		tree.Members = append(tree.Members, decode.Member{Name: resourcesMember, Value: decode.Tree{Kind: decode.Array, Items: items}})
+		tree.Members = append(tree.Members, document.Member{Name: resourcesMember, Value: document.Tree{Kind: document.Array, Items: items}})
 	}
 	return tree
 }
@@ -98,7 +99,7 @@ func responseKind(name string) decode.Kind {
 
 // resourceTrees takes the resources out of a response. It returns what is left of
 // it; false if it is not what it should be.
-func resourceTrees(kind decode.Kind, name string, data []byte, file func(item) string) (rest []byte, trees []decode.Tree, ok bool) {
+func resourceTrees(kind decode.Kind, name string, data []byte, file func(item) string) (rest []byte, trees []document.Tree, ok bool) {
 	wrapper := xds.ResourceV3
 	if strings.HasPrefix(name, xds.PackageV2) {
 		wrapper = xds.ResourceV2
@@ -108,17 +109,17 @@ func resourceTrees(kind decode.Kind, name string, data []byte, file func(item) s
 		if kind == decode.DeltaResponse {
 			raw, frame = unwrap(at.Body)
 		}
-		tree := decode.Tree{Kind: decode.Object}
+		tree := document.Tree{Kind: document.Object}
 		if kind == decode.DeltaResponse {
-			tree.Members = decode.Kept(wrapper, frame).Root.Members
+			tree.Members = document.Kept(wrapper, frame).Root.Members
 		}
 		if raw != nil {
 			of := item{name: r.Name, typ: r.TypeURL, index: index, delta: kind == decode.DeltaResponse, raw: raw}
-			reference := decode.Tree{Kind: decode.Object, Members: []decode.Member{{Name: fileMember, Value: textTree(file(of))}}}
+			reference := document.Tree{Kind: document.Object, Members: []document.Member{{Name: fileMember, Value: textTree(file(of))}}}
 			if kind != decode.DeltaResponse {
 				tree = reference
 			} else {
-				tree.Members = append(tree.Members, decode.Member{Name: resourceMember, Value: reference})
+				tree.Members = append(tree.Members, document.Member{Name: resourceMember, Value: reference})
 			}
 		}
 		trees = append(trees, tree)

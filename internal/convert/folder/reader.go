@@ -68,8 +68,8 @@ func (h *hasher) sum() string {
 	return hex.EncodeToString(h.Sum(nil)[:sumLen/2])
 }
 
-// document is one of session.yaml.
-type document struct {
+// yamlDocument is one of session.yaml.
+type yamlDocument struct {
 	line int    // where its text begins
 	as   string // the hash that it had
 	same bool   // and still has
@@ -102,7 +102,7 @@ const endMark = "# end of the session"
 const fileKey = `"` + fileMember + `": `
 
 // next is the next document; io.EOF if there is none. Its memory is used again.
-func (d *documents) next(doc *document) error {
+func (d *documents) next(doc *yamlDocument) error {
 	for d.head == nil { // what is before the first one is a comment
 		line, _, err := d.readLine()
 		if err != nil {
@@ -112,7 +112,7 @@ func (d *documents) next(doc *document) error {
 			d.head = bytes.Clone(line)
 		}
 	}
-	*doc = document{line: d.line, as: claimed(d.head[3:]), text: doc.text[:0]}
+	*doc = yamlDocument{line: d.line, as: claimed(d.head[3:]), text: doc.text[:0]}
 	d.head = nil
 	h := newHasher()
 	for begins := true; ; {

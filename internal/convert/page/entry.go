@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -63,8 +63,8 @@ func text(v any) ([]byte, error) {
 	return inert(bytes.TrimSuffix(line, []byte("\n"))), err
 }
 
-func treeText(t *decode.Tree) []byte {
-	return inert(render.EscapeJSON(decode.Document{Root: *t}.Compact()))
+func treeText(t *document.Tree) []byte {
+	return inert(render.EscapeJSON(document.Document{Root: *t}.Compact()))
 }
 
 // refs says where the pieces of an entry are that it shares with others.
@@ -105,7 +105,7 @@ func (r *refs) name(path string) {
 func (b *builder) entry(e *session.Entry, c *check.Change, whole bool) (*row, error) {
 	o := render.NewObject(e, c)
 	o.AddHeaders(e)
-	var message decode.Document
+	var message document.Document
 	if whole && e.Message != nil {
 		message = b.documents.Message(e, c)
 		o.AddProblems(message.Problems)
@@ -203,15 +203,15 @@ func (b *builder) move(o *render.Object, shared, lists *refs, room bool) error {
 
 // share moves the long members of a message into the pool. In their places stays a
 // null.
-func (b *builder) share(message *decode.Tree, r *refs) {
+func (b *builder) share(message *document.Tree, r *refs) {
 	for i := range message.Members {
 		m := &message.Members[i]
-		if m.Value.Kind != decode.Object && m.Value.Kind != decode.Array {
+		if m.Value.Kind != document.Object && m.Value.Kind != document.Array {
 			continue
 		}
 		if json := treeText(&m.Value); len(json) < smallPiece {
 			continue
-		} else if r.name(m.Name); m.Name != "resources" || m.Value.Kind != decode.Array {
+		} else if r.name(m.Name); m.Name != "resources" || m.Value.Kind != document.Array {
 			r.in(b.pool, json)
 		} else {
 			r.text.WriteByte('[')
@@ -223,6 +223,6 @@ func (b *builder) share(message *decode.Tree, r *refs) {
 			}
 			r.text.WriteByte(']')
 		}
-		m.Value = decode.Tree{Kind: decode.Word, Text: "null"}
+		m.Value = document.Tree{Kind: document.Word, Text: "null"}
 	}
 }

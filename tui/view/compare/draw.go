@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/view"
@@ -118,7 +118,7 @@ func onlyLines(out []widget.TextLine, c *index.Compared) []widget.TextLine {
 	if c.Kind == diff.Removed {
 		sign, look = "- ", widget.Bad
 	}
-	doc := decode.Document{Root: *c.Only}
+	doc := document.Document{Root: *c.Only}
 	lines, more := widget.YamlLines(render.SafeLines(string(doc.YAML())), FewLines)
 	for i := range lines {
 		t := widget.TextLine{Change: 1, Name: lines[i].Name, Value: lines[i].Value}

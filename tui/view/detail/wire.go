@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -17,7 +17,7 @@ const (
 )
 
 // wireLines are the fields of a message with their offsets, and its bytes.
-func wireLines(fields []decode.WireField, data []byte, most int) (out []widget.TextLine, more int) {
+func wireLines(fields []document.WireField, data []byte, most int) (out []widget.TextLine, more int) {
 	for i := range fields {
 		out = append(out, wireLine(&fields[i]))
 	}
@@ -34,7 +34,7 @@ func wireLines(fields []decode.WireField, data []byte, most int) (out []widget.T
 	return out, more
 }
 
-func wireLine(f *decode.WireField) widget.TextLine {
+func wireLine(f *document.WireField) widget.TextLine {
 	t := widget.TextLine{Level: f.Depth + 1, Name: f.Name, Value: f.Value}
 	t.Add(widget.Muted, fmt.Sprintf("%08x %6d  ", f.At, f.Size))
 	name := f.Name

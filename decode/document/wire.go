@@ -1,4 +1,4 @@
-package decode
+package document
 
 import (
 	"fmt"
@@ -7,10 +7,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -32,33 +30,13 @@ type WireField struct {
 // maxWireText bounds what is shown of one text.
 const maxWireText = 256
 
-// Wire lists the fields of a message that side sent on a stream of method m, in
-// the order of their bytes: at most so many. It says what is wrong with the
-// bytes, "" if nothing is. A message in JSON has no such fields.
-func Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []WireField, problem string) {
-	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
-		return nil, ""
-	}
-	name := m.Message(side)
-	if m.Path == "" {
-		name = kindName(sniff(side, data), false)
-	}
+// Wire lists the fields of a message of the type with this full name, in the order
+// of their bytes: at most so many. It says what is wrong with the bytes, "" if
+// nothing is.
+func Wire(name string, data []byte, most int) (fields []WireField, problem string) {
 	l := wireLister{most: most}
-	l.list(messageType(name), data, 0, 0)
+	l.list(TypeOf(name), data, 0, 0)
 	return l.fields, l.problem
-}
-
-// messageType finds a type by its full name; nil if it is not known.
-func messageType(name string) protoreflect.MessageDescriptor {
-	full := protoreflect.FullName(name)
-	if !full.IsValid() {
-		return nil
-	}
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
-	if err != nil {
-		return nil
-	}
-	return mt.Descriptor()
 }
 
 type wireLister struct {
@@ -102,7 +80,7 @@ func (l *wireLister) list(md protoreflect.MessageDescriptor, b []byte, base, dep
 			case s.Num == 1:
 				url = string(e.Body)
 			case s.Num == 2:
-				fd, of = nil, messageType(xds.TypeName(url))
+				fd, of = nil, TypeOf(xds.TypeName(url))
 			}
 		}
 		if of != nil {

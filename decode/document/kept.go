@@ -1,4 +1,4 @@
-package decode
+package document
 
 import (
 	"unicode/utf8"
@@ -9,7 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-// Kept is DecodeMessage for a text that is to be read again: what cannot be decoded
+// Kept is Message for a text that is to be read again: what cannot be decoded
 // is not shown as it looks, but stands as its bytes in base64. lenient.Exact makes
 // a message of it that says the same:
 //
@@ -68,6 +68,3 @@ func (w *walker) keptTail(tree *Tree, unknown []entry, rest []byte) {
 		tree.add("@undecoded", base64Tree(rest))
 	}
 }
-
-// Known says whether there is a message type of this full name.
-func Known(name string) bool { return messageType(name) != nil }

@@ -1,4 +1,4 @@
-package decode
+package document
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -124,7 +125,7 @@ func (w *walker) fieldMask(_ protoreflect.MessageDescriptor, b []byte, at *path,
 	s := protoscan.Of(b)
 	for s.Next() {
 		if body, ok := s.Bytes(); ok && s.Num == 1 {
-			paths = append(paths, camel(string(body)))
+			paths = append(paths, lenient.JSONName(string(body)))
 		}
 	}
 	if s.Err != "" {

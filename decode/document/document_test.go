@@ -1,4 +1,4 @@
-package decode
+package document
 
 import (
 	"encoding/json"
@@ -17,15 +17,14 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 	"sigs.k8s.io/yaml"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/decode/handmade"
 )
 
 // Without the types of a message its bytes still say a lot.
 func TestDecodeUnknown(t *testing.T) {
-	data := msg(num(1, 7), str(2, "hello"), sub(4, str(1, "x"), num(2, 1<<60)), str(5, "\xff\x00\x01"), num(1, 8), str(6, "a\nb"),
+	data := handmade.Msg(handmade.Num(1, 7), handmade.Str(2, "hello"), handmade.Sub(4, handmade.Str(1, "x"), handmade.Num(2, 1<<60)), handmade.Str(5, "\xff\x00\x01"), handmade.Num(1, 8), handmade.Str(6, "a\nb"),
 		[]byte{7<<3 | 5, 1, 2, 3, 4}, []byte{8<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8}, []byte{9<<3 | 3, 1 << 3, 5, 9<<3 | 4})
-	doc := DecodeAny("a.b/my.Type", data)
+	doc := Any("a.b/my.Type", data)
 	want := `{"@type":"a.b/my.Type","@unknown":{"1":[7,8],"2":"hello","4":{"1":"x","2":"1152921504606846976"},"5":{"@bytes":"/wAB"},` +
 		`"6":"a\nb","7":"0x04030201","8":"0x0807060504030201","9":{"1":5}}}`
 	if got := string(doc.Compact()); got != want {
@@ -34,17 +33,17 @@ func TestDecodeUnknown(t *testing.T) {
 	if len(doc.Problems) != 1 || !strings.Contains(doc.Problems[0], `"my.Type" is not known`) {
 		t.Errorf("%q", doc.Problems)
 	}
-	if got := string(DecodeAny("a.b/my.Type", []byte("just text, no message")).Compact()); got != `{"@type":"a.b/my.Type","@value":"just text, no message"}` {
+	if got := string(Any("a.b/my.Type", []byte("just text, no message")).Compact()); got != `{"@type":"a.b/my.Type","@value":"just text, no message"}` {
 		t.Error(got)
 	}
 }
 
 func TestDecodeJSONAsSent(t *testing.T) {
-	doc := Decode(xds.LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`{"b":1.50,"a":[null,true,"x"],"c":{}}`))
+	doc := JSON("", []byte(`{"b":1.50,"a":[null,true,"x"],"c":{}}`))
 	if got := string(doc.Compact()); got != `{"b":1.50,"a":[null,true,"x"],"c":{}}` || len(doc.Problems) != 0 {
 		t.Errorf("%s %q", got, doc.Problems)
 	}
-	doc = Decode(xds.LookupMethod("/elsewhere"), session.Server, "application/json", []byte(`upstream connect error`))
+	doc = JSON("", []byte(`upstream connect error`))
 	if got := string(doc.Compact()); got != `"upstream connect error"` || len(doc.Problems) != 1 {
 		t.Errorf("%s %q", got, doc.Problems)
 	}
@@ -104,12 +103,10 @@ func FuzzWriters(f *testing.F) {
 }
 
 // Nothing makes a decoder without types panic or run away.
-func FuzzDecode(f *testing.F) {
-	for _, s := range samples {
-		f.Add(s.path, s.data)
-		f.Add("", s.data)
+func FuzzDocument(f *testing.F) {
+	for _, s := range handmade.Samples {
+		f.Add("", s.Data)
 	}
-	f.Add("/v3/discovery:clusters", []byte(`{"resources":[{"@type":"a/b","name":"c"}]}`))
 	// Types that protobuf itself brings stand for all: a test links those of
 	// xDS elsewhere.
 	for _, m := range []proto.Message{
@@ -123,11 +120,10 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(string(m.ProtoReflect().Descriptor().FullName()), data)
 	}
-	f.Fuzz(func(t *testing.T, path string, data []byte) {
-		checkWriters(t, DecodeMessage(path, data))
-		for _, side := range []session.Side{session.Client, session.Server} {
-			checkWriters(t, Decode(xds.LookupMethod(path), side, "", data))
-		}
-		checkWriters(t, DecodeAny(path, data))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		checkWriters(t, Message(name, data))
+		checkWriters(t, JSON(name, data))
+		checkWriters(t, Any(name, data))
+		checkWriters(t, Kept(name, data))
 	})
 }

@@ -1,26 +1,23 @@
-package decode_test
+package document_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
-	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-const adsPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+const response = "envoy.service.discovery.v3.DiscoveryResponse"
 
-func wireText(fields []decode.WireField) string {
+func wireText(fields []document.WireField) string {
 	var b strings.Builder
 	for _, f := range fields {
 		fmt.Fprintf(&b, "%d+%d/%d %s%d %s %s %s %s\n", f.At, f.Head, f.Size, strings.Repeat(" ", f.Depth), f.Number, f.Name, f.Wire, f.Holds, f.Value)
@@ -37,7 +34,7 @@ func TestWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields, problem := decode.Wire(xds.LookupMethod(adsPath), session.Server, "application/grpc", data, 1000)
+	fields, problem := document.Wire(response, data, 1000)
 	want := `0+2/3 1 version_info len  "7"
 3+2/68 2 resources len google.protobuf.Any 
 5+2/53  1 type_url len  "type.googleapis.com/envoy.config.cluster.v3.Cluster"
@@ -51,10 +48,10 @@ func TestWire(t *testing.T) {
 	if got := wireText(fields); problem != "" || got != want {
 		t.Errorf("%q\n%s", problem, got)
 	}
-	if some, _ := decode.Wire(xds.LookupMethod(adsPath), session.Server, "", data, 3); len(some) != 3 {
+	if some, _ := document.Wire(response, data, 3); len(some) != 3 {
 		t.Errorf("asked for 3 fields, there are %d", len(some))
 	}
-	_, problem = decode.Wire(xds.LookupMethod(adsPath), session.Server, "", data[:len(data)-5], 1000)
+	_, problem = document.Wire(response, data[:len(data)-5], 1000)
 	if problem == "" {
 		t.Error("nothing is wrong with half a message")
 	}
@@ -67,11 +64,11 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte("\x12\x7f\x01"), false)
 	f.Add([]byte("\x0b\x0b\x0c\x0c\x1d\x01\x02\x03\x04"), true)
 	f.Fuzz(func(t *testing.T, data []byte, typed bool) {
-		m := xds.Method{}
+		name := ""
 		if typed {
-			m = xds.LookupMethod(adsPath)
+			name = response
 		}
-		fields, problem := decode.Wire(m, session.Server, "application/grpc", data, 1<<16)
+		fields, problem := document.Wire(name, data, 1<<16)
 		next := 0
 		ends := []int{len(data)}
 		for i, f := range fields {

@@ -1,0 +1,64 @@
+package decode
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+)
+
+// Decode decodes a message that side sent on a stream of method m, whole. The
+// content type is that of the sender's headers. Types come from the global
+// registry: see package decode/types.
+func Decode(m xds.Method, side session.Side, contentType string, data []byte) document.Document {
+	name, isJSON, guess := typeOf(m, side, contentType, data)
+	read := document.Message
+	if isJSON {
+		read = document.JSON
+	}
+	d := read(name, data)
+	if guess != "" {
+		d.Problems = slices.Insert(d.Problems, 0, guess)
+	}
+	return d
+}
+
+// Decode decodes the payload of a resource. The document of one that is Empty
+// has nothing in it.
+func (r *Resource) Decode() document.Document {
+	if len(r.Body) > 0 && r.Body[0] == '{' { // in protobuf the start of a group, which no type has
+		return document.JSON("google.protobuf.Any", r.Body)
+	}
+	return document.Any(r.TypeURL, r.Body)
+}
+
+// Wire lists the fields of a message as document.Wire does. A message in JSON has
+// none.
+func Wire(m xds.Method, side session.Side, contentType string, data []byte, most int) (fields []document.WireField, problem string) {
+	name, isJSON, _ := typeOf(m, side, contentType, data)
+	if isJSON {
+		return nil, ""
+	}
+	return document.Wire(name, data, most)
+}
+
+// typeOf is the full name of the type of a message, "" if it is not known. If that
+// is a guess, guess says so.
+func typeOf(m xds.Method, side session.Side, contentType string, data []byte) (name string, isJSON bool, guess string) {
+	if m.Path != "" {
+		return m.Message(side), FormOf(m, contentType) == FormJSON, ""
+	}
+	kind := sniff(side, data)
+	if isJSON = looksLikeJSON(data); isJSON {
+		kind = jsonKind(side)
+	} else {
+		isJSON = FormOf(m, contentType) == FormJSON
+		guess = fmt.Sprintf("the method is not known: read as %s by the look of its bytes", kind)
+	}
+	if kind != Other {
+		name = xds.PackageV3 + kind.String()
+	}
+	return name, isJSON, guess
+}

@@ -1,0 +1,58 @@
+package decode
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/decode/handmade"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
+)
+
+// What a message is read as follows from the method, else from the bytes.
+func TestDecodeFindsTheForm(t *testing.T) {
+	const jsonBody = `{"resources":[]}`
+	for _, c := range []struct {
+		path, content, data string
+		fields              bool
+		problems            int // that the type is not known is one
+	}{
+		{adsPath, "application/grpc", string(sotwResponseBytes), true, 1},
+		{"", "", string(sotwResponseBytes), true, 2},
+		{"", "application/grpc", jsonBody, false, 1},
+		{"/v3/discovery:clusters", "", jsonBody, false, 1},
+		{"/v3/discovery:clusters", "application/x-protobuf", string(sotwResponseBytes), true, 1},
+		{"/elsewhere", "application/json", jsonBody, false, 0},
+		{"", "application/json", "\xff", false, 2},
+	} {
+		m := xds.Method{}
+		if c.path != "" {
+			m = xds.LookupMethod(c.path)
+		}
+		if doc := Decode(m, session.Server, c.content, []byte(c.data)); len(doc.Problems) != c.problems {
+			t.Errorf("%q of %q: %q", c.path, c.content, doc.Problems)
+		}
+		if fields, problem := Wire(m, session.Server, c.content, []byte(c.data), 100); len(fields) > 0 != c.fields || problem != "" {
+			t.Errorf("%q of %q: %d fields, %q", c.path, c.content, len(fields), problem)
+		}
+	}
+}
+
+// Nothing makes a decoder without types panic or run away.
+func FuzzDecode(f *testing.F) {
+	for _, s := range handmade.Samples {
+		f.Add(s.Path, s.Data)
+		f.Add("", s.Data)
+	}
+	f.Add("/v3/discovery:clusters", []byte(`{"resources":[{"@type":"a/b","name":"c"}]}`))
+	f.Fuzz(func(t *testing.T, path string, data []byte) {
+		for _, side := range []session.Side{session.Client, session.Server} {
+			if doc := Decode(xds.LookupMethod(path), side, "", data); !json.Valid(doc.JSON()) {
+				t.Errorf("%s", doc.JSON())
+			}
+			for _, r := range Peek(xds.LookupMethod(path), side, "", data).Resources {
+				r.Decode()
+			}
+		}
+	})
+}

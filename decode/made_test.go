@@ -1,0 +1,20 @@
+package decode
+
+import "github.com/xdsproxy/xdsproxy/decode/handmade"
+
+const (
+	adsPath      = handmade.ADSPath
+	deltaADSPath = handmade.DeltaADSPath
+	clusterURL   = handmade.ClusterURL
+	secretURL    = handmade.SecretURL
+	wrapperURL   = handmade.WrapperURL
+)
+
+var (
+	msg, str, sub, num, anyOf = handmade.Msg, handmade.Str, handmade.Sub, handmade.Num, handmade.AnyOf
+	nodeField                 = handmade.Node
+	sotwRequestBytes          = handmade.Samples[0].Data
+	sotwResponseBytes         = handmade.SotwResponse
+	deltaRequestBytes         = handmade.Samples[2].Data
+	deltaResponseBytes        = handmade.Samples[3].Data
+)
