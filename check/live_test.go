@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -30,7 +30,7 @@ func TestLiveIsLikeAFile(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			s := scriptIn(t, file)
 			path := filepath.Join(t.TempDir(), "x.xdsp")
-			masker := decode.NewMasker()
+			masker := mask.New()
 			log, err := recorder.Create(path, recorder.Options{NoTicks: true, Masked: true, Transform: masker.Transform, Content: masker.Content})
 			if err != nil {
 				t.Fatal(err)

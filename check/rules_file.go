@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const groupFiles = "Files"
@@ -123,7 +123,7 @@ func (x *event) secretsExpected(n *engine.Response) {
 		for _, s := range t.Order {
 			for _, it := range s.Have.All() {
 				for _, ref := range it.Refs() {
-					if ref.Type == "SDS" && (ref.Source == decode.SourceOther || ref.Source == decode.SourceFile) {
+					if ref.Type == "SDS" && (ref.Source == inspect.SourceOther || ref.Source == inspect.SourceFile) {
 						missing[ref.Name] = struct{}{}
 					}
 				}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // labelRules look at the names and versions that responses and resources carry.
@@ -107,7 +107,7 @@ func resourceNameMissing(x *event) {
 	loose := n.Nameless
 	for _, i := range n.Misnamed {
 		r := &n.Message.Resources[i]
-		var facts *decode.Facts // of a payload under no name at all
+		var facts *inspect.Facts // of a payload under no name at all
 		if r.Name == "" && !r.Empty && len(loose) > 0 {
 			facts, loose = loose[0].Facts, loose[1:]
 		}

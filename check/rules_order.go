@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -118,7 +118,7 @@ func referenceBeforeCluster(x *event) {
 		for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
 			for _, it := range list {
 				for _, ref := range it.Refs() {
-					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.Have.Get(ref.Name) != nil || aheadOf(t).byName[ref.Name] != nil || len(aheadOf(t).byName) >= maxAhead {
+					if ref.Type != "CDS" || ref.Use != inspect.UseTraffic || cds.Have.Get(ref.Name) != nil || aheadOf(t).byName[ref.Name] != nil || len(aheadOf(t).byName) >= maxAhead {
 						continue
 					}
 					if aheadOf(t).byName == nil {
@@ -233,7 +233,7 @@ func dependentWarmingStarved(x *event) {
 	var names []string
 	by := x.referred(s.Type, nameSet(x.wait.left))
 	for _, name := range x.wait.left {
-		if r, ok := by[name]; ok && r.Ref.Source == decode.SourceADS && !r.Ref.Default && !s.EverSent(name) {
+		if r, ok := by[name]; ok && r.Ref.Source == inspect.SourceADS && !r.Ref.Default && !s.EverSent(name) {
 			names = append(names, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -121,7 +122,7 @@ func (x *event) noteReference(u *unsent, s *engine.Subscription, it, before *eng
 	old := before.Refs()
 	for _, ref := range it.Refs() {
 		if !trafficTo(ref) || cds != nil && sent(cds, ref.Name) || u.byName[ref.Name] != nil || len(u.byName) == maxUnsent ||
-			slices.ContainsFunc(old, func(o decode.Ref) bool { return trafficTo(o) && o.Name == ref.Name }) {
+			slices.ContainsFunc(old, func(o inspect.Ref) bool { return trafficTo(o) && o.Name == ref.Name }) {
 			continue
 		}
 		if u.byName == nil {
@@ -139,7 +140,7 @@ func (x *event) noteReference(u *unsent, s *engine.Subscription, it, before *eng
 	}
 }
 
-func trafficTo(ref decode.Ref) bool { return ref.Type == "CDS" && ref.Use == decode.UseTraffic }
+func trafficTo(ref inspect.Ref) bool { return ref.Type == "CDS" && ref.Use == inspect.UseTraffic }
 
 // sent says whether the client has a cluster of that name.
 func sent(cds *engine.Subscription, name string) bool {
@@ -230,7 +231,7 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer, amon
 	}
 	typ, item, place := by.Sub.Type, by.Item.Name, ""
 	first := from.sub.Have.Get(from.item)
-	if slices.ContainsFunc(first.Refs(), func(o decode.Ref) bool { return trafficTo(o) && o.Name == name }) {
+	if slices.ContainsFunc(first.Refs(), func(o inspect.Ref) bool { return trafficTo(o) && o.Name == name }) {
 		typ, item, place = from.sub.Type, from.item, from.place
 	}
 	if place != "" {

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // unansweredRules look at names that the server does not mention in time.
@@ -191,7 +191,7 @@ func requestedResourceTimeout(x *event) {
 
 // warms says whether a rule of warming speaks of a name that r refers to.
 func (x *event) warms(r engine.Referrer) bool {
-	if !x.stream.ADS() || r.Ref.Source != decode.SourceADS || r.Ref.Default {
+	if !x.stream.ADS() || r.Ref.Source != inspect.SourceADS || r.Ref.Default {
 		return false
 	}
 	switch x.sub.Type {

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -171,7 +170,7 @@ func (x *event) starving(n *engine.Response) []string {
 		}
 		if len(missing) > 0 {
 			for name, r := range x.referred("SDS", missing) {
-				if r.Sub == x.sub && r.Ref.Source == decode.SourceADS {
+				if r.Sub == x.sub && r.Ref.Source == inspect.SourceADS {
 					names = append(names, name)
 				}
 			}

@@ -3,9 +3,9 @@ package check
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -180,7 +180,7 @@ func (w *warmings) enterEarly(x *event) {
 // enter begins to wait for the endpoints of a cluster.
 func (w *warmings) enter(it *engine.Resource, cds *engine.Response, eds *engine.Subscription) {
 	for _, ref := range it.Refs() {
-		if ref.Type != "EDS" || ref.Source != decode.SourceADS || len(w.byName) >= maxWarming {
+		if ref.Type != "EDS" || ref.Source != inspect.SourceADS || len(w.byName) >= maxWarming {
 			continue
 		}
 		if w.byName == nil {

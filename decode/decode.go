@@ -51,7 +51,7 @@ func typeOf(m xds.Method, side session.Side, contentType string, data []byte) (n
 		return m.Message(side), FormOf(m, contentType) == FormJSON, ""
 	}
 	kind := sniff(side, data)
-	if isJSON = looksLikeJSON(data); isJSON {
+	if isJSON = LooksLikeJSON(data); isJSON {
 		kind = jsonKind(side)
 	} else {
 		isJSON = FormOf(m, contentType) == FormJSON

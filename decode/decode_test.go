@@ -14,23 +14,23 @@ func TestDecodeFindsTheForm(t *testing.T) {
 	const jsonBody = `{"resources":[]}`
 	for _, c := range []struct {
 		path, content, data string
-		fields              bool
-		problems            int // that the type is not known is one
+		fields, typed       bool
+		problems            int
 	}{
-		{adsPath, "application/grpc", string(sotwResponseBytes), true, 1},
-		{"", "", string(sotwResponseBytes), true, 2},
-		{"", "application/grpc", jsonBody, false, 1},
-		{"/v3/discovery:clusters", "", jsonBody, false, 1},
-		{"/v3/discovery:clusters", "application/x-protobuf", string(sotwResponseBytes), true, 1},
-		{"/elsewhere", "application/json", jsonBody, false, 0},
-		{"", "application/json", "\xff", false, 2},
+		{adsPath, "application/grpc", string(sotwResponseBytes), true, true, 0},
+		{"", "", string(sotwResponseBytes), true, true, 1},
+		{"", "application/grpc", jsonBody, false, true, 0},
+		{"/v3/discovery:clusters", "", jsonBody, false, true, 0},
+		{"/v3/discovery:clusters", "application/x-protobuf", string(sotwResponseBytes), true, true, 0},
+		{"/elsewhere", "application/json", jsonBody, false, false, 0},
+		{"", "application/json", "\xff", false, false, 2},
 	} {
 		m := xds.Method{}
 		if c.path != "" {
 			m = xds.LookupMethod(c.path)
 		}
-		if doc := Decode(m, session.Server, c.content, []byte(c.data)); len(doc.Problems) != c.problems {
-			t.Errorf("%q of %q: %q", c.path, c.content, doc.Problems)
+		if doc := Decode(m, session.Server, c.content, []byte(c.data)); len(doc.Problems) != c.problems || (doc.Type == xds.PackageV3+"DiscoveryResponse") != c.typed {
+			t.Errorf("%q of %q: a %q, %q", c.path, c.content, doc.Type, doc.Problems)
 		}
 		if fields, problem := Wire(m, session.Server, c.content, []byte(c.data), 100); len(fields) > 0 != c.fields || problem != "" {
 			t.Errorf("%q of %q: %d fields, %q", c.path, c.content, len(fields), problem)
@@ -38,7 +38,7 @@ func TestDecodeFindsTheForm(t *testing.T) {
 	}
 }
 
-// Nothing makes a decoder without types panic or run away.
+// Nothing makes a decoder panic or run away.
 func FuzzDecode(f *testing.F) {
 	for _, s := range handmade.Samples {
 		f.Add(s.Path, s.Data)

@@ -154,7 +154,11 @@ func NameType(name string) (typ string, isName bool, err error) {
 		wrong = wrongCharacter(name)
 	}
 	if wrong != "" {
-		return n.typ, true, fmt.Errorf("the name %q is not valid: %s", short([]byte(name)), wrong)
+		const most = 200
+		if len(name) > most {
+			name = name[:most] + "…"
+		}
+		return n.typ, true, fmt.Errorf("the name %q is not valid: %s", name, wrong)
 	}
 	return n.typ, true, nil
 }

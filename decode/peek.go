@@ -1,8 +1,8 @@
 package decode
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -26,68 +26,41 @@ const (
 // copied. If the method is the zero Method, the kind is guessed from the bytes
 // and Problems says so.
 func Peek(m xds.Method, side session.Side, contentType string, data []byte) Message {
-	if FormOf(m, contentType) == FormJSON || m.Path == "" && looksLikeJSON(data) {
+	if FormOf(m, contentType) == FormJSON || m.Path == "" && LooksLikeJSON(data) {
 		return peekJSON(m, side, data)
 	}
-	kind, sure := kindOf(m, side)
-	if !sure {
-		kind = sniff(side, data)
-	}
-	p := peeker{Message: Message{Kind: kind}}
+	kind, sure := KindOf(m, side, session.Chunks{data})
+	p := peeker{Kind: kind}
 	if !sure {
 		p.problem("the method is not known: read as %s by the look of its bytes", kind)
 	}
-	switch kind {
+	p.read(data)
+	switch {
+	case kind == Other:
+		p.other(m, side, data)
+	case m.Variant == xds.VariantFile && p.TypeURL == "" && len(p.Resources) > 0:
+		p.TypeURL = p.Resources[0].TypeURL // few files say of which type they are
+	}
+	return Message(p)
+}
+
+// peeker is a Message that is being read.
+type peeker Message
+
+// Read adds what data says, whole fields of a message of this Kind in protobuf.
+func (m *Message) Read(data []byte) { (*peeker)(m).read(data) }
+
+func (p *peeker) read(data []byte) {
+	switch p.Kind {
 	case SotwRequest:
 		p.sotwRequest(data)
 	case SotwResponse:
 		p.sotwResponse(data)
-		p.typeOfFile(m)
 	case DeltaRequest:
 		p.deltaRequest(data)
 	case DeltaResponse:
 		p.deltaResponse(data)
-	case Other:
-		p.other(m, side, data)
 	}
-	return p.Message
-}
-
-// typeOfFile is the type of the first resource, where a file does not say of
-// which type it is. Few do.
-func (p *peeker) typeOfFile(m xds.Method) {
-	if m.Variant == xds.VariantFile && p.TypeURL == "" && len(p.Resources) > 0 {
-		p.TypeURL = p.Resources[0].TypeURL
-	}
-}
-
-// kindOf derives the kind from the method; false if the method is not known.
-func kindOf(m xds.Method, side session.Side) (Kind, bool) {
-	client := side == session.Client
-	if !client && side != session.Server {
-		return Other, true
-	}
-	switch m.Variant {
-	case "":
-		return Other, false
-	case xds.VariantSotw, xds.VariantSotwADS, xds.VariantREST, xds.VariantFile:
-		if client {
-			return SotwRequest, true
-		}
-		return SotwResponse, true
-	case xds.VariantDelta, xds.VariantDeltaADS:
-		if client {
-			return DeltaRequest, true
-		}
-		return DeltaResponse, true
-	}
-	return Other, true
-}
-
-// peeker fills one Message.
-type peeker struct {
-	Message
-	dropped bool // a list was cut
 }
 
 func (p *peeker) problem(format string, args ...any) {
@@ -141,10 +114,12 @@ func (p *peeker) addAll(list *[]string, names []string) int {
 	return len(*list) - before
 }
 
+// tooMany is said once of a message.
+const tooMany = "a list has more than 1048576 entries: the rest is left out" // maxItems
+
 func (p *peeker) cut() {
-	if !p.dropped {
-		p.dropped = true
-		p.problem("a list has more than %d entries: the rest is left out", maxItems)
+	if !slices.Contains(p.Problems, tooMany) {
+		p.problem(tooMany)
 	}
 }
 
@@ -258,9 +233,4 @@ func (p *peeker) first(b []byte, num protowire.Number) string {
 		}
 	})
 	return string(v)
-}
-
-func looksLikeJSON(data []byte) bool {
-	b := bytes.TrimLeft(data, " \t\r\n")
-	return len(b) >= 2 && b[0] == '{' && bytes.ContainsAny(b[1:2], "\"} \t\r\n")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
@@ -18,17 +19,17 @@ func peekJSON(m xds.Method, side session.Side, data []byte) Message {
 	if !sure {
 		kind = jsonKind(side)
 	}
-	p := peeker{Message: Message{Kind: kind}}
+	p := peeker{Kind: kind}
 	if !sure {
 		p.problem("the method is not known: read as JSON of a %s", kind)
 	}
 	if kind == Other || len(bytes.TrimSpace(data)) == 0 {
-		return p.Message
+		return Message(p)
 	}
 	o, err := object(data)
 	if err != nil {
 		p.problem("not a JSON object: %v", err)
-		return p.Message
+		return Message(p)
 	}
 	p.TypeURL = p.jsonString(o, "type_url")
 	p.Version = p.jsonString(o, "version_info")
@@ -48,9 +49,7 @@ func peekJSON(m xds.Method, side session.Side, data []byte) Message {
 		p.Nonce = p.jsonString(o, "nonce")
 		p.ControlPlane = p.jsonString(p.jsonObject(field(o, "control_plane"), "control_plane"), "identifier")
 		list := p.jsonList(o, "resources")
-		if len(list) > 0 {
-			p.Resources = make([]Resource, 0, min(len(list), maxItems))
-		}
+		p.Resources = slices.Grow(p.Resources, min(len(list), maxItems))
 		for _, raw := range list {
 			r := p.resource()
 			if r == nil {
@@ -67,7 +66,7 @@ func peekJSON(m xds.Method, side session.Side, data []byte) Message {
 			p.ResourceErrors = append(p.ResourceErrors, re)
 		}
 	}
-	return p.Message
+	return Message(p)
 }
 
 // jsonKind is what a side sends in JSON: REST has no delta.

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"slices"
+
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -64,7 +66,7 @@ func (p *peeker) deltaResponse(data []byte) {
 	p.ended("DeltaDiscoveryResponse", s)
 }
 
-// makeRoom counts the resources first, so that their list is one allocation.
+// makeRoom counts the resources first, so that their list grows once.
 func (p *peeker) makeRoom(data []byte) {
 	n := 0
 	for s := protoscan.Of(data); s.Next(); {
@@ -72,13 +74,11 @@ func (p *peeker) makeRoom(data []byte) {
 			n++
 		}
 	}
-	if n > 0 {
-		p.Resources = make([]Resource, 0, min(n, maxItems))
-	}
+	p.Resources = slices.Grow(p.Resources, min(n, maxItems))
 }
 
 func (p *peeker) resource() *Resource {
-	if len(p.Resources) == cap(p.Resources) {
+	if len(p.Resources) >= maxItems {
 		p.cut()
 		return nil
 	}

@@ -77,9 +77,9 @@ func (s *Streams) Step(e *session.Entry) (*Stream, *Conn) {
 	return st, st.Conn
 }
 
-// known is Step for those who take what is not known for a stream without
+// Known is Step for those who take what is not known for a stream without
 // headers.
-func (s *Streams) known(e *session.Entry) *Stream {
+func (s *Streams) Known(e *session.Entry) *Stream {
 	if st, _ := s.Step(e); st != nil {
 		return st
 	}
@@ -151,7 +151,7 @@ func (t *Stream) Content(side session.Side) string { return t.content[sideIndex(
 
 // JSON says whether a message that side sent is JSON.
 func (t *Stream) JSON(side session.Side, data session.Chunks) bool {
-	return t.json[sideIndex(side)] || t.Method.Path == "" && len(data) > 0 && looksLikeJSON(data[0])
+	return t.json[sideIndex(side)] || t.Method.Path == "" && len(data) > 0 && LooksLikeJSON(data[0])
 }
 
 func sideIndex(s session.Side) int {

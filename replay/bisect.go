@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/replay/halve"
 )
 
@@ -125,7 +125,7 @@ func (s *searching) search(ctx context.Context) error {
 	err := s.halve(ctx)
 	if _, is := errors.AsType[*BaseRejectedError](err); is && s.r.Base > 0 && len(s.found.Culprits) == 0 && s.found.Trials <= 1 {
 		s.ledger.note("%v: so all of the response is suspected", err)
-		s.r.forget(decode.NewInspector())
+		s.r.forget(inspect.New())
 		clear(s.told)
 		err = s.halve(ctx)
 	}

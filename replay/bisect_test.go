@@ -19,6 +19,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -151,7 +152,7 @@ func namesSeen(seen string) (out []string) {
 // contentOf tells contents of a script apart.
 func contentOf(r *decode.Resource) string { return fmt.Sprintf("%x", sumOf(r.Body))[:4] }
 
-func sumOf(b []byte) [16]byte { return decode.NewInspector().Inspect("x", b, false).Hash }
+func sumOf(b []byte) [16]byte { return inspect.New().Inspect("x", b, false).Hash }
 
 // bad refuses a response of a type in which all names of a set come with another
 // content than a client is given first.

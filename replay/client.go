@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -189,7 +189,7 @@ func (r *role) begin() {
 	r.sent = make([]bool, len(r.Steps))
 	r.code, r.waived = -1, none
 	for i, topic := range r.Topics {
-		t := topicRole{contents: newContents(decode.NewInspector(), topic.Whole && !r.delta()), place: map[int32]int{}, held: map[string]string{}}
+		t := topicRole{contents: newContents(inspect.New(), topic.Whole && !r.delta()), place: map[int32]int{}, held: map[string]string{}}
 		for n, s := range topic.Responses {
 			t.place[s] = n + 1
 		}

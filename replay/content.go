@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -13,7 +14,7 @@ import (
 // content of each resource, however it was cut into responses and in whatever
 // order it came. It is not safe for concurrent use.
 type contents struct {
-	in     *decode.Inspector
+	in     *inspect.Inspector
 	full   bool // what a response does not have is gone
 	hashes map[[32]byte][16]byte
 
@@ -59,7 +60,7 @@ type item struct {
 	body    []byte
 }
 
-func newContents(in *decode.Inspector, full bool) *contents {
+func newContents(in *inspect.Inspector, full bool) *contents {
 	return &contents{
 		in: in, full: full, hashes: map[[32]byte][16]byte{},
 		recorded: map[string]holding{}, live: map[string]holding{},

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -50,7 +51,7 @@ func (h *holdings) put(it *held) {
 }
 
 // elements are the resources of a response that are asked for, with their bytes.
-func elements(in *decode.Inspector, m *decode.Message, message *session.Message, wanted func(*decode.Resource) bool) ([]*held, error) {
+func elements(in *inspect.Inspector, m *decode.Message, message *session.Message, wanted func(*decode.Resource) bool) ([]*held, error) {
 	var raws [][]byte
 	delta := m.Kind == decode.DeltaResponse
 	ok := fields(message.Data.Bytes(), func(num protowire.Number, typ protowire.Type, _, body []byte) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -12,12 +13,12 @@ import (
 // all of that refers to.
 type needs struct {
 	*proof
-	in    *decode.Inspector
-	whole bool                      // all that the client held of the culprits' type; else it gets nothing of that before
-	index map[decode.Ref][]referrer // what refers to a name; nil: not made yet
-	named map[decode.Ref]*held      // what the recorded client held
+	in    *inspect.Inspector
+	whole bool                       // all that the client held of the culprits' type; else it gets nothing of that before
+	index map[inspect.Ref][]referrer // what refers to a name; nil: not made yet
+	named map[inspect.Ref]*held      // what the recorded client held
 	seen  map[*held]bool
-	asked map[decode.Ref]bool
+	asked map[inspect.Ref]bool
 
 	items map[string][]*held  // that it is given, by type key
 	names map[string][]string // that it asks for, by type key
@@ -30,8 +31,8 @@ type referrer struct {
 
 func needsOf(p *proof) *needs {
 	n := &needs{
-		proof: p, in: decode.NewInspector(), named: map[decode.Ref]*held{},
-		seen: map[*held]bool{}, asked: map[decode.Ref]bool{}, items: map[string][]*held{}, names: map[string][]string{},
+		proof: p, in: inspect.New(), named: map[inspect.Ref]*held{},
+		seen: map[*held]bool{}, asked: map[inspect.Ref]bool{}, items: map[string][]*held{}, names: map[string][]string{},
 	}
 	for key, h := range p.has {
 		for _, it := range h.list() {
@@ -59,11 +60,13 @@ func needsOf(p *proof) *needs {
 }
 
 // ref is a name as it is looked up.
-func ref(key, name string) decode.Ref {
-	return decode.Ref{Type: key, Name: decode.NormalName(name)}
+func ref(key, name string) inspect.Ref {
+	return inspect.Ref{Type: key, Name: decode.NormalName(name)}
 }
 
-func (n *needs) refs(it *held) []decode.Ref { return n.in.Inspect(it.typeURL, it.body, it.masked).Refs }
+func (n *needs) refs(it *held) []inspect.Ref {
+	return n.in.Inspect(it.typeURL, it.body, it.masked).Refs
+}
 
 // ask enters that the client asks for a name.
 func (n *needs) ask(key, name string) {
@@ -110,7 +113,7 @@ func (n *needs) above(key string, it *held) {
 		return
 	}
 	if n.index == nil {
-		n.index = map[decode.Ref][]referrer{}
+		n.index = map[inspect.Ref][]referrer{}
 		for k, h := range n.has {
 			for _, from := range h.list() {
 				for _, r := range n.refs(from) {

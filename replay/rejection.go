@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -199,7 +199,7 @@ func ReadRejection(ctx context.Context, seq session.Seq, open func() (Source, fu
 		return errors.Join(f(src), done())
 	}
 	r := &Rejection{has: map[string]*holdings{}}
-	g := &gathering{r: r, in: decode.NewInspector()}
+	g := &gathering{r: r, in: inspect.New()}
 	for _, pass := range []func(src Source) error{
 		func(src Source) (err error) {
 			r.Rejected, r.clients, err = findRejection(ctx, src, seq)
@@ -229,7 +229,7 @@ func ReadRejection(ctx context.Context, seq session.Seq, open func() (Source, fu
 }
 
 // suspect finds what a response changes of what the client had accepted.
-func (r *Rejection) suspect(in *decode.Inspector, list []*held, removed []string) {
+func (r *Rejection) suspect(in *inspect.Inspector, list []*held, removed []string) {
 	r.Resources, r.Base = len(list), len(r.base.items)
 	here := map[string]bool{}
 	unchanged := 0
@@ -256,7 +256,7 @@ func (r *Rejection) suspect(in *decode.Inspector, list []*held, removed []string
 }
 
 // forget starts again from a client that has accepted nothing.
-func (r *Rejection) forget(in *decode.Inspector) {
+func (r *Rejection) forget(in *inspect.Inspector) {
 	r.base = &holdings{typeURL: r.base.typeURL, whole: r.base.whole, items: map[string]*held{}}
 	r.has[r.key] = r.base
 	r.Suspects, r.Removed, r.Base = nil, nil, 0
@@ -266,7 +266,7 @@ func (r *Rejection) forget(in *decode.Inspector) {
 	}
 }
 
-func (r *Rejection) newSuspect(in *decode.Inspector, h, old *held) Suspect {
+func (r *Rejection) newSuspect(in *inspect.Inspector, h, old *held) Suspect {
 	s := Suspect{Name: h.name, Version: h.version, Type: xds.ShortType(h.typeURL), new: h, old: old}
 	if h.typeURL == "" {
 		s.Type = r.Type

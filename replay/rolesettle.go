@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -160,7 +161,7 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 			if m.expected.masked && typeURL == m.got.typeURL {
 				live = LikeRecorded(typeURL, body, live)
 			}
-			in := decode.NewInspector()
+			in := inspect.New()
 			if typeURL == m.got.typeURL && in.Inspect(typeURL, body, true).Hash == in.Inspect(typeURL, live, true).Hash {
 				return d, true
 			}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
@@ -30,7 +31,7 @@ func LikeRecorded(typeURL string, recorded, live []byte) []byte {
 	}
 	old, now, masked := typ.New(), typ.New(), typ.New()
 	if proto.Unmarshal(recorded, old.Interface()) != nil || proto.Unmarshal(live, now.Interface()) != nil ||
-		proto.Unmarshal(MaskedResource(decode.NewMasker(), typeURL, live), masked.Interface()) != nil {
+		proto.Unmarshal(MaskedResource(mask.New(), typeURL, live), masked.Interface()) != nil {
 		return live
 	}
 	if !alike(old, now, masked, 0) {
@@ -45,7 +46,7 @@ func LikeRecorded(typeURL string, recorded, live []byte) []byte {
 
 // MaskedResource is a resource as a recording would have it. Secrets are equal if
 // they are for k.
-func MaskedResource(k *decode.Masker, typeURL string, body []byte) []byte {
+func MaskedResource(k *mask.Masker, typeURL string, body []byte) []byte {
 	const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
 	k.Transform(&session.Entry{Kind: session.KindOpen, Conn: 1, Stream: 1, Side: session.Client, Method: path})
 	resource := appendString(nil, 1, typeURL)

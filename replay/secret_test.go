@@ -22,7 +22,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
@@ -82,7 +83,7 @@ func loads(t *testing.T, c *tlsv3.TlsCertificate) *x509.Certificate {
 // same mask by the same key.
 func TestRenew(t *testing.T) {
 	one := secret(t, "open sesame, says the thief")
-	masked := MaskedResource(decode.NewMasker(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
+	masked := MaskedResource(mask.New(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
 	if !bytes.Contains(masked, []byte(maskHead)) {
 		t.Fatal("nothing is masked")
 	}
@@ -91,7 +92,7 @@ func TestRenew(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-	cluster := MaskedResource(decode.NewMasker(), clusterType, encoded(t, &clusterv3.Cluster{Name: "c", TransportSocket: &corev3.TransportSocket{
+	cluster := MaskedResource(mask.New(), clusterType, encoded(t, &clusterv3.Cluster{Name: "c", TransportSocket: &corev3.TransportSocket{
 		Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: context},
 	}}))
 	plain := &anypb.Any{TypeUrl: clusterType, Value: []byte("\x0a\x01x\xfa\x7f\x01y")} // with a field that nobody knows
@@ -144,11 +145,11 @@ func TestLikeRecorded(t *testing.T) {
 		c.CertificateChain = &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: "/etc/cert"}}
 		return encoded(t, &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: c}})
 	}
-	in := decode.NewInspector()
+	in := inspect.New()
 	same := func(a, b []byte) bool {
 		return in.Inspect(secretType, a, true).Hash == in.Inspect(secretType, b, true).Hash
 	}
-	recorded, live, other := MaskedResource(decode.NewMasker(), secretType, make("s")), make("s"), make("another")
+	recorded, live, other := MaskedResource(mask.New(), secretType, make("s")), make("s"), make("another")
 	if same(recorded, live) {
 		t.Fatal("nothing is masked")
 	}

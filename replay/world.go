@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -83,7 +84,7 @@ func (r *Rejection) holdings(s *engine.Subscription) *holdings {
 // gathering reads what a client held, and what it rejected.
 type gathering struct {
 	r        *Rejection
-	in       *decode.Inspector
+	in       *inspect.Inspector
 	held     map[session.Seq]excerpt // see Rejection.world
 	rejected []*held
 	removed  []string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -23,7 +24,7 @@ const benchPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/Stream
 // Every hundredth answer is a rejection.
 func crowd(tb testing.TB, clients, clusters, entries int) string {
 	path := filepath.Join(tb.TempDir(), "crowd.xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Transform: decode.NewSplitter().Transform})
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Transform: chunk.NewSplitter().Transform})
 	if err != nil {
 		tb.Fatal(err)
 	}

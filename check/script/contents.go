@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // contents gives the payloads of resources their descriptions.
 type contents struct {
-	inspector *decode.Inspector
+	inspector *inspect.Inspector
 	// seen are the descriptions of payloads by their bytes. It is emptied when
 	// it is full, and then filled anew.
 	seen map[[16]byte]*described
@@ -24,7 +24,7 @@ type contents struct {
 	labels map[contentKey]string
 	used   map[labelKey]struct{}
 	// clusters are what made says of clusters that differ in their names alone.
-	clusters map[clusterKey]*decode.Facts
+	clusters map[clusterKey]*inspect.Facts
 }
 
 // clusterKey is a cluster that refers to its endpoints and to nothing else.
@@ -53,16 +53,16 @@ const (
 
 func newContents() *contents {
 	return &contents{
-		inspector: decode.NewInspector(), seen: make(map[[16]byte]*described),
+		inspector: inspect.New(), seen: make(map[[16]byte]*described),
 		labels: make(map[contentKey]string), used: make(map[labelKey]struct{}),
-		clusters: make(map[clusterKey]*decode.Facts),
+		clusters: make(map[clusterKey]*inspect.Facts),
 	}
 }
 
 // described is what a script says of a payload, but for its label.
 type described struct {
 	resource   synth.Resource
-	facts      *decode.Facts
+	facts      *inspect.Facts
 	refs       int64 // references that are left out
 	faults     int64
 	noContents bool // everything that may differ is in the references
@@ -98,7 +98,7 @@ func (c *contents) describe(typeURL string, body []byte, masked bool) *described
 	return d
 }
 
-func (d *described) corrupt(f *decode.Facts) {
+func (d *described) corrupt(f *inspect.Facts) {
 	d.resource.Corrupt = f.Undecodable != ""
 	d.noContents = false
 }
@@ -116,25 +116,25 @@ func (d *described) try(change func(*synth.Resource)) bool {
 }
 
 // refer writes down the references that a script can carry.
-func (d *described) refer(f *decode.Facts) {
-	source := decode.SourceNone
+func (d *described) refer(f *inspect.Facts) {
+	source := inspect.SourceNone
 	for _, ref := range f.Refs {
 		ok := false
 		switch {
-		case ref.Use == decode.UseService, ref.Source != decode.SourceNone && source != decode.SourceNone && ref.Source != source:
+		case ref.Use == inspect.UseService, ref.Source != inspect.SourceNone && source != inspect.SourceNone && ref.Source != source:
 		default:
 			ok = d.try(func(r *synth.Resource) { refer(&r.Refs, ref, r.Name) })
 		}
-		if ok && source == decode.SourceNone && ref.Source != decode.SourceNone {
+		if ok && source == inspect.SourceNone && ref.Source != inspect.SourceNone {
 			source = ref.Source
-			word := map[decode.Source]string{decode.SourceSelf: "self", decode.SourceOther: "grpc", decode.SourceFile: "grpc"}[source]
+			word := map[inspect.Source]string{inspect.SourceSelf: "self", inspect.SourceOther: "grpc", inspect.SourceFile: "grpc"}[source]
 			d.try(func(r *synth.Resource) { r.Refs.Source = word })
 		}
 	}
 	d.noContents = xds.ShortType(d.resource.TypeURL) == "SRDS" && len(d.resource.Refs.Routes) > 0
 }
 
-func refer(refs *synth.Refs, ref decode.Ref, name string) {
+func refer(refs *synth.Refs, ref inspect.Ref, name string) {
 	switch ref.Type {
 	case "CDS":
 		refs.Clusters = append(refs.Clusters, ref.Name)
@@ -160,7 +160,7 @@ func refer(refs *synth.Refs, ref decode.Ref, name string) {
 
 // scope writes down the scope key. One of several fragments becomes one fragment
 // with all of it.
-func (d *described) scope(f *decode.Facts) {
+func (d *described) scope(f *inspect.Facts) {
 	if f.ScopeKey == "" {
 		return
 	}
@@ -175,7 +175,7 @@ func (d *described) scope(f *decode.Facts) {
 
 // fault adds the markers of faults that the resource would not have without
 // them, and counts the references that it lacks.
-func (d *described) fault(c *contents, f *decode.Facts) {
+func (d *described) fault(c *contents, f *inspect.Facts) {
 	if len(f.Refs)+len(f.Unknown)+len(f.Deprecated)+len(f.Invalid) == 0 {
 		return
 	}
@@ -202,7 +202,7 @@ func (d *described) fault(c *contents, f *decode.Facts) {
 // made looks into the payload that is made of a description. Large responses are
 // mostly clusters that refer to their endpoints alone: of these, one is made, and
 // the others say the same with another name.
-func (c *contents) made(r *synth.Resource) *decode.Facts {
+func (c *contents) made(r *synth.Resource) *inspect.Facts {
 	refs := &r.Refs
 	key := clusterKey{r.TypeURL, refs.Source, refs.EDSName != ""}
 	alike := refs.EDS && r.Name != "" && r.ScopeKey == "" &&
@@ -217,7 +217,7 @@ func (c *contents) made(r *synth.Resource) *decode.Facts {
 		return &f
 	}
 	f := c.inspector.Inspect(r.TypeURL, r.Body(), false)
-	if alike && len(c.clusters) < maxClusters && !slices.ContainsFunc(f.Refs, func(ref decode.Ref) bool { return ref.Name != name }) {
+	if alike && len(c.clusters) < maxClusters && !slices.ContainsFunc(f.Refs, func(ref inspect.Ref) bool { return ref.Name != name }) {
 		c.clusters[key] = f
 	}
 	return f

@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -72,12 +73,12 @@ type meaning struct {
 	Status  *session.Status
 	// Contents are the payloads, as numbers of their first occurrence.
 	Contents []int
-	Refs     [][]decode.Ref
+	Refs     [][]inspect.Ref
 	Faults   [][5]bool
 }
 
 func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
-	tracker, inspector := check.NewTracker(), decode.NewInspector()
+	tracker, inspector := check.NewTracker(), inspect.New()
 	seen := map[string]int{}
 	number := map[session.Seq]int{}
 	opened := map[session.StreamID]int{}
@@ -131,7 +132,7 @@ func meanings(entries iter.Seq[session.Entry]) (out []meaning) {
 				}
 				m.Contents = append(m.Contents, seen[key])
 				m.Faults = append(m.Faults, [5]bool{f.Undecodable != "", len(f.Unknown) > 0, len(f.Deprecated) > 0, len(f.Invalid) > 0, grpc[e.Stream] && len(f.GRPCProblems) > 0})
-				refs := slices.DeleteFunc(f.Refs, func(r decode.Ref) bool { return r.Use == decode.UseService })
+				refs := slices.DeleteFunc(f.Refs, func(r inspect.Ref) bool { return r.Use == inspect.UseService })
 				m.Refs = append(m.Refs, refs)
 				r.Body = nil
 			}

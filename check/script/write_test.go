@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -95,13 +96,13 @@ type plain struct {
 // plainFacts is what is in a payload, the content as the number of its first
 // occurrence.
 type plainFacts struct {
-	decode.Facts
+	inspect.Facts
 	Content int
 }
 
 func comparable(s *Script) (out []plain) {
 	methods := map[session.StreamID]xds.Method{}
-	inspector := decode.NewInspector()
+	inspector := inspect.New()
 	seen := map[string]int{}
 	grpc := map[session.StreamID]bool{}
 	var first time.Time

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -329,7 +329,7 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
 	o := recorder.Options{Labels: newLabels().of}
 	if !b.facts.Masked && !bool(b.config.keepSecrets) {
-		masker := decode.NewMasker()
+		masker := mask.New()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
 	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName(), Masked: b.facts.Masked}, o)

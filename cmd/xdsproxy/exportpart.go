@@ -13,7 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/convert/page"
@@ -149,7 +149,7 @@ func (x *export) cut(ctx context.Context) error {
 	src.Close()
 	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of}}
 	if x.mask && !facts.Masked {
-		masker := decode.NewMasker()
+		masker := mask.New()
 		o.Record.Masked, o.Record.Transform, o.Record.Content = true, masker.Transform, masker.Content
 	}
 	if facts.Program == "" {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -96,7 +96,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 	var w walked
 	x.lean()
 	learning := names.Walk()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of, Transform: decode.NewSplitter().Transform}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of, Transform: chunk.NewSplitter().Transform}}
 	done, err := convert.Cut(part, facts, func(v convert.Visit) error {
 		if w.src == nil {
 			return x.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, chosen bool) error {

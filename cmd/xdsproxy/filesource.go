@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/file"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -73,7 +73,7 @@ func readFiles(names []string) (files []file.File, at time.Time, err error) {
 
 // sessionOf keeps entries that are in memory as a recording, secrets masked.
 func sessionOf(name string, entries []session.Entry) (*source, error) {
-	masker := decode.NewMasker()
+	masker := mask.New()
 	log, err := recorder.NewRing(recorder.Options{
 		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: versionName(),
 		Masked: true, Transform: masker.Transform, Content: masker.Content,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -81,7 +81,7 @@ func (a *app) importLog(name, path string) error {
 	} else {
 		in = a.heedful(in)
 	}
-	masker := decode.NewMasker()
+	masker := mask.New()
 	var to *recorder.Copy
 	done, err := binlog.Read(bufio.NewReader(in), func(e *session.Entry) (err error) {
 		if to == nil {

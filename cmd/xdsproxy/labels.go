@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -28,8 +29,8 @@ type labels struct {
 	types   map[string]string // label by type URL, or by short type
 	clients map[string]string // label by node id
 	out     [4]string
-	// look reads what is needed of a message; decode.Glance if nil.
-	look func(xds.Method, session.Side, *session.Message) decode.Brief
+	// look reads what is needed of a message; chunk.Glance if nil.
+	look func(xds.Method, session.Side, *session.Message) chunk.Brief
 }
 
 // maxLabels bounds the labels of either kind that are kept.
@@ -99,7 +100,7 @@ func (l *labels) of(e *session.Entry) []string {
 }
 
 // glance looks at a message no closer than it must.
-func (l *labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
+func (l *labels) glance(st *decode.Stream, e *session.Entry) chunk.Brief {
 	if st == nil {
 		st = &decode.Stream{}
 	}
@@ -113,10 +114,10 @@ func (l *labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	case l.look != nil:
 		return l.look(st.Method, e.Side, e.Message)
 	default:
-		return decode.Glance(st.Method, e.Side, data)
+		return chunk.Glance(st.Method, e.Side, data)
 	}
 	m := decode.Peek(st.Method, e.Side, st.Content(e.Side), data.Bytes())
-	b := decode.Brief{TypeURL: m.TypeURL}
+	b := chunk.Brief{TypeURL: m.TypeURL}
 	if m.Node != nil {
 		b.NodeID = m.Node.ID
 	}

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -109,11 +109,11 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 		Logger: logger,
 	}
 	if a.config.keepSecrets {
-		splitter := decode.NewSplitter()
+		splitter := chunk.NewSplitter()
 		splitter.Free(buffers.Put)
 		o.Transform, labels.look = splitter.Transform, splitter.Glance
 	} else {
-		masker := decode.NewMasker()
+		masker := mask.New()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 		masker.Free(buffers.Put)
 		labels.look = masker.Glance

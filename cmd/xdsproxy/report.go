@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
@@ -206,7 +206,7 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 	o.Proof.Judge.Timers = r.timers(w.src)
 	o.Cut.Record = recorder.Options{Labels: newLabels().of}
 	if !o.Facts.Masked {
-		masker := decode.NewMasker()
+		masker := mask.New()
 		o.Cut.Record.Masked, o.Cut.Record.Transform, o.Cut.Record.Content = true, masker.Transform, masker.Content
 	}
 	if o.Facts.Program == "" {
@@ -244,7 +244,7 @@ func (r *reporting) configDump(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, failed("cannot read the config_dump: %w", err)
 	}
-	if !decode.NewMasker().JSON(text) {
+	if !mask.New().JSON(text) {
 		return nil, failed("the config_dump in %q is no JSON", r.dump).hint("curl -s http://127.0.0.1:9901/config_dump?include_eds > config_dump.json")
 	}
 	return text, nil

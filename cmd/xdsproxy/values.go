@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask/secrets"
 )
 
 // The kinds of values that settings have. Each reads the same text from a
@@ -244,7 +244,7 @@ type headersValue struct{ manyValue }
 func (v headersValue) shown() []string {
 	out := slices.Clone(*v.p)
 	for i, s := range out {
-		if name, _, _ := strings.Cut(s, "="); decode.IsCredential(strings.TrimSpace(name)) {
+		if name, _, _ := strings.Cut(s, "="); secrets.IsCredential(strings.TrimSpace(name)) {
 			out[i] = name + "=(not shown)"
 		}
 	}

@@ -4,6 +4,8 @@ package handmade
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -49,6 +51,15 @@ var (
 		AnyOf(2, WrapperURL, Str(1, "w1"), Str(3, "c3")),
 		Str(4, ClusterURL), Str(5, "n8"), Sub(6, Str(1, "cp")), Sub(7, Sub(1, Str(1, "gone")), Sub(2, Num(1, 5), Str(2, "not found"))))
 )
+
+// Clusters is a state-of-the-world push of n clusters of about 220 bytes.
+func Clusters(n int) []byte {
+	b := Str(1, "v1")
+	for i := range n {
+		b = append(b, AnyOf(2, ClusterURL, Str(1, fmt.Sprintf("outbound|80||service-%05d.default.svc.cluster.local", i)), Str(28, strings.Repeat("x", 110)))...)
+	}
+	return append(b, Msg(Str(4, ClusterURL), Str(5, "n1"))...)
+}
 
 // Sample is a message on its stream.
 type Sample struct {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -195,7 +196,7 @@ func TestFaultsAreReal(t *testing.T) {
 		}
 		dated := r
 		dated.Dated = true
-		if f := decode.NewInspector().Inspect(r.TypeURL, dated.Body(), false); dated.Check() == nil && (len(f.Deprecated) != 1 || len(f.Unknown)+len(f.Invalid) > 0) {
+		if f := inspect.New().Inspect(r.TypeURL, dated.Body(), false); dated.Check() == nil && (len(f.Deprecated) != 1 || len(f.Unknown)+len(f.Invalid) > 0) {
 			t.Errorf("%s: with one deprecated field %+v", title, f)
 		}
 		invalid := r

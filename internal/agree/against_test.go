@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -139,7 +139,7 @@ func written(t *testing.T, n int) (files []string) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		file := filepath.Join(dir, fmt.Sprintf("seed-%d.xdsp", seed))
-		c, err := recorder.NewCopy(file, recorder.Facts{Created: entries[0].Time}, recorder.Options{Transform: decode.NewSplitter().Transform})
+		c, err := recorder.NewCopy(file, recorder.Facts{Created: entries[0].Time}, recorder.Options{Transform: chunk.NewSplitter().Transform})
 		if err != nil {
 			t.Fatal(err)
 		}

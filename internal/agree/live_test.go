@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -39,7 +39,7 @@ func alongAndAfter(dir string, entries []session.Entry) ([]disagreement, error) 
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "x.xdsp")
-	masker := decode.NewMasker()
+	masker := mask.New()
 	log, err := recorder.Create(path, recorder.Options{NoTicks: true, SyncEvery: -1, Masked: true, Transform: masker.Transform, Content: masker.Content})
 	if err != nil {
 		return nil, err

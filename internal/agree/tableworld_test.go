@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -23,7 +24,7 @@ type world struct {
 	held      map[laneKey]*holding
 	crowds    map[laneKey]bool // see crowded
 	murky     map[string]bool  // clients of whom it is not certain which streams are theirs
-	inspector *decode.Inspector
+	inspector *inspect.Inspector
 	hashes    map[string][16]byte
 }
 
@@ -96,7 +97,7 @@ func newWorld() *world {
 		conns: make(map[session.ConnID]*conn), streams: make(map[session.StreamID]*stream), polls: make(map[pollKey]*lane),
 		lanes: make(map[laneKey][]*lane), versions: make(map[laneKey]map[string]*version), held: make(map[laneKey]*holding),
 		crowds: make(map[laneKey]bool), murky: make(map[string]bool),
-		inspector: decode.NewInspector(), hashes: make(map[string][16]byte),
+		inspector: inspect.New(), hashes: make(map[string][16]byte),
 	}
 }
 

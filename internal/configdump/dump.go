@@ -44,7 +44,7 @@ type Resource struct {
 
 	// Body is the resource in protobuf, nil if it cannot be read or is not there.
 	Body []byte
-	// Hash is equal for equal content, as decode.Facts have it.
+	// Hash is equal for equal content, as inspect.Facts have it.
 	Hash [16]byte
 	// Unread says what of the resource is not known, and so not in Body.
 	Unread []string

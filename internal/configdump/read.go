@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -40,7 +41,7 @@ func Read(data []byte) (*Dump, error) {
 	if !Is(data) {
 		return nil, errors.New(`it is no config_dump: that is an object with "configs"`)
 	}
-	r := &reader{in: decode.NewInspector(), dump: &Dump{sources: map[string]State{}}}
+	r := &reader{in: inspect.New(), dump: &Dump{sources: map[string]State{}}}
 	if err := r.read(data); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("it ends in the middle")
@@ -52,7 +53,7 @@ func Read(data []byte) (*Dump, error) {
 }
 
 type reader struct {
-	in   *decode.Inspector
+	in   *inspect.Inspector
 	dump *Dump
 }
 
@@ -236,7 +237,7 @@ func (r *reader) resource(res Resource, raw json.RawMessage) {
 }
 
 // source notes that a cluster gets its endpoints by EDS.
-func (r *reader) source(f *decode.Facts, s State) {
+func (r *reader) source(f *inspect.Facts, s State) {
 	for _, ref := range f.Refs {
 		if ref.Type != "EDS" {
 			continue

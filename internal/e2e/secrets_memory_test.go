@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -24,7 +24,7 @@ import (
 
 // masking are the options that make a log mask secrets.
 func masking() recorder.Options {
-	masker := decode.NewMasker()
+	masker := mask.New()
 	return recorder.Options{Masked: true, Transform: masker.Transform, Content: masker.Content}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
@@ -13,8 +14,8 @@ import (
 // get them and for every time that they come again. It is immutable, but for
 // the stamps of its items and whether it is shared.
 type bulk struct {
-	places   decode.Places // of what it was made of
-	items    []*Resource   // in order
+	places   chunk.Places // of what it was made of
+	items    []*Resource  // in order
 	base     map[string]*Resource
 	sum      [2]uint64
 	peculiar peculiar
@@ -81,7 +82,7 @@ type bulks struct {
 
 // batchKey is a batch, and the version that its response gives to resources.
 type batchKey struct {
-	batch   *decode.Batch
+	batch   *chunk.Batch
 	version string
 }
 
@@ -102,7 +103,7 @@ const (
 
 // bulkOf returns the bulk of a response, or nil if its resources have to be
 // taken one by one: because they are few, or because some are not plain.
-func (k *Engine) bulkOf(s *Subscription, n *Response, batch *decode.Batch, masked bool) *bulk {
+func (k *Engine) bulkOf(s *Subscription, n *Response, batch *chunk.Batch, masked bool) *bulk {
 	few := len(n.Message.Resources) < minBulk || s.Have.Len() > 0
 	switch {
 	case len(n.Message.Resources) == 0, batch == nil && few:
@@ -133,7 +134,7 @@ func (k *Engine) bulkOf(s *Subscription, n *Response, batch *decode.Batch, maske
 
 // makeBulk works out the resources of a response. What the client has from
 // another bulk, and gets again, is the same Resource.
-func (k *Engine) makeBulk(s *Subscription, n *Response, batch *decode.Batch, masked bool) *bulk {
+func (k *Engine) makeBulk(s *Subscription, n *Response, batch *chunk.Batch, masked bool) *bulk {
 	resources := n.Message.Resources
 	b := &bulk{items: make([]*Resource, 0, len(resources))}
 	if batch != nil {
@@ -214,7 +215,7 @@ func (b *bulks) cost(one *bulk) int64 {
 }
 
 // at is the item at a position of a bulk, if others have the same bytes there.
-func (b *bulk) at(places *decode.Places, i int) *Resource {
+func (b *bulk) at(places *chunk.Places, i int) *Resource {
 	if b == nil || i >= len(b.items) || !b.places.Same(places, i) {
 		return nil
 	}

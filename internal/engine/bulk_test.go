@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -26,7 +27,7 @@ func TestBatchesAreLetGo(t *testing.T) {
 	s := k.subOf(k.Streams[1], m)
 	n := &Response{Kind: m.Kind, Count: items, details: &details{Message: m}}
 	for range 4 * k.bulks.limit / items / bulkItemBytes {
-		if k.bulkOf(s, n, &decode.Batch{Resources: m.Resources}, false) == nil {
+		if k.bulkOf(s, n, &chunk.Batch{Resources: m.Resources}, false) == nil {
 			t.Fatal("there is no bulk")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -65,7 +66,7 @@ type Change struct {
 	All bool
 	// batch is the resources of a response, if they are known by where they
 	// are.
-	batch *decode.Batch
+	batch *chunk.Batch
 
 	// What the entry was entered into; nil if there is none. It is as it was
 	// right after this step, until the next.

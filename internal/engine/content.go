@@ -4,13 +4,14 @@ import (
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 )
 
 // Content is what one resource consists of. Equal contents of one type are
 // mostly the same pointer; sameAs decides.
 type Content struct {
-	Facts *decode.Facts
+	Facts *inspect.Facts
 	raw   [2]uint64
 	kept  shared // what streams that have ended hold of it
 }
@@ -24,7 +25,7 @@ func (c *Content) SameAs(d *Content) bool {
 // contents decodes each distinct content once. Its keys are hashes with seeds
 // that a peer cannot know.
 type contents struct {
-	inspector *decode.Inspector
+	inspector *inspect.Inspector
 	Seeds     [2]maphash.Seed
 	// met are those that were met lately: so many bytes, or what two of the
 	// largest responses need. What was forgotten is decoded once more when it
@@ -36,7 +37,7 @@ type contents struct {
 
 func newContents(limit int64) contents {
 	return contents{
-		limit: limit, inspector: decode.NewInspector(), Seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		limit: limit, inspector: inspect.New(), Seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
 }
 
@@ -75,7 +76,7 @@ func (c *Content) bytes() int64 {
 }
 
 // Places says where a resource names clusters that requests go to: see
-// decode.Inspector.
+// inspect.Inspector.
 func (s *contents) Places(r *decode.Resource, masked bool, clusters []string) map[string]string {
 	return s.inspector.Places(r.TypeURL, r.Body, masked, clusters)
 }

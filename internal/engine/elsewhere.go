@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 )
 
 // Elsewhere are the clusters that a client has, or gets, although they are not
@@ -61,7 +61,7 @@ func (e *Elsewhere) learn(s *Subscription) {
 		f := it.Content.Facts
 		e.onDemand = e.onDemand || f.OnDemand
 		for i := range f.Refs {
-			if f.Refs[i].Use == decode.UseService {
+			if f.Refs[i].Use == inspect.UseService {
 				e.names[f.Refs[i].Name] = struct{}{}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -22,7 +23,7 @@ type Engine struct {
 	closed  []*Stream // by the last entry
 	past    past
 	lists   lists
-	shelf   decode.Shelf
+	shelf   chunk.Shelf
 
 	Peers    peers
 	clients  clients
@@ -68,7 +69,7 @@ func New(o Options) *Engine {
 	// be worked out anew while it is there.
 	budget := max(o.Past, 0)
 	return &Engine{
-		past: past{budget: budget / 2}, shelf: decode.Shelf{Bytes: cmp.Or(budget/8, -1)},
+		past: past{budget: budget / 2}, shelf: chunk.Shelf{Bytes: cmp.Or(budget/8, -1)},
 		o: o, conns: make(map[session.ConnID]*conn), Streams: make(map[session.StreamID]*Stream),
 		late: make(map[session.StreamID]*Stream), polls: make(map[pollKey]*polls), lists: newLists(),
 		Peers: newPeers(), Contents: newContents(budget * 3 / 16), bulks: bulks{limit: budget / 32},

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -216,7 +216,7 @@ func (t *Stream) referred(parents []string, typ string, names map[string]struct{
 				continue
 			}
 			for _, ref := range it.Refs() {
-				if ref.Type != typ || typ == "CDS" && ref.Use != decode.UseTraffic && !whatever {
+				if ref.Type != typ || typ == "CDS" && ref.Use != inspect.UseTraffic && !whatever {
 					continue
 				}
 				if _, asked := names[ref.Name]; names != nil && !asked {
@@ -261,7 +261,7 @@ func (t *Stream) usedRoutes(typ string) map[string]struct{} {
 }
 
 // Refs are the resources that one refers to; none if its content is not known.
-func (it *Resource) Refs() []decode.Ref {
+func (it *Resource) Refs() []inspect.Ref {
 	if it == nil || it.Content == nil {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (it *Resource) Refs() []decode.Ref {
 type Referrer struct {
 	Sub  *Subscription
 	Item *Resource
-	Ref  decode.Ref
+	Ref  inspect.Ref
 }
 
 // Reason is a text of a peer in one line. Of a long one its middle goes: Envoy

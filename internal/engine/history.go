@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -55,7 +56,7 @@ type Version struct {
 type History struct {
 	of        Selection
 	normal    string
-	inspector *decode.Inspector
+	inspector *inspect.Inspector
 	hashes    map[rawHash][16]byte // of contents met lately
 	versions  []*Version           // oldest first
 	forgotten int
@@ -93,7 +94,7 @@ const (
 // NewHistory returns a History of a resource that has seen nothing.
 func NewHistory(of Selection) *History {
 	return &History{
-		of: of, normal: decode.NormalName(of.Name), inspector: decode.NewInspector(), hashes: make(map[rawHash][16]byte),
+		of: of, normal: decode.NormalName(of.Name), inspector: inspect.New(), hashes: make(map[rawHash][16]byte),
 		lanes: make(map[laneKey]*lane), open: make(map[session.Seq]pushed),
 	}
 }

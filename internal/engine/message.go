@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -69,7 +70,7 @@ func (k *Engine) message(e *session.Entry, st *Stream) Change {
 
 // peek reads the envelope. What is still compressed has none, but its method
 // tells what it is.
-func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *decode.Batch) {
+func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *chunk.Batch) {
 	content := st.content[0]
 	if e.Side == session.Server {
 		content = st.content[1]
@@ -80,7 +81,7 @@ func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *decode.Ba
 		return &m, nil
 	}
 	if k.o.Envelopes {
-		if b := decode.Glance(st.Method, e.Side, e.Message.Data); b.Kind != 0 {
+		if b := chunk.Glance(st.Method, e.Side, e.Message.Data); b.Kind != 0 {
 			return k.envelope(&b), nil
 		}
 	}
@@ -90,7 +91,7 @@ func (k *Engine) peek(st *Stream, e *session.Entry) (*decode.Message, *decode.Ba
 
 // envelope is a message of which no more was read than a glance shows. There is
 // one for all, so that it costs nothing.
-func (k *Engine) envelope(b *decode.Brief) *decode.Message {
+func (k *Engine) envelope(b *chunk.Brief) *decode.Message {
 	m := &k.glanced
 	*m = decode.Message{Kind: b.Kind, TypeURL: b.TypeURL, Nonce: b.Nonce, Version: b.Version}
 	if b.NodeID != "" {

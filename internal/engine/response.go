@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -57,7 +58,7 @@ func (k *Engine) response(e *session.Entry, c *Change, whole bool) {
 }
 
 // fill finds out what a response changes of what the client has.
-func (k *Engine) fill(s *Subscription, n *Response, batch *decode.Batch, masked bool) {
+func (k *Engine) fill(s *Subscription, n *Response, batch *chunk.Batch, masked bool) {
 	m := n.Message
 	if len(m.Resources) > 0 && !s.Facts.Envoy {
 		typ := m.Resources[0].TypeURL
@@ -123,7 +124,7 @@ func (n *Response) pulse() bool { return n.Count > 0 && len(n.Heartbeats) == n.C
 // resolve finds out what is new in a response and enters it into what the
 // client has. Most resources of most responses were there before. It returns
 // their bulk, if they have one.
-func (k *Engine) resolve(s *Subscription, n *Response, batch *decode.Batch, masked bool) *bulk {
+func (k *Engine) resolve(s *Subscription, n *Response, batch *chunk.Batch, masked bool) *bulk {
 	if b := k.bulkOf(s, n, batch, masked); b != nil {
 		k.resolveBulk(s, n, b)
 		return b

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -191,7 +192,7 @@ func (g *grower) node(typ, name string, depth int) *Node {
 			n.Children = append(n.Children, g.node(ref.Type, ref.Name, depth+1))
 			continue
 		}
-		if ref.Source == decode.SourceOther || ref.Source == decode.SourceFile || ref.Default {
+		if ref.Source == inspect.SourceOther || ref.Source == inspect.SourceFile || ref.Default {
 			continue // it comes from elsewhere, or may be left out
 		}
 		if ref.Type == "CDS" && g.subs["CDS"] == nil {

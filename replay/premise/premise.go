@@ -12,8 +12,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap/generate"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
@@ -172,13 +172,13 @@ func (k *client) response(c *engine.Change) {
 			for i := range facts.Refs {
 				switch r := &facts.Refs[i]; r.Type {
 				case "CDS":
-					u := use{proven: r.Use == decode.UseService || slices.Contains(facts.Proven, r.Name), service: r.Use == decode.UseService}
+					u := use{proven: r.Use == inspect.UseService || slices.Contains(facts.Proven, r.Name), service: r.Use == inspect.UseService}
 					if had := k.accepted[r.Name]; had.and(u) != had || had == (use{}) {
 						refs[r.Name] = refs[r.Name].and(u)
 					}
 				case "EDS", "SDS":
 					k.referred[r.Type+" "+r.Name] = true
-					if r.Type == "SDS" && r.Source == decode.SourceOther {
+					if r.Type == "SDS" && r.Source == inspect.SourceOther {
 						k.foreign[r.Name] = true
 					}
 				}

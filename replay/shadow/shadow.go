@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -50,7 +50,7 @@ func Run(ctx context.Context, src replay.Source, o Options) (*Summary, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // of what is asked, which goes on for a moment
 	s := &shadow{
 		o: o, ctx: ctx, k: engine.New(engine.Options{}), streams: map[session.StreamID]*stream{}, heard: make(chan heard), signs: make(chan sign), pending: pending{},
-		report: newReport(o.Event), told: map[tellKey]*Difference{}, masker: decode.NewMasker(),
+		report: newReport(o.Event), told: map[tellKey]*Difference{}, masker: mask.New(),
 	}
 	s.targets = append(s.targets, newTarget(o.Target, 0))
 	if o.Noise != nil {
@@ -140,7 +140,7 @@ type shadow struct {
 	legs    waitGroup
 	live    bool // the present was reached
 	bodies  bodies
-	masker  *decode.Masker
+	masker  *mask.Masker
 	nodes   int            // bytes
 	lagging bool           // it was told that the reading is late
 	ahead   *time.Duration // of the clock of the recording, at least; nil: not known

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -26,7 +27,7 @@ type fleet struct {
 }
 
 func writeFleet(path string, entries uint64) error {
-	o := recorder.Options{NoTicks: true, Labels: labels, Transform: decode.NewSplitter().Transform}
+	o := recorder.Options{NoTicks: true, Labels: labels, Transform: chunk.NewSplitter().Transform}
 	log, err := recorder.Create(path, o)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -16,7 +17,7 @@ import (
 // pass.
 func writeMessage(path string, resources int) error {
 	now := time.Now()
-	log, err := recorder.NewCopy(path, recorder.Facts{Created: now}, recorder.Options{Labels: labels, Transform: decode.NewSplitter().Transform})
+	log, err := recorder.NewCopy(path, recorder.Facts{Created: now}, recorder.Options{Labels: labels, Transform: chunk.NewSplitter().Transform})
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -256,5 +256,5 @@ func contentHash(raw []byte) [16]byte {
 	if proto.Unmarshal(raw, &of) != nil {
 		return [16]byte{}
 	}
-	return decode.NewInspector().Inspect(of.GetTypeUrl(), of.GetValue(), true).Hash
+	return inspect.New().Inspect(of.GetTypeUrl(), of.GetValue(), true).Hash
 }

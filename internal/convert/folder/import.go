@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -103,7 +104,7 @@ type importer struct {
 func (im *importer) write(path string) (Imported, error) {
 	of := im.facts
 	of.Masked = of.Masked && !im.done.changed() // what somebody typed is not masked
-	to, err := recorder.NewCopy(path, of, recorder.Options{Labels: im.o.Labels, Transform: decode.NewSplitter().Transform})
+	to, err := recorder.NewCopy(path, of, recorder.Options{Labels: im.o.Labels, Transform: chunk.NewSplitter().Transform})
 	if err != nil {
 		return Imported{}, err
 	}

@@ -1,0 +1,16 @@
+package mask
+
+import "github.com/xdsproxy/xdsproxy/decode/handmade"
+
+const (
+	adsPath      = handmade.ADSPath
+	deltaADSPath = handmade.DeltaADSPath
+	clusterURL   = handmade.ClusterURL
+	secretURL    = handmade.SecretURL
+	wrapperURL   = handmade.WrapperURL
+)
+
+var (
+	msg, str, sub, num, anyOf = handmade.Msg, handmade.Str, handmade.Sub, handmade.Num, handmade.AnyOf
+	sotwResponseBytes         = handmade.SotwResponse
+)

@@ -1,0 +1,93 @@
+package secrets
+
+import (
+	"bytes"
+	"encoding/base64"
+)
+
+var (
+	pemKey    = []byte("PRIVATE KEY")
+	xdstp     = []byte("xdstp")
+	pemBegin  = []byte("-----BEGIN")
+	pemEnd    = []byte("-----END")
+	pemDashes = []byte("-----")
+	pemBase64 = []byte("LS0tLS1CRUdJT") // "-----BEGIN" in base64
+	jwtHead   = []byte("eyJ")           // `{"` in base64
+	urlMark   = []byte("://")
+	keyType   = []byte("kty") // of a JWK
+)
+
+// pemBlock is the block of a private key that begins at i, its first and last line
+// included. Without a last line it goes to the end.
+func pemBlock(b []byte, i int) (int, int) {
+	line, _, _ := bytes.Cut(b[i:min(len(b), i+len(pemBegin)+40+len(pemKey))], []byte("\n"))
+	at := bytes.Index(line, pemKey)
+	if at < 0 || !bytes.HasPrefix(line, pemBegin) {
+		return 0, 0
+	}
+	at += i
+	end := bytes.Index(b[at:], pemEnd)
+	if end < 0 {
+		return i, len(b)
+	}
+	end += at + len(pemEnd)
+	last := bytes.Index(b[end:], pemDashes)
+	if last < 0 {
+		return i, len(b)
+	}
+	return i, end + last + len(pemDashes)
+}
+
+// pemInBase64 is the base64 of a private key in PEM of which the beginning is at at.
+func pemInBase64(b []byte, at int) (int, int) {
+	end := at
+	for end < len(b) && (isAlnum(b[end]) || b[end] == '+' || b[end] == '/' || b[end] == '=' || b[end] == '-' || b[end] == '_') {
+		end++
+	}
+	var head [48]byte
+	n, _ := base64.StdEncoding.Decode(head[:], b[at:at+min(end-at, 64)/4*4])
+	if !bytes.Contains(head[:n], pemKey) {
+		return end, end
+	}
+	return at, end
+}
+
+// webToken is a JWS or JWE in its compact form: three or five parts, of which
+// the first is a JSON object.
+func webToken(b []byte, at int) (int, int) {
+	end, dots, second := at, 0, 0
+	for end < len(b) && (isAlnum(b[end]) || b[end] == '-' || b[end] == '_' || b[end] == '.') {
+		if b[end] == '.' {
+			dots++
+		} else if dots > 0 {
+			second++
+		}
+		end++
+	}
+	if dots < 2 || second < 2 {
+		return end, end
+	}
+	return at, end
+}
+
+// urlPassword is what stands between ":" and "@" in the authority of a URL.
+func urlPassword(b []byte, at int) (int, int) {
+	start := at + len(urlMark)
+	end := start
+	for end < len(b) && b[end] > ' ' && b[end] < 0x7f && bytes.IndexByte([]byte("/?#\"'<>\\"), b[end]) < 0 {
+		end++
+	}
+	host := bytes.LastIndexByte(b[start:end], '@')
+	if host < 0 {
+		return 0, 0
+	}
+	colon := bytes.IndexByte(b[start:start+host], ':')
+	if colon < 0 {
+		return 0, 0
+	}
+	return start + colon + 1, start + host
+}
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+}
