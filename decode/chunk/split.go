@@ -1,3 +1,7 @@
+// Package chunk has messages in pieces: it cuts them between their fields, so that
+// a recorder stores each distinct resource, node and list of names once, and reads
+// them again piece by piece, so that what was there before is not read twice. It
+// changes no byte.
 package chunk
 
 import (

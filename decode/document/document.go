@@ -1,3 +1,5 @@
+// Package document shows a message whole, as a tree that prints as JSON or YAML.
+// Types come from the global registry: see package decode/types.
 package document
 
 import (

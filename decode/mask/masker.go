@@ -1,3 +1,7 @@
+// Package mask replaces secrets by masks of the same length, in messages at any
+// depth and in metadata. It follows a table derived from the message types, so it
+// needs none of them linked; what a secret looks like in a text, package secrets
+// knows.
 package mask
 
 import (
