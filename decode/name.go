@@ -174,17 +174,3 @@ func wrongCharacter(name string) string {
 	}
 	return ""
 }
-
-// NameCollection is the glob that a normal xdstp name falls under: its last
-// part replaced by "*". Other names have none.
-func NameCollection(name string) string {
-	n, ok := splitXDSTP(name)
-	if !ok {
-		return ""
-	}
-	glob := "xdstp://" + n.authority + "/" + n.typ + "/" + n.id[:strings.LastIndexByte(n.id, '/')+1] + "*"
-	if n.query != "" {
-		glob += "?" + n.query
-	}
-	return glob
-}

@@ -80,20 +80,6 @@ func TestNameType(t *testing.T) {
 	}
 }
 
-func TestNameCollection(t *testing.T) {
-	for name, want := range map[string]string{
-		"xdstp://a/T/x":           "xdstp://a/T/*",
-		"xdstp://a/T/g/h/x?a=1/2": "xdstp://a/T/g/h/*?a=1/2",
-		"xdstp://a/T":             "xdstp://a/T/*",
-		"a/b/c":                   "",
-		"xdstp://a":               "",
-	} {
-		if got := NameCollection(name); got != want {
-			t.Errorf("%q: %q", name, got)
-		}
-	}
-}
-
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{"c1", "xdstp://a/T/x?b=2&a=1", "xdstp://a%2f/T/%25/*?%61=%3d&a=#x", "xdstp:x", "xdstp://a//"} {
 		f.Add(name)
@@ -117,6 +103,5 @@ func FuzzNames(f *testing.F) {
 		if len(normal) > 3*len(name)+len(name) {
 			t.Errorf("%q grew to %q", name, normal)
 		}
-		NameCollection(name)
 	})
 }

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -140,15 +139,5 @@ func keyParts(paths string) []keyPart {
 		names := strings.Split(p, ".")
 		out = append(out, keyPart{names, names[len(names)-1]})
 	}
-	return out
-}
-
-// Sets are the full names of the fields whose order means nothing, sorted.
-func Sets() []string {
-	out := make([]string, 0, len(lists))
-	for name := range lists {
-		out = append(out, string(name))
-	}
-	slices.Sort(out)
 	return out
 }

@@ -4,9 +4,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/xdsproxy/xdsproxy/decode/document"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 )
 
@@ -80,15 +80,11 @@ func (in *Inspector) byName(name []byte) *typeFacts {
 	if t := in.types[string(name)]; t != nil {
 		return t
 	}
-	full := protoreflect.FullName(name)
-	if !full.IsValid() {
+	md := document.TypeOf(string(name))
+	if md == nil {
 		return nil
 	}
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(full)
-	if err != nil {
-		return nil
-	}
-	return in.of(mt.Descriptor())
+	return in.of(md)
 }
 
 // of returns the facts of a type, which may yet have to be made.

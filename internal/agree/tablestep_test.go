@@ -3,6 +3,7 @@ package agree
 import (
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -138,7 +139,38 @@ func (w *world) wantDelta(m *meaning) {
 
 // wants says whether a client asks for a name, or for a collection that it is in.
 func (l *lane) wants(name string) bool {
-	return l.wild || l.names[name] || strings.HasPrefix(name, "xdstp:") && l.names[decode.NameCollection(name)]
+	return l.wild || l.names[name] || l.names[collection(name)]
+}
+
+// collection is the glob that a normal xdstp name falls under: its last part
+// replaced by "*". Other names have none.
+func collection(name string) string {
+	rest, ok := strings.CutPrefix(name, "xdstp://")
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, rest, slash := strings.Cut(rest, "/")
+	typ, id, _ := strings.Cut(rest, "/")
+	if !ok || !slash || typ == "" {
+		return ""
+	}
+	glob := "xdstp://" + authority + "/" + typ + "/" + id[:strings.LastIndexByte(id, '/')+1] + "*"
+	if query != "" {
+		glob += "?" + query
+	}
+	return glob
+}
+
+func TestCollection(t *testing.T) {
+	for name, want := range map[string]string{
+		"xdstp://a/T/x":           "xdstp://a/T/*",
+		"xdstp://a/T/g/h/x?a=1/2": "xdstp://a/T/g/h/*?a=1/2",
+		"xdstp://a/T":             "xdstp://a/T/*",
+		"a/b/c":                   "",
+		"xdstp://a":               "",
+	} {
+		if got := collection(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
 }
 
 // response enters what a server says.
