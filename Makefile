@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci full clean
+.PHONY: help build test lint fmt fuzz mutants bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -62,6 +62,13 @@ fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
 				-test.fuzzminimizetime 100x -test.fuzzcachedir "$$cache/$$dir"); \
 		done; \
 	done
+
+# A mutant that lives is a line that no test of its package holds. The cache is its
+# own, as each mutant leaves a build in it. TIMED OUT counts as not killed.
+mutants: ## break the code of PKG in one place at a time: do its own tests notice?
+	@test -n "$(PKG)" || { echo 'name a package: make mutants PKG=internal/nearest' >&2; exit 2; }
+	GOCACHE=$(CURDIR)/.tools/mutants GOFLAGS=-count=1 $(TOOL) gremlins unleash ./$(PKG) \
+		--workers 1 --timeout-coefficient 30 --output-statuses lt
 
 bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 	$(GO) run ./internal/bench/run $(BENCH)
