@@ -13,8 +13,5 @@ const (
 var (
 	msg, str, sub, num, anyOf = handmade.Msg, handmade.Str, handmade.Sub, handmade.Num, handmade.AnyOf
 	nodeField                 = handmade.Node
-	sotwRequestBytes          = handmade.Samples[0].Data
 	sotwResponseBytes         = handmade.SotwResponse
-	deltaRequestBytes         = handmade.Samples[2].Data
-	deltaResponseBytes        = handmade.Samples[3].Data
 )

@@ -8,6 +8,4 @@ const (
 	clusterURL   = handmade.ClusterURL
 )
 
-var (
-	msg, str, sub, num, anyOf = handmade.Msg, handmade.Str, handmade.Sub, handmade.Num, handmade.AnyOf
-)
+var msg, str, sub, num, anyOf = handmade.Msg, handmade.Str, handmade.Sub, handmade.Num, handmade.AnyOf
