@@ -11,32 +11,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-const groupCompanions = "Load reports and client status"
-
-// companionRules look at the services beside discovery.
-func companionRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "lrs-protocol", Title: "load reports out of order", Group: groupCompanions,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "LRS",
-			Spec:   "load_stats.proto; gRFC A27",
-			Means:  "A load reporting stream begins with a request that names the node. The server answers with the clusters and the interval, and only then the client reports, once an interval. This client does something else, so the server cannot place its figures, or misses some.",
-			Causes: "A client that starts to report before it was asked, or that ignores the list of clusters. Reports that stop: a blocked client, or one that sends nothing for an interval without traffic.",
-			Next:   "Look at the first three messages of the stream. Load balancing that uses the figures works with none, or with old ones, meanwhile.",
-			other:  loadReports,
-		},
-		{
-			ID: "csds-divergence", Title: "a client's own account differs from what was seen", Group: groupCompanions,
-			Fault: ClientFault, Severity: Info, Confidence: Guessed, Scope: "CSDS",
-			Spec:   "gRFC A40, A88",
-			Means:  "The client says of a resource that it was rejected, does not exist or timed out, or that it has another version. The stream that was recorded says otherwise.",
-			Causes: "The client talks to a second server that does not go through the proxy, it judged the resource after it had sent the ACK, or the answer is of another process with the same node id.",
-			Next:   "Believe the client. Then look at its log around the time of the response that the finding names.",
-			other:  statusDiverges,
-		},
-	}
-}
-
 // loads is the conversation on a load reporting stream.
 type loads struct {
 	requests, responses uint64

@@ -13,33 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupFiles = "Files"
-
-// fileRules look at files that a client watches. What happened to a file is in
-// the headers before its content: ":event", ":from" and ":path".
-func fileRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "file-invalid", Title: "a file that the client cannot take", Group: groupFiles,
-			Fault: ConfigFault, Severity: Error, Confidence: Decided, Scope: "file",
-			Spec:   "Filesystem subscriptions; Duplicate Resource Names",
-			Means:  "A watched file holds one DiscoveryResponse, all of one resource type, each name once. This one does not, so the client keeps what it had before. A file has no ACK: nobody is told. As a warning: the client takes the file, but not all that is written in it.",
-			Causes: "A typing error in YAML, a field that there is not, an extension that is not that of the format (.json, .yaml, .pb_text, .pb), a resource copied and not renamed, or a secret under another name than the listener asks for (envoy PR#15166).",
-			Next:   "Mend the file, then move it into place again. The client's counter update_rejected or update_failure of the subscription says whether it was taken.",
-			polls:  true, local: true, response: fileInvalid, other: fileUnreadable,
-		},
-		{
-			ID: "file-not-moved", Title: "a file was changed in place", Group: groupFiles,
-			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "file",
-			Spec:   "Filesystem subscriptions",
-			Means:  "Envoy reads a watched file again only when one is moved onto its path. A file that is written in place, or deleted and created anew, changes unnoticed; and a reader may catch it half written.",
-			Causes: "An editor or a script that writes the file directly, cp instead of mv, or a mounted ConfigMap without watched_directory (envoy#2241, #10979, #20474).",
-			Next:   "Write to a temporary file beside it and rename that. For a mounted directory set watched_directory.",
-			polls:  true, other: noteFileEvent, response: fileNotMoved,
-		},
-	}
-}
-
 // watched is what happened to a file last.
 type watched struct {
 	event string

@@ -9,57 +9,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
-// labelRules look at the names and versions that responses and resources carry.
-func labelRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "delta-resource-without-version", Title: "resources without versions", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "Delta",
-			Spec:   "Incremental xDS",
-			Means:  "A delta client that reconnects lists the versions that it has, so that the server sends only what is new. Where resources have none, every reconnect transfers everything. With a TTL it is worse: a heartbeat finds its resource by the version.",
-			Causes: "istiod gives versions to its workload types only. Other servers may have put the version into system_version_info, which clients do not read.",
-			Next:   "Nothing, if reconnects are cheap enough. Otherwise a hash of the content makes a good version.",
-			local:  true, response: deltaWithoutVersion,
-		},
-		{
-			ID: "resource-name-missing", Title: "a resource without a name, or with two", Group: groupContent,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:   "Resource names",
-			Means:  "Nobody can say which subscription the resource belongs to. Clients reject the response, or file the resource under the empty name.",
-			Causes: "A delta server that leaves Resource.name empty because the payload has the name already, an object without a name among the server's sources, or one that fills name and resource_name both.",
-			Next:   "In delta set Resource.name to the name that the client subscribes to, whatever the payload says. Fill one of name and resource_name.",
-			local:  true, response: resourceNameMissing,
-		},
-		{
-			ID: "resource-name-mismatch", Title: "a resource is called differently outside and inside", Group: groupContent,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:   "Resource names",
-			Means:  "The envelope says one name and the payload another. The client files the resource under the first, and the configuration that it then checks or looks up has the second. Envoy rejects such a secret, for one.",
-			Causes: "Payloads that are shared under several names, or names that are made differently in two places of the server.",
-			Next:   "Use the payload's own name in the envelope. For clusters and endpoints under xdstp:// names a short name inside is customary, and only noted.",
-			local:  true, response: resourceNameMismatch,
-		},
-		{
-			ID: "version-reused-for-new-content", Title: "new content under an old version", Group: groupContent,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "all",
-			Spec:     "ACK/NACK and resource type instance version",
-			Means:    "A resource changed and its version did not. A client that compares versions keeps the old content, and one that reconnects is told that it is up to date.",
-			Causes:   "A version that is derived from something else than the content: the generation of one object of several that it is made from, or a counter that is not counted up.",
-			Next:     "Compare both entries with show; the resource that differs is named. Derive the version from the bytes that are sent.",
-			response: versionReused,
-		},
-		{
-			ID: "version-info-empty", Title: "a response without a version", Group: groupContent,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
-			Spec:   "ACK/NACK and resource type instance version",
-			Means:  "The client repeats the version of what it accepted. If that is empty, its ACK says the same as if it had nothing, and so does its first request after a reconnect.",
-			Causes: "A server whose version for \"nothing yet\" is the empty string (go-control-plane's LinearCache without a prefix has none to start with), or one that was written for delta, where this field is for debugging only.",
-			Next:   "Let the server give every state a version, the empty one too.",
-			local:  true, response: versionInfoEmpty,
-		},
-	}
-}
-
 func deltaWithoutVersion(x *event) {
 	n, c := x.resp, contentOf(x.sub)
 	if n.Message.Kind != decode.DeltaResponse || c.told > Warning || x.foreign() {

@@ -12,57 +12,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// nackRules look at rejections and what follows them.
-func nackRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "error-detail-empty", Title: "a rejection that does not say why", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "NACK",
-			Means:  "The request has an error_detail without a message, or with code 0, which means OK. Its mere presence makes the request a rejection, so an empty one may have been meant as an ACK, and one without a message helps nobody.",
-			Causes: "A client that always fills error_detail, with an empty status when all is well. Istio's Go client for delta sets the message only; then it is a note.",
-			Next:   "If it was meant as an ACK, let the client leave the field out. Otherwise look in the client's log for the reason.",
-			local:  true, request: errorDetailEmpty,
-		},
-		{
-			ID: "error-detail-without-nonce", Title: "a rejection that does not say of which response", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "ACK and NACK semantics summary",
-			Means:  "The request has an error and no nonce. The nonce is what says which response is rejected, so the server cannot tell, and may take the request for a first one.",
-			Causes: "A client that builds its NACK from a fresh request, or one that reports trouble of its own in this field.",
-			Next:   "Let the client echo the nonce of the response that it rejects.",
-			local:  true, request: errorDetailWithoutNonce,
-		},
-		{
-			ID: "nack-received", Title: "the client rejected a response", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:    "NACK; gRFC A46",
-			Means:   "The client did not take the response as a whole and goes on with what it had. It may have taken the good parts: Envoy applies clusters and listeners one by one, and gRPC takes each valid resource (envoy#32880).",
-			Causes:  "The reason is the client's own, in the message: a value that it does not allow, an extension or field that this version does not know, a name that comes twice, or something referred to that is not there yet.",
-			Next:    "Find the resource that the message names, and compare it with the entry that was accepted last: xdsproxy diff takes both. New rejections after an upgrade of the server mostly mean clients that are older than it.",
-			request: nackReceived,
-		},
-		{
-			ID: "nack-immediate-resend", Title: "what was rejected is sent again as it was", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:    "When to send an update",
-			Means:   "The client rejected the response, and the next one has the same content, although nobody asked for more. The client can only reject it again. From three within ten seconds on it is a loop that keeps both sides busy.",
-			Causes:  "A server that compares the client's version with its own and sends when they differ, whatever the verdict: go-control-plane's snapshot cache does (go-control-plane#962). After a pause of seconds it is a deliberate retry, and only a note.",
-			Next:    "Mend the content that is rejected: nack-received has the reason. Then let the server wait for new content after a NACK.",
-			request: noteNack, response: nackImmediateResend,
-		},
-		{
-			ID: "nack-then-same-content-acked", Title: "first rejected, later accepted, and not changed in between", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Info, Confidence: Guessed, Scope: "all",
-			Spec:    "Eventual consistency considerations",
-			Means:   "The client accepted exactly what it had rejected before. So the content was right and came too early: what it needs was not there yet.",
-			Causes:  "Routes with validate_clusters, or listeners, that were sent while their clusters were still on the way or warming (envoy#14060, envoy#5933).",
-			Next:    "Push clusters and their endpoints before what refers to them, and wait for the ACK.",
-			request: nackThenAcked,
-		},
-	}
-}
-
 func errorDetailEmpty(x *event) {
 	e := x.req.Message.Error
 	if e == nil || x.sub.Exempt() {

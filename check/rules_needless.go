@@ -10,40 +10,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 )
 
-// needlessRules look for responses that tell the client what it knows.
-func needlessRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "needless-push", Title: "a response that changes nothing", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "SotW",
-			Spec:   "When to send an update",
-			Means:  "All resources of the response are as the client had accepted them, and nothing explains why they were sent again: no request, no reconnect, no change of what they belong to. The client parses, compares and acknowledges for nothing. Three within a minute under one version are a warning. Under a new version it is a note: something else may have changed, and all types share the version.",
-			Causes: "A control plane that pushes all types whenever anything changes (istiod's full push), or on a timer, or whose content differs only in the order of a map (envoy#7401, go-control-plane#977).",
-			Next:   "One now and then is harmless. If they come in rows, compare what triggers a push with what changed, and let the server compare content before it sends.",
-			request: func(x *event) {
-				if x.req.Message.Kind == decode.SotwRequest {
-					noteAsked(x)
-				}
-			},
-			response: needlessPush,
-		},
-		{
-			ID: "delta-needless-push", Title: "a resource that is sent again as it was", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "Delta",
-			Spec:   "When to send an update; Grouping Resources into Responses",
-			Means:  "Delta is for changes, and this resource has the content that the client had accepted. Nobody asked for it again, and nothing it belongs to had changed. Three such responses within a minute are a warning if the version is the same, too. Under a new version it is a note.",
-			Causes: "A server that sends whole snapshots over delta, or loses track of what it has sent to whom. If only the version is new, it is made from bytes whose order varies, or from something that is not sent.",
-			Next:   "Let the server remember per stream the version of each resource that was acknowledged, and leave those out. Derive the version from the content in a fixed order.",
-			request: func(x *event) {
-				if x.req.Message.Kind == decode.DeltaRequest {
-					noteAsked(x)
-				}
-			},
-			response: deltaNeedlessPush,
-		},
-	}
-}
-
 // pushes is what explains that something is sent again, and when it was not
 // explained.
 type pushes struct {

@@ -13,41 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupNode = "Node"
-
-// nodeRules look at who the client says it is.
-func nodeRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "first-request-missing-node", Title: "the first request of a stream names no node", Group: groupNode,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all, REST",
-			Spec:   "Basic Protocol Overview",
-			Means:  "The first request of a stream has to name the node; later ones need not. Without an id the server does not know whose configuration to send. istiod ends such a stream with INVALID_ARGUMENT, others send what they have for a node without a name.",
-			Causes: "A bootstrap without node.id (Envoy's --service-node), a tool such as grpcurl with a request written by hand, or an agent that joins streams and passes on only what comes later.",
-			Next:   "Set node.id in the client's bootstrap.",
-			polls:  true, request: firstRequestMissingNode,
-		},
-		{
-			ID: "node-identity-changed", Title: "the node changed in the middle of a stream", Group: groupNode,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:    "Basic Protocol Overview",
-			Means:   "If a later request names the node again, it has to be the same. Servers read it once, from the first request, and go on to serve that one. A new id or cluster is ignored; another field that changed is a note.",
-			Causes:  "An agent that puts the requests of several clients on one stream, or a client whose identity is set after it has connected.",
-			Next:    "Open a stream for each node. A new identity needs a new stream.",
-			request: nodeIdentityChanged,
-		},
-		{
-			ID: "duplicate-ads-stream", Title: "two aggregated streams of one node", Group: groupNode,
-			Fault: ClientFault, Severity: Info, Confidence: Guessed, Scope: "ADS",
-			Spec:    "Aggregated Discovery Service",
-			Means:   "Two streams with the same node id have been open side by side for a while, and both are used. A server that keeps its state by node id mixes them up: each gets only a part of the changes, or the verdict of one counts for the other.",
-			Causes:  "Two instances with one id, mostly from a template or an image that has it built in. gRPC, which opens several streams on purpose, and Envoy's hot restart are not reported.",
-			Next:    "Compare the addresses in the message, and give each instance an id of its own.",
-			request: duplicateStream, response: twinSpoke,
-		},
-	}
-}
-
 // identity is what the rules of nodes remember of a stream.
 type identity struct {
 	judged bool           // it was seen whether it names its node

@@ -12,69 +12,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupOrder = "Order and warming"
-
-// orderRules look at resources that refer to each other. They need decoded
-// payloads and all types on one stream.
-func orderRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "reference-before-cluster", Title: "a route came before its cluster", Group: groupOrder,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "ADS",
-			Spec:     "Eventual consistency considerations",
-			Means:    "A route or listener named a cluster that the client did not have, and the cluster came a little later. Routes do not wait for clusters: requests that matched in between were answered with 503 or 500.",
-			Causes:   "A control plane that pushes types in no fixed order, or as each one changes. go-control-plane's plain mux sends them as its watches fire (go-control-plane#526, #800).",
-			Next:     "Push in the order CDS, EDS, LDS, RDS when adding. The time in the message is how long traffic could fail.",
-			response: referenceBeforeCluster, request: referenceAccepted,
-		},
-		{
-			ID: "cluster-removed-while-referenced", Title: "a cluster was removed that routes still name", Group: groupOrder,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "ADS",
-			Spec:     "Eventual consistency considerations",
-			Means:    "The server took away a cluster while the newest routes or listeners that it had sent still pointed to it. Until they change, matching requests fail with 503 (NC, no cluster).",
-			Causes:   "Additions and removals pushed in the same order of types. Removals need the reverse one: routes first, stale clusters last. A cluster replaced under a new name in one push has the same effect (kuma#4556).",
-			Next:     "Let the server send the routes without the reference first, and remove the cluster after they were accepted.",
-			response: clusterRemovedWhileReferenced,
-		},
-		{
-			ID: "cluster-warming-starved", Title: "a cluster waits for endpoints that do not come", Group: groupOrder,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "ADS",
-			Spec:     "Resource warming",
-			Means:    "A cluster that takes its endpoints over ADS was added or changed. Envoy keeps it warming, and keeps the old one in use, until endpoints for it are sent, even if these did not change. None came.",
-			Causes:   "A server that compares endpoints with what it sent before and finds nothing new (go-control-plane#1035, envoy#13009), or that has no endpoints under the name the cluster asks for: look at service_name.",
-			Next:     "Send the endpoints again whenever their cluster changes. If the name is one that the server does not know, mend the name; if there are no endpoints, send an empty ClusterLoadAssignment.",
-			response: awaitEndpoints, request: awaitEndpoints,
-		},
-		{
-			ID: "dependent-warming-starved", Title: "a listener or cluster waits for a resource that does not come", Group: groupOrder,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "ADS",
-			Spec:       "Resource warming",
-			Means:      "A delivered resource refers to this one, the client has asked for it, and it was not sent. The client holds back what refers to it: a listener without its routes or certificate does not serve.",
-			Causes:     "A secret or route that does not exist under that name, a control plane that answers SDS from elsewhere, or one that waits until all names of its snapshot are asked for.",
-			Next:       "Compare the name in the reference with what the server has. While a name is wrong, an answer that says so (removed_resources, or resource_errors) lets the client go on.",
-			unanswered: dependentWarmingStarved,
-		},
-		{
-			ID: "dependent-removed-in-use", Title: "a resource was removed that others still refer to", Group: groupOrder,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "Delta",
-			Spec:     "Deleting Resources; Eventual consistency considerations",
-			Means:    "The server removed a resource to which one that the client has still refers. What happens depends on the type: Envoy drops a filter configuration at once and answers with errors (envoy#32823). It ignores the removal of endpoints, routes and secrets and keeps what it has, so that the fault shows only when it restarts.",
-			Causes:   "A control plane that cleans up what belongs to a deleted object before it has changed what refers to it.",
-			Next:     "Change or remove the referring resource first.",
-			response: dependentRemovedInUse,
-		},
-		{
-			ID: "eds-for-unknown-cluster", Title: "endpoints of a cluster that nobody knows", Group: groupOrder,
-			Fault: ServerFault, Severity: Info, Confidence: Guessed, Scope: "ADS", Off: true,
-			Spec:     "Eventual consistency considerations",
-			Means:    "The server sent endpoints under a name that no delivered cluster uses and that the client did not ask for. The client ignores them.",
-			Causes:   "Endpoints pushed for everything the control plane has, or before their cluster.",
-			Next:     "Nothing, unless responses are large: then send only what is asked for.",
-			response: edsForUnknownCluster,
-		},
-	}
-}
-
 // ahead is a reference to a cluster that the client does not have.
 type ahead struct {
 	from *engine.Response

@@ -13,20 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// referenceRules look at references that lead nowhere.
-func referenceRules() []*Rule {
-	return []*Rule{{
-		ID: "reference-never-sent", Title: "a route names a cluster that does not come", Group: groupOrder,
-		Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "ADS",
-		Spec:     "Eventual consistency considerations; Knowing When a Requested Resource Does Not Exist",
-		Means:    "A route or a TCP proxy sends traffic to a cluster. The client asks for all clusters, it was sent clusters, and this one was not among them for 15 seconds. Envoy accepts such a route, so that everything looks well, and the traffic that goes there is lost. What clients ask for by name, and do not get, is told by other rules.",
-		Causes:   "A name that is mistyped in the route or in the cluster, a cluster that was deleted or never made, or routes and clusters that are made of different input. It is no fault if the client has the cluster from its bootstrap.",
-		Next:     "Compare the name with the nearest one that was sent, which the message gives. What is in the client's bootstrap cannot be seen here: name the bootstrap, or a file with the client's /config_dump, with check --bootstrap. wrap knows it.",
-		request:  sinceVerdict,
-		response: noteReferences,
-	}}
-}
-
 // unsent are the clusters that routes of a stream name and that were not sent.
 type unsent struct{ byName map[string]*reference }
 

@@ -15,52 +15,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupREST = "REST polling"
-
-// restRules look at discovery by polls of HTTP. Each poll is a stream of its
-// own; what belongs together is told by node, server, path and names.
-func restRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "rest-path-type-mismatch", Title: "a poll that no server can answer", Group: groupREST,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "REST",
-			Spec:   "REST-JSON polling subscriptions",
-			Means:  "A poll is a POST of a DiscoveryRequest in JSON to the path of its type, such as /v3/discovery:clusters. This one has a path that stands for no type, another method, another body, or a type_url that is not that of the path. Aggregated discovery and virtual hosts have no path: they cannot be polled.",
-			Causes: "A path written by hand, api_type REST for ADS, or a test with curl that forgot the body.",
-			Next:   "Compare with the list: clusters, endpoints, listeners, routes, scoped-routes, secrets, runtime, extension_configs.",
-			polls:  true, local: true,
-			open: restVerb, request: restBody, end: restUnread,
-		},
-		{
-			ID: "rest-unchanged-body", Title: "the same configuration in answer to its own version", Group: groupREST,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "REST",
-			Spec:   "REST-JSON polling subscriptions",
-			Means:  "The poll said which version it has, and the server sent exactly that one in full. Clients apply it again for nothing. A server should hold the poll until something changes, or answer 304.",
-			Causes: "A server that serves files or renders its state for each poll, without looking at version_info.",
-			Next:   "Let the server answer 304 Not Modified when version_info is current; Envoy understands that. Or raise refresh_delay.",
-			polls:  true, request: joinPolls, response: restUnchanged,
-		},
-		{
-			ID: "rest-version-flap", Title: "two versions take turns", Group: groupREST,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "REST, SotW reconnects",
-			Spec:   "ACK/NACK and resource type instance version",
-			Means:  "The answers to one client go back and forth between two versions. It applies one configuration after the other, as often as it polls. On streams the same is seen over reconnects.",
-			Causes: "Two replicas of the control plane behind one address that do not agree: one lags behind, or each counts versions for itself (envoy#8718).",
-			Next:   "Compare the replicas. If they agree on the content, derive the version from it, so that it is the same everywhere.",
-			polls:  true, request: countPoll, response: restVersionFlap,
-		},
-		{
-			ID: "rest-implicit-nack", Title: "a polled configuration was not taken", Group: groupREST,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "REST",
-			Spec:   "REST-JSON polling subscriptions",
-			Means:  "The server answered with a new version, and the next poll still announces the old one: the client has rejected it. Envoy's polls never carry an error_detail, so this is the only sign on the wire.",
-			Causes: "A resource that the client refuses as a whole response, such as an unknown field type or a violated constraint.",
-			Next:   "The reason is in the client's log and in its counter update_rejected. See whether the response has findings of its own here.",
-			polls:  true, request: restStillOld, response: restOffered,
-		},
-	}
-}
-
 // polls are the conversations that polls add up to.
 type polls struct {
 	byKey recent.Map[string, *poll]

@@ -13,59 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupStreams = "Streams"
-
-// streamRules look at how streams begin and end, and at sizes.
-func streamRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "message-over-default-limit", Title: "a message larger than gRPC receives by default", Group: groupStreams,
-			Fault: SenderFault, Severity: Warning, Confidence: Decided, Scope: "all, LRS",
-			Spec:    "outside of the protocol: the default receive limit of gRPC libraries, 4 MiB",
-			Means:   "gRPC libraries refuse messages above 4 MiB unless they were told otherwise, and end the stream with RESOURCE_EXHAUSTED. The client then reconnects, gets the same message, and so on for ever.",
-			Causes:  "A configuration that has grown, sent in the state of the world. Requests grow too: with long lists of names, and with initial_resource_versions after a reconnect.",
-			Next:    "Raise the receiver's limit (MaxCallRecvMsgSize in Go, grpc.max_receive_message_length in C-core), use the delta variant, or send each client less. Envoy and istio-agent have no such limit.",
-			request: messageOverLimit, response: messageOverLimit, end: endedOverLimit, local: true,
-		},
-		{
-			ID: "stream-rejected", Title: "the server refused the stream", Group: groupStreams,
-			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "Four Variants",
-			Means:  "The server ended the stream before it sent any response, with a status that a retry does not mend; or it did so three times in a row, with any status but UNAVAILABLE. The client will try again and again, and gets nothing.",
-			Causes: "UNKNOWN: some servers say this where they mean another status. Consul does for the state of the world, which it does not offer, and Istio for ambient workloads where ambient mode is off. UNIMPLEMENTED: the server does not offer this service or variant, for example delta. INVALID_ARGUMENT: it does not like the node or the type. UNAUTHENTICATED and PERMISSION_DENIED: credentials. RESOURCE_EXHAUSTED: too many clients.",
-			Next:   "Read the message of the status. For UNIMPLEMENTED compare api_type and transport_api_version of the client's configuration with what the server offers.",
-			end:    streamRejected,
-		},
-		{
-			ID: "server-closed-stream", Title: "the server ended a stream", Group: groupStreams,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "all",
-			Spec:   "gRFC A57; the protocol knows no regular end of a stream",
-			Means:  "Discovery streams are meant to last. A server may end one now and then to spread load; after a response that is no error. One that does it soon after each response keeps the client reconnecting without pause, because every response resets its backoff.",
-			Causes: "A maximum connection age (30 minutes with Istio), a restart, a rolling update. Within seconds of the first response: a crash, a limit in a load balancer, or a server that takes the stream for a single call.",
-			Next:   "Look at the status and at the server's log of that moment. If streams end at a fixed age, look for timeouts of proxies in between.",
-			end:    serverClosedStream,
-		},
-		{
-			ID: "reconnect-storm", Title: "streams opened in vain without a pause", Group: groupStreams,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:   "gRFC A57",
-			Means:  "The client opens one stream after the other, gets no response on any, and hardly waits in between. It should back off exponentially until a response arrives.",
-			Causes: "A retry loop without backoff, or one whose backoff starts anew with each connection.",
-			Next:   "See why the streams end (their status), and mend that first. Then the client's retry.",
-			end:    reconnectStorm,
-		},
-		{
-			ID: "half-close-with-open-subscriptions", Title: "the client closed its side of the stream and stayed", Group: groupStreams,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "all",
-			Spec:    "Four Variants: the streams are open on both sides",
-			Means:   "The client has closed its side of the stream but still waits on it. It can acknowledge nothing any more, and many servers send nothing more or end the call.",
-			Causes:  "A tool that sends its requests from a list and closes, such as grpcurl with input from a pipe.",
-			Next:    "Keep the client's side open for as long as updates are wanted.",
-			request: requestAfterHalfClose, other: halfClosed,
-		},
-	}
-}
-
 const defaultLimit = 4 << 20
 
 // sizes is what the rule about sizes remembers of a stream.

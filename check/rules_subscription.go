@@ -12,14 +12,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupSubscriptions = "Subscriptions"
-
-// subscriptionRules look at what a client asks for, and at what it gets of
-// that.
-func subscriptionRules() []*Rule {
-	return slices.Concat(wildcardRules(), nameRules(), unansweredRules(), rejoinRules())
-}
-
 // wishes is what the rules of subscriptions remember of one type on one
 // stream.
 type wishes struct {
@@ -45,48 +37,6 @@ type wishes struct {
 
 // maxWished bounds each list of names above.
 const maxWished = 1 << 12
-
-// nameRules look at the names in requests.
-func nameRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "request-bad-names", Title: "a list of names that is no proper set", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "How the client specifies what resources to return",
-			Means:  "A request lists a name twice, lists an empty name, or subscribes to and unsubscribes from one name at once. Names form a set; what a server makes of this is its own choice. Some answer twice, some look up the empty name and fail.",
-			Causes: "Names collected from several places of the configuration without removing duplicates, or a reference left empty in it: a route or a secret without a name.",
-			Next:   "Find out where the client got the name from. An empty one nearly always is an empty field in a resource that it was sent before.",
-			local:  true, request: requestBadNames,
-		},
-		{
-			ID: "subscription-flap", Title: "names go and come back again and again", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
-			Spec:    "Unsubscribing From Resources",
-			Means:   "Names vanished from the client's list and returned, several times within seconds. In the state of the world each request is the whole list, so each time the client unsubscribed and subscribed anew. The server sends everything again, or misses the gap and sends nothing.",
-			Causes:  "Mostly a client, or an agent in between, that builds its ACKs or NACKs without resource_names.",
-			Next:    "Look at the requests without the names: if they echo a new nonce, they were meant as ACKs. Let the client repeat its list in these.",
-			request: subscriptionFlap,
-		},
-		{
-			ID: "delta-phantom-unsubscribe", Title: "unsubscribed from what was never asked for", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "Delta", Off: true,
-			Spec:    "Unsubscribing from Resources",
-			Means:   "The client gives up a name that it had not subscribed to and that it does not have. This is allowed, and servers ignore it.",
-			Causes:  "Envoy does this when it added and dropped a name between two requests.",
-			Next:    "Nothing, unless the server ends the stream or answers with an error right after: then the server is wrong.",
-			request: deltaPhantomUnsubscribe,
-		},
-		{
-			ID: "unrequested-resource", Title: "resources that were not asked for", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all",
-			Spec:     "How the client specifies what resources to return; gRFC A27",
-			Means:    "The client asked for certain names and got others too. Clients ignore the rest, so nothing breaks; it costs bandwidth, and decoding time in each client. It becomes a warning where most of the bytes are for nothing, three responses in a row.",
-			Causes:   "A server that sends its whole snapshot to everyone, or one that goes on sending names after the client has given them up.",
-			Next:     "Nothing while responses are small. Otherwise let the server filter by the names of the last request.",
-			response: unrequestedResource,
-		},
-	}
-}
 
 // badName is what is wrong with a list of names.
 type badName struct {

@@ -11,41 +11,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupTTL = "Time to live"
-
-// ttlRules look at resources that expire, and at the heartbeats that keep them.
-func ttlRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "heartbeat-version-mismatch", Title: "a heartbeat for another version", Group: groupTTL,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:     "TTL; SotW TTL",
-			Means:    "A resource without a payload prolongs what the client has, if its version is the one sent last; in the state of the world that of the response counts, and has to be that of the type. This one has another version, or its name was never sent. Envoy takes it for an update that is broken, and rejects it; what it was to prolong expires.",
-			Causes:   "A server that counts its version up and sends the heartbeat, but not the new content, or one that lost track of what this stream has got.",
-			Next:     "Let the server send the payload when the version changes, and heartbeats only for what it has sent on this stream.",
-			response: heartbeatVersionMismatch,
-		},
-		{
-			ID: "ttl-unsupported-by-client", Title: "a TTL for a client that does not know it", Group: groupTTL,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "TTL; SotW TTL",
-			Means:  "Clients say in node.client_features whether they understand a TTL, and resources in envelopes. This one does not say so. It may ignore the TTL, so that the resource never expires, or reject the response, as gRPC's C core does with an envelope that has no payload.",
-			Causes: "A server that turns a TTL on for everyone.",
-			Next:   "Let the server look for xds.config.supports-resource-ttl and, in the state of the world, for xds.config.supports-resource-in-sotw or xds.config.resource-in-sotw before it uses them.",
-			local:  true, response: ttlUnsupported,
-		},
-		{
-			ID: "ttl-expired", Title: "a resource ran out of time", Group: groupTTL,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:     "TTL",
-			Means:    "A resource was sent with a TTL, and until it was over nothing prolonged it, although the stream was up. The client has dropped it by now. A TTL is meant for the time when the server cannot be reached, not for this.",
-			Causes:   "Heartbeats that come too seldom or not at all, a server whose timer died with an error, or a TTL of zero.",
-			Next:     "Compare how often heartbeats come with the TTL; a third of it is a good interval. To end a TTL, send the resource once without one.",
-			response: ttlExpired,
-		},
-	}
-}
-
 const (
 	featureTTL       = "xds.config.supports-resource-ttl"
 	featureInSotw    = "xds.config.supports-resource-in-sotw"

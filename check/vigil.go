@@ -127,6 +127,9 @@ func (x *event) waived(n *engine.Response) bool {
 	return !s.Active() && !x.stream.GRPCClient() // Envoy, where no watch is left
 }
 
+// noteWarming takes note of what a request asks for.
+func noteWarming(x *event) { x.warm() }
+
 // ackHeld begins to wait for the verdict on a response of clusters.
 func ackHeld(x *event) {
 	x.warm()
