@@ -21,7 +21,7 @@ func Rules() []*Rule {
 
 		// ACK and NACK
 		{ID: "ack-missing", Fault: ClientFault, Severity: Warning, Confidence: Timed, request: stillThere, response: ackMissing},
-		{ID: "cds-ack-held-by-warming", Fault: ServerFault, Severity: Warning, Confidence: Timed, request: noteWarming, response: ackHeld},
+		{ID: "cds-ack-held-by-warming", Fault: ServerFault, Severity: Warning, Confidence: Timed, request: func(x *event) { x.warm() }, response: ackHeld},
 		{ID: "nack-without-error-detail", Fault: ClientFault, Severity: Warning, Confidence: Decided, request: nackWithoutErrorDetail},
 		{ID: "ack-version-unknown", Fault: ClientFault, Severity: Error, Confidence: Decided, request: ackVersionUnknown},
 		{ID: "nack-with-accepted-version", Fault: ClientFault, Severity: Info, Confidence: Decided, request: nackWithAcceptedVersion},

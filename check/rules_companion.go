@@ -1,11 +1,11 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -67,10 +67,8 @@ func (x *event) loadReport(l *loads, m *decode.LoadStats) {
 		return
 	}
 	if l.responses == 0 {
-		x.prove(proof{
-			severity: Warning, cause: "early", names: loadNames(m.Loads, nil),
-			message: fmt.Sprintf("loads of %s before the server has asked for any", list(loadNames(m.Loads, nil))),
-		})
+		x.provef(proof{severity: Warning, cause: "early", names: loadNames(m.Loads, nil)},
+			"loads of %s before the server has asked for any", words.List(loadNames(m.Loads, nil)))
 		return
 	}
 	// What the client was about to send when the list changed is of the old one.
@@ -79,10 +77,7 @@ func (x *event) loadReport(l *loads, m *decode.LoadStats) {
 		return l.asked.wants(name) || x.now.Sub(l.askedAt) <= grace && l.before.wants(name)
 	})
 	if len(others) > 0 {
-		x.prove(proof{
-			severity: Warning, cause: "others", names: others,
-			message: fmt.Sprintf("loads of %s, which the server has not asked for", list(others)),
-		})
+		x.provef(proof{severity: Warning, cause: "others", names: others}, "loads of %s, which the server has not asked for", words.List(others))
 	}
 	x.watchLoads(l)
 }
@@ -127,8 +122,6 @@ func loadsMissed(x *event) {
 		x.after(left, loadsMissed)
 		return
 	}
-	x.prove(proof{
-		severity: Warning, cause: "stopped", seqs: []session.Seq{l.lastSeq},
-		message: fmt.Sprintf("no load report for %v, although one is due every %v", round(quiet), round(l.asked.interval)),
-	})
+	x.provef(proof{severity: Warning, cause: "stopped", seqs: []session.Seq{l.lastSeq}},
+		"no load report for %v, although one is due every %v", words.Round(quiet), words.Round(l.asked.interval))
 }

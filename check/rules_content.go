@@ -4,49 +4,24 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
-// contentState is what rules of this group remember of a type.
-type contentState struct {
-	asked   []string         // names that requests added since the last response
-	omitted []omission       // oldest first
-	gone    nameMemory       // names that were removed
-	aliased bool             // a resource had other names, which removals may use
-	told    Severity         // of resources without a version, plus one
-	seen    map[string]*seen // versions by name, of those that changed
+// content is what rules of this group remember of a type.
+type content struct {
+	asked   []string        // names that requests added since the last response
+	omitted []omission      // oldest first
+	gone    nameMemory      // names that were removed
+	aliased bool            // a resource had other names, which removals may use
+	told    Severity        // of resources without a version, plus one
+	seen    engine.Editions // of those that changed
 	pushes  pushes
 }
 
-// maxContentNames bounds each list of names in a contentState.
+// maxContentNames bounds each list of names in a content.
 const maxContentNames = 1 << 14
-
-// nameMemory is a bounded set of names. Once it is full it knows nothing any
-// more, which is not the same as being empty.
-type nameMemory struct {
-	set  map[string]struct{}
-	full bool
-}
-
-func (m *nameMemory) add(name string) {
-	if len(m.set) >= maxContentNames {
-		m.set, m.full = nil, true
-	}
-	if m.full {
-		return
-	}
-	if m.set == nil {
-		m.set = make(map[string]struct{})
-	}
-	m.set[name] = struct{}{}
-}
-
-func (m *nameMemory) has(name string) bool {
-	_, ok := m.set[name]
-	return ok
-}
 
 // foreign says whether rules about content pass over a response.
 func (x *event) foreign() bool { return x.sub.Exempt() || x.resp.Foreign }
@@ -84,7 +59,7 @@ func duplicateResource(x *event) {
 		}
 	}
 	if len(names) > 0 {
-		x.report(names, "%s is in the response more than once", list(names))
+		x.report(names, "%s is in the response more than once", words.List(names))
 	}
 }
 
@@ -118,10 +93,10 @@ func deltaAddedAndRemoved(x *event) {
 		}
 	}
 	if len(both) > 0 {
-		x.report(both, "%s is among the resources and among the removed ones", list(both))
+		x.report(both, "%s is among the resources and among the removed ones", words.List(both))
 	}
 	if len(twice) > 0 {
-		x.report(twice, "%s is removed more than once", list(twice))
+		x.report(twice, "%s is removed more than once", words.List(twice))
 	}
 }
 
@@ -139,7 +114,7 @@ func emptyNoop(x *event) {
 		case w.Before.Count == 0 && x.now.Sub(w.At) <= x.flight():
 			return // it may answer a request without names
 		}
-		message = fmt.Sprintf("a response without resources, while %s asked for", counted(s.Names.Len(), "name is", "names are"))
+		message = fmt.Sprintf("a response without resources, while %s asked for", words.Counted(s.Names.Len(), "name is", "names are"))
 	}
 	x.prove(proof{severity: Info, cause: "-", message: message})
 }
@@ -169,10 +144,7 @@ func deltaRemovalOfUnknown(x *event) {
 		}
 	}
 	if len(names) > 0 {
-		x.prove(proof{
-			severity: Info, names: names, cause: "-",
-			message: fmt.Sprintf("%s removed, which the client never had and did not ask for", list(names)),
-		})
+		x.provef(proof{severity: Info, names: names, cause: "-"}, "%s removed, which the client never had and did not ask for", words.List(names))
 	}
 }
 
@@ -208,10 +180,10 @@ func resourceErrorReported(x *event) {
 		names[k] = append(names[k], name)
 	}
 	for _, k := range kinds {
-		p := proof{severity: Info, names: names[k], cause: codeWord(k.code) + k.also}
-		p.message = fmt.Sprintf("%s for %s%s", codeWord(k.code), list(names[k]), k.also)
+		p := proof{severity: Info, names: names[k], cause: words.Code(k.code) + k.also}
+		p.message = fmt.Sprintf("%s for %s%s", words.Code(k.code), words.List(names[k]), k.also)
 		if why[k] != "" {
-			p.message += fmt.Sprintf(": %q", clip(why[k]))
+			p.message += fmt.Sprintf(": %q", words.Clip(why[k]))
 		}
 		if k.also != "" {
 			p.severity = Warning

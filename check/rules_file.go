@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // watched is what happened to a file last.
@@ -36,7 +36,7 @@ func aboutFile(t *engine.Stream, problem string) string {
 }
 
 func (x *event) proveFile(cause string, names []string, format string, args ...any) {
-	x.prove(proof{severity: Error, names: names, cause: x.stream.Method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
+	x.provef(proof{severity: Error, names: names, cause: x.stream.Method.Path + "\x00" + cause}, format, args...)
 }
 
 func fileInvalid(x *event) {
@@ -46,7 +46,7 @@ func fileInvalid(x *event) {
 	}
 	name := t.Method.Name
 	if len(n.Message.Problems) > 0 {
-		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(n.Message.Problems[0]))
+		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, words.Clip(n.Message.Problems[0]))
 	}
 	for _, p := range x.entry.Problems {
 		x.prove(proof{
@@ -75,10 +75,10 @@ func fileInvalid(x *event) {
 		seen[key+"\x00"+r.Constraints] = struct{}{}
 	}
 	if len(mixed) > 0 {
-		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(first), clip(xds.ShortType(mixed[0])))
+		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(first), words.Clip(xds.ShortType(mixed[0])))
 	}
 	if len(twice) > 0 {
-		x.proveFile("twice", twice, "%s holds %s more than once", name, list(twice))
+		x.proveFile("twice", twice, "%s holds %s more than once", name, words.List(twice))
 	}
 	if xds.ShortType(typ) == "SDS" {
 		x.secretsExpected(n)
@@ -122,7 +122,7 @@ func (x *event) secretsExpected(n *engine.Response) {
 	x.prove(proof{
 		// Which file a reference means is not known.
 		severity: Warning, names: names, cause: x.stream.Method.Path + "\x00secret",
-		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.stream.Method.Name, list(names)),
+		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.stream.Method.Name, words.List(names)),
 	})
 }
 
@@ -148,10 +148,7 @@ func fileNotMoved(x *event) {
 	}
 	did := map[string]string{"write": "written in place", "create": "created in place"}[was.event]
 	if did == "" {
-		did = "changed by " + strings.ToLower(clip(was.event))
+		did = "changed by " + strings.ToLower(words.Clip(was.event))
 	}
-	x.prove(proof{
-		severity: Warning, cause: t.Method.Path, seqs: []session.Seq{was.seq, n.Seq},
-		message: fmt.Sprintf("%s was %s, not moved there", t.Method.Name, did),
-	})
+	x.provef(proof{severity: Warning, cause: t.Method.Path, seqs: []session.Seq{was.seq, n.Seq}}, "%s was %s, not moved there", t.Method.Name, did)
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 func deltaWithoutVersion(x *event) {
@@ -28,11 +28,9 @@ func deltaWithoutVersion(x *event) {
 		}
 	}
 	if p.severity == Info {
-		for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-			for _, it := range list {
-				if it.Version == "" {
-					note(it.Name)
-				}
+		for it := range n.AddedOrChanged() {
+			if it.Version == "" {
+				note(it.Name)
 			}
 		}
 	}
@@ -40,11 +38,11 @@ func deltaWithoutVersion(x *event) {
 		return
 	}
 	c.told = p.severity + 1
-	p.message = fmt.Sprintf("%s without a version, such as %q", counted(without, "resource", "resources"), clip(p.names[0]))
+	ttl := ""
 	if p.severity == Warning {
-		p.message = fmt.Sprintf("%s with a TTL and without a version, such as %q", counted(without, "resource", "resources"), clip(p.names[0]))
+		ttl = "with a TTL and "
 	}
-	x.prove(p)
+	x.provef(p, "%s %swithout a version, such as %q", words.Counted(without, "resource", "resources"), ttl, words.Clip(p.names[0]))
 }
 
 func resourceNameMissing(x *event) {
@@ -62,20 +60,18 @@ func resourceNameMissing(x *event) {
 		}
 		switch {
 		case r.BothNames:
-			found.add("both", r.Name, "resource %d of %d, %q, has both name and resource_name", i+1, n.Count, clip(r.Name))
+			found.add("both", r.Name, "resource %d of %d, %q, has both name and resource_name", i+1, n.Count, words.Clip(r.Name))
 		case collectionEntry(r.TypeURL), r.Empty && len(r.Aliases) > 0:
 		case n.Message.Kind == decode.DeltaResponse && r.Name != "":
-			found.add("-", r.Name, "the envelope of resource %d of %d has no name; its payload says %q", i+1, n.Count, clip(r.Name))
+			found.add("-", r.Name, "the envelope of resource %d of %d has no name; its payload says %q", i+1, n.Count, words.Clip(r.Name))
 		case n.Message.Kind == decode.DeltaResponse, r.Wrapped && r.Empty,
 			facts != nil && facts.Known && facts.Undecodable == "" && (facts.Named || r.Wrapped):
 			found.add("-", "", "resource %d of %d has no name", i+1, n.Count)
 		}
 	}
-	for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-		for _, it := range list {
-			if f := it.Content.Facts; f.Known && f.Named && f.Name == "" && f.Undecodable == "" {
-				found.add("inside", it.Name, "the payload of %q has no name", clip(it.Name))
-			}
+	for it := range n.AddedOrChanged() {
+		if f := it.Content.Facts; f.Known && f.Named && f.Name == "" && f.Undecodable == "" {
+			found.add("inside", it.Name, "the payload of %q has no name", words.Clip(it.Name))
 		}
 	}
 	found.report(x, Error)
@@ -94,18 +90,16 @@ func resourceNameMismatch(x *event) {
 		return
 	}
 	var wrong, short flaws
-	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
-		for _, it := range list {
-			f := it.Content.Facts
-			if !f.Named || f.Name == "" || f.Name == it.Name || decode.NormalName(f.Name) == it.Name {
-				continue
-			}
-			found, cause := &wrong, "-"
-			if (x.sub.Type == "CDS" || x.sub.Type == "EDS") && isXDSTP(it.Name) && !isXDSTP(f.Name) {
-				found, cause = &short, "short"
-			}
-			found.add(cause, it.Name, "resource %q calls itself %q", clip(it.Name), clip(f.Name))
+	for it := range x.resp.AddedOrChanged() {
+		f := it.Content.Facts
+		if !f.Named || f.Name == "" || f.Name == it.Name || decode.NormalName(f.Name) == it.Name {
+			continue
 		}
+		found, cause := &wrong, "-"
+		if (x.sub.Type == "CDS" || x.sub.Type == "EDS") && isXDSTP(it.Name) && !isXDSTP(f.Name) {
+			found, cause = &short, "short"
+		}
+		found.add(cause, it.Name, "resource %q calls itself %q", words.Clip(it.Name), words.Clip(f.Name))
 	}
 	wrong.report(x, Error)
 	short.report(x, Info)
@@ -144,11 +138,10 @@ func versionReused(x *event) {
 		// What the client brought from another stream is not held against
 		// this one: the server may be another, or have begun to count anew.
 		brought := s.Seeded && s.Kept.Get(it.Name) == was && (delta || !s.Full() || n.Ordinal == 0)
-		had := c.seen[it.Name]
 		if !brought && old != "" {
-			had = x.remember(c, had, it.Name, x.editionOf(old, was.Content))
+			x.k.Remember(&c.seen, s, it.Name, old, was.Content)
 		}
-		if now != "" && had.other(x.editionOf(now, it.Content)) {
+		if now != "" && x.k.Reused(c.seen, it.Name, now, it.Content) {
 			reused(it, now, was.Content.Facts.Undecodable == "")
 		}
 	}
@@ -167,7 +160,7 @@ func versionReused(x *event) {
 	if !sure {
 		p.severity = Info
 	}
-	p.message = fmt.Sprintf("%s changed, and the version is again %q", list(p.names), clip(version))
+	p.message = fmt.Sprintf("%s changed, and the version is again %q", words.List(p.names), words.Clip(version))
 	x.prove(p)
 }
 
@@ -182,9 +175,6 @@ func previousVersion(s *engine.Subscription) string {
 func versionInfoEmpty(x *event) {
 	n := x.resp
 	if n.Message.Kind == decode.SotwResponse && n.Version == "" && !x.sub.Exempt() {
-		x.prove(proof{
-			severity: Warning, cause: "-",
-			message: fmt.Sprintf("response %d of %s has no version_info", n.Ordinal+1, x.sub.Type),
-		})
+		x.provef(proof{severity: Warning, cause: "-"}, "response %d of %s has no version_info", n.Ordinal+1, x.sub.Type)
 	}
 }

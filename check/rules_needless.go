@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 )
 
 // pushes is what explains that something is sent again, and when it was not
@@ -64,10 +64,7 @@ func noteAsked(x *event) {
 		if len(p.again) >= maxContentNames {
 			p.again, p.allAgain = nil, x.now
 		}
-		if p.again == nil {
-			p.again = make(map[string]struct{})
-		}
-		p.again[decode.NormalName(name)] = struct{}{}
+		put(&p.again, decode.NormalName(name), struct{}{})
 	}
 	for _, name := range r.Message.Subscribe {
 		again(name)
@@ -155,7 +152,7 @@ func (p *pushes) times(x *event, s Severity) string {
 	if s == Info {
 		return ""
 	}
-	return fmt.Sprintf("; %d such responses within %s", len(p.needless), round(x.now.Sub(p.needless[0])))
+	return fmt.Sprintf("; %d such responses within %s", len(p.needless), words.Round(x.now.Sub(p.needless[0])))
 }
 
 func needlessPush(x *event) {
@@ -182,7 +179,7 @@ func needlessPush(x *event) {
 	if x.again(severity, cause) {
 		return
 	}
-	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", clip(n.Version), counted(n.Count, "resource is", "resources are"))
+	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", words.Clip(n.Version), words.Counted(n.Count, "resource is", "resources are"))
 	x.prove(proof{severity: severity, names: firstNames(n.Resolved), cause: cause, message: message + p.times(x, severity)})
 }
 
@@ -234,14 +231,14 @@ func deltaNeedlessPush(x *event) {
 	}
 	names, at := firstNames(needless), ""
 	if v := needless[0].Version; v != "" {
-		at = fmt.Sprintf(" at version %q", clip(v))
+		at = fmt.Sprintf(" at version %q", words.Clip(v))
 		if cause == "version" {
-			at = fmt.Sprintf(" at the new version %q", clip(v))
+			at = fmt.Sprintf(" at the new version %q", words.Clip(v))
 		}
 	}
-	message := fmt.Sprintf("%q came again%s as it was", clip(names[0]), at)
+	message := fmt.Sprintf("%q came again%s as it was", words.Clip(names[0]), at)
 	if more := len(needless) - 1; more > 0 {
-		message = fmt.Sprintf("%s, and %s", message, counted(more, "other", "others"))
+		message = fmt.Sprintf("%s, and %s", message, words.Counted(more, "other", "others"))
 	}
 	x.prove(proof{severity: severity, names: names, cause: cause, message: message + p.times(x, severity)})
 }

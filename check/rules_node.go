@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // identity is what the rules of nodes remember of a stream.
@@ -59,17 +59,13 @@ func nodeIdentityChanged(x *event) {
 		{"zone", was.Zone, is.Zone, Info},
 	} {
 		if f.was != "" && f.is != "" && f.was != f.is && !x.again(f.severity, f.what) {
-			x.prove(proof{
-				severity: f.severity, cause: f.what, seqs: []session.Seq{x.stream.NodeAt, x.req.Seq},
-				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.stream.NodeAt),
-			})
+			x.provef(proof{severity: f.severity, cause: f.what, seqs: []session.Seq{x.stream.NodeAt, x.req.Seq}},
+				"the node's %s is %q, and was %q in entry %d", f.what, words.Clip(f.is), words.Clip(f.was), x.stream.NodeAt)
 		}
 	}
 	if len(was.ClientFeatures) > 0 && len(is.ClientFeatures) > 0 && !slices.Equal(was.ClientFeatures, is.ClientFeatures) && !x.again(Info, "features") {
-		x.prove(proof{
-			severity: Info, cause: "features", seqs: []session.Seq{x.stream.NodeAt, x.req.Seq},
-			message: fmt.Sprintf("the node's client features are not those of entry %d", x.stream.NodeAt),
-		})
+		x.provef(proof{severity: Info, cause: "features", seqs: []session.Seq{x.stream.NodeAt, x.req.Seq}},
+			"the node's client features are not those of entry %d", x.stream.NodeAt)
 	}
 }
 
@@ -166,8 +162,6 @@ func (x *event) twins(older, younger *engine.Stream) {
 	}
 	stream := *x
 	stream.sub = nil // it is about no type
-	stream.prove(proof{
-		severity: Info, cause: "-", seqs: seqs,
-		message: fmt.Sprintf("two aggregated streams, from %s and %s, side by side for %v", from, with, round(x.now.Sub(younger.Opened))),
-	})
+	stream.provef(proof{severity: Info, cause: "-", seqs: seqs},
+		"two aggregated streams, from %s and %s, side by side for %v", from, with, words.Round(x.now.Sub(younger.Opened)))
 }

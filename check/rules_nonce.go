@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 func responseNonceMissing(x *event) {
 	if x.resp.Nonce == "" && !x.sub.Exempt() {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("response %d of %s has no nonce", x.resp.Ordinal+1, x.sub.Type)})
+		x.provef(proof{severity: Error, cause: "-"}, "response %d of %s has no nonce", x.resp.Ordinal+1, x.sub.Type)
 	}
 }
 
 func responseNonceReused(x *event) {
 	old := x.resp.Reused
 	if x.resp.ReusedPast {
-		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("nonce %q was that of an earlier response already", x.resp.Nonce)})
+		x.provef(proof{severity: Warning, cause: "-"}, "nonce %q was that of an earlier response already", x.resp.Nonce)
 	}
 	if old == nil {
 		return
@@ -53,10 +53,10 @@ func nonceFromPreviousStream(x *event) {
 	if of == nil || of.Stream == x.stream {
 		return
 	}
-	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("nonce %q is that of a response of %s on an earlier stream", clip(nonce), of.Type)}
+	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("nonce %q is that of a response of %s on an earlier stream", words.Clip(nonce), of.Type)}
 	if at != 0 {
 		p.seqs = []session.Seq{at, x.req.Seq}
-		p.message = fmt.Sprintf("nonce %q is that of entry %d on an earlier stream", clip(nonce), at)
+		p.message = fmt.Sprintf("nonce %q is that of entry %d on an earlier stream", words.Clip(nonce), at)
 	}
 	x.prove(p)
 }
@@ -67,7 +67,7 @@ func nonceUnknown(x *event) {
 		return
 	}
 	of, at, never := x.k.Origin(x.sub, nonce)
-	message := fmt.Sprintf("no response of %s had the nonce %q", x.sub.Type, clip(nonce))
+	message := fmt.Sprintf("no response of %s had the nonce %q", x.sub.Type, words.Clip(nonce))
 	switch {
 	case of != nil && of.Stream == x.stream:
 		p := proof{severity: Error, cause: "-", message: fmt.Sprintf("%s; one of %s did", message, of.Type)}
@@ -79,7 +79,7 @@ func nonceUnknown(x *event) {
 		v := inventedOf(x)
 		if v.note(x); len(v.types) > 1 || v.streams > 1 {
 			message = fmt.Sprintf("nonces that no response had, in %s on %s, such as the nonce %q",
-				counted(len(v.types), "type", "types"), counted(v.streams, "stream", "streams"), clip(nonce))
+				words.Counted(len(v.types), "type", "types"), words.Counted(v.streams, "stream", "streams"), words.Clip(nonce))
 		}
 		client := *x
 		client.sub = nil // it is one fault, whatever the type
@@ -101,11 +101,8 @@ func (v *invented) note(x *event) {
 		*here = true
 		v.streams++
 	}
-	if v.types == nil {
-		v.types = make(map[string]struct{})
-	}
 	if len(v.types) < maxInvented {
-		v.types[x.sub.Key] = struct{}{}
+		put(&v.types, x.sub.Key, struct{}{})
 	}
 }
 
@@ -122,27 +119,22 @@ func nonceDropped(x *event) {
 	if r.Message.Kind != decode.SotwRequest || r.Message.Nonce != "" || s.Exempt() || r.Before.Newest == nil || r.Before.Newest.Nonce == "" {
 		return
 	}
-	p := proof{severity: Error, cause: "-", seqs: []session.Seq{r.Before.Newest.Seq, r.Seq}}
+	n, p := r.Before.Newest, proof{severity: Error, cause: "-", seqs: []session.Seq{r.Before.Newest.Seq, r.Seq}}
 	switch {
 	case r.Before.LastEcho != nil:
-		p.message = fmt.Sprintf("no nonce, although an earlier request echoed %q", r.Before.LastEcho.Nonce)
-	case r.Ordinal > 0 && r.Before.Newest.Wanted != nil && x.now.Sub(r.Before.Newest.At) > x.flight():
+		x.provef(p, "no nonce, although an earlier request echoed %q", r.Before.LastEcho.Nonce)
+	case r.Ordinal > 0 && n.Wanted != nil && x.now.Sub(n.At) > x.flight():
 		p.severity = Warning
-		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.Before.Newest.Nonce, round(x.now.Sub(r.Before.Newest.At)))
-	default:
-		return
+		x.provef(p, "no nonce, although response %q came %v before", n.Nonce, words.Round(x.now.Sub(n.At)))
 	}
-	x.prove(p)
 }
 
 func nonceRegressed(x *event) {
 	s, r := x.sub, x.req
 	last := r.Before.LastEcho
 	if r.Message.Kind == decode.SotwRequest && r.EchoedPast && last != nil && !s.Exempt() {
-		x.prove(proof{
-			severity: Warning, cause: "-", seqs: []session.Seq{last.Seq, r.Seq},
-			message: fmt.Sprintf("nonce %q is that of a response long ago, although a request echoed the newer %q before", r.Message.Nonce, last.Nonce),
-		})
+		x.provef(proof{severity: Warning, cause: "-", seqs: []session.Seq{last.Seq, r.Seq}},
+			"nonce %q is that of a response long ago, although a request echoed the newer %q before", r.Message.Nonce, last.Nonce)
 		return
 	}
 	if r.Message.Kind != decode.SotwRequest || r.Echoed == nil || last == nil || r.Echoed.Ordinal >= last.Ordinal || s.Exempt() {
@@ -174,23 +166,20 @@ func staleRequestAnswered(x *event) {
 		}
 	}
 	if len(late) > 0 {
-		x.report(late, "%s was asked for only with an outdated nonce", list(late))
+		x.report(late, "%s was asked for only with an outdated nonce", words.List(late))
 	}
 }
 
 func deltaSpontaneousWithNonce(x *event) {
 	r := x.req
 	if r.Message.Kind == decode.DeltaRequest && r.Echoed != nil && r.Verdict == engine.Unjudged && r.Message.Error == nil && r.Echoed.Verdict != engine.Unjudged && !x.sub.Exempt() {
-		x.prove(proof{
-			severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-			message: fmt.Sprintf("nonce %q had its verdict already", r.Message.Nonce),
-		})
+		x.provef(proof{severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}}, "nonce %q had its verdict already", r.Message.Nonce)
 	}
 }
 
 func staleSubscriptionDropped(x *event) {
 	if x.wait.stale {
 		x.report(x.wait.left, "%s was asked for in a request with the older nonce %q, and not mentioned for %v",
-			list(x.wait.left), x.wait.from.Message.Nonce, round(x.k.timers.DNE))
+			words.List(x.wait.left), x.wait.from.Message.Nonce, words.Round(x.k.timers.DNE))
 	}
 }

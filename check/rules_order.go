@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -31,15 +31,16 @@ func referenceBeforeCluster(x *event) {
 	if !t.ADS() {
 		return
 	}
+	waiting := aheadOf(t)
 	switch s.Type {
 	case "CDS":
 		for _, it := range n.Added {
-			a := aheadOf(t).byName[it.Name]
+			a := waiting.byName[it.Name]
 			if a == nil {
 				continue
 			}
 			if x.now.Sub(a.from.At) > x.k.timers.Retro || a.from.Verdict == engine.NACKed {
-				delete(aheadOf(t).byName, it.Name)
+				delete(waiting.byName, it.Name)
 				continue
 			}
 			a.cds = n
@@ -52,17 +53,12 @@ func referenceBeforeCluster(x *event) {
 		if cds == nil || cds.Lost || cds.Responses == 0 || n.WasFirst || cds.Wild == engine.NotWild {
 			return
 		}
-		for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-			for _, it := range list {
-				for _, ref := range it.Refs() {
-					if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.Have.Get(ref.Name) != nil || aheadOf(t).byName[ref.Name] != nil || len(aheadOf(t).byName) >= maxAhead {
-						continue
-					}
-					if aheadOf(t).byName == nil {
-						aheadOf(t).byName = make(map[string]*ahead)
-					}
-					aheadOf(t).byName[ref.Name] = &ahead{from: n, item: it, sub: s}
+		for it := range n.AddedOrChanged() {
+			for _, ref := range it.Refs() {
+				if ref.Type != "CDS" || ref.Use != decode.UseTraffic || cds.Have.Get(ref.Name) != nil || waiting.byName[ref.Name] != nil || len(waiting.byName) >= maxAhead {
+					continue
 				}
+				put(&waiting.byName, ref.Name, &ahead{from: n, item: it, sub: s})
 			}
 		}
 	}
@@ -82,28 +78,37 @@ func referenceAccepted(x *event) {
 
 func (x *event) cameAhead(name string, a *ahead) {
 	delete(aheadOf(x.stream).byName, name)
-	x.prove(proof{
-		severity: Warning, names: []string{name}, typ: a.sub.Type, seqs: []session.Seq{a.from.Seq, a.cds.Seq},
-		message: fmt.Sprintf("%s %q referred to cluster %q %v before the cluster was sent",
-			a.sub.Type, a.item.Name, name, round(a.cds.At.Sub(a.from.At))),
-	})
+	x.provef(proof{severity: Warning, names: []string{name}, typ: a.sub.Type, seqs: []session.Seq{a.from.Seq, a.cds.Seq}},
+		"%s %q referred to cluster %q %v before the cluster was sent", a.sub.Type, a.item.Name, name, words.Round(a.cds.At.Sub(a.from.At)))
 }
 
 func clusterRemovedWhileReferenced(x *event) {
-	if x.sub.Type != "CDS" || !x.stream.ADS() || len(x.resp.Removed) == 0 {
+	if x.sub.Type == "CDS" && x.stream.ADS() {
+		x.removedInUse("CDS")
+	}
+}
+
+func dependentRemovedInUse(x *event) {
+	if x.resp.Message.Kind == decode.DeltaResponse && !x.sub.Full() {
+		x.removedInUse(x.sub.Type)
+	}
+}
+
+// removedInUse reports what a response removes and others still refer to.
+func (x *event) removedInUse(typ string) {
+	if len(x.resp.Removed) == 0 {
 		return
 	}
-	gone := make(map[string]struct{}, len(x.resp.Removed))
-	for _, it := range x.resp.Removed {
-		gone[it.Name] = struct{}{}
-	}
-	by := x.referred("CDS", gone)
+	by := x.referred(typ, nameSet(itemNames(x.resp.Removed)))
 	if len(by) == 0 {
 		return
 	}
-	names := slices.Sorted(maps.Keys(by))
+	names, what := slices.Sorted(maps.Keys(by)), "it"
 	first := by[names[0]]
-	x.report(names, "%s removed, but %s %q still refers to %q", list(names), first.Sub.Type, first.Item.Name, names[0])
+	if typ == "CDS" {
+		what = fmt.Sprintf("%q", names[0])
+	}
+	x.report(names, "%s removed, but %s %q still refers to %s", words.List(names), first.Sub.Type, first.Item.Name, what)
 }
 
 // awaitEndpoints waits for what clusters have begun to wait for.
@@ -138,10 +143,8 @@ func warmingStarved(x *event) {
 	if w.cds.Seq == w.from {
 		seqs = seqs[:1]
 	}
-	x.prove(proof{
-		severity: Warning, names: names, typ: "EDS", seqs: seqs,
-		message: fmt.Sprintf("no endpoints for %s within %v: %s", list(names), round(x.k.timers.DNE), waiting(t, names)),
-	})
+	x.provef(proof{severity: Warning, names: names, typ: "EDS", seqs: seqs},
+		"no endpoints for %s within %v: %s", words.List(names), words.Round(x.k.timers.DNE), waiting(t, names))
 }
 
 // waiting says which clusters wait for endpoints of these names.
@@ -150,7 +153,7 @@ func waiting(t *engine.Stream, names []string) string {
 	var who []string
 	for _, name := range names[:min(len(names), most)] {
 		w := warmingOf(t).byName[name]
-		who = append(who, fmt.Sprintf("%q of entry %d", clip(w.cluster), w.cds.Seq))
+		who = append(who, fmt.Sprintf("%q of entry %d", words.Clip(w.cluster), w.cds.Seq))
 	}
 	text := strings.Join(who, ", ")
 	switch more := len(names) - most; {
@@ -178,25 +181,7 @@ func dependentWarmingStarved(x *event) {
 		return
 	}
 	r := by[names[0]]
-	x.report(names, "%s %q waits for %s, asked for %v ago and not sent since", r.Sub.Type, r.Item.Name, list(names), round(x.k.timers.DNE))
-}
-
-func dependentRemovedInUse(x *event) {
-	s, n := x.sub, x.resp
-	if n.Message.Kind != decode.DeltaResponse || len(n.Removed) == 0 || s.Full() {
-		return
-	}
-	gone := make(map[string]struct{}, len(n.Removed))
-	for _, it := range n.Removed {
-		gone[it.Name] = struct{}{}
-	}
-	by := x.referred(s.Type, gone)
-	if len(by) == 0 {
-		return
-	}
-	names := slices.Sorted(maps.Keys(by))
-	first := by[names[0]]
-	x.report(names, "%s removed, but %s %q still refers to it", list(names), first.Sub.Type, first.Item.Name)
+	x.report(names, "%s %q waits for %s, asked for %v ago and not sent since", r.Sub.Type, r.Item.Name, words.List(names), words.Round(x.k.timers.DNE))
 }
 
 func edsForUnknownCluster(x *event) {
@@ -217,6 +202,6 @@ func edsForUnknownCluster(x *event) {
 	known := x.referred("EDS", nameSet(names))
 	names = without(names, func(n string) bool { _, ok := known[n]; return ok })
 	if len(names) > 0 {
-		x.report(names, "endpoints %s belong to no cluster that was sent, and were not asked for", list(names))
+		x.report(names, "endpoints %s belong to no cluster that was sent, and were not asked for", words.List(names))
 	}
 }

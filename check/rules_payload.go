@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-// payloadState is what rules of this group remember of a type.
-type payloadState struct {
+// payload is what rules of this group remember of a type.
+type payload struct {
 	scopes map[string]string // scope key to the name that has it
 	broken int               // responses that wait for their verdict
 }
@@ -25,7 +25,7 @@ func (n orNameless) String() string {
 	if n == "" {
 		return "a resource without a name"
 	}
-	return fmt.Sprintf("%q", clip(string(n)))
+	return fmt.Sprintf("%q", words.Clip(string(n)))
 }
 
 func resourceUndecodable(x *event) {
@@ -40,7 +40,7 @@ func resourceUndecodable(x *event) {
 			return
 		}
 		if bad++; bad == 1 {
-			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.Type, clip(why))
+			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.Type, words.Clip(why))
 		}
 		if name != "" && len(names) < maxFindingNames {
 			names = append(names, name)
@@ -50,7 +50,7 @@ func resourceUndecodable(x *event) {
 		return
 	}
 	if bad > 1 {
-		first += fmt.Sprintf(" (and %s)", counted(bad-1, "other", "others"))
+		first += fmt.Sprintf(" (and %s)", words.Counted(bad-1, "other", "others"))
 	}
 	x.report(names, "%s", first)
 }
@@ -90,10 +90,10 @@ func unknowns(x *event) (found flaws) {
 	newType := x.sub.URL != "" && xds.TypeKey(x.sub.URL) == x.sub.URL
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		if f := c.Facts; !f.Known && newType {
-			found.add("type", name, "type %s of %s is not known", clip(xds.TypeName(x.sub.URL)), orNameless(name))
+			found.add("type", name, "type %s of %s is not known", words.Clip(xds.TypeName(x.sub.URL)), orNameless(name))
 		}
 		for _, what := range c.Facts.Unknown {
-			found.add(what, name, "%s has %s", orNameless(name), clip(what))
+			found.add(what, name, "%s has %s", orNameless(name), words.Clip(what))
 		}
 	})
 	return found
@@ -104,7 +104,7 @@ func deprecations(x *event) (found flaws) {
 	fields, resources := 0, 0
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		if list := c.Facts.Deprecated; len(list) > 0 {
-			found.add("-", name, "%s sets %s, which is deprecated", orNameless(name), clip(list[0]))
+			found.add("-", name, "%s sets %s, which is deprecated", orNameless(name), words.Clip(list[0]))
 			resources++
 			fields += len(list)
 		}
@@ -130,7 +130,7 @@ func deprecatedRejected(x *event) {
 func brokenConstraints(x *event) (found flaws) {
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		for _, what := range c.Facts.Invalid {
-			found.add(what, name, "%s: %s", orNameless(name), clip(what))
+			found.add(what, name, "%s: %s", orNameless(name), words.Clip(what))
 		}
 	})
 	return found
@@ -183,9 +183,9 @@ func constraintInFile(x *event) {
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		for i, what := range c.Facts.Invalid {
 			if i < c.Facts.InvalidOwn {
-				own.add(what, name, "%s: %s; Envoy rejects the file, unless its release has another constraint there", orNameless(name), clip(what))
+				own.add(what, name, "%s: %s; Envoy rejects the file, unless its release has another constraint there", orNameless(name), words.Clip(what))
 			} else {
-				inside.add(what, name, "%s: %s; Envoy rejects the file if it uses that", orNameless(name), clip(what))
+				inside.add(what, name, "%s: %s; Envoy rejects the file if it uses that", orNameless(name), words.Clip(what))
 			}
 		}
 	})
@@ -213,27 +213,25 @@ func scopeKeyConflict(x *event) {
 			}
 		}
 	}
-	for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-		for _, it := range list {
-			key := it.Scope()
-			if key == "" || s.Have.Get(it.Name) != it {
-				continue
-			}
-			other := s.Have.Get(p.scopes[key])
-			if other == nil || other == it || other.Scope() != key {
-				p.scopes[key] = it.Name
-				continue
-			}
-			f := proof{
-				severity: Warning, names: []string{other.Name, it.Name},
-				message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", clip(it.Name), clip(other.Name)),
-			}
-			if x.here(other) {
-				f.severity = Error
-				f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", clip(other.Name), clip(it.Name))
-			}
-			x.prove(f)
+	for it := range n.AddedOrChanged() {
+		key := it.Scope()
+		if key == "" || s.Have.Get(it.Name) != it {
+			continue
 		}
+		other := s.Have.Get(p.scopes[key])
+		if other == nil || other == it || other.Scope() != key {
+			p.scopes[key] = it.Name
+			continue
+		}
+		f := proof{
+			severity: Warning, names: []string{other.Name, it.Name},
+			message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", words.Clip(it.Name), words.Clip(other.Name)),
+		}
+		if x.here(other) {
+			f.severity = Error
+			f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", words.Clip(other.Name), words.Clip(it.Name))
+		}
+		x.prove(f)
 	}
 }
 
@@ -242,11 +240,9 @@ func grpcConfigSource(x *event) {
 		return
 	}
 	var found flaws
-	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
-		for _, it := range list {
-			for _, what := range it.Content.Facts.GRPCProblems {
-				found.add(what, it.Name, "%q: %s", clip(it.Name), clip(what))
-			}
+	for it := range x.resp.AddedOrChanged() {
+		for _, what := range it.Content.Facts.GRPCProblems {
+			found.add(what, it.Name, "%q: %s", words.Clip(it.Name), words.Clip(what))
 		}
 	}
 	found.report(x, Error)

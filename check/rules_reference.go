@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
@@ -110,10 +111,7 @@ func (x *event) noteReference(u *unsent, s *engine.Subscription, it, before *eng
 			slices.ContainsFunc(old, func(o decode.Ref) bool { return trafficTo(o) && o.Name == ref.Name }) {
 			continue
 		}
-		if u.byName == nil {
-			u.byName = make(map[string]*reference)
-		}
-		u.byName[ref.Name] = &reference{sub: s, item: it.Name, from: from, since: x.now}
+		put(&u.byName, ref.Name, &reference{sub: s, item: it.Name, from: from, since: x.now})
 		names = append(names, ref.Name)
 	}
 	if len(names) == 0 {
@@ -201,7 +199,7 @@ func neverSent(x *event) {
 	}
 	if len(more) > 0 {
 		r := by[more[0]]
-		x.report(more, "%s not sent within %v, and %s %q names %q", list(more), round(x.k.timers.DNE), r.Sub.Type, clip(r.Item.Name), clip(more[0]))
+		x.report(more, "%s not sent within %v, and %s %q names %q", words.List(more), words.Round(x.k.timers.DNE), r.Sub.Type, words.Clip(r.Item.Name), words.Clip(more[0]))
 	}
 	for name := range due {
 		delete(u.byName, name)
@@ -220,16 +218,14 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer, amon
 		typ, item, place = from.sub.Type, from.item, from.place
 	}
 	if place != "" {
-		place = " at " + clip(place)
+		place = " at " + words.Clip(place)
 	}
 	like := ""
 	if near := x.nearestCluster(name, among); near != "" {
-		like = fmt.Sprintf("; the nearest name that was sent is %q", clip(near))
+		like = fmt.Sprintf("; the nearest name that was sent is %q", words.Clip(near))
 	}
-	x.prove(proof{
-		severity: Warning, names: []string{name}, cause: name, seqs: []session.Seq{from.from},
-		message: fmt.Sprintf("%s %q names cluster %q%s, and it was not sent within %v%s", typ, clip(item), clip(name), place, round(x.k.timers.DNE), like),
-	})
+	x.provef(proof{severity: Warning, names: []string{name}, cause: name, seqs: []session.Seq{from.from}},
+		"%s %q names cluster %q%s, and it was not sent within %v%s", typ, words.Clip(item), words.Clip(name), place, words.Round(x.k.timers.DNE), like)
 }
 
 // lookups are what was looked for in resources and names. Many clients may have

@@ -1,13 +1,12 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -38,14 +37,12 @@ func typesMissing(x *event) {
 			}
 			names = slices.Sorted(maps.Keys(by))
 		}
-		what := list(names)
+		what := words.List(names)
 		if was.Wild != engine.NotWild {
 			what = "everything"
 		}
-		x.prove(proof{
-			severity: Warning, typ: was.Type, cause: "-", names: names, seqs: []session.Seq{was.Last.Seq, x.req.Seq},
-			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.Type, round(x.k.timers.Rejoin), what),
-		})
+		x.provef(proof{severity: Warning, typ: was.Type, cause: "-", names: names, seqs: []session.Seq{was.Last.Seq, x.req.Seq}},
+			"%s was not asked for within %v of the reconnect; before it the client wanted %s", was.Type, words.Round(x.k.timers.Rejoin), what)
 	}
 }
 
@@ -73,10 +70,8 @@ func (x *event) beganAnew() bool {
 func initialVersionsLate(x *event) {
 	r := x.req
 	if r.Message.Kind == decode.DeltaRequest && len(r.Message.InitialVersions) > 0 && r.Ordinal > 0 {
-		x.prove(proof{
-			severity: Error, cause: "-", seqs: []session.Seq{x.sub.First.Seq, r.Seq},
-			message: fmt.Sprintf("initial_resource_versions of %s in request %d of %s", counted(len(r.Message.InitialVersions), "resource", "resources"), r.Ordinal+1, x.sub.Type),
-		})
+		x.provef(proof{severity: Error, cause: "-", seqs: []session.Seq{x.sub.First.Seq, r.Seq}},
+			"initial_resource_versions of %s in request %d of %s", words.Counted(len(r.Message.InitialVersions), "resource", "resources"), r.Ordinal+1, x.sub.Type)
 	}
 }
 
@@ -93,10 +88,7 @@ func initialVersionsNotSubscribed(x *event) {
 		}
 	}
 	if len(names) > 0 {
-		x.prove(proof{
-			severity: Warning, names: names, cause: "-",
-			message: fmt.Sprintf("a version of %s is stated, but it is not subscribed to", list(names)),
-		})
+		x.provef(proof{severity: Warning, names: names, cause: "-"}, "a version of %s is stated, but it is not subscribed to", words.List(names))
 	}
 }
 
@@ -130,10 +122,7 @@ func noteResumed(x *event) {
 
 func (w *resumed) excuse(name string) {
 	if len(w.excused) < maxWished {
-		if w.excused == nil {
-			w.excused = make(map[string]struct{})
-		}
-		w.excused[decode.NormalName(name)] = struct{}{}
+		put(&w.excused, decode.NormalName(name), struct{}{})
 	}
 }
 
@@ -196,9 +185,6 @@ func removalMissed(x *event) {
 		return
 	}
 	slices.Sort(missing)
-	x.prove(proof{
-		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.Seq},
-		message: fmt.Sprintf("%s neither sent nor removed within %s of the reconnect, although %s sent again, %d of them as the client has it",
-			list(missing), round(x.k.timers.DNE), counted(resent, "other was", "others were"), len(same)),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.Seq}},
+		"%s neither sent nor removed within %s of the reconnect, although %s sent again, %d of them as the client has it", words.List(missing), words.Round(x.k.timers.DNE), words.Counted(resent, "other was", "others were"), len(same))
 }

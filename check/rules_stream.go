@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 const defaultLimit = 4 << 20
@@ -53,10 +53,8 @@ func endedOverLimit(x *event) {
 	if st := x.entry.Status; o == nil || st == nil || st.Code != codeResourceExhausted {
 		return
 	}
-	x.prove(proof{
-		severity: Error, typ: o.typ, cause: string(o.fault), fault: o.fault, seqs: []session.Seq{o.seq, x.entry.Seq},
-		message: fmt.Sprintf("a message of %s, after which the stream ended with RESOURCE_EXHAUSTED", mebibytes(o.size)),
-	})
+	x.provef(proof{severity: Error, typ: o.typ, cause: string(o.fault), fault: o.fault, seqs: []session.Seq{o.seq, x.entry.Seq}},
+		"a message of %s, after which the stream ended with RESOURCE_EXHAUSTED", mebibytes(o.size))
 }
 
 // Status codes of gRPC that rules ask for.
@@ -69,11 +67,6 @@ const (
 	codeUnauthenticated   = 16
 )
 
-var refusals = map[int32]string{
-	codeInvalidArgument: "INVALID_ARGUMENT", codeNotFound: "NOT_FOUND", codePermissionDenied: "PERMISSION_DENIED",
-	codeResourceExhausted: "RESOURCE_EXHAUSTED", codeUnimplemented: "UNIMPLEMENTED", codeUnauthenticated: "UNAUTHENTICATED",
-}
-
 // forEver is how many streams in a row the server must end in vain, until it is
 // no accident whatever the status.
 const forEver = 3
@@ -85,11 +78,12 @@ func (x *event) refused() (status string, times int) {
 	if x.entry.Status == nil || x.entry.Side != session.Server || x.stream.Responses > 0 || x.stream.Lost || !x.stream.Brief(x.now) {
 		return "", 0
 	}
-	if word := refusals[x.entry.Status.Code]; word != "" {
-		return word, 0
+	switch code := x.entry.Status.Code; code {
+	case codeInvalidArgument, codeNotFound, codePermissionDenied, codeResourceExhausted, codeUnimplemented, codeUnauthenticated:
+		return words.Code(code), 0
 	}
 	if of := x.k.Peers.ByKey[engine.KeyOf(x.stream)]; of != nil && of.Refused >= forEver {
-		return codeWord(x.entry.Status.Code), of.Refused
+		return words.Code(x.entry.Status.Code), of.Refused
 	}
 	return "", 0
 }
@@ -108,7 +102,7 @@ func streamRejected(x *event) {
 		p.message = fmt.Sprintf("%s was ended %d times in a row before any response, now with %s", x.stream.Method.Name, times, word)
 	}
 	if m := x.entry.Status.Message; m != "" {
-		p.same = said(m)
+		p.same = words.Said(m)
 		p.message += ": " + p.same
 	}
 	if c := x.entry.Status.Code; c == codeUnimplemented || c == codeInvalidArgument {
@@ -143,15 +137,15 @@ func serverClosedStream(x *event) {
 	}
 	code := "a reset"
 	if st := x.entry.Status; st != nil && st.Code >= 0 {
-		code = codeWord(st.Code)
+		code = words.Code(st.Code)
 	}
 	p := proof{
 		severity: Info, typ: t.Method.Type, cause: t.Method.Path, same: code,
-		message: fmt.Sprintf("%s ended by the server with %s after %v", t.Method.Name, code, round(x.now.Sub(t.Opened))),
+		message: fmt.Sprintf("%s ended by the server with %s after %v", t.Method.Name, code, words.Round(x.now.Sub(t.Opened))),
 	}
 	if quick >= 3 {
 		p.severity = Warning
-		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.Method.Name, quick, round(soon), code)
+		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.Method.Name, quick, words.Round(soon), code)
 	}
 	x.prove(p)
 }
@@ -200,10 +194,7 @@ func reconnectStorm(x *event) {
 		w = &storm{}
 		x.k.storms[id] = w
 	}
-	w.opens, w.seqs = append(w.opens, t.Opened), append(w.seqs, t.OpenAt)
-	if len(w.opens) > stormKept {
-		w.opens, w.seqs = w.opens[1:], w.seqs[1:]
-	}
+	w.opens, w.seqs = keepLast(w.opens, t.Opened, stormKept), keepLast(w.seqs, t.OpenAt, stormKept)
 	if len(w.opens) < x.k.timers.StormCount {
 		return
 	}
@@ -216,10 +207,8 @@ func reconnectStorm(x *event) {
 	if median >= x.k.timers.StormGap {
 		return
 	}
-	x.prove(proof{
-		severity: Warning, typ: t.Method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq),
-		message: fmt.Sprintf("%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), round(median)),
-	})
+	x.provef(proof{severity: Warning, typ: t.Method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq)},
+		"%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), words.Round(median))
 }
 
 func halfClosed(x *event) {
@@ -230,10 +219,8 @@ func halfClosed(x *event) {
 	at := x.entry.Seq
 	x.after(x.flight(), func(x *event) {
 		if !t.Ended {
-			x.prove(proof{
-				severity: Info, typ: t.Method.Type, cause: "-", seqs: []session.Seq{at},
-				message: fmt.Sprintf("the client ended its side in entry %d, and still waits for what it subscribed to", at),
-			})
+			x.provef(proof{severity: Info, typ: t.Method.Type, cause: "-", seqs: []session.Seq{at}},
+				"the client ended its side in entry %d, and still waits for what it subscribed to", at)
 		}
 	})
 }

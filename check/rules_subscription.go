@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -46,8 +46,8 @@ type badName struct {
 
 const (
 	nameEmpty = "an empty name"
-	nameTwice = "twice"
-	nameBoth  = "subscribed to and unsubscribed from"
+	nameTwice = "listed twice"
+	nameBoth  = "subscribed to and unsubscribed from in one request"
 )
 
 // badNames finds what is wrong with names: the first of each kind.
@@ -115,15 +115,11 @@ func requestBadNames(x *event) {
 		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
 	for _, f := range found {
-		p := proof{severity: Warning, cause: f.kind, message: "an empty name in the list"}
-		if f.kind != nameEmpty {
-			p.names = []string{f.name}
-			p.message = fmt.Sprintf("%q is listed twice", clip(f.name))
-			if f.kind == nameBoth {
-				p.message = fmt.Sprintf("%q is subscribed to and unsubscribed from in one request", clip(f.name))
-			}
+		if f.kind == nameEmpty {
+			x.provef(proof{severity: Warning, cause: f.kind}, "%s in the list", f.kind)
+		} else {
+			x.provef(proof{severity: Warning, cause: f.kind, names: []string{f.name}}, "%q is %s", words.Clip(f.name), f.kind)
 		}
-		x.prove(p)
 	}
 }
 
@@ -176,17 +172,12 @@ func subscriptionFlap(x *event) {
 	if shorter != nil {
 		seqs = []session.Seq{shorter.Seq, r.Seq}
 	}
-	x.prove(proof{
-		severity: Warning, names: back, cause: "-", seqs: seqs,
-		message: fmt.Sprintf("%s went and came back %d times within %v", list(back), x.k.timers.LoopCount, round(x.now.Sub(first))),
-	})
+	x.provef(proof{severity: Warning, names: back, cause: "-", seqs: seqs},
+		"%s went and came back %d times within %v", words.List(back), x.k.timers.LoopCount, words.Round(x.now.Sub(first)))
 }
 
 // flap remembers when a name had gone that is back, if there is room.
 func (w *wishes) flap(name string, times []time.Time, since time.Time) {
-	if w.flaps == nil {
-		w.flaps = make(map[string][]time.Time)
-	}
 	if _, known := w.flaps[name]; !known && len(w.flaps) >= maxWished {
 		if w.swept.Before(since) {
 			w.swept = times[len(times)-1]
@@ -196,7 +187,7 @@ func (w *wishes) flap(name string, times []time.Time, since time.Time) {
 			return
 		}
 	}
-	w.flaps[name] = times
+	put(&w.flaps, name, times)
 }
 
 func deltaPhantomUnsubscribe(x *event) {
@@ -215,7 +206,7 @@ func deltaPhantomUnsubscribe(x *event) {
 		}
 	}
 	if len(phantoms) > 0 {
-		x.report(phantoms, "unsubscribed from %s, neither asked for nor known", list(phantoms))
+		x.report(phantoms, "unsubscribed from %s, neither asked for nor known", words.List(phantoms))
 	}
 }
 
@@ -259,11 +250,11 @@ func unrequestedResource(x *event) {
 	}
 	p := proof{
 		severity: Info, names: extra, cause: "-",
-		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", list(extra), len(extra), n.Count, bytes, all),
+		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", words.List(extra), len(extra), n.Count, bytes, all),
 	}
 	if w.streak >= mostlyExtras {
 		p.severity = Warning
-		p.message = fmt.Sprintf("%s not asked for, and the %d responses up to this one were mostly such", list(extra), w.streak)
+		p.message = fmt.Sprintf("%s not asked for, and the %d responses up to this one were mostly such", words.List(extra), w.streak)
 	}
 	x.prove(p)
 }

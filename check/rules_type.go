@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 func adsTypeMissing(x *event) {
 	if x.stream.ADS() && x.req.Message.TypeURL == "" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("no type_url in a request of %s", x.stream.Method.Name)})
+		x.provef(proof{severity: Error, cause: "-"}, "no type_url in a request of %s", x.stream.Method.Name)
 	}
 }
 
@@ -27,7 +26,7 @@ func ofMethod(m xds.Method, typeURL string) bool {
 func perTypeMismatch(x *event) {
 	m := x.stream.Method
 	if url := x.req.Message.TypeURL; url != "" && !ofMethod(m, url) && !x.again(Error, m.Name) {
-		x.prove(proof{severity: Error, cause: m.Name, message: fmt.Sprintf("a request for %s on %s", clip(xds.TypeName(url)), m.Name)})
+		x.provef(proof{severity: Error, cause: m.Name}, "a request for %s on %s", words.Clip(xds.TypeName(url)), m.Name)
 	}
 }
 
@@ -42,11 +41,11 @@ func responseUnsubscribed(x *event) {
 	case url == "":
 		p.cause, p.message = "empty", "a response without a type_url"
 	case !ofMethod(t.Method, url):
-		p.cause, p.message = "method", fmt.Sprintf("a response of %s on %s", clip(xds.TypeName(url)), t.Method.Name)
+		p.cause, p.message = "method", fmt.Sprintf("a response of %s on %s", words.Clip(xds.TypeName(url)), t.Method.Name)
 	case t.Requests == 0:
-		p.cause, p.message = "early", fmt.Sprintf("a response of %s before any request", clip(xds.TypeName(url)))
+		p.cause, p.message = "early", fmt.Sprintf("a response of %s before any request", words.Clip(xds.TypeName(url)))
 	case s.Requests == 0:
-		p.cause, p.message = "-", fmt.Sprintf("a response of %s, which was not asked for on this stream", clip(xds.TypeName(url)))
+		p.cause, p.message = "-", fmt.Sprintf("a response of %s, which was not asked for on this stream", words.Clip(xds.TypeName(url)))
 	default:
 		return
 	}
@@ -79,10 +78,8 @@ func versionAsked(x *event) {
 	if *askedOf(s) = v; was == 0 || was == v || x.again(Warning, "requests") {
 		return
 	}
-	x.prove(proof{
-		severity: Warning, cause: "requests", fault: ClientFault,
-		message: fmt.Sprintf("a request for %s, after one for version %d of it", xds.TypeName(x.req.Message.TypeURL), was),
-	})
+	x.provef(proof{severity: Warning, cause: "requests", fault: ClientFault},
+		"a request for %s, after one for version %d of it", xds.TypeName(x.req.Message.TypeURL), was)
 }
 
 func versionAnswered(x *event) {
@@ -123,7 +120,7 @@ func resourceTypeMismatch(x *event) {
 		}
 		if p.message == "" {
 			p.message = fmt.Sprintf("resource %d of %d is of type %s, in a response of %s", i+1, n.Count,
-				clip(xds.TypeName(r.TypeURL)), clip(xds.TypeName(cmp.Or(m.TypeURL, s.Type))))
+				words.Clip(xds.TypeName(r.TypeURL)), words.Clip(xds.TypeName(cmp.Or(m.TypeURL, s.Type))))
 			if r.TypeURL == "" {
 				p.message = fmt.Sprintf("resource %d of %d does not say its type", i+1, n.Count)
 			}
@@ -140,7 +137,7 @@ func resourceTypeMismatch(x *event) {
 func vhdsOverSotw(x *event) {
 	sotw := x.req != nil && x.req.Message.Kind == decode.SotwRequest || x.resp != nil && x.resp.Message.Kind == decode.SotwResponse
 	if sotw && x.sub.Type == "VHDS" && !x.again(Error, "-") {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("virtual hosts over %s, which has none: they need delta", x.stream.Method.Name)})
+		x.provef(proof{severity: Error, cause: "-"}, "virtual hosts over %s, which has none: they need delta", x.stream.Method.Name)
 	}
 }
 
@@ -156,13 +153,11 @@ func xdstpAsked(x *event) {
 func xdstpSent(x *event) {
 	var wrong flaws
 	escaped := false
-	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
-		for _, it := range list {
-			if strings.HasPrefix(it.Name, "xdstp:") {
-				x.xdstp(&wrong, it.Name)
-				// What is not escaped as it should be is so in the normal form.
-				escaped = escaped || strings.Contains(it.Name, "%25")
-			}
+	for it := range x.resp.AddedOrChanged() {
+		if strings.HasPrefix(it.Name, "xdstp:") {
+			x.xdstp(&wrong, it.Name)
+			// What is not escaped as it should be is so in the normal form.
+			escaped = escaped || strings.Contains(it.Name, "%25")
 		}
 	}
 	if escaped {
@@ -201,6 +196,6 @@ func (x *event) xdstp(wrong *flaws, name string) {
 	}
 	of := xds.ShortType(strings.TrimSuffix(typ, "Collection"))
 	if of != xds.ShortType(strings.TrimSuffix(url, "Collection")) {
-		wrong.add("type", name, "the name %q is of another type than %s", clip(name), clip(xds.TypeName(url)))
+		wrong.add("type", name, "the name %q is of another type than %s", words.Clip(name), words.Clip(xds.TypeName(url)))
 	}
 }

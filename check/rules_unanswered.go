@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // noteSent keeps the time of responses, for the rule that asks when a resource
@@ -68,10 +68,7 @@ func (x *event) newHere(names []string) map[string]struct{} {
 			it := s.Have.Get(n)
 			return it != nil && it.Content != nil && !x.k.hints.sent(it.Stamp).Before(since)
 		}) {
-			if out == nil {
-				out = make(map[string]struct{})
-			}
-			out[n] = struct{}{}
+			put(&out, n, struct{}{})
 		}
 	}
 	return out
@@ -79,13 +76,13 @@ func (x *event) newHere(names []string) map[string]struct{} {
 
 func newNameAnsweredWithoutIt(x *event) {
 	found := x.newHere(x.wait.left)
-	names := slices.DeleteFunc(slices.Clone(x.wait.left), func(n string) bool {
+	names := without(x.wait.left, func(n string) bool {
 		_, ok := found[n]
 		return !ok || x.has(n)
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
-			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -99,7 +96,7 @@ func requestedResourceTimeout(x *event) {
 	if w.from.Message.Kind != decode.SotwRequest || w.again {
 		return
 	}
-	left := slices.DeleteFunc(slices.Clone(w.left), x.has)
+	left := without(w.left, x.has)
 	if len(left) == 0 {
 		return
 	}
@@ -116,15 +113,15 @@ func requestedResourceTimeout(x *event) {
 	}
 	if len(plain) > 0 {
 		x.proveOnce(Info, plain, func(names []string) string {
-			return fmt.Sprintf("%s asked for and not sent within %v", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s asked for and not sent within %v", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 	if len(pressing) > 0 {
 		x.proveOnce(Warning, pressing, func(names []string) string {
 			if r, ok := by[names[0]]; ok {
-				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), round(x.k.timers.DNE), r.Sub.Type, clip(r.Item.Name))
+				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", words.List(names), words.Round(x.k.timers.DNE), r.Sub.Type, words.Clip(r.Item.Name))
 			}
-			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -148,13 +145,13 @@ func resubscribeNotResent(x *event) {
 	if w.from.Message.Kind != decode.SotwRequest || !w.again {
 		return
 	}
-	names := slices.DeleteFunc(slices.Clone(w.left), func(n string) bool {
+	names := without(w.left, func(n string) bool {
 		gone, ok := s.Dropped[n] // shortly before: the server may not have seen the gap
 		return ok && w.from.At.Sub(gone.At) <= x.flight() || x.has(n)
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
-			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -164,10 +161,10 @@ func deltaSubscribeUnanswered(x *event) {
 	if w.from.Message.Kind != decode.DeltaRequest || w.stale || w.again {
 		return
 	}
-	names := slices.DeleteFunc(slices.Clone(w.left), x.sub.MayBeGone)
+	names := without(w.left, x.sub.MayBeGone)
 	if len(names) > 0 {
 		x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
-			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -178,7 +175,7 @@ func deltaResubscribeNotResent(x *event) {
 		return
 	}
 	x.proveOnce(Warning, w.left, func(names []string) string {
-		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", list(names), round(x.k.timers.DNE))
+		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", words.List(names), words.Round(x.k.timers.DNE))
 	})
 }
 
@@ -200,10 +197,8 @@ func noteReleased(x *event) {
 		if s.Have.Get(n) == nil || s.Names.Has(n) || len(w.released) >= maxWished {
 			continue
 		}
-		if w.released == nil {
-			w.released = make(map[string]*engine.Request)
-		}
-		w.released[n], waits = r, true
+		put(&w.released, n, r)
+		waits = true
 	}
 	if waits {
 		x.after(x.k.timers.DNE, releasedUnanswered)
@@ -242,6 +237,6 @@ func releasedUnanswered(x *event) {
 	}
 	slices.Sort(names)
 	x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
-		return fmt.Sprintf("%s unsubscribed from beside a wildcard, and neither sent nor removed within %v", list(names), round(x.k.timers.DNE))
+		return fmt.Sprintf("%s unsubscribed from beside a wildcard, and neither sent nor removed within %v", words.List(names), words.Round(x.k.timers.DNE))
 	})
 }

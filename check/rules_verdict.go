@@ -6,15 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // acks is what the rules of ACK and NACK remember of one type on one stream.
 type acks struct {
-	late, held vigil
+	late, held deadline
 	flipped    *engine.Response // whose verdict was changed last
 	flood      [2]repeated      // the last two requests that differ
 
@@ -33,17 +33,13 @@ func nackWithoutErrorDetail(x *event) {
 	if !old && r.Message.Version != s.First.Message.Version {
 		return
 	}
-	p := proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-		message: fmt.Sprintf("nonce %q of version %q is answered with version %q and no error_detail",
-			clip(r.Message.Nonce), clip(r.Echoed.Version), clip(r.Message.Version)),
-	}
+	p, when := proof{severity: Warning, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}}, ""
 	if len(r.Message.Names) == 0 && r.Before.EverNamed && r.Before.Count == 0 && r.Before.Wild == engine.NotWild {
-		p.severity, p.cause = Info, "unwatched"
-		p.message += ", after all names had been given up"
+		p.severity, p.cause, when = Info, "unwatched", ", after all names had been given up"
 	}
 	if !x.again(p.severity, p.cause) {
-		x.prove(p)
+		x.provef(p, "nonce %q of version %q is answered with version %q and no error_detail%s",
+			words.Clip(r.Message.Nonce), words.Clip(r.Echoed.Version), words.Clip(r.Message.Version), when)
 	}
 }
 
@@ -57,17 +53,15 @@ func ackVersionUnknown(x *event) {
 	if s.Versions.Has(engine.Short(v)) {
 		return
 	}
-	p := proof{
-		severity: Error, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-		message: fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; no response of %s had it", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), s.Type),
-	}
+	whose := fmt.Sprintf("no response of %s had it", s.Type)
 	for _, o := range x.stream.Order {
 		if o != s && o.Versions.Has(engine.Short(v)) {
-			p.message = fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; it is one of %s", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), o.Type)
+			whose = "it is one of " + o.Type
 			break
 		}
 	}
-	x.prove(p)
+	x.provef(proof{severity: Error, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}},
+		"version %q in answer to nonce %q, whose version is %q; %s", words.Clip(v), words.Clip(r.Message.Nonce), words.Clip(r.Echoed.Version), whose)
 }
 
 func nackWithAcceptedVersion(x *event) {
@@ -76,10 +70,8 @@ func nackWithAcceptedVersion(x *event) {
 		r.Message.Version != r.Echoed.Version || x.sub.Exempt() || x.again(Info, "-") {
 		return
 	}
-	x.prove(proof{
-		severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-		message: fmt.Sprintf("nonce %q rejected with its own version %q", clip(r.Message.Nonce), clip(r.Message.Version)),
-	})
+	x.provef(proof{severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}},
+		"nonce %q rejected with its own version %q", words.Clip(r.Message.Nonce), words.Clip(r.Message.Version))
 }
 
 func verdictFlipped(x *event) {
@@ -96,10 +88,8 @@ func verdictFlipped(x *event) {
 		first, was, is = by.Seq, "rejected", "accepted"
 	}
 	acksOf(x.sub).flipped = n
-	x.prove(proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, first, r.Seq},
-		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, first, is),
-	})
+	x.provef(proof{severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, first, r.Seq}},
+		"nonce %q (version %q) was %s in entry %d, and is %s now", words.Clip(n.Nonce), words.Clip(n.Version), was, first, is)
 }
 
 // repeated is a request and when it came again.
@@ -136,11 +126,8 @@ func requestFlood(x *event) {
 	if x.again(Warning, "-") {
 		return
 	}
-	x.prove(proof{
-		severity: Warning, cause: "-",
-		message: fmt.Sprintf("the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, round(took), clip(x.req.Message.Version), clip(x.req.Message.Nonce),
-			counted(x.req.Named(), "name", "names")),
-	})
+	x.provef(proof{severity: Warning, cause: "-"},
+		"the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, words.Round(took), words.Clip(x.req.Message.Version), words.Clip(x.req.Message.Nonce), words.Counted(x.req.Named(), "name", "names"))
 }
 
 // requestKey is equal for requests that say the same.

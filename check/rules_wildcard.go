@@ -1,12 +1,11 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -46,15 +45,13 @@ func accidentalWildcard(x *event) {
 	if was == nil || was.Lost || !was.EverNamed || was.Active() || was.BeganNameless() || x.restarted() {
 		return
 	}
-	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.ClearedAt, r.Seq},
-		message: fmt.Sprintf("no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.Type),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.ClearedAt, r.Seq}},
+		"no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.Type)
 }
 
 func emptyFirstRequest(x *event) {
 	if x.req.Ordinal == 0 && x.req.Message.Kind == decode.SotwRequest && x.sub.Named() && x.req.Named() == 0 {
-		x.prove(proof{severity: Info, cause: "-", message: fmt.Sprintf("the first request of %s has no names", x.sub.Type)})
+		x.provef(proof{severity: Info, cause: "-"}, "the first request of %s has no names", x.sub.Type)
 	}
 }
 
@@ -71,10 +68,8 @@ func clearedListAsWildcard(x *event) {
 	if sent == 0 || s.Exempt() || s.OtherNames() || !x.clearedBefore() {
 		return
 	}
-	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.Resolved), seqs: []session.Seq{s.ClearedAt, n.Seq},
-		message: fmt.Sprintf("%s of %s sent %v after the client had given up its last name", counted(sent, "resource", "resources"), s.Type, round(x.now.Sub(s.Cleared))),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), cause: "-", names: firstNames(n.Resolved), seqs: []session.Seq{s.ClearedAt, n.Seq}},
+		"%s of %s sent %v after the client had given up its last name", words.Counted(sent, "resource", "resources"), s.Type, words.Round(x.now.Sub(s.Cleared)))
 }
 
 func wildcardUnsubscribeIgnored(x *event) {
@@ -94,17 +89,15 @@ func wildcardUnsubscribeIgnored(x *event) {
 		}
 	}
 	if len(extra) > 0 {
-		x.prove(proof{
-			severity: Info, names: extra, cause: "-",
-			message: fmt.Sprintf("%s not among the names asked for since the wildcard was given up %v before", list(extra), round(x.now.Sub(ended))),
-		})
+		x.provef(proof{severity: Info, names: extra, cause: "-"},
+			"%s not among the names asked for since the wildcard was given up %v before", words.List(extra), words.Round(x.now.Sub(ended)))
 	}
 }
 
 func explicitWildcardOnNamedType(x *event) {
 	s := x.sub
 	if s.Named() && s.Facts.Envoy && s.Wild == engine.ExplicitWild && x.req.Before.Wild != engine.ExplicitWild {
-		x.prove(proof{severity: Info, cause: "-", names: []string{"*"}, message: fmt.Sprintf("\"*\" of %s, which is asked for by name", s.Type)})
+		x.provef(proof{severity: Info, cause: "-", names: []string{"*"}}, "\"*\" of %s, which is asked for by name", s.Type)
 	}
 }
 
@@ -168,10 +161,8 @@ func (x *event) wildcardRemoved() {
 			return // they are gone everywhere
 		}
 	}
-	x.prove(proof{
-		severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.Seq, n.Seq},
-		message: fmt.Sprintf("%s removed after the client had asked for %s besides everything", list(lost), list(from.Added)),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.Seq, n.Seq}},
+		"%s removed after the client had asked for %s besides everything", words.List(lost), words.List(from.Added))
 }
 
 // maxCompared bounds the changes of one response that are compared with what
@@ -211,11 +202,8 @@ func (x *event) wildcardForgotten() {
 				return
 			}
 			x.stream, x.sub = o.Stream, o
-			x.prove(proof{
-				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.Last.Seq, n.Seq},
-				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",
-					list(names), round(x.k.timers.DNE), counted(o.Names.Len(), "name", "names")),
-			})
+			x.provef(proof{severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.Last.Seq, n.Seq}},
+				"%s changed for another client %v ago, but not for this one, which has asked for %s besides everything", words.List(names), words.Round(x.k.timers.DNE), words.Counted(o.Names.Len(), "name", "names"))
 		})
 	}
 }

@@ -13,14 +13,12 @@ const (
 )
 
 func acksOf(s *engine.Subscription) *acks { return engine.Slot[acks](&s.Memory, slotAcks) }
-func contentOf(s *engine.Subscription) *contentState {
-	return engine.Slot[contentState](&s.Memory, slotContent)
-}
+func contentOf(s *engine.Subscription) *content { return engine.Slot[content](&s.Memory, slotContent) }
+
 func leasesOf(s *engine.Subscription) *leases { return engine.Slot[leases](&s.Memory, slotLeases) }
-func payloadOf(s *engine.Subscription) *payloadState {
-	return engine.Slot[payloadState](&s.Memory, slotPayload)
-}
-func waitsOf(s *engine.Subscription) *waits { return engine.Slot[waits](&s.Memory, slotWaits) }
+
+func payloadOf(s *engine.Subscription) *payload { return engine.Slot[payload](&s.Memory, slotPayload) }
+func waitsOf(s *engine.Subscription) *waits     { return engine.Slot[waits](&s.Memory, slotWaits) }
 
 // The same of what stays until the stream ends.
 const (

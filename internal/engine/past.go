@@ -96,13 +96,5 @@ func (p *past) release(s *shared) {
 	}
 }
 
-// Keep charges bytes to the budget for what is over, for something that others
-// remember. let is called when it has to be let go.
-func (k *Engine) Keep(bytes int64, let func()) *Memento { return k.past.add(bytes, let) }
-
-// Touch says that something which Keep has charged was used, and takes more
-// bytes now.
-func (k *Engine) Touch(m *Memento, more int64) { k.past.touch(m, more) }
-
-// Gone says whether it was let go.
-func (m *Memento) Gone() bool { return m.at == nil }
+// gone says whether it was let go.
+func (m *Memento) gone() bool { return m.at == nil }
