@@ -58,7 +58,7 @@ type Subscription struct {
 	// What the server said.
 	Sent       []*Response // the newest of them, and older ones without a verdict; oldest first
 	nonceHash  []uint64    // of their nonces, with seed
-	past       used        // the nonces of older ones
+	usedNonces used        // of older ones
 	Forgotten  bool        // responses were forgotten
 	unanswered bool        // some of those had no verdict
 	Responses  uint64
