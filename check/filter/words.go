@@ -217,7 +217,7 @@ func parseRule(text string) (value, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(ruleIDs(), v.(*list).is) {
+	if !slices.ContainsFunc(ruleIDs(), v.(*texts).is) {
 		err := unknown("rule", text, ruleIDs())
 		if err.Nearest == "" {
 			err.hint("xdsproxy explain lists the rules")
@@ -242,7 +242,7 @@ func parseVariant(text string) (value, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(variants(), v.(*field).is) {
+	if !slices.ContainsFunc(variants(), v.(*texts).is) {
 		return nil, unknown("variant", text, variants())
 	}
 	return v, nil
