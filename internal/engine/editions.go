@@ -12,7 +12,7 @@ import (
 // budget for what is over; those that are let go know nothing any more.
 type editions struct {
 	list    []edition
-	memento *Memento
+	memento *memento
 }
 
 type edition struct{ version, content uint64 }

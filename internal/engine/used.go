@@ -6,7 +6,7 @@ import (
 )
 
 // used is which nonces, or versions, were used. It holds hashes with a key that no
-// peer knows, the newest maxNonces of them.
+// peer knows, the newest MaxNonces of them.
 type used struct {
 	seed maphash.Seed
 	ring []uint64
@@ -19,7 +19,7 @@ type used struct {
 // fewUsed is how many hashes are searched one by one.
 const fewUsed = 32
 
-// maxNonces is how many responses of a type on a stream are known by their
+// MaxNonces is how many responses of a type on a stream are known by their
 // nonces. The newest of them, and those without a verdict, are known in full.
 const (
 	MaxNonces = 1024
