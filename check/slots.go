@@ -12,7 +12,7 @@ const (
 	slotWaits
 )
 
-func acksOf(s *engine.Subscription) *acks { return engine.Slot[acks](&s.Memory, slotAcks) }
+func acksOf(s *engine.Subscription) *acks       { return engine.Slot[acks](&s.Memory, slotAcks) }
 func contentOf(s *engine.Subscription) *content { return engine.Slot[content](&s.Memory, slotContent) }
 
 func leasesOf(s *engine.Subscription) *leases { return engine.Slot[leases](&s.Memory, slotLeases) }

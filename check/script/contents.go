@@ -85,8 +85,7 @@ func (c *contents) describe(typeURL string, body []byte, masked bool) *described
 	}
 	f := c.inspector.Inspect(typeURL, body, masked)
 	d := &described{facts: f, resource: synth.Resource{TypeURL: typeURL, Name: f.Name}}
-	d.corrupt(f)
-	if !d.resource.Corrupt {
+	if d.resource.Corrupt = f.Undecodable != ""; !d.resource.Corrupt {
 		d.refer(f)
 		d.scope(f)
 		d.fault(c, f)
@@ -96,11 +95,6 @@ func (c *contents) describe(typeURL string, body []byte, masked bool) *described
 	}
 	c.seen[key] = d
 	return d
-}
-
-func (d *described) corrupt(f *decode.Facts) {
-	d.resource.Corrupt = f.Undecodable != ""
-	d.noContents = false
 }
 
 // try changes the resource if the change can be made.

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -162,13 +163,13 @@ func (s *stream) trailer(code int32, msg string, http int) session.Entry {
 	e := s.on(session.Server, session.KindTrailer)
 	e.Status = &session.Status{Code: code, Message: msg, HTTP: http}
 	if !s.headed {
-		e.Headers = append(e.Headers, session.Field{Name: ":status", Value: itoa(http)})
+		e.Headers = append(e.Headers, session.Field{Name: ":status", Value: strconv.Itoa(http)})
 		if code >= 0 {
 			e.Headers = append(e.Headers, session.Field{Name: "content-type", Value: "application/grpc"})
 		}
 	}
 	if code >= 0 {
-		e.Headers = append(e.Headers, session.Field{Name: "grpc-status", Value: itoa(int(code))})
+		e.Headers = append(e.Headers, session.Field{Name: "grpc-status", Value: strconv.Itoa(int(code))})
 		if msg != "" {
 			e.Headers = append(e.Headers, session.Field{Name: "grpc-message", Value: percentEncode(msg)})
 		}

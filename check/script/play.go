@@ -107,10 +107,6 @@ func (p *player) host(node string) string {
 		n = len(p.hosts) + 1
 		p.hosts[node] = n
 	}
-	return nodeHost(n)
-}
-
-func nodeHost(n int) string {
 	return fmt.Sprintf("198.18.%d.%d", n>>8&0xff, n&0xff)
 }
 

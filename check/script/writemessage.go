@@ -94,7 +94,7 @@ func (w *writer) errorsText(list []decode.ResourceError) string {
 		}
 		t := w.keyedText(e.Name) + ":" + code
 		if e.Message != "" {
-			t += "=" + strconv.Quote(strings.ToValidUTF8(e.Message, "\ufffd"))
+			t += "=" + quote(e.Message)
 		}
 		parts = append(parts, t)
 	}
@@ -114,14 +114,7 @@ func (w *writer) responseText(st *written, e *session.Entry, data []byte, m *dec
 	res, alias := w.resourcesText(st, e, data, m, &r.Resources)
 	w.compare(e, m, data, r.Marshal, lostReplies)
 	out := "type=" + w.typeText(m.TypeURL) + " V=" + w.value(m.Version) + " N=" + w.value(m.Nonce) + res + alias + w.errorsText(m.ResourceErrors)
-	return out + w.controlPlaneText(m.ControlPlane)
-}
-
-func (w *writer) controlPlaneText(id string) string {
-	if id == "" {
-		return ""
-	}
-	return " cp=" + w.text(id)
+	return out + w.optional("cp", m.ControlPlane)
 }
 
 func (w *writer) deltaResponseText(st *written, e *session.Entry, data []byte, m *decode.Message) string {
@@ -130,17 +123,14 @@ func (w *writer) deltaResponseText(st *written, e *session.Entry, data []byte, m
 	}
 	res, alias := w.resourcesText(st, e, data, m, &r.Resources)
 	w.compare(e, m, data, r.Marshal, lostReplies)
-	out := "type=" + w.typeText(m.TypeURL) + " N=" + w.value(m.Nonce)
-	if m.Version != "" {
-		out += " sys=" + w.text(m.Version)
-	}
+	out := "type=" + w.typeText(m.TypeURL) + " N=" + w.value(m.Nonce) + w.optional("sys", m.Version)
 	if len(m.Resources) > 0 || len(m.Removed) == 0 {
 		out += res + alias
 	}
 	if len(m.Removed) > 0 {
 		out += " rm=" + w.list("[", m.Removed)
 	}
-	return out + w.errorsText(m.ResourceErrors) + w.controlPlaneText(m.ControlPlane)
+	return out + w.errorsText(m.ResourceErrors) + w.optional("cp", m.ControlPlane)
 }
 
 // compare counts a message that says more than what was written of it: of a

@@ -120,7 +120,7 @@ func (w *writer) errorText(e *decode.Error) string {
 	if e == nil {
 		return ""
 	}
-	out := " err=" + strconv.Quote(strings.ToValidUTF8(e.Message, "\ufffd"))
+	out := " err=" + quote(e.Message)
 	if e.Code != defaultCode {
 		out += " code=" + strconv.Itoa(int(e.Code))
 	}

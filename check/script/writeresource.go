@@ -1,6 +1,7 @@
 package script
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -162,5 +163,5 @@ func variant(constraints string) string {
 		}
 	}
 	sum := hash16(constraints)
-	return hexOf(sum[:8])
+	return hex.EncodeToString(sum[:8])
 }
