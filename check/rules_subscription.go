@@ -80,7 +80,7 @@ func badNamesOf(n *engine.NameList) []badName {
 	known := engine.Slot[struct {
 		judged bool
 		bad    []badName
-	}](&n.Memory, 0)
+	}](&n.Memory)
 	if !known.judged {
 		known.judged, known.bad = true, badNames(n.Names)
 	}
