@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 
+	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -17,20 +18,26 @@ type Checker struct {
 	timers  Timers
 	lookers [hooks][]looker
 
-	queue     timers
+	queue     timer.Queue
 	ledger    ledger
 	storms    map[string]*storm
 	hints     hints
 	polls     polls
 	referrers referrers
 	lookups   lookups
-	editions  map[editionsKey]*editions
 	seq       session.Seq
 	muted     bool // entries are repeated from an earlier segment: they are no news
 	summary   Summary
-	// What is looked at now. Who wants to keep them copies them.
+	// What is looked at now. Both are used again for the next entry.
 	change Change
 	event  event
+}
+
+// Change is what one entry means in its conversation, and what it proves.
+type Change struct {
+	engine.Change
+	// Findings are what rules proved with the entry.
+	Findings []Finding
 }
 
 // Summary counts what a Checker has seen.
@@ -61,13 +68,13 @@ func NewChecker(o Options) *Checker {
 func (k *Checker) Step(e *session.Entry) Change {
 	k.seq, k.muted = e.Seq, e.Carried
 	now := k.TimeAt(e)
-	k.queue.leap(k.Leap(e))
+	k.queue.Leap(k.Leap(e))
 	// What timers wait for may be in a gap, so that they have to know of it.
 	if e.Kind == session.KindGap {
 		k.change.Change = k.Engine.Step(e)
-		k.queue.run(now)
+		k.queue.Run(now)
 	} else {
-		k.queue.run(now)
+		k.queue.Run(now)
 		k.change.Change = k.Engine.Step(e)
 	}
 	k.event = event{k: k, now: now, entry: e, change: &k.change, stream: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}

@@ -7,6 +7,8 @@
 // no clock, starts no goroutine, performs no I/O, and the same session read again
 // gives the same findings.
 //
-// What a rule has to remember stands in a slot of the stream or type that it is
-// about, see slots.go, and goes with that.
+// The table in rules.go says of each rule which functions look. They stand in the
+// files rules_*.go; what people read of a rule stands in package catalogue. What a
+// rule has to remember is kept with the stream or type that it is about, see
+// slots.go, and goes with that.
 package check

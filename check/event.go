@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -82,7 +82,7 @@ func (x *event) each(h hook) {
 func (x *event) after(d time.Duration, f func(*event)) {
 	later := *x
 	later.entry, later.change = nil, nil
-	x.k.queue.set(x.now.Add(d), func(now time.Time) {
+	x.k.queue.Set(x.now.Add(d), func(now time.Time) {
 		next := later
 		next.now = now
 		if later.k.muted {
@@ -94,11 +94,10 @@ func (x *event) after(d time.Duration, f func(*event)) {
 
 // flight is how long messages that cross may be on their way.
 func (x *event) flight() time.Duration {
-	d := x.k.timers.Flight
-	if !x.k.timers.Fixed && x.stream != nil && 3*x.stream.Echo > d {
-		d = 3 * x.stream.Echo
+	if x.k.timers.Fixed || x.stream == nil {
+		return x.k.timers.Flight
 	}
-	return d
+	return max(x.k.timers.Flight, 3*x.stream.Echo)
 }
 
 // proof is what goes into a finding beside what the event says of itself.
@@ -120,7 +119,13 @@ type proof struct {
 
 // report enters a finding of the rule's usual severity.
 func (x *event) report(names []string, format string, args ...any) {
-	x.prove(proof{severity: x.rule.Severity, names: names, message: fmt.Sprintf(format, args...)})
+	x.provef(proof{severity: x.rule.Severity, names: names}, format, args...)
+}
+
+// provef enters a finding in these words.
+func (x *event) provef(p proof, format string, args ...any) {
+	p.message = fmt.Sprintf(format, args...)
+	x.prove(p)
 }
 
 // whose is the client that a finding is counted to: the one that the stream
@@ -160,7 +165,7 @@ func (x *event) prove(p proof) {
 	names := p.names[:min(len(p.names), maxFindingNames)]
 	f.Names = make([]string, len(names))
 	for i, n := range names {
-		f.Names[i] = bounded(n)
+		f.Names[i] = words.Bounded(n)
 	}
 	if t := x.stream; t != nil {
 		f.Conn, f.Stream = t.Conn, t.ID
@@ -179,8 +184,8 @@ func (x *event) prove(p proof) {
 		cause = strings.Join(names, "\x00")
 	}
 	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
-	f.Client, f.Type, f.Message = bounded(f.Client), bounded(f.Type), bounded(f.Message)
-	f.same = bounded(p.same)
+	f.Client, f.Type, f.Message = words.Bounded(f.Client), words.Bounded(f.Type), words.Bounded(f.Message)
+	f.same = words.Bounded(p.same)
 	x.k.ledger.enter(f, key, cause, p.settles, p.sums)
 }
 

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 

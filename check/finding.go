@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -88,18 +87,12 @@ func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 	like := l.causes.known[common]
 	if len(l.all) >= maxFindings || like != nil && like.findings >= maxClients {
 		if like != nil {
-			if l.crowded == nil {
-				l.crowded = make(map[int]bool)
-			}
-			l.crowded[like.number] = true
+			put(&l.crowded, like.number, true)
 		}
 		return
 	}
 	l.causes.join(f, common)
-	if l.byCause == nil {
-		l.byCause = make(map[string]*Finding)
-	}
-	l.byCause[key] = f
+	put(&l.byCause, key, f)
 	l.all = append(l.all, f)
 	l.tell(f)
 }

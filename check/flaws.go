@@ -19,10 +19,8 @@ func (f *flaws) add(cause, name, format string, args ...any) {
 			return
 		}
 		p = &proof{cause: cause, message: fmt.Sprintf(format, args...)}
-		if f.by == nil {
-			f.by = make(map[string]*proof)
-		}
-		f.by[cause], f.causes = p, append(f.causes, cause)
+		put(&f.by, cause, p)
+		f.causes = append(f.causes, cause)
 	}
 	if name != "" && len(p.names) < maxFindingNames {
 		p.names = append(p.names, name)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
@@ -57,12 +58,9 @@ type cause struct{ number, findings int }
 func (c *causes) join(f *Finding, key string) {
 	k := c.known[key]
 	if k == nil {
-		if c.known == nil {
-			c.known = make(map[string]*cause)
-		}
 		c.last++
 		k = &cause{number: c.last}
-		c.known[key] = k
+		put(&c.known, key, k)
 	}
 	k.findings++
 	f.Cause = k.number
@@ -92,31 +90,6 @@ func commonKey(f *Finding, cause string) string {
 		names = strings.Join(f.Names, "\x00")
 	}
 	return engine.Short(strings.Join([]string{
-		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, names, masked(cause, client), masked(f.same, client),
+		f.Rule.ID, who, f.Severity.String(), string(f.Fault), f.Type, names, words.Masked(cause, client), words.Masked(f.same, client),
 	}, "\x01"))
 }
-
-// masked takes a client's name out of a text, where it is not part of another.
-func masked(text, client string) string {
-	if client == "" {
-		return text
-	}
-	var b strings.Builder
-	for from := 0; ; {
-		i := strings.Index(text[from:], client)
-		if i < 0 {
-			return b.String() + text[from:]
-		}
-		i += from
-		end := i + len(client)
-		b.WriteString(text[from:i])
-		if i > 0 && nameByte(text[i-1]) || end < len(text) && nameByte(text[end]) {
-			b.WriteString(client)
-		} else {
-			b.WriteByte('#')
-		}
-		from = end
-	}
-}
-
-func nameByte(c byte) bool { return inWord(c) || c == '.' || c == '~' }

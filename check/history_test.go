@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 func historyOf(t testing.TB, text string, of engine.Selection) []engine.Version {

@@ -13,21 +13,26 @@ func TestLeases(t *testing.T) {
 	for i := range maxLeases + 10 {
 		l.set(lease{name: fmt.Sprint(i), until: at(maxLeases - i)})
 	}
-	if l.len() != maxLeases || len(l.byName) != maxLeases {
-		t.Fatalf("%d leases, %d names", l.len(), len(l.byName))
+	if len(l.byName) != maxLeases || !l.first().Equal(at(1)) {
+		t.Fatalf("%d leases, the first until %v", len(l.byName), l.first())
 	}
 	l.set(lease{name: "0", until: at(-1)}) // from the end to the front
-	l.drop(fmt.Sprint(maxLeases - 1))
-	l.drop("no such")
-	var last time.Time
-	for n := 0; l.len() > 0; n++ {
-		e := l.pop()
-		if n == 0 && e.name != "0" || e.until.Before(last) || e.name == fmt.Sprint(maxLeases-1) {
+	l.set(lease{name: "2", until: at(7)})  // together with another
+	delete(l.byName, fmt.Sprint(maxLeases-1))
+	if !l.first().Equal(at(-1)) {
+		t.Fatalf("the first ends at %v", l.first())
+	}
+	if over := l.ended(at(-2)); len(over) != 0 {
+		t.Fatalf("%v ended too early", over)
+	}
+	var last lease
+	for n, e := range l.ended(at(maxLeases)) {
+		if n == 0 && e.name != "0" || e.until.Before(last.until) || e.until.Equal(last.until) && e.name <= last.name || e.name == fmt.Sprint(maxLeases-1) {
 			t.Fatalf("%d. is %q until %v after %v", n, e.name, e.until, last)
 		}
-		last = e.until
+		last = e
 	}
-	if len(l.byName) != 0 {
-		t.Errorf("%d names are left", len(l.byName))
+	if len(l.byName) != 0 || !l.first().IsZero() {
+		t.Errorf("%d leases are left", len(l.byName))
 	}
 }

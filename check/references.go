@@ -26,20 +26,8 @@ func (x *event) referred(typ string, names map[string]struct{}) map[string]engin
 	var out map[string]engine.Referrer
 	for name := range names {
 		if by, ok := r.by[name]; ok {
-			if out == nil {
-				out = make(map[string]engine.Referrer)
-			}
-			out[name] = by
+			put(&out, name, by)
 		}
 	}
 	return out
-}
-
-// nameSet makes a set of a list.
-func nameSet(list []string) map[string]struct{} {
-	set := make(map[string]struct{}, len(list))
-	for _, n := range list {
-		set[n] = struct{}{}
-	}
-	return set
 }

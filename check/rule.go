@@ -1,5 +1,7 @@
 package check
 
+import "github.com/xdsproxy/xdsproxy/check/catalogue"
+
 // Severity says how much a finding matters.
 type Severity uint8
 
@@ -47,21 +49,16 @@ const (
 	Guessed Confidence = "H"
 )
 
-// Rule is one thing that can be wrong with a conversation, and what to know
-// about it. Rules are values: they hold no state.
+// Rule is one thing that can be wrong with a conversation: how the checker looks
+// for it, and what there is to know about it. Rules are values: they hold no
+// state.
 type Rule struct {
 	ID         string
-	Title      string // what is wrong, in one line
-	Group      string // heading under which it is listed
 	Fault      Fault
 	Severity   Severity // the usual one; a finding's may differ
 	Confidence Confidence
-	Scope      string // variants that it looks at
-	Off        bool   // runs only when enabled
-	Spec       string // where the protocol says so
-	// What it means, what usually causes it, and what to do next: a few
-	// sentences each, for a person.
-	Means, Causes, Next string
+	Off        bool // runs only when enabled
+	catalogue.Text
 
 	// The conditions. Each is called with what the rule may be about, after
 	// the event has been entered into the state; nil for no interest.
@@ -77,17 +74,4 @@ type Rule struct {
 	// unanswered is called when names of a request were in no response for
 	// Timers.DNE; event.wait has them.
 	unanswered func(*event)
-}
-
-// Rules returns all rules, in the order in which they are documented.
-func Rules() []*Rule {
-	groups := [][]*Rule{
-		nonceRules(), verdictRules(), nodeRules(), typeRules(), subscriptionRules(), contentRules(),
-		ttlRules(), orderRules(), referenceRules(), payloadRules(), streamRules(), restRules(), fileRules(), companionRules(),
-	}
-	var all []*Rule
-	for _, g := range groups {
-		all = append(all, g...)
-	}
-	return all
 }

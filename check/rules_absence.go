@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -53,11 +53,8 @@ func partialState(x *event) {
 		}
 		names := itemNames(o.items)
 		how, orElse := wantedHow(s, names[0])
-		x.prove(proof{
-			severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.Seq, n.Seq}, settles: o.told,
-			message: fmt.Sprintf("%s not in the response although %s, and sent again unchanged %v later%s",
-				list(names), how, round(x.now.Sub(o.at)), orElse),
-		})
+		x.provef(proof{severity: severity, names: names, cause: "-", seqs: []session.Seq{o.from.Seq, n.Seq}, settles: o.told},
+			"%s not in the response although %s, and sent again unchanged %v later%s", words.List(names), how, words.Round(x.now.Sub(o.at)), orElse)
 		return true
 	})
 	// That all is gone is another matter, and another rule's.
@@ -94,10 +91,7 @@ func partialState(x *event) {
 			x.after(x.flight(), func(x *event) { x.notGivenUp(n, severity) })
 		}
 	}
-	if len(c.omitted) >= maxOmissions {
-		c.omitted = append(c.omitted[:0:0], c.omitted[1:]...)
-	}
-	c.omitted = append(c.omitted, o)
+	c.omitted = keepLast(c.omitted, o, maxOmissions)
 }
 
 // wantedHow says how the client asks for a name, and what else it may have been
@@ -114,10 +108,8 @@ func (x *event) looksPartial(o *omission, severity Severity) {
 	o.told = true
 	names := itemNames(o.items)
 	how, _ := wantedHow(x.sub, names[0])
-	x.prove(proof{
-		severity: severity, names: names, cause: "-", seqs: []session.Seq{o.asked, o.from.Seq},
-		message: fmt.Sprintf("the response has only what was asked for last, and not %s, although %s", list(names), how),
-	})
+	x.provef(proof{severity: severity, names: names, cause: "-", seqs: []session.Seq{o.asked, o.from.Seq}},
+		"the response has only what was asked for last, and not %s, although %s", words.List(names), how)
 }
 
 // notGivenUp reports what a response had left out, if the client still asks for
@@ -193,11 +185,11 @@ func massRemoval(x *event) {
 		return
 	}
 	names := itemNames(gone)
-	message := fmt.Sprintf("%d of the %d resources that the client had are removed at once: %s", len(gone), had, list(names))
+	message := fmt.Sprintf("%d of the %d resources that the client had are removed at once: %s", len(gone), had, words.List(names))
 	if all {
-		message = fmt.Sprintf("all %d resources that the client had are removed at once: %s", len(gone), list(names))
+		message = fmt.Sprintf("all %d resources that the client had are removed at once: %s", len(gone), words.List(names))
 		if len(gone) == 1 {
-			message = fmt.Sprintf("the only resource that the client had is removed: %s", list(names))
+			message = fmt.Sprintf("the only resource that the client had is removed: %s", words.List(names))
 		}
 	}
 	x.prove(proof{severity: Warning, names: names, cause: "-", message: message})

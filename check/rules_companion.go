@@ -1,41 +1,15 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-const groupCompanions = "Load reports and client status"
-
-// companionRules look at the services beside discovery.
-func companionRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "lrs-protocol", Title: "load reports out of order", Group: groupCompanions,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "LRS",
-			Spec:   "load_stats.proto; gRFC A27",
-			Means:  "A load reporting stream begins with a request that names the node. The server answers with the clusters and the interval, and only then the client reports, once an interval. This client does something else, so the server cannot place its figures, or misses some.",
-			Causes: "A client that starts to report before it was asked, or that ignores the list of clusters. Reports that stop: a blocked client, or one that sends nothing for an interval without traffic.",
-			Next:   "Look at the first three messages of the stream. Load balancing that uses the figures works with none, or with old ones, meanwhile.",
-			other:  loadReports,
-		},
-		{
-			ID: "csds-divergence", Title: "a client's own account differs from what was seen", Group: groupCompanions,
-			Fault: ClientFault, Severity: Info, Confidence: Guessed, Scope: "CSDS",
-			Spec:   "gRFC A40, A88",
-			Means:  "The client says of a resource that it was rejected, does not exist or timed out, or that it has another version. The stream that was recorded says otherwise.",
-			Causes: "The client talks to a second server that does not go through the proxy, it judged the resource after it had sent the ACK, or the answer is of another process with the same node id.",
-			Next:   "Believe the client. Then look at its log around the time of the response that the finding names.",
-			other:  statusDiverges,
-		},
-	}
-}
 
 // loads is the conversation on a load reporting stream.
 type loads struct {
@@ -93,10 +67,8 @@ func (x *event) loadReport(l *loads, m *decode.LoadStats) {
 		return
 	}
 	if l.responses == 0 {
-		x.prove(proof{
-			severity: Warning, cause: "early", names: loadNames(m.Loads, nil),
-			message: fmt.Sprintf("loads of %s before the server has asked for any", list(loadNames(m.Loads, nil))),
-		})
+		x.provef(proof{severity: Warning, cause: "early", names: loadNames(m.Loads, nil)},
+			"loads of %s before the server has asked for any", words.List(loadNames(m.Loads, nil)))
 		return
 	}
 	// What the client was about to send when the list changed is of the old one.
@@ -105,10 +77,7 @@ func (x *event) loadReport(l *loads, m *decode.LoadStats) {
 		return l.asked.wants(name) || x.now.Sub(l.askedAt) <= grace && l.before.wants(name)
 	})
 	if len(others) > 0 {
-		x.prove(proof{
-			severity: Warning, cause: "others", names: others,
-			message: fmt.Sprintf("loads of %s, which the server has not asked for", list(others)),
-		})
+		x.provef(proof{severity: Warning, cause: "others", names: others}, "loads of %s, which the server has not asked for", words.List(others))
 	}
 	x.watchLoads(l)
 }
@@ -153,8 +122,6 @@ func loadsMissed(x *event) {
 		x.after(left, loadsMissed)
 		return
 	}
-	x.prove(proof{
-		severity: Warning, cause: "stopped", seqs: []session.Seq{l.lastSeq},
-		message: fmt.Sprintf("no load report for %v, although one is due every %v", round(quiet), round(l.asked.interval)),
-	})
+	x.provef(proof{severity: Warning, cause: "stopped", seqs: []session.Seq{l.lastSeq}},
+		"no load report for %v, although one is due every %v", words.Round(quiet), words.Round(l.asked.interval))
 }

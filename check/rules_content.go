@@ -4,125 +4,24 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
-const groupContent = "Content of responses"
-
-// contentRules look at what is in a response, and at what is not.
-func contentRules() []*Rule {
-	return slices.Concat(setRules(), labelRules(), needlessRules())
-}
-
-// setRules look at which resources a response has, takes away and leaves out.
-func setRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "duplicate-resource", Title: "one name twice in a response", Group: groupContent,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all, REST",
-			Spec:   "Duplicate Resource Names",
-			Means:  "Two resources of one response have the same name. Which of them counts is up to the client: Envoy rejects such clusters, and such a response of any type in delta; gRPC takes the last one. Older Envoys crashed (envoy#3987).",
-			Causes: "Two objects of the platform that are turned into one name, such as services of two namespaces, or a list that was put together from two sources without looking.",
-			Next:   "Look for the name in what the control plane reads. One of the two has to be renamed or dropped before the response is built.",
-			local:  true, polls: true, response: duplicateResource,
-		},
-		{
-			ID: "delta-added-and-removed", Title: "a name both sent and removed", Group: groupContent,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "Delta",
-			Spec:   "Duplicate Resource Names; Deleting Resources",
-			Means:  "A delta response has no order inside: if a name is in resources and in removed_resources, or twice among the removed ones, nobody can say what shall be left. Envoy rejects the whole response.",
-			Causes: "Two updates that were merged into one response, one that deleted the resource and one that made it anew.",
-			Next:   "Let the server drop a removal when the same response has the resource, or send two responses.",
-			local:  true, response: deltaAddedAndRemoved,
-		},
-		{
-			ID: "partial-state-of-the-world", Title: "a response that left out what the client still has", Group: groupContent,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "SotW",
-			Spec:    "Grouping Resources into Responses; Deleting Resources",
-			Means:   "For listeners and clusters a response is everything there is, and what it leaves out is deleted. This one looks as if only the news had been sent: it has just what the client asked for last, or what it left out came back unchanged a little later. In between the client had deleted it. Where the client asks for all, it may also have been a deletion that was rolled back. Where the client names its clusters, one that a new version leaves out counts only if what was sent still refers to it, or, where that is not known, if the client goes on to ask for it.",
-			Causes:  "A server that answers new names one by one, as is right for routes and endpoints (grpc-go#7625), or one that builds a response while its cache is half full.",
-			Next:    "Compare with what the server meant to delete. If nothing was, it has to put all subscribed resources of the type into each response.",
-			request: noteNamesAsked, response: partialState,
-		},
-		{
-			ID: "mass-removal", Title: "most resources of a type were taken away at once", Group: groupContent,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:     "Deleting Resources",
-			Means:    "One response deleted all, or nearly all, listeners or clusters that the client had. If nobody meant that, it is an outage: the client stops to listen, or has nowhere to send requests to.",
-			Causes:   "A control plane that was just restarted and answers before it has read its sources, or lost sight of them: credentials, a watch that broke, a selector that matches nothing any more.",
-			Next:     "Look at the log of the control plane around that time, first of all for a restart. It should not answer before its caches are filled.",
-			response: massRemoval,
-		},
-		{
-			ID: "empty-noop-response", Title: "a response with nothing in it", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "SotW, Delta",
-			Spec:     "Deleting Resources",
-			Means:    "The response has no resources although the client asks for some. For this type that deletes nothing and says nothing: the client accepts it and goes on to wait until its own timer ends.",
-			Causes:   "A server that wants to say that a resource does not exist. In the state of the world only silence says so; in delta removed_resources does.",
-			Next:     "Nothing for the client. If it waits long at its start, this is a hint which resource it waits for.",
-			response: emptyNoop,
-		},
-		{
-			ID: "delta-removal-of-unknown", Title: "a removal of what the client never had", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "Delta",
-			Spec:     "Deleting Resources",
-			Means:    "The server removed a name that it did not send on this stream, that the client did not ask for, and that it did not bring along. Clients ignore it.",
-			Causes:   "A server that tells every client of every deletion, whoever had the resource.",
-			Next:     "Nothing. Many of them cost bandwidth, and tell clients names that they need not know.",
-			response: deltaRemovalOfUnknown,
-		},
-		{
-			ID: "resource-error-reported", Title: "the server says why it does not send a resource", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all",
-			Spec:   "resource_errors of discovery.proto; gRFC A88",
-			Means:  "The response has an error for a single resource that is not just \"not found\". It holds until the resource is sent. If the same response also has or removes the resource, it contradicts itself.",
-			Causes: "What the status says: often a permission that the client's identity lacks, or a configuration that the control plane could not translate.",
-			Next:   "Read the status and its message: show prints the entry with both.",
-			local:  true, response: resourceErrorReported,
-		},
-	}
-}
-
-// contentState is what rules of this group remember of a type.
-type contentState struct {
-	asked   []string         // names that requests added since the last response
-	omitted []omission       // oldest first
-	gone    nameMemory       // names that were removed
-	aliased bool             // a resource had other names, which removals may use
-	told    Severity         // of resources without a version, plus one
-	seen    map[string]*seen // versions by name, of those that changed
+// content is what rules of this group remember of a type.
+type content struct {
+	asked   []string        // names that requests added since the last response
+	omitted []omission      // oldest first
+	gone    nameMemory      // names that were removed
+	aliased bool            // a resource had other names, which removals may use
+	told    Severity        // of resources without a version, plus one
+	seen    engine.Editions // of those that changed
 	pushes  pushes
 }
 
-// maxContentNames bounds each list of names in a contentState.
+// maxContentNames bounds each list of names in a content.
 const maxContentNames = 1 << 14
-
-// nameMemory is a bounded set of names. Once it is full it knows nothing any
-// more, which is not the same as being empty.
-type nameMemory struct {
-	set  map[string]struct{}
-	full bool
-}
-
-func (m *nameMemory) add(name string) {
-	if len(m.set) >= maxContentNames {
-		m.set, m.full = nil, true
-	}
-	if m.full {
-		return
-	}
-	if m.set == nil {
-		m.set = make(map[string]struct{})
-	}
-	m.set[name] = struct{}{}
-}
-
-func (m *nameMemory) has(name string) bool {
-	_, ok := m.set[name]
-	return ok
-}
 
 // foreign says whether rules about content pass over a response.
 func (x *event) foreign() bool { return x.sub.Exempt() || x.resp.Foreign }
@@ -160,7 +59,7 @@ func duplicateResource(x *event) {
 		}
 	}
 	if len(names) > 0 {
-		x.report(names, "%s is in the response more than once", list(names))
+		x.report(names, "%s is in the response more than once", words.List(names))
 	}
 }
 
@@ -194,10 +93,10 @@ func deltaAddedAndRemoved(x *event) {
 		}
 	}
 	if len(both) > 0 {
-		x.report(both, "%s is among the resources and among the removed ones", list(both))
+		x.report(both, "%s is among the resources and among the removed ones", words.List(both))
 	}
 	if len(twice) > 0 {
-		x.report(twice, "%s is removed more than once", list(twice))
+		x.report(twice, "%s is removed more than once", words.List(twice))
 	}
 }
 
@@ -215,7 +114,7 @@ func emptyNoop(x *event) {
 		case w.Before.Count == 0 && x.now.Sub(w.At) <= x.flight():
 			return // it may answer a request without names
 		}
-		message = fmt.Sprintf("a response without resources, while %s asked for", counted(s.Names.Len(), "name is", "names are"))
+		message = fmt.Sprintf("a response without resources, while %s asked for", words.Counted(s.Names.Len(), "name is", "names are"))
 	}
 	x.prove(proof{severity: Info, cause: "-", message: message})
 }
@@ -245,10 +144,7 @@ func deltaRemovalOfUnknown(x *event) {
 		}
 	}
 	if len(names) > 0 {
-		x.prove(proof{
-			severity: Info, names: names, cause: "-",
-			message: fmt.Sprintf("%s removed, which the client never had and did not ask for", list(names)),
-		})
+		x.provef(proof{severity: Info, names: names, cause: "-"}, "%s removed, which the client never had and did not ask for", words.List(names))
 	}
 }
 
@@ -284,10 +180,10 @@ func resourceErrorReported(x *event) {
 		names[k] = append(names[k], name)
 	}
 	for _, k := range kinds {
-		p := proof{severity: Info, names: names[k], cause: codeWord(k.code) + k.also}
-		p.message = fmt.Sprintf("%s for %s%s", codeWord(k.code), list(names[k]), k.also)
+		p := proof{severity: Info, names: names[k], cause: words.Code(k.code) + k.also}
+		p.message = fmt.Sprintf("%s for %s%s", words.Code(k.code), words.List(names[k]), k.also)
 		if why[k] != "" {
-			p.message += fmt.Sprintf(": %q", clip(why[k]))
+			p.message += fmt.Sprintf(": %q", words.Clip(why[k]))
 		}
 		if k.also != "" {
 			p.severity = Warning

@@ -6,39 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-const groupFiles = "Files"
-
-// fileRules look at files that a client watches. What happened to a file is in
-// the headers before its content: ":event", ":from" and ":path".
-func fileRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "file-invalid", Title: "a file that the client cannot take", Group: groupFiles,
-			Fault: ConfigFault, Severity: Error, Confidence: Decided, Scope: "file",
-			Spec:   "Filesystem subscriptions; Duplicate Resource Names",
-			Means:  "A watched file holds one DiscoveryResponse, all of one resource type, each name once. This one does not, so the client keeps what it had before. A file has no ACK: nobody is told. As a warning: the client takes the file, but not all that is written in it.",
-			Causes: "A typing error in YAML, a field that there is not, an extension that is not that of the format (.json, .yaml, .pb_text, .pb), a resource copied and not renamed, or a secret under another name than the listener asks for (envoy PR#15166).",
-			Next:   "Mend the file, then move it into place again. The client's counter update_rejected or update_failure of the subscription says whether it was taken.",
-			polls:  true, local: true, response: fileInvalid, other: fileUnreadable,
-		},
-		{
-			ID: "file-not-moved", Title: "a file was changed in place", Group: groupFiles,
-			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "file",
-			Spec:   "Filesystem subscriptions",
-			Means:  "Envoy reads a watched file again only when one is moved onto its path. A file that is written in place, or deleted and created anew, changes unnoticed; and a reader may catch it half written.",
-			Causes: "An editor or a script that writes the file directly, cp instead of mv, or a mounted ConfigMap without watched_directory (envoy#2241, #10979, #20474).",
-			Next:   "Write to a temporary file beside it and rename that. For a mounted directory set watched_directory.",
-			polls:  true, other: noteFileEvent, response: fileNotMoved,
-		},
-	}
-}
 
 // watched is what happened to a file last.
 type watched struct {
@@ -63,7 +37,7 @@ func aboutFile(t *engine.Stream, problem string) string {
 }
 
 func (x *event) proveFile(cause string, names []string, format string, args ...any) {
-	x.prove(proof{severity: Error, names: names, cause: x.stream.Method.Path + "\x00" + cause, message: fmt.Sprintf(format, args...)})
+	x.provef(proof{severity: Error, names: names, cause: x.stream.Method.Path + "\x00" + cause}, format, args...)
 }
 
 func fileInvalid(x *event) {
@@ -73,7 +47,7 @@ func fileInvalid(x *event) {
 	}
 	name := t.Method.Name
 	if len(n.Message.Problems) > 0 {
-		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, clip(n.Message.Problems[0]))
+		x.proveFile("read", nil, "%s is no DiscoveryResponse: %s", name, words.Clip(n.Message.Problems[0]))
 	}
 	for _, p := range x.entry.Problems {
 		x.prove(proof{
@@ -102,10 +76,10 @@ func fileInvalid(x *event) {
 		seen[key+"\x00"+r.Constraints] = struct{}{}
 	}
 	if len(mixed) > 0 {
-		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(first), clip(xds.ShortType(mixed[0])))
+		x.proveFile("types", nil, "%s holds resources of %s and of %s", name, xds.ShortType(first), words.Clip(xds.ShortType(mixed[0])))
 	}
 	if len(twice) > 0 {
-		x.proveFile("twice", twice, "%s holds %s more than once", name, list(twice))
+		x.proveFile("twice", twice, "%s holds %s more than once", name, words.List(twice))
 	}
 	if xds.ShortType(typ) == "SDS" {
 		x.secretsExpected(n)
@@ -149,7 +123,7 @@ func (x *event) secretsExpected(n *engine.Response) {
 	x.prove(proof{
 		// Which file a reference means is not known.
 		severity: Warning, names: names, cause: x.stream.Method.Path + "\x00secret",
-		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.stream.Method.Name, list(names)),
+		message: fmt.Sprintf("%s holds no secret that is referred to; %s is missing", x.stream.Method.Name, words.List(names)),
 	})
 }
 
@@ -175,10 +149,7 @@ func fileNotMoved(x *event) {
 	}
 	did := map[string]string{"write": "written in place", "create": "created in place"}[was.event]
 	if did == "" {
-		did = "changed by " + strings.ToLower(clip(was.event))
+		did = "changed by " + strings.ToLower(words.Clip(was.event))
 	}
-	x.prove(proof{
-		severity: Warning, cause: t.Method.Path, seqs: []session.Seq{was.seq, n.Seq},
-		message: fmt.Sprintf("%s was %s, not moved there", t.Method.Name, did),
-	})
+	x.provef(proof{severity: Warning, cause: t.Method.Path, seqs: []session.Seq{was.seq, n.Seq}}, "%s was %s, not moved there", t.Method.Name, did)
 }

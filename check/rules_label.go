@@ -4,61 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
-
-// labelRules look at the names and versions that responses and resources carry.
-func labelRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "delta-resource-without-version", Title: "resources without versions", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "Delta",
-			Spec:   "Incremental xDS",
-			Means:  "A delta client that reconnects lists the versions that it has, so that the server sends only what is new. Where resources have none, every reconnect transfers everything. With a TTL it is worse: a heartbeat finds its resource by the version.",
-			Causes: "istiod gives versions to its workload types only. Other servers may have put the version into system_version_info, which clients do not read.",
-			Next:   "Nothing, if reconnects are cheap enough. Otherwise a hash of the content makes a good version.",
-			local:  true, response: deltaWithoutVersion,
-		},
-		{
-			ID: "resource-name-missing", Title: "a resource without a name, or with two", Group: groupContent,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:   "Resource names",
-			Means:  "Nobody can say which subscription the resource belongs to. Clients reject the response, or file the resource under the empty name.",
-			Causes: "A delta server that leaves Resource.name empty because the payload has the name already, an object without a name among the server's sources, or one that fills name and resource_name both.",
-			Next:   "In delta set Resource.name to the name that the client subscribes to, whatever the payload says. Fill one of name and resource_name.",
-			local:  true, response: resourceNameMissing,
-		},
-		{
-			ID: "resource-name-mismatch", Title: "a resource is called differently outside and inside", Group: groupContent,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:   "Resource names",
-			Means:  "The envelope says one name and the payload another. The client files the resource under the first, and the configuration that it then checks or looks up has the second. Envoy rejects such a secret, for one.",
-			Causes: "Payloads that are shared under several names, or names that are made differently in two places of the server.",
-			Next:   "Use the payload's own name in the envelope. For clusters and endpoints under xdstp:// names a short name inside is customary, and only noted.",
-			local:  true, response: resourceNameMismatch,
-		},
-		{
-			ID: "version-reused-for-new-content", Title: "new content under an old version", Group: groupContent,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "all",
-			Spec:     "ACK/NACK and resource type instance version",
-			Means:    "A resource changed and its version did not. A client that compares versions keeps the old content, and one that reconnects is told that it is up to date.",
-			Causes:   "A version that is derived from something else than the content: the generation of one object of several that it is made from, or a counter that is not counted up.",
-			Next:     "Compare both entries with show; the resource that differs is named. Derive the version from the bytes that are sent.",
-			response: versionReused,
-		},
-		{
-			ID: "version-info-empty", Title: "a response without a version", Group: groupContent,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
-			Spec:   "ACK/NACK and resource type instance version",
-			Means:  "The client repeats the version of what it accepted. If that is empty, its ACK says the same as if it had nothing, and so does its first request after a reconnect.",
-			Causes: "A server whose version for \"nothing yet\" is the empty string (go-control-plane's LinearCache without a prefix has none to start with), or one that was written for delta, where this field is for debugging only.",
-			Next:   "Let the server give every state a version, the empty one too.",
-			local:  true, response: versionInfoEmpty,
-		},
-	}
-}
 
 func deltaWithoutVersion(x *event) {
 	n, c := x.resp, contentOf(x.sub)
@@ -79,11 +29,9 @@ func deltaWithoutVersion(x *event) {
 		}
 	}
 	if p.severity == Info {
-		for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-			for _, it := range list {
-				if it.Version == "" {
-					note(it.Name)
-				}
+		for it := range n.AddedOrChanged() {
+			if it.Version == "" {
+				note(it.Name)
 			}
 		}
 	}
@@ -91,11 +39,11 @@ func deltaWithoutVersion(x *event) {
 		return
 	}
 	c.told = p.severity + 1
-	p.message = fmt.Sprintf("%s without a version, such as %q", counted(without, "resource", "resources"), clip(p.names[0]))
+	ttl := ""
 	if p.severity == Warning {
-		p.message = fmt.Sprintf("%s with a TTL and without a version, such as %q", counted(without, "resource", "resources"), clip(p.names[0]))
+		ttl = "with a TTL and "
 	}
-	x.prove(p)
+	x.provef(p, "%s %swithout a version, such as %q", words.Counted(without, "resource", "resources"), ttl, words.Clip(p.names[0]))
 }
 
 func resourceNameMissing(x *event) {
@@ -113,20 +61,18 @@ func resourceNameMissing(x *event) {
 		}
 		switch {
 		case r.BothNames:
-			found.add("both", r.Name, "resource %d of %d, %q, has both name and resource_name", i+1, n.Count, clip(r.Name))
+			found.add("both", r.Name, "resource %d of %d, %q, has both name and resource_name", i+1, n.Count, words.Clip(r.Name))
 		case collectionEntry(r.TypeURL), r.Empty && len(r.Aliases) > 0:
 		case n.Message.Kind == decode.DeltaResponse && r.Name != "":
-			found.add("-", r.Name, "the envelope of resource %d of %d has no name; its payload says %q", i+1, n.Count, clip(r.Name))
+			found.add("-", r.Name, "the envelope of resource %d of %d has no name; its payload says %q", i+1, n.Count, words.Clip(r.Name))
 		case n.Message.Kind == decode.DeltaResponse, r.Wrapped && r.Empty,
 			facts != nil && facts.Known && facts.Undecodable == "" && (facts.Named || r.Wrapped):
 			found.add("-", "", "resource %d of %d has no name", i+1, n.Count)
 		}
 	}
-	for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-		for _, it := range list {
-			if f := it.Content.Facts; f.Known && f.Named && f.Name == "" && f.Undecodable == "" {
-				found.add("inside", it.Name, "the payload of %q has no name", clip(it.Name))
-			}
+	for it := range n.AddedOrChanged() {
+		if f := it.Content.Facts; f.Known && f.Named && f.Name == "" && f.Undecodable == "" {
+			found.add("inside", it.Name, "the payload of %q has no name", words.Clip(it.Name))
 		}
 	}
 	found.report(x, Error)
@@ -145,18 +91,16 @@ func resourceNameMismatch(x *event) {
 		return
 	}
 	var wrong, short flaws
-	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
-		for _, it := range list {
-			f := it.Content.Facts
-			if !f.Named || f.Name == "" || f.Name == it.Name || decode.NormalName(f.Name) == it.Name {
-				continue
-			}
-			found, cause := &wrong, "-"
-			if (x.sub.Type == "CDS" || x.sub.Type == "EDS") && isXDSTP(it.Name) && !isXDSTP(f.Name) {
-				found, cause = &short, "short"
-			}
-			found.add(cause, it.Name, "resource %q calls itself %q", clip(it.Name), clip(f.Name))
+	for it := range x.resp.AddedOrChanged() {
+		f := it.Content.Facts
+		if !f.Named || f.Name == "" || f.Name == it.Name || decode.NormalName(f.Name) == it.Name {
+			continue
 		}
+		found, cause := &wrong, "-"
+		if (x.sub.Type == "CDS" || x.sub.Type == "EDS") && isXDSTP(it.Name) && !isXDSTP(f.Name) {
+			found, cause = &short, "short"
+		}
+		found.add(cause, it.Name, "resource %q calls itself %q", words.Clip(it.Name), words.Clip(f.Name))
 	}
 	wrong.report(x, Error)
 	short.report(x, Info)
@@ -195,11 +139,10 @@ func versionReused(x *event) {
 		// What the client brought from another stream is not held against
 		// this one: the server may be another, or have begun to count anew.
 		brought := s.Seeded && s.Kept.Get(it.Name) == was && (delta || !s.Full() || n.Ordinal == 0)
-		had := c.seen[it.Name]
 		if !brought && old != "" {
-			had = x.remember(c, had, it.Name, x.editionOf(old, was.Content))
+			x.k.Remember(&c.seen, s, it.Name, old, was.Content)
 		}
-		if now != "" && had.other(x.editionOf(now, it.Content)) {
+		if now != "" && x.k.Reused(c.seen, it.Name, now, it.Content) {
 			reused(it, now, was.Content.Facts.Undecodable == "")
 		}
 	}
@@ -218,7 +161,7 @@ func versionReused(x *event) {
 	if !sure {
 		p.severity = Info
 	}
-	p.message = fmt.Sprintf("%s changed, and the version is again %q", list(p.names), clip(version))
+	p.message = fmt.Sprintf("%s changed, and the version is again %q", words.List(p.names), words.Clip(version))
 	x.prove(p)
 }
 
@@ -233,9 +176,6 @@ func previousVersion(s *engine.Subscription) string {
 func versionInfoEmpty(x *event) {
 	n := x.resp
 	if n.Message.Kind == decode.SotwResponse && n.Version == "" && !x.sub.Exempt() {
-		x.prove(proof{
-			severity: Warning, cause: "-",
-			message: fmt.Sprintf("response %d of %s has no version_info", n.Ordinal+1, x.sub.Type),
-		})
+		x.provef(proof{severity: Warning, cause: "-"}, "response %d of %s has no version_info", n.Ordinal+1, x.sub.Type)
 	}
 }

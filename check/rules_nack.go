@@ -6,62 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// nackRules look at rejections and what follows them.
-func nackRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "error-detail-empty", Title: "a rejection that does not say why", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "NACK",
-			Means:  "The request has an error_detail without a message, or with code 0, which means OK. Its mere presence makes the request a rejection, so an empty one may have been meant as an ACK, and one without a message helps nobody.",
-			Causes: "A client that always fills error_detail, with an empty status when all is well. Istio's Go client for delta sets the message only; then it is a note.",
-			Next:   "If it was meant as an ACK, let the client leave the field out. Otherwise look in the client's log for the reason.",
-			local:  true, request: errorDetailEmpty,
-		},
-		{
-			ID: "error-detail-without-nonce", Title: "a rejection that does not say of which response", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "ACK and NACK semantics summary",
-			Means:  "The request has an error and no nonce. The nonce is what says which response is rejected, so the server cannot tell, and may take the request for a first one.",
-			Causes: "A client that builds its NACK from a fresh request, or one that reports trouble of its own in this field.",
-			Next:   "Let the client echo the nonce of the response that it rejects.",
-			local:  true, request: errorDetailWithoutNonce,
-		},
-		{
-			ID: "nack-received", Title: "the client rejected a response", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:    "NACK; gRFC A46",
-			Means:   "The client did not take the response as a whole and goes on with what it had. It may have taken the good parts: Envoy applies clusters and listeners one by one, and gRPC takes each valid resource (envoy#32880).",
-			Causes:  "The reason is the client's own, in the message: a value that it does not allow, an extension or field that this version does not know, a name that comes twice, or something referred to that is not there yet.",
-			Next:    "Find the resource that the message names, and compare it with the entry that was accepted last: xdsproxy diff takes both. New rejections after an upgrade of the server mostly mean clients that are older than it.",
-			request: nackReceived,
-		},
-		{
-			ID: "nack-immediate-resend", Title: "what was rejected is sent again as it was", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:    "When to send an update",
-			Means:   "The client rejected the response, and the next one has the same content, although nobody asked for more. The client can only reject it again. From three within ten seconds on it is a loop that keeps both sides busy.",
-			Causes:  "A server that compares the client's version with its own and sends when they differ, whatever the verdict: go-control-plane's snapshot cache does (go-control-plane#962). After a pause of seconds it is a deliberate retry, and only a note.",
-			Next:    "Mend the content that is rejected: nack-received has the reason. Then let the server wait for new content after a NACK.",
-			request: noteNack, response: nackImmediateResend,
-		},
-		{
-			ID: "nack-then-same-content-acked", Title: "first rejected, later accepted, and not changed in between", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Info, Confidence: Guessed, Scope: "all",
-			Spec:    "Eventual consistency considerations",
-			Means:   "The client accepted exactly what it had rejected before. So the content was right and came too early: what it needs was not there yet.",
-			Causes:  "Routes with validate_clusters, or listeners, that were sent while their clusters were still on the way or warming (envoy#14060, envoy#5933).",
-			Next:    "Push clusters and their endpoints before what refers to them, and wait for the ACK.",
-			request: nackThenAcked,
-		},
-	}
-}
 
 func errorDetailEmpty(x *event) {
 	e := x.req.Message.Error
@@ -70,9 +19,9 @@ func errorDetailEmpty(x *event) {
 	}
 	switch {
 	case e.Message == "":
-		x.prove(proof{severity: Warning, cause: "message", message: fmt.Sprintf("an error_detail with %s and no message", codeOf(e))})
+		x.provef(proof{severity: Warning, cause: "message"}, "an error_detail with %s and no message", codeOf(e))
 	case e.Code == 0:
-		x.prove(proof{severity: Info, cause: "code", message: "an error_detail with code 0 (OK): " + said(e.Message)})
+		x.prove(proof{severity: Info, cause: "code", message: "an error_detail with code 0 (OK): " + words.Said(e.Message)})
 	}
 }
 
@@ -85,7 +34,7 @@ func (x *event) namesNothing() bool {
 
 func errorDetailWithoutNonce(x *event) {
 	if e := x.req.Message.Error; e != nil && x.req.Message.Nonce == "" && !x.namesNothing() && !x.sub.Exempt() {
-		x.prove(proof{severity: Warning, cause: "-", message: "an error_detail without a nonce: " + said(e.Message)})
+		x.prove(proof{severity: Warning, cause: "-", message: "an error_detail without a nonce: " + words.Said(e.Message)})
 	}
 }
 
@@ -111,11 +60,11 @@ func nackReceived(x *event) {
 	if x.again(Warning, cause) {
 		return
 	}
-	p := proof{severity: Warning, cause: cause, same: codeOf(e) + ": " + said(e.Message)}
-	p.message = fmt.Sprintf("nonce %q rejected with %s", clip(r.Message.Nonce), p.same)
+	p := proof{severity: Warning, cause: cause, same: codeOf(e) + ": " + words.Said(e.Message)}
+	p.message = fmt.Sprintf("nonce %q rejected with %s", words.Clip(r.Message.Nonce), p.same)
 	if n != nil {
 		p.seqs, p.names = []session.Seq{n.Seq, r.Seq}, suspects(n.News(), e.Message)
-		p.message = fmt.Sprintf("%s with %s rejected with %s%s", label(n), counted(n.Count, "resource", "resources"), p.same, news(n))
+		p.message = fmt.Sprintf("%s with %s rejected with %s%s", label(n), words.Counted(n.Count, "resource", "resources"), p.same, news(n))
 	}
 	switch was := x.change.Accepted; {
 	case was != 0:
@@ -129,14 +78,14 @@ func nackReceived(x *event) {
 // label is the version of a response, or the nonce of one that has none.
 func label(n *engine.Response) string {
 	if n.Version == "" || n.Kind == decode.DeltaResponse {
-		return fmt.Sprintf("nonce %q", clip(n.Nonce))
+		return fmt.Sprintf("nonce %q", words.Clip(n.Nonce))
 	}
-	return fmt.Sprintf("version %q", clip(n.Version))
+	return fmt.Sprintf("version %q", words.Clip(n.Version))
 }
 
 // codeOf is the code of an error by number, as servers log it, and by name.
 func codeOf(e *decode.Error) string {
-	word := codeWord(e.Code)
+	word := words.Code(e.Code)
 	if strings.HasPrefix(word, "status ") {
 		return fmt.Sprintf("code %d", e.Code)
 	}
@@ -146,10 +95,10 @@ func codeOf(e *decode.Error) string {
 // news names what a response adds and changes.
 func news(n *engine.Response) (text string) {
 	if len(n.Added) > 0 {
-		text = "; new: " + list(itemNames(n.Added))
+		text = "; new: " + words.List(itemNames(n.Added))
 	}
 	if len(n.Changed) > 0 {
-		text += "; changed: " + list(itemNames(n.Changed))
+		text += "; changed: " + words.List(itemNames(n.Changed))
 	}
 	return text
 }
@@ -163,10 +112,10 @@ func suspects(lists [2][]*engine.Resource, text string) []string {
 // culprits are the resources that a reason names, or else all.
 func culprits(items []*engine.Resource, text string) []*engine.Resource {
 	const most = 4096
-	text = text[:min(len(text), maxReason)]
+	text = text[:min(len(text), words.MaxReason)]
 	var named []*engine.Resource
 	for _, it := range items[:min(len(items), most)] {
-		if mentions(text, it.Name) {
+		if words.Mentions(text, it.Name) {
 			named = append(named, it)
 		}
 	}
@@ -174,27 +123,6 @@ func culprits(items []*engine.Resource, text string) []*engine.Resource {
 		return named
 	}
 	return items
-}
-
-// mentions says whether a text has a name as a word.
-func mentions(text, name string) bool {
-	const tries = 8 // a name may also be a part of longer ones
-	for range tries {
-		i := strings.Index(text, name)
-		if i < 0 || name == "" {
-			return false
-		}
-		end := i + len(name)
-		if (i == 0 || !inWord(text[i-1])) && (end == len(text) || !inWord(text[end])) {
-			return true
-		}
-		text = text[i+1:]
-	}
-	return false
-}
-
-func inWord(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '|' || c >= 0x80
 }
 
 // refusal is a response that was rejected, until the next one comes.
@@ -282,14 +210,14 @@ func nackImmediateResend(x *event) {
 		return
 	}
 	p.names = suspects([2][]*engine.Resource{r.items}, r.by.Message.Error.Message)
-	what, when := counted(n.Count, "resource", "resources"), round(gap)
+	what, when := words.Counted(n.Count, "resource", "resources"), words.Round(gap)
 	if n.Version != "" {
-		what = fmt.Sprintf("version %q with %s", clip(n.Version), what)
+		what = fmt.Sprintf("version %q with %s", words.Clip(n.Version), what)
 	}
 	if times > 0 {
-		when = fmt.Sprintf("%d times within %s", times, round(x.now.Sub(a.resends[0])))
+		when = fmt.Sprintf("%d times within %s", times, words.Round(x.now.Sub(a.resends[0])))
 	}
-	p.same = said(r.by.Message.Error.Message)
+	p.same = words.Said(r.by.Message.Error.Message)
 	p.message = fmt.Sprintf("%s sent again unchanged, %s after the rejection: %s", what, when, p.same)
 	x.prove(p)
 }
@@ -352,12 +280,9 @@ func nackThenAcked(x *event) {
 		if at >= 0 {
 			a.refused = slices.Delete(a.refused, at, at+1)
 		}
-		if len(a.refused) >= maxRefused {
-			a.refused = slices.Delete(a.refused, 0, 1)
-		}
-		a.refused = append(a.refused, refused{
+		a.refused = keepLast(a.refused, refused{
 			sum: n.Sum, count: n.Count, seq: n.Seq, by: r.Seq, reason: engine.Reason(r.Message.Error.Message), lacked: x.lacked(n, r.Message.Error.Message),
-		})
+		}, maxRefused)
 	case engine.ACKed:
 		if at < 0 {
 			return
@@ -369,7 +294,7 @@ func nackThenAcked(x *event) {
 		}
 		p := proof{
 			severity: Info, cause: "-", names: suspects(n.News(), was.reason), seqs: []session.Seq{was.seq, was.by, n.Seq, r.Seq},
-			message: fmt.Sprintf("accepted now, and rejected in entry %d with the same content: %s", was.by, said(was.reason)),
+			message: fmt.Sprintf("accepted now, and rejected in entry %d with the same content: %s", was.by, words.Said(was.reason)),
 		}
 		if was.lacked != "" {
 			p.message += "; " + was.lacked
@@ -381,7 +306,7 @@ func nackThenAcked(x *event) {
 // lacked says what a response refers to that was not there when it was
 // rejected: what the reason names, or else what the stream had not brought.
 func (x *event) lacked(n *engine.Response, text string) string {
-	text = text[:min(len(text), maxReason)]
+	text = text[:min(len(text), words.MaxReason)]
 	missing, left := "", maxLacked
 	for _, list := range n.News() {
 		for _, it := range list[:min(len(list), maxLacked)] {
@@ -393,10 +318,10 @@ func (x *event) lacked(n *engine.Response, text string) string {
 				there := target != nil && target.Have.Get(ref.Name) != nil
 				switch {
 				case there:
-				case mentions(text, ref.Name):
-					return fmt.Sprintf("%q refers to %s %q, which the reason names", clip(it.Name), ref.Type, clip(ref.Name))
+				case words.Mentions(text, ref.Name):
+					return fmt.Sprintf("%q refers to %s %q, which the reason names", words.Clip(it.Name), ref.Type, words.Clip(ref.Name))
 				case missing == "" && target != nil && !target.Lost:
-					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", clip(it.Name), ref.Type, clip(ref.Name))
+					missing = fmt.Sprintf("%q refers to %s %q, which had not been sent", words.Clip(it.Name), ref.Type, words.Clip(ref.Name))
 				}
 			}
 		}

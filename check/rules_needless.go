@@ -4,45 +4,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 )
-
-// needlessRules look for responses that tell the client what it knows.
-func needlessRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "needless-push", Title: "a response that changes nothing", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "SotW",
-			Spec:   "When to send an update",
-			Means:  "All resources of the response are as the client had accepted them, and nothing explains why they were sent again: no request, no reconnect, no change of what they belong to. The client parses, compares and acknowledges for nothing. Three within a minute under one version are a warning. Under a new version it is a note: something else may have changed, and all types share the version.",
-			Causes: "A control plane that pushes all types whenever anything changes (istiod's full push), or on a timer, or whose content differs only in the order of a map (envoy#7401, go-control-plane#977).",
-			Next:   "One now and then is harmless. If they come in rows, compare what triggers a push with what changed, and let the server compare content before it sends.",
-			request: func(x *event) {
-				if x.req.Message.Kind == decode.SotwRequest {
-					noteAsked(x)
-				}
-			},
-			response: needlessPush,
-		},
-		{
-			ID: "delta-needless-push", Title: "a resource that is sent again as it was", Group: groupContent,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "Delta",
-			Spec:   "When to send an update; Grouping Resources into Responses",
-			Means:  "Delta is for changes, and this resource has the content that the client had accepted. Nobody asked for it again, and nothing it belongs to had changed. Three such responses within a minute are a warning if the version is the same, too. Under a new version it is a note.",
-			Causes: "A server that sends whole snapshots over delta, or loses track of what it has sent to whom. If only the version is new, it is made from bytes whose order varies, or from something that is not sent.",
-			Next:   "Let the server remember per stream the version of each resource that was acknowledged, and leave those out. Derive the version from the content in a fixed order.",
-			request: func(x *event) {
-				if x.req.Message.Kind == decode.DeltaRequest {
-					noteAsked(x)
-				}
-			},
-			response: deltaNeedlessPush,
-		},
-	}
-}
 
 // pushes is what explains that something is sent again, and when it was not
 // explained.
@@ -98,10 +64,7 @@ func noteAsked(x *event) {
 		if len(p.again) >= maxContentNames {
 			p.again, p.allAgain = nil, x.now
 		}
-		if p.again == nil {
-			p.again = make(map[string]struct{})
-		}
-		p.again[decode.NormalName(name)] = struct{}{}
+		put(&p.again, decode.NormalName(name), struct{}{})
 	}
 	for _, name := range r.Message.Subscribe {
 		again(name)
@@ -189,7 +152,7 @@ func (p *pushes) times(x *event, s Severity) string {
 	if s == Info {
 		return ""
 	}
-	return fmt.Sprintf("; %d such responses within %s", len(p.needless), round(x.now.Sub(p.needless[0])))
+	return fmt.Sprintf("; %d such responses within %s", len(p.needless), words.Round(x.now.Sub(p.needless[0])))
 }
 
 func needlessPush(x *event) {
@@ -216,7 +179,7 @@ func needlessPush(x *event) {
 	if x.again(severity, cause) {
 		return
 	}
-	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", clip(n.Version), counted(n.Count, "resource is", "resources are"))
+	message := fmt.Sprintf("version %q has nothing new: %s as the client had accepted before", words.Clip(n.Version), words.Counted(n.Count, "resource is", "resources are"))
 	x.prove(proof{severity: severity, names: firstNames(n.Resolved), cause: cause, message: message + p.times(x, severity)})
 }
 
@@ -268,14 +231,14 @@ func deltaNeedlessPush(x *event) {
 	}
 	names, at := firstNames(needless), ""
 	if v := needless[0].Version; v != "" {
-		at = fmt.Sprintf(" at version %q", clip(v))
+		at = fmt.Sprintf(" at version %q", words.Clip(v))
 		if cause == "version" {
-			at = fmt.Sprintf(" at the new version %q", clip(v))
+			at = fmt.Sprintf(" at the new version %q", words.Clip(v))
 		}
 	}
-	message := fmt.Sprintf("%q came again%s as it was", clip(names[0]), at)
+	message := fmt.Sprintf("%q came again%s as it was", words.Clip(names[0]), at)
 	if more := len(needless) - 1; more > 0 {
-		message = fmt.Sprintf("%s, and %s", message, counted(more, "other", "others"))
+		message = fmt.Sprintf("%s, and %s", message, words.Counted(more, "other", "others"))
 	}
 	x.prove(proof{severity: severity, names: names, cause: cause, message: message + p.times(x, severity)})
 }

@@ -7,46 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-const groupNode = "Node"
-
-// nodeRules look at who the client says it is.
-func nodeRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "first-request-missing-node", Title: "the first request of a stream names no node", Group: groupNode,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all, REST",
-			Spec:   "Basic Protocol Overview",
-			Means:  "The first request of a stream has to name the node; later ones need not. Without an id the server does not know whose configuration to send. istiod ends such a stream with INVALID_ARGUMENT, others send what they have for a node without a name.",
-			Causes: "A bootstrap without node.id (Envoy's --service-node), a tool such as grpcurl with a request written by hand, or an agent that joins streams and passes on only what comes later.",
-			Next:   "Set node.id in the client's bootstrap.",
-			polls:  true, request: firstRequestMissingNode,
-		},
-		{
-			ID: "node-identity-changed", Title: "the node changed in the middle of a stream", Group: groupNode,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:    "Basic Protocol Overview",
-			Means:   "If a later request names the node again, it has to be the same. Servers read it once, from the first request, and go on to serve that one. A new id or cluster is ignored; another field that changed is a note.",
-			Causes:  "An agent that puts the requests of several clients on one stream, or a client whose identity is set after it has connected.",
-			Next:    "Open a stream for each node. A new identity needs a new stream.",
-			request: nodeIdentityChanged,
-		},
-		{
-			ID: "duplicate-ads-stream", Title: "two aggregated streams of one node", Group: groupNode,
-			Fault: ClientFault, Severity: Info, Confidence: Guessed, Scope: "ADS",
-			Spec:    "Aggregated Discovery Service",
-			Means:   "Two streams with the same node id have been open side by side for a while, and both are used. A server that keeps its state by node id mixes them up: each gets only a part of the changes, or the verdict of one counts for the other.",
-			Causes:  "Two instances with one id, mostly from a template or an image that has it built in. gRPC, which opens several streams on purpose, and Envoy's hot restart are not reported.",
-			Next:    "Compare the addresses in the message, and give each instance an id of its own.",
-			request: duplicateStream, response: twinSpoke,
-		},
-	}
-}
 
 // identity is what the rules of nodes remember of a stream.
 type identity struct {
@@ -94,17 +59,13 @@ func nodeIdentityChanged(x *event) {
 		{"zone", was.Zone, is.Zone, Info},
 	} {
 		if f.was != "" && f.is != "" && f.was != f.is && !x.again(f.severity, f.what) {
-			x.prove(proof{
-				severity: f.severity, cause: f.what, seqs: []session.Seq{x.stream.NodeAt, x.req.Seq},
-				message: fmt.Sprintf("the node's %s is %q, and was %q in entry %d", f.what, clip(f.is), clip(f.was), x.stream.NodeAt),
-			})
+			x.provef(proof{severity: f.severity, cause: f.what, seqs: []session.Seq{x.stream.NodeAt, x.req.Seq}},
+				"the node's %s is %q, and was %q in entry %d", f.what, words.Clip(f.is), words.Clip(f.was), x.stream.NodeAt)
 		}
 	}
 	if len(was.ClientFeatures) > 0 && len(is.ClientFeatures) > 0 && !slices.Equal(was.ClientFeatures, is.ClientFeatures) && !x.again(Info, "features") {
-		x.prove(proof{
-			severity: Info, cause: "features", seqs: []session.Seq{x.stream.NodeAt, x.req.Seq},
-			message: fmt.Sprintf("the node's client features are not those of entry %d", x.stream.NodeAt),
-		})
+		x.provef(proof{severity: Info, cause: "features", seqs: []session.Seq{x.stream.NodeAt, x.req.Seq}},
+			"the node's client features are not those of entry %d", x.stream.NodeAt)
 	}
 }
 
@@ -201,8 +162,6 @@ func (x *event) twins(older, younger *engine.Stream) {
 	}
 	stream := *x
 	stream.sub = nil // it is about no type
-	stream.prove(proof{
-		severity: Info, cause: "-", seqs: seqs,
-		message: fmt.Sprintf("two aggregated streams, from %s and %s, side by side for %v", from, with, round(x.now.Sub(younger.Opened))),
-	})
+	stream.provef(proof{severity: Info, cause: "-", seqs: seqs},
+		"two aggregated streams, from %s and %s, side by side for %v", from, with, words.Round(x.now.Sub(younger.Opened)))
 }

@@ -4,116 +4,22 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupNonces = "Nonces"
-
-// nonceRules look at what ties a request to a response.
-func nonceRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "response-nonce-missing", Title: "a response without a nonce", Group: groupNonces,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:   "Basic Protocol Overview; Incremental xDS",
-			Means:  "A client accepts or rejects a response by echoing its nonce. Without one there is nothing to echo: the answer looks like a first request, and the server cannot tell whether its configuration was taken.",
-			Causes: "A hand-written management server that leaves the field empty, or one that builds its responses for REST, where no nonce is needed.",
-			Next:   "Let the server give each response of a type on a stream a nonce of its own; a counter is enough.",
-			local:  true, response: responseNonceMissing,
-		},
-		{
-			ID: "response-nonce-reused", Title: "one nonce for two responses", Group: groupNonces,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:     "Basic Protocol Overview; Resource updates",
-			Means:    "The server used a nonce again for the same type on the same stream. The next ACK or NACK that echoes it may be about either response; while the earlier one has no verdict yet, nobody can tell which.",
-			Causes:   "A server that uses the version as the nonce, and answers again at an unchanged version, for example because the client asked for one more name.",
-			Next:     "Count nonces per stream, independently of versions.",
-			response: responseNonceReused,
-		},
-		{
-			ID: "nonce-from-previous-stream", Title: "a nonce from before the stream began", Group: groupNonces,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:    "Basic Protocol Overview",
-			Means:   "The client echoes a nonce that it was given on an earlier stream. A nonce does not survive its stream. Servers that compare nonces take the request for an outdated one and do not answer, so the client waits for ever.",
-			Causes:  "A client that keeps its nonces over a reconnect, or an agent between client and server that does.",
-			Next:    "Look at how the client clears its state when a stream ends: nonces have to go, versions may stay.",
-			request: nonceFromPreviousStream,
-		},
-		{
-			ID: "nonce-unknown", Title: "a nonce that was never sent", Group: groupNonces,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:    "ACK and NACK semantics summary",
-			Means:   "The client echoes a nonce that no response of this type on this stream had. Its verdict is about nothing the server knows. If the nonce is that of another type, this is an error: the server may ignore the request. If nobody ever sent it, this is a warning, once for each client: the client makes up nonces, and many servers do not mind that in a first request.",
-			Causes:  "Nonces that are kept for the whole stream and not for each type (Istio's Go client asks for endpoints with the nonce of clusters). A client that fills the field with a time or a counter of its own (the same client, with MCP), an ACK sent before its response is there, or an agent that changes nonces on the way.",
-			Next:    "Compare the nonce with those of the responses before it. If it is that of another type, the client mixes up its types. If it is that of none, let the client leave it empty until it has a response.",
-			request: nonceUnknown,
-		},
-		{
-			ID: "nonce-dropped", Title: "no nonce, although there are responses", Group: groupNonces,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "SotW",
-			Spec:    "Basic Protocol Overview",
-			Means:   "After the first response every request of its type carries the newest nonce. One without looks like a first request: servers start over, or ignore it.",
-			Causes:  "A client that builds some of its requests, often those that change names, from a fresh message.",
-			Next:    "Find the code of the client that changes its subscription, and let it send the nonce that it received last.",
-			request: nonceDropped,
-		},
-		{
-			ID: "nonce-regressed", Title: "back to an older nonce", Group: groupNonces,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
-			Spec:    "Basic Protocol Overview",
-			Means:   "The client had echoed a newer response already. Servers drop a request with an older nonce as outdated, and with it the names that it adds, until the next ACK.",
-			Causes:  "Envoy's unified mux goes back to the nonce of the last good response after a NACK, which is harmless enough to be a note. Otherwise a client that keeps one nonce for accepted responses and sends it with every change of names.",
-			Next:    "See whether the names that this request added were ever sent. If not, this is why.",
-			request: nonceRegressed,
-		},
-		{
-			ID: "sotw-stale-request-answered", Title: "an answer to an outdated request", Group: groupNonces,
-			Fault: ServerFault, Severity: Info, Confidence: Guessed, Scope: "SotW", Off: true,
-			Spec:     "Resource updates",
-			Means:    "The server answered a name that the client has named only in requests with an outdated nonce, which a server is told to ignore. Clients do not mind; it says how the server treats nonces.",
-			Causes:   "A server that ignores nonces, as Contour does, or one that takes late names on purpose.",
-			Next:     "Nothing, unless the server answers things that the client no longer wants.",
-			response: staleRequestAnswered,
-		},
-		{
-			ID: "delta-spontaneous-with-nonce", Title: "a change of names echoes a nonce again", Group: groupNonces,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "Delta", Off: true,
-			Spec:    "Incremental xDS",
-			Means:   "A request that only changes names needs no nonce. This one repeats one that had its verdict; a server that compares nonces may drop it once newer responses are out.",
-			Causes:  "Istio's own delta client repeats the last nonce in every request.",
-			Next:    "Nothing, unless delta-stale-subscription-dropped is reported as well.",
-			request: deltaSpontaneousWithNonce,
-		},
-		{
-			ID: "delta-stale-subscription-dropped", Title: "names asked for with an older nonce were forgotten", Group: groupNonces,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
-			Spec:   "Incremental xDS",
-			Means:  "The client subscribed to a name in a request that echoed an older response, because a newer one was on its way. In delta an outdated nonce must not cost the change of names, but the server has not mentioned the name since.",
-			Causes: "istiod returns early when nonces differ (istio#53302), and so do servers that apply the state-of-the-world rule to delta.",
-			Next:   "Compare with the server's log of the time. Until it is mended, a reconnect of the client makes it state all names again.",
-			unanswered: func(x *event) {
-				if x.wait.stale {
-					x.report(x.wait.left, "%s was asked for in a request with the older nonce %q, and not mentioned for %v",
-						list(x.wait.left), x.wait.from.Message.Nonce, round(x.k.timers.DNE))
-				}
-			},
-		},
-	}
-}
-
 func responseNonceMissing(x *event) {
 	if x.resp.Nonce == "" && !x.sub.Exempt() {
-		x.prove(proof{severity: Error, cause: "-", message: fmt.Sprintf("response %d of %s has no nonce", x.resp.Ordinal+1, x.sub.Type)})
+		x.provef(proof{severity: Error, cause: "-"}, "response %d of %s has no nonce", x.resp.Ordinal+1, x.sub.Type)
 	}
 }
 
 func responseNonceReused(x *event) {
 	old := x.resp.Reused
 	if x.resp.ReusedPast {
-		x.prove(proof{severity: Warning, cause: "-", message: fmt.Sprintf("nonce %q was that of an earlier response already", x.resp.Nonce)})
+		x.provef(proof{severity: Warning, cause: "-"}, "nonce %q was that of an earlier response already", x.resp.Nonce)
 	}
 	if old == nil {
 		return
@@ -147,10 +53,10 @@ func nonceFromPreviousStream(x *event) {
 	if of == nil || of.Stream == x.stream {
 		return
 	}
-	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("nonce %q is that of a response of %s on an earlier stream", clip(nonce), of.Type)}
+	p := proof{severity: Error, cause: "-", message: fmt.Sprintf("nonce %q is that of a response of %s on an earlier stream", words.Clip(nonce), of.Type)}
 	if at != 0 {
 		p.seqs = []session.Seq{at, x.req.Seq}
-		p.message = fmt.Sprintf("nonce %q is that of entry %d on an earlier stream", clip(nonce), at)
+		p.message = fmt.Sprintf("nonce %q is that of entry %d on an earlier stream", words.Clip(nonce), at)
 	}
 	x.prove(p)
 }
@@ -161,7 +67,7 @@ func nonceUnknown(x *event) {
 		return
 	}
 	of, at, never := x.k.Origin(x.sub, nonce)
-	message := fmt.Sprintf("no response of %s had the nonce %q", x.sub.Type, clip(nonce))
+	message := fmt.Sprintf("no response of %s had the nonce %q", x.sub.Type, words.Clip(nonce))
 	switch {
 	case of != nil && of.Stream == x.stream:
 		p := proof{severity: Error, cause: "-", message: fmt.Sprintf("%s; one of %s did", message, of.Type)}
@@ -173,7 +79,7 @@ func nonceUnknown(x *event) {
 		v := inventedOf(x)
 		if v.note(x); len(v.types) > 1 || v.streams > 1 {
 			message = fmt.Sprintf("nonces that no response had, in %s on %s, such as the nonce %q",
-				counted(len(v.types), "type", "types"), counted(v.streams, "stream", "streams"), clip(nonce))
+				words.Counted(len(v.types), "type", "types"), words.Counted(v.streams, "stream", "streams"), words.Clip(nonce))
 		}
 		client := *x
 		client.sub = nil // it is one fault, whatever the type
@@ -195,11 +101,8 @@ func (v *invented) note(x *event) {
 		*here = true
 		v.streams++
 	}
-	if v.types == nil {
-		v.types = make(map[string]struct{})
-	}
 	if len(v.types) < maxInvented {
-		v.types[x.sub.Key] = struct{}{}
+		put(&v.types, x.sub.Key, struct{}{})
 	}
 }
 
@@ -216,27 +119,22 @@ func nonceDropped(x *event) {
 	if r.Message.Kind != decode.SotwRequest || r.Message.Nonce != "" || s.Exempt() || r.Before.Newest == nil || r.Before.Newest.Nonce == "" {
 		return
 	}
-	p := proof{severity: Error, cause: "-", seqs: []session.Seq{r.Before.Newest.Seq, r.Seq}}
+	n, p := r.Before.Newest, proof{severity: Error, cause: "-", seqs: []session.Seq{r.Before.Newest.Seq, r.Seq}}
 	switch {
 	case r.Before.LastEcho != nil:
-		p.message = fmt.Sprintf("no nonce, although an earlier request echoed %q", r.Before.LastEcho.Nonce)
-	case r.Ordinal > 0 && r.Before.Newest.Wanted != nil && x.now.Sub(r.Before.Newest.At) > x.flight():
+		x.provef(p, "no nonce, although an earlier request echoed %q", r.Before.LastEcho.Nonce)
+	case r.Ordinal > 0 && n.Wanted != nil && x.now.Sub(n.At) > x.flight():
 		p.severity = Warning
-		p.message = fmt.Sprintf("no nonce, although response %q came %v before", r.Before.Newest.Nonce, round(x.now.Sub(r.Before.Newest.At)))
-	default:
-		return
+		x.provef(p, "no nonce, although response %q came %v before", n.Nonce, words.Round(x.now.Sub(n.At)))
 	}
-	x.prove(p)
 }
 
 func nonceRegressed(x *event) {
 	s, r := x.sub, x.req
 	last := r.Before.LastEcho
 	if r.Message.Kind == decode.SotwRequest && r.EchoedPast && last != nil && !s.Exempt() {
-		x.prove(proof{
-			severity: Warning, cause: "-", seqs: []session.Seq{last.Seq, r.Seq},
-			message: fmt.Sprintf("nonce %q is that of a response long ago, although a request echoed the newer %q before", r.Message.Nonce, last.Nonce),
-		})
+		x.provef(proof{severity: Warning, cause: "-", seqs: []session.Seq{last.Seq, r.Seq}},
+			"nonce %q is that of a response long ago, although a request echoed the newer %q before", r.Message.Nonce, last.Nonce)
 		return
 	}
 	if r.Message.Kind != decode.SotwRequest || r.Echoed == nil || last == nil || r.Echoed.Ordinal >= last.Ordinal || s.Exempt() {
@@ -268,16 +166,20 @@ func staleRequestAnswered(x *event) {
 		}
 	}
 	if len(late) > 0 {
-		x.report(late, "%s was asked for only with an outdated nonce", list(late))
+		x.report(late, "%s was asked for only with an outdated nonce", words.List(late))
 	}
 }
 
 func deltaSpontaneousWithNonce(x *event) {
 	r := x.req
 	if r.Message.Kind == decode.DeltaRequest && r.Echoed != nil && r.Verdict == engine.Unjudged && r.Message.Error == nil && r.Echoed.Verdict != engine.Unjudged && !x.sub.Exempt() {
-		x.prove(proof{
-			severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-			message: fmt.Sprintf("nonce %q had its verdict already", r.Message.Nonce),
-		})
+		x.provef(proof{severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}}, "nonce %q had its verdict already", r.Message.Nonce)
+	}
+}
+
+func staleSubscriptionDropped(x *event) {
+	if x.wait.stale {
+		x.report(x.wait.left, "%s was asked for in a request with the older nonce %q, and not mentioned for %v",
+			words.List(x.wait.left), x.wait.from.Message.Nonce, words.Round(x.k.timers.DNE))
 	}
 }

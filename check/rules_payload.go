@@ -6,76 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-const groupPayload = "Payloads"
-
-// payloadRules look into the resources themselves.
-func payloadRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "resource-undecodable", Title: "bytes that are not of their type", Group: groupPayload,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all, REST, file",
-			Spec:   "Resource Types",
-			Means:  "The payload says which type it is, and its bytes do not parse as that. The client rejects the response; gRPC cannot even say which resource it was.",
-			Causes: "A type URL that was set by hand and does not fit the message inside, bytes that were cut or encoded twice, or JSON where protobuf belongs.",
-			Next:   "Look at the raw bytes of the entry. If they begin with a readable type URL or a brace, something was wrapped twice or not encoded at all.",
-			local:  true, polls: true, response: resourceUndecodable,
-		},
-		{
-			ID: "resource-unknown-content", Title: "fields or types that this program does not know", Group: groupPayload,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
-			Spec:   "Resource Types",
-			Means:  "A resource has a field, or an extension of a type, that is not in the API that xdsproxy was built with. Both peers may be newer than xdsproxy. Envoy counts unknown fields and goes on; an extension that it does not have it rejects. If the client rejected the response, this is the first place to look, and a warning.",
-			Causes: "A server that uses a newer API than its clients, or a misspelt type URL of an extension.",
-			Next:   "Compare the version of the client with the release that brought the field. xdsproxy version says which API xdsproxy knows.",
-			local:  true, polls: true, response: noted(unknowns), request: rejected(unknowns),
-		},
-		{
-			ID: "resource-deprecated-field", Title: "fields that are deprecated", Group: groupPayload,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
-			Spec:   "Resource Types; deprecation in Envoy's API",
-			Means:  "A resource sets fields, or values, that are deprecated in the API. They work until a client no longer has them. Envoy logs a warning for each and counts them. If the client rejected the response because of them, it is a warning.",
-			Causes: "Configuration that was never moved on, or a control plane that still serves old clients.",
-			Next:   "Nothing today. Before you upgrade the clients, look up the field in Envoy's documentation: it names what to use instead.",
-			local:  true, polls: true, response: noted(deprecations), request: deprecatedRejected,
-		},
-		{
-			ID: "pgv-constraint", Title: "a value outside of what the API allows", Group: groupPayload,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all, REST, file",
-			Spec:   "Protoc-Gen-Validate Annotations",
-			Means:  "A resource breaks a constraint that is written into the API, such as a name that must not be empty. Envoy checks these and rejects, gRPC does not. They loosen from release to release, so what the client accepted is not reported; what it rejected is a warning. Nobody answers a file, so there it is an error; a warning inside of an extension, which Envoy looks into only if it uses it. xdsproxy version names the API that xdsproxy knows; another release may have another constraint.",
-			Causes: "An empty or extreme value that went through the control plane unchecked.",
-			Next:   "The message names the field. If the client is Envoy, its error says the same.",
-			local:  true, polls: true, response: constraintBroken, request: rejected(brokenConstraints),
-		},
-		{
-			ID: "srds-scope-key-conflict", Title: "two scopes with one key", Group: groupPayload,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:     "Resource Types; scoped routes of Envoy",
-			Means:    "Two scoped route configurations that the client has at the same time answer to the same key. A request with that key would have two routes, so Envoy rejects the update that brought the second.",
-			Causes:   "A scope that was renamed: the new one is sent before the old one is gone. Or two objects of the platform with the same host or tenant.",
-			Next:     "In delta put the removal of the old scope into the same response; removals apply first.",
-			response: scopeKeyConflict,
-		},
-		{
-			ID: "grpc-config-source-not-ads", Title: "something that a gRPC client does not take", Group: groupPayload,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "ADS",
-			Spec:   "Client Configuration; gRFC A27, A36",
-			Means:  "gRPC knows ADS only: routes and endpoints have to come from the same stream (ads or self), load reports go to the same server (self), clusters are of type EDS, aggregate or LOGICAL_DNS, and listeners use no listener filters and no original destination. It rejects this resource.",
-			Causes: "Configuration that was made for Envoy and is sent to all clients.",
-			Next:   "Let the server tell gRPC clients by their user_agent_name and set ads as the config source for them.",
-			local:  true, response: grpcConfigSource,
-		},
-	}
-}
-
-// payloadState is what rules of this group remember of a type.
-type payloadState struct {
+// payload is what rules of this group remember of a type.
+type payload struct {
 	scopes map[string]string // scope key to the name that has it
 	broken int               // responses that wait for their verdict
 }
@@ -87,7 +25,7 @@ func (n orNameless) String() string {
 	if n == "" {
 		return "a resource without a name"
 	}
-	return fmt.Sprintf("%q", clip(string(n)))
+	return fmt.Sprintf("%q", words.Clip(string(n)))
 }
 
 func resourceUndecodable(x *event) {
@@ -102,7 +40,7 @@ func resourceUndecodable(x *event) {
 			return
 		}
 		if bad++; bad == 1 {
-			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.Type, clip(why))
+			first = fmt.Sprintf("%s does not parse as %s: %s", orNameless(name), x.sub.Type, words.Clip(why))
 		}
 		if name != "" && len(names) < maxFindingNames {
 			names = append(names, name)
@@ -112,7 +50,7 @@ func resourceUndecodable(x *event) {
 		return
 	}
 	if bad > 1 {
-		first += fmt.Sprintf(" (and %s)", counted(bad-1, "other", "others"))
+		first += fmt.Sprintf(" (and %s)", words.Counted(bad-1, "other", "others"))
 	}
 	x.report(names, "%s", first)
 }
@@ -152,10 +90,10 @@ func unknowns(x *event) (found flaws) {
 	newType := x.sub.URL != "" && xds.TypeKey(x.sub.URL) == x.sub.URL
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		if f := c.Facts; !f.Known && newType {
-			found.add("type", name, "type %s of %s is not known", clip(xds.TypeName(x.sub.URL)), orNameless(name))
+			found.add("type", name, "type %s of %s is not known", words.Clip(xds.TypeName(x.sub.URL)), orNameless(name))
 		}
 		for _, what := range c.Facts.Unknown {
-			found.add(what, name, "%s has %s", orNameless(name), clip(what))
+			found.add(what, name, "%s has %s", orNameless(name), words.Clip(what))
 		}
 	})
 	return found
@@ -166,7 +104,7 @@ func deprecations(x *event) (found flaws) {
 	fields, resources := 0, 0
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		if list := c.Facts.Deprecated; len(list) > 0 {
-			found.add("-", name, "%s sets %s, which is deprecated", orNameless(name), clip(list[0]))
+			found.add("-", name, "%s sets %s, which is deprecated", orNameless(name), words.Clip(list[0]))
 			resources++
 			fields += len(list)
 		}
@@ -192,7 +130,7 @@ func deprecatedRejected(x *event) {
 func brokenConstraints(x *event) (found flaws) {
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		for _, what := range c.Facts.Invalid {
-			found.add(what, name, "%s: %s", orNameless(name), clip(what))
+			found.add(what, name, "%s: %s", orNameless(name), words.Clip(what))
 		}
 	})
 	return found
@@ -245,9 +183,9 @@ func constraintInFile(x *event) {
 	x.resp.Fresh(func(name string, c *engine.Content) {
 		for i, what := range c.Facts.Invalid {
 			if i < c.Facts.InvalidOwn {
-				own.add(what, name, "%s: %s; Envoy rejects the file, unless its release has another constraint there", orNameless(name), clip(what))
+				own.add(what, name, "%s: %s; Envoy rejects the file, unless its release has another constraint there", orNameless(name), words.Clip(what))
 			} else {
-				inside.add(what, name, "%s: %s; Envoy rejects the file if it uses that", orNameless(name), clip(what))
+				inside.add(what, name, "%s: %s; Envoy rejects the file if it uses that", orNameless(name), words.Clip(what))
 			}
 		}
 	})
@@ -275,27 +213,25 @@ func scopeKeyConflict(x *event) {
 			}
 		}
 	}
-	for _, list := range [][]*engine.Resource{n.Added, n.Changed} {
-		for _, it := range list {
-			key := it.Scope()
-			if key == "" || s.Have.Get(it.Name) != it {
-				continue
-			}
-			other := s.Have.Get(p.scopes[key])
-			if other == nil || other == it || other.Scope() != key {
-				p.scopes[key] = it.Name
-				continue
-			}
-			f := proof{
-				severity: Warning, names: []string{other.Name, it.Name},
-				message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", clip(it.Name), clip(other.Name)),
-			}
-			if x.here(other) {
-				f.severity = Error
-				f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", clip(other.Name), clip(it.Name))
-			}
-			x.prove(f)
+	for it := range n.AddedOrChanged() {
+		key := it.Scope()
+		if key == "" || s.Have.Get(it.Name) != it {
+			continue
 		}
+		other := s.Have.Get(p.scopes[key])
+		if other == nil || other == it || other.Scope() != key {
+			p.scopes[key] = it.Name
+			continue
+		}
+		f := proof{
+			severity: Warning, names: []string{other.Name, it.Name},
+			message: fmt.Sprintf("scope %q has the key of scope %q, which is still there", words.Clip(it.Name), words.Clip(other.Name)),
+		}
+		if x.here(other) {
+			f.severity = Error
+			f.message = fmt.Sprintf("scopes %q and %q of one response have the same key", words.Clip(other.Name), words.Clip(it.Name))
+		}
+		x.prove(f)
 	}
 }
 
@@ -304,11 +240,9 @@ func grpcConfigSource(x *event) {
 		return
 	}
 	var found flaws
-	for _, list := range [][]*engine.Resource{x.resp.Added, x.resp.Changed} {
-		for _, it := range list {
-			for _, what := range it.Content.Facts.GRPCProblems {
-				found.add(what, it.Name, "%q: %s", clip(it.Name), clip(what))
-			}
+	for it := range x.resp.AddedOrChanged() {
+		for _, what := range it.Content.Facts.GRPCProblems {
+			found.add(what, it.Name, "%q: %s", words.Clip(it.Name), words.Clip(what))
 		}
 	}
 	found.report(x, Error)

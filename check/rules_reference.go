@@ -7,26 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// referenceRules look at references that lead nowhere.
-func referenceRules() []*Rule {
-	return []*Rule{{
-		ID: "reference-never-sent", Title: "a route names a cluster that does not come", Group: groupOrder,
-		Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "ADS",
-		Spec:     "Eventual consistency considerations; Knowing When a Requested Resource Does Not Exist",
-		Means:    "A route or a TCP proxy sends traffic to a cluster. The client asks for all clusters, it was sent clusters, and this one was not among them for 15 seconds. Envoy accepts such a route, so that everything looks well, and the traffic that goes there is lost. What clients ask for by name, and do not get, is told by other rules.",
-		Causes:   "A name that is mistyped in the route or in the cluster, a cluster that was deleted or never made, or routes and clusters that are made of different input. It is no fault if the client has the cluster from its bootstrap.",
-		Next:     "Compare the name with the nearest one that was sent, which the message gives. What is in the client's bootstrap cannot be seen here: name the bootstrap, or a file with the client's /config_dump, with check --bootstrap. wrap knows it.",
-		request:  sinceVerdict,
-		response: noteReferences,
-	}}
-}
 
 // unsent are the clusters that routes of a stream name and that were not sent.
 type unsent struct{ byName map[string]*reference }
@@ -125,10 +112,7 @@ func (x *event) noteReference(u *unsent, s *engine.Subscription, it, before *eng
 			slices.ContainsFunc(old, func(o inspect.Ref) bool { return trafficTo(o) && o.Name == ref.Name }) {
 			continue
 		}
-		if u.byName == nil {
-			u.byName = make(map[string]*reference)
-		}
-		u.byName[ref.Name] = &reference{sub: s, item: it.Name, from: from, since: x.now}
+		put(&u.byName, ref.Name, &reference{sub: s, item: it.Name, from: from, since: x.now})
 		names = append(names, ref.Name)
 	}
 	if len(names) == 0 {
@@ -216,7 +200,7 @@ func neverSent(x *event) {
 	}
 	if len(more) > 0 {
 		r := by[more[0]]
-		x.report(more, "%s not sent within %v, and %s %q names %q", list(more), round(x.k.timers.DNE), r.Sub.Type, clip(r.Item.Name), clip(more[0]))
+		x.report(more, "%s not sent within %v, and %s %q names %q", words.List(more), words.Round(x.k.timers.DNE), r.Sub.Type, words.Clip(r.Item.Name), words.Clip(more[0]))
 	}
 	for name := range due {
 		delete(u.byName, name)
@@ -235,16 +219,14 @@ func (x *event) neverCame(name string, from *reference, by engine.Referrer, amon
 		typ, item, place = from.sub.Type, from.item, from.place
 	}
 	if place != "" {
-		place = " at " + clip(place)
+		place = " at " + words.Clip(place)
 	}
 	like := ""
 	if near := x.nearestCluster(name, among); near != "" {
-		like = fmt.Sprintf("; the nearest name that was sent is %q", clip(near))
+		like = fmt.Sprintf("; the nearest name that was sent is %q", words.Clip(near))
 	}
-	x.prove(proof{
-		severity: Warning, names: []string{name}, cause: name, seqs: []session.Seq{from.from},
-		message: fmt.Sprintf("%s %q names cluster %q%s, and it was not sent within %v%s", typ, clip(item), clip(name), place, round(x.k.timers.DNE), like),
-	})
+	x.provef(proof{severity: Warning, names: []string{name}, cause: name, seqs: []session.Seq{from.from}},
+		"%s %q names cluster %q%s, and it was not sent within %v%s", typ, words.Clip(item), words.Clip(name), place, words.Round(x.k.timers.DNE), like)
 }
 
 // lookups are what was looked for in resources and names. Many clients may have

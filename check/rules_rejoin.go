@@ -1,57 +1,14 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// rejoinRules look at how a client goes on after a reconnect.
-func rejoinRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "reconnect-type-missing", Title: "a type was not asked for again after a reconnect", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:    "Incremental xDS; ACK/NACK and resource type instance version",
-			Means:   "On the stream before, the client was subscribed to this type. On the new one it asks for other types but has not asked for this one in 30 seconds. A server keeps nothing over a reconnect, so the client gets no updates of the type any more: what it has grows stale without a sign.",
-			Causes:  "Envoy that has paused the type while a cluster warms, and never resumes (envoy#36951, #34334); secrets of listeners that were not asked for again (envoy#33607).",
-			Next:    "Look for a cluster that waits for endpoints, in cluster-warming-starved. Restarting the client cures it for the time being.",
-			request: reconnected,
-		},
-		{
-			ID: "initial-versions-late", Title: "initial_resource_versions in a later request", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "Delta",
-			Spec:    "Incremental xDS; comment of the field in discovery.proto",
-			Means:   "initial_resource_versions belongs in the first request of a type on a stream and nowhere else. Servers ignore it in later ones, or take it for a reset of what the client has.",
-			Causes:  "A client that fills the field in each request.",
-			Next:    "Let the client send it in the first request of each type only.",
-			request: initialVersionsLate,
-		},
-		{
-			ID: "initial-versions-not-subscribed", Title: "versions stated for names that are not asked for", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "Delta",
-			Spec:    "Incremental xDS",
-			Means:   "After the reconnect the client says which version of a resource it has, but does not subscribe to it. A version is no subscription: Istio and Consul take it for one, go-control-plane does not, and there updates of the resource stop.",
-			Causes:  "A client that states the versions of its cache and the names of its watches, and these two have come apart.",
-			Next:    "See whether the client still needs the resource. If so it has to be in resource_names_subscribe.",
-			request: initialVersionsNotSubscribed,
-		},
-		{
-			ID: "reconnect-removal-missed", Title: "a removal was lost over a reconnect", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "Delta",
-			Spec:    "Incremental xDS; Deleting Resources",
-			Means:   "After a reconnect the client stated what it has. The server sent nearly all of it again, unchanged, so it does not look at the stated versions; and it said nothing about the rest. Most likely that was deleted while the client was away. In delta only removed_resources deletes, so the client keeps it for ever.",
-			Causes:  "A server that ignores initial_resource_versions and therefore does not know what to remove (istio#41494).",
-			Next:    "Ask the server whether it still has the resource. If not, restart the client to get rid of it, and update the server.",
-			request: noteResumed, response: noteResent,
-		},
-	}
-}
 
 // reconnected starts to wait for the types of the stream before.
 func reconnected(x *event) {
@@ -80,14 +37,12 @@ func typesMissing(x *event) {
 			}
 			names = slices.Sorted(maps.Keys(by))
 		}
-		what := list(names)
+		what := words.List(names)
 		if was.Wild != engine.NotWild {
 			what = "everything"
 		}
-		x.prove(proof{
-			severity: Warning, typ: was.Type, cause: "-", names: names, seqs: []session.Seq{was.Last.Seq, x.req.Seq},
-			message: fmt.Sprintf("%s was not asked for within %v of the reconnect; before it the client wanted %s", was.Type, round(x.k.timers.Rejoin), what),
-		})
+		x.provef(proof{severity: Warning, typ: was.Type, cause: "-", names: names, seqs: []session.Seq{was.Last.Seq, x.req.Seq}},
+			"%s was not asked for within %v of the reconnect; before it the client wanted %s", was.Type, words.Round(x.k.timers.Rejoin), what)
 	}
 }
 
@@ -115,10 +70,8 @@ func (x *event) beganAnew() bool {
 func initialVersionsLate(x *event) {
 	r := x.req
 	if r.Message.Kind == decode.DeltaRequest && len(r.Message.InitialVersions) > 0 && r.Ordinal > 0 {
-		x.prove(proof{
-			severity: Error, cause: "-", seqs: []session.Seq{x.sub.First.Seq, r.Seq},
-			message: fmt.Sprintf("initial_resource_versions of %s in request %d of %s", counted(len(r.Message.InitialVersions), "resource", "resources"), r.Ordinal+1, x.sub.Type),
-		})
+		x.provef(proof{severity: Error, cause: "-", seqs: []session.Seq{x.sub.First.Seq, r.Seq}},
+			"initial_resource_versions of %s in request %d of %s", words.Counted(len(r.Message.InitialVersions), "resource", "resources"), r.Ordinal+1, x.sub.Type)
 	}
 }
 
@@ -135,10 +88,7 @@ func initialVersionsNotSubscribed(x *event) {
 		}
 	}
 	if len(names) > 0 {
-		x.prove(proof{
-			severity: Warning, names: names, cause: "-",
-			message: fmt.Sprintf("a version of %s is stated, but it is not subscribed to", list(names)),
-		})
+		x.provef(proof{severity: Warning, names: names, cause: "-"}, "a version of %s is stated, but it is not subscribed to", words.List(names))
 	}
 }
 
@@ -172,10 +122,7 @@ func noteResumed(x *event) {
 
 func (w *resumed) excuse(name string) {
 	if len(w.excused) < maxWished {
-		if w.excused == nil {
-			w.excused = make(map[string]struct{})
-		}
-		w.excused[decode.NormalName(name)] = struct{}{}
+		put(&w.excused, decode.NormalName(name), struct{}{})
 	}
 }
 
@@ -238,9 +185,6 @@ func removalMissed(x *event) {
 		return
 	}
 	slices.Sort(missing)
-	x.prove(proof{
-		severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.Seq},
-		message: fmt.Sprintf("%s neither sent nor removed within %s of the reconnect, although %s sent again, %d of them as the client has it",
-			list(missing), round(x.k.timers.DNE), counted(resent, "other was", "others were"), len(same)),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), names: missing, seqs: []session.Seq{x.req.Seq}},
+		"%s neither sent nor removed within %s of the reconnect, although %s sent again, %d of them as the client has it", words.List(missing), words.Round(x.k.timers.DNE), words.Counted(resent, "other was", "others were"), len(same))
 }

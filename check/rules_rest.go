@@ -7,59 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/recent"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-const groupREST = "REST polling"
-
-// restRules look at discovery by polls of HTTP. Each poll is a stream of its
-// own; what belongs together is told by node, server, path and names.
-func restRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "rest-path-type-mismatch", Title: "a poll that no server can answer", Group: groupREST,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "REST",
-			Spec:   "REST-JSON polling subscriptions",
-			Means:  "A poll is a POST of a DiscoveryRequest in JSON to the path of its type, such as /v3/discovery:clusters. This one has a path that stands for no type, another method, another body, or a type_url that is not that of the path. Aggregated discovery and virtual hosts have no path: they cannot be polled.",
-			Causes: "A path written by hand, api_type REST for ADS, or a test with curl that forgot the body.",
-			Next:   "Compare with the list: clusters, endpoints, listeners, routes, scoped-routes, secrets, runtime, extension_configs.",
-			polls:  true, local: true,
-			open: restVerb, request: restBody, end: restUnread,
-		},
-		{
-			ID: "rest-unchanged-body", Title: "the same configuration in answer to its own version", Group: groupREST,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "REST",
-			Spec:   "REST-JSON polling subscriptions",
-			Means:  "The poll said which version it has, and the server sent exactly that one in full. Clients apply it again for nothing. A server should hold the poll until something changes, or answer 304.",
-			Causes: "A server that serves files or renders its state for each poll, without looking at version_info.",
-			Next:   "Let the server answer 304 Not Modified when version_info is current; Envoy understands that. Or raise refresh_delay.",
-			polls:  true, request: joinPolls, response: restUnchanged,
-		},
-		{
-			ID: "rest-version-flap", Title: "two versions take turns", Group: groupREST,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "REST, SotW reconnects",
-			Spec:   "ACK/NACK and resource type instance version",
-			Means:  "The answers to one client go back and forth between two versions. It applies one configuration after the other, as often as it polls. On streams the same is seen over reconnects.",
-			Causes: "Two replicas of the control plane behind one address that do not agree: one lags behind, or each counts versions for itself (envoy#8718).",
-			Next:   "Compare the replicas. If they agree on the content, derive the version from it, so that it is the same everywhere.",
-			polls:  true, request: countPoll, response: restVersionFlap,
-		},
-		{
-			ID: "rest-implicit-nack", Title: "a polled configuration was not taken", Group: groupREST,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "REST",
-			Spec:   "REST-JSON polling subscriptions",
-			Means:  "The server answered with a new version, and the next poll still announces the old one: the client has rejected it. Envoy's polls never carry an error_detail, so this is the only sign on the wire.",
-			Causes: "A resource that the client refuses as a whole response, such as an unknown field type or a violated constraint.",
-			Next:   "The reason is in the client's log and in its counter update_rejected. See whether the response has findings of its own here.",
-			polls:  true, request: restStillOld, response: restOffered,
-		},
-	}
-}
 
 // polls are the conversations that polls add up to.
 type polls struct {
@@ -170,10 +124,7 @@ func restVerb(x *event) {
 	if !looksPolled(t) || t.Method.Service != "" || verb == "" || verb == "POST" {
 		return
 	}
-	x.prove(proof{
-		severity: Error, typ: t.Method.Type, cause: verb + t.Method.Path,
-		message: fmt.Sprintf("%s %s, which takes a POST", clip(verb), clip(t.Method.Path)),
-	})
+	x.provef(proof{severity: Error, typ: t.Method.Type, cause: verb + t.Method.Path}, "%s %s, which takes a POST", words.Clip(verb), words.Clip(t.Method.Path))
 }
 
 // unmapped says whether a poll goes to a path that stands for no type.
@@ -183,10 +134,7 @@ func unmapped(t *engine.Stream) bool {
 }
 
 func (x *event) proveUnmapped(typ string) {
-	x.prove(proof{
-		severity: Error, typ: typ, cause: x.stream.Method.Path,
-		message: fmt.Sprintf("%s is the path of no resource type", clip(x.stream.Method.Path)),
-	})
+	x.provef(proof{severity: Error, typ: typ, cause: x.stream.Method.Path}, "%s is the path of no resource type", words.Clip(x.stream.Method.Path))
 }
 
 // restUnread looks at what was not read as a poll: there was no body, or the
@@ -216,9 +164,9 @@ func restBody(x *event) {
 	case !isJSON(x.entry.Message.Data):
 		p.cause, p.message = "body", "the body is not JSON"
 	case len(m.Problems) > 0:
-		p.cause, p.message = "body", "the body is no DiscoveryRequest in JSON: "+clip(m.Problems[0])
+		p.cause, p.message = "body", "the body is no DiscoveryRequest in JSON: "+words.Clip(m.Problems[0])
 	case typ != "" && typ != t.Method.Type:
-		p.cause, p.message = typ, fmt.Sprintf("type_url is that of %s, and the path %s that of %s", clip(typ), clip(t.Method.Path), t.Method.Type)
+		p.cause, p.message = typ, fmt.Sprintf("type_url is that of %s, and the path %s that of %s", words.Clip(typ), words.Clip(t.Method.Path), t.Method.Type)
 	default:
 		return
 	}
@@ -250,16 +198,14 @@ func restUnchanged(x *event) {
 		return
 	}
 	most := max(1, x.k.timers.PushCount)
-	if p.repeats = append(p.repeats, x.now); len(p.repeats) > most {
-		p.repeats = slices.Delete(p.repeats, 0, len(p.repeats)-most)
-	}
+	p.repeats = keepLast(p.repeats, x.now, most)
 	f := proof{
 		severity: Info, cause: p.key, seqs: []session.Seq{n.Wanted.Seq, n.Seq},
-		message: fmt.Sprintf("version %q in full, %s, in answer to a poll that has it", clip(n.Version), counted(n.Count, "resource", "resources")),
+		message: fmt.Sprintf("version %q in full, %s, in answer to a poll that has it", words.Clip(n.Version), words.Counted(n.Count, "resource", "resources")),
 	}
 	if took := x.now.Sub(p.repeats[0]); len(p.repeats) == most && took <= x.k.timers.Push {
 		f.severity = Warning
-		f.message = fmt.Sprintf("version %q in full %d times within %v, in answer to polls that have it", clip(n.Version), most, round(took))
+		f.message = fmt.Sprintf("version %q in full %d times within %v, in answer to polls that have it", words.Clip(n.Version), most, words.Round(took))
 	}
 	x.prove(f)
 }
@@ -288,13 +234,10 @@ func restVersionFlap(x *event) {
 		return
 	}
 	version := engine.Short(n.Version)
-	if last := len(p.turns) - 1; last >= 0 && p.turns[last].version == version {
+	if n := len(p.turns); n > 0 && p.turns[n-1].version == version {
 		return
 	}
-	p.turns = append(p.turns, turn{version, p.count, n.Seq})
-	if len(p.turns) > 4 {
-		p.turns = slices.Delete(p.turns, 0, len(p.turns)-4)
-	}
+	p.turns = keepLast(p.turns, turn{version, p.count, n.Seq}, 4)
 	if len(p.turns) < 4 || p.turns[0].version != p.turns[2].version || p.turns[1].version != p.turns[3].version ||
 		p.count-p.turns[0].poll >= flapPolls {
 		return
@@ -307,10 +250,8 @@ func restVersionFlap(x *event) {
 	if severity == Info {
 		what = "connects"
 	}
-	x.prove(proof{
-		severity: severity, cause: p.key, seqs: seqs,
-		message: fmt.Sprintf("versions %q and %q took turns over %d %s", clip(p.turns[0].version), clip(n.Version), p.count-p.turns[0].poll+1, what),
-	})
+	x.provef(proof{severity: severity, cause: p.key, seqs: seqs},
+		"versions %q and %q took turns over %d %s", words.Clip(p.turns[0].version), words.Clip(n.Version), p.count-p.turns[0].poll+1, what)
 }
 
 // reconnects is the conversation of a client's streams as far as their first
@@ -357,8 +298,6 @@ func restStillOld(x *event) {
 	if o.had == "" && !xds.ByShort(x.stream.Method.Type).Full && root > o.seq {
 		return // this poll is not by the subscription that was answered
 	}
-	x.prove(proof{
-		severity: Warning, names: o.names, cause: p.key, seqs: []session.Seq{o.seq, x.req.Seq},
-		message: fmt.Sprintf("version %q was sent, and the next poll still announces %q", clip(o.version), clip(o.had)),
-	})
+	x.provef(proof{severity: Warning, names: o.names, cause: p.key, seqs: []session.Seq{o.seq, x.req.Seq}},
+		"version %q was sent, and the next poll still announces %q", words.Clip(o.version), words.Clip(o.had))
 }

@@ -7,64 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-const groupStreams = "Streams"
-
-// streamRules look at how streams begin and end, and at sizes.
-func streamRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "message-over-default-limit", Title: "a message larger than gRPC receives by default", Group: groupStreams,
-			Fault: SenderFault, Severity: Warning, Confidence: Decided, Scope: "all, LRS",
-			Spec:    "outside of the protocol: the default receive limit of gRPC libraries, 4 MiB",
-			Means:   "gRPC libraries refuse messages above 4 MiB unless they were told otherwise, and end the stream with RESOURCE_EXHAUSTED. The client then reconnects, gets the same message, and so on for ever.",
-			Causes:  "A configuration that has grown, sent in the state of the world. Requests grow too: with long lists of names, and with initial_resource_versions after a reconnect.",
-			Next:    "Raise the receiver's limit (MaxCallRecvMsgSize in Go, grpc.max_receive_message_length in C-core), use the delta variant, or send each client less. Envoy and istio-agent have no such limit.",
-			request: messageOverLimit, response: messageOverLimit, end: endedOverLimit, local: true,
-		},
-		{
-			ID: "stream-rejected", Title: "the server refused the stream", Group: groupStreams,
-			Fault: ConfigFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "Four Variants",
-			Means:  "The server ended the stream before it sent any response, with a status that a retry does not mend; or it did so three times in a row, with any status but UNAVAILABLE. The client will try again and again, and gets nothing.",
-			Causes: "UNKNOWN: some servers say this where they mean another status. Consul does for the state of the world, which it does not offer, and Istio for ambient workloads where ambient mode is off. UNIMPLEMENTED: the server does not offer this service or variant, for example delta. INVALID_ARGUMENT: it does not like the node or the type. UNAUTHENTICATED and PERMISSION_DENIED: credentials. RESOURCE_EXHAUSTED: too many clients.",
-			Next:   "Read the message of the status. For UNIMPLEMENTED compare api_type and transport_api_version of the client's configuration with what the server offers.",
-			end:    streamRejected,
-		},
-		{
-			ID: "server-closed-stream", Title: "the server ended a stream", Group: groupStreams,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "all",
-			Spec:   "gRFC A57; the protocol knows no regular end of a stream",
-			Means:  "Discovery streams are meant to last. A server may end one now and then to spread load; after a response that is no error. One that does it soon after each response keeps the client reconnecting without pause, because every response resets its backoff.",
-			Causes: "A maximum connection age (30 minutes with Istio), a restart, a rolling update. Within seconds of the first response: a crash, a limit in a load balancer, or a server that takes the stream for a single call.",
-			Next:   "Look at the status and at the server's log of that moment. If streams end at a fixed age, look for timeouts of proxies in between.",
-			end:    serverClosedStream,
-		},
-		{
-			ID: "reconnect-storm", Title: "streams opened in vain without a pause", Group: groupStreams,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:   "gRFC A57",
-			Means:  "The client opens one stream after the other, gets no response on any, and hardly waits in between. It should back off exponentially until a response arrives.",
-			Causes: "A retry loop without backoff, or one whose backoff starts anew with each connection.",
-			Next:   "See why the streams end (their status), and mend that first. Then the client's retry.",
-			end:    reconnectStorm,
-		},
-		{
-			ID: "half-close-with-open-subscriptions", Title: "the client closed its side of the stream and stayed", Group: groupStreams,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "all",
-			Spec:    "Four Variants: the streams are open on both sides",
-			Means:   "The client has closed its side of the stream but still waits on it. It can acknowledge nothing any more, and many servers send nothing more or end the call.",
-			Causes:  "A tool that sends its requests from a list and closes, such as grpcurl with input from a pipe.",
-			Next:    "Keep the client's side open for as long as updates are wanted.",
-			request: requestAfterHalfClose, other: halfClosed,
-		},
-	}
-}
 
 const defaultLimit = 4 << 20
 
@@ -106,10 +53,8 @@ func endedOverLimit(x *event) {
 	if st := x.entry.Status; o == nil || st == nil || st.Code != codeResourceExhausted {
 		return
 	}
-	x.prove(proof{
-		severity: Error, typ: o.typ, cause: string(o.fault), fault: o.fault, seqs: []session.Seq{o.seq, x.entry.Seq},
-		message: fmt.Sprintf("a message of %s, after which the stream ended with RESOURCE_EXHAUSTED", mebibytes(o.size)),
-	})
+	x.provef(proof{severity: Error, typ: o.typ, cause: string(o.fault), fault: o.fault, seqs: []session.Seq{o.seq, x.entry.Seq}},
+		"a message of %s, after which the stream ended with RESOURCE_EXHAUSTED", mebibytes(o.size))
 }
 
 // Status codes of gRPC that rules ask for.
@@ -122,11 +67,6 @@ const (
 	codeUnauthenticated   = 16
 )
 
-var refusals = map[int32]string{
-	codeInvalidArgument: "INVALID_ARGUMENT", codeNotFound: "NOT_FOUND", codePermissionDenied: "PERMISSION_DENIED",
-	codeResourceExhausted: "RESOURCE_EXHAUSTED", codeUnimplemented: "UNIMPLEMENTED", codeUnauthenticated: "UNAUTHENTICATED",
-}
-
 // forEver is how many streams in a row the server must end in vain, until it is
 // no accident whatever the status.
 const forEver = 3
@@ -138,11 +78,12 @@ func (x *event) refused() (status string, times int) {
 	if x.entry.Status == nil || x.entry.Side != session.Server || x.stream.Responses > 0 || x.stream.Lost || !x.stream.Brief(x.now) {
 		return "", 0
 	}
-	if word := refusals[x.entry.Status.Code]; word != "" {
-		return word, 0
+	switch code := x.entry.Status.Code; code {
+	case codeInvalidArgument, codeNotFound, codePermissionDenied, codeResourceExhausted, codeUnimplemented, codeUnauthenticated:
+		return words.Code(code), 0
 	}
 	if of := x.k.Peers.ByKey[engine.KeyOf(x.stream)]; of != nil && of.Refused >= forEver {
-		return codeWord(x.entry.Status.Code), of.Refused
+		return words.Code(x.entry.Status.Code), of.Refused
 	}
 	return "", 0
 }
@@ -161,7 +102,7 @@ func streamRejected(x *event) {
 		p.message = fmt.Sprintf("%s was ended %d times in a row before any response, now with %s", x.stream.Method.Name, times, word)
 	}
 	if m := x.entry.Status.Message; m != "" {
-		p.same = said(m)
+		p.same = words.Said(m)
 		p.message += ": " + p.same
 	}
 	if c := x.entry.Status.Code; c == codeUnimplemented || c == codeInvalidArgument {
@@ -196,15 +137,15 @@ func serverClosedStream(x *event) {
 	}
 	code := "a reset"
 	if st := x.entry.Status; st != nil && st.Code >= 0 {
-		code = codeWord(st.Code)
+		code = words.Code(st.Code)
 	}
 	p := proof{
 		severity: Info, typ: t.Method.Type, cause: t.Method.Path, same: code,
-		message: fmt.Sprintf("%s ended by the server with %s after %v", t.Method.Name, code, round(x.now.Sub(t.Opened))),
+		message: fmt.Sprintf("%s ended by the server with %s after %v", t.Method.Name, code, words.Round(x.now.Sub(t.Opened))),
 	}
 	if quick >= 3 {
 		p.severity = Warning
-		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.Method.Name, quick, round(soon), code)
+		p.message = fmt.Sprintf("%s ended by the server %d times in a row within %s of its first response, now with %s", t.Method.Name, quick, words.Round(soon), code)
 	}
 	x.prove(p)
 }
@@ -253,10 +194,7 @@ func reconnectStorm(x *event) {
 		w = &storm{}
 		x.k.storms[id] = w
 	}
-	w.opens, w.seqs = append(w.opens, t.Opened), append(w.seqs, t.OpenAt)
-	if len(w.opens) > stormKept {
-		w.opens, w.seqs = w.opens[1:], w.seqs[1:]
-	}
+	w.opens, w.seqs = keepLast(w.opens, t.Opened, stormKept), keepLast(w.seqs, t.OpenAt, stormKept)
 	if len(w.opens) < x.k.timers.StormCount {
 		return
 	}
@@ -269,10 +207,8 @@ func reconnectStorm(x *event) {
 	if median >= x.k.timers.StormGap {
 		return
 	}
-	x.prove(proof{
-		severity: Warning, typ: t.Method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq),
-		message: fmt.Sprintf("%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), round(median)),
-	})
+	x.provef(proof{severity: Warning, typ: t.Method.Type, cause: id, seqs: append(slices.Clone(w.seqs), x.entry.Seq)},
+		"%d streams opened without getting a response, half of them within %v of the one before", len(w.opens), words.Round(median))
 }
 
 func halfClosed(x *event) {
@@ -283,10 +219,8 @@ func halfClosed(x *event) {
 	at := x.entry.Seq
 	x.after(x.flight(), func(x *event) {
 		if !t.Ended {
-			x.prove(proof{
-				severity: Info, typ: t.Method.Type, cause: "-", seqs: []session.Seq{at},
-				message: fmt.Sprintf("the client ended its side in entry %d, and still waits for what it subscribed to", at),
-			})
+			x.provef(proof{severity: Info, typ: t.Method.Type, cause: "-", seqs: []session.Seq{at}},
+				"the client ended its side in entry %d, and still waits for what it subscribed to", at)
 		}
 	})
 }

@@ -6,19 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-const groupSubscriptions = "Subscriptions"
-
-// subscriptionRules look at what a client asks for, and at what it gets of
-// that.
-func subscriptionRules() []*Rule {
-	return slices.Concat(wildcardRules(), nameRules(), unansweredRules(), rejoinRules())
-}
 
 // wishes is what the rules of subscriptions remember of one type on one
 // stream.
@@ -46,48 +38,6 @@ type wishes struct {
 // maxWished bounds each list of names above.
 const maxWished = 1 << 12
 
-// nameRules look at the names in requests.
-func nameRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "request-bad-names", Title: "a list of names that is no proper set", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "How the client specifies what resources to return",
-			Means:  "A request lists a name twice, lists an empty name, or subscribes to and unsubscribes from one name at once. Names form a set; what a server makes of this is its own choice. Some answer twice, some look up the empty name and fail.",
-			Causes: "Names collected from several places of the configuration without removing duplicates, or a reference left empty in it: a route or a secret without a name.",
-			Next:   "Find out where the client got the name from. An empty one nearly always is an empty field in a resource that it was sent before.",
-			local:  true, request: requestBadNames,
-		},
-		{
-			ID: "subscription-flap", Title: "names go and come back again and again", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
-			Spec:    "Unsubscribing From Resources",
-			Means:   "Names vanished from the client's list and returned, several times within seconds. In the state of the world each request is the whole list, so each time the client unsubscribed and subscribed anew. The server sends everything again, or misses the gap and sends nothing.",
-			Causes:  "Mostly a client, or an agent in between, that builds its ACKs or NACKs without resource_names.",
-			Next:    "Look at the requests without the names: if they echo a new nonce, they were meant as ACKs. Let the client repeat its list in these.",
-			request: subscriptionFlap,
-		},
-		{
-			ID: "delta-phantom-unsubscribe", Title: "unsubscribed from what was never asked for", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "Delta", Off: true,
-			Spec:    "Unsubscribing from Resources",
-			Means:   "The client gives up a name that it had not subscribed to and that it does not have. This is allowed, and servers ignore it.",
-			Causes:  "Envoy does this when it added and dropped a name between two requests.",
-			Next:    "Nothing, unless the server ends the stream or answers with an error right after: then the server is wrong.",
-			request: deltaPhantomUnsubscribe,
-		},
-		{
-			ID: "unrequested-resource", Title: "resources that were not asked for", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Info, Confidence: Decided, Scope: "all",
-			Spec:     "How the client specifies what resources to return; gRFC A27",
-			Means:    "The client asked for certain names and got others too. Clients ignore the rest, so nothing breaks; it costs bandwidth, and decoding time in each client. It becomes a warning where most of the bytes are for nothing, three responses in a row.",
-			Causes:   "A server that sends its whole snapshot to everyone, or one that goes on sending names after the client has given them up.",
-			Next:     "Nothing while responses are small. Otherwise let the server filter by the names of the last request.",
-			response: unrequestedResource,
-		},
-	}
-}
-
 // badName is what is wrong with a list of names.
 type badName struct {
 	kind string
@@ -96,8 +46,8 @@ type badName struct {
 
 const (
 	nameEmpty = "an empty name"
-	nameTwice = "twice"
-	nameBoth  = "subscribed to and unsubscribed from"
+	nameTwice = "listed twice"
+	nameBoth  = "subscribed to and unsubscribed from in one request"
 )
 
 // badNames finds what is wrong with names: the first of each kind.
@@ -130,7 +80,7 @@ func badNamesOf(n *engine.NameList) []badName {
 	known := engine.Slot[struct {
 		judged bool
 		bad    []badName
-	}](&n.Memory, 0)
+	}](&n.Memory)
 	if !known.judged {
 		known.judged, known.bad = true, badNames(n.Names)
 	}
@@ -165,15 +115,11 @@ func requestBadNames(x *event) {
 		found = badNames(m.Names[:max(0, len(m.Names)-m.Locators.Names)])
 	}
 	for _, f := range found {
-		p := proof{severity: Warning, cause: f.kind, message: "an empty name in the list"}
-		if f.kind != nameEmpty {
-			p.names = []string{f.name}
-			p.message = fmt.Sprintf("%q is listed twice", clip(f.name))
-			if f.kind == nameBoth {
-				p.message = fmt.Sprintf("%q is subscribed to and unsubscribed from in one request", clip(f.name))
-			}
+		if f.kind == nameEmpty {
+			x.provef(proof{severity: Warning, cause: f.kind}, "%s in the list", f.kind)
+		} else {
+			x.provef(proof{severity: Warning, cause: f.kind, names: []string{f.name}}, "%q is %s", words.Clip(f.name), f.kind)
 		}
-		x.prove(p)
 	}
 }
 
@@ -226,17 +172,12 @@ func subscriptionFlap(x *event) {
 	if shorter != nil {
 		seqs = []session.Seq{shorter.Seq, r.Seq}
 	}
-	x.prove(proof{
-		severity: Warning, names: back, cause: "-", seqs: seqs,
-		message: fmt.Sprintf("%s went and came back %d times within %v", list(back), x.k.timers.LoopCount, round(x.now.Sub(first))),
-	})
+	x.provef(proof{severity: Warning, names: back, cause: "-", seqs: seqs},
+		"%s went and came back %d times within %v", words.List(back), x.k.timers.LoopCount, words.Round(x.now.Sub(first)))
 }
 
 // flap remembers when a name had gone that is back, if there is room.
 func (w *wishes) flap(name string, times []time.Time, since time.Time) {
-	if w.flaps == nil {
-		w.flaps = make(map[string][]time.Time)
-	}
 	if _, known := w.flaps[name]; !known && len(w.flaps) >= maxWished {
 		if w.swept.Before(since) {
 			w.swept = times[len(times)-1]
@@ -246,7 +187,7 @@ func (w *wishes) flap(name string, times []time.Time, since time.Time) {
 			return
 		}
 	}
-	w.flaps[name] = times
+	put(&w.flaps, name, times)
 }
 
 func deltaPhantomUnsubscribe(x *event) {
@@ -265,7 +206,7 @@ func deltaPhantomUnsubscribe(x *event) {
 		}
 	}
 	if len(phantoms) > 0 {
-		x.report(phantoms, "unsubscribed from %s, neither asked for nor known", list(phantoms))
+		x.report(phantoms, "unsubscribed from %s, neither asked for nor known", words.List(phantoms))
 	}
 }
 
@@ -309,11 +250,11 @@ func unrequestedResource(x *event) {
 	}
 	p := proof{
 		severity: Info, names: extra, cause: "-",
-		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", list(extra), len(extra), n.Count, bytes, all),
+		message: fmt.Sprintf("%s not asked for: %d of %d resources, %d of %d bytes", words.List(extra), len(extra), n.Count, bytes, all),
 	}
 	if w.streak >= mostlyExtras {
 		p.severity = Warning
-		p.message = fmt.Sprintf("%s not asked for, and the %d responses up to this one were mostly such", list(extra), w.streak)
+		p.message = fmt.Sprintf("%s not asked for, and the %d responses up to this one were mostly such", words.List(extra), w.streak)
 	}
 	x.prove(p)
 }

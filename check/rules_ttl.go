@@ -5,46 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-const groupTTL = "Time to live"
-
-// ttlRules look at resources that expire, and at the heartbeats that keep them.
-func ttlRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "heartbeat-version-mismatch", Title: "a heartbeat for another version", Group: groupTTL,
-			Fault: ServerFault, Severity: Error, Confidence: Decided, Scope: "all",
-			Spec:     "TTL; SotW TTL",
-			Means:    "A resource without a payload prolongs what the client has, if its version is the one sent last; in the state of the world that of the response counts, and has to be that of the type. This one has another version, or its name was never sent. Envoy takes it for an update that is broken, and rejects it; what it was to prolong expires.",
-			Causes:   "A server that counts its version up and sends the heartbeat, but not the new content, or one that lost track of what this stream has got.",
-			Next:     "Let the server send the payload when the version changes, and heartbeats only for what it has sent on this stream.",
-			response: heartbeatVersionMismatch,
-		},
-		{
-			ID: "ttl-unsupported-by-client", Title: "a TTL for a client that does not know it", Group: groupTTL,
-			Fault: ServerFault, Severity: Warning, Confidence: Decided, Scope: "all",
-			Spec:   "TTL; SotW TTL",
-			Means:  "Clients say in node.client_features whether they understand a TTL, and resources in envelopes. This one does not say so. It may ignore the TTL, so that the resource never expires, or reject the response, as gRPC's C core does with an envelope that has no payload.",
-			Causes: "A server that turns a TTL on for everyone.",
-			Next:   "Let the server look for xds.config.supports-resource-ttl and, in the state of the world, for xds.config.supports-resource-in-sotw or xds.config.resource-in-sotw before it uses them.",
-			local:  true, response: ttlUnsupported,
-		},
-		{
-			ID: "ttl-expired", Title: "a resource ran out of time", Group: groupTTL,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:     "TTL",
-			Means:    "A resource was sent with a TTL, and until it was over nothing prolonged it, although the stream was up. The client has dropped it by now. A TTL is meant for the time when the server cannot be reached, not for this.",
-			Causes:   "Heartbeats that come too seldom or not at all, a server whose timer died with an error, or a TTL of zero.",
-			Next:     "Compare how often heartbeats come with the TTL; a third of it is a good interval. To end a TTL, send the resource once without one.",
-			response: ttlExpired,
-		},
-	}
-}
 
 const (
 	featureTTL       = "xds.config.supports-resource-ttl"
@@ -69,13 +34,13 @@ func (x *event) heartbeatFlaw(i int) string {
 		if _, dropped := s.Dropped[name]; r.Version == "" || dropped {
 			return ""
 		}
-		return fmt.Sprintf("a heartbeat for %q, which was never sent", clip(name))
+		return fmt.Sprintf("a heartbeat for %q, which was never sent", words.Clip(name))
 	}
 	if delta {
 		if r.Version == it.Version {
 			return ""
 		}
-		return fmt.Sprintf("the heartbeat of %q has version %q, the version sent last was %q", clip(name), clip(r.Version), clip(it.Version))
+		return fmt.Sprintf("the heartbeat of %q has version %q, the version sent last was %q", words.Clip(name), words.Clip(r.Version), words.Clip(it.Version))
 	}
 	// The client takes the version of the response, whatever the heartbeat says,
 	// and compares it with what it has of the type.
@@ -83,7 +48,7 @@ func (x *event) heartbeatFlaw(i int) string {
 	if !known || n.Version == last {
 		return ""
 	}
-	return fmt.Sprintf("the heartbeat of %q came in a response of version %q, and the client has version %q", clip(name), clip(n.Version), clip(last))
+	return fmt.Sprintf("the heartbeat of %q came in a response of version %q, and the client has version %q", words.Clip(name), words.Clip(n.Version), words.Clip(last))
 }
 
 func heartbeatVersionMismatch(x *event) {
@@ -108,21 +73,21 @@ func ttlUnsupported(x *event) {
 	if (len(n.Timed) > 0 || len(n.Heartbeats) > 0) && !slices.Contains(node.ClientFeatures, featureTTL) {
 		for _, i := range n.Timed {
 			r := &n.Message.Resources[i]
-			found.add("ttl", r.Name, "%q has a TTL of %v, and the client does not say that it supports that", clip(r.Name), round(r.TTL))
+			found.add("ttl", r.Name, "%q has a TTL of %v, and the client does not say that it supports that", words.Clip(r.Name), words.Round(r.TTL))
 		}
 		for _, i := range n.Heartbeats {
 			// Without a version, and of a resource that was never sent, it
 			// says that there is none; with aliases, that one does not resolve.
 			r := &n.Message.Resources[i]
 			if !r.HasTTL && len(r.Aliases) == 0 && s.Have.Get(decode.NormalName(r.Name)) != nil {
-				found.add("ttl", r.Name, "a heartbeat for %q, and the client does not say that it supports them", clip(r.Name))
+				found.add("ttl", r.Name, "a heartbeat for %q, and the client does not say that it supports them", words.Clip(r.Name))
 			}
 		}
 	}
 	if n.Wrapped > 0 && n.Message.Kind == decode.SotwResponse && (n.Wanted == nil || n.Wanted.Message.Locators == (decode.Locators{})) &&
 		!slices.Contains(node.ClientFeatures, featureInSotw) && !slices.Contains(node.ClientFeatures, featureInSotwOld) {
 		found.add("envelope", "", "%s in an envelope, and the client does not say that it supports that",
-			counted(n.Wrapped, "resource is", "resources are"))
+			words.Counted(n.Wrapped, "resource is", "resources are"))
 	}
 	found.report(x, Warning)
 }
@@ -133,15 +98,15 @@ func ttlExpired(x *event) {
 		return
 	}
 	// What was sent without a TTL has none any more.
-	if l.len() < len(n.Resolved) {
-		for _, name := range l.names() {
+	if len(l.byName) < len(n.Resolved) {
+		for name := range l.byName {
 			if x.here(s.Have.Get(name)) {
-				l.drop(name)
+				delete(l.byName, name)
 			}
 		}
 	} else {
 		for _, it := range n.Resolved {
-			l.drop(it.Name)
+			delete(l.byName, it.Name)
 		}
 	}
 	if len(n.Timed) == 0 {
@@ -151,36 +116,37 @@ func ttlExpired(x *event) {
 		return // it has no timers
 	}
 	var spent flaws
+	var first time.Time // the end of what is entered now
 	for _, i := range n.Timed {
 		r := &n.Message.Resources[i]
 		name := decode.NormalName(r.Name)
 		switch {
 		case r.TTL <= 0:
-			spent.add("-", name, "%q has a TTL of %v", clip(name), round(r.TTL))
+			spent.add("-", name, "%q has a TTL of %v", words.Clip(name), words.Round(r.TTL))
 		case s.Have.Get(name) == nil, r.Empty && x.heartbeatFlaw(i) != "":
 		case r.TTL <= maxTTL:
-			l.set(lease{name: name, ttl: r.TTL, until: x.now.Add(r.TTL + x.flight()), from: n})
+			until := x.now.Add(r.TTL + x.flight())
+			l.set(lease{name: name, ttl: r.TTL, until: until, from: n})
+			if first.IsZero() || until.Before(first) {
+				first = until
+			}
 		}
 	}
 	spent.report(x, Warning)
-	x.watchLeases()
+	x.watchLeases(first)
 }
 
 // watchLeases sets the timer of the lease that ends first, if there is none
-// that is earlier.
-func (x *event) watchLeases() {
+// that is earlier. Those that were just entered end at first, or later.
+func (x *event) watchLeases(first time.Time) {
 	l := leasesOf(x.sub)
-	if l.len() == 0 {
+	if len(l.byName) == 0 || l.watched.After(x.now) && (first.IsZero() || !first.Before(l.watched)) {
 		return
 	}
-	first := l.heap[0].until
-	if l.watched.After(x.now) && !first.Before(l.watched) {
-		return
-	}
-	l.watched = first
+	l.watched = l.first()
 	later := *x
 	later.resp = nil
-	later.after(first.Sub(x.now), func(x *event) {
+	later.after(l.watched.Sub(x.now), func(x *event) {
 		if l := leasesOf(x.sub); x.now.Before(l.watched) {
 			return // what it was for is over, and a later timer is set
 		}
@@ -197,8 +163,7 @@ func leasesEnded(x *event) {
 	}
 	var names []string
 	var first lease
-	for l.len() > 0 && !l.heap[0].until.After(x.now) {
-		e := l.pop()
+	for _, e := range l.ended(x.now) {
 		if s.Have.Get(e.name) == nil || !s.Wants(e.name) || e.from.Verdict == engine.NACKed {
 			continue
 		}
@@ -208,10 +173,8 @@ func leasesEnded(x *event) {
 		names = append(names, e.name)
 	}
 	if len(names) > 0 {
-		x.prove(proof{
-			severity: Warning, names: names, seqs: []session.Seq{first.from.Seq},
-			message: fmt.Sprintf("%s was not prolonged within its TTL of %v", list(names), round(first.ttl)),
-		})
+		x.provef(proof{severity: Warning, names: names, seqs: []session.Seq{first.from.Seq}},
+			"%s was not prolonged within its TTL of %v", words.List(names), words.Round(first.ttl))
 	}
-	x.watchLeases()
+	x.watchLeases(time.Time{})
 }

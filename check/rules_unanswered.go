@@ -5,70 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
-
-// unansweredRules look at names that the server does not mention in time.
-func unansweredRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "requested-resource-timeout", Title: "a requested resource did not come", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "SotW",
-			Spec:       "Knowing When a Requested Resource Does Not Exist; gRFC A57, A88",
-			Means:      "The client asked for a name and nothing came for 15 seconds. In the state of the world silence is the only way to say that a resource does not exist, so this may be right. gRPC now treats it as missing and fails calls; Envoy goes on without it, or keeps waiting.",
-			Causes:     "A wrong name in what refers to it; a resource that is gone; go-control-plane in ADS mode, which answers only once every name of its snapshot is asked for (envoy#9934); routes of listeners that Envoy is still draining (osm#3258).",
-			Next:       "Ask the server what it has under this name for this node. If a delivered listener, route or cluster refers to it, the finding is a warning: then one of the two is wrong.",
-			unanswered: requestedResourceTimeout,
-		},
-		{
-			ID: "new-name-answered-without-it", Title: "a name was added and the server, which has it, did not send it", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
-			Spec:     "How the client specifies what resources to return",
-			Means:    "The client added a name to its list. The server has sent this resource to another client within the last minute, so it exists, but not to this one. A server must send what is newly asked for even if nothing has changed.",
-			Causes:   "A server that answers only when the version has changed (go-control-plane#463 and #583, solo-kit).",
-			Next:     "Touching the resource, so that its version changes, gets it through. The cure is in the server: it has to compare the names with those of the last request too.",
-			response: noteSent, unanswered: newNameAnsweredWithoutIt,
-		},
-		{
-			ID: "resubscribe-not-resent", Title: "a name was asked for again and not sent again", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "SotW",
-			Spec:       "How the client specifies what resources to return",
-			Means:      "The client had this resource, gave it up, and asked for it again later. It may have forgotten it meanwhile, so the server has to send it again. It did not, and the client waits: a cluster added back stays without endpoints, and its requests get 503.",
-			Causes:     "A server that remembers what it has sent and not what the client still wants (go-control-plane#431, #583).",
-			Next:       "A change of the resource, or a reconnect of the client, gets it through. Then update the server.",
-			unanswered: resubscribeNotResent,
-		},
-		{
-			ID: "delta-subscribe-unanswered", Title: "a subscribed name was never mentioned", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
-			Spec:       "Incremental xDS, Knowing When a Requested Resource Does Not Exist",
-			Means:      "The client subscribed to a name and the server has said nothing about it for 15 seconds: it neither sent it nor listed it in removed_resources. In delta a server has to say that a resource does not exist. The client waits for its timeout instead.",
-			Causes:     "go-control-plane (go-control-plane#565) and Consul never say it. Otherwise a wrong name, or a server that lost the request.",
-			Next:       "Check that the name exists on the server for this node. If it does not, the silence costs the client its initial_fetch_timeout, not more.",
-			unanswered: deltaSubscribeUnanswered,
-		},
-		{
-			ID: "delta-resubscribe-not-resent", Title: "a name was subscribed to again and not sent again", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
-			Spec:       "Subscribing to Resources",
-			Means:      "The client subscribed to a resource that it had been sent before. It does so when it has dropped its copy, and the server must send it again even if it has not changed. It did not.",
-			Causes:     "A server that skips names whose version it believes the client to have; go-control-plane does.",
-			Next:       "A change of the resource, or a reconnect, gets it through. Then update the server.",
-			unanswered: deltaResubscribeNotResent,
-		},
-		{
-			ID: "delta-wildcard-unsubscribe-unanswered", Title: "giving up a name under a wildcard got no answer", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "Delta",
-			Spec:    "Unsubscribing from Resources",
-			Means:   "The client has a wildcard and gave up a name that it had asked for besides. Whether the resource still belongs to the wildcard only the server knows: it must send it again or remove it. It did neither, and the client does not know whether to keep it.",
-			Causes:  "A server that treats each unsubscribe as needing no answer, which is right only without a wildcard.",
-			Next:    "Nothing breaks at once: the client keeps a resource that may be stale. Update the server.",
-			request: noteReleased, response: noteMentioned,
-		},
-	}
-}
 
 // noteSent keeps the time of responses, for the rule that asks when a resource
 // was sent on another stream.
@@ -128,10 +69,7 @@ func (x *event) newHere(names []string) map[string]struct{} {
 			it := s.Have.Get(n)
 			return it != nil && it.Content != nil && !x.k.hints.sent(it.Stamp).Before(since)
 		}) {
-			if out == nil {
-				out = make(map[string]struct{})
-			}
-			out[n] = struct{}{}
+			put(&out, n, struct{}{})
 		}
 	}
 	return out
@@ -139,13 +77,13 @@ func (x *event) newHere(names []string) map[string]struct{} {
 
 func newNameAnsweredWithoutIt(x *event) {
 	found := x.newHere(x.wait.left)
-	names := slices.DeleteFunc(slices.Clone(x.wait.left), func(n string) bool {
+	names := without(x.wait.left, func(n string) bool {
 		_, ok := found[n]
 		return !ok || x.has(n)
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
-			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s not sent within %v, although another client of the group got it", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -159,7 +97,7 @@ func requestedResourceTimeout(x *event) {
 	if w.from.Message.Kind != decode.SotwRequest || w.again {
 		return
 	}
-	left := slices.DeleteFunc(slices.Clone(w.left), x.has)
+	left := without(w.left, x.has)
 	if len(left) == 0 {
 		return
 	}
@@ -176,15 +114,15 @@ func requestedResourceTimeout(x *event) {
 	}
 	if len(plain) > 0 {
 		x.proveOnce(Info, plain, func(names []string) string {
-			return fmt.Sprintf("%s asked for and not sent within %v", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s asked for and not sent within %v", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 	if len(pressing) > 0 {
 		x.proveOnce(Warning, pressing, func(names []string) string {
 			if r, ok := by[names[0]]; ok {
-				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", list(names), round(x.k.timers.DNE), r.Sub.Type, clip(r.Item.Name))
+				return fmt.Sprintf("%s asked for and not sent within %v, and %s %q refers to it", words.List(names), words.Round(x.k.timers.DNE), r.Sub.Type, words.Clip(r.Item.Name))
 			}
-			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s asked for and not sent within %v, so gRPC takes it for missing", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -208,13 +146,13 @@ func resubscribeNotResent(x *event) {
 	if w.from.Message.Kind != decode.SotwRequest || !w.again {
 		return
 	}
-	names := slices.DeleteFunc(slices.Clone(w.left), func(n string) bool {
+	names := without(w.left, func(n string) bool {
 		gone, ok := s.Dropped[n] // shortly before: the server may not have seen the gap
 		return ok && w.from.At.Sub(gone.At) <= x.flight() || x.has(n)
 	})
 	if len(names) > 0 {
 		x.proveOnce(Warning, names, func(names []string) string {
-			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s given up, asked for again, and not sent again within %v", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -224,10 +162,10 @@ func deltaSubscribeUnanswered(x *event) {
 	if w.from.Message.Kind != decode.DeltaRequest || w.stale || w.again {
 		return
 	}
-	names := slices.DeleteFunc(slices.Clone(w.left), x.sub.MayBeGone)
+	names := without(w.left, x.sub.MayBeGone)
 	if len(names) > 0 {
 		x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
-			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", list(names), round(x.k.timers.DNE))
+			return fmt.Sprintf("%s subscribed to, and neither sent nor said to be missing within %v", words.List(names), words.Round(x.k.timers.DNE))
 		})
 	}
 }
@@ -238,7 +176,7 @@ func deltaResubscribeNotResent(x *event) {
 		return
 	}
 	x.proveOnce(Warning, w.left, func(names []string) string {
-		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", list(names), round(x.k.timers.DNE))
+		return fmt.Sprintf("%s subscribed to once more, and not sent again within %v", words.List(names), words.Round(x.k.timers.DNE))
 	})
 }
 
@@ -260,10 +198,8 @@ func noteReleased(x *event) {
 		if s.Have.Get(n) == nil || s.Names.Has(n) || len(w.released) >= maxWished {
 			continue
 		}
-		if w.released == nil {
-			w.released = make(map[string]*engine.Request)
-		}
-		w.released[n], waits = r, true
+		put(&w.released, n, r)
+		waits = true
 	}
 	if waits {
 		x.after(x.k.timers.DNE, releasedUnanswered)
@@ -302,6 +238,6 @@ func releasedUnanswered(x *event) {
 	}
 	slices.Sort(names)
 	x.proveOnce(x.relaxed(Warning), names, func(names []string) string {
-		return fmt.Sprintf("%s unsubscribed from beside a wildcard, and neither sent nor removed within %v", list(names), round(x.k.timers.DNE))
+		return fmt.Sprintf("%s unsubscribed from beside a wildcard, and neither sent nor removed within %v", words.List(names), words.Round(x.k.timers.DNE))
 	})
 }

@@ -6,21 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-const groupVerdicts = "ACK and NACK"
-
-// verdictRules look at what clients say of responses, and at what servers make
-// of that.
-func verdictRules() []*Rule { return slices.Concat(ackRules(), nackRules(), repeatRules()) }
-
 // acks is what the rules of ACK and NACK remember of one type on one stream.
 type acks struct {
-	late, held vigil
+	late, held deadline
 	flipped    *engine.Response // whose verdict was changed last
 	flood      [2]repeated      // the last two requests that differ
 
@@ -28,81 +22,6 @@ type acks struct {
 	resends []time.Time
 	refused []refused // oldest first
 	reasons []string  // for which the client rejected
-}
-
-// ackRules look at verdicts that are missing, or say something odd.
-func ackRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "ack-missing", Title: "a response that was never answered", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:    "ACK and NACK semantics summary",
-			Means:   "The client has neither accepted nor rejected the response, nor a newer one of its type. Nobody knows which configuration it runs. Servers that wait for the verdict, as go-control-plane does, send it nothing more of this type.",
-			Causes:  "A client that has got stuck. gRPC for Java said nothing once its last subscription of the type was gone (grpc-java#11232). A test client that does not know it has to answer.",
-			Next:    "See whether the client answers other types. If it does, look in its log for this one; if it says nothing at all, it hangs, or its connection is dead.",
-			request: stillThere, response: ackMissing,
-		},
-		{
-			ID: "cds-ack-held-by-warming", Title: "the verdict on clusters waits for endpoints or secrets", Group: groupVerdicts,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "ADS",
-			Spec:    "Resource warming",
-			Means:   "Envoy says nothing about a response of clusters while one of them warms up. The resources named here were asked for and did not come, so the verdict does not come either, and the server can change no cluster meanwhile. Where nothing was asked for, the client is at fault, and ack-missing says so: Envoy may have found a part of the clusters wrong, and keep that to itself.",
-			Causes:  "Endpoints or a secret that the server does not have under this name, or endpoints that it does not repeat when only their cluster changed (go-control-plane#1035). Envoy gives up after initial_fetch_timeout, 15 seconds by default; where that is 0, as with Istio, it waits for ever (envoy PR#47067).",
-			Next:    "Let the server send what is named here, empty if there is nothing. The cluster itself is in cluster-warming-starved.",
-			request: func(x *event) { x.warm() }, response: ackHeld,
-		},
-		{
-			ID: "nack-without-error-detail", Title: "neither a clear ACK nor a clear NACK", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
-			Spec:    "NACK; ACK and NACK semantics summary",
-			Means:   "The client echoes the nonce with its old version and gives no error. By the old way to read it that is a rejection, by the present one it is not. Servers differ, and nobody learns the reason.",
-			Causes:  "A client that was written before error_detail. Envoy answers this way when it gets resources of a type that it no longer watches (envoy#10046): then nothing was rejected, and it is only a note.",
-			Next:    "Look for a rejection in the client's log at that moment. If there is one, the client should fill error_detail.",
-			request: nackWithoutErrorDetail,
-		},
-		{
-			ID: "ack-version-unknown", Title: "a version that nobody sent", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Error, Confidence: Decided, Scope: "SotW",
-			Spec:    "ACK/NACK and resource type instance version",
-			Means:   "The client says that it runs a version which the server never sent on this stream and which the client did not bring along. Its verdict cannot be understood.",
-			Causes:  "A client that mixes up the versions of its types, or that counts versions itself. An agent in between that answers for the client.",
-			Next:    "Compare the version with those of the other types on the stream.",
-			request: ackVersionUnknown,
-		},
-		{
-			ID: "nack-with-accepted-version", Title: "a rejection with the version that it rejects", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "SotW",
-			Spec:    "ACK and NACK, detecting NACK from error_detail instead of version and nonce",
-			Means:   "The request has an error and the version of the very response that it answers. It is a rejection all the same. A server that compares versions only takes it for an ACK.",
-			Causes:  "A name was added at an unchanged version and its resource was bad. gRPC's C core, which moves its version on when a part of the response was good. Envoy, when the error of one response travels with the next one's nonce.",
-			Next:    "Nothing for the client. Check that the server looks at error_detail.",
-			request: nackWithAcceptedVersion,
-		},
-	}
-}
-
-// repeatRules look at requests that say again, or take back, what was said.
-func repeatRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "verdict-flipped", Title: "two verdicts on one response", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Decided, Scope: "SotW",
-			Spec:    "ACK and NACK semantics summary",
-			Means:   "The client rejected the response and later says that it runs it, or the other way round. The server has acted on the first word by then, and nobody can tell what the client has now.",
-			Causes:  "A client that takes the newest version it saw, not the one it runs, when it changes its names. Or one that validates twice, at once and when it applies.",
-			Next:    "Ask the client what it runs (config_dump, CSDS). Believe that.",
-			request: verdictFlipped,
-		},
-		{
-			ID: "request-flood", Title: "the same request over and over", Group: groupVerdicts,
-			Fault: ClientFault, Severity: Warning, Confidence: Timed, Scope: "all",
-			Spec:    "When to send an update",
-			Means:   "The client sends one and the same request many times within seconds. A few repeats are normal when Envoy starts; this is a loop, and it costs both sides.",
-			Causes:  "A client that asks again because it got no resource, without waiting. Envoy did so when endpoints came before their cluster (envoy#12818).",
-			Next:    "Look at the response before the first of them: the client probably cannot use it, or waits for what it lacks.",
-			request: requestFlood,
-		},
-	}
 }
 
 func nackWithoutErrorDetail(x *event) {
@@ -114,17 +33,13 @@ func nackWithoutErrorDetail(x *event) {
 	if !old && r.Message.Version != s.First.Message.Version {
 		return
 	}
-	p := proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-		message: fmt.Sprintf("nonce %q of version %q is answered with version %q and no error_detail",
-			clip(r.Message.Nonce), clip(r.Echoed.Version), clip(r.Message.Version)),
-	}
+	p, when := proof{severity: Warning, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}}, ""
 	if len(r.Message.Names) == 0 && r.Before.EverNamed && r.Before.Count == 0 && r.Before.Wild == engine.NotWild {
-		p.severity, p.cause = Info, "unwatched"
-		p.message += ", after all names had been given up"
+		p.severity, p.cause, when = Info, "unwatched", ", after all names had been given up"
 	}
 	if !x.again(p.severity, p.cause) {
-		x.prove(p)
+		x.provef(p, "nonce %q of version %q is answered with version %q and no error_detail%s",
+			words.Clip(r.Message.Nonce), words.Clip(r.Echoed.Version), words.Clip(r.Message.Version), when)
 	}
 }
 
@@ -138,17 +53,15 @@ func ackVersionUnknown(x *event) {
 	if s.Versions.Has(engine.Short(v)) {
 		return
 	}
-	p := proof{
-		severity: Error, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-		message: fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; no response of %s had it", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), s.Type),
-	}
+	whose := fmt.Sprintf("no response of %s had it", s.Type)
 	for _, o := range x.stream.Order {
 		if o != s && o.Versions.Has(engine.Short(v)) {
-			p.message = fmt.Sprintf("version %q in answer to nonce %q, whose version is %q; it is one of %s", clip(v), clip(r.Message.Nonce), clip(r.Echoed.Version), o.Type)
+			whose = "it is one of " + o.Type
 			break
 		}
 	}
-	x.prove(p)
+	x.provef(proof{severity: Error, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}},
+		"version %q in answer to nonce %q, whose version is %q; %s", words.Clip(v), words.Clip(r.Message.Nonce), words.Clip(r.Echoed.Version), whose)
 }
 
 func nackWithAcceptedVersion(x *event) {
@@ -157,10 +70,8 @@ func nackWithAcceptedVersion(x *event) {
 		r.Message.Version != r.Echoed.Version || x.sub.Exempt() || x.again(Info, "-") {
 		return
 	}
-	x.prove(proof{
-		severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq},
-		message: fmt.Sprintf("nonce %q rejected with its own version %q", clip(r.Message.Nonce), clip(r.Message.Version)),
-	})
+	x.provef(proof{severity: Info, cause: "-", seqs: []session.Seq{r.Echoed.Seq, r.Seq}},
+		"nonce %q rejected with its own version %q", words.Clip(r.Message.Nonce), words.Clip(r.Message.Version))
 }
 
 func verdictFlipped(x *event) {
@@ -177,10 +88,8 @@ func verdictFlipped(x *event) {
 		first, was, is = by.Seq, "rejected", "accepted"
 	}
 	acksOf(x.sub).flipped = n
-	x.prove(proof{
-		severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, first, r.Seq},
-		message: fmt.Sprintf("nonce %q (version %q) was %s in entry %d, and is %s now", clip(n.Nonce), clip(n.Version), was, first, is),
-	})
+	x.provef(proof{severity: Warning, cause: "-", seqs: []session.Seq{n.Seq, first, r.Seq}},
+		"nonce %q (version %q) was %s in entry %d, and is %s now", words.Clip(n.Nonce), words.Clip(n.Version), was, first, is)
 }
 
 // repeated is a request and when it came again.
@@ -217,11 +126,8 @@ func requestFlood(x *event) {
 	if x.again(Warning, "-") {
 		return
 	}
-	x.prove(proof{
-		severity: Warning, cause: "-",
-		message: fmt.Sprintf("the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, round(took), clip(x.req.Message.Version), clip(x.req.Message.Nonce),
-			counted(x.req.Named(), "name", "names")),
-	})
+	x.provef(proof{severity: Warning, cause: "-"},
+		"the same request %d times within %v: version %q, nonce %q, %s", maxRepeats+1, words.Round(took), words.Clip(x.req.Message.Version), words.Clip(x.req.Message.Nonce), words.Counted(x.req.Named(), "name", "names"))
 }
 
 // requestKey is equal for requests that say the same.

@@ -1,75 +1,13 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// wildcardRules look at requests for all resources of a type: by "*", or, as
-// it was before, by a first request that names nothing.
-func wildcardRules() []*Rule {
-	return []*Rule{
-		{
-			ID: "accidental-wildcard-on-reconnect", Title: "a reconnect asks for everything by mistake", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Warning, Confidence: Guessed, Scope: "SotW, Delta",
-			Spec:    "How the client specifies what resources to return",
-			Means:   "Before the reconnect the client had given up all names of this type and wanted nothing. Its first request on the new stream names nothing either, but in a first request that means everything.",
-			Causes:  "A client that announces every type it ever used after a reconnect, also those with an empty list. grpc-go did (grpc-go#7013).",
-			Next:    "Update the client. Until then expect it to receive all listeners or clusters after each reconnect, and to ignore them.",
-			request: accidentalWildcard,
-		},
-		{
-			ID: "empty-first-request-on-named-type", Title: "a first request that names nothing", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "SotW", Off: true,
-			Spec:    "How the client specifies what resources to return",
-			Means:   "Resources of this type are asked for by name, and this request has none. What that means is not settled: istiod sends nothing, go-control-plane and SPIRE send everything.",
-			Causes:  "Envoy announces every type that it ever subscribed to after a reconnect, even when no name is left (envoy#7529).",
-			Next:    "Nothing, unless the answer is unexpectedly large.",
-			request: emptyFirstRequest,
-		},
-		{
-			ID: "cleared-list-treated-as-wildcard", Title: "an emptied list was taken for a wish for everything", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Timed, Scope: "SotW, Delta",
-			Spec:     "How the client specifies what resources to return",
-			Means:    "The client had asked for names and then gave up all of them. An empty list then means nothing, but the server went on to send resources.",
-			Causes:   "A server that takes each empty list for the wildcard (java-control-plane#411, go-control-plane#855). Only a first request without names is one.",
-			Next:     "Update the server. The client ignores what it gets; the cost is bandwidth.",
-			response: clearedListAsWildcard,
-		},
-		{
-			ID: "wildcard-unsubscribe-ignored", Title: "everything is still sent after the wildcard was given up", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Info, Confidence: Timed, Scope: "all", Off: true,
-			Spec:     "How the client specifies what resources to return",
-			Means:    "The client had asked for everything and then only for certain names, but the server still sends others. Older texts of the protocol said that a wildcard lasts for ever, so such a server may be right by its own text.",
-			Causes:   "A server that decides at the first request whether a stream is a wildcard one.",
-			Next:     "Nothing, unless the extra resources are many. Then update the server, or let the client open a new stream.",
-			response: wildcardUnsubscribeIgnored,
-		},
-		{
-			ID: "legacy-wildcard-lost", Title: "asking for a name ended the wildcard", Group: groupSubscriptions,
-			Fault: ServerFault, Severity: Warning, Confidence: Guessed, Scope: "Delta",
-			Spec:    "How the client specifies what resources to return, second example",
-			Means:   "The client began without names, which stands for everything, and later subscribed to one name besides. The wildcard has to go on until \"*\" is unsubscribed. This server took the name for the whole wish: it removed the rest, or no longer updates it.",
-			Causes:  "A server that computes the wildcard from the list of names alone (go-control-plane PR#559, cilium PR#45288). Envoy's on-demand clusters bring it to light.",
-			Next:    "Update the server. Traffic to what was removed fails meanwhile; a client that subscribes to \"*\" by name is not affected.",
-			request: noteWidened, response: legacyWildcardLost,
-		},
-		{
-			ID: "explicit-wildcard-on-named-type", Title: "\"*\" for a type that is asked for by name", Group: groupSubscriptions,
-			Fault: ClientFault, Severity: Info, Confidence: Decided, Scope: "all", Off: true,
-			Spec:    "How the client specifies what resources to return",
-			Means:   "The wildcard is defined for listeners and clusters. Of other types servers may send everything, or look for a resource called \"*\".",
-			Causes:  "A client written against one server that understands it.",
-			Next:    "Check that the server does.",
-			request: explicitWildcardOnNamedType,
-		},
-	}
-}
 
 // relaxed is the severity of rules where older texts of the protocol say
 // otherwise: streams of version 2 follow these.
@@ -107,15 +45,13 @@ func accidentalWildcard(x *event) {
 	if was == nil || was.Lost || !was.EverNamed || was.Active() || was.BeganNameless() || x.restarted() {
 		return
 	}
-	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.ClearedAt, r.Seq},
-		message: fmt.Sprintf("no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.Type),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), cause: "-", seqs: []session.Seq{was.ClearedAt, r.Seq}},
+		"no names, which asks for all of %s; before the reconnect the client had named some and given them up", s.Type)
 }
 
 func emptyFirstRequest(x *event) {
 	if x.req.Ordinal == 0 && x.req.Message.Kind == decode.SotwRequest && x.sub.Named() && x.req.Named() == 0 {
-		x.prove(proof{severity: Info, cause: "-", message: fmt.Sprintf("the first request of %s has no names", x.sub.Type)})
+		x.provef(proof{severity: Info, cause: "-"}, "the first request of %s has no names", x.sub.Type)
 	}
 }
 
@@ -132,10 +68,8 @@ func clearedListAsWildcard(x *event) {
 	if sent == 0 || s.Exempt() || s.OtherNames() || !x.clearedBefore() {
 		return
 	}
-	x.prove(proof{
-		severity: x.relaxed(Warning), cause: "-", names: firstNames(n.Resolved), seqs: []session.Seq{s.ClearedAt, n.Seq},
-		message: fmt.Sprintf("%s of %s sent %v after the client had given up its last name", counted(sent, "resource", "resources"), s.Type, round(x.now.Sub(s.Cleared))),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), cause: "-", names: firstNames(n.Resolved), seqs: []session.Seq{s.ClearedAt, n.Seq}},
+		"%s of %s sent %v after the client had given up its last name", words.Counted(sent, "resource", "resources"), s.Type, words.Round(x.now.Sub(s.Cleared)))
 }
 
 func wildcardUnsubscribeIgnored(x *event) {
@@ -155,17 +89,15 @@ func wildcardUnsubscribeIgnored(x *event) {
 		}
 	}
 	if len(extra) > 0 {
-		x.prove(proof{
-			severity: Info, names: extra, cause: "-",
-			message: fmt.Sprintf("%s not among the names asked for since the wildcard was given up %v before", list(extra), round(x.now.Sub(ended))),
-		})
+		x.provef(proof{severity: Info, names: extra, cause: "-"},
+			"%s not among the names asked for since the wildcard was given up %v before", words.List(extra), words.Round(x.now.Sub(ended)))
 	}
 }
 
 func explicitWildcardOnNamedType(x *event) {
 	s := x.sub
 	if s.Named() && s.Facts.Envoy && s.Wild == engine.ExplicitWild && x.req.Before.Wild != engine.ExplicitWild {
-		x.prove(proof{severity: Info, cause: "-", names: []string{"*"}, message: fmt.Sprintf("\"*\" of %s, which is asked for by name", s.Type)})
+		x.provef(proof{severity: Info, cause: "-", names: []string{"*"}}, "\"*\" of %s, which is asked for by name", s.Type)
 	}
 }
 
@@ -229,10 +161,8 @@ func (x *event) wildcardRemoved() {
 			return // they are gone everywhere
 		}
 	}
-	x.prove(proof{
-		severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.Seq, n.Seq},
-		message: fmt.Sprintf("%s removed after the client had asked for %s besides everything", list(lost), list(from.Added)),
-	})
+	x.provef(proof{severity: x.relaxed(Warning), names: lost, cause: "-", seqs: []session.Seq{from.Seq, n.Seq}},
+		"%s removed after the client had asked for %s besides everything", words.List(lost), words.List(from.Added))
 }
 
 // maxCompared bounds the changes of one response that are compared with what
@@ -272,11 +202,8 @@ func (x *event) wildcardForgotten() {
 				return
 			}
 			x.stream, x.sub = o.Stream, o
-			x.prove(proof{
-				severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.Last.Seq, n.Seq},
-				message: fmt.Sprintf("%s changed for another client %v ago, but not for this one, which has asked for %s besides everything",
-					list(names), round(x.k.timers.DNE), counted(o.Names.Len(), "name", "names")),
-			})
+			x.provef(proof{severity: x.relaxed(Warning), names: names, cause: "-", seqs: []session.Seq{o.Last.Seq, n.Seq}},
+				"%s changed for another client %v ago, but not for this one, which has asked for %s besides everything", words.List(names), words.Round(x.k.timers.DNE), words.Counted(o.Names.Len(), "name", "names"))
 		})
 	}
 }

@@ -3,9 +3,8 @@ package check_test
 import (
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 

@@ -3,9 +3,8 @@ package check
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // wait is names that a request asked for. Until it is over left has all of
@@ -41,13 +40,10 @@ func (x *event) await() {
 	delta := r.Message.Kind == decode.DeltaRequest
 	if !delta && !r.Fresh {
 		l := lateOf(s)
-		if l.names == nil {
-			l.names = make(map[string]bool)
-		}
 		longAgo := r.Before.Newest != nil && x.now.Sub(r.Before.Newest.At) > x.flight()
 		for _, n := range r.Added { // the server may pass over it
 			if len(l.names) < engine.MaxDropped {
-				l.names[n] = longAgo
+				put(&l.names, n, longAgo)
 			}
 		}
 		return
@@ -85,11 +81,8 @@ func (x *event) await() {
 		if len(of.left) == 0 {
 			continue
 		}
-		if w.byName == nil {
-			w.byName = make(map[string]*wait)
-		}
 		for _, n := range of.left {
-			w.byName[n] = of
+			put(&w.byName, n, of)
 		}
 		next := *x
 		next.wait = of
@@ -113,11 +106,6 @@ func overdue(x *event) {
 	}
 }
 
-// without is a copy of a list without what is gone.
-func without[T any](list []T, gone func(T) bool) []T {
-	return slices.DeleteFunc(slices.Clone(list), gone)
-}
-
 // answer ends the waiting for what a response mentions. It goes over the
 // response or over what is waited for, whichever is less.
 func answer(s *engine.Subscription, k *Checker, m *decode.Message) {
@@ -125,7 +113,7 @@ func answer(s *engine.Subscription, k *Checker, m *decode.Message) {
 	if len(waits) == 0 {
 		return
 	}
-	said := func(name string) { delete(waits, decode.NormalName(name)) }
+	mentioned := func(name string) { delete(waits, decode.NormalName(name)) }
 	if few := len(waits) < len(m.Resources); few {
 		for n := range waits {
 			if it := s.Have.Get(n); it != nil && it.Stamp == k.Stamp {
@@ -134,23 +122,23 @@ func answer(s *engine.Subscription, k *Checker, m *decode.Message) {
 		}
 		for i := range m.Resources {
 			if r := &m.Resources[i]; r.Empty {
-				said(r.Name)
+				mentioned(r.Name)
 			}
 		}
 	} else {
 		for i := range m.Resources {
-			said(m.Resources[i].Name)
+			mentioned(m.Resources[i].Name)
 		}
 	}
 	for i := range m.Resources {
 		for _, a := range m.Resources[i].Aliases {
-			said(a)
+			mentioned(a)
 		}
 	}
 	for _, n := range m.Removed {
-		said(n)
+		mentioned(n)
 	}
 	for i := range m.ResourceErrors {
-		said(m.ResourceErrors[i].Name)
+		mentioned(m.ResourceErrors[i].Name)
 	}
 }

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -132,10 +130,7 @@ func (w *warmings) begin(x *event) {
 	}
 	eds := x.stream.Sub("EDS")
 	if eds == nil {
-		if len(w.early) == maxEarly {
-			w.early = slices.Delete(w.early, 0, 1)
-		}
-		w.early = append(w.early, early{n, began})
+		w.early = keepLast(w.early, early{n, began}, maxEarly)
 		return
 	}
 	for _, it := range began {
@@ -183,9 +178,6 @@ func (w *warmings) enter(it *engine.Resource, cds *engine.Response, eds *engine.
 		if ref.Type != "EDS" || ref.Source != inspect.SourceADS || len(w.byName) >= maxWarming {
 			continue
 		}
-		if w.byName == nil {
-			w.byName = make(map[string]*warming)
-		}
 		c := &warming{
 			name: ref.Name, cluster: it.Name, cds: cds, from: cds.Seq, asked: eds != nil && eds.Wants(ref.Name),
 			patient: it.Content.Facts.Patient, was: w.byName[ref.Name],
@@ -195,6 +187,6 @@ func (w *warmings) enter(it *engine.Resource, cds *engine.Response, eds *engine.
 			c.was.was = nil
 		}
 		w.began = w.began || c.asked
-		w.byName[ref.Name] = c
+		put(&w.byName, ref.Name, c)
 	}
 }

@@ -3,43 +3,37 @@ package filter
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// field is one text of a row. Where there is none, nothing fits.
-type field struct {
-	pattern
-	of func(*Row) string
-}
-
-func (v *field) takes(r *Row) bool {
-	s := v.of(r)
-	return s != "" && v.is(s)
-}
-
-func fieldOf(of func(*Row) string) func(string) (value, *Error) {
-	return func(text string) (value, *Error) {
-		p, err := parsePattern(text)
-		return &field{p, of}, err
-	}
-}
-
-// list is several texts of a row, of which one has to fit.
-type list struct {
+// texts are texts of a row, of which one has to fit.
+type texts struct {
 	pattern
 	any func(*Row, *pattern) bool
 }
 
-func (v *list) takes(r *Row) bool { return v.any(r, &v.pattern) }
+func (v *texts) takes(r *Row) bool { return v.any(r, &v.pattern) }
 
 func listOf(anyOf func(*Row, *pattern) bool) func(string) (value, *Error) {
 	return func(text string) (value, *Error) {
 		p, err := parsePattern(text)
-		return &list{p, anyOf}, err
+		return &texts{p, anyOf}, err
 	}
+}
+
+// fieldOf is about one text of a row. Where there is none, nothing fits.
+func fieldOf(of func(*Row) string) func(string) (value, *Error) {
+	return listOf(func(r *Row, p *pattern) bool {
+		s := of(r)
+		return s != "" && p.is(s)
+	})
+}
+
+// wordsOf looks for a text anywhere in the summary or in the body of a row.
+func wordsOf(of func(*Row) string) func(string) (value, *Error) {
+	return listOf(func(r *Row, p *pattern) bool { return p.in(of(r)) })
 }
 
 // client also knows its label.
@@ -55,21 +49,6 @@ func (v *client) mayBe(label string) bool {
 func parseClient(text string) (value, *Error) {
 	p, err := parsePattern(text)
 	return &client{p}, err
-}
-
-// words looks for a text anywhere in the summary or in the body of a row.
-type words struct {
-	pattern
-	of func(*Row) string
-}
-
-func (v *words) takes(r *Row) bool { return v.in(v.of(r)) }
-
-func wordsOf(of func(*Row) string) func(string) (value, *Error) {
-	return func(text string) (value, *Error) {
-		p, err := parsePattern(text)
-		return &words{p, of}, err
-	}
 }
 
 func summaryOf(r *Row) string { return r.summary.of(r.Summary) }

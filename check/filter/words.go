@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -26,6 +25,7 @@ func unknown(what, word string, all []string) *Error {
 
 // kind is what a message does, or what other entries record.
 type kind struct {
+	word  string
 	what  string // of a message
 	kinds uint32 // bit set of entry kinds
 }
@@ -52,11 +52,43 @@ func whats() []string {
 	return []string{"nack", "ack", "sub", "unsub", "req", "resp", "delta"}
 }
 
-// kindWords are those of the lines, and those of the machine-readable form.
+// kinds are the words for other entries: those of the lines, and those of the
+// machine-readable form.
+func kinds() []kind {
+	of := func(word string, kinds ...session.Kind) kind {
+		k := kind{word: word}
+		for _, v := range kinds {
+			k.kinds |= 1 << v
+		}
+		return k
+	}
+	return []kind{
+		of("open", session.KindOpen),
+		of("close", session.KindTrailer, session.KindCancel),
+		of("gap", session.KindGap),
+		of("note", session.KindNote),
+		of("conn", session.KindConnect),
+		of("head", session.KindHeader),
+		of("half", session.KindHalfClose),
+		of("goaway", session.KindGoAway),
+		of("gone", session.KindDisconnect),
+		of("connect", session.KindConnect),
+		of("header", session.KindHeader),
+		of("message", session.KindMessage),
+		of("half-close", session.KindHalfClose),
+		of("trailer", session.KindTrailer),
+		of("cancel", session.KindCancel),
+		of("disconnect", session.KindDisconnect),
+		of("time", session.KindTime),
+	}
+}
+
 func kindWords() []string {
-	return append(whats(),
-		"open", "close", "gap", "note", "conn", "head", "half", "goaway", "gone",
-		"connect", "header", "message", "half-close", "trailer", "cancel", "disconnect", "time")
+	words := whats()
+	for _, k := range kinds() {
+		words = append(words, k.word)
+	}
+	return words
 }
 
 func parseKind(text string) (value, *Error) {
@@ -64,42 +96,12 @@ func parseKind(text string) (value, *Error) {
 	if slices.Contains(whats(), word) {
 		return kind{what: strings.ToUpper(word)}, nil
 	}
-	var of []session.Kind
-	switch word {
-	case "open":
-		of = []session.Kind{session.KindOpen}
-	case "close":
-		of = []session.Kind{session.KindTrailer, session.KindCancel}
-	case "gap":
-		of = []session.Kind{session.KindGap}
-	case "note":
-		of = []session.Kind{session.KindNote}
-	case "conn", "connect":
-		of = []session.Kind{session.KindConnect}
-	case "head", "header":
-		of = []session.Kind{session.KindHeader}
-	case "half", "half-close":
-		of = []session.Kind{session.KindHalfClose}
-	case "message":
-		of = []session.Kind{session.KindMessage}
-	case "trailer":
-		of = []session.Kind{session.KindTrailer}
-	case "cancel":
-		of = []session.Kind{session.KindCancel}
-	case "goaway":
-		of = []session.Kind{session.KindGoAway}
-	case "gone", "disconnect":
-		of = []session.Kind{session.KindDisconnect}
-	case "time":
-		of = []session.Kind{session.KindTime}
-	default:
-		return nil, unknown("kind", text, kindWords())
+	for _, k := range kinds() {
+		if k.word == word {
+			return k, nil
+		}
 	}
-	v := kind{}
-	for _, k := range of {
-		v.kinds |= 1 << k
-	}
-	return v, nil
+	return nil, unknown("kind", text, kindWords())
 }
 
 func parseWhat(text string) (value, *Error) {
@@ -218,7 +220,7 @@ func parseRule(text string) (value, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(ruleIDs(), v.(*list).is) {
+	if !slices.ContainsFunc(ruleIDs(), v.(*texts).is) {
 		err := unknown("rule", text, ruleIDs())
 		if err.Nearest == "" {
 			err.hint("xdsproxy explain lists the rules")
@@ -243,7 +245,7 @@ func parseVariant(text string) (value, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(variants(), v.(*field).is) {
+	if !slices.ContainsFunc(variants(), v.(*texts).is) {
 		return nil, unknown("variant", text, variants())
 	}
 	return v, nil

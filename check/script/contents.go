@@ -85,8 +85,7 @@ func (c *contents) describe(typeURL string, body []byte, masked bool) *described
 	}
 	f := c.inspector.Inspect(typeURL, body, masked)
 	d := &described{facts: f, resource: synth.Resource{TypeURL: typeURL, Name: f.Name}}
-	d.corrupt(f)
-	if !d.resource.Corrupt {
+	if d.resource.Corrupt = f.Undecodable != ""; !d.resource.Corrupt {
 		d.refer(f)
 		d.scope(f)
 		d.fault(c, f)
@@ -96,11 +95,6 @@ func (c *contents) describe(typeURL string, body []byte, masked bool) *described
 	}
 	c.seen[key] = d
 	return d
-}
-
-func (d *described) corrupt(f *inspect.Facts) {
-	d.resource.Corrupt = f.Undecodable != ""
-	d.noContents = false
 }
 
 // try changes the resource if the change can be made.
@@ -135,26 +129,25 @@ func (d *described) refer(f *inspect.Facts) {
 }
 
 func refer(refs *synth.Refs, ref inspect.Ref, name string) {
-	switch ref.Type {
-	case "CDS":
+	if ref.Type == "CDS" {
 		refs.Clusters = append(refs.Clusters, ref.Name)
-	case "EDS":
-		if refs.EDS = true; ref.Name != name {
-			refs.EDSName = ref.Name
-		}
-	case "RDS":
-		refs.Routes = append(slices.Clip(refs.Routes), ref.Name)
-	case "SDS":
-		refs.Secrets = append(slices.Clip(refs.Secrets), ref.Name)
-	case "ECDS":
-		refs.Filters = append(slices.Clip(refs.Filters), ref.Name)
+		return
+	}
+	i := slices.IndexFunc(references, func(of reference) bool { return of.typ != "" && of.typ == ref.Type })
+	switch {
+	case i < 0:
+		return
+	case references[i].flag != nil:
+		*references[i].flag(refs) = true
+	default:
+		names := references[i].names(refs)
+		*names = append(slices.Clip(*names), ref.Name)
+	}
+	switch {
+	case ref.Type == "EDS" && ref.Name != name:
+		refs.EDSName = ref.Name
+	case ref.Type == "ECDS":
 		refs.Default = ref.Default
-	case "LEDS":
-		refs.Groups = append(slices.Clip(refs.Groups), ref.Name)
-	case "VHDS":
-		refs.VHDS = true
-	case "SRDS":
-		refs.SRDS = true
 	}
 }
 
@@ -263,35 +256,24 @@ func (w *writer) refsText(refs *synth.Refs) string {
 	var out []string
 	for _, n := range refs.Clusters {
 		t := w.text(n)
-		if slices.Contains(refWords, n) {
+		if wordOf(references, n) != nil {
 			t = strconv.Quote(n)
 		}
 		out = append(out, t)
 	}
-	flag := func(on bool, word string) {
-		if on {
-			out = append(out, word)
+	for _, of := range references {
+		switch {
+		case of.names != nil:
+			for _, n := range *of.names(refs) {
+				out = append(out, of.word+"="+w.value(n))
+			}
+		case of.word == "eds" && refs.EDSName != "":
+			out = append(out, "eds="+w.value(refs.EDSName))
+		case of.flag == nil && refs.Source != "":
+			out = append(out, of.word+"="+w.value(refs.Source))
+		case of.flag != nil && *of.flag(refs):
+			out = append(out, of.word)
 		}
-	}
-	named := func(word string, names ...string) {
-		for _, n := range names {
-			out = append(out, word+"="+w.value(n))
-		}
-	}
-	if refs.EDSName != "" {
-		named("eds", refs.EDSName)
-	} else {
-		flag(refs.EDS, "eds")
-	}
-	named("rds", refs.Routes...)
-	named("sds", refs.Secrets...)
-	named("ecds", refs.Filters...)
-	flag(refs.Default, "default")
-	flag(refs.VHDS, "vhds")
-	flag(refs.SRDS, "srds")
-	named("leds", refs.Groups...)
-	if refs.Source != "" {
-		named("src", refs.Source)
 	}
 	if len(out) == 0 {
 		return ""

@@ -2,8 +2,11 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
 // Error says where a script cannot be read, and why.
@@ -34,48 +37,14 @@ func (e *Error) hint(format string, args ...any) *Error {
 	return e
 }
 
-// nearest returns the word that is most like s, or "" if none is.
-func nearest(s string, words []string) string {
-	best, at := "", len(s)/2+1
-	for _, w := range words {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); d < at {
-			best, at = w, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to insert, remove, change or swap. It looks at the
-// beginning of long words only.
-func distance(a, b string) int {
-	a, b = a[:min(len(a), 40)], b[:min(len(b), 40)]
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
-}
-
 // meant makes a hint of the nearest word, if there is one.
 func (e *Error) meant(s string, words []string) *Error {
-	if w := nearest(s, words); w != "" {
-		return e.hint("did you mean %s?", w)
+	lower := make([]string, len(words))
+	for i, w := range words {
+		lower[i] = strings.ToLower(w)
+	}
+	if best := nearest.Name(s, lower); best != "" {
+		return e.hint("did you mean %s?", words[slices.Index(lower, best)])
 	}
 	return e
 }

@@ -1,23 +1,15 @@
 package script
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// streamEvents are those that belong to a stream.
-var streamEvents = map[string]bool{
-	"server-headers": true, "server-end": true, "client-end": true, "client-half-close": true, "cut": true, "goaway": true, "disconnect": true,
-}
-
-var eventNames = []string{
-	"stream", "stream-open", "server-headers", "server-end", "client-end", "client-half-close", "cut", "goaway", "disconnect", "tick", "csds",
-}
-
 // event is the name of an event.
 func (l *line) event() string {
-	if l.kind != "--" || len(l.words) == 0 || l.words[0].key != "" {
+	if l.kind.word != "--" || len(l.words) == 0 || l.words[0].key != "" {
 		return ""
 	}
 	return l.str(l.words[0].value)
@@ -26,58 +18,60 @@ func (l *line) event() string {
 // reset is the HTTP/2 error code CANCEL, with which clients leave a stream.
 const cancelCode = 8
 
-func (p *player) event(l *line) (action, error) {
+func (p *player) eventLine(l *line) (action, int64, error) {
 	name := l.event()
-	if l.times != 1 && name != "stream-open" && name != "tick" && name != "csds" {
-		return nil, l.fail(l.at, "this event happens once")
-	}
-	switch name {
-	case "stream":
-		return func() error { return p.open(l.stream) }, nil
-	case "stream-open":
-		return p.openMany(l)
-	case "server-headers":
-		f := l.fields()
-		return p.onStream(l, p.headers), f.done(1)
-	case "server-end":
-		return p.serverEnd(l)
-	case "client-end":
-		return p.clientEnd(l)
-	case "client-half-close":
-		f := l.fields()
-		return p.onStream(l, func(s *stream) {
-			p.add(s.on(session.Client, session.KindHalfClose), nil)
-		}), f.done(1)
-	case "cut":
-		f := l.fields("by", "msg", "reset")
-		side, st := f.side(), session.Status{Code: -1, Message: f.text("msg"), WasReset: f.has("reset")}
-		st.Reset = uint32(f.number("reset", 1<<32-1))
-		return p.onStream(l, func(s *stream) {
-			e := s.on(side, session.KindCancel)
-			e.Status = &st
-			p.add(e, nil)
-			s.ended = true
-		}), f.done(1)
-	case "goaway":
-		return p.goAway(l)
-	case "disconnect":
-		f := l.fields("by", "msg")
-		e := session.Entry{Side: f.side(), Kind: session.KindDisconnect, Status: &session.Status{Code: -1, Message: f.text("msg")}}
-		return p.onConn(l, e), f.done(1)
-	case "tick":
-		f := l.fields()
-		return func() error {
-			p.add(session.Entry{Side: session.Proxy, Kind: session.KindTime}, nil)
-			return nil
-		}, f.done(1)
-	case "csds":
-		return p.status(l)
-	}
-	if len(l.words) == 0 {
-		return nil, l.fail(l.at, "the event is missing").hint("one of %s", strings.Join(eventNames, ", "))
+	k := wordOf(eventKinds, name)
+	switch {
+	case l.times != 1 && (k == nil || !k.repeats):
+		return nil, 0, l.fail(l.at, "this event happens once")
+	case k != nil:
+		act, err := k.read(p, l)
+		return act, 0, err
+	case len(l.words) == 0:
+		return nil, 0, l.fail(l.at, "the event is missing").hint("one of %s", strings.Join(wordsOf(eventKinds), ", "))
 	}
 	w := l.str(l.words[0].value)
-	return nil, l.fail(l.words[0].off, "%s is no event", quoteShort(w)).meant(w, eventNames)
+	return nil, 0, l.fail(l.words[0].off, "%s is no event", quoteShort(w)).meant(w, wordsOf(eventKinds))
+}
+
+func (p *player) serverHeaders(l *line) (action, error) {
+	return p.onStream(l, p.headers), l.fields().done(1)
+}
+
+func (p *player) halfClose(l *line) (action, error) {
+	return p.onStream(l, func(s *stream) {
+		p.add(s.on(session.Client, session.KindHalfClose), nil)
+	}), l.fields().done(1)
+}
+
+func (p *player) cut(l *line) (action, error) {
+	f := l.fields("by", "msg", "reset")
+	side, st := f.side(), session.Status{Code: -1, Message: f.text("msg"), WasReset: f.has("reset")}
+	st.Reset = uint32(f.number("reset", 1<<32-1))
+	return p.cancel(l, side, &st), f.done(1)
+}
+
+// cancel is the irregular end of a stream.
+func (p *player) cancel(l *line, side session.Side, st *session.Status) action {
+	return p.onStream(l, func(s *stream) {
+		e := s.on(side, session.KindCancel)
+		e.Status = st
+		p.add(e, nil)
+		s.ended = true
+	})
+}
+
+func (p *player) disconnect(l *line) (action, error) {
+	f := l.fields("by", "msg")
+	e := session.Entry{Side: f.side(), Kind: session.KindDisconnect, Status: &session.Status{Code: -1, Message: f.text("msg")}}
+	return p.onConn(l, e), f.done(1)
+}
+
+func (p *player) tick(l *line) (action, error) {
+	return func() error {
+		p.add(session.Entry{Side: session.Proxy, Kind: session.KindTime}, nil)
+		return nil
+	}, l.fields().done(1)
 }
 
 // open is a stream that a line opens by name. That of a REST client is a
@@ -160,12 +154,7 @@ func (p *player) clientEnd(l *line) (action, error) {
 	if f.has("reset") {
 		st.Reset = uint32(f.number("reset", 1<<32-1))
 	}
-	return p.onStream(l, func(s *stream) {
-		e := s.on(session.Client, session.KindCancel)
-		e.Status = &st
-		p.add(e, nil)
-		s.ended = true
-	}), f.done(1)
+	return p.cancel(l, session.Client, &st), f.done(1)
 }
 
 // trailer ends a stream from the server's side; what never had headers has them
@@ -174,13 +163,13 @@ func (s *stream) trailer(code int32, msg string, http int) session.Entry {
 	e := s.on(session.Server, session.KindTrailer)
 	e.Status = &session.Status{Code: code, Message: msg, HTTP: http}
 	if !s.headed {
-		e.Headers = append(e.Headers, session.Field{Name: ":status", Value: itoa(http)})
+		e.Headers = append(e.Headers, session.Field{Name: ":status", Value: strconv.Itoa(http)})
 		if code >= 0 {
 			e.Headers = append(e.Headers, session.Field{Name: "content-type", Value: "application/grpc"})
 		}
 	}
 	if code >= 0 {
-		e.Headers = append(e.Headers, session.Field{Name: "grpc-status", Value: itoa(int(code))})
+		e.Headers = append(e.Headers, session.Field{Name: "grpc-status", Value: strconv.Itoa(int(code))})
 		if msg != "" {
 			e.Headers = append(e.Headers, session.Field{Name: "grpc-message", Value: percentEncode(msg)})
 		}

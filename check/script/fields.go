@@ -208,53 +208,38 @@ func (f *fields) status() *decode.Error {
 }
 
 // resourceErrors is errs=.
-func (f *fields) resourceErrors() (out []decode.ResourceError) {
-	w := f.get("errs")
-	if w == nil {
-		return nil
+func (f *fields) resourceErrors() []decode.ResourceError {
+	return use(f, "errs", func(s span) ([]decode.ResourceError, error) { return list(f.l, s, '[', f.l.resourceError) })
+}
+
+// resourceError is NAME:CODE, or NAME:CODE="MESSAGE".
+func (l *line) resourceError(s span) (e decode.ResourceError, err error) {
+	end, err := l.until(s.from, s.to, "=")
+	if err == nil && end+1 < s.to && l.text[end+1] == '"' {
+		e.Message, err = l.textOf(span{end + 1, s.to})
+		s.to = end
 	}
-	items, err := f.l.items(w.value, '[')
-	f.fail(err)
-	for _, it := range items {
-		var e decode.ResourceError
-		to := it.to
-		end, err := f.l.scan(it.from, it.to, func(_ int, c byte) bool { return c == '=' })
-		f.fail(err)
-		if end < to && f.l.text[end] == '=' && end+1 < to && f.l.text[end+1] == '"' {
-			e.Message, err = f.l.textOf(span{end + 1, to})
-			f.fail(err)
-			to = end
-		}
-		name, value, err := f.l.keyed(span{it.from, to})
-		f.fail(err)
-		if f.err != nil {
-			return nil
-		}
+	if err != nil {
+		return e, err
+	}
+	name, code, err := l.keyed(s)
+	if err == nil {
 		e.Name = name
-		e.Code, err = f.l.code(value)
-		f.fail(err)
-		out = append(out, e)
+		e.Code, err = l.code(code)
 	}
-	return out
+	return e, err
 }
 
 // initial is init=.
-func (f *fields) initial() (out []decode.NameVersion) {
-	w := f.get("init")
-	if w == nil {
-		return nil
+func (f *fields) initial() []decode.NameVersion {
+	return use(f, "init", func(s span) ([]decode.NameVersion, error) { return list(f.l, s, '{', f.l.nameVersion) })
+}
+
+func (l *line) nameVersion(s span) (v decode.NameVersion, err error) {
+	name, version, err := l.keyed(s)
+	if err == nil {
+		v.Name = name
+		v.Version, err = l.textOf(version)
 	}
-	items, err := f.l.items(w.value, '{')
-	f.fail(err)
-	for _, it := range items {
-		name, value, err := f.l.keyed(it)
-		f.fail(err)
-		if f.err != nil {
-			return nil
-		}
-		version, err := f.l.textOf(value)
-		f.fail(err)
-		out = append(out, decode.NameVersion{Name: name, Version: version})
-	}
-	return out
+	return v, err
 }

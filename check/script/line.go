@@ -13,8 +13,8 @@ type line struct {
 	text  string
 	wait  time.Duration // since the line before
 	label string        // of the stream, where @ names one
-	kind  string        // "C>", "--", ...
-	at    int           // offset of kind, for errors
+	kind  *lineKind
+	at    int // offset of kind, for errors
 	words []word
 	times int
 
@@ -32,9 +32,6 @@ type word struct {
 type span struct{ from, to int }
 
 func (l *line) str(s span) string { return l.text[s.from:s.to] }
-
-// kinds of lines that hold a message, and what has to follow.
-var kinds = []string{"C>", "S<", "D>", "d<", "P>", "p<", "L>", "l<", "F:", "--"}
 
 const (
 	maxLine  = 16 << 20
@@ -78,19 +75,14 @@ func read(no int, text string) (*line, error) {
 			}
 			l.label = w[1:]
 		default:
-			for _, k := range kinds {
-				if w == k {
-					l.kind = k
-				}
-			}
-			if l.kind == "" {
-				return nil, l.fail(i, "%s is no kind of line", quoteShort(w)).hint("a line begins with one of %s", strings.Join(kinds, " "))
+			if l.kind = wordOf(lineKinds, w); l.kind == nil {
+				return nil, l.fail(i, "%s is no kind of line", quoteShort(w)).hint("a line begins with one of %s", strings.Join(wordsOf(lineKinds), " "))
 			}
 			l.at = i
 			return l, l.lex(end)
 		}
 		if i = l.skip(end); i == len(text) {
-			return nil, l.fail(i, "the line ends before it says what happens").hint("a line begins with one of %s", strings.Join(kinds, " "))
+			return nil, l.fail(i, "the line ends before it says what happens").hint("a line begins with one of %s", strings.Join(wordsOf(lineKinds), " "))
 		}
 	}
 }
@@ -215,6 +207,11 @@ func (l *line) scan(i, to int, stop func(at int, c byte) bool) (int, error) {
 		return i, l.fail(open[n-1], "%c is not closed", l.text[open[n-1]])
 	}
 	return to, nil
+}
+
+// until is scan for one of some signs.
+func (l *line) until(i, to int, signs string) (int, error) {
+	return l.scan(i, to, func(_ int, c byte) bool { return strings.IndexByte(signs, c) >= 0 })
 }
 
 func closing(c byte) byte {

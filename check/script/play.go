@@ -14,7 +14,7 @@ import (
 func (p *player) play(lines []*line) error {
 	for _, l := range lines {
 		p.line = l
-		act, cost, err := p.actionOf(l)
+		act, cost, err := l.kind.read(p, l) // cost is about how many bytes it makes beyond its own length
 		if err != nil {
 			return err
 		}
@@ -40,34 +40,6 @@ const maxTime = 100 * maxWait
 
 // action makes the entries of a line once.
 type action func() error
-
-// actionOf reads a line, and says about how many bytes it makes beyond its own
-// length.
-func (p *player) actionOf(l *line) (action, int64, error) {
-	switch l.kind {
-	case "C>":
-		return p.sotwRequest(l)
-	case "S<":
-		return p.sotwResponse(l)
-	case "D>":
-		return p.deltaRequest(l)
-	case "d<":
-		return p.deltaResponse(l)
-	case "P>":
-		return p.pollLine(l)
-	case "p<":
-		return p.answerLine(l)
-	case "L>":
-		return p.loadRequest(l)
-	case "l<":
-		return p.loadResponse(l)
-	case "F:":
-		return p.fileLine(l)
-	default: // --
-		act, err := p.event(l)
-		return act, 0, err
-	}
-}
 
 // add appends an entry at the present time.
 func (p *player) add(e session.Entry, body func() []byte) {
@@ -135,10 +107,6 @@ func (p *player) host(node string) string {
 		n = len(p.hosts) + 1
 		p.hosts[node] = n
 	}
-	return nodeHost(n)
-}
-
-func nodeHost(n int) string {
 	return fmt.Sprintf("198.18.%d.%d", n>>8&0xff, n&0xff)
 }
 

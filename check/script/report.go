@@ -68,7 +68,7 @@ func (l *line) resourceStatus(s span) (r synth.ResourceStatus, err error) {
 	if r.TypeURL, err = l.typeURL(span{s.from, rest.from}); err != nil {
 		return r, err
 	}
-	eq, err := l.scan(rest.from, rest.to, func(_ int, c byte) bool { return c == '=' })
+	eq, err := l.until(rest.from, rest.to, "=")
 	if err != nil {
 		return r, err
 	}

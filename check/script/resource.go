@@ -101,7 +101,7 @@ func (p *resourceParser) suffix() error {
 	case '#':
 		return p.hash(at)
 	case '~':
-		end, err := p.l.scan(p.rest.from, p.rest.to, func(_ int, c byte) bool { return strings.IndexByte("@#{~(", c) >= 0 })
+		end, err := p.l.until(p.rest.from, p.rest.to, "@#{~(")
 		if err != nil {
 			return err
 		}
@@ -149,16 +149,8 @@ func (p *resourceParser) hash(at int) error {
 	}
 	p.rest = rest
 	switch {
-	case !quoted && v == "corrupt":
-		p.r.Corrupt = true
-	case !quoted && v == "unknown-field":
-		p.r.Unknown = true
-	case !quoted && v == "deprecated":
-		p.r.Dated = true
-	case !quoted && v == "pgv-bad":
-		p.r.Invalid = true
-	case !quoted && v == "grpc-bad":
-		p.r.NotGRPC = true
+	case !quoted && wordOf(markers, v) != nil:
+		*wordOf(markers, v).of(&p.r) = true
 	case !quoted && strings.HasPrefix(v, "key") && xds.ShortType(p.r.TypeURL) == "SRDS":
 		if p.r.ScopeKey != "" {
 			return p.l.fail(at, "a second scope key")
@@ -183,9 +175,6 @@ func (p *resourceParser) scopeKey(at int) (err error) {
 	return err
 }
 
-// refWords are the words of a reference that have a value, and the others.
-var refWords = []string{"eds", "rds", "sds", "ecds", "leds", "src", "vhds", "srds", "default"}
-
 func (p *resourceParser) refs(s span) error {
 	if p.referred {
 		return p.l.fail(s.from, "references stand here twice")
@@ -195,61 +184,45 @@ func (p *resourceParser) refs(s span) error {
 	if err != nil {
 		return err
 	}
-	refs := &p.r.Refs
 	for _, it := range items {
-		eq := strings.IndexByte(p.l.str(it), '=')
-		if p.l.text[it.from] == '"' || eq < 0 || !slices.Contains(refWords, p.l.str(it)[:eq]) {
-			if err := p.bareRef(it); err != nil {
-				return err
-			}
-			continue
-		}
-		word := p.l.str(it)[:eq]
-		v, err := p.l.textOf(span{it.from + eq + 1, it.to})
-		if err != nil {
+		if err := p.ref(it); err != nil {
 			return err
-		}
-		switch word {
-		case "eds":
-			refs.EDS, refs.EDSName = true, v
-		case "rds":
-			refs.Routes = append(refs.Routes, v)
-		case "sds":
-			refs.Secrets = append(refs.Secrets, v)
-		case "ecds":
-			refs.Filters = append(refs.Filters, v)
-		case "leds":
-			refs.Groups = append(refs.Groups, v)
-		case "src":
-			if refs.Source = v; !slices.Contains(synth.Sources(), v) {
-				return p.l.fail(it.from+eq+1, "%s is no config source", quoteShort(v)).hint("one of %s", strings.Join(synth.Sources(), ", "))
-			}
-		default:
-			return p.l.fail(it.from, "%s has no name behind it", word)
 		}
 	}
 	return nil
 }
 
-func (p *resourceParser) bareRef(it span) error {
+// ref is one reference: a word of its own, or else a cluster.
+func (p *resourceParser) ref(it span) error {
 	refs := &p.r.Refs
-	switch p.l.str(it) {
-	case "eds":
-		refs.EDS = true
-	case "vhds":
-		refs.VHDS = true
-	case "srds":
-		refs.SRDS = true
-	case "default":
-		refs.Default = true
-	case "rds", "sds", "ecds", "leds", "src":
-		return p.l.fail(it.from, "%s needs a name", p.l.str(it)).hint("%s=NAME, or \"%s\" for a cluster of this name", p.l.str(it), p.l.str(it))
+	word, _, valued := strings.Cut(p.l.str(it), "=")
+	of, value := wordOf(references, word), it
+	switch {
+	case of == nil:
+	case valued:
+		value.from += len(word) + 1
+	case of.flag != nil:
+		*of.flag(refs) = true
+		return nil
 	default:
-		v, err := p.l.textOf(it)
-		if err != nil {
-			return err
-		}
+		return p.l.fail(it.from, "%s needs a name", word).hint("%s=NAME, or \"%s\" for a cluster of this name", word, word)
+	}
+	v, err := p.l.textOf(value)
+	switch {
+	case err != nil:
+		return err
+	case of == nil:
 		refs.Clusters = append(refs.Clusters, v)
+	case of.names != nil:
+		*of.names(refs) = append(*of.names(refs), v)
+	case word == "eds":
+		refs.EDS, refs.EDSName = true, v
+	case word != "src":
+		return p.l.fail(it.from, "%s has no name behind it", word)
+	case !slices.Contains(synth.Sources(), v):
+		return p.l.fail(value.from, "%s is no config source", quoteShort(v)).hint("one of %s", strings.Join(synth.Sources(), ", "))
+	default:
+		refs.Source = v
 	}
 	return nil
 }

@@ -54,8 +54,6 @@ func (p *player) openMany(l *line) (action, error) {
 	}, f.done(1)
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // percentEncode is the encoding of grpc-message.
 func percentEncode(s string) string {
 	var b strings.Builder

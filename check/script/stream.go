@@ -23,16 +23,6 @@ const (
 	bare    shape = "events" // a method that is not known, until a line says more
 )
 
-// shapeOf tells it from the kind of a line.
-func shapeOf(kind string) shape {
-	for _, s := range []shape{sotw, delta, rest, load, file} {
-		if strings.Contains(string(s), kind) {
-			return s
-		}
-	}
-	return unknown
-}
-
 // paths are the methods of streams that no line gives one.
 var paths = map[shape]string{
 	sotw:    "StreamAggregatedResources",
@@ -105,13 +95,13 @@ func (p *player) assign(lines []*line) error {
 	for _, l := range lines {
 		var err error
 		switch {
-		case l.kind != "--":
+		case l.kind.word != "--":
 			err = p.assignMessage(l)
 		case l.event() == "stream":
 			err = p.declare(l)
 		case l.event() == "csds":
 			l.stream, err = p.find(l, client)
-		case streamEvents[l.event()]:
+		case wordOf(eventKinds, l.event()) != nil && wordOf(eventKinds, l.event()).ofStream:
 			if l.stream, err = p.find(l, unknown); err == nil && l.stream == nil {
 				err = l.fail(l.at, "there is no stream yet that this could be about")
 			}
@@ -127,14 +117,14 @@ func (p *player) assign(lines []*line) error {
 }
 
 func (p *player) assignMessage(l *line) error {
-	if l.kind == "F:" {
+	if l.kind.shape == file {
 		if l.label != "" {
 			return l.fail(0, "a file belongs to no stream")
 		}
 		return nil
 	}
 	var err error
-	if l.stream, err = p.find(l, shapeOf(l.kind)); err != nil {
+	if l.stream, err = p.find(l, l.kind.shape); err != nil {
 		return err
 	}
 	// What the first request says of the client decides where it comes from.

@@ -68,7 +68,7 @@ func (l *line) items(s span, open byte) ([]span, error) {
 	}
 	var out []span
 	for {
-		end, err := l.scan(in.from, in.to, func(_ int, c byte) bool { return c == ',' })
+		end, err := l.until(in.from, in.to, ",")
 		if err != nil {
 			return nil, err
 		}
@@ -89,15 +89,15 @@ func (l *line) items(s span, open byte) ([]span, error) {
 	}
 }
 
-// names is a list of texts.
-func (l *line) names(s span) ([]string, error) {
-	items, err := l.items(s, '[')
+// list reads the elements of a list.
+func list[T any](l *line, s span, open byte, read func(span) (T, error)) ([]T, error) {
+	items, err := l.items(s, open)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]string, 0, len(items))
+	out := make([]T, 0, len(items))
 	for _, it := range items {
-		v, err := l.textOf(it)
+		v, err := read(it)
 		if err != nil {
 			return nil, err
 		}
@@ -105,6 +105,9 @@ func (l *line) names(s span) ([]string, error) {
 	}
 	return out, nil
 }
+
+// names is a list of texts.
+func (l *line) names(s span) ([]string, error) { return list(l, s, '[', l.textOf) }
 
 // keyed divides NAME:VALUE at the last colon outside of quotes.
 func (l *line) keyed(s span) (name string, value span, err error) {
@@ -180,13 +183,6 @@ func (l *line) boolean(s span) (bool, error) {
 	return false, l.fail(s.from, "%s is neither true nor false", quoteShort(l.str(s)))
 }
 
-// codes are the names of gRPC status codes, by number.
-var codes = []string{
-	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-	"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
-	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
-}
-
 // code is a status code, by number or by name.
 func (l *line) code(s span) (int32, error) {
 	raw := l.str(s)
@@ -197,7 +193,7 @@ func (l *line) code(s span) (int32, error) {
 	}
 	n, err := strconv.ParseInt(raw, 10, 32)
 	if err != nil {
-		return 0, l.fail(s.from, "%s is not a status code", quoteShort(raw)).meant(raw, codes)
+		return 0, l.fail(s.from, "%s is not a status code", quoteShort(raw)).meant(raw, codes[:])
 	}
 	return int32(n), nil
 }

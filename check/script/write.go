@@ -195,6 +195,17 @@ func (w *writer) text(s string) string {
 	return strconv.Quote(s)
 }
 
+// quote is s in quotes.
+func quote(s string) string { return strconv.Quote(strings.ToValidUTF8(s, "\ufffd")) }
+
+// optional is a word that is left out where it would say nothing.
+func (w *writer) optional(key, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " " + key + "=" + w.text(value)
+}
+
 // value is a text behind =, where nothing needs no quotes.
 func (w *writer) value(s string) string {
 	if s == "" {
@@ -215,7 +226,7 @@ func (w *writer) list(open string, names []string) string {
 // keyedText is a text in front of or behind a colon.
 func (w *writer) keyedText(s string) string {
 	if strings.Contains(s, ":") {
-		return strconv.Quote(strings.ToValidUTF8(s, "\ufffd"))
+		return quote(s)
 	}
 	return w.text(s)
 }
@@ -224,7 +235,7 @@ func (w *writer) keyedText(s string) string {
 func (w *writer) pairText(a, b string) string {
 	out := w.text(a)
 	if strings.Contains(a, "/") {
-		out = strconv.Quote(strings.ToValidUTF8(a, "\ufffd"))
+		out = quote(a)
 	}
 	if b != "" {
 		if a == "" {
@@ -249,5 +260,5 @@ func (w *writer) typeText(url string) string {
 	case plain && strings.Contains(url, "/"):
 		return url
 	}
-	return strconv.Quote(strings.ToValidUTF8(url, "\ufffd"))
+	return quote(url)
 }

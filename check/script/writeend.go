@@ -30,9 +30,9 @@ func (w *writer) end(e *session.Entry) {
 		w.on(st, e.Time, "-- client-half-close")
 		return
 	case e.Kind == session.KindTrailer && status.Code < 0:
-		w.on(st, e.Time, fmt.Sprintf("-- server-end http=%d%s", max(0, min(status.HTTP, 1<<31-1)), w.reason(status.Message)))
+		w.on(st, e.Time, fmt.Sprintf("-- server-end http=%d%s", max(0, min(status.HTTP, 1<<31-1)), w.optional("msg", status.Message)))
 	case e.Kind == session.KindTrailer:
-		w.on(st, e.Time, "-- server-end code="+strconv.Itoa(int(status.Code))+w.reason(status.Message))
+		w.on(st, e.Time, "-- server-end code="+strconv.Itoa(int(status.Code))+w.optional("msg", status.Message))
 	default:
 		w.on(st, e.Time, w.cancelText(e.Side, &status))
 	}
@@ -42,13 +42,6 @@ func (w *writer) end(e *session.Entry) {
 		delete(w.streams, w.ended[0])
 		w.ended = append(w.ended[:0], w.ended[1:]...)
 	}
-}
-
-func (w *writer) reason(msg string) string {
-	if msg == "" {
-		return ""
-	}
-	return " msg=" + w.text(msg)
 }
 
 // cancelText is the irregular end of a stream.
@@ -65,7 +58,7 @@ func (w *writer) cancelText(side session.Side, s *session.Status) string {
 	} else if s.WasReset {
 		out += " reset=" + strconv.FormatUint(uint64(s.Reset), 10)
 	}
-	return out + w.reason(s.Message)
+	return out + w.optional("msg", s.Message)
 }
 
 // sideText is by=. What nobody is known to have done is the proxy's.
@@ -86,13 +79,13 @@ func (w *writer) connEvent(e *session.Entry) {
 	text := ""
 	switch {
 	case e.Kind == session.KindGoAway && e.GoAway != nil:
-		text = fmt.Sprintf("-- goaway by=%s code=%d last=%d%s", sideText(e.Side), e.GoAway.Code, e.GoAway.LastStream, w.reason(e.GoAway.Debug))
+		text = fmt.Sprintf("-- goaway by=%s code=%d last=%d%s", sideText(e.Side), e.GoAway.Code, e.GoAway.LastStream, w.optional("msg", e.GoAway.Debug))
 	case e.Kind == session.KindDisconnect:
 		msg := ""
 		if e.Status != nil {
 			msg = e.Status.Message
 		}
-		text = fmt.Sprintf("-- disconnect by=%s%s", sideText(e.Side), w.reason(msg))
+		text = fmt.Sprintf("-- disconnect by=%s%s", sideText(e.Side), w.optional("msg", msg))
 	default:
 		return
 	}

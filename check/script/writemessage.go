@@ -94,7 +94,7 @@ func (w *writer) errorsText(list []decode.ResourceError) string {
 		}
 		t := w.keyedText(e.Name) + ":" + code
 		if e.Message != "" {
-			t += "=" + strconv.Quote(strings.ToValidUTF8(e.Message, "\ufffd"))
+			t += "=" + quote(e.Message)
 		}
 		parts = append(parts, t)
 	}
@@ -112,16 +112,9 @@ func (w *writer) responseText(st *written, e *session.Entry, data []byte, m *dec
 		V2: st.method.V2,
 	}
 	res, alias := w.resourcesText(st, e, data, m, &r.Resources)
-	w.checkResponse(e, m, data, r.Marshal)
+	w.compare(e, m, data, r.Marshal, lostReplies)
 	out := "type=" + w.typeText(m.TypeURL) + " V=" + w.value(m.Version) + " N=" + w.value(m.Nonce) + res + alias + w.errorsText(m.ResourceErrors)
-	return out + w.controlPlaneText(m.ControlPlane)
-}
-
-func (w *writer) controlPlaneText(id string) string {
-	if id == "" {
-		return ""
-	}
-	return " cp=" + w.text(id)
+	return out + w.optional("cp", m.ControlPlane)
 }
 
 func (w *writer) deltaResponseText(st *written, e *session.Entry, data []byte, m *decode.Message) string {
@@ -129,40 +122,44 @@ func (w *writer) deltaResponseText(st *written, e *session.Entry, data []byte, m
 		TypeURL: m.TypeURL, Version: m.Version, Nonce: m.Nonce, Removed: m.Removed, Errors: m.ResourceErrors, ControlPlane: m.ControlPlane,
 	}
 	res, alias := w.resourcesText(st, e, data, m, &r.Resources)
-	w.checkResponse(e, m, data, r.Marshal)
-	out := "type=" + w.typeText(m.TypeURL) + " N=" + w.value(m.Nonce)
-	if m.Version != "" {
-		out += " sys=" + w.text(m.Version)
-	}
+	w.compare(e, m, data, r.Marshal, lostReplies)
+	out := "type=" + w.typeText(m.TypeURL) + " N=" + w.value(m.Nonce) + w.optional("sys", m.Version)
 	if len(m.Resources) > 0 || len(m.Removed) == 0 {
 		out += res + alias
 	}
 	if len(m.Removed) > 0 {
 		out += " rm=" + w.list("[", m.Removed)
 	}
-	return out + w.errorsText(m.ResourceErrors) + w.controlPlaneText(m.ControlPlane)
+	return out + w.errorsText(m.ResourceErrors) + w.optional("cp", m.ControlPlane)
 }
 
-// checkResponse counts a response that says more than what was written of it.
-// Of JSON it does not know.
-func (w *writer) checkResponse(e *session.Entry, m *decode.Message, data []byte, made func() []byte) {
+// compare counts a message that says more than what was written of it: of a
+// response, beside its resources. Of responses in JSON it does not know.
+func (w *writer) compare(e *session.Entry, m *decode.Message, data []byte, made func() []byte, more loss) {
 	if len(m.Problems) > 0 {
 		w.lost[lostUnread]++
 	}
-	if e.Message.Size >= largeMessage || e.Message.Truncated || len(data) > 0 && data[0] == '{' {
+	response := more == lostReplies
+	if e.Message.Size >= largeMessage || e.Message.Truncated || response && isJSON(data) {
 		return
 	}
-	if !w.contents.same(xds.PackageV3+m.Kind.String(), frame(m.Kind, data), frame(m.Kind, made()), e.Message.Masked) {
-		w.lost[lostReplies]++
+	ours := made()
+	if response {
+		data, ours = frame(m.Kind, data), frame(m.Kind, ours)
+	}
+	if !w.contents.same(xds.PackageV3+m.Kind.String(), data, ours, e.Message.Masked) {
+		w.lost[more]++
 	}
 }
+
+func isJSON(data []byte) bool { return len(data) > 0 && data[0] == '{' }
 
 // resourcesText is res= and alias=. It puts the descriptions of the resources
 // into list, unless the message is too large to be made again.
 func (w *writer) resourcesText(st *written, e *session.Entry, data []byte, m *decode.Message, list *[]synth.Resource) (res, alias string) {
 	delta := m.Kind == decode.DeltaResponse
 	var unnamed []bool
-	if len(data) > 0 && data[0] != '{' {
+	if !isJSON(data) {
 		unnamed = nameless(m.Kind, data)
 	}
 	common := len(m.Resources) > 0 && len(m.Resources[0].Aliases) > 0

@@ -8,21 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-// checkRequest counts a request that says more than what was written of it.
-func (w *writer) checkRequest(e *session.Entry, m *decode.Message, typ string, data, made []byte) {
-	if len(m.Problems) > 0 {
-		w.lost[lostUnread]++
-	}
-	if e.Message.Size >= largeMessage || e.Message.Truncated {
-		return
-	}
-	if !w.contents.same(typ, data, made, e.Message.Masked) {
-		w.lost[lostRequests]++
-	}
-}
 
 func (w *writer) requestText(st *written, e *session.Entry, data []byte, m *decode.Message) string {
 	cut := len(m.Names) - m.Locators.Names
@@ -31,10 +17,10 @@ func (w *writer) requestText(st *written, e *session.Entry, data []byte, m *deco
 		Names: m.Names[:cut], Locators: m.Names[cut:],
 	}
 	made := q.Marshal
-	if len(data) > 0 && data[0] == '{' {
+	if isJSON(data) {
 		made = q.JSON
 	}
-	w.checkRequest(e, m, xds.PackageV3+"DiscoveryRequest", data, made())
+	w.compare(e, m, data, made, lostRequests)
 	return "type=" + w.typeText(m.TypeURL) + " V=" + w.value(m.Version) + " N=" + w.value(m.Nonce) +
 		" R=" + w.located(q.Names, q.Locators) + w.nodeText(st, m.Node) + w.errorText(m.Error)
 }
@@ -46,7 +32,7 @@ func (w *writer) deltaRequestText(st *written, e *session.Entry, data []byte, m 
 		Subscribe: m.Subscribe[:sub], SubscribeLocators: m.Subscribe[sub:],
 		Unsubscribe: m.Unsubscribe[:unsub], UnsubscribeLocators: m.Unsubscribe[unsub:],
 	}
-	w.checkRequest(e, m, xds.PackageV3+"DeltaDiscoveryRequest", data, q.Marshal())
+	w.compare(e, m, data, q.Marshal, lostRequests)
 	out := "type=" + w.typeText(m.TypeURL) + " N=" + w.value(m.Nonce)
 	if len(m.Subscribe) > 0 || len(m.Unsubscribe) == 0 {
 		out += " sub=" + w.located(q.Subscribe, q.SubscribeLocators)
@@ -134,7 +120,7 @@ func (w *writer) errorText(e *decode.Error) string {
 	if e == nil {
 		return ""
 	}
-	out := " err=" + strconv.Quote(strings.ToValidUTF8(e.Message, "\ufffd"))
+	out := " err=" + quote(e.Message)
 	if e.Code != defaultCode {
 		out += " code=" + strconv.Itoa(int(e.Code))
 	}

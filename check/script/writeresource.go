@@ -1,7 +1,7 @@
 package script
 
 import (
-	"slices"
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -129,25 +129,19 @@ func (x *resourceWriter) payload(d *described) (attributes []string) {
 			*o = next
 		}
 	}
-	for _, m := range []struct {
-		on   bool
-		word string
-	}{{o.Corrupt, "#corrupt"}, {o.Unknown, "#unknown-field"}, {o.Dated, "#deprecated"}, {o.Invalid, "#pgv-bad"}, {o.NotGRPC, "#grpc-bad"}} {
-		if m.on {
-			x.b.WriteString(m.word)
+	for _, m := range markers {
+		if *m.of(o) {
+			x.b.WriteString("#" + m.word)
 		}
 	}
 	x.b.WriteString(w.refsText(&o.Refs))
 	return attributes
 }
 
-// markers are hashes with a meaning.
-var markers = []string{"corrupt", "unknown-field", "deprecated", "pgv-bad", "grpc-bad"}
-
 // hash is the text of a content.
 func (x *resourceWriter) hash(label string) string {
 	t := x.w.text(label)
-	if slices.Contains(markers, label) || strings.HasPrefix(label, "key") {
+	if wordOf(markers, label) != nil || strings.HasPrefix(label, "key") {
 		return strconv.Quote(label)
 	}
 	return t
@@ -169,5 +163,5 @@ func variant(constraints string) string {
 		}
 	}
 	sum := hash16(constraints)
-	return hexOf(sum[:8])
+	return hex.EncodeToString(sum[:8])
 }

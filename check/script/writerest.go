@@ -1,7 +1,6 @@
 package script
 
 import (
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +10,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-func hexOf(b []byte) string { return hex.EncodeToString(b) }
 
 // context gives a poll a client to belong to: one of its connection and path
 // that waits for no answer.

@@ -32,7 +32,7 @@ func (k *Engine) bury(t *Stream) {
 // burySub returns what is left of a type in bytes.
 func (k *Engine) burySub(s *Subscription) int64 {
 	s.Memory, s.Lasting, s.Dropped, s.Initial, s.Kept = nil, nil, nil, nil, inventory{}
-	s.Versions, s.past, s.heard, s.lastEchoed = used{}, used{}, nil, nil
+	s.Versions, s.usedNonces, s.heard, s.lastEchoed = used{}, used{}, nil, nil
 	s.prior = nil
 	for _, r := range []**Request{&s.First, &s.Last} {
 		if *r != nil {

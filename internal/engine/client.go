@@ -26,7 +26,7 @@ type client struct {
 	agent, version string
 	last, gone     time.Time
 	why            string
-	memento        *Memento // while no stream is open
+	memento        *memento // while no stream is open
 
 	lasting Slots // of those who look at the client
 }

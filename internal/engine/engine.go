@@ -14,16 +14,17 @@ import (
 // every entry, in order, is a pure function of them, and is not safe for
 // concurrent use.
 type Engine struct {
-	o       Options
-	conns   map[session.ConnID]*conn
-	Streams map[session.StreamID]*Stream // that are open
-	late    map[session.StreamID]*Stream // that ended a short while ago
-	ending  []session.StreamID           // the order of late
-	polls   map[pollKey]*polls
-	closed  []*Stream // by the last entry
-	past    past
-	lists   lists
-	shelf   chunk.Shelf
+	o        Options
+	conns    map[session.ConnID]*conn
+	Streams  map[session.StreamID]*Stream // that are open
+	late     map[session.StreamID]*Stream // that ended a short while ago
+	ending   []session.StreamID           // the order of late
+	polls    map[pollKey]*polls
+	closed   []*Stream // by the last entry
+	past     past
+	lists    lists
+	editions map[editionsKey]*editions // that streams share
+	shelf    chunk.Shelf
 
 	Peers    peers
 	clients  clients

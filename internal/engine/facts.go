@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -52,6 +53,20 @@ func (n *Response) News() [2][]*Resource {
 	return [2][]*Resource{n.Added, n.Changed}
 }
 
+// AddedOrChanged yields the resources that were not there before, and those that
+// were with another content.
+func (n *Response) AddedOrChanged() iter.Seq[*Resource] {
+	return func(yield func(*Resource) bool) {
+		for _, list := range [2][]*Resource{n.Added, n.Changed} {
+			for _, it := range list {
+				if !yield(it) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Changes says whether a request asks for more or less than the one before.
 func (r *Request) Changes(s *Subscription) bool {
 	return len(r.Added)+len(r.Removed) > 0 || r.Before.Wild != s.Wild
@@ -71,10 +86,8 @@ func (s *Subscription) AllRejectedSince(n *Response) bool {
 // Fresh calls f for each resource of a response that is new to the stream, or
 // changed, or has no name ("") by which that could be told.
 func (n *Response) Fresh(f func(name string, c *Content)) {
-	for _, list := range [][]*Resource{n.Added, n.Changed} {
-		for _, it := range list {
-			f(it.Name, it.Content)
-		}
+	for it := range n.AddedOrChanged() {
+		f(it.Name, it.Content)
 	}
 	for _, c := range n.Nameless {
 		f("", c)

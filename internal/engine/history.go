@@ -60,13 +60,13 @@ type History struct {
 	hashes    map[rawHash][16]byte // of contents met lately
 	versions  []*Version           // oldest first
 	forgotten int
-	lanes     map[laneKey]*lane
+	holdings  map[clientType]*holding
 	open      map[session.Seq]pushed // responses without an answer
 	order     []session.Seq          // of open, oldest first
 }
 
-// lane is the resource as one client has it.
-type lane struct {
+// holding is the resource as one client has it.
+type holding struct {
 	last *Version
 	raw  rawHash // of its content, as encoded when it came last
 	// The stream that last said something of the resource, and whether it is over:
@@ -76,7 +76,7 @@ type lane struct {
 	over bool
 }
 
-type laneKey struct{ client, typ string }
+type clientType struct{ client, typ string }
 
 // pushed is what a response without an answer brought.
 type pushed struct {
@@ -86,7 +86,7 @@ type pushed struct {
 
 const (
 	maxVersions = 1 << 16 // that a History keeps
-	maxLanes    = 1 << 16
+	maxHoldings = 1 << 16
 	maxUnjudged = 1 << 14 // responses that wait for their answer
 	maxHashes   = 1 << 12
 )
@@ -95,7 +95,7 @@ const (
 func NewHistory(of Selection) *History {
 	return &History{
 		of: of, normal: decode.NormalName(of.Name), inspector: inspect.New(), hashes: make(map[rawHash][16]byte),
-		lanes: make(map[laneKey]*lane), open: make(map[session.Seq]pushed),
+		holdings: make(map[clientType]*holding), open: make(map[session.Seq]pushed),
 	}
 }
 
@@ -124,7 +124,7 @@ func (h *History) Forgotten() int { return h.forgotten }
 func (h *History) Step(e *session.Entry, c *Change) {
 	m := c.Message
 	if c.Ended || e.Kind == session.KindDisconnect {
-		for _, l := range h.lanes {
+		for _, l := range h.holdings {
 			l.over = l.over || c.Ended && l.on == e.Stream || e.Kind == session.KindDisconnect && l.conn == e.Conn
 		}
 	}
@@ -177,8 +177,8 @@ func (h *History) judge(e *session.Entry, c *Change) {
 }
 
 func (h *History) response(e *session.Entry, c *Change) {
-	key := laneKey{c.Client, c.Type}
-	l, m := h.lanes[key], c.Message
+	key := clientType{c.Client, c.Type}
+	l, m := h.holdings[key], c.Message
 	r := c.Resource(h.of.Name)
 	switch {
 	case r == nil:
@@ -193,7 +193,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 		return
 	}
 	if l == nil {
-		if l = h.newLane(key); l == nil {
+		if l = h.newHolding(key); l == nil {
 			return
 		}
 	}
@@ -222,7 +222,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 }
 
 // lacks says whether a response says that the resource is not there.
-func (h *History) lacks(e *session.Entry, c *Change, l *lane) bool {
+func (h *History) lacks(e *session.Entry, c *Change, l *holding) bool {
 	m := c.Message
 	if m.Kind == decode.DeltaResponse {
 		return slices.ContainsFunc(m.Removed, func(name string) bool {
@@ -236,9 +236,9 @@ func (h *History) lacks(e *session.Entry, c *Change, l *lane) bool {
 	return len(m.Resources) == 0 || slices.ContainsFunc(m.Resources, func(r decode.Resource) bool { return !r.Empty })
 }
 
-func (h *History) removed(e *session.Entry, c *Change, l *lane, key laneKey) {
+func (h *History) removed(e *session.Entry, c *Change, l *holding, key clientType) {
 	if l == nil {
-		if l = h.newLane(key); l == nil {
+		if l = h.newHolding(key); l == nil {
 			return
 		}
 	}
@@ -253,17 +253,17 @@ func (h *History) removed(e *session.Entry, c *Change, l *lane, key laneKey) {
 	v.Removed, v.With = true, len(c.Message.Resources)
 }
 
-func (h *History) newLane(key laneKey) *lane {
-	if len(h.lanes) >= maxLanes {
+func (h *History) newHolding(key clientType) *holding {
+	if len(h.holdings) >= maxHoldings {
 		return nil
 	}
-	l := &lane{}
-	h.lanes[key] = l
+	l := &holding{}
+	h.holdings[key] = l
 	return l
 }
 
-// version begins the next version of a lane.
-func (h *History) version(e *session.Entry, c *Change, l *lane, key laneKey) *Version {
+// version begins the next version of a holding.
+func (h *History) version(e *session.Entry, c *Change, l *holding, key clientType) *Version {
 	m := c.Message
 	v := &Version{
 		Client: key.client, Type: key.typ, Seq: e.Seq, Time: e.Time, Conn: e.Conn, Stream: e.Stream,

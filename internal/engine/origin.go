@@ -41,5 +41,5 @@ func (k *Engine) Origin(s *Subscription, nonce string) (of *Subscription, at ses
 // had says whether a response had a nonce, and which if that is known.
 func (s *Subscription) had(nonce string) (session.Seq, bool) {
 	at := s.WithNonce(nonce)
-	return at, at != 0 || s.past.Has(Short(nonce))
+	return at, at != 0 || s.usedNonces.Has(Short(nonce))
 }

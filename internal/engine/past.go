@@ -11,12 +11,12 @@ import "container/list"
 // same on every machine.
 type past struct {
 	budget, used int64
-	recent       list.List // of *Memento, the least recently touched first
+	recent       list.List // of *memento, the least recently touched first
 	forgotten    uint64
 }
 
-// Memento is one thing that is remembered of what is over.
-type Memento struct {
+// memento is one thing that is remembered of what is over.
+type memento struct {
 	bytes int64
 	let   func() // lets go of it
 	at    *list.Element
@@ -40,15 +40,15 @@ func (k *Engine) Memory() Memory {
 }
 
 // add remembers something. let is called when it is let go.
-func (p *past) add(bytes int64, let func()) *Memento {
-	m := &Memento{bytes: bytes, let: let}
+func (p *past) add(bytes int64, let func()) *memento {
+	m := &memento{bytes: bytes, let: let}
 	m.at = p.recent.PushBack(m)
 	p.used += bytes
 	return m
 }
 
 // touch says that something was used, and takes bytes more now.
-func (p *past) touch(m *Memento, more int64) {
+func (p *past) touch(m *memento, more int64) {
 	if m == nil || m.at == nil {
 		return
 	}
@@ -58,7 +58,7 @@ func (p *past) touch(m *Memento, more int64) {
 }
 
 // drop takes something out that is no longer past, or no longer there.
-func (p *past) drop(m *Memento) {
+func (p *past) drop(m *memento) {
 	if m == nil || m.at == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (p *past) drop(m *Memento) {
 // fit lets go of the least recent until the rest is within the budget.
 func (p *past) fit() {
 	for p.used > p.budget && p.recent.Len() > 0 {
-		m := p.recent.Front().Value.(*Memento)
+		m := p.recent.Front().Value.(*memento)
 		p.drop(m)
 		m.let()
 		p.forgotten++
@@ -96,13 +96,5 @@ func (p *past) release(s *shared) {
 	}
 }
 
-// Keep charges bytes to the budget for what is over, for something that others
-// remember. let is called when it has to be let go.
-func (k *Engine) Keep(bytes int64, let func()) *Memento { return k.past.add(bytes, let) }
-
-// Touch says that something which Keep has charged was used, and takes more
-// bytes now.
-func (k *Engine) Touch(m *Memento, more int64) { k.past.touch(m, more) }
-
-// Gone says whether it was let go.
-func (m *Memento) Gone() bool { return m.at == nil }
+// gone says whether it was let go.
+func (m *memento) gone() bool { return m.at == nil }

@@ -15,7 +15,7 @@ type polls struct {
 	key     pollKey
 	of      *client
 	conns   map[session.ConnID]struct{} // that are open
-	memento *Memento                    // while none is
+	memento *memento                    // while none is
 }
 
 // pollKey is what the polls of one conversation have in common: the node, or the

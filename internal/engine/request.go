@@ -26,7 +26,7 @@ func (k *Engine) subOf(t *Stream, m *decode.Message) *Subscription {
 		}
 		s = &Subscription{
 			Key: key, Type: typ, Facts: factsOf(typ, m.TypeURL), Lost: t.Lost, seed: k.lists.seed,
-			past: used{seed: k.lists.seed}, Versions: used{seed: k.lists.seed},
+			usedNonces: used{seed: k.lists.seed}, Versions: used{seed: k.lists.seed},
 		}
 		t.Subs[key], t.Order = s, append(t.Order, s)
 	}

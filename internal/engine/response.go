@@ -249,10 +249,10 @@ func (s *Subscription) remember(k *Engine, n *Response) {
 		old, hash := s.Sent[0], s.nonceHash[0]
 		s.Sent[0], s.Sent, s.nonceHash = nil, s.Sent[1:], s.nonceHash[1:]
 		if old.Nonce != "" && !slices.Contains(s.nonceHash, hash) {
-			s.past.add(hash)
+			s.usedNonces.add(hash)
 		}
 		s.unanswered = s.unanswered || old.Verdict == Unjudged && old.Nonce != ""
-		s.Forgotten = s.Forgotten || s.past.Full() || old.Verdict == Unjudged
+		s.Forgotten = s.Forgotten || s.usedNonces.Full() || old.Verdict == Unjudged
 	}
 	for i := len(s.Sent) - 1; i >= 0 && i >= len(s.Sent)-keepDetails; i-- {
 		switch o := s.Sent[i]; {
@@ -263,10 +263,10 @@ func (s *Subscription) remember(k *Engine, n *Response) {
 			o.Resolved = nil
 		}
 	}
-	hash := maphash.String(s.seed, n.Nonce) // as that of past
+	hash := maphash.String(s.seed, n.Nonce) // as that of usedNonces
 	if n.Nonce != "" {
 		n.Reused = s.withNonce(hash, n.Nonce)
-		n.ReusedPast = n.Reused == nil && s.past.has(hash)
+		n.ReusedPast = n.Reused == nil && s.usedNonces.has(hash)
 	}
 	if last := s.Newest(); n.Kind == decode.SotwResponse && (last == nil || last.Version != n.Version) && !s.Versions.Has(n.Version) {
 		s.Versions.add(s.Versions.hash(n.Version))

@@ -30,7 +30,7 @@ type Stream struct {
 	Previous       *Stream  // the stream that this one reconnects, nil if none
 	was            program  // of that
 	resumed        bool     // another one reconnects it
-	memento        *Memento // once it has ended
+	memento        *memento // once it has ended
 
 	*Types
 	polls *polls // that it is one of

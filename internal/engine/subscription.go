@@ -27,10 +27,10 @@ type Subscription struct {
 	Type   string // short
 	URL    string // as it was said last
 	Facts  facts
-	// lost says that part of the conversation was not seen, so that rules
+	// Lost says that part of the conversation was not seen, so that rules
 	// which need it stay silent.
 	Lost bool
-	// found is when that was over.
+	// Found is when that was over.
 	Found time.Time
 	// heard says that since then a response was seen, which a request that
 	// echoes it turns into a new beginning.
@@ -58,7 +58,7 @@ type Subscription struct {
 	// What the server said.
 	Sent       []*Response // the newest of them, and older ones without a verdict; oldest first
 	nonceHash  []uint64    // of their nonces, with seed
-	past       used        // the nonces of older ones
+	usedNonces used        // of older ones
 	Forgotten  bool        // responses were forgotten
 	unanswered bool        // some of those had no verdict
 	Responses  uint64
@@ -196,7 +196,7 @@ type details struct {
 	Removed  []*Resource     // that are there no more: by absence, or as it says
 	gone     []string        // names that a delta response removes
 	beats    map[string]bool // names of resources without a payload
-	// heartbeats are the positions of resources without a payload.
+	// Heartbeats are the positions of resources without a payload.
 	Heartbeats []int
 	Same       []*Resource // delta: that came again at the same version with the same content, with a TTL or without as before
 	Reissued   []*Resource // delta: that came again at another version with the same content

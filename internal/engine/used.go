@@ -6,7 +6,7 @@ import (
 )
 
 // used is which nonces, or versions, were used. It holds hashes with a key that no
-// peer knows, the newest maxNonces of them.
+// peer knows, the newest MaxNonces of them.
 type used struct {
 	seed maphash.Seed
 	ring []uint64
@@ -16,10 +16,10 @@ type used struct {
 	maybe *[256]uint64
 }
 
-// fewPast is how many hashes are searched one by one.
-const fewPast = 32
+// fewUsed is how many hashes are searched one by one.
+const fewUsed = 32
 
-// maxNonces is how many responses of a type on a stream are known by their
+// MaxNonces is how many responses of a type on a stream are known by their
 // nonces. The newest of them, and those without a verdict, are known in full.
 const (
 	MaxNonces = 1024
@@ -43,7 +43,7 @@ func (u *used) add(h uint64) {
 	switch {
 	case u.maybe != nil:
 		u.mark(h)
-	case len(u.ring) > fewPast:
+	case len(u.ring) > fewUsed:
 		u.maybe = new([256]uint64)
 		for _, o := range u.ring {
 			u.mark(o)

@@ -87,7 +87,7 @@ func (k *Engine) echo(s *Subscription, r *Request) {
 		}
 	case nonce != "":
 		r.Echoed = s.ByNonce(nonce)
-		r.EchoedPast = r.Echoed == nil && s.past.Has(nonce)
+		r.EchoedPast = r.Echoed == nil && s.usedNonces.Has(nonce)
 	case r.Message.Error != nil && newest != nil && newest.Nonce == "":
 		r.Echoed = newest
 	}

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
-
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // statusDiverges compares what a client says of itself with its streams.
@@ -72,10 +72,8 @@ func (x *event) compareStatus(c *decode.ClientConfig, streams []*engine.Stream) 
 	for _, d := range found {
 		about := *x
 		about.stream, about.sub = d.sub.Stream, d.sub
-		about.prove(proof{
-			severity: Info, names: d.names, cause: d.status, seqs: []session.Seq{d.sub.Newest().Seq, x.entry.Seq},
-			message: fmt.Sprintf("the client says %s of %s, but %s", d.status, list(d.names), d.text),
-		})
+		about.provef(proof{severity: Info, names: d.names, cause: d.status, seqs: []session.Seq{d.sub.Newest().Seq, x.entry.Seq}},
+			"the client says %s of %s, but %s", d.status, words.List(d.names), d.text)
 	}
 }
 
@@ -125,7 +123,7 @@ func contradicts(s *engine.Subscription, r *decode.ResourceStatus, name string, 
 			version = n.Version
 		}
 		if taken && r.Version != "" && r.Version != version && s.NeverHad(r.Version, it) {
-			return fmt.Sprintf("its version is %q there and %q here", clip(r.Version), clip(version))
+			return fmt.Sprintf("its version is %q there and %q here", words.Clip(r.Version), words.Clip(version))
 		}
 	}
 	return ""

@@ -1,41 +1,41 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// vigil is a response whose verdict is waited for. One timer at a time runs
-// for a type; when it is over, the oldest response without a verdict is next.
-type vigil struct {
+// deadline is when the verdict on a response is due. One timer at a time runs for
+// a type; when it is over, the oldest response without a verdict is next.
+type deadline struct {
 	of     *engine.Response // nil if none is waited for
 	silent bool             // it is late, but the client has said nothing since
 }
 
-// keep waits for the verdict on n. What look gets has n as its response.
-func (x *event) keep(v *vigil, n *engine.Response, until time.Time, look func(*event)) {
-	*v = vigil{of: n}
+// due waits for the verdict on n. What look gets has n as its response.
+func (x *event) due(d *deadline, n *engine.Response, until time.Time, look func(*event)) {
+	*d = deadline{of: n}
 	next := *x
 	next.resp, next.req, next.wait = n, nil, nil
 	losses := x.sub.Losses
 	next.after(max(0, until.Sub(x.now)), func(x *event) {
-		if v.of == n && x.sub.Losses == losses {
+		if d.of == n && x.sub.Losses == losses {
 			look(x)
 		}
 	})
 }
 
-// proceed waits for the first response after the one of x that has no verdict.
-func (x *event) proceed(v *vigil, patience func(*event, *engine.Response) time.Duration, look func(*event)) {
-	*v = vigil{}
+// nextDue waits for the first response after the one of x that has no verdict.
+func (x *event) nextDue(d *deadline, patience func(*event, *engine.Response) time.Duration, look func(*event)) {
+	*d = deadline{}
 	for _, n := range x.sub.Sent {
 		if n.Ordinal > x.resp.Ordinal && n.Verdict == engine.Unjudged && x.sub.Owed(n) {
-			x.keep(v, n, x.now.Add(patience(x, n)-x.k.Passed(n.At, x.now)), look)
+			x.due(d, n, x.now.Add(patience(x, n)-x.k.Passed(n.At, x.now)), look)
 			return
 		}
 	}
@@ -50,8 +50,8 @@ func ackTime(x *event, n *engine.Response) time.Duration { return x.k.AckTime(x.
 // ackMissing begins to wait for the verdict on a response.
 func ackMissing(x *event) {
 	x.warm()
-	if v := &acksOf(x.sub).late; v.of == nil && x.sub.Owed(x.resp) {
-		x.keep(v, x.resp, x.now.Add(ackTime(x, x.resp)), ackLate)
+	if d := &acksOf(x.sub).late; d.of == nil && x.sub.Owed(x.resp) {
+		x.due(d, x.resp, x.now.Add(ackTime(x, x.resp)), ackLate)
 	}
 }
 
@@ -68,10 +68,10 @@ func stillThere(x *event) {
 	}
 	presenceOf(t).quiet = false
 	for _, s := range t.Order {
-		if v := &acksOf(s).late; v.silent {
+		if d := &acksOf(s).late; d.silent {
 			late := *x
-			late.sub, late.resp, late.req, late.entry, late.change = s, v.of, nil, nil, nil
-			v.silent = false
+			late.sub, late.resp, late.req, late.entry, late.change = s, d.of, nil, nil, nil
+			d.silent = false
 			late.missed(true)
 		}
 	}
@@ -83,30 +83,27 @@ func ackLate(x *event) { x.missed(x.stream.LastClientSeq > x.resp.Seq) }
 // on. spoke says that the client has sent something since.
 func (x *event) missed(spoke bool) {
 	t, s, n := x.stream, x.sub, x.resp
-	v, patience := &acksOf(s).late, x.k.AckTime(s, n, spoke)
+	d, patience := &acksOf(s).late, x.k.AckTime(s, n, spoke)
 	switch {
 	case x.over():
-		*v = vigil{}
+		*d = deadline{}
 		return
 	case n.Verdict != engine.Unjudged, x.waived(n):
 	case s.Type == "CDS" && len(x.starving(n)) > 0: // cds-ack-held-by-warming speaks of it
-		x.keep(v, n, x.now.Add(x.k.timers.Warm), ackLate)
+		x.due(d, n, x.now.Add(x.k.timers.Warm), ackLate)
 		return
 	case !spoke && x.k.Passed(n.At, x.now) < patience:
-		x.keep(v, n, x.now.Add(patience-x.k.Passed(n.At, x.now)), ackLate)
-		v.silent, presenceOf(t).quiet = true, true
+		x.due(d, n, x.now.Add(patience-x.k.Passed(n.At, x.now)), ackLate)
+		d.silent, presenceOf(t).quiet = true, true
 		return
 	case presenceOf(t).judged < n.Seq && x.now.Sub(presenceOf(t).judgedAt) <= x.flight():
 		// It works through older responses, as Envoy does with a rate limit.
-		x.keep(v, n, x.now.Add(x.k.timers.ACK), ackLate)
+		x.due(d, n, x.now.Add(x.k.timers.ACK), ackLate)
 		return
 	case !x.again(Warning, "-"):
-		x.prove(proof{
-			severity: Warning, cause: "-",
-			message: fmt.Sprintf("no verdict on %s of entry %d within %v", label(n), n.Seq, round(x.k.Passed(n.At, x.now))),
-		})
+		x.provef(proof{severity: Warning, cause: "-"}, "no verdict on %s of entry %d within %v", label(n), n.Seq, words.Round(x.k.Passed(n.At, x.now)))
 	}
-	x.proceed(v, ackTime, ackLate)
+	x.nextDue(d, ackTime, ackLate)
 }
 
 // waived says whether clients are known to pass over a response without a
@@ -129,24 +126,24 @@ func (x *event) waived(n *engine.Response) bool {
 // ackHeld begins to wait for the verdict on a response of clusters.
 func ackHeld(x *event) {
 	x.warm()
-	if v := &acksOf(x.sub).held; x.sub.Type == "CDS" && x.stream.ADS() && v.of == nil && x.sub.Owed(x.resp) {
-		x.keep(v, x.resp, x.now.Add(x.k.timers.Warm), heldBack)
+	if d := &acksOf(x.sub).held; x.sub.Type == "CDS" && x.stream.ADS() && d.of == nil && x.sub.Owed(x.resp) {
+		x.due(d, x.resp, x.now.Add(x.k.timers.Warm), heldBack)
 	}
 }
 
 // heldBack reports a verdict that is held back by clusters that wait.
 func heldBack(x *event) {
-	v, n := &acksOf(x.sub).held, x.resp
+	d, n := &acksOf(x.sub).held, x.resp
 	if x.over() {
-		*v = vigil{}
+		*d = deadline{}
 		return
 	}
 	if n.Verdict == engine.Unjudged {
 		if names := x.starving(n); len(names) > 0 {
-			x.report(names, "no verdict on %s of entry %d for %v, while clusters wait for %s", label(n), n.Seq, x.k.timers.Warm, list(names))
+			x.report(names, "no verdict on %s of entry %d for %v, while clusters wait for %s", label(n), n.Seq, x.k.timers.Warm, words.List(names))
 		}
 	}
-	x.proceed(v, func(x *event, _ *engine.Response) time.Duration { return x.k.timers.Warm }, heldBack)
+	x.nextDue(d, func(x *event, _ *engine.Response) time.Duration { return x.k.timers.Warm }, heldBack)
 }
 
 // starving are the endpoints and secrets that clusters up to a response wait

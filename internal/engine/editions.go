@@ -1,11 +1,9 @@
-package check
+package engine
 
 import (
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
-
-	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // editions are the versions that one resource of one server had, each with a
@@ -14,7 +12,7 @@ import (
 // budget for what is over; those that are let go know nothing any more.
 type editions struct {
 	list    []edition
-	memento *engine.Memento
+	memento *memento
 }
 
 type edition struct{ version, content uint64 }
@@ -36,28 +34,46 @@ const (
 	editionBytes = 16
 )
 
-// editionOf makes an edition of what a resource was.
-func (x *event) editionOf(version string, of *engine.Content) edition {
-	return edition{maphash.String(x.k.Contents.Seeds[0], version), binary.LittleEndian.Uint64(of.Facts.Hash[:])}
+// Editions are what one stream has seen of the versions that resources of a type
+// had, by their names.
+type Editions map[string]*seen
+
+// Remember notes that a resource had a version while its content was that one.
+func (k *Engine) Remember(of *Editions, s *Subscription, name, version string, content *Content) {
+	e := k.editionOf(version, content)
+	if was := (*of)[name]; was != nil && !was.memento.gone() {
+		was.advance(k, e)
+		return
+	}
+	if *of == nil {
+		*of = make(Editions)
+	}
+	(*of)[name] = k.beginEditions(editionsKey{s.Stream.Server, s.Key, name}, e)
 }
 
-// remember notes that a name, of which s is known, stood for an edition.
-func (x *event) remember(c *contentState, s *seen, name string, e edition) *seen {
-	if s != nil && !s.memento.Gone() {
-		s.advance(x.k, e)
-		return s
+// Reused says whether a version of a resource stood for another content when it
+// was seen last.
+func (k *Engine) Reused(of Editions, name, version string, content *Content) bool {
+	s := of[name]
+	if s == nil || s.memento.gone() {
+		return false
 	}
-	if c.seen == nil {
-		c.seen = make(map[string]*seen)
+	e := k.editionOf(version, content)
+	for i := s.at; i >= s.since; i-- {
+		if s.list[i].version == e.version {
+			return s.list[i].content != e.content
+		}
 	}
-	s = x.begin(name, e)
-	c.seen[name] = s
-	return s
+	return false
 }
 
-// begin finds the list of a resource where others have just been, or makes one.
-func (x *event) begin(name string, e edition) *seen {
-	k, key := x.k, editionsKey{x.stream.Server, x.sub.Key, name}
+func (k *Engine) editionOf(version string, of *Content) edition {
+	return edition{maphash.String(k.Contents.Seeds[0], version), binary.LittleEndian.Uint64(of.Facts.Hash[:])}
+}
+
+// beginEditions finds the list of a resource where others have just been, or
+// makes one.
+func (k *Engine) beginEditions(key editionsKey, e edition) *seen {
 	known := k.editions[key]
 	if known != nil {
 		for i := len(known.list) - 1; i >= max(0, len(known.list)-nearEditions); i-- {
@@ -75,9 +91,9 @@ func (x *event) begin(name string, e edition) *seen {
 	return &seen{editions: l}
 }
 
-func newEditions(k *Checker, let func(), list ...edition) *editions {
+func newEditions(k *Engine, let func(), list ...edition) *editions {
 	l := &editions{list: list}
-	l.memento = k.Keep(int64(256+cap(list)*editionBytes), func() {
+	l.memento = k.past.add(int64(256+cap(list)*editionBytes), func() {
 		l.list = nil
 		if let != nil {
 			let()
@@ -88,12 +104,12 @@ func newEditions(k *Checker, let func(), list ...edition) *editions {
 
 // advance goes on to the next edition: that which others have seen there, or a
 // new one.
-func (s *seen) advance(k *Checker, e edition) {
+func (s *seen) advance(k *Engine, e edition) {
 	switch next := s.at + 1; {
 	case s.list[s.at] == e:
 	case next < len(s.list) && s.list[next] == e:
 		s.at = next
-		k.Touch(s.memento, 0)
+		k.past.touch(s.memento, 0)
 	case next == len(s.list) && next < maxEditions:
 		room := cap(s.list)
 		if len(s.list) == room { // by less than append would, and it is charged
@@ -102,23 +118,10 @@ func (s *seen) advance(k *Checker, e edition) {
 			s.list = grown
 		}
 		s.list, s.at = append(s.list, e), next
-		k.Touch(s.memento, int64(cap(s.list)-room)*editionBytes)
+		k.past.touch(s.memento, int64(cap(s.list)-room)*editionBytes)
 	default: // from here on it is another history than that of others
 		mine := s.list[max(s.since, next-maxEditions/2):next]
 		*s = seen{editions: newEditions(k, nil, append(slices.Clip(slices.Clone(mine)), e)...)}
 		s.at = len(s.list) - 1
 	}
-}
-
-// other says whether a version stood for another content when it was seen last.
-func (s *seen) other(e edition) bool {
-	if s == nil || s.memento.Gone() {
-		return false
-	}
-	for i := s.at; i >= s.since; i-- {
-		if s.list[i].version == e.version {
-			return s.list[i].content != e.content
-		}
-	}
-	return false
 }
