@@ -6,6 +6,8 @@ import (
 	"io"
 	"runtime/debug"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -29,7 +31,7 @@ const keepHead = 1 << 20
 // spillSize is how much of a block is held in memory. Only a block of a single
 // large entry can be longer; what is too much of it goes to the file before it
 // is complete.
-const spillSize = headerRoom + blockTarget + blockTarget/compressSlack + maxSkippable
+const spillSize = format.HeaderRoom + format.BlockTarget + format.BlockTarget/format.CompressSlack + format.MaxSkippable
 
 // blockFile writes blocks of entries, each as a whole or not at all.
 type blockFile struct {
@@ -65,7 +67,7 @@ type blockFile struct {
 	// The block that is being made: what goes to the file after the bytes
 	// that were spilled. If there are none it begins with room for the
 	// header, which is put at the end of that room.
-	head     blockHeader
+	head     format.BlockHeader
 	out      []byte
 	spilled  int64
 	headSize int   // of the header, once something was spilled
@@ -78,7 +80,7 @@ type blockFile struct {
 	own, all Facts
 }
 
-func newBlockFile(f sink, h *fileHeader, hook func([]byte) []byte) (*blockFile, error) {
+func newBlockFile(f sink, h *format.FileHeader, hook func([]byte) []byte) (*blockFile, error) {
 	b := &blockFile{f: f, hook: hook}
 	enc, err := zstd.NewWriter((*compressed)(b),
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -90,7 +92,7 @@ func newBlockFile(f sink, h *fileHeader, hook func([]byte) []byte) (*blockFile, 
 		return nil, fmt.Errorf("cannot start the compressor: %w", err)
 	}
 	b.enc = enc
-	b.begins = h.append(nil)
+	b.begins = h.Append(nil)
 	if err := b.write(b.begins); err != nil {
 		return nil, err
 	}
@@ -109,11 +111,11 @@ func (b *blockFile) renew() {
 
 // reset begins a new block.
 func (b *blockFile) reset() {
-	var room [headerRoom]byte
-	if b.known.full || b.blocks >= maxEpochBlocks {
+	var room [format.HeaderRoom]byte
+	if b.known.full || b.blocks >= format.MaxEpochBlocks {
 		b.renew()
 	}
-	b.head.clear()
+	b.head.Clear()
 	b.spilled, b.failed = 0, nil
 	b.out = append(b.out[:0], room[:]...)
 	if cap(b.next) > keepHead {
@@ -123,7 +125,7 @@ func (b *blockFile) reset() {
 }
 
 // empty says that the block has no entry yet.
-func (b *blockFile) empty() bool { return b.head.entries == 0 }
+func (b *blockFile) empty() bool { return b.head.Entries == 0 }
 
 // measure encodes an entry, but for the bytes of its data, and says whether it
 // fits into the block. The one that add adds is the one that was measured last,
@@ -133,7 +135,7 @@ func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
 	b.of = b.epoch
 	b.plan.reset()
 	if m := e.Message; m != nil && len(m.Data) > 0 {
-		if m.Data.Len() > maxData {
+		if m.Data.Len() > format.MaxData {
 			strip(e)
 		} else if err = b.planData(e.Side, m.Data); err != nil {
 			dropData(e)
@@ -144,12 +146,12 @@ func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
 			e.Message = &m
 		}
 	}
-	b.next = appendEntry(b.next[:0], e)
-	if len(b.next) > maxHead {
+	b.next = format.AppendEntry(b.next[:0], e)
+	if len(b.next) > format.MaxHead {
 		b.plan.drop(&b.known)
-		b.next = appendEntry(b.next[:0], strip(e))
+		b.next = format.AppendEntry(b.next[:0], strip(e))
 	}
-	return b.empty() || b.head.uncompressed+uint64(len(b.next))+uint64(b.plan.size()) <= blockTarget, err
+	return b.empty() || b.head.Uncompressed+uint64(len(b.next))+uint64(b.plan.size()) <= format.BlockTarget, err
 }
 
 // planData plans the data of a message, all or nothing.
@@ -198,13 +200,13 @@ func (b *blockFile) add(e *session.Entry, labels []string) {
 	n := uint64(len(b.next)) + uint64(b.plan.size())
 	prefix := protowire.AppendVarint(length[:0], n)
 	h := &b.head
-	if h.entries == 0 {
-		h.carried = b.carrying
-		h.epoch, h.content = b.epoch, uint64(len(b.known.sums)-b.plan.fresh)
+	if h.Entries == 0 {
+		h.Carried = b.carrying
+		h.Epoch, h.Content = b.epoch, uint64(len(b.known.sums)-b.plan.fresh)
 	}
-	h.add(e, labels)
-	h.contents += uint64(b.plan.fresh)
-	h.uncompressed += uint64(len(prefix)) + n
+	h.Add(e, labels)
+	h.Contents += uint64(b.plan.fresh)
+	h.Uncompressed += uint64(len(prefix)) + n
 	// Nothing here fails: what the file says waits for commit.
 	_, _ = b.enc.Write(prefix)
 	_, _ = b.enc.Write(b.next)
@@ -217,7 +219,7 @@ type compressed blockFile
 
 func (c *compressed) Write(p []byte) (int, error) {
 	n := len(p)
-	c.head.sum = crc32.Update(c.head.sum, castagnoli(), p)
+	c.head.Sum = crc32.Update(c.head.Sum, format.Castagnoli(), p)
 	for len(p) > 0 {
 		if len(c.out) == spillSize {
 			(*blockFile)(c).spill()
@@ -235,9 +237,9 @@ func (b *blockFile) spill() {
 	out := b.out
 	if b.spilled == 0 {
 		provisional := b.head
-		provisional.compressed = maxCompressed(b.head.uncompressed)
+		provisional.Compressed = format.MaxCompressed(b.head.Uncompressed)
 		out = b.headed(&provisional)
-		b.headSize = len(out) - (len(b.out) - headerRoom)
+		b.headSize = len(out) - (len(b.out) - format.HeaderRoom)
 		b.failed = b.cutTail()
 	}
 	if b.failed == nil {
@@ -249,10 +251,10 @@ func (b *blockFile) spill() {
 }
 
 // headed is what is in memory, headed by h.
-func (b *blockFile) headed(h *blockHeader) []byte {
-	var room [headerRoom]byte
-	head := h.append(room[:0])
-	return append(b.out[:headerRoom-len(head)], head...)[headerRoom-len(head) : len(b.out)]
+func (b *blockFile) headed(h *format.BlockHeader) []byte {
+	var room [format.HeaderRoom]byte
+	head := h.Append(room[:0])
+	return append(b.out[:format.HeaderRoom-len(head)], head...)[format.HeaderRoom-len(head) : len(b.out)]
 }
 
 // commit writes the block to the file and begins a new one, whether or not
@@ -266,13 +268,13 @@ func (b *blockFile) commit() error {
 	if err != nil {
 		b.renew() // what the block defined is lost with it
 	} else {
-		b.entries += b.head.entries
-		b.last = max(b.last, b.head.last)
-		if b.head.contents > 0 {
+		b.entries += b.head.Entries
+		b.last = max(b.last, b.head.Last)
+		if b.head.Contents > 0 {
 			b.blocks++
 		}
 		b.index.add(at, &b.head)
-		if b.index.count >= indexEvery || len(b.index.raw) >= indexBytes {
+		if b.index.count >= format.IndexEvery || len(b.index.raw) >= format.IndexBytes {
 			_ = b.writeIndex() // it is tried again after the next block
 		}
 		b.count()
@@ -286,16 +288,16 @@ func (b *blockFile) commitBlock() error {
 		return fmt.Errorf("cannot compress a block: %w", err)
 	}
 	if b.spilled == 0 {
-		b.head.compressed = uint64(len(b.out) - headerRoom)
+		b.head.Compressed = uint64(len(b.out) - format.HeaderRoom)
 		return b.write(b.headed(&b.head))
 	}
-	b.head.compressed = uint64(b.spilled) + uint64(len(b.out)) - uint64(b.headSize)
+	b.head.Compressed = uint64(b.spilled) + uint64(len(b.out)) - uint64(b.headSize)
 	at, err := b.end+b.spilled, b.failed
 	if err == nil {
 		_, err = b.f.WriteAt(b.out, at)
 	}
 	if err == nil {
-		_, err = b.f.WriteAt(b.head.append(nil), b.end)
+		_, err = b.f.WriteAt(b.head.Append(nil), b.end)
 	}
 	if err != nil {
 		_ = b.cutTail()
@@ -309,7 +311,7 @@ func (b *blockFile) commitBlock() error {
 // count adds the block that was committed to the facts.
 func (b *blockFile) count() {
 	b.all.countBlock(&b.head)
-	if !b.head.carried {
+	if !b.head.Carried {
 		b.own.countBlock(&b.head)
 	}
 	b.own.Bytes, b.all.Bytes = b.end, b.end
@@ -320,8 +322,8 @@ func (b *blockFile) finish(last session.Seq) error {
 	if err := b.writeIndex(); err != nil {
 		return err
 	}
-	m := endMark{entries: b.entries, last: last, index: b.index.last}
-	err := b.write(m.append(b.out[:0]))
+	m := format.EndMark{Entries: b.entries, Last: last, Index: b.index.last}
+	err := b.write(m.Append(b.out[:0]))
 	b.own.Bytes, b.all.Bytes = b.end, b.end
 	b.own.Complete, b.all.Complete = err == nil, err == nil
 	return err

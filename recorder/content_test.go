@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -87,7 +89,7 @@ func TestContentIsStoredOnceAndComesBackExactly(t *testing.T) {
 // grow with what it repeats.
 func TestRepeatedPushCostsNothing(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ func TestContentHook(t *testing.T) {
 		return bytes.ReplaceAll(chunk, []byte("secret"), []byte("masked"))
 	}
 	l := create(t, Options{NoTicks: true, Content: mask})
-	long := strings.Repeat("x", minContent)
+	long := strings.Repeat("x", format.MinContent)
 	for _, c := range []session.Chunks{
 		{[]byte(long + "secret"), []byte(long)},
 		{[]byte("head"), []byte(long), []byte(long + "secret")},
@@ -215,7 +217,7 @@ func TestContentAfterAFullDisk(t *testing.T) {
 // Epochs end, and a message beyond all bounds takes no room in one.
 func TestEpochs(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,13 +253,13 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("epoch %d after more content than one holds", f.epoch)
 	}
 	before, bytesBefore := len(f.known.sums), f.known.bytes
-	huge := chunked(noise(epochBytes/2 + 1))
+	huge := chunked(noise(format.EpochBytes/2 + 1))
 	add(append(huge, repeated))
 	commit()
 	if f.epoch != 2 || len(f.known.sums) != before || f.known.bytes != bytesBefore {
 		t.Errorf("a huge message took room: epoch %d, %d contents", f.epoch, len(f.known.sums))
 	}
-	for i := range maxEpochBlocks + 10 {
+	for i := range format.MaxEpochBlocks + 10 {
 		add(session.Chunks{fmt.Appendf(nil, "%060d", i), repeated})
 		commit()
 	}
@@ -276,8 +278,8 @@ func TestEpochs(t *testing.T) {
 		r    *Reader
 		most int64
 	}{
-		"pipe": {NewReader(bytes.NewReader(m.b)), epochBytes},
-		"file": {seekable, keepContents + 4*blockTarget},
+		"pipe": {NewReader(bytes.NewReader(m.b)), format.EpochBytes},
+		"file": {seekable, format.KeepContents + 4*format.BlockTarget},
 	} {
 		defer c.r.Close()
 		for i := range want {
@@ -288,7 +290,7 @@ func TestEpochs(t *testing.T) {
 			if !bytes.Equal(e.Message.Data.Bytes(), want[i].Message.Data.Bytes()) {
 				t.Fatalf("%s, entry %d did not come back", name, i+1)
 			}
-			if n := c.r.dict.bytes; n > c.most {
+			if n := c.r.dict.Bytes; n > c.most {
 				t.Fatalf("%s, entry %d: a reader keeps %d bytes", name, i+1, n)
 			}
 		}
@@ -299,7 +301,7 @@ func TestEpochs(t *testing.T) {
 // those, do not make a reader read the blocks again for ever.
 func TestContentsAreNotReadAgainForEver(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +342,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if read := file.read.Load(); read > 2*int64(len(m.b))+2*maxAgain {
+	if read := file.read.Load(); read > 2*int64(len(m.b))+2*format.MaxAgain {
 		t.Errorf("%d bytes were read of a file of %d", read, len(m.b))
 	}
 }
@@ -349,7 +351,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 // however much it is.
 func TestContentsAreLetGo(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +409,7 @@ func TestContentsAreLetGo(t *testing.T) {
 	if at[0] == at[len(entries)-1] {
 		t.Error("what was not used for long stayed")
 	}
-	if n := r.dict.bytes; n > 2*24<<20 {
+	if n := r.dict.Bytes; n > 2*24<<20 {
 		t.Errorf("%d bytes stayed", n)
 	}
 }
@@ -450,7 +452,7 @@ func TestLabelsAndStreamsInHeaders(t *testing.T) {
 		l.Append(message(session.StreamID(5-i), "x"))
 	}
 	until(t, "it is written", func() bool { return l.Stats().Queued == 0 })
-	for i := range 2 * maxBlockStreams {
+	for i := range 2 * format.MaxBlockStreams {
 		e := message(session.StreamID(i+1), "x")
 		e.Conn = session.ConnID(i)
 		l.Append(e)
@@ -461,25 +463,25 @@ func TestLabelsAndStreamsInHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	hs := headersOf(t, b)
-	if h := hs[0]; !reflect.DeepEqual(h.streams, []uint64{3, 4, 5}) || !reflect.DeepEqual(h.labels, []string{"side:server", "conn:1"}) {
+	if h := hs[0]; !reflect.DeepEqual(h.Streams, []uint64{3, 4, 5}) || !reflect.DeepEqual(h.Labels, []string{"side:server", "conn:1"}) {
 		t.Errorf("%+v", h)
 	}
-	if h := hs[len(hs)-1]; !h.manyStreams || !h.manyLabels || h.streams != nil || h.labels != nil || h.stream != 2*maxBlockStreams {
+	if h := hs[len(hs)-1]; !h.ManyStreams || !h.ManyLabels || h.Streams != nil || h.Labels != nil || h.Stream != 2*format.MaxBlockStreams {
 		t.Errorf("%+v", h)
 	}
 }
 
 // headersOf are the block headers of a recording.
-func headersOf(t testing.TB, b []byte) []blockHeader {
+func headersOf(t testing.TB, b []byte) []format.BlockHeader {
 	t.Helper()
-	var out []blockHeader
+	var out []format.BlockHeader
 	r := NewReader(bytes.NewReader(b))
 	defer r.Close()
 	for {
 		if _, err := r.Next(context.Background()); err != nil {
 			return out
 		}
-		if len(out) == 0 || out[len(out)-1].first != r.head.first {
+		if len(out) == 0 || out[len(out)-1].First != r.head.First {
 			out = append(out, r.head)
 		}
 	}

@@ -1,6 +1,10 @@
 package recorder
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+)
 
 // contents knows what was stored in the current epoch, by two hashes with keys
 // that are made per epoch and never leave it, 128 bits in all. It keeps no
@@ -59,7 +63,7 @@ func (c *contents) find(chunk []byte) (sum [2]uint64, id int) {
 
 // room says whether n more bytes can be defined in this epoch.
 func (c *contents) room(n int) bool {
-	fits := len(c.sums) < maxContents && c.bytes+int64(n) <= epochBytes
+	fits := len(c.sums) < format.MaxContents && c.bytes+int64(n) <= format.EpochBytes
 	c.full = c.full || !fits
 	return fits
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -33,7 +35,7 @@ func NewCopy(path string, of Facts, o Options) (*Copy, error) {
 		return nil, fmt.Errorf("cannot write the recording: %w", err)
 	}
 	c := &Copy{path: path, f: f, o: o}
-	c.out, err = newBlockFile(f, &fileHeader{created: of.Created, program: of.Program, masked: of.Masked || o.Masked}, o.Content)
+	c.out, err = newBlockFile(f, &format.FileHeader{Created: of.Created, Program: of.Program, Masked: of.Masked || o.Masked}, o.Content)
 	if err != nil {
 		_ = c.Discard()
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)

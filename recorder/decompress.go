@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -56,7 +58,7 @@ func (d *decompressor) expand(m *session.Message) (session.Chunks, error) {
 		return nil, fmt.Errorf("only the first %d bytes were kept", m.Data.Len())
 	}
 	packed := m.Data.Len()
-	limit := min(max(expandFree, expandRatio*packed), maxData)
+	limit := min(max(expandFree, expandRatio*packed), format.MaxData)
 	switch m.Encoding {
 	case "identity":
 		return m.Data, nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -15,7 +17,7 @@ import (
 
 // encode is an entry as in the file, without its length.
 func encode(e *session.Entry) []byte {
-	b := appendEntry(nil, e)
+	b := format.AppendEntry(nil, e)
 	if e.Message != nil && len(e.Message.Data) > 0 {
 		var (
 			p     plan
@@ -23,7 +25,7 @@ func encode(e *session.Entry) []byte {
 		)
 		known.reset()
 
-		known.bytes = epochBytes
+		known.bytes = format.EpochBytes
 		if err := p.make(e.Side, e.Message.Data, &known, nil); err != nil {
 			panic(err)
 		}
@@ -35,7 +37,7 @@ func encode(e *session.Entry) []byte {
 // decode is parseEntry for an entry that refers to nothing.
 func decode(b []byte) (session.Entry, error) {
 	var e session.Entry
-	_, err := parseEntry(&e, b, new(dictionary))
+	_, err := format.ParseEntry(&e, b, new(format.Dictionary))
 	return e, err
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -28,7 +30,7 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("cannot read %s: its format version is %d, and only version %d is known",
-		nameOf(e.Path), e.Version, formatVersion)
+		nameOf(e.Path), e.Version, format.Version)
 }
 
 // DamageError says that bytes inside a recording are not what was written.

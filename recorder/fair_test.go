@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -73,7 +75,7 @@ func TestFloodLeavesRoom(t *testing.T) {
 
 	all, _ := readAll(t, f.Name())
 	for _, e := range explained(t, all) {
-		if len(e.Gap.Streams) >= maxGapStreams {
+		if len(e.Gap.Streams) >= format.MaxGapStreams {
 			t.Errorf("the gap in entry %d names %d streams, which stands for all", e.Seq, len(e.Gap.Streams))
 		}
 		for _, id := range e.Gap.Streams {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -20,7 +22,7 @@ func FuzzReader(f *testing.F) {
 	e.Seq = 2
 	f.Add(append([]byte{byte(len(encode(&e)))}, encode(&e)...))
 	f.Add([]byte{2, 8, 2})
-	defines := append([]byte{0x08, 2, 0x6a, 0, 0x9a, 1, minContent}, make([]byte, minContent)...)
+	defines := append([]byte{0x08, 2, 0x6a, 0, 0x9a, 1, format.MinContent}, make([]byte, format.MinContent)...)
 	refers := []byte{0x08, 2, 0x6a, 0, 0xa2, 1, 2, 0, 1, 0xa2, 1, 2, 0, 1}
 	f.Add(append([]byte{byte(len(defines))}, defines...))
 	f.Add(append([]byte{byte(len(refers))}, refers...))
@@ -52,7 +54,7 @@ func FuzzReader(f *testing.F) {
 			r.Pieces()
 			for err := error(nil); err == nil; {
 				var e session.Entry
-				if e, err = r.Next(t.Context()); err == nil && e.Message != nil && e.Message.Data.Len() > maxData {
+				if e, err = r.Next(t.Context()); err == nil && e.Message != nil && e.Message.Data.Len() > format.MaxData {
 					t.Errorf("entry %d has %d bytes", e.Seq, e.Message.Data.Len())
 				}
 			}
@@ -61,8 +63,8 @@ func FuzzReader(f *testing.F) {
 
 		r = NewReader(bytes.NewReader(wrapped(t, b)))
 		all, _ = drain(r)
-		if r.dict.bytes > epochBytes {
-			t.Errorf("it keeps %d bytes", r.dict.bytes)
+		if r.dict.Bytes > format.EpochBytes {
+			t.Errorf("it keeps %d bytes", r.dict.Bytes)
 		}
 		_ = r.Close()
 		var last session.Seq
@@ -82,7 +84,7 @@ func FuzzReader(f *testing.F) {
 // that defines something.
 func wrapped(t *testing.T, b []byte) []byte {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +96,9 @@ func wrapped(t *testing.T, b []byte) []byte {
 		t.Fatal(err)
 	}
 	_, _ = f.enc.Write(b)
-	defined, _ := definitions(b)
-	f.head.uncompressed, f.head.entries, f.head.first, f.head.last = uint64(len(b)), 1, 2, 2
-	f.head.epoch, f.head.content, f.head.contents = 1, 1, uint64(len(defined))
+	defined, _ := format.Definitions(b)
+	f.head.Uncompressed, f.head.Entries, f.head.First, f.head.Last = uint64(len(b)), 1, 2, 2
+	f.head.Epoch, f.head.Content, f.head.Contents = 1, 1, uint64(len(defined))
 	if err := f.commit(); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -153,11 +155,11 @@ func TestOneOversizedMessagePasses(t *testing.T) {
 
 func TestGapNamesManyStreams(t *testing.T) {
 	var h holes
-	for i := range 3 * maxGapStreams {
+	for i := range 3 * format.MaxGapStreams {
 		h.add(&session.Entry{Seq: session.Seq(i + 1), Stream: session.StreamID(i)})
 	}
 	gaps := h.close()
-	if g := gaps[0].Gap; len(gaps) != 1 || len(g.Streams) != maxGapStreams || g.Entries != 3*maxGapStreams || h.open() {
+	if g := gaps[0].Gap; len(gaps) != 1 || len(g.Streams) != format.MaxGapStreams || g.Entries != 3*format.MaxGapStreams || h.open() {
 		t.Errorf("%d gaps, %d streams, %d entries", len(gaps), len(g.Streams), g.Entries)
 	}
 }

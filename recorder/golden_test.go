@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -23,7 +25,7 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	t.Helper()
 	m := new(memory)
 	at := time.Unix(1.7e9, 0).UTC()
-	f, err := newBlockFile(m, &fileHeader{created: at, program: "xdsproxy golden", masked: true}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{Created: at, Program: "xdsproxy golden", Masked: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestGolden(t *testing.T) {
 		}
 		_ = r.Close()
 	}
-	if h := headersOf(t, kept); len(h) != 5 || h[1].contents != 5 || h[2].contents != 0 || h[3].epoch != 1 || h[4].epoch != 2 || h[4].content != 0 {
+	if h := headersOf(t, kept); len(h) != 5 || h[1].Contents != 5 || h[2].Contents != 0 || h[3].Epoch != 1 || h[4].Epoch != 2 || h[4].Content != 0 {
 		t.Errorf("headers %+v", h)
 	}
 }

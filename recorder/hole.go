@@ -3,13 +3,12 @@ package recorder
 import (
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 const (
-	// maxGapStreams bounds the streams that a Gap entry names. Readers take one
-	// that names so many for one that touches all.
-	maxGapStreams = 1024
 	// maxHoles bounds the ranges that are told apart. The last one takes what
 	// is beyond, with what was recorded in between.
 	maxHoles = 8
@@ -29,7 +28,7 @@ func (h holes) open() bool { return len(h) > 0 }
 
 // full says that more streams could not be told by name.
 func (h holes) full() bool {
-	return slices.ContainsFunc(h, func(in hole) bool { return len(in.gap.Streams) >= maxGapStreams-1 })
+	return slices.ContainsFunc(h, func(in hole) bool { return len(in.gap.Streams) >= format.MaxGapStreams-1 })
 }
 
 // add counts an entry as lost. If it is itself a Gap entry, what that stood
@@ -67,7 +66,7 @@ func (h *holes) reach(first, last session.Seq) *hole {
 }
 
 func (h *hole) touch(id session.StreamID) {
-	if id == 0 || len(h.gap.Streams) == maxGapStreams {
+	if id == 0 || len(h.gap.Streams) == format.MaxGapStreams {
 		return
 	}
 	if _, dup := h.seen[id]; dup {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -66,7 +68,7 @@ func FuzzLately(f *testing.F) {
 		for i := range logs {
 			files[i].err = &failed
 			var err error
-			logs[i], err = newBlockFile(&files[i], &fileHeader{created: time.Unix(1, 0)}, func(chunk []byte) []byte {
+			logs[i], err = newBlockFile(&files[i], &format.FileHeader{Created: time.Unix(1, 0)}, func(chunk []byte) []byte {
 				if left[i]--; left[i] == 0 {
 					panic("the hook failed")
 				}
@@ -170,7 +172,7 @@ func checkLately(t *testing.T, c *contents) {
 // once.
 func TestLatelyIsBounded(t *testing.T) {
 	var never error
-	b, err := newBlockFile(&failing{err: &never}, &fileHeader{}, nil)
+	b, err := newBlockFile(&failing{err: &never}, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

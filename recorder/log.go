@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -193,13 +195,13 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 		done:  make(chan struct{}),
 	}
 	l.timer.Stop()
-	h := fileHeader{created: l.now(), program: o.Program, masked: o.Masked}
+	h := format.FileHeader{Created: l.now(), Program: o.Program, Masked: o.Masked}
 	var s *segment
 	if shelf != nil {
-		h.segment, h.first, h.began = 1, 1, h.created
+		h.Segment, h.First, h.Began = 1, 1, h.Created
 		s = &segment{shelf: shelf, header: h, begun: o.Now()}
 		if f, ok := shelf.(*family); ok {
-			f.began = h.began
+			f.began = h.Began
 		}
 	}
 	file, err := newBlockFile(f, &h, o.Content)
@@ -299,7 +301,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	l.lost.add(&e)
 	l.stats.Lost++
 	seq := l.seq
-	if l.lost.full() && l.queue.fair(0, entryCost+8*maxGapStreams) {
+	if l.lost.full() && l.queue.fair(0, entryCost+8*format.MaxGapStreams) {
 		l.tellLocked(&l.lost) // while it can name the streams
 	}
 	return seq

@@ -2,12 +2,14 @@ package recorder
 
 import (
 	"slices"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // partFacts are the facts of a segment of a log; all are those with what it
 // repeats from earlier ones.
 type partFacts struct {
-	header   fileHeader
+	header   format.FileHeader
 	own, all Facts
 }
 
@@ -21,23 +23,23 @@ func (l *Log) Facts() Facts {
 	defer l.mu.Unlock()
 	h := &l.parts[0].header
 	f := Facts{
-		Path: l.path, Version: formatVersion, Created: h.created, Program: h.program, Masked: h.masked,
+		Path: l.path, Version: format.Version, Created: h.Created, Program: h.Program, Masked: h.Masked,
 		Complete: true,
 	}
-	if h.segment > 0 {
-		f.Created, f.Lost = h.began, uint64(h.first-1)
+	if h.Segment > 0 {
+		f.Created, f.Lost = h.Began, uint64(h.First-1)
 	}
 	f.addSegment(&l.parts[0].all)
 	for i := range l.parts[1:] {
 		next := &l.parts[i+1]
-		f.Lost += uint64(next.header.first - min(max(f.LastSeq, h.first-1)+1, next.header.first)) // in files that are lost
+		f.Lost += uint64(next.header.First - min(max(f.LastSeq, h.First-1)+1, next.header.First)) // in files that are lost
 		f.addSegment(&next.own)
 	}
 	return f
 }
 
 // addPart notes that next, with this header, goes on where old has ended.
-func (l *Log) addPart(h *fileHeader, old, next *blockFile) {
+func (l *Log) addPart(h *format.FileHeader, old, next *blockFile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := &l.parts[len(l.parts)-1]
@@ -51,12 +53,12 @@ func (l *Log) dropParts(s shelf) {
 	if err != nil {
 		return
 	}
-	oldest := r.header.segment
+	oldest := r.header.Segment
 	_ = r.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
-	for n < len(l.parts)-1 && l.parts[n].header.segment < oldest {
+	for n < len(l.parts)-1 && l.parts[n].header.Segment < oldest {
 		n++
 	}
 	l.parts = slices.Delete(l.parts, 0, n)

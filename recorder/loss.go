@@ -166,7 +166,7 @@ func (w *writer) leave(why string) (path string, entries uint64, err error) {
 	_ = w.file.finish(w.file.last)
 	entries = w.file.own.Entries
 	w.goOn(b, s)
-	home.move(f.Name(), s.header.segment)
+	home.move(f.Name(), s.header.Segment)
 	l.mu.Lock()
 	l.path = f.Name()
 	l.parts[len(l.parts)-1] = partFacts{header: s.header, own: b.own, all: b.all}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -60,8 +62,8 @@ var errContent = errors.New("the content hook did not keep the length")
 // definitions behind that drop takes back.
 func (p *plan) make(side session.Side, data session.Chunks, known *contents, hook func([]byte) []byte) error {
 	p.data = data.Len()
-	define := p.data <= epochBytes/2
-	least := minContent
+	define := p.data <= format.EpochBytes/2
+	least := format.MinContent
 	if len(data) == 1 || side == session.Client {
 		least = loneContent
 	}
@@ -112,7 +114,7 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 		p.flush()
 		p.fresh++
 		p.stored += int64(len(stored))
-		p.head(fieldContent, uint64(len(stored)))
+		p.head(format.FieldContent, uint64(len(stored)))
 		p.part(stored)
 	}
 	p.flush()
@@ -147,7 +149,7 @@ func (p *plan) flush() {
 	if len(p.literal) == 0 {
 		return
 	}
-	p.head(fieldData, uint64(p.literal.Len()))
+	p.head(format.FieldData, uint64(p.literal.Len()))
 	for _, c := range p.literal {
 		p.part(c)
 	}
@@ -160,7 +162,7 @@ func (p *plan) flushRun() {
 		return
 	}
 	n := protowire.SizeVarint(uint64(p.first)) + protowire.SizeVarint(uint64(p.count))
-	p.head(fieldRun, uint64(n))
+	p.head(format.FieldRun, uint64(n))
 	p.heads = protowire.AppendVarint(p.heads, uint64(p.first))
 	p.heads = protowire.AppendVarint(p.heads, uint64(p.count))
 	p.count = 0

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -19,7 +21,7 @@ const rotateAgain = 10 * time.Second
 // segment is the part of a recording that is being written.
 type segment struct {
 	shelf  shelfWriter
-	header fileHeader
+	header format.FileHeader
 	// carried are the entries that were repeated at its beginning.
 	carried uint64
 	begun   time.Time
@@ -68,7 +70,7 @@ func (w *writer) nextSegment() error {
 		return w.carry(context.Background(), b, w.log.o.Carry, old.shelf.current)
 	})
 	if err == nil {
-		if err = s.shelf.install(old.header.segment); err != nil {
+		if err = s.shelf.install(old.header.Segment); err != nil {
 			w.log.tail.drop(b.tail)
 		}
 	}
@@ -96,15 +98,15 @@ func (w *writer) nextSegment() error {
 func (w *writer) following() *segment {
 	old := w.segment
 	s := &segment{shelf: old.shelf, header: old.header, begun: w.log.o.Now(), before: old.before}
-	s.header.segment++
-	s.header.created = w.log.now()
-	s.header.first = max(w.file.last+1, old.header.first)
+	s.header.Segment++
+	s.header.Created = w.log.now()
+	s.header.First = max(w.file.last+1, old.header.First)
 	return s
 }
 
 // begin writes the beginning of a segment to f, with what carry repeats in it;
 // nothing if that is nil.
-func (w *writer) begin(f sink, h *fileHeader, carry func(*blockFile) error) (*blockFile, error) {
+func (w *writer) begin(f sink, h *format.FileHeader, carry func(*blockFile) error) (*blockFile, error) {
 	b, err := newBlockFile(f, h, nil)
 	if err != nil {
 		return nil, err
@@ -140,7 +142,7 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 		return err
 	}
 	defer r.Close()
-	r.dict.pieces = true
+	r.dict.Pieces = true
 	b.carrying = true
 	defer func() { b.carrying = false }()
 	for _, seq := range seqs {
@@ -149,7 +151,7 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 				zap.String("path", w.log.path))
 			break
 		}
-		if len(r.rest) > 0 && r.last < seq && seq <= r.head.last {
+		if len(r.rest) > 0 && r.last < seq && seq <= r.head.Last {
 			r.fromSeq = seq // the block that it is in is at hand
 		} else if err := r.Seek(seq); err != nil {
 			return err
@@ -172,7 +174,7 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 		if err != nil {
 			return err
 		}
-		b.add(&e, r.head.labels)
+		b.add(&e, r.head.Labels)
 	}
 	return b.commit()
 }

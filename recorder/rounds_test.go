@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -25,7 +27,7 @@ type random struct {
 func newRandom(t *testing.T, rng *rand.Rand) *random {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{Program: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

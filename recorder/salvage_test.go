@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -54,7 +56,7 @@ func TestSalvageOfWhatIsWhole(t *testing.T) {
 func TestSalvageAfterTheLastNumber(t *testing.T) {
 	for _, last := range []session.Seq{math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64} {
 		m := new(memory)
-		f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
+		f, err := newBlockFile(m, &format.FileHeader{Program: "test"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

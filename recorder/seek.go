@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -26,7 +28,7 @@ func (r *Reader) Seek(seq session.Seq) error {
 
 // SeekTime makes Next go on with the first entry that is not before t.
 func (r *Reader) SeekTime(t time.Time) error {
-	at := nanos(t)
+	at := format.Nanos(t)
 	r.drop()
 	r.fromSeq, r.fromTime, r.timed = 0, at, true
 	return r.seek(func(p *place) bool { return p.max >= at })
@@ -41,8 +43,8 @@ func (r *Reader) seek(is func(*place) bool) error {
 		return err
 	}
 	var damage error
-	for from := uint64(1); ; from = r.header.segment + 1 {
-		if from > 1 || r.header.segment != 1 { // what is known of the first stays known
+	for from := uint64(1); ; from = r.header.Segment + 1 {
+		if from > 1 || r.header.Segment != 1 { // what is known of the first stays known
 			next, err := r.family.find(from)
 			if errors.Is(err, fs.ErrNotExist) {
 				return damage // or at the end of the newest
@@ -89,9 +91,9 @@ func (r *Reader) seekHere(is func(*place) bool) (found bool, err error) {
 			last = s.places[i-1].last
 		}
 	case s.facts.Complete:
-		to -= endSize // it is read again, and says io.EOF
+		to -= format.EndSize // it is read again, and says io.EOF
 	}
-	r.dict.jump(s.spans(i))
+	r.dict.Jump(s.spans(i))
 	r.rest, r.err = nil, nil
 	src.at, r.at = to, to
 	r.last, r.passed = last, passed
@@ -120,24 +122,24 @@ func (r *Reader) fetch(at int64) ([][]byte, error) {
 	broken := func(reason string) error {
 		return &DamageError{Path: r.path, Offset: at, AfterSeq: r.last, Reason: reason}
 	}
-	var head [headerRoom]byte
+	var head [format.HeaderRoom]byte
 	got, err := src.ReadAt(head[:], at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	b := head[:got]
-	if len(b) < frameHeadSize || binary.LittleEndian.Uint32(b) != magicBlock {
+	if len(b) < format.FrameHeadSize || binary.LittleEndian.Uint32(b) != format.MagicBlock {
 		return nil, broken("there is no block where one must be")
 	}
 	n := int64(binary.LittleEndian.Uint32(b[4:]))
-	if n > int64(len(b)-frameHeadSize) {
+	if n > int64(len(b)-format.FrameHeadSize) {
 		return nil, broken("a block header is longer than any that is written")
 	}
-	var h blockHeader
-	if err := h.parse(b[frameHeadSize : frameHeadSize+n]); err != nil {
+	var h format.BlockHeader
+	if err := h.Parse(b[format.FrameHeadSize : format.FrameHeadSize+n]); err != nil {
 		return nil, broken(err.Error())
 	}
-	body := io.NewSectionReader(src.file, at+frameHeadSize+n, int64(h.compressed))
+	body := io.NewSectionReader(src.file, at+format.FrameHeadSize+n, int64(h.Compressed))
 	_, contents, err := r.inflate(body, nil, &h)
 	if err != nil {
 		return nil, broken(err.Error())

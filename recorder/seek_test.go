@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -55,7 +57,7 @@ func brieflyOf(t testing.TB, c *counted) *Reader {
 func many(t testing.TB, blocks int) (file []byte, want []session.Entry, end int) {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{created: time.Unix(1e9, 0)}, nil)
+	f, err := newBlockFile(m, &format.FileHeader{Created: time.Unix(1e9, 0)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func many(t testing.TB, blocks int) (file []byte, want []session.Entry, end int)
 func TestSeek(t *testing.T) {
 	file, want, end := many(t, 200)
 	damaged := bytes.Clone(file)
-	damaged[len(file)-endSize-20] ^= 1 // in the index
+	damaged[len(file)-format.EndSize-20] ^= 1 // in the index
 	for name, b := range map[string][]byte{"with an index": file, "cut": file[:end], "index damaged": damaged} {
 		r := readerOf(t, &counted{b: b})
 		check := func(what string, from int) {

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -37,7 +39,7 @@ func TestSpilledBlockIsThereAtOnce(t *testing.T) {
 			}
 		}
 	}}
-	f, err := newBlockFile(w, &fileHeader{}, nil)
+	f, err := newBlockFile(w, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

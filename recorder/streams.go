@@ -30,8 +30,8 @@ func (s streams) find(n uint64) (*Reader, error) {
 	switch {
 	case err != nil:
 		err = r.headless(err)
-	case r.header.segment < n:
-		err = &FormatError{Reason: fmt.Sprintf("segment %d came where %d was due", r.header.segment, n)}
+	case r.header.Segment < n:
+		err = &FormatError{Reason: fmt.Sprintf("segment %d came where %d was due", r.header.Segment, n)}
 	}
 	if err != nil {
 		_ = r.Close()

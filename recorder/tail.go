@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 const (
@@ -32,7 +34,7 @@ type tail struct {
 // tailPart is the tail of one file, known by its header.
 type tailPart struct {
 	tail   *tail
-	header fileHeader
+	header format.FileHeader
 	view   atomic.Pointer[tailView]
 }
 
@@ -56,7 +58,7 @@ func newTail(limit int64) *tail {
 }
 
 // begin adds a file, which has this header and is whole up to end.
-func (t *tail) begin(h *fileHeader, end int64) *tailPart {
+func (t *tail) begin(h *format.FileHeader, end int64) *tailPart {
 	if t == nil {
 		return nil
 	}
@@ -69,11 +71,11 @@ func (t *tail) begin(h *fileHeader, end int64) *tailPart {
 }
 
 // find returns the part of the file with this header; nil if there is none.
-func (t *tail) find(h *fileHeader) *tailPart {
+func (t *tail) find(h *format.FileHeader) *tailPart {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
-		if p.header.segment == h.segment && p.header.created.Equal(h.created) {
+		if p.header.Segment == h.Segment && p.header.Created.Equal(h.Created) {
 			return p
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -96,7 +98,7 @@ func TestTransformPanics(t *testing.T) {
 func TestTooLargeHead(t *testing.T) {
 	l := create(t, Options{NoTicks: true})
 	e := message(1, "payload")
-	e.Headers = []session.Field{{Name: "x", Value: strings.Repeat("x", maxHead)}}
+	e.Headers = []session.Field{{Name: "x", Value: strings.Repeat("x", format.MaxHead)}}
 	l.Append(e)
 	l.Append(message(1, "next"))
 	closeLog(t, l)

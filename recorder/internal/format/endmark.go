@@ -1,4 +1,4 @@
-package recorder
+package format
 
 import (
 	"fmt"
@@ -11,27 +11,27 @@ import (
 
 // endSize is the length of an end mark as a frame. It is always the same, so
 // that it can be found from the end of a file.
-const endSize = frameHeadSize + 3*9 + crcSize
+const EndSize = FrameHeadSize + 3*9 + CRCSize
 
 // endMark closes a recording that was closed regularly.
-type endMark struct {
-	entries uint64
-	last    session.Seq
-	index   int64 // where the last index frame is; 0 if there is none
+type EndMark struct {
+	Entries uint64
+	Last    session.Seq
+	Index   int64 // where the last index frame is; 0 if there is none
 }
 
-func (m *endMark) append(b []byte) []byte {
+func (m *EndMark) Append(b []byte) []byte {
 	start := len(b)
-	b = appendSkippableHead(b, magicEnd)
-	for i, n := range []uint64{m.entries, uint64(m.last), uint64(m.index)} {
+	b = AppendSkippableHead(b, MagicEnd)
+	for i, n := range []uint64{m.Entries, uint64(m.Last), uint64(m.Index)} {
 		b = protowire.AppendTag(b, protowire.Number(i+1), protowire.Fixed64Type)
 		b = protowire.AppendFixed64(b, n)
 	}
-	return closeSkippable(b, start)
+	return CloseSkippable(b, start)
 }
 
-func (m *endMark) parse(p []byte) error {
-	if len(p) != endSize-frameHeadSize {
+func (m *EndMark) Parse(p []byte) error {
+	if len(p) != EndSize-FrameHeadSize {
 		return fmt.Errorf("an end mark cannot be %d bytes long", len(p))
 	}
 	p, err := checked(p)
@@ -41,11 +41,11 @@ func (m *endMark) parse(p []byte) error {
 	return eachField(p, func(f protoscan.Field) error {
 		switch f.Num {
 		case 1:
-			m.entries = f.Uint
+			m.Entries = f.Uint
 		case 2:
-			m.last = session.Seq(f.Uint)
+			m.Last = session.Seq(f.Uint)
 		case 3:
-			m.index = int64(f.Uint)
+			m.Index = int64(f.Uint)
 		}
 		return nil
 	})

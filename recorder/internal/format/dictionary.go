@@ -1,4 +1,4 @@
-package recorder
+package format
 
 import (
 	"bytes"
@@ -17,36 +17,36 @@ import (
 // dictionary is what a reader knows of the contents of one epoch: which block
 // defines which, and those that it has met or needed. An epoch bounds it; where
 // a block can be read again, keepContents does.
-type dictionary struct {
+type Dictionary struct {
 	epoch uint64
-	spans []span
+	Spans []Span
 	next  uint64 // the first id that no span has
-	bytes int64  // of contents that are in memory
+	Bytes int64  // of contents that are in memory
 	uses  uint64 // messages that needed contents
 	needs int64  // bytes of the spans that the last of them needed
 	most  int64  // that one of the latest needed
 	again int64  // bytes that were let go of and read again in this epoch
 	// fetch reads the contents of a block that was jumped over; nil if that
 	// cannot be done.
-	fetch func(at int64) ([][]byte, error)
+	Fetch func(at int64) ([][]byte, error)
 
 	// lenient makes it pass over contents that are not there, and say so in
 	// missing, which its user resets.
-	lenient, missing bool
+	Lenient, Missing bool
 	// pieces makes messages come in chunks, one for each content.
-	pieces bool
+	Pieces bool
 	// cursor is the content that the next definition in the block defines;
 	// none if some were passed over.
-	cursor  uint64
-	exact   bool
-	scratch session.Chunks // of the messages that were read since it was emptied
+	Cursor  uint64
+	Exact   bool
+	Scratch session.Chunks // of the messages that were read since it was emptied
 	parts   []dataPart     // empty room for those of an entry
 }
 
 // span is the contents that one block defines.
-type span struct {
-	first, count uint64
-	at           int64 // of the block
+type Span struct {
+	First, Count uint64
+	At           int64 // of the block
 	contents     [][]byte
 	used         uint64 // the last of the uses that needed one of them
 	bytes        int64  // of contents
@@ -56,74 +56,74 @@ type span struct {
 
 // keepContents is how many bytes of contents stay in memory of those that can be
 // read again; more where a single message needs more.
-const keepContents = 8 << 20
+const KeepContents = 8 << 20
 
 // maxAgain is how many bytes of contents are let go of and read again in an
 // epoch before no more are let go of: their users come in an order that does not
 // suit.
-const maxAgain = epochBytes / 4
+const MaxAgain = EpochBytes / 4
 
 // begin makes room for the contents of a block, which comes next in the file.
-func (d *dictionary) begin(h *blockHeader, at int64) error {
+func (d *Dictionary) Begin(h *BlockHeader, at int64) error {
 	switch {
-	case h.epoch < d.epoch:
-		return fmt.Errorf("epoch %d after epoch %d", h.epoch, d.epoch)
-	case h.epoch > d.epoch:
-		if h.content != 0 && !d.lenient {
-			return fmt.Errorf("epoch %d begins with content %d", h.epoch, h.content)
+	case h.Epoch < d.epoch:
+		return fmt.Errorf("epoch %d after epoch %d", h.Epoch, d.epoch)
+	case h.Epoch > d.epoch:
+		if h.Content != 0 && !d.Lenient {
+			return fmt.Errorf("epoch %d begins with content %d", h.Epoch, h.Content)
 		}
-		d.reset(h.epoch)
-	case h.content != d.next && !d.lenient:
-		return fmt.Errorf("content %d where content %d must come", h.content, d.next)
+		d.reset(h.Epoch)
+	case h.Content != d.next && !d.Lenient:
+		return fmt.Errorf("content %d where content %d must come", h.Content, d.next)
 	}
-	if h.content > d.next {
-		d.spans = append(d.spans, span{first: d.next, count: h.content - d.next, lost: true})
-		d.next = h.content
+	if h.Content > d.next {
+		d.Spans = append(d.Spans, Span{First: d.next, Count: h.Content - d.next, lost: true})
+		d.next = h.Content
 	}
-	if h.content != d.next {
-		return fmt.Errorf("content %d again", h.content)
+	if h.Content != d.next {
+		return fmt.Errorf("content %d again", h.Content)
 	}
-	if h.contents > 0 {
-		d.spans = append(d.spans, span{first: h.content, count: h.contents, at: at})
-		d.next += h.contents
+	if h.Contents > 0 {
+		d.Spans = append(d.Spans, Span{First: h.Content, Count: h.Contents, At: at})
+		d.next += h.Contents
 	}
 	return nil
 }
 
-func (d *dictionary) reset(epoch uint64) {
-	clear(d.spans)
-	d.epoch, d.spans, d.next, d.bytes, d.again = epoch, d.spans[:0], 0, 0, 0
+func (d *Dictionary) reset(epoch uint64) {
+	clear(d.Spans)
+	d.epoch, d.Spans, d.next, d.Bytes, d.again = epoch, d.Spans[:0], 0, 0, 0
 }
 
 // jump makes it the dictionary of an epoch up to a block, of which the spans
 // are known. It keeps what it has of them.
-func (d *dictionary) jump(epoch uint64, spans []span) {
+func (d *Dictionary) Jump(epoch uint64, spans []Span) {
 	if d.epoch == epoch {
-		for i := range min(len(spans), len(d.spans)) {
-			if spans[i].at == d.spans[i].at {
-				spans[i] = d.spans[i]
+		for i := range min(len(spans), len(d.Spans)) {
+			if spans[i].At == d.Spans[i].At {
+				spans[i] = d.Spans[i]
 			}
 		}
 	}
-	d.epoch, d.spans, d.next, d.bytes, d.needs, d.missing, d.exact = epoch, spans, 0, 0, 0, false, false
+	d.epoch, d.Spans, d.next, d.Bytes, d.needs, d.Missing, d.Exact = epoch, spans, 0, 0, 0, false, false
 	for _, s := range spans {
-		d.next = s.first + s.count
+		d.next = s.First + s.Count
 		if s.contents != nil {
-			d.bytes += s.bytes
+			d.Bytes += s.bytes
 		}
 	}
 }
 
 // fill keeps the contents of the span that begins with id first.
-func (d *dictionary) fill(s *span, contents [][]byte) error {
-	if uint64(len(contents)) != s.count {
-		return fmt.Errorf("a block defines %d contents, not the %d that its header announces", len(contents), s.count)
+func (d *Dictionary) Fill(s *Span, contents [][]byte) error {
+	if uint64(len(contents)) != s.Count {
+		return fmt.Errorf("a block defines %d contents, not the %d that its header announces", len(contents), s.Count)
 	}
 	s.bytes = 0
 	for _, c := range contents {
 		s.bytes += int64(len(c))
 	}
-	if d.bytes += s.bytes; d.bytes > epochBytes {
+	if d.Bytes += s.bytes; d.Bytes > EpochBytes {
 		return errors.New("an epoch has more content than any that is written")
 	}
 	s.contents, s.used = contents, d.uses
@@ -132,7 +132,7 @@ func (d *dictionary) fill(s *span, contents [][]byte) error {
 }
 
 // use begins a message.
-func (d *dictionary) use() {
+func (d *Dictionary) use() {
 	d.most = max(d.most-d.most/64, d.needs)
 	d.needs = 0
 	d.uses++
@@ -140,31 +140,31 @@ func (d *dictionary) use() {
 
 // shed lets go of contents that were not used for longest. It does so no more in
 // an epoch in which too much of that had to be read again.
-func (d *dictionary) shed() {
-	limit := max(keepContents, 2*max(d.most, d.needs))
-	if d.fetch == nil || d.bytes <= limit || d.again > maxAgain {
+func (d *Dictionary) shed() {
+	limit := max(KeepContents, 2*max(d.most, d.needs))
+	if d.Fetch == nil || d.Bytes <= limit || d.again > MaxAgain {
 		return
 	}
-	var held []*span
-	for i := range d.spans {
-		if s := &d.spans[i]; s.contents != nil && s.used < d.uses {
+	var held []*Span
+	for i := range d.Spans {
+		if s := &d.Spans[i]; s.contents != nil && s.used < d.uses {
 			held = append(held, s)
 		}
 	}
-	slices.SortFunc(held, func(a, b *span) int { return cmp.Compare(a.used, b.used) })
+	slices.SortFunc(held, func(a, b *Span) int { return cmp.Compare(a.used, b.used) })
 	for _, s := range held {
-		if d.bytes <= limit*3/4 {
+		if d.Bytes <= limit*3/4 {
 			return
 		}
-		d.bytes -= s.bytes
+		d.Bytes -= s.bytes
 		s.contents, s.shed = nil, true
 	}
 }
 
 // run calls f with contents, in order, until it returns false.
-func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
-	if d.lenient && (first >= d.next || count > d.next-first) {
-		d.missing = true
+func (d *Dictionary) run(first, count uint64, f func([]byte) bool) error {
+	if d.Lenient && (first >= d.next || count > d.next-first) {
+		d.Missing = true
 		if first >= d.next {
 			return nil
 		}
@@ -173,12 +173,12 @@ func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
 	if count == 0 || first >= d.next || count > d.next-first {
 		return fmt.Errorf("contents %d to %d are not there", first, first+count-1)
 	}
-	i := sort.Search(len(d.spans), func(i int) bool { return d.spans[i].first > first }) - 1
+	i := sort.Search(len(d.Spans), func(i int) bool { return d.Spans[i].First > first }) - 1
 	for ; count > 0; i++ {
-		s := &d.spans[i]
+		s := &d.Spans[i]
 		if s.lost {
-			d.missing = true
-			n := min(count, s.first+s.count-first)
+			d.Missing = true
+			n := min(count, s.First+s.Count-first)
 			first, count = first+n, count-n
 			continue
 		}
@@ -191,8 +191,8 @@ func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
 			s.used = d.uses
 			d.needs += s.bytes
 		}
-		from := first - s.first
-		n := min(count, s.count-from)
+		from := first - s.First
+		n := min(count, s.Count-from)
 		for _, c := range s.contents[from : from+n] {
 			if !f(c) {
 				return nil
@@ -203,15 +203,15 @@ func (d *dictionary) run(first, count uint64, f func([]byte) bool) error {
 	return nil
 }
 
-func (d *dictionary) load(s *span) error {
-	if d.fetch == nil {
-		return fmt.Errorf("contents %d to %d were passed over", s.first, s.first+s.count-1)
+func (d *Dictionary) load(s *Span) error {
+	if d.Fetch == nil {
+		return fmt.Errorf("contents %d to %d were passed over", s.First, s.First+s.Count-1)
 	}
-	contents, err := d.fetch(s.at)
+	contents, err := d.Fetch(s.At)
 	if err != nil {
 		return err
 	}
-	err = d.fill(s, contents)
+	err = d.Fill(s, contents)
 	s.used = 0 // so that it is counted to what the message needs
 	if err == nil && s.shed {
 		d.again += s.bytes
@@ -220,7 +220,7 @@ func (d *dictionary) load(s *span) error {
 }
 
 // definitions copies what the entries of a block define.
-func definitions(block []byte) ([][]byte, error) {
+func Definitions(block []byte) ([][]byte, error) {
 	var refs [][]byte
 	total := 0
 	for len(block) > 0 {
@@ -231,10 +231,10 @@ func definitions(block []byte) ([][]byte, error) {
 		block = block[n:]
 		f := protoscan.Of(entry)
 		for f.Next() {
-			if f.Num != fieldContent {
+			if f.Num != FieldContent {
 				continue
 			}
-			if len(f.Body) < minContent || total+len(f.Body) > epochBytes || len(refs) == maxContents {
+			if len(f.Body) < MinContent || total+len(f.Body) > EpochBytes || len(refs) == MaxContents {
 				return nil, errors.New("a content is not one that is written")
 			}
 			refs = append(refs, f.Body)

@@ -1,4 +1,4 @@
-package recorder
+package format
 
 import (
 	"bytes"
@@ -21,10 +21,10 @@ type dataPart struct {
 	first, count uint64
 }
 
-func (d *dataParts) add(f *protoscan.Field, dict *dictionary) error {
-	if f.Num == fieldContent && dict.pieces && dict.exact {
-		id := dict.cursor
-		dict.cursor++
+func (d *dataParts) add(f *protoscan.Field, dict *Dictionary) error {
+	if f.Num == FieldContent && dict.Pieces && dict.Exact {
+		id := dict.Cursor
+		dict.Cursor++
 		if n := len(d.parts); n > 0 && d.parts[n-1].count > 0 && d.parts[n-1].first+d.parts[n-1].count == id {
 			d.parts[n-1].count++
 		} else {
@@ -32,7 +32,7 @@ func (d *dataParts) add(f *protoscan.Field, dict *dictionary) error {
 		}
 		return nil
 	}
-	if f.Num != fieldRun {
+	if f.Num != FieldRun {
 		if len(f.Body) > 0 {
 			d.parts = append(d.parts, dataPart{bytes: f.Body})
 		}
@@ -43,7 +43,7 @@ func (d *dataParts) add(f *protoscan.Field, dict *dictionary) error {
 		return errWire
 	}
 	count, n := protowire.ConsumeVarint(f.Body[n:])
-	if n < 0 || count == 0 || count > maxContents || first > maxContents {
+	if n < 0 || count == 0 || count > MaxContents || first > MaxContents {
 		return errWire
 	}
 	d.parts = append(d.parts, dataPart{first: first, count: count})
@@ -53,23 +53,23 @@ func (d *dataParts) add(f *protoscan.Field, dict *dictionary) error {
 // join is the data in one piece: a copy, unless it is one part, of which it is
 // a slice then. If the dictionary says so it comes in pieces that are not
 // copied, in a part of a slice that dict has for that.
-func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err error) {
+func (d *dataParts) join(dict *Dictionary) (data session.Chunks, alias bool, err error) {
 	dict.use()
 	switch {
 	case len(d.parts) == 0:
 		return nil, false, nil
-	case len(d.parts) == 1 && d.parts[0].count == 0 && !dict.pieces:
+	case len(d.parts) == 1 && d.parts[0].count == 0 && !dict.Pieces:
 		return session.Chunks{d.parts[0].bytes}, true, nil
 	}
-	if dict.pieces {
-		from := len(dict.scratch)
+	if dict.Pieces {
+		from := len(dict.Scratch)
 		for i := range d.parts {
 			d.parts[i].bytes = bytes.Clone(d.parts[i].bytes) // the block is used again
 		}
-		if err = d.each(dict, func(b []byte) { dict.scratch = append(dict.scratch, b) }); err != nil {
+		if err = d.each(dict, func(b []byte) { dict.Scratch = append(dict.Scratch, b) }); err != nil {
 			return nil, false, err
 		}
-		return dict.scratch[from:len(dict.scratch):len(dict.scratch)], false, nil
+		return dict.Scratch[from:len(dict.Scratch):len(dict.Scratch)], false, nil
 	}
 	total := 0
 	if err := d.each(dict, func(b []byte) { total += len(b) }); err != nil {
@@ -82,10 +82,10 @@ func (d *dataParts) join(dict *dictionary) (data session.Chunks, alias bool, err
 
 // each calls f with the pieces of the data, as far as they are no longer than any
 // that is written.
-func (d *dataParts) each(dict *dictionary, f func([]byte)) error {
+func (d *dataParts) each(dict *Dictionary, f func([]byte)) error {
 	total := 0
 	give := func(b []byte) bool {
-		if total += len(b); total > maxData {
+		if total += len(b); total > MaxData {
 			return false
 		}
 		f(b)
@@ -97,7 +97,7 @@ func (d *dataParts) each(dict *dictionary, f func([]byte)) error {
 		} else if err := dict.run(p.first, p.count, give); err != nil {
 			return err
 		}
-		if total > maxData {
+		if total > MaxData {
 			return errors.New("a message is longer than any that is written")
 		}
 	}

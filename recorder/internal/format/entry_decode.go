@@ -1,4 +1,4 @@
-package recorder
+package format
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // in the dictionary. Nothing of the result refers to b, unless alias says that the
 // message's data does; it is one chunk. What is not data is bounded by maxHead,
 // because it takes up more room here than there.
-func parseEntry(e *session.Entry, b []byte, dict *dictionary) (alias bool, err error) {
+func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err error) {
 	data, head := dataParts{parts: dict.parts[:0]}, 0
 	defer func() {
 		clear(data.parts)
@@ -22,8 +22,8 @@ func parseEntry(e *session.Entry, b []byte, dict *dictionary) (alias bool, err e
 	}()
 	f := protoscan.Of(b)
 	for err == nil && f.Next() {
-		if f.Num < fieldData || f.Num > fieldRun {
-			if head += 1 + len(f.Body); head > maxHead {
+		if f.Num < FieldData || f.Num > FieldRun {
+			if head += 1 + len(f.Body); head > MaxHead {
 				return false, errors.New("an entry is longer than any that is written")
 			}
 		}
@@ -70,7 +70,7 @@ func parseEntry(e *session.Entry, b []byte, dict *dictionary) (alias bool, err e
 			e.Problems = append(e.Problems, string(f.Body))
 		case fieldCarried:
 			e.Carried = f.Uint != 0
-		case fieldData, fieldContent, fieldRun:
+		case FieldData, FieldContent, FieldRun:
 			err = data.add(&f.Field, dict)
 		}
 	}
@@ -89,7 +89,7 @@ func parseEntry(e *session.Entry, b []byte, dict *dictionary) (alias bool, err e
 }
 
 // parsePlace reads the number and the time of an entry.
-func parsePlace(b []byte) (seq session.Seq, at int64, err error) {
+func ParsePlace(b []byte) (seq session.Seq, at int64, err error) {
 	at = math.MinInt64
 	s := protoscan.Of(b)
 	for s.Next() && s.Num <= fieldTime { // fields come in order
@@ -246,7 +246,7 @@ func parseGap(b []byte) (*session.Gap, error) {
 		case 4:
 			g.Bytes = int64(f.Uint)
 		case 5:
-			for p := f.Body; len(p) > 0 && len(g.Streams) < maxGapStreams; {
+			for p := f.Body; len(p) > 0 && len(g.Streams) < MaxGapStreams; {
 				id, n := protowire.ConsumeVarint(p)
 				if n < 0 {
 					return errWire

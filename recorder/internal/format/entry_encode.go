@@ -1,4 +1,4 @@
-package recorder
+package format
 
 import (
 	"math"
@@ -28,16 +28,16 @@ const (
 	fieldGap      protowire.Number = 15
 	fieldNote     protowire.Number = 16
 	fieldProblems protowire.Number = 17
-	fieldData     protowire.Number = 18
-	fieldContent  protowire.Number = 19
-	fieldRun      protowire.Number = 20
+	FieldData     protowire.Number = 18
+	FieldContent  protowire.Number = 19
+	FieldRun      protowire.Number = 20
 	fieldCarried  protowire.Number = 21
 	fieldSent     protowire.Number = 22
 )
 
 // appendEntry appends an entry without the data of its message, which follows
 // it in the file as a plan has it.
-func appendEntry(b []byte, e *session.Entry) []byte {
+func AppendEntry(b []byte, e *session.Entry) []byte {
 	b = appendUint(b, fieldSeq, uint64(e.Seq))
 	b = appendTime(b, fieldTime, e.Time)
 	b = appendTime(b, fieldStart, e.Start)
@@ -181,11 +181,11 @@ func appendTime(b []byte, num protowire.Number, t time.Time) []byte {
 		return b
 	}
 	b = protowire.AppendTag(b, num, protowire.Fixed64Type)
-	return protowire.AppendFixed64(b, uint64(nanos(t)))
+	return protowire.AppendFixed64(b, uint64(Nanos(t)))
 }
 
 // nanos clamps what 64 bits cannot hold: years before 1678 and after 2262.
-func nanos(t time.Time) int64 {
+func Nanos(t time.Time) int64 {
 	const second = int64(time.Second)
 	switch s := t.Unix(); {
 	case s <= math.MinInt64/second:

@@ -1,0 +1,160 @@
+package format
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/protoscan"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+const (
+	Version = 1
+	Magic   = "xdsp"
+
+	// The magic numbers of the skippable frames; zstd gives us 0x184D2A50
+	// to 0x184D2A5F.
+	MagicSkippable = 0x184D2A50 // the low four bits are free
+	MagicHeader    = 0x184D2A58
+	MagicBlock     = 0x184D2A59
+	MagicEnd       = 0x184D2A5A
+	MagicIndex     = 0x184D2A5B
+
+	FrameHeadSize = 8 // magic and length
+	CRCSize       = 4
+
+	// maxSkippable is the longest skippable frame that is read, but for an
+	// index; a longer one cannot have been written by us.
+	MaxSkippable = 64 << 10
+
+	// maxData is the most that a message may hold, maxHead what the rest of
+	// an entry may take up.
+	MaxData = 1 << 30
+	MaxHead = 8 << 20
+	// maxEntry leaves room for what the parts of the data are preceded by.
+	maxEntry = MaxData + MaxData/8 + MaxHead
+
+	// maxGapStreams bounds the streams that a Gap entry names. Readers take one
+	// that names so many for one that touches all.
+	MaxGapStreams = 1024
+
+	// maxSeq is the highest number that an entry has, so that there is always
+	// one after it.
+	MaxSeq = math.MaxInt64
+
+	// Content is what messages have in common: a chunk of at least minContent
+	// bytes, stored once and referred to by its number within an epoch. An
+	// epoch ends when it has one of these; the blocks are those that define
+	// content.
+	MinContent     = 48
+	MaxContents    = 1 << 20
+	EpochBytes     = 128 << 20
+	MaxEpochBlocks = 4096
+
+	// blockTarget is where a block is cut. A single larger entry has a block
+	// of its own.
+	BlockTarget = 4 << 20
+	MaxBlock    = maxEntry + BlockTarget
+
+	// compressSlack is the part that what cannot be compressed may grow by.
+	CompressSlack = 64
+)
+
+// maxCompressed is more than any n bytes take up when compressed.
+func MaxCompressed(n uint64) uint64 { return n + n/CompressSlack + MaxSkippable }
+
+// fileHeader is what a recording says of itself.
+type FileHeader struct {
+	Version uint32
+	Created time.Time
+	Program string
+	Masked  bool
+	// Of a recording in segments: the number of this one, from 1, the number
+	// of the first entry that is its own, and when the first was created.
+	Segment uint64
+	First   session.Seq
+	Began   time.Time
+}
+
+func (h *FileHeader) Append(b []byte) []byte {
+	var p []byte
+	p = append(p, Magic...)
+	p = binary.LittleEndian.AppendUint32(p, Version)
+	p = appendTime(p, 1, h.Created)
+	p = appendString(p, 2, h.Program)
+	p = appendBool(p, 3, h.Masked)
+	p = appendUint(p, 4, h.Segment)
+	p = appendUint(p, 5, uint64(h.First))
+	p = appendTime(p, 6, h.Began)
+	return AppendSkippable(b, MagicHeader, p)
+}
+
+// parse reads the payload of a header frame. It stops at a version it does not
+// know, of which nothing but the version can be relied upon.
+func (h *FileHeader) Parse(p []byte) error {
+	if len(p) < len(Magic)+4+CRCSize || string(p[:len(Magic)]) != Magic {
+		return errors.New("it does not begin as one")
+	}
+	h.Version = binary.LittleEndian.Uint32(p[len(Magic):])
+	if h.Version != Version {
+		return nil
+	}
+	p, err := checked(p)
+	if err != nil {
+		return err
+	}
+	return eachField(p[len(Magic)+4:], func(f protoscan.Field) error {
+		switch f.Num {
+		case 1:
+			h.Created = timeOf(f.Uint)
+		case 2:
+			h.Program = string(f.Body)
+		case 3:
+			h.Masked = f.Uint != 0
+		case 4:
+			h.Segment = f.Uint
+		case 5:
+			h.First = session.Seq(f.Uint)
+		case 6:
+			h.Began = timeOf(f.Uint)
+		}
+		return nil
+	})
+}
+
+// appendSkippable appends a skippable frame of payload and its checksum.
+func AppendSkippable(b []byte, magic uint32, payload []byte) []byte {
+	start := len(b)
+	return CloseSkippable(append(AppendSkippableHead(b, magic), payload...), start)
+}
+
+// appendSkippableHead begins a skippable frame, whose payload is to follow.
+func AppendSkippableHead(b []byte, magic uint32) []byte {
+	b = binary.LittleEndian.AppendUint32(b, magic)
+	return append(b, 0, 0, 0, 0)
+}
+
+// closeSkippable ends the frame that begins at start with its checksum.
+func CloseSkippable(b []byte, start int) []byte {
+	payload := b[start+FrameHeadSize:]
+	binary.LittleEndian.PutUint32(b[start+4:], uint32(len(payload)+CRCSize))
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(payload, Castagnoli()))
+}
+
+// checked returns the payload without its checksum, if that is right.
+func checked(p []byte) ([]byte, error) {
+	if len(p) < CRCSize {
+		return nil, errors.New("a header is too short")
+	}
+	body, sum := p[:len(p)-CRCSize], binary.LittleEndian.Uint32(p[len(p)-CRCSize:])
+	if crc32.Checksum(body, Castagnoli()) != sum {
+		return nil, errors.New("the checksum of a header is wrong")
+	}
+	return body, nil
+}
+
+// castagnoli is cached by package crc32.
+func Castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
