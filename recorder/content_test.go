@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // resources are n chunks as a Transform would make them of a response.
@@ -89,16 +89,16 @@ func TestContentIsStoredOnceAndComesBackExactly(t *testing.T) {
 // grow with what it repeats.
 func TestRepeatedPushCostsNothing(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	e := response(resources(20_000))
 	for e.Seq = 1; e.Seq <= 3; e.Seq++ {
 		before := len(m.b)
 		put(t, f, e)
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(m.b) - before; e.Seq > 1 && n > 250 {
@@ -217,27 +217,27 @@ func TestContentAfterAFullDisk(t *testing.T) {
 // Epochs end, and a message beyond all bounds takes no room in one.
 func TestEpochs(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	var want []session.Entry
 	add := func(c session.Chunks) {
 		e := response(c)
 		e.Seq = session.Seq(len(want) + 1)
-		if fits, err := f.measure(&e); err != nil {
+		if fits, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		} else if !fits {
-			if err := f.commit(); err != nil {
+			if err := f.Commit(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		f.add(&e, nil)
+		f.Add(&e, nil)
 		want = append(want, e)
 	}
 	commit := func() {
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,24 +249,24 @@ func TestEpochs(t *testing.T) {
 		add(session.Chunks{repeated, piece})
 	}
 	commit()
-	if f.epoch != 2 {
-		t.Errorf("epoch %d after more content than one holds", f.epoch)
+	if f.Epoch != 2 {
+		t.Errorf("epoch %d after more content than one holds", f.Epoch)
 	}
-	before, bytesBefore := len(f.known.sums), f.known.bytes
+	before, bytesBefore := len(f.Known.Sums), f.Known.Bytes
 	huge := chunked(noise(format.EpochBytes/2 + 1))
 	add(append(huge, repeated))
 	commit()
-	if f.epoch != 2 || len(f.known.sums) != before || f.known.bytes != bytesBefore {
-		t.Errorf("a huge message took room: epoch %d, %d contents", f.epoch, len(f.known.sums))
+	if f.Epoch != 2 || len(f.Known.Sums) != before || f.Known.Bytes != bytesBefore {
+		t.Errorf("a huge message took room: epoch %d, %d contents", f.Epoch, len(f.Known.Sums))
 	}
 	for i := range format.MaxEpochBlocks + 10 {
 		add(session.Chunks{fmt.Appendf(nil, "%060d", i), repeated})
 		commit()
 	}
-	if f.epoch != 3 {
-		t.Errorf("epoch %d after many blocks", f.epoch)
+	if f.Epoch != 3 {
+		t.Errorf("epoch %d after many blocks", f.Epoch)
 	}
-	f.known.full = true
+	f.Known.Full = true
 	add(session.Chunks{repeated}) // measured in the old epoch
 	commit()
 	add(session.Chunks{repeated})
@@ -301,20 +301,20 @@ func TestEpochs(t *testing.T) {
 // those, do not make a reader read the blocks again for ever.
 func TestContentsAreNotReadAgainForEver(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	seq := session.Seq(0)
 	add := func(c session.Chunks) {
 		e := response(c)
 		seq++
 		e.Seq = seq
-		if _, err := f.measure(&e); err != nil {
+		if _, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		f.add(&e, nil)
+		f.Add(&e, nil)
 	}
 	var small session.Chunks // one in each block
 	for i := range 60 {
@@ -322,7 +322,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 		binary.LittleEndian.PutUint32(piece, uint32(i))
 		binary.LittleEndian.PutUint32(tiny, uint32(i))
 		add(session.Chunks{tiny, piece})
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		small = append(small, tiny)
@@ -330,7 +330,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 	for i := range 2000 {
 		add(small[i%12*5 : i%12*5+5])
 	}
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	file := &counted{b: m.b}
@@ -351,21 +351,21 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 // however much it is.
 func TestContentsAreLetGo(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	var entries []session.Entry
 	var made uint32
 	add := func(c session.Chunks) {
 		e := response(c)
 		e.Seq = session.Seq(len(entries) + 1)
-		if _, err := f.measure(&e); err != nil {
+		if _, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		f.add(&e, nil)
-		if err := f.commit(); err != nil {
+		f.Add(&e, nil)
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		entries = append(entries, e)
@@ -411,36 +411,6 @@ func TestContentsAreLetGo(t *testing.T) {
 	}
 	if n := r.dict.Bytes; n > 2*24<<20 {
 		t.Errorf("%d bytes stayed", n)
-	}
-}
-
-// Ids are given by 128 bits: what differs is told apart, however the table is
-// filled, and what was taken back is new again.
-func TestContents(t *testing.T) {
-	var c contents
-	c.reset()
-	name := func(i int) []byte { return fmt.Appendf(nil, "content %d", i) }
-	const n = 5 * minSlots
-	for i := range n {
-		sum, id := c.find(name(i))
-		if id != none {
-			t.Fatalf("%d is known", i)
-		}
-		c.add(sum, 1, i%3 == 0)
-	}
-	for _, i := range rand.Perm(n) {
-		if _, id := c.find(name(i)); id != i || c.masked[id] != (i%3 == 0) {
-			t.Fatalf("%d is %d", i, id)
-		}
-	}
-	c.forget(n/2, n-n/2)
-	for i := range n {
-		if _, id := c.find(name(i)); (id != none) != (i < n/2) {
-			t.Fatalf("%d is %d", i, id)
-		}
-	}
-	if c.bytes != n/2 {
-		t.Errorf("%d bytes", c.bytes)
 	}
 }
 

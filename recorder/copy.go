@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Copy writes entries of one recording into a new one, where they keep their
@@ -16,7 +16,7 @@ import (
 type Copy struct {
 	path string
 	f    *os.File
-	out  *blockFile
+	out  *blocks.Writer
 	o    Options
 	last session.Seq
 	// masked counts messages in which secrets are masked.
@@ -35,7 +35,7 @@ func NewCopy(path string, of Facts, o Options) (*Copy, error) {
 		return nil, fmt.Errorf("cannot write the recording: %w", err)
 	}
 	c := &Copy{path: path, f: f, o: o}
-	c.out, err = newBlockFile(f, &format.FileHeader{Created: of.Created, Program: of.Program, Masked: of.Masked || o.Masked}, o.Content)
+	c.out, err = blocks.New(f, &format.FileHeader{Created: of.Created, Program: of.Program, Masked: of.Masked || o.Masked}, o.Content)
 	if err != nil {
 		_ = c.Discard()
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
@@ -56,8 +56,8 @@ func (c *Copy) Add(e *session.Entry) error {
 	own := *e // its Message may be replaced
 	labels := c.prepare(&own)
 	// What cannot be prepared loses its payload, and says so itself.
-	if fits, _ := c.out.measure(&own); !fits {
-		if err := c.out.commit(); err != nil {
+	if fits, _ := c.out.Measure(&own); !fits {
+		if err := c.out.Commit(); err != nil {
 			c.err = err
 			return fmt.Errorf("cannot write %s: %w", c.path, err)
 		}
@@ -65,7 +65,7 @@ func (c *Copy) Add(e *session.Entry) error {
 	if own.Message != nil && own.Message.Masked {
 		c.masked++
 	}
-	c.out.add(&own, labels)
+	c.out.Add(&own, labels)
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (c *Copy) prepare(e *session.Entry) (labels []string) {
 	defer func() {
 		if recover() != nil {
 			dropTexts(e)
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], blocks.ProblemUnprepared)
 		}
 	}()
 	if c.o.Transform != nil {
@@ -93,10 +93,10 @@ func (c *Copy) prepare(e *session.Entry) (labels []string) {
 func (c *Copy) Close() (int64, error) {
 	err := c.err
 	if err == nil {
-		err = c.out.commit()
+		err = c.out.Commit()
 	}
 	if err == nil {
-		err = c.out.finish(c.last)
+		err = c.out.Finish(c.last)
 	}
 	if err == nil {
 		err = disk{c.f}.Sync()
@@ -105,15 +105,15 @@ func (c *Copy) Close() (int64, error) {
 		_ = c.Discard()
 		return 0, fmt.Errorf("cannot write %s: %w", c.path, err)
 	}
-	size := c.out.end
-	c.out.enc.Close()
+	size := c.out.End
+	c.out.Free()
 	return size, c.f.Close()
 }
 
 // Discard gives up, and removes the file.
 func (c *Copy) Discard() error {
 	if c.out != nil {
-		c.out.enc.Close()
+		c.out.Free()
 	}
 	return errors.Join(c.f.Close(), os.Remove(c.path))
 }

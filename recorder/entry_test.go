@@ -7,34 +7,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // encode is an entry as in the file, without its length.
 func encode(e *session.Entry) []byte {
 	b := format.AppendEntry(nil, e)
 	if e.Message != nil && len(e.Message.Data) > 0 {
-		var (
-			p     plan
-			known contents
-		)
-		known.reset()
-
-		known.bytes = format.EpochBytes
-		if err := p.make(e.Side, e.Message.Data, &known, nil); err != nil {
-			panic(err)
-		}
-		p.write(func(part []byte) { b = append(b, part...) })
+		b = protowire.AppendTag(b, format.FieldData, protowire.BytesType)
+		b = protowire.AppendBytes(b, e.Message.Data.Bytes())
 	}
 	return b
 }
 
-// decode is parseEntry for an entry that refers to nothing.
+// decode is format.ParseEntry for an entry that refers to nothing.
 func decode(b []byte) (session.Entry, error) {
 	var e session.Entry
 	_, err := format.ParseEntry(&e, b, new(format.Dictionary))

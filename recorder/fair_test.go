@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // of is a message of a connection.

@@ -2,13 +2,16 @@ package recorder
 
 import (
 	"bytes"
+	"hash/crc32"
 	"io"
 	"reflect"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // FuzzReader feeds any bytes to a reader, as they are and as the contents of a
@@ -84,23 +87,28 @@ func FuzzReader(f *testing.F) {
 // that defines something.
 func wrapped(t *testing.T, b []byte) []byte {
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
-	e := response(session.Chunks{bytes.Repeat([]byte("defined "), loneContent/8)})
+	defer f.Free()
+	e := response(session.Chunks{bytes.Repeat([]byte("defined "), blocks.LoneContent/8)})
 	e.Seq = 1
 	put(t, f, e)
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = f.enc.Write(b)
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer enc.Close()
+	body := enc.EncodeAll(b, nil)
 	defined, _ := format.Definitions(b)
-	f.head.Uncompressed, f.head.Entries, f.head.First, f.head.Last = uint64(len(b)), 1, 2, 2
-	f.head.Epoch, f.head.Content, f.head.Contents = 1, 1, uint64(len(defined))
-	if err := f.commit(); err != nil {
-		t.Fatal(err)
+	h := format.BlockHeader{
+		Compressed: uint64(len(body)), Sum: crc32.Checksum(body, format.Castagnoli()),
+		Uncompressed: uint64(len(b)), Entries: 1, First: 2, Last: 2,
+		Epoch: 1, Content: 1, Contents: uint64(len(defined)),
 	}
-	return m.b
+	return append(h.Append(m.b), body...)
 }

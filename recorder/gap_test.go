@@ -10,9 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // explained checks that every hole in the numbers is told of by a Gap entry,

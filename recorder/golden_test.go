@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 var update = flag.Bool("update", false, "write the golden recording of the version that is written now")
@@ -25,17 +25,17 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	t.Helper()
 	m := new(memory)
 	at := time.Unix(1.7e9, 0).UTC()
-	f, err := newBlockFile(m, &format.FileHeader{Created: at, Program: "xdsproxy golden", Masked: true}, nil)
+	f, err := blocks.New(m, &format.FileHeader{Created: at, Program: "xdsproxy golden", Masked: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	add := func(e session.Entry, labels ...string) {
 		e.Seq, e.Time = session.Seq(len(want)+1), at.Add(time.Duration(len(want))*time.Second)
-		if _, err := f.measure(&e); err != nil {
+		if _, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		f.add(&e, labels)
+		f.Add(&e, labels)
 		if e.Message != nil {
 			m := *e.Message
 			m.Data = session.Chunks{m.Data.Bytes()}
@@ -44,7 +44,7 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 		want = append(want, e)
 	}
 	commit := func() {
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,12 +61,12 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	commit()
 	add(response(session.Chunks{[]byte("\x0a\x013"), r[0], r[1], r[4], r[3], r[0]}), "type:CDS")
 	commit()
-	f.known.full = true
+	f.Known.Full = true
 	add(session.Entry{Kind: session.KindTime, Side: session.Proxy})
 	commit()
 	add(response(session.Chunks{r[5], r[0], r[5], r[0]}))
 	commit()
-	if err := f.finish(session.Seq(len(want))); err != nil {
+	if err := f.Finish(session.Seq(len(want))); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, want

@@ -3,9 +3,8 @@ package recorder
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 const (

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 const (
@@ -166,7 +166,7 @@ func Create(path string, o Options) (*Log, error) {
 }
 
 // start is startIn for a file.
-func start(path string, f sink, o Options) (*Log, error) {
+func start(path string, f blocks.File, o Options) (*Log, error) {
 	if o.MaxSize <= 0 && o.MaxAge <= 0 && o.OnLost == nil {
 		return startIn(path, f, o, nil)
 	}
@@ -175,7 +175,7 @@ func start(path string, f sink, o Options) (*Log, error) {
 
 // startIn writes the header and lets the writer run. The segments go to shelf;
 // there is but one if it is nil.
-func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
+func startIn(path string, f blocks.File, o Options, shelf shelfWriter) (*Log, error) {
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
@@ -204,16 +204,15 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 			f.began = h.Began
 		}
 	}
-	file, err := newBlockFile(f, &h, o.Content)
+	if path != "" {
+		l.tail = newTail(o.Tail)
+	}
+	file, err := l.newFile(f, &h, o.Content)
 	if err != nil {
 		return nil, err
 	}
-	l.stats.Bytes = file.end
-	l.parts = []partFacts{{header: h, own: file.own, all: file.all}}
-	if path != "" {
-		l.tail = newTail(o.Tail)
-		file.tail = l.tail.begin(&h, file.end)
-	}
+	l.stats.Bytes = file.End
+	l.parts = []partFacts{file.facts(&h)}
 	if shelf != nil {
 		l.shelf = shelf
 	}

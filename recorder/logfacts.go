@@ -3,6 +3,7 @@ package recorder
 import (
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
@@ -11,6 +12,38 @@ import (
 type partFacts struct {
 	header   format.FileHeader
 	own, all Facts
+}
+
+// logFile is a file that a log writes.
+type logFile struct {
+	*blocks.Writer
+	tail     *tailPart // nil if the recording is in memory
+	own, all Facts     // but for Bytes and Complete
+}
+
+func (l *Log) newFile(f blocks.File, h *format.FileHeader, hook func([]byte) []byte) (*logFile, error) {
+	b, err := blocks.New(f, h, hook)
+	if err != nil {
+		return nil, err
+	}
+	file := &logFile{Writer: b, tail: l.tail.begin(h, b.End)}
+	b.Wrote, b.Committed = file.tail.wrote, file.count
+	return file, nil
+}
+
+func (f *logFile) count(h *format.BlockHeader) {
+	f.all.countBlock(h)
+	if !h.Carried {
+		f.own.countBlock(h)
+	}
+}
+
+// facts are those of what is in the file so far, which has this header.
+func (f *logFile) facts(h *format.FileHeader) partFacts {
+	p := partFacts{header: *h, own: f.own, all: f.all}
+	p.own.Bytes, p.all.Bytes = f.End, f.End
+	p.own.Complete, p.all.Complete = f.Complete, f.Complete
+	return p
 }
 
 // Facts are those of what of the log was committed and is left, as Inspect finds
@@ -39,12 +72,12 @@ func (l *Log) Facts() Facts {
 }
 
 // addPart notes that next, with this header, goes on where old has ended.
-func (l *Log) addPart(h *format.FileHeader, old, next *blockFile) {
+func (l *Log) addPart(h *format.FileHeader, old, next *logFile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := &l.parts[len(l.parts)-1]
-	last.own, last.all = old.own, old.all
-	l.parts = append(l.parts, partFacts{header: *h, own: next.own, all: next.all})
+	*last = old.facts(&last.header)
+	l.parts = append(l.parts, next.facts(h))
 }
 
 // dropParts forgets the facts of segments that are no longer in s.

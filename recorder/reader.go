@@ -8,11 +8,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 const (

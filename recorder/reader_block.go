@@ -7,11 +7,10 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // load reads the block whose header is payload, at the current position.

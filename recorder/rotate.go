@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime/debug"
 	"slices"
 	"time"
-
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // rotateAgain is how long to wait after a rotation that did not work.
@@ -32,10 +31,10 @@ type segment struct {
 // due says whether it is time for another segment.
 func (w *writer) due() bool {
 	o, s := &w.log.o, w.segment
-	if s == nil || w.failing || w.adrift || !w.file.empty() || w.file.entries <= s.carried {
+	if s == nil || w.failing || w.adrift || !w.file.Empty() || w.file.Entries <= s.carried {
 		return false
 	}
-	if o.MaxSize > 0 && w.file.end >= o.MaxSize || o.MaxAge > 0 && o.Now().Sub(s.begun) >= o.MaxAge {
+	if o.MaxSize > 0 && w.file.End >= o.MaxSize || o.MaxAge > 0 && o.Now().Sub(s.begun) >= o.MaxAge {
 		// What is in the place of a lost file is not ours to rename.
 		return !o.Now().Before(s.again) && w.astray() == ""
 	}
@@ -66,7 +65,7 @@ func (w *writer) nextSegment() error {
 		return err
 	}
 	s := w.following()
-	b, err := w.begin(f, &s.header, func(b *blockFile) error {
+	b, err := w.begin(f, &s.header, func(b *logFile) error {
 		return w.carry(context.Background(), b, w.log.o.Carry, old.shelf.current)
 	})
 	if err == nil {
@@ -78,10 +77,10 @@ func (w *writer) nextSegment() error {
 		old.shelf.abandon(f)
 		return err
 	}
-	if err := w.file.finish(w.file.last); err != nil {
+	if err := w.file.Finish(w.file.Last); err != nil {
 		w.log.o.Logger.Error("a segment of the recording has no end", zap.String("path", path), zap.Error(err))
 	}
-	s.before += w.file.end
+	s.before += w.file.End
 	w.log.addPart(&s.header, w.file, b)
 	w.goOn(b, s)
 	w.log.bell.ring()
@@ -100,18 +99,17 @@ func (w *writer) following() *segment {
 	s := &segment{shelf: old.shelf, header: old.header, begun: w.log.o.Now(), before: old.before}
 	s.header.Segment++
 	s.header.Created = w.log.now()
-	s.header.First = max(w.file.last+1, old.header.First)
+	s.header.First = max(w.file.Last+1, old.header.First)
 	return s
 }
 
 // begin writes the beginning of a segment to f, with what carry repeats in it;
 // nothing if that is nil.
-func (w *writer) begin(f sink, h *format.FileHeader, carry func(*blockFile) error) (*blockFile, error) {
-	b, err := newBlockFile(f, h, nil)
+func (w *writer) begin(f blocks.File, h *format.FileHeader, carry func(*logFile) error) (*logFile, error) {
+	b, err := w.log.newFile(f, h, nil)
 	if err != nil {
 		return nil, err
 	}
-	b.tail = w.log.tail.begin(h, b.end)
 	if carry != nil {
 		if err := carry(b); err != nil {
 			w.log.tail.drop(b.tail)
@@ -122,17 +120,17 @@ func (w *writer) begin(f sink, h *format.FileHeader, carry func(*blockFile) erro
 }
 
 // goOn makes b, the beginning of s, the file that is written.
-func (w *writer) goOn(b *blockFile, s *segment) {
+func (w *writer) goOn(b *logFile, s *segment) {
 	w.file.tail.finish()
-	s.carried = b.entries
-	b.hook = w.file.hook
-	w.sync.swap(b.f, w.file.f)
+	s.carried = b.Entries
+	b.Hook = w.file.Hook
+	w.sync.swap(b.File, w.file.File)
 	w.file, w.segment = b, s
 }
 
 // carry repeats in b the entries that needed names, as far as they are in the
 // segment that ends, which current opens.
-func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []session.Seq, current func() (*Reader, error)) error {
+func (w *writer) carry(ctx context.Context, b *logFile, needed func() []session.Seq, current func() (*Reader, error)) error {
 	seqs := w.carried(needed)
 	if len(seqs) == 0 {
 		return nil
@@ -143,10 +141,10 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 	}
 	defer r.Close()
 	r.dict.Pieces = true
-	b.carrying = true
-	defer func() { b.carrying = false }()
+	b.Carrying = true
+	defer func() { b.Carrying = false }()
 	for _, seq := range seqs {
-		if o := &w.log.o; o.MaxSize > 0 && b.end > o.MaxSize/2 {
+		if o := &w.log.o; o.MaxSize > 0 && b.End > o.MaxSize/2 {
 			w.log.o.Logger.Warn("a segment repeats only a part of what it needs to be understood alone: it is too much",
 				zap.String("path", w.log.path))
 			break
@@ -167,16 +165,16 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 			continue // it was lost
 		}
 		e.Carried = true
-		fits, err := b.measure(&e)
+		fits, err := b.Measure(&e)
 		if err == nil && !fits {
-			err = b.commit()
+			err = b.Commit()
 		}
 		if err != nil {
 			return err
 		}
-		b.add(&e, r.head.Labels)
+		b.Add(&e, r.head.Labels)
 	}
-	return b.commit()
+	return b.Commit()
 }
 
 // carried asks which entries to repeat.
@@ -187,7 +185,7 @@ func (w *writer) carried(needed func() []session.Seq) (seqs []session.Seq) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			seqs = nil
-			w.log.o.Logger.Error("a segment repeats nothing: finding out what failed", zap.Error(&panicError{cause, debug.Stack()}))
+			w.log.o.Logger.Error("a segment repeats nothing: finding out what failed", zap.Error(blocks.Panicked(cause)))
 		}
 	}()
 	seqs = slices.Clone(needed())

@@ -9,9 +9,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Rescued says what Salvage could save.
@@ -65,14 +65,14 @@ func Salvage(ctx context.Context, from, to string, tell func(read int64, entries
 	return done, nil
 }
 
-func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink, tell func(int64, uint64)) (Rescued, error) {
+func salvageTo(ctx context.Context, r *Reader, src *fileSource, to blocks.File, tell func(int64, uint64)) (Rescued, error) {
 	r.dict.Lenient, r.dict.Pieces, r.dict.Fetch = true, true, nil
 	h := &r.facts
-	out, err := newBlockFile(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked}, nil)
+	out, err := blocks.New(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked}, nil)
 	if err != nil {
 		return Rescued{}, err
 	}
-	defer out.enc.Close()
+	defer out.Free()
 	s := &salvage{r: r, src: src, out: out, tell: tell}
 	if tell == nil {
 		s.tell = func(int64, uint64) {}
@@ -85,7 +85,7 @@ func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink, tell fu
 type salvage struct {
 	r    *Reader
 	src  *fileSource
-	out  *blockFile
+	out  *blocks.Writer
 	tell func(read int64, entries uint64)
 	done Rescued
 	last session.Entry // that was copied
@@ -127,12 +127,12 @@ func (s *salvage) copy(e *session.Entry) error {
 }
 
 func (s *salvage) put(e *session.Entry, labels []string) error {
-	fits, err := s.out.measure(e)
+	fits, err := s.out.Measure(e)
 	if err == nil && !fits {
-		err = s.out.commit()
+		err = s.out.Commit()
 	}
 	if err == nil {
-		s.out.add(e, labels)
+		s.out.Add(e, labels)
 	}
 	s.all++
 	s.last = *e
@@ -141,9 +141,9 @@ func (s *salvage) put(e *session.Entry, labels []string) error {
 }
 
 func (s *salvage) finish() error {
-	err := s.out.commit()
+	err := s.out.Commit()
 	if err == nil {
-		err = s.out.finish(s.last.Seq)
+		err = s.out.Finish(s.last.Seq)
 	}
 	return err
 }

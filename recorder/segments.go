@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
@@ -27,11 +28,11 @@ type shelf interface {
 type shelfWriter interface {
 	shelf
 	// begin makes room for another segment, of which nobody knows yet.
-	begin() (sink, error)
+	begin() (blocks.File, error)
 	// install makes it the newest, in the place of the one of that number.
 	install(old uint64) error
 	// abandon undoes begin.
-	abandon(sink)
+	abandon(blocks.File)
 	// current opens the newest segment alone.
 	current() (*Reader, error)
 	// forget drops the oldest segments but for keep of them.

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 )
 
 // temporary is what a segment is called before it is complete enough to be the
 // newest.
 func (f *family) temporary() string { return f.newest() + ".next" }
 
-func (f *family) begin() (sink, error) {
+func (f *family) begin() (blocks.File, error) {
 	_ = os.Remove(f.temporary())
 	file, err := os.OpenFile(f.temporary(), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -23,7 +25,7 @@ func (f *family) begin() (sink, error) {
 	return disk{file}, nil
 }
 
-func (f *family) abandon(s sink) {
+func (f *family) abandon(s blocks.File) {
 	_ = s.Close()
 	_ = os.Remove(f.temporary())
 }

@@ -94,11 +94,17 @@ func (t *tail) drop(p *tailPart) {
 }
 
 // wrote takes what was put at the end of the file, which is whole up to end now.
+// It is nil if it is not at hand any more.
 func (p *tailPart) wrote(b []byte, end int64) {
 	if p == nil {
 		return
 	}
 	t, v := p.tail, p.view.Load()
+	if b == nil {
+		t.held -= len(v.chunks)
+		p.view.Store(&tailView{from: end, end: end})
+		return
+	}
 	if t.limit == 0 || t.readers.Load() == 0 {
 		p.view.Store(&tailView{from: end, end: end})
 		t.held -= len(v.chunks)
@@ -120,16 +126,6 @@ func (p *tailPart) wrote(b []byte, end int64) {
 	}
 	p.view.Store(next)
 	t.release(t.limit)
-}
-
-// passed says that the file is whole up to end now, by bytes that are not at
-// hand any more.
-func (p *tailPart) passed(end int64) {
-	if p == nil {
-		return
-	}
-	p.tail.held -= len(p.view.Load().chunks)
-	p.view.Store(&tailView{from: end, end: end})
 }
 
 // finish says that nothing will come any more.

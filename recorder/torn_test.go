@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // memory is a file in memory.
@@ -36,18 +36,18 @@ func (m *memory) Close() error           { return nil }
 
 // written is a recording of some blocks, and where each of them ends; the
 // first is the end of the header, the last that of the file.
-func written(t testing.TB, blocks int) (file []byte, ends []int) {
+func written(t testing.TB, count int) (file []byte, ends []int) {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{Program: "test"}, nil)
+	f, err := blocks.New(m, &format.FileHeader{Program: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	ends = append(ends, len(m.b))
 	var seq session.Seq
 	shared := []byte(strings.Repeat("shared", format.MinContent/6))
-	for range blocks {
+	for range count {
 		for range 2 {
 			seq++
 			// Some of it is in no entry alone, some in all, some in one.
@@ -57,24 +57,24 @@ func written(t testing.TB, blocks int) (file []byte, ends []int) {
 			e.Stream, e.Seq = session.StreamID(seq), seq
 			put(t, f, e)
 		}
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, len(m.b))
 	}
-	if err := f.finish(seq); err != nil {
+	if err := f.Finish(seq); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, append(ends, len(m.b))
 }
 
 // put adds an entry to the block that is being made.
-func put(t testing.TB, f *blockFile, e session.Entry) {
+func put(t testing.TB, f *blocks.Writer, e session.Entry) {
 	t.Helper()
-	if _, err := f.measure(&e); err != nil {
+	if _, err := f.Measure(&e); err != nil {
 		t.Fatal(err)
 	}
-	f.add(&e, nil)
+	f.Add(&e, nil)
 }
 
 // readers are the two ways to read the same bytes.
@@ -250,17 +250,17 @@ func TestTwoNumbers(t *testing.T) {
 // No entry of a block comes after the last one that its header announces.
 func TestNumberBeyondItsBlock(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &format.FileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	for _, seq := range []session.Seq{1, 9, 3} {
 		e := message(1, "payload")
 		e.Seq = seq
 		put(t, f, e)
 	}
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	for how, r := range readers(t, m.b) {

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Transform sees plain messages in order, and what it replaces is nowhere in

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 )
 
 // shrinkAfter is the size of a message, in bytes, whose memory is worth giving
@@ -20,7 +21,7 @@ const shrinkAfter = 16 << 20
 // the only one that touches the fields.
 type writer struct {
 	log     *Log
-	file    *blockFile
+	file    *logFile
 	segment *segment // nil if there is only one
 	expand  decompressor
 	// lost is what could not be written since the file began to fail.
@@ -88,7 +89,7 @@ func (w *writer) write(batch []record) {
 	for i := range batch {
 		e := &batch[i].entry
 		labels := w.prepare(e)
-		fits, err := w.file.measure(e)
+		fits, err := w.file.Measure(e)
 		if err != nil {
 			w.unprepared(e, err)
 		}
@@ -96,10 +97,10 @@ func (w *writer) write(batch []record) {
 			w.commit(batch[from:i])
 			from = i
 			if w.rotate() {
-				_, _ = w.file.measure(e)
+				_, _ = w.file.Measure(e)
 			}
 		}
-		w.file.add(e, labels)
+		w.file.Add(e, labels)
 	}
 	w.commit(batch[from:])
 	w.rotate()
@@ -108,10 +109,6 @@ func (w *writer) write(batch []record) {
 	}
 	w.log.rest()
 }
-
-// problemUnprepared is what an entry says that lost its payload because a hook
-// failed.
-const problemUnprepared = "not recorded: preparing it for the recording failed"
 
 // prepare makes an entry what readers will see, but for its contents, and
 // returns its labels.
@@ -129,8 +126,8 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			dropTexts(e)
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
-			w.unprepared(e, &panicError{cause: cause, stack: debug.Stack()})
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], blocks.ProblemUnprepared)
+			w.unprepared(e, blocks.Panicked(cause))
 		}
 	}()
 	if o.Transform != nil {
@@ -145,7 +142,7 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 // dropTexts removes all that a peer chose freely, and that Transform may have
 // been about to mask.
 func dropTexts(e *session.Entry) {
-	dropData(e)
+	blocks.DropData(e)
 	e.Headers, e.Sent = nil, nil
 	e.Method, _, _ = strings.Cut(e.Method, "?")
 	if e.Status != nil {
@@ -164,26 +161,18 @@ func dropTexts(e *session.Entry) {
 // what it was to mask.
 func (w *writer) unprepared(e *session.Entry, err error) {
 	fields := []zap.Field{zap.Uint64("seq", uint64(e.Seq)), zap.Error(err)}
-	if p, ok := errors.AsType[*panicError](err); ok {
-		fields = append(fields, zap.ByteString("stack", p.stack))
+	if p, ok := errors.AsType[*blocks.PanicError](err); ok {
+		fields = append(fields, zap.ByteString("stack", p.Stack))
 	}
 	w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed", fields...)
 }
-
-// panicError says that a hook panicked.
-type panicError struct {
-	cause any
-	stack []byte
-}
-
-func (p *panicError) Error() string { return fmt.Sprintf("panic of type %T", p.cause) }
 
 // commit writes the block made of these records, which are done with then.
 func (w *writer) commit(records []record) {
 	if len(records) == 0 {
 		return
 	}
-	err := w.file.commit()
+	err := w.file.Commit()
 	recovered := err == nil && w.failing
 	var messages, gaps uint64
 	for i := range records {
@@ -248,15 +237,15 @@ func (w *writer) reportSync() {
 func (w *writer) countLocked() {
 	w.log.stats.Bytes = w.bytes()
 	newest := &w.log.parts[len(w.log.parts)-1]
-	newest.own, newest.all = w.file.own, w.file.all
+	*newest = w.file.facts(&newest.header)
 }
 
 // bytes is the length of the recording.
 func (w *writer) bytes() int64 {
 	if w.segment == nil {
-		return w.file.end
+		return w.file.End
 	}
-	return w.segment.before + w.file.end
+	return w.segment.before + w.file.End
 }
 
 // report says once that the file fails and once that it no longer does.
@@ -286,7 +275,7 @@ func (w *writer) finish() error {
 	w.write(w.take(true))
 	w.write(w.take(false)) // a gap that ended with the last write
 	w.log.timer.Stop()
-	w.file.known.lately = lately{} // it has messages as they came
+	w.file.Forget()
 	var err error
 	switch {
 	case w.adrift:
@@ -294,7 +283,7 @@ func (w *writer) finish() error {
 	case w.failing:
 		err = fmt.Errorf("cannot complete the recording %s: its last entries could not be written", w.log.path)
 	default:
-		err = w.file.finish(w.log.lastSeq())
+		err = w.file.Finish(w.log.lastSeq())
 		if err != nil {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
 		}
@@ -307,7 +296,7 @@ func (w *writer) finish() error {
 	if serr := w.sync.finish(); err == nil && serr != nil {
 		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
-	if cerr := w.file.f.Close(); err == nil && cerr != nil {
+	if cerr := w.file.File.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
 	}
 	w.log.bell.ring() // a ring that has no end is over with its Close

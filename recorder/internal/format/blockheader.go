@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxBlockStreams and maxBlockLabels bound the sets in a block header,
+	// MaxBlockStreams and maxBlockLabels bound the sets in a block header,
 	// maxLabel is the longest label, in bytes.
 	MaxBlockStreams = 32
 	maxBlockLabels  = 24
 	maxLabel        = 128
 
-	// headerRoom is more than a block header takes up as a frame: its sets,
+	// HeaderRoom is more than a block header takes up as a frame: its sets,
 	// and 23 fields of at most 12 bytes.
 	HeaderRoom = FrameHeadSize + 23*12 + 10*MaxBlockStreams + (maxLabel+4)*maxBlockLabels + CRCSize
 )
 
-// blockHeader precedes each zstd frame of entries. It says enough of them that
+// BlockHeader precedes each zstd frame of entries. It says enough of them that
 // facts and places can be had without reading any.
 type BlockHeader struct {
 	Compressed, Uncompressed uint64
@@ -85,7 +85,7 @@ func (h *BlockHeader) Append(b []byte) []byte {
 	return CloseSkippable(b, start)
 }
 
-// parse reads the payload of a block header frame.
+// Parse reads the payload of a block header frame.
 func (h *BlockHeader) Parse(p []byte) error {
 	p, err := checked(p)
 	if err != nil {
@@ -175,7 +175,7 @@ func (h *BlockHeader) check() error {
 	return nil
 }
 
-// add notes an entry that is put into the block.
+// Add notes an entry that is put into the block.
 func (h *BlockHeader) Add(e *session.Entry, labels []string) {
 	at := Nanos(e.Time)
 	if h.Entries == 0 {
@@ -221,7 +221,7 @@ func (h *BlockHeader) addLabel(l string) {
 	}
 }
 
-// clear begins another block. It keeps the memory of the sets.
+// Clear begins another block. It keeps the memory of the sets.
 func (h *BlockHeader) Clear() {
 	*h = BlockHeader{Streams: h.Streams[:0], Labels: h.Labels[:0]}
 }

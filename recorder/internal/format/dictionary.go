@@ -14,7 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// dictionary is what a reader knows of the contents of one epoch: which block
+// Dictionary is what a reader knows of the contents of one epoch: which block
 // defines which, and those that it has met or needed. An epoch bounds it; where
 // a block can be read again, keepContents does.
 type Dictionary struct {
@@ -26,16 +26,16 @@ type Dictionary struct {
 	needs int64  // bytes of the spans that the last of them needed
 	most  int64  // that one of the latest needed
 	again int64  // bytes that were let go of and read again in this epoch
-	// fetch reads the contents of a block that was jumped over; nil if that
+	// Fetch reads the contents of a block that was jumped over; nil if that
 	// cannot be done.
 	Fetch func(at int64) ([][]byte, error)
 
-	// lenient makes it pass over contents that are not there, and say so in
+	// Lenient makes it pass over contents that are not there, and say so in
 	// missing, which its user resets.
 	Lenient, Missing bool
-	// pieces makes messages come in chunks, one for each content.
+	// Pieces makes messages come in chunks, one for each content.
 	Pieces bool
-	// cursor is the content that the next definition in the block defines;
+	// Cursor is the content that the next definition in the block defines;
 	// none if some were passed over.
 	Cursor  uint64
 	Exact   bool
@@ -43,7 +43,7 @@ type Dictionary struct {
 	parts   []dataPart     // empty room for those of an entry
 }
 
-// span is the contents that one block defines.
+// Span is the contents that one block defines.
 type Span struct {
 	First, Count uint64
 	At           int64 // of the block
@@ -54,16 +54,16 @@ type Span struct {
 	lost         bool
 }
 
-// keepContents is how many bytes of contents stay in memory of those that can be
+// KeepContents is how many bytes of contents stay in memory of those that can be
 // read again; more where a single message needs more.
 const KeepContents = 8 << 20
 
-// maxAgain is how many bytes of contents are let go of and read again in an
+// MaxAgain is how many bytes of contents are let go of and read again in an
 // epoch before no more are let go of: their users come in an order that does not
 // suit.
 const MaxAgain = EpochBytes / 4
 
-// begin makes room for the contents of a block, which comes next in the file.
+// Begin makes room for the contents of a block, which comes next in the file.
 func (d *Dictionary) Begin(h *BlockHeader, at int64) error {
 	switch {
 	case h.Epoch < d.epoch:
@@ -95,7 +95,7 @@ func (d *Dictionary) reset(epoch uint64) {
 	d.epoch, d.Spans, d.next, d.Bytes, d.again = epoch, d.Spans[:0], 0, 0, 0
 }
 
-// jump makes it the dictionary of an epoch up to a block, of which the spans
+// Jump makes it the dictionary of an epoch up to a block, of which the spans
 // are known. It keeps what it has of them.
 func (d *Dictionary) Jump(epoch uint64, spans []Span) {
 	if d.epoch == epoch {
@@ -114,7 +114,7 @@ func (d *Dictionary) Jump(epoch uint64, spans []Span) {
 	}
 }
 
-// fill keeps the contents of the span that begins with id first.
+// Fill keeps the contents of the span that begins with id first.
 func (d *Dictionary) Fill(s *Span, contents [][]byte) error {
 	if uint64(len(contents)) != s.Count {
 		return fmt.Errorf("a block defines %d contents, not the %d that its header announces", len(contents), s.Count)
@@ -219,7 +219,7 @@ func (d *Dictionary) load(s *Span) error {
 	return err
 }
 
-// definitions copies what the entries of a block define.
+// Definitions copies what the entries of a block define.
 func Definitions(block []byte) ([][]byte, error) {
 	var refs [][]byte
 	total := 0

@@ -9,11 +9,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// endSize is the length of an end mark as a frame. It is always the same, so
+// EndSize is the length of an end mark as a frame. It is always the same, so
 // that it can be found from the end of a file.
 const EndSize = FrameHeadSize + 3*9 + CRCSize
 
-// endMark closes a recording that was closed regularly.
+// EndMark closes a recording that was closed regularly.
 type EndMark struct {
 	Entries uint64
 	Last    session.Seq

@@ -10,7 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// parseEntry reads an entry into e, which is empty. Its data may refer to what is
+// ParseEntry reads an entry into e, which is empty. Its data may refer to what is
 // in the dictionary. Nothing of the result refers to b, unless alias says that the
 // message's data does; it is one chunk. What is not data is bounded by maxHead,
 // because it takes up more room here than there.
@@ -88,7 +88,7 @@ func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err e
 	return alias, err
 }
 
-// parsePlace reads the number and the time of an entry.
+// ParsePlace reads the number and the time of an entry.
 func ParsePlace(b []byte) (seq session.Seq, at int64, err error) {
 	at = math.MinInt64
 	s := protoscan.Of(b)

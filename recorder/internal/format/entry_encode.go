@@ -35,7 +35,7 @@ const (
 	fieldSent     protowire.Number = 22
 )
 
-// appendEntry appends an entry without the data of its message, which follows
+// AppendEntry appends an entry without the data of its message, which follows
 // it in the file as a plan has it.
 func AppendEntry(b []byte, e *session.Entry) []byte {
 	b = appendUint(b, fieldSeq, uint64(e.Seq))
@@ -184,7 +184,7 @@ func appendTime(b []byte, num protowire.Number, t time.Time) []byte {
 	return protowire.AppendFixed64(b, uint64(Nanos(t)))
 }
 
-// nanos clamps what 64 bits cannot hold: years before 1678 and after 2262.
+// Nanos clamps what 64 bits cannot hold: years before 1678 and after 2262.
 func Nanos(t time.Time) int64 {
 	const second = int64(time.Second)
 	switch s := t.Unix(); {

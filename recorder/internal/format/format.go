@@ -26,22 +26,22 @@ const (
 	FrameHeadSize = 8 // magic and length
 	CRCSize       = 4
 
-	// maxSkippable is the longest skippable frame that is read, but for an
+	// MaxSkippable is the longest skippable frame that is read, but for an
 	// index; a longer one cannot have been written by us.
 	MaxSkippable = 64 << 10
 
-	// maxData is the most that a message may hold, maxHead what the rest of
+	// MaxData is the most that a message may hold, maxHead what the rest of
 	// an entry may take up.
 	MaxData = 1 << 30
 	MaxHead = 8 << 20
 	// maxEntry leaves room for what the parts of the data are preceded by.
 	maxEntry = MaxData + MaxData/8 + MaxHead
 
-	// maxGapStreams bounds the streams that a Gap entry names. Readers take one
+	// MaxGapStreams bounds the streams that a Gap entry names. Readers take one
 	// that names so many for one that touches all.
 	MaxGapStreams = 1024
 
-	// maxSeq is the highest number that an entry has, so that there is always
+	// MaxSeq is the highest number that an entry has, so that there is always
 	// one after it.
 	MaxSeq = math.MaxInt64
 
@@ -54,19 +54,19 @@ const (
 	EpochBytes     = 128 << 20
 	MaxEpochBlocks = 4096
 
-	// blockTarget is where a block is cut. A single larger entry has a block
+	// BlockTarget is where a block is cut. A single larger entry has a block
 	// of its own.
 	BlockTarget = 4 << 20
 	MaxBlock    = maxEntry + BlockTarget
 
-	// compressSlack is the part that what cannot be compressed may grow by.
+	// CompressSlack is the part that what cannot be compressed may grow by.
 	CompressSlack = 64
 )
 
-// maxCompressed is more than any n bytes take up when compressed.
+// MaxCompressed is more than any n bytes take up when compressed.
 func MaxCompressed(n uint64) uint64 { return n + n/CompressSlack + MaxSkippable }
 
-// fileHeader is what a recording says of itself.
+// FileHeader is what a recording says of itself.
 type FileHeader struct {
 	Version uint32
 	Created time.Time
@@ -92,7 +92,7 @@ func (h *FileHeader) Append(b []byte) []byte {
 	return AppendSkippable(b, MagicHeader, p)
 }
 
-// parse reads the payload of a header frame. It stops at a version it does not
+// Parse reads the payload of a header frame. It stops at a version it does not
 // know, of which nothing but the version can be relied upon.
 func (h *FileHeader) Parse(p []byte) error {
 	if len(p) < len(Magic)+4+CRCSize || string(p[:len(Magic)]) != Magic {
@@ -125,19 +125,19 @@ func (h *FileHeader) Parse(p []byte) error {
 	})
 }
 
-// appendSkippable appends a skippable frame of payload and its checksum.
+// AppendSkippable appends a skippable frame of payload and its checksum.
 func AppendSkippable(b []byte, magic uint32, payload []byte) []byte {
 	start := len(b)
 	return CloseSkippable(append(AppendSkippableHead(b, magic), payload...), start)
 }
 
-// appendSkippableHead begins a skippable frame, whose payload is to follow.
+// AppendSkippableHead begins a skippable frame, whose payload is to follow.
 func AppendSkippableHead(b []byte, magic uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, magic)
 	return append(b, 0, 0, 0, 0)
 }
 
-// closeSkippable ends the frame that begins at start with its checksum.
+// CloseSkippable ends the frame that begins at start with its checksum.
 func CloseSkippable(b []byte, start int) []byte {
 	payload := b[start+FrameHeadSize:]
 	binary.LittleEndian.PutUint32(b[start+4:], uint32(len(payload)+CRCSize))
@@ -156,5 +156,5 @@ func checked(p []byte) ([]byte, error) {
 	return body, nil
 }
 
-// castagnoli is cached by package crc32.
+// Castagnoli is cached by package crc32.
 func Castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

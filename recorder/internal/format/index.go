@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// indexEvery is how many blocks an index frame is about; fewer, if their
+	// IndexEvery is how many blocks an index frame is about; fewer, if their
 	// headers are more than indexBytes. So neither the writer nor a frame grows
 	// with the recording.
 	IndexEvery = 16 << 10
 	IndexBytes = 1 << 20
-	// maxIndex is the longest index that is read, before and after
+	// MaxIndex is the longest index that is read, before and after
 	// decompression.
 	MaxIndex = IndexEvery * (HeaderRoom + 20)
 )
 
-// parseIndex reads the payload of an index frame: where the one before is, and
+// ParseIndex reads the payload of an index frame: where the one before is, and
 // what it says of each block.
 func ParseIndex(p []byte, each func(at int64, size int, h *BlockHeader) error) (previous int64, err error) {
 	p, err = checked(p)

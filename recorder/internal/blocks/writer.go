@@ -1,4 +1,4 @@
-package recorder
+package blocks
 
 import (
 	"fmt"
@@ -6,20 +6,19 @@ import (
 	"io"
 	"runtime/debug"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // window is how far back the compression of a block looks: a whole block, where
 // it does not hold a single large message.
 const window = 4 << 20
 
-// sink is the file that a recording is written to.
-type sink interface {
+// File is the file that a recording is written to.
+type File interface {
 	io.WriterAt
 	io.Closer
 	Truncate(size int64) error
@@ -28,34 +27,41 @@ type sink interface {
 // keepHead is the largest buffer for an entry without its data that is kept.
 const keepHead = 1 << 20
 
-// spillSize is how much of a block is held in memory. Only a block of a single
+// SpillSize is how much of a block is held in memory. Only a block of a single
 // large entry can be longer; what is too much of it goes to the file before it
 // is complete.
-const spillSize = format.HeaderRoom + format.BlockTarget + format.BlockTarget/format.CompressSlack + format.MaxSkippable
+const SpillSize = format.HeaderRoom + format.BlockTarget + format.BlockTarget/format.CompressSlack + format.MaxSkippable
 
-// blockFile writes blocks of entries, each as a whole or not at all.
-type blockFile struct {
-	f      sink
-	end    int64  // of the last whole block
-	torn   bool   // there may be bytes beyond end
-	begins []byte // the header that it begins with
-	// foreign is why it must not be written any more, or shortened: what is in
+// Writer writes blocks of entries, each as a whole or not at all.
+type Writer struct {
+	File   File
+	End    int64  // of the last whole block
+	torn   bool   // there may be bytes beyond End
+	Begins []byte // the header that it begins with
+	// Foreign is why it must not be written any more, or shortened: what is in
 	// it is not ours.
-	foreign error
-	tail    *tailPart
+	Foreign error
 
-	entries uint64      // in it
-	last    session.Seq // of them
-	// carrying marks blocks as repeated from an earlier segment.
-	carrying bool
+	// Wrote is told of bytes that were put at the end of the file, which is whole
+	// up to end now; b is nil if they are not at hand any more. Committed is told
+	// of each block. Both may be nil.
+	Wrote     func(b []byte, end int64)
+	Committed func(h *format.BlockHeader)
+
+	Complete bool // its end was written
+
+	Entries uint64      // in it
+	Last    session.Seq // of them
+	// Carrying marks blocks as repeated from an earlier segment.
+	Carrying bool
 
 	enc  *zstd.Encoder
-	hook func([]byte) []byte // Options.Content
+	Hook func([]byte) []byte // Options.Content
 
 	// The epoch: how many there were, what is known in it, and how many
 	// blocks define that.
-	epoch  uint64
-	known  contents
+	Epoch  uint64
+	Known  contents
 	blocks int
 
 	// The entry that was measured last: without its data, its data, and the
@@ -74,14 +80,10 @@ type blockFile struct {
 	failed   error // why spilling did not work
 
 	index indexWriter
-
-	// own is what is in the file so far, all the same with what was repeated
-	// from an earlier segment.
-	own, all Facts
 }
 
-func newBlockFile(f sink, h *format.FileHeader, hook func([]byte) []byte) (*blockFile, error) {
-	b := &blockFile{f: f, hook: hook}
+func New(f File, h *format.FileHeader, hook func([]byte) []byte) (*Writer, error) {
+	b := &Writer{File: f, Hook: hook}
 	enc, err := zstd.NewWriter((*compressed)(b),
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
@@ -92,27 +94,26 @@ func newBlockFile(f sink, h *format.FileHeader, hook func([]byte) []byte) (*bloc
 		return nil, fmt.Errorf("cannot start the compressor: %w", err)
 	}
 	b.enc = enc
-	b.begins = h.Append(nil)
-	if err := b.write(b.begins); err != nil {
+	b.Begins = h.Append(nil)
+	if err := b.write(b.Begins); err != nil {
 		return nil, err
 	}
-	b.own.Bytes, b.all.Bytes = b.end, b.end
 	b.renew()
 	b.reset()
 	return b, nil
 }
 
 // renew begins a new epoch, in which nothing is known.
-func (b *blockFile) renew() {
-	b.epoch++
+func (b *Writer) renew() {
+	b.Epoch++
 	b.blocks = 0
-	b.known.reset()
+	b.Known.reset()
 }
 
 // reset begins a new block.
-func (b *blockFile) reset() {
+func (b *Writer) reset() {
 	var room [format.HeaderRoom]byte
-	if b.known.full || b.blocks >= format.MaxEpochBlocks {
+	if b.Known.Full || b.blocks >= format.MaxEpochBlocks {
 		b.renew()
 	}
 	b.head.Clear()
@@ -124,22 +125,22 @@ func (b *blockFile) reset() {
 	b.enc.Reset((*compressed)(b))
 }
 
-// empty says that the block has no entry yet.
-func (b *blockFile) empty() bool { return b.head.Entries == 0 }
+// Empty says that the block has no entry yet.
+func (b *Writer) Empty() bool { return b.head.Entries == 0 }
 
-// measure encodes an entry, but for the bytes of its data, and says whether it
+// Measure encodes an entry, but for the bytes of its data, and says whether it
 // fits into the block. The one that add adds is the one that was measured last,
 // and each that was measured must be added: it may define content that later
 // ones refer to.
-func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
-	b.of = b.epoch
+func (b *Writer) Measure(e *session.Entry) (fits bool, err error) {
+	b.of = b.Epoch
 	b.plan.reset()
 	if m := e.Message; m != nil && len(m.Data) > 0 {
 		if m.Data.Len() > format.MaxData {
 			strip(e)
 		} else if err = b.planData(e.Side, m.Data); err != nil {
-			dropData(e)
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
+			DropData(e)
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], ProblemUnprepared)
 		} else if b.plan.masked && !m.Masked {
 			m := *e.Message
 			m.Masked = true
@@ -148,36 +149,51 @@ func (b *blockFile) measure(e *session.Entry) (fits bool, err error) {
 	}
 	b.next = format.AppendEntry(b.next[:0], e)
 	if len(b.next) > format.MaxHead {
-		b.plan.drop(&b.known)
+		b.plan.drop(&b.Known)
 		b.next = format.AppendEntry(b.next[:0], strip(e))
 	}
-	return b.empty() || b.head.Uncompressed+uint64(len(b.next))+uint64(b.plan.size()) <= format.BlockTarget, err
+	return b.Empty() || b.head.Uncompressed+uint64(len(b.next))+uint64(b.plan.size()) <= format.BlockTarget, err
 }
 
 // planData plans the data of a message, all or nothing.
-func (b *blockFile) planData(side session.Side, data session.Chunks) (err error) {
+func (b *Writer) planData(side session.Side, data session.Chunks) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &panicError{cause: cause, stack: debug.Stack()}
+			err = Panicked(cause)
 		}
 		if err != nil {
-			b.plan.drop(&b.known)
+			b.plan.drop(&b.Known)
 		}
 	}()
-	return b.plan.make(side, data, &b.known, b.hook)
+	return b.plan.make(side, data, &b.Known, b.Hook)
 }
+
+// ProblemUnprepared is what an entry says that lost its payload because a hook
+// failed.
+const ProblemUnprepared = "not recorded: preparing it for the recording failed"
+
+// Panicked is what a hook did that panicked with cause.
+func Panicked(cause any) error { return &PanicError{Cause: cause, Stack: debug.Stack()} }
+
+// PanicError says that a hook panicked.
+type PanicError struct {
+	Cause any
+	Stack []byte
+}
+
+func (p *PanicError) Error() string { return fmt.Sprintf("panic of type %T", p.Cause) }
 
 // strip removes what can be of any size, in favour of a word about it, because
 // no reader would accept an entry that large.
 func strip(e *session.Entry) *session.Entry {
 	e.Headers, e.Sent, e.Peer, e.Status, e.GoAway, e.Note, e.Method = nil, nil, nil, nil, nil, nil, ""
-	dropData(e)
+	DropData(e)
 	e.Problems = []string{"too large to be recorded"}
 	return e
 }
 
-// dropData removes the payload of an entry, if it has one.
-func dropData(e *session.Entry) {
+// DropData removes the payload of an entry, if it has one.
+func DropData(e *session.Entry) {
 	if e.Message == nil {
 		return
 	}
@@ -189,20 +205,20 @@ func dropData(e *session.Entry) {
 	e.Message = &m
 }
 
-// add puts the entry that was measured last into the block. Its data goes
+// Add puts the entry that was measured last into the block. Its data goes
 // through the compressor piece by piece and is not copied before.
-func (b *blockFile) add(e *session.Entry, labels []string) {
-	if b.of != b.epoch {
+func (b *Writer) Add(e *session.Entry, labels []string) {
+	if b.of != b.Epoch {
 		// What it refers to was left behind with the block before.
-		_, _ = b.measure(e)
+		_, _ = b.Measure(e)
 	}
 	var length [10]byte
 	n := uint64(len(b.next)) + uint64(b.plan.size())
 	prefix := protowire.AppendVarint(length[:0], n)
 	h := &b.head
 	if h.Entries == 0 {
-		h.Carried = b.carrying
-		h.Epoch, h.Content = b.epoch, uint64(len(b.known.sums)-b.plan.fresh)
+		h.Carried = b.Carrying
+		h.Epoch, h.Content = b.Epoch, uint64(len(b.Known.Sums)-b.plan.fresh)
 	}
 	h.Add(e, labels)
 	h.Contents += uint64(b.plan.fresh)
@@ -215,16 +231,16 @@ func (b *blockFile) add(e *session.Entry, labels []string) {
 }
 
 // compressed is where the compressor puts the block. It never fails.
-type compressed blockFile
+type compressed Writer
 
 func (c *compressed) Write(p []byte) (int, error) {
 	n := len(p)
 	c.head.Sum = crc32.Update(c.head.Sum, format.Castagnoli(), p)
 	for len(p) > 0 {
-		if len(c.out) == spillSize {
-			(*blockFile)(c).spill()
+		if len(c.out) == SpillSize {
+			(*Writer)(c).spill()
 		}
-		fits := min(len(p), spillSize-len(c.out))
+		fits := min(len(p), SpillSize-len(c.out))
 		c.out, p = append(c.out, p[:fits]...), p[fits:]
 	}
 	return n, nil
@@ -233,7 +249,7 @@ func (c *compressed) Write(p []byte) (int, error) {
 // spill moves what is in memory to the file. The header that goes with it
 // claims more bytes than will come, so that the block does not count until
 // commit puts the right one in its place.
-func (b *blockFile) spill() {
+func (b *Writer) spill() {
 	out := b.out
 	if b.spilled == 0 {
 		provisional := b.head
@@ -244,46 +260,48 @@ func (b *blockFile) spill() {
 	}
 	if b.failed == nil {
 		b.torn = true
-		_, b.failed = b.f.WriteAt(out, b.end+b.spilled)
+		_, b.failed = b.File.WriteAt(out, b.End+b.spilled)
 	}
 	b.spilled += int64(len(out))
 	b.out = b.out[:0]
 }
 
 // headed is what is in memory, headed by h.
-func (b *blockFile) headed(h *format.BlockHeader) []byte {
+func (b *Writer) headed(h *format.BlockHeader) []byte {
 	var room [format.HeaderRoom]byte
 	head := h.Append(room[:0])
 	return append(b.out[:format.HeaderRoom-len(head)], head...)[format.HeaderRoom-len(head) : len(b.out)]
 }
 
-// commit writes the block to the file and begins a new one, whether or not
+// Commit writes the block to the file and begins a new one, whether or not
 // that succeeded: after an error the block is lost, and the file is as before.
-func (b *blockFile) commit() error {
-	if b.empty() {
+func (b *Writer) Commit() error {
+	if b.Empty() {
 		return nil
 	}
-	at := b.end
+	at := b.End
 	err := b.commitBlock()
 	if err != nil {
 		b.renew() // what the block defined is lost with it
 	} else {
-		b.entries += b.head.Entries
-		b.last = max(b.last, b.head.Last)
+		b.Entries += b.head.Entries
+		b.Last = max(b.Last, b.head.Last)
 		if b.head.Contents > 0 {
 			b.blocks++
 		}
 		b.index.add(at, &b.head)
 		if b.index.count >= format.IndexEvery || len(b.index.raw) >= format.IndexBytes {
-			_ = b.writeIndex() // it is tried again after the next block
+			_ = b.WriteIndex() // it is tried again after the next block
 		}
-		b.count()
+		if b.Committed != nil {
+			b.Committed(&b.head)
+		}
 	}
 	b.reset()
 	return err
 }
 
-func (b *blockFile) commitBlock() error {
+func (b *Writer) commitBlock() error {
 	if err := b.enc.Close(); err != nil {
 		return fmt.Errorf("cannot compress a block: %w", err)
 	}
@@ -292,65 +310,73 @@ func (b *blockFile) commitBlock() error {
 		return b.write(b.headed(&b.head))
 	}
 	b.head.Compressed = uint64(b.spilled) + uint64(len(b.out)) - uint64(b.headSize)
-	at, err := b.end+b.spilled, b.failed
+	at, err := b.End+b.spilled, b.failed
 	if err == nil {
-		_, err = b.f.WriteAt(b.out, at)
+		_, err = b.File.WriteAt(b.out, at)
 	}
 	if err == nil {
-		_, err = b.f.WriteAt(b.head.Append(nil), b.end)
+		_, err = b.File.WriteAt(b.head.Append(nil), b.End)
 	}
 	if err != nil {
 		_ = b.cutTail()
 		return err
 	}
-	b.end, b.torn = at+int64(len(b.out)), false
-	b.tail.passed(b.end)
+	b.End, b.torn = at+int64(len(b.out)), false
+	b.grown(nil)
 	return nil
 }
 
-// count adds the block that was committed to the facts.
-func (b *blockFile) count() {
-	b.all.countBlock(&b.head)
-	if !b.head.Carried {
-		b.own.countBlock(&b.head)
+func (b *Writer) grown(p []byte) {
+	if b.Wrote != nil {
+		b.Wrote(p, b.End)
 	}
-	b.own.Bytes, b.all.Bytes = b.end, b.end
 }
 
-// finish writes the index and the end mark. Nothing may be written after it.
-func (b *blockFile) finish(last session.Seq) error {
-	if err := b.writeIndex(); err != nil {
+// Finish writes the index and the end mark. Nothing may be written after it.
+func (b *Writer) Finish(last session.Seq) error {
+	if err := b.WriteIndex(); err != nil {
 		return err
 	}
-	m := format.EndMark{Entries: b.entries, Last: last, Index: b.index.last}
+	m := format.EndMark{Entries: b.Entries, Last: last, Index: b.index.last}
 	err := b.write(m.Append(b.out[:0]))
-	b.own.Bytes, b.all.Bytes = b.end, b.end
-	b.own.Complete, b.all.Complete = err == nil, err == nil
+	b.Complete = err == nil
 	return err
 }
 
+// Free lets go of the compressor.
+func (b *Writer) Free() { _ = b.enc.Close() }
+
+// Forget lets go of messages as they came.
+func (b *Writer) Forget() { b.Known.lately = lately{} }
+
+// CutExcess removes what somebody else has put behind the end.
+func (b *Writer) CutExcess() {
+	b.torn = true
+	_ = b.cutTail()
+}
+
 // write puts p at the end of the file.
-func (b *blockFile) write(p []byte) error {
+func (b *Writer) write(p []byte) error {
 	if err := b.cutTail(); err != nil {
 		return err
 	}
-	if _, err := b.f.WriteAt(p, b.end); err != nil {
+	if _, err := b.File.WriteAt(p, b.End); err != nil {
 		b.torn = true
 		_ = b.cutTail()
 		return err
 	}
-	b.end += int64(len(p))
-	b.tail.wrote(p, b.end)
+	b.End += int64(len(p))
+	b.grown(p)
 	return nil
 }
 
 // cutTail removes what a failed write left behind. If that fails too it is
 // tried again before the next block.
-func (b *blockFile) cutTail() error {
-	if b.foreign != nil || !b.torn {
-		return b.foreign
+func (b *Writer) cutTail() error {
+	if b.Foreign != nil || !b.torn {
+		return b.Foreign
 	}
-	err := b.f.Truncate(b.end)
+	err := b.File.Truncate(b.End)
 	b.torn = err != nil
 	return err
 }

@@ -1,4 +1,4 @@
-package recorder
+package blocks
 
 import (
 	"bytes"
@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // inPlace makes messages of chunks that stay where they are in memory: as a
@@ -64,11 +63,11 @@ func FuzzLately(f *testing.F) {
 		var failed error
 		var left [2]int // calls of each hook until it panics
 		var files [2]failing
-		var logs [2]*blockFile
+		var logs [2]*Writer
 		for i := range logs {
 			files[i].err = &failed
 			var err error
-			logs[i], err = newBlockFile(&files[i], &format.FileHeader{Created: time.Unix(1, 0)}, func(chunk []byte) []byte {
+			logs[i], err = New(&files[i], &format.FileHeader{Created: time.Unix(1, 0)}, func(chunk []byte) []byte {
 				if left[i]--; left[i] == 0 {
 					panic("the hook failed")
 				}
@@ -107,23 +106,23 @@ func FuzzLately(f *testing.F) {
 				}
 				e := response(c)
 				e.Seq, e.Time = session.Seq(n+1), time.Unix(int64(n), 0)
-				_, err := b.measure(&e)
-				if p := (*panicError)(nil); err != nil && !errors.As(err, &p) {
+				_, err := b.Measure(&e)
+				if p := (*PanicError)(nil); err != nil && !errors.As(err, &p) {
 					t.Fatal(err)
 				}
-				b.add(&e, nil)
+				b.Add(&e, nil)
 				if n%3 == 0 {
-					_ = b.commit()
+					_ = b.Commit()
 				}
 			}
-			checkLately(t, &logs[0].known)
+			checkLately(t, &logs[0].Known)
 		}
 		failed = nil
 		for _, b := range logs {
-			if err := b.commit(); err != nil {
+			if err := b.Commit(); err != nil {
 				t.Fatal(err)
 			}
-			if err := b.finish(1000); err != nil {
+			if err := b.Finish(1000); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -172,32 +171,32 @@ func checkLately(t *testing.T, c *contents) {
 // once.
 func TestLatelyIsBounded(t *testing.T) {
 	var never error
-	b, err := newBlockFile(&failing{err: &never}, &format.FileHeader{}, nil)
+	b, err := New(&failing{err: &never}, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	give := func(c session.Chunks) {
 		e := response(c)
-		e.Seq, e.Time = b.last+1, time.Unix(1, 0)
-		if _, err := b.measure(&e); err != nil {
+		e.Seq, e.Time = b.Last+1, time.Unix(1, 0)
+		if _, err := b.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		b.add(&e, nil)
-		if err := b.commit(); err != nil {
+		b.Add(&e, nil)
+		if err := b.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		var sum int64
-		for _, r := range b.known.lately.rows {
+		for _, r := range b.Known.lately.rows {
 			sum += r.chunks.Len()
 		}
-		if n := len(b.known.lately.rows); sum > maxRowBytes || n > maxRows {
+		if n := len(b.Known.lately.rows); sum > maxRowBytes || n > maxRows {
 			t.Fatalf("%d bytes in %d rows", sum, n)
 		}
 	}
 	often := resources(100)
 	give(often)
 	give(often)
-	row := b.known.lately.rows[0]
+	row := b.Known.lately.rows[0]
 	for i := range 20 {
 		c := make(session.Chunks, 100)
 		for k := range c {
@@ -206,11 +205,51 @@ func TestLatelyIsBounded(t *testing.T) {
 		}
 		give(c)
 		give(often)
-		if !slices.Contains(b.known.lately.rows, row) || !row.used {
+		if !slices.Contains(b.Known.lately.rows, row) || !row.used {
 			t.Fatalf("after %d others it is forgotten", i)
 		}
 	}
 	if !reflect.DeepEqual(row.chunks, often) {
 		t.Error("the row is another")
 	}
+}
+
+// memory is a file in memory.
+type memory struct{ b []byte }
+
+func (m *memory) WriteAt(p []byte, at int64) (int, error) {
+	if grow := int(at) + len(p) - len(m.b); grow > 0 {
+		m.b = append(m.b, make([]byte, grow)...)
+	}
+	return copy(m.b[at:], p), nil
+}
+
+func (m *memory) Truncate(n int64) error { m.b = m.b[:n]; return nil }
+func (m *memory) Close() error           { return nil }
+
+func clusterText(i int) string {
+	return fmt.Sprintf("outbound|8080||service-%06d.namespace-%03d.svc.cluster.local %0200d", i, i%200, i)
+}
+
+// resources are n chunks as a Transform would make them of a response.
+func resources(n int) session.Chunks {
+	c := make(session.Chunks, n)
+	for i := range c {
+		c[i] = []byte(clusterText(i))
+	}
+	return c
+}
+
+func response(c session.Chunks) session.Entry {
+	return session.Entry{
+		Kind: session.KindMessage, Side: session.Server, Conn: 1, Stream: 1,
+		Message: &session.Message{Data: c, Size: c.Len(), WireSize: c.Len()},
+	}
+}
+
+// noise is n bytes that cannot be compressed.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b)
+	return b
 }

@@ -1,14 +1,13 @@
-package recorder
+package blocks
 
 import (
 	"errors"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // plan is how the data of a message goes into an entry: a row of fields that
@@ -46,11 +45,11 @@ func (p *plan) reset() {
 	*p = plan{heads: p.heads[:0], parts: p.parts[:0], literal: p.literal[:0], match: match{ids: p.match.ids[:0]}}
 }
 
-// loneContent is from which length on a message that nobody has cut, or a part
+// LoneContent is from which length on a message that nobody has cut, or a part
 // of what a client says, is content: short ones, such as acknowledgements and
 // nonces, are seldom the same again, and each would be kept in memory by whoever
 // reads the epoch.
-const loneContent = 512
+const LoneContent = 512
 
 // size is how many bytes the fields take up.
 func (p *plan) size() int64 { return int64(len(p.heads)) + p.bytes }
@@ -65,7 +64,7 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 	define := p.data <= format.EpochBytes/2
 	least := format.MinContent
 	if len(data) == 1 || side == session.Client {
-		least = loneContent
+		least = LoneContent
 	}
 	m := &p.match
 	if side != session.Client {
@@ -109,7 +108,7 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 			m.pass(nil, none)
 			continue
 		}
-		m.pass(chunk, len(known.sums))
+		m.pass(chunk, len(known.Sums))
 		known.add(sum, len(chunk), changed)
 		p.flush()
 		p.fresh++
@@ -127,7 +126,7 @@ func (p *plan) make(side session.Side, data session.Chunks, known *contents, hoo
 // drop takes back what the plan defined.
 func (p *plan) drop(known *contents) {
 	if p.fresh > 0 || p.stored > 0 {
-		known.forget(len(known.sums)-p.fresh, p.stored)
+		known.forget(len(known.Sums)-p.fresh, p.stored)
 	}
 	known.lately = lately{} // a row may have been begun
 	p.reset()

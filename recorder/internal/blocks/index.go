@@ -1,13 +1,13 @@
-package recorder
+package blocks
 
 import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
-
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // indexWriter collects the headers of the blocks since the last index frame.
@@ -42,8 +42,8 @@ func (x *indexWriter) frame() ([]byte, error) {
 	return format.CloseSkippable(b, 0), enc.Close()
 }
 
-// writeIndex writes what was collected as a frame of its own.
-func (b *blockFile) writeIndex() error {
+// WriteIndex writes what was collected as a frame of its own.
+func (b *Writer) WriteIndex() error {
 	x := &b.index
 	if x.count == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (b *blockFile) writeIndex() error {
 	if err != nil {
 		return err
 	}
-	at := b.end
+	at := b.End
 	if err := b.write(frame); err != nil {
 		return err
 	}

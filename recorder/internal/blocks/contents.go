@@ -1,4 +1,4 @@
-package recorder
+package blocks
 
 import (
 	"hash/maphash"
@@ -11,10 +11,10 @@ import (
 // content itself.
 type contents struct {
 	seeds  [2]maphash.Seed
-	sums   [][2]uint64 // by content id
+	Sums   [][2]uint64 // by content id
 	masked []bool      // by content id: not stored as it came
-	bytes  int64       // of content
-	full   bool        // something found no room
+	Bytes  int64       // of content
+	Full   bool        // something found no room
 	// slots is a hash table with linear probing of ids, each plus one; its
 	// length is a power of two, at most half of which is used.
 	slots []uint32
@@ -39,20 +39,20 @@ func (c *contents) reset() {
 		return
 	}
 	clear(c.slots)
-	*c = contents{seeds: seeds, sums: c.sums[:0], masked: c.masked[:0], slots: c.slots}
+	*c = contents{seeds: seeds, Sums: c.Sums[:0], masked: c.masked[:0], slots: c.slots}
 }
 
 // find returns the hashes of a chunk and its id, none if it is not known.
 func (c *contents) find(chunk []byte) (sum [2]uint64, id int) {
 	sum = [2]uint64{maphash.Bytes(c.seeds[0], chunk), maphash.Bytes(c.seeds[1], chunk)}
-	if c.guess < len(c.sums) && c.sums[c.guess] == sum {
+	if c.guess < len(c.Sums) && c.Sums[c.guess] == sum {
 		id = c.guess
 		c.guess++
 		return sum, id
 	}
 	mask := uint64(len(c.slots) - 1)
 	for at := sum[0] & mask; c.slots[at] != 0; at = (at + 1) & mask {
-		if id = int(c.slots[at] - 1); c.sums[id] == sum {
+		if id = int(c.slots[at] - 1); c.Sums[id] == sum {
 			c.guess = id + 1
 			return sum, id
 		}
@@ -63,25 +63,25 @@ func (c *contents) find(chunk []byte) (sum [2]uint64, id int) {
 
 // room says whether n more bytes can be defined in this epoch.
 func (c *contents) room(n int) bool {
-	fits := len(c.sums) < format.MaxContents && c.bytes+int64(n) <= format.EpochBytes
-	c.full = c.full || !fits
+	fits := len(c.Sums) < format.MaxContents && c.Bytes+int64(n) <= format.EpochBytes
+	c.Full = c.Full || !fits
 	return fits
 }
 
 // add gives the next id to a chunk that is not known.
 func (c *contents) add(sum [2]uint64, n int, masked bool) {
-	c.sums, c.masked = append(c.sums, sum), append(c.masked, masked)
-	c.bytes += int64(n)
-	if 2*len(c.sums) > len(c.slots) {
+	c.Sums, c.masked = append(c.Sums, sum), append(c.masked, masked)
+	c.Bytes += int64(n)
+	if 2*len(c.Sums) > len(c.slots) {
 		c.rehash(2 * len(c.slots))
 		return
 	}
-	c.put(len(c.sums) - 1)
+	c.put(len(c.Sums) - 1)
 }
 
 func (c *contents) put(id int) {
 	mask := uint64(len(c.slots) - 1)
-	at := c.sums[id][0] & mask
+	at := c.Sums[id][0] & mask
 	for c.slots[at] != 0 {
 		at = (at + 1) & mask
 	}
@@ -90,14 +90,14 @@ func (c *contents) put(id int) {
 
 func (c *contents) rehash(n int) {
 	c.slots = make([]uint32, n)
-	for id := range c.sums {
+	for id := range c.Sums {
 		c.put(id)
 	}
 }
 
 // forget takes back all ids from n on, which were of so many bytes.
 func (c *contents) forget(n int, bytes int64) {
-	c.sums, c.masked = c.sums[:n], c.masked[:n]
-	c.bytes -= bytes
+	c.Sums, c.masked = c.Sums[:n], c.masked[:n]
+	c.Bytes -= bytes
 	c.rehash(len(c.slots))
 }
