@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 const (
@@ -105,8 +106,8 @@ type Log struct {
 	bell  bell  // rung when readers find more, or that there is no more
 
 	mu     sync.Mutex
-	queue  queue
-	lost   holes // what found no room since the last Gap entry
+	queue  queue.Queue
+	lost   queue.Holes // what found no room since the last Gap entry
 	seq    session.Seq
 	clock  clock
 	last   time.Time // of the newest entry
@@ -188,7 +189,7 @@ func startIn(path string, f blocks.File, o Options, shelf shelfWriter) (*Log, er
 	l := &Log{
 		path:  path,
 		o:     o,
-		queue: queue{limit: o.QueueBytes, held: make(map[session.ConnID]int64)},
+		queue: queue.New(o.QueueBytes),
 		timer: time.NewTimer(time.Hour),
 		wake:  make(chan struct{}, 1),
 		stop:  make(chan struct{}),
@@ -281,14 +282,14 @@ func (l *Log) segments() shelf {
 // set, a note says so, and times do not go back. After Close it does nothing
 // and returns 0.
 func (l *Log) Append(e session.Entry) session.Seq {
-	cost := costOf(&e)
+	cost := queue.CostOf(&e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return 0
 	}
-	charged, large, room := l.queue.charge(e.Conn, cost)
-	if room && l.lost.open() {
+	charged, large, room := l.queue.Charge(e.Conn, cost)
+	if room && l.lost.Open() {
 		l.tellLocked(&l.lost)
 	}
 	if room {
@@ -297,10 +298,10 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	}
 	l.timeLocked(&e)
 	l.stampLocked(&e)
-	l.lost.add(&e)
+	l.lost.Add(&e)
 	l.stats.Lost++
 	seq := l.seq
-	if l.lost.full() && l.queue.fair(0, entryCost+8*format.MaxGapStreams) {
+	if l.lost.Full() && l.queue.Fair(0, queue.EntryCost+8*format.MaxGapStreams) {
 		l.tellLocked(&l.lost) // while it can name the streams
 	}
 	return seq
@@ -310,7 +311,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
 	l.timeLocked(&e)
 	if note := l.clock.note(); note != nil {
-		l.putLocked(session.Entry{Kind: session.KindNote, Side: session.Proxy, Time: e.Time, Note: note}, entryCost, false)
+		l.putLocked(session.Entry{Kind: session.KindNote, Side: session.Proxy, Time: e.Time, Note: note}, queue.EntryCost, false)
 	}
 	l.putLocked(e, charged, large)
 }
@@ -318,11 +319,11 @@ func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
 // putLocked numbers and queues an entry, and sees to it that the writer comes.
 func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 	l.stampLocked(&e)
-	if len(l.queue.waiting) == 0 {
+	if len(l.queue.Waiting) == 0 {
 		l.timer.Reset(flushAfter)
 	}
-	l.queue.put(e, charged, large)
-	if l.queue.bytes > flushBytes && !l.woken {
+	l.queue.Put(e, charged, large)
+	if l.queue.Bytes > flushBytes && !l.woken {
 		l.woken = true
 		select {
 		case l.wake <- struct{}{}:
@@ -332,9 +333,9 @@ func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 }
 
 // tellLocked adds the Gap entries of what was lost.
-func (l *Log) tellLocked(lost *holes) {
-	for _, gap := range lost.close() {
-		l.addLocked(gap, costOf(&gap), false)
+func (l *Log) tellLocked(lost *queue.Holes) {
+	for _, gap := range lost.Close() {
+		l.addLocked(gap, queue.CostOf(&gap), false)
 	}
 }
 
@@ -383,7 +384,7 @@ func (l *Log) tickLocked(end bool) {
 	read := l.o.Now()
 	now := l.clock.tell(read)
 	if end && now.After(l.last) || !end && now.Sub(l.last) >= tickPause(l.last.Sub(l.active)) {
-		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: read}, entryCost, false)
+		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: read}, queue.EntryCost, false)
 	}
 }
 
@@ -393,11 +394,11 @@ func (l *Log) tickLocked(end bool) {
 func (l *Log) rest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lost.open() && l.queue.charged < l.queue.limit/2 {
+	if l.lost.Open() && l.queue.Charged < l.queue.Limit/2 {
 		l.tellLocked(&l.lost)
 	}
 	switch {
-	case len(l.queue.waiting) > 0: // the timer runs
+	case len(l.queue.Waiting) > 0: // the timer runs
 	case l.o.NoTicks || l.seq == 0:
 		l.timer.Stop()
 	default:
@@ -410,7 +411,7 @@ func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Queued, s.Last = l.queue.charged, l.seq
+	s.Queued, s.Last = l.queue.Charged, l.seq
 	return s
 }
 

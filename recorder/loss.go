@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 // lookEvery is how often the writer looks whether its file is still there.
@@ -172,7 +173,7 @@ func (w *writer) leave(why string) (path string, entries uint64, err error) {
 	l.stats.Losses++
 	w.countLocked()
 	if cannot != nil {
-		l.addLocked(unrepeated(why, cannot), entryCost, false)
+		l.addLocked(unrepeated(why, cannot), queue.EntryCost, false)
 	}
 	l.mu.Unlock()
 	if cannot != nil {

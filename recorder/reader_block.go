@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/decompress"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
@@ -113,7 +114,7 @@ func (s *sumReader) Read(p []byte) (int, error) {
 // most doubles with what really came.
 func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
 	if r.zstd == nil {
-		r.zstd, err = newZstdReader(body, maxWindow)
+		r.zstd, err = decompress.NewZstdReader(body, maxWindow)
 	} else {
 		err = r.zstd.Reset(body)
 	}

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"strings"
 	"testing"
@@ -27,7 +28,12 @@ func TestTransform(t *testing.T) {
 		e.Message = &m
 	}})
 	secret := []byte("the secret of it")
-	given := packed("gzip", compressors()["gzip"](secret), 1)
+	var packed bytes.Buffer
+	gz := gzip.NewWriter(&packed)
+	_, _ = gz.Write(secret)
+	_ = gz.Close()
+	given := message(1, packed.String())
+	given.Message.Encoding, given.Message.Compressed = "gzip", true
 	before := *given.Message
 	l.Append(given)
 	l.Append(message(2, string(secret)))

@@ -11,6 +11,8 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/decompress"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 // shrinkAfter is the size of a message, in bytes, whose memory is worth giving
@@ -23,20 +25,20 @@ type writer struct {
 	log     *Log
 	file    *logFile
 	segment *segment // nil if there is only one
-	expand  decompressor
+	expand  decompress.Decompressor
 	// lost is what could not be written since the file began to fail.
-	lost    holes
+	lost    queue.Holes
 	failing bool
 	adrift  bool      // the file is lost, and no other could be begun
 	missed  time.Time // when its loss was noticed; zero: it is there
 	sync    *syncer
-	large   bool     // a message of at least shrinkAfter has passed since the log was idle
-	spare   []record // the other slice of the queue, empty
+	large   bool           // a message of at least shrinkAfter has passed since the log was idle
+	spare   []queue.Record // the other slice of the queue, empty
 }
 
 func (w *writer) run() {
 	defer close(w.log.done)
-	defer w.expand.close()
+	defer w.expand.Close()
 	look, over := w.looks()
 	defer over()
 	for {
@@ -51,7 +53,7 @@ func (w *writer) run() {
 			return
 		}
 		batch := w.take(false)
-		idle := len(batch) == 0 || len(batch) == 1 && batch[0].entry.Kind == session.KindTime
+		idle := len(batch) == 0 || len(batch) == 1 && batch[0].Entry.Kind == session.KindTime
 		w.write(batch)
 		if idle && w.large {
 			// The memory of large messages goes back to the system now: an
@@ -64,30 +66,30 @@ func (w *writer) run() {
 
 // take takes what waits. If that is nothing, it may be time for a Time entry.
 // The last batch has all that is still to say.
-func (w *writer) take(last bool) []record {
+func (w *writer) take(last bool) []queue.Record {
 	l := w.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last && l.lost.open() {
+	if last && l.lost.Open() {
 		l.tellLocked(&l.lost)
 	}
-	if len(l.queue.waiting) == 0 || last {
+	if len(l.queue.Waiting) == 0 || last {
 		l.tickLocked(last)
 	}
 	l.woken = false
-	batch := l.queue.take(w.spare)
+	batch := l.queue.Take(w.spare)
 	w.spare = nil
 	return batch
 }
 
 // write writes a batch, block by block, and gives its slots back.
-func (w *writer) write(batch []record) {
+func (w *writer) write(batch []queue.Record) {
 	from := 0
 	if len(batch) > 0 {
 		w.look()
 	}
 	for i := range batch {
-		e := &batch[i].entry
+		e := &batch[i].Entry
 		labels := w.prepare(e)
 		fits, err := w.file.Measure(e)
 		if err != nil {
@@ -104,7 +106,7 @@ func (w *writer) write(batch []record) {
 	}
 	w.commit(batch[from:])
 	w.rotate()
-	if cap(batch) <= spareSlots {
+	if cap(batch) <= queue.SpareSlots {
 		w.spare = batch[:0]
 	}
 	w.log.rest()
@@ -115,7 +117,7 @@ func (w *writer) write(batch []record) {
 func (w *writer) prepare(e *session.Entry) (labels []string) {
 	if m := e.Message; m != nil {
 		if m.Compressed {
-			w.expand.message(e)
+			w.expand.Message(e)
 		}
 		w.large = w.large || e.Message.Size >= shrinkAfter
 	}
@@ -168,7 +170,7 @@ func (w *writer) unprepared(e *session.Entry, err error) {
 }
 
 // commit writes the block made of these records, which are done with then.
-func (w *writer) commit(records []record) {
+func (w *writer) commit(records []queue.Record) {
 	if len(records) == 0 {
 		return
 	}
@@ -176,9 +178,9 @@ func (w *writer) commit(records []record) {
 	recovered := err == nil && w.failing
 	var messages, gaps uint64
 	for i := range records {
-		e := &records[i].entry
+		e := &records[i].Entry
 		if err != nil {
-			w.lost.add(e)
+			w.lost.Add(e)
 			continue
 		}
 		switch {
@@ -191,7 +193,7 @@ func (w *writer) commit(records []record) {
 
 	l := w.log
 	l.mu.Lock()
-	l.queue.release(records)
+	l.queue.Release(records)
 	if err != nil {
 		l.stats.Lost += uint64(len(records))
 	} else {
@@ -201,7 +203,7 @@ func (w *writer) commit(records []record) {
 	}
 	w.countLocked()
 	l.stats.Failing = err != nil || w.adrift
-	if recovered && w.lost.open() {
+	if recovered && w.lost.Open() {
 		l.tellLocked(&w.lost)
 	}
 	l.mu.Unlock()

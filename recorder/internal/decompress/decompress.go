@@ -1,4 +1,4 @@
-package recorder
+package decompress
 
 import (
 	"bytes"
@@ -27,21 +27,21 @@ const (
 	expandPiece = 1 << 20
 )
 
-// decompressor undoes what grpc-encoding says. It keeps its zstd decoder; the
+// Decompressor undoes what grpc-encoding says. It keeps its zstd decoder; the
 // zero value is ready.
-type decompressor struct {
+type Decompressor struct {
 	zstd *zstd.Decoder
 }
 
-func (d *decompressor) close() {
+func (d *Decompressor) Close() {
 	if d.zstd != nil {
 		d.zstd.Close()
 	}
 }
 
-// message replaces the message of an entry by its plain form. If it cannot, it
+// Message replaces the message of an entry by its plain form. If it cannot, it
 // says why among the entry's problems.
-func (d *decompressor) message(e *session.Entry) {
+func (d *Decompressor) Message(e *session.Entry) {
 	plain, err := d.expand(e.Message)
 	if err != nil {
 		e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], "cannot decompress: "+err.Error())
@@ -52,7 +52,7 @@ func (d *decompressor) message(e *session.Entry) {
 	e.Message = &m
 }
 
-func (d *decompressor) expand(m *session.Message) (session.Chunks, error) {
+func (d *Decompressor) expand(m *session.Message) (session.Chunks, error) {
 	if m.Truncated {
 		return nil, fmt.Errorf("only the first %d bytes were kept", m.Data.Len())
 	}
@@ -89,16 +89,16 @@ func (d *decompressor) expand(m *session.Message) (session.Chunks, error) {
 	return nil, fmt.Errorf("unknown encoding %q", m.Encoding)
 }
 
-func (d *decompressor) resetZstd(r io.Reader) (err error) {
+func (d *Decompressor) resetZstd(r io.Reader) (err error) {
 	if d.zstd != nil {
 		return d.zstd.Reset(r)
 	}
-	d.zstd, err = newZstdReader(r, expandWindow)
+	d.zstd, err = NewZstdReader(r, expandWindow)
 	return err
 }
 
-// newZstdReader starts no goroutine and allocates as bytes arrive.
-func newZstdReader(r io.Reader, maxWindow uint64) (*zstd.Decoder, error) {
+// NewZstdReader starts no goroutine and allocates as bytes arrive.
+func NewZstdReader(r io.Reader, maxWindow uint64) (*zstd.Decoder, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow))
 }

@@ -1,4 +1,4 @@
-package recorder
+package queue
 
 import (
 	"slices"
@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// maxHoles bounds the ranges that are told apart. The last one takes what
+	// MaxHoles bounds the ranges that are told apart. The last one takes what
 	// is beyond, with what was recorded in between.
-	maxHoles = 8
+	MaxHoles = 8
 )
 
-// holes collects what was lost since the last Gap entry, a hole for each range
+// Holes collects what was lost since the last Gap entry, a hole for each range
 // of numbers.
-type holes []hole
+type Holes []hole
 
 // hole is one range.
 type hole struct {
@@ -23,16 +23,16 @@ type hole struct {
 	seen map[session.StreamID]struct{}
 }
 
-func (h holes) open() bool { return len(h) > 0 }
+func (h Holes) Open() bool { return len(h) > 0 }
 
-// full says that more streams could not be told by name.
-func (h holes) full() bool {
+// Full says that more streams could not be told by name.
+func (h Holes) Full() bool {
 	return slices.ContainsFunc(h, func(in hole) bool { return len(in.gap.Streams) >= format.MaxGapStreams-1 })
 }
 
-// add counts an entry as lost. If it is itself a Gap entry, what that stood
+// Add counts an entry as lost. If it is itself a Gap entry, what that stood
 // for is lost as well.
-func (h *holes) add(e *session.Entry) {
+func (h *Holes) Add(e *session.Entry) {
 	if g := e.Gap; g != nil {
 		in := h.reach(g.First, g.Last)
 		in.gap.Entries += g.Entries
@@ -50,14 +50,14 @@ func (h *holes) add(e *session.Entry) {
 }
 
 // reach returns the hole that these numbers are in.
-func (h *holes) reach(first, last session.Seq) *hole {
+func (h *Holes) reach(first, last session.Seq) *hole {
 	at := slices.IndexFunc(*h, func(in hole) bool { return first <= in.gap.Last+1 && in.gap.First <= last+1 })
-	if n := len(*h); at < 0 && n < maxHoles {
+	if n := len(*h); at < 0 && n < MaxHoles {
 		*h = append(*h, hole{gap: session.Gap{First: first, Last: last}})
 		return &(*h)[n]
 	}
 	if at < 0 {
-		at = maxHoles - 1
+		at = MaxHoles - 1
 	}
 	in := &(*h)[at]
 	in.gap.First, in.gap.Last = min(in.gap.First, first), max(in.gap.Last, last)
@@ -78,8 +78,8 @@ func (h *hole) touch(id session.StreamID) {
 	h.gap.Streams = append(h.gap.Streams, id)
 }
 
-// close returns what was collected, as Gap entries, and begins anew.
-func (h *holes) close() []session.Entry {
+// Close returns what was collected, as Gap entries, and begins anew.
+func (h *Holes) Close() []session.Entry {
 	gaps := make([]session.Entry, len(*h))
 	for i, in := range *h {
 		gaps[i] = session.Entry{Kind: session.KindGap, Side: session.Proxy, Gap: &in.gap}

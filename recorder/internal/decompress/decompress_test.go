@@ -1,7 +1,8 @@
-package recorder
+package decompress
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -39,27 +40,34 @@ func compressors() map[string]func([]byte) []byte {
 }
 
 func packed(name string, data []byte, pieces int) session.Entry {
-	e := message(1, "")
 	var c session.Chunks
 	for n := len(data)/pieces + 1; len(data) > 0; data = data[min(n, len(data)):] {
 		c = append(c, data[:min(n, len(data))])
 	}
 	encoding, _, _ := strings.Cut(name, " ")
-	*e.Message = session.Message{Data: c, Size: c.Len(), WireSize: c.Len(), Encoding: encoding, Compressed: true}
-	return e
+	return session.Entry{Message: &session.Message{Data: c, Size: c.Len(), WireSize: c.Len(), Encoding: encoding, Compressed: true}}
+}
+
+// text is n bytes that can be compressed.
+func text(n int) []byte {
+	var b []byte
+	for i := 0; len(b) < n; i++ {
+		b = fmt.Appendf(b, "outbound|8080||service-%06d.namespace-%03d.svc.cluster.local", i, i%200)
+	}
+	return b[:n]
 }
 
 func TestDecompress(t *testing.T) {
-	var d decompressor
-	defer d.close()
+	var d Decompressor
+	defer d.Close()
 	for name, compress := range compressors() {
 		for _, n := range []int{0, 1, 5000, 3 << 20} {
-			plain := clusters(n)
+			plain := text(n)
 			data := compress(plain)
 			for _, pieces := range []int{1, 7} {
 				e := packed(name, data, pieces)
 				before := e.Message
-				d.message(&e)
+				d.Message(&e)
 				m := e.Message
 				if m.Compressed || m.Size != int64(n) || !bytes.Equal(m.Data.Bytes(), plain) || len(e.Problems) != 0 {
 					t.Errorf("%s of %d bytes in %d pieces: %d bytes, compressed %v, %v",
@@ -74,10 +82,10 @@ func TestDecompress(t *testing.T) {
 }
 
 func TestDecompressFails(t *testing.T) {
-	var d decompressor
-	defer d.close()
+	var d Decompressor
+	defer d.Close()
 	for name, compress := range compressors() {
-		data := compress(clusters(100_000))
+		data := compress(text(100_000))
 		bomb := compress(make([]byte, expandFree+1))
 		for what, b := range map[string][]byte{
 			"cut": data[:len(data)/2], "garbage": []byte("garbage"), "bomb": bomb,
@@ -86,27 +94,27 @@ func TestDecompressFails(t *testing.T) {
 				continue // it does not compress that well
 			}
 			e := packed(name, b, 1)
-			d.message(&e)
+			d.Message(&e)
 			if !e.Message.Compressed || !bytes.Equal(e.Message.Data.Bytes(), b) || len(e.Problems) != 1 ||
 				!strings.HasPrefix(e.Problems[0], "cannot decompress: ") {
 				t.Errorf("%s, %s: compressed %v, %v", name, what, e.Message.Compressed, e.Problems)
 			}
 			// Nothing of it stays behind.
 			e = packed(name, data, 1)
-			if d.message(&e); e.Message.Compressed {
+			if d.Message(&e); e.Message.Compressed {
 				t.Errorf("%s after %s: %v", name, what, e.Problems)
 			}
 		}
 	}
 	e := packed("br", []byte("x"), 1)
 	e.Problems = []string{"one"}
-	d.message(&e)
+	d.Message(&e)
 	if want := []string{"one", `cannot decompress: unknown encoding "br"`}; !slices.Equal(e.Problems, want) {
 		t.Errorf("problems %q", e.Problems)
 	}
 	e = packed("gzip", []byte("xyz"), 1)
 	e.Message.Truncated = true
-	if d.message(&e); len(e.Problems) != 1 || !strings.Contains(e.Problems[0], "first 3 bytes") {
+	if d.Message(&e); len(e.Problems) != 1 || !strings.Contains(e.Problems[0], "first 3 bytes") {
 		t.Errorf("truncated: %q", e.Problems)
 	}
 }
@@ -122,10 +130,10 @@ func FuzzDecompress(f *testing.F) {
 		f.Add(encoding, compress(make([]byte, 1<<20)))
 	}
 	f.Fuzz(func(t *testing.T, encoding string, data []byte) {
-		var d decompressor
-		defer d.close()
+		var d Decompressor
+		defer d.Close()
 		e := packed(encoding, data, 3)
-		d.message(&e)
+		d.Message(&e)
 		m := e.Message
 		if m.Compressed == (len(e.Problems) == 0) || m.Data.Len() != m.Size {
 			t.Errorf("compressed %v, size %d of %d, %v", m.Compressed, m.Size, m.Data.Len(), e.Problems)
