@@ -152,11 +152,14 @@ func TestExtremes(t *testing.T) {
 }
 
 func TestChunksAreJoined(t *testing.T) {
+	l := create(t, Options{NoTicks: true})
 	e := message(1, "")
 	e.Message.Data = session.Chunks{[]byte("ab"), nil, []byte("c")}
-	got, err := decode(encode(&e))
-	if err != nil || len(got.Message.Data) != 1 || string(got.Message.Data[0]) != "abc" {
-		t.Errorf("got %q, %v", got.Message.Data, err)
+	l.Append(e)
+	closeLog(t, l)
+	got, _ := readAll(t, l.Path())
+	if len(got) != 1 || len(got[0].Message.Data) != 1 || string(got[0].Message.Data[0]) != "abc" {
+		t.Errorf("got %+v", got)
 	}
 }
 
