@@ -50,7 +50,7 @@ type bench struct {
 
 func newBench(r *Rejection, o BisectOptions) *bench {
 	return &bench{
-		r: r, ledger: newLedger(&Plan{Notes: r.Notes}, o.Say), keys: standin.New(), client: o.Client,
+		r: r, ledger: newLedger(r.Notes, o.Say), keys: standin.New(), client: o.Client,
 		over: make(chan struct{}), news: make(chan struct{}), met: map[string]bool{}, asks: map[string]*asked{},
 	}
 }

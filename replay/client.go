@@ -20,9 +20,9 @@ import (
 // leads to. It ends when every recorded request was sent, and every recorded
 // response came or did not come within Options.Idle, or with ctx.
 func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *Plan, o Options) (*Report, error) {
-	c := &client{plan: p, o: o, ledger: newLedger(p, o.Say), dial: dial, conns: map[session.ConnID]*link{}, told: map[string]bool{}}
+	c := &client{plan: p, o: o, ledger: newLedger(p.Notes, o.Say), dial: dial, conns: map[session.ConnID]*link{}, told: map[string]bool{}}
 	var roles []*role
-	companies := map[string]*company{}
+	companies := companies{}
 	for _, st := range p.Streams {
 		if o.Client != "" && st.Client != o.Client {
 			continue
@@ -31,10 +31,7 @@ func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *
 			c.ledger.note("%s: its first request was not recorded, so it cannot be played", st)
 			continue
 		}
-		if companies[st.Client] == nil {
-			companies[st.Client] = newCompany()
-		}
-		r := &role{Stream: st, client: c, over: make(chan struct{}), standing: companies[st.Client].join(st.Opened)}
+		r := &role{Stream: st, row: st.played(), client: c, over: make(chan struct{}), standing: companies.join(st)}
 		for _, before := range roles {
 			if before.Client != st.Client || before.End == nil || before.End.Seq > st.Opened {
 				continue

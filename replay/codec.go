@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -56,4 +57,31 @@ func ServerOptions(handler grpc.StreamHandler) []grpc.ServerOption {
 		// Clients of control planes ping more often than gRPC allows by default.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	}
+}
+
+// listen gives what the client says, until it ends the stream or ctx is done.
+func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
+	out := make(chan []byte)
+	go func() { // ends with the stream, for which the handler answers
+		defer close(out)
+		for {
+			var b []byte
+			if ss.RecvMsg(&b) != nil {
+				return
+			}
+			select {
+			case out <- b:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// leave ends what is open, in an orderly way if the clients let it.
+func leave(g *grpc.Server) {
+	stop := time.AfterFunc(time.Second, g.Stop)
+	defer stop.Stop()
+	g.GracefulStop()
 }

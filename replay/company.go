@@ -31,16 +31,19 @@ type standing struct {
 
 const atEnd = session.Seq(math.MaxUint64)
 
-func newCompany() *company {
-	c := &company{moved: make(chan struct{})}
-	c.quiet.Store(time.Now().UnixNano())
-	return c
-}
+// companies are those of a recording, by node id.
+type companies map[string]*company
 
 // join adds a stream that has not begun. It must not be called when others have.
-func (c *company) join(opened session.Seq) *standing {
-	s := &standing{company: c, opened: opened}
-	s.at.Store(uint64(opened))
+func (all companies) join(st *Stream) *standing {
+	c := all[st.Client]
+	if c == nil {
+		c = &company{moved: make(chan struct{})}
+		c.quiet.Store(time.Now().UnixNano())
+		all[st.Client] = c
+	}
+	s := &standing{company: c, opened: st.Opened}
+	s.at.Store(uint64(st.Opened))
 	c.of = append(c.of, s)
 	return s
 }

@@ -25,6 +25,14 @@ const (
 	resourceOfWrapper    = 2
 	initialVersionsKey   = 1
 	initialVersionsValue = 2
+	versionOfResponse    = 1
+	typeOfResponse       = 4
+	removedOfDelta       = 6
+	nameOfWrapper        = 3
+	versionOfWrapper     = 1
+	typeOfAny            = 1
+	valueOfAny           = 2
+	nameOfEndpoints      = 1 // of a ClusterLoadAssignment
 )
 
 // edits says for some fields of a message what to put in their place: the new
@@ -110,4 +118,14 @@ func withInitialVersions(data []byte, of func(name string) (string, bool)) ([]by
 		}
 		return out
 	})
+}
+
+// field is the body of a field of a message, nil if it is not there.
+func field(data []byte, num protowire.Number) (out []byte) {
+	fields(data, func(n protowire.Number, typ protowire.Type, _, body []byte) {
+		if n == num && typ == protowire.BytesType {
+			out = body
+		}
+	})
+	return out
 }

@@ -13,14 +13,8 @@ import (
 // maxChanges is how many changes of one resource are told.
 const maxChanges = 20
 
-// changesBetween says what differs between two resources, a line for each
-// change, and whether nothing does that means anything.
-func changesBetween(oldType string, old []byte, newType string, new []byte) (text string, same bool) {
-	return Changes(oldType, old, newType, new, func(diff.Path) bool { return false })
-}
-
 // Changes says what differs between two resources, a line for each change but
-// for those that are passed over, and whether nothing does.
+// for those that pass, if not nil, says to pass over, and whether nothing does.
 func Changes(oldType string, old []byte, newType string, new []byte, pass func(diff.Path) bool) (text string, same bool) {
 	a, b := decode.DecodeAny(oldType, old), decode.DecodeAny(newType, new)
 	r := diff.Compare(&a.Root, &b.Root, diff.Options{})
@@ -30,7 +24,7 @@ func Changes(oldType string, old []byte, newType string, new []byte, pass func(d
 	var lines []string
 	more := 0
 	for c := range r.Changes() {
-		if pass(c.Path) {
+		if pass != nil && pass(c.Path) {
 			continue
 		}
 		if len(lines) == maxChanges {

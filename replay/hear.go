@@ -77,12 +77,6 @@ func (p *part) hearLate(t *topicPlay, topic *Topic, added []string) {
 	}))
 }
 
-// difference completes a difference by where it is.
-func (p *part) difference(d Difference) Difference {
-	d.Stream, d.Client = uint64(p.ID), p.Client
-	return d
-}
-
 // judge compares the answer to a response with the recorded one.
 func (p *part) judge(ctx context.Context, at, r int32, v verdict, m *decode.Message) {
 	t, topic := &p.topics[at], p.Topics[at]
@@ -158,7 +152,7 @@ func (p *part) reason(ctx context.Context, st *Step) string {
 	if st.Answered == none || st.Verdict != nacked || !p.Steps[st.Answered].Whole {
 		return ""
 	}
-	body, err := p.server.plan.shelf.body(ctx, p.Steps[st.Answered].Seq)
+	body, err := p.server.plan.body(ctx, p.Steps[st.Answered].Seq)
 	if err != nil {
 		return ""
 	}
@@ -175,7 +169,7 @@ func (p *part) otherReason(ctx context.Context, st *Step, text string) bool {
 	if recorded == text {
 		return false
 	}
-	body, err := p.server.plan.shelf.body(ctx, st.Seq)
+	body, err := p.server.plan.body(ctx, st.Seq)
 	if err != nil {
 		return false
 	}

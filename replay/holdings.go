@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // held is a resource as it was recorded.
@@ -67,7 +68,7 @@ func elements(in *decode.Inspector, m *decode.Message, message *session.Message,
 		if r.Empty || !wanted(r) {
 			continue // a heartbeat, or of no interest
 		}
-		masked := message.Masked && bytes.Contains(r.Body, []byte(maskHead))
+		masked := message.Masked && bytes.Contains(r.Body, []byte(standin.MaskHead))
 		it := &held{
 			name: r.Name + r.Constraints, version: r.Version, typeURL: r.TypeURL, aliases: r.Aliases,
 			hash: in.Inspect(r.TypeURL, r.Body, masked).Hash, masked: masked,
@@ -80,16 +81,6 @@ func elements(in *decode.Inspector, m *decode.Message, message *session.Message,
 	}
 	return out, nil
 }
-
-// The numbers of the fields of a Resource and of an Any, and of the name of a
-// ClusterLoadAssignment.
-const (
-	nameOfWrapper    = 3
-	versionOfWrapper = 1
-	typeOfAny        = 1
-	valueOfAny       = 2
-	nameOfEndpoints  = 1
-)
 
 // element is a resource as a response has it.
 func (h *held) element(delta bool) []byte {
@@ -105,24 +96,6 @@ func (h *held) element(delta bool) []byte {
 	out = protowire.AppendBytes(protowire.AppendTag(out, resourceOfWrapper, protowire.BytesType), h.raw)
 	return appendString(out, nameOfWrapper, h.name)
 }
-
-// field is the body of a field of a message, nil if it is not there.
-func field(data []byte, num protowire.Number) (out []byte) {
-	fields(data, func(n protowire.Number, typ protowire.Type, _, body []byte) {
-		if n == num && typ == protowire.BytesType {
-			out = body
-		}
-	})
-	return out
-}
-
-// The numbers of more fields of a response, the same in both variants but for
-// the last.
-const (
-	versionOfResponse = 1
-	typeOfResponse    = 4
-	removedOfDelta    = 6
-)
 
 // said is a response that is sent.
 type said struct {

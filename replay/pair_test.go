@@ -14,8 +14,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-const sessionsDir = "../check/testdata/sessions"
-
 // planOf is the plan of a recording.
 func planOf(t testing.TB, file string) *Plan {
 	t.Helper()

@@ -205,7 +205,7 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 
 // response is the bytes of a response as it is said again.
 func (p *part) response(ctx context.Context, st *Step) ([]byte, error) {
-	body, err := p.server.plan.shelf.body(ctx, st.Seq)
+	body, err := p.server.plan.body(ctx, st.Seq)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func (p *part) prepare(r int32) {
 	if len(pending) == 0 {
 		return
 	}
-	body, err := p.server.plan.shelf.body(context.Background(), p.Steps[r].Seq)
+	body, err := p.server.plan.body(context.Background(), p.Steps[r].Seq)
 	if err != nil {
 		return // said when it is to be said
 	}

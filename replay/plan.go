@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,12 @@ type Plan struct {
 	Clients []string  // node ids, in the order in which they came up; "" for one without
 
 	shelf *shelf
+}
+
+// body is the bytes of a message in one piece; nobody may write to them. It may
+// be called from several goroutines.
+func (p *Plan) body(ctx context.Context, seq session.Seq) ([]byte, error) {
+	return p.shelf.body(ctx, seq)
 }
 
 // Close lets go of the recording.
@@ -158,14 +165,18 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream %d of %s (%s)", s.ID, clientName(s.Client), what)
 }
 
-func clientName(id string) string {
-	if id == "" {
-		return "a client without a node id"
-	}
-	return fmt.Sprintf("%q", id)
-}
+// streamed says whether a method is a discovery stream.
+func streamed(m xds.Method) bool { return m.Variant.Discovery() && !m.Unary }
 
 func (s *Stream) delta() bool { return s.Method.Variant.Delta() }
+
+// typeKey is the type of a message on the stream that names this one, or none.
+func (s *Stream) typeKey(url string) string {
+	if url == "" {
+		return s.Method.Type
+	}
+	return xds.TypeKey(url)
+}
 
 // topic is the index of a type, or none.
 func (s *Stream) topic(key string) int32 {

@@ -381,10 +381,3 @@ func (p *planner) follows(s *Stream) bool {
 	}
 	return false
 }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}

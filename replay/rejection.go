@@ -125,9 +125,6 @@ func (r *rejections) step(e *session.Entry, c *engine.Change) {
 	}
 }
 
-// streamed says whether a method is a discovery stream.
-func streamed(m xds.Method) bool { return m.Variant.Discovery() && !m.Unary }
-
 // walk calls f with each entry of a source until that returns io.EOF; damage
 // ends it as the end does.
 func walk(ctx context.Context, src Source, f func(e *session.Entry) error) error {

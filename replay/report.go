@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/replay/fault"
 )
 
 // maxDifferences is how many a Report lists; the others are counted.
@@ -95,6 +96,17 @@ type Played struct {
 	Expected int    `json:"expected"`
 }
 
+// played is the row of a stream, of which nothing has happened yet.
+func (s *Stream) played() Played {
+	return Played{Stream: uint64(s.ID), Client: s.Client, Variant: string(s.Method.Variant), Type: s.Method.Type}
+}
+
+// difference completes a difference by where it is.
+func (s *Stream) difference(d Difference) Difference {
+	d.Stream, d.Client = uint64(s.ID), s.Client
+	return d
+}
+
 // Differs says whether anything was not as recorded.
 func (r *Report) Differs() bool { return len(r.Differences)+r.More > 0 }
 
@@ -106,12 +118,12 @@ type ledger struct {
 	say   func(string)    // not nil
 }
 
-func newLedger(p *Plan, say func(string)) *ledger {
+func newLedger(notes []string, say func(string)) *ledger {
 	if say == nil {
 		say = func(string) {}
 	}
 	l := &ledger{noted: map[string]bool{}, say: say}
-	l.r.Notes = slices.Clone(p.Notes)
+	l.r.Notes = slices.Clone(notes)
 	l.r.Differences = []Difference{}
 	return l
 }
@@ -182,18 +194,11 @@ func (l *ledger) report(played []Played) *Report {
 	return &r
 }
 
-// few lists some of the names.
-func few(names []string) string {
-	const most = 5
-	out := ""
-	for i, n := range names {
-		if i == most {
-			return out + fmt.Sprintf(" and %d more", len(names)-most)
-		}
-		if i > 0 {
-			out += ", "
-		}
-		out += fmt.Sprintf("%q", n)
+// wrong tells of a fault as it is done.
+func (l *ledger) wrong(o *Options, f *fault.Fault, format string, args ...any) {
+	text := fmt.Sprintf("on purpose (%s): ", f) + fmt.Sprintf(format, args...)
+	if o.Wrong != nil {
+		o.Wrong(text)
 	}
-	return out
+	l.note("%s", text)
 }

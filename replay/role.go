@@ -175,7 +175,7 @@ func told(code int32) bool {
 func (r *role) sayNext(ctx context.Context, stream grpc.ClientStream, i int32) {
 	r.sent[i] = true
 	st := &r.Steps[i]
-	body, err := r.client.plan.shelf.body(ctx, st.Seq)
+	body, err := r.client.plan.body(ctx, st.Seq)
 	if err != nil {
 		r.client.ledger.note("entry %d is not said again: %v", st.Seq, err)
 		return
@@ -252,10 +252,7 @@ func (r *role) request(st *Step, body []byte) ([]byte, bool) {
 func (r *role) hear(ctx context.Context, stream grpc.ClientStream, data []byte) {
 	r.quiet = time.Now()
 	m := decode.Peek(r.Method, session.Server, "", data)
-	key := xds.TypeKey(m.TypeURL)
-	if m.TypeURL == "" {
-		key = r.Method.Type
-	}
+	key := r.typeKey(m.TypeURL)
 	at := r.topic(key)
 	if at == none {
 		typ := bounded(xds.ShortType(m.TypeURL))

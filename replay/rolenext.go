@@ -88,7 +88,7 @@ func (r *role) expect(ctx context.Context, at int32) {
 		t.expected++
 		t.brings = nil
 		if st.Whole {
-			body, err := r.client.plan.shelf.body(ctx, st.Seq)
+			body, err := r.client.plan.body(ctx, st.Seq)
 			if err != nil {
 				r.client.ledger.note("entry %d is not compared: %v", st.Seq, err)
 			} else {

@@ -10,15 +10,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func (r *role) difference(d Difference) Difference {
-	d.Stream, d.Client = uint64(r.ID), r.Client
-	return d
-}
-
-// describe fills the row that does not depend on what happens.
+// describe counts what does not depend on what happens.
 func (r *role) describe() {
-	r.row.Stream, r.row.Client = uint64(r.ID), r.Client
-	r.row.Variant, r.row.Type = string(r.Method.Variant), r.Method.Type
 	mute := make([]bool, len(r.Topics))
 	for i := range mute {
 		mute[i] = r.neverAsked(int32(i))
@@ -164,7 +157,7 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 			if typeURL == m.got.typeURL && in.Inspect(typeURL, body, true).Hash == in.Inspect(typeURL, live, true).Hash {
 				return d, true
 			}
-			text, same := changesBetween(typeURL, body, m.got.typeURL, live)
+			text, same := Changes(typeURL, body, m.got.typeURL, live, nil)
 			if same {
 				return d, true
 			}
@@ -176,7 +169,7 @@ func (r *role) explain(ctx context.Context, topic *Topic, m mismatch) (Differenc
 
 // recorded is the recorded content of a mismatch.
 func (r *role) recorded(ctx context.Context, m mismatch) (typeURL string, body []byte) {
-	data, err := r.client.plan.shelf.body(ctx, m.expected.seq)
+	data, err := r.client.plan.body(ctx, m.expected.seq)
 	if err != nil {
 		return "", nil
 	}

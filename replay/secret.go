@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	maskHead = "[masked:" // how long masks begin: see docs/secrets.md
 	anyName  = "google.protobuf.Any"
 	maxDepth = 32
 )

@@ -83,7 +83,7 @@ func loads(t *testing.T, c *tlsv3.TlsCertificate) *x509.Certificate {
 func TestRenew(t *testing.T) {
 	one := secret(t, "open sesame, says the thief")
 	masked := MaskedResource(decode.NewMasker(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
-	if !bytes.Contains(masked, []byte(maskHead)) {
+	if !bytes.Contains(masked, []byte(standin.MaskHead)) {
 		t.Fatal("nothing is masked")
 	}
 	context, err := anypb.New(&tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{TlsCertificates: []*tlsv3.TlsCertificate{secret(t, "")}}})
@@ -100,7 +100,7 @@ func TestRenew(t *testing.T) {
 	}})
 	out, notes := standin.New().Renew(response, false)
 	var m discovery.DiscoveryResponse
-	if err := proto.Unmarshal(out, &m); err != nil || len(m.GetResources()) != 4 || bytes.Contains(out, []byte(maskHead)) {
+	if err := proto.Unmarshal(out, &m); err != nil || len(m.GetResources()) != 4 || bytes.Contains(out, []byte(standin.MaskHead)) {
 		t.Fatalf("%v, %d resources", err, len(m.GetResources()))
 	}
 	if said := strings.Join(notes, "\n"); len(notes) != 2 || !strings.Contains(said, "payments.example, spiffe://example/payments") {

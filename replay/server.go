@@ -30,18 +30,15 @@ import (
 // it waits FirstClient times as long: that may have to start.
 func Serve(ctx context.Context, l net.Listener, p *Plan, o Options) (*Report, error) {
 	s := &server{
-		plan: p, o: o, ledger: newLedger(p, o.Say), keys: standin.New(),
+		plan: p, o: o, ledger: newLedger(p.Notes, o.Say), keys: standin.New(),
 		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
-	companies := map[string]*company{}
+	companies := companies{}
 	for _, st := range p.Streams {
 		if o.Client != "" && st.Client != o.Client {
 			continue
 		}
-		if companies[st.Client] == nil {
-			companies[st.Client] = newCompany()
-		}
-		s.parts = append(s.parts, &part{Stream: st, server: s, standing: companies[st.Client].join(st.Opened)})
+		s.parts = append(s.parts, &part{Stream: st, row: st.played(), server: s, standing: companies.join(st)})
 	}
 	if o.Faults.Has(fault.GoAway, fault.Reset) {
 		l = frames.Listener{Listener: l}
@@ -168,13 +165,6 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// leave ends what is open, in an orderly way if the clients let it.
-func leave(g *grpc.Server) {
-	stop := time.AfterFunc(time.Second, g.Stop)
-	defer stop.Stop()
-	g.GracefulStop()
-}
-
 // done says that a part has nothing more to do.
 func (s *server) done() {
 	s.mu.Lock()
@@ -235,26 +225,6 @@ func (s *server) handle(_ any, ss grpc.ServerStream) error {
 }
 
 var errOver = status.Error(codes.Unavailable, "the replay is over")
-
-// listen gives what the client says, until it ends the stream or ctx is done.
-func listen(ctx context.Context, ss grpc.ServerStream) <-chan []byte {
-	out := make(chan []byte)
-	go func() { // ends with the stream, for which the handler answers
-		defer close(out)
-		for {
-			var b []byte
-			if ss.RecvMsg(&b) != nil {
-				return
-			}
-			select {
-			case out <- b:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out
-}
 
 // match gives a live stream the part of a recorded one, by its first request.
 // Without a part it says how to answer, or nil: then the stream is left open and
@@ -357,11 +327,7 @@ func (s *server) role(id string) (string, bool) {
 // likeness says how well a first request fits to a recorded stream: 2 if that
 // asked for some of the same, 1 if for others of the type.
 func (p *part) likeness(m *decode.Message) int {
-	key := xds.TypeKey(m.TypeURL)
-	if m.TypeURL == "" {
-		key = p.Method.Type
-	}
-	at := p.topic(key)
+	at := p.topic(p.typeKey(m.TypeURL))
 	if at == none {
 		return 0
 	}
@@ -383,21 +349,3 @@ func (p *part) likeness(m *decode.Message) int {
 
 // requested are the names that a first request asks for.
 func requested(m *decode.Message) []string { return slices.Concat(m.Names, m.Subscribe) }
-
-// bounded cuts a very long text of a peer.
-func bounded(s string) string {
-	const most = 200
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
-
-func boundedNames(names []string) []string {
-	const most = 20
-	out := []string{}
-	for _, n := range names[:min(len(names), most)] {
-		out = append(out, bounded(n))
-	}
-	return out
-}

@@ -38,10 +38,8 @@ func (p *part) sayable() int {
 	return n
 }
 
-// describe fills the row that does not depend on what happens.
+// describe counts what does not depend on what happens.
 func (p *part) describe() {
-	p.row.Stream, p.row.Client = uint64(p.ID), p.Client
-	p.row.Variant, p.row.Type = string(p.Method.Variant), p.Method.Type
 	p.row.Expected, p.row.ToSend = p.expected(), p.sayable()
 }
 
@@ -133,10 +131,6 @@ func (p *part) unanswerable() []string {
 		}
 	}
 	return out
-}
-
-func responses(n int, typ string) string {
-	return fmt.Sprintf("%d %s of %s", n, plural(n, "response", "responses"), typ)
 }
 
 // settleNames compares what both clients asked for of a type.

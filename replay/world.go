@@ -80,6 +80,9 @@ func (r *Rejection) holdings(s *engine.Subscription) *holdings {
 	return h
 }
 
+// mostHeld bounds what is kept of what a client held, in bytes.
+const mostHeld = 512 << 20
+
 // gathering reads what a client held, and what it rejected.
 type gathering struct {
 	r        *Rejection
@@ -138,8 +141,8 @@ func (g *gathering) put(h *holdings, it *held) error {
 	if old := h.items[it.name]; old != nil {
 		g.bytes -= int64(len(old.raw))
 	}
-	if g.bytes > mostBodies {
-		return fmt.Errorf("the client holds more than %d MiB of resources: too much to bisect", mostBodies>>20)
+	if g.bytes > mostHeld {
+		return fmt.Errorf("the client holds more than %d MiB of resources: too much to bisect", mostHeld>>20)
 	}
 	h.put(it)
 	return nil

@@ -29,15 +29,6 @@ type hold struct {
 	sent  int // -1: it is delayed
 }
 
-// wrong tells of a fault as it is done.
-func (l *ledger) wrong(o *Options, f *fault.Fault, format string, args ...any) {
-	text := fmt.Sprintf("on purpose (%s): ", f) + fmt.Sprintf(format, args...)
-	if o.Wrong != nil {
-		o.Wrong(text)
-	}
-	l.note("%s", text)
-}
-
 func (p *part) did(f *fault.Fault, format string, args ...any) {
 	p.server.ledger.wrong(&p.server.o, f, format, args...)
 }
@@ -195,7 +186,7 @@ func (p *part) aged(ctx context.Context, r int32, out []byte) ([]byte, bool) {
 	topic := p.Topics[p.Steps[r].Topic]
 	versions, last := map[string]string{}, ""
 	for _, before := range topic.Responses[:topic.place(r)-1] {
-		body, err := p.server.plan.shelf.body(ctx, p.Steps[before].Seq)
+		body, err := p.server.plan.body(ctx, p.Steps[before].Seq)
 		if err != nil {
 			continue
 		}
