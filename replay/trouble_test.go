@@ -1,4 +1,4 @@
-package replay
+package replay_test
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/replay"
 )
 
 // changed writes a kept session anew, as change wants it.
@@ -20,7 +21,7 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range entriesOf(t, filepath.Join(sessionsDir, name+".xdsp")) {
+	for _, e := range replay.EntriesOf(t, filepath.Join(replay.SessionsDir, name+".xdsp")) {
 		if change(&e) {
 			log.Append(e)
 		}
@@ -35,11 +36,11 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 // what there is not.
 func playable(t *testing.T, file, note string) {
 	t.Helper()
-	server, client := against(t, file, Options{Idle: 3 * time.Second})
-	asRecorded(t, note, map[string]*Report{"server": server, "client": client})
+	server, client := against(t, file, replay.Options{Idle: 3 * time.Second})
+	asRecorded(t, note, map[string]*replay.Report{"server": server, "client": client})
 }
 
-func asRecorded(t *testing.T, note string, reports map[string]*Report) {
+func asRecorded(t *testing.T, note string, reports map[string]*replay.Report) {
 	t.Helper()
 	for name, r := range reports {
 		if r.Streams == 0 || r.Matched == 0 || r.Differs() || r.Matched != r.Expected {
@@ -115,7 +116,7 @@ func TestCutOutOften(t *testing.T) {
 // A recording of which the end was torn off.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	all, err := os.ReadFile(filepath.Join(sessionsDir, "envoy-sotw.xdsp"))
+	all, err := os.ReadFile(filepath.Join(replay.SessionsDir, "envoy-sotw.xdsp"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +152,8 @@ func TestMidStream(t *testing.T) {
 	_, client := against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 		e.Carried = e.Seq <= 3
 		return e.Seq <= 3 || e.Seq > 16
-	}), Options{Idle: 2 * time.Second})
-	asRecorded(t, "the request for LDS was not recorded", map[string]*Report{"client": client})
+	}), replay.Options{Idle: 2 * time.Second})
+	asRecorded(t, "the request for LDS was not recorded", map[string]*replay.Report{"client": client})
 }
 
 // A message of which a part is missing is not said, and what answered it is not
@@ -176,14 +177,14 @@ func TestPaces(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"cause", "x1000", "step"} {
 		t.Run(text, func(t *testing.T) {
-			pace, err := ParsePace(text)
+			pace, err := replay.ParsePace(text)
 			if err != nil {
 				t.Fatal(err)
 			}
 			step := make(chan struct{})
 			close(step) // somebody leans on Enter
-			server, client := against(t, sessionsDir+"/envoy-sotw-nack.xdsp", Options{Pace: pace, Step: step})
-			for name, r := range map[string]*Report{"server": server, "client": client} {
+			server, client := against(t, replay.SessionsDir+"/envoy-sotw-nack.xdsp", replay.Options{Pace: pace, Step: step})
+			for name, r := range map[string]*replay.Report{"server": server, "client": client} {
 				if r.Differs() || r.Matched != r.Expected || r.Matched == 0 {
 					t.Errorf("%s: %+v", name, r)
 				}
@@ -191,7 +192,7 @@ func TestPaces(t *testing.T) {
 		})
 	}
 	for _, bad := range []string{"", "fast", "asap", "x", "x0", "x-1", "xNaN", "xInf", "4x"} {
-		if _, err := ParsePace(bad); err == nil {
+		if _, err := replay.ParsePace(bad); err == nil {
 			t.Errorf("%q is a pace", bad)
 		}
 	}
@@ -211,7 +212,7 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server, _ := facing(t, planOfScript(t, test.recorded), planOfScript(t, test.live), Options{Idle: 2 * time.Second})
+			server, _ := facing(t, replay.PlanOfScript(t, test.recorded), replay.PlanOfScript(t, test.live), replay.Options{Idle: 2 * time.Second})
 			switch {
 			case test.expected == "" && (server.Differs() || server.Matched != server.Expected):
 				t.Errorf("%+v", server)

@@ -2,16 +2,16 @@ package replay
 
 import "fmt"
 
-// clientName is a client as texts name it.
-func clientName(id string) string {
+// ClientName is a client as texts name it.
+func ClientName(id string) string {
 	if id == "" {
 		return "a client without a node id"
 	}
 	return fmt.Sprintf("%q", id)
 }
 
-// bounded cuts a very long text of a peer.
-func bounded(s string) string {
+// Bounded cuts a very long text of a peer.
+func Bounded(s string) string {
 	const most = 200
 	if len(s) > most {
 		return s[:most] + "…"
@@ -19,17 +19,17 @@ func bounded(s string) string {
 	return s
 }
 
-func boundedNames(names []string) []string {
+func BoundedNames(names []string) []string {
 	const most = 20
 	out := []string{}
 	for _, n := range names[:min(len(names), most)] {
-		out = append(out, bounded(n))
+		out = append(out, Bounded(n))
 	}
 	return out
 }
 
-// few lists some of the names.
-func few(names []string) string {
+// Few lists some of the names.
+func Few(names []string) string {
 	const most = 5
 	out := ""
 	for i, n := range names {
@@ -44,13 +44,13 @@ func few(names []string) string {
 	return out
 }
 
-func plural(n int, one, many string) string {
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}
 	return many
 }
 
-func responses(n int, typ string) string {
-	return fmt.Sprintf("%d %s of %s", n, plural(n, "response", "responses"), typ)
+func Responses(n int, typ string) string {
+	return fmt.Sprintf("%d %s of %s", n, Plural(n, "response", "responses"), typ)
 }
