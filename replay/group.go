@@ -20,7 +20,7 @@ type Group struct {
 	of    []*Member
 }
 
-// standing is how far one stream has come: everything that was recorded before
+// Member is how far one stream has come: everything that was recorded before
 // this number has happened again, or is not waited for.
 type Member struct {
 	Group   *Group
@@ -31,7 +31,7 @@ type Member struct {
 
 const AtEnd = session.Seq(math.MaxUint64)
 
-// companies are those of a recording, by node id.
+// Groups are those of a recording, by node id.
 type Groups map[string]*Group
 
 // Join adds a stream that has not begun. It must not be called when others have.

@@ -23,7 +23,7 @@ import (
 func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *replay.Plan, o replay.Options) (*replay.Report, error) {
 	c := &client{plan: p, o: o, ledger: replay.NewLedger(p.Notes, o.Say), dial: dial, conns: map[session.ConnID]*link{}, told: map[string]bool{}}
 	var roles []*role
-	companies := replay.Groups{}
+	groups := replay.Groups{}
 	for _, st := range p.Streams {
 		if o.Client != "" && st.Client != o.Client {
 			continue
@@ -32,7 +32,7 @@ func Play(ctx context.Context, dial func(context.Context) (net.Conn, error), p *
 			c.ledger.Note("%s: its first request was not recorded, so it cannot be played", st)
 			continue
 		}
-		r := &role{Stream: st, row: st.Row(), client: c, over: make(chan struct{}), Member: companies.Join(st)}
+		r := &role{Stream: st, row: st.Row(), client: c, over: make(chan struct{}), Member: groups.Join(st)}
 		for _, before := range roles {
 			if before.Client != st.Client || before.End == nil || before.End.Seq > st.Opened {
 				continue

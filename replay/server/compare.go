@@ -105,7 +105,7 @@ func (p *part) compareTopic(ctx context.Context, at int32, why string) {
 	}
 	r := topic.Responses[t.next]
 	d := replay.Difference{Seq: p.Steps[r].Seq, Type: topic.Type, Got: "none"}
-	c := &p.cues[r]
+	c := &p.causes[r]
 	switch {
 	case (c.Asked || p.Partial) && t.requests == 0:
 		d.Expected = "a request for " + topic.Type

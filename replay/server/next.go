@@ -55,7 +55,7 @@ func (p *part) next(now time.Time) (step int32, wait time.Duration, leave bool) 
 
 // caused says whether what must come before a response has come.
 func (p *part) caused(r int32) bool {
-	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
+	c, t := &p.causes[r], &p.topics[p.Steps[r].Topic]
 	if (c.Asked || p.Partial) && t.requests == 0 {
 		return false
 	}
@@ -77,7 +77,7 @@ func (p *part) caused(r int32) bool {
 // lacking counts what came before a response in the recording and has not come
 // yet: answers, names, a response of another type.
 func (p *part) lacking(r, head int32) int {
-	c, t := &p.cues[r], &p.topics[p.Steps[r].Topic]
+	c, t := &p.causes[r], &p.topics[p.Steps[r].Topic]
 	n := max(0, c.Verdicts-p.answered) + p.Behind(p.Steps[r].Seq)
 	if r != head {
 		n++
@@ -106,7 +106,7 @@ func (p *part) prepare(r int32) {
 		return
 	}
 	t.prepared = t.next + 1
-	c := &p.cues[r]
+	c := &p.causes[r]
 	t.need, t.drop = nil, nil
 	pending := append(t.pending, c.Added...)
 	t.pending = nil

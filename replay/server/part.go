@@ -29,7 +29,7 @@ type part struct {
 
 	low int // all steps before this one have happened again
 
-	cues     []replay.Cause
+	causes   []replay.Cause
 	topics   []topicPlay
 	live     replay.Conversation // its responses have the numbers of the recorded ones
 	events   uint64              // that were said and heard, to tell their order
@@ -66,7 +66,7 @@ const (
 
 func (p *part) begin() {
 	p.begun, p.quiet = time.Now(), time.Now()
-	p.cues = replay.Causes(p.Stream)
+	p.causes = replay.Causes(p.Stream)
 	p.saidAt, p.strange, p.live = map[int32]uint64{}, map[string]bool{}, replay.NewConversation(p.Method)
 	p.topics = make([]topicPlay, len(p.Topics))
 	for i := range p.topics {

@@ -34,12 +34,12 @@ func Serve(ctx context.Context, l net.Listener, p *replay.Plan, o replay.Options
 		plan: p, o: o, ledger: replay.NewLedger(p.Notes, o.Say), keys: standin.New(),
 		bound: map[string]string{}, over: make(chan struct{}), changed: make(chan struct{}, 1),
 	}
-	companies := replay.Groups{}
+	groups := replay.Groups{}
 	for _, st := range p.Streams {
 		if o.Client != "" && st.Client != o.Client {
 			continue
 		}
-		s.parts = append(s.parts, &part{Stream: st, row: st.Row(), server: s, Member: companies.Join(st)})
+		s.parts = append(s.parts, &part{Stream: st, row: st.Row(), server: s, Member: groups.Join(st)})
 	}
 	if o.Faults.Has(fault.GoAway, fault.Reset) {
 		l = frames.Listener{Listener: l}
