@@ -54,39 +54,18 @@ func (c *Copy) Add(e *session.Entry) error {
 	}
 	c.last = e.Seq
 	own := *e // its Message may be replaced
-	labels := c.prepare(&own)
-	// What cannot be prepared loses its payload, and says so itself.
-	if fits, _ := c.out.Measure(&own); !fits {
-		if err := c.out.Commit(); err != nil {
-			c.err = err
-			return fmt.Errorf("cannot write %s: %w", c.path, err)
-		}
+	labels, _ := c.o.prepare(&own)
+	if c.err = c.out.Put(&own, labels); c.err != nil {
+		return fmt.Errorf("cannot write %s: %w", c.path, c.err)
 	}
 	if own.Message != nil && own.Message.Masked {
 		c.masked++
 	}
-	c.out.Add(&own, labels)
 	return nil
 }
 
 // Masked is how many of the messages so far hold masks instead of secrets.
 func (c *Copy) Masked() uint64 { return c.masked }
-
-func (c *Copy) prepare(e *session.Entry) (labels []string) {
-	defer func() {
-		if recover() != nil {
-			dropTexts(e)
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], blocks.ProblemUnprepared)
-		}
-	}()
-	if c.o.Transform != nil {
-		c.o.Transform(e)
-	}
-	if c.o.Labels != nil {
-		labels = c.o.Labels(e)
-	}
-	return labels
-}
 
 // Close ends the recording, and says how many bytes it has. If that fails the
 // file is removed.

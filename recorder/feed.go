@@ -73,11 +73,7 @@ type piece struct {
 // Feed opens a segment of the log; fs.ErrNotExist says that there is no such
 // segment, not yet or no more. The caller closes the feed.
 func (l *Log) Feed(o FeedOptions) (*Feed, error) {
-	f := &Feed{log: l, o: o, leave: func() {}, head: make([]byte, format.HeaderRoom)}
-	if l.tail != nil {
-		l.tail.readers.Add(1)
-		f.leave = func() { l.tail.readers.Add(-1) }
-	}
+	f := &Feed{log: l, o: o, leave: l.tail.enter(), head: make([]byte, format.HeaderRoom)}
 	if err := f.open(); err != nil {
 		f.leave()
 		return nil, err
@@ -213,7 +209,7 @@ func (f *Feed) Read(ctx context.Context, p []byte) (n int, err error) {
 		case !f.o.Follow:
 			f.over, f.growing = true, true
 		case woken == nil:
-			woken = f.log.bell.next() // and another look
+			woken = f.log.committed.next() // and another look
 		default:
 			select {
 			case <-ctx.Done():

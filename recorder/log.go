@@ -98,12 +98,12 @@ type Options struct {
 // Log is a recording that is being written. Its methods may be called from any
 // goroutine.
 type Log struct {
-	path  string
-	o     Options
-	w     *writer
-	shelf shelf // of the segments; nil if there is only one
-	tail  *tail // nil if the recording is in memory
-	bell  bell  // rung when readers find more, or that there is no more
+	path      string
+	o         Options
+	w         *writer
+	store     segmentSource // of the segments; nil if there is only one
+	tail      *tail         // nil if the recording is in memory
+	committed broadcast     // sent when readers find more, or that there is no more
 
 	mu     sync.Mutex
 	queue  queue.Queue
@@ -147,17 +147,11 @@ func Create(path string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a recording at %s: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := createFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a recording: %w", err)
 	}
-	// Readers probe the lock only of a file that has a header: nobody
-	// competes for it here.
-	err = lock(f)
-	var l *Log
-	if err == nil {
-		l, err = start(path, disk{f}, o)
-	}
+	l, err := start(path, f, o)
 	if err != nil {
 		_ = f.Close()
 		_ = os.Remove(path)
@@ -174,9 +168,9 @@ func start(path string, f blocks.File, o Options) (*Log, error) {
 	return startIn(path, f, o, &family{path: path})
 }
 
-// startIn writes the header and lets the writer run. The segments go to shelf;
+// startIn writes the header and lets the writer run. The segments go to store;
 // there is but one if it is nil.
-func startIn(path string, f blocks.File, o Options, shelf shelfWriter) (*Log, error) {
+func startIn(path string, f blocks.File, o Options, store segmentStore) (*Log, error) {
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
@@ -198,10 +192,10 @@ func startIn(path string, f blocks.File, o Options, shelf shelfWriter) (*Log, er
 	l.timer.Stop()
 	h := format.FileHeader{Created: l.now(), Program: o.Program, Masked: o.Masked}
 	var s *segment
-	if shelf != nil {
+	if store != nil {
 		h.Segment, h.First, h.Began = 1, 1, h.Created
-		s = &segment{shelf: shelf, header: h, begun: o.Now()}
-		if f, ok := shelf.(*family); ok {
+		s = &segment{store: store, header: h, begun: o.Now()}
+		if f, ok := store.(*family); ok {
 			f.began = h.Began
 		}
 	}
@@ -214,8 +208,8 @@ func startIn(path string, f blocks.File, o Options, shelf shelfWriter) (*Log, er
 	}
 	l.stats.Bytes = file.End
 	l.parts = []partFacts{file.facts(&h)}
-	if shelf != nil {
-		l.shelf = shelf
+	if store != nil {
+		l.store = store
 	}
 	l.w = &writer{log: l, file: file, segment: s, sync: newSyncer(f, o.SyncEvery)}
 	go l.w.run()
@@ -235,17 +229,13 @@ func (l *Log) Path() string {
 // commit wakes it. It gives the same as one that Open returns, and nothing
 // before that could. The caller closes it.
 func (l *Log) Reader() (*Reader, error) {
-	leave := func() {}
-	if l.tail != nil {
-		l.tail.readers.Add(1)
-		leave = func() { l.tail.readers.Add(-1) }
-	}
+	leave := l.tail.enter()
 	r, err := l.open()
 	if err != nil {
 		leave()
 		return nil, err
 	}
-	r.bell, r.leave = &l.bell, leave
+	r.committed, r.leave = &l.committed, leave
 	return r, nil
 }
 
@@ -268,11 +258,11 @@ func (l *Log) open() (*Reader, error) {
 }
 
 // segments is where readers in this process find them; nil if there is only one.
-func (l *Log) segments() shelf {
-	if l.shelf != nil && l.tail != nil {
-		return &tailShelf{shelf: l.shelf, tail: l.tail}
+func (l *Log) segments() segmentSource {
+	if l.store != nil && l.tail != nil {
+		return &tailSegments{segmentSource: l.store, tail: l.tail}
 	}
-	return l.shelf
+	return l.store
 }
 
 // Append adds an entry and returns the number that it got. It never waits: if

@@ -49,8 +49,8 @@ func (f *logFile) facts(h *format.FileHeader) partFacts {
 // Facts are those of what of the log was committed and is left, as Inspect finds
 // them in the file. They cost nothing: the writer keeps them.
 func (l *Log) Facts() Facts {
-	if l.shelf != nil {
-		l.dropParts(l.shelf)
+	if l.store != nil {
+		l.dropParts(l.store)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *Log) addPart(h *format.FileHeader, old, next *logFile) {
 }
 
 // dropParts forgets the facts of segments that are no longer in s.
-func (l *Log) dropParts(s shelf) {
+func (l *Log) dropParts(s segmentSource) {
 	r, err := s.find(1)
 	if err != nil {
 		return

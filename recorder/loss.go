@@ -144,7 +144,7 @@ func (w *writer) intact() error {
 // leave begins another segment beside the lost file, under a name that nothing
 // has. What is left of the old one, with so many entries, ends where it is.
 func (w *writer) leave(why string) (path string, entries uint64, err error) {
-	l, home := w.log, w.segment.shelf.(*family)
+	l, home := w.log, w.segment.store.(*family)
 	f, err := home.fresh()
 	if err != nil {
 		return "", 0, err
@@ -179,7 +179,7 @@ func (w *writer) leave(why string) (path string, entries uint64, err error) {
 	if cannot != nil {
 		l.o.Logger.Warn("nothing of the lost file is repeated in the next one", zap.String("path", f.Name()), zap.Error(cannot))
 	}
-	l.bell.ring()
+	l.committed.send()
 	return f.Name(), entries, nil
 }
 
@@ -263,19 +263,10 @@ func (f *family) fresh() (disk, error) {
 	ext := filepath.Ext(f.path)
 	for n := 2; ; n++ {
 		path := fmt.Sprintf("%s-%d%s", strings.TrimSuffix(f.path, ext), n, ext)
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-		if errors.Is(err, fs.ErrExist) && n < 10_000 {
-			continue
+		f, err := createFile(path)
+		if !errors.Is(err, fs.ErrExist) || n == 10_000 {
+			return f, err
 		}
-		if err != nil {
-			return disk{}, err
-		}
-		if err := lock(file); err != nil {
-			_ = file.Close()
-			_ = os.Remove(path)
-			return disk{}, err
-		}
-		return disk{file}, nil
 	}
 }
 

@@ -42,13 +42,13 @@ type Reader struct {
 	last   session.Seq // of the entry that was passed last
 	ended  bool        // the regular end was met
 
-	family shelf  // of which the file is a segment; nil if it is read alone
-	broken bool   // an earlier segment has no regular end
-	bell   *bell  // says when there is more; nil if it has to look
-	leave  func() // tells the log that the reader is gone
-	err    error
-	facts  Facts
-	zstd   *zstd.Decoder
+	family    segmentSource // of which the file is a segment; nil if it is read alone
+	broken    bool          // an earlier segment has no regular end
+	committed *broadcast    // says when there is more; nil if it has to look
+	leave     func()        // tells the log that the reader is gone
+	err       error
+	facts     Facts
+	zstd      *zstd.Decoder
 
 	early bool   // read ahead where that is possible
 	ahead *ahead // what was; nil if nothing is
@@ -238,13 +238,13 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 			return io.EOF
 		case !r.src.waits():
 			last = true // what came between the look and the question
-		case r.bell == nil:
+		case r.committed == nil:
 			select {
 			case <-ctx.Done():
 			case <-time.After(pollEvery):
 			}
 		case woken == nil:
-			woken = r.bell.next() // and another look
+			woken = r.committed.next() // and another look
 		default:
 			select {
 			case <-ctx.Done():

@@ -35,7 +35,7 @@ func NewRing(o Options) (*Log, error) {
 	return l, err
 }
 
-// ring is a shelf in memory.
+// ring is segments in memory.
 type ring struct {
 	limit int64
 

@@ -19,7 +19,7 @@ const rotateAgain = 10 * time.Second
 
 // segment is the part of a recording that is being written.
 type segment struct {
-	shelf  shelfWriter
+	store  segmentStore
 	header format.FileHeader
 	// carried are the entries that were repeated at its beginning.
 	carried uint64
@@ -60,21 +60,21 @@ func (w *writer) rotate() bool {
 // to be understood alone, puts it in the place of the old one, and ends that.
 func (w *writer) nextSegment() error {
 	path, old := w.log.path, w.segment
-	f, err := old.shelf.begin()
+	f, err := old.store.begin()
 	if err != nil {
 		return err
 	}
 	s := w.following()
 	b, err := w.begin(f, &s.header, func(b *logFile) error {
-		return w.carry(context.Background(), b, w.log.o.Carry, old.shelf.current)
+		return w.carry(context.Background(), b, w.log.o.Carry, old.store.current)
 	})
 	if err == nil {
-		if err = s.shelf.install(old.header.Segment); err != nil {
+		if err = s.store.install(old.header.Segment); err != nil {
 			w.log.tail.drop(b.tail)
 		}
 	}
 	if err != nil {
-		old.shelf.abandon(f)
+		old.store.abandon(f)
 		return err
 	}
 	if err := w.file.Finish(w.file.Last); err != nil {
@@ -83,12 +83,12 @@ func (w *writer) nextSegment() error {
 	s.before += w.file.End
 	w.log.addPart(&s.header, w.file, b)
 	w.goOn(b, s)
-	w.log.bell.ring()
-	if err := s.shelf.forget(w.log.o.Keep); err != nil {
+	w.log.committed.send()
+	if err := s.store.forget(w.log.o.Keep); err != nil {
 		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
 	}
 	if w.log.o.Keep > 0 || path == "" {
-		w.log.dropParts(s.shelf)
+		w.log.dropParts(s.store)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (w *writer) nextSegment() error {
 // following is the segment that comes after the one that is written.
 func (w *writer) following() *segment {
 	old := w.segment
-	s := &segment{shelf: old.shelf, header: old.header, begun: w.log.o.Now(), before: old.before}
+	s := &segment{store: old.store, header: old.header, begun: w.log.o.Now(), before: old.before}
 	s.header.Segment++
 	s.header.Created = w.log.now()
 	s.header.First = max(w.file.Last+1, old.header.First)
@@ -165,14 +165,9 @@ func (w *writer) carry(ctx context.Context, b *logFile, needed func() []session.
 			continue // it was lost
 		}
 		e.Carried = true
-		fits, err := b.Measure(&e)
-		if err == nil && !fits {
-			err = b.Commit()
-		}
-		if err != nil {
+		if err := b.Put(&e, r.head.Labels); err != nil {
 			return err
 		}
-		b.Add(&e, r.head.Labels)
 	}
 	return b.Commit()
 }

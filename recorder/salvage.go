@@ -89,7 +89,6 @@ type salvage struct {
 	tell func(read int64, entries uint64)
 	done Rescued
 	last session.Entry // that was copied
-	all  uint64        // entries that were written, gaps included
 }
 
 func (s *salvage) run(ctx context.Context) error {
@@ -127,14 +126,7 @@ func (s *salvage) copy(e *session.Entry) error {
 }
 
 func (s *salvage) put(e *session.Entry, labels []string) error {
-	fits, err := s.out.Measure(e)
-	if err == nil && !fits {
-		err = s.out.Commit()
-	}
-	if err == nil {
-		s.out.Add(e, labels)
-	}
-	s.all++
+	err := s.out.Put(e, labels)
 	s.last = *e
 	s.last.Message = nil
 	return err
@@ -186,7 +178,7 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 				counted = true // no entry was in it
 			}
 		}
-		if _, lost, err := s.header(from); err == nil && lost != nil && lost.Last > s.last.Seq {
+		if _, lost, err := headerAt(s.src, from); err == nil && lost.Last > s.last.Seq {
 			last, counted = lost.Last, true
 		}
 	}
@@ -245,38 +237,15 @@ func (s *salvage) search(from int64) (int64, *format.BlockHeader, error) {
 			continue
 		}
 		at += int64(i)
-		size, h, err := s.header(at)
-		if err != nil {
+		size, h, err := headerAt(s.src, at)
+		if _, is := errors.AsType[noBlock](err); err != nil && !is {
 			return 0, nil, err
 		}
-		if h != nil && h.First > s.last.Seq && s.right(at+int64(size), h) {
+		if err == nil && h.First > s.last.Seq && s.right(at+size, h) {
 			return at, h, nil
 		}
 		at++
 	}
-}
-
-// header reads the block header at at, and returns its length as a frame; nil if
-// there is none.
-func (s *salvage) header(at int64) (int, *format.BlockHeader, error) {
-	var head [format.HeaderRoom]byte
-	n, err := s.src.ReadAt(head[:], at)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, nil, err
-	}
-	b := head[:n]
-	if len(b) < format.FrameHeadSize || binary.LittleEndian.Uint32(b) != format.MagicBlock {
-		return 0, nil, nil
-	}
-	size := format.FrameHeadSize + int64(binary.LittleEndian.Uint32(b[4:]))
-	if size > int64(len(b)) {
-		return 0, nil, nil
-	}
-	var h format.BlockHeader
-	if h.Parse(b[format.FrameHeadSize:size]) != nil {
-		return 0, nil, nil
-	}
-	return int(size), &h, nil
 }
 
 // right says whether the zstd frame at at is the one that h announces.

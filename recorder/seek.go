@@ -121,29 +121,46 @@ func (r *Reader) fetch(at int64) ([][]byte, error) {
 	broken := func(reason string) error {
 		return &DamageError{Path: r.path, Offset: at, AfterSeq: r.last, Reason: reason}
 	}
-	var head [format.HeaderRoom]byte
-	got, err := src.ReadAt(head[:], at)
-	if err != nil && !errors.Is(err, io.EOF) {
+	size, h, err := headerAt(src, at)
+	if wrong, is := errors.AsType[noBlock](err); is {
+		return nil, broken(string(wrong))
+	}
+	if err != nil {
 		return nil, err
 	}
-	b := head[:got]
-	if len(b) < format.FrameHeadSize || binary.LittleEndian.Uint32(b) != format.MagicBlock {
-		return nil, broken("there is no block where one must be")
-	}
-	n := int64(binary.LittleEndian.Uint32(b[4:]))
-	if n > int64(len(b)-format.FrameHeadSize) {
-		return nil, broken("a block header is longer than any that is written")
-	}
-	var h format.BlockHeader
-	if err := h.Parse(b[format.FrameHeadSize : format.FrameHeadSize+n]); err != nil {
-		return nil, broken(err.Error())
-	}
-	body := io.NewSectionReader(src.file, at+format.FrameHeadSize+n, int64(h.Compressed))
-	_, contents, err := r.inflate(body, nil, &h)
+	body := io.NewSectionReader(src.file, at+size, int64(h.Compressed))
+	_, contents, err := r.inflate(body, nil, h)
 	if err != nil {
 		return nil, broken(err.Error())
 	}
 	return contents, nil
+}
+
+// noBlock is why there is no block where one is looked for.
+type noBlock string
+
+func (e noBlock) Error() string { return string(e) }
+
+// headerAt reads the block header at at, and returns its length as a frame.
+func headerAt(f io.ReaderAt, at int64) (size int64, h *format.BlockHeader, err error) {
+	var head [format.HeaderRoom]byte
+	n, err := f.ReadAt(head[:], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, nil, err
+	}
+	b := head[:n]
+	if len(b) < format.FrameHeadSize || binary.LittleEndian.Uint32(b) != format.MagicBlock {
+		return 0, nil, noBlock("there is no block where one must be")
+	}
+	size = format.FrameHeadSize + int64(binary.LittleEndian.Uint32(b[4:]))
+	if size > int64(len(b)) {
+		return 0, nil, noBlock("a block header is longer than any that is written")
+	}
+	h = new(format.BlockHeader)
+	if err := h.Parse(b[format.FrameHeadSize:size]); err != nil {
+		return 0, nil, noBlock(err.Error())
+	}
+	return size, h, nil
 }
 
 // Inspect returns the facts about the recording at path, which may still be

@@ -17,16 +17,16 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
-// shelf is where the segments of a recording are.
-type shelf interface {
+// segmentSource is where the segments of a recording are.
+type segmentSource interface {
 	// find opens the first segment from one on that still exists;
 	// fs.ErrNotExist if there is none.
 	find(from uint64) (*Reader, error)
 }
 
-// shelfWriter is a shelf that its writer adds to.
-type shelfWriter interface {
-	shelf
+// segmentStore is what the writer of a recording adds segments to.
+type segmentStore interface {
+	segmentSource
 	// begin makes room for another segment, of which nobody knows yet.
 	begin() (blocks.File, error)
 	// install makes it the newest, in the place of the one of that number.

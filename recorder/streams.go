@@ -20,7 +20,7 @@ func NewSegments(from session.Seq, open func(n uint64) io.ReadCloser) *Reader {
 	return &Reader{src: newStreamSource(first), closer: first, fromSeq: from, family: streams(open)}
 }
 
-// streams is a shelf whose segments come through pipes.
+// streams are segments that come through pipes.
 type streams func(n uint64) io.ReadCloser
 
 func (s streams) find(n uint64) (*Reader, error) {

@@ -57,6 +57,15 @@ func newTail(limit int64) *tail {
 	return &tail{chunk: int(limit / tailChunks), limit: tailChunks}
 }
 
+// enter says that there is another reader, until leave is called.
+func (t *tail) enter() (leave func()) {
+	if t == nil {
+		return func() {}
+	}
+	t.readers.Add(1)
+	return func() { t.readers.Add(-1) }
+}
+
 // begin adds a file, which has this header and is whole up to end.
 func (t *tail) begin(h *format.FileHeader, end int64) *tailPart {
 	if t == nil {

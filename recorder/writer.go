@@ -114,22 +114,31 @@ func (w *writer) write(batch []queue.Record) {
 
 // prepare makes an entry what readers will see, but for its contents, and
 // returns its labels.
-func (w *writer) prepare(e *session.Entry) (labels []string) {
+func (w *writer) prepare(e *session.Entry) []string {
 	if m := e.Message; m != nil {
 		if m.Compressed {
 			w.expand.Message(e)
 		}
 		w.large = w.large || e.Message.Size >= shrinkAfter
 	}
-	o := &w.log.o
+	labels, err := w.log.o.prepare(e)
+	if err != nil {
+		w.unprepared(e, err)
+	}
+	return labels
+}
+
+// prepare lets Transform change an entry, and returns its labels. An entry with
+// which that fails loses what it may have been about to mask.
+func (o *Options) prepare(e *session.Entry) (labels []string, err error) {
 	if o.Transform == nil && o.Labels == nil {
-		return nil
+		return nil, nil
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			dropTexts(e)
 			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], blocks.ProblemUnprepared)
-			w.unprepared(e, blocks.Panicked(cause))
+			err = blocks.Panicked(cause)
 		}
 	}()
 	if o.Transform != nil {
@@ -138,7 +147,7 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 	if o.Labels != nil {
 		labels = o.Labels(e)
 	}
-	return labels
+	return labels, nil
 }
 
 // dropTexts removes all that a peer chose freely, and that Transform may have
@@ -210,7 +219,7 @@ func (w *writer) commit(records []queue.Record) {
 	clear(records)
 	w.report(err, recovered)
 	if err == nil {
-		w.log.bell.ring()
+		w.log.committed.send()
 		w.sync.wrote()
 	}
 	w.reportSync()
@@ -294,14 +303,14 @@ func (w *writer) finish() error {
 	w.countLocked()
 	w.log.mu.Unlock()
 	w.file.tail.finish()
-	w.log.bell.ring()
+	w.log.committed.send()
 	if serr := w.sync.finish(); err == nil && serr != nil {
 		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
 	if cerr := w.file.File.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
 	}
-	w.log.bell.ring() // a ring that has no end is over with its Close
+	w.log.committed.send() // a recording in memory that has no end is over with its Close
 	return err
 }
 

@@ -230,6 +230,18 @@ func (b *Writer) Add(e *session.Entry, labels []string) {
 	b.plan.reset()
 }
 
+// Put adds an entry, to this block or to the next one.
+func (b *Writer) Put(e *session.Entry, labels []string) error {
+	fits, _ := b.Measure(e) // what cannot be prepared loses its payload, and says so itself
+	if !fits {
+		if err := b.Commit(); err != nil {
+			return err
+		}
+	}
+	b.Add(e, labels)
+	return nil
+}
+
 // compressed is where the compressor puts the block. It never fails.
 type compressed Writer
 

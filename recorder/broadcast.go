@@ -2,16 +2,16 @@ package recorder
 
 import "sync/atomic"
 
-// bell wakes those who wait for the next commit. Ringing it waits for nobody
+// broadcast wakes those who wait for the next commit. Sending waits for nobody
 // and costs one exchange of a pointer when nobody waits. The zero value is
 // ready.
-type bell struct {
+type broadcast struct {
 	waiting atomic.Pointer[chan struct{}]
 }
 
-// next returns a channel that the next ring closes. Who wants to miss nothing
+// next returns a channel that the next send closes. Who wants to miss nothing
 // asks for it, looks, and waits then.
-func (b *bell) next() <-chan struct{} {
+func (b *broadcast) next() <-chan struct{} {
 	for {
 		if c := b.waiting.Load(); c != nil {
 			return *c
@@ -23,7 +23,7 @@ func (b *bell) next() <-chan struct{} {
 	}
 }
 
-func (b *bell) ring() {
+func (b *broadcast) send() {
 	if b.waiting.Load() == nil {
 		return // who asks from now on has yet to look
 	}

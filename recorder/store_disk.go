@@ -14,15 +14,23 @@ func (f *family) temporary() string { return f.newest() + ".next" }
 
 func (f *family) begin() (blocks.File, error) {
 	_ = os.Remove(f.temporary())
-	file, err := os.OpenFile(f.temporary(), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	return createFile(f.temporary())
+}
+
+// createFile creates a file that is not there yet, and locks it as its writer.
+func createFile(path string) (disk, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, err
+		return disk{}, err
 	}
-	if err := lock(file); err != nil {
-		f.abandon(file)
-		return nil, err
+	// Readers probe the lock only of a file that has a header: nobody
+	// competes for it here.
+	if err := lock(f); err != nil {
+		_ = f.Close()
+		_ = os.Remove(path)
+		return disk{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return disk{file}, nil
+	return disk{f}, nil
 }
 
 func (f *family) abandon(s blocks.File) {
