@@ -68,14 +68,7 @@ func (h *BlockHeader) Append(b []byte) []byte {
 	b = appendUint(b, 15, h.Epoch)
 	b = appendUint(b, 16, h.Content)
 	b = appendUint(b, 17, h.Contents)
-	if len(h.Streams) > 0 {
-		b = appendNested(b, 18, func(b []byte) []byte {
-			for _, s := range h.Streams {
-				b = protowire.AppendVarint(b, s)
-			}
-			return b
-		})
-	}
+	b = appendPacked(b, 18, h.Streams)
 	b = appendBool(b, 19, h.ManyStreams)
 	for _, l := range h.Labels {
 		b = appendString(b, 20, l)
@@ -133,13 +126,9 @@ func (h *BlockHeader) parseFields(p []byte) error {
 		case 17:
 			h.Contents = f.Uint
 		case 18:
-			for p := f.Body; len(p) > 0 && len(h.Streams) < MaxBlockStreams; {
-				s, n := protowire.ConsumeVarint(p)
-				if n < 0 {
-					return errWire
-				}
-				h.Streams, p = append(h.Streams, s), p[n:]
-			}
+			var err error
+			h.Streams, err = parsePacked(h.Streams, f.Body, MaxBlockStreams)
+			return err
 		case 19:
 			h.ManyStreams = f.Uint != 0
 		case 20:

@@ -45,7 +45,7 @@ func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err e
 		case fieldKind:
 			e.Kind = session.Kind(f.Uint)
 		case fieldPeer:
-			e.Peer, err = parsePeer(f.Body)
+			e.Peer, err = decode(f.Body, new(session.Peer), (*codec).peer)
 		case fieldMethod:
 			e.Method = string(f.Body)
 		case fieldHeaders:
@@ -57,15 +57,15 @@ func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err e
 			h, err = parseHeader(f.Body)
 			e.Sent = append(e.Sent, h)
 		case fieldStatus:
-			e.Status, err = parseStatus(f.Body)
+			e.Status, err = decode(f.Body, new(session.Status), (*codec).status)
 		case fieldMessage:
 			e.Message, err = parseMessage(f.Body)
 		case fieldGoAway:
-			e.GoAway, err = parseGoAway(f.Body)
+			e.GoAway, err = decode(f.Body, new(session.GoAway), (*codec).goAway)
 		case fieldGap:
-			e.Gap, err = parseGap(f.Body)
+			e.Gap, err = decode(f.Body, new(session.Gap), (*codec).gap)
 		case fieldNote:
-			e.Note, err = parseNote(f.Body)
+			e.Note, err = decode(f.Body, new(session.Note), (*codec).note)
 		case fieldProblems:
 			e.Problems = append(e.Problems, string(f.Body))
 		case fieldCarried:
@@ -106,60 +106,6 @@ func ParsePlace(b []byte) (seq session.Seq, at int64, err error) {
 	return seq, at, nil
 }
 
-func parsePeer(b []byte) (*session.Peer, error) {
-	p := new(session.Peer)
-	return p, eachField(b, func(f protoscan.Field) (err error) {
-		switch f.Num {
-		case 1:
-			p.Client = string(f.Body)
-		case 2:
-			p.Listen = string(f.Body)
-		case 3:
-			p.Upstream = string(f.Body)
-		case 4:
-			p.Local = string(f.Body)
-		case 5:
-			p.ClientTLS, err = parseTLS(f.Body)
-		case 6:
-			p.ServerTLS, err = parseTLS(f.Body)
-		}
-		return err
-	})
-}
-
-// maxIdentities bounds the names of a certificate that are read. The proxy
-// writes fewer.
-const maxIdentities = 64
-
-func parseTLS(b []byte) (*session.TLS, error) {
-	t := new(session.TLS)
-	return t, eachField(b, func(f protoscan.Field) error {
-		switch f.Num {
-		case 1:
-			t.Version = string(f.Body)
-		case 2:
-			t.Cipher = string(f.Body)
-		case 3:
-			t.ALPN = string(f.Body)
-		case 4:
-			t.ServerName = string(f.Body)
-		case 5:
-			if len(t.Identities) < maxIdentities {
-				t.Identities = append(t.Identities, string(f.Body))
-			}
-		case 6:
-			t.Issuer = string(f.Body)
-		case 7:
-			t.NotAfter = timeOf(f.Uint)
-		case 8:
-			t.Verified = f.Uint != 0
-		case 9:
-			t.Resumed = f.Uint != 0
-		}
-		return nil
-	})
-}
-
 func parseHeader(b []byte) (h session.Field, err error) {
 	err = eachField(b, func(f protoscan.Field) error {
 		switch f.Num {
@@ -171,25 +117,6 @@ func parseHeader(b []byte) (h session.Field, err error) {
 		return nil
 	})
 	return h, err
-}
-
-func parseStatus(b []byte) (*session.Status, error) {
-	s := new(session.Status)
-	return s, eachField(b, func(f protoscan.Field) error {
-		switch f.Num {
-		case 1:
-			s.Code = int32(protowire.DecodeZigZag(f.Uint))
-		case 2:
-			s.Message = string(f.Body)
-		case 3:
-			s.Reset = uint32(f.Uint)
-		case 4:
-			s.WasReset = f.Uint != 0
-		case 5:
-			s.HTTP = int(int64(f.Uint))
-		}
-		return nil
-	})
 }
 
 func parseMessage(b []byte) (*session.Message, error) {
@@ -216,64 +143,4 @@ func parseMessage(b []byte) (*session.Message, error) {
 		return m, errWire
 	}
 	return m, nil
-}
-
-func parseGoAway(b []byte) (*session.GoAway, error) {
-	g := new(session.GoAway)
-	return g, eachField(b, func(f protoscan.Field) error {
-		switch f.Num {
-		case 1:
-			g.LastStream = uint32(f.Uint)
-		case 2:
-			g.Code = uint32(f.Uint)
-		case 3:
-			g.Debug = string(f.Body)
-		}
-		return nil
-	})
-}
-
-func parseGap(b []byte) (*session.Gap, error) {
-	g := new(session.Gap)
-	return g, eachField(b, func(f protoscan.Field) error {
-		switch f.Num {
-		case 1:
-			g.First = session.Seq(f.Uint)
-		case 2:
-			g.Last = session.Seq(f.Uint)
-		case 3:
-			g.Entries = f.Uint
-		case 4:
-			g.Bytes = int64(f.Uint)
-		case 5:
-			for p := f.Body; len(p) > 0 && len(g.Streams) < MaxGapStreams; {
-				id, n := protowire.ConsumeVarint(p)
-				if n < 0 {
-					return errWire
-				}
-				g.Streams = append(g.Streams, session.StreamID(id))
-				p = p[n:]
-			}
-		case 6:
-			g.Cause = session.GapCause(min(f.Uint, math.MaxUint8))
-		}
-		return nil
-	})
-}
-
-func parseNote(b []byte) (*session.Note, error) {
-	n := new(session.Note)
-	return n, eachField(b, func(f protoscan.Field) error {
-		switch f.Num {
-		case 1:
-			n.Code = session.NoteCode(f.Body)
-		case 2:
-			n.Text = string(f.Body)
-		case 3:
-			n.Hint = string(f.Body)
-		case 4:
-			n.About = session.Seq(f.Uint)
-		}
-		return nil
-	})
 }

@@ -46,45 +46,13 @@ func AppendEntry(b []byte, e *session.Entry) []byte {
 	b = appendUint(b, fieldH2, uint64(e.H2))
 	b = appendUint(b, fieldSide, uint64(e.Side))
 	b = appendUint(b, fieldKind, uint64(e.Kind))
-	if p := e.Peer; p != nil {
-		b = appendNested(b, fieldPeer, func(b []byte) []byte {
-			b = appendString(b, 1, p.Client)
-			b = appendString(b, 2, p.Listen)
-			b = appendString(b, 3, p.Upstream)
-			b = appendString(b, 4, p.Local)
-			b = appendTLS(b, 5, p.ClientTLS)
-			return appendTLS(b, 6, p.ServerTLS)
-		})
-	}
+	b = encode(b, fieldPeer, e.Peer, (*codec).peer)
 	b = appendString(b, fieldMethod, e.Method)
 	b = appendFields(b, fieldHeaders, e.Headers)
-	if s := e.Status; s != nil {
-		b = appendNested(b, fieldStatus, func(b []byte) []byte {
-			b = appendUint(b, 1, protowire.EncodeZigZag(int64(s.Code)))
-			b = appendString(b, 2, s.Message)
-			b = appendUint(b, 3, uint64(s.Reset))
-			b = appendBool(b, 4, s.WasReset)
-			return appendUint(b, 5, uint64(s.HTTP))
-		})
-	}
-	if g := e.GoAway; g != nil {
-		b = appendNested(b, fieldGoAway, func(b []byte) []byte {
-			b = appendUint(b, 1, uint64(g.LastStream))
-			b = appendUint(b, 2, uint64(g.Code))
-			return appendString(b, 3, g.Debug)
-		})
-	}
-	if g := e.Gap; g != nil {
-		b = appendNested(b, fieldGap, func(b []byte) []byte { return appendGap(b, g) })
-	}
-	if n := e.Note; n != nil {
-		b = appendNested(b, fieldNote, func(b []byte) []byte {
-			b = appendString(b, 1, string(n.Code))
-			b = appendString(b, 2, n.Text)
-			b = appendString(b, 3, n.Hint)
-			return appendUint(b, 4, uint64(n.About))
-		})
-	}
+	b = encode(b, fieldStatus, e.Status, (*codec).status)
+	b = encode(b, fieldGoAway, e.GoAway, (*codec).goAway)
+	b = encode(b, fieldGap, e.Gap, (*codec).gap)
+	b = encode(b, fieldNote, e.Note, (*codec).note)
 	for _, p := range e.Problems {
 		b = protowire.AppendTag(b, fieldProblems, protowire.BytesType)
 		b = protowire.AppendString(b, p)
@@ -114,42 +82,6 @@ func appendFields(b []byte, num protowire.Number, fields []session.Field) []byte
 		})
 	}
 	return b
-}
-
-func appendTLS(b []byte, num protowire.Number, t *session.TLS) []byte {
-	if t == nil {
-		return b
-	}
-	return appendNested(b, num, func(b []byte) []byte {
-		b = appendString(b, 1, t.Version)
-		b = appendString(b, 2, t.Cipher)
-		b = appendString(b, 3, t.ALPN)
-		b = appendString(b, 4, t.ServerName)
-		for _, id := range t.Identities {
-			b = protowire.AppendTag(b, 5, protowire.BytesType)
-			b = protowire.AppendString(b, id)
-		}
-		b = appendString(b, 6, t.Issuer)
-		b = appendTime(b, 7, t.NotAfter)
-		b = appendBool(b, 8, t.Verified)
-		return appendBool(b, 9, t.Resumed)
-	})
-}
-
-func appendGap(b []byte, g *session.Gap) []byte {
-	b = appendUint(b, 1, uint64(g.First))
-	b = appendUint(b, 2, uint64(g.Last))
-	b = appendUint(b, 3, g.Entries)
-	b = appendUint(b, 4, uint64(g.Bytes))
-	if len(g.Streams) > 0 {
-		b = appendNested(b, 5, func(b []byte) []byte {
-			for _, s := range g.Streams {
-				b = protowire.AppendVarint(b, uint64(s))
-			}
-			return b
-		})
-	}
-	return appendUint(b, 6, uint64(g.Cause))
 }
 
 func appendUint(b []byte, num protowire.Number, v uint64) []byte {

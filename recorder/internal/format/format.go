@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -83,13 +82,9 @@ func (h *FileHeader) Append(b []byte) []byte {
 	var p []byte
 	p = append(p, Magic...)
 	p = binary.LittleEndian.AppendUint32(p, Version)
-	p = appendTime(p, 1, h.Created)
-	p = appendString(p, 2, h.Program)
-	p = appendBool(p, 3, h.Masked)
-	p = appendUint(p, 4, h.Segment)
-	p = appendUint(p, 5, uint64(h.First))
-	p = appendTime(p, 6, h.Began)
-	return AppendSkippable(b, MagicHeader, p)
+	c := codec{out: p}
+	c.fileHeader(h)
+	return AppendSkippable(b, MagicHeader, c.out)
 }
 
 // Parse reads the payload of a header frame. It stops at a version it does not
@@ -106,23 +101,8 @@ func (h *FileHeader) Parse(p []byte) error {
 	if err != nil {
 		return err
 	}
-	return eachField(p[len(Magic)+4:], func(f protoscan.Field) error {
-		switch f.Num {
-		case 1:
-			h.Created = timeOf(f.Uint)
-		case 2:
-			h.Program = string(f.Body)
-		case 3:
-			h.Masked = f.Uint != 0
-		case 4:
-			h.Segment = f.Uint
-		case 5:
-			h.First = session.Seq(f.Uint)
-		case 6:
-			h.Began = timeOf(f.Uint)
-		}
-		return nil
-	})
+	_, err = decode(p[len(Magic)+4:], h, (*codec).fileHeader)
+	return err
 }
 
 // AppendSkippable appends a skippable frame of payload and its checksum.
