@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/replay/premise"
@@ -133,7 +134,7 @@ func (r *replaying) observed(src replay.Source) replay.Source {
 // first to which something was said.
 func (r *replaying) choose(plan *replay.Plan) {
 	r.options.Client = r.client
-	defer r.patience()
+	defer r.patience(plan)
 	if r.observer == nil || r.client != "" || len(plan.Clients) == 0 {
 		return
 	}
@@ -150,15 +151,32 @@ func (r *replaying) choose(plan *replay.Plan) {
 	r.say("playing client %q, the first of %d that was sent something; --client ID names another", r.options.Client, len(plan.Clients))
 }
 
-// patience is longer for an Envoy that has to wait for what nobody gives it, unless
-// somebody said how long it is.
-func (r *replaying) patience() {
+// betweenStreams is more than the 30 seconds that an Envoy waits at most before it
+// opens a stream again; manyStreams without a response make it wait longer than the
+// default of --idle. A response ends that (its GrpcStream, with an
+// ExponentialBackOffStrategy from 500 ms on).
+const (
+	betweenStreams = 35 * time.Second
+	manyStreams    = 5
+)
+
+// patience is longer for an Envoy that has to wait for what nobody gives it, or
+// before it comes back, unless somebody said how long it is.
+func (r *replaying) patience(plan *replay.Plan) {
 	r.options.Idle = time.Duration(r.idle)
 	if r.observer == nil || r.idleGiven || r.options.Idle >= longerThanEnvoy {
 		return
 	}
+	if of, _ := r.observer.Client(r.options.Client); of.GRPC {
+		return
+	}
+	if inVain(plan, r.options.Client) >= manyStreams {
+		r.options.Idle = betweenStreams
+		r.say("envoy waits for up to 30s before it opens a stream again, after several that got no response: --idle is %s", r.options.Idle)
+		return
+	}
 	secrets := r.observer.Unrecorded(r.options.Client)
-	if of, _ := r.observer.Client(r.options.Client); of.GRPC || len(secrets) == 0 {
+	if len(secrets) == 0 {
 		return
 	}
 	r.options.Idle = longerThanEnvoy
@@ -167,6 +185,23 @@ func (r *replaying) patience() {
 		what = fmt.Sprintf("%d secrets, such as %q, which are", len(secrets), secrets[0])
 	}
 	r.say("envoy waits for %s not in the recording, by default up to 15s: --idle is %s", what, r.options.Idle)
+}
+
+// inVain is how many streams of a method a client opened at most, one after the
+// other, that got no response.
+func inVain(plan *replay.Plan, client string) (most int) {
+	running := make(map[xds.Method]int)
+	for _, s := range plan.Streams {
+		switch {
+		case s.Client != client:
+		case slices.ContainsFunc(s.Topics, func(t *replay.Topic) bool { return len(t.Responses) > 0 }):
+			running[s.Method] = 0
+		default:
+			running[s.Method]++
+			most = max(most, running[s.Method])
+		}
+	}
+	return most
 }
 
 type dialing = func(context.Context) (net.Conn, error)
