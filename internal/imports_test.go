@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"replay/server":      {"internal/session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/client":      {"internal/session", "internal/xds", "decode", "replay", "replay/fault"},
 	"replay/bisect":      {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},
+	"replay/replaytest":  {"internal/session", "recorder", "check", "decode", "replay", "replay/server", "replay/client"}, // for tests
 	"replay/fault":       {"internal/session", "internal/nearest", "internal/engine"},
 	"replay/shadow":      {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
 	"tui/key":            {},

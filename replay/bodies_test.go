@@ -11,10 +11,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-const SessionsDir = "../check/testdata/sessions"
+const sessionsDir = "../check/testdata/sessions"
 
-// EntriesOf are those of a recording.
-func EntriesOf(t *testing.T, file string) []session.Entry {
+// entriesOf are those of a recording.
+func entriesOf(t *testing.T, file string) []session.Entry {
 	t.Helper()
 	r, err := recorder.Open(file)
 	if err != nil {
@@ -35,10 +35,10 @@ func EntriesOf(t *testing.T, file string) []session.Entry {
 }
 
 // Bodies that are not kept are read again, in whatever order.
-func TestShelf(t *testing.T) {
-	file := SessionsDir + "/envoy-per-type-restart.xdsp"
+func TestBodies(t *testing.T) {
+	file := sessionsDir + "/envoy-per-type-restart.xdsp"
 	s := newBodies(func() (*recorder.Reader, error) { return recorder.Open(file) })
-	all := EntriesOf(t, file)
+	all := entriesOf(t, file)
 	slices.Reverse(all)
 	for range 2 {
 		for _, e := range all {

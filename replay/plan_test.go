@@ -31,8 +31,8 @@ func (s *entries) Next(context.Context) (session.Entry, error) {
 	return e, nil
 }
 
-// PlanOfScript is the plan of a conversation script.
-func PlanOfScript(t testing.TB, text string) *Plan {
+// planOfScript is the plan of a conversation script.
+func planOfScript(t testing.TB, text string) *Plan {
 	t.Helper()
 	s, err := script.Parse("test", []byte(text))
 	if err != nil {
@@ -163,7 +163,7 @@ C> type=CDS V=0 N=b R=[]
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := PlanOfScript(t, test.script)
+			p := planOfScript(t, test.script)
 			if len(p.Streams) != 1 || len(p.Notes) != 0 {
 				t.Fatalf("%d streams, notes %q", len(p.Streams), p.Notes)
 			}
@@ -176,7 +176,7 @@ C> type=CDS V=0 N=b R=[]
 
 // What cannot be played is said; the rest is in the plan.
 func TestPlanNotes(t *testing.T) {
-	p := PlanOfScript(t, `
+	p := planOfScript(t, `
 -- stream 1
 C> type=CDS V= N= R=[] node=n1
 S< type=CDS V=1 N=a res=[c1]

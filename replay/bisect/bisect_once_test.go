@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 	"github.com/xdsproxy/xdsproxy/replay/server"
 )
 
@@ -113,7 +114,7 @@ func TestBisectProof(t *testing.T) {
 			if err != nil || !f.Found() {
 				t.Fatalf("%+v, %v", f, err)
 			}
-			all := entries(slices.Collect(f.Entries()))
+			all := replaytest.Entries(slices.Collect(f.Entries()))
 			plan, err := replay.Read(t.Context(), &all, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -139,7 +140,7 @@ func TestBisectProof(t *testing.T) {
 
 // That a poll was rejected is not in it. So nothing is said of that.
 func TestBisectPolls(t *testing.T) {
-	all := entries(entriesOf(t, sessionsDir+"/rest-nack.xdsp"))
+	all := replaytest.Entries(replaytest.EntriesOf(t, replaytest.Sessions+"/rest-nack.xdsp"))
 	_, err := ReadRejection(t.Context(), 0, func() (replay.Source, func() error, error) {
 		return &all, func() error { return nil }, nil
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 )
 
 // scripted opens a conversation script as often as it is asked to.
@@ -34,7 +35,7 @@ func scripted(t testing.TB, text string) func() (replay.Source, func() error, er
 	}
 	all := slices.Collect(s.Entries())
 	return func() (replay.Source, func() error, error) {
-		again := entries(slices.Clone(all))
+		again := replaytest.Entries(slices.Clone(all))
 		return &again, func() error { return nil }, nil
 	}
 }
@@ -303,7 +304,7 @@ func TestBisect(t *testing.T) {
 				t.Fatalf("%v in\n%s", err, &b)
 			}
 			r, err := ReadRejection(t.Context(), 0, func() (replay.Source, func() error, error) {
-				all := entries(slices.Collect(again.Entries()))
+				all := replaytest.Entries(slices.Collect(again.Entries()))
 				return &all, func() error { return nil }, nil
 			})
 			if err != nil || r.Type != f.Type {
@@ -457,7 +458,7 @@ func TestNotRejected(t *testing.T) {
 
 // Recordings of real clients that reject something can be read.
 func TestReadRejections(t *testing.T) {
-	files, err := os.ReadDir(sessionsDir)
+	files, err := os.ReadDir(replaytest.Sessions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -466,9 +467,9 @@ func TestReadRejections(t *testing.T) {
 		if !strings.HasSuffix(f.Name(), ".xdsp") {
 			continue
 		}
-		all := entriesOf(t, sessionsDir+"/"+f.Name())
+		all := replaytest.EntriesOf(t, replaytest.Sessions+"/"+f.Name())
 		r, err := ReadRejection(t.Context(), 0, func() (replay.Source, func() error, error) {
-			again := entries(slices.Clone(all))
+			again := replaytest.Entries(slices.Clone(all))
 			return &again, func() error { return nil }, nil
 		})
 		if _, none := errors.AsType[*NotRejectedError](err); none {

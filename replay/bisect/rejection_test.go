@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
+	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 )
 
 // messagesOf are the bytes of the messages of a script.
@@ -42,7 +43,7 @@ func FuzzRejection(f *testing.F) {
 			name = "DeltaAggregatedResources"
 		}
 		method := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/" + name)
-		all := entries{{Seq: 1, Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client, Method: method.Path}}
+		all := replaytest.Entries{{Seq: 1, Conn: 1, Stream: 1, Kind: session.KindOpen, Side: session.Client, Method: method.Path}}
 		say := func(side session.Side, data []byte) {
 			all = append(all, session.Entry{
 				Seq: session.Seq(len(all) + 1), Conn: 1, Stream: 1, Kind: session.KindMessage, Side: side,

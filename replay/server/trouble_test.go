@@ -1,4 +1,4 @@
-package replay_test
+package server_test
 
 import (
 	"os"
@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 )
 
 // changed writes a kept session anew, as change wants it.
@@ -21,7 +22,7 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range replay.EntriesOf(t, filepath.Join(replay.SessionsDir, name+".xdsp")) {
+	for _, e := range replaytest.EntriesOf(t, filepath.Join(replaytest.Sessions, name+".xdsp")) {
 		if change(&e) {
 			log.Append(e)
 		}
@@ -36,7 +37,7 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 // what there is not.
 func playable(t *testing.T, file, note string) {
 	t.Helper()
-	server, client := against(t, file, replay.Options{Idle: 3 * time.Second})
+	server, client := replaytest.Against(t, file, replay.Options{Idle: 3 * time.Second})
 	asRecorded(t, note, map[string]*replay.Report{"server": server, "client": client})
 }
 
@@ -75,7 +76,7 @@ func TestCutOut(t *testing.T) {
 	for cause, want := range map[session.GapCause]string{
 		session.Lost: "were lost when it was recorded", session.Cut: "were left out on purpose", session.CutBare: "were left out on purpose",
 	} {
-		p := planOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+		p := replaytest.PlanOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 			if e.Seq == 23 {
 				*e = session.Entry{Kind: session.KindGap, Time: e.Time, Side: session.Proxy, Gap: &session.Gap{First: 18, Last: 23, Entries: 6, Cause: cause}}
 			}
@@ -98,7 +99,7 @@ func TestCutOutOften(t *testing.T) {
 		{[]session.Seq{20}, "entry 20 was left out on purpose: "},
 		{[]session.Seq{20, 23, 26}, "3 entries between 20 and 26 were left out on purpose: "},
 	} {
-		p := planOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+		p := replaytest.PlanOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 			if slices.Contains(c.holes, e.Seq) {
 				*e = session.Entry{
 					Seq: e.Seq, Kind: session.KindGap, Time: e.Time, Side: session.Proxy,
@@ -116,7 +117,7 @@ func TestCutOutOften(t *testing.T) {
 // A recording of which the end was torn off.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	all, err := os.ReadFile(filepath.Join(replay.SessionsDir, "envoy-sotw.xdsp"))
+	all, err := os.ReadFile(filepath.Join(replaytest.Sessions, "envoy-sotw.xdsp"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestCut(t *testing.T) {
 		if err := os.WriteFile(file, all[:len(all)*part/10], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if len(planOf(t, file).Streams) == 0 {
+		if len(replaytest.PlanOf(t, file).Streams) == 0 {
 			continue
 		}
 		played++
@@ -143,13 +144,13 @@ func TestCut(t *testing.T) {
 func TestMidStream(t *testing.T) {
 	t.Parallel()
 	headless := changed(t, "envoy-sotw", func(e *session.Entry) bool { return e.Seq > 5 })
-	p := planOf(t, headless)
+	p := replaytest.PlanOf(t, headless)
 	if said := strings.Join(p.Notes, "\n"); len(p.Streams) != 0 || !strings.Contains(said, "of which the headers were not recorded") {
 		t.Errorf("%d streams, %q", len(p.Streams), said)
 	}
 	// The request for listeners is not there: a live client makes it by itself,
 	// but this one cannot.
-	_, client := against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+	_, client := replaytest.Against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 		e.Carried = e.Seq <= 3
 		return e.Seq <= 3 || e.Seq > 16
 	}), replay.Options{Idle: 2 * time.Second})
@@ -183,7 +184,7 @@ func TestPaces(t *testing.T) {
 			}
 			step := make(chan struct{})
 			close(step) // somebody leans on Enter
-			server, client := against(t, replay.SessionsDir+"/envoy-sotw-nack.xdsp", replay.Options{Pace: pace, Step: step})
+			server, client := replaytest.Against(t, replaytest.Sessions+"/envoy-sotw-nack.xdsp", replay.Options{Pace: pace, Step: step})
 			for name, r := range map[string]*replay.Report{"server": server, "client": client} {
 				if r.Differs() || r.Matched != r.Expected || r.Matched == 0 {
 					t.Errorf("%s: %+v", name, r)
@@ -212,7 +213,7 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server, _ := facing(t, replay.PlanOfScript(t, test.recorded), replay.PlanOfScript(t, test.live), replay.Options{Idle: 2 * time.Second})
+			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: 2 * time.Second})
 			switch {
 			case test.expected == "" && (server.Differs() || server.Matched != server.Expected):
 				t.Errorf("%+v", server)
