@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/filled"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
@@ -50,7 +51,7 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	}
 	for k := session.KindUnknown; k <= session.KindTime; k++ {
 		var e session.Entry
-		fill(t, reflect.ValueOf(&e).Elem(), new(int))
+		filled.Value(t, reflect.ValueOf(&e).Elem(), new(int))
 		e.Kind, e.Carried, e.Conn, e.Stream = k, false, 1, session.StreamID(k)
 		add(e, "kind:"+k.String())
 	}
