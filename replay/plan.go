@@ -178,7 +178,7 @@ func (s *Stream) TypeKey(url string) string {
 	return xds.TypeKey(url)
 }
 
-// topic is the index of a type, or none.
+// TopicOf is the index of a type, or none.
 func (s *Stream) TopicOf(key string) int32 {
 	for i, t := range s.Topics {
 		if t.Key == key {
@@ -188,7 +188,7 @@ func (s *Stream) TopicOf(key string) int32 {
 	return None
 }
 
-// step is the one with a number, or none.
+// StepOf is the one with a number, or none.
 func (s *Stream) StepOf(seq session.Seq) int32 {
 	i, is := slices.BinarySearchFunc(s.Steps, seq, func(st Step, seq session.Seq) int { return cmp.Compare(st.Seq, seq) })
 	if !is {

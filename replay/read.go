@@ -292,7 +292,7 @@ func (p *planner) request(t *openStream, st *Step, c *engine.Change) {
 	st.Added, st.Removed = p.keep(added), p.keep(removed)
 }
 
-// changes are the names that a request begins and ceases to ask for. A first
+// NamesChanged are the names that a request begins and ceases to ask for. A first
 // request without names asks for everything, unless it answers something: then
 // it is not the first.
 func NamesChanged(c *engine.Change) (added, removed []string) {

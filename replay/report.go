@@ -96,7 +96,7 @@ type Played struct {
 	Expected int    `json:"expected"`
 }
 
-// played is the row of a stream, of which nothing has happened yet.
+// Row is the row of a stream, of which nothing has happened yet.
 func (s *Stream) Row() Played {
 	return Played{Stream: uint64(s.ID), Client: s.Client, Variant: string(s.Method.Variant), Type: s.Method.Type}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/replay/halve"
 )
 
-// BisectOptions are those of a bisection.
+// Options are those of a bisection.
 type Options struct {
 	// Client is the node id of the live client that is tried; "" is that of the
 	// recorded one, or any if the recording has but one.
@@ -30,7 +30,7 @@ type Options struct {
 	Progress func(trial, left int)
 }
 
-// Bisection is what came of one.
+// Result is what came of a bisection.
 type Result struct {
 	Rejected
 	By        string `json:"by,omitempty"` // the live client, if it has another node id
@@ -78,7 +78,7 @@ type CulpritResource struct {
 // maxRemoved is how many names of removed resources a Bisection lists.
 const maxRemoved = 100
 
-// Bisect gives a rejected response to the live client that connects to l, in
+// Find gives a rejected response to the live client that connects to l, in
 // parts, until it is known which resources it rejects. It closes l. With an
 // error it returns what was found before.
 func Find(ctx context.Context, l net.Listener, r *Rejection, o Options) (*Result, error) {

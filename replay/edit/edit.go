@@ -35,7 +35,7 @@ const (
 	NameOfEndpoints      = 1 // of a ClusterLoadAssignment
 )
 
-// edits says for some fields of a message what to put in their place: the new
+// Set says for some fields of a message what to put in their place: the new
 // value of a string field, which leaves the message if that is empty.
 type Set map[protowire.Number]string
 
@@ -74,7 +74,7 @@ func AppendString(out []byte, num protowire.Number, v string) []byte {
 	return protowire.AppendString(protowire.AppendTag(out, num, protowire.BytesType), v)
 }
 
-// fields calls f for each field of a message: with all of its bytes, and the
+// Each calls f for each field of a message: with all of its bytes, and the
 // body of one that has a length. It returns false where the bytes make no sense.
 func Each(data []byte, f func(num protowire.Number, typ protowire.Type, raw, body []byte)) bool {
 	s := protoscan.Of(data)
@@ -98,7 +98,7 @@ func Rewrite(data []byte, num protowire.Number, change func(body []byte) []byte)
 	return out, ok
 }
 
-// withInitialVersions replaces the versions of resources that a delta client
+// InitialVersions replaces the versions of resources that a delta client
 // declares by those that of returns, where it knows one.
 func InitialVersions(data []byte, of func(name string) (string, bool)) ([]byte, bool) {
 	return Rewrite(data, initialOfDelta, func(entry []byte) []byte {

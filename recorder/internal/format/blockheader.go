@@ -42,7 +42,7 @@ type BlockHeader struct {
 	ManyLabels  bool
 }
 
-// The field numbers of a block header; docs/format.md has the table. Those of
+// Append appends the header as a frame; docs/format.md has the table. Numbers of
 // fixed width keep the length of a header independent of what is known last.
 func (h *BlockHeader) Append(b []byte) []byte {
 	start := len(b)
