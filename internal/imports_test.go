@@ -38,6 +38,10 @@ var allowed = map[string][]string{
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},
 	"replay":             {"internal/session", "internal/xds", "internal/protoscan", "internal/engine", "recorder", "decode", "internal/bootstrap", "replay/fault"},
+	"replay/server":      {"internal/session", "internal/xds", "decode", "replay", "replay/fault"},
+	"replay/client":      {"internal/session", "internal/xds", "decode", "replay", "replay/fault"},
+	"replay/bisect":      {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "replay"},
+	"replay/replaytest":  {"internal/session", "recorder", "check", "decode", "replay", "replay/server", "replay/client"}, // for tests
 	"replay/fault":       {"internal/session", "internal/nearest", "internal/engine"},
 	"replay/shadow":      {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
 	"tui/key":            {},
@@ -65,7 +69,7 @@ var allowed = map[string][]string{
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "recorder", "decode", "check", "internal/render",
-		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
+		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},
 	"internal/configdump": {"internal/session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
@@ -95,9 +99,9 @@ var decodeRooms = map[string][]string{
 var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":           {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
-	"google.golang.org/grpc":           {"replay", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/grpc":           {"replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym"},
+	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym"},
 	"charm.land/":                      {"tui", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

@@ -144,23 +144,23 @@ func (a *ahead) batch(ctx context.Context, r *Reader) bool {
 
 func (p *batch) read(ctx context.Context, r *Reader) {
 	p.entries, p.given, p.large, p.err = p.entries[:0], 0, false, nil
-	r.dict.scratch = p.pieces[:0]
+	r.dict.Scratch = p.pieces[:0]
 	for size := int64(0); len(p.entries) < batchEntries && size < batchBytes && p.err == nil; {
 		p.entries = append(p.entries, session.Entry{})
 		e := &p.entries[len(p.entries)-1]
-		before := len(r.dict.scratch)
+		before := len(r.dict.Scratch)
 		if p.err = r.next(ctx, e); p.err != nil {
 			p.entries = p.entries[:len(p.entries)-1]
 			break
 		}
-		own := int64(24 * max(len(r.dict.scratch)-before, 0))
+		own := int64(24 * max(len(r.dict.Scratch)-before, 0))
 		if m := e.Message; m != nil && own == 0 {
 			own = m.Data.Len()
 		}
 		size += own
 		p.large = own > batchBytes
 	}
-	p.pieces, r.dict.scratch, p.facts = r.dict.scratch, nil, r.facts
+	p.pieces, r.dict.Scratch, p.facts = r.dict.Scratch, nil, r.facts
 }
 
 // clear lets go of what the entries had.

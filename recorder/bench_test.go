@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 // nowhere is a file that keeps nothing.
@@ -33,7 +34,7 @@ func benchmarkAppend(b *testing.B, conns uint64) {
 		b.Fatal(err)
 	}
 	e := message(1, "payload")
-	var spare []record
+	var spare []queue.Record
 	n := uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -41,8 +42,8 @@ func benchmarkAppend(b *testing.B, conns uint64) {
 		l.Append(e)
 		if n++; n%1000 == 0 { // what the writer does, without the writing
 			l.mu.Lock()
-			batch := l.queue.take(spare)
-			l.queue.release(batch)
+			batch := l.queue.Take(spare)
+			l.queue.Release(batch)
 			l.mu.Unlock()
 			spare = batch[:0]
 		}
@@ -79,7 +80,7 @@ func benchmarkWriterFor(b *testing.B, readers int32, next func() session.Chunks)
 	l.tail.readers.Store(readers)
 	e := message(1, "")
 	payload := next()
-	batch := make([]record, 0, 1000)
+	batch := make([]queue.Record, 0, 1000)
 	b.SetBytes(payload.Len())
 	b.ReportAllocs()
 	from := cpuTime()
@@ -90,7 +91,7 @@ func benchmarkWriterFor(b *testing.B, readers int32, next func() session.Chunks)
 		m := *e.Message
 		m.Data, m.Size = payload, payload.Len()
 		e.Message = &m
-		batch = append(batch, record{entry: e})
+		batch = append(batch, queue.Record{Entry: e})
 		if len(batch) == cap(batch) || payload.Len() > flushBytes {
 			l.w.write(batch)
 			batch = batch[:0]

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // resources are n chunks as a Transform would make them of a response.
@@ -87,16 +89,16 @@ func TestContentIsStoredOnceAndComesBackExactly(t *testing.T) {
 // grow with what it repeats.
 func TestRepeatedPushCostsNothing(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	e := response(resources(20_000))
 	for e.Seq = 1; e.Seq <= 3; e.Seq++ {
 		before := len(m.b)
 		put(t, f, e)
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(m.b) - before; e.Seq > 1 && n > 250 {
@@ -121,7 +123,7 @@ func TestContentHook(t *testing.T) {
 		return bytes.ReplaceAll(chunk, []byte("secret"), []byte("masked"))
 	}
 	l := create(t, Options{NoTicks: true, Content: mask})
-	long := strings.Repeat("x", minContent)
+	long := strings.Repeat("x", format.MinContent)
 	for _, c := range []session.Chunks{
 		{[]byte(long + "secret"), []byte(long)},
 		{[]byte("head"), []byte(long), []byte(long + "secret")},
@@ -215,27 +217,27 @@ func TestContentAfterAFullDisk(t *testing.T) {
 // Epochs end, and a message beyond all bounds takes no room in one.
 func TestEpochs(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	var want []session.Entry
 	add := func(c session.Chunks) {
 		e := response(c)
 		e.Seq = session.Seq(len(want) + 1)
-		if fits, err := f.measure(&e); err != nil {
+		if fits, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		} else if !fits {
-			if err := f.commit(); err != nil {
+			if err := f.Commit(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		f.add(&e, nil)
+		f.Add(&e, nil)
 		want = append(want, e)
 	}
 	commit := func() {
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,24 +249,24 @@ func TestEpochs(t *testing.T) {
 		add(session.Chunks{repeated, piece})
 	}
 	commit()
-	if f.epoch != 2 {
-		t.Errorf("epoch %d after more content than one holds", f.epoch)
+	if f.Epoch != 2 {
+		t.Errorf("epoch %d after more content than one holds", f.Epoch)
 	}
-	before, bytesBefore := len(f.known.sums), f.known.bytes
-	huge := chunked(noise(epochBytes/2 + 1))
+	before, bytesBefore := len(f.Known.Sums), f.Known.Bytes
+	huge := chunked(noise(format.EpochBytes/2 + 1))
 	add(append(huge, repeated))
 	commit()
-	if f.epoch != 2 || len(f.known.sums) != before || f.known.bytes != bytesBefore {
-		t.Errorf("a huge message took room: epoch %d, %d contents", f.epoch, len(f.known.sums))
+	if f.Epoch != 2 || len(f.Known.Sums) != before || f.Known.Bytes != bytesBefore {
+		t.Errorf("a huge message took room: epoch %d, %d contents", f.Epoch, len(f.Known.Sums))
 	}
-	for i := range maxEpochBlocks + 10 {
+	for i := range format.MaxEpochBlocks + 10 {
 		add(session.Chunks{fmt.Appendf(nil, "%060d", i), repeated})
 		commit()
 	}
-	if f.epoch != 3 {
-		t.Errorf("epoch %d after many blocks", f.epoch)
+	if f.Epoch != 3 {
+		t.Errorf("epoch %d after many blocks", f.Epoch)
 	}
-	f.known.full = true
+	f.Known.Full = true
 	add(session.Chunks{repeated}) // measured in the old epoch
 	commit()
 	add(session.Chunks{repeated})
@@ -276,8 +278,8 @@ func TestEpochs(t *testing.T) {
 		r    *Reader
 		most int64
 	}{
-		"pipe": {NewReader(bytes.NewReader(m.b)), epochBytes},
-		"file": {seekable, keepContents + 4*blockTarget},
+		"pipe": {NewReader(bytes.NewReader(m.b)), format.EpochBytes},
+		"file": {seekable, format.KeepContents + 4*format.BlockTarget},
 	} {
 		defer c.r.Close()
 		for i := range want {
@@ -288,7 +290,7 @@ func TestEpochs(t *testing.T) {
 			if !bytes.Equal(e.Message.Data.Bytes(), want[i].Message.Data.Bytes()) {
 				t.Fatalf("%s, entry %d did not come back", name, i+1)
 			}
-			if n := c.r.dict.bytes; n > c.most {
+			if n := c.r.dict.Bytes; n > c.most {
 				t.Fatalf("%s, entry %d: a reader keeps %d bytes", name, i+1, n)
 			}
 		}
@@ -299,20 +301,20 @@ func TestEpochs(t *testing.T) {
 // those, do not make a reader read the blocks again for ever.
 func TestContentsAreNotReadAgainForEver(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	seq := session.Seq(0)
 	add := func(c session.Chunks) {
 		e := response(c)
 		seq++
 		e.Seq = seq
-		if _, err := f.measure(&e); err != nil {
+		if _, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		f.add(&e, nil)
+		f.Add(&e, nil)
 	}
 	var small session.Chunks // one in each block
 	for i := range 60 {
@@ -320,7 +322,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 		binary.LittleEndian.PutUint32(piece, uint32(i))
 		binary.LittleEndian.PutUint32(tiny, uint32(i))
 		add(session.Chunks{tiny, piece})
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		small = append(small, tiny)
@@ -328,7 +330,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 	for i := range 2000 {
 		add(small[i%12*5 : i%12*5+5])
 	}
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	file := &counted{b: m.b}
@@ -340,7 +342,7 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if read := file.read.Load(); read > 2*int64(len(m.b))+2*maxAgain {
+	if read := file.read.Load(); read > 2*int64(len(m.b))+2*format.MaxAgain {
 		t.Errorf("%d bytes were read of a file of %d", read, len(m.b))
 	}
 }
@@ -349,21 +351,21 @@ func TestContentsAreNotReadAgainForEver(t *testing.T) {
 // however much it is.
 func TestContentsAreLetGo(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	var entries []session.Entry
 	var made uint32
 	add := func(c session.Chunks) {
 		e := response(c)
 		e.Seq = session.Seq(len(entries) + 1)
-		if _, err := f.measure(&e); err != nil {
+		if _, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		f.add(&e, nil)
-		if err := f.commit(); err != nil {
+		f.Add(&e, nil)
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		entries = append(entries, e)
@@ -407,38 +409,8 @@ func TestContentsAreLetGo(t *testing.T) {
 	if at[0] == at[len(entries)-1] {
 		t.Error("what was not used for long stayed")
 	}
-	if n := r.dict.bytes; n > 2*24<<20 {
+	if n := r.dict.Bytes; n > 2*24<<20 {
 		t.Errorf("%d bytes stayed", n)
-	}
-}
-
-// Ids are given by 128 bits: what differs is told apart, however the table is
-// filled, and what was taken back is new again.
-func TestContents(t *testing.T) {
-	var c contents
-	c.reset()
-	name := func(i int) []byte { return fmt.Appendf(nil, "content %d", i) }
-	const n = 5 * minSlots
-	for i := range n {
-		sum, id := c.find(name(i))
-		if id != none {
-			t.Fatalf("%d is known", i)
-		}
-		c.add(sum, 1, i%3 == 0)
-	}
-	for _, i := range rand.Perm(n) {
-		if _, id := c.find(name(i)); id != i || c.masked[id] != (i%3 == 0) {
-			t.Fatalf("%d is %d", i, id)
-		}
-	}
-	c.forget(n/2, n-n/2)
-	for i := range n {
-		if _, id := c.find(name(i)); (id != none) != (i < n/2) {
-			t.Fatalf("%d is %d", i, id)
-		}
-	}
-	if c.bytes != n/2 {
-		t.Errorf("%d bytes", c.bytes)
 	}
 }
 
@@ -450,7 +422,7 @@ func TestLabelsAndStreamsInHeaders(t *testing.T) {
 		l.Append(message(session.StreamID(5-i), "x"))
 	}
 	until(t, "it is written", func() bool { return l.Stats().Queued == 0 })
-	for i := range 2 * maxBlockStreams {
+	for i := range 2 * format.MaxBlockStreams {
 		e := message(session.StreamID(i+1), "x")
 		e.Conn = session.ConnID(i)
 		l.Append(e)
@@ -461,25 +433,25 @@ func TestLabelsAndStreamsInHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	hs := headersOf(t, b)
-	if h := hs[0]; !reflect.DeepEqual(h.streams, []uint64{3, 4, 5}) || !reflect.DeepEqual(h.labels, []string{"side:server", "conn:1"}) {
+	if h := hs[0]; !reflect.DeepEqual(h.Streams, []uint64{3, 4, 5}) || !reflect.DeepEqual(h.Labels, []string{"side:server", "conn:1"}) {
 		t.Errorf("%+v", h)
 	}
-	if h := hs[len(hs)-1]; !h.manyStreams || !h.manyLabels || h.streams != nil || h.labels != nil || h.stream != 2*maxBlockStreams {
+	if h := hs[len(hs)-1]; !h.ManyStreams || !h.ManyLabels || h.Streams != nil || h.Labels != nil || h.Stream != 2*format.MaxBlockStreams {
 		t.Errorf("%+v", h)
 	}
 }
 
 // headersOf are the block headers of a recording.
-func headersOf(t testing.TB, b []byte) []blockHeader {
+func headersOf(t testing.TB, b []byte) []format.BlockHeader {
 	t.Helper()
-	var out []blockHeader
+	var out []format.BlockHeader
 	r := NewReader(bytes.NewReader(b))
 	defer r.Close()
 	for {
 		if _, err := r.Next(context.Background()); err != nil {
 			return out
 		}
-		if len(out) == 0 || out[len(out)-1].first != r.head.first {
+		if len(out) == 0 || out[len(out)-1].First != r.head.First {
 			out = append(out, r.head)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Copy writes entries of one recording into a new one, where they keep their
@@ -14,7 +16,7 @@ import (
 type Copy struct {
 	path string
 	f    *os.File
-	out  *blockFile
+	out  *blocks.Writer
 	o    Options
 	last session.Seq
 	// masked counts messages in which secrets are masked.
@@ -33,7 +35,7 @@ func NewCopy(path string, of Facts, o Options) (*Copy, error) {
 		return nil, fmt.Errorf("cannot write the recording: %w", err)
 	}
 	c := &Copy{path: path, f: f, o: o}
-	c.out, err = newBlockFile(f, &fileHeader{created: of.Created, program: of.Program, masked: of.Masked || o.Masked}, o.Content)
+	c.out, err = blocks.New(f, &format.FileHeader{Created: of.Created, Program: of.Program, Masked: of.Masked || o.Masked}, o.Content)
 	if err != nil {
 		_ = c.Discard()
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
@@ -52,49 +54,28 @@ func (c *Copy) Add(e *session.Entry) error {
 	}
 	c.last = e.Seq
 	own := *e // its Message may be replaced
-	labels := c.prepare(&own)
-	// What cannot be prepared loses its payload, and says so itself.
-	if fits, _ := c.out.measure(&own); !fits {
-		if err := c.out.commit(); err != nil {
-			c.err = err
-			return fmt.Errorf("cannot write %s: %w", c.path, err)
-		}
+	labels, _ := c.o.prepare(&own)
+	if c.err = c.out.Put(&own, labels); c.err != nil {
+		return fmt.Errorf("cannot write %s: %w", c.path, c.err)
 	}
 	if own.Message != nil && own.Message.Masked {
 		c.masked++
 	}
-	c.out.add(&own, labels)
 	return nil
 }
 
 // Masked is how many of the messages so far hold masks instead of secrets.
 func (c *Copy) Masked() uint64 { return c.masked }
 
-func (c *Copy) prepare(e *session.Entry) (labels []string) {
-	defer func() {
-		if recover() != nil {
-			dropTexts(e)
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
-		}
-	}()
-	if c.o.Transform != nil {
-		c.o.Transform(e)
-	}
-	if c.o.Labels != nil {
-		labels = c.o.Labels(e)
-	}
-	return labels
-}
-
 // Close ends the recording, and says how many bytes it has. If that fails the
 // file is removed.
 func (c *Copy) Close() (int64, error) {
 	err := c.err
 	if err == nil {
-		err = c.out.commit()
+		err = c.out.Commit()
 	}
 	if err == nil {
-		err = c.out.finish(c.last)
+		err = c.out.Finish(c.last)
 	}
 	if err == nil {
 		err = disk{c.f}.Sync()
@@ -103,15 +84,15 @@ func (c *Copy) Close() (int64, error) {
 		_ = c.Discard()
 		return 0, fmt.Errorf("cannot write %s: %w", c.path, err)
 	}
-	size := c.out.end
-	c.out.enc.Close()
+	size := c.out.End
+	c.out.Free()
 	return size, c.f.Close()
 }
 
 // Discard gives up, and removes the file.
 func (c *Copy) Discard() error {
 	if c.out != nil {
-		c.out.enc.Close()
+		c.out.Free()
 	}
 	return errors.Join(c.f.Close(), os.Remove(c.path))
 }

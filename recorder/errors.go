@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // errClosed is what a Reader says after Close.
@@ -28,7 +29,7 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("cannot read %s: its format version is %d, and only version %d is known",
-		nameOf(e.Path), e.Version, formatVersion)
+		nameOf(e.Path), e.Version, format.Version)
 }
 
 // DamageError says that bytes inside a recording are not what was written.

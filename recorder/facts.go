@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Facts are what a Reader has met so far, or what Inspect found.
@@ -66,15 +67,15 @@ func (f *Facts) addSegment(s *Facts) {
 }
 
 // countBlock adds the entries of a block.
-func (f *Facts) countBlock(h *blockHeader) {
+func (f *Facts) countBlock(h *format.BlockHeader) {
 	if f.First.IsZero() {
-		f.First = time.Unix(0, h.min).UTC()
+		f.First = time.Unix(0, h.Min).UTC()
 	}
-	f.Last, f.LastSeq = time.Unix(0, h.max).UTC(), h.last
-	f.Entries += h.entries
-	f.Messages += h.messages
-	f.MessageBytes += h.messageBytes
-	f.Gaps += h.gaps
-	f.Lost += h.lost
-	f.Connections, f.Streams = max(f.Connections, h.conn), max(f.Streams, h.stream)
+	f.Last, f.LastSeq = time.Unix(0, h.Max).UTC(), h.Last
+	f.Entries += h.Entries
+	f.Messages += h.Messages
+	f.MessageBytes += h.MessageBytes
+	f.Gaps += h.Gaps
+	f.Lost += h.Lost
+	f.Connections, f.Streams = max(f.Connections, h.Conn), max(f.Streams, h.Stream)
 }

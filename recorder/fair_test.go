@@ -1,11 +1,12 @@
 package recorder
 
 import (
-	"math"
 	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 // of is a message of a connection.
@@ -73,7 +74,7 @@ func TestFloodLeavesRoom(t *testing.T) {
 
 	all, _ := readAll(t, f.Name())
 	for _, e := range explained(t, all) {
-		if len(e.Gap.Streams) >= maxGapStreams {
+		if len(e.Gap.Streams) >= format.MaxGapStreams {
 			t.Errorf("the gap in entry %d names %d streams, which stands for all", e.Seq, len(e.Gap.Streams))
 		}
 		for _, id := range e.Gap.Streams {
@@ -110,41 +111,8 @@ func TestFloodsShareAlike(t *testing.T) {
 	f.gate.Unlock()
 	closeLog(t, l)
 	for _, n := range kept {
-		if want := 2 * (1 << 20) / (2*floods + 1) / (entryCost + 100); n < want*9/10 || n > want*11/10 {
+		if want := 2 * (1 << 20) / (2*floods + 1) / (queue.EntryCost + 100); n < want*9/10 || n > want*11/10 {
 			t.Errorf("kept %v, want about %d each", kept, want)
-		}
-	}
-}
-
-// There is always room in a queue without a limit.
-func TestQueueWithoutLimit(t *testing.T) {
-	q := queue{limit: math.MaxInt64, held: make(map[session.ConnID]int64)}
-	for conn := range session.ConnID(3) {
-		for range 2 {
-			charged, large, room := q.charge(conn, 1<<50)
-			if !room || large {
-				t.Errorf("no room for connection %d", conn)
-			}
-			q.put(of(conn, 1, 0), charged, large)
-		}
-	}
-}
-
-// What peers choose freely is charged: else the queue would hold more than its
-// limit says.
-func TestWhatPeersChooseIsCharged(t *testing.T) {
-	text := strings.Repeat("x", 10_000)
-	for name, e := range map[string]session.Entry{
-		"a message":      message(1, text),
-		"short fields":   {Headers: make([]session.Field, 10_000/40)},
-		"a long field":   {Headers: []session.Field{{Name: "x", Value: text}}},
-		"a status":       {Status: &session.Status{Message: text}},
-		"a GOAWAY":       {GoAway: &session.GoAway{Debug: text}},
-		"lost streams":   {Gap: &session.Gap{Streams: make([]session.StreamID, 10_000/8)}},
-		"written fields": {Sent: make([]session.Field, 10_000/40)},
-	} {
-		if cost := costOf(&e); cost < 10_000 || cost > 10_600 {
-			t.Errorf("%s is charged %d bytes", name, cost)
 		}
 	}
 }

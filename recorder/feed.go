@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // FeedOptions say what of a log a Feed gives.
@@ -72,11 +73,7 @@ type piece struct {
 // Feed opens a segment of the log; fs.ErrNotExist says that there is no such
 // segment, not yet or no more. The caller closes the feed.
 func (l *Log) Feed(o FeedOptions) (*Feed, error) {
-	f := &Feed{log: l, o: o, leave: func() {}, head: make([]byte, headerRoom)}
-	if l.tail != nil {
-		l.tail.readers.Add(1)
-		f.leave = func() { l.tail.readers.Add(-1) }
-	}
+	f := &Feed{log: l, o: o, leave: l.tail.enter(), head: make([]byte, format.HeaderRoom)}
 	if err := f.open(); err != nil {
 		f.leave()
 		return nil, err
@@ -97,7 +94,7 @@ func (f *Feed) open() error {
 	switch {
 	case !ok:
 		err = errPipe
-	case exactly && r.header.segment != wanted, f.o.To > 0 && r.header.first > f.o.To && wanted > 0:
+	case exactly && r.header.Segment != wanted, f.o.To > 0 && r.header.First > f.o.To && wanted > 0:
 		err = fs.ErrNotExist
 	}
 	if err != nil {
@@ -115,7 +112,7 @@ func (f *Feed) open() error {
 // begin goes to where the feed begins.
 func (f *Feed) begin() error {
 	f.mark = f.o.After
-	f.mark.Segment = f.r.header.segment
+	f.mark.Segment = f.r.header.Segment
 	f.at, f.given = f.mark.At, f.mark.Entries
 	if f.at == 0 {
 		f.at = f.r.first
@@ -152,10 +149,10 @@ func (l *Log) segment(n uint64, from session.Seq) (*Reader, error) {
 	r, err := all.find(max(n, 1))
 	for n == 0 && err == nil {
 		var next *Reader
-		if next, err = all.find(r.header.segment + 1); errors.Is(err, fs.ErrNotExist) {
+		if next, err = all.find(r.header.Segment + 1); errors.Is(err, fs.ErrNotExist) {
 			return r, nil
 		}
-		if err == nil && next.header.first > from {
+		if err == nil && next.header.First > from {
 			return r, next.Close()
 		}
 		err = errors.Join(err, r.Close())
@@ -171,11 +168,11 @@ func (f *Feed) Last() bool {
 	if f.growing {
 		return true // what became of it since is not of this feed
 	}
-	next, err := f.log.segment(f.r.header.segment+1, 0)
+	next, err := f.log.segment(f.r.header.Segment+1, 0)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	first := next.header.first
+	first := next.header.First
 	_ = next.Close()
 	return f.o.To > 0 && first > f.o.To
 }
@@ -212,7 +209,7 @@ func (f *Feed) Read(ctx context.Context, p []byte) (n int, err error) {
 		case !f.o.Follow:
 			f.over, f.growing = true, true
 		case woken == nil:
-			woken = f.log.bell.next() // and another look
+			woken = f.log.committed.next() // and another look
 		default:
 			select {
 			case <-ctx.Done():
@@ -263,38 +260,38 @@ func (f *Feed) look() error {
 		return err
 	}
 	b := f.head[:min(int64(len(f.head)), max(size-f.at, 0))]
-	if len(b) < frameHeadSize {
+	if len(b) < format.FrameHeadSize {
 		return errShort
 	}
 	if n, err := f.file.ReadAt(b, f.at); n < len(b) {
 		return fmt.Errorf("cannot read the recording: %w", err)
 	}
 	magic, n := binary.LittleEndian.Uint32(b), int64(binary.LittleEndian.Uint32(b[4:]))
-	length := frameHeadSize + n
-	if magic&^0xF != magicSkippable || magic == magicBlock && length > headerRoom {
+	length := format.FrameHeadSize + n
+	if magic&^0xF != format.MagicSkippable || magic == format.MagicBlock && length > format.HeaderRoom {
 		return f.damage("there is no frame where one must be")
 	}
 	if f.at+length > size {
 		return errShort
 	}
 	switch magic {
-	case magicBlock:
-		var h blockHeader
-		if err := h.parse(b[frameHeadSize:length]); err != nil {
+	case format.MagicBlock:
+		var h format.BlockHeader
+		if err := h.Parse(b[format.FrameHeadSize:length]); err != nil {
 			return f.damage(err.Error())
 		}
-		if int64(h.compressed) > size-f.at-length {
+		if int64(h.Compressed) > size-f.at-length {
 			return errShort
 		}
-		f.block(&h, length+int64(h.compressed))
+		f.block(&h, length+int64(h.Compressed))
 		return nil
-	case magicEnd:
-		var m endMark
-		if err := m.parse(b[frameHeadSize:length]); err != nil {
+	case format.MagicEnd:
+		var m format.EndMark
+		if err := m.Parse(b[format.FrameHeadSize:length]); err != nil {
 			return f.damage(err.Error())
 		}
-		m.entries, m.index = f.given, 0 // some may be left out, and the index is
-		own := m.append(nil)
+		m.Entries, m.Index = f.given, 0 // some may be left out, and the index is
+		own := m.Append(nil)
 		f.out = append(f.out, piece{at: f.at, size: int64(len(own)), own: own})
 		f.over = true
 	}
@@ -303,18 +300,18 @@ func (f *Feed) look() error {
 }
 
 // block takes the block that is next and size bytes long.
-func (f *Feed) block(h *blockHeader, size int64) {
-	p := piece{at: f.at, size: size, entries: h.entries}
+func (f *Feed) block(h *format.BlockHeader, size int64) {
+	p := piece{at: f.at, size: size, entries: h.Entries}
 	f.at += size
-	if f.o.To > 0 && h.first > f.o.To {
+	if f.o.To > 0 && h.First > f.o.To {
 		f.over = true
 		return
 	}
-	if h.epoch != f.epoch {
-		f.before, f.epoch = f.before[:0], h.epoch
+	if h.Epoch != f.epoch {
+		f.before, f.epoch = f.before[:0], h.Epoch
 	}
-	if h.last < f.o.From {
-		if h.contents > 0 {
+	if h.Last < f.o.From {
+		if h.Contents > 0 {
 			f.before = append(f.before, p)
 		}
 		return

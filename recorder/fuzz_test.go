@@ -2,11 +2,16 @@ package recorder
 
 import (
 	"bytes"
+	"hash/crc32"
 	"io"
 	"reflect"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // FuzzReader feeds any bytes to a reader, as they are and as the contents of a
@@ -20,7 +25,7 @@ func FuzzReader(f *testing.F) {
 	e.Seq = 2
 	f.Add(append([]byte{byte(len(encode(&e)))}, encode(&e)...))
 	f.Add([]byte{2, 8, 2})
-	defines := append([]byte{0x08, 2, 0x6a, 0, 0x9a, 1, minContent}, make([]byte, minContent)...)
+	defines := append([]byte{0x08, 2, 0x6a, 0, 0x9a, 1, format.MinContent}, make([]byte, format.MinContent)...)
 	refers := []byte{0x08, 2, 0x6a, 0, 0xa2, 1, 2, 0, 1, 0xa2, 1, 2, 0, 1}
 	f.Add(append([]byte{byte(len(defines))}, defines...))
 	f.Add(append([]byte{byte(len(refers))}, refers...))
@@ -52,7 +57,7 @@ func FuzzReader(f *testing.F) {
 			r.Pieces()
 			for err := error(nil); err == nil; {
 				var e session.Entry
-				if e, err = r.Next(t.Context()); err == nil && e.Message != nil && e.Message.Data.Len() > maxData {
+				if e, err = r.Next(t.Context()); err == nil && e.Message != nil && e.Message.Data.Len() > format.MaxData {
 					t.Errorf("entry %d has %d bytes", e.Seq, e.Message.Data.Len())
 				}
 			}
@@ -61,8 +66,8 @@ func FuzzReader(f *testing.F) {
 
 		r = NewReader(bytes.NewReader(wrapped(t, b)))
 		all, _ = drain(r)
-		if r.dict.bytes > epochBytes {
-			t.Errorf("it keeps %d bytes", r.dict.bytes)
+		if r.dict.Bytes > format.EpochBytes {
+			t.Errorf("it keeps %d bytes", r.dict.Bytes)
 		}
 		_ = r.Close()
 		var last session.Seq
@@ -82,23 +87,28 @@ func FuzzReader(f *testing.F) {
 // that defines something.
 func wrapped(t *testing.T, b []byte) []byte {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
-	e := response(session.Chunks{bytes.Repeat([]byte("defined "), loneContent/8)})
+	defer f.Free()
+	e := response(session.Chunks{bytes.Repeat([]byte("defined "), blocks.LoneContent/8)})
 	e.Seq = 1
 	put(t, f, e)
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = f.enc.Write(b)
-	defined, _ := definitions(b)
-	f.head.uncompressed, f.head.entries, f.head.first, f.head.last = uint64(len(b)), 1, 2, 2
-	f.head.epoch, f.head.content, f.head.contents = 1, 1, uint64(len(defined))
-	if err := f.commit(); err != nil {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return m.b
+	defer enc.Close()
+	body := enc.EncodeAll(b, nil)
+	defined, _ := format.Definitions(b)
+	h := format.BlockHeader{
+		Compressed: uint64(len(body)), Sum: crc32.Checksum(body, format.Castagnoli()),
+		Uncompressed: uint64(len(b)), Entries: 1, First: 2, Last: 2,
+		Epoch: 1, Content: 1, Contents: uint64(len(defined)),
+	}
+	return append(h.Append(m.b), body...)
 }

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -148,37 +147,6 @@ func TestOneOversizedMessagePasses(t *testing.T) {
 	explained(t, all)
 	if facts.Messages != 4 || facts.Lost != 1 {
 		t.Errorf("facts %+v", facts)
-	}
-}
-
-func TestGapNamesManyStreams(t *testing.T) {
-	var h holes
-	for i := range 3 * maxGapStreams {
-		h.add(&session.Entry{Seq: session.Seq(i + 1), Stream: session.StreamID(i)})
-	}
-	gaps := h.close()
-	if g := gaps[0].Gap; len(gaps) != 1 || len(g.Streams) != maxGapStreams || g.Entries != 3*maxGapStreams || h.open() {
-		t.Errorf("%d gaps, %d streams, %d entries", len(gaps), len(g.Streams), g.Entries)
-	}
-}
-
-// What was recorded between two losses is in no gap, though the Gap entry of
-// the first was lost with the second.
-func TestGapOfTwoLosses(t *testing.T) {
-	var h holes
-	h.add(&session.Entry{Seq: 5})
-	h.add(&session.Entry{Seq: 6, Gap: &session.Gap{First: 1, Last: 2, Entries: 2}})
-	gaps := h.close()
-	if len(gaps) != 2 || !reflect.DeepEqual(*gaps[0].Gap, session.Gap{First: 5, Last: 6, Entries: 2}) ||
-		!reflect.DeepEqual(*gaps[1].Gap, session.Gap{First: 1, Last: 2, Entries: 2}) {
-		t.Errorf("%+v", gaps)
-	}
-	for i := range session.Seq(3 * maxHoles) {
-		h.add(&session.Entry{Seq: 2 * i})
-	}
-	gaps = h.close()
-	if last := gaps[len(gaps)-1].Gap; len(gaps) != maxHoles || last.Entries != 2*maxHoles+1 || last.Last != 6*maxHoles-2 {
-		t.Errorf("%d gaps, the last is %+v", len(gaps), last)
 	}
 }
 

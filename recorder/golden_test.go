@@ -12,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/filled"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 var update = flag.Bool("update", false, "write the golden recording of the version that is written now")
@@ -23,17 +26,17 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	t.Helper()
 	m := new(memory)
 	at := time.Unix(1.7e9, 0).UTC()
-	f, err := newBlockFile(m, &fileHeader{created: at, program: "xdsproxy golden", masked: true}, nil)
+	f, err := blocks.New(m, &format.FileHeader{Created: at, Program: "xdsproxy golden", Masked: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	add := func(e session.Entry, labels ...string) {
 		e.Seq, e.Time = session.Seq(len(want)+1), at.Add(time.Duration(len(want))*time.Second)
-		if _, err := f.measure(&e); err != nil {
+		if _, err := f.Measure(&e); err != nil {
 			t.Fatal(err)
 		}
-		f.add(&e, labels)
+		f.Add(&e, labels)
 		if e.Message != nil {
 			m := *e.Message
 			m.Data = session.Chunks{m.Data.Bytes()}
@@ -42,13 +45,13 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 		want = append(want, e)
 	}
 	commit := func() {
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for k := session.KindUnknown; k <= session.KindTime; k++ {
 		var e session.Entry
-		fill(t, reflect.ValueOf(&e).Elem(), new(int))
+		filled.Value(t, reflect.ValueOf(&e).Elem(), new(int))
 		e.Kind, e.Carried, e.Conn, e.Stream = k, false, 1, session.StreamID(k)
 		add(e, "kind:"+k.String())
 	}
@@ -59,12 +62,12 @@ func golden(t *testing.T) (file []byte, want []session.Entry) {
 	commit()
 	add(response(session.Chunks{[]byte("\x0a\x013"), r[0], r[1], r[4], r[3], r[0]}), "type:CDS")
 	commit()
-	f.known.full = true
+	f.Known.Full = true
 	add(session.Entry{Kind: session.KindTime, Side: session.Proxy})
 	commit()
 	add(response(session.Chunks{r[5], r[0], r[5], r[0]}))
 	commit()
-	if err := f.finish(session.Seq(len(want))); err != nil {
+	if err := f.Finish(session.Seq(len(want))); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, want
@@ -105,7 +108,7 @@ func TestGolden(t *testing.T) {
 		}
 		_ = r.Close()
 	}
-	if h := headersOf(t, kept); len(h) != 5 || h[1].contents != 5 || h[2].contents != 0 || h[3].epoch != 1 || h[4].epoch != 2 || h[4].content != 0 {
+	if h := headersOf(t, kept); len(h) != 5 || h[1].Contents != 5 || h[2].Contents != 0 || h[3].Epoch != 1 || h[4].Epoch != 2 || h[4].Content != 0 {
 		t.Errorf("headers %+v", h)
 	}
 }

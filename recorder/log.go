@@ -10,6 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 const (
@@ -95,16 +98,16 @@ type Options struct {
 // Log is a recording that is being written. Its methods may be called from any
 // goroutine.
 type Log struct {
-	path  string
-	o     Options
-	w     *writer
-	shelf shelf // of the segments; nil if there is only one
-	tail  *tail // nil if the recording is in memory
-	bell  bell  // rung when readers find more, or that there is no more
+	path      string
+	o         Options
+	w         *writer
+	store     segmentSource // of the segments; nil if there is only one
+	tail      *tail         // nil if the recording is in memory
+	committed broadcast     // sent when readers find more, or that there is no more
 
 	mu     sync.Mutex
-	queue  queue
-	lost   holes // what found no room since the last Gap entry
+	queue  queue.Queue
+	lost   queue.Holes // what found no room since the last Gap entry
 	seq    session.Seq
 	clock  clock
 	last   time.Time // of the newest entry
@@ -144,17 +147,11 @@ func Create(path string, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a recording at %s: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := createFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot start a recording: %w", err)
 	}
-	// Readers probe the lock only of a file that has a header: nobody
-	// competes for it here.
-	err = lock(f)
-	var l *Log
-	if err == nil {
-		l, err = start(path, disk{f}, o)
-	}
+	l, err := start(path, f, o)
 	if err != nil {
 		_ = f.Close()
 		_ = os.Remove(path)
@@ -164,16 +161,16 @@ func Create(path string, o Options) (*Log, error) {
 }
 
 // start is startIn for a file.
-func start(path string, f sink, o Options) (*Log, error) {
+func start(path string, f blocks.File, o Options) (*Log, error) {
 	if o.MaxSize <= 0 && o.MaxAge <= 0 && o.OnLost == nil {
 		return startIn(path, f, o, nil)
 	}
 	return startIn(path, f, o, &family{path: path})
 }
 
-// startIn writes the header and lets the writer run. The segments go to shelf;
+// startIn writes the header and lets the writer run. The segments go to store;
 // there is but one if it is nil.
-func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
+func startIn(path string, f blocks.File, o Options, store segmentStore) (*Log, error) {
 	if o.QueueBytes <= 0 {
 		o.QueueBytes = defaultQueueBytes
 	}
@@ -186,34 +183,33 @@ func startIn(path string, f sink, o Options, shelf shelfWriter) (*Log, error) {
 	l := &Log{
 		path:  path,
 		o:     o,
-		queue: queue{limit: o.QueueBytes, held: make(map[session.ConnID]int64)},
+		queue: queue.New(o.QueueBytes),
 		timer: time.NewTimer(time.Hour),
 		wake:  make(chan struct{}, 1),
 		stop:  make(chan struct{}),
 		done:  make(chan struct{}),
 	}
 	l.timer.Stop()
-	h := fileHeader{created: l.now(), program: o.Program, masked: o.Masked}
+	h := format.FileHeader{Created: l.now(), Program: o.Program, Masked: o.Masked}
 	var s *segment
-	if shelf != nil {
-		h.segment, h.first, h.began = 1, 1, h.created
-		s = &segment{shelf: shelf, header: h, begun: o.Now()}
-		if f, ok := shelf.(*family); ok {
-			f.began = h.began
+	if store != nil {
+		h.Segment, h.First, h.Began = 1, 1, h.Created
+		s = &segment{store: store, header: h, begun: o.Now()}
+		if f, ok := store.(*family); ok {
+			f.began = h.Began
 		}
 	}
-	file, err := newBlockFile(f, &h, o.Content)
+	if path != "" {
+		l.tail = newTail(o.Tail)
+	}
+	file, err := l.newFile(f, &h, o.Content)
 	if err != nil {
 		return nil, err
 	}
-	l.stats.Bytes = file.end
-	l.parts = []partFacts{{header: h, own: file.own, all: file.all}}
-	if path != "" {
-		l.tail = newTail(o.Tail)
-		file.tail = l.tail.begin(&h, file.end)
-	}
-	if shelf != nil {
-		l.shelf = shelf
+	l.stats.Bytes = file.End
+	l.parts = []partFacts{file.facts(&h)}
+	if store != nil {
+		l.store = store
 	}
 	l.w = &writer{log: l, file: file, segment: s, sync: newSyncer(f, o.SyncEvery)}
 	go l.w.run()
@@ -233,17 +229,13 @@ func (l *Log) Path() string {
 // commit wakes it. It gives the same as one that Open returns, and nothing
 // before that could. The caller closes it.
 func (l *Log) Reader() (*Reader, error) {
-	leave := func() {}
-	if l.tail != nil {
-		l.tail.readers.Add(1)
-		leave = func() { l.tail.readers.Add(-1) }
-	}
+	leave := l.tail.enter()
 	r, err := l.open()
 	if err != nil {
 		leave()
 		return nil, err
 	}
-	r.bell, r.leave = &l.bell, leave
+	r.committed, r.leave = &l.committed, leave
 	return r, nil
 }
 
@@ -266,11 +258,11 @@ func (l *Log) open() (*Reader, error) {
 }
 
 // segments is where readers in this process find them; nil if there is only one.
-func (l *Log) segments() shelf {
-	if l.shelf != nil && l.tail != nil {
-		return &tailShelf{shelf: l.shelf, tail: l.tail}
+func (l *Log) segments() segmentSource {
+	if l.store != nil && l.tail != nil {
+		return &tailSegments{segmentSource: l.store, tail: l.tail}
 	}
-	return l.shelf
+	return l.store
 }
 
 // Append adds an entry and returns the number that it got. It never waits: if
@@ -280,14 +272,14 @@ func (l *Log) segments() shelf {
 // set, a note says so, and times do not go back. After Close it does nothing
 // and returns 0.
 func (l *Log) Append(e session.Entry) session.Seq {
-	cost := costOf(&e)
+	cost := queue.CostOf(&e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return 0
 	}
-	charged, large, room := l.queue.charge(e.Conn, cost)
-	if room && l.lost.open() {
+	charged, large, room := l.queue.Charge(e.Conn, cost)
+	if room && l.lost.Open() {
 		l.tellLocked(&l.lost)
 	}
 	if room {
@@ -296,10 +288,10 @@ func (l *Log) Append(e session.Entry) session.Seq {
 	}
 	l.timeLocked(&e)
 	l.stampLocked(&e)
-	l.lost.add(&e)
+	l.lost.Add(&e)
 	l.stats.Lost++
 	seq := l.seq
-	if l.lost.full() && l.queue.fair(0, entryCost+8*maxGapStreams) {
+	if l.lost.Full() && l.queue.Fair(0, queue.EntryCost+8*format.MaxGapStreams) {
 		l.tellLocked(&l.lost) // while it can name the streams
 	}
 	return seq
@@ -309,7 +301,7 @@ func (l *Log) Append(e session.Entry) session.Seq {
 func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
 	l.timeLocked(&e)
 	if note := l.clock.note(); note != nil {
-		l.putLocked(session.Entry{Kind: session.KindNote, Side: session.Proxy, Time: e.Time, Note: note}, entryCost, false)
+		l.putLocked(session.Entry{Kind: session.KindNote, Side: session.Proxy, Time: e.Time, Note: note}, queue.EntryCost, false)
 	}
 	l.putLocked(e, charged, large)
 }
@@ -317,11 +309,11 @@ func (l *Log) addLocked(e session.Entry, charged int64, large bool) {
 // putLocked numbers and queues an entry, and sees to it that the writer comes.
 func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 	l.stampLocked(&e)
-	if len(l.queue.waiting) == 0 {
+	if len(l.queue.Waiting) == 0 {
 		l.timer.Reset(flushAfter)
 	}
-	l.queue.put(e, charged, large)
-	if l.queue.bytes > flushBytes && !l.woken {
+	l.queue.Put(e, charged, large)
+	if l.queue.Bytes > flushBytes && !l.woken {
 		l.woken = true
 		select {
 		case l.wake <- struct{}{}:
@@ -331,9 +323,9 @@ func (l *Log) putLocked(e session.Entry, charged int64, large bool) {
 }
 
 // tellLocked adds the Gap entries of what was lost.
-func (l *Log) tellLocked(lost *holes) {
-	for _, gap := range lost.close() {
-		l.addLocked(gap, costOf(&gap), false)
+func (l *Log) tellLocked(lost *queue.Holes) {
+	for _, gap := range lost.Close() {
+		l.addLocked(gap, queue.CostOf(&gap), false)
 	}
 }
 
@@ -382,7 +374,7 @@ func (l *Log) tickLocked(end bool) {
 	read := l.o.Now()
 	now := l.clock.tell(read)
 	if end && now.After(l.last) || !end && now.Sub(l.last) >= tickPause(l.last.Sub(l.active)) {
-		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: read}, entryCost, false)
+		l.addLocked(session.Entry{Kind: session.KindTime, Side: session.Proxy, Time: read}, queue.EntryCost, false)
 	}
 }
 
@@ -392,11 +384,11 @@ func (l *Log) tickLocked(end bool) {
 func (l *Log) rest() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lost.open() && l.queue.charged < l.queue.limit/2 {
+	if l.lost.Open() && l.queue.Charged < l.queue.Limit/2 {
 		l.tellLocked(&l.lost)
 	}
 	switch {
-	case len(l.queue.waiting) > 0: // the timer runs
+	case len(l.queue.Waiting) > 0: // the timer runs
 	case l.o.NoTicks || l.seq == 0:
 		l.timer.Stop()
 	default:
@@ -409,7 +401,7 @@ func (l *Log) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Queued, s.Last = l.queue.charged, l.seq
+	s.Queued, s.Last = l.queue.Charged, l.seq
 	return s
 }
 

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 // lookEvery is how often the writer looks whether its file is still there.
@@ -94,7 +95,7 @@ func (w *writer) look() {
 // out is no loss. It is called between blocks. What somebody has put behind the
 // end of the file is cut off.
 func (w *writer) astray() string {
-	d, ok := w.file.f.(disk)
+	d, ok := w.file.File.(disk)
 	if !ok {
 		return ""
 	}
@@ -102,12 +103,12 @@ func (w *writer) astray() string {
 	if err != nil {
 		return ""
 	}
-	w.file.foreign = nil
+	w.file.Foreign = nil
 	switch err := w.intact(); {
 	case errors.Is(err, errShrunk):
-		return fmt.Sprintf("was truncated to %d of %d bytes", own.Size(), w.file.end)
+		return fmt.Sprintf("was truncated to %d of %d bytes", own.Size(), w.file.End)
 	case errors.Is(err, errForeign):
-		w.file.foreign = err
+		w.file.Foreign = err
 		return "was overwritten"
 	}
 	there, err := os.Stat(w.log.path)
@@ -116,9 +117,8 @@ func (w *writer) astray() string {
 		return "was removed or renamed"
 	case err == nil && !os.SameFile(own, there):
 		return "was replaced by another file"
-	case own.Size() > w.file.end:
-		w.file.torn = true
-		_ = w.file.cutTail()
+	case own.Size() > w.file.End:
+		w.file.CutExcess()
 	}
 	return ""
 }
@@ -126,25 +126,25 @@ func (w *writer) astray() string {
 // intact says whether the file that is written is as long as it was, and begins
 // as it did: errForeign, errShrunk, or why it cannot be looked at.
 func (w *writer) intact() error {
-	d, ok := w.file.f.(disk)
+	d, ok := w.file.File.(disk)
 	if !ok {
 		return fs.ErrNotExist
 	}
-	begins := make([]byte, len(w.file.begins))
+	begins := make([]byte, len(w.file.Begins))
 	n, err := d.ReadAt(begins, 0)
 	switch {
-	case n == len(begins) && !bytes.Equal(begins, w.file.begins):
+	case n == len(begins) && !bytes.Equal(begins, w.file.Begins):
 		return errForeign
 	case err != nil && !errors.Is(err, io.EOF):
 		return err
 	}
-	return d.reaches(w.file.end)
+	return d.reaches(w.file.End)
 }
 
 // leave begins another segment beside the lost file, under a name that nothing
 // has. What is left of the old one, with so many entries, ends where it is.
 func (w *writer) leave(why string) (path string, entries uint64, err error) {
-	l, home := w.log, w.segment.shelf.(*family)
+	l, home := w.log, w.segment.store.(*family)
 	f, err := home.fresh()
 	if err != nil {
 		return "", 0, err
@@ -163,23 +163,23 @@ func (w *writer) leave(why string) (path string, entries uint64, err error) {
 	}
 	// One that was renamed is whole; one that was truncated or overwritten
 	// refuses to be written.
-	_ = w.file.finish(w.file.last)
+	_ = w.file.Finish(w.file.Last)
 	entries = w.file.own.Entries
 	w.goOn(b, s)
-	home.move(f.Name(), s.header.segment)
+	home.move(f.Name(), s.header.Segment)
 	l.mu.Lock()
 	l.path = f.Name()
-	l.parts[len(l.parts)-1] = partFacts{header: s.header, own: b.own, all: b.all}
+	l.parts[len(l.parts)-1] = b.facts(&s.header)
 	l.stats.Losses++
 	w.countLocked()
 	if cannot != nil {
-		l.addLocked(unrepeated(why, cannot), entryCost, false)
+		l.addLocked(unrepeated(why, cannot), queue.EntryCost, false)
 	}
 	l.mu.Unlock()
 	if cannot != nil {
 		l.o.Logger.Warn("nothing of the lost file is repeated in the next one", zap.String("path", f.Name()), zap.Error(cannot))
 	}
-	l.bell.ring()
+	l.committed.send()
 	return f.Name(), entries, nil
 }
 
@@ -198,7 +198,7 @@ func unrepeated(why string, err error) session.Entry {
 // recall repeats in b what is needed of the file that is lost. Where that is not
 // all there any more, nothing of it is repeated: an account of half a
 // conversation would be a wrong one.
-func (w *writer) recall(b *blockFile) error {
+func (w *writer) recall(b *logFile) error {
 	ctx, cancel := context.WithTimeout(context.Background(), recallFor)
 	defer cancel()
 	needed := w.log.o.Carry
@@ -216,7 +216,7 @@ func (w *writer) recall(b *blockFile) error {
 
 // reread lets Options.Recall read the lost file.
 func (w *writer) reread(ctx context.Context) (needed func() []session.Seq, err error) {
-	if w.file.end > maxRecall {
+	if w.file.End > maxRecall {
 		return nil, errTooMuch
 	}
 	r, err := w.own()
@@ -226,7 +226,7 @@ func (w *writer) reread(ctx context.Context) (needed func() []session.Seq, err e
 	defer r.Close()
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &panicError{cause, debug.Stack()}
+			err = blocks.Panicked(cause)
 		}
 	}()
 	r.Pieces()
@@ -238,7 +238,7 @@ func (w *writer) reread(ctx context.Context) (needed func() []session.Seq, err e
 			step(&e)
 		case !errors.Is(err, io.EOF):
 			return nil, err
-		case r.last != w.file.last:
+		case r.last != w.file.Last:
 			return nil, errShrunk
 		default:
 			return needed, nil
@@ -251,7 +251,7 @@ func (w *writer) own() (*Reader, error) {
 	if err := w.intact(); err != nil {
 		return nil, err
 	}
-	r := newFileReader(w.log.path, osFile(w.file.f.(disk)), io.NopCloser(nil))
+	r := newFileReader(w.log.path, osFile(w.file.File.(disk)), io.NopCloser(nil))
 	err := r.begin()
 	w.log.tail.attach(r)
 	return r, err
@@ -263,19 +263,10 @@ func (f *family) fresh() (disk, error) {
 	ext := filepath.Ext(f.path)
 	for n := 2; ; n++ {
 		path := fmt.Sprintf("%s-%d%s", strings.TrimSuffix(f.path, ext), n, ext)
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-		if errors.Is(err, fs.ErrExist) && n < 10_000 {
-			continue
+		f, err := createFile(path)
+		if !errors.Is(err, fs.ErrExist) || n == 10_000 {
+			return f, err
 		}
-		if err != nil {
-			return disk{}, err
-		}
-		if err := lock(file); err != nil {
-			_ = file.Close()
-			_ = os.Remove(path)
-			return disk{}, err
-		}
-		return disk{file}, nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 	// maxWindow is the largest zstd window that is allocated for a block.
 	maxWindow = 64 << 20
 	// keepBlock is the largest buffer that is kept for the next block.
-	keepBlock = 2 * blockTarget
+	keepBlock = 2 * format.BlockTarget
 	// keepWaiting is the largest that is kept at the end of what is there.
 	keepWaiting = 1 << 20
 )
@@ -36,30 +37,30 @@ type Reader struct {
 	began  bool  // the header was read
 	first  int64 // where the header ends
 	path   string
-	header fileHeader
+	header format.FileHeader
 	at     int64       // of the frame that comes next
 	last   session.Seq // of the entry that was passed last
 	ended  bool        // the regular end was met
 
-	family shelf  // of which the file is a segment; nil if it is read alone
-	broken bool   // an earlier segment has no regular end
-	bell   *bell  // says when there is more; nil if it has to look
-	leave  func() // tells the log that the reader is gone
-	err    error
-	facts  Facts
-	zstd   *zstd.Decoder
+	family    segmentSource // of which the file is a segment; nil if it is read alone
+	broken    bool          // an earlier segment has no regular end
+	committed *broadcast    // says when there is more; nil if it has to look
+	leave     func()        // tells the log that the reader is gone
+	err       error
+	facts     Facts
+	zstd      *zstd.Decoder
 
 	early bool   // read ahead where that is possible
 	ahead *ahead // what was; nil if nothing is
 
-	block  []byte      // the block being given back
-	shared bool        // an entry refers to it
-	rest   []byte      // what of it is still to give
-	head   blockHeader // of it
-	given  uint64      // entries of it that were given
-	start  int64       // where its header is in the file
+	block  []byte             // the block being given back
+	shared bool               // an entry refers to it
+	rest   []byte             // what of it is still to give
+	head   format.BlockHeader // of it
+	given  uint64             // entries of it that were given
+	start  int64              // where its header is in the file
 
-	dict   dictionary
+	dict   format.Dictionary
 	passed uint64 // entries in the blocks that were read or jumped over
 
 	survey   survey
@@ -125,7 +126,7 @@ func openFile(path string) (*Reader, error) {
 // newFileReader reads a file that closer closes, from its header on.
 func newFileReader(path string, f file, closer io.Closer) *Reader {
 	r := &Reader{closer: closer, path: path, facts: Facts{Path: path}, src: newFileSource(f)}
-	r.dict.fetch = r.fetch
+	r.dict.Fetch = r.fetch
 	return r
 }
 
@@ -149,7 +150,7 @@ func (r *Reader) Follow(on bool) {
 // until the next call of Next.
 func (r *Reader) Pieces() {
 	r.halt()
-	r.dict.pieces = true
+	r.dict.Pieces = true
 }
 
 // Facts returns what was met so far.
@@ -189,8 +190,8 @@ func (r *Reader) Next(ctx context.Context) (e session.Entry, err error) {
 			return e, err
 		}
 	}
-	clear(r.dict.scratch)
-	r.dict.scratch = r.dict.scratch[:0]
+	clear(r.dict.Scratch)
+	r.dict.Scratch = r.dict.Scratch[:0]
 	err = r.next(ctx, &e)
 	return e, err
 }
@@ -237,13 +238,13 @@ func (r *Reader) next(ctx context.Context, e *session.Entry) error {
 			return io.EOF
 		case !r.src.waits():
 			last = true // what came between the look and the question
-		case r.bell == nil:
+		case r.committed == nil:
 			select {
 			case <-ctx.Done():
 			case <-time.After(pollEvery):
 			}
 		case woken == nil:
-			woken = r.bell.next() // and another look
+			woken = r.committed.next() // and another look
 		default:
 			select {
 			case <-ctx.Done():

@@ -10,23 +10,25 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/decompress"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // load reads the block whose header is payload, at the current position.
 func (r *Reader) load(payload []byte) error {
-	var h blockHeader
-	if err := h.parse(payload); err != nil {
+	var h format.BlockHeader
+	if err := h.Parse(payload); err != nil {
 		return r.damage(err.Error())
 	}
-	if h.first <= r.last {
-		return r.damage(fmt.Sprintf("entry %d again", h.first))
+	if h.First <= r.last {
+		return r.damage(fmt.Sprintf("entry %d again", h.First))
 	}
-	skip := frameHeadSize + len(payload)
-	if r.want != nil && !r.want(h.block()) && r.canSkip(&h) {
+	skip := format.FrameHeadSize + len(payload)
+	if r.want != nil && !r.want(blockOf(&h)) && r.canSkip(&h) {
 		return r.skip(&h, skip)
 	}
 	// The dictionary learns of the block when it is there and right.
-	body, err := r.src.body(skip, int64(h.compressed))
+	body, err := r.src.body(skip, int64(h.Compressed))
 	if err != nil {
 		return err
 	}
@@ -42,56 +44,56 @@ func (r *Reader) load(payload []byte) error {
 		}
 		return r.damage(err.Error())
 	}
-	if err := r.dict.begin(&h, r.at); err != nil {
+	if err := r.dict.Begin(&h, r.at); err != nil {
 		return r.damage(err.Error())
 	}
-	if h.contents > 0 {
-		if err := r.dict.fill(&r.dict.spans[len(r.dict.spans)-1], contents); err != nil {
+	if h.Contents > 0 {
+		if err := r.dict.Fill(&r.dict.Spans[len(r.dict.Spans)-1], contents); err != nil {
 			return r.damage(err.Error())
 		}
 	}
-	r.dict.cursor, r.dict.exact = h.content, true
+	r.dict.Cursor, r.dict.Exact = h.Content, true
 	r.start = r.at
-	if err := r.pass(int64(skip) + int64(h.compressed)); err != nil {
+	if err := r.pass(int64(skip) + int64(h.Compressed)); err != nil {
 		return err
 	}
 	r.head, r.given, r.rest = h, 0, r.block
-	r.passed += h.entries
+	r.passed += h.Entries
 	return nil
 }
 
 // canSkip says whether the entries of a block need not be read.
-func (r *Reader) canSkip(h *blockHeader) bool { return h.contents == 0 || r.dict.fetch != nil }
+func (r *Reader) canSkip(h *format.BlockHeader) bool { return h.Contents == 0 || r.dict.Fetch != nil }
 
 // skip passes over a block that is all there.
-func (r *Reader) skip(h *blockHeader, headSize int) error {
-	if _, err := r.src.body(headSize, int64(h.compressed)); err != nil {
+func (r *Reader) skip(h *format.BlockHeader, headSize int) error {
+	if _, err := r.src.body(headSize, int64(h.Compressed)); err != nil {
 		return err
 	}
 	at := r.at
-	if err := r.pass(int64(headSize) + int64(h.compressed)); err != nil {
+	if err := r.pass(int64(headSize) + int64(h.Compressed)); err != nil {
 		return err
 	}
-	if err := r.dict.begin(h, at); err != nil {
+	if err := r.dict.Begin(h, at); err != nil {
 		return r.damageAt(at, err.Error())
 	}
-	r.passed += h.entries
-	r.last = h.last
+	r.passed += h.Entries
+	r.last = h.Last
 	return nil
 }
 
 // inflate puts the block that body holds, as its header has it, into b, and
 // returns it with the contents that it defines.
-func (r *Reader) inflate(body io.Reader, b []byte, h *blockHeader) (block []byte, contents [][]byte, err error) {
+func (r *Reader) inflate(body io.Reader, b []byte, h *format.BlockHeader) (block []byte, contents [][]byte, err error) {
 	sum := &sumReader{r: body}
-	if b, err = r.expand(sum, b, int(h.uncompressed)); err != nil {
+	if b, err = r.expand(sum, b, int(h.Uncompressed)); err != nil {
 		return b, nil, err
 	}
-	if sum.sum != h.sum {
+	if sum.sum != h.Sum {
 		return b, nil, errors.New("the checksum of a block is wrong")
 	}
-	if h.contents > 0 {
-		contents, err = definitions(b)
+	if h.Contents > 0 {
+		contents, err = format.Definitions(b)
 	}
 	return b, contents, err
 }
@@ -104,7 +106,7 @@ type sumReader struct {
 
 func (s *sumReader) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	s.sum = crc32.Update(s.sum, castagnoli(), p[:n])
+	s.sum = crc32.Update(s.sum, format.Castagnoli(), p[:n])
 	return n, err
 }
 
@@ -112,7 +114,7 @@ func (s *sumReader) Read(p []byte) (int, error) {
 // most doubles with what really came.
 func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
 	if r.zstd == nil {
-		r.zstd, err = newZstdReader(body, maxWindow)
+		r.zstd, err = decompress.NewZstdReader(body, maxWindow)
 	} else {
 		err = r.zstd.Reset(body)
 	}
@@ -121,7 +123,7 @@ func (r *Reader) expand(body io.Reader, b []byte, n int) (_ []byte, err error) {
 			if len(b) > n {
 				return b, errors.New("a block is longer than its header says")
 			}
-			grown := make([]byte, len(b), min(n+1, max(2*len(b), blockTarget)))
+			grown := make([]byte, len(b), min(n+1, max(2*len(b), format.BlockTarget)))
 			copy(grown, b)
 			b = grown
 		}
@@ -148,22 +150,22 @@ func (r *Reader) entry(e *session.Entry) (given bool, err error) {
 	entry := r.rest[w : w+int(n)]
 	r.rest = r.rest[w+int(n):]
 	r.given++
-	seq, at, err := parsePlace(entry)
+	seq, at, err := format.ParsePlace(entry)
 	if err != nil {
 		return false, r.damageAt(r.start, err.Error())
 	}
 	h := &r.head
 	switch {
-	case seq <= r.last, seq > h.last, r.given == 1 && seq != h.first, r.given == h.entries && seq != h.last,
-		(r.given == h.entries) != (len(r.rest) == 0):
+	case seq <= r.last, seq > h.Last, r.given == 1 && seq != h.First, r.given == h.Entries && seq != h.Last,
+		(r.given == h.Entries) != (len(r.rest) == 0):
 		return false, r.damageAt(r.start, "the entries of a block are not those that its header announces")
 	}
 	r.last = seq
 	if seq < r.fromSeq || r.timed && at < r.fromTime {
-		r.dict.exact = false
+		r.dict.Exact = false
 		return false, nil
 	}
-	alias, err := parseEntry(e, entry, &r.dict)
+	alias, err := format.ParseEntry(e, entry, &r.dict)
 	if err != nil {
 		if isDamage(err) { // of another block, which it refers to
 			return false, err

@@ -5,31 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // begin reads the header. errShort says that it is not all there.
 func (r *Reader) begin() error {
 	magic, payload, err := r.peekFrame()
 	switch {
-	case isDamage(err), err == nil && magic != magicHeader:
+	case isDamage(err), err == nil && magic != format.MagicHeader:
 		return &FormatError{Path: r.path, Reason: "it does not begin as one"}
 	case err != nil:
 		return err
 	}
-	var h fileHeader
-	if err := h.parse(payload); err != nil {
+	var h format.FileHeader
+	if err := h.Parse(payload); err != nil {
 		return &FormatError{Path: r.path, Reason: err.Error()}
 	}
-	if h.version != formatVersion {
-		return &VersionError{Path: r.path, Version: h.version}
+	if h.Version != format.Version {
+		return &VersionError{Path: r.path, Version: h.Version}
 	}
-	if r.header.version == 0 {
-		r.facts.Version, r.facts.Created, r.facts.Masked = h.version, h.created, true
+	if r.header.Version == 0 {
+		r.facts.Version, r.facts.Created, r.facts.Masked = h.Version, h.Created, true
 	}
 	r.header = h
-	r.facts.Program, r.facts.Masked = h.program, r.facts.Masked && h.masked
+	r.facts.Program, r.facts.Masked = h.Program, r.facts.Masked && h.Masked
 	r.began = true
-	r.first = frameHeadSize + int64(len(payload))
+	r.first = format.FrameHeadSize + int64(len(payload))
 	return r.pass(r.first)
 }
 
@@ -59,25 +61,25 @@ func (r *Reader) frame() error {
 	if err != nil {
 		return err
 	}
-	length := frameHeadSize + int64(len(payload))
+	length := format.FrameHeadSize + int64(len(payload))
 	switch magic {
-	case magicBlock:
+	case format.MagicBlock:
 		err := r.load(payload)
 		if isDamage(err) {
 			// A writer that failed in the middle may have put another
 			// block in the place of the one that was looked at.
 			if _, ok := r.src.(*fileSource); ok {
-				if magic, payload, err = r.peekFrame(); err == nil && magic == magicBlock {
+				if magic, payload, err = r.peekFrame(); err == nil && magic == format.MagicBlock {
 					err = r.load(payload)
 				}
 			}
 		}
 		return err
-	case magicEnd:
+	case format.MagicEnd:
 		return r.end(payload, length)
-	case magicIndex:
+	case format.MagicIndex:
 		return r.passIndex()
-	case magicHeader:
+	case format.MagicHeader:
 		return r.damage("a second header")
 	}
 	return r.pass(length)
@@ -85,10 +87,10 @@ func (r *Reader) frame() error {
 
 // peekFrame looks at the skippable frame at the current position.
 func (r *Reader) peekFrame() (magic uint32, payload []byte, err error) {
-	b, err := r.src.peek(frameHeadSize)
+	b, err := r.src.peek(format.FrameHeadSize)
 	if len(b) >= 4 {
 		magic = binary.LittleEndian.Uint32(b)
-		if magic&^0xF != magicSkippable {
+		if magic&^0xF != format.MagicSkippable {
 			return magic, nil, r.damage("there is no frame where one must be")
 		}
 	}
@@ -96,40 +98,40 @@ func (r *Reader) peekFrame() (magic uint32, payload []byte, err error) {
 		return magic, nil, err
 	}
 	n := binary.LittleEndian.Uint32(b[4:])
-	if magic == magicIndex && n <= maxIndex {
+	if magic == format.MagicIndex && n <= format.MaxIndex {
 		return magic, nil, nil // it need not be in memory to be passed over
 	}
-	if n > maxSkippable || n < crcSize && magic >= magicHeader && magic <= magicEnd {
+	if n > format.MaxSkippable || n < format.CRCSize && magic >= format.MagicHeader && magic <= format.MagicEnd {
 		return magic, nil, r.damage(fmt.Sprintf("a header cannot be %d bytes long", n))
 	}
-	b, err = r.src.peek(frameHeadSize + int(n))
+	b, err = r.src.peek(format.FrameHeadSize + int(n))
 	if err != nil {
 		return magic, nil, err
 	}
-	return magic, b[frameHeadSize:], nil
+	return magic, b[format.FrameHeadSize:], nil
 }
 
 // passIndex passes over an index, if it is all there.
 func (r *Reader) passIndex() error {
-	b, err := r.src.peek(frameHeadSize)
+	b, err := r.src.peek(format.FrameHeadSize)
 	if err != nil {
 		return err
 	}
 	n := int64(binary.LittleEndian.Uint32(b[4:]))
-	if _, err := r.src.body(frameHeadSize, n); err != nil {
+	if _, err := r.src.body(format.FrameHeadSize, n); err != nil {
 		return err
 	}
-	return r.pass(frameHeadSize + n)
+	return r.pass(format.FrameHeadSize + n)
 }
 
 // end reads the end mark.
 func (r *Reader) end(payload []byte, length int64) error {
-	var m endMark
-	if err := m.parse(payload); err != nil {
+	var m format.EndMark
+	if err := m.Parse(payload); err != nil {
 		return r.damage(err.Error())
 	}
-	if m.entries != r.passed || m.last < r.last {
-		return r.damage(fmt.Sprintf("it ends with %d entries where %d were written", r.passed, m.entries))
+	if m.Entries != r.passed || m.Last < r.last {
+		return r.damage(fmt.Sprintf("it ends with %d entries where %d were written", r.passed, m.Entries))
 	}
 	if err := r.pass(length); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 )
 
 const (
@@ -33,7 +35,7 @@ func NewRing(o Options) (*Log, error) {
 	return l, err
 }
 
-// ring is a shelf in memory.
+// ring is segments in memory.
 type ring struct {
 	limit int64
 
@@ -43,14 +45,14 @@ type ring struct {
 	upcoming *ringPart
 }
 
-func (r *ring) begin() (sink, error) {
+func (r *ring) begin() (blocks.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.upcoming = new(ringPart)
 	return r.upcoming, nil
 }
 
-func (r *ring) abandon(f sink) { _ = f.Close() }
+func (r *ring) abandon(f blocks.File) { _ = f.Close() }
 
 func (r *ring) install(uint64) error {
 	r.mu.Lock()

@@ -92,7 +92,7 @@ func TestRingDrops(t *testing.T) {
 	all := pushes(t, 50)
 	for i := range 400 {
 		write(pushAt(all, i))
-		if n := l.shelf.(*ring).bytes(); n > memory+memory/ringParts {
+		if n := l.store.(*ring).bytes(); n > memory+memory/ringParts {
 			t.Fatalf("it takes up %d bytes", n)
 		}
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // rotateAgain is how long to wait after a rotation that did not work.
@@ -18,8 +19,8 @@ const rotateAgain = 10 * time.Second
 
 // segment is the part of a recording that is being written.
 type segment struct {
-	shelf  shelfWriter
-	header fileHeader
+	store  segmentStore
+	header format.FileHeader
 	// carried are the entries that were repeated at its beginning.
 	carried uint64
 	begun   time.Time
@@ -30,10 +31,10 @@ type segment struct {
 // due says whether it is time for another segment.
 func (w *writer) due() bool {
 	o, s := &w.log.o, w.segment
-	if s == nil || w.failing || w.adrift || !w.file.empty() || w.file.entries <= s.carried {
+	if s == nil || w.failing || w.adrift || !w.file.Empty() || w.file.Entries <= s.carried {
 		return false
 	}
-	if o.MaxSize > 0 && w.file.end >= o.MaxSize || o.MaxAge > 0 && o.Now().Sub(s.begun) >= o.MaxAge {
+	if o.MaxSize > 0 && w.file.End >= o.MaxSize || o.MaxAge > 0 && o.Now().Sub(s.begun) >= o.MaxAge {
 		// What is in the place of a lost file is not ours to rename.
 		return !o.Now().Before(s.again) && w.astray() == ""
 	}
@@ -59,35 +60,35 @@ func (w *writer) rotate() bool {
 // to be understood alone, puts it in the place of the old one, and ends that.
 func (w *writer) nextSegment() error {
 	path, old := w.log.path, w.segment
-	f, err := old.shelf.begin()
+	f, err := old.store.begin()
 	if err != nil {
 		return err
 	}
 	s := w.following()
-	b, err := w.begin(f, &s.header, func(b *blockFile) error {
-		return w.carry(context.Background(), b, w.log.o.Carry, old.shelf.current)
+	b, err := w.begin(f, &s.header, func(b *logFile) error {
+		return w.carry(context.Background(), b, w.log.o.Carry, old.store.current)
 	})
 	if err == nil {
-		if err = s.shelf.install(old.header.segment); err != nil {
+		if err = s.store.install(old.header.Segment); err != nil {
 			w.log.tail.drop(b.tail)
 		}
 	}
 	if err != nil {
-		old.shelf.abandon(f)
+		old.store.abandon(f)
 		return err
 	}
-	if err := w.file.finish(w.file.last); err != nil {
+	if err := w.file.Finish(w.file.Last); err != nil {
 		w.log.o.Logger.Error("a segment of the recording has no end", zap.String("path", path), zap.Error(err))
 	}
-	s.before += w.file.end
+	s.before += w.file.End
 	w.log.addPart(&s.header, w.file, b)
 	w.goOn(b, s)
-	w.log.bell.ring()
-	if err := s.shelf.forget(w.log.o.Keep); err != nil {
+	w.log.committed.send()
+	if err := s.store.forget(w.log.o.Keep); err != nil {
 		w.log.o.Logger.Warn("cannot delete an old segment of the recording", zap.String("path", path), zap.Error(err))
 	}
 	if w.log.o.Keep > 0 || path == "" {
-		w.log.dropParts(s.shelf)
+		w.log.dropParts(s.store)
 	}
 	return nil
 }
@@ -95,21 +96,20 @@ func (w *writer) nextSegment() error {
 // following is the segment that comes after the one that is written.
 func (w *writer) following() *segment {
 	old := w.segment
-	s := &segment{shelf: old.shelf, header: old.header, begun: w.log.o.Now(), before: old.before}
-	s.header.segment++
-	s.header.created = w.log.now()
-	s.header.first = max(w.file.last+1, old.header.first)
+	s := &segment{store: old.store, header: old.header, begun: w.log.o.Now(), before: old.before}
+	s.header.Segment++
+	s.header.Created = w.log.now()
+	s.header.First = max(w.file.Last+1, old.header.First)
 	return s
 }
 
 // begin writes the beginning of a segment to f, with what carry repeats in it;
 // nothing if that is nil.
-func (w *writer) begin(f sink, h *fileHeader, carry func(*blockFile) error) (*blockFile, error) {
-	b, err := newBlockFile(f, h, nil)
+func (w *writer) begin(f blocks.File, h *format.FileHeader, carry func(*logFile) error) (*logFile, error) {
+	b, err := w.log.newFile(f, h, nil)
 	if err != nil {
 		return nil, err
 	}
-	b.tail = w.log.tail.begin(h, b.end)
 	if carry != nil {
 		if err := carry(b); err != nil {
 			w.log.tail.drop(b.tail)
@@ -120,17 +120,17 @@ func (w *writer) begin(f sink, h *fileHeader, carry func(*blockFile) error) (*bl
 }
 
 // goOn makes b, the beginning of s, the file that is written.
-func (w *writer) goOn(b *blockFile, s *segment) {
+func (w *writer) goOn(b *logFile, s *segment) {
 	w.file.tail.finish()
-	s.carried = b.entries
-	b.hook = w.file.hook
-	w.sync.swap(b.f, w.file.f)
+	s.carried = b.Entries
+	b.Hook = w.file.Hook
+	w.sync.swap(b.File, w.file.File)
 	w.file, w.segment = b, s
 }
 
 // carry repeats in b the entries that needed names, as far as they are in the
 // segment that ends, which current opens.
-func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []session.Seq, current func() (*Reader, error)) error {
+func (w *writer) carry(ctx context.Context, b *logFile, needed func() []session.Seq, current func() (*Reader, error)) error {
 	seqs := w.carried(needed)
 	if len(seqs) == 0 {
 		return nil
@@ -140,16 +140,16 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 		return err
 	}
 	defer r.Close()
-	r.dict.pieces = true
-	b.carrying = true
-	defer func() { b.carrying = false }()
+	r.dict.Pieces = true
+	b.Carrying = true
+	defer func() { b.Carrying = false }()
 	for _, seq := range seqs {
-		if o := &w.log.o; o.MaxSize > 0 && b.end > o.MaxSize/2 {
+		if o := &w.log.o; o.MaxSize > 0 && b.End > o.MaxSize/2 {
 			w.log.o.Logger.Warn("a segment repeats only a part of what it needs to be understood alone: it is too much",
 				zap.String("path", w.log.path))
 			break
 		}
-		if len(r.rest) > 0 && r.last < seq && seq <= r.head.last {
+		if len(r.rest) > 0 && r.last < seq && seq <= r.head.Last {
 			r.fromSeq = seq // the block that it is in is at hand
 		} else if err := r.Seek(seq); err != nil {
 			return err
@@ -165,16 +165,11 @@ func (w *writer) carry(ctx context.Context, b *blockFile, needed func() []sessio
 			continue // it was lost
 		}
 		e.Carried = true
-		fits, err := b.measure(&e)
-		if err == nil && !fits {
-			err = b.commit()
-		}
-		if err != nil {
+		if err := b.Put(&e, r.head.Labels); err != nil {
 			return err
 		}
-		b.add(&e, r.head.labels)
 	}
-	return b.commit()
+	return b.Commit()
 }
 
 // carried asks which entries to repeat.
@@ -185,7 +180,7 @@ func (w *writer) carried(needed func() []session.Seq) (seqs []session.Seq) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			seqs = nil
-			w.log.o.Logger.Error("a segment repeats nothing: finding out what failed", zap.Error(&panicError{cause, debug.Stack()}))
+			w.log.o.Logger.Error("a segment repeats nothing: finding out what failed", zap.Error(blocks.Panicked(cause)))
 		}
 	}()
 	seqs = slices.Clone(needed())

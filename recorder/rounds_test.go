@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 var rounds = flag.Int("rounds", 1, "random recordings in TestTornAndDamagedAtRandom, fillings of the disk in TestFullFileSystem")
@@ -25,11 +27,11 @@ type random struct {
 func newRandom(t *testing.T, rng *rand.Rand) *random {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
+	f, err := blocks.New(m, &format.FileHeader{Program: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	r := &random{ends: []int{len(m.b)}, counts: []int{0}}
 	var seq session.Seq
 	var known [][]byte
@@ -39,23 +41,23 @@ func newRandom(t *testing.T, rng *rand.Rand) *random {
 			put(t, f, randomEntry(rng, seq, &known))
 		}
 		if rng.IntN(8) == 0 {
-			f.known.full = true // another epoch after this block
+			f.Known.Full = true // another epoch after this block
 		}
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		r.ends, r.counts = append(r.ends, len(m.b)), append(r.counts, int(f.entries))
+		r.ends, r.counts = append(r.ends, len(m.b)), append(r.counts, int(f.Entries))
 		if rng.IntN(8) == 0 {
-			if err := f.writeIndex(); err != nil {
+			if err := f.WriteIndex(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := f.finish(seq); err != nil {
+	if err := f.Finish(seq); err != nil {
 		t.Fatal(err)
 	}
 	r.b = m.b
-	if r.all, err = drain(NewReader(bytes.NewReader(r.b))); err != nil || len(r.all) != int(f.entries) {
+	if r.all, err = drain(NewReader(bytes.NewReader(r.b))); err != nil || len(r.all) != int(f.Entries) {
 		t.Fatalf("a whole recording: %d entries, %v", len(r.all), err)
 	}
 	return r

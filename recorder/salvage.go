@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Rescued says what Salvage could save.
@@ -63,14 +65,14 @@ func Salvage(ctx context.Context, from, to string, tell func(read int64, entries
 	return done, nil
 }
 
-func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink, tell func(int64, uint64)) (Rescued, error) {
-	r.dict.lenient, r.dict.pieces, r.dict.fetch = true, true, nil
+func salvageTo(ctx context.Context, r *Reader, src *fileSource, to blocks.File, tell func(int64, uint64)) (Rescued, error) {
+	r.dict.Lenient, r.dict.Pieces, r.dict.Fetch = true, true, nil
 	h := &r.facts
-	out, err := newBlockFile(to, &fileHeader{created: h.Created, program: h.Program, masked: h.Masked}, nil)
+	out, err := blocks.New(to, &format.FileHeader{Created: h.Created, Program: h.Program, Masked: h.Masked}, nil)
 	if err != nil {
 		return Rescued{}, err
 	}
-	defer out.enc.Close()
+	defer out.Free()
 	s := &salvage{r: r, src: src, out: out, tell: tell}
 	if tell == nil {
 		s.tell = func(int64, uint64) {}
@@ -83,11 +85,10 @@ func salvageTo(ctx context.Context, r *Reader, src *fileSource, to sink, tell fu
 type salvage struct {
 	r    *Reader
 	src  *fileSource
-	out  *blockFile
+	out  *blocks.Writer
 	tell func(read int64, entries uint64)
 	done Rescued
 	last session.Entry // that was copied
-	all  uint64        // entries that were written, gaps included
 }
 
 func (s *salvage) run(ctx context.Context) error {
@@ -112,8 +113,8 @@ func (s *salvage) run(ctx context.Context) error {
 }
 
 func (s *salvage) copy(e *session.Entry) error {
-	if s.r.dict.missing {
-		s.r.dict.missing = false
+	if s.r.dict.Missing {
+		s.r.dict.Missing = false
 		m := *e.Message
 		m.Truncated = true
 		e.Message = &m
@@ -121,27 +122,20 @@ func (s *salvage) copy(e *session.Entry) error {
 		s.done.Partial++
 	}
 	s.done.Entries++
-	return s.put(e, s.r.head.labels)
+	return s.put(e, s.r.head.Labels)
 }
 
 func (s *salvage) put(e *session.Entry, labels []string) error {
-	fits, err := s.out.measure(e)
-	if err == nil && !fits {
-		err = s.out.commit()
-	}
-	if err == nil {
-		s.out.add(e, labels)
-	}
-	s.all++
+	err := s.out.Put(e, labels)
 	s.last = *e
 	s.last.Message = nil
 	return err
 }
 
 func (s *salvage) finish() error {
-	err := s.out.commit()
+	err := s.out.Commit()
 	if err == nil {
-		err = s.out.finish(s.last.Seq)
+		err = s.out.Finish(s.last.Seq)
 	}
 	return err
 }
@@ -166,26 +160,26 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 	switch {
 	case h == nil && !isDamage(cause) && !closed:
 		return false, nil // merely torn
-	case h == nil && closed && from == size-endSize && s.done.Damages > 0:
+	case h == nil && closed && from == size-format.EndSize && s.done.Damages > 0:
 		return false, nil // it does not fit to what was passed over, of which was told
 	}
 	last, counted := session.Seq(0), false
 	switch {
 	case h != nil:
-		last, counted = h.first-1, true
+		last, counted = h.First-1, true
 	case closed:
-		last, counted = end.last, true
-		at = max(size-endSize, from)
+		last, counted = end.Last, true
+		at = max(size-format.EndSize, from)
 	default:
 		at = size
 		var magic [4]byte
 		if _, err := s.src.ReadAt(magic[:], from); err == nil {
-			if m := binary.LittleEndian.Uint32(magic[:]); m == magicIndex || m == magicEnd {
+			if m := binary.LittleEndian.Uint32(magic[:]); m == format.MagicIndex || m == format.MagicEnd {
 				counted = true // no entry was in it
 			}
 		}
-		if _, lost, err := s.header(from); err == nil && lost != nil && lost.last > s.last.Seq {
-			last, counted = lost.last, true
+		if _, lost, err := headerAt(s.src, from); err == nil && lost.Last > s.last.Seq {
+			last, counted = lost.Last, true
 		}
 	}
 	s.done.Damages++
@@ -194,25 +188,25 @@ func (s *salvage) passDamage(cause error) (on bool, err error) {
 		return false, err
 	}
 	r.rest, r.err = nil, nil
-	r.last = h.first - 1
+	r.last = h.First - 1
 	s.src.at, r.at = at, at
 	return true, nil
 }
 
 // endMark is that of the file, if it has one.
-func (s *salvage) endMark(size int64) (m endMark, is bool) {
-	var b [endSize]byte
-	n, _ := s.src.ReadAt(b[:], max(size-endSize, 0))
-	is = n == endSize && binary.LittleEndian.Uint32(b[:]) == magicEnd && m.parse(b[frameHeadSize:]) == nil
+func (s *salvage) endMark(size int64) (m format.EndMark, is bool) {
+	var b [format.EndSize]byte
+	n, _ := s.src.ReadAt(b[:], max(size-format.EndSize, 0))
+	is = n == format.EndSize && binary.LittleEndian.Uint32(b[:]) == format.MagicEnd && m.Parse(b[format.FrameHeadSize:]) == nil
 	return m, is
 }
 
 // gap says that all up to last is missing.
 func (s *salvage) gap(last session.Seq, counted bool) error {
-	if s.last.Seq == maxSeq || counted && last <= s.last.Seq {
+	if s.last.Seq == format.MaxSeq || counted && last <= s.last.Seq {
 		return nil // no number is left, or what was damaged was no entry
 	}
-	g := session.Gap{First: s.last.Seq + 1, Last: min(max(last, s.last.Seq+1), maxSeq)}
+	g := session.Gap{First: s.last.Seq + 1, Last: min(max(last, s.last.Seq+1), format.MaxSeq)}
 	g.Entries = uint64(g.Last-g.First) + 1
 	s.done.Lost += g.Entries
 	e := session.Entry{Seq: g.Last, Time: s.last.Time, Kind: session.KindGap, Side: session.Proxy, Gap: &g}
@@ -224,9 +218,9 @@ func (s *salvage) gap(last session.Seq, counted bool) error {
 
 // search finds the next block after from that is there as a whole, is right,
 // and comes after what was copied; nil if there is none.
-func (s *salvage) search(from int64) (int64, *blockHeader, error) {
+func (s *salvage) search(from int64) (int64, *format.BlockHeader, error) {
 	var magic [4]byte
-	binary.LittleEndian.PutUint32(magic[:], magicBlock)
+	binary.LittleEndian.PutUint32(magic[:], format.MagicBlock)
 	buf := make([]byte, 1<<20)
 	for at := from + 1; ; {
 		s.tell(at, s.done.Entries)
@@ -243,43 +237,20 @@ func (s *salvage) search(from int64) (int64, *blockHeader, error) {
 			continue
 		}
 		at += int64(i)
-		size, h, err := s.header(at)
-		if err != nil {
+		size, h, err := headerAt(s.src, at)
+		if _, is := errors.AsType[noBlock](err); err != nil && !is {
 			return 0, nil, err
 		}
-		if h != nil && h.first > s.last.Seq && s.right(at+int64(size), h) {
+		if err == nil && h.First > s.last.Seq && s.right(at+size, h) {
 			return at, h, nil
 		}
 		at++
 	}
 }
 
-// header reads the block header at at, and returns its length as a frame; nil if
-// there is none.
-func (s *salvage) header(at int64) (int, *blockHeader, error) {
-	var head [headerRoom]byte
-	n, err := s.src.ReadAt(head[:], at)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, nil, err
-	}
-	b := head[:n]
-	if len(b) < frameHeadSize || binary.LittleEndian.Uint32(b) != magicBlock {
-		return 0, nil, nil
-	}
-	size := frameHeadSize + int64(binary.LittleEndian.Uint32(b[4:]))
-	if size > int64(len(b)) {
-		return 0, nil, nil
-	}
-	var h blockHeader
-	if h.parse(b[frameHeadSize:size]) != nil {
-		return 0, nil, nil
-	}
-	return int(size), &h, nil
-}
-
 // right says whether the zstd frame at at is the one that h announces.
-func (s *salvage) right(at int64, h *blockHeader) bool {
-	sum := &sumReader{r: io.NewSectionReader(s.src.file, at, int64(h.compressed))}
+func (s *salvage) right(at int64, h *format.BlockHeader) bool {
+	sum := &sumReader{r: io.NewSectionReader(s.src.file, at, int64(h.Compressed))}
 	n, err := io.Copy(io.Discard, sum)
-	return err == nil && n == int64(h.compressed) && sum.sum == h.sum
+	return err == nil && n == int64(h.Compressed) && sum.sum == h.Sum
 }

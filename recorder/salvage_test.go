@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // rescue salvages b and reads what that wrote.
@@ -54,7 +56,7 @@ func TestSalvageOfWhatIsWhole(t *testing.T) {
 func TestSalvageAfterTheLastNumber(t *testing.T) {
 	for _, last := range []session.Seq{math.MaxInt64 - 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64} {
 		m := new(memory)
-		f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
+		f, err := blocks.New(m, &format.FileHeader{Program: "test"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,11 +64,11 @@ func TestSalvageAfterTheLastNumber(t *testing.T) {
 			e := message(1, "payload")
 			e.Seq = seq
 			put(t, f, e)
-			if err := f.commit(); err != nil {
+			if err := f.Commit(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		f.enc.Close()
+		f.Free()
 		all, _, done, err := rescue(t, append(m.b, "neither a frame nor a block"...))
 		if err != nil || done.Damages != 1 || len(all) < 2 {
 			t.Errorf("%d: %d entries, %+v, %v", last, len(all), done, err)

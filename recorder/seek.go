@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // errPipe is what seeking in a pipe says.
@@ -26,7 +27,7 @@ func (r *Reader) Seek(seq session.Seq) error {
 
 // SeekTime makes Next go on with the first entry that is not before t.
 func (r *Reader) SeekTime(t time.Time) error {
-	at := nanos(t)
+	at := format.Nanos(t)
 	r.drop()
 	r.fromSeq, r.fromTime, r.timed = 0, at, true
 	return r.seek(func(p *place) bool { return p.max >= at })
@@ -41,8 +42,8 @@ func (r *Reader) seek(is func(*place) bool) error {
 		return err
 	}
 	var damage error
-	for from := uint64(1); ; from = r.header.segment + 1 {
-		if from > 1 || r.header.segment != 1 { // what is known of the first stays known
+	for from := uint64(1); ; from = r.header.Segment + 1 {
+		if from > 1 || r.header.Segment != 1 { // what is known of the first stays known
 			next, err := r.family.find(from)
 			if errors.Is(err, fs.ErrNotExist) {
 				return damage // or at the end of the newest
@@ -89,9 +90,9 @@ func (r *Reader) seekHere(is func(*place) bool) (found bool, err error) {
 			last = s.places[i-1].last
 		}
 	case s.facts.Complete:
-		to -= endSize // it is read again, and says io.EOF
+		to -= format.EndSize // it is read again, and says io.EOF
 	}
-	r.dict.jump(s.spans(i))
+	r.dict.Jump(s.spans(i))
 	r.rest, r.err = nil, nil
 	src.at, r.at = to, to
 	r.last, r.passed = last, passed
@@ -120,29 +121,46 @@ func (r *Reader) fetch(at int64) ([][]byte, error) {
 	broken := func(reason string) error {
 		return &DamageError{Path: r.path, Offset: at, AfterSeq: r.last, Reason: reason}
 	}
-	var head [headerRoom]byte
-	got, err := src.ReadAt(head[:], at)
-	if err != nil && !errors.Is(err, io.EOF) {
+	size, h, err := headerAt(src, at)
+	if wrong, is := errors.AsType[noBlock](err); is {
+		return nil, broken(string(wrong))
+	}
+	if err != nil {
 		return nil, err
 	}
-	b := head[:got]
-	if len(b) < frameHeadSize || binary.LittleEndian.Uint32(b) != magicBlock {
-		return nil, broken("there is no block where one must be")
-	}
-	n := int64(binary.LittleEndian.Uint32(b[4:]))
-	if n > int64(len(b)-frameHeadSize) {
-		return nil, broken("a block header is longer than any that is written")
-	}
-	var h blockHeader
-	if err := h.parse(b[frameHeadSize : frameHeadSize+n]); err != nil {
-		return nil, broken(err.Error())
-	}
-	body := io.NewSectionReader(src.file, at+frameHeadSize+n, int64(h.compressed))
-	_, contents, err := r.inflate(body, nil, &h)
+	body := io.NewSectionReader(src.file, at+size, int64(h.Compressed))
+	_, contents, err := r.inflate(body, nil, h)
 	if err != nil {
 		return nil, broken(err.Error())
 	}
 	return contents, nil
+}
+
+// noBlock is why there is no block where one is looked for.
+type noBlock string
+
+func (e noBlock) Error() string { return string(e) }
+
+// headerAt reads the block header at at, and returns its length as a frame.
+func headerAt(f io.ReaderAt, at int64) (size int64, h *format.BlockHeader, err error) {
+	var head [format.HeaderRoom]byte
+	n, err := f.ReadAt(head[:], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, nil, err
+	}
+	b := head[:n]
+	if len(b) < format.FrameHeadSize || binary.LittleEndian.Uint32(b) != format.MagicBlock {
+		return 0, nil, noBlock("there is no block where one must be")
+	}
+	size = format.FrameHeadSize + int64(binary.LittleEndian.Uint32(b[4:]))
+	if size > int64(len(b)) {
+		return 0, nil, noBlock("a block header is longer than any that is written")
+	}
+	h = new(format.BlockHeader)
+	if err := h.Parse(b[format.FrameHeadSize:size]); err != nil {
+		return 0, nil, noBlock(err.Error())
+	}
+	return size, h, nil
 }
 
 // Inspect returns the facts about the recording at path, which may still be

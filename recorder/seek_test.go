@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // counted is a file in memory that counts what is read of it.
@@ -52,19 +54,19 @@ func brieflyOf(t testing.TB, c *counted) *Reader {
 
 // many is a recording of many blocks, some of them large, in several epochs,
 // and the end of its last block.
-func many(t testing.TB, blocks int) (file []byte, want []session.Entry, end int) {
+func many(t testing.TB, count int) (file []byte, want []session.Entry, end int) {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{created: time.Unix(1e9, 0)}, nil)
+	f, err := blocks.New(m, &format.FileHeader{Created: time.Unix(1e9, 0)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	rng := rand.New(rand.NewPCG(1, 2))
 	all, large := pushes(t, 50), noise(100_000)
-	for i := range blocks {
-		if i%(blocks/3) == blocks/3-1 {
-			f.known.full = true
+	for i := range count {
+		if i%(count/3) == count/3-1 {
+			f.Known.Full = true
 		}
 		for range rng.IntN(3) + 1 {
 			e := response(session.Chunks{fmt.Appendf(nil, "message %d", len(want))})
@@ -88,17 +90,17 @@ func many(t testing.TB, blocks int) (file []byte, want []session.Entry, end int)
 			}
 			want = append(want, e)
 		}
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if i == blocks/2 {
-			if err := f.writeIndex(); err != nil { // as after many more blocks
+		if i == count/2 {
+			if err := f.WriteIndex(); err != nil { // as after many more blocks
 				t.Fatal(err)
 			}
 		}
 	}
 	end = len(m.b)
-	if err := f.finish(want[len(want)-1].Seq); err != nil {
+	if err := f.Finish(want[len(want)-1].Seq); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, want, end
@@ -107,7 +109,7 @@ func many(t testing.TB, blocks int) (file []byte, want []session.Entry, end int)
 func TestSeek(t *testing.T) {
 	file, want, end := many(t, 200)
 	damaged := bytes.Clone(file)
-	damaged[len(file)-endSize-20] ^= 1 // in the index
+	damaged[len(file)-format.EndSize-20] ^= 1 // in the index
 	for name, b := range map[string][]byte{"with an index": file, "cut": file[:end], "index damaged": damaged} {
 		r := readerOf(t, &counted{b: b})
 		check := func(what string, from int) {

@@ -12,24 +12,27 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
-// shelf is where the segments of a recording are.
-type shelf interface {
+// segmentSource is where the segments of a recording are.
+type segmentSource interface {
 	// find opens the first segment from one on that still exists;
 	// fs.ErrNotExist if there is none.
 	find(from uint64) (*Reader, error)
 }
 
-// shelfWriter is a shelf that its writer adds to.
-type shelfWriter interface {
-	shelf
+// segmentStore is what the writer of a recording adds segments to.
+type segmentStore interface {
+	segmentSource
 	// begin makes room for another segment, of which nobody knows yet.
-	begin() (sink, error)
+	begin() (blocks.File, error)
 	// install makes it the newest, in the place of the one of that number.
 	install(old uint64) error
 	// abandon undoes begin.
-	abandon(sink)
+	abandon(blocks.File)
 	// current opens the newest segment alone.
 	current() (*Reader, error)
 	// forget drops the oldest segments but for keep of them.
@@ -122,7 +125,7 @@ func (f *family) find(from uint64) (*Reader, error) {
 			if n < from {
 				continue
 			}
-			if r, err := f.open(f.older(n)); err == nil && r.header.segment == n {
+			if r, err := f.open(f.older(n)); err == nil && r.header.Segment == n {
 				return r, nil
 			} else if err == nil {
 				_ = r.Close()
@@ -132,7 +135,7 @@ func (f *family) find(from uint64) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.header.segment < from {
+		if r.header.Segment < from {
 			_ = r.Close()
 			return nil, fs.ErrNotExist
 		}
@@ -149,7 +152,7 @@ func (f *family) find(from uint64) (*Reader, error) {
 // open opens a segment, by itself.
 func (f *family) open(path string) (*Reader, error) {
 	r, err := openFile(path)
-	if err == nil && (r.header.segment == 0 || !r.header.began.Equal(f.began)) {
+	if err == nil && (r.header.Segment == 0 || !r.header.Began.Equal(f.began)) {
 		_ = r.Close()
 		return nil, fs.ErrNotExist
 	}
@@ -158,16 +161,16 @@ func (f *family) open(path string) (*Reader, error) {
 
 // join makes a reader that has opened the newest segment one of all of them.
 func (r *Reader) join() error {
-	if r.header.segment == 0 || isOlder(r.path, r.header.segment) {
+	if r.header.Segment == 0 || isOlder(r.path, r.header.Segment) {
 		return nil
 	}
 	path, err := filepath.Abs(r.path)
 	if err != nil {
 		return fmt.Errorf("cannot find the segments of %s: %w", r.path, err)
 	}
-	r.family = &family{path: path, began: r.header.began}
-	if r.header.segment == 1 { // nothing is before it
-		r.facts.Created = r.header.began
+	r.family = &family{path: path, began: r.header.Began}
+	if r.header.Segment == 1 { // nothing is before it
+		r.facts.Created = r.header.Began
 		return nil
 	}
 	oldest, err := r.family.find(1)
@@ -188,12 +191,12 @@ func (r *Reader) join() error {
 // countDeleted counts, in the oldest segment that is left, what of that which is
 // asked for was in older ones.
 func (r *Reader) countDeleted() {
-	if r.header.segment == 0 {
+	if r.header.Segment == 0 {
 		return
 	}
-	r.facts.Created = r.header.began
-	if from := max(r.fromSeq, 1); r.header.first > from {
-		r.facts.Lost += uint64(r.header.first - from)
+	r.facts.Created = r.header.Began
+	if from := max(r.fromSeq, 1); r.header.First > from {
+		r.facts.Lost += uint64(r.header.First - from)
 	}
 }
 
@@ -202,9 +205,9 @@ func (r *Reader) enter(other *Reader) error {
 	err := r.closer.Close()
 	r.closer, r.src, r.path, r.first, r.at, r.header = other.closer, other.src, other.path, other.first, other.at, other.header
 	r.last, r.passed, r.rest, r.ended, r.err = 0, 0, nil, false, nil
-	r.survey, r.dict = survey{}, dictionary{pieces: r.dict.pieces}
+	r.survey, r.dict = survey{}, format.Dictionary{Pieces: r.dict.Pieces}
 	if _, ok := r.src.(*fileSource); ok {
-		r.dict.fetch = r.fetch
+		r.dict.Fetch = r.fetch
 	}
 	r.facts.Bytes += r.first
 	r.facts.Complete = false
@@ -213,7 +216,7 @@ func (r *Reader) enter(other *Reader) error {
 
 // advance goes on with the next segment, if there is one.
 func (r *Reader) advance() (bool, error) {
-	next, err := r.family.find(r.header.segment + 1)
+	next, err := r.family.find(r.header.Segment + 1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -226,8 +229,8 @@ func (r *Reader) advance() (bool, error) {
 	r.fromSeq = max(r.fromSeq, last+1)
 	// Of a segment that comes through a pipe, the rest may have been deleted.
 	_, piped := r.family.(streams)
-	if (piped || next.header.segment > r.header.segment+1) && next.header.first > last+1 {
-		r.facts.Lost += uint64(next.header.first - last - 1)
+	if (piped || next.header.Segment > r.header.Segment+1) && next.header.First > last+1 {
+		r.facts.Lost += uint64(next.header.First - last - 1)
 	}
 	return true, r.enter(next)
 }

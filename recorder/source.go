@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // errShort says that what is asked for is not there: not yet, or never.
@@ -107,7 +109,7 @@ type streamSource struct {
 }
 
 func newStreamSource(r io.Reader) *streamSource {
-	return &streamSource{r: bufio.NewReaderSize(r, maxSkippable+frameHeadSize)}
+	return &streamSource{r: bufio.NewReaderSize(r, format.MaxSkippable+format.FrameHeadSize)}
 }
 
 func (s *streamSource) peek(n int) ([]byte, error) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // watched is a file that is read after each write to it.
@@ -37,17 +39,17 @@ func TestSpilledBlockIsThereAtOnce(t *testing.T) {
 			}
 		}
 	}}
-	f, err := newBlockFile(w, &fileHeader{}, nil)
+	f, err := blocks.New(w, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
-	big := noise(3*spillSize + 100)
-	for i, payload := range [][]byte{[]byte("a"), []byte("b"), big, []byte("c"), big[:spillSize]} {
+	defer f.Free()
+	big := noise(3*blocks.SpillSize + 100)
+	for i, payload := range [][]byte{[]byte("a"), []byte("b"), big, []byte("c"), big[:blocks.SpillSize]} {
 		e := message(1, "")
 		e.Seq, e.Message.Data = session.Seq(i+1), chunked(payload)
 		put(t, f, e)
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		committed++
@@ -66,13 +68,13 @@ func TestDiskFullWhileSpilling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFlaky(t)
 			l := startOn(t, f, Options{NoTicks: true})
-			big := noise(3 * spillSize)
+			big := noise(3 * blocks.SpillSize)
 			write := func(payload []byte) {
 				l.Append(message(1, string(payload)))
 				until(t, "the queue is empty", func() bool { return l.Stats().Queued == 0 })
 			}
 			write([]byte("before"))
-			f.set(f.size(t)+2*spillSize, truncate)
+			f.set(f.size(t)+2*blocks.SpillSize, truncate)
 			write(big)
 			if all, facts := readAll(t, f.Name()); len(all) != 1 || facts.Damaged {
 				t.Errorf("while full: %d entries, %+v", len(all), facts)

@@ -20,7 +20,7 @@ func NewSegments(from session.Seq, open func(n uint64) io.ReadCloser) *Reader {
 	return &Reader{src: newStreamSource(first), closer: first, fromSeq: from, family: streams(open)}
 }
 
-// streams is a shelf whose segments come through pipes.
+// streams are segments that come through pipes.
 type streams func(n uint64) io.ReadCloser
 
 func (s streams) find(n uint64) (*Reader, error) {
@@ -30,8 +30,8 @@ func (s streams) find(n uint64) (*Reader, error) {
 	switch {
 	case err != nil:
 		err = r.headless(err)
-	case r.header.segment < n:
-		err = &FormatError{Reason: fmt.Sprintf("segment %d came where %d was due", r.header.segment, n)}
+	case r.header.Segment < n:
+		err = &FormatError{Reason: fmt.Sprintf("segment %d came where %d was due", r.header.Segment, n)}
 	}
 	if err != nil {
 		_ = r.Close()

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // hopSize is how much is read at once where block headers are looked for: in
@@ -41,17 +42,17 @@ type place struct {
 	contents    uint64
 }
 
-func (s *survey) add(at int64, size int, h *blockHeader) {
+func (s *survey) add(at int64, size int, h *format.BlockHeader) {
 	s.places = append(s.places, place{
-		at: at, first: h.first, last: h.last, max: h.max, before: s.entries,
-		epoch: h.epoch, content: h.content, contents: h.contents,
+		at: at, first: h.First, last: h.Last, max: h.Max, before: s.entries,
+		epoch: h.Epoch, content: h.Content, contents: h.Contents,
 	})
-	s.entries += h.entries
-	s.facts.LastSeq = h.last
-	if !h.carried || s.carried {
+	s.entries += h.Entries
+	s.facts.LastSeq = h.Last
+	if !h.Carried || s.carried {
 		s.facts.countBlock(h)
 	}
-	s.at = at + int64(size) + int64(h.compressed)
+	s.at = at + int64(size) + int64(h.Compressed)
 	s.facts.Bytes = s.at
 }
 
@@ -83,49 +84,49 @@ func (s *survey) run(f file) error {
 
 // hop passes over the frame at s.at.
 func (s *survey) hop(f file, size int64) error {
-	b, err := s.peek(f, frameHeadSize, size)
+	b, err := s.peek(f, format.FrameHeadSize, size)
 	if err != nil {
 		return err
 	}
 	magic, n := binary.LittleEndian.Uint32(b), int(binary.LittleEndian.Uint32(b[4:]))
-	length := frameHeadSize + int64(n)
+	length := format.FrameHeadSize + int64(n)
 	switch {
-	case magic&^0xF != magicSkippable || magic == magicHeader && s.at > 0:
+	case magic&^0xF != format.MagicSkippable || magic == format.MagicHeader && s.at > 0:
 		return s.damage("there is no frame where one must be")
-	case magic == magicIndex && n <= maxIndex:
+	case magic == format.MagicIndex && n <= format.MaxIndex:
 		if s.at+length > size {
 			return errShort
 		}
 		s.pass(length)
 		return nil
-	case n > maxSkippable:
+	case n > format.MaxSkippable:
 		return s.damage(fmt.Sprintf("a header cannot be %d bytes long", n))
 	}
-	if b, err = s.peek(f, frameHeadSize+n, size); err != nil {
+	if b, err = s.peek(f, format.FrameHeadSize+n, size); err != nil {
 		return err
 	}
-	b = b[frameHeadSize:]
+	b = b[format.FrameHeadSize:]
 	switch magic {
-	case magicBlock:
-		var h blockHeader
-		if err := h.parse(b); err != nil {
+	case format.MagicBlock:
+		var h format.BlockHeader
+		if err := h.Parse(b); err != nil {
 			return s.damage(err.Error())
 		}
-		if s.at+length+int64(h.compressed) > size {
+		if s.at+length+int64(h.Compressed) > size {
 			return errShort
 		}
-		if h.first <= s.facts.LastSeq || h.epoch < s.epoch {
-			return s.damage(fmt.Sprintf("entry %d again", h.first))
+		if h.First <= s.facts.LastSeq || h.Epoch < s.epoch {
+			return s.damage(fmt.Sprintf("entry %d again", h.First))
 		}
-		s.epoch = h.epoch
+		s.epoch = h.Epoch
 		s.add(s.at, int(length), &h)
 		return nil
-	case magicEnd:
-		var m endMark
-		if err := m.parse(b); err != nil {
+	case format.MagicEnd:
+		var m format.EndMark
+		if err := m.Parse(b); err != nil {
 			return s.damage(err.Error())
 		}
-		if s.at+length != size || m.entries != s.entries {
+		if s.at+length != size || m.Entries != s.entries {
 			return s.damage("its end does not fit to it")
 		}
 		s.facts.Complete = true
@@ -171,39 +172,39 @@ var errNoIndex = errors.New("there is no index that can be used")
 
 // byIndex takes it all from the index of a file that was closed.
 func (s *survey) byIndex(f file, size int64) error {
-	if size < endSize {
+	if size < format.EndSize {
 		return errNoIndex
 	}
-	var tail [endSize]byte
-	if _, err := f.ReadAt(tail[:], size-endSize); err != nil {
+	var tail [format.EndSize]byte
+	if _, err := f.ReadAt(tail[:], size-format.EndSize); err != nil {
 		return err
 	}
-	var m endMark
-	if binary.LittleEndian.Uint32(tail[:]) != magicEnd || m.parse(tail[frameHeadSize:]) != nil {
+	var m format.EndMark
+	if binary.LittleEndian.Uint32(tail[:]) != format.MagicEnd || m.Parse(tail[format.FrameHeadSize:]) != nil {
 		return errNoIndex
 	}
 	// The frames name each other from the last to the first.
 	var frames []int64
-	for at, before := m.index, size; at != 0; {
-		if at < 0 || at > before-frameHeadSize-8 {
+	for at, before := m.Index, size; at != 0; {
+		if at < 0 || at > before-format.FrameHeadSize-8 {
 			return errNoIndex
 		}
-		var head [frameHeadSize + 8]byte
+		var head [format.FrameHeadSize + 8]byte
 		if _, err := f.ReadAt(head[:], at); err != nil {
 			return err
 		}
-		if binary.LittleEndian.Uint32(head[:]) != magicIndex {
+		if binary.LittleEndian.Uint32(head[:]) != format.MagicIndex {
 			return errNoIndex
 		}
 		frames = append(frames, at)
-		at, before = int64(binary.LittleEndian.Uint64(head[frameHeadSize:])), at
+		at, before = int64(binary.LittleEndian.Uint64(head[format.FrameHeadSize:])), at
 	}
 	for i := len(frames) - 1; i >= 0; i-- {
 		if err := s.indexFrame(f, frames[i], size); err != nil {
 			return err
 		}
 	}
-	if s.entries != m.entries {
+	if s.entries != m.Entries {
 		return errNoIndex
 	}
 	s.facts.Complete, s.facts.Bytes, s.at = true, size, size
@@ -211,23 +212,23 @@ func (s *survey) byIndex(f file, size int64) error {
 }
 
 func (s *survey) indexFrame(f file, at, size int64) error {
-	var head [frameHeadSize]byte
+	var head [format.FrameHeadSize]byte
 	if _, err := f.ReadAt(head[:], at); err != nil {
 		return err
 	}
 	n := int64(binary.LittleEndian.Uint32(head[4:]))
-	if n > maxIndex || at+frameHeadSize+n > size {
+	if n > format.MaxIndex || at+format.FrameHeadSize+n > size {
 		return errNoIndex
 	}
 	payload := make([]byte, n)
-	if _, err := f.ReadAt(payload, at+frameHeadSize); err != nil {
+	if _, err := f.ReadAt(payload, at+format.FrameHeadSize); err != nil {
 		return err
 	}
-	_, err := parseIndex(payload, func(from int64, size int, h *blockHeader) error {
-		if h.first <= s.facts.LastSeq || h.epoch < s.epoch || from < s.at || from >= at {
+	_, err := format.ParseIndex(payload, func(from int64, size int, h *format.BlockHeader) error {
+		if h.First <= s.facts.LastSeq || h.Epoch < s.epoch || from < s.at || from >= at {
 			return errNoIndex
 		}
-		s.epoch = h.epoch
+		s.epoch = h.Epoch
 		s.add(from, size, h)
 		return nil
 	})
@@ -241,7 +242,7 @@ func (s *survey) find(is func(*place) bool) int {
 
 // spans are the contents of the epoch that place i is in, or would be in,
 // that blocks before it define.
-func (s *survey) spans(i int) (epoch uint64, spans []span) {
+func (s *survey) spans(i int) (epoch uint64, spans []format.Span) {
 	switch {
 	case i < len(s.places):
 		epoch = s.places[i].epoch
@@ -251,7 +252,7 @@ func (s *survey) spans(i int) (epoch uint64, spans []span) {
 	from := s.find(func(p *place) bool { return p.epoch >= epoch })
 	for _, p := range s.places[from:max(from, i)] {
 		if p.contents > 0 {
-			spans = append(spans, span{first: p.content, count: p.contents, at: p.at})
+			spans = append(spans, format.Span{First: p.content, Count: p.contents, At: p.at})
 		}
 	}
 	return epoch, spans

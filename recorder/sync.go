@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 )
 
 // defaultSyncEvery is how long what was written may be lost to a crash of the
@@ -20,15 +22,15 @@ type syncer struct {
 
 	mu  sync.Mutex
 	f   interface{ Sync() error }
-	old []sink // to be synced once more, and closed
-	err error  // of the last attempt
+	old []blocks.File // to be synced once more, and closed
+	err error         // of the last attempt
 	// told is the error that was reported last; only the writer uses it.
 	told error
 }
 
 // newSyncer starts a syncer for f. It is nil, which does nothing, if f cannot be
 // synced or is not to be.
-func newSyncer(f sink, every time.Duration) *syncer {
+func newSyncer(f blocks.File, every time.Duration) *syncer {
 	s, ok := f.(interface{ Sync() error })
 	if !ok || every < 0 {
 		return nil
@@ -120,7 +122,7 @@ func (s *syncer) finish() error {
 
 // swap goes on with another file. It syncs and closes the old one, which is
 // written no more.
-func (s *syncer) swap(f, old sink) {
+func (s *syncer) swap(f, old blocks.File) {
 	if s == nil {
 		_ = old.Close()
 		return

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 const (
@@ -32,7 +34,7 @@ type tail struct {
 // tailPart is the tail of one file, known by its header.
 type tailPart struct {
 	tail   *tail
-	header fileHeader
+	header format.FileHeader
 	view   atomic.Pointer[tailView]
 }
 
@@ -55,8 +57,17 @@ func newTail(limit int64) *tail {
 	return &tail{chunk: int(limit / tailChunks), limit: tailChunks}
 }
 
+// enter says that there is another reader, until leave is called.
+func (t *tail) enter() (leave func()) {
+	if t == nil {
+		return func() {}
+	}
+	t.readers.Add(1)
+	return func() { t.readers.Add(-1) }
+}
+
 // begin adds a file, which has this header and is whole up to end.
-func (t *tail) begin(h *fileHeader, end int64) *tailPart {
+func (t *tail) begin(h *format.FileHeader, end int64) *tailPart {
 	if t == nil {
 		return nil
 	}
@@ -69,11 +80,11 @@ func (t *tail) begin(h *fileHeader, end int64) *tailPart {
 }
 
 // find returns the part of the file with this header; nil if there is none.
-func (t *tail) find(h *fileHeader) *tailPart {
+func (t *tail) find(h *format.FileHeader) *tailPart {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.parts {
-		if p.header.segment == h.segment && p.header.created.Equal(h.created) {
+		if p.header.Segment == h.Segment && p.header.Created.Equal(h.Created) {
 			return p
 		}
 	}
@@ -92,11 +103,17 @@ func (t *tail) drop(p *tailPart) {
 }
 
 // wrote takes what was put at the end of the file, which is whole up to end now.
+// It is nil if it is not at hand any more.
 func (p *tailPart) wrote(b []byte, end int64) {
 	if p == nil {
 		return
 	}
 	t, v := p.tail, p.view.Load()
+	if b == nil {
+		t.held -= len(v.chunks)
+		p.view.Store(&tailView{from: end, end: end})
+		return
+	}
 	if t.limit == 0 || t.readers.Load() == 0 {
 		p.view.Store(&tailView{from: end, end: end})
 		t.held -= len(v.chunks)
@@ -118,16 +135,6 @@ func (p *tailPart) wrote(b []byte, end int64) {
 	}
 	p.view.Store(next)
 	t.release(t.limit)
-}
-
-// passed says that the file is whole up to end now, by bytes that are not at
-// hand any more.
-func (p *tailPart) passed(end int64) {
-	if p == nil {
-		return
-	}
-	p.tail.held -= len(p.view.Load().chunks)
-	p.view.Store(&tailView{from: end, end: end})
 }
 
 // finish says that nothing will come any more.

@@ -53,14 +53,14 @@ func (t *tail) attach(r *Reader) {
 	}
 }
 
-// tailShelf is a shelf whose files are read from the tail as far as that goes.
-type tailShelf struct {
-	shelf
+// tailSegments are segments whose files are read from the tail as far as that goes.
+type tailSegments struct {
+	segmentSource
 	tail *tail
 }
 
-func (s *tailShelf) find(from uint64) (*Reader, error) {
-	r, err := s.shelf.find(from)
+func (s *tailSegments) find(from uint64) (*Reader, error) {
+	r, err := s.segmentSource.find(from)
 	if err == nil {
 		s.tail.attach(r)
 	}

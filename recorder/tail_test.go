@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 )
 
 // counting counts what is read of a file.
@@ -238,7 +239,7 @@ func TestLiveReaderStopsAtTheCommit(t *testing.T) {
 	hasten(t, l, message(1, "after")) // and the gap
 	until(t, "the gap is written", func() bool { return l.Stats().Gaps == 1 })
 	look(2)
-	hasten(t, l, message(1, string(noise(3*spillSize))))
+	hasten(t, l, message(1, string(noise(3*blocks.SpillSize))))
 	look(1)
 	hasten(t, l, message(1, "the last"))
 	closeLog(t, l)

@@ -17,6 +17,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // memory is a file in memory.
@@ -34,45 +36,45 @@ func (m *memory) Close() error           { return nil }
 
 // written is a recording of some blocks, and where each of them ends; the
 // first is the end of the header, the last that of the file.
-func written(t testing.TB, blocks int) (file []byte, ends []int) {
+func written(t testing.TB, count int) (file []byte, ends []int) {
 	t.Helper()
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{program: "test"}, nil)
+	f, err := blocks.New(m, &format.FileHeader{Program: "test"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	ends = append(ends, len(m.b))
 	var seq session.Seq
-	shared := []byte(strings.Repeat("shared", minContent/6))
-	for range blocks {
+	shared := []byte(strings.Repeat("shared", format.MinContent/6))
+	for range count {
 		for range 2 {
 			seq++
 			// Some of it is in no entry alone, some in all, some in one.
 			e := response(session.Chunks{
-				fmt.Appendf(nil, "payload of entry %d", seq), shared, fmt.Appendf(nil, "%0*d", minContent, seq), shared,
+				fmt.Appendf(nil, "payload of entry %d", seq), shared, fmt.Appendf(nil, "%0*d", format.MinContent, seq), shared,
 			})
 			e.Stream, e.Seq = session.StreamID(seq), seq
 			put(t, f, e)
 		}
-		if err := f.commit(); err != nil {
+		if err := f.Commit(); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, len(m.b))
 	}
-	if err := f.finish(seq); err != nil {
+	if err := f.Finish(seq); err != nil {
 		t.Fatal(err)
 	}
 	return m.b, append(ends, len(m.b))
 }
 
 // put adds an entry to the block that is being made.
-func put(t testing.TB, f *blockFile, e session.Entry) {
+func put(t testing.TB, f *blocks.Writer, e session.Entry) {
 	t.Helper()
-	if _, err := f.measure(&e); err != nil {
+	if _, err := f.Measure(&e); err != nil {
 		t.Fatal(err)
 	}
-	f.add(&e, nil)
+	f.Add(&e, nil)
 }
 
 // readers are the two ways to read the same bytes.
@@ -203,28 +205,28 @@ func TestDamageSaysWhere(t *testing.T) {
 // Headers that lie, but with a right checksum.
 func TestLyingBlockHeaders(t *testing.T) {
 	file, ends := written(t, 2)
-	for name, lie := range map[string]func(*blockHeader){
-		"entries more":        func(h *blockHeader) { h.entries, h.last = h.entries+1, h.last+1 },
-		"entries fewer":       func(h *blockHeader) { h.entries-- },
-		"no entries":          func(h *blockHeader) { h.entries = 0 },
-		"first":               func(h *blockHeader) { h.first++ },
-		"last":                func(h *blockHeader) { h.last++ },
-		"first again":         func(h *blockHeader) { h.first = 1 },
-		"longer":              func(h *blockHeader) { h.uncompressed++ },
-		"shorter":             func(h *blockHeader) { h.uncompressed-- },
-		"endless":             func(h *blockHeader) { h.uncompressed = maxBlock + 1 },
-		"endless, compressed": func(h *blockHeader) { h.compressed = 1 << 62 },
-		"compressed shorter":  func(h *blockHeader) { h.compressed-- },
+	for name, lie := range map[string]func(*format.BlockHeader){
+		"entries more":        func(h *format.BlockHeader) { h.Entries, h.Last = h.Entries+1, h.Last+1 },
+		"entries fewer":       func(h *format.BlockHeader) { h.Entries-- },
+		"no entries":          func(h *format.BlockHeader) { h.Entries = 0 },
+		"first":               func(h *format.BlockHeader) { h.First++ },
+		"last":                func(h *format.BlockHeader) { h.Last++ },
+		"first again":         func(h *format.BlockHeader) { h.First = 1 },
+		"longer":              func(h *format.BlockHeader) { h.Uncompressed++ },
+		"shorter":             func(h *format.BlockHeader) { h.Uncompressed-- },
+		"endless":             func(h *format.BlockHeader) { h.Uncompressed = format.MaxBlock + 1 },
+		"endless, compressed": func(h *format.BlockHeader) { h.Compressed = 1 << 62 },
+		"compressed shorter":  func(h *format.BlockHeader) { h.Compressed-- },
 	} {
 		bad := bytes.Clone(file)
-		var h blockHeader
-		at := ends[1] + frameHeadSize
+		var h format.BlockHeader
+		at := ends[1] + format.FrameHeadSize
 		size := int(binary.LittleEndian.Uint32(bad[at-4:]))
-		if err := h.parse(bad[at : at+size]); err != nil {
+		if err := h.Parse(bad[at : at+size]); err != nil {
 			t.Fatal(err)
 		}
 		lie(&h)
-		bad = append(h.append(bad[:ends[1]:ends[1]]), bad[at+size:]...)
+		bad = append(h.Append(bad[:ends[1]:ends[1]]), bad[at+size:]...)
 		for how, r := range readers(t, bad) {
 			got, err := drain(r)
 			if d, ok := errors.AsType[*DamageError](err); !ok || len(got) < 2 || len(got) >= 4 || d.Offset != int64(ends[1]) {
@@ -248,17 +250,17 @@ func TestTwoNumbers(t *testing.T) {
 // No entry of a block comes after the last one that its header announces.
 func TestNumberBeyondItsBlock(t *testing.T) {
 	m := new(memory)
-	f, err := newBlockFile(m, &fileHeader{}, nil)
+	f, err := blocks.New(m, &format.FileHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.enc.Close()
+	defer f.Free()
 	for _, seq := range []session.Seq{1, 9, 3} {
 		e := message(1, "payload")
 		e.Seq = seq
 		put(t, f, e)
 	}
-	if err := f.commit(); err != nil {
+	if err := f.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	for how, r := range readers(t, m.b) {
@@ -272,11 +274,11 @@ func TestNumberBeyondItsBlock(t *testing.T) {
 func TestNotARecording(t *testing.T) {
 	file, _ := written(t, 1)
 	old := bytes.Clone(file)
-	binary.LittleEndian.PutUint32(old[frameHeadSize+len(formatMagic):], 7)
-	other := appendSkippable(nil, magicHeader, []byte("pzstd and the like"))
+	binary.LittleEndian.PutUint32(old[format.FrameHeadSize+len(format.Magic):], 7)
+	other := format.AppendSkippable(nil, format.MagicHeader, []byte("pzstd and the like"))
 	for name, b := range map[string][]byte{
 		"text": []byte("resources:\n- name: a\n"), "zstd": {0x28, 0xB5, 0x2F, 0xFD, 0, 0, 0, 0}, "skippable": other,
-		"other skippable": appendSkippable(nil, magicSkippable, []byte("xdsp")),
+		"other skippable": format.AppendSkippable(nil, format.MagicSkippable, []byte("xdsp")),
 	} {
 		_, err := drain(NewReader(bytes.NewReader(b)))
 		if _, ok := errors.AsType[*FormatError](err); !ok {
@@ -305,7 +307,7 @@ func TestWhatFollowsTheEndIsDamage(t *testing.T) {
 
 func TestUnknownFramesArePassedOver(t *testing.T) {
 	file, ends := written(t, 2)
-	later := appendSkippable(nil, magicSkippable+0xF, []byte("an index, say"))
+	later := format.AppendSkippable(nil, format.MagicSkippable+0xF, []byte("an index, say"))
 	file = append(file[:ends[1]:ends[1]], append(later, file[ends[1]:]...)...)
 	for how, r := range readers(t, file) {
 		if all, err := drain(r); err != nil || len(all) != 4 || !r.Facts().Complete {

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 )
 
 // Transform sees plain messages in order, and what it replaces is nowhere in
@@ -26,7 +28,12 @@ func TestTransform(t *testing.T) {
 		e.Message = &m
 	}})
 	secret := []byte("the secret of it")
-	given := packed("gzip", compressors()["gzip"](secret), 1)
+	var packed bytes.Buffer
+	gz := gzip.NewWriter(&packed)
+	_, _ = gz.Write(secret)
+	_ = gz.Close()
+	given := message(1, packed.String())
+	given.Message.Encoding, given.Message.Compressed = "gzip", true
 	before := *given.Message
 	l.Append(given)
 	l.Append(message(2, string(secret)))
@@ -96,7 +103,7 @@ func TestTransformPanics(t *testing.T) {
 func TestTooLargeHead(t *testing.T) {
 	l := create(t, Options{NoTicks: true})
 	e := message(1, "payload")
-	e.Headers = []session.Field{{Name: "x", Value: strings.Repeat("x", maxHead)}}
+	e.Headers = []session.Field{{Name: "x", Value: strings.Repeat("x", format.MaxHead)}}
 	l.Append(e)
 	l.Append(message(1, "next"))
 	closeLog(t, l)

@@ -10,6 +10,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/decompress"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
 )
 
 // shrinkAfter is the size of a message, in bytes, whose memory is worth giving
@@ -20,22 +23,22 @@ const shrinkAfter = 16 << 20
 // the only one that touches the fields.
 type writer struct {
 	log     *Log
-	file    *blockFile
+	file    *logFile
 	segment *segment // nil if there is only one
-	expand  decompressor
+	expand  decompress.Decompressor
 	// lost is what could not be written since the file began to fail.
-	lost    holes
+	lost    queue.Holes
 	failing bool
 	adrift  bool      // the file is lost, and no other could be begun
 	missed  time.Time // when its loss was noticed; zero: it is there
 	sync    *syncer
-	large   bool     // a message of at least shrinkAfter has passed since the log was idle
-	spare   []record // the other slice of the queue, empty
+	large   bool           // a message of at least shrinkAfter has passed since the log was idle
+	spare   []queue.Record // the other slice of the queue, empty
 }
 
 func (w *writer) run() {
 	defer close(w.log.done)
-	defer w.expand.close()
+	defer w.expand.Close()
 	look, over := w.looks()
 	defer over()
 	for {
@@ -50,7 +53,7 @@ func (w *writer) run() {
 			return
 		}
 		batch := w.take(false)
-		idle := len(batch) == 0 || len(batch) == 1 && batch[0].entry.Kind == session.KindTime
+		idle := len(batch) == 0 || len(batch) == 1 && batch[0].Entry.Kind == session.KindTime
 		w.write(batch)
 		if idle && w.large {
 			// The memory of large messages goes back to the system now: an
@@ -63,32 +66,32 @@ func (w *writer) run() {
 
 // take takes what waits. If that is nothing, it may be time for a Time entry.
 // The last batch has all that is still to say.
-func (w *writer) take(last bool) []record {
+func (w *writer) take(last bool) []queue.Record {
 	l := w.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last && l.lost.open() {
+	if last && l.lost.Open() {
 		l.tellLocked(&l.lost)
 	}
-	if len(l.queue.waiting) == 0 || last {
+	if len(l.queue.Waiting) == 0 || last {
 		l.tickLocked(last)
 	}
 	l.woken = false
-	batch := l.queue.take(w.spare)
+	batch := l.queue.Take(w.spare)
 	w.spare = nil
 	return batch
 }
 
 // write writes a batch, block by block, and gives its slots back.
-func (w *writer) write(batch []record) {
+func (w *writer) write(batch []queue.Record) {
 	from := 0
 	if len(batch) > 0 {
 		w.look()
 	}
 	for i := range batch {
-		e := &batch[i].entry
+		e := &batch[i].Entry
 		labels := w.prepare(e)
-		fits, err := w.file.measure(e)
+		fits, err := w.file.Measure(e)
 		if err != nil {
 			w.unprepared(e, err)
 		}
@@ -96,41 +99,46 @@ func (w *writer) write(batch []record) {
 			w.commit(batch[from:i])
 			from = i
 			if w.rotate() {
-				_, _ = w.file.measure(e)
+				_, _ = w.file.Measure(e)
 			}
 		}
-		w.file.add(e, labels)
+		w.file.Add(e, labels)
 	}
 	w.commit(batch[from:])
 	w.rotate()
-	if cap(batch) <= spareSlots {
+	if cap(batch) <= queue.SpareSlots {
 		w.spare = batch[:0]
 	}
 	w.log.rest()
 }
 
-// problemUnprepared is what an entry says that lost its payload because a hook
-// failed.
-const problemUnprepared = "not recorded: preparing it for the recording failed"
-
 // prepare makes an entry what readers will see, but for its contents, and
 // returns its labels.
-func (w *writer) prepare(e *session.Entry) (labels []string) {
+func (w *writer) prepare(e *session.Entry) []string {
 	if m := e.Message; m != nil {
 		if m.Compressed {
-			w.expand.message(e)
+			w.expand.Message(e)
 		}
 		w.large = w.large || e.Message.Size >= shrinkAfter
 	}
-	o := &w.log.o
+	labels, err := w.log.o.prepare(e)
+	if err != nil {
+		w.unprepared(e, err)
+	}
+	return labels
+}
+
+// prepare lets Transform change an entry, and returns its labels. An entry with
+// which that fails loses what it may have been about to mask.
+func (o *Options) prepare(e *session.Entry) (labels []string, err error) {
 	if o.Transform == nil && o.Labels == nil {
-		return nil
+		return nil, nil
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			dropTexts(e)
-			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], problemUnprepared)
-			w.unprepared(e, &panicError{cause: cause, stack: debug.Stack()})
+			e.Problems = append(e.Problems[:len(e.Problems):len(e.Problems)], blocks.ProblemUnprepared)
+			err = blocks.Panicked(cause)
 		}
 	}()
 	if o.Transform != nil {
@@ -139,13 +147,13 @@ func (w *writer) prepare(e *session.Entry) (labels []string) {
 	if o.Labels != nil {
 		labels = o.Labels(e)
 	}
-	return labels
+	return labels, nil
 }
 
 // dropTexts removes all that a peer chose freely, and that Transform may have
 // been about to mask.
 func dropTexts(e *session.Entry) {
-	dropData(e)
+	blocks.DropData(e)
 	e.Headers, e.Sent = nil, nil
 	e.Method, _, _ = strings.Cut(e.Method, "?")
 	if e.Status != nil {
@@ -164,32 +172,24 @@ func dropTexts(e *session.Entry) {
 // what it was to mask.
 func (w *writer) unprepared(e *session.Entry, err error) {
 	fields := []zap.Field{zap.Uint64("seq", uint64(e.Seq)), zap.Error(err)}
-	if p, ok := errors.AsType[*panicError](err); ok {
-		fields = append(fields, zap.ByteString("stack", p.stack))
+	if p, ok := errors.AsType[*blocks.PanicError](err); ok {
+		fields = append(fields, zap.ByteString("stack", p.Stack))
 	}
 	w.log.o.Logger.Error("entry lost its payload: preparing it for the recording failed", fields...)
 }
 
-// panicError says that a hook panicked.
-type panicError struct {
-	cause any
-	stack []byte
-}
-
-func (p *panicError) Error() string { return fmt.Sprintf("panic of type %T", p.cause) }
-
 // commit writes the block made of these records, which are done with then.
-func (w *writer) commit(records []record) {
+func (w *writer) commit(records []queue.Record) {
 	if len(records) == 0 {
 		return
 	}
-	err := w.file.commit()
+	err := w.file.Commit()
 	recovered := err == nil && w.failing
 	var messages, gaps uint64
 	for i := range records {
-		e := &records[i].entry
+		e := &records[i].Entry
 		if err != nil {
-			w.lost.add(e)
+			w.lost.Add(e)
 			continue
 		}
 		switch {
@@ -202,7 +202,7 @@ func (w *writer) commit(records []record) {
 
 	l := w.log
 	l.mu.Lock()
-	l.queue.release(records)
+	l.queue.Release(records)
 	if err != nil {
 		l.stats.Lost += uint64(len(records))
 	} else {
@@ -212,14 +212,14 @@ func (w *writer) commit(records []record) {
 	}
 	w.countLocked()
 	l.stats.Failing = err != nil || w.adrift
-	if recovered && w.lost.open() {
+	if recovered && w.lost.Open() {
 		l.tellLocked(&w.lost)
 	}
 	l.mu.Unlock()
 	clear(records)
 	w.report(err, recovered)
 	if err == nil {
-		w.log.bell.ring()
+		w.log.committed.send()
 		w.sync.wrote()
 	}
 	w.reportSync()
@@ -248,15 +248,15 @@ func (w *writer) reportSync() {
 func (w *writer) countLocked() {
 	w.log.stats.Bytes = w.bytes()
 	newest := &w.log.parts[len(w.log.parts)-1]
-	newest.own, newest.all = w.file.own, w.file.all
+	*newest = w.file.facts(&newest.header)
 }
 
 // bytes is the length of the recording.
 func (w *writer) bytes() int64 {
 	if w.segment == nil {
-		return w.file.end
+		return w.file.End
 	}
-	return w.segment.before + w.file.end
+	return w.segment.before + w.file.End
 }
 
 // report says once that the file fails and once that it no longer does.
@@ -286,7 +286,7 @@ func (w *writer) finish() error {
 	w.write(w.take(true))
 	w.write(w.take(false)) // a gap that ended with the last write
 	w.log.timer.Stop()
-	w.file.known.lately = lately{} // it has messages as they came
+	w.file.Forget()
 	var err error
 	switch {
 	case w.adrift:
@@ -294,7 +294,7 @@ func (w *writer) finish() error {
 	case w.failing:
 		err = fmt.Errorf("cannot complete the recording %s: its last entries could not be written", w.log.path)
 	default:
-		err = w.file.finish(w.log.lastSeq())
+		err = w.file.Finish(w.log.lastSeq())
 		if err != nil {
 			err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, err)
 		}
@@ -303,14 +303,14 @@ func (w *writer) finish() error {
 	w.countLocked()
 	w.log.mu.Unlock()
 	w.file.tail.finish()
-	w.log.bell.ring()
+	w.log.committed.send()
 	if serr := w.sync.finish(); err == nil && serr != nil {
 		err = fmt.Errorf("cannot bring the recording %s to the disk: %w", w.log.path, serr)
 	}
-	if cerr := w.file.f.Close(); err == nil && cerr != nil {
+	if cerr := w.file.File.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("cannot complete the recording %s: %w", w.log.path, cerr)
 	}
-	w.log.bell.ring() // a ring that has no end is over with its Close
+	w.log.committed.send() // a recording in memory that has no end is over with its Close
 	return err
 }
 

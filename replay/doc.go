@@ -1,6 +1,7 @@
-// Package replay lets a recording play one side of its session again: the
-// management server, against live clients, or the clients, against a live
-// management server.
+// Package replay makes a plan of a recording, by which one side of its session
+// can be played again: package server plays the management server to live
+// clients, package client the clients to a live management server, and package
+// bisect finds out which resources of a rejected response are to blame.
 //
 // A recording is read once into a Plan: its streams, and on each of them which
 // message answered which. The plan holds no bodies; those are fetched again when
@@ -14,14 +15,8 @@
 // with one exception: package standin replaces what was masked and has a format
 // that clients check.
 //
-// Bisect plays a server that is more inventive: to a live client that has what the
-// recorded one had it gives parts of a response that was rejected, until it is
-// known which resources are to blame. It answers what the client asks for on the
-// way, again if need be, and puts together the smallest conversation that proves
-// what it found.
-//
-// The package speaks plaintext gRPC only: TLS is the business of whoever stands
-// between it and the live side. It prints nothing, reads no flags, and
-// judges nothing but whether it was the same, or rejected. What it cannot do it
-// says in the Report.
+// The players speak plaintext gRPC only: TLS is the business of whoever stands
+// between them and the live side. They print nothing, read no flags, and
+// judge nothing but whether it was the same, or rejected. What they cannot do
+// they say in the Report.
 package replay

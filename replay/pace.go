@@ -12,7 +12,7 @@ import (
 
 // Pace says when something is said whose turn it is.
 type Pace struct {
-	kind   paceKind
+	Kind   paceKind
 	factor float64 // how much faster than recorded
 }
 
@@ -20,7 +20,7 @@ type paceKind uint8
 
 const (
 	paceCause paceKind = iota // when what caused it has happened again
-	paceTimed                 // and not before its time
+	PaceTimed                 // and not before its time
 	paceStep                  // and somebody says so
 )
 
@@ -30,25 +30,25 @@ func ParsePace(s string) (Pace, error) {
 	case "cause":
 		return Pace{}, nil
 	case "recorded":
-		return Pace{paceTimed, 1}, nil
+		return Pace{PaceTimed, 1}, nil
 	case "step":
-		return Pace{kind: paceStep}, nil
+		return Pace{Kind: paceStep}, nil
 	}
 	if n, ok := strings.CutPrefix(s, "x"); ok {
 		f, err := strconv.ParseFloat(n, 64)
 		if err == nil && f >= 0.001 && f <= 1e6 {
-			return Pace{paceTimed, f}, nil
+			return Pace{PaceTimed, f}, nil
 		}
 	}
 	return Pace{}, errors.New("neither cause, recorded, step, nor a factor such as x4")
 }
 
 // Steps says whether it waits for somebody.
-func (p Pace) Steps() bool { return p.kind == paceStep }
+func (p Pace) Steps() bool { return p.Kind == paceStep }
 
-// due is how long after the beginning of its stream a step is to be said.
-func (p Pace) due(s *Stream, step *Step) time.Duration {
-	if p.kind != paceTimed {
+// Due is how long after the beginning of its stream a step is to be said.
+func (p Pace) Due(s *Stream, step *Step) time.Duration {
+	if p.Kind != PaceTimed {
 		return 0
 	}
 	return time.Duration(float64(step.At-s.Steps[0].At) / p.factor)
@@ -89,6 +89,6 @@ type Options struct {
 	Anew func()
 }
 
-// grace is how long a response waits for what usually comes before it, when
+// Grace is how long a response waits for what usually comes before it, when
 // what must come before it has come.
-const grace = time.Second
+const Grace = time.Second

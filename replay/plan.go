@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,11 +17,17 @@ type Plan struct {
 	Notes   []string  // what of the recording cannot be played, and why
 	Clients []string  // node ids, in the order in which they came up; "" for one without
 
-	shelf *shelf
+	bodies *bodies
+}
+
+// Body is the bytes of a message in one piece; nobody may write to them. It may
+// be called from several goroutines.
+func (p *Plan) Body(ctx context.Context, seq session.Seq) ([]byte, error) {
+	return p.bodies.body(ctx, seq)
 }
 
 // Close lets go of the recording.
-func (p *Plan) Close() error { return p.shelf.close() }
+func (p *Plan) Close() error { return p.bodies.close() }
 
 // Stream is one recorded stream.
 type Stream struct {
@@ -32,7 +39,7 @@ type Stream struct {
 	Steps  []Step
 	Topics []*Topic
 	End    *End  // nil if the recording ends before the stream does
-	until  int64 // when either was, in nanoseconds since 1970
+	Until  int64 // when either was, in nanoseconds since 1970
 
 	// Partial says that part of the stream was not recorded: how it began, or
 	// what was lost in a gap. What is not known is not expected.
@@ -54,8 +61,8 @@ type Topic struct {
 	Requests int
 }
 
-// place is the number of a response among those of the topic, counted from 1.
-func (t *Topic) place(step int32) int {
+// Place is the number of a response among those of the topic, counted from 1.
+func (t *Topic) Place(step int32) int {
 	n, _ := slices.BinarySearch(t.Responses, step)
 	return n + 1
 }
@@ -69,24 +76,24 @@ type End struct {
 	Message string
 }
 
-// byServer says whether the client had no part in the end.
-func (e *End) byServer() bool { return e != nil && e.Side != session.Client }
+// ByServer says whether the client had no part in the end.
+func (e *End) ByServer() bool { return e != nil && e.Side != session.Client }
 
-// verdict is what a client made of a response.
-type verdict uint8
+// Verdict is what a client made of a response.
+type Verdict uint8
 
 const (
-	unanswered verdict = iota
-	acked
-	nacked
+	Unanswered Verdict = iota
+	ACKed
+	NACKed
 	neither // it echoed the nonce, with another version and no error
 )
 
-func (v verdict) String() string {
+func (v Verdict) String() string {
 	switch v {
-	case acked:
+	case ACKed:
 		return "ACK"
-	case nacked:
+	case NACKed:
 		return "NACK"
 	case neither:
 		return "neither ACK nor NACK"
@@ -94,21 +101,21 @@ func (v verdict) String() string {
 	return "no answer"
 }
 
-// verdictOf is the one that a request gives, if any.
-func verdictOf(q *engine.Request) verdict {
+// VerdictOf is the one that a request gives, if any.
+func VerdictOf(q *engine.Request) Verdict {
 	switch q.Verdict {
 	case engine.ACKed:
-		return acked
+		return ACKed
 	case engine.NACKed:
-		return nacked
+		return NACKed
 	case engine.Unclear:
 		return neither
 	}
-	return unanswered
+	return Unanswered
 }
 
-// none is the index of a step that there is not.
-const none int32 = -1
+// None is the index of a step that there is not.
+const None int32 = -1
 
 // Step is one message of a stream.
 type Step struct {
@@ -122,7 +129,7 @@ type Step struct {
 	Masked bool
 
 	// Of a response: what the client made of it, and where it said so.
-	Verdict  verdict
+	Verdict  Verdict
 	Answered int32
 	// Silent says that the client had time enough for an answer to it, the newest
 	// of its type, and gave none. Unanswered alone, it may only not be recorded.
@@ -140,92 +147,52 @@ type Step struct {
 	Added, Removed []string
 }
 
-// expects says whether it is known what the client makes of a response that can
+// Expects says whether it is known what the client makes of a response that can
 // be said again.
-func (s *Step) expects() bool { return s.Server && s.Whole && (s.Answered != none || s.Silent) }
+func (s *Step) Expects() bool { return s.Server && s.Whole && (s.Answered != None || s.Silent) }
 
 // maxAsked is how many names of one type on one stream are remembered.
 const maxAsked = 1 << 20
 
-// everything is the name for all resources of a type.
-const everything = "*"
+// Everything is the name for all resources of a type.
+const Everything = "*"
 
 func (s *Stream) String() string {
 	what := string(s.Method.Variant)
 	if s.Method.Type != "" {
 		what += " " + s.Method.Type
 	}
-	return fmt.Sprintf("stream %d of %s (%s)", s.ID, clientName(s.Client), what)
+	return fmt.Sprintf("stream %d of %s (%s)", s.ID, ClientName(s.Client), what)
 }
 
-func clientName(id string) string {
-	if id == "" {
-		return "a client without a node id"
+// Streamed says whether a method is a discovery stream.
+func Streamed(m xds.Method) bool { return m.Variant.Discovery() && !m.Unary }
+
+func (s *Stream) Delta() bool { return s.Method.Variant.Delta() }
+
+// TypeKey is the type of a message on the stream that names this one, or none.
+func (s *Stream) TypeKey(url string) string {
+	if url == "" {
+		return s.Method.Type
 	}
-	return fmt.Sprintf("%q", id)
+	return xds.TypeKey(url)
 }
 
-func (s *Stream) delta() bool { return s.Method.Variant.Delta() }
-
-// topic is the index of a type, or none.
-func (s *Stream) topic(key string) int32 {
+// TopicOf is the index of a type, or none.
+func (s *Stream) TopicOf(key string) int32 {
 	for i, t := range s.Topics {
 		if t.Key == key {
 			return int32(i)
 		}
 	}
-	return none
+	return None
 }
 
-// step is the one with a number, or none.
-func (s *Stream) step(seq session.Seq) int32 {
+// StepOf is the one with a number, or none.
+func (s *Stream) StepOf(seq session.Seq) int32 {
 	i, is := slices.BinarySearchFunc(s.Steps, seq, func(st Step, seq session.Seq) int { return cmp.Compare(st.Seq, seq) })
 	if !is {
-		return none
+		return None
 	}
 	return int32(i)
-}
-
-// interest is what one side of a conversation asks for, type by type: the names
-// that it has asked for at any time, and those that it wants now.
-type interest struct{ asked, wanted map[string]struct{} }
-
-func newInterest() interest {
-	return interest{map[string]struct{}{}, map[string]struct{}{}}
-}
-
-func (w interest) change(added, removed []string) {
-	for _, n := range removed {
-		delete(w.wanted, n)
-	}
-	for _, n := range added {
-		if len(w.asked) >= maxAsked {
-			return // a peer that means ill: what differs is known by now
-		}
-		w.asked[n] = struct{}{}
-		w.wanted[n] = struct{}{}
-	}
-}
-
-// interestIn is what the recorded client asked for of a topic by the end. Names
-// that it gave up after the last response are not counted as given up if the
-// client then left: that was the leaving.
-func (s *Stream) interestIn(topic int32) interest {
-	last := len(s.Steps)
-	if s.End == nil || s.End.Side == session.Client {
-		for last > 0 {
-			st := &s.Steps[last-1]
-			if st.Server || st.Answers || len(st.Added) > 0 || len(st.Removed) == 0 {
-				break
-			}
-			last--
-		}
-	}
-	w := newInterest()
-	for i := range s.Steps[:last] {
-		if st := &s.Steps[i]; !st.Server && st.Topic == topic {
-			w.change(st.Added, st.Removed)
-		}
-	}
-	return w
 }

@@ -19,7 +19,7 @@ const (
 	maxSteps     = 2 << 20   // messages of a plan
 	maxNameBytes = 256 << 20 // of all names of a plan
 	maxNotes     = 100
-	maxTopics    = 256
+	MaxTopics    = 256
 )
 
 // Source gives the entries of a recording, in order.
@@ -33,8 +33,8 @@ type Source interface {
 // what was read before it.
 func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error)) (*Plan, error) {
 	p := &planner{
-		plan: &Plan{shelf: newShelf(again)}, engine: engine.New(engine.Options{Names: true}),
-		open: map[session.StreamID]*talk{}, lists: map[uint64][]string{}, seed: maphash.MakeSeed(),
+		plan: &Plan{bodies: newBodies(again)}, engine: engine.New(engine.Options{Names: true}),
+		open: map[session.StreamID]*openStream{}, lists: map[uint64][]string{}, seed: maphash.MakeSeed(),
 	}
 	for {
 		e, err := src.Next(ctx)
@@ -61,7 +61,7 @@ func Read(ctx context.Context, src Source, again func() (*recorder.Reader, error
 type planner struct {
 	plan    *Plan
 	engine  *engine.Engine
-	open    map[session.StreamID]*talk
+	open    map[session.StreamID]*openStream
 	lists   map[uint64][]string
 	seed    maphash.Seed
 	names   int64 // bytes
@@ -79,8 +79,8 @@ type leftOut struct {
 	first, last session.Seq
 }
 
-// talk is a stream while it is read.
-type talk struct {
+// openStream is a stream while it is read.
+type openStream struct {
 	*Stream
 	owed  map[int32]owed // by topic
 	ended bool
@@ -95,13 +95,13 @@ type owed struct {
 }
 
 // silence marks the responses for which the client let that time pass, up to now.
-func (p *planner) silence(t *talk) {
+func (p *planner) silence(t *openStream) {
 	for _, o := range t.owed {
 		if !t.Partial && !p.cut && p.engine.Passed(o.at, p.engine.Now) > o.time {
 			t.Steps[o.step].Silent = true
 		}
 	}
-	t.owed, t.until = nil, p.engine.Now.UnixNano()
+	t.owed, t.Until = nil, p.engine.Now.UnixNano()
 }
 
 func (p *planner) note(format string, args ...any) {
@@ -136,10 +136,10 @@ func (p *planner) step(e *session.Entry) {
 	}
 }
 
-func (p *planner) begin(e *session.Entry, m xds.Method) *talk {
-	t := &talk{Stream: &Stream{ID: e.Stream, Conn: e.Conn, Method: m, Opened: e.Seq}}
+func (p *planner) begin(e *session.Entry, m xds.Method) *openStream {
+	t := &openStream{Stream: &Stream{ID: e.Stream, Conn: e.Conn, Method: m, Opened: e.Seq}}
 	switch {
-	case streamed(m):
+	case Streamed(m):
 	case m.Variant == "":
 		t.why = "of which the headers were not recorded"
 	case m.Variant.Discovery(), m.Variant == xds.VariantREST, m.Variant == xds.VariantFile:
@@ -154,7 +154,7 @@ func (p *planner) begin(e *session.Entry, m xds.Method) *talk {
 	return t
 }
 
-func (t *talk) end(e *session.Entry) {
+func (t *openStream) end(e *session.Entry) {
 	t.ended = true
 	end := &End{Seq: e.Seq, Side: e.Side, Code: -1}
 	if e.Status != nil {
@@ -229,9 +229,9 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 		t.Partial, t.chosen = true, false
 		return
 	}
-	at := t.topic(key)
-	if at == none {
-		if len(t.Topics) >= maxTopics {
+	at := t.TopicOf(key)
+	if at == None {
+		if len(t.Topics) >= MaxTopics {
 			return
 		}
 		at = int32(len(t.Topics))
@@ -245,7 +245,7 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 		t.Partial, t.chosen = t.Partial || e.Carried || c.Uncertain, t.chosen && !e.Carried
 	}
 	st := Step{
-		Seq: e.Seq, At: e.Time.UnixNano(), Topic: at, Server: m.Response(), Answered: none, Echo: none,
+		Seq: e.Seq, At: e.Time.UnixNano(), Topic: at, Server: m.Response(), Answered: None, Echo: None,
 		Whole: whole, Masked: e.Message.Masked,
 	}
 	if m.Response() {
@@ -266,39 +266,39 @@ func (p *planner) message(e *session.Entry, c *engine.Change) {
 	}
 	if !st.Whole {
 		p.note("entry %d was recorded in part: it is not said again", e.Seq)
-	} else if err := p.plan.shelf.see(e.Seq, e.Message.Data); err != nil {
+	} else if err := p.plan.bodies.see(e.Seq, e.Message.Data); err != nil {
 		p.full = err
 	}
 	t.Steps = append(t.Steps, st)
 	p.steps++
 }
 
-func (p *planner) request(t *talk, st *Step, c *engine.Change) {
+func (p *planner) request(t *openStream, st *Step, c *engine.Change) {
 	m, q := c.Message, c.Request
 	t.Topics[st.Topic].Requests++
 	st.Nonce = m.Nonce != ""
 	if q.Echoed != nil {
-		st.Echo = t.step(q.Echoed.Seq)
+		st.Echo = t.StepOf(q.Echoed.Seq)
 	}
-	if st.Echo != none {
+	if st.Echo != None {
 		st.Holds = engine.Short(m.Version) == q.Echoed.Version
-		if v := verdictOf(q); v != unanswered {
+		if v := VerdictOf(q); v != Unanswered {
 			r := &t.Steps[st.Echo]
 			r.Answered, r.Verdict, st.Answers = int32(len(t.Steps)), v, true
 		}
 	}
 	st.Resumes = q.Ordinal == 0 && !st.Nonce && (m.Version != "" || len(m.InitialVersions) > 0)
-	added, removed := changes(c)
+	added, removed := NamesChanged(c)
 	st.Added, st.Removed = p.keep(added), p.keep(removed)
 }
 
-// changes are the names that a request begins and ceases to ask for. A first
+// NamesChanged are the names that a request begins and ceases to ask for. A first
 // request without names asks for everything, unless it answers something: then
 // it is not the first.
-func changes(c *engine.Change) (added, removed []string) {
+func NamesChanged(c *engine.Change) (added, removed []string) {
 	added, removed = c.Added, c.Removed
 	if c.Request.Ordinal == 0 && c.Message.Nonce == "" && len(added) == 0 && len(c.Message.Names) == 0 && len(c.Message.Subscribe) == 0 {
-		added = []string{everything}
+		added = []string{Everything}
 	}
 	return added, removed
 }
@@ -346,7 +346,7 @@ func (p *planner) finish() *Plan {
 	}
 	slices.Sort(why)
 	for _, w := range why {
-		p.note("not played: %d %s %s", others[w], plural(others[w], "stream", "streams"), w)
+		p.note("not played: %d %s %s", others[w], Plural(others[w], "stream", "streams"), w)
 	}
 	for _, s := range p.plan.Streams {
 		if s.Partial && !s.chosen {
@@ -380,11 +380,4 @@ func (p *planner) follows(s *Stream) bool {
 		}
 	}
 	return false
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/replay/fault"
 )
 
 // maxDifferences is how many a Report lists; the others are counted.
@@ -47,12 +48,12 @@ func (d Difference) Where() string {
 	return "not recorded"
 }
 
-const anotherContent = "another content"
+const AnotherContent = "another content"
 
 // Change is the same for contents that have changed in the same way; "" if a
 // difference is none of contents, or it is not known how they have changed.
 func (d Difference) Change() string {
-	if d.Got != anotherContent || d.Detail == "" {
+	if d.Got != AnotherContent || d.Detail == "" {
 		return ""
 	}
 	return d.Type + "\n" + d.Detail
@@ -95,31 +96,42 @@ type Played struct {
 	Expected int    `json:"expected"`
 }
 
+// Row is the row of a stream, of which nothing has happened yet.
+func (s *Stream) Row() Played {
+	return Played{Stream: uint64(s.ID), Client: s.Client, Variant: string(s.Method.Variant), Type: s.Method.Type}
+}
+
+// Difference completes a difference by where it is.
+func (s *Stream) Difference(d Difference) Difference {
+	d.Stream, d.Client = uint64(s.ID), s.Client
+	return d
+}
+
 // Differs says whether anything was not as recorded.
 func (r *Report) Differs() bool { return len(r.Differences)+r.More > 0 }
 
-// ledger is a Report while it is written, by several goroutines.
-type ledger struct {
+// Ledger is a Report while it is written, by several goroutines.
+type Ledger struct {
 	mu    sync.Mutex
 	r     Report
 	noted map[string]bool // notes and changes
-	say   func(string)    // not nil
+	Say   func(string)    // not nil
 }
 
-func newLedger(p *Plan, say func(string)) *ledger {
+func NewLedger(notes []string, say func(string)) *Ledger {
 	if say == nil {
 		say = func(string) {}
 	}
-	l := &ledger{noted: map[string]bool{}, say: say}
-	l.r.Notes = slices.Clone(p.Notes)
+	l := &Ledger{noted: map[string]bool{}, Say: say}
+	l.r.Notes = slices.Clone(notes)
 	l.r.Differences = []Difference{}
 	return l
 }
 
-func (l *ledger) sent()     { l.mu.Lock(); l.r.Sent++; l.mu.Unlock() }
-func (l *ledger) received() { l.mu.Lock(); l.r.Received++; l.mu.Unlock() }
+func (l *Ledger) Sent()     { l.mu.Lock(); l.r.Sent++; l.mu.Unlock() }
+func (l *Ledger) Received() { l.mu.Lock(); l.r.Received++; l.mu.Unlock() }
 
-func (l *ledger) turnedAway(why string) {
+func (l *Ledger) TurnedAway(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.r.TurnedAway == "" {
@@ -127,8 +139,8 @@ func (l *ledger) turnedAway(why string) {
 	}
 }
 
-// note enters a sentence, once.
-func (l *ledger) note(format string, args ...any) {
+// Note enters a sentence, once.
+func (l *Ledger) Note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	l.mu.Lock()
 	fresh := !l.noted[text] && len(l.r.Notes) < 2*maxNotes
@@ -138,12 +150,12 @@ func (l *ledger) note(format string, args ...any) {
 	}
 	l.mu.Unlock()
 	if fresh {
-		l.say(text)
+		l.Say(text)
 	}
 }
 
-// differ enters a difference.
-func (l *ledger) differ(d Difference) {
+// Differ enters a difference.
+func (l *Ledger) Differ(d Difference) {
 	const most = 4096
 	if len(d.Detail) > most {
 		d.Detail = d.Detail[:most] + "…"
@@ -161,12 +173,12 @@ func (l *ledger) differ(d Difference) {
 	}
 	l.mu.Unlock()
 	if fresh {
-		l.say(d.Where() + ": " + d.String())
+		l.Say(d.Where() + ": " + d.String())
 	}
 }
 
-// report closes the account.
-func (l *ledger) report(played []Played) *Report {
+// Report closes the account.
+func (l *Ledger) Report(played []Played) *Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.r
@@ -182,18 +194,11 @@ func (l *ledger) report(played []Played) *Report {
 	return &r
 }
 
-// few lists some of the names.
-func few(names []string) string {
-	const most = 5
-	out := ""
-	for i, n := range names {
-		if i == most {
-			return out + fmt.Sprintf(" and %d more", len(names)-most)
-		}
-		if i > 0 {
-			out += ", "
-		}
-		out += fmt.Sprintf("%q", n)
+// Wrong tells of a fault as it is done.
+func (l *Ledger) Wrong(o *Options, f *fault.Fault, format string, args ...any) {
+	text := fmt.Sprintf("on purpose (%s): ", f) + fmt.Sprintf(format, args...)
+	if o.Wrong != nil {
+		o.Wrong(text)
 	}
-	return out
+	l.Note("%s", text)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/replay/bisect"
+
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/decode/mask"
@@ -170,8 +172,8 @@ func (b *bisecting) run(ctx context.Context) error {
 }
 
 // read reads what is to be bisected.
-func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
-	r, err := replay.ReadRejection(ctx, b.seq, func() (replay.Source, func() error, error) {
+func (b *bisecting) read(ctx context.Context) (*bisect.Rejection, error) {
+	r, err := bisect.ReadRejection(ctx, b.seq, func() (replay.Source, func() error, error) {
 		src, err := b.open(b.source)
 		if err != nil {
 			return nil, nil, err
@@ -181,7 +183,7 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		done := b.progress(src)
 		return advancing{src, done, func(*session.Entry) {}}, func() error { done.end(); return src.Close() }, nil
 	})
-	none, is := errors.AsType[*replay.NotRejectedError](err)
+	none, is := errors.AsType[*bisect.NotRejectedError](err)
 	switch {
 	case is:
 		f := failed("%w", err)
@@ -204,8 +206,8 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 }
 
 // play gives the live client its trials.
-func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bisection, error) {
-	var found *replay.Bisection
+func (b *bisecting) play(ctx context.Context, r *bisect.Rejection) (*bisect.Result, error) {
+	var found *bisect.Result
 	wire := &replaying{app: b.app, write: b.write, listen: b.listen, security: b.security}
 	_, err := wire.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
 		l, shown, err := wire.bind(between)
@@ -217,7 +219,7 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 		b.announceSecurity([]proxy.Pair{b.security})
 		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr), next: time.Now().Add(saidEvery)}
 		defer line.wipe()
-		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
+		found, err = bisect.Find(ctx, l, r, bisect.Options{
 			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
 			Say:      func(text string) { line.wipe(); b.say("%s", text) },
 			Progress: line.show,
@@ -262,7 +264,7 @@ func hintLacks(f *failure, lacks []string) {
 }
 
 // unfinished words why a search was given up.
-func unfinished(err error, found *replay.Bisection) error {
+func unfinished(err error, found *bisect.Result) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -270,8 +272,8 @@ func unfinished(err error, found *replay.Bisection) error {
 		return f
 	}
 	f := failed("%w", err)
-	absent, isAbsent := errors.AsType[*replay.AbsentError](err)
-	silent, isSilent := errors.AsType[*replay.SilentError](err)
+	absent, isAbsent := errors.AsType[*bisect.AbsentError](err)
+	silent, isSilent := errors.AsType[*bisect.SilentError](err)
 	switch {
 	case isAbsent && !absent.Came:
 		f.hint("start the client first, or give it more time with --wait")
@@ -282,7 +284,7 @@ func unfinished(err error, found *replay.Bisection) error {
 		hintLacks(f, silent.Lacks)
 		f.hint("give it more time with --timeout; -w FILE records what it says")
 	}
-	if _, is := errors.AsType[*replay.BaseRejectedError](err); is {
+	if _, is := errors.AsType[*bisect.BaseRejectedError](err); is {
 		f.hint("begin with an earlier NACK: another client, or another version of it, may not accept what came before")
 	}
 	if len(found.Culprits) > 0 {
@@ -299,7 +301,7 @@ type foundFiles struct {
 
 // writeFound writes the smallest conversation, if there is one: as a script, and
 // with its contents as a recording.
-func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error) {
+func (b *bisecting) writeFound(found *bisect.Result) (w foundFiles, err error) {
 	if !found.Told() {
 		return w, nil
 	}
@@ -326,7 +328,7 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 // recordingTo writes the smallest conversation as a recording. Secrets in it are
 // masked as they are in the source, and if they are not, unless the settings say
 // that they are to be kept.
-func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
+func (b *bisecting) recordingTo(path string, found *bisect.Result) error {
 	o := recorder.Options{Labels: newLabels().of}
 	if !b.facts.Masked && !bool(b.config.keepSecrets) {
 		masker := mask.New()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/bisect"
 )
 
 func TestBisectPolled(t *testing.T) {
@@ -19,7 +19,7 @@ func TestBisectPolled(t *testing.T) {
 
 // A client that does not answer may wait for something.
 func TestBisectSilent(t *testing.T) {
-	err := unfinished(&replay.SilentError{What: "trial 3", After: time.Second, Lacks: []string{`SDS "key"`}}, &replay.Bisection{})
+	err := unfinished(&bisect.SilentError{What: "trial 3", After: time.Second, Lacks: []string{`SDS "key"`}}, &bisect.Result{})
 	f, is := err.(*failure)
 	if !is || !strings.Contains(strings.Join(f.hints, "\n"), `SDS "key"`) || !strings.Contains(strings.Join(f.hints, "\n"), "--timeout") {
 		t.Errorf("%+v", err)

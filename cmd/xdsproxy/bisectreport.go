@@ -6,17 +6,17 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/bisect"
 )
 
 // bisectFacts is what bisect -o json prints.
 type bisectFacts struct {
 	Schema string `json:"schema"`
-	*replay.Bisection
+	*bisect.Result
 	foundFiles
 }
 
-func (b *bisecting) print(found *replay.Bisection, files foundFiles) error {
+func (b *bisecting) print(found *bisect.Result, files foundFiles) error {
 	if b.output == "json" {
 		return b.printJSON(bisectFacts{schema, found, files})
 	}
@@ -25,7 +25,7 @@ func (b *bisecting) print(found *replay.Bisection, files foundFiles) error {
 }
 
 // bisectText is what was found as a person reads it.
-func bisectText(f *replay.Bisection, files foundFiles) string {
+func bisectText(f *bisect.Result, files foundFiles) string {
 	var b strings.Builder
 	client := f.Client
 	if f.By != "" {
@@ -70,7 +70,7 @@ func bisectText(f *replay.Bisection, files foundFiles) string {
 }
 
 // writeCulprit writes the resources of a culprit, and the client's words.
-func writeCulprit(b *strings.Builder, c *replay.Culprit) {
+func writeCulprit(b *strings.Builder, c *bisect.Culprit) {
 	how := "rejected alone"
 	switch {
 	case len(c.Resources) > 1:

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/replay/server"
+
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
@@ -272,7 +274,7 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 		return report, failed("nothing was played: %s", render.Safe(report.TurnedAway)).
 			hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
 	case report.Streams == 0 && r.as == "server":
-		return report, failed("nothing was played: no client came within %s", replay.FirstClient*r.options.Idle).
+		return report, failed("nothing was played: no client came within %s", server.FirstClient*r.options.Idle).
 			hint("start the client sooner, or give more time with --idle")
 	case report.Streams == 0:
 		return report, failed("nothing was played: %s never answered", r.target)

@@ -19,6 +19,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/replay/premise"
+	"github.com/xdsproxy/xdsproxy/replay/server"
 )
 
 // commanded is what a replay has with commands for the live side.
@@ -234,7 +235,7 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 	}
 	r.child = child
 	r.options.Anew = child.Again
-	wait := replay.FirstClient * r.options.Idle
+	wait := server.FirstClient * r.options.Idle
 	if with.target != nil && !child.Await(ctx, with.target, wait) && ctx.Err() == nil {
 		return nil, r.fateOf(child, fmt.Sprintf("does not listen on %s within %s", r.target, wait))
 	}

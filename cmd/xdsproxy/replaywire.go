@@ -12,6 +12,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/client"
+	"github.com/xdsproxy/xdsproxy/replay/server"
 )
 
 // player plays one side: as it was asked for, or with a proxy in between, which
@@ -189,7 +191,7 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 	r.announceLinger()
 	r.options.Leaving = between.shut
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
-		return replay.Serve(ctx, l, plan, r.options)
+		return server.Serve(ctx, l, plan, r.options)
 	})
 	_ = l.Close() // if it never came to be served
 	if between != nil {
@@ -220,7 +222,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		}
 	}
 	report, err := r.beside(ctx, launched{target: dialer(live)}, func(ctx context.Context) (*replay.Report, error) {
-		return replay.Play(ctx, dialer(to), plan, r.options)
+		return client.Play(ctx, dialer(to), plan, r.options)
 	})
 	if between != nil {
 		r.trouble = between.heard.why()

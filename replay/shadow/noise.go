@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/standin"
 )
 
 // Two instances of one version do not say the same in every field: one has a
@@ -73,8 +74,8 @@ func (s *shadow) detail(d *Difference, a, b body) weight {
 	d.weighed = len(s.noise)
 	// What the recording has masked is no difference, and no secret is shown: not
 	// those that it shows either, if it was told to.
-	like := replay.LikeRecorded(b.typeURL, a.data, b.data)
-	like, own := replay.MaskedResource(s.masker, b.typeURL, like), replay.MaskedResource(s.masker, a.typeURL, a.data)
+	like := standin.LikeRecorded(b.typeURL, a.data, b.data)
+	like, own := standin.MaskedResource(s.masker, b.typeURL, like), standin.MaskedResource(s.masker, a.typeURL, a.data)
 	passed := false
 	text, same := replay.Changes(a.typeURL, own, b.typeURL, like, func(p diff.Path) bool {
 		is := s.noisy(d.Type, p)
@@ -127,7 +128,7 @@ func (s *shadow) learn(typ string, a, b body, known bool) {
 	if !known {
 		return
 	}
-	like := replay.LikeRecorded(b.typeURL, a.data, b.data)
+	like := standin.LikeRecorded(b.typeURL, a.data, b.data)
 	replay.Changes(a.typeURL, a.data, b.typeURL, like, func(p diff.Path) bool {
 		if len(s.noise) < maxNoise && !s.noisy(typ, p) {
 			f := field(typ, p)

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	maskHead = "[masked:" // how long masks begin: see docs/secrets.md
+	MaskHead = "[masked:" // how long masks begin: see docs/secrets.md
 	anyName  = "google.protobuf.Any"
 	maxDepth = 32
 	maxPairs = 4096
@@ -109,7 +109,7 @@ func (r *renewal) note(format string, args ...any) {
 
 // any returns an encoded Any with stand-ins in what it holds.
 func (r *renewal) any(b []byte) []byte {
-	if !bytes.Contains(b, []byte(maskHead)) {
+	if !bytes.Contains(b, []byte(MaskHead)) {
 		return b
 	}
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(anyName)
@@ -200,7 +200,7 @@ func (r *renewal) walk(m protoreflect.Message, at place, depth int) (changed boo
 
 // left tells of a mask that is sent as it is.
 func (r *renewal) left(text []byte, at place) {
-	if bytes.Contains(text, []byte(maskHead)) {
+	if bytes.Contains(text, []byte(MaskHead)) {
 		r.note("%s has a mask in the place of a secret, in %s of %s: it is sent as it is, and a client that checks its format rejects it", at.resource, bounded(at.path), at.of)
 	}
 }
@@ -209,7 +209,7 @@ func (r *renewal) walkAny(m protoreflect.Message, at place, depth int) bool {
 	fields := m.Descriptor().Fields()
 	url, value := fields.ByName("type_url"), fields.ByName("value")
 	body := m.Get(value).Bytes()
-	if !bytes.Contains(body, []byte(maskHead)) {
+	if !bytes.Contains(body, []byte(MaskHead)) {
 		return false
 	}
 	at.of, at.path = xds.TypeName(m.Get(url).String()), ""
@@ -314,7 +314,7 @@ func (r *renewal) certificate(m protoreflect.Message, at place) bool {
 }
 
 func isMask(b []byte) bool {
-	return len(b) >= 2*len(maskHead) && bytes.HasPrefix(b, []byte(maskHead)) && b[len(b)-1] == ']'
+	return len(b) >= 2*len(MaskHead) && bytes.HasPrefix(b, []byte(MaskHead)) && b[len(b)-1] == ']'
 }
 
 // Made says whether a TlsCertificate is one that a Maker made.

@@ -1,0 +1,36 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+)
+
+// Block is what a recording says of some entries that follow each other.
+type Block struct {
+	First, Last       session.Seq
+	From, To          time.Time
+	Entries, Messages uint64
+	Gaps              uint64 // gap entries among them, but for what was left out on purpose
+	// Streams are those that the entries are of, in ascending order. If
+	// ManyStreams there are more than are listed, and none is.
+	Streams     []session.StreamID
+	ManyStreams bool
+	// Labels are those that Options.Labels gave. If ManyLabels there are
+	// more than are listed, and none is.
+	Labels     []string
+	ManyLabels bool
+}
+
+func blockOf(h *format.BlockHeader) *Block {
+	b := &Block{
+		First: h.First, Last: h.Last, From: time.Unix(0, h.Min).UTC(), To: time.Unix(0, h.Max).UTC(),
+		Entries: h.Entries, Messages: h.Messages, Gaps: h.Gaps, ManyStreams: h.ManyStreams,
+		Labels: h.Labels, ManyLabels: h.ManyLabels,
+	}
+	for _, s := range h.Streams {
+		b.Streams = append(b.Streams, session.StreamID(s))
+	}
+	return b
+}

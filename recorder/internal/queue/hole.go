@@ -1,0 +1,89 @@
+package queue
+
+import (
+	"slices"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+)
+
+const (
+	// MaxHoles bounds the ranges that are told apart. The last one takes what
+	// is beyond, with what was recorded in between.
+	MaxHoles = 8
+)
+
+// Holes collects what was lost since the last Gap entry, a hole for each range
+// of numbers.
+type Holes []hole
+
+// hole is one range.
+type hole struct {
+	gap  session.Gap
+	seen map[session.StreamID]struct{}
+}
+
+func (h Holes) Open() bool { return len(h) > 0 }
+
+// Full says that more streams could not be told by name.
+func (h Holes) Full() bool {
+	return slices.ContainsFunc(h, func(in hole) bool { return len(in.gap.Streams) >= format.MaxGapStreams-1 })
+}
+
+// Add counts an entry as lost. If it is itself a Gap entry, what that stood
+// for is lost as well.
+func (h *Holes) Add(e *session.Entry) {
+	if g := e.Gap; g != nil {
+		in := h.reach(g.First, g.Last)
+		in.gap.Entries += g.Entries
+		in.gap.Bytes += g.Bytes
+		for _, s := range g.Streams {
+			in.touch(s)
+		}
+	}
+	in := h.reach(e.Seq, e.Seq)
+	in.gap.Entries++
+	in.touch(e.Stream)
+	if e.Message != nil {
+		in.gap.Bytes += e.Message.Data.Len()
+	}
+}
+
+// reach returns the hole that these numbers are in.
+func (h *Holes) reach(first, last session.Seq) *hole {
+	at := slices.IndexFunc(*h, func(in hole) bool { return first <= in.gap.Last+1 && in.gap.First <= last+1 })
+	if n := len(*h); at < 0 && n < MaxHoles {
+		*h = append(*h, hole{gap: session.Gap{First: first, Last: last}})
+		return &(*h)[n]
+	}
+	if at < 0 {
+		at = MaxHoles - 1
+	}
+	in := &(*h)[at]
+	in.gap.First, in.gap.Last = min(in.gap.First, first), max(in.gap.Last, last)
+	return in
+}
+
+func (h *hole) touch(id session.StreamID) {
+	if id == 0 || len(h.gap.Streams) == format.MaxGapStreams {
+		return
+	}
+	if _, dup := h.seen[id]; dup {
+		return
+	}
+	if h.seen == nil {
+		h.seen = make(map[session.StreamID]struct{})
+	}
+	h.seen[id] = struct{}{}
+	h.gap.Streams = append(h.gap.Streams, id)
+}
+
+// Close returns what was collected, as Gap entries, and begins anew.
+func (h *Holes) Close() []session.Entry {
+	gaps := make([]session.Entry, len(*h))
+	for i, in := range *h {
+		gaps[i] = session.Entry{Kind: session.KindGap, Side: session.Proxy, Gap: &in.gap}
+	}
+	*h = nil
+	return gaps
+}

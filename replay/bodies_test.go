@@ -1,0 +1,58 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+const sessionsDir = "../check/testdata/sessions"
+
+// entriesOf are those of a recording.
+func entriesOf(t *testing.T, file string) []session.Entry {
+	t.Helper()
+	r, err := recorder.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []session.Entry
+	for {
+		e, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// Bodies that are not kept are read again, in whatever order.
+func TestBodies(t *testing.T) {
+	file := sessionsDir + "/envoy-per-type-restart.xdsp"
+	s := newBodies(func() (*recorder.Reader, error) { return recorder.Open(file) })
+	all := entriesOf(t, file)
+	slices.Reverse(all)
+	for range 2 {
+		for _, e := range all {
+			if e.Kind != session.KindMessage {
+				continue
+			}
+			got, err := s.body(t.Context(), e.Seq)
+			if err != nil || !bytes.Equal(got, e.Message.Data.Bytes()) {
+				t.Fatalf("entry %d: %d bytes, %v; want %d", e.Seq, len(got), err, e.Message.Size)
+			}
+		}
+		slices.Reverse(all)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,50 @@
+package client_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/replaytest"
+)
+
+// In the state of the world a scope that is left out is gone, as a listener or
+// a cluster is.
+const (
+	scopeLeft = `
+C> type=SRDS V= N= R=[] node=n1
+S< type=SRDS V=1 N=a res=[a,b,old]
+C> type=SRDS V=1 N=a R=[]
+S< type=SRDS V=2 N=b res=[a#2,b]
+C> type=SRDS V=2 N=b R=[]
+`
+	scopeStays = `
+C> type=SRDS V= N= R=[] node=n1
+S< type=SRDS V=1 N=a res=[a,b,old]
+C> type=SRDS V=1 N=a R=[]
+S< type=SRDS V=2 N=b res=[a#2,b,old]
+C> type=SRDS V=2 N=b R=[]
+`
+)
+
+// A live server that does not take a scope away differs.
+func TestPlayScopes(t *testing.T) {
+	_, client := replaytest.Facing(t, replaytest.PlanOfScript(t, scopeStays), replaytest.PlanOfScript(t, scopeLeft), replay.Options{Idle: 3 * time.Second})
+	if len(client.Differences) != 1 || client.Differences[0].Expected != `the removal of SRDS "old"` {
+		t.Errorf("%+v", client)
+	}
+}
+
+// A heartbeat is not the state of the world: what it leaves out stays.
+func TestPlayHeartbeat(t *testing.T) {
+	const begins = `
+C> type=LDS V= N= R=[] node=n1
+S< type=LDS V=1 N=a res=[w:a~5s,b]
+C> type=LDS V=1 N=a R=[]
+`
+	recorded := replaytest.PlanOfScript(t, begins+"S< type=LDS V=1 N=b res=[hb:a@1~5s]\nC> type=LDS V=1 N=b R=[]\n")
+	live := replaytest.PlanOfScript(t, begins+"S< type=LDS V=1 N=b res=[w:a~5s,b]\nC> type=LDS V=1 N=b R=[]\n")
+	if _, client := replaytest.Facing(t, live, recorded, replay.Options{Idle: 3 * time.Second}); client.Differs() || client.Matched != client.Expected {
+		t.Errorf("%+v", client)
+	}
+}

@@ -1,0 +1,3 @@
+// Package edit changes single fields of discovery messages, and leaves all
+// others, unknown ones included, as they are and where they are.
+package edit

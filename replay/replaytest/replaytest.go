@@ -1,0 +1,128 @@
+// Package replaytest is what tests of the players share: plans of recordings and
+// of scripts, and both players facing each other.
+package replaytest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check/script"
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/client"
+	"github.com/xdsproxy/xdsproxy/replay/server"
+)
+
+// Sessions is where sessions are kept, for a test of a player.
+const Sessions = "../../check/testdata/sessions"
+
+// Entries gives a list of entries, one after the other.
+type Entries []session.Entry
+
+func (s *Entries) Next(context.Context) (session.Entry, error) {
+	if len(*s) == 0 {
+		return session.Entry{}, io.EOF
+	}
+	e := (*s)[0]
+	*s = (*s)[1:]
+	return e, nil
+}
+
+// EntriesOf are those of a recording.
+func EntriesOf(t testing.TB, file string) []session.Entry {
+	t.Helper()
+	r, err := recorder.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []session.Entry
+	for {
+		e, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+}
+
+// PlanOfScript is the plan of a conversation script.
+func PlanOfScript(t testing.TB, text string) *replay.Plan {
+	t.Helper()
+	s, err := script.Parse("test", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all Entries
+	for e := range s.Entries() {
+		all = append(all, e)
+	}
+	p, err := replay.Read(t.Context(), &all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// PlanOf is the plan of a recording.
+func PlanOf(t testing.TB, file string) *replay.Plan {
+	t.Helper()
+	r, err := recorder.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := replay.Read(t.Context(), r, func() (*recorder.Reader, error) { return recorder.Open(file) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// Against plays both sides of a recording Against each other.
+func Against(t testing.TB, file string, o replay.Options) (server, client *replay.Report) {
+	t.Helper()
+	return Facing(t, PlanOf(t, file), PlanOf(t, file), o)
+}
+
+// Facing plays the server of one recording to the clients of another.
+func Facing(t testing.TB, sp, cp *replay.Plan, o replay.Options) (byServer, byClient *replay.Report) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Idle == 0 {
+		o.Idle = 5 * time.Second
+	}
+	so, co := o, o
+	so.Say = func(s string) { t.Log("server:", s) }
+	co.Say = func(s string) { t.Log("client:", s) }
+	done := make(chan *replay.Report)
+	go func() {
+		r, err := server.Serve(t.Context(), l, sp, so)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- r
+	}()
+	byClient, err = client.Play(t.Context(), func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", l.Addr().String())
+	}, cp, co)
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	return <-done, byClient
+}

@@ -1,0 +1,226 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/replaytest"
+)
+
+// changed writes a kept session anew, as change wants it.
+func changed(t *testing.T, name string, change func(e *session.Entry) bool) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "changed.xdsp")
+	log, err := recorder.Create(file, recorder.Options{NoTicks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range replaytest.EntriesOf(t, filepath.Join(replaytest.Sessions, name+".xdsp")) {
+		if change(&e) {
+			log.Append(e)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// playable requires that both sides play what there is of a recording, and say
+// what there is not.
+func playable(t *testing.T, file, note string) {
+	t.Helper()
+	server, client := replaytest.Against(t, file, replay.Options{Idle: 3 * time.Second})
+	asRecorded(t, note, map[string]*replay.Report{"server": server, "client": client})
+}
+
+func asRecorded(t *testing.T, note string, reports map[string]*replay.Report) {
+	t.Helper()
+	for name, r := range reports {
+		if r.Streams == 0 || r.Matched == 0 || r.Differs() || r.Matched != r.Expected {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if !strings.Contains(strings.Join(r.Notes, "\n"), note) {
+			t.Errorf("%s: no note says %q: %q", name, note, r.Notes)
+		}
+	}
+}
+
+// A gap in the middle of updates.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]session.Seq{"envoy-sotw": 18, "envoy-delta": 21, "envoy-per-type": 29} {
+		t.Run(name, func(t *testing.T) {
+			playable(t, changed(t, name, func(e *session.Entry) bool {
+				last := first + 5
+				if e.Seq == last {
+					*e = session.Entry{Kind: session.KindGap, Time: e.Time, Side: session.Proxy, Gap: &session.Gap{First: first, Last: last, Entries: 6, Streams: []session.StreamID{1, 2, 3, 4, 5}}}
+					return true
+				}
+				return e.Seq < first || e.Seq > last
+			}), "were lost when it was recorded")
+		})
+	}
+}
+
+// What was cut out of a recording was not lost.
+func TestCutOut(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[session.GapCause]string{
+		session.Lost: "were lost when it was recorded", session.Cut: "were left out on purpose", session.CutBare: "were left out on purpose",
+	} {
+		p := replaytest.PlanOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+			if e.Seq == 23 {
+				*e = session.Entry{Kind: session.KindGap, Time: e.Time, Side: session.Proxy, Gap: &session.Gap{First: 18, Last: 23, Entries: 6, Cause: cause}}
+			}
+			return e.Seq < 18 || e.Seq > 22
+		}))
+		if len(p.Notes) == 0 || !strings.HasPrefix(p.Notes[0], "entries 18 to 23 "+want) {
+			t.Errorf("%q", p.Notes)
+		}
+	}
+}
+
+// However many holes were made on purpose, they are told in one line; and a
+// stream that lacks nothing else is not said to lack something.
+func TestCutOutOften(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		holes []session.Seq
+		want  string
+	}{
+		{[]session.Seq{20}, "entry 20 was left out on purpose: "},
+		{[]session.Seq{20, 23, 26}, "3 entries between 20 and 26 were left out on purpose: "},
+	} {
+		p := replaytest.PlanOf(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+			if slices.Contains(c.holes, e.Seq) {
+				*e = session.Entry{
+					Seq: e.Seq, Kind: session.KindGap, Time: e.Time, Side: session.Proxy,
+					Gap: &session.Gap{First: e.Seq, Last: e.Seq, Entries: 1, Streams: []session.StreamID{1}, Cause: session.Cut},
+				}
+			}
+			return true
+		}))
+		if len(p.Notes) != 1 || !strings.HasPrefix(p.Notes[0], c.want) || !p.Streams[0].Partial {
+			t.Errorf("%q, want %q", p.Notes, c.want)
+		}
+	}
+}
+
+// A recording of which the end was torn off.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	all, err := os.ReadFile(filepath.Join(replaytest.Sessions, "envoy-sotw.xdsp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	for _, part := range []int{3, 5, 7, 9} {
+		file := filepath.Join(t.TempDir(), "cut.xdsp")
+		if err := os.WriteFile(file, all[:len(all)*part/10], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if len(replaytest.PlanOf(t, file).Streams) == 0 {
+			continue
+		}
+		played++
+		playable(t, file, "")
+	}
+	if played == 0 {
+		t.Error("nothing was left to play")
+	}
+}
+
+// A recording that begins in the middle of a stream: without its headers it is
+// not known what it is; with them, as at the head of a later segment, the rest
+// is played.
+func TestMidStream(t *testing.T) {
+	t.Parallel()
+	headless := changed(t, "envoy-sotw", func(e *session.Entry) bool { return e.Seq > 5 })
+	p := replaytest.PlanOf(t, headless)
+	if said := strings.Join(p.Notes, "\n"); len(p.Streams) != 0 || !strings.Contains(said, "of which the headers were not recorded") {
+		t.Errorf("%d streams, %q", len(p.Streams), said)
+	}
+	// The request for listeners is not there: a live client makes it by itself,
+	// but this one cannot.
+	_, client := replaytest.Against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+		e.Carried = e.Seq <= 3
+		return e.Seq <= 3 || e.Seq > 16
+	}), replay.Options{Idle: 2 * time.Second})
+	asRecorded(t, "the request for LDS was not recorded", map[string]*replay.Report{"client": client})
+}
+
+// A message of which a part is missing is not said, and what answered it is not
+// expected.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	done := false
+	playable(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
+		if e.Kind == session.KindMessage && e.Side == session.Server && e.Seq > 16 && !done {
+			done = true
+			m := *e.Message
+			m.Data, m.Truncated = session.Chunks{m.Data.Bytes()[:20]}, true
+			e.Message = &m
+		}
+		return true
+	}), "was recorded in part")
+}
+
+// Whatever the pace, the same is said.
+func TestPaces(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"cause", "x1000", "step"} {
+		t.Run(text, func(t *testing.T) {
+			pace, err := replay.ParsePace(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := make(chan struct{})
+			close(step) // somebody leans on Enter
+			server, client := replaytest.Against(t, replaytest.Sessions+"/envoy-sotw-nack.xdsp", replay.Options{Pace: pace, Step: step})
+			for name, r := range map[string]*replay.Report{"server": server, "client": client} {
+				if r.Differs() || r.Matched != r.Expected || r.Matched == 0 {
+					t.Errorf("%s: %+v", name, r)
+				}
+			}
+		})
+	}
+	for _, bad := range []string{"", "fast", "asap", "x", "x0", "x-1", "xNaN", "xInf", "4x"} {
+		if _, err := replay.ParsePace(bad); err == nil {
+			t.Errorf("%q is a pace", bad)
+		}
+	}
+}
+
+// What a recorded client never answered is answered by a live one: that is a
+// difference. Silence that may only not have been recorded is not.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	const begins = "C> type=CDS V= N= R=[] node=n1\nS< type=CDS V=1 N=a res=[c1]\nC> type=CDS V=1 N=a R=[]\nS< type=CDS V=2 N=b res=[c2]\n"
+	answered := begins + "C> type=CDS V=2 N=b R=[]\n"
+	for _, test := range []struct{ name, recorded, live, expected, got string }{
+		{"cured", begins + "t=+41s -- tick\n", answered, "no answer", "ACK"},
+		{"the same again", begins + "t=+41s -- tick\n", begins + "t=+41s -- tick\n", "", ""},
+		{"cut short", begins + "t=+9s -- tick\n", answered, "", ""},
+		{"rejected now", begins + "t=+41s -- tick\n", begins + "C> type=CDS V=1 N=b R=[] err=\"no\" code=13\n", "no answer", "NACK"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: 2 * time.Second})
+			switch {
+			case test.expected == "" && (server.Differs() || server.Matched != server.Expected):
+				t.Errorf("%+v", server)
+			case test.expected == "":
+			case len(server.Differences) != 1 || server.Differences[0].Expected != test.expected || server.Differences[0].Got != test.got || server.Matched == server.Expected:
+				t.Errorf("%+v; want %s instead of %s", server, test.got, test.expected)
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package standin
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/xdsproxy/xdsproxy/decode/mask"
+)
+
+const secretType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
+
+// secret makes a certificate for two names, with a key of its own.
+func secret(t *testing.T, password string) *tlsv3.TlsCertificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "payments"}, DNSNames: []string{"payments.example"},
+		URIs: []*url.URL{{Scheme: "spiffe", Host: "example", Path: "/payments"}}, NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inline := func(kind string, b []byte) *corev3.DataSource {
+		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{
+			InlineString: string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: b})),
+		}}
+	}
+	c := &tlsv3.TlsCertificate{CertificateChain: inline("CERTIFICATE", der), PrivateKey: inline("PRIVATE KEY", private)}
+	if password != "" {
+		c.Password = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: password}}
+	}
+	return c
+}
+
+func encoded(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// loads requires that a certificate and its key belong together, and returns it.
+func loads(t *testing.T, c *tlsv3.TlsCertificate) *x509.Certificate {
+	t.Helper()
+	pair, err := tls.X509KeyPair([]byte(c.GetCertificateChain().GetInlineString()), []byte(c.GetPrivateKey().GetInlineString()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair.Leaf
+}
+
+// A masked key is replaced, wherever it is, and the certificate with it; the
+// same mask by the same key.
+func TestRenew(t *testing.T) {
+	one := secret(t, "open sesame, says the thief")
+	masked := MaskedResource(mask.New(), secretType, encoded(t, &tlsv3.Secret{Name: "s", Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: one}}))
+	if !bytes.Contains(masked, []byte(MaskHead)) {
+		t.Fatal("nothing is masked")
+	}
+	context, err := anypb.New(&tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{TlsCertificates: []*tlsv3.TlsCertificate{secret(t, "")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+	cluster := MaskedResource(mask.New(), clusterType, encoded(t, &clusterv3.Cluster{Name: "c", TransportSocket: &corev3.TransportSocket{
+		Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: context},
+	}}))
+	plain := &anypb.Any{TypeUrl: clusterType, Value: []byte("\x0a\x01x\xfa\x7f\x01y")} // with a field that nobody knows
+	response := encoded(t, &discovery.DiscoveryResponse{Nonce: "n", Resources: []*anypb.Any{
+		{TypeUrl: secretType, Value: masked}, {TypeUrl: clusterType, Value: cluster}, plain, {TypeUrl: secretType, Value: masked},
+	}})
+	out, notes := New().Renew(response, false)
+	var m discovery.DiscoveryResponse
+	if err := proto.Unmarshal(out, &m); err != nil || len(m.GetResources()) != 4 || bytes.Contains(out, []byte(MaskHead)) {
+		t.Fatalf("%v, %d resources", err, len(m.GetResources()))
+	}
+	if said := strings.Join(notes, "\n"); len(notes) != 2 || !strings.Contains(said, "payments.example, spiffe://example/payments") {
+		t.Errorf("notes: %q", notes)
+	}
+	var fresh tlsv3.Secret
+	if err := m.GetResources()[0].UnmarshalTo(&fresh); err != nil {
+		t.Fatal(err)
+	}
+	leaf := loads(t, fresh.GetTlsCertificate())
+	if leaf.Subject.CommonName != "payments" || len(leaf.DNSNames) != 1 || len(leaf.URIs) != 1 || leaf.Issuer.CommonName != "xdsproxy replay" {
+		t.Errorf("%+v", leaf)
+	}
+	if key, is := leaf.PublicKey.(*ecdsa.PublicKey); !is || key.Curve != elliptic.P384() {
+		t.Errorf("a key %T", leaf.PublicKey)
+	}
+	if fresh.GetTlsCertificate().GetPassword() != nil {
+		t.Error("it still has the password of the old key")
+	}
+	if !bytes.Equal(m.GetResources()[0].GetValue(), m.GetResources()[3].GetValue()) {
+		t.Error("the same secret is another one the second time")
+	}
+	if !bytes.Equal(m.GetResources()[2].GetValue(), plain.GetValue()) {
+		t.Errorf("a resource without secrets was changed: %x", m.GetResources()[2].GetValue())
+	}
+	var inner clusterv3.Cluster
+	var tlsContext tlsv3.UpstreamTlsContext
+	if err := m.GetResources()[1].UnmarshalTo(&inner); err != nil {
+		t.Fatal(err)
+	}
+	if err := inner.GetTransportSocket().GetTypedConfig().UnmarshalTo(&tlsContext); err != nil {
+		t.Fatal(err)
+	}
+	loads(t, tlsContext.GetCommonTlsContext().GetTlsCertificates()[0])
+}
+
+// Secrets of a live server are compared by their place, and all else as it is.
+func TestLikeRecorded(t *testing.T) {
+	make := func(name string) []byte {
+		c := secret(t, "sesame")
+		c.CertificateChain = &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: "/etc/cert"}}
+		return encoded(t, &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: c}})
+	}
+	in := inspect.New()
+	same := func(a, b []byte) bool {
+		return in.Inspect(secretType, a, true).Hash == in.Inspect(secretType, b, true).Hash
+	}
+	recorded, live, other := MaskedResource(mask.New(), secretType, make("s")), make("s"), make("another")
+	if same(recorded, live) {
+		t.Fatal("nothing is masked")
+	}
+	if !same(recorded, LikeRecorded(secretType, recorded, live)) {
+		t.Error("another key in the same place is a difference")
+	}
+	if same(recorded, LikeRecorded(secretType, recorded, other)) {
+		t.Error("another name is none")
+	}
+}
+
+// Whatever bytes a response has, renewing it ends.
+func FuzzRenew(f *testing.F) {
+	f.Add([]byte{0x12, 0xff}, false)
+	f.Add([]byte("\x12\x08\x0a\x03a.b\x12\x01x"), true)
+	f.Fuzz(func(t *testing.T, data []byte, delta bool) { New().Renew(data, delta) })
+}
