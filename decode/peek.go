@@ -54,12 +54,10 @@ func (p *peeker) read(data []byte) {
 	switch p.Kind {
 	case SotwRequest:
 		p.sotwRequest(data)
-	case SotwResponse:
-		p.sotwResponse(data)
 	case DeltaRequest:
 		p.deltaRequest(data)
-	case DeltaResponse:
-		p.deltaResponse(data)
+	case SotwResponse, DeltaResponse:
+		p.response(data)
 	}
 }
 

@@ -7,63 +7,47 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
-func (p *peeker) sotwResponse(data []byte) {
+func (p *peeker) response(data []byte) {
 	p.makeRoom(data)
+	delta := p.Kind == DeltaResponse
 	s := protoscan.Of(data)
 	for s.Next() {
-		switch s.Num {
-		case 1:
-			p.Version = p.str(s)
-		case 2:
-			if r := p.resource(); r != nil {
-				p.any(r, p.bytes(s))
-				if r.TypeURL != "" && xds.IsWrapper(r.TypeURL) {
-					body := r.Body
-					*r = Resource{}
-					p.wrapper(r, body)
-				} else if r.Name == "" {
-					r.Name = payloadName(r.Body)
-				}
+		switch {
+		case s.Num == 2:
+			if r := p.resource(); r != nil && delta {
+				p.wrapper(r, p.bytes(s))
+			} else if r != nil {
+				p.sotwResource(r, p.bytes(s))
 			}
-		case 4:
+		case s.Num == 1:
+			p.Version = p.str(s)
+		case s.Num == 4:
 			p.TypeURL = p.str(s)
-		case 5:
+		case s.Num == 5:
 			p.Nonce = p.str(s)
-		case 6:
+		case s.Num == 6 && delta:
+			p.add(&p.Removed, p.str(s))
+		case s.Num == 8 && delta:
+			p.add(&p.Removed, p.first(p.bytes(s), 1))
+		case s.Num == 6, s.Num == 7 && delta:
 			p.ControlPlane = p.first(p.bytes(s), 1)
-		case 7:
+		case s.Num == 7, s.Num == 9 && delta:
 			p.resourceError(p.bytes(s))
 		}
 	}
-	p.ended("DiscoveryResponse", s)
+	p.ended(p.Kind.String(), s)
 }
 
-func (p *peeker) deltaResponse(data []byte) {
-	p.makeRoom(data)
-	s := protoscan.Of(data)
-	for s.Next() {
-		switch s.Num {
-		case 1:
-			p.Version = p.str(s)
-		case 2:
-			if r := p.resource(); r != nil {
-				p.wrapper(r, p.bytes(s))
-			}
-		case 4:
-			p.TypeURL = p.str(s)
-		case 5:
-			p.Nonce = p.str(s)
-		case 6:
-			p.add(&p.Removed, p.str(s))
-		case 7:
-			p.ControlPlane = p.first(p.bytes(s), 1)
-		case 8:
-			p.add(&p.Removed, p.first(p.bytes(s), 1))
-		case 9:
-			p.resourceError(p.bytes(s))
-		}
+// sotwResource reads an Any, which may hold a Resource envelope.
+func (p *peeker) sotwResource(r *Resource, b []byte) {
+	p.any(r, b)
+	if r.TypeURL != "" && xds.IsWrapper(r.TypeURL) {
+		body := r.Body
+		*r = Resource{}
+		p.wrapper(r, body)
+	} else if r.Name == "" {
+		r.Name = payloadName(r.Body)
 	}
-	p.ended("DeltaDiscoveryResponse", s)
 }
 
 // makeRoom counts the resources first, so that their list grows once.
