@@ -203,12 +203,10 @@ func (a *api) has(s string) bool {
 
 var isTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT[0-9:.]+Z$|^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]+ GMT$`)
 
-var quotedName = regexp.MustCompile(`\\?"[^"]*\\?"|; the nearest name.*|(\d+ of )?\d+ bytes|byte \d+`)
+var notCompared = regexp.MustCompile(`; the nearest name.*|(\d+ of )?\d+ bytes|byte \d+`)
 
-// findingsOf are the findings, each as a text. Names in them come in the order of
-// the alphabet, which is another one for stand-ins: the texts are compared without
-// them, and the lists sorted. The name that is nearest to a wrong one is another, and
-// short names and addresses are as long as others.
+// findingsOf are the findings, each as a text. The name that is nearest to a wrong
+// one is another, and short names and addresses are as long as others.
 func findingsOf(report []byte) (all []string) {
 	var r struct {
 		Findings []map[string]any `json:"findings"`
@@ -217,13 +215,10 @@ func findingsOf(report []byte) (all []string) {
 		return []string{err.Error()}
 	}
 	for _, f := range r.Findings {
-		if names, ok := f["names"].([]any); ok {
-			slices.SortFunc(names, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-		}
 		delete(f, "lines") // of a text, which a recording has not
 		delete(f, "last_line")
 		message, _ := f["message"].(string)
-		f["message"] = quotedName.ReplaceAllString(message, "")
+		f["message"] = notCompared.ReplaceAllString(message, "")
 		b, err := json.Marshal(f)
 		if err != nil {
 			return []string{err.Error()}

@@ -10,10 +10,12 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +94,17 @@ func TestShapes(t *testing.T) {
 	}
 	if got := strings.Join(out[3:], " "); got != "127.0.0.1:80 0.0.0.0 169.254.169.254 fe80::1" {
 		t.Errorf("addresses that every machine has: %s", got)
+	}
+}
+
+// What is numbered stays in order: rules list it so, and name the first.
+func TestNumbered(t *testing.T) {
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprintf("httproute/prod/shop%d/rule", i))
+	}
+	if out := mapped(t, NewNames(testKey()), nil, inValue, names...); !slices.IsSorted(out) || slices.Equal(out, names) {
+		t.Errorf("in another order: %q", out)
 	}
 }
 
