@@ -227,18 +227,16 @@ func (w *maskWalker) header(b []byte, sh *shape) {
 	}
 }
 
-// isCommand says whether a header value consists of command operators only,
-// such as "%DYNAMIC_METADATA(a:b)%".
+// isCommand says whether a value consists of command operators only, such as
+// "%DYNAMIC_METADATA(a:b)%".
 func isCommand(v []byte) bool {
 	for len(v) > 0 {
-		if v[0] != '%' {
+		end := bytes.IndexByte(v[1:], '%') + 1
+		name := bytes.TrimLeft(v[1:max(end, 1)], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+		if v[0] != '%' || end < 3 || len(name) == end-1 || len(name) > 0 && name[0] != '(' && name[0] != ':' {
 			return false
 		}
-		end := bytes.IndexByte(v[1:], '%')
-		if end < 2 {
-			return false
-		}
-		v = v[end+2:]
+		v = v[end+1:]
 	}
 	return true
 }
@@ -310,8 +308,9 @@ func (w *maskWalker) rest(s *protoscan.Scanner, reaches bool) {
 	}
 }
 
+// leaf masks a text, unless it says what will be put in its place.
 func (w *maskWalker) leaf(b []byte) {
-	if len(b) > 0 && !w.masks.is(b) {
+	if len(b) > 0 && !w.masks.is(b) && !isCommand(b) {
 		w.masked++
 		if w.write {
 			w.masks.fill(b, b)
