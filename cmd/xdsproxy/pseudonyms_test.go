@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -120,11 +121,27 @@ func reported(t *testing.T, path string, more ...string) []string {
 	if !strings.Contains(said.String(), "no error and no warning") {
 		t.Fatalf("report ends with %s", &said)
 	}
-	for seq := range 100 {
-		args = append(args, strconv.Itoa(seq+1))
+	for dec := json.NewDecoder(bytes.NewReader(execute(t, 0, "show", path, "1..", "-o", "json"))); len(args) < 100; {
+		var e struct{ Seq int }
+		if dec.Decode(&e) != nil {
+			break
+		}
+		args = append(args, strconv.Itoa(e.Seq))
 	}
 	execute(t, 0, append(args, more...)...)
 	return args
+}
+
+// An entry that was named and is not there is told, and nothing is written.
+func TestReportOfMissingEntries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.zip")
+	var out, said bytes.Buffer
+	if code := main1([]string{"report", "../../check/testdata/sessions/grpc-go-nack.xdsp", "1", "999999", "--yes", "-w", path}, strings.NewReader(""), &out, &said); code != 1 || !strings.Contains(said.String(), "has no entry 999999") {
+		t.Errorf("it ends with %d: %s", code, &said)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("there is a report")
+	}
 }
 
 // unzipped is what is in the files of a report. Its recording goes to a file.
