@@ -1,10 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -53,11 +55,7 @@ func TestPseudonyms(t *testing.T) {
 	for _, v := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"} {
 		t.Setenv(v, t.TempDir())
 	}
-	api, stay := newAPI(), make(map[string]bool)
-	judged, err := os.ReadFile(remaining)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api, inRecordings, inReports := newAPI(), newJudged(t, "testdata/pseudonyms.txt"), newJudged(t, "testdata/pseudonyms-reports.txt")
 	for i, path := range trees(t) {
 		if testing.Short() && i%10 != 0 {
 			continue
@@ -69,34 +67,147 @@ func TestPseudonyms(t *testing.T) {
 				t.Fatal(err) // always the same, so that chance puts no short name into a stand-in
 			}
 			execute(t, 0, "export", path, "--pseudonyms", "--key-file", key, "-w", made)
-			plain := execute(t, 0, "show", path, "1..", "-o", "json")
-			inside := unpacked(t, made)
-			for s := range stringsIn(t, plain) {
-				if len(s) < 4 || api.has(s) || !bytes.Contains(inside, []byte(s)) {
+			places := map[string][]byte{"r.xdsp": unpacked(t, made)}
+			sameFindings(t, path, made, key)
+			if strings.HasSuffix(path, ".xdsp") {
+				named, renamed := filepath.Join(dir, "named.zip"), filepath.Join(dir, "renamed.zip")
+				about := reported(t, path, "--yes", "-w", named)
+				execute(t, 0, append(about, "--yes", "-w", renamed, "--pseudonyms", "--key-file", key)...)
+				for name, inside := range unzipped(t, renamed, made) {
+					places[name] = inside
+				}
+				unzipped(t, named, filepath.Join(dir, "named.xdsp"))
+				sameFindings(t, filepath.Join(dir, "named.xdsp"), made, key)
+			}
+			for s := range stringsIn(t, execute(t, 0, "show", path, "1..", "-o", "json")) {
+				if len(s) < 4 || api.has(s) {
 					continue
 				}
-				line := strconv.Quote(digits.ReplaceAllString(s, "0"))
-				if stay[line] = true; !*update && !bytes.Contains(judged, []byte(line+"\n")) {
-					t.Errorf("%s is in it: a name that leaked, or one to be judged harmless with -update", line)
+				for name, inside := range places {
+					list := inRecordings
+					if filepath.Ext(name) != ".xdsp" {
+						list = inReports
+					}
+					if bytes.Contains(inside, []byte(s)) && (list == inRecordings || !bytes.Contains(places["session.xdsp"], []byte(s))) && !list.harmless(s) {
+						t.Errorf("%q is in %s: a name that leaked, or one to be judged harmless with -update", s, name)
+					}
 				}
-			}
-			want, got := findingsOf(execute(t, -1, "check", path, "-o", "json")), findingsOf(pseudoRun(t, execute(t, -1, "check", made, "-o", "json"), 0, "reveal", key))
-			if !slices.Equal(want, got) {
-				t.Errorf("the rules find\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})
 	}
-	if *update {
-		lines := strings.Join(slices.Sorted(maps.Keys(stay)), "\n") + "\n"
-		if err := os.WriteFile(remaining, []byte(lines), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	inRecordings.save(t)
+	inReports.save(t)
+}
+
+// sameFindings says whether the rules find in a recording what they find in the one
+// that was made of it.
+func sameFindings(t *testing.T, named, renamed, key string) {
+	t.Helper()
+	want, got := findingsOf(execute(t, -1, "check", named, "-o", "json")), findingsOf(pseudoRun(t, execute(t, -1, "check", renamed, "-o", "json"), 0, "reveal", key))
+	if !slices.Equal(want, got) {
+		t.Errorf("the rules find\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// remaining lists what may remain of the recordings in the tree beside names of
-// the API: header fields, names of programs and of parts of Envoy, words of errors.
-const remaining = "testdata/pseudonyms.txt"
+// reported writes a report of what the rules find, or of the first entries, and gives
+// the arguments that say of what.
+func reported(t *testing.T, path string, more ...string) []string {
+	t.Helper()
+	args := []string{"report", path}
+	var out, said bytes.Buffer
+	if main1(append(args, more...), strings.NewReader(""), &out, &said) == 0 {
+		return args
+	}
+	if !strings.Contains(said.String(), "no error and no warning") {
+		t.Fatalf("report ends with %s", &said)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(execute(t, 0, "show", path, "1..", "-o", "json"))); len(args) < 100; {
+		var e struct{ Seq int }
+		if dec.Decode(&e) != nil {
+			break
+		}
+		args = append(args, strconv.Itoa(e.Seq))
+	}
+	execute(t, 0, append(args, more...)...)
+	return args
+}
+
+// An entry that was named and is not there is told, and nothing is written.
+func TestReportOfMissingEntries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.zip")
+	var out, said bytes.Buffer
+	if code := main1([]string{"report", "../../check/testdata/sessions/grpc-go-nack.xdsp", "1", "999999", "--yes", "-w", path}, strings.NewReader(""), &out, &said); code != 1 || !strings.Contains(said.String(), "has no entry 999999") {
+		t.Errorf("it ends with %d: %s", code, &said)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("there is a report")
+	}
+}
+
+// unzipped is what is in the files of a report. Its recording goes to a file.
+func unzipped(t *testing.T, path, recording string) map[string][]byte {
+	t.Helper()
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	all := make(map[string][]byte)
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err != nil || len(b) == 0 {
+			t.Fatalf("%s has %d bytes: %v", f.Name, len(b), err)
+		}
+		if filepath.Ext(f.Name) == ".xdsp" {
+			if err := os.WriteFile(recording, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b = unpacked(t, recording)
+		}
+		all[f.Name] = b
+	}
+	if len(all) < 5 {
+		t.Fatalf("%d files in %s", len(all), path)
+	}
+	return all
+}
+
+// judged is a file that lists what may remain of the recordings in the tree beside
+// names of the API: header fields, names of programs and of parts of Envoy, words of
+// errors; in the files of a report, words of xdsproxy's own, too.
+type judged struct {
+	path string
+	was  []byte
+	met  map[string]bool
+}
+
+func newJudged(t *testing.T, path string) *judged {
+	was, err := os.ReadFile(path)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	return &judged{path, was, make(map[string]bool)}
+}
+
+// harmless says whether a text is in the list, where all numbers are one.
+func (j *judged) harmless(s string) bool {
+	line := strconv.Quote(digits.ReplaceAllString(s, "0"))
+	j.met[line] = true
+	return *update || bytes.Contains(j.was, []byte(line+"\n"))
+}
+
+func (j *judged) save(t *testing.T) {
+	if !*update {
+		return
+	}
+	if err := os.WriteFile(j.path, []byte(strings.Join(slices.Sorted(maps.Keys(j.met)), "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
@@ -187,7 +298,7 @@ func newAPI() *api {
 }
 
 func (a *api) has(s string) bool {
-	if a.names[s] || strings.IndexFunc(s, unicode.IsLetter) < 0 || strings.HasPrefix(s, "[masked:") || isTime.MatchString(s) {
+	if a.names[s] || strings.IndexFunc(s, unicode.IsLetter) < 0 || strings.HasPrefix(s, "[masked:") || strings.HasPrefix(s, "W21hc2tlZDp") /* that, in base64 */ || isTime.MatchString(s) {
 		return true
 	}
 	if !strings.HasPrefix(s, "envoy.") && !strings.HasPrefix(s, "/envoy.") && !strings.HasPrefix(s, "type.googleapis.com/") {
@@ -203,12 +314,10 @@ func (a *api) has(s string) bool {
 
 var isTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT[0-9:.]+Z$|^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]+ GMT$`)
 
-var quotedName = regexp.MustCompile(`\\?"[^"]*\\?"|; the nearest name.*|(\d+ of )?\d+ bytes|byte \d+`)
+var notCompared = regexp.MustCompile(`; the nearest name.*|(\d+ of )?\d+ bytes|byte \d+`)
 
-// findingsOf are the findings, each as a text. Names in them come in the order of
-// the alphabet, which is another one for stand-ins: the texts are compared without
-// them, and the lists sorted. The name that is nearest to a wrong one is another, and
-// short names and addresses are as long as others.
+// findingsOf are the findings, each as a text. The name that is nearest to a wrong
+// one is another, and short names and addresses are as long as others.
 func findingsOf(report []byte) (all []string) {
 	var r struct {
 		Findings []map[string]any `json:"findings"`
@@ -217,13 +326,10 @@ func findingsOf(report []byte) (all []string) {
 		return []string{err.Error()}
 	}
 	for _, f := range r.Findings {
-		if names, ok := f["names"].([]any); ok {
-			slices.SortFunc(names, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-		}
 		delete(f, "lines") // of a text, which a recording has not
 		delete(f, "last_line")
 		message, _ := f["message"].(string)
-		f["message"] = quotedName.ReplaceAllString(message, "")
+		f["message"] = notCompared.ReplaceAllString(message, "")
 		b, err := json.Marshal(f)
 		if err != nil {
 			return []string{err.Error()}

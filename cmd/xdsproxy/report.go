@@ -198,8 +198,15 @@ func (r *reporting) gather(ctx context.Context, o *report.Options) error {
 // options finds out what is to be proved. It reads the source once.
 func (r *reporting) options(ctx context.Context, rules []string, seqs []session.Seq) (*report.Options, error) {
 	var w walked
-	if err := r.walk(ctx, &w, true, func(*session.Entry, *check.Change, bool) error { return nil }); err != nil {
+	missing := slices.Clone(seqs)
+	if err := r.walk(ctx, &w, true, func(e *session.Entry, _ *check.Change, _ bool) error {
+		missing = slices.DeleteFunc(missing, func(s session.Seq) bool { return s == e.Seq })
+		return nil
+	}); err != nil {
 		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, failed("%q has no entry %s", r.name, render.SomeOf(numbers(missing)))
 	}
 	o := &report.Options{Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
 	o.Proof.Judge = r.config.judging()

@@ -289,7 +289,7 @@ func unquote(raw []byte) string {
 // hide masks a string. Bytes in base64 are masked as bytes, so that the text
 // is still base64 and the mask is that of the same bytes in protobuf.
 func (j *jsonMasker) hide(raw []byte, key string) {
-	if len(raw) == 0 || j.w.masks.is(raw) {
+	if len(raw) == 0 || j.w.masks.is(raw) || secrets.IsCommand(raw) {
 		return
 	}
 	if key == "inlinebytes" {

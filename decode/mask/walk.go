@@ -296,9 +296,9 @@ func (w *walker) rest(s *protoscan.Scanner, reaches bool) {
 	}
 }
 
-// Secret masks b.
+// Secret masks b, unless it says what will be put in its place.
 func (w *walker) Secret(b []byte) {
-	if len(b) > 0 && !w.masks.is(b) {
+	if len(b) > 0 && !w.masks.is(b) && !secrets.IsCommand(b) {
 		w.masked++
 		if w.write {
 			w.masks.fill(b, b)

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -78,4 +81,46 @@ func shapeOf(v any, path string, count map[string]int) {
 	default:
 		count[path]++
 	}
+}
+
+// What somebody gets who has only the zip leads a fresh Envoy the same way, too: of
+// systems that others wrote, with what Envoy takes from lists of its own, such as the
+// flags of a response.
+func TestReplayPseudonymsOfSystems(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"consul-nack", "eg-warm-plain", "istio-sidecar-delta"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made := filepath.Join(t.TempDir(), "r.zip")
+			cmd := exec.Command(program(t), "report", "../../check/testdata/systems/"+name+".xdsp", "--pseudonyms", "--yes", "-w", made)
+			cmd.Env = quietEnv(t)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			playedAlike(t, unzippedSession(t, made), nil, envoyPath(t))
+		})
+	}
+}
+
+// unzippedSession is the recording of a report.
+func unzippedSession(t *testing.T, path string) string {
+	t.Helper()
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open("session.xdsp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := filepath.Join(t.TempDir(), "session.xdsp")
+	if err := os.WriteFile(session, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return session
 }

@@ -1,6 +1,10 @@
 package pseudonym
 
 import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -45,10 +49,14 @@ func (n *Names) message(md protoreflect.MessageDescriptor, b []byte, depth int) 
 		body, ok := s.Bytes()
 		switch {
 		case s.Type == protowire.StartGroupType: // in no type that is linked
+		case s.Type == protowire.Fixed64Type && md.FullName() == "google.protobuf.Value" && !n.typed:
+			out = append(out, n.number(s.Raw())...)
 		case !ok, ok && fd != nil && !holdsBytes(fd.Kind()):
 			out = append(out, s.Raw()...)
 		case fd == nil:
 			out = n.put(out, s, n.opaque(body))
+		case n.vocab.allowed[fd.FullName()][string(body)]:
+			out = append(out, s.Raw()...)
 		case fd.Kind() == protoreflect.MessageKind:
 			out = n.put(out, s, n.message(fd.Message(), body, depth+1))
 		case fd.Kind() == protoreflect.BytesKind:
@@ -62,6 +70,20 @@ func (n *Names) message(md protoreflect.MessageDescriptor, b []byte, depth int) 
 
 func holdsBytes(k protoreflect.Kind) bool {
 	return k == protoreflect.MessageKind || k == protoreflect.BytesKind || k == protoreflect.StringKind
+}
+
+// number maps a number in metadata, such as that of an account. raw is its field.
+func (n *Names) number(raw []byte) []byte {
+	v := math.Float64frombits(binary.LittleEndian.Uint64(raw[len(raw)-8:]))
+	digits := strconv.FormatFloat(v, 'f', -1, 64)
+	if v < 1e5 || v >= 1e15 || v != math.Trunc(v) {
+		return raw // a share, a coordinate, or too large to be one
+	}
+	f, _ := strconv.ParseFloat(n.text(digits, inValue, 0), 64)
+	if n.leak != nil {
+		return raw
+	}
+	return binary.LittleEndian.AppendUint64(slices.Clone(raw[:len(raw)-8]), math.Float64bits(f))
 }
 
 // put appends the field at which s stands, with another body.

@@ -81,12 +81,57 @@ func (n *Names) Settle() error {
 		}
 	}
 	slices.Sort(fresh) // so that the same names have the same stand-ins
+	families := make(map[string][]string)
 	for _, word := range fresh {
 		standIn := n.choose(word)
 		n.words[word], n.used[standIn] = standIn, word
+		if f := family(word); f != "" {
+			families[f] = append(families[f], word)
+		}
+	}
+	for _, words := range families {
+		n.inOrder(words)
 	}
 	n.key.Words, n.settled = n.words, true
 	return nil
+}
+
+// family is what words have in common that differ in a number, r1 and r2, or are one
+// letter, a and b. A hash belongs to none, nor does a word with so many digits that
+// they are no number.
+func family(word string) string {
+	if len(word) == 1 {
+		return "a"
+	}
+	b, digits := []byte(word), 0
+	for i, c := range b {
+		if isDigit(c) {
+			b[i] = '0'
+			digits++
+		}
+	}
+	if digits == 0 || digits == len(b) || digits > 5 || isHash(word) {
+		return ""
+	}
+	return string(b)
+}
+
+// inOrder hands out the stand-ins of a family in the order of its words: in that
+// order rules list what is numbered, and the first one decides what they name.
+func (n *Names) inOrder(words []string) {
+	standIns := make([]string, len(words))
+	for i, word := range words {
+		standIns[i] = n.words[word]
+	}
+	slices.Sort(standIns)
+	for i, word := range words {
+		if standIns[i] == word {
+			return
+		}
+	}
+	for i, word := range words {
+		n.words[word], n.used[standIns[i]] = standIns[i], word
+	}
 }
 
 // choose finds a word that stands for no other one. A long one is no name that

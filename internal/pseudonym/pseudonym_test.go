@@ -8,12 +8,17 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"math"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -95,12 +100,23 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// What is numbered stays in order: rules list it so, and name the first.
+func TestNumbered(t *testing.T) {
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprintf("httproute/prod/shop%d/rule", i))
+	}
+	if out := mapped(t, NewNames(testKey()), nil, inValue, names...); !slices.IsSorted(out) || slices.Equal(out, names) {
+		t.Errorf("in another order: %q", out)
+	}
+}
+
 // What belongs to the API stays.
 func TestStays(t *testing.T) {
 	all := []string{
 		"type.googleapis.com/envoy.config.cluster.v3.Cluster", "envoy.filters.http.router", "ROUND_ROBIN", "x-forwarded-for", "*", "",
 		"/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources", "networking.istio.io/v1alpha3/VirtualService",
-		"1.40.0", "h2", "[masked:37lD1WfgqfSvUIOE1lm...]", "/dev/stdout", "%REQ(:AUTHORITY)%",
+		"1.40.0", "h2", "rsa_pss_rsae_sha256", "[masked:37lD1WfgqfSvUIOE1lm...]", "/dev/stdout", "%REQ(:AUTHORITY)%",
 	}
 	for i, got := range mapped(t, NewNames(testKey()), nil, inValue, all...) {
 		if got != all[i] {
@@ -143,6 +159,64 @@ func TestForms(t *testing.T) {
 	out := mapped(t, n, []string{"acme"}, inValue, `{"connect_timeout": "5s", "acme" : ["a\u0063me\n", 17, "ROUND_ROBIN"]}`)[0]
 	if a := n.text("acme", inValue, 0); out != `{"connect_timeout": "5s", "`+a+`" : ["`+a+`\n", 17, "ROUND_ROBIN"]}` {
 		t.Errorf("JSON became %s", out)
+	}
+}
+
+// Letters of other scripts are the same name however they are written, and numbers
+// name something, too.
+func TestOtherForms(t *testing.T) {
+	n := NewNames(testKey())
+	out := mapped(t, n, nil, inValue, "東京-shop", "/%E6%9D%B1%E4%BA%AC-shop/100%25", `{"account": 123456789012, "of": [-1, 0.25, 654321, 12345]}`, "%CEL(x)% %ACCESS_LOG_TYPE% %ED")
+	if out[1] != "/"+out[0]+"/100%25" {
+		t.Errorf("%q and %q", out[0], out[1])
+	}
+	account := n.text("123456789012", inValue, 0)
+	if len(account) != 12 || out[2] != `{"`+n.text("account", inField, 0)+`": `+account+`, "`+n.text("of", inField, 0)+`": [-1, 0.25, `+n.text("654321", inValue, 0)+`, 12345]}` {
+		t.Errorf("JSON became %s", out[2])
+	}
+	if !strings.HasPrefix(out[3], "%CEL(") || !strings.Contains(out[3], ")% %ACCESS_LOG_TYPE% ") {
+		t.Errorf("a command became %s", out[3])
+	}
+	number := func(v float64) []byte {
+		return protowire.AppendFixed64(protowire.AppendTag(nil, 2, protowire.Fixed64Type), math.Float64bits(v))
+	}
+	for _, same := range []float64{0.25, 99999, -654321, math.NaN(), math.Inf(1)} {
+		if got := n.message(messageType("google.protobuf.Value"), number(same), 0); !bytes.Equal(got, number(same)) {
+			t.Errorf("%v became %x", same, got)
+		}
+	}
+	want, _ := strconv.ParseFloat(account, 64)
+	if got := n.message(messageType("google.protobuf.Value"), number(123456789012), 0); !bytes.Equal(got, number(want)) {
+		t.Errorf("an account became %x, not %v", got, want)
+	}
+}
+
+// What Envoy would reject otherwise stays: the words of a script, if it has no other
+// ones, too, and what makes a key of a JSON web key.
+func TestStaysValid(t *testing.T) {
+	modulus := base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xa4}, 256))
+	const script = "function envoy_on_response(handle) end"
+	n := NewNames(testKey())
+	out := mapped(t, n, nil, inValue, script, `{"keys":[{"kty":"RSA","kid":"acme","alg":"RS256","use":"sig","e":"AQAB","n":"`+modulus+`"}]}`)
+	if out[0] != script {
+		t.Errorf("a script became %s", out[0])
+	}
+	var set struct {
+		Keys []struct{ Kty, Kid, Alg, Use, E, N string }
+	}
+	if err := json.Unmarshal([]byte(out[1]), &set); err != nil || len(set.Keys) != 1 {
+		t.Fatalf("%v: %s", err, out[1])
+	}
+	flags := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "NR")
+	if got := n.message(messageType("envoy.config.accesslog.v3.ResponseFlagFilter"), flags, 0); !bytes.Equal(got, flags) {
+		t.Errorf("a flag became %q", got)
+	}
+	k := set.Keys[0]
+	if b, err := base64.RawURLEncoding.DecodeString(k.N); err != nil || len(b) != 256 || b[255]&1 == 0 || k.N == modulus {
+		t.Errorf("%v: %d bytes in %s", err, len(b), k.N)
+	}
+	if k.Kty != "RSA" || k.Alg != "RS256" || k.Use != "sig" || k.E != "AQAB" || k.Kid == "acme" {
+		t.Errorf("%+v", k)
 	}
 }
 

@@ -88,6 +88,9 @@ func (v *vocabulary) fixed(s string, i int, st style) int {
 			}
 		}
 	case '\\', '%':
+		if n := command(rest); n > len("%C3") { // %ACCESS_LOG_TYPE% begins like an escape
+			return n
+		}
 		if n := escape(rest); n > 0 || rest[0] == '\\' {
 			return n
 		}
@@ -124,7 +127,7 @@ func ends(s, with string) int {
 // as "%REQ(". Formats of time belong to it.
 func command(s string) int {
 	n := 1
-	for n < len(s) && (s[n] >= 'A' && s[n] <= 'Z' || s[n] == '_' || n > 1 && isDigit(s[n])) {
+	for s[0] == '%' && n < len(s) && (s[n] >= 'A' && s[n] <= 'Z' || s[n] == '_' || n > 1 && isDigit(s[n])) {
 		n++
 	}
 	if n < 3 || n == len(s) || s[n] != '(' && s[n] != '%' && s[n] != ':' {

@@ -1,6 +1,7 @@
 package pseudonym
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,6 +24,9 @@ const maxNested = 16
 
 // text maps a text.
 func (n *Names) text(s string, in place, depth int) string {
+	if in != inPattern {
+		s = unescaped(s)
+	}
 	if n.leak != nil {
 		n.leak(s, in)
 		if strings.Contains(s, "-----BEGIN ") {
@@ -57,6 +61,9 @@ func (n *Names) text(s string, in place, depth int) string {
 	if in == inProse {
 		return n.prose(s)
 	}
+	if isScript(s) {
+		return n.prose(s) // of which not even known words may be replaced
+	}
 	n.whole(s)
 	if strings.ContainsAny(s, "\n\t") || strings.Count(s, " ") > 1 || strings.HasPrefix(s, "%") || strings.Contains(s, " %") {
 		// A program, a format, YAML: its words have a meaning, where the whole does not stay.
@@ -66,6 +73,38 @@ func (n *Names) text(s string, in place, depth int) string {
 		}
 	}
 	return n.strict(s, plain)
+}
+
+// isScript says whether a text is a script in Lua, which defines what Envoy calls.
+func isScript(s string) bool {
+	return strings.Contains(s, "function envoy_on_re") && strings.Contains(s, "end")
+}
+
+// unescaped is a text without the escapes of URLs and of grpc-message for letters
+// of other scripts, which would stay: what stands for these letters needs none.
+func unescaped(s string) string {
+	at := strings.IndexByte(s, '%')
+	if at < 0 {
+		return s
+	}
+	var out strings.Builder
+	for i := at; i < len(s); {
+		var run []byte
+		end := i
+		for ; escape(s[end:]) == 3 && s[end] == '%' && s[end+1] >= '8'; end += 3 {
+			b, _ := strconv.ParseUint(s[end+1:end+3], 16, 8)
+			run = append(run, byte(b))
+		}
+		if len(run) > 0 && utf8.Valid(run) {
+			out.Write(run)
+			i = end
+			continue
+		}
+		end = max(end, i+1)
+		out.WriteString(s[i:end])
+		i = end
+	}
+	return s[:at] + out.String()
 }
 
 // bytes maps the value of a field of bytes.

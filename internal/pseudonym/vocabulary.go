@@ -18,14 +18,17 @@ type vocabulary struct {
 	camel   map[string]bool // names as generated code writes them
 	enums   map[string]bool // names of enum values
 	headers map[string]bool
-	values  map[string]bool // whole values
-	english map[string]bool // words of errors and comments
+	values  map[string]bool                           // whole values
+	jwk     map[string]bool                           // members of a JSON web key
+	allowed map[protoreflect.FullName]map[string]bool // by field: the values that it may have at all
+	english map[string]bool                           // words of errors and comments
 }
 
 var newVocabulary = sync.OnceValue(func() *vocabulary {
 	v := &vocabulary{
 		types: make(map[string]bool), api: make(map[string]bool), fields: make(map[string]bool), camel: make(map[string]bool), enums: make(map[string]bool),
-		headers: set(headerNames), values: set(wholeValues), english: set(englishWords),
+		allowed: make(map[protoreflect.FullName]map[string]bool),
+		headers: set(headerNames), values: set(wholeValues), english: set(englishWords), jwk: set("keys kty use alg kid n e crv x y x5c x5t"),
 	}
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		v.types[string(f.Package())] = true
@@ -87,12 +90,44 @@ func (v *vocabulary) messages(ms protoreflect.MessageDescriptors) {
 				v.camel[json], v.camel[strings.ToUpper(json[:1])+json[1:]] = true, true
 			}
 			v.split(name)
+			v.rules(f)
 		}
 		for j := range m.Oneofs().Len() {
 			v.split(string(m.Oneofs().Get(j).Name()))
 		}
 		v.messages(m.Messages())
 		v.enumerations(m.Enums())
+	}
+}
+
+// rules takes the values that a field of text may have at all, such as the flags of a
+// response: a client rejects any other one.
+func (v *vocabulary) rules(f protoreflect.FieldDescriptor) {
+	only := make(map[string]bool)
+	var rules func(protoreflect.Message)
+	rules = func(m protoreflect.Message) {
+		m.Range(func(fd protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+			switch {
+			case fd.Kind() == protoreflect.MessageKind && !fd.IsList() && !fd.IsMap():
+				rules(value.Message())
+			case fd.Kind() == protoreflect.StringKind && fd.Name() == "in":
+				for i := range value.List().Len() {
+					only[value.List().Get(i).String()] = true
+				}
+			case fd.Kind() == protoreflect.StringKind && fd.Name() == "const":
+				only[value.String()] = true
+			}
+			return true
+		})
+	}
+	f.Options().ProtoReflect().Range(func(fd protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if fd.FullName() == "validate.rules" {
+			rules(value.Message())
+		}
+		return true
+	})
+	if len(only) > 0 {
+		v.allowed[f.FullName()] = only
 	}
 }
 
@@ -133,7 +168,7 @@ func (v *vocabulary) value(s string) bool {
 
 // field says whether the key of an object stays that stands for a message.
 func (v *vocabulary) field(s string) bool {
-	return v.fields[s] || s == "@type" || v.value(s) || strings.Contains(s, ".") && v.path(s)
+	return v.fields[s] || s == "@type" || v.jwk[s] || v.value(s) || strings.Contains(s, ".") && v.path(s)
 }
 
 // path says whether s leads through fields.

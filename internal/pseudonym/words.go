@@ -10,7 +10,7 @@ var schemes = map[string]bool{
 // (pilot/pkg/model, pkg/config/host), Kubernetes and gRPC.
 var forms = []string{
 	"outbound|", "inbound|", "inbound-vip|", "outbound_.", "inbound_.", "sidecar~", "router~", "waypoint~", "ztunnel~", "ingress~",
-	"svc.cluster.local", "type.googleapis.com/", "goo.gle/debugproto", "goo.gle/debugstr", "goo.gle/debugonly", "unix:", "dns:", "xdstp:",
+	"svc.cluster.local", "mmdb", "type.googleapis.com/", "goo.gle/debugproto", "goo.gle/debugstr", "goo.gle/debugonly", "unix:", "dns:", "xdstp:",
 }
 
 // wholeValues stay where they are a whole value.
@@ -45,6 +45,9 @@ const wholeValues = `
 	TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256
 	TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384
 	TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
+	ecdsa_secp256r1_sha256 ecdsa_secp384r1_sha384 ecdsa_secp521r1_sha512 ed25519 rsa_pss_rsae_sha256 rsa_pss_rsae_sha384 rsa_pss_rsae_sha512
+	rsa_pkcs1_sha256 rsa_pkcs1_sha384 rsa_pkcs1_sha512 rsa_pkcs1_sha1 ecdsa_sha1
+	RSA EC OKP oct RS256 RS384 RS512 ES256 ES384 ES512 PS256 PS384 PS512 HS256 HS384 HS512 EdDSA Ed25519 AQAB sig
 	P-256 P-384 P-521 X25519 X25519MLKEM768 P256 P384
 `
 

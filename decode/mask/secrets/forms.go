@@ -14,6 +14,9 @@ var (
 	pemBase64 = []byte("LS0tLS1CRUdJT") // "-----BEGIN" in base64
 	jwtHead   = []byte("eyJ")           // `{"` in base64
 	urlMark   = []byte("://")
+	loginTCP  = []byte("@tcp(") // user:password@tcp(host:port)/name, as drivers of MySQL take it
+	loginUnix = []byte("@unix(")
+	masked    = []byte("[masked:")
 	keyType   = []byte("kty") // of a JWK
 )
 
@@ -70,7 +73,18 @@ func webToken(b []byte, at int) (int, int) {
 	return at, end
 }
 
-// urlPassword is what stands between ":" and "@" in the authority of a URL.
+// login is the password in "user:password@tcp(", of which the ":" stands at i.
+func login(b []byte, i int) (int, int) {
+	for end := i + 1; end < len(b) && end < i+maxKey && b[end] > ' ' && b[end] != '"' && b[end] != '\''; end++ {
+		if b[end] == '@' && (bytes.HasPrefix(b[end:], loginTCP) || bytes.HasPrefix(b[end:], loginUnix)) {
+			return i + 1, end
+		}
+	}
+	return 0, 0
+}
+
+// urlPassword is what stands between ":" and "@" in the authority of a URL, or a
+// token that stands there alone.
 func urlPassword(b []byte, at int) (int, int) {
 	start := at + len(urlMark)
 	end := start
@@ -82,7 +96,13 @@ func urlPassword(b []byte, at int) (int, int) {
 		return 0, 0
 	}
 	colon := bytes.IndexByte(b[start:start+host], ':')
-	if colon < 0 {
+	switch {
+	case bytes.HasPrefix(b[start:], masked): // such a token
+		return start, start + host
+	case colon < 0:
+		if only, _, _ := bytes.Cut(b[start:end], []byte("@")); looksRandom(only) && len(bytes.TrimFunc(only, func(r rune) bool { return r < 0x80 && isAlnum(byte(r)) })) == 0 {
+			return start, start + len(only)
+		}
 		return 0, 0
 	}
 	return start + colon + 1, start + host

@@ -15,7 +15,7 @@ func IsCredential(name string) bool {
 
 // secretKeys are secret as they are: of headers that vendors gave other names,
 // and others that end like what is no secret.
-var secretKeys = [...]string{"cookie", "set-cookie", "set-cookie2", "x-honeycomb-team", "x-sf-key", "dsn"}
+var secretKeys = [...]string{"cookie", "set-cookie", "set-cookie2", "x-honeycomb-team", "x-sf-key", "x-newrelic-license", "dsn", "jsessionid", "phpsessid"}
 
 // secretEndings make a key secret that ends so, after a hyphen or alone.
 var secretEndings = [...]string{
@@ -23,7 +23,7 @@ var secretEndings = [...]string{
 	"credential", "credentials", "api-key", "api-keys", "apikey", "access-key", "secret-key", "private-key", "auth-key", "signing-key",
 	"encryption-key", "hmac-key", "shared-key", "subscription-key", "account-key", "master-key", "license-key", "ingestion-key",
 	"functions-key", "json-key", "key-data", "pkcs12", "connection-string", "connectionstring", "conn-str", "webhook-url",
-	"assertion", "session-id", "jwt", "auth", "hmac", "bearer",
+	"application-key", "app-key", "assertion", "session-id", "sessionid", "psk", "jwt", "auth", "hmac", "bearer",
 }
 
 // byLastByte are these endings by their last byte.

@@ -26,6 +26,7 @@ type assignment struct {
 	quoted bool // the key is
 	spaced bool // there is space before or after the sign
 	query  bool // the key follows "?", "&" or ";", as in the query of a URL
+	from   int  // where the key begins, its quotes included
 }
 
 // assigned finds the key before the sign at i.
@@ -42,6 +43,8 @@ func assigned(b []byte, i int) (a assignment) {
 	}
 	a.key = keyChars(b, at)
 	before := at - len(a.key) - 1
+	for a.from = before + 1; a.quoted && a.from > 0 && strings.IndexByte("\"'`\\[", b[a.from-1]) >= 0; a.from-- {
+	}
 	a.query = before >= 0 && strings.IndexByte("?&;", b[before]) >= 0
 	return a
 }
@@ -120,10 +123,27 @@ func (a *assignment) header(b []byte, at int) (from, to int) {
 	}
 	at += len(Scheme(string(b[at:min(len(b), at+24)])))
 	value := glance(b, at, false)
-	if isPublic(value) || isProse(value) || len(value) < 16 && !hasDigit(value) || bytes.ContainsAny(value, "([{") || isPort(value) {
+	end := at + len(value)
+	if isPublic(value) || isProse(value) || len(value) < 16 && !hasDigit(value) && !a.isEntry(b, end) || bytes.ContainsAny(value, "([{") || isPort(value) {
 		return 0, 0
 	}
 	return at, wordEnd(b, at, false)
+}
+
+// isEntry says whether key and value, which ends at end, are all that there is in a
+// line of a text, or in braces, as in YAML. One line by itself may be a sentence,
+// unless its key is no word of such.
+func (a *assignment) isEntry(b []byte, end int) bool {
+	before := bytes.TrimRight(b[:a.from], " \t-")
+	after := bytes.TrimLeft(b[end:], " \t\r")
+	first, last := len(before) == 0, len(after) == 0
+	switch {
+	case !first && (before[len(before)-1] == '{' || before[len(before)-1] == ','):
+		return !last && (after[0] == '}' || after[0] == ',' && before[len(before)-1] == '{')
+	case !first && before[len(before)-1] != '\n', !last && after[0] != '\n':
+		return false
+	}
+	return !first || !last || bytes.ContainsAny(a.key, "_-.")
 }
 
 // isPort says whether what follows a host and a colon is a port, and perhaps a path.
@@ -158,6 +178,37 @@ func named(b []byte, i int) (from, to int) {
 		at++
 	}
 	if from, to, ok = quoted(b, at); !ok || isPublic(b[from:to]) {
+		return 0, 0
+	}
+	return from + len(Scheme(string(b[from:to]))), to
+}
+
+// argument is the value that a script gives to a header field which is secret, with
+// the ":" of the call at i: headers():add("x-api-key", "x").
+func argument(b []byte, i int, rough bool) (from, to int) {
+	call := b[i+1:]
+	at := i + 1 + len("add(")
+	switch {
+	case bytes.HasPrefix(call, []byte("add(")):
+	case bytes.HasPrefix(call, []byte("replace(")):
+		at = i + 1 + len("replace(")
+	default:
+		return 0, 0
+	}
+	if rough {
+		return i, i + 1
+	}
+	from, to, ok := quoted(b, at)
+	if !ok || !IsKey(b[from:to]) {
+		return 0, 0
+	}
+	rest := bytes.TrimLeft(b[to:], "\\")
+	if len(rest) == 0 {
+		return 0, 0
+	}
+	rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest[1:], " \t"), []byte(","))
+	from, to, found := quoted(b, len(b)-len(bytes.TrimLeft(rest, " \t")))
+	if !ok || !found || isPublic(b[from:to]) {
 		return 0, 0
 	}
 	return from + len(Scheme(string(b[from:to]))), to
@@ -350,14 +401,19 @@ func wordLength(b []byte) int {
 	return len(b)
 }
 
-// isPublic says whether a value is none: nothing, a word that says so, something
-// to be put in its place, the place where it is kept, or a certificate.
+// isPublic says whether a value is none: nothing, a word that says so, the name of a
+// scheme, something to be put in its place, a pattern for it, the place where it is
+// kept, or a certificate.
 func isPublic(v []byte) bool {
-	switch strings.ToLower(string(v)) {
-	case "", "true", "false", "null", "nil", "none", "yes", "no", "on", "off", "enabled", "disabled", "optional", "required", "undefined":
+	switch strings.ToLower(string(bytes.Trim(v, "()[]"))) {
+	case "", "true", "false", "null", "nil", "none", "yes", "no", "on", "off", "enabled", "disabled", "optional", "required", "undefined",
+		"unset", "redacted", "hidden", "basic", "bearer", "digest", "negotiate":
 		return true
 	}
-	for _, head := range []string{"${", "$(", "{{", "<", "/etc/", "/var/", "/run/", "/tmp/", "/usr/", "/opt/", "/mnt/", "/home/", "./", "file:/", "-----BEGIN "} {
+	if len(v) <= 4 && bytes.IndexFunc(v, func(r rune) bool { return r >= 0x80 || isAlnum(byte(r)) }) < 0 {
+		return true // a sign in a sentence, or ".*"
+	}
+	for _, head := range []string{"([", "(.", "(?", "(\\", "[^", "[a-", "[A-", "[0-", "\\w", "\\d", "\\S", "${", "$(", "{{", "<", "/etc/", "/var/", "/run/", "/tmp/", "/usr/", "/opt/", "/mnt/", "/home/", "./", "file:/", "-----BEGIN "} {
 		if bytes.HasPrefix(v, []byte(head)) {
 			return true // private keys in PEM are found by themselves
 		}
@@ -373,7 +429,8 @@ func isProse(v []byte) bool {
 		"format", "error", "failed", "failure", "value", "values", "prefix", "type", "method", "methods", "assertion", "mode", "only", "rules",
 		"is", "was", "are", "were", "not", "missing", "required", "requires", "invalid", "expired", "found", "given", "set", "unset", "empty",
 		"to", "or", "and", "of", "in", "for", "with", "without", "must", "may", "can", "cannot", "has", "have", "that", "this", "the", "from", "by",
-		"flag", "flags", "option", "options", "argument", "arguments", "file", "stdin":
+		"flag", "flags", "option", "options", "argument", "arguments", "file", "stdin", "string",
+		"unable", "unknown", "unsupported", "unauthorized", "denied", "rejected", "revoked", "malformed", "mismatch", "forbidden", "absent":
 		return true
 	}
 	return false
@@ -449,18 +506,16 @@ func Scheme(value string) string {
 	return ""
 }
 
-// IsCommand says whether a header value consists of command operators only,
-// such as "%DYNAMIC_METADATA(a:b)%".
+// IsCommand says whether a value consists of command operators only, such as
+// "%DYNAMIC_METADATA(a:b)%".
 func IsCommand(v []byte) bool {
 	for len(v) > 0 {
-		if v[0] != '%' {
+		end := bytes.IndexByte(v[1:], '%') + 1
+		name := bytes.TrimLeft(v[1:max(end, 1)], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+		if v[0] != '%' || end < 3 || len(name) == end-1 || len(name) > 0 && name[0] != '(' && name[0] != ':' {
 			return false
 		}
-		end := bytes.IndexByte(v[1:], '%')
-		if end < 2 {
-			return false
-		}
-		v = v[end+2:]
+		v = v[end+1:]
 	}
 	return true
 }

@@ -32,7 +32,7 @@ const minLong = 10
 // a text that looks like a secret, at any depth. It finds whatever Each would
 // find in a text of it, and is the reason why most bytes are looked at only once.
 func In(b []byte) bool {
-	if bytes.Contains(b, googleKey) {
+	if bytes.Contains(b, googleKey) || bytes.Contains(b, loginTCP) || bytes.Contains(b, loginUnix) {
 		return true
 	}
 	start := 0
@@ -71,6 +71,14 @@ func secretAt(b []byte, start, i int, rough bool) (from, to int) {
 		}
 		if from, to = botToken(b, start, i); from < to {
 			return from, to
+		}
+		if from, to = argument(b, i, rough); from < to {
+			return from, to
+		}
+		if !rough {
+			if from, to = login(b, i); from < to {
+				return from, to
+			}
 		}
 		if endsLikeKey(b, i) || !rough {
 			return pair(b, i, rough)

@@ -30,6 +30,7 @@ var tokens = [...]struct {
 }{
 	{"AGE-SECRET-KEY-1", 50, letters},
 	{"AIza", 35, urlSafe},
+	{"ATATT3", 180, urlSafe},
 	{"CLOJARS_", 60, letters},
 	{"GOCSPX-", 20, urlSafe},
 	{"IQoJb3JpZ2luX2Vj", 40, letters}, // session tokens of AWS
@@ -48,6 +49,7 @@ var tokens = [...]struct {
 	{"dp.st.", 40, dotted},
 	{"dt0c01.", 80, dotted},
 	{"dt0s01.", 80, dotted},
+	{"eyJrIjoi", 60, letters}, // keys of Grafana, of which "k" is the key
 	{"figd_", 38, urlSafe},
 	{"github_pat_", 36, urlSafe},
 	{"gho_", 36, letters},
@@ -74,6 +76,7 @@ var tokens = [...]struct {
 	{"lin_api_", 40, letters},
 	{"npm_", 36, letters},
 	{"ntn_", 40, letters},
+	{"nvapi-", 60, urlSafe},
 	{"ops_eyJ", 100, letters},
 	{"pplx-", 48, letters},
 	{"pscale_oauth_", 32, dotted},
@@ -111,6 +114,7 @@ var tokens = [...]struct {
 	{"tskey-api-", 20, urlSafe},
 	{"tskey-auth-", 20, urlSafe},
 	{"whsec_", 32, letters},
+	{"xai-", 70, urlSafe},
 	{"xapp-", 20, urlSafe},
 	{"xkeysib-", 64, urlSafe},
 	{"xoxa-", 10, urlSafe},
