@@ -213,7 +213,7 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 		o.Facts.Program = versionName()
 	}
 	o.Proof.Findings = report.Choose(check.Fold(w.checker.Findings()), rules, seqs)
-	o.Proof.Seqs = seqs
+	o.Proof.Seqs, o.Proof.Way = seqs, report.MostWay
 	switch {
 	case len(seqs) > 0:
 		o.Chosen = "entry " + render.SomeOf(numbers(seqs))

@@ -22,6 +22,10 @@ import (
 // UsualLimit is what most trackers take, in bytes.
 const UsualLimit = 25 << 20
 
+// MostWay is how many bytes the recording in a zip may have so that it can be
+// played, where fewer would prove the same.
+const MostWay = 8 << 20
+
 // Options say what goes into a zip.
 type Options struct {
 	Program string // that writes it, with its version
