@@ -66,7 +66,7 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 	}
 	b.files = append(b.files, recordingFile)
 	part := &part{ctx: ctx, path: recording, judge: o.Proof.Judge}
-	way := &course{kept: !o.Facts.Masked && !o.Cut.Record.Masked}
+	way := &course{}
 	if err := part.walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		b.Survey.See(e, c)
 		way.see(e, c)
