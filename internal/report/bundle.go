@@ -74,6 +74,7 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 	}); err != nil {
 		return nil, err
 	}
+	b.Survey.Dump(o.Dump)
 	var text bytes.Buffer
 	told := convert.Report{
 		Program: o.Program, Source: recordingFile, Facts: part.facts, Chosen: o.Chosen,

@@ -69,9 +69,10 @@ func reproduce(w *course, findings []check.Finding, program string) string {
 		server = server || w.asked && findings[i].Fault == check.ServerFault
 	}
 	line("# How to see it again\n")
+	line("You need xdsproxy (github.com/xdsproxy/xdsproxy). Run the commands in the folder of this file.\n")
 	switch {
 	case playable:
-		line("You need xdsproxy (github.com/xdsproxy/xdsproxy) and %s. In the folder of this file:", is)
+		line("With %s:", is)
 		block(fmt.Sprintf("xdsproxy replay %s -- %s", recordingFile, command))
 		line("It starts the client with a bootstrap that it makes, and sends it what the management server sent then. No management server is needed.")
 		if w.rejection != 0 {
@@ -104,4 +105,6 @@ func reproduce(w *course, findings []check.Finding, program string) string {
 }
 
 // code is a text between backticks, without any of its own.
-func code(s string) string { return "`" + strings.ReplaceAll(render.Safe(render.Middle(s, 200)), "`", "'") + "`" }
+func code(s string) string {
+	return "`" + strings.ReplaceAll(render.Safe(render.Middle(s, 200)), "`", "'") + "`"
+}
