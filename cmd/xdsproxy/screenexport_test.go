@@ -46,6 +46,10 @@ func TestScreenExport(t *testing.T) {
 	if _, err := recorder.Inspect(filepath.Join(dir, "out.xdsp")); err != nil {
 		t.Error(err)
 	}
+	zip := tui.ExportRequest{Form: "zip", Path: filepath.Join(dir, "out.zip"), Rule: "nack-received"} // the first line is the one in sight
+	if said, err := export(t.Context(), zip); err != nil || !strings.HasPrefix(said, "wrote "+zip.Path) {
+		t.Errorf("zip says %q, %v", said, err)
+	}
 }
 
 // No name of a client or of a resource is in what is exported while names are

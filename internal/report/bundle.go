@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -66,13 +67,17 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 	}
 	b.files = append(b.files, recordingFile)
 	part := &part{ctx: ctx, path: recording, judge: o.Proof.Judge}
-	way := &course{}
+	way, missing := &course{}, slices.Clone(o.Proof.Seqs)
 	if err := part.walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		b.Survey.See(e, c)
 		way.see(e, c)
+		missing = slices.DeleteFunc(missing, func(seq session.Seq) bool { return seq == e.Seq && e.Gap == nil })
 		return nil
 	}); err != nil {
 		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("there is no entry %d", missing[0])
 	}
 	b.Survey.Dump(o.Dump)
 	var text bytes.Buffer

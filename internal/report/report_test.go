@@ -357,6 +357,36 @@ func TestReportLeavesNothing(t *testing.T) {
 	left("interrupted")
 }
 
+// A zip that nobody named is named after its source, also after an address.
+func TestFileOf(t *testing.T) {
+	for source, want := range map[string]string{
+		"gw.xdsp": "gw-report.zip", "a/gw.v1.xdsp": "gw.v1-report.zip", "127.0.0.1:19000": "127.0.0.1-19000-report.zip",
+		"[::1]:19000": "---1--19000-report.zip", "unix:/run/xds.sock": "xds.sock-report.zip", "lds.yaml": "lds-report.zip",
+	} {
+		if got := FileOf(source); got != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+}
+
+// A rule that is named has its finding in the report, however many graver ones there
+// are of another.
+func TestChooseOfEachRule(t *testing.T) {
+	rules := check.Rules()
+	var found []check.Finding
+	for n := range 9 {
+		found = append(found, check.Finding{Rule: rules[0], Severity: check.Error, Seqs: []session.Seq{session.Seq(n + 1)}})
+	}
+	found = append(found, check.Finding{Rule: rules[1], Severity: check.Info, Seqs: []session.Seq{20}})
+	got := Choose(found, []string{rules[0].ID, rules[1].ID}, nil)
+	if len(got) != MostFindings || got[MostFindings-1].Rule != rules[1] {
+		t.Errorf("%d findings: %v", len(got), got)
+	}
+	if none := Unfound(found, []string{rules[1].ID, rules[2].ID}); !slices.Equal(none, []string{rules[2].ID}) {
+		t.Errorf("not found are %q", none)
+	}
+}
+
 // The gravest findings are chosen, or those that were named; a note only by its name.
 func TestChoose(t *testing.T) {
 	found := check.Fold(recording(t, "sessions/demo").checker.Findings())
