@@ -82,7 +82,7 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 	b.Survey.Dump(o.Dump)
 	var text bytes.Buffer
 	told := convert.Report{
-		Program: o.Program, Source: recordingFile, Facts: part.facts, Chosen: o.Chosen,
+		Program: o.Program, Source: recordingFile, Facts: part.facts, Chosen: o.Chosen, Attached: true,
 		Findings: func() []check.Finding { return o.Proof.Among(part.checker.Findings()) },
 	}
 	done, err := convert.Write(&text, convert.Markdown, part.walk, convert.Options{Report: told})
@@ -105,9 +105,9 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 		text []byte
 	}{
 		{markdownFile, text.Bytes()},
-		{pageFile, shown.Bytes()},
+		{convert.PageFile, shown.Bytes()},
 		{findingsFile, findings.Bytes()},
-		{reproduceFile, []byte(reproduce(way, o.Proof.Findings, o.Program))},
+		{convert.ReproduceFile, []byte(reproduce(way, o.Proof.Findings, o.Program))},
 		{readableFile, []byte(b.Survey.Text(0))},
 		{dumpFile, o.Dump},
 	} {

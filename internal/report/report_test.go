@@ -139,6 +139,7 @@ func checkZip(t *testing.T, in map[string]string, b *Bundle, o *Options) {
 	if n := len(in["report.md"]); n > 60_000 {
 		t.Errorf("report.md has %d bytes", n)
 	}
+	checkOrder(t, in["report.md"])
 	if in["readable.txt"] != b.Survey.Text(0) {
 		t.Error("readable.txt is not what was told")
 	}
@@ -149,6 +150,23 @@ func checkZip(t *testing.T, in map[string]string, b *Bundle, o *Options) {
 		for _, line := range commands(in[name]) {
 			checkCommand(t, name, line, in, seqs)
 		}
+	}
+}
+
+// checkOrder holds that what was found comes first, then whose fault it is, what of
+// it was sent, and only then what happened, in which messages.
+func checkOrder(t *testing.T, text string) {
+	t.Helper()
+	from := 0
+	for _, want := range []string{"\n## Findings\n", ", fault ", "```text\n", "\nWhat to do: ", "\n## Clients\n", "\n## The recording\n", "\n## How to look at it\n", "`REPRODUCE.md` has the command"} {
+		at := strings.Index(text[from:], want)
+		if at < 0 {
+			t.Fatalf("%q is not there, or not in its place, in\n%s", want, text)
+		}
+		from += at
+	}
+	if !strings.HasPrefix(text, "# xDS session report\n\n## Findings\n") {
+		t.Errorf("it begins with %.80q", text)
 	}
 }
 

@@ -15,9 +15,7 @@ import (
 const (
 	recordingFile = "session.xdsp"
 	markdownFile  = "report.md"
-	pageFile      = "report.html"
 	findingsFile  = "findings.json"
-	reproduceFile = "REPRODUCE.md"
 	readableFile  = "readable.txt"
 	dumpFile      = "config_dump.json"
 )
