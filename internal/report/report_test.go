@@ -279,6 +279,7 @@ func TestSurvey(t *testing.T) {
 func TestSurveyOfDump(t *testing.T) {
 	dump := []byte(`{"configs":[{"@type":"type.googleapis.com/envoy.admin.v3.BootstrapConfigDump","cluster":{"name":"bank-core","load_assignment":
 		{"endpoints":[{"address":"10.20.30.40","port_value":80},{"address":"vault"}]}},"domains":["Pay.Example.COM",["x"]],"note":"at 192.168.7.9_443"},
+		{"bootstrap":{"node":{"id":"gw","metadata":{"owner":"team-pay","deep":[{"x":"y"}]},"extensions":[{"name":"dubbo","category":"c"}]}}},
 		{"password":"hunter2-hunter2-hunter2-hunter2"}]}`)
 	if !decode.NewMasker().JSON(dump) {
 		t.Fatal("it cannot be masked")
@@ -290,10 +291,13 @@ func TestSurveyOfDump(t *testing.T) {
 	if in["config_dump.json"] != string(dump) {
 		t.Error("it is not in the zip")
 	}
-	for _, want := range []string{"config_dump password (1)", "\n  bank-core\n", "\n  10.20.30.40\n", "\n  192.168.7.9\n", "\n  vault\n", "\n  Pay.Example.COM\n"} {
+	for _, want := range []string{"config_dump password (1)", "\n  bank-core\n", "\n  10.20.30.40\n", "\n  192.168.7.9\n", "\n  vault\n", "\n  Pay.Example.COM\n", "\n  owner: team-pay\n", "\n  x: y\n"} {
 		if !strings.Contains(in["readable.txt"], want) {
 			t.Errorf("there is no %q in\n%s", want, in["readable.txt"])
 		}
+	}
+	if strings.Contains(in["readable.txt"], "dubbo") {
+		t.Errorf("extensions are listed in\n%s", in["readable.txt"])
 	}
 }
 

@@ -197,8 +197,9 @@ func (s *Survey) tree(kind, field string, t *decode.Tree) {
 // Dump looks at a JSON text, such as a config_dump.
 func (s *Survey) Dump(text []byte) {
 	type level struct {
-		object, key bool // of an object; a key is next
-		field       string
+		object, key bool   // of an object; a key is next
+		field       string // that was read last
+		of          string // of a node: extensions or metadata
 	}
 	stack := []level{{}}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -208,24 +209,30 @@ func (s *Survey) Dump(text []byte) {
 			return
 		}
 		at := &stack[len(stack)-1]
-		switch v := token.(type) {
-		case json.Delim:
-			switch v {
-			case '{', '[':
-				at.key = at.object
-				stack = append(stack, level{v == '{', v == '{', at.field})
-			default:
-				stack = stack[:len(stack)-1]
-			}
+		if v, is := token.(json.Delim); is && (v == '}' || v == ']') {
+			stack = stack[:len(stack)-1]
 			continue
-		case string:
-			if at.key {
-				at.field, at.key = v, false
-				continue
-			}
-			s.text("config_dump", at.field, v)
+		}
+		if v, is := token.(string); is && at.key {
+			at.field, at.key = v, false
+			continue
 		}
 		at.key = at.object
+		of, field := at.of, at.field
+		if len(stack) > 1 && stack[len(stack)-2].field == "node" && (field == "extensions" || field == "metadata") {
+			of = field
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			stack = append(stack, level{object: v == '{', key: v == '{', field: field, of: of})
+		case string:
+			if of != "extensions" { // which are names of Envoy's own
+				s.text("config_dump", field, v)
+			}
+			if of == "metadata" {
+				s.add("metadata of clients", field+": "+v)
+			}
+		}
 	}
 }
 
