@@ -472,6 +472,41 @@ func TestHostileTextInBrowser(t *testing.T) {
 	}
 }
 
+// A name of 10 KB is cut in the middle where it is a heading, and stands in full where
+// an entry is.
+func TestLongNamesInBrowser(t *testing.T) {
+	long := "BEGIN" + strings.Repeat("x", 10_000) + "END"
+	all := func(f *check.Finding) { f.Client, f.Names = long, []string{long, long} }
+	w := &telling{all: read(t, "sessions/grpc-go-nack"), change: func(c *check.Change) {
+		if c.Client != "" {
+			c.Client = long
+		}
+		for i := range c.Findings {
+			all(&c.Findings[i])
+		}
+	}, found: func(found []check.Finding) {
+		for i := range found {
+			all(&found[i])
+		}
+	}}
+	b := newBrowser(t).open(t, w.page(t, convert.Report{}, usual()))
+	value[bool](b, `(document.querySelectorAll('details').forEach((d) => { d.open = true }), true)`)
+	b.await(`document.querySelectorAll('.advice').length > 0`)
+	for _, width := range []int64{1280, 390} {
+		b.do(chromedp.EmulateViewport(width, 844))
+		if high := value[[]int](b, `[...document.querySelectorAll('summary, h4, .advice dd')].map((e) => e.offsetHeight).filter((n) => n > 400)`); len(high) > 0 {
+			t.Errorf("%d columns: these are %v high", width, high)
+		}
+	}
+	if text := value[string](b, `document.querySelector('.advice dd').textContent`); !strings.HasPrefix(text, "BEGINxx") || !strings.Contains(text, "xxEND, BEGINxx") {
+		t.Errorf("the names are %.400q", text)
+	}
+	b.do(chromedp.Focus(chromedp.CSS("#list")))
+	b.do(chromedp.KeyEvent(kb.End))
+	b.await(`document.querySelector('#detail dl').textContent.includes('x'.repeat(10000) + 'END')`)
+	b.quiet()
+}
+
 // Of a session with more than there is room for the file stays under 10 MB, and says
 // what is missing. More than 10,000 messages open, scroll and filter; how fast,
 // docs/report.md says, and here it is only written down.
