@@ -293,6 +293,11 @@ func TestPageForEveryone(t *testing.T) {
 		!(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute('aria-label') && !e.getAttribute('aria-labelledby')).map((e) => e.outerHTML.slice(0, 80))`); len(bad) > 0 {
 		t.Errorf("these have no name: %q", bad)
 	}
+	for id, want := range map[string]string{"#finding-1 > summary": "warning the client rejected a response fault of the server demo-envoy CDS 3 times at ", "#client-list summary": "demo-envoy scripted Envoy 2 streams, "} {
+		if is := value[string](b, fmt.Sprintf(`document.querySelector(%q).textContent`, id)); !strings.HasPrefix(is, want) {
+			t.Errorf("%s is read as %q", id, is)
+		}
+	}
 	levels := value[[]int](b, `[...document.querySelectorAll('h1, h2, h3, h4')].filter((h) => !h.closest('#detail')).map((h) => Number(h.tagName[1]))`)
 	if levels[0] != 1 || slices.Index(levels[1:], 1) >= 0 {
 		t.Errorf("the headings are of levels %v", levels)

@@ -36,6 +36,7 @@ function el(name, how, ...inside) {
 	return e;
 }
 const own = (s) => el('bdi', {}, safe(s)); // a text that somebody else chose
+const apart = (...parts) => parts.flatMap((p, i) => (i ? [' ', p] : [p])); // words that are read one after the other
 const named = (s) => own(middle(safe(s), 160)); // a name where an entry has all of it
 const link = (seq) => el('a', { href: '#' + seq }, String(seq));
 const links = (seqs) => seqs.flatMap((s, i) => (i ? [', ', link(s)] : [link(s)]));
@@ -173,11 +174,11 @@ const faults = { client: 'fault of the client', server: 'fault of the server', c
 function finding(f, i) {
 	const rule = data.rules[f.rule];
 	const clients = f.clients && f.clients.length ? count(f.clients.length, 'client', 'clients') + (f.more_clients ? ' or more' : '') : undefined;
-	const d = el('details', { class: 'finding ' + f.severity, id: 'finding-' + (i + 1) }, el('summary', {},
+	const d = el('details', { class: 'finding ' + f.severity, id: 'finding-' + (i + 1) }, el('summary', {}, ...apart(
 		el('span', { class: { error: 'bad', warning: 'warned' }[f.severity] || 'muted' }, f.severity),
 		el('span', { class: 'title' }, rule.title),
 		el('span', { class: 'small' }, faults[f.fault] || safe(f.fault)),
-		el('span', { class: 'small muted' }, clients || (f.client ? named(f.client) : ''), f.type ? ' ' + safe(f.type) : '', f.count > 1 ? ' ' + count(f.count, 'time', 'times') : '', ' at ' + clock(f.at))));
+		el('span', { class: 'small muted' }, clients || (f.client ? named(f.client) : ''), f.type ? ' ' + safe(f.type) : '', f.count > 1 ? ' ' + count(f.count, 'time', 'times') : '', ' at ' + clock(f.at)))));
 	const fill = () => {
 		if (!fills.delete(d)) return;
 		const proof = evidenceOf.get(i);
@@ -412,9 +413,9 @@ function drawClients() {
 	const fixed = data.entries.filter((e) => e.note && e.note.code === 'static');
 	if (data.clients.length === 0) box.append(el('p', {}, 'None has named itself.'));
 	for (const c of data.clients) {
-		const d = el('details', { class: 'client' }, el('summary', {}, el('span', {}, named(c.id)), el('span', { class: 'small' }, c.agent ? named(c.agent) : 'of unknown kind'),
+		const d = el('details', { class: 'client' }, el('summary', {}, ...apart(el('span', {}, named(c.id)), el('span', { class: 'small' }, c.agent ? named(c.agent) : 'of unknown kind'),
 			el('span', { class: 'small muted' }, count(c.streams, 'stream', 'streams') + ', ' + count(c.messages, 'message', 'messages') + ', ' + c.accepted.toLocaleString('en-US') + ' accepted, '),
-			el('span', { class: 'small ' + (c.rejected ? 'bad' : 'muted') }, c.rejected.toLocaleString('en-US') + ' rejected')));
+			el('span', { class: 'small ' + (c.rejected ? 'bad' : 'muted') }, c.rejected.toLocaleString('en-US') + ' rejected'))));
 		const fill = () => {
 			if (!fills.delete(d)) return;
 			const peers = data.entries.filter((e) => e.peer && conns.get(e.conn) === c.id);
