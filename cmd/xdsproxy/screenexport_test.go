@@ -21,7 +21,7 @@ func TestScreenExport(t *testing.T) {
 	demo := demoRecording(t)
 	dir := t.TempDir()
 	export := a.exporter(demo)
-	for _, form := range []string{"xdsp", "md", "mermaid", "csv", "yaml", "jsonl"} {
+	for _, form := range []string{"xdsp", "md", "html", "mermaid", "csv", "yaml", "jsonl"} {
 		path := filepath.Join(dir, "out."+form)
 		r := tui.ExportRequest{Form: form, Path: path, Filter: "kind:nack"}
 		said, err := export(t.Context(), r)
