@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "internal/configdump", "decode", "check"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
-	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
+	"internal/report":    {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym": {"internal/session", "internal/xds", "internal/protoscan", "decode"},
 	"internal/serve":     {"internal/session", "internal/bounded", "recorder"},
 	"internal/admin":     {"internal/session", "internal/xds", "internal/bounded", "internal/engine", "recorder", "decode", "check"},

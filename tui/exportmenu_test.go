@@ -27,8 +27,10 @@ func TestExportMenu(t *testing.T) {
 	shows(t, d, "wrote it")
 	d.press("e", "shift+tab", "down", "enter", "enter")
 	d.press("e", "P", "enter")
-	shows(t, d, "a recording keeps the names")
-	d.press("down", "enter", "enter")
+	shows(t, d, "this form keeps the names")
+	d.press("down", "down", "enter") // nor a page: its data has them, too
+	shows(t, d, "> html", "not while P hides names")
+	d.press("up", "enter", "enter")
 	if len(got) != 3 {
 		t.Fatalf("%d requests", len(got))
 	}

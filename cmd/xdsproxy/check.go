@@ -63,6 +63,12 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if len(args) == 0 {
 			return misused("check needs a SOURCE").hint("xdsproxy check %s", lastSource)
 		}
+		switch {
+		case zip != "" && len(args) > 1:
+			return misused("--report is about one SOURCE, but got %d", len(args))
+		case zip != "" && (args[0] == "-" || isNamedPipe(args[0])):
+			return misused("what comes through a pipe can be read only once, and --report reads it several times").hint("write it to a file first")
+		}
 		options, err := judge.options()
 		if err != nil {
 			return err
@@ -87,13 +93,14 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err := a.printReport(report, output, strings.Join(args, " "), threshold, info, options.Rules); err != nil {
 			return err
 		}
-		if zip != "" && damage == nil && len(report.Findings) > 0 {
-			if len(args) > 1 {
-				return misused("--report is about one SOURCE, but got %d", len(args))
-			}
-			if err := a.reportTo(cmd.Context(), args[0], zip); err != nil {
+		switch grave := slices.ContainsFunc(report.Findings, func(f render.Finding) bool { return fails("warning", f.Severity) }); {
+		case zip == "" || damage != nil:
+		case grave:
+			if err := a.reportTo(cmd.Context(), args[0], zip, options); err != nil {
 				return err
 			}
+		default:
+			a.say("no error and no warning: %s was not written", zip)
 		}
 		if damage == nil && strict && report.Summary.Gaps > 0 {
 			damage = incomplete(report.Summary.Gaps)
@@ -112,7 +119,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
-	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
+	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "if there are errors or warnings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
 	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))

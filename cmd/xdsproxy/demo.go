@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +50,9 @@ xdsproxy demo --report demo.zip`,
 			return err
 		}
 		once = once || zip != ""
+		if _, err := os.Lstat(zip); zip != "" && err == nil {
+			return overwriting("cannot write the report", &fs.PathError{Op: "open", Path: zip, Err: fs.ErrExist})
+		}
 		if once && !cmd.Flags().Changed("pace") {
 			pace = 0
 		}
@@ -55,7 +60,7 @@ xdsproxy demo --report demo.zip`,
 		if err := d.perform(cmd.Context(), path); err != nil || zip == "" {
 			return err
 		}
-		return a.reportTo(cmd.Context(), d.rec.Path(), zip)
+		return a.reportTo(cmd.Context(), d.rec.Path(), zip, a.config.judging())
 	})
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
 	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")

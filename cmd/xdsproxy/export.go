@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -131,9 +132,10 @@ type export struct {
 	bare, mask, repairing    bool
 	pseudonymous             bool
 	keyFile                  string
-	private                  *tui.Private // not nil: names are hidden
-	inside                   bool         // a process that has other things to do
-	last                     session.Seq  // up to which it was read first: what still grows is not read further
+	private                  *tui.Private   // not nil: names are hidden
+	judge                    *check.Options // not nil: instead of what the settings say
+	inside                   bool           // a process that has other things to do
+	last                     session.Seq    // up to which it was read first: what still grows is not read further
 }
 
 // run sorts out what was asked for.
@@ -200,6 +202,14 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return x.cut(ctx)
 	}
 	return x.text(ctx)
+}
+
+// judging is how the source is held against the rules.
+func (x *export) judging() check.Options {
+	if x.judge != nil {
+		return *x.judge
+	}
+	return x.config.judging()
 }
 
 // report says whether the form tells of the whole session, and reads it several

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +46,9 @@ check finds it again, a report for the text of the issue, one to look at in a
 browser, the findings as JSON, how to see it happen again, and a list of the
 names that can be read in it.
 
-Without more it takes the gravest findings of the rules. RULE takes those of a
-rule, SEQ those that are about an entry; the entry is in the part even if no
-rule has found anything.
+Without more it takes the five gravest findings of the rules. RULE takes those
+of a rule, SEQ those that are about an entry; the entry is in the part even if
+no rule has found anything.
 
 Secrets are masked, those of a recording with --keep-secrets, too. Before
 anything is written, what was masked is counted, and every name, host and
@@ -66,7 +65,7 @@ xdsproxy report gw.xdsp 4107 -w 4107.zip --yes
 xdsproxy report gw.xdsp --pseudonyms -w bug.zip
 
 # Of a running proxy
-xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
+xdsproxy report 127.0.0.1:18001 -w now.zip`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) })
 	cmd.Flags().VarP(textValue{&r.path, "FILE"}, "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
@@ -78,8 +77,8 @@ xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
 }
 
 // reportTo writes a report of the gravest findings, which nobody is asked about.
-func (a *app) reportTo(ctx context.Context, source, path string) error {
-	r := &reporting{export: &export{app: a, form: string(convert.Markdown), path: path}, yes: true}
+func (a *app) reportTo(ctx context.Context, source, path string, judge check.Options) error {
+	r := &reporting{export: &export{app: a, form: string(convert.Markdown), path: path, judge: &judge}, yes: true}
 	return r.run(ctx, []string{source})
 }
 
@@ -87,7 +86,7 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
 		return misused("report needs a SOURCE").hint("xdsproxy report %s", lastSource)
-	case args[0] == "-":
+	case args[0] == "-", isNamedPipe(args[0]):
 		return misused("what comes through a pipe can be read only once, and a report reads it several times").hint("write it to a file first")
 	}
 	switch {
@@ -107,9 +106,13 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 		}
 	}
 	if r.path == "" {
-		base := filepath.Base(r.name)
-		r.path = strings.TrimSuffix(base, filepath.Ext(base)) + "-report.zip"
+		r.path = report.FileOf(r.name)
 	}
+	if _, err := os.Lstat(r.path); err == nil {
+		return overwriting("cannot write the report", &fs.PathError{Op: "open", Path: r.path, Err: fs.ErrExist})
+	}
+	ctx, back := untilHangup(ctx)
+	defer back()
 	r.lean()
 	o, err := r.options(ctx, rules, seqs)
 	if err != nil {
@@ -192,7 +195,7 @@ func (r *reporting) gather(ctx context.Context, o *report.Options) error {
 	if b.Done.Entries == 0 {
 		return failed("%q has no entry %s", r.name, render.SomeOf(numbers(o.Proof.Seqs)))
 	}
-	return r.write(b, o)
+	return r.write(ctx, b, o)
 }
 
 // options finds out what is to be proved. It reads the source once.
@@ -209,7 +212,7 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 		return nil, failed("%q has no entry %s", r.name, render.SomeOf(numbers(missing)))
 	}
 	o := &report.Options{Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
-	o.Proof.Judge = r.config.judging()
+	o.Proof.Judge = r.judging()
 	o.Proof.Judge.Timers = r.timers(w.src)
 	o.Cut.Record = recorder.Options{Labels: newLabels().of}
 	if !o.Facts.Masked {
@@ -219,14 +222,16 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 	if o.Facts.Program == "" {
 		o.Facts.Program = versionName()
 	}
-	o.Proof.Findings = report.Choose(check.Fold(w.checker.Findings()), rules, seqs)
-	o.Proof.Seqs = seqs
+	found := check.Fold(w.checker.Findings())
+	o.Proof.Findings = report.Choose(found, rules, seqs)
+	if none := report.Unfound(found, rules); len(none) > 0 {
+		return nil, failed("no finding of %s in %q", strings.Join(none, " or "), r.name).hint("xdsproxy check %s --info", shellWord(r.name))
+	}
+	o.Proof.Seqs, o.Proof.Way = seqs, report.MostWay
 	switch {
 	case len(seqs) > 0:
 		o.Chosen = "entry " + render.SomeOf(numbers(seqs))
 	case len(o.Proof.Findings) > 0:
-	case len(rules) > 0:
-		return nil, failed("no finding of %s in %q", strings.Join(rules, " or "), r.name).hint("xdsproxy check %s --info", shellWord(r.name))
 	default:
 		return nil, failed("the rules found no error and no warning in %q", r.name).hint("name the entries that it is about: xdsproxy report %s SEQ", shellWord(r.name))
 	}
@@ -330,7 +335,10 @@ func (r *reporting) until(ctx context.Context) convert.Walk {
 const shownNames = 40
 
 // write shows what will leave, asks, and writes.
-func (r *reporting) write(b *report.Bundle, o *report.Options) error {
+func (r *reporting) write(ctx context.Context, b *report.Bundle, o *report.Options) error {
+	if r.inside { // on a screen, where readable.txt is not in sight
+		return r.writeZip(b)
+	}
 	for _, f := range o.Proof.Findings {
 		r.tell("%s %s: %s", f.Severity, f.Rule.ID, f.Rule.Title)
 	}
@@ -343,12 +351,15 @@ func (r *reporting) write(b *report.Bundle, o *report.Options) error {
 			return misconfigured("a report leaves this machine, and nobody can be asked here").hint("--yes writes it without asking")
 		}
 		fmt.Fprintf(r.stderr, "Write this to %s? [y/N] ", r.path)
-		answer, _ := bufio.NewReader(r.stdin).ReadString('\n')
-		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		if yes, err := report.Agreed(ctx, r.stdin); err != nil || !yes {
 			r.say("nothing was written")
-			return nil
+			return err
 		}
 	}
+	return r.writeZip(b)
+}
+
+func (r *reporting) writeZip(b *report.Bundle) error {
 	size, err := b.Write(r.path)
 	if errors.Is(err, fs.ErrExist) {
 		return overwriting("cannot write the report", err)
@@ -360,6 +371,6 @@ func (r *reporting) write(b *report.Bundle, o *report.Options) error {
 	if size > report.UsualLimit {
 		r.warn("most trackers take %s; name fewer entries or one RULE, and it gets smaller", render.Size(report.UsualLimit))
 	}
-	r.say("report.md in it is for the text of the issue, the zip for its attachment")
+	r.say("report.md in it is for the text of the issue, the zip for its attachment; readable.txt lists what can be read in it")
 	return nil
 }

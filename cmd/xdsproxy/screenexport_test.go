@@ -21,7 +21,7 @@ func TestScreenExport(t *testing.T) {
 	demo := demoRecording(t)
 	dir := t.TempDir()
 	export := a.exporter(demo)
-	for _, form := range []string{"xdsp", "md", "mermaid", "csv", "yaml", "jsonl"} {
+	for _, form := range []string{"xdsp", "md", "html", "mermaid", "csv", "yaml", "jsonl"} {
 		path := filepath.Join(dir, "out."+form)
 		r := tui.ExportRequest{Form: form, Path: path, Filter: "kind:nack"}
 		said, err := export(t.Context(), r)
@@ -45,6 +45,10 @@ func TestScreenExport(t *testing.T) {
 	}
 	if _, err := recorder.Inspect(filepath.Join(dir, "out.xdsp")); err != nil {
 		t.Error(err)
+	}
+	zip := tui.ExportRequest{Form: "zip", Path: filepath.Join(dir, "out.zip"), Rule: "nack-received"} // the first line is the one in sight
+	if said, err := export(t.Context(), zip); err != nil || !strings.HasPrefix(said, "wrote "+zip.Path) {
+		t.Errorf("zip says %q, %v", said, err)
 	}
 }
 

@@ -19,15 +19,19 @@ type Extent uint8
 const (
 	TheEntries Extent = iota // of the findings, and what explains them
 	TheStreams               // on which they are
+	TheWay                   // that led there: what was said with their clients up to the last of them
 	TheClients               // that they are about
 	TheSession
-	extents
 )
 
 // Proof is what a part of a session is to prove.
 type Proof struct {
 	Findings []check.Finding // of the session, as Fold leaves them
 	Seqs     []session.Seq   // entries that are to be in it, too
+	// Way asks for TheWay at least, if that takes no more bytes: without it a
+	// client that is played to may not come to where the finding is. One with a
+	// stream for each type asks for listeners once it has clusters.
+	Way int64
 	// Judge is how the session was judged.
 	Judge check.Options
 }
@@ -37,25 +41,48 @@ type Proof struct {
 // and says of no entry that it is chosen; it is done several times.
 func Prove(path string, of recorder.Facts, walk Walk, p *Proof, o CutOptions) (Result, Extent, error) {
 	choice := choiceOf(p)
-	for extent := range extents { // the last one returns
-		done, err := Cut(path, of, choice.walk(walk, extent), o)
+	if p.Way > 0 {
+		if err := choice.learn(walk); err != nil {
+			return Result{}, TheWay, err
+		}
+		done, err := Cut(path, of, choice.walk(walk, TheWay), o)
 		if err != nil || done.Entries == 0 {
+			return done, TheWay, err
+		}
+		small := done.Bytes <= p.Way
+		if proven, err := p.holds(path); err != nil || proven && small {
+			return done, TheWay, err
+		}
+		if err := os.Remove(path); err != nil {
+			return done, TheWay, err
+		}
+		if small {
+			return p.first(path, of, walk, choice, o, TheClients, TheSession)
+		}
+	}
+	return p.first(path, of, walk, choice, o, TheEntries, TheStreams, TheClients, TheSession)
+}
+
+// first writes the first of the extents that holds, or the last one.
+func (p *Proof) first(path string, of recorder.Facts, walk Walk, choice *choice, o CutOptions, extents ...Extent) (done Result, extent Extent, err error) {
+	for i, extent := range extents {
+		if done, err = Cut(path, of, choice.walk(walk, extent), o); err != nil || done.Entries == 0 {
 			return done, extent, err
 		}
-		proven, err := p.holds(path)
-		if err != nil || proven || extent == TheSession {
+		if proven, err := p.holds(path); err != nil || proven || i == len(extents)-1 {
 			return done, extent, err
 		}
 		if err := os.Remove(path); err != nil {
 			return done, extent, err
 		}
 	}
-	panic("unreachable")
+	return done, extent, err
 }
 
 // choice says which entries belong to an extent. It learns the streams and
 // clients of the wanted entries during the first walk.
 type choice struct {
+	last    session.Seq // of those that are wanted
 	wanted  map[session.Seq]bool
 	streams map[session.StreamID]bool
 	clients map[string]bool
@@ -75,7 +102,15 @@ func choiceOf(p *Proof) *choice {
 	}
 	delete(c.wanted, 0)
 	delete(c.streams, 0)
+	for seq := range c.wanted {
+		c.last = max(c.last, seq)
+	}
 	return c
+}
+
+// learn walks for the streams and clients alone.
+func (c *choice) learn(walk Walk) error {
+	return c.walk(walk, TheEntries)(func(*session.Entry, *check.Change, bool) error { return nil })
 }
 
 func (c *choice) walk(walk Walk, extent Extent) Walk {
@@ -89,6 +124,8 @@ func (c *choice) walk(walk Walk, extent Extent) Walk {
 			switch extent {
 			case TheStreams:
 				chosen = chosen || c.streams[e.Stream]
+			case TheWay:
+				chosen = chosen || e.Seq <= c.last && (c.streams[e.Stream] || c.clients[ch.Client])
 			case TheClients:
 				chosen = chosen || c.streams[e.Stream] || c.clients[ch.Client]
 			case TheSession:

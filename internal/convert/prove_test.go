@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -47,5 +48,40 @@ func TestProve(t *testing.T) {
 	t.Logf("%d findings; extents %v", proven, extents)
 	if proven < 50 {
 		t.Errorf("only %d findings were tried", proven)
+	}
+}
+
+// A part that is to be played has what leads its client to the finding: one with a
+// stream for each type opens none for listeners before it has clusters. If that is
+// too much the part proves the finding without it.
+func TestProveWithTheWay(t *testing.T) {
+	all, facts := read(t, "../../check/testdata/systems/jcp-per-type-delta.xdsp")
+	w := &walker{all: all, choose: func(*session.Entry, *check.Change) bool { return false }}
+	if err := w.walk(func(*session.Entry, *check.Change, bool) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	found := check.Fold(w.checker.Findings())
+	found = found[slices.IndexFunc(found, func(f check.Finding) bool { return f.Rule.ID == "nack-received" }):][:1]
+	last := slices.Max(found[0].Seqs)
+	for _, c := range []struct {
+		way    int64
+		extent convert.Extent
+	}{{0, convert.TheStreams}, {1 << 20, convert.TheWay}, {1, convert.TheStreams}} {
+		path := filepath.Join(t.TempDir(), "part.xdsp")
+		_, extent, err := convert.Prove(path, facts, w.walk, &convert.Proof{Findings: found, Way: c.way}, convert.CutOptions{})
+		if err != nil || extent != c.extent {
+			t.Errorf("%d bytes: extent %d, %v; want %d", c.way, extent, err, c.extent)
+			continue
+		}
+		part, _ := read(t, path)
+		missing := 0
+		for i := range all {
+			if e := &all[i]; e.Message != nil && e.Seq <= last && !slices.ContainsFunc(part, func(p session.Entry) bool { return p.Seq == e.Seq && p.Message != nil }) {
+				missing++
+			}
+		}
+		if led := missing == 0; led != (c.extent == convert.TheWay) {
+			t.Errorf("%d bytes: %d messages before entry %d are not in the part", c.way, missing, last)
+		}
 	}
 }

@@ -24,10 +24,18 @@ type Report struct {
 	// Chosen is how the entries were chosen, in words; "" for all. Only then
 	// there is a part about them beside those about the findings.
 	Chosen string
+	// Attached says that Source is in a zip, with a page and how to see it again.
+	Attached bool
 	// Findings are those of the walk that was done last, as they are at its
 	// end.
 	Findings func() []check.Finding
 }
+
+// Names of files in the zip that a report may be in.
+const (
+	PageFile      = "report.html"
+	ReproduceFile = "REPRODUCE.md"
+)
 
 // What a report has at most, so that it fits into an issue.
 const (

@@ -23,10 +23,13 @@ func (a *account) text(parts []*part, o *Report) string {
 	line := func(b *strings.Builder) func(string, ...any) {
 		return func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
 	}
-	line(&head)("# xDS session report\n")
-	a.facts(line(&head), o)
+	line(&head)("# xDS session report")
+	if !o.Facts.Masked {
+		line(&head)("\n**Secrets are not masked**: look through it before it is published.")
+	}
 	a.listFindings(line(&head))
 	a.listClients(line(&tail))
+	a.facts(line(&tail), o)
 	a.commands(&tail, line(&tail), parts, o)
 	room := reportText - head.Len() - tail.Len()
 	for i, p := range parts {
@@ -75,30 +78,34 @@ func (p *part) write(b *strings.Builder, room int, a *account) {
 }
 
 func (a *account) facts(line func(string, ...any), o *Report) {
-	line("- report by %s", code(o.Program))
-	if o.Facts.Program != "" {
-		line("- recorded by %s", code(o.Facts.Program))
-	}
+	line("\n## The recording\n")
 	if !a.first.IsZero() {
 		line("- from %s, for %s", a.first.UTC().Format(reportTime), render.Duration(a.last.Sub(a.first)))
 	}
-	what := "all of it"
-	if o.Chosen != "" {
-		what = "chosen by " + code(o.Chosen)
-	}
-	line("- %s with %s, %s", render.Count(a.done.Entries, "entry", "entries"), render.Count(a.done.Messages, "message", "messages"), what)
+	what := ""
 	switch {
+	case o.Chosen != "":
+		what = ", chosen by " + code(o.Chosen)
+	case !a.cut:
+		what = ", all of it"
+	}
+	if a.cut {
+		what += ", of a longer recording"
+	}
+	line("- %s with %s%s", render.Count(a.done.Entries, "entry", "entries"), render.Count(a.done.Messages, "message", "messages"), what)
+	switch {
+	case o.Facts.Masked && a.done.Masked > 0:
+		line("- secrets are masked, in %s", render.Count(a.done.Masked, "message", "messages"))
 	case o.Facts.Masked:
-		line("- secrets were masked when it was recorded: in %s", render.Count(a.done.Masked, "message", "messages"))
-	default:
-		line("- **secrets are not masked**: look through it before it is published")
+		line("- secrets are masked, and there was none in these messages")
 	}
 	if a.lost > 0 {
 		line("- %s of the session were not recorded: forwarding was faster than the disk", render.Count(a.lost, "entry", "entries"))
 	}
-	if a.cut {
-		line("- the recording is a part of a longer one")
+	if o.Facts.Program != "" {
+		line("- recorded by %s", code(o.Facts.Program))
 	}
+	line("- report by %s", code(o.Program))
 }
 
 func (a *account) listClients(line func(string, ...any)) {
@@ -224,6 +231,9 @@ func (p *part) show(b *strings.Builder, add func(string) bool, a *account) {
 // commands says how to look at the recording.
 func (a *account) commands(b *strings.Builder, line func(string, ...any), parts []*part, o *Report) {
 	line("\n## How to look at it\n")
+	if o.Attached {
+		line("In the folder of the unpacked zip. `%s` opens in a browser, `%s` has the command that shows it again.\n", PageFile, ReproduceFile)
+	}
 	var c strings.Builder
 	fmt.Fprintf(&c, "xdsproxy watch %s\nxdsproxy check %s\n", o.Source, o.Source)
 	for _, p := range parts {
@@ -251,6 +261,9 @@ func (a *account) commands(b *strings.Builder, line func(string, ...any), parts 
 			c.WriteString("\n")
 		}
 		fmt.Fprintf(&c, "xdsproxy show %s %s\n", o.Source, strings.Join(words, " "))
+		if o.Attached {
+			continue
+		}
 		fmt.Fprintf(&c, "xdsproxy export %s --seq %s -w part.xdsp\n", o.Source, strings.Join(ranges, ","))
 	}
 	b.WriteString(fenced("sh", c.String()))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -21,6 +22,10 @@ import (
 
 // UsualLimit is what most trackers take, in bytes.
 const UsualLimit = 25 << 20
+
+// MostWay is how many bytes the recording in a zip may have so that it can be
+// played, where fewer would prove the same.
+const MostWay = 8 << 20
 
 // Options say what goes into a zip.
 type Options struct {
@@ -62,17 +67,22 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 	}
 	b.files = append(b.files, recordingFile)
 	part := &part{ctx: ctx, path: recording, judge: o.Proof.Judge}
-	way := &course{kept: !o.Facts.Masked && !o.Cut.Record.Masked}
+	way, missing := &course{}, slices.Clone(o.Proof.Seqs)
 	if err := part.walk(func(e *session.Entry, c *check.Change, _ bool) error {
 		b.Survey.See(e, c)
 		way.see(e, c)
+		missing = slices.DeleteFunc(missing, func(seq session.Seq) bool { return seq == e.Seq && e.Gap == nil })
 		return nil
 	}); err != nil {
 		return nil, err
 	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("there is no entry %d", missing[0])
+	}
+	b.Survey.Dump(o.Dump)
 	var text bytes.Buffer
 	told := convert.Report{
-		Program: o.Program, Source: recordingFile, Facts: part.facts, Chosen: o.Chosen,
+		Program: o.Program, Source: recordingFile, Facts: part.facts, Chosen: o.Chosen, Attached: true,
 		Findings: func() []check.Finding { return o.Proof.Among(part.checker.Findings()) },
 	}
 	done, err := convert.Write(&text, convert.Markdown, part.walk, convert.Options{Report: told})
@@ -95,9 +105,9 @@ func Gather(ctx context.Context, walk convert.Walk, o *Options) (_ *Bundle, err 
 		text []byte
 	}{
 		{markdownFile, text.Bytes()},
-		{pageFile, shown.Bytes()},
+		{convert.PageFile, shown.Bytes()},
 		{findingsFile, findings.Bytes()},
-		{reproduceFile, []byte(reproduce(way, o.Proof.Findings, o.Program))},
+		{convert.ReproduceFile, []byte(reproduce(way, o.Proof.Findings, o.Program))},
 		{readableFile, []byte(b.Survey.Text(0))},
 		{dumpFile, o.Dump},
 	} {

@@ -6,74 +6,103 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
 // Names of the files in a zip.
 const (
 	recordingFile = "session.xdsp"
 	markdownFile  = "report.md"
-	pageFile      = "report.html"
 	findingsFile  = "findings.json"
-	reproduceFile = "REPRODUCE.md"
 	readableFile  = "readable.txt"
 	dumpFile      = "config_dump.json"
 )
 
 // course is what a recording shows that decides how it is played again.
 type course struct {
-	agent    string // of the first client
-	rejected session.Seq
-	kept     bool // without masks
+	agent     string      // of the first client, as it says itself
+	responses int         // on streams of discovery
+	asked     bool        // there is one of these
+	rejection session.Seq // the first one
 }
 
 func (w *course) see(e *session.Entry, c *check.Change) {
-	if w.agent == "" && c.Node != nil {
-		w.agent = strings.ToLower(c.Node.UserAgent)
+	if n := c.Node; w.agent == "" && n != nil && n.UserAgent != "" {
+		w.agent = strings.TrimSpace(n.UserAgent + " " + n.UserAgentVersion)
 	}
-	if w.rejected == 0 && c.What == engine.NACK {
-		w.rejected = e.Seq
+	switch c.Variant {
+	case xds.VariantSotwADS, xds.VariantDeltaADS, xds.VariantSotw, xds.VariantDelta:
+		w.asked = true
+		if e.Message != nil && e.Side == session.Server {
+			w.responses++
+		}
+	}
+	if w.rejection == 0 && c.What == engine.NACK {
+		w.rejection = e.Seq
 	}
 }
 
-// client is a command that the client can be started with.
-func (w *course) client() string {
-	switch {
-	case strings.Contains(w.agent, "grpc"):
-		return "./your-grpc-client"
-	case w.agent == "envoy" || w.agent == "" || strings.Contains(w.agent, "envoy"):
-		return "envoy"
+// client is a command that the client can be started with, and what it is in a
+// sentence.
+func (w *course) client() (command, is string) {
+	switch agent := strings.ToLower(w.agent); {
+	case strings.Contains(agent, "grpc"):
+		return "./your-grpc-client", "your gRPC client, in the place of ./your-grpc-client"
+	case strings.Contains(agent, "envoy"):
+		return "envoy", "Envoy, in the PATH"
 	}
-	return "./your-client"
+	return "./your-client", "your client, in the place of ./your-client"
 }
 
 // reproduce is the text of REPRODUCE.md.
 func reproduce(w *course, findings []check.Finding, program string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	play := fmt.Sprintf("xdsproxy replay %s -- %s", recordingFile, w.client())
-	serverAtFault := false
+	block := func(commands ...string) { line("\n```sh\n%s\n```\n", strings.Join(commands, "\n")) }
+	command, is := w.client()
+	playable, server := w.responses > 0, w.asked && w.responses == 0
 	for i := range findings {
-		serverAtFault = serverAtFault || findings[i].Fault == check.ServerFault
+		server = server || w.asked && findings[i].Fault == check.ServerFault
 	}
 	line("# How to see it again\n")
-	line("With xdsproxy (this was made by %s), in this folder:\n", strings.ReplaceAll(program, "`", ""))
-	line("```sh\n%s\n```\n", play)
-	line("It starts the client with a bootstrap of its own, and says to it what the management server said. ")
-	if w.rejected != 0 {
-		line("The client rejects what it rejected then (entry %d), and the exit code is 0. Exit code 11 says that something is different now: the report names it.\n", w.rejected)
-	} else {
-		line("The exit code is 0 if it answers as it did then, and 11 if not.\n")
+	line("You need xdsproxy (github.com/xdsproxy/xdsproxy). Run the commands in the folder of this file.\n")
+	switch {
+	case playable:
+		line("With %s:", is)
+		block(fmt.Sprintf("xdsproxy replay %s -- %s", recordingFile, command))
+		line("It starts the client with a bootstrap that it makes, and sends it what the management server sent then. No management server is needed.")
+		if w.rejection != 0 {
+			line("If the client rejects again what it rejected then (entry %d), and all else is as recorded, the exit code is 0.", w.rejection)
+		} else {
+			line("The exit code is 0 if the client answers as it did then.")
+		}
+		line("Exit code 11 says that it does not: what differs is printed.\n")
+		line("To read what the client says this time, record it:")
+		block(fmt.Sprintf("xdsproxy replay %s -w again.xdsp -- %s", recordingFile, command), "xdsproxy check again.xdsp")
+	case !w.asked:
+		line("It cannot be played again: that is possible with streams of discovery, and there is none in the recording.\n")
 	}
-	if w.rejected != 0 {
-		line("Which resources are to blame:\n\n```sh\nxdsproxy bisect %s %d --help\n```\n", recordingFile, w.rejected)
+	if w.rejection != 0 && playable {
+		line("To find the resources that it rejects among many, start this, and then the client, with 127.0.0.1:18000 as its management server:")
+		block(fmt.Sprintf("xdsproxy bisect %s %d --listen 127.0.0.1:18000", recordingFile, w.rejection))
 	}
-	if serverAtFault {
-		line("And whether a management server does it again:\n\n```sh\nxdsproxy replay %s --as client --target HOST:PORT\n```\n", recordingFile)
+	if server {
+		line("To see whether a management server does it again, name its address:")
+		block(fmt.Sprintf("xdsproxy replay %s --as client --target HOST:PORT", recordingFile))
 	}
-	line("What is in the recording:\n\n```sh\nxdsproxy check %s\nxdsproxy open %s\n```", recordingFile, recordingFile)
-	if !w.kept {
-		line("\nSecrets in it are masked. A replay puts fresh ones in their place.")
+	line("To look at the recording:")
+	block("xdsproxy check "+recordingFile, "xdsproxy open "+recordingFile)
+	if w.agent != "" {
+		line("The client said that it was %s.", code(w.agent))
 	}
+	line("This was written by %s.", code(program))
+	line("Secrets in the recording are masked. A replay sends keys that it makes; other secrets it sends masked, and says so.")
 	return b.String()
+}
+
+// code is a text between backticks, without any of its own.
+func code(s string) string {
+	return "`" + strings.ReplaceAll(render.Safe(render.Middle(s, 200)), "`", "'") + "`"
 }

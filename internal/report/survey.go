@@ -1,7 +1,12 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"hash/maphash"
 	"net/netip"
@@ -18,19 +23,27 @@ import (
 
 // Survey is what someone who gets a recording can read in it, and cannot.
 type Survey struct {
-	seed   maphash.Seed
-	seen   map[uint64]bool            // contents that were looked at
-	masked map[string]int             // by field
-	names  map[string]map[string]bool // by kind
-	more   map[string]int             // that are not kept
+	seed     maphash.Seed
+	seen     map[uint64]bool            // contents that were looked at
+	masked   map[string]int             // values of longMask and more, by field
+	messages int                        // in which something is masked
+	names    map[string]map[string]bool // by kind
+	more     map[string]int             // that are not kept
 }
 
 // The kinds of what is readable, in the order in which they are told.
-var kinds = []string{"clients", "resources", "hosts", "addresses", "metadata of clients"}
+var kinds = []string{"clients", "resources", "other names", "hosts", "addresses", "certificates", "metadata of clients"}
 
 const (
 	maxNames    = 20_000 // of a kind
+	maxName     = 200    // characters of one
 	maxContents = 1 << 20
+
+	// Masks say what they are from longMask bytes on: see decode. A field of
+	// bytes is shown in base64.
+	longMask   = 16
+	mask       = "[masked:"
+	maskBase64 = "W21hc2tlZD"
 )
 
 // NewSurvey returns a Survey that has seen nothing.
@@ -46,53 +59,96 @@ func NewSurvey() *Survey {
 func (s *Survey) See(e *session.Entry, c *check.Change) {
 	if p := e.Peer; p != nil {
 		for _, a := range []string{p.Client, p.Listen, p.Upstream, p.Local} {
-			s.text("", a)
+			s.text("peer", "address", a)
 		}
 		for _, t := range []*session.TLS{p.ClientTLS, p.ServerTLS} {
 			if t != nil {
 				for _, name := range append(slices.Clone(t.Identities), t.ServerName, t.Issuer) {
-					s.text("", name)
+					s.add("certificates", name)
+					s.text("peer", "certificate", name)
 				}
 			}
 		}
 	}
-	for _, f := range e.Headers {
-		s.text(f.Name, f.Value)
+	for _, fields := range [][]session.Field{e.Headers, e.Sent} {
+		for _, f := range fields {
+			s.text("header", f.Name, f.Value)
+		}
+	}
+	if e.Status != nil {
+		s.text("status", "message", e.Status.Message)
+	}
+	if e.GoAway != nil {
+		s.text("status", "debug", e.GoAway.Debug)
+	}
+	if n := e.Note; n != nil {
+		s.text("note", "text", n.Text)
+		var static []string // of the bootstrap
+		if n.Code == session.NoteStatic && json.Unmarshal([]byte(n.Text), &static) == nil {
+			for _, name := range static {
+				s.add("other names", name)
+			}
+		}
 	}
 	m := c.Message
 	if m == nil || e.Message == nil {
 		return
 	}
-	if c.Client != "" {
-		s.add("clients", c.Client)
+	if e.Message.Masked {
+		s.messages++
 	}
-	if m.Node != nil {
+	s.add("clients", c.Client)
+	for _, names := range [][]string{m.Names, m.Subscribe, m.Unsubscribe, m.Removed} {
+		for _, name := range names {
+			if name != "*" {
+				s.add("resources", name)
+				s.text(c.Type, "name", name)
+			}
+		}
+	}
+	for i := range m.InitialVersions {
+		s.add("resources", m.InitialVersions[i].Name)
+	}
+	s.text(c.Type, "control_plane", m.ControlPlane)
+	if m.Node != nil || !m.Request() && !m.Response() {
 		s.whole(e, c)
 		return
 	}
 	if m.Error != nil {
-		s.text("error_detail", m.Error.Message)
+		s.text(c.Type, "error_detail", m.Error.Message)
+	}
+	for i := range m.ResourceErrors {
+		s.text(c.Type, "resource_errors", m.ResourceErrors[i].Name)
+		s.text(c.Type, "resource_errors", m.ResourceErrors[i].Message)
 	}
 	for i := range m.Resources {
 		r := &m.Resources[i]
 		s.add("resources", r.Name)
-		if key := maphash.Bytes(s.seed, r.Body); s.seen[key] {
+		if s.before(r.Body) {
 			continue
-		} else if len(s.seen) < maxContents {
-			s.seen[key] = true
 		}
 		doc := r.Decode()
 		s.tree(c.Type, "", &doc.Root)
 	}
 }
 
-// whole looks at a message that names a node.
+// before says whether a content was looked at.
+func (s *Survey) before(content []byte) bool {
+	key := maphash.Bytes(s.seed, content)
+	if s.seen[key] {
+		return true
+	}
+	if len(s.seen) < maxContents {
+		s.seen[key] = true
+	}
+	return false
+}
+
+// whole looks at a message that names a node, or is none of discovery.
 func (s *Survey) whole(e *session.Entry, c *check.Change) {
 	data := e.Message.Data.Bytes()
-	if key := maphash.Bytes(s.seed, data); s.seen[key] {
+	if s.before(data) {
 		return
-	} else if len(s.seen) < maxContents {
-		s.seen[key] = true
 	}
 	doc := decode.Decode(c.Method, e.Side, "", data)
 	if node, ok := doc.Root.Get("node"); ok {
@@ -100,21 +156,30 @@ func (s *Survey) whole(e *session.Entry, c *check.Change) {
 			s.add("clients", id.Text)
 		}
 		if meta, ok := node.Get("metadata"); ok {
-			for _, m := range meta.Members {
-				s.add("metadata of clients", m.Name)
-			}
+			s.metadata("", meta)
 		}
 	}
 	s.tree("requests", "", &doc.Root)
 }
 
+// metadata lists each value with where it stands.
+func (s *Survey) metadata(path string, t *document.Tree) {
+	for i := range t.Members {
+		m := &t.Members[i]
+		s.metadata(strings.TrimPrefix(path+"."+m.Name, "."), &m.Value)
+	}
+	for i := range t.Items {
+		s.metadata(path, &t.Items[i])
+	}
+	if len(t.Members)+len(t.Items) == 0 {
+		s.add("metadata of clients", path+": "+t.Text)
+	}
+}
+
 func (s *Survey) tree(kind, field string, t *document.Tree) {
 	switch t.Kind {
 	case document.String:
-		if n := strings.Count(t.Text, "[masked:"); n > 0 {
-			s.masked[kind+" "+field] += n
-		}
-		s.text(field, t.Text)
+		s.text(kind, field, t.Text)
 	case document.Array:
 		for i := range t.Items {
 			s.tree(kind, field, &t.Items[i])
@@ -130,27 +195,136 @@ func (s *Survey) tree(kind, field string, t *document.Tree) {
 	}
 }
 
+// Dump looks at a JSON text, such as a config_dump.
+func (s *Survey) Dump(text []byte) {
+	type level struct {
+		object, key bool   // of an object; a key is next
+		field       string // that was read last
+		of          string // of a node: extensions or metadata
+	}
+	stack := []level{{}}
+	d := json.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return
+		}
+		at := &stack[len(stack)-1]
+		if v, is := token.(json.Delim); is && (v == '}' || v == ']') {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		if v, is := token.(string); is && at.key {
+			at.field, at.key = v, false
+			continue
+		}
+		at.key = at.object
+		of, field := at.of, at.field
+		if len(stack) > 1 && stack[len(stack)-2].field == "node" && (field == "extensions" || field == "metadata") {
+			of = field
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			stack = append(stack, level{object: v == '{', key: v == '{', field: field, of: of})
+		case string:
+			if of != "extensions" { // which are names of Envoy's own
+				s.text("config_dump", field, v)
+			}
+			if of == "metadata" {
+				s.add("metadata of clients", field+": "+v)
+			}
+		}
+	}
+}
+
 // Hosts are words with dots that end in letters. What the API is called looks the
-// same, and begins with words of its own.
+// same, and begins with words of its own. An address of IPv4 may be a part of a word,
+// such as 10.0.0.1_443.
 var (
-	host    = regexp.MustCompile(`\b(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{0,61}\b`)
+	host    = regexp.MustCompile(`(?i)\b(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{0,61}\b`)
+	ipv4    = regexp.MustCompile(`[0-9.]+`)
+	hump    = regexp.MustCompile(`[a-z][A-Z]`) // of a type in an error text
 	ownWord = regexp.MustCompile(`^(?:envoy|google|type|xds|udpa|opencensus|grpc|istio\.(?:mixer|networking)|extensions)\.`)
 )
 
-func (s *Survey) text(field, text string) {
+// text looks at a value, of a kind of message and a field of it.
+func (s *Survey) text(kind, field, text string) {
 	if field == "@type" || field == "type_url" || strings.HasPrefix(text, "type.googleapis.com/") {
 		return
+	}
+	n := strings.Count(text, mask)
+	if strings.HasPrefix(text, maskBase64) {
+		n++
+	}
+	if n > 0 {
+		s.masked[strings.TrimSpace(kind+" "+field)] += n
+	}
+	switch {
+	case s.certificates(text), n > 0 && strings.HasPrefix(text, mask):
+		return
+	case field == "domains", field == "server_names", field == "hostname", field == "address":
+		if _, err := netip.ParseAddr(text); err != nil && text != "*" && kind != "peer" {
+			s.add("hosts", text)
+		}
+	case field == "user_agent_name":
+	case field == "name", field == "cluster", field == "region", field == "zone", field == "sub_zone", field == "stat_prefix", strings.HasSuffix(field, "_name"):
+		if !ownWord.MatchString(text) {
+			s.add("other names", text)
+		}
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n,;|~()<>\"'=/@[]", r) }) {
 		if a, err := netip.ParseAddr(word); err == nil {
 			s.address(a)
 		} else if at, err := netip.ParseAddrPort(word); err == nil {
 			s.address(at.Addr())
+		} else if strings.Count(word, ".") >= 3 {
+			for _, part := range ipv4.FindAllString(word, -1) {
+				if a, err := netip.ParseAddr(strings.Trim(part, ".")); err == nil {
+					s.address(a)
+				}
+			}
 		}
 	}
-	for _, h := range host.FindAllString(text, 64) {
-		if !ownWord.MatchString(h) {
+	for _, h := range host.FindAllString(text, -1) {
+		if !ownWord.MatchString(h) && !hump.MatchString(h) {
 			s.add("hosts", h)
+		}
+	}
+}
+
+// certificates lists whom the certificates in a text, or in its base64, name. It
+// says whether there are some.
+func (s *Survey) certificates(text string) (there bool) {
+	const begin = "-----BEGIN CERTIFICATE-----"
+	rest := []byte(text)
+	if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
+		rest = raw
+	}
+	if !bytes.Contains(rest, []byte(begin)) {
+		return false
+	}
+	for {
+		block, after := pem.Decode(rest)
+		if block == nil {
+			return there
+		}
+		rest = after
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			continue
+		}
+		there = true
+		names := append([]string{c.Subject.String(), c.Issuer.String()}, c.DNSNames...)
+		for _, u := range c.URIs {
+			names = append(names, u.String())
+		}
+		for _, name := range append(names, c.EmailAddresses...) {
+			s.add("certificates", name)
+		}
+		for _, ip := range c.IPAddresses {
+			if a, ok := netip.AddrFromSlice(ip); ok {
+				s.address(a.Unmap())
+			}
 		}
 	}
 }
@@ -162,6 +336,7 @@ func (s *Survey) address(a netip.Addr) {
 }
 
 func (s *Survey) add(kind, name string) {
+	name = render.Middle(name, maxName)
 	switch names := s.names[kind]; {
 	case name == "" || names[name]:
 	case len(names) >= maxNames:
@@ -180,16 +355,21 @@ func (s *Survey) Text(most int) string {
 		fields, count = append(fields, f), count+n
 	}
 	slices.SortFunc(fields, func(x, y string) int { return cmp.Or(s.masked[y]-s.masked[x], cmp.Compare(x, y)) })
-	if count == 0 {
+	switch {
+	case count > 0:
+		fmt.Fprintf(&b, "masked: %s of %d bytes and more; shorter ones are not counted\n", render.Count(count, "value", "values"), longMask)
+	case s.messages > 0:
+		fmt.Fprintf(&b, "masked: values of fewer than %d bytes, in %s\n", longMask, render.Count(s.messages, "message", "messages"))
+	default:
 		b.WriteString("masked: nothing\n")
-	} else {
-		fmt.Fprintf(&b, "masked: %s\n", render.Count(count, "value", "values"))
 	}
 	list(&b, fields, most, 0, func(f string) string { return fmt.Sprintf("%s (%d)", f, s.masked[f]) })
 	for _, k := range kinds {
 		names := make([]string, 0, len(s.names[k]))
 		for n := range s.names[k] {
-			names = append(names, n)
+			if k != "other names" || !s.names["clients"][n] && !s.names["resources"][n] && !s.names["hosts"][n] {
+				names = append(names, n)
+			}
 		}
 		slices.Sort(names)
 		if len(names) == 0 {

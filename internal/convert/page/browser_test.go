@@ -293,6 +293,11 @@ func TestPageForEveryone(t *testing.T) {
 		!(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute('aria-label') && !e.getAttribute('aria-labelledby')).map((e) => e.outerHTML.slice(0, 80))`); len(bad) > 0 {
 		t.Errorf("these have no name: %q", bad)
 	}
+	for id, want := range map[string]string{"#finding-1 > summary": "warning the client rejected a response fault of the server demo-envoy CDS 3 times at ", "#client-list summary": "demo-envoy scripted Envoy 2 streams, "} {
+		if is := value[string](b, fmt.Sprintf(`document.querySelector(%q).textContent`, id)); !strings.HasPrefix(is, want) {
+			t.Errorf("%s is read as %q", id, is)
+		}
+	}
 	levels := value[[]int](b, `[...document.querySelectorAll('h1, h2, h3, h4')].filter((h) => !h.closest('#detail')).map((h) => Number(h.tagName[1]))`)
 	if levels[0] != 1 || slices.Index(levels[1:], 1) >= 0 {
 		t.Errorf("the headings are of levels %v", levels)
@@ -470,6 +475,41 @@ func TestHostileTextInBrowser(t *testing.T) {
 			t.Errorf("%s ran", js)
 		}
 	}
+}
+
+// A name of 10 KB is cut in the middle where it is a heading, and stands in full where
+// an entry is.
+func TestLongNamesInBrowser(t *testing.T) {
+	long := "BEGIN" + strings.Repeat("x", 10_000) + "END"
+	all := func(f *check.Finding) { f.Client, f.Names = long, []string{long, long} }
+	w := &telling{all: read(t, "sessions/grpc-go-nack"), change: func(c *check.Change) {
+		if c.Client != "" {
+			c.Client = long
+		}
+		for i := range c.Findings {
+			all(&c.Findings[i])
+		}
+	}, found: func(found []check.Finding) {
+		for i := range found {
+			all(&found[i])
+		}
+	}}
+	b := newBrowser(t).open(t, w.page(t, convert.Report{}, usual()))
+	value[bool](b, `(document.querySelectorAll('details').forEach((d) => { d.open = true }), true)`)
+	b.await(`document.querySelectorAll('.advice').length > 0`)
+	for _, width := range []int64{1280, 390} {
+		b.do(chromedp.EmulateViewport(width, 844))
+		if high := value[[]int](b, `[...document.querySelectorAll('summary, h4, .advice dd')].map((e) => e.offsetHeight).filter((n) => n > 400)`); len(high) > 0 {
+			t.Errorf("%d columns: these are %v high", width, high)
+		}
+	}
+	if text := value[string](b, `document.querySelector('.advice dd').textContent`); !strings.HasPrefix(text, "BEGINxx") || !strings.Contains(text, "xxEND, BEGINxx") {
+		t.Errorf("the names are %.400q", text)
+	}
+	b.do(chromedp.Focus(chromedp.CSS("#list")))
+	b.do(chromedp.KeyEvent(kb.End))
+	b.await(`document.querySelector('#detail dl').textContent.includes('x'.repeat(10000) + 'END')`)
+	b.quiet()
 }
 
 // Of a session with more than there is room for the file stays under 10 MB, and says

@@ -36,6 +36,8 @@ function el(name, how, ...inside) {
 	return e;
 }
 const own = (s) => el('bdi', {}, safe(s)); // a text that somebody else chose
+const apart = (...parts) => parts.flatMap((p, i) => (i ? [' ', p] : [p])); // words that are read one after the other
+const named = (s) => own(middle(safe(s), 160)); // a name where an entry has all of it
 const link = (seq) => el('a', { href: '#' + seq }, String(seq));
 const links = (seqs) => seqs.flatMap((s, i) => (i ? [', ', link(s)] : [link(s)]));
 const piece = (id) => (id === null || id === undefined ? undefined : data.parts[id]);
@@ -151,9 +153,9 @@ function difference(lines) {
 		return el('div', { class: kind }, el('span', { class: 'sign' }, l.sign || ' '), el('span', { class: l.equal ? 'muted' : '' }, ' '.repeat(l.indent || 0) + safe(l.text)), note && el('span', { class: 'note' }, safe(note)));
 	}));
 }
-const version = (v) => [v.seq ? ['entry ', link(v.seq)] : [], v.version ? [', version ', own(v.version)] : []].flat();
+const version = (v) => [v.seq ? ['entry ', link(v.seq)] : [], v.version ? [', version ', named(v.version)] : []].flat();
 function resource(r) {
-	const out = [el('h4', {}, safe(r.type) + ' ', own(r.name))];
+	const out = [el('h4', {}, safe(r.type) + ' ', named(r.name))];
 	const was = el('p', { class: 'small' }, r.sent === 'rejected' ? 'Rejected: ' : 'Sent: ', ...version(r.now), '. ');
 	if (!r.before) was.append('The client had accepted none before.');
 	else was.append('Accepted before: ', ...version(r.before), r.same ? ', with the same content.' : '.');
@@ -172,11 +174,11 @@ const faults = { client: 'fault of the client', server: 'fault of the server', c
 function finding(f, i) {
 	const rule = data.rules[f.rule];
 	const clients = f.clients && f.clients.length ? count(f.clients.length, 'client', 'clients') + (f.more_clients ? ' or more' : '') : undefined;
-	const d = el('details', { class: 'finding ' + f.severity, id: 'finding-' + (i + 1) }, el('summary', {},
+	const d = el('details', { class: 'finding ' + f.severity, id: 'finding-' + (i + 1) }, el('summary', {}, ...apart(
 		el('span', { class: { error: 'bad', warning: 'warned' }[f.severity] || 'muted' }, f.severity),
 		el('span', { class: 'title' }, rule.title),
 		el('span', { class: 'small' }, faults[f.fault] || safe(f.fault)),
-		el('span', { class: 'small muted' }, clients || (f.client ? own(f.client) : ''), f.type ? ' ' + safe(f.type) : '', f.count > 1 ? ' ' + count(f.count, 'time', 'times') : '', ' at ' + clock(f.at))));
+		el('span', { class: 'small muted' }, clients || (f.client ? named(f.client) : ''), f.type ? ' ' + safe(f.type) : '', f.count > 1 ? ' ' + count(f.count, 'time', 'times') : '', ' at ' + clock(f.at)))));
 	const fill = () => {
 		if (!fills.delete(d)) return;
 		const proof = evidenceOf.get(i);
@@ -193,13 +195,13 @@ function finding(f, i) {
 		const advice = el('dl', { class: 'advice' });
 		const say = (what, ...words) => advice.append(el('dt', {}, what), el('dd', {}, ...words));
 		const some = f.names.slice(0, 8);
-		if (some.length) say('About', ...some.flatMap((n, k) => (k ? [', ', own(n)] : [own(n)])), f.names.length > some.length ? ' and ' + count(f.names.length - some.length, 'more', 'more') : '');
+		if (some.length) say('About', ...some.flatMap((n, k) => (k ? [', ', named(n)] : [named(n)])), f.names.length > some.length ? ' and ' + count(f.names.length - some.length, 'more', 'more') : '');
 		say('What it means', rule.means);
 		say('Usual causes', rule.causes);
 		say('What to do', rule.next);
 		say('Rule', el('code', {}, f.rule));
 		say('Proved by', f.seqs.length === 1 ? 'entry ' : 'entries ', ...links(f.seqs));
-		if (clients) say('Clients', ...f.clients.slice(0, 50).flatMap((c, n) => (n ? [', ', own(c)] : [own(c)])), f.clients.length > 50 ? ' and more' : '');
+		if (clients) say('Clients', ...f.clients.slice(0, 50).flatMap((c, n) => (n ? [', ', named(c)] : [named(c)])), f.clients.length > 50 ? ' and more' : '');
 		d.append(el('div', { class: 'inside' }, inside, advice));
 	};
 	fills.set(d, fill);
@@ -411,9 +413,9 @@ function drawClients() {
 	const fixed = data.entries.filter((e) => e.note && e.note.code === 'static');
 	if (data.clients.length === 0) box.append(el('p', {}, 'None has named itself.'));
 	for (const c of data.clients) {
-		const d = el('details', { class: 'client' }, el('summary', {}, el('span', {}, own(c.id)), el('span', { class: 'small' }, c.agent ? own(c.agent) : 'of unknown kind'),
+		const d = el('details', { class: 'client' }, el('summary', {}, ...apart(el('span', {}, named(c.id)), el('span', { class: 'small' }, c.agent ? named(c.agent) : 'of unknown kind'),
 			el('span', { class: 'small muted' }, count(c.streams, 'stream', 'streams') + ', ' + count(c.messages, 'message', 'messages') + ', ' + c.accepted.toLocaleString('en-US') + ' accepted, '),
-			el('span', { class: 'small ' + (c.rejected ? 'bad' : 'muted') }, c.rejected.toLocaleString('en-US') + ' rejected')));
+			el('span', { class: 'small ' + (c.rejected ? 'bad' : 'muted') }, c.rejected.toLocaleString('en-US') + ' rejected'))));
 		const fill = () => {
 			if (!fills.delete(d)) return;
 			const peers = data.entries.filter((e) => e.peer && conns.get(e.conn) === c.id);
@@ -520,7 +522,7 @@ addEventListener('resize', lay);
 const r = data.report;
 $('about').append(own(r.source), ...(r.chosen ? [', chosen by ', own(r.chosen)] : []), r.part ? ', a part of a longer recording' : '');
 $('facts').textContent = [day(r.first), r.lasted && 'for ' + r.lasted, count(r.entries, 'entry', 'entries') + ' with ' + count(r.messages, 'message', 'messages'), count(data.clients.length + data.more_clients, 'client', 'clients')].filter(Boolean).join(' · ');
-$('facts').append(' · ', r.masked ? 'secrets masked in ' + count(r.masked_messages, 'message', 'messages') : el('strong', { class: 'bad' }, 'secrets are not masked'));
+$('facts').append(' · ', r.masked ? (r.masked_messages ? 'secrets masked in ' + count(r.masked_messages, 'message', 'messages') : 'secrets are masked, and there was none') : el('strong', { class: 'bad' }, 'secrets are not masked'));
 if (r.lost) $('facts').append(' · ', el('strong', { class: 'bad' }, count(r.lost, 'entry was', 'entries were') + ' not recorded'));
 $('made').append('Made by ', own(r.program), ...(r.recorded_by ? [', recorded by ', own(r.recorded_by)] : []), '.');
 options($('f-client'), 'all', (e) => e.cells[CLIENT]);

@@ -39,7 +39,7 @@ type exportForm struct{ name, ext, help string }
 
 // names says whether a form keeps all names, so that it is not written while they
 // are hidden.
-func (f exportForm) names() bool { return f.name == "xdsp" || f.name == "zip" }
+func (f exportForm) names() bool { return slices.Contains([]string{"xdsp", "zip", "html"}, f.name) }
 
 // forms are those of a scope.
 func (s *scope) forms() []exportForm {
@@ -55,6 +55,7 @@ func exportForms() []exportForm {
 		{"zip", "zip", "all that an issue needs: the part that proves it, a report, how to see it again"},
 		{"xdsp", "xdsp", "a recording to open again: the entries, and what is needed to understand them"},
 		{"md", "md", "a report for a bug tracker: what was recorded, what rules found, a diagram, the messages"},
+		{"html", "html", "the same as one page for any browser, with every entry"},
 		{"mermaid", "mmd", "a sequence diagram"},
 		{"csv", "csv", "one line an entry, for a spreadsheet"},
 		{"yaml", "yaml", "the messages in full"},
@@ -155,7 +156,7 @@ func (v *Exporter) choose(scr view.Screen, form string) tea.Cmd {
 	all := exportForms()
 	f := all[slices.IndexFunc(all, func(f exportForm) bool { return f.name == form })]
 	if f.names() && scr.Aliases().On {
-		scr.Say("a recording keeps the names of clients and resources; P shows them first, other forms write aliases")
+		scr.Say("this form keeps the names of clients and resources; P shows them first, other forms write aliases")
 		return nil
 	}
 	base := "xdsproxy-" + v.scopes[v.scope].name
