@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -11,8 +10,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // app is what every command has at hand: the streams and the settings.
@@ -45,7 +43,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// ends the program as if nobody had caught it. run has its own way.
 	context.AfterFunc(ctx, stop)
 
-	a := &app{ctx: ctx, stdin: stdin, stdout: pipe{stdout}, stderr: &curtain{w: stderr}}
+	a := &app{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Curtain{W: stderr}}
 	a.settings = a.config.settings()
 	root := newRoot(a)
 	root.SetArgs(args)
@@ -64,48 +62,25 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func (a *app) exit(ctx context.Context, err error) int {
 	var f *failure
 	switch {
-	case err == nil, errors.Is(err, errClosedPipe):
-		return exitDone
+	case err == nil, errors.Is(err, console.ErrClosedPipe):
+		return console.ExitDone
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return exitInterrupted
+		return console.ExitInterrupted
 	case !errors.As(err, &f):
-		f = &failure{err: err, code: exitFailed}
+		f = &failure{Err: err, Code: console.ExitFailed}
 	}
-	f.print(a.stderr)
-	return f.code
+	f.Print(a.stderr)
+	return f.Code
 }
 
-// warn prints one sentence that does not stop the work.
-func (a *app) warn(format string, args ...any) {
-	a.tell("xdsproxy: warning: "+format, args...)
+// console is how this command speaks.
+func (a *app) console() *console.Console {
+	return &console.Console{Ctx: a.ctx, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Quiet: bool(a.config.quiet), Color: a.config.color}
 }
 
-// say prints one line about what goes on, unless --quiet.
-func (a *app) say(format string, args ...any) {
-	if !a.config.quiet {
-		a.tell(format, args...)
-	}
-}
-
-// tell prints one line on standard error. What peers wrote in it is harmless.
-func (a *app) tell(format string, args ...any) {
-	fmt.Fprintln(a.stderr, render.Safe(bounded(fmt.Sprintf(format, args...))))
-}
-
-// errClosedPipe says that nobody reads our output any more. That is the
-// reader's right, and success.
-var errClosedPipe = errors.New("the reader of our output went away")
-
-// pipe tells a write to a closed pipe from every other error.
-type pipe struct{ w io.Writer }
-
-func (p pipe) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-		err = errClosedPipe
-	}
-	return n, err
-}
+func (a *app) warn(format string, args ...any) { a.console().Warn(format, args...) }
+func (a *app) say(format string, args ...any)  { a.console().Say(format, args...) }
+func (a *app) tell(format string, args ...any) { a.console().Tell(format, args...) }
 
 // command finishes a command that does work: its settings are resolved before
 // it runs, and its usage errors show its form.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -104,16 +105,16 @@ xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
 func (b *bisecting) check(args []string) error {
 	switch {
 	case len(args) == 0:
-		return misused("bisect needs a SOURCE").hint("xdsproxy bisect %s --listen 127.0.0.1:18000", lastSource)
+		return misused("bisect needs a SOURCE").Hint("xdsproxy bisect %s --listen 127.0.0.1:18000", lastSource)
 	case len(args) > 2:
 		return misused("one SEQ at a time, but got %d", len(args)-1)
 	case args[0] == "-":
-		return misused("bisect reads its SOURCE twice, so it cannot be a pipe").hint("write the recording to a file first")
+		return misused("bisect reads its SOURCE twice, so it cannot be a pipe").Hint("write the recording to a file first")
 	case b.listen == "":
-		return misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+		return misused("no --listen: where is the client to connect?").Hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case strings.HasSuffix(b.script, ".xdsp"):
 		return misused("--script %s: a script is text, and this is the name of a recording", shellWord(b.script)).
-			hint("--script %s writes the script, and the recording beside it", shellWord(strings.TrimSuffix(b.script, ".xdsp")+scriptSuffix))
+			Hint("--script %s writes the script, and the recording beside it", shellWord(strings.TrimSuffix(b.script, ".xdsp")+scriptSuffix))
 	case b.timeout == 0 || b.wait == 0:
 		return misused("--timeout and --wait cannot be 0s: no client answers at once")
 	}
@@ -121,7 +122,7 @@ func (b *bisecting) check(args []string) error {
 	if len(args) == 2 {
 		n, err := strconv.ParseUint(args[1], 10, 64)
 		if err != nil || n == 0 {
-			return misused("SEQ %q: not the number of an entry", args[1]).hint("xdsproxy watch %s --no-follow --filter kind:nack lists the rejections", shellWord(b.source))
+			return misused("SEQ %q: not the number of an entry", args[1]).Hint("xdsproxy watch %s --no-follow --filter kind:nack lists the rejections", shellWord(b.source))
 		}
 		b.seq = session.Seq(n)
 	}
@@ -138,7 +139,7 @@ func (b *bisecting) run(ctx context.Context) error {
 		for _, path := range []string{b.script, besideScript(b.script)} {
 			if _, err := os.Lstat(path); err == nil {
 				return failed("cannot write what is found: %s exists", path).
-					hint("nothing is overwritten; name another file with --script FILE, or remove this one")
+					Hint("nothing is overwritten; name another file with --script FILE, or remove this one")
 			}
 		}
 	}
@@ -179,19 +180,19 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		b.source, b.facts = src.name, header(src) // so that @last stays the same
 		src.Pieces()
 		done := b.progress(src)
-		return advancing{src, done, func(*session.Entry) {}}, func() error { done.end(); return src.Close() }, nil
+		return advancing{src, done, func(*session.Entry) {}}, func() error { done.End(); return src.Close() }, nil
 	})
 	none, is := errors.AsType[*replay.NotRejectedError](err)
 	switch {
 	case is:
 		f := failed("%w", err)
 		if none.Polls > 0 {
-			f.hint("a poll does not say that it rejects; xdsproxy check %s finds the signs of it", shellWord(b.source))
+			f.Hint("a poll does not say that it rejects; xdsproxy check %s finds the signs of it", shellWord(b.source))
 		} else if len(none.There) == 0 {
-			f.hint("%s has no NACK of a response that it also has", b.source)
+			f.Hint("%s has no NACK of a response that it also has", b.source)
 		}
 		for _, t := range none.There[max(0, len(none.There)-5):] {
-			f.hint("%s", render.Safe(t.Sentence()))
+			f.Hint("%s", render.Safe(t.Sentence()))
 		}
 		return nil, f
 	case err != nil:
@@ -215,7 +216,7 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 		b.tell("listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected",
 			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
 		b.announceSecurity([]proxy.Pair{b.security})
-		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && isTerminal(b.stderr), next: time.Now().Add(saidEvery)}
+		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && console.IsTerminal(b.stderr), next: time.Now().Add(saidEvery)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
 			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
@@ -257,7 +258,7 @@ func (l *trialLine) wipe() {
 // hintLacks names what a client may wait for.
 func hintLacks(f *failure, lacks []string) {
 	if len(lacks) > 0 {
-		f.hint("%s", render.Safe("it may wait for what it asked for and the recording does not have: "+strings.Join(lacks, ", ")))
+		f.Hint("%s", render.Safe("it may wait for what it asked for and the recording does not have: "+strings.Join(lacks, ", ")))
 	}
 }
 
@@ -274,19 +275,19 @@ func unfinished(err error, found *replay.Bisection) error {
 	silent, isSilent := errors.AsType[*replay.SilentError](err)
 	switch {
 	case isAbsent && !absent.Came:
-		f.hint("start the client first, or give it more time with --wait")
+		f.Hint("start the client first, or give it more time with --wait")
 	case isAbsent:
 		hintLacks(f, absent.Lacks)
-		f.hint("-w FILE records what it says")
+		f.Hint("-w FILE records what it says")
 	case isSilent:
 		hintLacks(f, silent.Lacks)
-		f.hint("give it more time with --timeout; -w FILE records what it says")
+		f.Hint("give it more time with --timeout; -w FILE records what it says")
 	}
 	if _, is := errors.AsType[*replay.BaseRejectedError](err); is {
-		f.hint("begin with an earlier NACK: another client, or another version of it, may not accept what came before")
+		f.Hint("begin with an earlier NACK: another client, or another version of it, may not accept what came before")
 	}
 	if len(found.Culprits) > 0 {
-		f.hint("what was found until then is printed")
+		f.Hint("what was found until then is printed")
 	}
 	return f
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
 
 func TestBisectPolled(t *testing.T) {
 	var out, said bytes.Buffer
 	code := main1([]string{"bisect", "../../check/testdata/sessions/rest-nack.xdsp", "--listen", "127.0.0.1:0"}, strings.NewReader(""), &out, &said)
-	if code != exitFailed || !strings.Contains(said.String(), "answers to polls cannot be bisected") || !strings.Contains(said.String(), "xdsproxy check") {
+	if code != console.ExitFailed || !strings.Contains(said.String(), "answers to polls cannot be bisected") || !strings.Contains(said.String(), "xdsproxy check") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
 }
@@ -21,7 +22,7 @@ func TestBisectPolled(t *testing.T) {
 func TestBisectSilent(t *testing.T) {
 	err := unfinished(&replay.SilentError{What: "trial 3", After: time.Second, Lacks: []string{`SDS "key"`}}, &replay.Bisection{})
 	f, is := err.(*failure)
-	if !is || !strings.Contains(strings.Join(f.hints, "\n"), `SDS "key"`) || !strings.Contains(strings.Join(f.hints, "\n"), "--timeout") {
+	if !is || !strings.Contains(strings.Join(f.Hints, "\n"), `SDS "key"`) || !strings.Contains(strings.Join(f.Hints, "\n"), "--timeout") {
 		t.Errorf("%+v", err)
 	}
 }

@@ -18,7 +18,7 @@ type bisectFacts struct {
 
 func (b *bisecting) print(found *replay.Bisection, files foundFiles) error {
 	if b.output == "json" {
-		return b.printJSON(bisectFacts{schema, found, files})
+		return b.console().JSON(bisectFacts{schema, found, files})
 	}
 	_, err := io.WriteString(b.stdout, bisectText(found, files))
 	return err

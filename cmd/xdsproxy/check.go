@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -61,7 +62,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		ValidArgsFunction: completeSources,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return misused("check needs a SOURCE").hint("xdsproxy check %s", lastSource)
+			return misused("check needs a SOURCE").Hint("xdsproxy check %s", lastSource)
 		}
 		options, err := judge.options()
 		if err != nil {
@@ -121,7 +122,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 }
 
 // errFindings ends a command whose findings were printed.
-var errFindings = &failure{err: errors.New("findings"), code: exitFindings, silent: true}
+var errFindings = &failure{Err: errors.New("findings"), Code: console.ExitFindings, Silent: true}
 
 func fails(threshold, severity string) bool {
 	return threshold != "never" && slices.Index(failOn, severity) >= slices.Index(failOn, threshold)
@@ -167,10 +168,10 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 	defer a.heedStop(ctx, &judged)()
 	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		judged.Store(uint64(e.Seq))
-		done.advance()
+		done.Advance()
 		return nil
 	})
-	done.end()
+	done.End()
 	if err != nil && !damaged(err) {
 		return err
 	}
@@ -196,7 +197,7 @@ func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func())
 		case <-over:
 		case <-time.After(stopGrace):
 			a.warn("stopped while the entry after %d was judged, which takes long; nothing is printed of what was found", judged.Load())
-			os.Exit(exitInterrupted)
+			os.Exit(console.ExitInterrupted)
 		}
 	})
 	return func() { close(over) }
@@ -232,14 +233,14 @@ func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error
 func (a *app) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
 	switch form {
 	case "json":
-		return a.printJSON(r)
+		return a.console().JSON(r)
 	case "sarif":
 		return r.SARIF(a.stdout, buildFacts().Version, source, rules)
 	case "junit":
 		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
 	}
-	wide := columns(a.stdout)
-	_, err := io.WriteString(a.stdout, r.Text(render.Style{Color: a.colourful()}, wide, info))
+	wide := a.console().Columns()
+	_, err := io.WriteString(a.stdout, r.Text(a.console().Style(), wide, info))
 	if rule := r.Foremost(info); err == nil && wide > 0 && rule != "" {
 		a.say("what it means and what to do: xdsproxy explain %s", rule)
 	}
@@ -289,7 +290,7 @@ func (r *ruleFlags) options() (check.Options, error) {
 		return check.Options{}, unknownRule(unknown)
 	}
 	if len(rules) == 0 {
-		return check.Options{}, misused("no rule is left to run").hint("leave out --disable, or name fewer rules")
+		return check.Options{}, misused("no rule is left to run").Hint("leave out --disable, or name fewer rules")
 	}
 	return check.Options{Rules: rules, Timers: r.timers}, nil
 }
@@ -305,9 +306,9 @@ func ruleIDs() []string {
 func unknownRule(id string) error {
 	f := misused("there is no rule %q", id)
 	if best := nearest.Name(id, ruleIDs()); best != "" {
-		return f.hint("did you mean %s?", best)
+		return f.Hint("did you mean %s?", best)
 	}
-	return f.hint("xdsproxy explain lists the rules")
+	return f.Hint("xdsproxy explain lists the rules")
 }
 
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

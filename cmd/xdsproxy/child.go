@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
@@ -31,8 +32,8 @@ func newChild(argv, env []string, a *app) *child {
 	}
 	c.cmd.Env = env
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = a.stdin, a.stdout, a.stderr
-	if p, wrapped := a.stdout.(pipe); wrapped {
-		c.cmd.Stdout = p.w
+	if p, wrapped := a.stdout.(console.Pipe); wrapped {
+		c.cmd.Stdout = p.W
 	}
 	return c
 }
@@ -89,7 +90,7 @@ func (c *child) wait() int {
 	if code := launch.Code(c.cmd.ProcessState); code != 0 || err == nil {
 		return code
 	}
-	return exitFailed
+	return console.ExitFailed
 }
 
 // afterwards says what the signals do that come when the command has ended: the

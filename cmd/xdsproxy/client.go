@@ -24,11 +24,11 @@ func oneClient(all []engine.ClientStatus, asked string) (string, error) {
 	case len(all) == 0:
 		return "", failed("no client has asked for anything")
 	case len(found) == 0:
-		return "", failed("there is no client %q", asked).hint("the clients are %s", someClients(all))
+		return "", failed("there is no client %q", asked).Hint("the clients are %s", someClients(all))
 	case asked == "":
-		return "", misused("there are %d clients: which one?", len(all)).hint("the clients are %s", someClients(all))
+		return "", misused("there are %d clients: which one?", len(all)).Hint("the clients are %s", someClients(all))
 	}
-	return "", misused("%q fits %d clients", asked, len(found)).hint("they are %s", strings.Join(found[:min(len(found), 8)], ", "))
+	return "", misused("%q fits %d clients", asked, len(found)).Hint("they are %s", strings.Join(found[:min(len(found), 8)], ", "))
 }
 
 func someClients(all []engine.ClientStatus) string {

@@ -63,7 +63,7 @@ func (a *app) checkPairs() error {
 func (a *app) writeConfig(facts configFacts, output string) error {
 	switch output {
 	case "json":
-		return a.printJSON(facts)
+		return a.console().JSON(facts)
 	case "yaml":
 		text, err := yaml.Marshal(facts)
 		if err != nil {

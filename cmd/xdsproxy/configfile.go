@@ -54,7 +54,7 @@ func (a *app) resolveFile() error {
 		}
 		asked = false
 	}
-	text, err := a.readFile(path, maxConfigFile)
+	text, err := a.console().ReadFile(path, maxConfigFile)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil
 	}
@@ -102,10 +102,10 @@ func (a *app) takeFile(file configDoc, path string) error {
 // give sets a setting from the file. place names the key.
 func (k *configKey) give(s *setting, path, place string) error {
 	if _, many := s.value.(listValue); k.list && !many {
-		return k.wrong(path, "%s: a list, where one value is wanted", place).hint("%s", s.help)
+		return k.wrong(path, "%s: a list, where one value is wanted", place).Hint("%s", s.help)
 	}
 	if err := s.take(k.texts); err != nil {
-		return k.wrong(path, "%s: %w", place, err).adding(err).hint("%s", s.help)
+		return k.wrong(path, "%s: %w", place, err).Adding(err).Hint("%s", s.help)
 	}
 	s.origin, s.from = fromFile, path
 	return nil
@@ -119,9 +119,9 @@ func (k *configKey) wrong(path, format string, args ...any) *failure {
 func (k *configKey) unknown(path, place string, known []string) error {
 	f := k.wrong(path, "unknown key %s", strconv.Quote(place))
 	if best := nearest.Name(k.name, known); best != "" {
-		f.hint("did you mean %q?", best)
+		f.Hint("did you mean %q?", best)
 	}
-	return f.hint("xdsproxy config lists all keys")
+	return f.Hint("xdsproxy config lists all keys")
 }
 
 func findSetting(table []*setting, name string) *setting {

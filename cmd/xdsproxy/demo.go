@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/spf13/cobra"
@@ -188,7 +189,7 @@ func (d *demo) announce(ctx context.Context, step string) {
 		if d.rec.Stats().Lost > 0 {
 			break // it may never be printed
 		}
-		sleep(ctx, moment)
+		sleep(ctx, 10*time.Millisecond)
 	}
 	d.say("")
 	d.say("# %s", step)
@@ -226,7 +227,7 @@ func (d *demo) follow() {
 	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
 		d.rec.past.note(e.Seq, checker.Memory())
 		if !closed {
-			if err := lines.all(e, c); errors.Is(err, errClosedPipe) {
+			if err := lines.all(e, c); errors.Is(err, console.ErrClosedPipe) {
 				closed = true // the play goes on for the recording's sake
 			} else if err != nil {
 				return err

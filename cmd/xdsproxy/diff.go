@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -76,7 +77,7 @@ xdsproxy diff session.xdsp dump.json --client gw-0`,
 		}
 		err := a.diff(cmd, f, args)
 		if err == nil && f.exitCode && f.differs {
-			return &failure{err: errors.New("there are differences"), code: exitDifferences, silent: true}
+			return &failure{Err: errors.New("there are differences"), Code: console.ExitDifferences, Silent: true}
 		}
 		return err
 	})
@@ -103,10 +104,10 @@ func (a *app) diff(cmd *cobra.Command, f *diffFlags, args []string) error {
 	sessions := len(args) > 1 && isSession(args[1]) && (f.name == "" || len(args) > 2)
 	switch {
 	case len(args) == 0:
-		return misused("diff needs a SOURCE and what to compare in it").hint("xdsproxy diff %s NAME", lastSource)
+		return misused("diff needs a SOURCE and what to compare in it").Hint("xdsproxy diff %s NAME", lastSource)
 	case len(args) == 1:
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
-			hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
+			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
 	case len(args) == 2 && f.name == "" && isConfigDump(args[1]):
 		return a.diffConfigDump(cmd.Context(), f, args[0], args[1])
 	case len(args) > 3, len(args) == 3 && !numbers && !sessions:
@@ -161,7 +162,7 @@ func (f *diffFlags) compare(from, to decode.Document) *diff.Result {
 // printResult prints the lines of a difference, and how many of which kind
 // there are.
 func (a *app) printResult(w io.Writer, f *diffFlags, r *diff.Result) error {
-	style, screen := render.Style{Color: a.colourful()}, columns(a.stdout)
+	style, screen := a.console().Style(), a.console().Columns()
 	if r.Same() {
 		_, err := w.Write([]byte(sameText(r) + "\n"))
 		return err

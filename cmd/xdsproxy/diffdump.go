@@ -56,7 +56,7 @@ func (a *app) diffConfigDump(ctx context.Context, f *diffFlags, source, name str
 	}
 	if out.Empty() {
 		return failed("nothing could be compared: %q has nothing that the client was sent", name).
-			hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
+			Hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
 	}
 	f.differs = !out.Same
 	out.Schema, out.Session = schema, source
@@ -68,9 +68,9 @@ func (a *app) diffConfigDump(ctx context.Context, f *diffFlags, source, name str
 		f.differs = !out.Same
 	}
 	if f.output == "json" {
-		return a.printJSON(out)
+		return a.console().JSON(out)
 	}
-	_, err = io.WriteString(a.stdout, out.Text(render.Style{Color: a.colourful()}, f.context))
+	_, err = io.WriteString(a.stdout, out.Text(a.console().Style(), f.context))
 	return err
 }
 
@@ -148,9 +148,9 @@ func (a *app) through(ctx context.Context, source string, step stepper, f visit)
 	src.Pieces()
 	src.Ahead()
 	done := a.progress(src)
-	defer done.end()
+	defer done.End()
 	return walk(ctx, src, filter.Everything(), nil, step, func(e *session.Entry, c *check.Change) error {
-		done.advance()
+		done.Advance()
 		return f(e, c)
 	})
 }

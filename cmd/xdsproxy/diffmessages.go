@@ -40,14 +40,14 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 	spans := filter.Union(wanted.spans)
 	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	err = q.in(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {
-		done.advance()
+		done.Advance()
 		wanted.meet(e)
 		for i := range seqs {
 			if e.Seq != seqs[i] {
 				continue
 			}
 			if e.Message == nil {
-				return failed("entry %d is no message, but a %s", e.Seq, e.Kind).hint("xdsproxy show %s %d prints it", shellWord(args[0]), e.Seq)
+				return failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", shellWord(args[0]), e.Seq)
 			}
 			docs[i], names[i] = q.documents.Message(e, c), messageName(e, c)
 		}
@@ -56,7 +56,7 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 		}
 		return nil
 	})
-	done.end()
+	done.End()
 	if err == nil {
 		wanted.seen.Last = max(wanted.seen.Last, src.Facts().LastSeq)
 		err = wanted.missing(src.name)
@@ -66,7 +66,7 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 	}
 	r := f.compare(docs[0], docs[1])
 	if f.output == "json" {
-		return a.printJSON(&render.MessageDiff{Schema: schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
+		return a.console().JSON(&render.MessageDiff{Schema: schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
 	}
 	w := bufio.NewWriter(a.stdout)
 	fmt.Fprintf(w, "%s against %s\n\n", names[0], names[1])

@@ -39,7 +39,7 @@ func (a *app) readStory(ctx context.Context, src *source, name string) (*story, 
 	st := &story{names: newSurvey()}
 	done := a.progress(src)
 	err := each(ctx, src, func(e *session.Entry, c *check.Change) error {
-		done.advance()
+		done.Advance()
 		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil
@@ -50,7 +50,7 @@ func (a *app) readStory(ctx context.Context, src *source, name string) (*story, 
 		}
 		return nil
 	})
-	done.end()
+	done.End()
 	if err != nil && !damaged(err) {
 		return nil, err
 	}
@@ -142,13 +142,13 @@ func (s *survey) missing(name, source string) error {
 	slices.Sort(parts)
 	switch best := lower[nearest.Name(name, candidates)]; {
 	case len(parts) > 0:
-		f.hint("names that contain it: %s", listed(parts))
+		f.Hint("names that contain it: %s", listed(parts))
 	case best != "":
-		f.hint("did you mean %s?", shellWord(best))
+		f.Hint("did you mean %s?", shellWord(best))
 	case len(s.names) == 0:
-		return f.hint("there is no resource in it at all")
+		return f.Hint("there is no resource in it at all")
 	}
-	return f.hint("xdsproxy tree %s CLIENT lists the resources of a client", shellWord(source))
+	return f.Hint("xdsproxy tree %s CLIENT lists the resources of a client", shellWord(source))
 }
 
 // listed is the first of a list of names.

@@ -42,7 +42,7 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 	done := a.progress(src)
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
 	err = walk(ctx, src, filter.Everything(), nil, k, func(e *session.Entry, c *check.Change) error {
-		done.advance()
+		done.Advance()
 		if name == "" || c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -53,7 +53,7 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 		}
 		return nil
 	})
-	done.end()
+	done.End()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (a *app) diffSessions(ctx context.Context, f *diffFlags, sourceA, sourceB, 
 	if err != nil {
 		return err
 	}
-	s := &sessions{f: f, a: one, b: other, name: name, style: render.Style{Color: a.colourful()}}
+	s := &sessions{f: f, a: one, b: other, name: name, style: a.console().Style()}
 	out := &render.SessionsDiff{Schema: schema, A: one.name, B: other.name, Same: true, Clients: []render.ClientDiff{}}
 	pairs, err := s.pairs()
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *app) diffSessions(ctx context.Context, f *diffFlags, sourceA, sourceB, 
 	out.Same = !s.differs
 	f.differs = s.differs
 	if f.output == "json" {
-		return a.printJSON(out)
+		return a.console().JSON(out)
 	}
 	if len(out.Clients) == 0 {
 		a.say("no client accepted anything in either recording")

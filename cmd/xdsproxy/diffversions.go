@@ -59,7 +59,7 @@ func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name strin
 func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 	lanes := slices.DeleteFunc(slices.Clone(st.lanes), func(l lane) bool { return f.typ != "" && l.typ != f.typ })
 	if len(lanes) == 0 {
-		return lane{}, nil, failed("no resource %q is of type %s", name, f.typ).hint("it is of %s", strings.Join(typesOf(st.lanes), ", "))
+		return lane{}, nil, failed("no resource %q is of type %s", name, f.typ).Hint("it is of %s", strings.Join(typesOf(st.lanes), ", "))
 	}
 	if f.client != "" {
 		var err error
@@ -69,7 +69,7 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 	}
 	if types := typesOf(lanes); len(types) > 1 {
 		return lane{}, nil, unsure("%d types have a resource %q: which one?", len(types), name).
-			hint("add --type %s", strings.Join(types, " or --type "))
+			Hint("add --type %s", strings.Join(types, " or --type "))
 	}
 	for _, at := range []string{f.from, f.to} {
 		if seq, err := strconv.ParseUint(at, 10, 63); err == nil && len(lanes) > 1 {
@@ -92,11 +92,11 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 	wrong := unsure("%d clients were sent %q, and not the same of it: which one?", len(lanes), name)
 	for _, l := range lanes[:min(len(lanes), 8)] {
 		last := &l.versions[len(l.versions)-1]
-		wrong.hint("--client %s: %s, the last by entry %d, %s", shellWord(l.client),
+		wrong.Hint("--client %s: %s, the last by entry %d, %s", shellWord(l.client),
 			render.Count(len(l.versions), "version", "versions"), last.Seq, render.Verdict(last))
 	}
 	if more := len(lanes) - 8; more > 0 {
-		wrong.hint("and %s more", render.Number(more))
+		wrong.Hint("and %s more", render.Number(more))
 	}
 	return lane{}, nil, wrong
 }
@@ -104,7 +104,7 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 // unsure is a usage error that only asks for more.
 func unsure(format string, args ...any) *failure {
 	f := misused(format, args...)
-	f.aloof = true
+	f.Aloof = true
 	return f
 }
 
@@ -224,7 +224,7 @@ func (v *versionsView) content(n int) (decode.Document, error) {
 	r := v.st.contents.byHash[of.Hash]
 	if r == nil {
 		return decode.Document{}, failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
-			hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
+			Hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
 	}
 	doc := r.Decode()
 	for _, p := range doc.Problems {
@@ -262,13 +262,13 @@ func (v *versionsView) json(steps []engine.Step) error {
 		}
 		out.Steps = append(out.Steps, render.NewStep(uint64(v.lane.versions[s.From].Seq), uint64(v.lane.versions[s.To].Seq), r))
 	}
-	return v.printJSON(out)
+	return v.console().JSON(out)
 }
 
 // text prints what is compared, the table, and the difference.
 func (v *versionsView) text(steps []engine.Step) error {
 	w := bufio.NewWriter(v.stdout)
-	style := render.Style{Color: v.colourful()}
+	style := v.console().Style()
 	marks := map[int]byte{}
 	head := fmt.Sprintf("%s %s of %s", v.lane.typ, render.Safe(v.name), render.Safe(clientText(v.clients)))
 	switch {
@@ -280,7 +280,7 @@ func (v *versionsView) text(steps []engine.Step) error {
 	default:
 		head += ": " + render.Count(len(v.lane.versions), "version", "versions")
 	}
-	table := render.VersionsText(v.lane.versions, 0, marks, style, columns(v.stdout))
+	table := render.VersionsText(v.lane.versions, 0, marks, style, v.console().Columns())
 	if _, err := fmt.Fprintf(w, "%s\n\n%s", head, table); err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
@@ -25,22 +23,20 @@ xdsproxy explain`,
 			return completeRules(cmd, args, text)
 		},
 	}, a.paging(func(_ *cobra.Command, args []string) error {
-		style := render.Style{Color: a.colourful()}
+		style := a.console().Style()
 		if len(args) > 1 {
 			return misused("explain takes one RULE, but got %d", len(args))
 		}
 		if len(args) == 0 {
-			_, err := io.WriteString(a.stdout, render.RuleList(check.Rules(), style, columns(a.stdout)))
-			return err
+			return a.console().Print(render.RuleList(check.Rules(), style, a.console().Columns()))
 		}
 		for _, r := range check.Rules() {
 			if r.ID == args[0] {
-				width := columns(a.stdout)
+				width := a.console().Columns()
 				if width == 0 || width > helpWidth {
 					width = helpWidth
 				}
-				_, err := io.WriteString(a.stdout, render.RulePage(r, style, width))
-				return err
+				return a.console().Print(render.RulePage(r, style, width))
 			}
 		}
 		return unknownRule(args[0])

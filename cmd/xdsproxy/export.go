@@ -142,7 +142,7 @@ func (x *export) run(ctx context.Context, args []string) error {
 	case len(args) == 0:
 		return misused("export needs a SOURCE")
 	case len(args) > 1:
-		return misused("one SOURCE at a time, but got %d", len(args)).hint("--seq and --filter choose entries")
+		return misused("one SOURCE at a time, but got %d", len(args)).Hint("--seq and --filter choose entries")
 	}
 	x.name = args[0]
 	part := len(x.seqs) > 0 || x.filter != ""
@@ -151,21 +151,21 @@ func (x *export) run(ctx context.Context, args []string) error {
 	case x.repairing && !recording:
 		return misused("--repair copies a recording, and -o %s writes another form: give one of them", x.form)
 	case x.repairing && (part || x.bare || x.mask):
-		return misused("--repair copies all that is readable").hint("repair first, and export from the copy")
+		return misused("--repair copies all that is readable").Hint("repair first, and export from the copy")
 	case x.repairing && x.pseudonymous, x.mask && x.pseudonymous:
-		return misused("--pseudonyms is a step of its own").hint("repair or mask first, and export from the copy")
+		return misused("--pseudonyms is a step of its own").Hint("repair or mask first, and export from the copy")
 	case x.keyFile != "" && !x.pseudonymous:
 		return misused("--key-file is the key of --pseudonyms")
 	case x.pseudonymous && !recording && x.filter != "":
 		return misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
-			hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", shellWord(x.name))
+			Hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", shellWord(x.name))
 	case (x.form == formScript || x.form == formFolder) && (part || x.mask):
 		return misused("-o %s writes the whole conversation", x.form).
-			hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", shellWord(x.name))
+			Hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", shellWord(x.name))
 	case x.bare && !recording:
 		return misused("--no-context is about recordings: other forms have the chosen entries alone")
 	case x.mask && !recording:
-		return misused("--mask masks a recording").hint("export from the copy that it makes")
+		return misused("--mask masks a recording").Hint("export from the copy that it makes")
 	case x.bare && !part:
 		return misused("--no-context without --seq or --filter: every entry is chosen")
 	case x.form == formScript && !x.pseudonymous:
@@ -181,10 +181,10 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return x.rescue(ctx)
 	case recording && (x.path == "" || x.path == "-"):
 		return misused("a recording needs -w FILE: where is it to go?").
-			hint("text goes to standard output: -o %s", strings.Join(exportForms[1:len(exportForms)-1], ", -o "))
+			Hint("text goes to standard output: -o %s", strings.Join(exportForms[1:len(exportForms)-1], ", -o "))
 	case x.name == "-" && (recording || x.report() || x.pseudonymous):
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
-			hint("write it to a file first")
+			Hint("write it to a file first")
 	}
 	if _, live := viewerAddr(x.name); x.name != "-" && !live { // it is opened several times: the newest must stay the same
 		name, err := sourcePath(x.name)
@@ -209,9 +209,9 @@ func (x *export) report() bool { return x.form == string(convert.Markdown) || x.
 func (x *export) rescue(ctx context.Context) error {
 	switch {
 	case x.path == "" || x.path == "-":
-		return misused("export needs -w FILE: where is the copy to go?").hint("%s", repairCommand(x.name))
+		return misused("export needs -w FILE: where is the copy to go?").Hint("%s", repairCommand(x.name))
 	case x.name == "-":
-		return misused("what comes through a pipe cannot be repaired").hint("write it to a file first")
+		return misused("what comes through a pipe cannot be repaired").Hint("write it to a file first")
 	}
 	name, err := sourcePath(x.name)
 	if err != nil {

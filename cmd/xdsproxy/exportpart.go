@@ -61,9 +61,9 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	}
 	wants, all := w.q.asker(), len(x.seqs) == 0
 	done := x.progress(src)
-	defer done.end()
+	defer done.End()
 	err = judgeEach(ctx, src, step, func(e *session.Entry, c *check.Change) error {
-		done.advance()
+		done.Advance()
 		x.last = e.Seq
 		if x.private != nil {
 			x.private.Meet(c)
@@ -94,9 +94,9 @@ func (x *export) reread(ctx context.Context, visit convert.Visit) error {
 	defer src.Close()
 	src.Pieces()
 	done := x.progress(src)
-	defer done.end()
+	defer done.End()
 	return judgeEach(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
-		done.advance()
+		done.Advance()
 		if e.Seq > x.last {
 			return errEnough
 		}
@@ -311,7 +311,7 @@ func (x *export) shownSource() string { return shellWord(filepath.Base(x.name)) 
 func overwriting(what string, err error) error {
 	f := failed("%s: %w", what, err)
 	if errors.Is(err, fs.ErrExist) {
-		f.hint("nothing is overwritten; name another file with -w FILE, or remove this one")
+		f.Hint("nothing is overwritten; name another file with -w FILE, or remove this one")
 	}
 	return f
 }

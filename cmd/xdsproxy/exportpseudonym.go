@@ -88,7 +88,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 	src.Close()
 	if !facts.Masked && !src.script {
 		return convert.Result{}, failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.name).
-			hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
+			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	if facts.Program == "" {
 		facts.Program = versionName()
@@ -127,7 +127,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 	if err := x.searched(ctx, names, part, path); err != nil {
 		f := failed("nothing was written: %w", err)
 		if _, is := errors.AsType[*pseudonym.LeakError](err); is {
-			f.hint("leave that entry out with --seq or --filter, and report this as a bug without the name")
+			f.Hint("leave that entry out with --seq or --filter, and report this as a bug without the name")
 		}
 		return done, f
 	}
@@ -145,13 +145,13 @@ func (x *export) searched(ctx context.Context, names *pseudonym.Names, part, pat
 	if err := search.Name(filepath.Base(path)); err != nil {
 		return err
 	}
-	done := x.progressOf("searching", part, func() (int64, uint64) {
+	done := x.console().Progress("searching", part, func() (int64, uint64) {
 		f := r.Facts()
 		return f.Bytes, f.Entries
 	})
-	defer done.end()
+	defer done.End()
 	for {
-		done.advance()
+		done.Advance()
 		e, err := r.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil

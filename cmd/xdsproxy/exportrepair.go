@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -22,21 +23,21 @@ func repairCommand(name string) string {
 func (a *app) repair(ctx context.Context, from, to string) error {
 	var read int64
 	var copied uint64
-	line := a.progressOf("rescuing", from, func() (int64, uint64) { return read, copied })
+	line := a.console().Progress("rescuing", from, func() (int64, uint64) { return read, copied })
 	done, err := recorder.Salvage(ctx, from, to, func(n int64, entries uint64) {
 		read, copied = n, entries
-		line.advance()
+		line.Advance()
 	})
-	line.end()
+	line.End()
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return failed("%w", err).hint("nothing is overwritten; name another file with -w FILE, or remove this one")
+		return failed("%w", err).Hint("nothing is overwritten; name another file with -w FILE, or remove this one")
 	case err != nil:
 		return unreadable(err)
 	case done.Entries == 0:
 		f := failed("nothing could be rescued of %q: it holds no entry that can be read", from)
 		if done.Damages > 0 {
-			f.code = exitDamaged
+			f.Code = console.ExitDamaged
 		}
 		if err := os.Remove(to); err != nil {
 			return failed("%w", err)

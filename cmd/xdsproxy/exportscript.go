@@ -39,7 +39,7 @@ func (a *app) scriptTo(path string, entries iter.Seq[session.Entry]) (err error)
 		if err != nil {
 			e := failed("cannot write the script: %w", err)
 			if errors.Is(err, fs.ErrExist) {
-				e.hint("nothing is overwritten; name another file, or remove this one")
+				e.Hint("nothing is overwritten; name another file, or remove this one")
 			}
 			return e
 		}
@@ -65,7 +65,7 @@ func (a *app) scriptTo(path string, entries iter.Seq[session.Entry]) (err error)
 func (a *app) entries(ctx context.Context, src *source, failure *error) iter.Seq[session.Entry] {
 	return func(yield func(session.Entry) bool) {
 		done := a.progress(src)
-		defer done.end()
+		defer done.End()
 		for {
 			e, err := src.Next(ctx)
 			if errors.Is(err, io.EOF) {
@@ -75,7 +75,7 @@ func (a *app) entries(ctx context.Context, src *source, failure *error) iter.Seq
 				*failure = unreadable(err)
 				return
 			}
-			done.advance()
+			done.Advance()
 			if !yield(e) {
 				return
 			}

@@ -28,9 +28,9 @@ func (a *app) openResources(name string) (*source, error) {
 	if fault, is := errors.AsType[*file.Error](err); is {
 		f := failed("%w", fault)
 		if fault.Hint != "" {
-			f.hint("%s", fault.Hint)
+			f.Hint("%s", fault.Hint)
 		}
-		return nil, f.hint("such a file is a DiscoveryResponse, or for diff a whole config_dump; xdsproxy help sources says more")
+		return nil, f.Hint("such a file is a DiscoveryResponse, or for diff a whole config_dump; xdsproxy help sources says more")
 	}
 	for _, w := range content.Warnings {
 		a.warn("%s", w)

@@ -67,7 +67,7 @@ func unwrittenFolder(err error) error {
 	}
 	f := failed("%w", err)
 	if errors.Is(err, fs.ErrExist) {
-		f.hint("nothing is overwritten; name another folder with -w DIR, or an empty one")
+		f.Hint("nothing is overwritten; name another folder with -w DIR, or an empty one")
 	}
 	return f
 }
@@ -81,15 +81,15 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 		read    int64
 		entries uint64
 	}
-	line := a.progressOf("importing", filepath.Join(dir, "session.yaml"), func() (int64, uint64) { return far.read, far.entries })
+	line := a.console().Progress("importing", filepath.Join(dir, "session.yaml"), func() (int64, uint64) { return far.read, far.entries })
 	done, err := folder.Import(ctx, dir, path, folder.Options{
 		Labels: newLabels().of,
 		Progress: func(read int64, entries uint64) {
 			far.read, far.entries = read, entries
-			line.advance()
+			line.Advance()
 		},
 	})
-	line.end()
+	line.End()
 	wrong, faulty := errors.AsType[*folder.Error](err)
 	switch {
 	case faulty:

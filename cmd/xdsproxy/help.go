@@ -151,19 +151,18 @@ xdsproxy help exit-codes`,
 		}
 		for _, t := range topics() {
 			if t.name == args[0] {
-				_, err := io.WriteString(a.stdout, t.text(a))
-				return err
+				return a.console().Print(t.text(a))
 			}
 		}
 		if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
 			return c.Help()
 		}
 		f := misused("no help for %q: neither a command nor a topic", strings.Join(args, " "))
-		f.aloof = true // the lists below say it
+		f.Aloof = true // the lists below say it
 		if best := nearest.Name(args[0], append(commandNames(root), topicNames()...)); best != "" {
-			f.hint("did you mean xdsproxy help %s?", best)
+			f.Hint("did you mean xdsproxy help %s?", best)
 		}
-		return f.hint("commands: %s", strings.Join(commandNames(root), ", ")).
-			hint("topics: %s", strings.Join(topicNames(), ", "))
+		return f.Hint("commands: %s", strings.Join(commandNames(root), ", ")).
+			Hint("topics: %s", strings.Join(topicNames(), ", "))
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -32,7 +33,7 @@ func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 // its files again, and is told which it does. stop stops the proxy; done ends
 // the heeding.
 func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logger *zap.Logger) (done func()) {
-	began := isTerminal(a.stdin) || isTerminal(a.stderr)
+	began := console.IsTerminal(a.stdin) || console.IsTerminal(a.stderr)
 	signals, over, gone := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
@@ -45,7 +46,7 @@ func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logg
 				return
 			case <-signals:
 			}
-			if began && !isTerminal(a.stdin) && !isTerminal(a.stderr) {
+			if began && !console.IsTerminal(a.stdin) && !console.IsTerminal(a.stderr) {
 				logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
 				close(gone)
 				return
@@ -70,7 +71,7 @@ func (a *app) reread(logger *zap.Logger) {
 		return
 	}
 	file := zap.String("file", a.configFile)
-	text, err := a.readFile(a.configFile, maxConfigFile)
+	text, err := a.console().ReadFile(a.configFile, maxConfigFile)
 	switch {
 	case err != nil:
 		logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))

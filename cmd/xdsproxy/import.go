@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -76,10 +77,10 @@ func (a *app) importLog(name, path string) error {
 		}
 		defer f.Close()
 		in = f
-	} else if isTerminal(a.stdin) {
+	} else if console.IsTerminal(a.stdin) {
 		return misused("standard input is a terminal, not a log")
 	} else {
-		in = a.heedful(in)
+		in = a.console().Heedful(in)
 	}
 	masker := decode.NewMasker()
 	var to *recorder.Copy
@@ -101,7 +102,7 @@ func (a *app) importLog(name, path string) error {
 	if to == nil {
 		switch {
 		case damaged:
-			return failed("%s is no binary log of gRPC: %w", name, damage).hint("xdsproxy import --help says what one is")
+			return failed("%s is no binary log of gRPC: %w", name, damage).Hint("xdsproxy import --help says what one is")
 		case err != nil:
 			return unreadLog(name, err)
 		}
@@ -131,8 +132,8 @@ func (a *app) importLog(name, path string) error {
 	}
 	if damaged {
 		f := failed("%s is damaged: %w", name, damage)
-		f.code = exitDamaged
-		return f.hint("what is before that is in %s", path)
+		f.Code = console.ExitDamaged
+		return f.Hint("what is before that is in %s", path)
 	}
 	a.say("read it with: xdsproxy watch %s", shellWord(path))
 	return nil

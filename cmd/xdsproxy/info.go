@@ -55,9 +55,9 @@ xdsproxy info session.xdsp -o json`,
 			return failure
 		}
 		if output == "json" {
-			err = a.printJSON(i)
+			err = a.console().JSON(i)
 		} else {
-			_, err = io.WriteString(a.stdout, i.Text(render.Style{Color: a.colourful()}))
+			_, err = io.WriteString(a.stdout, i.Text(a.console().Style()))
 		}
 		if err != nil {
 			return err
@@ -114,10 +114,10 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 			case e.Kind == session.KindOpen && len(silent) < maxClients:
 				silent[e.Conn] = true
 			}
-			done.advance()
+			done.Advance()
 			return nil
 		})
-		done.end()
+		done.End()
 		more = len(silent) > 0 // somebody who never said who it is
 		forgotten = new(account.Memory().Forgotten)
 		facts = src.Facts()

@@ -59,7 +59,7 @@ func (a *app) takeListener(i int, item configListener, path string) error {
 		case s != nil:
 		case slices.Contains(fileKeys(a.settings), k.name):
 			return k.wrong(path, "%s: %q is not a matter of one listener", place, k.name).
-				hint("write it at the top level of the file, for all")
+				Hint("write it at the top level of the file, for all")
 		default:
 			return k.unknown(path, place, append(fileKeys(l.settings), "name"))
 		}
@@ -92,11 +92,11 @@ func (a *app) overlay(path string) error {
 	}
 	if listen.origin == fromFile {
 		return misconfigured("configuration file %q: both \"listen\" and %q say where to listen", path, listenersKey).
-			hint("give each listener its own \"listen\"")
+			Hint("give each listener its own \"listen\"")
 	}
 	if n := len(upstream.texts()); upstream.origin == fromFile && n != 1 {
 		return misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
-			hint("name one, or give each listener its own \"upstream\"")
+			Hint("name one, or give each listener its own \"upstream\"")
 	}
 	if err := listen.take(nil); err != nil {
 		return err
@@ -129,10 +129,10 @@ func (a *app) pairs() ([]proxy.Pair, error) {
 	switch {
 	case len(upstream) == 0:
 		return nil, misused("no --upstream: where does the control plane listen?").
-			hint("xdsproxy run --upstream 127.0.0.1:15010")
+			Hint("xdsproxy run --upstream 127.0.0.1:15010")
 	case len(listen) != len(upstream):
 		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
-			hint("give one --listen for each --upstream; they pair up by order")
+			Hint("give one --listen for each --upstream; they pair up by order")
 	}
 	if err := a.settlePair(); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (a *app) pairsOfFile() ([]proxy.Pair, error) {
 		if err != nil {
 			f := misconfigured("configuration file %q: %s: %w", a.configFile, l, err)
 			if inner, is := err.(*failure); is {
-				f.hints = inner.hints
+				f.Hints = inner.Hints
 			}
 			return nil, f
 		}
@@ -214,14 +214,14 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 		}
 	}
 	if pair.Rewrite, err = c.rewriting(); err != nil {
-		return pair, misused("%w", err).adding(err)
+		return pair, misused("%w", err).Adding(err)
 	}
 	if pair.Upstream == pair.Listen {
 		return pair, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)
 	}
 	if u := pair.UpstreamTLS; u != nil && pair.Upstream.Network != "tcp" && u.ServerName == "" && !u.Insecure && c.tlsCADir == "" {
 		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", upstream).
-			hint("say it with --upstream-server-name")
+			Hint("say it with --upstream-server-name")
 	}
 	c.logKeys(&pair, logs)
 	return pair, nil
@@ -246,7 +246,7 @@ func twice(pairs []proxy.Pair) error {
 	for i, p := range pairs {
 		for _, q := range pairs[:i] {
 			if p.Listen == q.Listen && !(p.Listen.Network == "tcp" && strings.HasSuffix(p.Listen.Address, ":0")) {
-				return misconfigured("two listeners on %s", p.Listen).hint("give each an address of its own; port 0 picks a free one")
+				return misconfigured("two listeners on %s", p.Listen).Hint("give each an address of its own; port 0 picks a free one")
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -70,8 +71,8 @@ func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, late 
 	case <-impatient.Done():
 	case <-late:
 	}
-	if c, is := a.stderr.(*curtain); is {
-		c.draw(nil) // the screen is gone, if perhaps not who fed it
+	if c, is := a.stderr.(*console.Curtain); is {
+		c.Draw(nil) // the screen is gone, if perhaps not who fed it
 	}
 	if judged := rec.past.seen(); judged < rec.spoken && !bool(a.config.noCheck) {
 		a.warn("the rules had no time for what was recorded from entry %d on; xdsproxy check looks at it", judged+1)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -13,7 +14,7 @@ func (a *app) logger(watched bool) *zap.Logger {
 	switch {
 	case bool(a.config.verbose):
 		level = zapcore.DebugLevel
-	case bool(a.config.quiet), watched && isTerminal(a.stderr):
+	case bool(a.config.quiet), watched && console.IsTerminal(a.stderr):
 		level = zapcore.ErrorLevel
 	}
 	keys := zap.NewProductionEncoderConfig()

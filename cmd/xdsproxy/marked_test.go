@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -137,7 +138,7 @@ func TestMarkedFilter(t *testing.T) {
 		}
 		defer pipe.Close()
 		var out, said bytes.Buffer
-		if code := main1([]string{"watch", "-", "--filter", "marked:yes"}, pipe, &out, &said); code != exitUsage {
+		if code := main1([]string{"watch", "-", "--filter", "marked:yes"}, pipe, &out, &said); code != console.ExitUsage {
 			t.Errorf("of a pipe: exit code %d", code)
 		}
 		if !strings.HasPrefix(said.String(), `xdsproxy: error: filter "marked:yes" asks what was marked, which a pipe tells after the entry`+"\n") {

@@ -29,12 +29,12 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 	} else {
 		pair.Upstream, pair.UpstreamTLS = live, c.dialTLS()
 		if pair.Rewrite, err = c.rewriting(); err != nil {
-			return pair, misused("%w", err).adding(err)
+			return pair, misused("%w", err).Adding(err)
 		}
 	}
 	if u := pair.UpstreamTLS; u != nil && live.Network == "unix" && u.ServerName == "" && !u.Insecure {
 		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", live).
-			hint("say it with --upstream-server-name")
+			Hint("say it with --upstream-server-name")
 	}
 	c.logKeys(&pair, keyLogs{})
 	return pair, table.unused([]proxy.Pair{pair})

@@ -26,11 +26,11 @@ xdsproxy open 127.0.0.1:19000`,
 		}
 		if name == "-" {
 			return misused("open goes to and fro in a recording, and a pipe passes by once").
-				hint("write it to a file first, and open that")
+				Hint("write it to a file first, and open that")
 		}
 		if !a.canDraw() {
 			return misused("open draws on a terminal, and there is none").
-				hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
+				Hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
 		}
 		src, err := a.open(name)
 		if err != nil {

@@ -60,7 +60,7 @@ type operations struct {
 func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger) (*operations, error) {
 	if a.config.admin == "" {
 		if a.config.adminPprof {
-			return nil, misused("--admin-pprof without --admin: where should profiles be served?").hint("--admin :9901 --admin-pprof")
+			return nil, misused("--admin-pprof without --admin: where should profiles be served?").Hint("--admin :9901 --admin-pprof")
 		}
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger
 	}
 	if bool(a.config.adminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
 		return nil, misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
-			hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
+			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
 	}
 	l, err := listenAdmin(addr)
 	if err != nil {
@@ -101,7 +101,7 @@ func listenAdmin(addr proxy.Addr) (net.Listener, error) {
 	if addr.Network == "unix" {
 		l, err := serve.ListenUnix(addr.Address)
 		if err != nil {
-			return nil, failed("%w", err).hint("name another path with --admin")
+			return nil, failed("%w", err).Hint("name another path with --admin")
 		}
 		return l, nil
 	}
@@ -109,7 +109,7 @@ func listenAdmin(addr proxy.Addr) (net.Listener, error) {
 	if err != nil {
 		f := failed("cannot listen for --admin on %s: %w", addr.Address, netCause(err))
 		if errors.Is(err, syscall.EADDRINUSE) {
-			f.hint("another program listens there; choose another port with --admin")
+			f.Hint("another program listens there; choose another port with --admin")
 		}
 		return nil, f
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 // openPipe opens what comes through a pipe: a recording, or else a conversation
 // script.
 func (a *app) openPipe(name string, from io.Reader) (*source, error) {
-	in := bufio.NewReader(a.heedful(from))
+	in := bufio.NewReader(a.console().Heedful(from))
 	// What is there is looked at, but not waited for beyond the first bytes.
 	if _, err := in.Peek(2); err != nil && !errors.Is(err, io.EOF) {
 		if name == "-" {
@@ -27,18 +26,6 @@ func (a *app) openPipe(name string, from io.Reader) (*source, error) {
 		return readScript(name, in)
 	}
 	return &source{Reader: recorder.NewReader(in), name: name}, nil
-}
-
-// heedful reads what from gives until a signal ends the program, which nothing
-// that waits for a pipe would notice. What waits there is left behind.
-func (a *app) heedful(from io.Reader) io.Reader {
-	r, w := io.Pipe()
-	go func() {
-		_, err := io.Copy(w, from)
-		w.CloseWithError(err) // nil: the end
-	}()
-	context.AfterFunc(a.ctx, func() { _ = w.CloseWithError(context.Canceled) })
-	return r
 }
 
 // namedPipe is one in the file system, which is opened when it is first read:
@@ -60,30 +47,4 @@ func (p *namedPipe) Read(b []byte) (n int, err error) {
 func isNamedPipe(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
-}
-
-// readFile reads a file, and no more than a byte beyond most. One that is none
-// may never begin, or never end: a signal ends the wait, too.
-func (a *app) readFile(name string, most int64) ([]byte, error) {
-	type outcome struct {
-		text []byte
-		err  error
-	}
-	read := make(chan outcome, 1)
-	go func() {
-		f, err := os.Open(name)
-		if err != nil {
-			read <- outcome{nil, err}
-			return
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, most+1))
-		read <- outcome{text, err}
-	}()
-	select {
-	case o := <-read:
-		return o.text, o.err
-	case <-a.ctx.Done():
-		return nil, a.ctx.Err()
-	}
 }

@@ -32,9 +32,9 @@ func parseQuery(text string) (*query, error) {
 	if e, is := errors.AsType[*filter.Error](err); is {
 		wrong := misused("%w", e)
 		if e.Hint != "" {
-			wrong.hint("%s", e.Hint)
+			wrong.Hint("%s", e.Hint)
 		}
-		return nil, wrong.hint("xdsproxy help filters explains the language")
+		return nil, wrong.Hint("xdsproxy help filters explains the language")
 	}
 	return &query{Filter: f, table: render.NewTable(0, render.Style{}), documents: render.NewDocuments()}, err
 }
@@ -101,7 +101,7 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 	if q.Needs().Marks {
 		if !src.file && !src.script && src.viewer == nil {
 			return nil, misused("filter %q asks what was marked, which a pipe tells after the entry", q).
-				hint("write the recording to a file first")
+				Hint("write the recording to a file first")
 		}
 		if q.marked, err = marksOf(ctx, src); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 	if q.Needs().End {
 		if !src.file && src.viewer == nil {
 			return nil, misused("filter %q counts from the end of the recording, which a pipe does not tell", q).
-				hint("write the recording to a file first, or name a time, such as since:12:41")
+				Hint("write the recording to a file first, or name a time, such as since:12:41")
 		}
 		end = src.all().Last
 	}

@@ -50,7 +50,7 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	if path == "" && !bool(a.config.noRecord) {
 		var err error
 		if path, err = recorder.DefaultPath(time.Now()); err != nil {
-			return nil, failed("%w", err).hint("name a file with -w FILE")
+			return nil, failed("%w", err).Hint("name a file with -w FILE")
 		}
 	}
 	r := &recording{}
@@ -138,11 +138,11 @@ func unwritable(err error) error {
 	f := failed("%w", err)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		f.hint("a recording is never overwritten; name another file with -w FILE, or remove this one")
+		f.Hint("a recording is never overwritten; name another file with -w FILE, or remove this one")
 	case errors.Is(err, fs.ErrNotExist):
-		f.hint("the directory must exist; name another with -w FILE")
+		f.Hint("the directory must exist; name another with -w FILE")
 	default:
-		f.hint("name another file with -w FILE; without it, recordings go to the state directory")
+		f.Hint("name another file with -w FILE; without it, recordings go to the state directory")
 	}
 	return f
 }

@@ -119,21 +119,21 @@ func unseen(err error) error {
 	case serve.Unreachable:
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			f.hint("only the user who runs the proxy can use its socket")
+			f.Hint("only the user who runs the proxy can use its socket")
 		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-			f.hint("nobody listens there: is the proxy running, with this --viewer?")
+			f.Hint("nobody listens there: is the proxy running, with this --viewer?")
 		}
-		f.hint("without a SOURCE, xdsproxy watch finds the running proxy of this user")
+		f.Hint("without a SOURCE, xdsproxy watch finds the running proxy of this user")
 	case serve.NoViewer:
-		f.hint("the address of --viewer is wanted, not one of --listen or --upstream")
+		f.Hint("the address of --viewer is wanted, not one of --listen or --upstream")
 	case serve.TokenMissing, serve.TokenWrong:
-		f.hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", tokenVariable)
+		f.Hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", tokenVariable)
 	case serve.TooMany:
-		f.hint("end another xdsproxy that reads from it")
+		f.Hint("end another xdsproxy that reads from it")
 	case serve.OtherRecording:
-		f.hint("run the command again to read the new one")
+		f.Hint("run the command again to read the new one")
 	case serve.Lost:
-		f.hint("what it recorded can still be read: xdsproxy watch %s", lastSource)
+		f.Hint("what it recorded can still be read: xdsproxy watch %s", lastSource)
 	case serve.Refused:
 	}
 	return f

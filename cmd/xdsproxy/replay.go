@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -131,7 +132,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 			err = r.runAll(ctx, args)
 		}
 		if ctx.Err() != nil && cmd.Context().Err() == nil {
-			return &failure{err: errors.New("the terminal is gone"), code: exitHangup, silent: true}
+			return &failure{Err: errors.New("the terminal is gone"), Code: exitHangup, Silent: true}
 		}
 		return err
 	})
@@ -164,11 +165,11 @@ func (r *replaying) check(args []string) error {
 	pace, err := replay.ParsePace(r.pace)
 	switch {
 	case len(args) == 0:
-		return misused("replay needs a SOURCE").hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
+		return misused("replay needs a SOURCE").Hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
 	case len(args) > 1 && len(r.commands) == 0 && r.dumped.addr == ownAdmin:
 		return misused("the address belongs behind an equals sign: --compare-config-dump=%s", args[1])
 	case len(args) > 1 && len(r.commands) == 0:
-		return misused("one SOURCE at a time, but got %d", len(args)).hint("a command stands behind --: xdsproxy replay %s -- COMMAND", shellWord(args[0]))
+		return misused("one SOURCE at a time, but got %d", len(args)).Hint("a command stands behind --: xdsproxy replay %s -- COMMAND", shellWord(args[0]))
 	case r.as == "":
 		return misused("replay needs --as server or --as client: which side is to be played?")
 	case r.as == "server" && r.target != "":
@@ -178,7 +179,7 @@ func (r *replaying) check(args []string) error {
 	case r.as == "client" && r.target == "":
 		return misused("no --target: where does the control plane listen?")
 	case r.as == "server" && r.listen == "":
-		return misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+		return misused("no --listen: where is the client to connect?").Hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case err != nil:
 		return misused("--pace: %w", naming(r.pace, err))
 	case pace.Steps() && args[0] == "-":
@@ -214,9 +215,9 @@ func (r *replaying) known(plan *replay.Plan) error {
 	}
 	f := misused("the recording has no client %q", r.client)
 	if best := nearest.Name(r.client, plan.Clients); best != "" {
-		f.hint("did you mean --client %s?", shellWord(best))
+		f.Hint("did you mean --client %s?", shellWord(best))
 	}
-	return f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
+	return f.Hint("xdsproxy status %s lists the clients", shellWord(r.source))
 }
 
 // run plays the SOURCE, and returns with what came of it what to make of that.
@@ -235,7 +236,7 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	if len(plan.Streams) == 0 {
 		f := failed("nothing in %q can be replayed: it has no discovery stream", r.source)
 		for _, n := range plan.Notes {
-			f.hint("%s", n)
+			f.Hint("%s", n)
 		}
 		return nil, f
 	}
@@ -270,10 +271,10 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 		return report, r.unplayed()
 	case report.TurnedAway != "" && report.Streams == 0:
 		return report, failed("nothing was played: %s", render.Safe(report.TurnedAway)).
-			hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
+			Hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
 	case report.Streams == 0 && r.as == "server":
 		return report, failed("nothing was played: no client came within %s", replay.FirstClient*r.options.Idle).
-			hint("start the client sooner, or give more time with --idle")
+			Hint("start the client sooner, or give more time with --idle")
 	case report.Streams == 0:
 		return report, failed("nothing was played: %s never answered", r.target)
 	case report.Differs(), r.dumped.found != nil && !r.dumped.found.Same:
@@ -283,7 +284,7 @@ func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 }
 
 // errDifferences ends a command that has printed what differs.
-var errDifferences = &failure{err: errors.New("differences"), code: exitDifferences, silent: true}
+var errDifferences = &failure{Err: errors.New("differences"), Code: console.ExitDifferences, Silent: true}
 
 // plan reads the recording. Damage is returned beside the plan of what is before
 // it.
@@ -305,7 +306,7 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	}
 	done := r.progress(src)
 	plan, err = replay.Read(ctx, r.observed(advancing{src, done, see}), again)
-	done.end()
+	done.End()
 	switch {
 	case err != nil && plan == nil:
 		return nil, nil, unreadable(err)
@@ -320,12 +321,12 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 // advancing shows the progress of a reading.
 type advancing struct {
 	*source
-	done *progress
+	done *console.Progress
 	see  func(*session.Entry)
 }
 
 func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
-	s.done.advance()
+	s.done.Advance()
 	if e, err = s.source.Next(ctx); err == nil {
 		s.see(&e)
 	}

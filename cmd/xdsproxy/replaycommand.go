@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
@@ -54,7 +55,7 @@ func (v commandsValue) Set(s string) error {
 func (r *replaying) take(cmd *cobra.Command, args []string) ([]string, error) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		if at == len(args) {
-			return nil, misused("no command behind --").hint("xdsproxy replay %s -- envoy", lastSource)
+			return nil, misused("no command behind --").Hint("xdsproxy replay %s -- envoy", lastSource)
 		}
 		r.commands, args = append(r.commands, args[at:]), args[:at]
 	}
@@ -93,7 +94,7 @@ func (r *replaying) checkCommands(sources []string) error {
 	}
 	if r.as == "server" && r.security.ListenTLS != nil {
 		return misused("TLS towards a client that is a command: its bootstrap is made for plaintext, on this machine").
-			hint("start the client yourself, with a bootstrap of its own: replay SOURCE --as server --listen ADDR --tls-cert FILE ...")
+			Hint("start the client yourself, with a bootstrap of its own: replay SOURCE --as server --listen ADDR --tls-cert FILE ...")
 	}
 	if r.write != "" && len(sources)*len(r.commands) > 1 {
 		return misused("--write is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
@@ -273,7 +274,7 @@ func (r *replaying) fateOf(c *launch.Child, lacking string) error {
 	}
 	f := failed("the command %s %s; %s", shellWord(r.argv[0]), what, heard)
 	if r.unfilled != "" {
-		f.hint("%s", r.unfilled)
+		f.Hint("%s", r.unfilled)
 	}
 	return f
 }
@@ -336,7 +337,7 @@ type matrixFacts struct {
 
 func (r *replaying) printMatrix(m *launch.Matrix) error {
 	if r.output == "json" {
-		if err := r.printJSON(matrixFacts{schema, m}); err != nil {
+		if err := r.console().JSON(matrixFacts{schema, m}); err != nil {
 			return err
 		}
 	} else if _, err := io.WriteString(r.stdout, matrixText(m)); err != nil {
@@ -346,7 +347,7 @@ func (r *replaying) printMatrix(m *launch.Matrix) error {
 	case m.Has(launch.Differs):
 		return errDifferences
 	case m.Has(launch.Failed):
-		return &failure{err: errors.New("not all was played"), code: exitFailed, silent: true}
+		return &failure{Err: errors.New("not all was played"), Code: console.ExitFailed, Silent: true}
 	}
 	return nil
 }

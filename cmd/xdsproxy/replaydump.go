@@ -87,7 +87,7 @@ func (r *replaying) undumped(report *replay.Report) error {
 	case d.addr == "" || d.found != nil || report.Streams == 0:
 		return nil
 	case d.err != nil:
-		return failed("cannot get the config_dump of %s: %w", d.whose(), d.err).hint("give the address of the admin endpoint that Envoy has on this machine")
+		return failed("cannot get the config_dump of %s: %w", d.whose(), d.err).Hint("give the address of the admin endpoint that Envoy has on this machine")
 	}
 	return failed("there is no config_dump of %s: the replay ended before everything was played", d.whose())
 }

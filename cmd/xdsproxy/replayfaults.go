@@ -32,7 +32,7 @@ func (r *replaying) parseFaults() error {
 		if err != nil {
 			wrong := misused("--fault: %w", err)
 			if e, is := errors.AsType[*fault.Error](err); is && e.Hint != "" {
-				wrong.hint("%s", e.Hint)
+				wrong.Hint("%s", e.Hint)
 			}
 			return wrong
 		}
@@ -110,5 +110,5 @@ func (r *replaying) aimless() error {
 	if f.Filter != "" {
 		what += " --filter " + shellWord(f.Filter)
 	}
-	return failed("--fault %q is done to nothing: the recording has %d of what it is for", f.String(), matches).hint("%s lists what the filter wants", what)
+	return failed("--fault %q is done to nothing: the recording has %d of what it is for", f.String(), matches).Hint("%s lists what the filter wants", what)
 }

@@ -21,11 +21,11 @@ type replayFacts struct {
 
 func (r *replaying) print(report *replay.Report) error {
 	if r.output == "json" {
-		return r.printJSON(replayFacts{schema, report, r.dumped.found})
+		return r.console().JSON(replayFacts{schema, report, r.dumped.found})
 	}
 	text := replayText(report)
 	if r.dumped.found != nil {
-		text += "\n" + r.dumped.found.Text(render.Style{Color: r.colourful()}, 3)
+		text += "\n" + r.dumped.found.Text(r.console().Style(), 3)
 	}
 	_, err := io.WriteString(r.stdout, text)
 	return err

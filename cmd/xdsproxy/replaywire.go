@@ -229,7 +229,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		if r.trouble != nil {
 			return nil, r.unplayed()
 		}
-		return nil, failed("nothing was played: %w", err).hint(checkTarget)
+		return nil, failed("nothing was played: %w", err).Hint(checkTarget)
 	}
 	return report, err
 }
@@ -240,7 +240,7 @@ func (r *replaying) unplayed() *failure {
 	if r.trouble.Code == session.NoteDialFailed {
 		hint = checkTarget
 	}
-	return failed("nothing was played: %s", render.Safe(r.trouble.Text)).hint("%s", render.Safe(hint))
+	return failed("nothing was played: %s", render.Safe(r.trouble.Text)).Hint("%s", render.Safe(hint))
 }
 
 const checkTarget = "check that the control plane runs and that --target names it"

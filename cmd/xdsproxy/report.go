@@ -21,6 +21,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -86,9 +87,9 @@ func (a *app) reportTo(ctx context.Context, source, path string) error {
 func (r *reporting) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return misused("report needs a SOURCE").hint("xdsproxy report %s", lastSource)
+		return misused("report needs a SOURCE").Hint("xdsproxy report %s", lastSource)
 	case args[0] == "-":
-		return misused("what comes through a pipe can be read only once, and a report reads it several times").hint("write it to a file first")
+		return misused("what comes through a pipe can be read only once, and a report reads it several times").Hint("write it to a file first")
 	}
 	switch {
 	case r.pseudonymous && r.dump != "":
@@ -219,9 +220,9 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 		o.Chosen = "entry " + render.SomeOf(numbers(seqs))
 	case len(o.Proof.Findings) > 0:
 	case len(rules) > 0:
-		return nil, failed("no finding of %s in %q", strings.Join(rules, " or "), r.name).hint("xdsproxy check %s --info", shellWord(r.name))
+		return nil, failed("no finding of %s in %q", strings.Join(rules, " or "), r.name).Hint("xdsproxy check %s --info", shellWord(r.name))
 	default:
-		return nil, failed("the rules found no error and no warning in %q", r.name).hint("name the entries that it is about: xdsproxy report %s SEQ", shellWord(r.name))
+		return nil, failed("the rules found no error and no warning in %q", r.name).Hint("name the entries that it is about: xdsproxy report %s SEQ", shellWord(r.name))
 	}
 	return o, nil
 }
@@ -239,13 +240,13 @@ func (r *reporting) configDump(ctx context.Context) ([]byte, error) {
 	case strings.HasPrefix(r.dump, "http://"), strings.HasPrefix(r.dump, "https://"):
 		text, err = get(ctx, r.dump, maxDump)
 	default:
-		text, err = r.readFile(r.dump, maxDump)
+		text, err = r.console().ReadFile(r.dump, maxDump)
 	}
 	if err != nil {
 		return nil, failed("cannot read the config_dump: %w", err)
 	}
 	if !decode.NewMasker().JSON(text) {
-		return nil, failed("the config_dump in %q is no JSON", r.dump).hint("curl -s http://127.0.0.1:9901/config_dump?include_eds > config_dump.json")
+		return nil, failed("the config_dump in %q is no JSON", r.dump).Hint("curl -s http://127.0.0.1:9901/config_dump?include_eds > config_dump.json")
 	}
 	return text, nil
 }
@@ -294,7 +295,7 @@ func reportArguments(args []string) (rules []string, seqs []session.Seq, err err
 		if !slices.Contains(all, arg) {
 			f := misused("%q is neither the number of an entry nor a rule", arg)
 			if best := nearest.Name(arg, all); best != "" {
-				f.hint("did you mean %s?", best)
+				f.Hint("did you mean %s?", best)
 			}
 			return nil, nil, f
 		}
@@ -332,8 +333,8 @@ func (r *reporting) write(b *report.Bundle, o *report.Options) error {
 		r.tell("%s", strings.TrimSuffix(l, "\n"))
 	}
 	if !r.yes {
-		if !isTerminal(r.stdin) || !isTerminal(r.stderr) {
-			return misconfigured("a report leaves this machine, and nobody can be asked here").hint("--yes writes it without asking")
+		if !console.IsTerminal(r.stdin) || !console.IsTerminal(r.stderr) {
+			return misconfigured("a report leaves this machine, and nobody can be asked here").Hint("--yes writes it without asking")
 		}
 		fmt.Fprintf(r.stderr, "Write this to %s? [y/N] ", r.path)
 		answer, _ := bufio.NewReader(r.stdin).ReadString('\n')

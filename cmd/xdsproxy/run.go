@@ -183,7 +183,7 @@ func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*p
 }
 
 func unbound(err error) error {
-	f := failed("%w", err).adding(err)
+	f := failed("%w", err).Adding(err)
 	var at *proxy.ListenError
 	if !errors.As(err, &at) {
 		return f
@@ -191,13 +191,13 @@ func unbound(err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && at.Addr.Network == "tcp":
 		host, _, _ := net.SplitHostPort(at.Addr.Address)
-		f.hint("another program listens there; choose another port with --listen, or let --listen %s find a free one", net.JoinHostPort(host, "0"))
+		f.Hint("another program listens there; choose another port with --listen, or let --listen %s find a free one", net.JoinHostPort(host, "0"))
 	case errors.Is(err, syscall.EADDRINUSE):
-		f.hint("another program listens there; choose another path with --listen")
+		f.Hint("another program listens there; choose another path with --listen")
 	case errors.Is(err, syscall.EACCES):
-		f.hint("choose a port above 1023, or a directory that you may write to, with --listen")
+		f.Hint("choose a port above 1023, or a directory that you may write to, with --listen")
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		f.hint("--listen must name an address of this machine")
+		f.Hint("--listen must name an address of this machine")
 	}
 	return f
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -20,7 +21,7 @@ import (
 // canDraw says whether there is a terminal to draw on and to type at. One that
 // calls itself dumb prints lines, and nothing can be drawn there.
 func (a *app) canDraw() bool {
-	return isTerminal(a.stdout) && isTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
+	return console.IsTerminal(a.stdout) && console.IsTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
 }
 
 // draw shows a source until the person leaves. What would go to standard error
@@ -29,9 +30,9 @@ func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	src.Notices = new(tui.Notices)
 	// gRPC's own log would be written across the frame.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
-	if c, is := a.stderr.(*curtain); is {
-		c.draw(src.Notices.Add)
-		defer c.draw(nil)
+	if c, is := a.stderr.(*console.Curtain); is {
+		c.Draw(src.Notices.Add)
+		defer c.Draw(nil)
 	}
 	outcome, err := tui.Run(ctx, src, a.screenOptions())
 	return outcome, a.crashed(err)
@@ -48,7 +49,7 @@ func (a *app) crashed(err error) error {
 	if unkept != nil {
 		return failed("%w; where it failed cannot be kept: %w", crash, unkept)
 	}
-	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).hint("please report it")
+	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).Hint("please report it")
 }
 
 // keepCrash writes a new file in the state directory.

@@ -72,9 +72,9 @@ func badScript(err error) error {
 	f := failed("%w", err)
 	var at *script.Error
 	if errors.As(err, &at) && at.Hint != "" {
-		return f.hint("%s", at.Hint)
+		return f.Hint("%s", at.Hint)
 	}
-	return f.hint("xdsproxy help scripts says how one is written")
+	return f.Hint("xdsproxy help scripts says how one is written")
 }
 
 // isScript goes by the name.

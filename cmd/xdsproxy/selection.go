@@ -85,17 +85,17 @@ func (s *selection) missing(name string) error {
 		g := s.gapOf(sp)
 		if g != nil && g.chosen {
 			return failed("%s not in %q: it is a part of a recording, and entries %d to %d were left out of it", what, name, g.First, g.Last).
-				hint("the recording that it was cut from has them")
+				Hint("the recording that it was cut from has them")
 		}
 		if g != nil {
 			return failed("%s not in %q: entries %d to %d were not recorded", what, name, g.First, g.Last).
-				hint("the log could not keep up with the traffic; forwarding was not affected")
+				Hint("the log could not keep up with the traffic; forwarding was not affected")
 		}
 		if s.seen.Last == 0 {
 			return failed("%s not in %q: it holds none", what, name)
 		}
 		return failed("%s not in %q: it holds %d to %d", what, name, s.seen.First, s.seen.Last).
-			hint("xdsproxy watch %s lists them", shellWord(name))
+			Hint("xdsproxy watch %s lists them", shellWord(name))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
@@ -92,7 +93,7 @@ func (a *app) resolve(flags *pflag.FlagSet) error {
 			s.origin = fromFlag
 		case text != "":
 			if err := s.take(strings.Split(text, ",")); err != nil {
-				return misconfigured("%s: %w", s.variable(), err).adding(err).hint("%s", s.help)
+				return misconfigured("%s: %w", s.variable(), err).Adding(err).Hint("%s", s.help)
 			}
 			s.origin, s.from = fromEnvironment, s.variable()
 		}
@@ -127,7 +128,7 @@ func (a *app) warnUnknownVariables() {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case a.settingOf(name) != nil, name == tokenVariable, name == pagerVariables[0]:
+		case a.settingOf(name) != nil, name == tokenVariable, name == console.PagerVariables[0]:
 		case best == "":
 			a.warn("%s in the environment is not a setting", name)
 		default:

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -40,9 +41,9 @@ func (r *replaying) followed() error {
 	case r.dumped.addr != "":
 		return misused("--compare-config-dump is not for --follow: it asks at the end of a recording")
 	case len(r.commands) > 1, len(r.commands) > 0 && r.as == "client":
-		return misused("--follow runs one command, which is a client").hint("xdsproxy replay %s --as server --follow -- envoy", lastSource)
+		return misused("--follow runs one command, which is a client").Hint("xdsproxy replay %s --as server --follow -- envoy", lastSource)
 	case r.write != "":
-		return misused("--write is not for --follow").hint("a second xdsproxy run in front of the other side records what it says")
+		return misused("--write is not for --follow").Hint("a second xdsproxy run in front of the other side records what it says")
 	}
 	if r.noise != "" {
 		if _, err := proxy.ParseAddr(r.noise); err != nil {
@@ -69,7 +70,7 @@ func (r *replaying) following(ctx context.Context, source string) error {
 	}
 	src.Follow(true)
 	src.Pieces()
-	out := newLazyWriter(r.stdout)
+	out := console.NewLazyWriter(r.stdout)
 	lines := shadowLines{}
 	told := func(e shadow.Event) {
 		if r.output == "json" || lines.few(&e) {
@@ -99,12 +100,12 @@ func (r *replaying) following(ctx context.Context, source string) error {
 	case sum.Compared == 0 && r.as == "server":
 		return failed("nothing was compared: no client answered anything that a recorded one has answered")
 	case sum.Compared == 0 && sum.Streams > 0 && r.as == "client":
-		return failed("nothing was compared: %s never gave what was asked", r.target).hint(checkTarget)
+		return failed("nothing was compared: %s never gave what was asked", r.target).Hint(checkTarget)
 	case len(sum.Undecided) > 0:
 		return failed("not all was decided: %s did not answer in time, or the end came too soon", r.target)
 	case sum.Streams == 0 && ctx.Err() == nil:
 		return failed("nothing was asked: no stream of %q was open", r.source).
-			hint("without --follow, a recording that has ended is played from its beginning")
+			Hint("without --follow, a recording that has ended is played from its beginning")
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (r *replaying) foresee(ctx context.Context) error {
 		}
 	}
 	if len(here.Clients) == 0 && r.client == "" {
-		return failed("no client is connected in %q now", r.source).hint("without --follow, what is recorded is played from its beginning")
+		return failed("no client is connected in %q now", r.source).Hint("without --follow, what is recorded is played from its beginning")
 	}
 	r.choose(&here)
 	return nil

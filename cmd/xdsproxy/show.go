@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -54,7 +55,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 			return err
 		}
 		defer src.Close()
-		out := newLazyWriter(a.stdout)
+		out := console.NewLazyWriter(a.stdout)
 		matches, err := a.show(cmd.Context(), src, q, wanted, newDocumentWriter(out, output))
 		if flushed := out.Close(); err == nil {
 			err = flushed
@@ -87,10 +88,10 @@ func (a *app) show(ctx context.Context, src *source, q *query, of *selection, wr
 		spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	}
 	err = q.in(ctx, src, spans, func(e *session.Entry, c *check.Change, is bool) error {
-		done.advance()
+		done.Advance()
 		if selected := all || of.meet(e); selected && is {
 			matches++
-			done.end()
+			done.End()
 			doc, err := q.documents.Document(e, c)
 			if err != nil {
 				return err
@@ -104,7 +105,7 @@ func (a *app) show(ctx context.Context, src *source, q *query, of *selection, wr
 		}
 		return nil
 	})
-	done.end()
+	done.End()
 	return matches, err
 }
 
@@ -129,9 +130,9 @@ func newDocumentWriter(w io.Writer, form string) func(*render.Document) error {
 
 func missingSeq(args []string) error {
 	if len(args) == 0 {
-		return misused("show needs a SOURCE and a SEQ").hint("xdsproxy show %s 12", lastSource)
+		return misused("show needs a SOURCE and a SEQ").Hint("xdsproxy show %s 12", lastSource)
 	}
 	return misused("show needs a SEQ: which entry of %q?", args[0]).
-		hint("xdsproxy watch %s lists them", shellWord(args[0])).
-		hint("--filter shows what it wants of all entries")
+		Hint("xdsproxy watch %s lists them", shellWord(args[0])).
+		Hint("--filter shows what it wants of all entries")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -106,9 +107,9 @@ func (s *source) first(ctx context.Context) (*session.Entry, error) {
 func (a *app) open(name string) (*source, error) {
 	asked := name
 	if name == "-" {
-		if isTerminal(a.stdin) {
+		if console.IsTerminal(a.stdin) {
 			return nil, misused("standard input is a terminal, not a recording").
-				hint("name a recording, or %s for the newest", lastSource)
+				Hint("name a recording, or %s for the newest", lastSource)
 		}
 		return a.openPipe(name, a.stdin)
 	}
@@ -163,8 +164,8 @@ func noLast(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		f = failed("there is no recording yet")
 	}
-	return f.hint("make one: xdsproxy run --upstream ADDR, or xdsproxy demo --once").
-		hint("xdsproxy config says where recordings are kept")
+	return f.Hint("make one: xdsproxy run --upstream ADDR, or xdsproxy demo --once").
+		Hint("xdsproxy config says where recordings are kept")
 }
 
 // unreadable gives an error of reading its hints and its exit code.
@@ -174,28 +175,28 @@ func unreadable(err error) error {
 		version *recorder.VersionError
 		format  *recorder.FormatError
 	)
-	f := &failure{err: err, code: exitFailed}
+	f := &failure{Err: err, Code: console.ExitFailed}
 	if _, is := errors.AsType[*serve.Error](err); is {
 		return unseen(err)
 	}
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, errClosedPipe):
+	case errors.Is(err, context.Canceled), errors.Is(err, console.ErrClosedPipe):
 		return err
 	case errors.As(err, &damage):
-		f.code = exitDamaged
+		f.Code = console.ExitDamaged
 		if damage.AfterSeq > 0 {
-			f.hint("entries up to %d are readable", damage.AfterSeq)
+			f.Hint("entries up to %d are readable", damage.AfterSeq)
 		}
 		if damage.Path != "" {
-			f.hint("write a clean copy with: %s", repairCommand(damage.Path))
+			f.Hint("write a clean copy with: %s", repairCommand(damage.Path))
 		}
 	case errors.As(err, &version):
-		f.code = exitUnknownVersion
-		f.hint("read it with the version of xdsproxy that wrote it, or a newer one")
+		f.Code = console.ExitUnknownVersion
+		f.Hint("read it with the version of xdsproxy that wrote it, or a newer one")
 	case errors.As(err, &format):
-		f.hint("recordings are files that xdsproxy run or xdsproxy demo wrote; their names end in .xdsp")
+		f.Hint("recordings are files that xdsproxy run or xdsproxy demo wrote; their names end in .xdsp")
 	case errors.Is(err, fs.ErrNotExist):
-		f.hint("%s is the newest recording; xdsproxy config says where recordings are kept", lastSource)
+		f.Hint("%s is the newest recording; xdsproxy config says where recordings are kept", lastSource)
 	}
 	return f
 }

@@ -47,7 +47,7 @@ xdsproxy status session.xdsp --at 4107`,
 		}
 		status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
 		if output == "json" {
-			if err := a.printJSON(status); err != nil {
+			if err := a.console().JSON(status); err != nil {
 				return err
 			}
 			return err
@@ -56,7 +56,7 @@ xdsproxy status session.xdsp --at 4107`,
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
 			return err
 		}
-		if _, err := io.WriteString(a.stdout, status.Text(render.Style{Color: a.colourful()}, columns(a.stdout))); err != nil {
+		if _, err := io.WriteString(a.stdout, status.Text(a.console().Style(), a.console().Columns())); err != nil {
 			return err
 		}
 		return err
@@ -84,7 +84,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		ValidArgsFunction: a.completeTree,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 2 {
-			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).hint("xdsproxy status %s lists the clients", lastSource)
+			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).Hint("xdsproxy status %s lists the clients", lastSource)
 		}
 		checker, stand, err := a.replayTo(cmd.Context(), args[0], session.Seq(at))
 		if checker == nil {
@@ -100,12 +100,12 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		}
 		tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
 		if output == "json" {
-			if err := a.printJSON(tree); err != nil {
+			if err := a.console().JSON(tree); err != nil {
 				return err
 			}
 			return err
 		}
-		if _, err := io.WriteString(a.stdout, tree.Text(render.Style{Color: a.colourful()}, columns(a.stdout))); err != nil {
+		if _, err := io.WriteString(a.stdout, tree.Text(a.console().Style(), a.console().Columns())); err != nil {
 			return err
 		}
 		return err
@@ -140,7 +140,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	var judged atomic.Uint64
 	defer a.heedStop(ctx, &judged)()
 	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
-		done.advance()
+		done.Advance()
 		judged.Store(uint64(e.Seq))
 		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
@@ -148,7 +148,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 		}
 		return nil
 	})
-	done.end()
+	done.End()
 	if err != nil && !damaged(err) {
 		return nil, stand, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
@@ -284,7 +285,7 @@ func TestNothingUnprintableOfLivePeers(t *testing.T) {
 			for range 300 { // until it listens
 				out[1].Reset()
 				said[1].Reset()
-				if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != exitFailed {
+				if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != console.ExitFailed {
 					break
 				}
 				time.Sleep(100 * time.Millisecond)

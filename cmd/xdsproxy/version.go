@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // versionFacts is what version -o json prints.
@@ -93,7 +91,7 @@ xdsproxy version -o json`,
 			return err
 		}
 		if output == "json" {
-			return a.printJSON(buildFacts())
+			return a.console().JSON(buildFacts())
 		}
 		v := buildFacts()
 		rows := [][2]string{
@@ -107,11 +105,8 @@ xdsproxy version -o json`,
 		if v.Modified {
 			rows[1][1] += " (modified)"
 		}
-		return a.printPairs(rows)
+		return a.console().Pairs(rows)
 	})
 	outputFlag(cmd, &output, "text", "json")
 	return cmd
 }
-
-// printJSON prints a value as an indented document.
-func (a *app) printJSON(v any) error { return render.WriteJSON(a.stdout, v) }

@@ -89,7 +89,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	if addr.Network == "unix" {
 		l, err := serve.ListenUnix(addr.Address)
 		if err != nil {
-			return nil, failed("%w", err).hint("name another path with --viewer")
+			return nil, failed("%w", err).Hint("name another path with --viewer")
 		}
 		v.local = addr.Address
 		v.server.Serve(l, "")
@@ -128,8 +128,8 @@ func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 func (a *app) offerRemote(v *viewers, address string) error {
 	if !bool(a.config.viewerRemote) && !loopback(address) {
 		return misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
-			hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
-			hint("--viewer-allow-remote allows it nevertheless")
+			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
+			Hint("--viewer-allow-remote allows it nevertheless")
 	}
 	token, err := a.viewerToken()
 	switch {
@@ -139,13 +139,13 @@ func (a *app) offerRemote(v *viewers, address string) error {
 		token, v.made = serve.NewToken(), true
 	case len(token) < serve.MinToken:
 		return misconfigured("the token of --viewer is too short: at least %d characters are wanted", serve.MinToken).
-			hint("leave it out, and one is made")
+			Hint("leave it out, and one is made")
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		f := failed("cannot listen for viewers on %s: %w", address, netCause(err))
 		if errors.Is(err, syscall.EADDRINUSE) {
-			f.hint("another program listens there; choose another port with --viewer")
+			f.Hint("another program listens there; choose another port with --viewer")
 		}
 		return f
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -185,4 +186,12 @@ func (s *source) find(ctx context.Context, t time.Time) (session.Seq, bool, erro
 func damaged(err error) bool {
 	_, is := errors.AsType[*recorder.DamageError](err)
 	return is
+}
+
+// progress is that of a reading of src.
+func (a *app) progress(src *source) *console.Progress {
+	return a.console().Progress("reading", src.name, func() (int64, uint64) {
+		f := src.Facts()
+		return f.Bytes, f.Entries
+	})
 }

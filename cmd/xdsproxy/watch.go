@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -68,7 +69,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		}
 		defer src.Close()
 		src.Follow(!noFollow)
-		out := newLazyWriter(a.stdout)
+		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
 		wanted.table = p.table
 		if !noCheck || wanted.Needs().Findings {
@@ -77,18 +78,18 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		}
 		done, matches := a.searching(src, wanted), 0
 		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
-			done.advance()
+			done.Advance()
 			if !is {
 				return p.late(e.Time)
 			}
 			matches++
-			done.end()
-			if isTerminal(a.stdout) {
-				done = &progress{} // the lines say how far it has come
+			done.End()
+			if console.IsTerminal(a.stdout) {
+				done = &console.Progress{} // the lines say how far it has come
 			}
 			return p.print(e, c)
 		})
-		done.end()
+		done.End()
 		if rest := p.rest(); err == nil {
 			err = rest
 		}
@@ -110,13 +111,13 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 
 // searching is the progress of a search in what is complete: at the end of what
 // still grows it would stand still.
-func (a *app) searching(src *source, q *query) *progress {
-	if src.file && !q.Empty() && isTerminal(a.stderr) {
+func (a *app) searching(src *source, q *query) *console.Progress {
+	if src.file && !q.Empty() && console.IsTerminal(a.stderr) {
 		if facts, err := recorder.Inspect(src.name); err == nil && facts.Complete {
 			return a.progress(src)
 		}
 	}
-	return &progress{}
+	return &console.Progress{}
 }
 
 // printer prints entries in one of the forms of watch.
@@ -129,7 +130,7 @@ type printer struct {
 }
 
 func (a *app) printer(w io.Writer, form string) *printer {
-	return &printer{w: w, table: render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()}), jsonl: form == "jsonl"}
+	return &printer{w: w, table: render.NewTable(a.console().Columns(), a.console().Style()), jsonl: form == "jsonl"}
 }
 
 // all shows and prints an entry.

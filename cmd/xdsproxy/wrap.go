@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -193,13 +194,13 @@ func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *rec
 	a.awaitJudged(impatient, judged, late, rec)
 	a.account(rec)
 	switch {
-	case closing != nil && code == exitDone:
+	case closing != nil && code == console.ExitDone:
 		return failed("%w", closing)
 	case closing != nil:
 		a.warn("%v", closing)
 	}
-	if code != exitDone {
-		return &failure{err: fmt.Errorf("the command ended with %d", code), code: code, aloof: true, silent: true}
+	if code != console.ExitDone {
+		return &failure{Err: fmt.Errorf("the command ended with %d", code), Code: code, Aloof: true, Silent: true}
 	}
 	return nil
 }
@@ -222,14 +223,14 @@ func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
 	switch {
 	case len(plan.doc.Servers) == 0:
 		return nil, failed("%s names no xDS server", plan.name).
-			hint("Envoy names them by ads_config or another config source with grpc_services or cluster_names, gRPC by xds_servers")
+			Hint("Envoy names them by ads_config or another config source with grpc_services or cluster_names, gRPC by xds_servers")
 	case len(servers) == 0:
 		f := failed("%s names no xDS server that can be wrapped", plan.name)
 		for _, w := range why {
-			f.hint("%s", w)
+			f.Hint("%s", w)
 		}
 		if secured {
-			f.hint(plaintext)
+			f.Hint(plaintext)
 		}
 		return nil, f
 	}

@@ -64,7 +64,7 @@ func TestSignalAfterTheCommandHasEnded(t *testing.T) {
 		case <-done:
 			ended = true
 		default:
-			sleep(t.Context(), moment)
+			sleep(t.Context(), 10*time.Millisecond)
 		}
 	}
 }

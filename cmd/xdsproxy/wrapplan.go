@@ -47,7 +47,7 @@ type plan struct {
 // plan finds the bootstrap of a command. Nothing has been started yet.
 func (a *app) plan(file string, args []string) (*plan, error) {
 	if len(args) == 0 {
-		return nil, misused("no command to run").hint("xdsproxy wrap envoy -c envoy.yaml")
+		return nil, misused("no command to run").Hint("xdsproxy wrap envoy -c envoy.yaml")
 	}
 	err := runnable(args[0])
 	if err != nil {
@@ -110,7 +110,7 @@ func runnable(command string) error {
 
 func notRunnable(command, why string, code int) *failure {
 	f := failed("cannot run %q: %s", command, why)
-	f.code = code
+	f.Code = code
 	return f
 }
 
@@ -134,7 +134,7 @@ func (p *plan) find(file string) error {
 		}
 		if p.doc.Kind == bootstrap.Envoy && !slices.ContainsFunc(p.argv[1:], bootstrap.TakesPath) {
 			return misused("--bootstrap %s, but no {} in the command: where does Envoy read it?", file).
-				hint("%s", properForm(file, p.argv))
+				Hint("%s", properForm(file, p.argv))
 		}
 		return nil
 	}
@@ -162,10 +162,10 @@ func (p *plan) find(file string) error {
 	}
 	if len(p.argv) > 2 && filepath.Base(p.argv[0]) == "consul" && p.argv[1] == "connect" && p.argv[2] == "envoy" {
 		return misused("consul connect envoy makes the bootstrap itself and gives it to Envoy, with nothing between").
-			hint("let it print the bootstrap, and wrap Envoy: %s", consulForm(p.argv))
+			Hint("let it print the bootstrap, and wrap Envoy: %s", consulForm(p.argv))
 	}
 	return misused("no bootstrap: the command has no -c FILE that is one of Envoy, and %s is not set", grpcBootstrap).
-		hint("name it: xdsproxy wrap --bootstrap FILE -- COMMAND ... {}")
+		Hint("name it: xdsproxy wrap --bootstrap FILE -- COMMAND ... {}")
 }
 
 // findArgument looks for -c FILE in the command, and puts the placeholder there.
@@ -207,7 +207,7 @@ func (p *plan) read(file string) error {
 
 // readBootstrap reads a bootstrap, but no more of it than is looked at.
 func (a *app) readBootstrap(file string) ([]byte, error) {
-	return a.readFile(file, bootstrap.MaxSize)
+	return a.console().ReadFile(file, bootstrap.MaxSize)
 }
 
 // readReferred reads a file that a bootstrap refers to. Who wrote that may have

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
-// progress tells a person on one line of a terminal how far a long work has
+// Progress tells a person on one line of a terminal how far a long work has
 // come. It says nothing in the first second, and nothing to a script.
-type progress struct {
+type Progress struct {
 	w      io.Writer // nil: nobody looks
 	verb   string    // what is done
 	far    func() (read int64, entries uint64)
@@ -22,31 +22,22 @@ type progress struct {
 	spoken bool
 }
 
-// progress is that of a reading of src.
-func (a *app) progress(src *source) *progress {
-	return a.progressOf("reading", src.name, func() (int64, uint64) {
-		f := src.Facts()
-		return f.Bytes, f.Entries
-	})
-}
-
-// progressOf is that of a work on the file at path, which far knows the extent
-// of.
-func (a *app) progressOf(verb, path string, far func() (read int64, entries uint64)) *progress {
-	p := &progress{verb: verb, far: far, begun: time.Now()}
+// Progress is that of a work on the file at path, which far knows the extent of.
+func (c *Console) Progress(verb, path string, far func() (read int64, entries uint64)) *Progress {
+	p := &Progress{verb: verb, far: far, begun: time.Now()}
 	p.next = p.begun.Add(time.Second)
-	if bool(a.config.quiet) || !isTerminal(a.stderr) {
+	if c.Quiet || !IsTerminal(c.Stderr) {
 		return p
 	}
-	p.w = a.stderr
+	p.w = c.Stderr
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		p.total = info.Size()
 	}
 	return p
 }
 
-// advance is called once for each entry; the clock is asked now and then.
-func (p *progress) advance() {
+// Advance is called once for each entry; the clock is asked now and then.
+func (p *Progress) Advance() {
 	if p.calls++; p.w == nil || p.calls%256 != 0 {
 		return
 	}
@@ -68,8 +59,8 @@ func (p *progress) advance() {
 	fmt.Fprintf(p.w, "\r\x1b[K%s %s, %s", p.verb, done, line)
 }
 
-// end wipes the line away.
-func (p *progress) end() {
+// End wipes the line away.
+func (p *Progress) End() {
 	if p.spoken {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bufio"
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// lazyWriter buffers what is written and passes it on within a moment, so that
+// LazyWriter buffers what is written and passes it on within a moment, so that
 // many lines cost one write and a single line is not kept waiting. Close it to
 // pass on the rest. It may be used from any goroutine.
-type lazyWriter struct {
+type LazyWriter struct {
 	mu     sync.Mutex
 	buf    *bufio.Writer
 	timer  *time.Timer
@@ -20,15 +20,16 @@ type lazyWriter struct {
 
 const moment = 10 * time.Millisecond
 
-func newLazyWriter(w io.Writer) *lazyWriter {
-	l := &lazyWriter{buf: bufio.NewWriterSize(w, 64<<10)}
+// NewLazyWriter passes on to w.
+func NewLazyWriter(w io.Writer) *LazyWriter {
+	l := &LazyWriter{buf: bufio.NewWriterSize(w, 64<<10)}
 	l.timer = time.AfterFunc(time.Hour, l.flush)
 	l.timer.Stop()
 	return l
 }
 
 // Write returns the error of an earlier flush, if there was one.
-func (l *lazyWriter) Write(p []byte) (int, error) {
+func (l *LazyWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.armed {
@@ -38,7 +39,7 @@ func (l *lazyWriter) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-func (l *lazyWriter) flush() {
+func (l *LazyWriter) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.armed = false
@@ -48,7 +49,7 @@ func (l *lazyWriter) flush() {
 }
 
 // Close passes on the rest. It does not close the writer below.
-func (l *lazyWriter) Close() error {
+func (l *LazyWriter) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer.Stop()
