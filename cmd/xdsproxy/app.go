@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
 	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
@@ -19,16 +20,8 @@ type app struct {
 	stdout io.Writer // data, and nothing else
 	stderr io.Writer // everything else
 
-	ctx      context.Context // of the whole program, which a signal ends
-	config   config
-	settings []*setting // of config, with the origin of each value once resolved
-	// configFile is the file that was read for settings; "" for none.
-	configFile string
-	configText []byte // of that file, as it was read
-	// listeners are those of the file, unless replaced says which setting
-	// stands in for them.
-	listeners []*listener
-	replaced  *setting
+	ctx    context.Context // of the whole program, which a signal ends
+	config *settings
 }
 
 // main1 is the whole program; it returns the exit code. args are without the
@@ -44,7 +37,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop)
 
 	a := &app{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Curtain{W: stderr}}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -86,7 +79,7 @@ func (a *app) tell(format string, args ...any) { a.console().Tell(format, args..
 // it runs, and its usage errors show its form.
 func (a *app) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	return plainCommand(cmd, func(cmd *cobra.Command, args []string) error {
-		if err := a.resolve(cmd.Flags()); err != nil {
+		if err := a.config.resolve(a.console(), cmd.Flags()); err != nil {
 			return err
 		}
 		return run(cmd, args)

@@ -130,7 +130,7 @@ func (b *bisecting) check(args []string) error {
 	if err != nil {
 		return misused("--listen: %w", err)
 	}
-	b.security, err = b.oneSide(true, at)
+	b.security, err = b.config.oneSide(true, at)
 	return err
 }
 

@@ -35,7 +35,7 @@ func (a *app) completeClient(_ *cobra.Command, args []string, _ string) ([]strin
 // of a recording from its index, of what is written by hand from all of it.
 func (a *app) clientNames(name string) []string {
 	quiet := *a
-	quiet.stderr, quiet.config.quiet = io.Discard, true
+	quiet.stderr = io.Discard
 	if _, distant := viewerAddr(name); distant || name == "-" {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
-	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -36,7 +35,7 @@ xdsproxy config -o json | jq .paths`,
 		if err := noArguments(cmd, args); err != nil {
 			return err
 		}
-		refused := a.checkPairs() // which also finds out what implies what
+		refused := a.config.check(a.console()) // which also finds out what implies what
 		if err := a.writeConfig(a.configFacts(), output); err != nil {
 			return err
 		}
@@ -45,19 +44,6 @@ xdsproxy config -o json | jq .paths`,
 	a.useRunSettings(cmd)
 	outputFlag(cmd, &output, "text", "json", "yaml")
 	return cmd
-}
-
-// checkPairs says what run would refuse. That there is no upstream is no fault
-// of who asks for settings.
-func (a *app) checkPairs() error {
-	if len(a.listeners) > 0 || len(a.config.upstream) > 0 {
-		_, err := a.pairs()
-		return err
-	}
-	if err := a.settlePair(); err != nil {
-		return err
-	}
-	return a.pairTable().unused([]proxy.Pair{{ListenTLS: a.config.pair.listenTLS(), UpstreamTLS: a.config.pair.dialTLS()}})
 }
 
 func (a *app) writeConfig(facts configFacts, output string) error {
@@ -114,8 +100,8 @@ type pathFacts struct {
 
 func (a *app) configFacts() configFacts {
 	facts := configFacts{Schema: schema, Paths: a.paths()}
-	facts.Settings = factsOf(a.settings)
-	for _, l := range a.listeners {
+	facts.Settings = factsOf(a.config.table)
+	for _, l := range a.config.listeners {
 		facts.Listeners = append(facts.Listeners, listenerFacts{Place: l.place, Name: l.name, Settings: factsOf(l.settings)})
 	}
 	return facts
@@ -139,7 +125,7 @@ func factsOf(settings []*setting) []settingFacts {
 }
 
 func (a *app) paths() pathFacts {
-	p := pathFacts{ConfigFile: a.configFile, ConfigRead: a.configFile != ""}
+	p := pathFacts{ConfigFile: a.config.path, ConfigRead: a.config.path != ""}
 	if !p.ConfigRead {
 		p.ConfigFile, _ = defaultConfigFile() // without a home there is none
 	}
@@ -171,8 +157,8 @@ func writeSettings(b *strings.Builder, settings []*setting) {
 func (a *app) printConfig(facts configFacts) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-30s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
-	writeSettings(&b, a.settings)
-	for _, l := range a.listeners {
+	writeSettings(&b, a.config.table)
+	for _, l := range a.config.listeners {
 		fmt.Fprintf(&b, "\n%s\n", render.Safe(l.String()))
 		writeSettings(&b, l.settings)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
@@ -45,8 +46,8 @@ func xdg(variable, fallback string) (string, error) {
 
 // resolveFile takes from the configuration file what neither a flag nor the
 // environment said. A file that was asked for must exist.
-func (a *app) resolveFile() error {
-	path, asked := a.config.file, true
+func (ss *settings) resolveFile(con *console.Console) error {
+	path, asked := ss.file, true
 	if path == "" {
 		var err error
 		if path, err = defaultConfigFile(); err != nil {
@@ -54,7 +55,7 @@ func (a *app) resolveFile() error {
 		}
 		asked = false
 	}
-	text, err := a.console().ReadFile(path, maxConfigFile)
+	text, err := con.ReadFile(path, maxConfigFile)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil
 	}
@@ -68,15 +69,15 @@ func (a *app) resolveFile() error {
 	if err != nil {
 		return misconfigured("configuration file %q: %w", path, err)
 	}
-	a.configFile, a.configText = path, text
-	return a.takeFile(file, path)
+	ss.path, ss.text = path, text
+	return ss.takeFile(file, path)
 }
 
 // takeFile holds every key against a table of its own, so that a wrong value is
 // found also where something stronger hides it.
-func (a *app) takeFile(file configDoc, path string) error {
+func (ss *settings) takeFile(file configDoc, path string) error {
 	var scratch config
-	tables := [][]*setting{scratch.settings(), a.settings}
+	tables := [][]*setting{scratch.bind(), ss.table}
 	for _, k := range file.keys {
 		for i, table := range tables {
 			s := findSetting(table, k.name)
@@ -92,11 +93,11 @@ func (a *app) takeFile(file configDoc, path string) error {
 		}
 	}
 	for i, l := range file.listeners {
-		if err := a.takeListener(i, l, path); err != nil {
+		if err := ss.takeListener(i, l, path); err != nil {
 			return err
 		}
 	}
-	return a.overlay(path)
+	return ss.overlay(path)
 }
 
 // give sets a setting from the file. place names the key.

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -66,40 +65,22 @@ func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logg
 // keys and header files are looked at whenever they are used, so nothing is left
 // to read; a configuration file is read at the start only.
 func (a *app) reread(logger *zap.Logger) {
-	if a.configFile == "" {
+	if a.config.path == "" {
 		logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
 		return
 	}
-	file := zap.String("file", a.configFile)
-	text, err := a.console().ReadFile(a.configFile, maxConfigFile)
+	file := zap.String("file", a.config.path)
+	text, err := a.console().ReadFile(a.config.path, maxConfigFile)
 	switch {
 	case err != nil:
 		logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
-	case bytes.Equal(text, a.configText):
+	case bytes.Equal(text, a.config.text):
 		logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
 	default:
-		if err := wouldTake(text, a.configFile); err != nil {
+		if err := wouldTake(text, a.config.path); err != nil {
 			logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
 			return
 		}
 		logger.Warn("SIGHUP: the configuration file has changed; a restart makes it count", file)
 	}
-}
-
-// wouldTake says what is wrong with the text of a configuration file, apart from
-// flags and the environment.
-func wouldTake(text []byte, path string) error {
-	a := &app{stdout: io.Discard, stderr: io.Discard, configFile: path}
-	a.settings = a.config.settings()
-	if len(text) > maxConfigFile {
-		return errLargeConfig
-	}
-	doc, err := parseConfig(text)
-	if err != nil {
-		return err
-	}
-	if err := a.takeFile(doc, path); err != nil {
-		return err
-	}
-	return a.checkPairs()
 }

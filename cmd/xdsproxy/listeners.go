@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
@@ -26,7 +27,7 @@ func newListener(i int) *listener {
 	l.settings = append(pairTable{
 		{name: "listen", group: groupForward, pair: true, value: addressValue{&l.listen, checkListen}, help: helpListen, origin: fromDefault},
 		{name: "upstream", group: groupForward, pair: true, value: addressValue{&l.upstream, checkUpstream}, help: helpUpstream, origin: fromDefault},
-	}, l.conf.pairSettings()...)
+	}, l.conf.bind()...)
 	return l
 }
 
@@ -39,7 +40,7 @@ func (l *listener) String() string {
 }
 
 // takeListener reads one item of the list of listeners.
-func (a *app) takeListener(i int, item configListener, path string) error {
+func (ss *settings) takeListener(i int, item configListener, path string) error {
 	l := newListener(i)
 	for _, k := range item.keys {
 		place := l.place + "." + k.name
@@ -47,7 +48,7 @@ func (a *app) takeListener(i int, item configListener, path string) error {
 			if l.name = strings.Join(k.texts, " "); k.list || l.name == "" {
 				return k.wrong(path, "%s: not a name", place)
 			}
-			for _, other := range a.listeners {
+			for _, other := range ss.listeners {
 				if other.name == l.name {
 					return k.wrong(path, "%s: %s is called %q, too", place, other.place, l.name)
 				}
@@ -57,7 +58,7 @@ func (a *app) takeListener(i int, item configListener, path string) error {
 		s := findSetting(l.settings, k.name)
 		switch {
 		case s != nil:
-		case slices.Contains(fileKeys(a.settings), k.name):
+		case slices.Contains(fileKeys(ss.table), k.name):
 			return k.wrong(path, "%s: %q is not a matter of one listener", place, k.name).
 				Hint("write it at the top level of the file, for all")
 		default:
@@ -71,22 +72,22 @@ func (a *app) takeListener(i int, item configListener, path string) error {
 	if l.listen == "" {
 		return misconfigured("configuration file %q: line %d: %s has no \"listen\": where do its clients connect?", path, item.line, l)
 	}
-	a.listeners = append(a.listeners, l)
+	ss.listeners = append(ss.listeners, l)
 	return nil
 }
 
 // overlay gives the listeners of the file what stands at its top level, and what
 // flags and the environment say. Where those say where to listen or what is
 // upstream, the listeners of the file are not used at all.
-func (a *app) overlay(path string) error {
-	if len(a.listeners) == 0 {
+func (ss *settings) overlay(path string) error {
+	if len(ss.listeners) == 0 {
 		return nil
 	}
-	listen, upstream := findSetting(a.settings, "listen"), findSetting(a.settings, "upstream")
+	listen, upstream := findSetting(ss.table, "listen"), findSetting(ss.table, "upstream")
 	for _, s := range []*setting{listen, upstream} {
 		if s.origin == fromFlag || s.origin == fromEnvironment {
-			a.replaced = s
-			a.listeners = nil
+			ss.replaced = s
+			ss.listeners = nil
 			return nil
 		}
 	}
@@ -102,9 +103,9 @@ func (a *app) overlay(path string) error {
 		return err
 	}
 	listen.origin, listen.from = implied, listenersKey
-	for _, l := range a.listeners {
+	for _, l := range ss.listeners {
 		for _, s := range l.settings {
-			shared := findSetting(a.settings, s.name)
+			shared := findSetting(ss.table, s.name)
 			if s.name == "listen" || shared.origin == fromDefault || s.own && shared.origin == fromFile {
 				continue
 			}
@@ -118,14 +119,14 @@ func (a *app) overlay(path string) error {
 }
 
 // pairs are the listeners that are asked for, each before its upstream.
-func (a *app) pairs() ([]proxy.Pair, error) {
-	if a.replaced != nil {
-		a.say("the listeners of %q are not used, since %s is given", a.configFile, a.replaced.said())
+func (ss *settings) pairs(con *console.Console) ([]proxy.Pair, error) {
+	if ss.replaced != nil {
+		con.Say("the listeners of %q are not used, since %s is given", ss.path, ss.replaced.said())
 	}
-	if len(a.listeners) > 0 {
-		return a.pairsOfFile()
+	if len(ss.listeners) > 0 {
+		return ss.pairsOfFile()
 	}
-	listen, upstream := a.config.listen, a.config.upstream
+	listen, upstream := ss.listen, ss.upstream
 	switch {
 	case len(upstream) == 0:
 		return nil, misused("no --upstream: where does the control plane listen?").
@@ -134,27 +135,27 @@ func (a *app) pairs() ([]proxy.Pair, error) {
 		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
 			Hint("give one --listen for each --upstream; they pair up by order")
 	}
-	if err := a.settlePair(); err != nil {
+	if err := ss.settlePair(); err != nil {
 		return nil, err
 	}
 	logs := keyLogs{}
 	pairs := make([]proxy.Pair, len(upstream))
 	for i := range pairs {
 		var err error
-		if pairs[i], err = a.config.pair.to(listen[i], upstream[i], logs); err != nil {
+		if pairs[i], err = ss.pair.to(listen[i], upstream[i], logs); err != nil {
 			return nil, err
 		}
 	}
 	if err := twice(pairs); err != nil {
 		return nil, err
 	}
-	return pairs, a.pairTable().unused(pairs)
+	return pairs, ss.pairTable().unused(pairs)
 }
 
 // pairTable is the part of the settings that belongs to pairs.
-func (a *app) pairTable() pairTable {
+func (ss *settings) pairTable() pairTable {
 	var t pairTable
-	for _, s := range a.settings {
+	for _, s := range ss.table {
 		if s.pair {
 			t = append(t, s)
 		}
@@ -162,18 +163,18 @@ func (a *app) pairTable() pairTable {
 	return t
 }
 
-// settlePair makes a.config.pair what is in effect. Who uses it has to ask for
+// settlePair makes ss.pair what is in effect. Who uses it has to ask for
 // that first.
-func (a *app) settlePair() error { return a.pairTable().settle(&a.config.pair) }
+func (ss *settings) settlePair() error { return ss.pairTable().settle(&ss.pair) }
 
 // pairsOfFile are the pairs of the listeners in the configuration file.
-func (a *app) pairsOfFile() ([]proxy.Pair, error) {
+func (ss *settings) pairsOfFile() ([]proxy.Pair, error) {
 	logs := keyLogs{}
 	var pairs []proxy.Pair
-	for _, l := range a.listeners {
+	for _, l := range ss.listeners {
 		pair, err := l.toPair(logs)
 		if err != nil {
-			f := misconfigured("configuration file %q: %s: %w", a.configFile, l, err)
+			f := misconfigured("configuration file %q: %s: %w", ss.path, l, err)
 			if inner, is := err.(*failure); is {
 				f.Hints = inner.Hints
 			}
@@ -184,7 +185,7 @@ func (a *app) pairsOfFile() ([]proxy.Pair, error) {
 	if err := twice(pairs); err != nil {
 		return nil, err
 	}
-	return pairs, a.pairTable().unused(pairs)
+	return pairs, ss.pairTable().unused(pairs)
 }
 
 func (l *listener) toPair(logs keyLogs) (proxy.Pair, error) {

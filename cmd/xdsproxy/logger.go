@@ -1,9 +1,10 @@
 package main
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/console"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // logger is the program's own log on standard error. It never carries the

@@ -23,7 +23,7 @@ const manDir = "../../docs/man"
 // Markdown, which they are not: it would join the lines of their tables.
 func TestManPages(t *testing.T) {
 	a := &app{stdout: io.Discard, stderr: io.Discard}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"net"
-
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
 // oneSide is how a command that is one side itself speaks TLS with the live
 // other one: with clients, or with the control plane there. The pair is not
 // whole.
-func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error) {
-	table := a.pairTable()
+func (ss *settings) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error) {
+	table := ss.pairTable()
 	for _, s := range table {
 		switch {
 		case s.origin != fromFlag:
@@ -20,10 +18,10 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 			return pair, misused("%s is for --as server: with --as client no client comes", s.said())
 		}
 	}
-	if err := a.settlePair(); err != nil {
+	if err := ss.settlePair(); err != nil {
 		return pair, err
 	}
-	c := &a.config.pair
+	c := &ss.pair
 	if clients {
 		pair.ListenTLS = c.listenTLS()
 	} else {
@@ -38,12 +36,4 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 	}
 	c.logKeys(&pair, keyLogs{})
 	return pair, table.unused([]proxy.Pair{pair})
-}
-
-// authorityOf is the :authority by which clients ask at an address.
-func authorityOf(a proxy.Addr) string {
-	if _, _, err := net.SplitHostPort(a.Address); a.Network == "unix" || err != nil {
-		return "localhost"
-	}
-	return a.Address
 }

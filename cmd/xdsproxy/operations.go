@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,34 +18,6 @@ import (
 
 // adminGrace is how long an answer on its way may take when the program ends.
 const adminGrace = time.Second
-
-// adminValue is an address, or "" for none. Without a host it is of loopback.
-type adminValue string
-
-func (v *adminValue) Type() string { return "ADDR|off" }
-func (v *adminValue) String() string {
-	if *v == "" {
-		return "off"
-	}
-	return string(*v)
-}
-
-func (v *adminValue) Set(s string) error {
-	switch strings.ToLower(s) {
-	case "", "off", "false", "no":
-		*v = ""
-		return nil
-	}
-	addr, err := proxy.ParseAddr(s)
-	if err != nil {
-		return errors.New("neither off, nor host:port, :port or unix:/path")
-	}
-	if port, only := strings.CutPrefix(addr.Address, ":"); only && addr.Network == "tcp" {
-		addr.Address = net.JoinHostPort("127.0.0.1", port)
-	}
-	*v = adminValue(addr.String())
-	return nil
-}
 
 // operations is what those who run the proxy are told; nil: they did not ask.
 type operations struct {

@@ -42,8 +42,8 @@ var (
 	tlsVersions = []string{"1.2", "1.3"}
 )
 
-// pairSettings sets the defaults and returns the table, bound to c.
-func (c *pairConfig) pairSettings() []*setting {
+// bind sets the defaults and returns the table, bound to c.
+func (c *pairConfig) bind() []*setting {
 	*c = pairConfig{tlsClientAuth: "none", tlsMinVersion: "1.2"}
 	table := []*setting{
 		{

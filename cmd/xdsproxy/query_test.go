@@ -173,7 +173,7 @@ func (k *talk) step() {
 }
 
 func recordTalk(t testing.TB, seed uint64) string {
-	a := &app{stderr: t.Output()}
+	a := &app{stderr: t.Output(), config: newSettings()}
 	path := filepath.Join(t.TempDir(), "talk.xdsp")
 	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
 	if err != nil {
@@ -198,7 +198,7 @@ func recordTalk(t testing.TB, seed uint64) string {
 // people, and how many entries were read.
 func asked(t *testing.T, path, text string, straight bool) (lines []string, read int) {
 	t.Helper()
-	a := &app{stderr: t.Output()}
+	a := &app{stderr: t.Output(), config: newSettings()}
 	q, err := parseQuery(text)
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func (a *app) openViewer(addr proxy.Addr) (*source, error) {
 }
 
 func (a *app) dialViewer(addr proxy.Addr, giveUp time.Duration, state func(serve.State)) (*serve.Client, error) {
-	token, err := a.viewerToken()
+	token, err := a.config.viewerToken()
 	if err != nil {
 		return nil, err
 	}
@@ -178,4 +178,12 @@ func (a *app) screenOfViewer(src *source) tui.Source {
 			return fmt.Sprintf("detached %s, retry %d", render.Duration(time.Since(state.Detached).Round(time.Second)), state.Retry)
 		},
 	}
+}
+
+// authorityOf is the :authority by which clients ask at an address.
+func authorityOf(a proxy.Addr) string {
+	if _, _, err := net.SplitHostPort(a.Address); a.Network == "unix" || err != nil {
+		return "localhost"
+	}
+	return a.Address
 }

@@ -194,7 +194,7 @@ func (r *replaying) check(args []string) error {
 	if err != nil {
 		return misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
 	}
-	if r.security, err = r.oneSide(r.as == "server", live); err != nil {
+	if r.security, err = r.config.oneSide(r.as == "server", live); err != nil {
 		return err
 	}
 	if err := r.checkCommands(args); err != nil {
@@ -223,7 +223,7 @@ func (r *replaying) known(plan *replay.Plan) error {
 // run plays the SOURCE, and returns with what came of it what to make of that.
 func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	if r.as == "client" {
-		r.trial = newTrial(&r.config)
+		r.trial = newTrial(&r.config.config)
 	}
 	plan, damage, err := r.plan(ctx)
 	if err != nil {

@@ -63,7 +63,7 @@ func newRoot(a *app) *cobra.Command {
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a), newReplay(a), newBisect(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
-	for _, s := range a.settings {
+	for _, s := range a.config.table {
 		if !s.run {
 			s.addTo(root.PersistentFlags())
 			s.complete(root)

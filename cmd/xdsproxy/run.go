@@ -76,7 +76,7 @@ func writeFlag(cmd *cobra.Command, p *string) {
 }
 
 func (a *app) run(ctx context.Context, path string) error {
-	pairs, err := a.pairs()
+	pairs, err := a.config.pairs(a.console())
 	if err != nil {
 		return err
 	}

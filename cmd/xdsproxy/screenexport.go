@@ -14,8 +14,9 @@ import (
 func (a *app) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
 	return func(ctx context.Context, r tui.ExportRequest) (string, error) {
 		var said bytes.Buffer
-		own := *a
-		own.stderr, own.config.quiet = &said, false
+		own, loud := *a, *a.config
+		loud.quiet = false
+		own.stderr, own.config = &said, &loud
 		x := &export{app: &own, form: r.Form, filter: r.Filter, path: r.Path, private: r.Private, inside: true}
 		if r.Rule != "" && (r.Form == "zip" || r.Form == formRecording) {
 			err := own.exportFinding(ctx, name, r)

@@ -16,7 +16,7 @@ import (
 // and nothing goes to the terminal.
 func TestScreenExport(t *testing.T) {
 	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	a.config.quiet = true
 	demo := demoRecording(t)
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestScreenExport(t *testing.T) {
 // hidden.
 func TestPrivateScreenExport(t *testing.T) {
 	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	export := a.exporter(demoRecording(t))
 	for _, form := range []string{"md", "mermaid", "csv", "yaml", "jsonl"} {
 		path := filepath.Join(t.TempDir(), "out")
@@ -87,7 +87,7 @@ func (f failing) Write(b []byte) (int, error) {
 func TestCrashIsKept(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	a := &app{stderr: failing{t}}
+	a := &app{stderr: failing{t}, config: newSettings()}
 	err := a.crashed(&tui.Crash{Cause: "index out of range", Stack: []byte("the stack")})
 	if err == nil || !strings.Contains(err.Error(), "the screen failed: index out of range; where it failed") {
 		t.Fatalf("%v", err)

@@ -2,15 +2,33 @@ package main
 
 import (
 	"os"
-	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
+
+// settings are the values that count for a command, and where each is from.
+type settings struct {
+	config
+	table []*setting // of config, with the origin of each value once resolved
+	// path is the configuration file that was read; "" for none.
+	path string
+	text []byte // of that file, as it was read
+	// listeners are those of the file, unless replaced says which setting
+	// stands in for them.
+	listeners []*listener
+	replaced  *setting
+}
+
+// newSettings has the defaults.
+func newSettings() *settings {
+	ss := &settings{}
+	ss.table = ss.bind()
+	return ss
+}
 
 // setting is one row of the table that flags, environment variables, the
 // configuration file, the config command and help environment derive from.
@@ -61,32 +79,10 @@ func (s *setting) shown() []string {
 	return s.texts()
 }
 
-// addTo makes the setting a flag.
-func (s *setting) addTo(flags *pflag.FlagSet) {
-	f := flags.VarPF(s.value, s.name, s.short, s.help)
-	f.Annotations = map[string][]string{groupKey: {s.group}}
-	if _, ok := s.value.(*boolValue); ok {
-		f.NoOptDefVal = "true"
-	}
-}
-
-// complete lets the shell complete what the flag of a command may be set to;
-// without it that is a file.
-func (s *setting) complete(cmd *cobra.Command) {
-	switch v := s.value.(type) {
-	case choiceValue:
-		_ = cmd.RegisterFlagCompletionFunc(s.name, cobra.FixedCompletions(v.of, cobra.ShellCompDirectiveNoFileComp))
-	case textValue:
-		if v.kind == "DIR" {
-			_ = cmd.MarkFlagDirname(s.name)
-		}
-	}
-}
-
 // resolve gives every setting its effective value: from a flag, else the
 // environment, else the file, else the default.
-func (a *app) resolve(flags *pflag.FlagSet) error {
-	for _, s := range a.settings {
+func (ss *settings) resolve(con *console.Console, flags *pflag.FlagSet) error {
+	for _, s := range ss.table {
 		f := flags.Lookup(s.name)
 		switch text := os.Getenv(s.variable()); {
 		case f != nil && f.Changed:
@@ -98,8 +94,8 @@ func (a *app) resolve(flags *pflag.FlagSet) error {
 			s.origin, s.from = fromEnvironment, s.variable()
 		}
 	}
-	a.warnUnknownVariables()
-	return a.resolveFile()
+	ss.warnUnknownVariables(con)
+	return ss.resolveFile(con)
 }
 
 // take sets the value from text that did not come as a flag.
@@ -116,9 +112,9 @@ func (s *setting) take(texts []string) error {
 
 // warnUnknownVariables names variables that look like ours and are not. They
 // are no error: the environment is shared with others.
-func (a *app) warnUnknownVariables() {
+func (ss *settings) warnUnknownVariables(con *console.Console) {
 	var known []string
-	for _, s := range a.settings {
+	for _, s := range ss.table {
 		known = append(known, s.variable())
 	}
 	for _, kv := range os.Environ() {
@@ -128,17 +124,17 @@ func (a *app) warnUnknownVariables() {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case a.settingOf(name) != nil, name == tokenVariable, name == console.PagerVariables[0]:
+		case ss.settingOf(name) != nil, name == tokenVariable, name == console.PagerVariables[0]:
 		case best == "":
-			a.warn("%s in the environment is not a setting", name)
+			con.Warn("%s in the environment is not a setting", name)
 		default:
-			a.warn("%s in the environment is not a setting; did you mean XDSPROXY_%s?", name, strings.ToUpper(best))
+			con.Warn("%s in the environment is not a setting; did you mean XDSPROXY_%s?", name, strings.ToUpper(best))
 		}
 	}
 }
 
-func (a *app) settingOf(variable string) *setting {
-	for _, s := range a.settings {
+func (ss *settings) settingOf(variable string) *setting {
+	for _, s := range ss.table {
 		if s.variable() == variable {
 			return s
 		}
@@ -152,45 +148,4 @@ func trimAll(words []string, prefix string) []string {
 		out[i] = strings.ToLower(strings.TrimPrefix(w, prefix))
 	}
 	return out
-}
-
-// useSettings gives a command the flags of a few settings of run.
-func (a *app) useSettings(cmd *cobra.Command, names ...string) {
-	for _, s := range a.settings {
-		if slices.Contains(names, s.name) {
-			s.addTo(cmd.Flags())
-			s.complete(cmd)
-		}
-	}
-}
-
-// useGroups gives a command the settings of run that help lists under these
-// groups.
-func (a *app) useGroups(cmd *cobra.Command, groups ...string) {
-	for _, s := range a.settings {
-		if slices.Contains(groups, s.group) {
-			s.addTo(cmd.Flags())
-		}
-	}
-}
-
-// useScreenSettings gives a command that draws the flags that say how.
-func (a *app) useScreenSettings(cmd *cobra.Command) {
-	for _, s := range a.settings {
-		if s.group == groupScreen {
-			s.addTo(cmd.Flags())
-			s.complete(cmd)
-		}
-	}
-}
-
-// useRunSettings gives a command the flags of run, beside those that every
-// command has.
-func (a *app) useRunSettings(cmd *cobra.Command) {
-	for _, s := range a.settings {
-		if s.run {
-			s.addTo(cmd.Flags())
-			s.complete(cmd)
-		}
-	}
 }

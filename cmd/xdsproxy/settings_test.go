@@ -19,7 +19,7 @@ import (
 func tree(t *testing.T) (*app, *cobra.Command) {
 	t.Helper()
 	a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -35,7 +35,7 @@ func TestEverySettingIsEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range a.settings {
+	for _, s := range a.config.table {
 		if !strings.Contains(environment, s.variable()) {
 			t.Errorf("help environment does not name %s", s.variable())
 		}
@@ -166,9 +166,9 @@ func FuzzParseConfig(f *testing.F) {
 			return
 		}
 		a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
-		a.settings = a.config.settings()
-		if a.takeFile(doc, "fuzz.yaml") == nil {
-			_, _ = a.pairs()
+		a.config = newSettings()
+		if a.config.takeFile(doc, "fuzz.yaml") == nil {
+			_, _ = a.config.pairs(a.console())
 		}
 	})
 }
@@ -180,11 +180,11 @@ func TestConfigExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.configFile = "example.yaml"
-	if err := a.takeFile(doc, a.configFile); err != nil {
+	a.config.path = "example.yaml"
+	if err := a.config.takeFile(doc, a.config.path); err != nil {
 		t.Fatal(err)
 	}
-	pairs, err := a.pairs()
+	pairs, err := a.config.pairs(a.console())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestConfigExample(t *testing.T) {
 func TestConfigTopicNamesEveryKey(t *testing.T) {
 	a, _ := tree(t)
 	text := configTopic(a)
-	for _, s := range a.settings {
+	for _, s := range a.config.table {
 		if listed := regexp.MustCompile(`[ ]` + s.name + `[,\n]`).MatchString(text[strings.Index(text, "Keys of a listener"):]); listed == s.noFile {
 			t.Errorf("%s: listed %v, and cannot stand in the file: %v", s.name, listed, s.noFile)
 		}
@@ -228,7 +228,7 @@ func TestConfigTopicNamesEveryKey(t *testing.T) {
 func TestHintsInTheLog(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{stderr: &out}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	a.logger(false).Warn("bad \x1b[31m name", zap.String("hint", "set \x1b[0m it"), zap.Int("conn", 3))
 	if got := out.String(); !regexp.MustCompile(`^\S+ warn bad \S*\[31m name \{"conn": 3\}\nxdsproxy: hint: set \S*\[0m it\n$`).MatchString(got) || strings.Contains(got, "\x1b") {
 		t.Errorf("%q", got)

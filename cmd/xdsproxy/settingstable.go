@@ -71,8 +71,8 @@ const (
 	helpListen   = "where clients connect; port 0 picks a free one"
 )
 
-// settings sets the defaults and returns the table, bound to c.
-func (c *config) settings() []*setting {
+// bind sets the defaults and returns the table, bound to c.
+func (c *config) bind() []*setting {
 	*c = config{
 		listen:      []string{"127.0.0.1:18000"},
 		dialTimeout: durationValue(5 * time.Second),
@@ -110,7 +110,7 @@ func (c *config) settings() []*setting {
 			help: "memory for messages that are still arriving; beyond it, records (never traffic) are cut short",
 		},
 	}
-	table = append(table, c.pair.pairSettings()...)
+	table = append(table, c.pair.bind()...)
 	table = append(table, []*setting{
 		{
 			name: "max-connections", group: groupLimits, run: true, value: limitValue{&c.maxConnections, "0", "none"},

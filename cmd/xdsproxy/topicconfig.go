@@ -52,7 +52,7 @@ ends with 2 where run would refuse it. The file is read once, at the start.
 
 `)
 	var shared, own []string
-	for _, s := range a.settings {
+	for _, s := range a.config.table {
 		switch {
 		case s.noFile:
 		case s.pair || s.name == "listen" || s.name == "upstream":

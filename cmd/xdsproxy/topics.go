@@ -52,7 +52,7 @@ func environmentTopic(a *app) string {
 Variables, with the flags that they stand for:
 
 `)
-	for _, s := range a.settings {
+	for _, s := range a.config.table {
 		fmt.Fprintf(&b, "  %-39s --%s\n", s.variable(), s.name)
 	}
 	b.WriteString(`

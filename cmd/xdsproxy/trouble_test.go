@@ -39,7 +39,7 @@ func (l *lockedBuffer) lines() []string {
 // A disk that fails is told of until it works again.
 func TestTroubleLasts(t *testing.T) {
 	out := &lockedBuffer{}
-	tr := &trouble{app: &app{stderr: out}, every: time.Millisecond, lost: func() uint64 { return 7 }}
+	tr := &trouble{app: &app{stderr: out, config: newSettings()}, every: time.Millisecond, lost: func() uint64 { return 7 }}
 	tr.report(nil)
 	tr.report(errors.New("no space left on device"))
 	for len(out.lines()) < 3 {

@@ -135,7 +135,7 @@ func TestNothingUnprintable(t *testing.T) {
 		"help":    {{}, {xdstest.Nasty}},
 	}
 	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
-	a.settings = a.config.settings()
+	a.config = newSettings()
 	for _, cmd := range newRoot(a).Commands() {
 		if cmd.GroupID == commandsRecord {
 			continue
@@ -324,7 +324,7 @@ func TestUnprintableJSON(t *testing.T) {
 func TestUnprintableLog(t *testing.T) {
 	for _, form := range []string{"text", "json"} {
 		var said bytes.Buffer
-		a := &app{stderr: &said}
+		a := &app{stderr: &said, config: newSettings()}
 		a.config.logFormat = form
 		logger := a.logger(false).With(zap.String("with", xdstest.Nasty))
 		logger.Warn(xdstest.Nastier, zap.String("client", xdstest.Nasty), zap.Strings("clients", []string{xdstest.Nasty}), zap.Error(errors.New(xdstest.Nasty)), zap.ByteString("stack", []byte(xdstest.Nasty)), zap.String(xdstest.Nasty, ""), zap.String("hint", xdstest.Nasty))

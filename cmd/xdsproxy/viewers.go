@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -14,40 +13,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
-
-// Values of --viewer that are no addresses.
-const (
-	viewerOn  = "on"
-	viewerOff = "off"
-)
-
-// tokenVariable holds the token itself. It is no setting: what is one gets
-// printed.
-const tokenVariable = "XDSPROXY_VIEWER_TOKEN"
-
-// viewerValue is on, off or an address.
-type viewerValue string
-
-func (v *viewerValue) String() string { return string(*v) }
-func (v *viewerValue) Type() string   { return "ADDR|on|off" }
-func (v *viewerValue) Set(s string) error {
-	switch strings.ToLower(s) {
-	case "on", "true", "yes":
-		*v = viewerOn
-	case "off", "false", "no":
-		*v = viewerOff
-	default:
-		addr, err := proxy.ParseAddr(s)
-		if err != nil {
-			return errors.New("neither on nor off, nor host:port or unix:/path")
-		}
-		if strings.HasPrefix(addr.Address, "@") {
-			return errors.New("anybody on this machine may connect to an abstract socket; name a path")
-		}
-		*v = viewerValue(s)
-	}
-	return nil
-}
 
 // viewers is where a recording can be watched from outside of this process.
 type viewers struct {
@@ -131,7 +96,7 @@ func (a *app) offerRemote(v *viewers, address string) error {
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
 			Hint("--viewer-allow-remote allows it nevertheless")
 	}
-	token, err := a.viewerToken()
+	token, err := a.config.viewerToken()
 	switch {
 	case err != nil:
 		return err
@@ -197,31 +162,4 @@ func (v *viewers) close(grace time.Duration) {
 	if v.server != nil {
 		v.server.Close(grace)
 	}
-}
-
-// maxToken is the longest token that is read, in bytes.
-const maxToken = 4 << 10
-
-// viewerToken is the token of viewer endpoints, ours or another's; "" if nobody
-// said one. It is in no error.
-func (a *app) viewerToken() (string, error) {
-	token, from := os.Getenv(tokenVariable), tokenVariable
-	if path := a.config.viewerTokenFile; path != "" {
-		f, err := os.Open(path)
-		if err != nil {
-			return "", misconfigured("cannot read the token: %w", err)
-		}
-		defer f.Close()
-		text := make([]byte, maxToken)
-		n, err := f.Read(text)
-		if err != nil {
-			return "", misconfigured("cannot read the token of %q: %w", path, err)
-		}
-		token, from = string(text[:n]), path
-	}
-	token = strings.TrimSpace(token)
-	if len(token) >= maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", misconfigured("the token in %s is none: it has to be one word of plain characters", from)
-	}
-	return token, nil
 }

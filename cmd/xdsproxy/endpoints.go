@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/proxy"
+)
+
+// Values of --viewer that are no addresses.
+const (
+	viewerOn  = "on"
+	viewerOff = "off"
+)
+
+// tokenVariable holds the token itself. It is no setting: what is one gets
+// printed.
+const tokenVariable = "XDSPROXY_VIEWER_TOKEN"
+
+// viewerValue is on, off or an address.
+type viewerValue string
+
+func (v *viewerValue) String() string { return string(*v) }
+func (v *viewerValue) Type() string   { return "ADDR|on|off" }
+func (v *viewerValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "on", "true", "yes":
+		*v = viewerOn
+	case "off", "false", "no":
+		*v = viewerOff
+	default:
+		addr, err := proxy.ParseAddr(s)
+		if err != nil {
+			return errors.New("neither on nor off, nor host:port or unix:/path")
+		}
+		if strings.HasPrefix(addr.Address, "@") {
+			return errors.New("anybody on this machine may connect to an abstract socket; name a path")
+		}
+		*v = viewerValue(s)
+	}
+	return nil
+}
+
+// adminValue is an address, or "" for none. Without a host it is of loopback.
+type adminValue string
+
+func (v *adminValue) Type() string { return "ADDR|off" }
+func (v *adminValue) String() string {
+	if *v == "" {
+		return "off"
+	}
+	return string(*v)
+}
+
+func (v *adminValue) Set(s string) error {
+	switch strings.ToLower(s) {
+	case "", "off", "false", "no":
+		*v = ""
+		return nil
+	}
+	addr, err := proxy.ParseAddr(s)
+	if err != nil {
+		return errors.New("neither off, nor host:port, :port or unix:/path")
+	}
+	if port, only := strings.CutPrefix(addr.Address, ":"); only && addr.Network == "tcp" {
+		addr.Address = net.JoinHostPort("127.0.0.1", port)
+	}
+	*v = adminValue(addr.String())
+	return nil
+}
+
+// maxToken is the longest token that is read, in bytes.
+const maxToken = 4 << 10
+
+// viewerToken is the token of viewer endpoints, ours or another's; "" if nobody
+// said one. It is in no error.
+func (ss *settings) viewerToken() (string, error) {
+	token, from := os.Getenv(tokenVariable), tokenVariable
+	if path := ss.viewerTokenFile; path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", misconfigured("cannot read the token: %w", err)
+		}
+		defer f.Close()
+		text := make([]byte, maxToken)
+		n, err := f.Read(text)
+		if err != nil {
+			return "", misconfigured("cannot read the token of %q: %w", path, err)
+		}
+		token, from = string(text[:n]), path
+	}
+	token = strings.TrimSpace(token)
+	if len(token) >= maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", misconfigured("the token in %s is none: it has to be one word of plain characters", from)
+	}
+	return token, nil
+}
