@@ -113,9 +113,9 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
-	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
+	cmd.Flags().Var(newText(&zip, "FILE.zip"), "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
-	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
+	cmd.Flags().Var(newChoice(&threshold, failOn...), "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
 	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
 	return cmd

@@ -129,7 +129,7 @@ func (a *app) paths() pathFacts {
 	if !p.ConfigRead {
 		p.ConfigFile, _ = defaultConfigFile() // without a home there is none
 	}
-	if dir, err := stateDir(); err == nil {
+	if dir, err := recorder.StateDir(); err == nil {
 		p.StateDir, p.Recordings = dir, filepath.Join(dir, "recordings")
 	}
 	p.LastRecording, _ = recorder.Last()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,31 +16,19 @@ import (
 // read: nobody has written that.
 const maxConfigFile = 1 << 20
 
-var errLargeConfig = fmt.Errorf("larger than %d bytes", maxConfigFile)
-
 // defaultConfigFile is config.yaml in our folder of the XDG configuration
-// directory; never in the working directory, where a stranger may have put it.
+// directory, whose variable does not count if it is relative; never in the
+// working directory, where a stranger may have put it.
 func defaultConfigFile() (string, error) {
-	dir, err := xdg("XDG_CONFIG_HOME", ".config")
-	return filepath.Join(dir, "config.yaml"), err
-}
-
-// stateDir is our folder of the XDG state directory, where package recorder
-// keeps recordings.
-func stateDir() (string, error) { return xdg("XDG_STATE_HOME", ".local/state") }
-
-// xdg is our folder of a base directory, which a variable names. As the
-// specification says, a relative path there does not count.
-func xdg(variable, fallback string) (string, error) {
-	dir := os.Getenv(variable)
+	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", err
 		}
-		dir = filepath.Join(home, filepath.FromSlash(fallback))
+		dir = filepath.Join(home, ".config")
 	}
-	return filepath.Join(dir, "xdsproxy"), nil
+	return filepath.Join(dir, "xdsproxy", "config.yaml"), nil
 }
 
 // resolveFile takes from the configuration file what neither a flag nor the
@@ -60,14 +47,11 @@ func (ss *settings) resolveFile(con *console.Console) error {
 		return nil
 	}
 	if err != nil {
-		return failed("cannot read the configuration file: %w", err)
-	}
-	if len(text) > maxConfigFile {
-		return misconfigured("configuration file %q: %w", path, errLargeConfig)
+		return console.Failed("cannot read the configuration file: %w", err)
 	}
 	file, err := parseConfig(text)
 	if err != nil {
-		return misconfigured("configuration file %q: %w", path, err)
+		return console.Misconfigured("configuration file %q: %w", path, err)
 	}
 	ss.path, ss.text = path, text
 	return ss.takeFile(file, path)
@@ -113,8 +97,8 @@ func (k *configKey) give(s *setting, path, place string) error {
 }
 
 // wrong is what is wrong with a key of the file, and where it stands.
-func (k *configKey) wrong(path, format string, args ...any) *failure {
-	return misconfigured("configuration file %q: line %d: "+format, append([]any{path, k.line}, args...)...)
+func (k *configKey) wrong(path, format string, args ...any) *console.Failure {
+	return console.Misconfigured("configuration file %q: line %d: "+format, append([]any{path, k.line}, args...)...)
 }
 
 func (k *configKey) unknown(path, place string, known []string) error {

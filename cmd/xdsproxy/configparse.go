@@ -45,6 +45,9 @@ type configKey struct {
 // scalar are refused.
 func parseConfig(text []byte) (configDoc, error) {
 	var doc configDoc
+	if len(text) > maxConfigFile {
+		return doc, fmt.Errorf("larger than %d bytes", maxConfigFile)
+	}
 	if fault := lenient.Bounded(text, maxConfigFile); fault != nil {
 		return doc, fault
 	}

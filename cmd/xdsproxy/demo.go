@@ -59,7 +59,7 @@ xdsproxy demo --report demo.zip`,
 		return a.reportTo(cmd.Context(), d.rec.Path(), zip)
 	})
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
-	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
+	cmd.Flags().Var(newText(&zip, "FILE.zip"), "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
 	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "memory-past", "viewer", "viewer-allow-remote")

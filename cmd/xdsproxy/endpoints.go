@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -81,19 +82,19 @@ func (ss *settings) viewerToken() (string, error) {
 	if path := ss.viewerTokenFile; path != "" {
 		f, err := os.Open(path)
 		if err != nil {
-			return "", misconfigured("cannot read the token: %w", err)
+			return "", console.Misconfigured("cannot read the token: %w", err)
 		}
 		defer f.Close()
 		text := make([]byte, maxToken)
 		n, err := f.Read(text)
 		if err != nil {
-			return "", misconfigured("cannot read the token of %q: %w", path, err)
+			return "", console.Misconfigured("cannot read the token of %q: %w", path, err)
 		}
 		token, from = string(text[:n]), path
 	}
 	token = strings.TrimSpace(token)
 	if len(token) >= maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", misconfigured("the token in %s is none: it has to be one word of plain characters", from)
+		return "", console.Misconfigured("the token in %s is none: it has to be one word of plain characters", from)
 	}
 	return token, nil
 }

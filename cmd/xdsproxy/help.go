@@ -14,8 +14,7 @@ import (
 const (
 	// groupKey is the annotation of a flag that names the group under which
 	// help lists it.
-	groupKey  = "group"
-	helpWidth = 80
+	groupKey = "group"
 )
 
 // help prints what --help prints. It fits in 80 columns.

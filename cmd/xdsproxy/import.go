@@ -64,7 +64,7 @@ xdsproxy import gw -w edited.xdsp`,
 		}
 		return a.importLog(args[0], path)
 	})
-	cmd.Flags().VarP(textValue{&path, "OUT"}, "write", "w", "write the recording to this file, which must not exist yet")
+	cmd.Flags().VarP(newText(&path, "OUT"), "write", "w", "write the recording to this file, which must not exist yet")
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -49,7 +50,7 @@ func openKeyLogs(pairs []proxy.Pair) (close func(), err error) {
 	for _, k := range logs {
 		if k.file, err = openKeyLog(k.path); err != nil {
 			close()
-			return nil, failed("cannot open the key log: %w", err)
+			return nil, console.Failed("cannot open the key log: %w", err)
 		}
 	}
 	return close, nil

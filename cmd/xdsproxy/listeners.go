@@ -70,7 +70,7 @@ func (ss *settings) takeListener(i int, item configListener, path string) error 
 		s.own = true
 	}
 	if l.listen == "" {
-		return misconfigured("configuration file %q: line %d: %s has no \"listen\": where do its clients connect?", path, item.line, l)
+		return console.Misconfigured("configuration file %q: line %d: %s has no \"listen\": where do its clients connect?", path, item.line, l)
 	}
 	ss.listeners = append(ss.listeners, l)
 	return nil
@@ -92,11 +92,11 @@ func (ss *settings) overlay(path string) error {
 		}
 	}
 	if listen.origin == fromFile {
-		return misconfigured("configuration file %q: both \"listen\" and %q say where to listen", path, listenersKey).
+		return console.Misconfigured("configuration file %q: both \"listen\" and %q say where to listen", path, listenersKey).
 			Hint("give each listener its own \"listen\"")
 	}
 	if n := len(upstream.texts()); upstream.origin == fromFile && n != 1 {
-		return misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
+		return console.Misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
 			Hint("name one, or give each listener its own \"upstream\"")
 	}
 	if err := listen.take(nil); err != nil {
@@ -110,7 +110,7 @@ func (ss *settings) overlay(path string) error {
 				continue
 			}
 			if err := s.take(shared.texts()); err != nil {
-				return misconfigured("%s: %w", shared.said(), err)
+				return console.Misconfigured("%s: %w", shared.said(), err)
 			}
 			s.origin, s.from, s.own = shared.origin, shared.from, false
 		}
@@ -129,10 +129,10 @@ func (ss *settings) pairs(con *console.Console) ([]proxy.Pair, error) {
 	listen, upstream := ss.listen, ss.upstream
 	switch {
 	case len(upstream) == 0:
-		return nil, misused("no --upstream: where does the control plane listen?").
+		return nil, console.Misused("no --upstream: where does the control plane listen?").
 			Hint("xdsproxy run --upstream 127.0.0.1:15010")
 	case len(listen) != len(upstream):
-		return nil, misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
+		return nil, console.Misused("%s but %s", render.Count(len(upstream), "upstream", "upstreams"), render.Count(len(listen), "address to listen on", "addresses to listen on")).
 			Hint("give one --listen for each --upstream; they pair up by order")
 	}
 	if err := ss.settlePair(); err != nil {
@@ -174,8 +174,8 @@ func (ss *settings) pairsOfFile() ([]proxy.Pair, error) {
 	for _, l := range ss.listeners {
 		pair, err := l.toPair(logs)
 		if err != nil {
-			f := misconfigured("configuration file %q: %s: %w", ss.path, l, err)
-			if inner, is := err.(*failure); is {
+			f := console.Misconfigured("configuration file %q: %s: %w", ss.path, l, err)
+			if inner, is := err.(*console.Failure); is {
 				f.Hints = inner.Hints
 			}
 			return nil, f
@@ -190,7 +190,7 @@ func (ss *settings) pairsOfFile() ([]proxy.Pair, error) {
 
 func (l *listener) toPair(logs keyLogs) (proxy.Pair, error) {
 	if l.upstream == "" {
-		return proxy.Pair{}, misused("no \"upstream\": where does its control plane listen?")
+		return proxy.Pair{}, console.Misused("no \"upstream\": where does its control plane listen?")
 	}
 	if err := l.settings.settle(&l.conf); err != nil {
 		return proxy.Pair{}, err
@@ -207,21 +207,21 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 	pair := proxy.Pair{ListenTLS: c.listenTLS(), UpstreamTLS: c.dialTLS()}
 	var err error
 	if pair.Listen, err = proxy.ParseAddr(listen); err != nil {
-		return pair, misused("--listen: %w", err)
+		return pair, console.Misused("--listen: %w", err)
 	}
 	if pair.OriginalDst = upstream == proxy.OriginalDst; !pair.OriginalDst {
 		if pair.Upstream, err = proxy.ParseAddr(upstream); err != nil {
-			return pair, misused("--upstream: %w", err)
+			return pair, console.Misused("--upstream: %w", err)
 		}
 	}
 	if pair.Rewrite, err = c.rewriting(); err != nil {
-		return pair, misused("%w", err).Adding(err)
+		return pair, console.Misused("%w", err).Adding(err)
 	}
 	if pair.Upstream == pair.Listen {
-		return pair, misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)
+		return pair, console.Misused("--listen and --upstream are both %s: the proxy would talk to itself", listen)
 	}
 	if u := pair.UpstreamTLS; u != nil && pair.Upstream.Network != "tcp" && u.ServerName == "" && !u.Insecure && c.tlsCADir == "" {
-		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", upstream).
+		return pair, console.Misused("TLS with %s, which has no host: whom must its certificate name?", upstream).
 			Hint("say it with --upstream-server-name")
 	}
 	c.logKeys(&pair, logs)
@@ -247,7 +247,7 @@ func twice(pairs []proxy.Pair) error {
 	for i, p := range pairs {
 		for _, q := range pairs[:i] {
 			if p.Listen == q.Listen && !(p.Listen.Network == "tcp" && strings.HasSuffix(p.Listen.Address, ":0")) {
-				return misconfigured("two listeners on %s", p.Listen).Hint("give each an address of its own; port 0 picks a free one")
+				return console.Misconfigured("two listeners on %s", p.Listen).Hint("give each an address of its own; port 0 picks a free one")
 			}
 		}
 	}

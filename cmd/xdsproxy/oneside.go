@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -13,9 +14,9 @@ func (ss *settings) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err
 		switch {
 		case s.origin != fromFlag:
 		case clients && (s.group == groupUpstreamTLS || s.group == groupHeaders):
-			return pair, misused("%s is for --as client: with --as server there is no control plane to speak to", s.said())
+			return pair, console.Misused("%s is for --as client: with --as server there is no control plane to speak to", s.said())
 		case !clients && s.group == groupClientTLS:
-			return pair, misused("%s is for --as server: with --as client no client comes", s.said())
+			return pair, console.Misused("%s is for --as server: with --as client no client comes", s.said())
 		}
 	}
 	if err := ss.settlePair(); err != nil {
@@ -27,11 +28,11 @@ func (ss *settings) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err
 	} else {
 		pair.Upstream, pair.UpstreamTLS = live, c.dialTLS()
 		if pair.Rewrite, err = c.rewriting(); err != nil {
-			return pair, misused("%w", err).Adding(err)
+			return pair, console.Misused("%w", err).Adding(err)
 		}
 	}
 	if u := pair.UpstreamTLS; u != nil && live.Network == "unix" && u.ServerName == "" && !u.Insecure {
-		return pair, misused("TLS with %s, which has no host: whom must its certificate name?", live).
+		return pair, console.Misused("TLS with %s, which has no host: whom must its certificate name?", live).
 			Hint("say it with --upstream-server-name")
 	}
 	c.logKeys(&pair, keyLogs{})

@@ -13,7 +13,7 @@ const schema = render.Schema
 
 // outputFlag adds -o, which takes one of a few forms.
 func outputFlag(cmd *cobra.Command, p *string, forms ...string) {
-	f := cmd.Flags().VarPF(choiceValue{p, forms}, "output", "o", "form of the output")
+	f := cmd.Flags().VarPF(newChoice(p, forms...), "output", "o", "form of the output")
 	f.Annotations = map[string][]string{groupKey: {groupOutput}}
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))

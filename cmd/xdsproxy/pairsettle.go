@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -92,7 +93,7 @@ func (t pairTable) settleClients(c *pairConfig) error {
 	switch {
 	case c.tlsCert == "" || c.tlsCADir == "":
 	case cert.strength() == dir.strength():
-		return misused("%s and %s: clients can be shown one or the other", cert.said(), dir.said()).
+		return console.Misused("%s and %s: clients can be shown one or the other", cert.said(), dir.said()).
 			Hint("--tls-cert is a certificate that you have, --tls-ca-dir an authority that makes one for each name")
 	case cert.strength() > dir.strength():
 		dir.drop(cert)
@@ -112,7 +113,7 @@ func (t pairTable) settleClients(c *pairConfig) error {
 		auth.imply("require", ca)
 	case c.tlsClientAuth != "none":
 	case auth.strength() == ca.strength():
-		return misused("%s none and %s: no certificate is asked for that could be verified", auth.said(), ca.said()).
+		return console.Misused("%s none and %s: no certificate is asked for that could be verified", auth.said(), ca.said()).
 			Hint("leave one out, or say --tls-client-auth request or require")
 	case auth.strength() > ca.strength():
 		ca.drop(auth)
@@ -132,7 +133,7 @@ func (t pairTable) settleUpstream(c *pairConfig) error {
 	case asked.origin == fromDefault || by.strength() > asked.strength():
 		asked.imply("true", by)
 	case asked.strength() == by.strength():
-		return misused("%s is off, and %s asks for it", asked.said(), by.said()).Hint("leave one out")
+		return console.Misused("%s is off, and %s asks for it", asked.said(), by.said()).Hint("leave one out")
 	default:
 		for _, n := range upstreamTLSSettings {
 			t.of(n).drop(asked)
@@ -146,12 +147,12 @@ func (t pairTable) together(cert, key *setting) error {
 	a, b := cert.value.String(), key.value.String()
 	switch {
 	case a != "" && b == "":
-		return misused("%s without %s", cert.said(), cert.missing(key.name)).Hint("if one file holds both, name it twice")
+		return console.Misused("%s without %s", cert.said(), cert.missing(key.name)).Hint("if one file holds both, name it twice")
 	case a == "" && b == "":
 	case a == "" && cert.strength() > key.strength():
 		key.drop(cert) // the certificate was taken away
 	case a == "":
-		return misused("%s without %s", key.said(), key.missing(cert.name)).Hint("if one file holds both, name it twice")
+		return console.Misused("%s without %s", key.said(), key.missing(cert.name)).Hint("if one file holds both, name it twice")
 	}
 	return nil
 }
@@ -194,9 +195,9 @@ func (t pairTable) unused(pairs []proxy.Pair) error {
 		}
 		switch {
 		case s.group == groupClientTLS && !clients:
-			return misused("%s without TLS towards clients", s.said()).Hint("--tls-cert and --tls-key, or --tls-ca-dir, switch that on")
+			return console.Misused("%s without TLS towards clients", s.said()).Hint("--tls-cert and --tls-key, or --tls-ca-dir, switch that on")
 		case s.group == groupTLS && !clients && !upstream:
-			return misused("%s without TLS on any side", s.said()).
+			return console.Misused("%s without TLS on any side", s.said()).
 				Hint("--tls-cert and --tls-key, or --tls-ca-dir, switch it on towards clients, --upstream-tls towards the control plane")
 		}
 	}

@@ -70,10 +70,10 @@ xdsproxy report gw.xdsp --pseudonyms -w bug.zip
 xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) })
-	cmd.Flags().VarP(textValue{&r.path, "FILE"}, "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
-	cmd.Flags().Var(textValue{&r.dump, "FILE|URL"}, "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
+	cmd.Flags().VarP(newText(&r.path, "FILE"), "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
+	cmd.Flags().Var(newText(&r.dump, "FILE|URL"), "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
 	cmd.Flags().BoolVar(&r.pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names, as export --pseudonyms does")
-	cmd.Flags().Var(textValue{&r.keyFile, "FILE"}, "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
+	cmd.Flags().Var(newText(&r.keyFile, "FILE"), "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "write without asking")
 	return cmd
 }

@@ -71,7 +71,7 @@ xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
 }
 
 func writeFlag(cmd *cobra.Command, p *string) {
-	f := cmd.Flags().VarPF(textValue{p, "FILE"}, "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
+	f := cmd.Flags().VarPF(newText(p, "FILE"), "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
 	f.Annotations = map[string][]string{groupKey: {groupRecord}}
 }
 

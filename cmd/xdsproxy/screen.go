@@ -54,7 +54,7 @@ func (a *app) crashed(err error) error {
 
 // keepCrash writes a new file in the state directory.
 func keepCrash(c *tui.Crash) (string, error) {
-	dir, err := stateDir()
+	dir, err := recorder.StateDir()
 	if err != nil {
 		return "", err
 	}

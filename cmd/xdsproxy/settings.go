@@ -89,7 +89,7 @@ func (ss *settings) resolve(con *console.Console, flags *pflag.FlagSet) error {
 			s.origin = fromFlag
 		case text != "":
 			if err := s.take(strings.Split(text, ",")); err != nil {
-				return misconfigured("%s: %w", s.variable(), err).Adding(err).Hint("%s", s.help)
+				return console.Misconfigured("%s: %w", s.variable(), err).Adding(err).Hint("%s", s.help)
 			}
 			s.origin, s.from = fromEnvironment, s.variable()
 		}

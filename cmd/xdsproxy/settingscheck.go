@@ -25,9 +25,6 @@ func (ss *settings) check(con *console.Console) error {
 func wouldTake(text []byte, path string) error {
 	ss := newSettings()
 	ss.path = path
-	if len(text) > maxConfigFile {
-		return errLargeConfig
-	}
 	doc, err := parseConfig(text)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
 )
 
 // The kinds of values that settings have. Each reads the same text from a
@@ -181,6 +182,8 @@ func (v textValue) String() string     { return *v.p }
 func (v textValue) Type() string       { return v.kind }
 func (v textValue) Set(s string) error { *v.p = s; return nil }
 
+func newText(p *string, kind string) textValue { return textValue{p, kind} }
+
 // choiceValue is one of a few words.
 type choiceValue struct {
 	p  *string
@@ -199,6 +202,8 @@ func (v choiceValue) Set(s string) error {
 	last := len(v.of) - 1
 	return fmt.Errorf("not one of %s and %s", strings.Join(v.of[:last], ", "), v.of[last])
 }
+
+func newChoice(p *string, of ...string) choiceValue { return choiceValue{p, of} }
 
 // manyValue is a list. The first one given replaces the default; those after it
 // are added.
@@ -265,4 +270,17 @@ func (v addressValue) Set(s string) error {
 	}
 	*v.p = s
 	return nil
+}
+
+// naming puts the value in front of an error that does not say it itself. What
+// is to be in a header may be a secret, and is in no error.
+func naming(value string, err error) error {
+	if _, is := errors.AsType[*rewrite.Error](err); is {
+		return err
+	}
+	quoted := strconv.Quote(value)
+	if strings.Contains(err.Error(), quoted) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", quoted, err)
 }

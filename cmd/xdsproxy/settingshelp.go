@@ -24,8 +24,8 @@ listeners:
     upstream-tls: off
 `
 
-// configTopic is made from the table of settings.
-func configTopic(a *app) string {
+// fileHelp is the page of help about the configuration file.
+func (ss *settings) fileHelp() string {
 	var b strings.Builder
 	b.WriteString(`The configuration file is the one that --config or XDSPROXY_CONFIG names, else
 xdsproxy/config.yaml in the XDG configuration directory; never a file of the
@@ -33,7 +33,7 @@ working directory. It is YAML: a mapping whose keys are the flags' names, with
 values as flags take them, and lists for flags that may be repeated.
 
 `)
-	b.WriteString(indent(strings.TrimSpace(configExample)))
+	b.WriteString("  " + strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(configExample), "\n", "\n  "), "\n  \n", "\n\n"))
 	b.WriteString(`
 
 Listeners that differ stand under listeners, each with its own listen. Its other
@@ -52,7 +52,7 @@ ends with 2 where run would refuse it. The file is read once, at the start.
 
 `)
 	var shared, own []string
-	for _, s := range a.config.table {
+	for _, s := range ss.table {
 		switch {
 		case s.noFile:
 		case s.pair || s.name == "listen" || s.name == "upstream":
@@ -65,6 +65,9 @@ ends with 2 where run would refuse it. The file is read once, at the start.
 	fmt.Fprintf(&b, "Keys of the top level only:\n\n%s", wrapWords(append([]string{listenersKey}, shared...)))
 	return b.String()
 }
+
+// helpWidth is how wide help is.
+const helpWidth = 80
 
 // wrapWords writes words in lines of the width of help.
 func wrapWords(words []string) string {
@@ -85,5 +88,49 @@ func wrapWords(words []string) string {
 		width += 1 + len(w)
 	}
 	b.WriteString("\n")
+	return b.String()
+}
+
+// environmentHelp is the page of help about the environment.
+func (ss *settings) environmentHelp() string {
+	var b strings.Builder
+	b.WriteString(`A setting comes from the first of these that names it:
+
+  1. a flag
+  2. a variable of the environment
+  3. the configuration file
+  4. the default
+
+Variables, with the flags that they stand for:
+
+`)
+	for _, s := range ss.table {
+		fmt.Fprintf(&b, "  %-39s --%s\n", s.variable(), s.name)
+	}
+	b.WriteString(`
+An empty variable does not count. A list is separated by commas. true, yes, on
+and 1 switch a setting on; false, no, off and 0 switch it off.
+
+xdsproxy help configuration says what stands in the configuration file.
+
+Other variables:
+
+  NO_COLOR                 no colour, if it is not empty
+  CLICOLOR_FORCE           colour even without a terminal, if not empty or 0
+  TERM                     no colour if it says dumb
+  XDSPROXY_PAGER, PAGER    the program that show and explain print through on a
+                           terminal; cat for none, as without them
+  GRPC_XDS_BOOTSTRAP       the bootstrap that wrap reads, if no other is named;
+                           or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
+  XDG_CONFIG_HOME          where the configuration file is (~/.config)
+  XDG_STATE_HOME           where recordings go (~/.local/state)
+  XDG_RUNTIME_DIR          where the sockets of running proxies are; without it,
+                           in a directory of this user below that for temporary
+                           files
+  XDSPROXY_VIEWER_TOKEN    the token of the viewer endpoint of run --viewer, for
+                           the proxy and for those who read from it
+
+xdsproxy config prints the value of every setting and where it came from.
+`)
 	return b.String()
 }
