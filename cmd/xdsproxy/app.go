@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // app is what every command has at hand: the streams and the settings.
@@ -21,7 +22,7 @@ type app struct {
 	stderr io.Writer // everything else
 
 	ctx    context.Context // of the whole program, which a signal ends
-	config *settings
+	config *settings.Settings
 }
 
 // main1 is the whole program; it returns the exit code. args are without the
@@ -37,7 +38,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	context.AfterFunc(ctx, stop)
 
 	a := &app{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Curtain{W: stderr}}
-	a.config = newSettings()
+	a.config = settings.New()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -68,7 +69,7 @@ func (a *app) exit(ctx context.Context, err error) int {
 
 // console is how this command speaks.
 func (a *app) console() *console.Console {
-	return &console.Console{Ctx: a.ctx, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Quiet: bool(a.config.quiet), Color: a.config.color}
+	return &console.Console{Ctx: a.ctx, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Quiet: bool(a.config.Quiet), Color: a.config.Color}
 }
 
 func (a *app) warn(format string, args ...any) { a.console().Warn(format, args...) }
@@ -79,7 +80,7 @@ func (a *app) tell(format string, args ...any) { a.console().Tell(format, args..
 // it runs, and its usage errors show its form.
 func (a *app) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	return plainCommand(cmd, func(cmd *cobra.Command, args []string) error {
-		if err := a.config.resolve(a.console(), cmd.Flags()); err != nil {
+		if err := a.config.Resolve(a.console(), cmd.Flags()); err != nil {
 			return err
 		}
 		return run(cmd, args)

@@ -17,6 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -28,7 +29,7 @@ type bisecting struct {
 	source                string
 	seq                   session.Seq // 0: the last NACK
 	listen, node          string
-	timeout, wait         durationValue
+	timeout, wait         settings.Duration
 	output, script, write string
 
 	security proxy.Pair // as in replaying
@@ -40,7 +41,7 @@ type bisecting struct {
 const longerThanEnvoy = 20 * time.Second
 
 func newBisect(a *app) *cobra.Command {
-	b := &bisecting{app: a, timeout: durationValue(longerThanEnvoy), wait: durationValue(time.Minute), output: "table"}
+	b := &bisecting{app: a, timeout: settings.Duration(longerThanEnvoy), wait: settings.Duration(time.Minute), output: "table"}
 	cmd := a.command(&cobra.Command{
 		Use:   "bisect SOURCE [SEQ] --listen ADDR",
 		Short: "Find the resources for which a client rejects a response",
@@ -91,14 +92,14 @@ xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
 		return b.run(cmd.Context())
 	})
 	f := cmd.Flags()
-	f.Var(newText(&b.listen, "ADDR"), "listen", "where the client is to connect; port 0 picks one")
-	f.Var(newText(&b.node, "ID"), "node", "node id of the live client to try, if not the recorded one")
+	f.Var(settings.NewText(&b.listen, "ADDR"), "listen", "where the client is to connect; port 0 picks one")
+	f.Var(settings.NewText(&b.node, "ID"), "node", "node id of the live client to try, if not the recorded one")
 	f.Var(&b.timeout, "timeout", "how long the client may take for an answer")
 	f.Var(&b.wait, "wait", "how long the client may take to connect, also after it went away")
-	f.Var(newText(&b.script, "FILE"), "script", "write the smallest conversation to this file, and with contents to one that ends with .xdsp, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
-	f.VarPF(newText(&b.write, "FILE"), "write", "w", "record the trials to this file, which must not exist yet")
+	f.Var(settings.NewText(&b.script, "FILE"), "script", "write the smallest conversation to this file, and with contents to one that ends with .xdsp, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
+	f.VarPF(settings.NewText(&b.write, "FILE"), "write", "w", "record the trials to this file, which must not exist yet")
 	outputFlag(cmd, &b.output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupTLS)
+	a.useGroups(cmd, settings.GroupClientTLS, settings.GroupTLS)
 	return cmd
 }
 
@@ -130,7 +131,7 @@ func (b *bisecting) check(args []string) error {
 	if err != nil {
 		return misused("--listen: %w", err)
 	}
-	b.security, err = b.config.oneSide(true, at)
+	b.security, err = b.config.OneSide(true, at)
 	return err
 }
 
@@ -216,7 +217,7 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 		b.tell("listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected",
 			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
 		b.announceSecurity([]proxy.Pair{b.security})
-		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.quiet) && console.IsTerminal(b.stderr), next: time.Now().Add(saidEvery)}
+		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.Quiet) && console.IsTerminal(b.stderr), next: time.Now().Add(saidEvery)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
 			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
@@ -329,7 +330,7 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 // that they are to be kept.
 func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
 	o := recorder.Options{Labels: newLabels().of}
-	if !b.facts.Masked && !bool(b.config.keepSecrets) {
+	if !b.facts.Masked && !bool(b.config.KeepSecrets) {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // failOn are the values of --fail-on, the strictest first.
@@ -68,7 +69,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err != nil {
 			return err
 		}
-		options.Past, options.Static = a.config.judging().Past, a.config.static
+		options.Past, options.Static = a.config.Judging().Past, a.config.Static
 		lean()
 		report := render.NewReport()
 		var damage error
@@ -113,9 +114,9 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
-	cmd.Flags().Var(newText(&zip, "FILE.zip"), "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
+	cmd.Flags().Var(settings.NewText(&zip, "FILE.zip"), "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
-	cmd.Flags().Var(newChoice(&threshold, failOn...), "fail-on", "the least severity that makes the exit code 10")
+	cmd.Flags().Var(settings.NewChoice(&threshold, failOn...), "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
 	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
 	return cmd
@@ -271,8 +272,8 @@ func (r *ruleFlags) addTo(cmd *cobra.Command) {
 		{"rejoin", &r.timers.Rejoin, "how long a reconnected client may take to ask for all types"},
 		{"retro", &r.timers.Retro, "how far back to look for what came too early"},
 	} {
-		f := cmd.Flags().VarPF((*durationValue)(t.p), t.name, "", t.help)
-		f.Annotations = map[string][]string{groupKey: {"Timer"}}
+		f := cmd.Flags().VarPF((*settings.Duration)(t.p), t.name, "", t.help)
+		f.Annotations = map[string][]string{settings.GroupKey: {"Timer"}}
 	}
 	for _, name := range []string{"enable", "disable"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeRules)

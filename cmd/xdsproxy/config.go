@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -35,7 +36,7 @@ xdsproxy config -o json | jq .paths`,
 		if err := noArguments(cmd, args); err != nil {
 			return err
 		}
-		refused := a.config.check(a.console()) // which also finds out what implies what
+		refused := a.config.Check(a.console()) // which also finds out what implies what
 		if err := a.writeConfig(a.configFacts(), output); err != nil {
 			return err
 		}
@@ -80,8 +81,8 @@ type listenerFacts struct {
 type settingFacts struct {
 	Name string `json:"name"`
 	// Value is a boolean, a list of strings or a string.
-	Value  any    `json:"value"`
-	Origin origin `json:"origin"`
+	Value  any             `json:"value"`
+	Origin settings.Origin `json:"origin"`
 	// From is the variable, the file or the setting that Origin speaks of.
 	From     string `json:"from,omitempty"`
 	Variable string `json:"variable"`
@@ -100,22 +101,22 @@ type pathFacts struct {
 
 func (a *app) configFacts() configFacts {
 	facts := configFacts{Schema: schema, Paths: a.paths()}
-	facts.Settings = factsOf(a.config.table)
-	for _, l := range a.config.listeners {
-		facts.Listeners = append(facts.Listeners, listenerFacts{Place: l.place, Name: l.name, Settings: factsOf(l.settings)})
+	facts.Settings = factsOf(a.config.Table)
+	for _, l := range a.config.Listeners {
+		facts.Listeners = append(facts.Listeners, listenerFacts{Place: l.Place, Name: l.Name, Settings: factsOf(l.Settings)})
 	}
 	return facts
 }
 
-func factsOf(settings []*setting) []settingFacts {
+func factsOf(table []*settings.Setting) []settingFacts {
 	var facts []settingFacts
-	for _, s := range settings {
-		f := settingFacts{Name: s.name, Origin: s.origin, From: s.from, Variable: s.variable()}
-		switch v := s.value.(type) {
-		case *boolValue:
+	for _, s := range table {
+		f := settingFacts{Name: s.Name, Origin: s.Origin, From: s.From, Variable: s.Variable()}
+		switch v := s.Value.(type) {
+		case *settings.Bool:
 			f.Value = bool(*v)
-		case listValue:
-			f.Value = append([]string{}, s.shown()...)
+		case settings.List:
+			f.Value = append([]string{}, s.Shown()...)
 		default:
 			f.Value = v.String()
 		}
@@ -125,9 +126,9 @@ func factsOf(settings []*setting) []settingFacts {
 }
 
 func (a *app) paths() pathFacts {
-	p := pathFacts{ConfigFile: a.config.path, ConfigRead: a.config.path != ""}
+	p := pathFacts{ConfigFile: a.config.Path, ConfigRead: a.config.Path != ""}
 	if !p.ConfigRead {
-		p.ConfigFile, _ = defaultConfigFile() // without a home there is none
+		p.ConfigFile, _ = settings.DefaultConfigFile() // without a home there is none
 	}
 	if dir, err := recorder.StateDir(); err == nil {
 		p.StateDir, p.Recordings = dir, filepath.Join(dir, "recordings")
@@ -137,30 +138,30 @@ func (a *app) paths() pathFacts {
 	return p
 }
 
-func writeSettings(b *strings.Builder, settings []*setting) {
-	for _, s := range settings {
-		value := strings.Join(s.shown(), ", ")
+func writeSettings(b *strings.Builder, table []*settings.Setting) {
+	for _, s := range table {
+		value := strings.Join(s.Shown(), ", ")
 		if value == "" {
 			value = "-"
 		}
-		from := string(s.origin)
-		if s.origin == implied {
+		from := string(s.Origin)
+		if s.Origin == settings.Implied {
 			from += " by"
 		}
-		if s.from != "" {
-			from += " " + s.from
+		if s.From != "" {
+			from += " " + s.From
 		}
-		fmt.Fprintf(b, "%-30s %-24s %s\n", s.name, render.Safe(value), render.Safe(from))
+		fmt.Fprintf(b, "%-30s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
 	}
 }
 
 func (a *app) printConfig(facts configFacts) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-30s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
-	writeSettings(&b, a.config.table)
-	for _, l := range a.config.listeners {
+	writeSettings(&b, a.config.Table)
+	for _, l := range a.config.Listeners {
 		fmt.Fprintf(&b, "\n%s\n", render.Safe(l.String()))
-		writeSettings(&b, l.settings)
+		writeSettings(&b, l.Settings)
 	}
 	note := ""
 	if !facts.Paths.ConfigRead {

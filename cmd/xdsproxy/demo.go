@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ func newDemo(a *app) *cobra.Command {
 	var (
 		path, zip string
 		once      bool
-		pace      = durationValue(time.Second)
+		pace      = settings.Duration(time.Second)
 	)
 	cmd := a.command(&cobra.Command{
 		Use:   "demo [--once] [-w FILE] [--pace DURATION] [--report FILE.zip]",
@@ -59,11 +60,11 @@ xdsproxy demo --report demo.zip`,
 		return a.reportTo(cmd.Context(), d.rec.Path(), zip)
 	})
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
-	cmd.Flags().Var(newText(&zip, "FILE.zip"), "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
+	cmd.Flags().Var(settings.NewText(&zip, "FILE.zip"), "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
 	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "memory-past", "viewer", "viewer-allow-remote")
-	a.useScreenSettings(cmd)
+	a.useGroups(cmd, settings.GroupScreen)
 	return cmd
 }
 
@@ -223,7 +224,7 @@ func (d *demo) follow() {
 	}
 	defer src.Close()
 	lines, closed := d.printer(d.stdout, "text"), false
-	checker := check.NewChecker(d.config.judging())
+	checker := check.NewChecker(d.config.Judging())
 	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
 		d.rec.past.note(e.Seq, checker.Memory())
 		if !closed {

@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -82,11 +83,11 @@ xdsproxy diff session.xdsp dump.json --client gw-0`,
 		return err
 	})
 	flags := cmd.Flags()
-	flags.Var(newText(&f.typ, "TYPE"), "type", "of the resource, such as CDS")
-	flags.Var(newText(&f.client, "CLIENT"), "client", "a node id, or a part of one that fits only one client")
-	flags.Var(newText(&f.name, "NAME"), "name", "the resource, whatever its name looks like")
-	flags.Var(newText(&f.from, "SEQ|vN"), "from", "the version in force after an entry, or the Nth of the table")
-	flags.Var(newText(&f.to, "SEQ|vN"), "to", "the same of the newer one")
+	flags.Var(settings.NewText(&f.typ, "TYPE"), "type", "of the resource, such as CDS")
+	flags.Var(settings.NewText(&f.client, "CLIENT"), "client", "a node id, or a part of one that fits only one client")
+	flags.Var(settings.NewText(&f.name, "NAME"), "name", "the resource, whatever its name looks like")
+	flags.Var(settings.NewText(&f.from, "SEQ|vN"), "from", "the version in force after an entry, or the Nth of the table")
+	flags.Var(settings.NewText(&f.to, "SEQ|vN"), "to", "the same of the newer one")
 	flags.BoolVar(&f.all, "all", false, "each step; of two sessions, each resource that differs")
 	flags.IntVar(&f.context, "context", 3, "equal lines around a change; -1 for all")
 	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 11 if there are differences")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
@@ -111,14 +112,14 @@ xdsproxy replay edited.xdsp -- envoy`,
 		}
 		return x.run(cmd.Context(), args)
 	})
-	cmd.Flags().VarP(newText(&x.path, "FILE"), "write", "w", "write to this file, which must not exist yet; - is standard output")
+	cmd.Flags().VarP(settings.NewText(&x.path, "FILE"), "write", "w", "write to this file, which must not exist yet; - is standard output")
 	outputFlag(cmd, &x.form, exportForms...)
 	cmd.Flags().StringSliceVar(&x.seqs, "seq", nil, "only these entries: `SEQ` is a number or a range, such as 4104..4107")
 	filterFlag(cmd, &x.filter)
 	cmd.Flags().BoolVar(&x.bare, "no-context", false, "leave out what explains the chosen entries")
 	cmd.Flags().BoolVar(&x.mask, "mask", false, "mask secrets that were recorded in the clear")
 	cmd.Flags().BoolVar(&x.pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
-	cmd.Flags().Var(newText(&x.keyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
+	cmd.Flags().Var(settings.NewText(&x.keyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
 	cmd.Flags().BoolVar(&x.repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	return cmd
 }

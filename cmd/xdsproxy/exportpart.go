@@ -54,7 +54,7 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 	src.Pieces()
 	var step stepper = check.NewTracker()
 	if x.form != formRecording || w.q.Needs().Findings {
-		o := x.config.judging()
+		o := x.config.Judging()
 		o.Timers = x.timers(src)
 		w.checker = check.NewChecker(o)
 		step = w.checker

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 type failure = console.Failure
@@ -62,7 +63,7 @@ func flagFailure(cmd *cobra.Command, err error) error {
 		f = misused("--%s: %q: neither true nor false", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid):
 		why := errors.Unwrap(invalid)
-		f = misused("--%s: %w", invalid.GetFlag().Name, naming(invalid.GetValue(), why)).Adding(why)
+		f = misused("--%s: %w", invalid.GetFlag().Name, settings.Naming(invalid.GetValue(), why)).Adding(why)
 	case errors.As(err, &missing):
 		f = misused("--%s needs a value", missing.GetFlag().Name)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -65,19 +66,19 @@ func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logg
 // keys and header files are looked at whenever they are used, so nothing is left
 // to read; a configuration file is read at the start only.
 func (a *app) reread(logger *zap.Logger) {
-	if a.config.path == "" {
+	if a.config.Path == "" {
 		logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
 		return
 	}
-	file := zap.String("file", a.config.path)
-	text, err := a.console().ReadFile(a.config.path, maxConfigFile)
+	file := zap.String("file", a.config.Path)
+	text, err := a.console().ReadFile(a.config.Path, settings.MaxConfigFile)
 	switch {
 	case err != nil:
 		logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
-	case bytes.Equal(text, a.config.text):
+	case bytes.Equal(text, a.config.Text):
 		logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
 	default:
-		if err := wouldTake(text, a.config.path); err != nil {
+		if err := settings.WouldTake(text, a.config.Path); err != nil {
 			logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
 			return
 		}

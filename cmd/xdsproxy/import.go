@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -64,7 +65,7 @@ xdsproxy import gw -w edited.xdsp`,
 		}
 		return a.importLog(args[0], path)
 	})
-	cmd.Flags().VarP(newText(&path, "OUT"), "write", "w", "write the recording to this file, which must not exist yet")
+	cmd.Flags().VarP(settings.NewText(&path, "OUT"), "write", "w", "write the recording to this file, which must not exist yet")
 	return cmd
 }
 

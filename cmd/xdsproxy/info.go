@@ -104,7 +104,7 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 	case headers:
 		more = true // it would all have to come over here
 	default:
-		done, account := a.progress(src), check.NewChecker(a.config.accounting())
+		done, account := a.progress(src), check.NewChecker(a.config.Accounting())
 		src.Pieces()
 		err = judgeEach(ctx, src, account, func(e *session.Entry, c *check.Change) error {
 			meet(c.Client)

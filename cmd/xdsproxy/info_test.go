@@ -7,13 +7,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // Large recordings are judged by their headers unless one asks for more, and
 // the facts are the same.
 func TestInfoByHeaders(t *testing.T) {
-	a := &app{stderr: t.Output(), config: newSettings()}
+	a := &app{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "large.xdsp")
 	o := a.recorderOptions(zap.NewNop(), nil)
 	o.Labels = func(*session.Entry) []string { return []string{"type:CDS", "client:a", "client:b"} }
@@ -54,7 +55,7 @@ func TestInfoOfUnknownClients(t *testing.T) {
 	const ads = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
 	for _, large := range []bool{false, true} {
 		for _, mixed := range []bool{false, true} {
-			a := &app{stderr: t.Output(), config: newSettings()}
+			a := &app{stderr: t.Output(), config: settings.New()}
 			path := filepath.Join(t.TempDir(), "mixed.xdsp")
 			log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
 			if err != nil {

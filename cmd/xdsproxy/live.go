@@ -26,7 +26,7 @@ type stepper interface {
 // passes while the proxy drains is looked at, too. It counts for o, unless that
 // is nil.
 func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *zap.Logger) {
-	if bool(a.config.noCheck) && o == nil {
+	if bool(a.config.NoCheck) && o == nil {
 		return
 	}
 	large, others := false, render.Others{}
@@ -74,7 +74,7 @@ func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, late 
 	if c, is := a.stderr.(*console.Curtain); is {
 		c.Draw(nil) // the screen is gone, if perhaps not who fed it
 	}
-	if judged := rec.past.seen(); judged < rec.spoken && !bool(a.config.noCheck) {
+	if judged := rec.past.seen(); judged < rec.spoken && !bool(a.config.NoCheck) {
 		a.warn("the rules had no time for what was recorded from entry %d on; xdsproxy check looks at it", judged+1)
 	}
 }
@@ -97,9 +97,9 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 		}
 	}()
 	src.Pieces()
-	o := a.config.judging()
-	if a.config.noCheck {
-		o = a.config.following()
+	o := a.config.Judging()
+	if a.config.NoCheck {
+		o = a.config.Following()
 	}
 	step := check.NewChecker(o)
 	err = judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
@@ -141,7 +141,7 @@ func (a *app) logProof(logger *zap.Logger, f *check.Finding, message string, who
 		write = logger.Warn
 	}
 	fields := []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
-	if a.config.logFormat == "text" {
+	if a.config.LogFormat == "text" {
 		message = f.Rule.ID + ": " + message
 	} else {
 		fields = append(fields, zap.String("rule", f.Rule.ID))

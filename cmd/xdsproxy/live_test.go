@@ -26,7 +26,7 @@ func logged(t *testing.T, story, form string) string {
 	}
 	a, _ := tree(t)
 	var out bytes.Buffer
-	a.stderr, a.config.logFormat = &out, form
+	a.stderr, a.config.LogFormat = &out, form
 	rec, err := a.record("", zap.NewNop())
 	if err != nil {
 		t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 func (a *app) logger(watched bool) *zap.Logger {
 	level := zapcore.InfoLevel
 	switch {
-	case bool(a.config.verbose):
+	case bool(a.config.Verbose):
 		level = zapcore.DebugLevel
-	case bool(a.config.quiet), watched && console.IsTerminal(a.stderr):
+	case bool(a.config.Quiet), watched && console.IsTerminal(a.stderr):
 		level = zapcore.ErrorLevel
 	}
 	keys := zap.NewProductionEncoderConfig()
@@ -23,7 +23,7 @@ func (a *app) logger(watched bool) *zap.Logger {
 	keys.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	keys.EncodeDuration = zapcore.StringDurationEncoder
 	encoder := safeEncoder{Encoder: zapcore.NewJSONEncoder(keys)}
-	if a.config.logFormat == "text" {
+	if a.config.LogFormat == "text" {
 		keys.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 		keys.ConsoleSeparator = " "
 		encoder = safeEncoder{Encoder: zapcore.NewConsoleEncoder(keys), text: true}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,7 +25,7 @@ const manDir = "../../docs/man"
 // Markdown, which they are not: it would join the lines of their tables.
 func TestManPages(t *testing.T) {
 	a := &app{stdout: io.Discard, stderr: io.Discard}
-	a.config = newSettings()
+	a.config = settings.New()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 func newOpen(a *app) *cobra.Command {
@@ -42,6 +44,6 @@ xdsproxy open 127.0.0.1:19000`,
 		return err
 	})
 	a.useSettings(cmd, "memory-past")
-	a.useScreenSettings(cmd)
+	a.useGroups(cmd, settings.GroupScreen)
 	return cmd
 }

@@ -29,17 +29,17 @@ type operations struct {
 // offerOperations listens where the settings say, and answers that the proxy is
 // starting.
 func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger) (*operations, error) {
-	if a.config.admin == "" {
-		if a.config.adminPprof {
+	if a.config.Admin == "" {
+		if a.config.AdminPprof {
 			return nil, misused("--admin-pprof without --admin: where should profiles be served?").Hint("--admin :9901 --admin-pprof")
 		}
 		return nil, nil
 	}
-	addr, err := proxy.ParseAddr(string(a.config.admin))
+	addr, err := proxy.ParseAddr(string(a.config.Admin))
 	if err != nil {
 		return nil, misused("--admin: %w", err)
 	}
-	if bool(a.config.adminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
+	if bool(a.config.AdminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
 		return nil, misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
 	}
@@ -50,10 +50,10 @@ func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger
 	build := buildFacts()
 	o := &operations{metrics: admin.NewMetrics(a.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
-		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(a.config.queue), Memory: rec.past.memory,
+		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(a.config.Queue), Memory: rec.past.memory,
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
 		Address:  addr.Address,
-		Profiles: bool(a.config.adminPprof), Logger: logger,
+		Profiles: bool(a.config.AdminPprof), Logger: logger,
 	})
 	o.server.Serve(l)
 	return o, nil
@@ -61,7 +61,7 @@ func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger
 
 // rules are those that what passes is held against.
 func (a *app) rules() []*check.Rule {
-	if a.config.noCheck {
+	if a.config.NoCheck {
 		return nil
 	}
 	rules, _ := check.Select(nil, nil) // which names none that could be unknown

@@ -19,6 +19,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -173,7 +174,7 @@ func (k *talk) step() {
 }
 
 func recordTalk(t testing.TB, seed uint64) string {
-	a := &app{stderr: t.Output(), config: newSettings()}
+	a := &app{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "talk.xdsp")
 	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
 	if err != nil {
@@ -198,7 +199,7 @@ func recordTalk(t testing.TB, seed uint64) string {
 // people, and how many entries were read.
 func asked(t *testing.T, path, text string, straight bool) (lines []string, read int) {
 	t.Helper()
-	a := &app{stderr: t.Output(), config: newSettings()}
+	a := &app{stderr: t.Output(), config: settings.New()}
 	q, err := parseQuery(text)
 	if err != nil {
 		t.Fatal(err)

@@ -41,13 +41,13 @@ const maxLosses = 100
 // record starts a recording at path, or in the state directory if path is "".
 // Secrets are masked unless the settings say otherwise, and then loudly.
 func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
-	if a.config.keep > 0 && a.config.maxSize == 0 && a.config.maxAge == 0 {
+	if a.config.Keep > 0 && a.config.MaxSize == 0 && a.config.MaxAge == 0 {
 		return nil, misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
 	}
-	if a.config.noRecord && path != "" {
+	if a.config.NoRecord && path != "" {
 		return nil, misused("--no-record writes no file, and -w asks for one: give one of them")
 	}
-	if path == "" && !bool(a.config.noRecord) {
+	if path == "" && !bool(a.config.NoRecord) {
 		var err error
 		if path, err = recorder.DefaultPath(time.Now()); err != nil {
 			return nil, failed("%w", err).Hint("name a file with -w FILE")
@@ -78,7 +78,7 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 		transform(e)
 	}
 	var err error
-	if a.config.noRecord {
+	if a.config.NoRecord {
 		r.Log, err = recorder.NewRing(options)
 	} else {
 		r.Log, err = recorder.Create(path, options)
@@ -86,7 +86,7 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	if err != nil {
 		return nil, unwritable(err)
 	}
-	if a.config.keepSecrets {
+	if a.config.KeepSecrets {
 		a.warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.place())
 		r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{
 			Code: session.NoteSecretsKept,
@@ -103,12 +103,12 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 	labels := newLabels()
 	o := recorder.Options{
 		Labels:  labels.of,
-		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
-		MaxSize: int64(a.config.maxSize), MaxAge: time.Duration(a.config.maxAge), Keep: int(a.config.keep),
-		Memory: int64(a.config.ring),
+		Program: versionName(), QueueBytes: int64(a.config.Queue), SyncEvery: time.Duration(a.config.Sync),
+		MaxSize: int64(a.config.MaxSize), MaxAge: time.Duration(a.config.MaxAge), Keep: int(a.config.Keep),
+		Memory: int64(a.config.Ring),
 		Logger: logger,
 	}
-	if a.config.keepSecrets {
+	if a.config.KeepSecrets {
 		splitter := decode.NewSplitter()
 		splitter.Free(buffers.Put)
 		o.Transform, labels.look = splitter.Transform, splitter.Glance
@@ -118,7 +118,7 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 		masker.Free(buffers.Put)
 		labels.look = masker.Glance
 	}
-	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
+	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.NoRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
 		o.Carry = carry.Needed
 		o.Transform = func(e *session.Entry) {

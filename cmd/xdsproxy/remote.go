@@ -15,6 +15,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -83,7 +84,7 @@ func (a *app) openViewer(addr proxy.Addr) (*source, error) {
 }
 
 func (a *app) dialViewer(addr proxy.Addr, giveUp time.Duration, state func(serve.State)) (*serve.Client, error) {
-	token, err := a.config.viewerToken()
+	token, err := a.config.ViewerToken()
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func unseen(err error) error {
 	case serve.NoViewer:
 		f.Hint("the address of --viewer is wanted, not one of --listen or --upstream")
 	case serve.TokenMissing, serve.TokenWrong:
-		f.Hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", tokenVariable)
+		f.Hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", settings.TokenVariable)
 	case serve.TooMany:
 		f.Hint("end another xdsproxy that reads from it")
 	case serve.OtherRecording:

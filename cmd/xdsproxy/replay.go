@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -27,7 +28,7 @@ type replaying struct {
 	as             string
 	listen, target string
 	client, pace   string
-	idle           durationValue
+	idle           settings.Duration
 	idleGiven      bool // in so many words
 	output, write  string
 	faults         []string
@@ -46,7 +47,7 @@ type replaying struct {
 }
 
 func newReplay(a *app) *cobra.Command {
-	r := &replaying{app: a, idle: durationValue(10 * time.Second), pace: "cause", output: "table"}
+	r := &replaying{app: a, idle: settings.Duration(10 * time.Second), pace: "cause", output: "table"}
 	cmd := a.command(&cobra.Command{
 		Use:   "replay SOURCE [--as SIDE] [--listen|--target ADDR] [-- COMMAND]",
 		Short: "Play one side of a recording again, against the other",
@@ -137,20 +138,20 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		return err
 	})
 	f := cmd.Flags()
-	f.Var(newChoice(&r.as, "server", "client"), "as", "the side that is played")
-	f.Var(newText(&r.listen, "ADDR"), "listen", "where the played server listens; port 0 picks one")
-	f.Var(newText(&r.target, "ADDR"), "target", "the control plane that the played clients ask")
-	f.Var(newText(&r.client, "ID"), "client", "play or answer this recorded client only, whatever the live one is called")
-	f.Var(newText(&r.pace, "cause|recorded|xN|step"), "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
+	f.Var(settings.NewChoice(&r.as, "server", "client"), "as", "the side that is played")
+	f.Var(settings.NewText(&r.listen, "ADDR"), "listen", "where the played server listens; port 0 picks one")
+	f.Var(settings.NewText(&r.target, "ADDR"), "target", "the control plane that the played clients ask")
+	f.Var(settings.NewText(&r.client, "ID"), "client", "play or answer this recorded client only, whatever the live one is called")
+	f.Var(settings.NewText(&r.pace, "cause|recorded|xN|step"), "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(commandsValue{&r.commands}, "command", "run this as the live side, as if it stood behind --; several, or several SOURCEs, give a table")
 	f.Var(&r.idle, "idle", "end after so long without a message")
-	f.VarPF(newText(&r.dumped.addr, "ADDR"), "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
+	f.VarPF(settings.NewText(&r.dumped.addr, "ADDR"), "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
 	f.Var(textsValue{&r.faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
-	f.VarPF(newText(&r.write, "FILE"), "write", "w", "record the replay to this file, which must not exist yet")
+	f.VarPF(settings.NewText(&r.write, "FILE"), "write", "w", "record the replay to this file, which must not exist yet")
 	f.BoolVar(&r.follow, "follow", false, "play a recording that is still being written, while it grows")
-	f.Var(newText(&r.noise, "ADDR"), "noise", "with --follow: what differs at this second instance of the present version is noise")
+	f.Var(settings.NewText(&r.noise, "ADDR"), "noise", "with --follow: what differs at this second instance of the present version is noise")
 	outputFlag(cmd, &r.output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS, groupHeaders)
+	a.useGroups(cmd, settings.GroupClientTLS, settings.GroupUpstreamTLS, settings.GroupTLS, settings.GroupHeaders)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -181,7 +182,7 @@ func (r *replaying) check(args []string) error {
 	case r.as == "server" && r.listen == "":
 		return misused("no --listen: where is the client to connect?").Hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case err != nil:
-		return misused("--pace: %w", naming(r.pace, err))
+		return misused("--pace: %w", settings.Naming(r.pace, err))
 	case pace.Steps() && args[0] == "-":
 		return misused("--pace step reads standard input, and so does the SOURCE -")
 	case r.idle == 0:
@@ -194,7 +195,7 @@ func (r *replaying) check(args []string) error {
 	if err != nil {
 		return misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
 	}
-	if r.security, err = r.config.oneSide(r.as == "server", live); err != nil {
+	if r.security, err = r.config.OneSide(r.as == "server", live); err != nil {
 		return err
 	}
 	if err := r.checkCommands(args); err != nil {
@@ -223,7 +224,7 @@ func (r *replaying) known(plan *replay.Plan) error {
 // run plays the SOURCE, and returns with what came of it what to make of that.
 func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
 	if r.as == "client" {
-		r.trial = newTrial(&r.config.config)
+		r.trial = newTrial(&r.config.Values)
 	}
 	plan, damage, err := r.plan(ctx)
 	if err != nil {

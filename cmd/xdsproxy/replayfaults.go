@@ -81,7 +81,7 @@ func (r *replaying) watching(ctx context.Context, src *source) (func(*session.En
 	if r.trial == nil && faults == nil {
 		return func(*session.Entry) {}, nil
 	}
-	var k stepper = check.NewChecker(r.config.judging())
+	var k stepper = check.NewChecker(r.config.Judging())
 	if r.trial != nil {
 		k = r.trial.recorded
 	}

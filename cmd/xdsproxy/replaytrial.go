@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
@@ -20,7 +21,7 @@ import (
 // answers.
 type trial struct{ recorded, live *hearing }
 
-func newTrial(c *config) *trial { return &trial{newHearing(c), newHearing(c)} }
+func newTrial(c *settings.Values) *trial { return &trial{newHearing(c), newHearing(c)} }
 
 // hearing is one session of the two.
 type hearing struct {
@@ -36,8 +37,8 @@ type party struct{ client, typ string }
 // answered, and when it was not.
 type waits struct{ patient, hasty int }
 
-func newHearing(c *config) *hearing {
-	return &hearing{check.NewChecker(c.judging()), map[party]*waits{}, map[session.StreamID]map[string]*engine.Response{}}
+func newHearing(c *settings.Values) *hearing {
+	return &hearing{check.NewChecker(c.Judging()), map[party]*waits{}, map[session.StreamID]map[string]*engine.Response{}}
 }
 
 // Step takes the next entry.
@@ -71,7 +72,7 @@ func (h *hearing) Step(e *session.Entry) check.Change {
 // unkept is a recording for the time of a replay, whatever the settings of others
 // say.
 func (r *replaying) unkept(path string, logger *zap.Logger) (*recording, error) {
-	r.config.keepSecrets, r.config.maxSize, r.config.maxAge, r.config.keep = false, 0, 0, 0
+	r.config.KeepSecrets, r.config.MaxSize, r.config.MaxAge, r.config.Keep = false, 0, 0, 0
 	rec := &recording{}
 	var err error
 	if rec.Log, err = recorder.Create(path, r.recorderOptions(logger, &rec.buffers)); err != nil {

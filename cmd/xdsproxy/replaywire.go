@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
@@ -51,7 +52,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		return nil, failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	done, err := openKeyLogs([]proxy.Pair{r.security})
+	done, err := settings.OpenKeyLogs([]proxy.Pair{r.security})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		pair.Listen, pair.Upstream = at, upstream
 		p, err := proxy.Listen(proxy.Config{
 			Pairs: []proxy.Pair{pair}, Log: between.heard, Logger: logger,
-			DialTimeout: time.Duration(r.config.dialTimeout), Drain: time.Second,
+			DialTimeout: time.Duration(r.config.DialTimeout), Drain: time.Second,
 		})
 		if err != nil {
 			return nil, unbound(err)
@@ -215,7 +216,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 	r.announceLinger()
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {
-			d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
+			d := net.Dialer{Timeout: time.Duration(r.config.DialTimeout)}
 			return d.DialContext(ctx, to.Network, to.Address)
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/report"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -70,10 +71,10 @@ xdsproxy report gw.xdsp --pseudonyms -w bug.zip
 xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) })
-	cmd.Flags().VarP(newText(&r.path, "FILE"), "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
-	cmd.Flags().Var(newText(&r.dump, "FILE|URL"), "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
+	cmd.Flags().VarP(settings.NewText(&r.path, "FILE"), "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
+	cmd.Flags().Var(settings.NewText(&r.dump, "FILE|URL"), "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
 	cmd.Flags().BoolVar(&r.pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names, as export --pseudonyms does")
-	cmd.Flags().Var(newText(&r.keyFile, "FILE"), "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
+	cmd.Flags().Var(settings.NewText(&r.keyFile, "FILE"), "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "write without asking")
 	return cmd
 }
@@ -203,7 +204,7 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 		return nil, err
 	}
 	o := &report.Options{Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
-	o.Proof.Judge = r.config.judging()
+	o.Proof.Judge = r.config.Judging()
 	o.Proof.Judge.Timers = r.timers(w.src)
 	o.Cut.Record = recorder.Options{Labels: newLabels().of}
 	if !o.Facts.Masked {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 const rootLong = `xdsproxy stands between xDS clients (Envoy, gRPC, istio-agent) and their control
@@ -63,14 +65,9 @@ func newRoot(a *app) *cobra.Command {
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a), newReplay(a), newBisect(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
-	for _, s := range a.config.table {
-		if !s.run {
-			s.addTo(root.PersistentFlags())
-			s.complete(root)
-		}
-	}
+	a.use(root, root.PersistentFlags(), func(s *settings.Setting) bool { return !s.Run })
 	root.PersistentFlags().BoolP("help", "h", false, "print this help")
-	root.PersistentFlags().Lookup("help").Annotations = map[string][]string{groupKey: {groupGlobal}}
+	root.PersistentFlags().Lookup("help").Annotations = map[string][]string{settings.GroupKey: {settings.GroupGlobal}}
 	root.Flags().Bool("version", false, "print the version in one line")
 	root.SetFlagErrorFunc(flagFailure)
 	root.SetHelpFunc(a.help)

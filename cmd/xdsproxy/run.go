@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -71,20 +72,20 @@ xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
 }
 
 func writeFlag(cmd *cobra.Command, p *string) {
-	f := cmd.Flags().VarPF(newText(p, "FILE"), "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
-	f.Annotations = map[string][]string{groupKey: {groupRecord}}
+	f := cmd.Flags().VarPF(settings.NewText(p, "FILE"), "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
+	f.Annotations = map[string][]string{settings.GroupKey: {settings.GroupRecord}}
 }
 
 func (a *app) run(ctx context.Context, path string) error {
-	pairs, err := a.config.pairs(a.console())
+	pairs, err := a.config.Pairs(a.console())
 	if err != nil {
 		return err
 	}
-	watched := a.canDraw() && !bool(a.config.headless)
+	watched := a.canDraw() && !bool(a.config.Headless)
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
 	collectLess()
-	closeLogs, err := openKeyLogs(pairs)
+	closeLogs, err := settings.OpenKeyLogs(pairs)
 	if err != nil {
 		return err
 	}
@@ -168,11 +169,11 @@ func (a *app) run(ctx context.Context, path string) error {
 func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*proxy.Proxy, error) {
 	p, err := proxy.Listen(proxy.Config{
 		Pairs: pairs, Log: rec.Log, Buffers: &rec.buffers, Logger: logger,
-		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
-		TapMemory: int64(a.config.tapMemory),
+		DialTimeout: time.Duration(a.config.DialTimeout), Drain: time.Duration(a.config.Drain),
+		TapMemory: int64(a.config.TapMemory),
 		Limits: proxy.Limits{
-			MaxConnections: int(a.config.maxConnections), MaxStreams: int(a.config.maxStreams),
-			KeepAlive: time.Duration(a.config.keepalive),
+			MaxConnections: int(a.config.MaxConnections), MaxStreams: int(a.config.MaxStreams),
+			KeepAlive: time.Duration(a.config.Keepalive),
 		},
 	})
 	if err != nil {

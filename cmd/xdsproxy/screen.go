@@ -75,10 +75,10 @@ func keepCrash(c *tui.Crash) (string, error) {
 // screenOptions are the settings that are about the screen.
 func (a *app) screenOptions() tui.Options {
 	o := tui.Options{
-		Check: a.config.judging(),
-		Theme: a.config.theme, Color: a.config.color, ASCII: bool(a.config.ascii), NoMouse: bool(a.config.noMouse),
+		Check: a.config.Judging(),
+		Theme: a.config.Theme, Color: a.config.Color, ASCII: bool(a.config.Ascii), NoMouse: bool(a.config.NoMouse),
 	}
-	if a.config.noCheck {
+	if a.config.NoCheck {
 		o.Check.Rules = []*check.Rule{}
 	}
 	return o

@@ -15,7 +15,7 @@ func (a *app) exporter(name string) func(context.Context, tui.ExportRequest) (st
 	return func(ctx context.Context, r tui.ExportRequest) (string, error) {
 		var said bytes.Buffer
 		own, loud := *a, *a.config
-		loud.quiet = false
+		loud.Quiet = false
 		own.stderr, own.config = &said, &loud
 		x := &export{app: &own, form: r.Form, filter: r.Filter, path: r.Path, private: r.Private, inside: true}
 		if r.Rule != "" && (r.Form == "zip" || r.Form == formRecording) {

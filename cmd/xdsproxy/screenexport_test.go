@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -16,8 +17,8 @@ import (
 // and nothing goes to the terminal.
 func TestScreenExport(t *testing.T) {
 	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
-	a.config = newSettings()
-	a.config.quiet = true
+	a.config = settings.New()
+	a.config.Quiet = true
 	demo := demoRecording(t)
 	dir := t.TempDir()
 	export := a.exporter(demo)
@@ -52,7 +53,7 @@ func TestScreenExport(t *testing.T) {
 // hidden.
 func TestPrivateScreenExport(t *testing.T) {
 	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
-	a.config = newSettings()
+	a.config = settings.New()
 	export := a.exporter(demoRecording(t))
 	for _, form := range []string{"md", "mermaid", "csv", "yaml", "jsonl"} {
 		path := filepath.Join(t.TempDir(), "out")
@@ -87,7 +88,7 @@ func (f failing) Write(b []byte) (int, error) {
 func TestCrashIsKept(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	a := &app{stderr: failing{t}, config: newSettings()}
+	a := &app{stderr: failing{t}, config: settings.New()}
 	err := a.crashed(&tui.Crash{Cause: "index out of range", Stack: []byte("the stack")})
 	if err == nil || !strings.Contains(err.Error(), "the screen failed: index out of range; where it failed") {
 		t.Fatalf("%v", err)

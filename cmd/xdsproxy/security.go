@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
 	"github.com/xdsproxy/xdsproxy/proxy/pemfile"
@@ -15,8 +16,8 @@ import (
 // certificate is not verified, who else could read what passes, and whom clients
 // have to trust.
 func (a *app) announceSecurity(pairs []proxy.Pair) {
-	for _, k := range keyLogsOf(pairs) {
-		a.warn("--tls-key-log: whoever can read %q can decrypt what passes; delete it when you are done", k.path)
+	for _, k := range settings.KeyLogsOf(pairs) {
+		a.warn("--tls-key-log: whoever can read %q can decrypt what passes; delete it when you are done", k.Path)
 	}
 	told := map[string]bool{}
 	for _, p := range pairs {

@@ -5,67 +5,42 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
-
-// addTo makes the setting a flag.
-func (s *setting) addTo(flags *pflag.FlagSet) {
-	f := flags.VarPF(s.value, s.name, s.short, s.help)
-	f.Annotations = map[string][]string{groupKey: {s.group}}
-	if _, ok := s.value.(*boolValue); ok {
-		f.NoOptDefVal = "true"
-	}
-}
-
-// complete lets the shell complete what the flag of a command may be set to;
-// without it that is a file.
-func (s *setting) complete(cmd *cobra.Command) {
-	switch v := s.value.(type) {
-	case choiceValue:
-		_ = cmd.RegisterFlagCompletionFunc(s.name, cobra.FixedCompletions(v.of, cobra.ShellCompDirectiveNoFileComp))
-	case textValue:
-		if v.kind == "DIR" {
-			_ = cmd.MarkFlagDirname(s.name)
-		}
-	}
-}
 
 // useSettings gives a command the flags of a few settings of run.
 func (a *app) useSettings(cmd *cobra.Command, names ...string) {
-	for _, s := range a.config.table {
-		if slices.Contains(names, s.name) {
-			s.addTo(cmd.Flags())
-			s.complete(cmd)
-		}
-	}
+	a.use(cmd, cmd.Flags(), func(s *settings.Setting) bool { return slices.Contains(names, s.Name) })
 }
 
 // useGroups gives a command the settings of run that help lists under these
 // groups.
 func (a *app) useGroups(cmd *cobra.Command, groups ...string) {
-	for _, s := range a.config.table {
-		if slices.Contains(groups, s.group) {
-			s.addTo(cmd.Flags())
-		}
-	}
-}
-
-// useScreenSettings gives a command that draws the flags that say how.
-func (a *app) useScreenSettings(cmd *cobra.Command) {
-	for _, s := range a.config.table {
-		if s.group == groupScreen {
-			s.addTo(cmd.Flags())
-			s.complete(cmd)
-		}
-	}
+	a.use(cmd, cmd.Flags(), func(s *settings.Setting) bool { return slices.Contains(groups, s.Group) })
 }
 
 // useRunSettings gives a command the flags of run, beside those that every
 // command has.
 func (a *app) useRunSettings(cmd *cobra.Command) {
-	for _, s := range a.config.table {
-		if s.run {
-			s.addTo(cmd.Flags())
-			s.complete(cmd)
+	a.use(cmd, cmd.Flags(), func(s *settings.Setting) bool { return s.Run })
+}
+
+// use makes flags of settings. What their values are the shell completes; without
+// more it takes them for files.
+func (a *app) use(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(*settings.Setting) bool) {
+	for _, s := range a.config.Table {
+		if !wanted(s) {
+			continue
+		}
+		s.AddTo(flags)
+		switch v := s.Value.(type) {
+		case settings.Choice:
+			_ = cmd.RegisterFlagCompletionFunc(s.Name, cobra.FixedCompletions(v.Of, cobra.ShellCompDirectiveNoFileComp))
+		case settings.Text:
+			if v.Kind == "DIR" {
+				_ = cmd.MarkFlagDirname(s.Name)
+			}
 		}
 	}
 }

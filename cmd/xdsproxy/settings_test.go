@@ -10,13 +10,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // tree is the command tree, as main1 makes it.
 func tree(t *testing.T) (*app, *cobra.Command) {
 	t.Helper()
 	a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
-	a.config = newSettings()
+	a.config = settings.New()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -27,20 +28,20 @@ func tree(t *testing.T) (*app, *cobra.Command) {
 // settings must show each of its rows.
 func TestEverySettingIsEverywhere(t *testing.T) {
 	a, root := tree(t)
-	environment := a.config.environmentHelp()
+	environment := a.config.EnvironmentHelp()
 	run, _, err := root.Find([]string{"run"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range a.config.table {
-		if !strings.Contains(environment, s.variable()) {
-			t.Errorf("help environment does not name %s", s.variable())
+	for _, s := range a.config.Table {
+		if !strings.Contains(environment, s.Variable()) {
+			t.Errorf("help environment does not name %s", s.Variable())
 		}
-		if run.Flags().Lookup(s.name) == nil && run.InheritedFlags().Lookup(s.name) == nil {
-			t.Errorf("run has no flag --%s", s.name)
+		if run.Flags().Lookup(s.Name) == nil && run.InheritedFlags().Lookup(s.Name) == nil {
+			t.Errorf("run has no flag --%s", s.Name)
 		}
-		if s.help == "" || s.group == "" || strings.HasSuffix(s.help, ".") || s.help[0] >= 'A' && s.help[0] <= 'Z' {
-			t.Errorf("%s: help %q, group %q", s.name, s.help, s.group)
+		if s.Help == "" || s.Group == "" || strings.HasSuffix(s.Help, ".") || s.Help[0] >= 'A' && s.Help[0] <= 'Z' {
+			t.Errorf("%s: help %q, group %q", s.Name, s.Help, s.Group)
 		}
 	}
 }
@@ -63,16 +64,16 @@ func TestHelpPages(t *testing.T) {
 		c.SetOut(out)
 		a.help(c, nil)
 		for line := range strings.Lines(out.String()) {
-			if render.Width(strings.TrimSuffix(line, "\n")) > helpWidth {
-				t.Errorf("%s: wider than %d: %s", c.CommandPath(), helpWidth, line)
+			if render.Width(strings.TrimSuffix(line, "\n")) > settings.HelpWidth {
+				t.Errorf("%s: wider than %d: %s", c.CommandPath(), settings.HelpWidth, line)
 			}
 		}
 	}
 	visit(root)
 	for _, topic := range topics() {
 		for line := range strings.Lines(topic.text(a)) {
-			if render.Width(strings.TrimSuffix(line, "\n")) > helpWidth {
-				t.Errorf("%s: wider than %d: %s", topic.name, helpWidth, line)
+			if render.Width(strings.TrimSuffix(line, "\n")) > settings.HelpWidth {
+				t.Errorf("%s: wider than %d: %s", topic.name, settings.HelpWidth, line)
 			}
 		}
 	}
@@ -83,13 +84,13 @@ func TestHelpPages(t *testing.T) {
 func TestHintsInTheLog(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{stderr: &out}
-	a.config = newSettings()
+	a.config = settings.New()
 	a.logger(false).Warn("bad \x1b[31m name", zap.String("hint", "set \x1b[0m it"), zap.Int("conn", 3))
 	if got := out.String(); !regexp.MustCompile(`^\S+ warn bad \S*\[31m name \{"conn": 3\}\nxdsproxy: hint: set \S*\[0m it\n$`).MatchString(got) || strings.Contains(got, "\x1b") {
 		t.Errorf("%q", got)
 	}
 	out.Reset()
-	a.config.logFormat = "json"
+	a.config.LogFormat = "json"
 	a.logger(false).Warn("bad", zap.String("hint", "set it"))
 	if got := out.String(); !strings.Contains(got, `"hint":"set it"}`) {
 		t.Errorf("%q", got)

@@ -209,7 +209,7 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 		pair := r.security
 		pair.Listen, pair.Upstream = proxy.Addr{Network: "unix", Address: filepath.Join(dir, name+".sock")}, to
 		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: time.Duration(r.config.dialTimeout), Drain: time.Second,
+			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: time.Duration(r.config.DialTimeout), Drain: time.Second,
 		})
 		if err != nil {
 			return t, done, unbound(err)
@@ -227,7 +227,7 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 		}
 	}
 	t.Dial = func(ctx context.Context) (net.Conn, error) {
-		d := net.Dialer{Timeout: time.Duration(r.config.dialTimeout)}
+		d := net.Dialer{Timeout: time.Duration(r.config.DialTimeout)}
 		return d.DialContext(ctx, to.Network, to.Address)
 	}
 	return t, done, nil

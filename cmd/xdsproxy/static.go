@@ -22,6 +22,6 @@ func (v staticValue) Set(file string) error {
 		return err
 	}
 	found, err := bootstrap.StaticClusters(file, text)
-	v.app.config.static = append(v.app.config.static, found...)
+	v.app.config.Static = append(v.app.config.Static, found...)
 	return err
 }

@@ -134,7 +134,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	defer src.Close()
 	lean()
 	src.Pieces()
-	checker := check.NewChecker(a.config.judging())
+	checker := check.NewChecker(a.config.Judging())
 	stand := standing{name: src.name}
 	done := a.progress(src)
 	var judged atomic.Uint64

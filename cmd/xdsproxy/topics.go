@@ -14,8 +14,8 @@ type topic struct {
 func topics() []topic {
 	fixed := func(text string) func(*app) string { return func(*app) string { return text } }
 	return []topic{
-		{"configuration", "The configuration file, and several listeners", func(a *app) string { return a.config.fileHelp() }},
-		{"environment", "Variables and settings, and which one wins", func(a *app) string { return a.config.environmentHelp() }},
+		{"configuration", "The configuration file, and several listeners", func(a *app) string { return a.config.FileHelp() }},
+		{"environment", "Variables and settings, and which one wins", func(a *app) string { return a.config.EnvironmentHelp() }},
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
 		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
 		{"formats", "The machine-readable forms", fixed(formatsTopic)},

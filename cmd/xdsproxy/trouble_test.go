@@ -15,6 +15,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -39,7 +40,7 @@ func (l *lockedBuffer) lines() []string {
 // A disk that fails is told of until it works again.
 func TestTroubleLasts(t *testing.T) {
 	out := &lockedBuffer{}
-	tr := &trouble{app: &app{stderr: out, config: newSettings()}, every: time.Millisecond, lost: func() uint64 { return 7 }}
+	tr := &trouble{app: &app{stderr: out, config: settings.New()}, every: time.Millisecond, lost: func() uint64 { return 7 }}
 	tr.report(nil)
 	tr.report(errors.New("no space left on device"))
 	for len(out.lines()) < 3 {

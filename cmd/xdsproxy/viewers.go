@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -30,8 +31,8 @@ const viewGrace = time.Second
 // socket where none was asked for is no reason not to run.
 func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger) (*viewers, error) {
 	v := &viewers{}
-	mode := a.config.viewer
-	if mode == viewerOff {
+	mode := a.config.Viewer
+	if mode == settings.ViewerOff {
 		return v, nil
 	}
 	config := serve.Config{Log: rec.Log, Program: versionName(), PastForgotten: rec.past.forgotten, Logger: logger}
@@ -40,7 +41,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	}
 	v.server = serve.New(config)
 	addr := proxy.Addr{}
-	if mode != viewerOn {
+	if mode != settings.ViewerOn {
 		var err error
 		if addr, err = proxy.ParseAddr(string(mode)); err != nil {
 			return nil, misused("--viewer: %w", err)
@@ -91,12 +92,12 @@ func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 
 // offerRemote listens on TCP, for those who know the token.
 func (a *app) offerRemote(v *viewers, address string) error {
-	if !bool(a.config.viewerRemote) && !loopback(address) {
+	if !bool(a.config.ViewerRemote) && !loopback(address) {
 		return misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
 			Hint("--viewer-allow-remote allows it nevertheless")
 	}
-	token, err := a.config.viewerToken()
+	token, err := a.config.ViewerToken()
 	switch {
 	case err != nil:
 		return err
@@ -149,11 +150,11 @@ func (a *app) announceViews(v *viewers, logger *zap.Logger) {
 	switch {
 	case v.remote == nil:
 	case v.made:
-		a.tell("watch it with: %s=%s xdsproxy watch %s", tokenVariable, v.token, v.remote)
-	case a.config.viewerTokenFile != "":
-		a.tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, shellWord(a.config.viewerTokenFile))
+		a.tell("watch it with: %s=%s xdsproxy watch %s", settings.TokenVariable, v.token, v.remote)
+	case a.config.ViewerTokenFile != "":
+		a.tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, shellWord(a.config.ViewerTokenFile))
 	default:
-		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, tokenVariable)
+		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, settings.TokenVariable)
 	}
 }
 

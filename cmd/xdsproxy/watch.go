@@ -73,7 +73,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		p := a.printer(out, output)
 		wanted.table = p.table
 		if !noCheck || wanted.Needs().Findings {
-			o := a.config.judging()
+			o := a.config.Judging()
 			wanted.judge = &o
 		}
 		done, matches := a.searching(src, wanted), 0

@@ -18,6 +18,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -83,7 +84,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	})
 	// What follows the command is the command's, flags and all.
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().Var(newText(&file, "FILE"), "bootstrap", "the bootstrap of the client that the command runs")
+	cmd.Flags().Var(settings.NewText(&file, "FILE"), "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
 		"no-record", "ring", "memory-past", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
 	writeFlag(cmd, &path)

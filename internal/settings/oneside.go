@@ -1,21 +1,21 @@
-package main
+package settings
 
 import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-// oneSide is how a command that is one side itself speaks TLS with the live
+// OneSide is how a command that is one side itself speaks TLS with the live
 // other one: with clients, or with the control plane there. The pair is not
 // whole.
-func (ss *settings) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error) {
+func (ss *Settings) OneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error) {
 	table := ss.pairTable()
 	for _, s := range table {
 		switch {
-		case s.origin != fromFlag:
-		case clients && (s.group == groupUpstreamTLS || s.group == groupHeaders):
+		case s.Origin != fromFlag:
+		case clients && (s.Group == GroupUpstreamTLS || s.Group == GroupHeaders):
 			return pair, console.Misused("%s is for --as client: with --as server there is no control plane to speak to", s.said())
-		case !clients && s.group == groupClientTLS:
+		case !clients && s.Group == GroupClientTLS:
 			return pair, console.Misused("%s is for --as server: with --as client no client comes", s.said())
 		}
 	}

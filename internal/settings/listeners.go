@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -13,56 +13,56 @@ import (
 // listener is a listener of the configuration file, with a table of its own
 // settings.
 type listener struct {
-	place    string // listeners[1]
-	name     string // that it has in the file; "" for none
+	Place    string // listeners[1]
+	Name     string // that it has in the file; "" for none
 	listen   string
 	upstream string
-	conf     pairConfig
-	settings pairTable
+	conf     pairValues
+	Settings pairTable
 }
 
 // newListener has the defaults.
 func newListener(i int) *listener {
-	l := &listener{place: placeOf(i)}
-	l.settings = append(pairTable{
-		{name: "listen", group: groupForward, pair: true, value: addressValue{&l.listen, checkListen}, help: helpListen, origin: fromDefault},
-		{name: "upstream", group: groupForward, pair: true, value: addressValue{&l.upstream, checkUpstream}, help: helpUpstream, origin: fromDefault},
+	l := &listener{Place: placeOf(i)}
+	l.Settings = append(pairTable{
+		{Name: "listen", Group: groupForward, pair: true, Value: address{&l.listen, checkListen}, Help: helpListen, Origin: fromDefault},
+		{Name: "upstream", Group: groupForward, pair: true, Value: address{&l.upstream, checkUpstream}, Help: helpUpstream, Origin: fromDefault},
 	}, l.conf.bind()...)
 	return l
 }
 
 // String names the listener in messages.
 func (l *listener) String() string {
-	if l.name == "" {
-		return l.place
+	if l.Name == "" {
+		return l.Place
 	}
-	return fmt.Sprintf("%s (%s)", l.place, l.name)
+	return fmt.Sprintf("%s (%s)", l.Place, l.Name)
 }
 
 // takeListener reads one item of the list of listeners.
-func (ss *settings) takeListener(i int, item configListener, path string) error {
+func (ss *Settings) takeListener(i int, item fileListener, path string) error {
 	l := newListener(i)
 	for _, k := range item.keys {
-		place := l.place + "." + k.name
+		place := l.Place + "." + k.name
 		if k.name == "name" {
-			if l.name = strings.Join(k.texts, " "); k.list || l.name == "" {
+			if l.Name = strings.Join(k.texts, " "); k.list || l.Name == "" {
 				return k.wrong(path, "%s: not a name", place)
 			}
-			for _, other := range ss.listeners {
-				if other.name == l.name {
-					return k.wrong(path, "%s: %s is called %q, too", place, other.place, l.name)
+			for _, other := range ss.Listeners {
+				if other.Name == l.Name {
+					return k.wrong(path, "%s: %s is called %q, too", place, other.Place, l.Name)
 				}
 			}
 			continue
 		}
-		s := findSetting(l.settings, k.name)
+		s := findSetting(l.Settings, k.name)
 		switch {
 		case s != nil:
-		case slices.Contains(fileKeys(ss.table), k.name):
+		case slices.Contains(fileKeys(ss.Table), k.name):
 			return k.wrong(path, "%s: %q is not a matter of one listener", place, k.name).
 				Hint("write it at the top level of the file, for all")
 		default:
-			return k.unknown(path, place, append(fileKeys(l.settings), "name"))
+			return k.unknown(path, place, append(fileKeys(l.Settings), "name"))
 		}
 		if err := k.give(s, path, place); err != nil {
 			return err
@@ -72,58 +72,58 @@ func (ss *settings) takeListener(i int, item configListener, path string) error 
 	if l.listen == "" {
 		return console.Misconfigured("configuration file %q: line %d: %s has no \"listen\": where do its clients connect?", path, item.line, l)
 	}
-	ss.listeners = append(ss.listeners, l)
+	ss.Listeners = append(ss.Listeners, l)
 	return nil
 }
 
 // overlay gives the listeners of the file what stands at its top level, and what
 // flags and the environment say. Where those say where to listen or what is
 // upstream, the listeners of the file are not used at all.
-func (ss *settings) overlay(path string) error {
-	if len(ss.listeners) == 0 {
+func (ss *Settings) overlay(path string) error {
+	if len(ss.Listeners) == 0 {
 		return nil
 	}
-	listen, upstream := findSetting(ss.table, "listen"), findSetting(ss.table, "upstream")
-	for _, s := range []*setting{listen, upstream} {
-		if s.origin == fromFlag || s.origin == fromEnvironment {
+	listen, upstream := findSetting(ss.Table, "listen"), findSetting(ss.Table, "upstream")
+	for _, s := range []*Setting{listen, upstream} {
+		if s.Origin == fromFlag || s.Origin == fromEnvironment {
 			ss.replaced = s
-			ss.listeners = nil
+			ss.Listeners = nil
 			return nil
 		}
 	}
-	if listen.origin == fromFile {
+	if listen.Origin == fromFile {
 		return console.Misconfigured("configuration file %q: both \"listen\" and %q say where to listen", path, listenersKey).
 			Hint("give each listener its own \"listen\"")
 	}
-	if n := len(upstream.texts()); upstream.origin == fromFile && n != 1 {
+	if n := len(upstream.texts()); upstream.Origin == fromFile && n != 1 {
 		return console.Misconfigured("configuration file %q: \"upstream\" stands for all listeners, and names %d addresses", path, n).
 			Hint("name one, or give each listener its own \"upstream\"")
 	}
 	if err := listen.take(nil); err != nil {
 		return err
 	}
-	listen.origin, listen.from = implied, listenersKey
-	for _, l := range ss.listeners {
-		for _, s := range l.settings {
-			shared := findSetting(ss.table, s.name)
-			if s.name == "listen" || shared.origin == fromDefault || s.own && shared.origin == fromFile {
+	listen.Origin, listen.From = Implied, listenersKey
+	for _, l := range ss.Listeners {
+		for _, s := range l.Settings {
+			shared := findSetting(ss.Table, s.Name)
+			if s.Name == "listen" || shared.Origin == fromDefault || s.own && shared.Origin == fromFile {
 				continue
 			}
 			if err := s.take(shared.texts()); err != nil {
 				return console.Misconfigured("%s: %w", shared.said(), err)
 			}
-			s.origin, s.from, s.own = shared.origin, shared.from, false
+			s.Origin, s.From, s.own = shared.Origin, shared.From, false
 		}
 	}
 	return nil
 }
 
-// pairs are the listeners that are asked for, each before its upstream.
-func (ss *settings) pairs(con *console.Console) ([]proxy.Pair, error) {
+// Pairs are the listeners that are asked for, each before its upstream.
+func (ss *Settings) Pairs(con *console.Console) ([]proxy.Pair, error) {
 	if ss.replaced != nil {
-		con.Say("the listeners of %q are not used, since %s is given", ss.path, ss.replaced.said())
+		con.Say("the listeners of %q are not used, since %s is given", ss.Path, ss.replaced.said())
 	}
-	if len(ss.listeners) > 0 {
+	if len(ss.Listeners) > 0 {
 		return ss.pairsOfFile()
 	}
 	listen, upstream := ss.listen, ss.upstream
@@ -153,9 +153,9 @@ func (ss *settings) pairs(con *console.Console) ([]proxy.Pair, error) {
 }
 
 // pairTable is the part of the settings that belongs to pairs.
-func (ss *settings) pairTable() pairTable {
+func (ss *Settings) pairTable() pairTable {
 	var t pairTable
-	for _, s := range ss.table {
+	for _, s := range ss.Table {
 		if s.pair {
 			t = append(t, s)
 		}
@@ -165,16 +165,16 @@ func (ss *settings) pairTable() pairTable {
 
 // settlePair makes ss.pair what is in effect. Who uses it has to ask for
 // that first.
-func (ss *settings) settlePair() error { return ss.pairTable().settle(&ss.pair) }
+func (ss *Settings) settlePair() error { return ss.pairTable().settle(&ss.pair) }
 
 // pairsOfFile are the pairs of the listeners in the configuration file.
-func (ss *settings) pairsOfFile() ([]proxy.Pair, error) {
+func (ss *Settings) pairsOfFile() ([]proxy.Pair, error) {
 	logs := keyLogs{}
 	var pairs []proxy.Pair
-	for _, l := range ss.listeners {
+	for _, l := range ss.Listeners {
 		pair, err := l.toPair(logs)
 		if err != nil {
-			f := console.Misconfigured("configuration file %q: %s: %w", ss.path, l, err)
+			f := console.Misconfigured("configuration file %q: %s: %w", ss.Path, l, err)
 			if inner, is := err.(*console.Failure); is {
 				f.Hints = inner.Hints
 			}
@@ -192,18 +192,18 @@ func (l *listener) toPair(logs keyLogs) (proxy.Pair, error) {
 	if l.upstream == "" {
 		return proxy.Pair{}, console.Misused("no \"upstream\": where does its control plane listen?")
 	}
-	if err := l.settings.settle(&l.conf); err != nil {
+	if err := l.Settings.settle(&l.conf); err != nil {
 		return proxy.Pair{}, err
 	}
 	pair, err := l.conf.to(l.listen, l.upstream, logs)
 	if err != nil {
 		return proxy.Pair{}, err
 	}
-	return pair, l.settings.own().unused([]proxy.Pair{pair})
+	return pair, l.Settings.own().unused([]proxy.Pair{pair})
 }
 
 // to makes a pair of what is settled.
-func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, error) {
+func (c *pairValues) to(listen, upstream string, logs keyLogs) (proxy.Pair, error) {
 	pair := proxy.Pair{ListenTLS: c.listenTLS(), UpstreamTLS: c.dialTLS()}
 	var err error
 	if pair.Listen, err = proxy.ParseAddr(listen); err != nil {
@@ -229,7 +229,7 @@ func (c *pairConfig) to(listen, upstream string, logs keyLogs) (proxy.Pair, erro
 }
 
 // logKeys gives the sides of a pair that speak TLS the key log, if there is one.
-func (c *pairConfig) logKeys(pair *proxy.Pair, logs keyLogs) {
+func (c *pairValues) logKeys(pair *proxy.Pair, logs keyLogs) {
 	if c.tlsKeyLog == "" {
 		return
 	}

@@ -1,12 +1,12 @@
-package main
+package settings
 
 import (
 	"fmt"
 	"strings"
 )
 
-// configExample is a configuration file that help prints, and that a test reads.
-const configExample = `# Two ways into the same control plane.
+// fileExample is a configuration file that help prints, and that a test reads.
+const fileExample = `# Two ways into the same control plane.
 upstream: istiod.istio-system.svc:15012   # of every listener
 upstream-ca: /etc/xdsproxy/root-cert.pem
 max-size: 256MiB
@@ -24,8 +24,8 @@ listeners:
     upstream-tls: off
 `
 
-// fileHelp is the page of help about the configuration file.
-func (ss *settings) fileHelp() string {
+// FileHelp is the page of help about the configuration file.
+func (ss *Settings) FileHelp() string {
 	var b strings.Builder
 	b.WriteString(`The configuration file is the one that --config or XDSPROXY_CONFIG names, else
 xdsproxy/config.yaml in the XDG configuration directory; never a file of the
@@ -33,7 +33,7 @@ working directory. It is YAML: a mapping whose keys are the flags' names, with
 values as flags take them, and lists for flags that may be repeated.
 
 `)
-	b.WriteString("  " + strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(configExample), "\n", "\n  "), "\n  \n", "\n\n"))
+	b.WriteString("  " + strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(fileExample), "\n", "\n  "), "\n  \n", "\n\n"))
 	b.WriteString(`
 
 Listeners that differ stand under listeners, each with its own listen. Its other
@@ -52,13 +52,13 @@ ends with 2 where run would refuse it. The file is read once, at the start.
 
 `)
 	var shared, own []string
-	for _, s := range ss.table {
+	for _, s := range ss.Table {
 		switch {
 		case s.noFile:
-		case s.pair || s.name == "listen" || s.name == "upstream":
-			own = append(own, s.name)
+		case s.pair || s.Name == "listen" || s.Name == "upstream":
+			own = append(own, s.Name)
 		default:
-			shared = append(shared, s.name)
+			shared = append(shared, s.Name)
 		}
 	}
 	fmt.Fprintf(&b, "Keys of a listener, or of the top level for all; name is of a listener only:\n\n%s\n", wrapWords(append([]string{"name"}, own...)))
@@ -66,8 +66,8 @@ ends with 2 where run would refuse it. The file is read once, at the start.
 	return b.String()
 }
 
-// helpWidth is how wide help is.
-const helpWidth = 80
+// HelpWidth is how wide help is.
+const HelpWidth = 80
 
 // wrapWords writes words in lines of the width of help.
 func wrapWords(words []string) string {
@@ -77,7 +77,7 @@ func wrapWords(words []string) string {
 		if i < len(words)-1 {
 			w += ","
 		}
-		if width == 0 || width+1+len(w) > helpWidth {
+		if width == 0 || width+1+len(w) > HelpWidth {
 			if width > 0 {
 				b.WriteString("\n")
 			}
@@ -91,8 +91,8 @@ func wrapWords(words []string) string {
 	return b.String()
 }
 
-// environmentHelp is the page of help about the environment.
-func (ss *settings) environmentHelp() string {
+// EnvironmentHelp is the page of help about the environment.
+func (ss *Settings) EnvironmentHelp() string {
 	var b strings.Builder
 	b.WriteString(`A setting comes from the first of these that names it:
 
@@ -104,8 +104,8 @@ func (ss *settings) environmentHelp() string {
 Variables, with the flags that they stand for:
 
 `)
-	for _, s := range ss.table {
-		fmt.Fprintf(&b, "  %-39s --%s\n", s.variable(), s.name)
+	for _, s := range ss.Table {
+		fmt.Fprintf(&b, "  %-39s --%s\n", s.Variable(), s.Name)
 	}
 	b.WriteString(`
 An empty variable does not count. A list is separated by commas. true, yes, on

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"testing"
@@ -9,13 +9,13 @@ func TestSizes(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "512": 512, "512B": 512, "1k": 1000, "1kB": 1000, "1KiB": 1024, "64MiB": 64 << 20, "2 GiB": 2 << 30, "3G": 3e9,
 	} {
-		var v sizeValue
+		var v Size
 		if err := v.Set(text); err != nil || int64(v) != want {
 			t.Errorf("%q: %d, %v", text, v, err)
 		}
 	}
 	for _, text := range []string{"", "x", "-1", "1.5MiB", "MiB", "1TiB", "99999999999GiB", "1 0"} {
-		if err := new(sizeValue).Set(text); err == nil {
+		if err := new(Size).Set(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}
@@ -26,7 +26,7 @@ func FuzzSize(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var v, again sizeValue
+		var v, again Size
 		if v.Set(text) != nil {
 			return
 		}
@@ -41,13 +41,13 @@ func FuzzSize(f *testing.F) {
 
 func TestDurationOrOff(t *testing.T) {
 	for text, want := range map[string]string{"200ms": "200ms", "2m": "2m", "off": "off", "OFF": "off", "no": "off"} {
-		var v, again orOff
+		var v, again OrOff
 		if err := v.Set(text); err != nil || v.String() != want || again.Set(v.String()) != nil || again != v {
 			t.Errorf("%q: %s, %v", text, v.String(), err)
 		}
 	}
 	for _, text := range []string{"", "0", "0s", "-1s", "on", "soon"} {
-		if err := new(orOff).Set(text); err == nil {
+		if err := new(OrOff).Set(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}
@@ -55,17 +55,17 @@ func TestDurationOrOff(t *testing.T) {
 
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]string{"5s": "5s", "90s": "1m30s", "60s": "1m", "2h": "2h", "0": "0s", "1500ms": "1.5s"} {
-		var v durationValue
+		var v Duration
 		if err := v.Set(text); err != nil || v.String() != want {
 			t.Errorf("%q: %s, %v", text, v.String(), err)
 		}
-		var again durationValue
+		var again Duration
 		if err := again.Set(v.String()); err != nil || again != v {
 			t.Errorf("%q does not come back: %v, %v", v.String(), time.Duration(again), err)
 		}
 	}
 	for _, text := range []string{"", "5", "-5s", "soon"} {
-		if err := new(durationValue).Set(text); err == nil {
+		if err := new(Duration).Set(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}

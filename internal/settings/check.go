@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"io"
@@ -7,11 +7,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-// check says what run would refuse. That there is no upstream is no fault
+// Check says what run would refuse. That there is no upstream is no fault
 // of who asks for settings.
-func (ss *settings) check(con *console.Console) error {
-	if len(ss.listeners) > 0 || len(ss.upstream) > 0 {
-		_, err := ss.pairs(con)
+func (ss *Settings) Check(con *console.Console) error {
+	if len(ss.Listeners) > 0 || len(ss.upstream) > 0 {
+		_, err := ss.Pairs(con)
 		return err
 	}
 	if err := ss.settlePair(); err != nil {
@@ -20,11 +20,11 @@ func (ss *settings) check(con *console.Console) error {
 	return ss.pairTable().unused([]proxy.Pair{{ListenTLS: ss.pair.listenTLS(), UpstreamTLS: ss.pair.dialTLS()}})
 }
 
-// wouldTake says what is wrong with the text of a configuration file, apart from
+// WouldTake says what is wrong with the text of a configuration file, apart from
 // flags and the environment.
-func wouldTake(text []byte, path string) error {
-	ss := newSettings()
-	ss.path = path
+func WouldTake(text []byte, path string) error {
+	ss := New()
+	ss.Path = path
 	doc, err := parseConfig(text)
 	if err != nil {
 		return err
@@ -32,5 +32,5 @@ func wouldTake(text []byte, path string) error {
 	if err := ss.takeFile(doc, path); err != nil {
 		return err
 	}
-	return ss.check(&console.Console{Stderr: io.Discard})
+	return ss.Check(&console.Console{Stderr: io.Discard})
 }

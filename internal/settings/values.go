@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -17,19 +17,19 @@ import (
 // The kinds of values that settings have. Each reads the same text from a
 // flag, an environment variable and the configuration file.
 
-// listValue is a value that may be given several times.
-type listValue interface {
+// List is a value that may be given several times.
+type List interface {
 	pflag.Value
 	list() []string
 	replace(texts []string) error
 }
 
-type boolValue bool
+type Bool bool
 
-func (v *boolValue) String() string   { return strconv.FormatBool(bool(*v)) }
-func (v *boolValue) Type() string     { return "bool" }
-func (v *boolValue) IsBoolFlag() bool { return true }
-func (v *boolValue) Set(s string) error {
+func (v *Bool) String() string   { return strconv.FormatBool(bool(*v)) }
+func (v *Bool) Type() string     { return "bool" }
+func (v *Bool) IsBoolFlag() bool { return true }
+func (v *Bool) Set(s string) error {
 	switch strings.ToLower(s) {
 	case "true", "yes", "on", "1":
 		*v = true
@@ -41,10 +41,10 @@ func (v *boolValue) Set(s string) error {
 	return nil
 }
 
-type durationValue time.Duration
+type Duration time.Duration
 
-func (v *durationValue) Type() string { return "DURATION" }
-func (v *durationValue) String() string {
+func (v *Duration) Type() string { return "DURATION" }
+func (v *Duration) String() string {
 	s := time.Duration(*v).String()
 	if short, ok := strings.CutSuffix(s, "m0s"); ok {
 		s = short + "m"
@@ -55,7 +55,7 @@ func (v *durationValue) String() string {
 	return s
 }
 
-func (v *durationValue) Set(s string) error {
+func (v *Duration) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil {
 		return errors.New("not a duration such as 500ms, 5s or 2m")
@@ -63,35 +63,35 @@ func (v *durationValue) Set(s string) error {
 	if d < 0 {
 		return errors.New("less than nothing")
 	}
-	*v = durationValue(d)
+	*v = Duration(d)
 	return nil
 }
 
-// orOff is a duration that can be switched off; it is negative then.
-type orOff time.Duration
+// OrOff is a duration that can be switched off; it is negative then.
+type OrOff time.Duration
 
-func (v *orOff) Type() string { return "DURATION|off" }
-func (v *orOff) String() string {
+func (v *OrOff) Type() string { return "DURATION|off" }
+func (v *OrOff) String() string {
 	if *v < 0 {
 		return "off"
 	}
-	return (*durationValue)(v).String()
+	return (*Duration)(v).String()
 }
 
-func (v *orOff) Set(s string) error {
-	switch d := durationValue(0); {
+func (v *OrOff) Set(s string) error {
+	switch d := Duration(0); {
 	case strings.EqualFold(s, "off") || strings.EqualFold(s, "no") || strings.EqualFold(s, "false"):
 		*v = -1
 	case d.Set(s) != nil || d == 0:
 		return errors.New("neither a duration such as 200ms nor off")
 	default:
-		*v = orOff(d)
+		*v = OrOff(d)
 	}
 	return nil
 }
 
-// sizeValue is a number of bytes.
-type sizeValue int64
+// Size is a number of bytes.
+type Size int64
 
 var sizeUnits = []struct {
 	name  string
@@ -109,8 +109,8 @@ var sizeUnits = []struct {
 	{"B", 1},
 }
 
-func (v *sizeValue) Type() string { return "SIZE" }
-func (v *sizeValue) String() string {
+func (v *Size) Type() string { return "SIZE" }
+func (v *Size) String() string {
 	for _, u := range sizeUnits[:3] {
 		if *v > 0 && int64(*v)%u.bytes == 0 {
 			return strconv.FormatInt(int64(*v)/u.bytes, 10) + u.name
@@ -119,7 +119,7 @@ func (v *sizeValue) String() string {
 	return strconv.FormatInt(int64(*v), 10) + "B"
 }
 
-func (v *sizeValue) Set(s string) error {
+func (v *Size) Set(s string) error {
 	number, unit := s, int64(1)
 	for _, u := range sizeUnits {
 		if n, ok := strings.CutSuffix(s, u.name); ok {
@@ -134,94 +134,94 @@ func (v *sizeValue) Set(s string) error {
 	if n < 0 || n > (1<<62)/unit {
 		return errors.New("out of range")
 	}
-	*v = sizeValue(n * unit)
+	*v = Size(n * unit)
 	return nil
 }
 
-// countValue is how many of something.
-type countValue int
+// Count is how many of something.
+type Count int
 
-func (v *countValue) Type() string   { return "N" }
-func (v *countValue) String() string { return strconv.Itoa(int(*v)) }
-func (v *countValue) Set(s string) error {
+func (v *Count) Type() string   { return "N" }
+func (v *Count) String() string { return strconv.Itoa(int(*v)) }
+func (v *Count) Set(s string) error {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
 		return errors.New("not a number")
 	}
-	*v = countValue(n)
+	*v = Count(n)
 	return nil
 }
 
-// limitValue is a value of which zero stands for a word, such as none.
-type limitValue struct {
+// limit is a value of which zero stands for a word, such as none.
+type limit struct {
 	pflag.Value
 	zero, word string
 }
 
-func (v limitValue) String() string {
+func (v limit) String() string {
 	if s := v.Value.String(); s != v.zero {
 		return s
 	}
 	return v.word
 }
 
-func (v limitValue) Set(s string) error {
+func (v limit) Set(s string) error {
 	if strings.EqualFold(s, v.word) {
 		s = v.zero
 	}
 	return v.Value.Set(s)
 }
 
-// textValue is any text; kind names it in the help.
-type textValue struct {
+// Text is any text; kind names it in the help.
+type Text struct {
 	p    *string
-	kind string
+	Kind string
 }
 
-func (v textValue) String() string     { return *v.p }
-func (v textValue) Type() string       { return v.kind }
-func (v textValue) Set(s string) error { *v.p = s; return nil }
+func (v Text) String() string     { return *v.p }
+func (v Text) Type() string       { return v.Kind }
+func (v Text) Set(s string) error { *v.p = s; return nil }
 
-func newText(p *string, kind string) textValue { return textValue{p, kind} }
+func NewText(p *string, kind string) Text { return Text{p, kind} }
 
-// choiceValue is one of a few words.
-type choiceValue struct {
+// Choice is one of a few words.
+type Choice struct {
 	p  *string
-	of []string
+	Of []string
 }
 
-func (v choiceValue) String() string { return *v.p }
-func (v choiceValue) Type() string   { return strings.Join(v.of, "|") }
-func (v choiceValue) Set(s string) error {
-	for _, w := range v.of {
+func (v Choice) String() string { return *v.p }
+func (v Choice) Type() string   { return strings.Join(v.Of, "|") }
+func (v Choice) Set(s string) error {
+	for _, w := range v.Of {
 		if s == w {
 			*v.p = s
 			return nil
 		}
 	}
-	last := len(v.of) - 1
-	return fmt.Errorf("not one of %s and %s", strings.Join(v.of[:last], ", "), v.of[last])
+	last := len(v.Of) - 1
+	return fmt.Errorf("not one of %s and %s", strings.Join(v.Of[:last], ", "), v.Of[last])
 }
 
-func newChoice(p *string, of ...string) choiceValue { return choiceValue{p, of} }
+func NewChoice(p *string, of ...string) Choice { return Choice{p, of} }
 
-// manyValue is a list. The first one given replaces the default; those after it
+// many is a list. The first one given replaces the default; those after it
 // are added.
-type manyValue struct {
+type many struct {
 	p     *[]string
 	kind  string // as the help has it
 	check func(string) error
 	given *bool
 }
 
-func newMany(p *[]string, kind string, check func(string) error) manyValue {
-	return manyValue{p: p, kind: kind, check: check, given: new(bool)}
+func newMany(p *[]string, kind string, check func(string) error) many {
+	return many{p: p, kind: kind, check: check, given: new(bool)}
 }
 
-func (v manyValue) list() []string { return *v.p }
-func (v manyValue) Type() string   { return v.kind }
-func (v manyValue) String() string { return strings.Join(*v.p, ",") }
-func (v manyValue) Set(s string) error {
+func (v many) list() []string { return *v.p }
+func (v many) Type() string   { return v.kind }
+func (v many) String() string { return strings.Join(*v.p, ",") }
+func (v many) Set(s string) error {
 	if err := v.check(s); err != nil {
 		return err
 	}
@@ -232,21 +232,21 @@ func (v manyValue) Set(s string) error {
 	return nil
 }
 
-func (v manyValue) replace(texts []string) error {
+func (v many) replace(texts []string) error {
 	*v.p, *v.given = nil, true
 	for _, s := range texts {
 		if err := v.Set(strings.TrimSpace(s)); err != nil {
-			return naming(s, err)
+			return Naming(s, err)
 		}
 	}
 	return nil
 }
 
-// headersValue is a list of header fields, of which some are credentials.
-type headersValue struct{ manyValue }
+// headers is a list of header fields, of which some are credentials.
+type headers struct{ many }
 
 // shown is the list as others may see it.
-func (v headersValue) shown() []string {
+func (v headers) shown() []string {
 	out := slices.Clone(*v.p)
 	for i, s := range out {
 		if name, _, _ := strings.Cut(s, "="); decode.IsCredential(strings.TrimSpace(name)) {
@@ -256,15 +256,15 @@ func (v headersValue) shown() []string {
 	return out
 }
 
-// addressValue is one address.
-type addressValue struct {
+// address is one address.
+type address struct {
 	p     *string
 	check func(string) error
 }
 
-func (v addressValue) String() string { return *v.p }
-func (v addressValue) Type() string   { return "ADDR" }
-func (v addressValue) Set(s string) error {
+func (v address) String() string { return *v.p }
+func (v address) Type() string   { return "ADDR" }
+func (v address) Set(s string) error {
 	if err := v.check(s); err != nil {
 		return err
 	}
@@ -272,9 +272,9 @@ func (v addressValue) Set(s string) error {
 	return nil
 }
 
-// naming puts the value in front of an error that does not say it itself. What
+// Naming puts the value in front of an error that does not say it itself. What
 // is to be in a header may be a secret, and is in no error.
-func naming(value string, err error) error {
+func Naming(value string, err error) error {
 	if _, is := errors.AsType[*rewrite.Error](err); is {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"bytes"
@@ -19,20 +19,20 @@ const listenersKey = "listeners"
 // maxListeners is how many a file may have.
 const maxListeners = 1000
 
-// configDoc is a configuration file as it was written, with no meaning yet.
-type configDoc struct {
-	keys      []configKey
-	listeners []configListener
+// fileDoc is a configuration file as it was written, with no meaning yet.
+type fileDoc struct {
+	keys      []fileKey
+	listeners []fileListener
 }
 
-// configListener is one item of the list of listeners.
-type configListener struct {
-	keys []configKey
+// fileListener is one item of the list of listeners.
+type fileListener struct {
+	keys []fileKey
 	line int
 }
 
-// configKey is a key with its value, or its values.
-type configKey struct {
+// fileKey is a key with its value, or its values.
+type fileKey struct {
 	name  string
 	texts []string
 	list  bool // it was written as a list
@@ -43,12 +43,12 @@ type configKey struct {
 // listeners a list of such mappings. A key that stands there twice is an error.
 // What comes back is at most as large as the text: aliases of anything but a
 // scalar are refused.
-func parseConfig(text []byte) (configDoc, error) {
-	var doc configDoc
-	if len(text) > maxConfigFile {
-		return doc, fmt.Errorf("larger than %d bytes", maxConfigFile)
+func parseConfig(text []byte) (fileDoc, error) {
+	var doc fileDoc
+	if len(text) > MaxConfigFile {
+		return doc, fmt.Errorf("larger than %d bytes", MaxConfigFile)
 	}
-	if fault := lenient.Bounded(text, maxConfigFile); fault != nil {
+	if fault := lenient.Bounded(text, MaxConfigFile); fault != nil {
 		return doc, fault
 	}
 	var root, more yaml.Node
@@ -68,7 +68,7 @@ func parseConfig(text []byte) (configDoc, error) {
 	if isNull(top) {
 		return doc, nil
 	}
-	err := eachKey(top, "", func(k configKey, value *yaml.Node) (err error) {
+	err := eachKey(top, "", func(k fileKey, value *yaml.Node) (err error) {
 		if k.name == listenersKey {
 			doc.listeners, err = parseListeners(value)
 			return err
@@ -80,12 +80,12 @@ func parseConfig(text []byte) (configDoc, error) {
 		return nil
 	})
 	if err != nil {
-		return configDoc{}, err
+		return fileDoc{}, err
 	}
 	return doc, nil
 }
 
-func parseListeners(list *yaml.Node) ([]configListener, error) {
+func parseListeners(list *yaml.Node) ([]fileListener, error) {
 	switch {
 	case list.Kind != yaml.SequenceNode:
 		return nil, fmt.Errorf("line %d: %s: not a list of listeners", list.Line, listenersKey)
@@ -94,10 +94,10 @@ func parseListeners(list *yaml.Node) ([]configListener, error) {
 	case len(list.Content) > maxListeners:
 		return nil, fmt.Errorf("line %d: %s: more than %d", list.Line, listenersKey, maxListeners)
 	}
-	var listeners []configListener
+	var listeners []fileListener
 	for i, item := range list.Content {
-		l := configListener{line: item.Line}
-		err := eachKey(item, placeOf(i), func(k configKey, value *yaml.Node) error {
+		l := fileListener{line: item.Line}
+		err := eachKey(item, placeOf(i), func(k fileKey, value *yaml.Node) error {
 			if err := k.read(value, placeOf(i)+"."+k.name); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func placeOf(i int) string { return fmt.Sprintf("%s[%d]", listenersKey, i) }
 
 // eachKey calls do for each key of a mapping, in its order. place names the
 // mapping; "" is the file.
-func eachKey(n *yaml.Node, place string, do func(k configKey, value *yaml.Node) error) error {
+func eachKey(n *yaml.Node, place string, do func(k fileKey, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		if place != "" {
 			place += ": "
@@ -137,7 +137,7 @@ func eachKey(n *yaml.Node, place string, do func(k configKey, value *yaml.Node) 
 			return fmt.Errorf("line %d: %s%s is already set in line %d", key.Line, place, strconv.Quote(key.Value), line)
 		}
 		first[key.Value] = key.Line
-		if err := do(configKey{name: key.Value, line: key.Line}, n.Content[i+1]); err != nil {
+		if err := do(fileKey{name: key.Value, line: key.Line}, n.Content[i+1]); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func eachKey(n *yaml.Node, place string, do func(k configKey, value *yaml.Node) 
 }
 
 // read takes the value of a key, which is a scalar or a list of scalars.
-func (k *configKey) read(value *yaml.Node, place string) error {
+func (k *fileKey) read(value *yaml.Node, place string) error {
 	items := []*yaml.Node{value}
 	if value.Kind == yaml.SequenceNode {
 		items, k.list = value.Content, true

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -12,14 +12,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
-// maxConfigFile is the size, in bytes, beyond which a configuration file is not
+// MaxConfigFile is the size, in bytes, beyond which a configuration file is not
 // read: nobody has written that.
-const maxConfigFile = 1 << 20
+const MaxConfigFile = 1 << 20
 
-// defaultConfigFile is config.yaml in our folder of the XDG configuration
+// DefaultConfigFile is config.yaml in our folder of the XDG configuration
 // directory, whose variable does not count if it is relative; never in the
 // working directory, where a stranger may have put it.
-func defaultConfigFile() (string, error) {
+func DefaultConfigFile() (string, error) {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
 		home, err := os.UserHomeDir()
@@ -33,16 +33,16 @@ func defaultConfigFile() (string, error) {
 
 // resolveFile takes from the configuration file what neither a flag nor the
 // environment said. A file that was asked for must exist.
-func (ss *settings) resolveFile(con *console.Console) error {
+func (ss *Settings) resolveFile(con *console.Console) error {
 	path, asked := ss.file, true
 	if path == "" {
 		var err error
-		if path, err = defaultConfigFile(); err != nil {
+		if path, err = DefaultConfigFile(); err != nil {
 			return nil // no home: no file, as for a service
 		}
 		asked = false
 	}
-	text, err := con.ReadFile(path, maxConfigFile)
+	text, err := con.ReadFile(path, MaxConfigFile)
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return nil
 	}
@@ -53,22 +53,22 @@ func (ss *settings) resolveFile(con *console.Console) error {
 	if err != nil {
 		return console.Misconfigured("configuration file %q: %w", path, err)
 	}
-	ss.path, ss.text = path, text
+	ss.Path, ss.Text = path, text
 	return ss.takeFile(file, path)
 }
 
 // takeFile holds every key against a table of its own, so that a wrong value is
 // found also where something stronger hides it.
-func (ss *settings) takeFile(file configDoc, path string) error {
-	var scratch config
-	tables := [][]*setting{scratch.bind(), ss.table}
+func (ss *Settings) takeFile(file fileDoc, path string) error {
+	var scratch Values
+	tables := [][]*Setting{scratch.bind(), ss.Table}
 	for _, k := range file.keys {
 		for i, table := range tables {
 			s := findSetting(table, k.name)
 			switch {
 			case s == nil || s.noFile:
 				return k.unknown(path, k.name, append(fileKeys(table), listenersKey))
-			case s.origin != fromDefault && i > 0:
+			case s.Origin != fromDefault && i > 0:
 				continue
 			}
 			if err := k.give(s, path, k.name); err != nil {
@@ -85,23 +85,23 @@ func (ss *settings) takeFile(file configDoc, path string) error {
 }
 
 // give sets a setting from the file. place names the key.
-func (k *configKey) give(s *setting, path, place string) error {
-	if _, many := s.value.(listValue); k.list && !many {
-		return k.wrong(path, "%s: a list, where one value is wanted", place).Hint("%s", s.help)
+func (k *fileKey) give(s *Setting, path, place string) error {
+	if _, many := s.Value.(List); k.list && !many {
+		return k.wrong(path, "%s: a list, where one value is wanted", place).Hint("%s", s.Help)
 	}
 	if err := s.take(k.texts); err != nil {
-		return k.wrong(path, "%s: %w", place, err).Adding(err).Hint("%s", s.help)
+		return k.wrong(path, "%s: %w", place, err).Adding(err).Hint("%s", s.Help)
 	}
-	s.origin, s.from = fromFile, path
+	s.Origin, s.From = fromFile, path
 	return nil
 }
 
 // wrong is what is wrong with a key of the file, and where it stands.
-func (k *configKey) wrong(path, format string, args ...any) *console.Failure {
+func (k *fileKey) wrong(path, format string, args ...any) *console.Failure {
 	return console.Misconfigured("configuration file %q: line %d: "+format, append([]any{path, k.line}, args...)...)
 }
 
-func (k *configKey) unknown(path, place string, known []string) error {
+func (k *fileKey) unknown(path, place string, known []string) error {
 	f := k.wrong(path, "unknown key %s", strconv.Quote(place))
 	if best := nearest.Name(k.name, known); best != "" {
 		f.Hint("did you mean %q?", best)
@@ -109,8 +109,8 @@ func (k *configKey) unknown(path, place string, known []string) error {
 	return f.Hint("xdsproxy config lists all keys")
 }
 
-func findSetting(table []*setting, name string) *setting {
-	i := slices.IndexFunc(table, func(s *setting) bool { return s.name == name })
+func findSetting(table []*Setting, name string) *Setting {
+	i := slices.IndexFunc(table, func(s *Setting) bool { return s.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -118,11 +118,11 @@ func findSetting(table []*setting, name string) *setting {
 }
 
 // fileKeys are the keys that may stand in the file.
-func fileKeys(table []*setting) []string {
+func fileKeys(table []*Setting) []string {
 	var names []string
 	for _, s := range table {
 		if !s.noFile {
-			names = append(names, s.name)
+			names = append(names, s.Name)
 		}
 	}
 	return names

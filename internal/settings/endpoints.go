@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -12,25 +12,25 @@ import (
 
 // Values of --viewer that are no addresses.
 const (
-	viewerOn  = "on"
-	viewerOff = "off"
+	ViewerOn  = "on"
+	ViewerOff = "off"
 )
 
-// tokenVariable holds the token itself. It is no setting: what is one gets
+// TokenVariable holds the token itself. It is no setting: what is one gets
 // printed.
-const tokenVariable = "XDSPROXY_VIEWER_TOKEN"
+const TokenVariable = "XDSPROXY_VIEWER_TOKEN"
 
-// viewerValue is on, off or an address.
-type viewerValue string
+// viewerAddr is on, off or an address.
+type viewerAddr string
 
-func (v *viewerValue) String() string { return string(*v) }
-func (v *viewerValue) Type() string   { return "ADDR|on|off" }
-func (v *viewerValue) Set(s string) error {
+func (v *viewerAddr) String() string { return string(*v) }
+func (v *viewerAddr) Type() string   { return "ADDR|on|off" }
+func (v *viewerAddr) Set(s string) error {
 	switch strings.ToLower(s) {
 	case "on", "true", "yes":
-		*v = viewerOn
+		*v = ViewerOn
 	case "off", "false", "no":
-		*v = viewerOff
+		*v = ViewerOff
 	default:
 		addr, err := proxy.ParseAddr(s)
 		if err != nil {
@@ -39,23 +39,23 @@ func (v *viewerValue) Set(s string) error {
 		if strings.HasPrefix(addr.Address, "@") {
 			return errors.New("anybody on this machine may connect to an abstract socket; name a path")
 		}
-		*v = viewerValue(s)
+		*v = viewerAddr(s)
 	}
 	return nil
 }
 
-// adminValue is an address, or "" for none. Without a host it is of loopback.
-type adminValue string
+// adminAddr is an address, or "" for none. Without a host it is of loopback.
+type adminAddr string
 
-func (v *adminValue) Type() string { return "ADDR|off" }
-func (v *adminValue) String() string {
+func (v *adminAddr) Type() string { return "ADDR|off" }
+func (v *adminAddr) String() string {
 	if *v == "" {
 		return "off"
 	}
 	return string(*v)
 }
 
-func (v *adminValue) Set(s string) error {
+func (v *adminAddr) Set(s string) error {
 	switch strings.ToLower(s) {
 	case "", "off", "false", "no":
 		*v = ""
@@ -68,18 +68,18 @@ func (v *adminValue) Set(s string) error {
 	if port, only := strings.CutPrefix(addr.Address, ":"); only && addr.Network == "tcp" {
 		addr.Address = net.JoinHostPort("127.0.0.1", port)
 	}
-	*v = adminValue(addr.String())
+	*v = adminAddr(addr.String())
 	return nil
 }
 
 // maxToken is the longest token that is read, in bytes.
 const maxToken = 4 << 10
 
-// viewerToken is the token of viewer endpoints, ours or another's; "" if nobody
+// ViewerToken is the token of viewer endpoints, ours or another's; "" if nobody
 // said one. It is in no error.
-func (ss *settings) viewerToken() (string, error) {
-	token, from := os.Getenv(tokenVariable), tokenVariable
-	if path := ss.viewerTokenFile; path != "" {
+func (ss *Settings) ViewerToken() (string, error) {
+	token, from := os.Getenv(TokenVariable), TokenVariable
+	if path := ss.ViewerTokenFile; path != "" {
 		f, err := os.Open(path)
 		if err != nil {
 			return "", console.Misconfigured("cannot read the token: %w", err)

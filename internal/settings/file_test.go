@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -29,25 +29,25 @@ func FuzzParseConfig(f *testing.F) {
 			}
 			return
 		}
-		ss := newSettings()
+		ss := New()
 		if ss.takeFile(doc, "fuzz.yaml") == nil {
-			_, _ = ss.pairs(&console.Console{Stderr: io.Discard})
+			_, _ = ss.Pairs(&console.Console{Stderr: io.Discard})
 		}
 	})
 }
 
 // What help teaches is right, and means what it says there.
 func TestConfigExample(t *testing.T) {
-	ss := newSettings()
-	doc, err := parseConfig([]byte(configExample))
+	ss := New()
+	doc, err := parseConfig([]byte(fileExample))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ss.path = "example.yaml"
-	if err := ss.takeFile(doc, ss.path); err != nil {
+	ss.Path = "example.yaml"
+	if err := ss.takeFile(doc, ss.Path); err != nil {
 		t.Fatal(err)
 	}
-	pairs, err := ss.pairs(&console.Console{Stderr: io.Discard})
+	pairs, err := ss.Pairs(&console.Console{Stderr: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func TestConfigExample(t *testing.T) {
 
 // Every key of the file is in its page of help.
 func TestConfigTopicNamesEveryKey(t *testing.T) {
-	ss := newSettings()
-	text := ss.fileHelp()
-	for _, s := range ss.table {
-		if listed := regexp.MustCompile(`[ ]` + s.name + `[,\n]`).MatchString(text[strings.Index(text, "Keys of a listener"):]); listed == s.noFile {
-			t.Errorf("%s: listed %v, and cannot stand in the file: %v", s.name, listed, s.noFile)
+	ss := New()
+	text := ss.FileHelp()
+	for _, s := range ss.Table {
+		if listed := regexp.MustCompile(`[ ]` + s.Name + `[,\n]`).MatchString(text[strings.Index(text, "Keys of a listener"):]); listed == s.noFile {
+			t.Errorf("%s: listed %v, and cannot stand in the file: %v", s.Name, listed, s.noFile)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // Wireshark reads them. It is opened once somebody runs, not by who only asks
 // what would be run.
 type keyLog struct {
-	path string
+	Path string
 	file *os.File // nil: not opened
 }
 
@@ -31,15 +31,15 @@ type keyLogs map[string]*keyLog
 
 func (l keyLogs) of(path string) *keyLog {
 	if l[path] == nil {
-		l[path] = &keyLog{path: path}
+		l[path] = &keyLog{Path: path}
 	}
 	return l[path]
 }
 
-// openKeyLogs opens those of the pairs, each readable for this user only. close
+// OpenKeyLogs opens those of the pairs, each readable for this user only. close
 // closes them.
-func openKeyLogs(pairs []proxy.Pair) (close func(), err error) {
-	logs := keyLogsOf(pairs)
+func OpenKeyLogs(pairs []proxy.Pair) (close func(), err error) {
+	logs := KeyLogsOf(pairs)
 	close = func() {
 		for _, k := range logs {
 			if k.file != nil {
@@ -48,7 +48,7 @@ func openKeyLogs(pairs []proxy.Pair) (close func(), err error) {
 		}
 	}
 	for _, k := range logs {
-		if k.file, err = openKeyLog(k.path); err != nil {
+		if k.file, err = openKeyLog(k.Path); err != nil {
 			close()
 			return nil, console.Failed("cannot open the key log: %w", err)
 		}
@@ -56,8 +56,8 @@ func openKeyLogs(pairs []proxy.Pair) (close func(), err error) {
 	return close, nil
 }
 
-// keyLogsOf are the key logs of the pairs, each once.
-func keyLogsOf(pairs []proxy.Pair) []*keyLog {
+// KeyLogsOf are the key logs of the pairs, each once.
+func KeyLogsOf(pairs []proxy.Pair) []*keyLog {
 	var logs []*keyLog
 	add := func(w io.Writer) {
 		if k, is := w.(*keyLog); is && !slices.Contains(logs, k) {

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"fmt"
@@ -10,20 +10,20 @@ import (
 )
 
 // pairTable is a table of pair settings, by name.
-type pairTable []*setting
+type pairTable []*Setting
 
-func (t pairTable) of(name string) *setting {
-	return t[slices.IndexFunc(t, func(s *setting) bool { return s.name == name })]
+func (t pairTable) of(name string) *Setting {
+	return t[slices.IndexFunc(t, func(s *Setting) bool { return s.Name == name })]
 }
 
 // given says whether somebody gave the setting a value that is not empty.
 func (t pairTable) given(name string) bool {
 	s := t.of(name)
-	if s.origin == fromDefault {
+	if s.Origin == fromDefault {
 		return false
 	}
-	switch v := s.value.(type) {
-	case *boolValue:
+	switch v := s.Value.(type) {
+	case *Bool:
 		return bool(*v)
 	default:
 		return v.String() != ""
@@ -32,8 +32,8 @@ func (t pairTable) given(name string) bool {
 
 // strongest is the one of the settings that are given whose origin wins over
 // those of the others; nil if none is.
-func (t pairTable) strongest(names ...string) *setting {
-	var best *setting
+func (t pairTable) strongest(names ...string) *Setting {
+	var best *Setting
 	for _, n := range names {
 		if s := t.of(n); t.given(n) && (best == nil || s.strength() > best.strength()) {
 			best = s
@@ -44,36 +44,36 @@ func (t pairTable) strongest(names ...string) *setting {
 
 // strength orders origins: of two settings that contradict each other, the
 // stronger one counts.
-func (s *setting) strength() int {
+func (s *Setting) strength() int {
 	switch {
-	case s.origin == fromFlag:
+	case s.Origin == fromFlag:
 		return 4
-	case s.origin == fromEnvironment:
+	case s.Origin == fromEnvironment:
 		return 3
-	case s.origin == fromFile && s.own:
+	case s.Origin == fromFile && s.own:
 		return 2
-	case s.origin == fromFile:
+	case s.Origin == fromFile:
 		return 1
 	}
 	return 0
 }
 
 // said names a setting as whoever gave it wrote it.
-func (s *setting) said() string {
+func (s *Setting) said() string {
 	switch {
-	case s.origin == fromEnvironment:
-		return s.variable()
-	case s.origin == fromFile && s.own:
-		return strconv.Quote(s.name)
-	case s.origin == fromFile:
-		return fmt.Sprintf("%q of %s", s.name, s.from)
+	case s.Origin == fromEnvironment:
+		return s.Variable()
+	case s.Origin == fromFile && s.own:
+		return strconv.Quote(s.Name)
+	case s.Origin == fromFile:
+		return fmt.Sprintf("%q of %s", s.Name, s.From)
 	}
-	return "--" + s.name
+	return "--" + s.Name
 }
 
 // missing names a setting that should have been given beside s.
-func (s *setting) missing(name string) string {
-	if s.origin == fromFile {
+func (s *Setting) missing(name string) string {
+	if s.Origin == fromFile {
 		return strconv.Quote(name)
 	}
 	return "--" + name
@@ -81,14 +81,14 @@ func (s *setting) missing(name string) string {
 
 // settle makes the table say what is in effect: what one setting implies for
 // another, and which of two that contradict each other counts.
-func (t pairTable) settle(c *pairConfig) error {
+func (t pairTable) settle(c *pairValues) error {
 	if err := t.settleClients(c); err != nil {
 		return err
 	}
 	return t.settleUpstream(c)
 }
 
-func (t pairTable) settleClients(c *pairConfig) error {
+func (t pairTable) settleClients(c *pairValues) error {
 	cert, key, dir := t.of("tls-cert"), t.of("tls-key"), t.of("tls-ca-dir")
 	switch {
 	case c.tlsCert == "" || c.tlsCADir == "":
@@ -109,7 +109,7 @@ func (t pairTable) settleClients(c *pairConfig) error {
 	auth, ca := t.of("tls-client-auth"), t.of("tls-client-ca")
 	switch {
 	case c.tlsClientCA == "":
-	case auth.origin == fromDefault:
+	case auth.Origin == fromDefault:
 		auth.imply("require", ca)
 	case c.tlsClientAuth != "none":
 	case auth.strength() == ca.strength():
@@ -126,11 +126,11 @@ func (t pairTable) settleClients(c *pairConfig) error {
 // upstreamTLSSettings are those that ask for TLS with the control plane.
 var upstreamTLSSettings = []string{"upstream-ca", "upstream-server-name", "upstream-cert", "upstream-key", "upstream-insecure-skip-verify"}
 
-func (t pairTable) settleUpstream(c *pairConfig) error {
+func (t pairTable) settleUpstream(c *pairValues) error {
 	asked, by := t.of("upstream-tls"), t.strongest(upstreamTLSSettings...)
 	switch {
 	case by == nil || bool(c.upstreamTLS):
-	case asked.origin == fromDefault || by.strength() > asked.strength():
+	case asked.Origin == fromDefault || by.strength() > asked.strength():
 		asked.imply("true", by)
 	case asked.strength() == by.strength():
 		return console.Misused("%s is off, and %s asks for it", asked.said(), by.said()).Hint("leave one out")
@@ -143,30 +143,30 @@ func (t pairTable) settleUpstream(c *pairConfig) error {
 }
 
 // together says what is missing of a certificate and its key.
-func (t pairTable) together(cert, key *setting) error {
-	a, b := cert.value.String(), key.value.String()
+func (t pairTable) together(cert, key *Setting) error {
+	a, b := cert.Value.String(), key.Value.String()
 	switch {
 	case a != "" && b == "":
-		return console.Misused("%s without %s", cert.said(), cert.missing(key.name)).Hint("if one file holds both, name it twice")
+		return console.Misused("%s without %s", cert.said(), cert.missing(key.Name)).Hint("if one file holds both, name it twice")
 	case a == "" && b == "":
 	case a == "" && cert.strength() > key.strength():
 		key.drop(cert) // the certificate was taken away
 	case a == "":
-		return console.Misused("%s without %s", key.said(), key.missing(cert.name)).Hint("if one file holds both, name it twice")
+		return console.Misused("%s without %s", key.said(), key.missing(cert.Name)).Hint("if one file holds both, name it twice")
 	}
 	return nil
 }
 
 // imply sets the value that another setting calls for.
-func (s *setting) imply(text string, by *setting) {
+func (s *Setting) imply(text string, by *Setting) {
 	_ = s.take([]string{text}) // a value of our own
-	s.origin, s.from, s.own = implied, by.name, false
+	s.Origin, s.From, s.own = Implied, by.Name, false
 }
 
 // drop takes the value away that a stronger setting leaves no room for.
-func (s *setting) drop(by *setting) {
+func (s *Setting) drop(by *Setting) {
 	text := ""
-	if _, is := s.value.(*boolValue); is {
+	if _, is := s.Value.(*Bool); is {
 		text = "false"
 	}
 	s.imply(text, by)
@@ -190,13 +190,13 @@ func (t pairTable) unused(pairs []proxy.Pair) error {
 	clients := slices.ContainsFunc(pairs, func(p proxy.Pair) bool { return p.ListenTLS != nil })
 	upstream := slices.ContainsFunc(pairs, func(p proxy.Pair) bool { return p.UpstreamTLS != nil })
 	for _, s := range t {
-		if s.origin != fromFlag && !s.own || s.value.String() == "" {
+		if s.Origin != fromFlag && !s.own || s.Value.String() == "" {
 			continue
 		}
 		switch {
-		case s.group == groupClientTLS && !clients:
+		case s.Group == GroupClientTLS && !clients:
 			return console.Misused("%s without TLS towards clients", s.said()).Hint("--tls-cert and --tls-key, or --tls-ca-dir, switch that on")
-		case s.group == groupTLS && !clients && !upstream:
+		case s.Group == GroupTLS && !clients && !upstream:
 			return console.Misused("%s without TLS on any side", s.said()).
 				Hint("--tls-cert and --tls-key, or --tls-ca-dir, switch it on towards clients, --upstream-tls towards the control plane")
 		}
