@@ -33,6 +33,9 @@ var allowed = map[string][]string{
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "internal/configdump", "decode", "check"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
+	"internal/build":     {"internal/render"},          // for the name of the schema
+	"internal/heap":      {},
+	"internal/label":     {"internal/session", "internal/xds", "decode", "check"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym": {"internal/session", "internal/xds", "internal/protoscan", "decode"},
@@ -65,7 +68,7 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/console", "recorder", "decode", "check", "internal/render",
+		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/console", "internal/heap", "internal/label", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},

@@ -14,7 +14,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -328,12 +330,12 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 // masked as they are in the source, and if they are not, unless the settings say
 // that they are to be kept.
 func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
-	o := recorder.Options{Labels: newLabels().of}
+	o := recorder.Options{Labels: label.New().Of}
 	if !b.facts.Masked && !bool(b.config.keepSecrets) {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
-	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName(), Masked: b.facts.Masked}, o)
+	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: build.Name(), Masked: b.facts.Masked}, o)
 	if err != nil {
 		return overwriting("cannot write the recording", err)
 	}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -69,7 +71,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 			return err
 		}
 		options.Past, options.Static = a.config.judging().Past, a.config.static
-		lean()
+		heap.Lean()
 		report := render.NewReport()
 		var damage error
 		parts := together(args)
@@ -235,7 +237,7 @@ func (a *app) printReport(r *render.Report, form, source, threshold string, info
 	case "json":
 		return a.console().JSON(r)
 	case "sarif":
-		return r.SARIF(a.stdout, buildFacts().Version, source, rules)
+		return r.SARIF(a.stdout, build.Read().Version, source, rules)
 	case "junit":
 		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
 	}

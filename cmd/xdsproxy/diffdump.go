@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/configdump/compare"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -144,7 +145,7 @@ func (a *app) through(ctx context.Context, source string, step stepper, f visit)
 		return err
 	}
 	defer src.Close()
-	lean()
+	heap.Lean()
 	src.Pieces()
 	src.Ahead()
 	done := a.progress(src)

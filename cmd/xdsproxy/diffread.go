@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -32,7 +32,7 @@ type story struct {
 // readStory reads a recording for one resource. Damage is an error beside what
 // is before it.
 func (a *app) readStory(ctx context.Context, src *source, name string) (*story, error) {
-	lean()
+	heap.Lean()
 	src.Pieces()
 	src.Ahead()
 	history := engine.NewHistory(engine.Selection{Name: name})

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -34,7 +34,7 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 		return nil, err
 	}
 	defer src.Close()
-	lean()
+	heap.Lean()
 	src.Pieces()
 	src.Ahead()
 	h := &holder{name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}

@@ -15,8 +15,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/convert/page"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -119,7 +122,7 @@ func (x *export) timers(src *source) check.Timers {
 // lean keeps the heap small, where it is ours alone.
 func (x *export) lean() {
 	if !x.inside {
-		lean()
+		heap.Lean()
 	}
 }
 
@@ -147,13 +150,13 @@ func (x *export) cut(ctx context.Context) error {
 	}
 	facts := header(src)
 	src.Close()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: label.New().Of}}
 	if x.mask && !facts.Masked {
 		masker := decode.NewMasker()
 		o.Record.Masked, o.Record.Transform, o.Record.Content = true, masker.Transform, masker.Content
 	}
 	if facts.Program == "" {
-		facts.Program = versionName()
+		facts.Program = build.Name()
 	}
 	var w walked
 	x.lean()
@@ -221,7 +224,7 @@ func (x *export) text(ctx context.Context) (err error) {
 	}
 	var w walked
 	o := convert.Options{Report: convert.Report{
-		Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
+		Program: build.Line() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
 		Findings: func() []check.Finding { return w.checker.Findings() },
 	}}
 	if x.report() {

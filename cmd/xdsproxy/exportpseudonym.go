@@ -10,7 +10,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -91,12 +93,12 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	if facts.Program == "" {
-		facts.Program = versionName()
+		facts.Program = build.Name()
 	}
 	var w walked
 	x.lean()
 	learning := names.Walk()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of, Transform: decode.NewSplitter().Transform}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: label.New().Of, Transform: decode.NewSplitter().Transform}}
 	done, err := convert.Cut(part, facts, func(v convert.Visit) error {
 		if w.src == nil {
 			return x.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, chosen bool) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/file"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -75,7 +76,7 @@ func readFiles(names []string) (files []file.File, at time.Time, err error) {
 func sessionOf(name string, entries []session.Entry) (*source, error) {
 	masker := decode.NewMasker()
 	log, err := recorder.NewRing(recorder.Options{
-		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: versionName(),
+		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: build.Name(),
 		Masked: true, Transform: masker.Transform, Content: masker.Content,
 	})
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -29,9 +31,9 @@ func (x *export) folder(ctx context.Context) error {
 	src.Pieces()
 	facts := header(src)
 	if facts.Program == "" {
-		facts.Program = versionName()
+		facts.Program = build.Name()
 	}
-	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: newLabels().of})
+	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: label.New().Of})
 	if err != nil {
 		return unwrittenFolder(err)
 	}
@@ -83,7 +85,7 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	}
 	line := a.console().Progress("importing", filepath.Join(dir, "session.yaml"), func() (int64, uint64) { return far.read, far.entries })
 	done, err := folder.Import(ctx, dir, path, folder.Options{
-		Labels: newLabels().of,
+		Labels: label.New().Of,
 		Progress: func(read int64, entries uint64) {
 			far.read, far.entries = read, entries
 			line.Advance()

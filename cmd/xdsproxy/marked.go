@@ -6,13 +6,10 @@ import (
 	"io"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
-
-// marksLabel is the label of blocks in which people marked something, or took a
-// mark away.
-const marksLabel = "marks"
 
 // marksOf reads which entries of a source are marked: as of now, since a mark is
 // a note that comes after its entry. Next goes on with the first entry of all.
@@ -34,7 +31,7 @@ func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
 		return nil, unreadable(err)
 	}
 	src.Want(func(b *recorder.Block) bool {
-		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, marksLabel)
+		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, label.Marks)
 	})
 	marked, err := readMarks(ctx, src)
 	src.Want(nil)

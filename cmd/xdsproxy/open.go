@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 )
 
 func newOpen(a *app) *cobra.Command {
@@ -37,7 +39,7 @@ xdsproxy open 127.0.0.1:19000`,
 			return err
 		}
 		_ = src.Close()
-		lean()
+		heap.Lean()
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})

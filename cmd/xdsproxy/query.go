@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -130,7 +131,7 @@ func (q *query) blocks() func(*recorder.Block) bool {
 	}
 	return func(b *recorder.Block) bool {
 		return b.Gaps > 0 || q.Block(b.Labels, b.ManyLabels) ||
-			slices.Contains(b.Labels, beginsLabel) || slices.Contains(b.Labels, looseLabel) ||
+			slices.Contains(b.Labels, label.Begins) || slices.Contains(b.Labels, label.Loose) ||
 			q.Over(&session.Entry{Seq: b.Last, Time: b.To})
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -100,10 +101,10 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 // recorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
 func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) recorder.Options {
-	labels := newLabels()
+	labels := label.New()
 	o := recorder.Options{
-		Labels:  labels.of,
-		Program: versionName(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
+		Labels:  labels.Of,
+		Program: build.Name(), QueueBytes: int64(a.config.queue), SyncEvery: time.Duration(a.config.sync),
 		MaxSize: int64(a.config.maxSize), MaxAge: time.Duration(a.config.maxAge), Keep: int(a.config.keep),
 		Memory: int64(a.config.ring),
 		Logger: logger,
@@ -111,12 +112,12 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 	if a.config.keepSecrets {
 		splitter := decode.NewSplitter()
 		splitter.Free(buffers.Put)
-		o.Transform, labels.look = splitter.Transform, splitter.Glance
+		o.Transform, labels.Look = splitter.Transform, splitter.Glance
 	} else {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 		masker.Free(buffers.Put)
-		labels.look = masker.Glance
+		labels.Look = masker.Glance
 	}
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.noRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform

@@ -21,8 +21,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/report"
@@ -202,16 +204,16 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 	if err := r.walk(ctx, &w, true, func(*session.Entry, *check.Change, bool) error { return nil }); err != nil {
 		return nil, err
 	}
-	o := &report.Options{Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
+	o := &report.Options{Program: build.Line() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
 	o.Proof.Judge = r.config.judging()
 	o.Proof.Judge.Timers = r.timers(w.src)
-	o.Cut.Record = recorder.Options{Labels: newLabels().of}
+	o.Cut.Record = recorder.Options{Labels: label.New().Of}
 	if !o.Facts.Masked {
 		masker := decode.NewMasker()
 		o.Cut.Record.Masked, o.Cut.Record.Transform, o.Cut.Record.Content = true, masker.Transform, masker.Content
 	}
 	if o.Facts.Program == "" {
-		o.Facts.Program = versionName()
+		o.Facts.Program = build.Name()
 	}
 	o.Proof.Findings = report.Choose(check.Fold(w.checker.Findings()), rules, seqs)
 	o.Proof.Seqs = seqs

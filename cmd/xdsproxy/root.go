@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/build"
 )
 
 const rootLong = `xdsproxy stands between xDS clients (Envoy, gRPC, istio-agent) and their control
@@ -77,7 +79,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommand(newHelp(a))
 	root.SetHelpCommandGroupID(commandsOther)
 	root.SetCompletionCommandGroupID(commandsOther)
-	root.Version = versionLine()
+	root.Version = build.Line()
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -65,7 +66,7 @@ func keepCrash(c *tui.Crash) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", versionLine(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
+	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", build.Line(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
 	if closing := f.Close(); err == nil {
 		err = closing
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -132,7 +133,7 @@ func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 		return nil, standing{}, err
 	}
 	defer src.Close()
-	lean()
+	heap.Lean()
 	src.Pieces()
 	checker := check.NewChecker(a.config.judging())
 	stand := standing{name: src.name}

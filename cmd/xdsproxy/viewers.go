@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -69,7 +70,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	if mode == viewerOff {
 		return v, nil
 	}
-	config := serve.Config{Log: rec.Log, Program: versionName(), PastForgotten: rec.past.forgotten, Logger: logger}
+	config := serve.Config{Log: rec.Log, Program: build.Name(), PastForgotten: rec.past.forgotten, Logger: logger}
 	for _, r := range routes {
 		config.Pairs = append(config.Pairs, serve.Pair{Listen: r.Listen, Upstream: r.Upstream})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -124,7 +125,7 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 		if b.ManyLabels {
 			unlabelled++
 		}
-		if slices.Contains(b.Labels, beginsLabel) || b.ManyLabels && unlabelled <= maxUnlabelled {
+		if slices.Contains(b.Labels, label.Begins) || b.ManyLabels && unlabelled <= maxUnlabelled {
 			return true
 		}
 		there = b.Last >= to
