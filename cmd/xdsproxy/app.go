@@ -10,7 +10,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 )
 
 // app is what every command has at hand: the streams and the settings.
@@ -112,3 +114,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// opener opens what this command reads.
+func (a *app) opener() *input.Opener { return &input.Opener{Console: a.console(), Token: a.viewerToken} }

@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -104,7 +105,7 @@ func (a *app) diff(cmd *cobra.Command, f *diffFlags, args []string) error {
 	sessions := len(args) > 1 && isSession(args[1]) && (f.name == "" || len(args) > 2)
 	switch {
 	case len(args) == 0:
-		return misused("diff needs a SOURCE and what to compare in it").Hint("xdsproxy diff %s NAME", lastSource)
+		return misused("diff needs a SOURCE and what to compare in it").Hint("xdsproxy diff %s NAME", input.Last)
 	case len(args) == 1:
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
 			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
@@ -141,7 +142,7 @@ func isNumber(s string) bool {
 
 // isSession says whether an argument is a recording rather than a name.
 func isSession(arg string) bool {
-	if arg == "-" || arg == lastSource || isScript(arg) || isResources(arg) || strings.HasSuffix(arg, ".xdsp") {
+	if arg == "-" || arg == input.Last || input.IsScript(arg) || input.IsFile(arg) || strings.HasSuffix(arg, ".xdsp") {
 		return true
 	}
 	info, err := os.Stat(arg)

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/configdump/compare"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -84,9 +84,9 @@ func (a *app) compareDump(ctx context.Context, source string, until time.Time, d
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	if err := a.through(ctx, source, &staying{stepper: k}, func(e *session.Entry, c *check.Change) error {
+	if err := a.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {
-			return errEnough
+			return input.ErrEnough
 		}
 		if c.Message == nil || !c.Message.Response() {
 			return nil
@@ -107,7 +107,7 @@ func (a *app) compareDump(ctx context.Context, source string, until time.Time, d
 	if known := func(c engine.ClientStatus) bool { return c.Client == dump.Node }; asked == "" && slices.ContainsFunc(all, known) {
 		asked = dump.Node
 	}
-	client, err := oneClient(all, asked)
+	client, err := input.OneClient(all, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -139,28 +139,21 @@ func (a *app) compareDump(ctx context.Context, source string, until time.Time, d
 }
 
 // through reads a source to its end, or until f says that it is enough.
-func (a *app) through(ctx context.Context, source string, step stepper, f visit) error {
-	src, err := a.open(source)
+func (a *app) through(ctx context.Context, source string, step input.Stepper, f input.Visit) error {
+	src, err := a.opener().Open(source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	heap.Lean()
-	src.Pieces()
-	src.Ahead()
-	done := a.progress(src)
-	defer done.End()
-	return walk(ctx, src, filter.Everything(), nil, step, func(e *session.Entry, c *check.Change) error {
-		done.Advance()
-		return f(e, c)
-	})
+	return a.opener().Each(ctx, src, step, f)
 }
 
 // staying holds back how streams end until somebody speaks again. An Envoy that
 // said what it holds was there: how it left at the end of the session does not
 // count.
 type staying struct {
-	stepper
+	input.Stepper
 	ends []session.Entry
 }
 
@@ -176,11 +169,11 @@ func (s *staying) Step(e *session.Entry) check.Change {
 		}
 	case session.KindConnect, session.KindOpen, session.KindMessage:
 	default:
-		return s.stepper.Step(e)
+		return s.Stepper.Step(e)
 	}
 	for i := range s.ends {
-		s.stepper.Step(&s.ends[i])
+		s.Stepper.Step(&s.ends[i])
 	}
 	s.ends = s.ends[:0]
-	return s.stepper.Step(e)
+	return s.Stepper.Step(e)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -17,31 +18,31 @@ import (
 // diffMessages compares the messages of two entries.
 func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) error {
 	var seqs [2]session.Seq
-	wanted := &selection{}
+	wanted := &input.Selection{}
 	for i, arg := range args[1:] {
 		n, _ := strconv.ParseUint(arg, 10, 63)
 		seqs[i] = session.Seq(n)
-		if err := wanted.add(arg); err != nil {
+		if err := wanted.Add(arg); err != nil {
 			return err
 		}
 	}
-	src, err := a.open(args[0])
+	src, err := a.opener().Open(args[0])
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	q, err := parseQuery("")
+	q, err := input.ParseQuery("")
 	if err != nil {
 		return err
 	}
 	var docs [2]decode.Document
 	var names [2]string
-	done := a.progress(src)
-	spans := filter.Union(wanted.spans)
+	done := a.opener().Progress(src)
+	spans := filter.Union(wanted.Spans)
 	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
-	err = q.in(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {
+	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {
 		done.Advance()
-		wanted.meet(e)
+		wanted.Meet(e)
 		for i := range seqs {
 			if e.Seq != seqs[i] {
 				continue
@@ -49,17 +50,17 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 			if e.Message == nil {
 				return failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", shellWord(args[0]), e.Seq)
 			}
-			docs[i], names[i] = q.documents.Message(e, c), messageName(e, c)
+			docs[i], names[i] = q.Documents.Message(e, c), messageName(e, c)
 		}
-		if wanted.done() {
-			return errEnough
+		if wanted.Done() {
+			return input.ErrEnough
 		}
 		return nil
 	})
 	done.End()
 	if err == nil {
-		wanted.seen.Last = max(wanted.seen.Last, src.Facts().LastSeq)
-		err = wanted.missing(src.name)
+		wanted.Seen.Last = max(wanted.Seen.Last, src.Facts().LastSeq)
+		err = wanted.Missing(src.Name)
 	}
 	if err != nil {
 		return err

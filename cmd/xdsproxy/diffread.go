@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -31,15 +32,11 @@ type story struct {
 
 // readStory reads a recording for one resource. Damage is an error beside what
 // is before it.
-func (a *app) readStory(ctx context.Context, src *source, name string) (*story, error) {
+func (a *app) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
 	heap.Lean()
-	src.Pieces()
-	src.Ahead()
 	history := engine.NewHistory(engine.Selection{Name: name})
 	st := &story{names: newSurvey()}
-	done := a.progress(src)
-	err := each(ctx, src, func(e *session.Entry, c *check.Change) error {
-		done.Advance()
+	err := a.opener().Each(ctx, src, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil
@@ -50,8 +47,7 @@ func (a *app) readStory(ctx context.Context, src *source, name string) (*story, 
 		}
 		return nil
 	})
-	done.End()
-	if err != nil && !damaged(err) {
+	if err != nil && !input.Damaged(err) {
 		return nil, err
 	}
 	places := make(map[[2]string]int)

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -29,20 +29,16 @@ type holder struct {
 const maxSessionContents = 128 << 20
 
 func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, error) {
-	src, err := a.open(source)
+	src, err := a.opener().Open(source)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
 	heap.Lean()
-	src.Pieces()
-	src.Ahead()
-	h := &holder{name: src.name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
+	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
 	bytes := 0
-	done := a.progress(src)
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	err = walk(ctx, src, filter.Everything(), nil, k, func(e *session.Entry, c *check.Change) error {
-		done.Advance()
+	err = a.opener().Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if name == "" || c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -53,7 +49,6 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 		}
 		return nil
 	})
-	done.End()
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +137,7 @@ func (s *sessions) pairs() ([]clientPair, error) {
 		for _, id := range slices.Compact(ids) {
 			all = append(all, engine.ClientStatus{Client: id})
 		}
-		id, err := oneClient(all, s.f.client)
+		id, err := input.OneClient(all, s.f.client)
 		if err != nil {
 			return nil, err
 		}

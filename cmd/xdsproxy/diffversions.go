@@ -9,17 +9,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // diffVersions compares versions of one resource.
 func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name string) error {
-	src, err := a.open(source)
+	src, err := a.opener().Open(source)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name strin
 		if damage != nil {
 			return damage
 		}
-		return st.names.missing(name, src.name)
+		return st.names.missing(name, src.Name)
 	}
 	l, clients, err := st.choose(f, name)
 	if err != nil {
@@ -127,7 +127,7 @@ func ofClient(lanes []lane, asked string) ([]lane, error) {
 			ids = append(ids, engine.ClientStatus{Client: l.client})
 		}
 	}
-	id, err := oneClient(ids, asked)
+	id, err := input.OneClient(ids, asked)
 	if err != nil {
 		return nil, err
 	}

@@ -82,13 +82,13 @@ func loadKey(path string) (*pseudonym.Key, error) {
 // renamed writes what was chosen to part, and searches it.
 func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path string) (convert.Result, error) {
 	names := pseudonym.NewNames(key)
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return convert.Result{}, err
 	}
-	facts := header(src)
+	facts := src.Header()
 	src.Close()
-	if !facts.Masked && !src.script {
+	if !facts.Masked && !src.Script {
 		return convert.Result{}, failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.name).
 			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}

@@ -10,6 +10,7 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -20,16 +21,16 @@ const formFolder = "dir"
 
 // folder writes a source as a folder.
 func (x *export) folder(ctx context.Context) error {
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	if _, err := src.first(ctx); err != nil && ctx.Err() != nil {
+	if _, err := src.First(ctx); err != nil && ctx.Err() != nil {
 		return err // a pipe says what it is once something came
 	}
 	src.Pieces()
-	facts := header(src)
+	facts := src.Header()
 	if facts.Program == "" {
 		facts.Program = build.Name()
 	}
@@ -38,7 +39,7 @@ func (x *export) folder(ctx context.Context) error {
 		return unwrittenFolder(err)
 	}
 	var read error
-	for e := range x.entries(ctx, src, &read) {
+	for e := range x.opener().Entries(ctx, src, &read) {
 		if read = to.Add(&e); read != nil {
 			break
 		}
@@ -56,7 +57,7 @@ func (x *export) folder(ctx context.Context) error {
 	switch {
 	case facts.Masked:
 		x.say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
-	case !src.script:
+	case !src.Script:
 		x.warn("secrets in it are not masked; mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	x.say("edit it, and make a recording of it: xdsproxy import %s -w edited.xdsp", shellWord(x.path))
@@ -104,7 +105,7 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case err != nil:
-		return unreadable(err)
+		return input.Unreadable(err)
 	}
 	a.say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), path, render.Size(done.Bytes))
 	if done.Edited+done.Added+done.Deleted+done.Moved == 0 {

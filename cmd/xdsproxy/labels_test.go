@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -47,7 +48,7 @@ func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *label.Labe
 	}
 	defer r.Close()
 	l, seen = label.New(), map[string]bool{}
-	err = each(t.Context(), &source{Reader: r}, func(e *session.Entry, c *check.Change) error {
+	err = input.Each(t.Context(), &input.Source{Reader: r}, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 		var want []string
 		if c.Type != "" {
 			want = append(want, filter.TypeLabel+c.Type)

@@ -34,7 +34,7 @@ xdsproxy open 127.0.0.1:19000`,
 			return misused("open draws on a terminal, and there is none").
 				Hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
 		}
-		src, err := a.open(name)
+		src, err := a.opener().Open(name)
 		if err != nil {
 			return err
 		}

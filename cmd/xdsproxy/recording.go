@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -165,12 +166,12 @@ func (r *recording) place() string {
 }
 
 // source opens the recording as it grows, from its beginning on.
-func (r *recording) source() (*source, error) {
+func (r *recording) source() (*input.Source, error) {
 	reader, err := r.Reader()
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, input.Unreadable(err)
 	}
-	src := &source{Reader: reader, name: r.place()}
+	src := &input.Source{Reader: reader, Name: r.place()}
 	src.Follow(true)
 	return src, nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -89,7 +90,7 @@ func (a *app) reportTo(ctx context.Context, source, path string) error {
 func (r *reporting) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return misused("report needs a SOURCE").Hint("xdsproxy report %s", lastSource)
+		return misused("report needs a SOURCE").Hint("xdsproxy report %s", input.Last)
 	case args[0] == "-":
 		return misused("what comes through a pipe can be read only once, and a report reads it several times").Hint("write it to a file first")
 	}
@@ -104,8 +105,8 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, live := viewerAddr(r.name); !live {
-		if r.name, err = sourcePath(r.name); err != nil {
+	if _, live := input.ViewerAddr(r.name); !live {
+		if r.name, err = input.Path(r.name); err != nil {
 			return err
 		}
 	}
@@ -314,7 +315,7 @@ func (r *reporting) until(ctx context.Context) convert.Walk {
 		var w walked
 		return r.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, _ bool) error {
 			if e.Seq > last {
-				return errEnough
+				return input.ErrEnough
 			}
 			return visit(e, c, false)
 		})

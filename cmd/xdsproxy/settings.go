@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 )
 
@@ -128,7 +129,7 @@ func (a *app) warnUnknownVariables() {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case a.settingOf(name) != nil, name == tokenVariable, name == console.PagerVariables[0]:
+		case a.settingOf(name) != nil, name == input.TokenVariable, name == console.PagerVariables[0]:
 		case best == "":
 			a.warn("%s in the environment is not a setting", name)
 		default:

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -21,10 +22,6 @@ const (
 	viewerOn  = "on"
 	viewerOff = "off"
 )
-
-// tokenVariable holds the token itself. It is no setting: what is one gets
-// printed.
-const tokenVariable = "XDSPROXY_VIEWER_TOKEN"
 
 // viewerValue is on, off or an address.
 type viewerValue string
@@ -185,11 +182,11 @@ func (a *app) announceViews(v *viewers, logger *zap.Logger) {
 	switch {
 	case v.remote == nil:
 	case v.made:
-		a.tell("watch it with: %s=%s xdsproxy watch %s", tokenVariable, v.token, v.remote)
+		a.tell("watch it with: %s=%s xdsproxy watch %s", input.TokenVariable, v.token, v.remote)
 	case a.config.viewerTokenFile != "":
 		a.tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, shellWord(a.config.viewerTokenFile))
 	default:
-		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, tokenVariable)
+		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, input.TokenVariable)
 	}
 }
 
@@ -206,7 +203,7 @@ const maxToken = 4 << 10
 // viewerToken is the token of viewer endpoints, ours or another's; "" if nobody
 // said one. It is in no error.
 func (a *app) viewerToken() (string, error) {
-	token, from := os.Getenv(tokenVariable), tokenVariable
+	token, from := os.Getenv(input.TokenVariable), input.TokenVariable
 	if path := a.config.viewerTokenFile; path != "" {
 		f, err := os.Open(path)
 		if err != nil {
