@@ -36,7 +36,8 @@ var allowed = map[string][]string{
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
 	"internal/label":     {"internal/session", "internal/xds", "decode", "check"},
-	"internal/input":     {"internal/session", "proxy", "internal/build", "internal/console", "internal/label", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
+	"internal/input":     {"internal/session", "proxy", "internal/build", "internal/compare", "internal/console", "internal/label", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
+	"internal/compare":   {"internal/session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym": {"internal/session", "internal/xds", "internal/protoscan", "decode"},
