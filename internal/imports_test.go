@@ -32,8 +32,13 @@ var allowed = map[string][]string{
 	"internal/engine":    {"internal/session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "internal/configdump", "decode", "check"},
-	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/render", "tui/widget"},
+	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
+	"internal/build":     {"internal/render"},          // for the name of the schema
+	"internal/heap":      {},
+	"internal/label":     {"internal/session", "internal/xds", "decode", "check"},
+	"internal/input":     {"internal/session", "proxy", "internal/build", "internal/compare", "internal/console", "internal/label", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
+	"internal/compare":   {"internal/session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym": {"internal/session", "internal/xds", "internal/protoscan", "decode"},
@@ -44,7 +49,7 @@ var allowed = map[string][]string{
 	"replay/shadow":      {"internal/session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode", "replay"},
 	"tui/key":            {},
 	"tui/widget":         {"internal/render", "tui/key"}, // no xDS, no screen
-	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "tui/widget"},
+	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
 	"tui/index":          {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
 	"tui/source":         {"internal/session", "internal/engine", "recorder", "check", "tui/alias", "tui/index"},
 	"tui/view":           {"internal/session", "internal/engine", "check", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
@@ -66,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/console", "internal/settings", "recorder", "decode", "check", "internal/render",
+		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/heap", "internal/input", "internal/label", "internal/settings", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},

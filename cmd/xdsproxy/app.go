@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
@@ -105,4 +106,9 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return misused("%s takes no arguments, but got %q", cmd.Name(), args[0])
 	}
 	return nil
+}
+
+// opener opens what this command reads.
+func (a *app) opener() *input.Opener {
+	return &input.Opener{Console: a.console(), Token: a.config.ViewerToken}
 }

@@ -14,7 +14,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -106,7 +109,7 @@ xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
 func (b *bisecting) check(args []string) error {
 	switch {
 	case len(args) == 0:
-		return misused("bisect needs a SOURCE").Hint("xdsproxy bisect %s --listen 127.0.0.1:18000", lastSource)
+		return misused("bisect needs a SOURCE").Hint("xdsproxy bisect %s --listen 127.0.0.1:18000", input.Last)
 	case len(args) > 2:
 		return misused("one SEQ at a time, but got %d", len(args)-1)
 	case args[0] == "-":
@@ -115,7 +118,7 @@ func (b *bisecting) check(args []string) error {
 		return misused("no --listen: where is the client to connect?").Hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case strings.HasSuffix(b.script, ".xdsp"):
 		return misused("--script %s: a script is text, and this is the name of a recording", shellWord(b.script)).
-			Hint("--script %s writes the script, and the recording beside it", shellWord(strings.TrimSuffix(b.script, ".xdsp")+scriptSuffix))
+			Hint("--script %s writes the script, and the recording beside it", shellWord(strings.TrimSuffix(b.script, ".xdsp")+input.ScriptSuffix))
 	case b.timeout == 0 || b.wait == 0:
 		return misused("--timeout and --wait cannot be 0s: no client answers at once")
 	}
@@ -174,13 +177,13 @@ func (b *bisecting) run(ctx context.Context) error {
 // read reads what is to be bisected.
 func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 	r, err := replay.ReadRejection(ctx, b.seq, func() (replay.Source, func() error, error) {
-		src, err := b.open(b.source)
+		src, err := b.opener().Open(b.source)
 		if err != nil {
 			return nil, nil, err
 		}
-		b.source, b.facts = src.name, header(src) // so that @last stays the same
+		b.source, b.facts = src.Name, src.Header() // so that @last stays the same
 		src.Pieces()
-		done := b.progress(src)
+		done := b.opener().Progress(src)
 		return advancing{src, done, func(*session.Entry) {}}, func() error { done.End(); return src.Close() }, nil
 	})
 	none, is := errors.AsType[*replay.NotRejectedError](err)
@@ -200,7 +203,7 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		if f, is := errors.AsType[*failure](err); is {
 			return nil, f
 		}
-		return nil, unreadable(err)
+		return nil, input.Unreadable(err)
 	}
 	return r, nil
 }
@@ -329,12 +332,12 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 // masked as they are in the source, and if they are not, unless the settings say
 // that they are to be kept.
 func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
-	o := recorder.Options{Labels: newLabels().of}
+	o := recorder.Options{Labels: label.New().Of}
 	if !b.facts.Masked && !bool(b.config.KeepSecrets) {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 	}
-	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName(), Masked: b.facts.Masked}, o)
+	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: build.Name(), Masked: b.facts.Masked}, o)
 	if err != nil {
 		return overwriting("cannot write the recording", err)
 	}
@@ -351,7 +354,7 @@ func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
 }
 
 // besideScript is bug-412.xdsp for bug-412.xds.
-func besideScript(path string) string { return strings.TrimSuffix(path, scriptSuffix) + ".xdsp" }
+func besideScript(path string) string { return strings.TrimSuffix(path, input.ScriptSuffix) + ".xdsp" }
 
 // scriptName is bug-412.xds for entry 412 of bug.xdsp; the second of that name
 // is bug-412-2.xds.
@@ -361,5 +364,5 @@ func scriptName(source string, seq session.Seq, n int) string {
 	if n > 1 {
 		name += fmt.Sprintf("-%d", n)
 	}
-	return name + scriptSuffix
+	return name + input.ScriptSuffix
 }

@@ -16,7 +16,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -63,14 +66,14 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		ValidArgsFunction: completeSources,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return misused("check needs a SOURCE").Hint("xdsproxy check %s", lastSource)
+			return misused("check needs a SOURCE").Hint("xdsproxy check %s", input.Last)
 		}
 		options, err := judge.options()
 		if err != nil {
 			return err
 		}
 		options.Past, options.Static = a.config.Judging().Past, a.config.Static
-		lean()
+		heap.Lean()
 		report := render.NewReport()
 		var damage error
 		parts := together(args)
@@ -80,7 +83,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 				label = names[0]
 			}
 			if err := a.judge(cmd.Context(), names, label, options, report); err != nil {
-				if !damaged(err) {
+				if !input.Damaged(err) {
 					return err
 				}
 				damage = err // what could be read was judged
@@ -136,7 +139,7 @@ func together(args []string) [][]string {
 	files := -1
 	for _, name := range args {
 		switch {
-		case !isResources(name):
+		case !input.IsFile(name):
 			out = append(out, []string{name})
 		case files < 0:
 			files = len(out)
@@ -150,36 +153,32 @@ func together(args []string) [][]string {
 
 // judge holds one source against the rules, or several files at once.
 func (a *app) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
-	var src *source
+	var src *input.Source
 	var err error
-	if isResources(names[0]) {
-		src, err = judgeResources(names)
+	if input.IsFile(names[0]) {
+		src, err = input.OpenFiles(names)
 	} else {
-		src, err = a.open(names[0])
+		src, err = a.opener().Open(names[0])
 	}
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	o.Timers.Fixed = o.Timers.Fixed || src.script
+	o.Timers.Fixed = o.Timers.Fixed || src.Script
 	checker := check.NewChecker(o)
-	src.Pieces()
-	done := a.progress(src)
 	var judged atomic.Uint64
 	defer a.heedStop(ctx, &judged)()
-	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
+	err = a.opener().Each(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		judged.Store(uint64(e.Seq))
-		done.Advance()
 		return nil
 	})
-	done.End()
-	if err != nil && !damaged(err) {
+	if err != nil && !input.Damaged(err) {
 		return err
 	}
 	before := len(report.Findings)
 	report.Add(label, checker.Findings(), checker.Summary())
-	if src.line != nil {
-		render.AddLines(report.Findings[before:], src.line)
+	if src.Line != nil {
+		render.AddLines(report.Findings[before:], src.Line)
 	}
 	return err
 }
@@ -204,39 +203,12 @@ func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func())
 	return func() { close(over) }
 }
 
-// judgeEach reads a source to its end, through a checker.
-func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error {
-	var (
-		e   session.Entry
-		c   check.Change
-		err error
-	)
-	src.Ahead()
-	for {
-		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return unreadable(err)
-		}
-		c = checker.Step(&e)
-		err := v(&e, &c)
-		e, c = session.Entry{}, check.Change{} // who waits for the next one holds nothing large
-		if err != nil {
-			if errors.Is(err, errEnough) {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
 func (a *app) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
 	switch form {
 	case "json":
 		return a.console().JSON(r)
 	case "sarif":
-		return r.SARIF(a.stdout, buildFacts().Version, source, rules)
+		return r.SARIF(a.stdout, build.Read().Version, source, rules)
 	case "junit":
 		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
 	}

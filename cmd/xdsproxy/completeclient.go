@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -35,11 +36,11 @@ func (a *app) completeClient(_ *cobra.Command, args []string, _ string) ([]strin
 // of a recording from its index, of what is written by hand from all of it.
 func (a *app) clientNames(name string) []string {
 	quiet := *a
-	quiet.stderr = io.Discard
-	if _, distant := viewerAddr(name); distant || name == "-" {
+	quiet.stderr, quiet.config.Quiet = io.Discard, true
+	if _, distant := input.ViewerAddr(name); distant || name == "-" {
 		return nil
 	}
-	src, err := quiet.open(name)
+	src, err := quiet.opener().Open(name)
 	if err != nil {
 		return nil
 	}
@@ -51,10 +52,10 @@ func (a *app) clientNames(name string) []string {
 			names[id] = true
 		}
 	}
-	if src.file {
-		_, _ = clientsOf(a.ctx, src, meet) // what there is helps
+	if src.File {
+		_, _ = src.Clients(a.ctx, meet) // what there is helps
 	} else {
-		_ = each(a.ctx, src, func(_ *session.Entry, c *check.Change) error {
+		_ = input.Each(a.ctx, src, check.NewTracker(), func(_ *session.Entry, c *check.Change) error {
 			meet(c.Client)
 			return nil
 		})

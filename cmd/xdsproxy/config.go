@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -177,7 +178,7 @@ func (a *app) printConfig(facts configFacts) error {
 		{"state", facts.Paths.StateDir},
 		{"recordings", facts.Paths.Recordings},
 		{"viewers", facts.Paths.Viewers},
-		{lastSource, last},
+		{input.Last, last},
 	} {
 		fmt.Fprintf(&b, "%-30s %s\n", p[0], render.Safe(p[1]))
 	}

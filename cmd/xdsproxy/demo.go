@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -225,7 +225,7 @@ func (d *demo) follow() {
 	defer src.Close()
 	lines, closed := d.printer(d.stdout, "text"), false
 	checker := check.NewChecker(d.config.Judging())
-	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
+	err = input.Each(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
 		d.rec.past.note(e.Seq, checker.Memory())
 		if !closed {
 			if err := lines.all(e, c); errors.Is(err, console.ErrClosedPipe) {

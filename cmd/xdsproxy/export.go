@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -187,8 +188,8 @@ func (x *export) run(ctx context.Context, args []string) error {
 		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
 			Hint("write it to a file first")
 	}
-	if _, live := viewerAddr(x.name); x.name != "-" && !live { // it is opened several times: the newest must stay the same
-		name, err := sourcePath(x.name)
+	if _, live := input.ViewerAddr(x.name); x.name != "-" && !live { // it is opened several times: the newest must stay the same
+		name, err := input.Path(x.name)
 		if err != nil {
 			return err
 		}
@@ -210,11 +211,11 @@ func (x *export) report() bool { return x.form == string(convert.Markdown) || x.
 func (x *export) rescue(ctx context.Context) error {
 	switch {
 	case x.path == "" || x.path == "-":
-		return misused("export needs -w FILE: where is the copy to go?").Hint("%s", repairCommand(x.name))
+		return misused("export needs -w FILE: where is the copy to go?").Hint("%s", input.RepairCommand(x.name))
 	case x.name == "-":
 		return misused("what comes through a pipe cannot be repaired").Hint("write it to a file first")
 	}
-	name, err := sourcePath(x.name)
+	name, err := input.Path(x.name)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/convert/page"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -24,9 +28,9 @@ import (
 
 // walked is a walk over a source from its beginning, and what came of it.
 type walked struct {
-	src     *source
-	q       *query
-	of      *selection
+	src     *input.Source
+	q       *input.Query
+	of      *input.Selection
 	checker *check.Checker // nil if nothing is held against the rules
 	facts   recorder.Facts
 }
@@ -34,71 +38,60 @@ type walked struct {
 // walk visits all entries of the source, and says which of them are chosen.
 // Unless whole it ends when no chosen one can follow.
 func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.Visit) error {
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	w.src, w.of = src, &selection{}
+	w.src, w.of = src, &input.Selection{}
 	for _, seq := range x.seqs {
-		if err := w.of.add(seq); err != nil {
+		if err := w.of.Add(seq); err != nil {
 			return err
 		}
 	}
-	if w.q, err = parseQuery(x.filter); err != nil {
+	if w.q, err = input.ParseQuery(x.filter); err != nil {
 		return err
 	}
-	if _, err := w.q.places(ctx, src, filter.Everything()); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := w.q.Places(ctx, src, filter.Everything()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	src.Pieces()
-	var step stepper = check.NewTracker()
+	var step input.Stepper = check.NewTracker()
 	if x.form != formRecording || w.q.Needs().Findings {
 		o := x.config.Judging()
 		o.Timers = x.timers(src)
 		w.checker = check.NewChecker(o)
 		step = w.checker
 	}
-	wants, all := w.q.asker(), len(x.seqs) == 0
-	done := x.progress(src)
-	defer done.End()
-	err = judgeEach(ctx, src, step, func(e *session.Entry, c *check.Change) error {
-		done.Advance()
+	wants, all := w.q.Asker(), len(x.seqs) == 0
+	err = x.opener().Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		x.last = e.Seq
 		if x.private != nil {
 			x.private.Meet(c)
 		}
 		wanted := wants(e, c)
-		selected := all || w.of.meet(e)
+		selected := all || w.of.Meet(e)
 		if err := visit(e, c, wanted && selected); err != nil {
 			return err
 		}
-		if !whole && (w.q.Over(e) || !all && w.of.done()) {
-			return errEnough
+		if !whole && (w.q.Over(e) || !all && w.of.Done()) {
+			return input.ErrEnough
 		}
 		return nil
 	})
-	w.facts = src.Facts()
-	if src.viewer != nil {
-		w.facts = header(src)
-	}
+	w.facts = src.Header()
 	return err
 }
 
 // reread visits all entries again, without what they mean.
 func (x *export) reread(ctx context.Context, visit convert.Visit) error {
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	src.Pieces()
-	done := x.progress(src)
-	defer done.End()
-	return judgeEach(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
-		done.Advance()
+	return x.opener().Each(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
 		if e.Seq > x.last {
-			return errEnough
+			return input.ErrEnough
 		}
 		return visit(e, c, false)
 	})
@@ -110,29 +103,29 @@ type unread struct{}
 func (unread) Step(*session.Entry) check.Change { return check.Change{} }
 
 // timers are those of a script, which has its own time, or the usual ones.
-func (x *export) timers(src *source) check.Timers {
+func (x *export) timers(src *input.Source) check.Timers {
 	t := check.DefaultTimers()
-	t.Fixed = src.script
+	t.Fixed = src.Script
 	return t
 }
 
 // lean keeps the heap small, where it is ours alone.
 func (x *export) lean() {
 	if !x.inside {
-		lean()
+		heap.Lean()
 	}
 }
 
 // empty says why nothing was chosen.
 func (x *export) empty(w *walked) error {
 	if len(x.seqs) > 0 {
-		if err := w.of.missing(w.src.name); err != nil {
+		if err := w.of.Missing(w.src.Name); err != nil {
 			return err
 		}
 		x.say("nothing of what was named matches %q", w.q)
 		return nil
 	}
-	x.say("%s", nothing(w.src, w.q))
+	x.say("%s", input.Nothing(w.src, w.q))
 	return nil
 }
 
@@ -141,19 +134,19 @@ func (x *export) cut(ctx context.Context) error {
 	if _, err := os.Lstat(x.path); err == nil {
 		return overwriting("cannot write the recording", &fs.PathError{Op: "open", Path: x.path, Err: fs.ErrExist})
 	}
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return err
 	}
-	facts := header(src)
+	facts := src.Header()
 	src.Close()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: label.New().Of}}
 	if x.mask && !facts.Masked {
 		masker := decode.NewMasker()
 		o.Record.Masked, o.Record.Transform, o.Record.Content = true, masker.Transform, masker.Content
 	}
 	if facts.Program == "" {
-		facts.Program = versionName()
+		facts.Program = build.Name()
 	}
 	var w walked
 	x.lean()
@@ -188,7 +181,7 @@ func (x *export) sayCut(done convert.Result) {
 
 // masks says whether what was written holds secrets.
 func (x *export) masks(w *walked, done convert.Result, masked bool) {
-	if w.src.script {
+	if w.src.Script {
 		return // it was written by hand
 	}
 	if masked {
@@ -221,7 +214,7 @@ func (x *export) text(ctx context.Context) (err error) {
 	}
 	var w walked
 	o := convert.Options{Report: convert.Report{
-		Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
+		Program: build.Line() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
 		Findings: func() []check.Finding { return w.checker.Findings() },
 	}}
 	if x.report() {
@@ -266,21 +259,12 @@ func (x *export) text(ctx context.Context) (err error) {
 
 // begins is what the source says of itself.
 func (x *export) begins() (recorder.Facts, error) {
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return recorder.Facts{}, err
 	}
 	defer src.Close()
-	return header(src), nil
-}
-
-// header is what a source says of itself at its beginning, of which a running
-// proxy has sent nothing before it is read.
-func header(src *source) recorder.Facts {
-	if src.viewer != nil {
-		return src.viewer.Info().Facts
-	}
-	return src.Facts()
+	return src.Header(), nil
 }
 
 // giveUp removes the file of which nothing has come.

@@ -10,7 +10,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -80,23 +82,23 @@ func loadKey(path string) (*pseudonym.Key, error) {
 // renamed writes what was chosen to part, and searches it.
 func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path string) (convert.Result, error) {
 	names := pseudonym.NewNames(key)
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return convert.Result{}, err
 	}
-	facts := header(src)
+	facts := src.Header()
 	src.Close()
-	if !facts.Masked && !src.script {
+	if !facts.Masked && !src.Script {
 		return convert.Result{}, failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.name).
 			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	if facts.Program == "" {
-		facts.Program = versionName()
+		facts.Program = build.Name()
 	}
 	var w walked
 	x.lean()
 	learning := names.Walk()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: newLabels().of, Transform: decode.NewSplitter().Transform}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: label.New().Of, Transform: decode.NewSplitter().Transform}}
 	done, err := convert.Cut(part, facts, func(v convert.Visit) error {
 		if w.src == nil {
 			return x.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, chosen bool) error {

@@ -3,22 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
-
-// repairCommand is how to rescue a recording into a file beside it.
-func repairCommand(name string) string {
-	fixed := strings.TrimSuffix(name, filepath.Ext(name)) + "-fixed.xdsp"
-	return fmt.Sprintf("xdsproxy export %s --repair -w %s", shellWord(name), shellWord(fixed))
-}
 
 func (a *app) repair(ctx context.Context, from, to string) error {
 	var read int64
@@ -33,7 +27,7 @@ func (a *app) repair(ctx context.Context, from, to string) error {
 	case errors.Is(err, fs.ErrExist):
 		return failed("%w", err).Hint("nothing is overwritten; name another file with -w FILE, or remove this one")
 	case err != nil:
-		return unreadable(err)
+		return input.Unreadable(err)
 	case done.Entries == 0:
 		f := failed("nothing could be rescued of %q: it holds no entry that can be read", from)
 		if done.Damages > 0 {

@@ -17,13 +17,13 @@ import (
 // exportScript writes a source as a conversation script, to standard output if
 // path is empty.
 func (a *app) exportScript(ctx context.Context, name, path string) (err error) {
-	src, err := a.open(name)
+	src, err := a.opener().Open(name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	var read error
-	err = a.scriptTo(path, a.entries(ctx, src, &read))
+	err = a.scriptTo(path, a.opener().Entries(ctx, src, &read))
 	if err == nil {
 		err = read
 	}
@@ -59,26 +59,4 @@ func (a *app) scriptTo(path string, entries iter.Seq[session.Entry]) (err error)
 		a.say("not in the script: %s", what)
 	}
 	return err
-}
-
-// entries yields the entries of a source to its end, or to an error.
-func (a *app) entries(ctx context.Context, src *source, failure *error) iter.Seq[session.Entry] {
-	return func(yield func(session.Entry) bool) {
-		done := a.progress(src)
-		defer done.End()
-		for {
-			e, err := src.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				*failure = unreadable(err)
-				return
-			}
-			done.Advance()
-			if !yield(e) {
-				return
-			}
-		}
-	}
 }

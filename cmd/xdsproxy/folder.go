@@ -8,7 +8,10 @@ import (
 	"path/filepath"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -18,25 +21,25 @@ const formFolder = "dir"
 
 // folder writes a source as a folder.
 func (x *export) folder(ctx context.Context) error {
-	src, err := x.open(x.name)
+	src, err := x.opener().Open(x.name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	if _, err := src.first(ctx); err != nil && ctx.Err() != nil {
+	if _, err := src.First(ctx); err != nil && ctx.Err() != nil {
 		return err // a pipe says what it is once something came
 	}
 	src.Pieces()
-	facts := header(src)
+	facts := src.Header()
 	if facts.Program == "" {
-		facts.Program = versionName()
+		facts.Program = build.Name()
 	}
-	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: newLabels().of})
+	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: label.New().Of})
 	if err != nil {
 		return unwrittenFolder(err)
 	}
 	var read error
-	for e := range x.entries(ctx, src, &read) {
+	for e := range x.opener().Entries(ctx, src, &read) {
 		if read = to.Add(&e); read != nil {
 			break
 		}
@@ -54,7 +57,7 @@ func (x *export) folder(ctx context.Context) error {
 	switch {
 	case facts.Masked:
 		x.say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
-	case !src.script:
+	case !src.Script:
 		x.warn("secrets in it are not masked; mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
 	}
 	x.say("edit it, and make a recording of it: xdsproxy import %s -w edited.xdsp", shellWord(x.path))
@@ -83,7 +86,7 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	}
 	line := a.console().Progress("importing", filepath.Join(dir, "session.yaml"), func() (int64, uint64) { return far.read, far.entries })
 	done, err := folder.Import(ctx, dir, path, folder.Options{
-		Labels: newLabels().of,
+		Labels: label.New().Of,
 		Progress: func(read int64, entries uint64) {
 			far.read, far.entries = read, entries
 			line.Advance()
@@ -102,7 +105,7 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case err != nil:
-		return unreadable(err)
+		return input.Unreadable(err)
 	}
 	a.say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), path, render.Size(done.Bytes))
 	if done.Edited+done.Added+done.Deleted+done.Moved == 0 {

@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -87,8 +89,8 @@ func (a *app) importLog(name, path string) error {
 	var to *recorder.Copy
 	done, err := binlog.Read(bufio.NewReader(in), func(e *session.Entry) (err error) {
 		if to == nil {
-			to, err = recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName()}, recorder.Options{
-				Labels: newLabels().of, Masked: true, Transform: masker.Transform, Content: masker.Content,
+			to, err = recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: build.Name()}, recorder.Options{
+				Labels: label.New().Of, Masked: true, Transform: masker.Transform, Content: masker.Content,
 			})
 			if err != nil {
 				return overwriting("cannot import", err)

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -45,7 +43,7 @@ xdsproxy info session.xdsp -o json`,
 		if err != nil {
 			return err
 		}
-		src, err := a.open(name)
+		src, err := a.opener().Open(name)
 		if err != nil {
 			return err
 		}
@@ -78,7 +76,7 @@ xdsproxy info session.xdsp -o json`,
 const readAll = 256 << 20
 
 // facts are nil if there are none; an error beside them says what is damaged.
-func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, error) {
+func (a *app) facts(ctx context.Context, src *input.Source, all bool) (*render.Info, error) {
 	clients := map[string]bool{}
 	meet := func(id string) {
 		if id != "" && len(clients) < maxClients {
@@ -86,27 +84,26 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 		}
 	}
 	facts, err := recorder.Facts{}, error(nil)
-	headers := (src.file || src.viewer != nil) && !all
+	headers := (src.File || src.Viewer != nil) && !all
 	switch {
-	case headers && src.file:
-		facts, err = recorder.Inspect(src.name)
+	case headers && src.File:
+		facts, err = recorder.Inspect(src.Name)
 		headers = err == nil && facts.MessageBytes > readAll
 	case headers:
-		facts = src.all()
+		facts = src.All()
 		headers = facts.MessageBytes > readAll
 	}
 	more, silent := false, map[session.ConnID]bool{}
 	var forgotten *uint64
 	switch {
-	case headers && src.file:
-		more, err = clientsOf(ctx, src, meet)
+	case headers && src.File:
+		more, err = src.Clients(ctx, meet)
 		more = more || facts.Connections > uint64(len(clients))
 	case headers:
 		more = true // it would all have to come over here
 	default:
-		done, account := a.progress(src), check.NewChecker(a.config.Accounting())
-		src.Pieces()
-		err = judgeEach(ctx, src, account, func(e *session.Entry, c *check.Change) error {
+		account := check.NewChecker(a.config.Accounting())
+		err = a.opener().Each(ctx, src, account, func(e *session.Entry, c *check.Change) error {
 			meet(c.Client)
 			switch {
 			case c.Client != "":
@@ -114,25 +111,23 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 			case e.Kind == session.KindOpen && len(silent) < maxClients:
 				silent[e.Conn] = true
 			}
-			done.Advance()
 			return nil
 		})
-		done.End()
 		more = len(silent) > 0 // somebody who never said who it is
 		forgotten = new(account.Memory().Forgotten)
 		facts = src.Facts()
-		if src.viewer != nil {
-			facts = src.all()
+		if src.Viewer != nil {
+			facts = src.All()
 		}
 	}
 	if err != nil && !facts.Damaged {
 		return nil, err
 	}
-	i := infoOf(src.name, facts)
-	if src.viewer != nil {
+	i := infoOf(src.Name, facts)
+	if src.Viewer != nil {
 		i.Live, i.Recording = true, facts.Path
-		forgotten = src.viewer.Info().PastForgotten
-		for _, p := range src.viewer.Info().Pairs {
+		forgotten = src.Viewer.Info().PastForgotten
+		for _, p := range src.Viewer.Info().Pairs {
 			i.Pairs = append(i.Pairs, render.InfoPair(p))
 		}
 	}
@@ -145,25 +140,6 @@ func (a *app) facts(ctx context.Context, src *source, all bool) (*render.Info, e
 
 // maxClients bounds the node ids that are told apart.
 const maxClients = 1 << 20
-
-// clientsOf gathers node ids from the headers of blocks. It says whether there
-// may be more, in blocks that had no room for them all.
-func clientsOf(ctx context.Context, src *source, meet func(id string)) (more bool, err error) {
-	src.Want(func(b *recorder.Block) bool {
-		more = more || b.ManyLabels
-		for _, l := range b.Labels {
-			if id, is := strings.CutPrefix(l, filter.ClientLabel); is {
-				meet(id)
-			}
-		}
-		return false
-	})
-	_, err = src.Next(ctx)
-	if errors.Is(err, io.EOF) {
-		return more, nil
-	}
-	return more, unreadable(err)
-}
 
 func infoOf(name string, f recorder.Facts) *render.Info {
 	return &render.Info{

@@ -30,7 +30,7 @@ func TestInfoByHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, all := range []bool{false, true} {
-		src, err := a.open(path)
+		src, err := a.opener().Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestInfoOfUnknownClients(t *testing.T) {
 			if err := log.Close(); err != nil {
 				t.Fatal(err)
 			}
-			src, err := a.open(path)
+			src, err := a.opener().Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}

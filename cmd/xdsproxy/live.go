@@ -11,15 +11,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
-
-// stepper says what entries mean, in order: a check.Checker, or a check.Checker
-// that holds them against the rules as well.
-type stepper interface {
-	Step(e *session.Entry) check.Change
-}
 
 // oversee reads a recording as it grows, until it is closed, and logs what rules
 // find in entries after seq: the recording ends it, not a signal, so that what
@@ -81,7 +76,7 @@ func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, late 
 
 // lookOn reads a recording as it grows, until it is closed, and holds it against
 // the rules unless the settings say otherwise.
-func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
+func (a *app) lookOn(rec *recording, logger *zap.Logger, v input.Visit) {
 	src, err := rec.source()
 	if err != nil {
 		a.warn("%v", err)
@@ -102,7 +97,7 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v visit) {
 		o = a.config.Following()
 	}
 	step := check.NewChecker(o)
-	err = judgeEach(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
+	err = input.Each(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
 		rec.past.note(e.Seq, step.Memory())
 		return v(e, c)
 	})

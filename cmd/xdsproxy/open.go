@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
@@ -34,12 +35,12 @@ xdsproxy open 127.0.0.1:19000`,
 			return misused("open draws on a terminal, and there is none").
 				Hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
 		}
-		src, err := a.open(name)
+		src, err := a.opener().Open(name)
 		if err != nil {
 			return err
 		}
 		_ = src.Close()
-		lean()
+		heap.Lean()
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/admin"
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -47,7 +48,7 @@ func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger
 	if err != nil {
 		return nil, err
 	}
-	build := buildFacts()
+	build := build.Read()
 	o := &operations{metrics: admin.NewMetrics(a.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
 		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(a.config.Queue), Memory: rec.past.memory,

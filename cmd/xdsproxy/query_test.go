@@ -17,6 +17,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -200,23 +201,23 @@ func recordTalk(t testing.TB, seed uint64) string {
 func asked(t *testing.T, path, text string, straight bool) (lines []string, read int) {
 	t.Helper()
 	a := &app{stderr: t.Output(), config: settings.New()}
-	q, err := parseQuery(text)
+	q, err := input.ParseQuery(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := a.open(path)
+	src, err := a.opener().Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	src.file = straight
-	err = q.in(t.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, wanted bool) error {
+	src.File = straight
+	err = q.In(t.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, wanted bool) error {
 		read++
 		if !wanted {
 			return nil
 		}
 		line, err := render.NewObject(e, c).Line()
-		lines = append(lines, fmt.Sprint(string(line), q.table.Line(e, c), c.Uncertain, c.Answers, c.Waited, c.Node))
+		lines = append(lines, fmt.Sprint(string(line), q.Table.Line(e, c), c.Uncertain, c.Answers, c.Waited, c.Node))
 		return err
 	})
 	if err != nil {
@@ -292,7 +293,7 @@ func TestQueryGoesStraight(t *testing.T) {
 		t.Errorf("%d entries were read", read)
 	}
 	// Nor is anything where the recording ends before it begins.
-	if _, read := asked(t, path, "at:2200-01-01", true); read > leadIn+10 {
+	if _, read := asked(t, path, "at:2200-01-01", true); read > input.LeadIn+10 {
 		t.Errorf("%d entries were read", read)
 	}
 	lines, _ := asked(t, path, "since:0s", true)

@@ -7,12 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -100,10 +102,10 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 // recorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
 func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) recorder.Options {
-	labels := newLabels()
+	labels := label.New()
 	o := recorder.Options{
-		Labels:  labels.of,
-		Program: versionName(), QueueBytes: int64(a.config.Queue), SyncEvery: time.Duration(a.config.Sync),
+		Labels:  labels.Of,
+		Program: build.Name(), QueueBytes: int64(a.config.Queue), SyncEvery: time.Duration(a.config.Sync),
 		MaxSize: int64(a.config.MaxSize), MaxAge: time.Duration(a.config.MaxAge), Keep: int(a.config.Keep),
 		Memory: int64(a.config.Ring),
 		Logger: logger,
@@ -111,12 +113,12 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 	if a.config.KeepSecrets {
 		splitter := decode.NewSplitter()
 		splitter.Free(buffers.Put)
-		o.Transform, labels.look = splitter.Transform, splitter.Glance
+		o.Transform, labels.Look = splitter.Transform, splitter.Glance
 	} else {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
 		masker.Free(buffers.Put)
-		labels.look = masker.Glance
+		labels.Look = masker.Glance
 	}
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.NoRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
@@ -164,12 +166,12 @@ func (r *recording) place() string {
 }
 
 // source opens the recording as it grows, from its beginning on.
-func (r *recording) source() (*source, error) {
+func (r *recording) source() (*input.Source, error) {
 	reader, err := r.Reader()
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, input.Unreadable(err)
 	}
-	src := &source{Reader: reader, name: r.place()}
+	src := &input.Source{Reader: reader, Name: r.place()}
 	src.Follow(true)
 	return src, nil
 }

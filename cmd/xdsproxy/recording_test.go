@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -34,8 +35,8 @@ func TestWhatIsSaidOfRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if v := r.Facts().Version; v != recordingFormat {
-		t.Errorf("format version %d is written, not %d", v, recordingFormat)
+	if v := r.Facts().Version; v != build.RecordingFormat {
+		t.Errorf("format version %d is written, not %d", v, build.RecordingFormat)
 	}
 }
 

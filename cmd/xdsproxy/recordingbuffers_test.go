@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
@@ -33,7 +34,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make(chan map[session.StreamID][]uint64)
-	read := func(src *source, pieces bool) map[session.StreamID][]uint64 {
+	read := func(src *input.Source, pieces bool) map[session.StreamID][]uint64 {
 		defer src.Close()
 		if pieces {
 			src.Pieces()
@@ -104,7 +105,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := a.open(rec.Path())
+	again, err := a.opener().Open(rec.Path())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -35,8 +36,8 @@ type replaying struct {
 	follow         bool
 	noise          string
 
-	queries  []*query   // the filters of options.Faults
-	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
+	queries  []*input.Query // the filters of options.Faults
+	security proxy.Pair     // how TLS is spoken with the live side; its addresses are not set
 	options  replay.Options
 	dumped   dumping
 
@@ -166,7 +167,7 @@ func (r *replaying) check(args []string) error {
 	pace, err := replay.ParsePace(r.pace)
 	switch {
 	case len(args) == 0:
-		return misused("replay needs a SOURCE").Hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
+		return misused("replay needs a SOURCE").Hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", input.Last)
 	case len(args) > 1 && len(r.commands) == 0 && r.dumped.addr == ownAdmin:
 		return misused("the address belongs behind an equals sign: --compare-config-dump=%s", args[1])
 	case len(args) > 1 && len(r.commands) == 0:
@@ -290,14 +291,14 @@ var errDifferences = &failure{Err: errors.New("differences"), Code: console.Exit
 // plan reads the recording. Damage is returned beside the plan of what is before
 // it.
 func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err error) {
-	src, err := r.open(r.source)
+	src, err := r.opener().Open(r.source)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer src.Close()
 	var again func() (*recorder.Reader, error)
-	if src.file {
-		again = func() (*recorder.Reader, error) { return recorder.Open(src.name) }
+	if src.File {
+		again = func() (*recorder.Reader, error) { return recorder.Open(src.Name) }
 	}
 	src.Follow(false)
 	src.Pieces()
@@ -305,15 +306,15 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	done := r.progress(src)
+	done := r.opener().Progress(src)
 	plan, err = replay.Read(ctx, r.observed(advancing{src, done, see}), again)
 	done.End()
 	switch {
 	case err != nil && plan == nil:
-		return nil, nil, unreadable(err)
+		return nil, nil, input.Unreadable(err)
 	case err != nil:
-		return plan, unreadable(err), nil
-	case !src.Facts().Complete && !src.script:
+		return plan, input.Unreadable(err), nil
+	case !src.Facts().Complete && !src.Script:
 		plan.Notes = append(plan.Notes, "the recording was cut, or is still being written: what came after its end is not played")
 	}
 	return plan, nil, nil
@@ -321,14 +322,14 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 
 // advancing shows the progress of a reading.
 type advancing struct {
-	*source
+	*input.Source
 	done *console.Progress
 	see  func(*session.Entry)
 }
 
 func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
 	s.done.Advance()
-	if e, err = s.source.Next(ctx); err == nil {
+	if e, err = s.Source.Next(ctx); err == nil {
 		s.see(&e)
 	}
 	return e, err

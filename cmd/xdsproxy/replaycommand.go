@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
@@ -55,7 +56,7 @@ func (v commandsValue) Set(s string) error {
 func (r *replaying) take(cmd *cobra.Command, args []string) ([]string, error) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		if at == len(args) {
-			return nil, misused("no command behind --").Hint("xdsproxy replay %s -- envoy", lastSource)
+			return nil, misused("no command behind --").Hint("xdsproxy replay %s -- envoy", input.Last)
 		}
 		r.commands, args = append(r.commands, args[at:]), args[:at]
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
 )
@@ -36,7 +37,7 @@ func (r *replaying) parseFaults() error {
 			}
 			return wrong
 		}
-		q, err := parseQuery(f.Filter)
+		q, err := input.ParseQuery(f.Filter)
 		if err != nil {
 			return err
 		}
@@ -76,21 +77,21 @@ func (r *replaying) completeFault(text string) []string {
 
 // watching looks at each entry of the recording while the plan is made of it:
 // what its server did wrong, and where faults are to be done.
-func (r *replaying) watching(ctx context.Context, src *source) (func(*session.Entry), error) {
+func (r *replaying) watching(ctx context.Context, src *input.Source) (func(*session.Entry), error) {
 	faults := r.options.Faults
 	if r.trial == nil && faults == nil {
 		return func(*session.Entry) {}, nil
 	}
-	var k stepper = check.NewChecker(r.config.Judging())
+	var k input.Stepper = check.NewChecker(r.config.Judging())
 	if r.trial != nil {
 		k = r.trial.recorded
 	}
 	var asks []func(*session.Entry, *check.Change) bool
 	for _, q := range r.queries {
-		if _, err := q.places(ctx, src, filter.Everything()); err != nil {
+		if _, err := q.Places(ctx, src, filter.Everything()); err != nil {
 			return nil, err
 		}
-		asks = append(asks, q.asker())
+		asks = append(asks, q.Asker())
 	}
 	return func(e *session.Entry) {
 		c := k.Step(e)

@@ -21,8 +21,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/report"
@@ -88,7 +91,7 @@ func (a *app) reportTo(ctx context.Context, source, path string) error {
 func (r *reporting) run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0:
-		return misused("report needs a SOURCE").Hint("xdsproxy report %s", lastSource)
+		return misused("report needs a SOURCE").Hint("xdsproxy report %s", input.Last)
 	case args[0] == "-":
 		return misused("what comes through a pipe can be read only once, and a report reads it several times").Hint("write it to a file first")
 	}
@@ -103,8 +106,8 @@ func (r *reporting) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, live := viewerAddr(r.name); !live {
-		if r.name, err = sourcePath(r.name); err != nil {
+	if _, live := input.ViewerAddr(r.name); !live {
+		if r.name, err = input.Path(r.name); err != nil {
 			return err
 		}
 	}
@@ -203,16 +206,16 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 	if err := r.walk(ctx, &w, true, func(*session.Entry, *check.Change, bool) error { return nil }); err != nil {
 		return nil, err
 	}
-	o := &report.Options{Program: versionLine() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
+	o := &report.Options{Program: build.Line() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
 	o.Proof.Judge = r.config.Judging()
 	o.Proof.Judge.Timers = r.timers(w.src)
-	o.Cut.Record = recorder.Options{Labels: newLabels().of}
+	o.Cut.Record = recorder.Options{Labels: label.New().Of}
 	if !o.Facts.Masked {
 		masker := decode.NewMasker()
 		o.Cut.Record.Masked, o.Cut.Record.Transform, o.Cut.Record.Content = true, masker.Transform, masker.Content
 	}
 	if o.Facts.Program == "" {
-		o.Facts.Program = versionName()
+		o.Facts.Program = build.Name()
 	}
 	o.Proof.Findings = report.Choose(check.Fold(w.checker.Findings()), rules, seqs)
 	o.Proof.Seqs = seqs
@@ -313,7 +316,7 @@ func (r *reporting) until(ctx context.Context) convert.Walk {
 		var w walked
 		return r.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, _ bool) error {
 			if e.Seq > last {
-				return errEnough
+				return input.ErrEnough
 			}
 			return visit(e, c, false)
 		})

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
@@ -74,7 +75,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommand(newHelp(a))
 	root.SetHelpCommandGroupID(commandsOther)
 	root.SetCompletionCommandGroupID(commandsOther)
-	root.Version = versionLine()
+	root.Version = build.Line()
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
@@ -84,7 +85,7 @@ func (a *app) run(ctx context.Context, path string) error {
 	watched := a.canDraw() && !bool(a.config.Headless)
 	logger := a.logger(watched)
 	defer func() { _ = logger.Sync() }()
-	collectLess()
+	heap.CollectLess()
 	closeLogs, err := settings.OpenKeyLogs(pairs)
 	if err != nil {
 		return err

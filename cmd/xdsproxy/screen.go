@@ -12,7 +12,9 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -65,7 +67,7 @@ func keepCrash(c *tui.Crash) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", versionLine(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
+	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", build.Line(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
@@ -85,27 +87,27 @@ func (a *app) screenOptions() tui.Options {
 }
 
 // screenOf is a source that is read, as the screen wants it.
-func (a *app) screenOf(src *source) tui.Source {
-	if src.viewer != nil {
+func (a *app) screenOf(src *input.Source) tui.Source {
+	if src.Viewer != nil {
 		return a.screenOfViewer(src)
 	}
 	live := false // scripts are not
-	if src.file {
-		facts, err := recorder.Inspect(src.name)
+	if src.File {
+		facts, err := recorder.Inspect(src.Name)
 		live = err == nil && !facts.Complete
 	}
 	return tui.Source{
-		Name: src.name,
+		Name: src.Name,
 		Live: live,
 		Open: func() (tui.Reader, error) {
-			again, err := a.open(src.name)
+			again, err := a.opener().Open(src.Name)
 			if err != nil {
 				return nil, err
 			}
 			return again, nil
 		},
-		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.name) },
-		Export: a.exporter(src.name),
+		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.Name) },
+		Export: a.exporter(src.Name),
 	}
 }
 
@@ -117,7 +119,7 @@ func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func()
 		Open: func() (tui.Reader, error) {
 			reader, err := r.Reader()
 			if err != nil {
-				return nil, unreadable(err)
+				return nil, input.Unreadable(err)
 			}
 			return reader, nil
 		},

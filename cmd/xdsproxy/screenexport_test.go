@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -99,7 +100,7 @@ func TestCrashIsKept(t *testing.T) {
 	}
 	info, _ := os.Stat(files[0])
 	text, _ := os.ReadFile(files[0])
-	if info.Mode().Perm() != 0o600 || !strings.HasPrefix(string(text), versionLine()) || !strings.HasSuffix(string(text), "the stack") {
+	if info.Mode().Perm() != 0o600 || !strings.HasPrefix(string(text), build.Line()) || !strings.HasSuffix(string(text), "the stack") {
 		t.Errorf("%v: %s", info.Mode(), text)
 	}
 	if other := io.ErrUnexpectedEOF; a.crashed(other) != other || a.crashed(nil) != nil {

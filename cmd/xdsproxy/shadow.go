@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -41,7 +42,7 @@ func (r *replaying) followed() error {
 	case r.dumped.addr != "":
 		return misused("--compare-config-dump is not for --follow: it asks at the end of a recording")
 	case len(r.commands) > 1, len(r.commands) > 0 && r.as == "client":
-		return misused("--follow runs one command, which is a client").Hint("xdsproxy replay %s --as server --follow -- envoy", lastSource)
+		return misused("--follow runs one command, which is a client").Hint("xdsproxy replay %s --as server --follow -- envoy", input.Last)
 	case r.write != "":
 		return misused("--write is not for --follow").Hint("a second xdsproxy run in front of the other side records what it says")
 	}
@@ -60,12 +61,12 @@ func (r *replaying) following(ctx context.Context, source string) error {
 		return err
 	}
 	defer r.dismiss()
-	src, err := r.open(r.source)
+	src, err := r.opener().Open(r.source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	if src.script {
+	if src.Script {
 		return misused("--follow needs a recording that is being written, and %q is a script", r.source)
 	}
 	src.Follow(true)
@@ -145,7 +146,7 @@ func (r *replaying) foresee(ctx context.Context) error {
 }
 
 // pushed gives live clients what the recorded server says, as it says it.
-func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Event)) (sum *shadow.Summary, err error) {
+func (r *replaying) pushed(ctx context.Context, src *input.Source, told func(shadow.Event)) (sum *shadow.Summary, err error) {
 	_, err = r.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
 		l, shown, err := r.bind(between)
 		if err != nil {
@@ -159,7 +160,7 @@ func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Ev
 		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 			var err error
 			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told, Leaving: between.shut}); err != nil && ctx.Err() == nil {
-				err = unreadable(err)
+				err = input.Unreadable(err)
 			}
 			return nil, err
 		})
@@ -168,13 +169,13 @@ func (r *replaying) pushed(ctx context.Context, src *source, told func(shadow.Ev
 }
 
 // shadowed asks another control plane what the live clients ask.
-func (r *replaying) shadowed(ctx context.Context, src *source, told func(shadow.Event)) (*shadow.Summary, error) {
+func (r *replaying) shadowed(ctx context.Context, src *input.Source, told func(shadow.Event)) (*shadow.Summary, error) {
 	dir, err := privateDir()
 	if err != nil {
 		return nil, failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Present: src.all().LastSeq, Event: told}
+	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Present: src.All().LastSeq, Event: told}
 	target, done, err := r.reached(dir, "target", r.target)
 	if err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (r *replaying) shadowed(ctx context.Context, src *source, told func(shadow.
 	r.announceSecurity([]proxy.Pair{r.security})
 	sum, err := shadow.Run(ctx, src, o)
 	if err != nil {
-		err = unreadable(err)
+		err = input.Unreadable(err)
 	}
 	return sum, err
 }

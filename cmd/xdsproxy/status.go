@@ -12,6 +12,8 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -84,7 +86,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		ValidArgsFunction: a.completeTree,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 2 {
-			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).Hint("xdsproxy status %s lists the clients", lastSource)
+			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).Hint("xdsproxy status %s lists the clients", input.Last)
 		}
 		checker, stand, err := a.replayTo(cmd.Context(), args[0], session.Seq(at))
 		if checker == nil {
@@ -94,7 +96,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		if len(args) > 1 {
 			asked = args[1]
 		}
-		id, choice := oneClient(checker.Status(), asked)
+		id, choice := input.OneClient(checker.Status(), asked)
 		if choice != nil {
 			return choice
 		}
@@ -127,33 +129,29 @@ type standing struct {
 // replayTo reads a recording up to an entry, or to its end if seq is 0. Damage
 // is an error beside a checker that has seen what is before it.
 func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*check.Checker, standing, error) {
-	src, err := a.open(name)
+	src, err := a.opener().Open(name)
 	if err != nil {
 		return nil, standing{}, err
 	}
 	defer src.Close()
-	lean()
-	src.Pieces()
+	heap.Lean()
 	checker := check.NewChecker(a.config.Judging())
-	stand := standing{name: src.name}
-	done := a.progress(src)
+	stand := standing{name: src.Name}
 	var judged atomic.Uint64
 	defer a.heedStop(ctx, &judged)()
-	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
-		done.Advance()
+	err = a.opener().Each(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		judged.Store(uint64(e.Seq))
 		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
-			return errEnough
+			return input.ErrEnough
 		}
 		return nil
 	})
-	done.End()
-	if err != nil && !damaged(err) {
+	if err != nil && !input.Damaged(err) {
 		return nil, stand, err
 	}
 	if seq > stand.seq && err == nil {
-		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.name, stand.seq)
+		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.Name, stand.seq)
 	}
 	return checker, stand, err
 }
@@ -166,7 +164,7 @@ func (v *seqFlag) String() string {
 	if *v == 0 {
 		return ""
 	}
-	return number(session.Seq(*v))
+	return strconv.FormatUint(uint64(*v), 10)
 }
 
 func (v *seqFlag) Set(s string) error {

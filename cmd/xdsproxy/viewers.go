@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -35,7 +36,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	if mode == settings.ViewerOff {
 		return v, nil
 	}
-	config := serve.Config{Log: rec.Log, Program: versionName(), PastForgotten: rec.past.forgotten, Logger: logger}
+	config := serve.Config{Log: rec.Log, Program: build.Name(), PastForgotten: rec.past.forgotten, Logger: logger}
 	for _, r := range routes {
 		config.Pairs = append(config.Pairs, serve.Pair{Listen: r.Listen, Upstream: r.Upstream})
 	}
@@ -150,11 +151,11 @@ func (a *app) announceViews(v *viewers, logger *zap.Logger) {
 	switch {
 	case v.remote == nil:
 	case v.made:
-		a.tell("watch it with: %s=%s xdsproxy watch %s", settings.TokenVariable, v.token, v.remote)
+		a.tell("watch it with: %s=%s xdsproxy watch %s", serve.TokenVariable, v.token, v.remote)
 	case a.config.ViewerTokenFile != "":
 		a.tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, shellWord(a.config.ViewerTokenFile))
 	default:
-		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, settings.TokenVariable)
+		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, serve.TokenVariable)
 	}
 }
 

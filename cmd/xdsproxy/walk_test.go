@@ -16,6 +16,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -88,13 +89,13 @@ func TestWalkGoesStraight(t *testing.T) {
 	path := longStream(t, 2000, 8<<10)
 	a := &app{stderr: t.Output(), config: settings.New()}
 	walked := func(spans []filter.Span) (lines map[session.Seq]string, visits int) {
-		src, err := a.open(path)
+		src, err := a.opener().Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer src.Close()
 		lines = map[session.Seq]string{}
-		err = walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+		err = input.Walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			visits++
 			line, err := render.NewObject(e, c).Line()
 			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(e.Seq) }) {
@@ -131,7 +132,7 @@ func TestWalkGoesStraight(t *testing.T) {
 			}
 		}
 		// Others are those in the first block, and those before each span.
-		if most := want + 5 + len(spans)*leadIn; visits > most {
+		if most := want + 5 + len(spans)*input.LeadIn; visits > most {
 			t.Errorf("%v: %d entries were read to give %d", spans, visits, want)
 		}
 	}

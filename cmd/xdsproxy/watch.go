@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -59,11 +60,11 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		if err != nil {
 			return err
 		}
-		wanted, err := parseQuery(text)
+		wanted, err := input.ParseQuery(text)
 		if err != nil {
 			return err
 		}
-		src, err := a.open(name)
+		src, err := a.opener().Open(name)
 		if err != nil {
 			return err
 		}
@@ -71,13 +72,13 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		src.Follow(!noFollow)
 		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
-		wanted.table = p.table
+		wanted.Table = p.table
 		if !noCheck || wanted.Needs().Findings {
 			o := a.config.Judging()
-			wanted.judge = &o
+			wanted.Judge = &o
 		}
 		done, matches := a.searching(src, wanted), 0
-		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
+		err = wanted.In(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
 			done.Advance()
 			if !is {
 				return p.late(e.Time)
@@ -97,7 +98,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 			err = flushed
 		}
 		if err == nil && matches == 0 && text != "" {
-			a.say("%s", nothing(src, wanted))
+			a.say("%s", input.Nothing(src, wanted))
 		}
 		return err
 	})
@@ -111,10 +112,10 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 
 // searching is the progress of a search in what is complete: at the end of what
 // still grows it would stand still.
-func (a *app) searching(src *source, q *query) *console.Progress {
-	if src.file && !q.Empty() && console.IsTerminal(a.stderr) {
-		if facts, err := recorder.Inspect(src.name); err == nil && facts.Complete {
-			return a.progress(src)
+func (a *app) searching(src *input.Source, q *input.Query) *console.Progress {
+	if src.File && !q.Empty() && console.IsTerminal(a.stderr) {
+		if facts, err := recorder.Inspect(src.Name); err == nil && facts.Complete {
+			return a.opener().Progress(src)
 		}
 	}
 	return &console.Progress{}

@@ -16,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -100,7 +101,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	}
 	logger := a.logger(true)
 	defer func() { _ = logger.Sync() }()
-	collectLess()
+	heap.CollectLess()
 	dir, err := privateDir()
 	if err != nil {
 		return failed("cannot make a directory for the bootstrap: %w", err)

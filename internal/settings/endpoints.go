@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -15,10 +16,6 @@ const (
 	ViewerOn  = "on"
 	ViewerOff = "off"
 )
-
-// TokenVariable holds the token itself. It is no setting: what is one gets
-// printed.
-const TokenVariable = "XDSPROXY_VIEWER_TOKEN"
 
 // viewerAddr is on, off or an address.
 type viewerAddr string
@@ -78,7 +75,7 @@ const maxToken = 4 << 10
 // ViewerToken is the token of viewer endpoints, ours or another's; "" if nobody
 // said one. It is in no error.
 func (ss *Settings) ViewerToken() (string, error) {
-	token, from := os.Getenv(TokenVariable), TokenVariable
+	token, from := os.Getenv(serve.TokenVariable), serve.TokenVariable
 	if path := ss.ViewerTokenFile; path != "" {
 		f, err := os.Open(path)
 		if err != nil {

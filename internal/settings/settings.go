@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
+	"github.com/xdsproxy/xdsproxy/internal/serve"
 )
 
 // Settings are the values that count for a command, and where each is from.
@@ -140,7 +141,7 @@ func (ss *Settings) warnUnknownVariables(con *console.Console) {
 		}
 		best := nearest.Name(name[len("XDSPROXY_"):], trimAll(known, "XDSPROXY_"))
 		switch {
-		case ss.settingOf(name) != nil, name == TokenVariable, name == console.PagerVariables[0]:
+		case ss.settingOf(name) != nil, name == serve.TokenVariable, name == console.PagerVariables[0]:
 		case best == "":
 			con.Warn("%s in the environment is not a setting", name)
 		default:

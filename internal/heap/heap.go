@@ -1,4 +1,5 @@
-package main
+// Package heap says how seldom the heap is collected.
+package heap
 
 import (
 	"os"
@@ -15,12 +16,12 @@ const roomyHeap = 64 << 20
 // collectLess suits a process that forwards: it collects seldom while the heap
 // is small, and takes no more memory for that than is worth it once many
 // connections and streams live in it. GOGC says otherwise.
-func collectLess() { collect(heapGrowth{most: 200, least: 25}) }
+func CollectLess() { collect(heapGrowth{most: 200, least: 25}) }
 
 // lean suits a command that reads through a whole recording, where what it keeps
 // may be large, and it has time: it collects as usual while the heap is small, and
 // twice as often once much lives in it.
-func lean() { collect(heapGrowth{most: 100, least: 50}) }
+func Lean() { collect(heapGrowth{most: 100, least: 50}) }
 
 // heapGrowth is by how many percent the heap may grow before it is collected.
 type heapGrowth struct{ most, least int }

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"errors"
@@ -10,36 +10,38 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/file"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // isResources says whether a SOURCE is a file of Envoy's filesystem
 // subscriptions. It goes by the name, as Envoy does.
-func isResources(name string) bool { return file.Is(name) }
+func IsFile(name string) bool { return file.Is(name) }
 
 // openResources reads one such file, which must be one that Envoy can read.
-func (a *app) openResources(name string) (*source, error) {
+func (o *Opener) openResources(name string) (*Source, error) {
 	files, at, err := readFiles([]string{name})
 	if err != nil {
 		return nil, err
 	}
 	content, err := file.Read(name, files[0].Data)
 	if fault, is := errors.AsType[*file.Error](err); is {
-		f := failed("%w", fault)
+		f := console.Failed("%w", fault)
 		if fault.Hint != "" {
 			f.Hint("%s", fault.Hint)
 		}
 		return nil, f.Hint("such a file is a DiscoveryResponse, or for diff a whole config_dump; xdsproxy help sources says more")
 	}
 	for _, w := range content.Warnings {
-		a.warn("%s", w)
+		o.Warn("%s", w)
 	}
 	return sessionOf(name, file.Entries(files, at))
 }
 
 // judgeResources reads such files, whatever is in them, as one session.
-func judgeResources(names []string) (*source, error) {
+func OpenFiles(names []string) (*Source, error) {
 	files, at, err := readFiles(names)
 	if err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func readFiles(names []string) (files []file.File, at time.Time, err error) {
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, at, unreadable(err)
+			return nil, at, Unreadable(err)
 		}
 		data, err := io.ReadAll(io.LimitReader(f, file.MaxSize+1))
 		if info, unknown := f.Stat(); unknown == nil && info.ModTime().After(at) {
@@ -64,7 +66,7 @@ func readFiles(names []string) (files []file.File, at time.Time, err error) {
 		}
 		f.Close()
 		if err != nil {
-			return nil, at, failed("cannot read the file: %w", err)
+			return nil, at, console.Failed("cannot read the file: %w", err)
 		}
 		files = append(files, file.File{Name: name, Data: data})
 	}
@@ -72,10 +74,10 @@ func readFiles(names []string) (files []file.File, at time.Time, err error) {
 }
 
 // sessionOf keeps entries that are in memory as a recording, secrets masked.
-func sessionOf(name string, entries []session.Entry) (*source, error) {
+func sessionOf(name string, entries []session.Entry) (*Source, error) {
 	masker := decode.NewMasker()
 	log, err := recorder.NewRing(recorder.Options{
-		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: versionName(),
+		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: build.Name(),
 		Masked: true, Transform: masker.Transform, Content: masker.Content,
 	})
 	if err != nil {
@@ -91,5 +93,5 @@ func sessionOf(name string, entries []session.Entry) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{Reader: reader, name: name, script: true}, nil
+	return &Source{Reader: reader, Name: name, Script: true}, nil
 }

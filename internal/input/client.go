@@ -1,14 +1,15 @@
-package main
+package input
 
 import (
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
 // oneClient finds the client that was asked for: by its name, by a part of it
 // that only one has, or the only one.
-func oneClient(all []engine.ClientStatus, asked string) (string, error) {
+func OneClient(all []engine.ClientStatus, asked string) (string, error) {
 	var found []string
 	for _, c := range all {
 		if c.Client == asked {
@@ -22,13 +23,13 @@ func oneClient(all []engine.ClientStatus, asked string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(all) == 0:
-		return "", failed("no client has asked for anything")
+		return "", console.Failed("no client has asked for anything")
 	case len(found) == 0:
-		return "", failed("there is no client %q", asked).Hint("the clients are %s", someClients(all))
+		return "", console.Failed("there is no client %q", asked).Hint("the clients are %s", someClients(all))
 	case asked == "":
-		return "", misused("there are %d clients: which one?", len(all)).Hint("the clients are %s", someClients(all))
+		return "", console.Misused("there are %d clients: which one?", len(all)).Hint("the clients are %s", someClients(all))
 	}
-	return "", misused("%q fits %d clients", asked, len(found)).Hint("they are %s", strings.Join(found[:min(len(found), 8)], ", "))
+	return "", console.Misused("%q fits %d clients", asked, len(found)).Hint("they are %s", strings.Join(found[:min(len(found), 8)], ", "))
 }
 
 func someClients(all []engine.ClientStatus) string {

@@ -1,18 +1,19 @@
-package main
+package input
 
 import (
 	"strconv"
 
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
 // selection is the entries that were asked for, and what has come of them.
-type selection struct {
-	spans []filter.Span
+type Selection struct {
+	Spans []filter.Span
 	came  []bool      // of each span: at least one entry of it
 	gaps  []gap       // entries that were not recorded
-	seen  filter.Span // all entries read so far
+	Seen  filter.Span // all entries read so far
 }
 
 // gap are entries that are not there.
@@ -22,26 +23,26 @@ type gap struct {
 }
 
 // add reads a number, or a range such as 4..9, 4.. or ..9.
-func (s *selection) add(arg string) error {
+func (s *Selection) Add(arg string) error {
 	sp, err := filter.ParseSpan(arg)
 	if err != nil {
-		return misused("%w", err)
+		return console.Misused("%w", err)
 	}
-	s.spans, s.came = append(s.spans, sp), append(s.came, false)
+	s.Spans, s.came = append(s.Spans, sp), append(s.came, false)
 	return nil
 }
 
 // meet takes the next entry and says whether it was asked for.
-func (s *selection) meet(e *session.Entry) bool {
-	if s.seen.First == 0 {
-		s.seen.First = e.Seq
+func (s *Selection) Meet(e *session.Entry) bool {
+	if s.Seen.First == 0 {
+		s.Seen.First = e.Seq
 	}
-	s.seen.Last = e.Seq
+	s.Seen.Last = e.Seq
 	if e.Gap != nil {
 		s.gaps = append(s.gaps, gap{filter.Span{First: e.Gap.First, Last: e.Gap.Last}, e.Gap.Cause.Chosen()})
 	}
 	asked := false
-	for i, sp := range s.spans {
+	for i, sp := range s.Spans {
 		if sp.Has(e.Seq) {
 			s.came[i], asked = true, true
 		}
@@ -51,18 +52,18 @@ func (s *selection) meet(e *session.Entry) bool {
 
 // done says whether nothing more can come: each span is behind us, or lies in
 // a gap. A gap is told of after its numbers have gone by.
-func (s *selection) done() bool {
-	for i, sp := range s.spans {
-		if s.seen.Last < sp.Last || !s.came[i] && s.gapOf(sp) == nil {
+func (s *Selection) Done() bool {
+	for i, sp := range s.Spans {
+		if s.Seen.Last < sp.Last || !s.came[i] && s.gapOf(sp) == nil {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *selection) gapOf(sp filter.Span) *gap {
+func (s *Selection) gapOf(sp filter.Span) *gap {
 	for i, g := range s.gaps {
-		if g.Has(sp.First) && g.Has(min(sp.Last, max(sp.First, s.seen.Last))) {
+		if g.Has(sp.First) && g.Has(min(sp.Last, max(sp.First, s.Seen.Last))) {
 			return &s.gaps[i]
 		}
 	}
@@ -70,8 +71,8 @@ func (s *selection) gapOf(sp filter.Span) *gap {
 }
 
 // missing says of what was asked for and did not come why it did not.
-func (s *selection) missing(name string) error {
-	for i, sp := range s.spans {
+func (s *Selection) Missing(name string) error {
+	for i, sp := range s.Spans {
 		if s.came[i] {
 			continue
 		}
@@ -84,18 +85,18 @@ func (s *selection) missing(name string) error {
 		}
 		g := s.gapOf(sp)
 		if g != nil && g.chosen {
-			return failed("%s not in %q: it is a part of a recording, and entries %d to %d were left out of it", what, name, g.First, g.Last).
+			return console.Failed("%s not in %q: it is a part of a recording, and entries %d to %d were left out of it", what, name, g.First, g.Last).
 				Hint("the recording that it was cut from has them")
 		}
 		if g != nil {
-			return failed("%s not in %q: entries %d to %d were not recorded", what, name, g.First, g.Last).
+			return console.Failed("%s not in %q: entries %d to %d were not recorded", what, name, g.First, g.Last).
 				Hint("the log could not keep up with the traffic; forwarding was not affected")
 		}
-		if s.seen.Last == 0 {
-			return failed("%s not in %q: it holds none", what, name)
+		if s.Seen.Last == 0 {
+			return console.Failed("%s not in %q: it holds none", what, name)
 		}
-		return failed("%s not in %q: it holds %d to %d", what, name, s.seen.First, s.seen.Last).
-			Hint("xdsproxy watch %s lists them", shellWord(name))
+		return console.Failed("%s not in %q: it holds %d to %d", what, name, s.Seen.First, s.Seen.Last).
+			Hint("xdsproxy watch %s lists them", console.ShellWord(name))
 	}
 	return nil
 }

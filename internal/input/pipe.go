@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"bufio"
@@ -7,25 +7,26 @@ import (
 	"io"
 	"os"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // openPipe opens what comes through a pipe: a recording, or else a conversation
 // script.
-func (a *app) openPipe(name string, from io.Reader) (*source, error) {
-	in := bufio.NewReader(a.console().Heedful(from))
+func (o *Opener) openPipe(name string, from io.Reader) (*Source, error) {
+	in := bufio.NewReader(o.Heedful(from))
 	// What is there is looked at, but not waited for beyond the first bytes.
 	if _, err := in.Peek(2); err != nil && !errors.Is(err, io.EOF) {
 		if name == "-" {
-			err = failed("standard input: %w", err)
+			err = console.Failed("standard input: %w", err)
 		}
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	head, _ := in.Peek(in.Buffered())
 	if looksLikeScript(head) {
 		return readScript(name, in)
 	}
-	return &source{Reader: recorder.NewReader(in), name: name}, nil
+	return &Source{Reader: recorder.NewReader(in), Name: name}, nil
 }
 
 // namedPipe is one in the file system, which is opened when it is first read:

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 const (
-	scriptSuffix = ".xds"
+	ScriptSuffix = ".xds"
 	maxScript    = 64 << 20
 )
 
@@ -28,10 +29,10 @@ func looksLikeScript(head []byte) bool {
 	return false
 }
 
-func openScript(name string) (*source, error) {
+func openScript(name string) (*Source, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, unreadable(fmt.Errorf("cannot open the script: %w", err))
+		return nil, Unreadable(fmt.Errorf("cannot open the script: %w", err))
 	}
 	defer f.Close()
 	return readScript(name, f)
@@ -39,13 +40,13 @@ func openScript(name string) (*source, error) {
 
 // readScript plays a script into a recording in memory, so that it is read as
 // one.
-func readScript(name string, in io.Reader) (*source, error) {
+func readScript(name string, in io.Reader) (*Source, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxScript+1))
 	if err != nil {
-		return nil, failed("cannot read the script: %w", err)
+		return nil, console.Failed("cannot read the script: %w", err)
 	}
 	if len(text) > maxScript {
-		return nil, failed("%q is larger than %d MiB, which no script is", name, maxScript>>20)
+		return nil, console.Failed("%q is larger than %d MiB, which no script is", name, maxScript>>20)
 	}
 	s, err := script.Parse(name, text)
 	if err != nil {
@@ -65,11 +66,11 @@ func readScript(name string, in io.Reader) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &source{Reader: reader, name: name, script: true, line: s.Line}, nil
+	return &Source{Reader: reader, Name: name, Script: true, Line: s.Line}, nil
 }
 
 func badScript(err error) error {
-	f := failed("%w", err)
+	f := console.Failed("%w", err)
 	var at *script.Error
 	if errors.As(err, &at) && at.Hint != "" {
 		return f.Hint("%s", at.Hint)
@@ -78,4 +79,4 @@ func badScript(err error) error {
 }
 
 // isScript goes by the name.
-func isScript(name string) bool { return strings.HasSuffix(name, scriptSuffix) }
+func IsScript(name string) bool { return strings.HasSuffix(name, ScriptSuffix) }

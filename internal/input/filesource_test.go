@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"context"
@@ -25,12 +25,12 @@ func TestCheckAgreesWithEnvoy(t *testing.T) {
 			if err := os.WriteFile(path, f.Data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			src, err := judgeResources([]string{path})
+			src, err := OpenFiles([]string{path})
 			if err != nil {
 				t.Fatal(err)
 			}
 			checker := check.NewChecker(check.Options{})
-			err = judgeEach(context.Background(), src, checker, func(*session.Entry, *check.Change) error { return nil })
+			err = Each(context.Background(), src, checker, func(*session.Entry, *check.Change) error { return nil })
 			src.Close()
 			if err != nil {
 				t.Fatal(err)

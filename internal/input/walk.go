@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"context"
@@ -9,57 +9,85 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // visit takes one entry and what it means.
-type visit func(e *session.Entry, c *check.Change) error
+type Visit func(e *session.Entry, c *check.Change) error
+
+// stepper says what entries mean, in order: a check.Checker, or a check.Checker
+// that holds them against the rules as well.
+type Stepper interface {
+	Step(e *session.Entry) check.Change
+}
 
 // errEnough ends a walk without an error.
-var errEnough = errors.New("enough was read")
-
-// each reads a source to its end.
-func each(ctx context.Context, src *source, v visit) error {
-	return walk(ctx, src, filter.Everything(), nil, check.NewTracker(), v)
-}
+var ErrEnough = errors.New("enough was read")
 
 const (
 	// leadIn is how many entries before the wanted ones are read, for what
 	// they answer.
-	leadIn = 64
+	LeadIn = 64
 	// maxUnlabelled bounds the blocks that are read because they have too
 	// many labels to tell whether something begins in them.
 	maxUnlabelled = 256
 )
 
+// judgeEach reads a source to its end, through a checker.
+func Each(ctx context.Context, src *Source, checker Stepper, v Visit) error {
+	var (
+		e   session.Entry
+		c   check.Change
+		err error
+	)
+	src.Ahead()
+	for {
+		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return Unreadable(err)
+		}
+		c = checker.Step(&e)
+		err := v(&e, &c)
+		e, c = session.Entry{}, check.Change{} // who waits for the next one holds nothing large
+		if err != nil {
+			if errors.Is(err, ErrEnough) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
 // walk reads the entries of a source that are in spans, which are a union, in
 // order. v is given others, too: the first entry, those that begin streams, and
 // some before each span. If want is not nil, blocks for which it is false may
 // be left out.
-func walk(ctx context.Context, src *source, spans []filter.Span, want func(*recorder.Block) bool, step stepper, v visit) error {
+func Walk(ctx context.Context, src *Source, spans []filter.Span, want func(*recorder.Block) bool, step Stepper, v Visit) error {
 	w := &walker{src: src, tracker: step, want: want, visit: v}
 	err := w.walk(ctx, spans)
 	src.Want(nil)
-	if errors.Is(err, io.EOF) || errors.Is(err, errEnough) {
+	if errors.Is(err, io.EOF) || errors.Is(err, ErrEnough) {
 		return nil
 	}
 	return err
 }
 
 type walker struct {
-	src     *source
-	tracker stepper
+	src     *Source
+	tracker Stepper
 	want    func(*recorder.Block) bool
-	visit   visit
+	visit   Visit
 	at      session.Seq // of the entry that was visited last
 	until   session.Seq // what is looked for now is not after it
 }
 
 // restrict leaves blocks out, but for what says that the search is over.
 func (w *walker) restrict() {
-	if w.want != nil && w.src.file {
+	if w.want != nil && w.src.File {
 		w.src.Want(func(b *recorder.Block) bool { return b.Last >= w.until || w.want(b) })
 	}
 }
@@ -71,7 +99,7 @@ func (w *walker) walk(ctx context.Context, spans []filter.Span) error {
 	for _, s := range spans {
 		w.until = s.Last
 		w.restrict()
-		if to := s.First - min(s.First, leadIn); w.src.file && to > w.at+1 {
+		if to := s.First - min(s.First, LeadIn); w.src.File && to > w.at+1 {
 			if err := w.jump(ctx, to); err != nil {
 				return err
 			}
@@ -91,7 +119,7 @@ func (w *walker) step(ctx context.Context) error {
 		return io.EOF
 	}
 	if err != nil {
-		return unreadable(err)
+		return Unreadable(err)
 	}
 	return w.take(&e)
 }
@@ -105,14 +133,14 @@ func (w *walker) take(e *session.Entry) error {
 // jump goes on with the first entry from to on. Of those before it visits the
 // ones that begin streams; damage among them is no matter.
 func (w *walker) jump(ctx context.Context, to session.Seq) error {
-	if err := w.beginnings(ctx, to); err != nil && !damaged(err) {
+	if err := w.beginnings(ctx, to); err != nil && !Damaged(err) {
 		return err
 	}
 	// Of any stream, something may have been passed over.
 	w.tracker.Step(&session.Entry{Kind: session.KindGap, Gap: &session.Gap{Streams: make([]session.StreamID, 1024)}})
 	w.restrict()
 	if err := w.src.Seek(to); err != nil {
-		return unreadable(err)
+		return Unreadable(err)
 	}
 	return nil
 }
@@ -124,7 +152,7 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 		if b.ManyLabels {
 			unlabelled++
 		}
-		if slices.Contains(b.Labels, beginsLabel) || b.ManyLabels && unlabelled <= maxUnlabelled {
+		if slices.Contains(b.Labels, label.Begins) || b.ManyLabels && unlabelled <= maxUnlabelled {
 			return true
 		}
 		there = b.Last >= to
@@ -135,7 +163,7 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 		w.src.Reader.Follow(w.src.following)
 	}()
 	if err := w.src.Seek(w.at + 1); err != nil {
-		return unreadable(err)
+		return Unreadable(err)
 	}
 	for {
 		e, err := w.src.Next(ctx)
@@ -143,7 +171,7 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 		case errors.Is(err, io.EOF) || err == nil && (there || e.Seq >= to):
 			return nil
 		case err != nil:
-			return unreadable(err)
+			return Unreadable(err)
 		}
 		if err := w.take(&e); err != nil {
 			return err
@@ -154,8 +182,8 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 // find returns the number of the first entry at or after t, or the number that
 // the next one will have and false. In a pipe, where nothing can be looked for,
 // that is 1. Next goes on with the first entry of all.
-func (s *source) find(ctx context.Context, t time.Time) (session.Seq, bool, error) {
-	if !s.file {
+func (s *Source) find(ctx context.Context, t time.Time) (session.Seq, bool, error) {
+	if !s.File {
 		return 1, false, nil
 	}
 	defer s.Reader.Follow(s.following)
@@ -166,32 +194,19 @@ func (s *source) find(ctx context.Context, t time.Time) (session.Seq, bool, erro
 		e, err = s.Reader.Next(ctx)
 	}
 	seq, there := e.Seq, err == nil
-	if !there && !errors.Is(err, io.EOF) && !damaged(err) {
-		return 0, false, unreadable(err)
+	if !there && !errors.Is(err, io.EOF) && !Damaged(err) {
+		return 0, false, Unreadable(err)
 	}
 	if !there {
 		facts := s.Facts()
-		if all, err := recorder.Inspect(s.name); err == nil {
+		if all, err := recorder.Inspect(s.Name); err == nil {
 			facts = all
 		}
 		seq = facts.LastSeq + 1
 	}
 	s.held = nil
 	if err := s.Seek(0); err != nil {
-		return 0, false, unreadable(err)
+		return 0, false, Unreadable(err)
 	}
 	return seq, there, nil
-}
-
-func damaged(err error) bool {
-	_, is := errors.AsType[*recorder.DamageError](err)
-	return is
-}
-
-// progress is that of a reading of src.
-func (a *app) progress(src *source) *console.Progress {
-	return a.console().Progress("reading", src.name, func() (int64, uint64) {
-		f := src.Facts()
-		return f.Bytes, f.Entries
-	})
 }

@@ -1,4 +1,6 @@
-package main
+// Package label makes the labels that the index of a recording has for an entry,
+// by which a reader leaves blocks out.
+package label
 
 import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
@@ -15,34 +17,37 @@ const (
 	// cannot be understood: its headers, the request that names the client,
 	// messages that cannot be read whole, its end. Polls of REST have none of
 	// it: they are too short to be entered in their middle.
-	beginsLabel = "begins"
+	Begins = "begins"
 	// looseLabel is that of entries which the label of their client may miss:
 	// those of polls, and messages of a stream that has not named its client.
-	looseLabel = "loose"
+	Loose = "loose"
+	// marksLabel is that of notes with which people mark something, or take a
+	// mark away.
+	Marks = "marks"
 )
 
 // labels makes the labels of entries, in order. Who speaks on which stream it
 // asks decode.Streams; it looks at no resource.
-type labels struct {
-	streams *decode.Streams
+type Labels struct {
+	Streams *decode.Streams
 	types   map[string]string // label by type URL, or by short type
 	clients map[string]string // label by node id
 	out     [4]string
 	// look reads what is needed of a message; decode.Glance if nil.
-	look func(xds.Method, session.Side, *session.Message) decode.Brief
+	Look func(xds.Method, session.Side, *session.Message) decode.Brief
 }
 
 // maxLabels bounds the labels of either kind that are kept.
 const maxLabels = 1 << 10
 
-func newLabels() *labels {
-	return &labels{streams: decode.NewStreams(), types: make(map[string]string), clients: make(map[string]string)}
+func New() *Labels {
+	return &Labels{Streams: decode.NewStreams(), types: make(map[string]string), clients: make(map[string]string)}
 }
 
 // of returns the labels of the next entry. The slice is used again by the next
 // call.
-func (l *labels) of(e *session.Entry) []string {
-	st, conn := l.streams.Step(e)
+func (l *Labels) Of(e *session.Entry) []string {
+	st, conn := l.Streams.Step(e)
 	var client, typ string
 	if conn != nil {
 		client = conn.Client
@@ -82,12 +87,12 @@ func (l *labels) of(e *session.Entry) []string {
 	out := l.out[:0]
 	switch {
 	case poll, said && !named && !begins:
-		out = append(out, looseLabel)
+		out = append(out, Loose)
 	case begins:
-		out = append(out, beginsLabel)
+		out = append(out, Begins)
 	}
 	if marks {
-		out = append(out, marksLabel)
+		out = append(out, Marks)
 	}
 	if typ != "" {
 		out = append(out, l.typeOf(typ))
@@ -99,7 +104,7 @@ func (l *labels) of(e *session.Entry) []string {
 }
 
 // glance looks at a message no closer than it must.
-func (l *labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
+func (l *Labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	if st == nil {
 		st = &decode.Stream{}
 	}
@@ -110,8 +115,8 @@ func (l *labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	}
 	switch {
 	case peek || st.JSON(e.Side, data):
-	case l.look != nil:
-		return l.look(st.Method, e.Side, e.Message)
+	case l.Look != nil:
+		return l.Look(st.Method, e.Side, e.Message)
 	default:
 		return decode.Glance(st.Method, e.Side, data)
 	}
@@ -123,7 +128,7 @@ func (l *labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	return b
 }
 
-func (l *labels) typeOf(url string) string {
+func (l *Labels) typeOf(url string) string {
 	label, known := l.types[url]
 	if !known {
 		label = filter.TypeLabel + xds.ShortType(url)
@@ -132,7 +137,7 @@ func (l *labels) typeOf(url string) string {
 	return label
 }
 
-func (l *labels) clientOf(id string) string {
+func (l *Labels) clientOf(id string) string {
 	label, known := l.clients[id]
 	if !known {
 		label = filter.ClientLabel + id

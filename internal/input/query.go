@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"context"
@@ -11,38 +11,40 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // query asks a filter about the entries of one source.
-type query struct {
+type Query struct {
 	*filter.Filter
 	// These are shown every entry that is read.
-	table     *render.Table
-	documents *render.Documents
-	judge     *check.Options // how what is read is held against the rules; nil: it is not
+	Table     *render.Table
+	Documents *render.Documents
+	Judge     *check.Options // how what is read is held against the rules; nil: it is not
 	marked    map[session.Seq]bool
 }
 
 // parseQuery reads the text of --filter.
-func parseQuery(text string) (*query, error) {
+func ParseQuery(text string) (*Query, error) {
 	f, err := filter.Parse(text)
 	if e, is := errors.AsType[*filter.Error](err); is {
-		wrong := misused("%w", e)
+		wrong := console.Misused("%w", e)
 		if e.Hint != "" {
 			wrong.Hint("%s", e.Hint)
 		}
 		return nil, wrong.Hint("xdsproxy help filters explains the language")
 	}
-	return &query{Filter: f, table: render.NewTable(0, render.Style{}), documents: render.NewDocuments()}, err
+	return &Query{Filter: f, Table: render.NewTable(0, render.Style{}), Documents: render.NewDocuments()}, err
 }
 
 // in visits the entries of a source that are in spans and may be wanted, and
 // some others, as walk does, and says of each whether it is.
-func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func(e *session.Entry, c *check.Change, wanted bool) error) error {
-	spans, err := q.places(ctx, src, spans)
+func (q *Query) In(ctx context.Context, src *Source, spans []filter.Span, v func(e *session.Entry, c *check.Change, wanted bool) error) error {
+	spans, err := q.Places(ctx, src, spans)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -52,30 +54,30 @@ func (q *query) in(ctx context.Context, src *source, spans []filter.Span, v func
 	if q.Needs().History && len(spans) > 0 {
 		spans = []filter.Span{{First: 1, Last: spans[len(spans)-1].Last}}
 	}
-	wants, blocks := q.asker(), q.blocks()
-	var step stepper = check.NewTracker()
-	if q.judge != nil && blocks == nil { // rules look at what lies between, too
-		step = check.NewChecker(*q.judge)
+	wants, blocks := q.Asker(), q.blocks()
+	var step Stepper = check.NewTracker()
+	if q.Judge != nil && blocks == nil { // rules look at what lies between, too
+		step = check.NewChecker(*q.Judge)
 	}
-	return walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
+	return Walk(ctx, src, spans, blocks, step, func(e *session.Entry, c *check.Change) error {
 		if err := v(e, c, wants(e, c)); err != nil {
 			return err
 		}
 		if q.Over(e) {
-			return errEnough
+			return ErrEnough
 		}
 		return nil
 	})
 }
 
 // asker says of each entry, in order, whether it is wanted.
-func (q *query) asker() func(e *session.Entry, c *check.Change) bool {
+func (q *Query) Asker() func(e *session.Entry, c *check.Change) bool {
 	row := &filter.Row{}
-	row.Summary = func() string { return q.table.Summary(row.Entry, row.Change) }
-	row.Body = func() string { return q.documents.Body(row.Entry, row.Change) }
+	row.Summary = func() string { return q.Table.Summary(row.Entry, row.Change) }
+	row.Body = func() string { return q.Documents.Body(row.Entry, row.Change) }
 	return func(e *session.Entry, c *check.Change) bool {
-		q.table.See(e, c)
-		q.documents.See(e)
+		q.Table.See(e, c)
+		q.Documents.See(e)
 		row.Entry, row.Change, row.Node, row.Waited = e, c, c.Node, c.Waited
 		row.Findings, row.Marked = row.Findings[:0], q.marked[e.Seq]
 		for i := range c.Findings {
@@ -87,20 +89,20 @@ func (q *query) asker() func(e *session.Entry, c *check.Change) bool {
 }
 
 // places is where in spans there can be wanted entries.
-func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([]filter.Span, error) {
+func (q *Query) Places(ctx context.Context, src *Source, spans []filter.Span) ([]filter.Span, error) {
 	if q.Empty() {
 		return spans, nil
 	}
-	first, err := src.first(ctx)
+	first, err := src.First(ctx)
 	if errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	if q.Needs().Marks {
-		if !src.file && !src.script && src.viewer == nil {
-			return nil, misused("filter %q asks what was marked, which a pipe tells after the entry", q).
+		if !src.File && !src.Script && src.Viewer == nil {
+			return nil, console.Misused("filter %q asks what was marked, which a pipe tells after the entry", q).
 				Hint("write the recording to a file first")
 		}
 		if q.marked, err = marksOf(ctx, src); err != nil {
@@ -109,11 +111,11 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 	}
 	var end time.Time
 	if q.Needs().End {
-		if !src.file && src.viewer == nil {
-			return nil, misused("filter %q counts from the end of the recording, which a pipe does not tell", q).
+		if !src.File && src.Viewer == nil {
+			return nil, console.Misused("filter %q counts from the end of the recording, which a pipe does not tell", q).
 				Hint("write the recording to a file first, or name a time, such as since:12:41")
 		}
-		end = src.all().Last
+		end = src.All().Last
 	}
 	q.Begin(first.Time, end)
 	places, err := q.Spans(func(t time.Time) (session.Seq, bool, error) { return src.find(ctx, t) })
@@ -124,23 +126,23 @@ func (q *query) places(ctx context.Context, src *source, spans []filter.Span) ([
 // What is left out says nothing of any wanted entry: neither of what it answers,
 // which is of its client and its type, nor of its stream, nor of what was lost.
 // Rules look at other types and clients, too.
-func (q *query) blocks() func(*recorder.Block) bool {
+func (q *Query) blocks() func(*recorder.Block) bool {
 	if !q.Labelled() || q.Needs().Findings {
 		return nil
 	}
 	return func(b *recorder.Block) bool {
 		return b.Gaps > 0 || q.Block(b.Labels, b.ManyLabels) ||
-			slices.Contains(b.Labels, beginsLabel) || slices.Contains(b.Labels, looseLabel) ||
+			slices.Contains(b.Labels, label.Begins) || slices.Contains(b.Labels, label.Loose) ||
 			q.Over(&session.Entry{Seq: b.Last, Time: b.To})
 	}
 }
 
 // nothing says that a query wants none of what is there.
-func nothing(src *source, q *query) string {
-	facts := src.all()
+func Nothing(src *Source, q *Query) string {
+	facts := src.All()
 	if facts.Entries == 0 {
-		return fmt.Sprintf("%q is empty", src.name)
+		return fmt.Sprintf("%q is empty", src.Name)
 	}
-	return fmt.Sprintf("nothing in %q matches %q: it ends with entry %d and covers %s to %s", src.name, q.String(),
+	return fmt.Sprintf("nothing in %q matches %q: it ends with entry %d and covers %s to %s", src.Name, q.String(),
 		facts.LastSeq, facts.First.UTC().Format(time.RFC3339), facts.Last.UTC().Format(time.RFC3339))
 }

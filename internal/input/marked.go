@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"context"
@@ -6,23 +6,20 @@ import (
 	"io"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// marksLabel is the label of blocks in which people marked something, or took a
-// mark away.
-const marksLabel = "marks"
-
 // marksOf reads which entries of a source are marked: as of now, since a mark is
 // a note that comes after its entry. Next goes on with the first entry of all.
-func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
+func marksOf(ctx context.Context, src *Source) (map[session.Seq]bool, error) {
 	switch {
-	case src.script: // it has no notes of people
+	case src.Script: // it has no notes of people
 		return nil, nil
-	case src.viewer != nil:
-		reader := src.viewer.Open(0, 0)
-		again := &source{Reader: reader.Reader, name: src.name, viewer: src.viewer, remote: reader}
+	case src.Viewer != nil:
+		reader := src.Viewer.Open(0, 0)
+		again := &Source{Reader: reader.Reader, Name: src.Name, Viewer: src.Viewer, remote: reader}
 		defer again.Close()
 		again.Follow(false)
 		return readMarks(ctx, again)
@@ -31,23 +28,23 @@ func marksOf(ctx context.Context, src *source) (map[session.Seq]bool, error) {
 	defer src.Reader.Follow(src.following)
 	src.held = nil
 	if err := src.Seek(0); err != nil {
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	src.Want(func(b *recorder.Block) bool {
-		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, marksLabel)
+		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, label.Marks)
 	})
 	marked, err := readMarks(ctx, src)
 	src.Want(nil)
-	if err != nil && !damaged(err) { // what is damaged is met again
+	if err != nil && !Damaged(err) { // what is damaged is met again
 		return nil, err
 	}
 	if err := src.Seek(0); err != nil {
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	return marked, nil
 }
 
-func readMarks(ctx context.Context, src *source) (map[session.Seq]bool, error) {
+func readMarks(ctx context.Context, src *Source) (map[session.Seq]bool, error) {
 	marked := make(map[session.Seq]bool)
 	for {
 		e, err := src.Next(ctx)
@@ -55,7 +52,7 @@ func readMarks(ctx context.Context, src *source) (map[session.Seq]bool, error) {
 			return marked, nil
 		}
 		if err != nil {
-			return marked, unreadable(err)
+			return marked, Unreadable(err)
 		}
 		if n := e.Note; n != nil && n.About != 0 {
 			switch n.Code {

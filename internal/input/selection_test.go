@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"strings"
@@ -12,13 +12,13 @@ func TestSelectionArguments(t *testing.T) {
 	for arg, want := range map[string]filter.Span{
 		"4": {First: 4, Last: 4}, "4..9": {First: 4, Last: 9}, "4..4": {First: 4, Last: 4}, "4..": {First: 4, Last: filter.NoLimit}, "..9": {First: 1, Last: 9},
 	} {
-		s := &selection{}
-		if err := s.add(arg); err != nil || s.spans[0] != want {
-			t.Errorf("%q: %v, %v", arg, s.spans, err)
+		s := &Selection{}
+		if err := s.Add(arg); err != nil || s.Spans[0] != want {
+			t.Errorf("%q: %v, %v", arg, s.Spans, err)
 		}
 	}
 	for _, arg := range []string{"", "0", "-1", "x", "9..4", "..", "4...9", "1..2..3", "4-9", "99999999999999999999"} {
-		if err := (&selection{}).add(arg); err == nil {
+		if err := (&Selection{}).Add(arg); err == nil {
 			t.Errorf("%q was accepted", arg)
 		}
 	}
@@ -43,9 +43,9 @@ func TestSelection(t *testing.T) {
 		{args: "900..", read: "9", missing: `entries from 900 on are not in "x": it holds 1 to 9`},
 		{args: "1 900", found: "1", read: "9", missing: `entry 900 is not in "x": it holds 1 to 9`},
 	} {
-		s := &selection{}
+		s := &Selection{}
 		for _, arg := range strings.Fields(c.args) {
-			if err := s.add(arg); err != nil {
+			if err := s.Add(arg); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -53,22 +53,22 @@ func TestSelection(t *testing.T) {
 		read := ""
 		for i := range entries {
 			read = number(entries[i].Seq)
-			if s.meet(&entries[i]) {
+			if s.Meet(&entries[i]) {
 				found = append(found, read)
 			}
-			if s.done() {
+			if s.Done() {
 				break
 			}
 		}
 		missing := ""
-		if err := s.missing("x"); err != nil {
+		if err := s.Missing("x"); err != nil {
 			missing = err.Error()
 		}
 		if got := strings.Join(found, " "); got != c.found || read != c.read || missing != c.missing {
 			t.Errorf("%s: found %q, read up to %s, missing %q", c.args, got, read, missing)
 		}
 	}
-	if err := func() error { s := &selection{}; _ = s.add("1"); return s.missing("x") }(); err == nil || err.Error() != `entry 1 is not in "x": it holds none` {
+	if err := func() error { s := &Selection{}; _ = s.Add("1"); return s.Missing("x") }(); err == nil || err.Error() != `entry 1 is not in "x": it holds none` {
 		t.Error(err)
 	}
 }
