@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/compare"
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -67,7 +68,7 @@ func (r *replaying) compare(ctx context.Context, recording string) error {
 		return d.err
 	}
 	var err error
-	d.found, err = r.compareDump(ctx, recording, d.at, d.dump, "config_dump of "+d.whose(), "")
+	d.found, err = (&compare.Comparison{Opener: r.opener()}).Dump(ctx, recording, d.at, d.dump, "config_dump of "+d.whose(), "")
 	if err == nil && d.found.Empty() {
 		d.found, d.err = nil, errEmptyDump
 	}

@@ -1,18 +1,17 @@
-package main
+package compare
 
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // sessions is a comparison of two recordings.
 type sessions struct {
-	f        *diffFlags
+	f        *Comparison
 	a, b     *holder
 	name     string
 	style    render.Style
@@ -43,7 +42,7 @@ func (s *sessions) client(p clientPair) render.ClientDiff {
 		}
 	}
 	for _, t := range types {
-		if s.f.typ != "" && t != s.f.typ {
+		if s.f.Type != "" && t != s.f.Type {
 			continue
 		}
 		if of, any := s.typ(p, t); any {
@@ -125,7 +124,7 @@ func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held)
 		}
 	}
 	s.differs = true
-	if s.f.all || s.name != "" {
+	if s.f.All || s.name != "" {
 		t.Resources = append(t.Resources, pair)
 	}
 	return true

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/configdump/compare"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -18,8 +19,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// isConfigDump says whether a file begins as the dump of an Envoy does.
-func isConfigDump(name string) bool {
+// IsConfigDump says whether a file begins as the dump of an Envoy does.
+func IsConfigDump(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return false
@@ -33,58 +34,57 @@ func isConfigDump(name string) bool {
 	return configdump.Is(head)
 }
 
-// diffConfigDump holds what a client accepted in a session against a dump of it.
-func (a *app) diffConfigDump(ctx context.Context, f *diffFlags, source, name string) error {
+// ConfigDump holds what a client accepted in a session against a dump of it.
+func (f *Comparison) ConfigDump(ctx context.Context, source, name string) error {
 	if source == "-" {
-		return misused("a session is read twice to be held against a config_dump: write the recording to a file first")
+		return console.Misused("a session is read twice to be held against a config_dump: write the recording to a file first")
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return failed("%w", err)
+		return console.Failed("%w", err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, configdump.MaxBytes+1))
 	if err != nil {
-		return failed("cannot read %q: %w", name, err)
+		return console.Failed("cannot read %q: %w", name, err)
 	}
 	dump, err := configdump.Read(data)
 	if err != nil {
-		return failed("%q: %w", name, err)
+		return console.Failed("%q: %w", name, err)
 	}
-	out, err := a.compareDump(ctx, source, time.Time{}, dump, name, f.client)
+	out, err := f.Dump(ctx, source, time.Time{}, dump, name, f.Client)
 	if err != nil {
 		return err
 	}
 	if out.Empty() {
-		return failed("nothing could be compared: %q has nothing that the client was sent", name).
+		return console.Failed("nothing could be compared: %q has nothing that the client was sent", name).
 			Hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
 	}
-	f.differs = !out.Same
-	out.Schema, out.Session = schema, source
-	if f.typ != "" {
-		out.Types = slices.DeleteFunc(out.Types, func(t render.HeldType) bool { return t.Type != f.typ })
-		out.Resources = slices.DeleteFunc(out.Resources, func(r render.HeldResource) bool { return r.Type != f.typ })
-		out.NotDumped = slices.DeleteFunc(out.NotDumped, func(t string) bool { return t != f.typ })
+	f.Differs = !out.Same
+	out.Schema, out.Session = render.Schema, source
+	if f.Type != "" {
+		out.Types = slices.DeleteFunc(out.Types, func(t render.HeldType) bool { return t.Type != f.Type })
+		out.Resources = slices.DeleteFunc(out.Resources, func(r render.HeldResource) bool { return r.Type != f.Type })
+		out.NotDumped = slices.DeleteFunc(out.NotDumped, func(t string) bool { return t != f.Type })
 		out.Same = !slices.ContainsFunc(out.Resources, func(r render.HeldResource) bool { return r.Difference })
-		f.differs = !out.Same
+		f.Differs = !out.Same
 	}
-	if f.output == "json" {
-		return a.console().JSON(out)
+	if f.Output == "json" {
+		return f.JSON(out)
 	}
-	_, err = io.WriteString(a.stdout, out.Text(a.console().Style(), f.context))
-	return err
+	return f.Print(out.Text(f.Style(), f.Context))
 }
 
-// compareDump reads a session, up to a moment if one is given, and compares. asked
+// Dump reads a session, up to a moment if one is given, and compares. asked
 // names the client; "" is the one with the node id of the dump, or the only one.
-func (a *app) compareDump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
+func (f *Comparison) Dump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
 	held := map[compare.Name]bool{}
 	for i := range dump.Resources {
 		held[compare.Name{Type: dump.Resources[i].Type, Name: dump.Resources[i].Name}] = true
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	if err := a.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
+	if err := f.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {
 			return input.ErrEnough
 		}
@@ -112,7 +112,7 @@ func (a *app) compareDump(ctx context.Context, source string, until time.Time, d
 		return nil, err
 	}
 	if k.Memory().Forgotten > 0 {
-		a.warn("%s has more clients than can be compared", source)
+		f.Warn("%s has more clients than can be compared", source)
 	}
 	of := compare.Session{Engine: k.Engine, Client: client, Sent: sent[client], Bodies: func(needs []engine.Held) (map[engine.Held]*decode.Resource, error) {
 		wanted := map[session.Seq][]engine.Held{}
@@ -121,7 +121,7 @@ func (a *app) compareDump(ctx context.Context, source string, until time.Time, d
 		}
 		found := map[engine.Held]*decode.Resource{}
 		bytes := 0
-		return found, a.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+		return found, f.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			for _, h := range wanted[e.Seq] {
 				if r := c.Resource(h.Name); r != nil && bytes+len(r.Body) <= maxContents {
 					bytes += len(r.Body)
@@ -139,14 +139,14 @@ func (a *app) compareDump(ctx context.Context, source string, until time.Time, d
 }
 
 // through reads a source to its end, or until f says that it is enough.
-func (a *app) through(ctx context.Context, source string, step input.Stepper, f input.Visit) error {
-	src, err := a.opener().Open(source)
+func (f *Comparison) through(ctx context.Context, source string, step input.Stepper, v input.Visit) error {
+	src, err := f.Open(source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	heap.Lean()
-	return a.opener().Each(ctx, src, step, f)
+	return f.Each(ctx, src, step, v)
 }
 
 // staying holds back how streams end until somebody speaks again. An Envoy that

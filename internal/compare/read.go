@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -32,11 +33,11 @@ type story struct {
 
 // readStory reads a recording for one resource. Damage is an error beside what
 // is before it.
-func (a *app) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
+func (f *Comparison) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
 	heap.Lean()
 	history := engine.NewHistory(engine.Selection{Name: name})
 	st := &story{names: newSurvey()}
-	err := a.opener().Each(ctx, src, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+	err := f.Each(ctx, src, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil
@@ -123,7 +124,7 @@ func (s *survey) see(c *check.Change) {
 
 // missing is the error for a name that no resource has.
 func (s *survey) missing(name, source string) error {
-	f := failed("no response in %q carries a resource %q", source, name)
+	f := console.Failed("no response in %q carries a resource %q", source, name)
 	lower := make(map[string]string, len(s.names)) // to the name
 	var candidates, parts []string
 	for n := range s.names {
@@ -140,11 +141,11 @@ func (s *survey) missing(name, source string) error {
 	case len(parts) > 0:
 		f.Hint("names that contain it: %s", listed(parts))
 	case best != "":
-		f.Hint("did you mean %s?", shellWord(best))
+		f.Hint("did you mean %s?", console.ShellWord(best))
 	case len(s.names) == 0:
 		return f.Hint("there is no resource in it at all")
 	}
-	return f.Hint("xdsproxy tree %s CLIENT lists the resources of a client", shellWord(source))
+	return f.Hint("xdsproxy tree %s CLIENT lists the resources of a client", console.ShellWord(source))
 }
 
 // listed is the first of a list of names.
@@ -152,7 +153,7 @@ func listed(names []string) string {
 	const most = 8
 	var out []string
 	for _, n := range names[:min(len(names), most)] {
-		out = append(out, shellWord(n))
+		out = append(out, console.ShellWord(n))
 	}
 	text := strings.Join(out, ", ")
 	if more := len(names) - most; more > 0 {

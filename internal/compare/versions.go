@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"bufio"
@@ -11,20 +11,21 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// diffVersions compares versions of one resource.
-func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name string) error {
-	src, err := a.opener().Open(source)
+// Versions compares versions of one resource.
+func (f *Comparison) Versions(ctx context.Context, source, name string) error {
+	src, err := f.Open(source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	st, damage := a.readStory(ctx, src, name)
+	st, damage := f.readStory(ctx, src, name)
 	if st == nil {
 		return damage
 	}
@@ -34,7 +35,7 @@ func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name strin
 		}
 		return st.names.missing(name, src.Name)
 	}
-	l, clients, err := st.choose(f, name)
+	l, clients, err := f.choose(st, name)
 	if err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name strin
 	if err != nil {
 		return err
 	}
-	v := &versionsView{app: a, f: f, st: st, lane: l, clients: clients, name: name}
-	if f.output == "json" {
+	v := &versionsView{Comparison: f, st: st, lane: l, clients: clients, name: name}
+	if f.Output == "json" {
 		err = v.json(steps)
 	} else {
 		err = v.text(steps)
@@ -56,14 +57,14 @@ func (a *app) diffVersions(ctx context.Context, f *diffFlags, source, name strin
 
 // choose finds the one client and type that is meant. If several clients were
 // sent the same, any of them will do, and all are returned.
-func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
-	lanes := slices.DeleteFunc(slices.Clone(st.lanes), func(l lane) bool { return f.typ != "" && l.typ != f.typ })
+func (f *Comparison) choose(st *story, name string) (lane, []string, error) {
+	lanes := slices.DeleteFunc(slices.Clone(st.lanes), func(l lane) bool { return f.Type != "" && l.typ != f.Type })
 	if len(lanes) == 0 {
-		return lane{}, nil, failed("no resource %q is of type %s", name, f.typ).Hint("it is of %s", strings.Join(typesOf(st.lanes), ", "))
+		return lane{}, nil, console.Failed("no resource %q is of type %s", name, f.Type).Hint("it is of %s", strings.Join(typesOf(st.lanes), ", "))
 	}
-	if f.client != "" {
+	if f.Client != "" {
 		var err error
-		if lanes, err = ofClient(lanes, f.client); err != nil {
+		if lanes, err = ofClient(lanes, f.Client); err != nil {
 			return lane{}, nil, err
 		}
 	}
@@ -71,7 +72,7 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 		return lane{}, nil, unsure("%d types have a resource %q: which one?", len(types), name).
 			Hint("add --type %s", strings.Join(types, " or --type "))
 	}
-	for _, at := range []string{f.from, f.to} {
+	for _, at := range []string{f.From, f.To} {
 		if seq, err := strconv.ParseUint(at, 10, 63); err == nil && len(lanes) > 1 {
 			sent := func(l lane) bool {
 				return slices.ContainsFunc(l.versions, func(v engine.Version) bool { return v.Seq == session.Seq(seq) })
@@ -92,7 +93,7 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 	wrong := unsure("%d clients were sent %q, and not the same of it: which one?", len(lanes), name)
 	for _, l := range lanes[:min(len(lanes), 8)] {
 		last := &l.versions[len(l.versions)-1]
-		wrong.Hint("--client %s: %s, the last by entry %d, %s", shellWord(l.client),
+		wrong.Hint("--client %s: %s, the last by entry %d, %s", console.ShellWord(l.client),
 			render.Count(len(l.versions), "version", "versions"), last.Seq, render.Verdict(last))
 	}
 	if more := len(lanes) - 8; more > 0 {
@@ -102,8 +103,8 @@ func (st *story) choose(f *diffFlags, name string) (lane, []string, error) {
 }
 
 // unsure is a usage error that only asks for more.
-func unsure(format string, args ...any) *failure {
-	f := misused(format, args...)
+func unsure(format string, args ...any) *console.Failure {
+	f := console.Misused(format, args...)
 	f.Aloof = true
 	return f
 }
@@ -135,10 +136,10 @@ func ofClient(lanes []lane, asked string) ([]lane, error) {
 }
 
 // signature is equal for clients of which the same would be shown.
-func (f *diffFlags) signature(versions []engine.Version) string {
+func (f *Comparison) signature(versions []engine.Version) string {
 	var b strings.Builder
 	add := func(v *engine.Version) { fmt.Fprintf(&b, "%x %t %s\n", v.Hash, v.Removed, v.State) }
-	if step, ok := engine.LastStep(versions); ok && !f.all && f.from+f.to == "" {
+	if step, ok := engine.LastStep(versions); ok && !f.All && f.From+f.To == "" {
 		add(&versions[step.From])
 		add(&versions[step.To])
 		return b.String()
@@ -150,8 +151,8 @@ func (f *diffFlags) signature(versions []engine.Version) string {
 }
 
 // steps are the pairs of versions to compare.
-func (f *diffFlags) steps(versions []engine.Version) ([]engine.Step, error) {
-	if f.all {
+func (f *Comparison) steps(versions []engine.Version) ([]engine.Step, error) {
+	if f.All {
 		var out []engine.Step
 		for i := 1; i < len(versions); i++ {
 			out = append(out, engine.Step{From: i - 1, To: i})
@@ -159,7 +160,7 @@ func (f *diffFlags) steps(versions []engine.Version) ([]engine.Step, error) {
 		return out, nil
 	}
 	step, ok := engine.LastStep(versions)
-	if f.from+f.to == "" {
+	if f.From+f.To == "" {
 		if !ok {
 			return nil, nil
 		}
@@ -169,14 +170,14 @@ func (f *diffFlags) steps(versions []engine.Version) ([]engine.Step, error) {
 	if !ok {
 		step.From, step.To = 0, 0
 	}
-	if f.to != "" {
-		if step.To, err = versionAt(versions, f.to); err != nil {
+	if f.To != "" {
+		if step.To, err = versionAt(versions, f.To); err != nil {
 			return nil, err
 		}
 		step.From = max(step.To-1, 0)
 	}
-	if f.from != "" {
-		if step.From, err = versionAt(versions, f.from); err != nil {
+	if f.From != "" {
+		if step.From, err = versionAt(versions, f.From); err != nil {
 			return nil, err
 		}
 	}
@@ -188,26 +189,25 @@ func (f *diffFlags) steps(versions []engine.Version) ([]engine.Step, error) {
 func versionAt(versions []engine.Version, at string) (int, error) {
 	if n, err := strconv.Atoi(strings.TrimPrefix(at, "v")); err == nil && at[0] == 'v' {
 		if n < 1 || n > len(versions) {
-			return 0, misused("there is no version %s: there are v1 to v%d", at, len(versions))
+			return 0, console.Misused("there is no version %s: there are v1 to v%d", at, len(versions))
 		}
 		return n - 1, nil
 	}
 	seq, err := strconv.ParseUint(at, 10, 63)
 	if err != nil {
-		return 0, misused("%q is neither the number of an entry nor a version such as v2", at)
+		return 0, console.Misused("%q is neither the number of an entry nor a version such as v2", at)
 	}
 	for i := len(versions) - 1; i >= 0; i-- {
 		if versions[i].Seq <= session.Seq(seq) {
 			return i, nil
 		}
 	}
-	return 0, misused("entry %d is before the first version, which came with entry %d", seq, versions[0].Seq)
+	return 0, console.Misused("entry %d is before the first version, which came with entry %d", seq, versions[0].Seq)
 }
 
 // versionsView is the versions of one resource, about to be shown.
 type versionsView struct {
-	*app
-	f       *diffFlags
+	*Comparison
 	st      *story
 	lane    lane
 	clients []string
@@ -223,7 +223,7 @@ func (v *versionsView) content(n int) (decode.Document, error) {
 	}
 	r := v.st.contents.byHash[of.Hash]
 	if r == nil {
-		return decode.Document{}, failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
+		return decode.Document{}, console.Failed("the versions of %q are more than fit into memory: %s is no longer there", v.name, render.VersionName(n)).
 			Hint("compare the messages instead: xdsproxy diff SOURCE SEQ SEQ")
 	}
 	doc := r.Decode()
@@ -232,7 +232,7 @@ func (v *versionsView) content(n int) (decode.Document, error) {
 			v.told = make(map[string]bool)
 		}
 		if !v.told[p] && len(v.told) < 5 {
-			v.warn("entry %d: %s", of.Seq, p)
+			v.Warn("entry %d: %s", of.Seq, p)
 		}
 		v.told[p] = true
 	}
@@ -248,12 +248,12 @@ func (v *versionsView) compare(s engine.Step) (*diff.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.f.compare(from, to), nil
+	return v.Comparison.compare(from, to), nil
 }
 
 func (v *versionsView) json(steps []engine.Step) error {
 	out := &render.ResourceDiff{
-		Schema: schema, Type: v.lane.typ, Name: v.name, Clients: v.clients, Versions: render.NewVersions(v.lane.versions), Steps: []render.StepJSON{},
+		Schema: render.Schema, Type: v.lane.typ, Name: v.name, Clients: v.clients, Versions: render.NewVersions(v.lane.versions), Steps: []render.StepJSON{},
 	}
 	for _, s := range steps {
 		r, err := v.compare(s)
@@ -262,17 +262,17 @@ func (v *versionsView) json(steps []engine.Step) error {
 		}
 		out.Steps = append(out.Steps, render.NewStep(uint64(v.lane.versions[s.From].Seq), uint64(v.lane.versions[s.To].Seq), r))
 	}
-	return v.console().JSON(out)
+	return v.JSON(out)
 }
 
 // text prints what is compared, the table, and the difference.
 func (v *versionsView) text(steps []engine.Step) error {
-	w := bufio.NewWriter(v.stdout)
-	style := v.console().Style()
+	w := bufio.NewWriter(v.Stdout)
+	style := v.Style()
 	marks := map[int]byte{}
 	head := fmt.Sprintf("%s %s of %s", v.lane.typ, render.Safe(v.name), render.Safe(clientText(v.clients)))
 	switch {
-	case len(steps) == 1 && !v.f.all:
+	case len(steps) == 1 && !v.All:
 		marks[steps[0].From], marks[steps[0].To] = '-', '+'
 		head += ": " + v.stepText(steps[0])
 	case len(v.lane.versions) == 1:
@@ -280,25 +280,25 @@ func (v *versionsView) text(steps []engine.Step) error {
 	default:
 		head += ": " + render.Count(len(v.lane.versions), "version", "versions")
 	}
-	table := render.VersionsText(v.lane.versions, 0, marks, style, v.console().Columns())
+	table := render.VersionsText(v.lane.versions, 0, marks, style, v.Columns())
 	if _, err := fmt.Fprintf(w, "%s\n\n%s", head, table); err != nil {
 		return err
 	}
 	if v.st.forgotten > 0 {
-		v.warn("%s more came before these", render.Count(v.st.forgotten, "version", "versions"))
+		v.Warn("%s more came before these", render.Count(v.st.forgotten, "version", "versions"))
 	}
 	for _, s := range steps {
 		if _, err := io.WriteString(w, "\n"); err != nil {
 			return err
 		}
-		if v.f.all {
+		if v.All {
 			fmt.Fprintf(w, "%s\n", v.stepText(s))
 		}
 		r, err := v.compare(s)
 		if err != nil {
 			return err
 		}
-		if err := v.printResult(w, v.f, r); err != nil {
+		if err := v.printResult(w, r); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,17 @@
-package main
+package compare
 
 import (
 	"bufio"
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -28,8 +30,8 @@ type holder struct {
 // maxSessionContents bounds the contents of a named resource, in bytes.
 const maxSessionContents = 128 << 20
 
-func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, error) {
-	src, err := a.opener().Open(source)
+func (f *Comparison) readHoldings(ctx context.Context, source, name string) (*holder, error) {
+	src, err := f.Open(source)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +40,7 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
 	bytes := 0
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	err = a.opener().Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
+	err = f.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if name == "" || c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -53,26 +55,26 @@ func (a *app) readHoldings(ctx context.Context, source, name string) (*holder, e
 		return nil, err
 	}
 	if h.Holdings = k.Holdings(); k.Memory().Forgotten > 0 {
-		a.warn("%s has more clients than can be compared", h.name)
+		f.Warn("%s has more clients than can be compared", h.name)
 	}
 	return h, nil
 }
 
-// diffSessions compares what clients accepted last in two recordings.
-func (a *app) diffSessions(ctx context.Context, f *diffFlags, sourceA, sourceB, name string) error {
+// Sessions compares what clients accepted last in two recordings.
+func (f *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string) error {
 	if sourceA == "-" && sourceB == "-" {
-		return misused("standard input can only be one of the two recordings")
+		return console.Misused("standard input can only be one of the two recordings")
 	}
-	one, err := a.readHoldings(ctx, sourceA, name)
+	one, err := f.readHoldings(ctx, sourceA, name)
 	if err != nil {
 		return err
 	}
-	other, err := a.readHoldings(ctx, sourceB, name)
+	other, err := f.readHoldings(ctx, sourceB, name)
 	if err != nil {
 		return err
 	}
-	s := &sessions{f: f, a: one, b: other, name: name, style: a.console().Style()}
-	out := &render.SessionsDiff{Schema: schema, A: one.name, B: other.name, Same: true, Clients: []render.ClientDiff{}}
+	s := &sessions{f: f, a: one, b: other, name: name, style: f.Style()}
+	out := &render.SessionsDiff{Schema: render.Schema, A: one.name, B: other.name, Same: true, Clients: []render.ClientDiff{}}
 	pairs, err := s.pairs()
 	if err != nil {
 		return err
@@ -83,41 +85,34 @@ func (a *app) diffSessions(ctx context.Context, f *diffFlags, sourceA, sourceB, 
 		}
 	}
 	if name != "" && len(out.Clients) == 0 {
-		one.names.names = merge(one.names.names, other.names.names)
+		maps.Copy(one.names.names, other.names.names)
 		return one.names.missing(name, sourceA)
 	}
 	out.Same = !s.differs
-	f.differs = s.differs
-	if f.output == "json" {
-		return a.console().JSON(out)
+	f.Differs = s.differs
+	if f.Output == "json" {
+		return f.JSON(out)
 	}
 	if len(out.Clients) == 0 {
-		a.say("no client accepted anything in either recording")
+		f.Say("no client accepted anything in either recording")
 		return nil
 	}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(f.Stdout)
 	if _, err := io.WriteString(w, out.Text(s.style)); err != nil {
 		return err
 	}
 	for _, d := range s.contents {
 		fmt.Fprintf(w, "\n%s\n", d.title)
-		if err := a.printResult(w, f, d.result); err != nil {
+		if err := f.printResult(w, d.result); err != nil {
 			return err
 		}
 	}
 	if !s.differs {
 		fmt.Fprintf(w, "\nnothing that a client accepted last differs\n")
-	} else if name == "" && !f.all {
+	} else if name == "" && !f.All {
 		fmt.Fprintf(w, "\n--all lists the resources; a NAME behind the recordings shows what differs in it\n")
 	}
 	return w.Flush()
-}
-
-func merge(a, b map[string]struct{}) map[string]struct{} {
-	for k := range b {
-		a[k] = struct{}{}
-	}
-	return a
 }
 
 // clientPair is a client by its node ids in both recordings, and where it is.
@@ -130,14 +125,14 @@ type clientPair struct {
 // matched whatever they are called.
 func (s *sessions) pairs() ([]clientPair, error) {
 	as, bs := s.a.Clients(), s.b.Clients()
-	if s.f.client != "" {
+	if s.f.Client != "" {
 		var all []engine.ClientStatus
 		ids := append(slices.Clone(as), bs...)
 		slices.Sort(ids)
 		for _, id := range slices.Compact(ids) {
 			all = append(all, engine.ClientStatus{Client: id})
 		}
-		id, err := input.OneClient(all, s.f.client)
+		id, err := input.OneClient(all, s.f.Client)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"bufio"
@@ -10,13 +10,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// diffMessages compares the messages of two entries.
-func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) error {
+// Messages compares the messages of two entries.
+func (f *Comparison) Messages(ctx context.Context, args []string) error {
 	var seqs [2]session.Seq
 	wanted := &input.Selection{}
 	for i, arg := range args[1:] {
@@ -26,7 +27,7 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 			return err
 		}
 	}
-	src, err := a.opener().Open(args[0])
+	src, err := f.Open(args[0])
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 	}
 	var docs [2]decode.Document
 	var names [2]string
-	done := a.opener().Progress(src)
+	done := f.Progress(src)
 	spans := filter.Union(wanted.Spans)
 	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {
@@ -48,7 +49,7 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 				continue
 			}
 			if e.Message == nil {
-				return failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", shellWord(args[0]), e.Seq)
+				return console.Failed("entry %d is no message, but a %s", e.Seq, e.Kind).Hint("xdsproxy show %s %d prints it", console.ShellWord(args[0]), e.Seq)
 			}
 			docs[i], names[i] = q.Documents.Message(e, c), messageName(e, c)
 		}
@@ -66,12 +67,12 @@ func (a *app) diffMessages(ctx context.Context, f *diffFlags, args []string) err
 		return err
 	}
 	r := f.compare(docs[0], docs[1])
-	if f.output == "json" {
-		return a.console().JSON(&render.MessageDiff{Schema: schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
+	if f.Output == "json" {
+		return f.JSON(&render.MessageDiff{Schema: render.Schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
 	}
-	w := bufio.NewWriter(a.stdout)
+	w := bufio.NewWriter(f.Stdout)
 	fmt.Fprintf(w, "%s against %s\n\n", names[0], names[1])
-	if err := a.printResult(w, f, r); err != nil {
+	if err := f.printResult(w, r); err != nil {
 		return err
 	}
 	return w.Flush()
