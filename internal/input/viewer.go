@@ -17,7 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-// tokenVariable holds the token itself. It is no setting: what is one gets
+// TokenVariable holds the token itself. It is no setting: what is one gets
 // printed.
 const TokenVariable = "XDSPROXY_VIEWER_TOKEN"
 
@@ -28,7 +28,7 @@ const (
 	giveUpTCP  = time.Minute
 )
 
-// viewerAddr is the viewer endpoint that a SOURCE names: unix:/path, or host:port
+// ViewerAddr is the viewer endpoint that a SOURCE names: unix:/path, or host:port
 // unless there is a file of this name.
 func ViewerAddr(name string) (addr proxy.Addr, is bool) {
 	if !strings.HasPrefix(name, "unix:") {
