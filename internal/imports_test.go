@@ -36,8 +36,8 @@ var allowed = map[string][]string{
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
-	"internal/label":     {"internal/session", "internal/xds", "decode", "check"},
-	"internal/input":     {"internal/session", "proxy", "internal/build", "internal/compare", "internal/console", "internal/label", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
+	"internal/store":     {"internal/session", "internal/xds", "recorder", "decode", "check"},
+	"internal/input":     {"internal/session", "proxy", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
 	"internal/compare":   {"internal/session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/heap", "internal/input", "internal/label", "internal/settings", "recorder", "decode", "check", "internal/render",
+		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/heap", "internal/input", "internal/settings", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},

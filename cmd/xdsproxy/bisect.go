@@ -17,10 +17,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
@@ -183,7 +183,7 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 		}
 		b.source, b.facts = src.Name, src.Header() // so that @last stays the same
 		src.Pieces()
-		done := b.opener().Progress(src)
+		done := b.opener().Reading(src)
 		return advancing{src, done, func(*session.Entry) {}}, func() error { done.End(); return src.Close() }, nil
 	})
 	none, is := errors.AsType[*replay.NotRejectedError](err)
@@ -332,7 +332,7 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 // masked as they are in the source, and if they are not, unless the settings say
 // that they are to be kept.
 func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
-	o := recorder.Options{Labels: label.New().Of}
+	o := recorder.Options{Labels: store.NewLabels().Of}
 	if !b.facts.Masked && !bool(b.config.KeepSecrets) {
 		masker := decode.NewMasker()
 		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content

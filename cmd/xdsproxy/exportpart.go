@@ -20,9 +20,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/convert/page"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -140,7 +140,7 @@ func (x *export) cut(ctx context.Context) error {
 	}
 	facts := src.Header()
 	src.Close()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: label.New().Of}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: store.NewLabels().Of}}
 	if x.mask && !facts.Masked {
 		masker := decode.NewMasker()
 		o.Record.Masked, o.Record.Transform, o.Record.Content = true, masker.Transform, masker.Content

@@ -12,9 +12,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -98,7 +98,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 	var w walked
 	x.lean()
 	learning := names.Walk()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: label.New().Of, Transform: decode.NewSplitter().Transform}}
+	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: store.NewLabels().Of, Transform: decode.NewSplitter().Transform}}
 	done, err := convert.Cut(part, facts, func(v convert.Visit) error {
 		if w.src == nil {
 			return x.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, chosen bool) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -34,7 +34,7 @@ func (x *export) folder(ctx context.Context) error {
 	if facts.Program == "" {
 		facts.Program = build.Name()
 	}
-	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: label.New().Of})
+	to, err := folder.NewExport(x.path, facts, recorder.Options{Labels: store.NewLabels().Of})
 	if err != nil {
 		return unwrittenFolder(err)
 	}
@@ -86,7 +86,7 @@ func (a *app) importFolder(ctx context.Context, dir, path string) error {
 	}
 	line := a.console().Progress("importing", filepath.Join(dir, "session.yaml"), func() (int64, uint64) { return far.read, far.entries })
 	done, err := folder.Import(ctx, dir, path, folder.Options{
-		Labels: label.New().Of,
+		Labels: store.NewLabels().Of,
 		Progress: func(read int64, entries uint64) {
 			far.read, far.entries = read, entries
 			line.Advance()

@@ -13,10 +13,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -90,7 +90,7 @@ func (a *app) importLog(name, path string) error {
 	done, err := binlog.Read(bufio.NewReader(in), func(e *session.Entry) (err error) {
 		if to == nil {
 			to, err = recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: build.Name()}, recorder.Options{
-				Labels: label.New().Of, Masked: true, Transform: masker.Transform, Content: masker.Content,
+				Labels: store.NewLabels().Of, Masked: true, Transform: masker.Transform, Content: masker.Content,
 			})
 			if err != nil {
 				return overwriting("cannot import", err)

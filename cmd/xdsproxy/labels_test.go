@@ -9,8 +9,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -41,13 +41,13 @@ func TestLabelsOfSessions(t *testing.T) {
 }
 
 // labelsAgree compares the labels of a recording with what watch says.
-func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *label.Labels) {
+func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *store.Labels) {
 	r, err := recorder.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	l, seen = label.New(), map[string]bool{}
+	l, seen = store.NewLabels(), map[string]bool{}
 	err = input.Each(t.Context(), &input.Source{Reader: r}, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 		var want []string
 		if c.Type != "" {

@@ -14,9 +14,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -102,7 +102,7 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 // recorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
 func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) recorder.Options {
-	labels := label.New()
+	labels := store.NewLabels()
 	o := recorder.Options{
 		Labels:  labels.Of,
 		Program: build.Name(), QueueBytes: int64(a.config.Queue), SyncEvery: time.Duration(a.config.Sync),

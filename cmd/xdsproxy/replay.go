@@ -306,7 +306,7 @@ func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	done := r.opener().Progress(src)
+	done := r.opener().Reading(src)
 	plan, err = replay.Read(ctx, r.observed(advancing{src, done, see}), again)
 	done.End()
 	switch {

@@ -25,12 +25,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/report"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -209,7 +209,7 @@ func (r *reporting) options(ctx context.Context, rules []string, seqs []session.
 	o := &report.Options{Program: build.Line() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Facts: w.facts}
 	o.Proof.Judge = r.config.Judging()
 	o.Proof.Judge.Timers = r.timers(w.src)
-	o.Cut.Record = recorder.Options{Labels: label.New().Of}
+	o.Cut.Record = recorder.Options{Labels: store.NewLabels().Of}
 	if !o.Facts.Masked {
 		masker := decode.NewMasker()
 		o.Cut.Record.Masked, o.Cut.Record.Transform, o.Cut.Record.Content = true, masker.Transform, masker.Content

@@ -82,7 +82,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 // show writes the entries that were selected, all if there is no selection, and
 // that a query wants. It counts those.
 func (a *app) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*render.Document) error) (matches uint64, err error) {
-	done := a.opener().Progress(src)
+	done := a.opener().Reading(src)
 	spans, all := filter.Everything(), len(of.Spans) == 0
 	if !all {
 		spans = filter.Union(of.Spans)

@@ -24,10 +24,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -44,7 +44,7 @@ func nastyRecording(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), strings.ReplaceAll(xdstest.Nasty, "\x00", "")+".xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: label.New().Of})
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: store.NewLabels().Of})
 	if err != nil {
 		t.Skip("no file can have such a name: ", err)
 	}

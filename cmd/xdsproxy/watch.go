@@ -115,7 +115,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 func (a *app) searching(src *input.Source, q *input.Query) *console.Progress {
 	if src.File && !q.Empty() && console.IsTerminal(a.stderr) {
 		if facts, err := recorder.Inspect(src.Name); err == nil && facts.Complete {
-			return a.opener().Progress(src)
+			return a.opener().Reading(src)
 		}
 	}
 	return &console.Progress{}

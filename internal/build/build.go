@@ -9,7 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
-// versionFacts is what version -o json prints.
+// Facts is what version -o json prints.
 type Facts struct {
 	Schema string `json:"schema"`
 	// Version is that of the module, or "(devel)" for a build of a working
@@ -26,7 +26,7 @@ type Facts struct {
 	Format int    `json:"recording_format"`
 }
 
-// recordingFormat is the version of recordings that are written.
+// RecordingFormat is the version of recordings that are written.
 const RecordingFormat = 1
 
 const xdsModule = "github.com/envoyproxy/go-control-plane/envoy"
@@ -61,10 +61,10 @@ func Read() Facts {
 	return v
 }
 
-// versionName is what a recording says of its writer.
+// Name is what a recording says of its writer.
 func Name() string { return "xdsproxy " + Read().Version }
 
-// versionLine is what --version prints.
+// Line is what --version prints.
 func Line() string {
 	v := Read()
 	line := "xdsproxy " + v.Version

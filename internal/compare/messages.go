@@ -38,7 +38,7 @@ func (f *Comparison) Messages(ctx context.Context, args []string) error {
 	}
 	var docs [2]decode.Document
 	var names [2]string
-	done := f.Progress(src)
+	done := f.Reading(src)
 	spans := filter.Union(wanted.Spans)
 	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {

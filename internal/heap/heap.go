@@ -13,12 +13,12 @@ import (
 // collection marks all of it.
 const roomyHeap = 64 << 20
 
-// collectLess suits a process that forwards: it collects seldom while the heap
+// CollectLess suits a process that forwards: it collects seldom while the heap
 // is small, and takes no more memory for that than is worth it once many
 // connections and streams live in it. GOGC says otherwise.
 func CollectLess() { collect(heapGrowth{most: 200, least: 25}) }
 
-// lean suits a command that reads through a whole recording, where what it keeps
+// Lean suits a command that reads through a whole recording, where what it keeps
 // may be large, and it has time: it collects as usual while the heap is small, and
 // twice as often once much lives in it.
 func Lean() { collect(heapGrowth{most: 100, least: 50}) }

@@ -7,7 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
-// oneClient finds the client that was asked for: by its name, by a part of it
+// OneClient finds the client that was asked for: by its name, by a part of it
 // that only one has, or the only one.
 func OneClient(all []engine.ClientStatus, asked string) (string, error) {
 	var found []string

@@ -3,20 +3,19 @@ package input
 import (
 	"errors"
 	"io"
-	"math"
 	"os"
+	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/file"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 )
 
-// isResources says whether a SOURCE is a file of Envoy's filesystem
+// IsFile says whether a SOURCE is a file of Envoy's filesystem
 // subscriptions. It goes by the name, as Envoy does.
 func IsFile(name string) bool { return file.Is(name) }
 
@@ -40,7 +39,7 @@ func (o *Opener) openResources(name string) (*Source, error) {
 	return sessionOf(name, file.Entries(files, at))
 }
 
-// judgeResources reads such files, whatever is in them, as one session.
+// OpenFiles reads such files, whatever is in them, as one session.
 func OpenFiles(names []string) (*Source, error) {
 	files, at, err := readFiles(names)
 	if err != nil {
@@ -75,23 +74,7 @@ func readFiles(names []string) (files []file.File, at time.Time, err error) {
 
 // sessionOf keeps entries that are in memory as a recording, secrets masked.
 func sessionOf(name string, entries []session.Entry) (*Source, error) {
-	masker := decode.NewMasker()
-	log, err := recorder.NewRing(recorder.Options{
-		NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40, Program: build.Name(),
-		Masked: true, Transform: masker.Transform, Content: masker.Content,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range entries {
-		log.Append(entries[i])
-	}
-	if err := log.Close(); err != nil {
-		return nil, err
-	}
-	reader, err := log.Reader()
-	if err != nil {
-		return nil, err
-	}
-	return &Source{Reader: reader, Name: name, Script: true}, nil
+	o := store.Copy(true)
+	o.Program = build.Name()
+	return inMemory(name, slices.Values(entries), o)
 }

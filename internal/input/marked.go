@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -31,7 +31,7 @@ func marksOf(ctx context.Context, src *Source) (map[session.Seq]bool, error) {
 		return nil, Unreadable(err)
 	}
 	src.Want(func(b *recorder.Block) bool {
-		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, label.Marks)
+		return b.ManyLabels || len(b.Labels) == 0 || slices.Contains(b.Labels, store.Marks)
 	})
 	marked, err := readMarks(ctx, src)
 	src.Want(nil)

@@ -12,13 +12,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// query asks a filter about the entries of one source.
+// Query asks a filter about the entries of one source.
 type Query struct {
 	*filter.Filter
 	// These are shown every entry that is read.
@@ -28,7 +28,7 @@ type Query struct {
 	marked    map[session.Seq]bool
 }
 
-// parseQuery reads the text of --filter.
+// ParseQuery reads the text of --filter.
 func ParseQuery(text string) (*Query, error) {
 	f, err := filter.Parse(text)
 	if e, is := errors.AsType[*filter.Error](err); is {
@@ -41,7 +41,7 @@ func ParseQuery(text string) (*Query, error) {
 	return &Query{Filter: f, Table: render.NewTable(0, render.Style{}), Documents: render.NewDocuments()}, err
 }
 
-// in visits the entries of a source that are in spans and may be wanted, and
+// In visits the entries of a source that are in spans and may be wanted, and
 // some others, as walk does, and says of each whether it is.
 func (q *Query) In(ctx context.Context, src *Source, spans []filter.Span, v func(e *session.Entry, c *check.Change, wanted bool) error) error {
 	spans, err := q.Places(ctx, src, spans)
@@ -70,7 +70,7 @@ func (q *Query) In(ctx context.Context, src *Source, spans []filter.Span, v func
 	})
 }
 
-// asker says of each entry, in order, whether it is wanted.
+// Asker says of each entry, in order, whether it is wanted.
 func (q *Query) Asker() func(e *session.Entry, c *check.Change) bool {
 	row := &filter.Row{}
 	row.Summary = func() string { return q.Table.Summary(row.Entry, row.Change) }
@@ -88,7 +88,7 @@ func (q *Query) Asker() func(e *session.Entry, c *check.Change) bool {
 	}
 }
 
-// places is where in spans there can be wanted entries.
+// Places is where in spans there can be wanted entries.
 func (q *Query) Places(ctx context.Context, src *Source, spans []filter.Span) ([]filter.Span, error) {
 	if q.Empty() {
 		return spans, nil
@@ -132,12 +132,12 @@ func (q *Query) blocks() func(*recorder.Block) bool {
 	}
 	return func(b *recorder.Block) bool {
 		return b.Gaps > 0 || q.Block(b.Labels, b.ManyLabels) ||
-			slices.Contains(b.Labels, label.Begins) || slices.Contains(b.Labels, label.Loose) ||
+			slices.Contains(b.Labels, store.Begins) || slices.Contains(b.Labels, store.Loose) ||
 			q.Over(&session.Entry{Seq: b.Last, Time: b.To})
 	}
 }
 
-// nothing says that a query wants none of what is there.
+// Nothing says that a query wants none of what is there.
 func Nothing(src *Source, q *Query) string {
 	facts := src.All()
 	if facts.Entries == 0 {

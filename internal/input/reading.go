@@ -14,19 +14,19 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// progress is that of a reading of src.
-func (o *Opener) Progress(src *Source) *console.Progress {
-	return o.Console.Progress("reading", src.Name, func() (int64, uint64) {
+// Reading is the progress of a reading of src.
+func (o *Opener) Reading(src *Source) *console.Progress {
+	return o.Progress("reading", src.Name, func() (int64, uint64) {
 		f := src.Facts()
 		return f.Bytes, f.Entries
 	})
 }
 
-// each reads a source to its end, through step, and shows how far it has come.
+// Each reads a source to its end, through step, and shows how far it has come.
 // Messages come in pieces.
 func (o *Opener) Each(ctx context.Context, src *Source, step Stepper, v Visit) error {
 	src.Pieces()
-	done := o.Progress(src)
+	done := o.Reading(src)
 	defer done.End()
 	return Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		done.Advance()
@@ -34,10 +34,10 @@ func (o *Opener) Each(ctx context.Context, src *Source, step Stepper, v Visit) e
 	})
 }
 
-// entries yields the entries of a source to its end, or to an error.
+// Entries yields the entries of a source to its end, or to an error.
 func (o *Opener) Entries(ctx context.Context, src *Source, failure *error) iter.Seq[session.Entry] {
 	return func(yield func(session.Entry) bool) {
-		done := o.Progress(src)
+		done := o.Reading(src)
 		defer done.End()
 		for {
 			e, err := src.Next(ctx)
@@ -56,7 +56,7 @@ func (o *Opener) Entries(ctx context.Context, src *Source, failure *error) iter.
 	}
 }
 
-// clients gathers node ids from the headers of blocks. It says whether there
+// Clients gathers node ids from the headers of blocks. It says whether there
 // may be more, in blocks that had no room for them all.
 func (s *Source) Clients(ctx context.Context, meet func(id string)) (more bool, err error) {
 	s.Want(func(b *recorder.Block) bool {
@@ -75,7 +75,7 @@ func (s *Source) Clients(ctx context.Context, meet func(id string)) (more bool, 
 	return more, Unreadable(err)
 }
 
-// header is what a source says of itself at its beginning, of which a running
+// Header is what a source says of itself at its beginning, of which a running
 // proxy has sent nothing before it is read.
 func (s *Source) Header() recorder.Facts {
 	if s.Viewer != nil {

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -52,11 +54,22 @@ func readScript(name string, in io.Reader) (*Source, error) {
 	if err != nil {
 		return nil, badScript(err)
 	}
-	log, err := recorder.NewRing(recorder.Options{NoTicks: true, QueueBytes: math.MaxInt64, Memory: 1 << 40})
+	src, err := inMemory(name, s.Entries(), recorder.Options{})
+	if err == nil {
+		src.Line = s.Line
+	}
+	return src, err
+}
+
+// inMemory keeps entries as a recording that is in memory, so that they are read
+// as one.
+func inMemory(name string, entries iter.Seq[session.Entry], o recorder.Options) (*Source, error) {
+	o.NoTicks, o.QueueBytes, o.Memory = true, math.MaxInt64, 1<<40
+	log, err := recorder.NewRing(o)
 	if err != nil {
 		return nil, err
 	}
-	for e := range s.Entries() {
+	for e := range entries {
 		log.Append(e)
 	}
 	if err := log.Close(); err != nil {
@@ -66,7 +79,7 @@ func readScript(name string, in io.Reader) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Source{Reader: reader, Name: name, Script: true, Line: s.Line}, nil
+	return &Source{Reader: reader, Name: name, Script: true}, nil
 }
 
 func badScript(err error) error {
@@ -78,5 +91,5 @@ func badScript(err error) error {
 	return f.Hint("xdsproxy help scripts says how one is written")
 }
 
-// isScript goes by the name.
+// IsScript goes by the name.
 func IsScript(name string) bool { return strings.HasSuffix(name, ScriptSuffix) }

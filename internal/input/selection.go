@@ -8,7 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// selection is the entries that were asked for, and what has come of them.
+// Selection is the entries that were asked for, and what has come of them.
 type Selection struct {
 	Spans []filter.Span
 	came  []bool      // of each span: at least one entry of it
@@ -22,7 +22,7 @@ type gap struct {
 	chosen bool // they were left out on purpose
 }
 
-// add reads a number, or a range such as 4..9, 4.. or ..9.
+// Add reads a number, or a range such as 4..9, 4.. or ..9.
 func (s *Selection) Add(arg string) error {
 	sp, err := filter.ParseSpan(arg)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Selection) Add(arg string) error {
 	return nil
 }
 
-// meet takes the next entry and says whether it was asked for.
+// Meet takes the next entry and says whether it was asked for.
 func (s *Selection) Meet(e *session.Entry) bool {
 	if s.Seen.First == 0 {
 		s.Seen.First = e.Seq
@@ -50,7 +50,7 @@ func (s *Selection) Meet(e *session.Entry) bool {
 	return asked
 }
 
-// done says whether nothing more can come: each span is behind us, or lies in
+// Done says whether nothing more can come: each span is behind us, or lies in
 // a gap. A gap is told of after its numbers have gone by.
 func (s *Selection) Done() bool {
 	for i, sp := range s.Spans {
@@ -70,7 +70,7 @@ func (s *Selection) gapOf(sp filter.Span) *gap {
 	return nil
 }
 
-// missing says of what was asked for and did not come why it did not.
+// Missing says of what was asked for and did not come why it did not.
 func (s *Selection) Missing(name string) error {
 	for i, sp := range s.Spans {
 		if s.came[i] {

@@ -18,18 +18,18 @@ import (
 
 const Last = "@last"
 
-// source is a recording opened for reading.
+// Source is a recording opened for reading.
 type Source struct {
 	*recorder.Reader
 	Name string // as it can be given to a command; "-" for standard input
 	File bool   // it is one, so that one can go anywhere in it
-	// script says that it was written by hand, with times of its own: a
+	// Script says that it was written by hand, with times of its own: a
 	// conversation script, or a file that Envoy would read.
 	Script bool
-	// line is the line of a conversation script that an entry comes from; nil
+	// Line is the line of a conversation script that an entry comes from; nil
 	// for everything else.
 	Line func(session.Seq) int
-	// viewer is the running proxy that it comes from, nil if from none, and
+	// Viewer is the running proxy that it comes from, nil if from none, and
 	// remote its Reader then.
 	Viewer *serve.Client
 	remote *serve.Reader
@@ -61,7 +61,7 @@ func (s *Source) Close() error {
 	return s.Reader.Close()
 }
 
-// all are the facts of all of it, as far as they can be had without reading it.
+// All are the facts of all of it, as far as they can be had without reading it.
 func (s *Source) All() recorder.Facts {
 	switch {
 	case s.Viewer != nil:
@@ -92,7 +92,7 @@ func (s *Source) Next(ctx context.Context) (e session.Entry, err error) {
 	return e, err
 }
 
-// first returns the first entry, which Next returns again.
+// First returns the first entry, which Next returns again.
 func (s *Source) First(ctx context.Context) (*session.Entry, error) {
 	e, err := s.Next(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ type Opener struct {
 	Token func() (string, error)
 }
 
-// open opens a SOURCE; "" is the running proxy of this user, else @last, which is
+// Open opens a SOURCE; "" is the running proxy of this user, else @last, which is
 // then said.
 func (o *Opener) Open(name string) (*Source, error) {
 	asked := name
@@ -151,7 +151,7 @@ func (o *Opener) Open(name string) (*Source, error) {
 	return &Source{Reader: r, Name: name, File: err == nil && info.Mode().IsRegular()}, nil
 }
 
-// sourcePath is the file that a SOURCE names.
+// Path is the file that a SOURCE names.
 func Path(name string) (string, error) {
 	if _, is := ViewerAddr(name); is {
 		return "", console.Misused("%q is a running proxy, and a file is wanted", name)

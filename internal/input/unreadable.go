@@ -13,7 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// unreadable gives an error of reading its hints and its exit code.
+// Unreadable gives an error of reading its hints and its exit code.
 func Unreadable(err error) error {
 	var (
 		damage  *recorder.DamageError
@@ -46,13 +46,13 @@ func Unreadable(err error) error {
 	return f
 }
 
-// damaged says whether an error is damage, before which something can be read.
+// Damaged says whether an error is damage, before which something can be read.
 func Damaged(err error) bool {
 	_, is := errors.AsType[*recorder.DamageError](err)
 	return is
 }
 
-// repairCommand is how to rescue a recording into a file beside it.
+// RepairCommand is how to rescue a recording into a file beside it.
 func RepairCommand(name string) string {
 	fixed := strings.TrimSuffix(name, filepath.Ext(name)) + "-fixed.xdsp"
 	return fmt.Sprintf("xdsproxy export %s --repair -w %s", console.ShellWord(name), console.ShellWord(fixed))

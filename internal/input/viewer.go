@@ -24,7 +24,7 @@ const (
 	giveUpTCP  = time.Minute
 )
 
-// viewerAddr is the viewer endpoint that a SOURCE names: unix:/path, or host:port
+// ViewerAddr is the viewer endpoint that a SOURCE names: unix:/path, or host:port
 // unless there is a file of this name.
 func ViewerAddr(name string) (addr proxy.Addr, is bool) {
 	if !strings.HasPrefix(name, "unix:") {

@@ -9,25 +9,25 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/internal/label"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// visit takes one entry and what it means.
+// Visit takes one entry and what it means.
 type Visit func(e *session.Entry, c *check.Change) error
 
-// stepper says what entries mean, in order: a check.Checker, or a check.Checker
+// Stepper says what entries mean, in order: a check.Checker, or a check.Checker
 // that holds them against the rules as well.
 type Stepper interface {
 	Step(e *session.Entry) check.Change
 }
 
-// errEnough ends a walk without an error.
+// ErrEnough ends a walk without an error.
 var ErrEnough = errors.New("enough was read")
 
 const (
-	// leadIn is how many entries before the wanted ones are read, for what
+	// LeadIn is how many entries before the wanted ones are read, for what
 	// they answer.
 	LeadIn = 64
 	// maxUnlabelled bounds the blocks that are read because they have too
@@ -35,7 +35,7 @@ const (
 	maxUnlabelled = 256
 )
 
-// judgeEach reads a source to its end, through a checker.
+// Each reads a source to its end, through a checker.
 func Each(ctx context.Context, src *Source, checker Stepper, v Visit) error {
 	var (
 		e   session.Entry
@@ -62,7 +62,7 @@ func Each(ctx context.Context, src *Source, checker Stepper, v Visit) error {
 	}
 }
 
-// walk reads the entries of a source that are in spans, which are a union, in
+// Walk reads the entries of a source that are in spans, which are a union, in
 // order. v is given others, too: the first entry, those that begin streams, and
 // some before each span. If want is not nil, blocks for which it is false may
 // be left out.
@@ -152,7 +152,7 @@ func (w *walker) beginnings(ctx context.Context, to session.Seq) error {
 		if b.ManyLabels {
 			unlabelled++
 		}
-		if slices.Contains(b.Labels, label.Begins) || b.ManyLabels && unlabelled <= maxUnlabelled {
+		if slices.Contains(b.Labels, store.Begins) || b.ManyLabels && unlabelled <= maxUnlabelled {
 			return true
 		}
 		there = b.Last >= to

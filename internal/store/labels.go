@@ -1,6 +1,7 @@
-// Package label makes the labels that the index of a recording has for an entry,
-// by which a reader leaves blocks out.
-package label
+// Package store is how this program writes recordings: with labels, by which a
+// reader leaves blocks out, and with secrets masked. What is in them it leaves to
+// others.
+package store
 
 import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
@@ -11,40 +12,40 @@ import (
 
 // The labels that the index of a recording has for an entry: the type of its
 // message or stream and the node id of its client, once known, as watch prints
-// them; and these two.
+// them; and these.
 const (
-	// beginsLabel is that of entries without which others of their stream
+	// Begins is that of entries without which others of their stream
 	// cannot be understood: its headers, the request that names the client,
 	// messages that cannot be read whole, its end. Polls of REST have none of
 	// it: they are too short to be entered in their middle.
 	Begins = "begins"
-	// looseLabel is that of entries which the label of their client may miss:
+	// Loose is that of entries which the label of their client may miss:
 	// those of polls, and messages of a stream that has not named its client.
 	Loose = "loose"
-	// marksLabel is that of notes with which people mark something, or take a
+	// Marks is that of notes with which people mark something, or take a
 	// mark away.
 	Marks = "marks"
 )
 
-// labels makes the labels of entries, in order. Who speaks on which stream it
+// Labels makes the labels of entries, in order. Who speaks on which stream it
 // asks decode.Streams; it looks at no resource.
 type Labels struct {
 	Streams *decode.Streams
 	types   map[string]string // label by type URL, or by short type
 	clients map[string]string // label by node id
 	out     [4]string
-	// look reads what is needed of a message; decode.Glance if nil.
+	// Look reads what is needed of a message; decode.Glance if nil.
 	Look func(xds.Method, session.Side, *session.Message) decode.Brief
 }
 
 // maxLabels bounds the labels of either kind that are kept.
 const maxLabels = 1 << 10
 
-func New() *Labels {
+func NewLabels() *Labels {
 	return &Labels{Streams: decode.NewStreams(), types: make(map[string]string), clients: make(map[string]string)}
 }
 
-// of returns the labels of the next entry. The slice is used again by the next
+// Of returns the labels of the next entry. The slice is used again by the next
 // call.
 func (l *Labels) Of(e *session.Entry) []string {
 	st, conn := l.Streams.Step(e)
