@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -111,4 +112,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // opener opens what this command reads.
 func (a *app) opener() *input.Opener {
 	return &input.Opener{Console: a.console(), Token: a.config.ViewerToken}
+}
+
+// host is who starts a proxy, with a log of its own. watched says that a person
+// sees the entries on the same screen.
+func (a *app) host(watched bool) *host { return a.hostOf(a.logger(watched)) }
+
+func (a *app) hostOf(logger *zap.Logger) *host {
+	return &host{Console: a.console(), settings: a.config, logger: logger}
 }

@@ -10,35 +10,34 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 // attended shows on the screen what passes. When the person has had enough, it
 // stops the proxy; when only the screen is left, or goes away, the proxy goes on
 // as with --headless, and without a terminal until the last client has gone.
-func (a *app) attended(ctx context.Context, stop func(), rec *recording, p *proxy.Proxy, routes []tui.Route, logger *zap.Logger) {
+func (s *assembly) attended(ctx context.Context, stop func(), draw func(context.Context) (tui.Outcome, error)) {
 	seen, blind := context.WithCancel(ctx)
 	defer blind()
 	gone := hangup(blind)
 	defer gone.forget()
-	outcome, err := a.draw(seen, a.screenOfRecording(rec, routes, p.Clients))
-	at := rec.Stats().Last
+	outcome, err := draw(seen)
+	at := s.log.Stats().Last
 	var leaving sync.WaitGroup
 	defer leaving.Wait()
 	switch {
 	case gone.happened():
-		logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+		s.logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
 	case err != nil:
-		logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
+		s.logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
 	case outcome == tui.Detached:
-		a.say("detached: the proxy goes on, and records %s; ctrl+c stops it", rec.place())
+		s.Say("detached: the proxy goes on, and records %s; ctrl+c stops it", s.log.place())
 	default:
 		stop()
 		return
 	}
-	leaving.Go(func() { leaveWithLast(ctx, gone.itself, stop, p) })
-	a.oversee(rec, at, nil, logger)
+	leaving.Go(func() { s.leaveWithLast(ctx, gone.itself, stop) })
+	s.oversee(at, nil)
 }
 
 // hungUp tells that the terminal has gone away, which does not end the program.
@@ -81,13 +80,13 @@ func (h *hungUp) forget() {
 
 // leaveWithLast stops the proxy when nobody can stop it and nobody uses it: once
 // its terminal is gone, with the last client.
-func leaveWithLast(ctx context.Context, gone <-chan struct{}, stop func(), p *proxy.Proxy) {
+func (s *assembly) leaveWithLast(ctx context.Context, gone <-chan struct{}, stop func()) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-gone:
 	}
-	for p.Clients() > 0 {
+	for s.proxy.Clients() > 0 {
 		select {
 		case <-ctx.Done():
 			return

@@ -219,7 +219,7 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 		}
 		b.tell("listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected",
 			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
-		b.announceSecurity([]proxy.Pair{b.security})
+		b.hostOf(nil).announceSecurity([]proxy.Pair{b.security})
 		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.Quiet) && console.IsTerminal(b.stderr), next: time.Now().Add(saidEvery)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{

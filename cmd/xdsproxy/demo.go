@@ -85,79 +85,60 @@ type demo struct {
 type example struct{ response, rejection session.Seq }
 
 func (d *demo) perform(ctx context.Context, path string) error {
-	logger := d.logger(true)
-	rec, err := d.record(path, logger)
-	if err != nil {
-		return err
-	}
-	d.rec = rec
-	d.drawn = !d.once && d.canDraw()
 	story, err := xdstest.NewStory("127.0.0.1:0")
 	if err != nil {
-		rec.discard()
 		return failed("cannot start the control plane of the demo: %w", err)
 	}
 	defer story.Close()
 	upstream, err := proxy.ParseAddr(story.Addr())
 	if err != nil {
-		rec.discard()
 		return err
 	}
-	p, err := proxy.Listen(proxy.Config{
-		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}},
-		Log:   rec.Log, Logger: logger, Drain: time.Second,
-	})
+	h := d.host(true)
+	defer h.sync()
+	s, err := h.assemble(design{path: path, alone: true, relay: proxy.Config{
+		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}}, Drain: time.Second,
+	}})
 	if err != nil {
-		rec.discard()
-		return unbound(err)
-	}
-	if err := rec.announce(); err != nil {
-		d.warn("%v", err)
-	}
-	routes := []tui.Route{{Listen: addressOf(p.Addrs()[0]), Upstream: upstream.String()}}
-	views, err := d.offerViews(rec, routes, logger)
-	if err != nil {
-		p.Close()
-		rec.discard()
 		return err
 	}
-	d.announceViews(views, logger)
-	if !d.drawn {
-		d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
-	}
-
-	var relay, screen sync.WaitGroup
+	d.rec, d.drawn = s.log, !d.once && d.canDraw()
+	addr := addressOf(s.proxy.Addrs()[0])
 	serving, stop := context.WithCancel(context.Background())
-	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	s.announce(serving, func() {})
+	if !d.drawn {
+		d.say("# a control plane on %s, the proxy on %s", upstream, addr)
+	}
+	var relay, screen sync.WaitGroup
+	relay.Go(func() { _ = s.proxy.Serve(serving) }) // it fails only where Listen did
 	playing, enough := context.WithCancel(ctx)
 	defer enough()
 	screen.Go(func() {
 		if d.drawn {
 			defer enough()
-			d.show(playing, routes)
+			d.show(playing, s.routes)
 			return
 		}
 		d.follow()
 	})
-	err = d.play(playing, story, addressOf(p.Addrs()[0]))
+	err = d.play(playing, story, addr)
 	if d.drawn && ctx.Err() == nil {
 		err = nil // it was left
 	}
 	stop()
 	if playing.Err() != nil {
-		p.Close()
+		s.proxy.Close()
 	}
 	relay.Wait() // it tells of the ends of its connections
-	closing := rec.Close()
-	views.close(viewGrace)
+	closing := s.close(context.Background())
 	screen.Wait()
-	d.account(rec)
-	if d.example.rejection > 0 && rec.Path() != "" {
-		name := shellWord(rec.Path())
+	d.rec.account(d.console())
+	if d.example.rejection > 0 && d.rec.Path() != "" {
+		name := shellWord(d.rec.Path())
 		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
 	}
-	if err == nil && closing != nil {
-		err = failed("%w", closing)
+	if err == nil {
+		err = closing
 	}
 	return err
 }

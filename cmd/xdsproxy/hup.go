@@ -12,7 +12,6 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
-	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
 // exitHangup is the exit code of what ends because its terminal is gone.
@@ -32,13 +31,13 @@ func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 // then it goes on until the last client has left; or somebody wants it to read
 // its files again, and is told which it does. stop stops the proxy; done ends
 // the heeding.
-func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logger *zap.Logger) (done func()) {
-	began := console.IsTerminal(a.stdin) || console.IsTerminal(a.stderr)
+func (s *assembly) heedHangups(ctx context.Context, stop func()) (done func()) {
+	began := console.IsTerminal(s.Stdin) || console.IsTerminal(s.Stderr)
 	signals, over, gone := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
-	waiting.Go(func() { leaveWithLast(ctx, gone, stop, p) })
+	waiting.Go(func() { s.leaveWithLast(ctx, gone, stop) })
 	waiting.Go(func() {
 		for {
 			select {
@@ -46,12 +45,12 @@ func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logg
 				return
 			case <-signals:
 			}
-			if began && !console.IsTerminal(a.stdin) && !console.IsTerminal(a.stderr) {
-				logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+			if began && !console.IsTerminal(s.Stdin) && !console.IsTerminal(s.Stderr) {
+				s.logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
 				close(gone)
 				return
 			}
-			a.reread(logger)
+			s.reread()
 		}
 	})
 	return func() {
@@ -65,23 +64,23 @@ func (a *app) heedHangups(ctx context.Context, stop func(), p *proxy.Proxy, logg
 // reread says what SIGHUP has to do with the files of the proxy. Certificates,
 // keys and header files are looked at whenever they are used, so nothing is left
 // to read; a configuration file is read at the start only.
-func (a *app) reread(logger *zap.Logger) {
-	if a.config.Path == "" {
-		logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
+func (h *host) reread() {
+	if h.settings.Path == "" {
+		h.logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
 		return
 	}
-	file := zap.String("file", a.config.Path)
-	text, err := a.console().ReadFile(a.config.Path, settings.MaxConfigFile)
+	file := zap.String("file", h.settings.Path)
+	text, err := h.ReadFile(h.settings.Path, settings.MaxConfigFile)
 	switch {
 	case err != nil:
-		logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
-	case bytes.Equal(text, a.config.Text):
-		logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
+		h.logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
+	case bytes.Equal(text, h.settings.Text):
+		h.logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
 	default:
-		if err := settings.WouldTake(text, a.config.Path); err != nil {
-			logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
+		if err := settings.WouldTake(text, h.settings.Path); err != nil {
+			h.logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
 			return
 		}
-		logger.Warn("SIGHUP: the configuration file has changed; a restart makes it count", file)
+		h.logger.Warn("SIGHUP: the configuration file has changed; a restart makes it count", file)
 	}
 }

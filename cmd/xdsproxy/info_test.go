@@ -16,7 +16,7 @@ import (
 func TestInfoByHeaders(t *testing.T) {
 	a := &app{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "large.xdsp")
-	o := a.recorderOptions(zap.NewNop(), nil)
+	o := a.hostOf(zap.NewNop()).recorderOptions(nil)
 	o.Labels = func(*session.Entry) []string { return []string{"type:CDS", "client:a", "client:b"} }
 	log, err := recorder.Create(path, o)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestInfoOfUnknownClients(t *testing.T) {
 		for _, mixed := range []bool{false, true} {
 			a := &app{stderr: t.Output(), config: settings.New()}
 			path := filepath.Join(t.TempDir(), "mixed.xdsp")
-			log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
+			log, err := recorder.Create(path, a.hostOf(zap.NewNop()).recorderOptions(nil))
 			if err != nil {
 				t.Fatal(err)
 			}

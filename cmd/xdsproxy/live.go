@@ -20,17 +20,17 @@ import (
 // find in entries after seq: the recording ends it, not a signal, so that what
 // passes while the proxy drains is looked at, too. It counts for o, unless that
 // is nil.
-func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *zap.Logger) {
-	if bool(a.config.NoCheck) && o == nil {
+func (s *assembly) oversee(after session.Seq, o *operations) {
+	if bool(s.settings.NoCheck) && o == nil {
 		return
 	}
 	large, others := false, render.Others{}
 	sums := func(all []check.Finding) {
 		for i := range all {
-			a.logSum(logger, &all[i])
+			s.logSum(&all[i])
 		}
 	}
-	a.lookOn(rec, logger, func(e *session.Entry, c *check.Change) error {
+	s.lookOn(func(e *session.Entry, c *check.Change) error {
 		switch {
 		case e.Message != nil && e.Message.Size >= 16<<20:
 			large = true
@@ -41,11 +41,11 @@ func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *
 		if o != nil {
 			o.metrics.Step(e, c)
 		}
-		rec.note(c.Findings)
+		s.log.note(c.Findings)
 		sums(others.Due(e.Time))
 		for i := range c.Findings {
 			if f := &c.Findings[i]; e.Seq > after && !others.Keep(f, e.Time) {
-				a.logFinding(logger, f)
+				s.logFinding(f)
 			}
 		}
 		return nil
@@ -58,28 +58,28 @@ func (a *app) oversee(rec *recording, after session.Seq, o *operations, logger *
 const judgeGrace = 2 * time.Second
 
 // awaitJudged waits until over is closed, but not beyond impatient (it may be a
-// terminal that takes nothing any more), nor beyond late. It says which messages
+// terminal that takes nothing any more), nor beyond judgeGrace. It says which messages
 // the rules have not come to.
-func (a *app) awaitJudged(impatient context.Context, over <-chan struct{}, late <-chan time.Time, rec *recording) {
+func (s *assembly) awaitJudged(impatient context.Context, over <-chan struct{}) {
 	select {
 	case <-over:
 	case <-impatient.Done():
-	case <-late:
+	case <-s.late:
 	}
-	if c, is := a.stderr.(*console.Curtain); is {
+	if c, is := s.Stderr.(*console.Curtain); is {
 		c.Draw(nil) // the screen is gone, if perhaps not who fed it
 	}
-	if judged := rec.past.seen(); judged < rec.spoken && !bool(a.config.NoCheck) {
-		a.warn("the rules had no time for what was recorded from entry %d on; xdsproxy check looks at it", judged+1)
+	if judged := s.log.past.seen(); judged < s.log.spoken && !bool(s.settings.NoCheck) {
+		s.Warn("the rules had no time for what was recorded from entry %d on; xdsproxy check looks at it", judged+1)
 	}
 }
 
 // lookOn reads a recording as it grows, until it is closed, and holds it against
 // the rules unless the settings say otherwise.
-func (a *app) lookOn(rec *recording, logger *zap.Logger, v input.Visit) {
-	src, err := rec.source()
+func (s *assembly) lookOn(v input.Visit) {
+	src, err := s.log.source()
 	if err != nil {
-		a.warn("%v", err)
+		s.Warn("%v", err)
 		return
 	}
 	defer src.Close()
@@ -87,56 +87,56 @@ func (a *app) lookOn(rec *recording, logger *zap.Logger, v input.Visit) {
 		// What passes must not depend on what is made of it. The cause may hold
 		// what a peer wrote, and is not logged.
 		if cause := recover(); cause != nil {
-			logger.Error("looking at what passes failed; forwarding and recording go on",
+			s.logger.Error("looking at what passes failed; forwarding and recording go on",
 				zap.String("cause", fmt.Sprintf("%T", cause)), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
 	src.Pieces()
-	o := a.config.Judging()
-	if a.config.NoCheck {
-		o = a.config.Following()
+	o := s.settings.Judging()
+	if s.settings.NoCheck {
+		o = s.settings.Following()
 	}
 	step := check.NewChecker(o)
 	err = input.Each(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
-		rec.past.note(e.Seq, step.Memory())
+		s.log.past.note(e.Seq, step.Memory())
 		return v(e, c)
 	})
 	if err != nil {
-		a.warn("the rules look at nothing more: %v", err)
+		s.Warn("the rules look at nothing more: %v", err)
 	}
 }
 
 // logFinding writes a finding as a line of the log.
-func (a *app) logFinding(logger *zap.Logger, f *check.Finding) {
+func (h *host) logFinding(f *check.Finding) {
 	var who []zap.Field
 	if f.Client != "" {
 		who = append(who, zap.String("client", f.Client))
 	}
-	a.logProof(logger, f, f.Message, who...)
+	h.logProof(f, f.Message, who...)
 }
 
 // logSum writes that more clients have what was written of one.
-func (a *app) logSum(logger *zap.Logger, f *check.Finding) {
+func (h *host) logSum(f *check.Finding) {
 	const most = 100
 	clients := f.Clients
 	if clients == nil {
 		clients = []string{f.Client}
 	}
-	a.logProof(logger, f, render.SameOn(f)+": "+f.Message, zap.Strings("clients", clients[:min(len(clients), most)]))
+	h.logProof(f, render.SameOn(f)+": "+f.Message, zap.Strings("clients", clients[:min(len(clients), most)]))
 }
 
 // logProof writes what was found. The text form begins with the rule, as the
 // lines of watch do.
-func (a *app) logProof(logger *zap.Logger, f *check.Finding, message string, who ...zap.Field) {
-	write := logger.Info
+func (h *host) logProof(f *check.Finding, message string, who ...zap.Field) {
+	write := h.logger.Info
 	switch f.Severity {
 	case check.Error:
-		write = logger.Error
+		write = h.logger.Error
 	case check.Warning:
-		write = logger.Warn
+		write = h.logger.Warn
 	}
 	fields := []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
-	if a.config.LogFormat == "text" {
+	if h.settings.LogFormat == "text" {
 		message = f.Rule.ID + ": " + message
 	} else {
 		fields = append(fields, zap.String("rule", f.Rule.ID))
@@ -146,4 +146,15 @@ func (a *app) logProof(logger *zap.Logger, f *check.Finding, message string, who
 		fields = append(fields, zap.String("type", f.Type))
 	}
 	write(message, fields...)
+}
+
+// count counts what is being recorded for the metrics, where oversee does not
+// read along.
+func (s *assembly) count() {
+	if s.ops != nil {
+		s.lookOn(func(e *session.Entry, c *check.Change) error {
+			s.ops.metrics.Step(e, c)
+			return nil
+		})
+	}
 }

@@ -27,7 +27,7 @@ func logged(t *testing.T, story, form string) string {
 	a, _ := tree(t)
 	var out bytes.Buffer
 	a.stderr, a.config.LogFormat = &out, form
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func logged(t *testing.T, story, form string) string {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a.oversee(rec, 0, nil, a.logger(false))
+	(&assembly{host: a.host(false), log: rec}).oversee(0, nil)
 	return out.String()
 }
 

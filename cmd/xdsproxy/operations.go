@@ -7,13 +7,11 @@ import (
 	"syscall"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/admin"
 	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -29,19 +27,19 @@ type operations struct {
 
 // offerOperations listens where the settings say, and answers that the proxy is
 // starting.
-func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger) (*operations, error) {
-	if a.config.Admin == "" {
-		if a.config.AdminPprof {
-			return nil, misused("--admin-pprof without --admin: where should profiles be served?").Hint("--admin :9901 --admin-pprof")
+func (h *host) offerOperations(rec *recording, p *proxy.Proxy) (*operations, error) {
+	if h.settings.Admin == "" {
+		if h.settings.AdminPprof {
+			return nil, console.Misused("--admin-pprof without --admin: where should profiles be served?").Hint("--admin :9901 --admin-pprof")
 		}
 		return nil, nil
 	}
-	addr, err := proxy.ParseAddr(string(a.config.Admin))
+	addr, err := proxy.ParseAddr(string(h.settings.Admin))
 	if err != nil {
-		return nil, misused("--admin: %w", err)
+		return nil, console.Misused("--admin: %w", err)
 	}
-	if bool(a.config.AdminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
-		return nil, misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
+	if bool(h.settings.AdminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
+		return nil, console.Misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
 	}
 	l, err := listenAdmin(addr)
@@ -49,20 +47,20 @@ func (a *app) offerOperations(rec *recording, p *proxy.Proxy, logger *zap.Logger
 		return nil, err
 	}
 	build := build.Read()
-	o := &operations{metrics: admin.NewMetrics(a.rules()), addr: l.Addr()}
+	o := &operations{metrics: admin.NewMetrics(h.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
-		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(a.config.Queue), Memory: rec.past.memory,
+		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.settings.Queue), Memory: rec.past.memory,
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
 		Address:  addr.Address,
-		Profiles: bool(a.config.AdminPprof), Logger: logger,
+		Profiles: bool(h.settings.AdminPprof), Logger: h.logger,
 	})
 	o.server.Serve(l)
 	return o, nil
 }
 
 // rules are those that what passes is held against.
-func (a *app) rules() []*check.Rule {
-	if a.config.NoCheck {
+func (h *host) rules() []*check.Rule {
+	if h.settings.NoCheck {
 		return nil
 	}
 	rules, _ := check.Select(nil, nil) // which names none that could be unknown
@@ -73,13 +71,13 @@ func listenAdmin(addr proxy.Addr) (net.Listener, error) {
 	if addr.Network == "unix" {
 		l, err := serve.ListenUnix(addr.Address)
 		if err != nil {
-			return nil, failed("%w", err).Hint("name another path with --admin")
+			return nil, console.Failed("%w", err).Hint("name another path with --admin")
 		}
 		return l, nil
 	}
 	l, err := net.Listen("tcp", addr.Address)
 	if err != nil {
-		f := failed("cannot listen for --admin on %s: %w", addr.Address, netCause(err))
+		f := console.Failed("cannot listen for --admin on %s: %w", addr.Address, netCause(err))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			f.Hint("another program listens there; choose another port with --admin")
 		}
@@ -89,13 +87,13 @@ func listenAdmin(addr proxy.Addr) (net.Listener, error) {
 }
 
 // announce says where it is: the port may be one that was free.
-func (o *operations) announce(a *app) {
+func (o *operations) announce(con *console.Console) {
 	switch {
 	case o == nil:
 	case o.addr.Network() == "unix":
-		a.tell("health and metrics on %s", addressOf(o.addr))
+		con.Tell("health and metrics on %s", addressOf(o.addr))
 	default:
-		a.tell("health and metrics on http://%s", o.addr)
+		con.Tell("health and metrics on http://%s", o.addr)
 	}
 }
 
@@ -111,16 +109,5 @@ func (o *operations) serving(ctx context.Context) (forget func() bool) {
 func (o *operations) close() {
 	if o != nil {
 		o.server.Close(adminGrace)
-	}
-}
-
-// count counts what is being recorded for the metrics, where oversee does not
-// read along.
-func (a *app) count(rec *recording, o *operations, logger *zap.Logger) {
-	if o != nil {
-		a.lookOn(rec, logger, func(e *session.Entry, c *check.Change) error {
-			o.metrics.Step(e, c)
-			return nil
-		})
 	}
 }

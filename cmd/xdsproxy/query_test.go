@@ -177,7 +177,7 @@ func (k *talk) step() {
 func recordTalk(t testing.TB, seed uint64) string {
 	a := &app{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "talk.xdsp")
-	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
+	log, err := recorder.Create(path, a.hostOf(zap.NewNop()).recorderOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

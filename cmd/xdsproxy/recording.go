@@ -7,11 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -42,31 +41,31 @@ const maxLosses = 100
 
 // record starts a recording at path, or in the state directory if path is "".
 // Secrets are masked unless the settings say otherwise, and then loudly.
-func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
-	if a.config.Keep > 0 && a.config.MaxSize == 0 && a.config.MaxAge == 0 {
-		return nil, misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
+func (h *host) record(path string) (*recording, error) {
+	if h.settings.Keep > 0 && h.settings.MaxSize == 0 && h.settings.MaxAge == 0 {
+		return nil, console.Misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
 	}
-	if a.config.NoRecord && path != "" {
-		return nil, misused("--no-record writes no file, and -w asks for one: give one of them")
+	if h.settings.NoRecord && path != "" {
+		return nil, console.Misused("--no-record writes no file, and -w asks for one: give one of them")
 	}
-	if path == "" && !bool(a.config.NoRecord) {
+	if path == "" && !bool(h.settings.NoRecord) {
 		var err error
 		if path, err = recorder.DefaultPath(time.Now()); err != nil {
-			return nil, failed("%w", err).Hint("name a file with -w FILE")
+			return nil, console.Failed("%w", err).Hint("name a file with -w FILE")
 		}
 	}
 	r := &recording{}
-	trouble := &trouble{app: a, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
-	options := a.recorderOptions(logger, &r.buffers)
+	trouble := &trouble{con: h.Console, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
+	options := h.recorderOptions(&r.buffers)
 	options.OnError = trouble.report
 	options.OnLost = func(l recorder.Loss) {
 		if len(r.losses) < maxLosses {
 			r.losses = append(r.losses, l)
 		}
-		a.warn("the recording %s %s, with %s that no other file has; recording goes on in %s, and forwarding is not affected",
+		h.Warn("the recording %s %s, with %s that no other file has; recording goes on in %s, and forwarding is not affected",
 			l.Path, l.Why, render.Count(l.Entries, "entry", "entries"), l.Next)
 		if err := recorder.MarkLast(l.Next); err != nil {
-			a.warn("%v", err)
+			h.Warn("%v", err)
 		}
 	}
 	transform := options.Transform
@@ -80,7 +79,7 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 		transform(e)
 	}
 	var err error
-	if a.config.NoRecord {
+	if h.settings.NoRecord {
 		r.Log, err = recorder.NewRing(options)
 	} else {
 		r.Log, err = recorder.Create(path, options)
@@ -88,8 +87,8 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 	if err != nil {
 		return nil, unwritable(err)
 	}
-	if a.config.KeepSecrets {
-		a.warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.place())
+	if h.settings.KeepSecrets {
+		h.Warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.place())
 		r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{
 			Code: session.NoteSecretsKept,
 			Text: "this recording holds private keys and credentials in the clear",
@@ -101,16 +100,16 @@ func (a *app) record(path string, logger *zap.Logger) (*recording, error) {
 
 // recorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
-func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) recorder.Options {
+func (h *host) recorderOptions(buffers *session.Buffers) recorder.Options {
 	labels := store.NewLabels()
 	o := recorder.Options{
 		Labels:  labels.Of,
-		Program: build.Name(), QueueBytes: int64(a.config.Queue), SyncEvery: time.Duration(a.config.Sync),
-		MaxSize: int64(a.config.MaxSize), MaxAge: time.Duration(a.config.MaxAge), Keep: int(a.config.Keep),
-		Memory: int64(a.config.Ring),
-		Logger: logger,
+		Program: build.Name(), QueueBytes: int64(h.settings.Queue), SyncEvery: time.Duration(h.settings.Sync),
+		MaxSize: int64(h.settings.MaxSize), MaxAge: time.Duration(h.settings.MaxAge), Keep: int(h.settings.Keep),
+		Memory: int64(h.settings.Ring),
+		Logger: h.logger,
 	}
-	if a.config.KeepSecrets {
+	if h.settings.KeepSecrets {
 		splitter := decode.NewSplitter()
 		splitter.Free(buffers.Put)
 		o.Transform, labels.Look = splitter.Transform, splitter.Glance
@@ -120,7 +119,7 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 		masker.Free(buffers.Put)
 		labels.Look = masker.Glance
 	}
-	if o.MaxSize > 0 || o.MaxAge > 0 || bool(a.config.NoRecord) {
+	if o.MaxSize > 0 || o.MaxAge > 0 || bool(h.settings.NoRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
 		o.Carry = carry.Needed
 		o.Transform = func(e *session.Entry) {
@@ -137,7 +136,7 @@ func (a *app) recorderOptions(logger *zap.Logger, buffers *session.Buffers) reco
 }
 
 func unwritable(err error) error {
-	f := failed("%w", err)
+	f := console.Failed("%w", err)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		f.Hint("a recording is never overwritten; name another file with -w FILE, or remove this one")
@@ -189,43 +188,6 @@ func (r *recording) note(findings []check.Finding) {
 	for i := range findings {
 		if findings[i].Severity != check.Info {
 			r.wrong.Store(true)
-		}
-	}
-}
-
-// account is what is said of a recording at its end: where it is, what is in
-// it, how to read it.
-func (a *app) account(r *recording) {
-	s := r.Stats()
-	gaps := "no gaps"
-	if s.Gaps > 0 {
-		gaps = render.Count(s.Gaps, "gap", "gaps") + " with " + render.Count(s.Lost, "entry", "entries") + " lost"
-	}
-	if r.Path() == "" {
-		a.say("kept %s in memory, and wrote no file", render.Size(s.Bytes))
-	} else {
-		for _, l := range r.losses {
-			a.say("lost %s: it %s at %s, with %s that no other file has", l.Path, l.Why, l.At.Format(time.TimeOnly),
-				render.Count(l.Entries, "entry", "entries"))
-		}
-		if f, err := recorder.Inspect(r.Path()); err != nil && f.Entries == 0 {
-			a.say("nothing is left of what was recorded since: %v", err)
-			return
-		} else if err != nil {
-			a.say("not all of what was recorded since can be read: %v", err)
-		}
-		a.say("recorded %s, %s", r.Path(), render.Size(s.Bytes))
-	}
-	messages := render.Count(s.Messages, "message", "messages")
-	if len(r.losses) > 0 {
-		messages = render.Number(r.Facts().Messages) + " of " + messages
-	}
-	a.say("%s on %s, %s", messages,
-		render.Count(r.conns, "connection", "connections"), gaps)
-	if r.Path() != "" {
-		a.say("read it with: xdsproxy watch %s", shellWord(r.Path()))
-		if r.wrong.Load() {
-			a.say("what went wrong in it: xdsproxy check %s", shellWord(r.Path()))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestWhatIsSaidOfRecordings(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestWhatIsSaidOfRecordings(t *testing.T) {
 func TestRecordingCounts(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).record("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 func TestBuffersAreUsedAgainInTime(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record(filepath.Join(t.TempDir(), "x.xdsp"), zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).record(filepath.Join(t.TempDir(), "x.xdsp"))
 	if err != nil {
 		t.Fatal(err)
 	}

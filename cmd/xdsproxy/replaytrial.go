@@ -75,7 +75,7 @@ func (r *replaying) unkept(path string, logger *zap.Logger) (*recording, error) 
 	r.config.KeepSecrets, r.config.MaxSize, r.config.MaxAge, r.config.Keep = false, 0, 0, 0
 	rec := &recording{}
 	var err error
-	if rec.Log, err = recorder.Create(path, r.recorderOptions(logger, &rec.buffers)); err != nil {
+	if rec.Log, err = recorder.Create(path, r.hostOf(logger).recorderOptions(&rec.buffers)); err != nil {
 		return nil, unwritable(err)
 	}
 	return rec, nil

@@ -62,7 +62,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	file := r.write
 	switch {
 	case file != "":
-		rec, err = r.record(file, logger)
+		rec, err = r.hostOf(logger).record(file)
 	case r.trial != nil || r.dumped.addr != "": // to be judged and compared, and for nothing else
 		file = filepath.Join(dir, "replay.xdsp")
 		rec, err = r.unkept(file, logger)
@@ -113,7 +113,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		if marked := rec.announce(); marked != nil {
 			r.warn("%v", marked)
 		}
-		r.account(rec)
+		rec.account(r.console())
 	}
 	if compared := r.compare(ctx, file); err == nil && r.dumped.err == nil {
 		err = compared
@@ -186,7 +186,7 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 	if r.argv == nil {
 		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
 	}
-	r.announceSecurity([]proxy.Pair{r.security})
+	r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
 	r.announceLinger()
 	r.options.Leaving = between.shut
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
@@ -212,7 +212,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 	if r.argv == nil {
 		r.tell("asking %s, playing the clients of %s", r.target, r.source)
 	}
-	r.announceSecurity([]proxy.Pair{r.security})
+	r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
 	r.announceLinger()
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {

@@ -2,20 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"net"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
-	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 func newRun(a *app) *cobra.Command {
@@ -83,157 +76,50 @@ func (a *app) run(ctx context.Context, path string) error {
 		return err
 	}
 	watched := a.canDraw() && !bool(a.config.Headless)
-	logger := a.logger(watched)
-	defer func() { _ = logger.Sync() }()
+	h := a.host(watched)
+	defer h.sync()
 	heap.CollectLess()
-	closeLogs, err := settings.OpenKeyLogs(pairs)
+	s, err := h.assemble(design{path: path, relay: h.relayOf(pairs)})
 	if err != nil {
-		return err
-	}
-	defer closeLogs()
-	rec, err := a.record(path, logger)
-	if err != nil {
-		return err
-	}
-	p, err := a.listen(pairs, rec, logger)
-	if err != nil {
-		return err
-	}
-	routes := routesOf(p, pairs)
-	views, err := a.offerViews(rec, routes, logger)
-	if err != nil {
-		p.Close()
-		rec.discard()
-		return err
-	}
-	ops, err := a.offerOperations(rec, p, logger)
-	if err != nil {
-		views.close(0)
-		p.Close()
-		rec.discard()
 		return err
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
-	defer ops.serving(serving)()
 	if !watched {
-		defer a.heedHangups(serving, stop, p, logger)()
+		defer s.heedHangups(serving, stop)()
 	}
-	if err := rec.announce(); err != nil {
-		a.warn("%v", err)
-	}
-	for i, addr := range p.Addrs() {
-		a.tell("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Target(), rec.place())
-	}
-	a.announceSecurity(pairs)
-	a.announceViews(views, logger)
-	ops.announce(a)
-
+	defer s.announce(serving, func() {
+		for i, addr := range s.proxy.Addrs() {
+			a.tell("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Target(), s.log.place())
+		}
+		s.announceSecurity(pairs)
+	})()
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
-	cut := context.AfterFunc(again, p.Close)
+	cut := context.AfterFunc(again, s.proxy.Close)
 	defer cut()
-	var looking sync.WaitGroup
 	over := make(chan struct{})
-	looking.Go(func() {
+	go func() {
 		defer close(over)
-		if watched {
-			var counting sync.WaitGroup
-			counting.Go(func() { a.count(rec, ops, logger) })
-			a.attended(serving, stop, rec, p, routes, logger)
-			counting.Wait()
-		} else {
-			a.oversee(rec, 0, ops, logger)
+		if !watched {
+			s.oversee(0, s.ops)
+			return
 		}
-	})
-	err = p.Serve(serving)
-	if closing := rec.Close(); err == nil && closing != nil {
-		err = failed("%w", closing)
+		var counting sync.WaitGroup
+		counting.Go(s.count)
+		s.attended(serving, stop, func(ctx context.Context) (tui.Outcome, error) {
+			return a.draw(ctx, a.screenOfRecording(s.log, s.routes, s.proxy.Clients))
+		})
+		counting.Wait()
+	}()
+	err = s.proxy.Serve(serving)
+	if closing := s.close(again); err == nil {
+		err = closing
 	}
-	grace := viewGrace
-	if again.Err() != nil {
-		grace = 0
-	}
-	late := time.After(judgeGrace)
-	views.close(grace)
-	ops.close()
-	a.awaitJudged(again, over, late, rec)
-	a.account(rec)
+	s.awaitJudged(again, over)
+	s.log.account(a.console())
 	if err == nil && again.Err() != nil {
 		err = context.Canceled
 	}
 	return err
-}
-
-// listen binds the listeners of a proxy that records into rec, as the settings
-// say. If it cannot, the recording is discarded.
-func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*proxy.Proxy, error) {
-	p, err := proxy.Listen(proxy.Config{
-		Pairs: pairs, Log: rec.Log, Buffers: &rec.buffers, Logger: logger,
-		DialTimeout: time.Duration(a.config.DialTimeout), Drain: time.Duration(a.config.Drain),
-		TapMemory: int64(a.config.TapMemory),
-		Limits: proxy.Limits{
-			MaxConnections: int(a.config.MaxConnections), MaxStreams: int(a.config.MaxStreams),
-			KeepAlive: time.Duration(a.config.Keepalive),
-		},
-	})
-	if err != nil {
-		rec.discard()
-		return nil, unbound(err)
-	}
-	return p, nil
-}
-
-func unbound(err error) error {
-	f := failed("%w", err).Adding(err)
-	var at *proxy.ListenError
-	if !errors.As(err, &at) {
-		return f
-	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE) && at.Addr.Network == "tcp":
-		host, _, _ := net.SplitHostPort(at.Addr.Address)
-		f.Hint("another program listens there; choose another port with --listen, or let --listen %s find a free one", net.JoinHostPort(host, "0"))
-	case errors.Is(err, syscall.EADDRINUSE):
-		f.Hint("another program listens there; choose another path with --listen")
-	case errors.Is(err, syscall.EACCES):
-		f.Hint("choose a port above 1023, or a directory that you may write to, with --listen")
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		f.Hint("--listen must name an address of this machine")
-	}
-	return f
-}
-
-// addressOf writes a bound address as --listen reads it.
-func addressOf(addr net.Addr) string {
-	return proxy.Addr{Network: addr.Network(), Address: addr.String()}.String()
-}
-
-// secondSignal returns a context that a second SIGINT or SIGTERM cancels, and
-// calls first at the first one. done ends that, without cancelling.
-func secondSignal(first func()) (again context.Context, done func()) {
-	again, cancel := context.WithCancel(context.Background())
-	signals, over := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-over:
-				return
-			case <-signals:
-			}
-			if n == 1 {
-				cancel()
-				return
-			}
-			first()
-		}
-	})
-	return again, func() {
-		signal.Stop(signals)
-		close(over)
-		watcher.Wait()
-		cancel()
-	}
 }

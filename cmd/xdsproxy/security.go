@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
@@ -15,31 +16,31 @@ import (
 // announceSecurity says what of the TLS of the pairs a person must know: whose
 // certificate is not verified, who else could read what passes, and whom clients
 // have to trust.
-func (a *app) announceSecurity(pairs []proxy.Pair) {
+func (h *host) announceSecurity(pairs []proxy.Pair) {
 	for _, k := range settings.KeyLogsOf(pairs) {
-		a.warn("--tls-key-log: whoever can read %q can decrypt what passes; delete it when you are done", k.Path)
+		h.Warn("--tls-key-log: whoever can read %q can decrypt what passes; delete it when you are done", k.Path)
 	}
 	told := map[string]bool{}
 	for _, p := range pairs {
 		if u := p.UpstreamTLS; u != nil {
-			a.warnOfDates("--upstream-cert", u.Cert, u.Key, "the control plane")
+			h.warnOfDates("--upstream-cert", u.Cert, u.Key, "the control plane")
 		}
 		if l := p.ListenTLS; l != nil {
-			a.warnOfDates("--tls-cert", l.Cert, l.Key, "clients")
+			h.warnOfDates("--tls-cert", l.Cert, l.Key, "clients")
 		}
 		if u := p.UpstreamTLS; u != nil && u.Insecure {
-			a.warn("--upstream-insecure-skip-verify: the certificate of %s is not verified; whoever answers there is believed", p.Target())
+			h.Warn("--upstream-insecure-skip-verify: the certificate of %s is not verified; whoever answers there is believed", p.Target())
 		}
 		if l := p.ListenTLS; l != nil && l.Cert == "" && !told[l.CADir] {
 			told[l.CADir] = true
-			a.sayTrust(l.CADir)
+			h.sayTrust(l.CADir)
 		}
 	}
 }
 
 // warnOfDates warns of a certificate of one's own that the other side will
 // refuse for its dates. That its files can be used was found before.
-func (a *app) warnOfDates(setting, cert, key, whom string) {
+func (h *host) warnOfDates(setting, cert, key, whom string) {
 	if cert == "" {
 		return
 	}
@@ -50,23 +51,23 @@ func (a *app) warnOfDates(setting, cert, key, whom string) {
 	leaf, now := pair.Get().Leaf, time.Now()
 	switch {
 	case now.After(leaf.NotAfter):
-		a.warn("%s: the certificate in %q expired on %s; %s will refuse it", setting, cert, leaf.NotAfter.UTC().Format(time.DateOnly), whom)
+		h.Warn("%s: the certificate in %q expired on %s; %s will refuse it", setting, cert, leaf.NotAfter.UTC().Format(time.DateOnly), whom)
 	case now.Before(leaf.NotBefore):
-		a.warn("%s: the certificate in %q is not valid before %s; %s will refuse it", setting, cert, leaf.NotBefore.UTC().Format(time.DateOnly), whom)
+		h.Warn("%s: the certificate in %q is not valid before %s; %s will refuse it", setting, cert, leaf.NotBefore.UTC().Format(time.DateOnly), whom)
 	}
 }
 
 // sayTrust says how clients come to trust the authority of a directory.
-func (a *app) sayTrust(dir string) {
+func (h *host) sayTrust(dir string) {
 	root := rootOf(dir)
 	quoted, _ := json.Marshal(root) // a string can always be written
-	a.say("clients have to trust %s, which signs the certificates that they are shown:", root)
+	h.Say("clients have to trust %s, which signs the certificates that they are shown:", root)
 	for _, way := range [][2]string{
 		{"Envoy", fmt.Sprintf("common_tls_context: {validation_context: {trusted_ca: {filename: %s}}}", quoted)},
 		{"gRPC", fmt.Sprintf(`"channel_creds": [{"type": "tls", "config": {"ca_certificate_file": %s}}]`, quoted)},
-		{"istio-agent", "XDS_ROOT_CA=" + shellWord(root)},
+		{"istio-agent", "XDS_ROOT_CA=" + console.ShellWord(root)},
 	} {
-		a.say("  %-12s %s", way[0], way[1])
+		h.Say("  %-12s %s", way[0], way[1])
 	}
 }
 

@@ -156,7 +156,7 @@ func (r *replaying) pushed(ctx context.Context, src *input.Source, told func(sha
 		if r.argv == nil {
 			r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
 		}
-		r.announceSecurity([]proxy.Pair{r.security})
+		r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
 		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 			var err error
 			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told, Leaving: between.shut}); err != nil && ctx.Err() == nil {
@@ -191,7 +191,7 @@ func (r *replaying) shadowed(ctx context.Context, src *input.Source, told func(s
 		o.Noise = &second
 	}
 	r.tell("asking %s what the clients of %s ask", r.target, r.source)
-	r.announceSecurity([]proxy.Pair{r.security})
+	r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
 	sum, err := shadow.Run(ctx, src, o)
 	if err != nil {
 		err = input.Unreadable(err)

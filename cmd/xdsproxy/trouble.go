@@ -4,13 +4,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // trouble warns of a recording that cannot be written: at once, again and again
 // for as long as it lasts, and when it is over.
 type trouble struct {
-	app   *app
+	con   *console.Console
 	every time.Duration
 	lost  func() uint64 // entries lost so far
 
@@ -33,7 +34,7 @@ func (t *trouble) report(err error) {
 		t.begun = time.Now()
 		t.again = time.AfterFunc(t.every, t.remind)
 	}
-	t.app.warn("%v; forwarding is not affected, and recording goes on when it can", err)
+	t.con.Warn("%v; forwarding is not affected, and recording goes on when it can", err)
 }
 
 func (t *trouble) over() {
@@ -45,7 +46,7 @@ func (t *trouble) over() {
 	if t.lost() > t.before {
 		missing = "; a gap entry says what is missing: " + t.missing()
 	}
-	t.app.warn("the recording is written again, after %s%s", render.Duration(time.Since(t.begun)), missing)
+	t.con.Warn("the recording is written again, after %s%s", render.Duration(time.Since(t.begun)), missing)
 	t.begun, t.before = time.Time{}, t.lost()
 }
 
@@ -56,7 +57,7 @@ func (t *trouble) remind() {
 		return
 	}
 	t.again.Reset(t.every)
-	t.app.warn("the recording cannot be written as it should, for %s now: %s dropped so far",
+	t.con.Warn("the recording cannot be written as it should, for %s now: %s dropped so far",
 		render.Duration(time.Since(t.begun)), t.missing())
 }
 

@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -40,7 +40,7 @@ func (l *lockedBuffer) lines() []string {
 // A disk that fails is told of until it works again.
 func TestTroubleLasts(t *testing.T) {
 	out := &lockedBuffer{}
-	tr := &trouble{app: &app{stderr: out, config: settings.New()}, every: time.Millisecond, lost: func() uint64 { return 7 }}
+	tr := &trouble{con: &console.Console{Stderr: out}, every: time.Millisecond, lost: func() uint64 { return 7 }}
 	tr.report(nil)
 	tr.report(errors.New("no space left on device"))
 	for len(out.lines()) < 3 {
@@ -78,7 +78,7 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := a.record(filepath.Join(dir, "s.xdsp"), zap.NewNop())
+			rec, err := a.hostOf(zap.NewNop()).record(filepath.Join(dir, "s.xdsp"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +112,7 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)
 			}
-			a.account(rec)
+			rec.account(a.console())
 			said := strings.Join(out.lines(), "\n")
 			for _, want := range []string{"s.xdsp was removed or renamed, with ", "; nothing was dropped\n", "lost " + filepath.Join(dir, "s.xdsp") + ": "} {
 				if !strings.Contains(said, want) {

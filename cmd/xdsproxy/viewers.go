@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -30,13 +31,13 @@ const viewGrace = time.Second
 
 // offerViews serves a recording to viewers as the settings say. That they have no
 // socket where none was asked for is no reason not to run.
-func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger) (*viewers, error) {
+func (h *host) offerViews(rec *recording, routes []tui.Route) (*viewers, error) {
 	v := &viewers{}
-	mode := a.config.Viewer
+	mode := h.settings.Viewer
 	if mode == settings.ViewerOff {
 		return v, nil
 	}
-	config := serve.Config{Log: rec.Log, Program: build.Name(), PastForgotten: rec.past.forgotten, Logger: logger}
+	config := serve.Config{Log: rec.Log, Program: build.Name(), PastForgotten: rec.past.forgotten, Logger: h.logger}
 	for _, r := range routes {
 		config.Pairs = append(config.Pairs, serve.Pair{Listen: r.Listen, Upstream: r.Upstream})
 	}
@@ -45,18 +46,18 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	if mode != settings.ViewerOn {
 		var err error
 		if addr, err = proxy.ParseAddr(string(mode)); err != nil {
-			return nil, misused("--viewer: %w", err)
+			return nil, console.Misused("--viewer: %w", err)
 		}
 	}
 	if addr.Network == "tcp" {
-		if err := a.offerRemote(v, addr.Address); err != nil {
+		if err := h.offerRemote(v, addr.Address); err != nil {
 			return nil, err
 		}
 	}
 	if addr.Network == "unix" {
 		l, err := serve.ListenUnix(addr.Address)
 		if err != nil {
-			return nil, failed("%w", err).Hint("name another path with --viewer")
+			return nil, console.Failed("%w", err).Hint("name another path with --viewer")
 		}
 		v.local = addr.Address
 		v.server.Serve(l, "")
@@ -64,7 +65,7 @@ func (a *app) offerViews(rec *recording, routes []tui.Route, logger *zap.Logger)
 	}
 	l, path, err := serve.ListenLocal()
 	if err != nil {
-		a.warn("%v; this proxy cannot be watched from elsewhere, unless --viewer names an address (off: do not try)", err)
+		h.Warn("%v; this proxy cannot be watched from elsewhere, unless --viewer names an address (off: do not try)", err)
 		return v, nil
 	}
 	v.local = path
@@ -92,25 +93,25 @@ func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 }
 
 // offerRemote listens on TCP, for those who know the token.
-func (a *app) offerRemote(v *viewers, address string) error {
-	if !bool(a.config.ViewerRemote) && !loopback(address) {
-		return misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
+func (h *host) offerRemote(v *viewers, address string) error {
+	if !bool(h.settings.ViewerRemote) && !loopback(address) {
+		return console.Misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
 			Hint("--viewer-allow-remote allows it nevertheless")
 	}
-	token, err := a.config.ViewerToken()
+	token, err := h.settings.ViewerToken()
 	switch {
 	case err != nil:
 		return err
 	case token == "":
 		token, v.made = serve.NewToken(), true
 	case len(token) < serve.MinToken:
-		return misconfigured("the token of --viewer is too short: at least %d characters are wanted", serve.MinToken).
+		return console.Misconfigured("the token of --viewer is too short: at least %d characters are wanted", serve.MinToken).
 			Hint("leave it out, and one is made")
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		f := failed("cannot listen for viewers on %s: %w", address, netCause(err))
+		f := console.Failed("cannot listen for viewers on %s: %w", address, netCause(err))
 		if errors.Is(err, syscall.EADDRINUSE) {
 			f.Hint("another program listens there; choose another port with --viewer")
 		}
@@ -144,24 +145,24 @@ func loopback(address string) bool {
 
 // announceViews says how to watch from elsewhere. The token is told once, where
 // the one who started the proxy sees it, and nowhere else.
-func (a *app) announceViews(v *viewers, logger *zap.Logger) {
+func (h *host) announceViews(v *viewers) {
 	if v.local != "" {
-		logger.Debug("viewers are served", zap.String("socket", v.local))
+		h.logger.Debug("viewers are served", zap.String("socket", v.local))
 	}
 	switch {
 	case v.remote == nil:
 	case v.made:
-		a.tell("watch it with: %s=%s xdsproxy watch %s", serve.TokenVariable, v.token, v.remote)
-	case a.config.ViewerTokenFile != "":
-		a.tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, shellWord(a.config.ViewerTokenFile))
+		h.Tell("watch it with: %s=%s xdsproxy watch %s", serve.TokenVariable, v.token, v.remote)
+	case h.settings.ViewerTokenFile != "":
+		h.Tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, console.ShellWord(h.settings.ViewerTokenFile))
 	default:
-		a.tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, serve.TokenVariable)
+		h.Tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, serve.TokenVariable)
 	}
 }
 
 // close lets viewers read to the end of a recording that was closed.
 func (v *viewers) close(grace time.Duration) {
-	if v.server != nil {
+	if v != nil && v.server != nil {
 		v.server.Close(grace)
 	}
 }

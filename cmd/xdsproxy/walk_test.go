@@ -30,7 +30,7 @@ func longStream(t testing.TB, pushes, size int) string {
 	t.Helper()
 	a := &app{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "long.xdsp")
-	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
+	log, err := recorder.Create(path, a.hostOf(zap.NewNop()).recorderOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,22 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
@@ -99,8 +97,8 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	if err != nil {
 		return err
 	}
-	logger := a.logger(true)
-	defer func() { _ = logger.Sync() }()
+	h := a.host(true)
+	defer h.sync()
 	heap.CollectLess()
 	dir, err := privateDir()
 	if err != nil {
@@ -111,100 +109,57 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	if err != nil {
 		return err
 	}
-	rec, err := a.record(path, logger)
+	s, err := h.assemble(design{
+		path: path, relay: h.relayOf(pairs), begin: engine.StaticNote(plan.doc.Clusters),
+		bound: func(addrs []net.Addr) error { return plan.lead(servers, addrs, dir) },
+	})
 	if err != nil {
 		return err
 	}
-	if note := engine.StaticNote(plan.doc.Clusters); note != nil {
-		rec.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: note})
-	}
-	p, err := a.listen(pairs, rec, logger)
-	if err != nil {
-		return err
-	}
-	for i, addr := range p.Addrs() {
-		if err == nil {
-			err = servers[i].Redirect(addressOf(addr))
-		}
-	}
-	if err == nil {
-		err = plan.write(dir)
-	}
-	if err != nil {
-		p.Close()
-		rec.discard()
-		return failed("%s: %w", plan.name, err)
-	}
-	views, err := a.offerViews(rec, routesOf(p, pairs), logger)
-	if err != nil {
-		p.Close()
-		rec.discard()
-		return err
-	}
-	ops, err := a.offerOperations(rec, p, logger)
-	if err != nil {
-		views.close(0)
-		p.Close()
-		rec.discard()
-		return err
-	}
-	defer ops.close()
 	child := newChild(plan.argv, plan.env, a)
 	defer child.stop()
 	if err := child.start(); err != nil {
-		views.close(0)
-		p.Close()
-		rec.discard()
+		s.discard()
 		return err
 	}
-	if err := rec.announce(); err != nil {
-		a.warn("%v", err)
-	}
-	for i, addr := range p.Addrs() {
-		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
-		if t := servers[i].TLS; t != nil {
-			a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
+	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
+	defer drain()
+	defer s.announce(serving, func() {
+		for i, addr := range s.proxy.Addrs() {
+			a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, s.log.place())
+			if t := servers[i].TLS; t != nil {
+				a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
+			}
 		}
-	}
-	a.announceViews(views, logger)
-	ops.announce(a)
-	return a.attend(ctx, child, p, rec, views, ops, logger)
+	})()
+	return a.attend(serving, drain, child, s)
 }
 
 // attend serves until the command has ended, and finishes the recording.
-func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, views *viewers, ops *operations, logger *zap.Logger) error {
-	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
-	defer drain()
-	defer ops.serving(serving)()
+func (a *app) attend(serving context.Context, drain func(), child *child, s *assembly) error {
 	var relay sync.WaitGroup
-	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	relay.Go(func() { _ = s.proxy.Serve(serving) }) // it fails only where Listen did
 	judged := make(chan struct{})
 	go func() {
 		defer close(judged)
-		a.oversee(rec, 0, ops, logger)
+		s.oversee(0, s.ops)
 	}()
 	code := child.wait()
 	impatient, once := context.WithCancel(context.Background())
 	defer once()
-	child.afterwards(p.Close, once)
+	child.afterwards(s.proxy.Close, once)
 	drain()
 	relay.Wait()
-	closing := rec.Close()
-	late := time.After(judgeGrace)
-	views.close(viewGrace)
-	ops.close()
-	a.awaitJudged(impatient, judged, late, rec)
-	a.account(rec)
-	switch {
-	case closing != nil && code == console.ExitDone:
-		return failed("%w", closing)
-	case closing != nil:
+	closing := s.close(impatient)
+	s.awaitJudged(impatient, judged)
+	s.log.account(a.console())
+	if code == console.ExitDone {
+		return closing
+	}
+	if closing != nil {
 		a.warn("%v", closing)
 	}
-	if code != console.ExitDone {
-		return &failure{Err: fmt.Errorf("the command ended with %d", code), Code: code, Aloof: true, Silent: true}
-	}
-	return nil
+	return &failure{Err: fmt.Errorf("the command ended with %d", code), Code: code, Aloof: true, Silent: true}
 }
 
 // wrappable are the servers that a proxy can stand in for; of the others it is

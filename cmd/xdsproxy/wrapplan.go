@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -268,6 +269,19 @@ func properForm(file string, argv []string) string {
 		words = append(words, "-c", bootstrap.Placeholder)
 	}
 	return strings.Join(words, " ")
+}
+
+// lead makes the bootstrap lead to where the proxy listens, and writes the copy.
+func (p *plan) lead(servers []*bootstrap.Server, to []net.Addr, dir string) error {
+	for i, addr := range to {
+		if err := servers[i].Redirect(addressOf(addr)); err != nil {
+			return failed("%s: %w", p.name, err)
+		}
+	}
+	if err := p.write(dir); err != nil {
+		return failed("%s: %w", p.name, err)
+	}
+	return nil
 }
 
 // write puts the copy into dir, and its path where the command looks for it.
