@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"internal/engine":    {"internal/session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "internal/configdump", "decode", "check"},
+	"internal/app":       {"internal/session", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
@@ -71,7 +72,7 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/heap", "internal/input", "internal/settings", "internal/store", "recorder", "decode", "check", "internal/render",
+		"internal/app", "internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/heap", "internal/input", "internal/settings", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},
@@ -91,7 +92,7 @@ var thirdParty = map[string][]string{
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},
-	"go.uber.org/zap":                  {"proxy", "recorder", "internal/serve", "internal/admin", "cmd/xdsproxy"},
+	"go.uber.org/zap":                  {"proxy", "recorder", "internal/serve", "internal/admin", "internal/app", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},
 	"github.com/klauspost/compress":    {"recorder", "internal/mutant"},
 	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -28,7 +29,7 @@ import (
 
 // bisecting is a bisection as it was asked for.
 type bisecting struct {
-	*app
+	*cli
 	source                string
 	seq                   session.Seq // 0: the last NACK
 	listen, node          string
@@ -43,8 +44,8 @@ type bisecting struct {
 // resource needs before it answers without.
 const longerThanEnvoy = 20 * time.Second
 
-func newBisect(a *app) *cobra.Command {
-	b := &bisecting{app: a, timeout: settings.Duration(longerThanEnvoy), wait: settings.Duration(time.Minute), output: "table"}
+func newBisect(a *cli) *cobra.Command {
+	b := &bisecting{cli: a, timeout: settings.Duration(longerThanEnvoy), wait: settings.Duration(time.Minute), output: "table"}
 	cmd := a.command(&cobra.Command{
 		Use:   "bisect SOURCE [SEQ] --listen ADDR",
 		Short: "Find the resources for which a client rejects a response",
@@ -211,16 +212,16 @@ func (b *bisecting) read(ctx context.Context) (*replay.Rejection, error) {
 // play gives the live client its trials.
 func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bisection, error) {
 	var found *replay.Bisection
-	wire := &replaying{app: b.app, write: b.write, listen: b.listen, security: b.security}
+	wire := &replaying{cli: b.cli, write: b.write, listen: b.listen, security: b.security}
 	_, err := wire.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
 		l, shown, err := wire.bind(between)
 		if err != nil {
 			return nil, err
 		}
 		b.tell("listening on %s, bisecting entry %d of %s: %s of %s, %s of them suspected",
-			addressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
-		b.hostOf(nil).announceSecurity([]proxy.Pair{b.security})
-		line := &trialLine{app: b.app, of: len(r.Suspects), on: !bool(b.config.Quiet) && console.IsTerminal(b.stderr), next: time.Now().Add(saidEvery)}
+			app.AddressOf(shown), r.Response, b.source, render.Count(r.Resources, "resource", "resources"), r.Type, render.Number(len(r.Suspects)))
+		b.hostOf(nil).AnnounceSecurity([]proxy.Pair{b.security})
+		line := &trialLine{cli: b.cli, of: len(r.Suspects), on: !bool(b.config.Quiet) && console.IsTerminal(b.stderr), next: time.Now().Add(saidEvery)}
 		defer line.wipe()
 		found, err = replay.Bisect(ctx, l, r, replay.BisectOptions{
 			Client: b.node, Timeout: time.Duration(b.timeout), Wait: time.Duration(b.wait),
@@ -235,7 +236,7 @@ func (b *bisecting) play(ctx context.Context, r *replay.Rejection) (*replay.Bise
 // trialLine is the line of a terminal that says how far the search is. Elsewhere
 // it is a new line now and then.
 type trialLine struct {
-	*app
+	*cli
 	of   int
 	on   bool
 	next time.Time // when the next line is due

@@ -29,7 +29,7 @@ import (
 // failOn are the values of --fail-on, the strictest first.
 var failOn = []string{"info", "warning", "error", "never"}
 
-func newCheck(a *app) *cobra.Command {
+func newCheck(a *cli) *cobra.Command {
 	output, threshold, zip, info, strict := "table", "error", "", false, false
 	var judge ruleFlags
 	cmd := a.command(&cobra.Command{
@@ -152,7 +152,7 @@ func together(args []string) [][]string {
 }
 
 // judge holds one source against the rules, or several files at once.
-func (a *app) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
+func (a *cli) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
 	var src *input.Source
 	var err error
 	if input.IsFile(names[0]) {
@@ -190,7 +190,7 @@ const stopGrace = time.Second
 // entries, does not call back within a grace. Entries are judged whole, and a
 // single one can be large enough for seconds; a command that prints only what it
 // has found at the end has nothing to save.
-func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func()) {
+func (a *cli) heedStop(ctx context.Context, judged *atomic.Uint64) (back func()) {
 	over := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		select {
@@ -203,7 +203,7 @@ func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func())
 	return func() { close(over) }
 }
 
-func (a *app) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
+func (a *cli) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
 	switch form {
 	case "json":
 		return a.console().JSON(r)

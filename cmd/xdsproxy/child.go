@@ -25,7 +25,7 @@ type child struct {
 	late  []func() // for the signals after its end, one each
 }
 
-func newChild(argv, env []string, a *app) *child {
+func newChild(argv, env []string, a *cli) *child {
 	c := &child{
 		cmd:     exec.Command(argv[0], argv[1:]...),
 		signals: make(chan os.Signal, 16), over: make(chan struct{}),

@@ -14,7 +14,7 @@ import (
 // From the end of the command to that of the program, no signal may take the
 // place of the command's exit code. A signal that is not caught ends the tests.
 func TestSignalsStayCaughtToTheEnd(t *testing.T) {
-	c := newChild([]string{"sh", "-c", "exit 5"}, nil, &app{stdout: io.Discard, stderr: io.Discard, config: settings.New()})
+	c := newChild([]string{"sh", "-c", "exit 5"}, nil, &cli{stdout: io.Discard, stderr: io.Discard, config: settings.New()})
 	t.Cleanup(func() { signal.Stop(c.signals) })
 	if err := c.start(); err != nil {
 		t.Fatal(err)

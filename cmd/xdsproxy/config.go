@@ -15,7 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newConfig(a *app) *cobra.Command {
+func newConfig(a *cli) *cobra.Command {
 	output := "text"
 	cmd := a.command(&cobra.Command{
 		Use:   "config [-o text|json|yaml]",
@@ -48,7 +48,7 @@ xdsproxy config -o json | jq .paths`,
 	return cmd
 }
 
-func (a *app) writeConfig(facts configFacts, output string) error {
+func (a *cli) writeConfig(facts configFacts, output string) error {
 	switch output {
 	case "json":
 		return a.console().JSON(facts)
@@ -100,7 +100,7 @@ type pathFacts struct {
 	Viewers string `json:"viewers"`
 }
 
-func (a *app) configFacts() configFacts {
+func (a *cli) configFacts() configFacts {
 	facts := configFacts{Schema: schema, Paths: a.paths()}
 	facts.Settings = factsOf(a.config.Table)
 	for _, l := range a.config.Listeners {
@@ -126,7 +126,7 @@ func factsOf(table []*settings.Setting) []settingFacts {
 	return facts
 }
 
-func (a *app) paths() pathFacts {
+func (a *cli) paths() pathFacts {
 	p := pathFacts{ConfigFile: a.config.Path, ConfigRead: a.config.Path != ""}
 	if !p.ConfigRead {
 		p.ConfigFile, _ = settings.DefaultConfigFile() // without a home there is none
@@ -156,7 +156,7 @@ func writeSettings(b *strings.Builder, table []*settings.Setting) {
 	}
 }
 
-func (a *app) printConfig(facts configFacts) error {
+func (a *cli) printConfig(facts configFacts) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-30s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
 	writeSettings(&b, a.config.Table)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -21,7 +22,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-func newDemo(a *app) *cobra.Command {
+func newDemo(a *cli) *cobra.Command {
 	var (
 		path, zip string
 		once      bool
@@ -53,7 +54,7 @@ xdsproxy demo --report demo.zip`,
 		if once && !cmd.Flags().Changed("pace") {
 			pace = 0
 		}
-		d := &demo{app: a, pace: time.Duration(pace), once: once}
+		d := &demo{cli: a, pace: time.Duration(pace), once: once}
 		if err := d.perform(cmd.Context(), path); err != nil || zip == "" {
 			return err
 		}
@@ -70,12 +71,12 @@ xdsproxy demo --report demo.zip`,
 
 // demo is a play with the proxy in the middle.
 type demo struct {
-	*app
+	*cli
 	pace time.Duration
 	once bool
 
 	drawn   bool // on the screen
-	rec     *recording
+	rec     *app.Recording
 	printed atomic.Uint64 // the highest session.Seq on the screen
 	example example
 }
@@ -95,28 +96,28 @@ func (d *demo) perform(ctx context.Context, path string) error {
 		return err
 	}
 	h := d.host(true)
-	defer h.sync()
-	s, err := h.assemble(design{path: path, alone: true, relay: proxy.Config{
+	defer h.Sync()
+	s, err := h.Assemble(app.Design{Path: path, Alone: true, Relay: proxy.Config{
 		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}}, Drain: time.Second,
 	}})
 	if err != nil {
 		return err
 	}
-	d.rec, d.drawn = s.log, !d.once && d.canDraw()
-	addr := addressOf(s.proxy.Addrs()[0])
+	d.rec, d.drawn = s.Log, !d.once && d.canDraw()
+	addr := app.AddressOf(s.Proxy.Addrs()[0])
 	serving, stop := context.WithCancel(context.Background())
-	s.announce(serving, func() {})
+	s.Announce(serving, func() {})
 	if !d.drawn {
 		d.say("# a control plane on %s, the proxy on %s", upstream, addr)
 	}
 	var relay, screen sync.WaitGroup
-	relay.Go(func() { _ = s.proxy.Serve(serving) }) // it fails only where Listen did
+	relay.Go(func() { _ = s.Proxy.Serve(serving) }) // it fails only where Listen did
 	playing, enough := context.WithCancel(ctx)
 	defer enough()
 	screen.Go(func() {
 		if d.drawn {
 			defer enough()
-			d.show(playing, s.routes)
+			d.show(playing, s.Routes)
 			return
 		}
 		d.follow()
@@ -127,12 +128,12 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	}
 	stop()
 	if playing.Err() != nil {
-		s.proxy.Close()
+		s.Proxy.Close()
 	}
 	relay.Wait() // it tells of the ends of its connections
-	closing := s.close(context.Background())
+	closing := s.Close(context.Background())
 	screen.Wait()
-	d.rec.account(d.console())
+	d.rec.Account(d.console())
 	if d.example.rejection > 0 && d.rec.Path() != "" {
 		name := shellWord(d.rec.Path())
 		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
@@ -198,7 +199,7 @@ func sleep(ctx context.Context, t time.Duration) {
 // follow prints the recording as it grows, and looks for the example in it.
 func (d *demo) follow() {
 	defer d.printed.Store(^uint64(0))
-	src, err := d.rec.source()
+	src, err := d.rec.Source()
 	if err != nil {
 		d.warn("%v", err)
 		return
@@ -207,7 +208,7 @@ func (d *demo) follow() {
 	lines, closed := d.printer(d.stdout, "text"), false
 	checker := check.NewChecker(d.config.Judging())
 	err = input.Each(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
-		d.rec.past.note(e.Seq, checker.Memory())
+		d.rec.Past.Note(e.Seq, checker.Memory())
 		if !closed {
 			if err := lines.all(e, c); errors.Is(err, console.ErrClosedPipe) {
 				closed = true // the play goes on for the recording's sake
@@ -215,7 +216,7 @@ func (d *demo) follow() {
 				return err
 			}
 		}
-		d.rec.note(c.Findings)
+		d.rec.Note(c.Findings)
 		if c.What == engine.NACK && c.Answers > 0 && d.example.rejection == 0 {
 			d.example = example{c.Answers, e.Seq}
 		}
@@ -226,6 +227,6 @@ func (d *demo) follow() {
 		err = lines.rest()
 	}
 	if err != nil {
-		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", d.rec.place(), err))
+		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", d.rec.Place(), err))
 	}
 }

@@ -36,7 +36,7 @@ Which of the forms is meant: two numbers are SEQs, a file that exists (or a name
 that ends in .xdsp or .xds) is a recording, everything else is a NAME. --name
 says that it is a NAME whatever it looks like.`
 
-func newDiff(a *app) *cobra.Command {
+func newDiff(a *cli) *cobra.Command {
 	f, name, exitCode := &compare.Comparison{Output: "text"}, "", false
 	cmd := a.command(&cobra.Command{
 		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE DUMP.json",

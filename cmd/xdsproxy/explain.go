@@ -8,7 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newExplain(a *app) *cobra.Command {
+func newExplain(a *cli) *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "explain [RULE]",
 		Short: "Say what a rule means and what to do; without RULE list them",

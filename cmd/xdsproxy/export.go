@@ -38,8 +38,8 @@ func formOf(path string) string {
 	return formRecording
 }
 
-func newExport(a *app) *cobra.Command {
-	x := &export{app: a, form: formRecording}
+func newExport(a *cli) *cobra.Command {
+	x := &export{cli: a, form: formRecording}
 	cmd := a.command(&cobra.Command{
 		Use:   "export SOURCE [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
 		Short: "Take a part out of a recording, convert or rescue one",
@@ -127,7 +127,7 @@ xdsproxy replay edited.xdsp -- envoy`,
 
 // export is one run of the command.
 type export struct {
-	*app
+	*cli
 	name, path, form, filter string
 	seqs                     []string
 	bare, mask, repairing    bool

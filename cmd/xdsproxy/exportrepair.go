@@ -14,7 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func (a *app) repair(ctx context.Context, from, to string) error {
+func (a *cli) repair(ctx context.Context, from, to string) error {
 	var read int64
 	var copied uint64
 	line := a.console().Progress("rescuing", from, func() (int64, uint64) { return read, copied })

@@ -16,7 +16,7 @@ import (
 
 // exportScript writes a source as a conversation script, to standard output if
 // path is empty.
-func (a *app) exportScript(ctx context.Context, name, path string) (err error) {
+func (a *cli) exportScript(ctx context.Context, name, path string) (err error) {
 	src, err := a.opener().Open(name)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (a *app) exportScript(ctx context.Context, name, path string) (err error) {
 
 // scriptTo writes entries as a conversation script, to standard output if path
 // is empty.
-func (a *app) scriptTo(path string, entries iter.Seq[session.Entry]) (err error) {
+func (a *cli) scriptTo(path string, entries iter.Seq[session.Entry]) (err error) {
 	var to io.Writer = a.stdout
 	if path != "" {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -76,7 +76,7 @@ func unwrittenFolder(err error) error {
 }
 
 // importFolder makes a recording of a folder.
-func (a *app) importFolder(ctx context.Context, dir, path string) error {
+func (a *cli) importFolder(ctx context.Context, dir, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return overwriting("cannot import", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // help prints what --help prints. It fits in 80 columns.
-func (a *app) help(cmd *cobra.Command, _ []string) {
+func (a *cli) help(cmd *cobra.Command, _ []string) {
 	var b strings.Builder
 	text := cmd.Long
 	if text == "" {
@@ -125,7 +125,7 @@ func indent(text string) string {
 }
 
 // newHelp is the help command: of a command, or of a topic.
-func newHelp(a *app) *cobra.Command {
+func newHelp(a *cli) *cobra.Command {
 	return plainCommand(&cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Explain a command or a topic",

@@ -20,7 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newImport(a *app) *cobra.Command {
+func newImport(a *cli) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
@@ -71,7 +71,7 @@ xdsproxy import gw -w edited.xdsp`,
 	return cmd
 }
 
-func (a *app) importLog(name, path string) error {
+func (a *cli) importLog(name, path string) error {
 	in := a.stdin
 	if name != "-" {
 		f, err := os.Open(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newInfo(a *app) *cobra.Command {
+func newInfo(a *cli) *cobra.Command {
 	output, all, strict := "text", false, false
 	cmd := a.command(&cobra.Command{
 		Use:   "info [SOURCE] [--all] [--strict] [-o text|json]",
@@ -76,7 +76,7 @@ xdsproxy info session.xdsp -o json`,
 const readAll = 256 << 20
 
 // facts are nil if there are none; an error beside them says what is damaged.
-func (a *app) facts(ctx context.Context, src *input.Source, all bool) (*render.Info, error) {
+func (a *cli) facts(ctx context.Context, src *input.Source, all bool) (*render.Info, error) {
 	clients := map[string]bool{}
 	meet := func(id string) {
 		if id != "" && len(clients) < maxClients {

@@ -24,7 +24,7 @@ const manDir = "../../docs/man"
 // help: one says what the other says. Cobra's own generator takes the texts for
 // Markdown, which they are not: it would join the lines of their tables.
 func TestManPages(t *testing.T) {
-	a := &app{stdout: io.Discard, stderr: io.Discard}
+	a := &cli{stdout: io.Discard, stderr: io.Discard}
 	a.config = settings.New()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()

@@ -168,7 +168,7 @@ func goesAway(t *testing.T) string {
 
 // forms are those of each command's -o.
 func forms() map[string][]string {
-	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a := &cli{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
 	a.config = settings.New()
 	forms := map[string][]string{}
 	for _, cmd := range newRoot(a).Commands() {

@@ -7,7 +7,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newOpen(a *app) *cobra.Command {
+func newOpen(a *cli) *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "open [SOURCE]",
 		Short: "Look at a recording, or at a running proxy, on the screen",

@@ -21,7 +21,7 @@ func outputFlag(cmd *cobra.Command, p *string, forms ...string) {
 }
 
 // paging lets a command print through a pager.
-func (a *app) paging(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
+func (a *cli) paging(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return a.console().Paging(func(to io.Writer) error {
 			own := a.stdout

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
@@ -24,7 +25,7 @@ import (
 
 // replaying is a replay as it was asked for.
 type replaying struct {
-	*app
+	*cli
 	source         string
 	as             string
 	listen, target string
@@ -47,8 +48,8 @@ type replaying struct {
 	commanded
 }
 
-func newReplay(a *app) *cobra.Command {
-	r := &replaying{app: a, idle: settings.Duration(10 * time.Second), pace: "cause", output: "table"}
+func newReplay(a *cli) *cobra.Command {
+	r := &replaying{cli: a, idle: settings.Duration(10 * time.Second), pace: "cause", output: "table"}
 	cmd := a.command(&cobra.Command{
 		Use:   "replay SOURCE [--as SIDE] [--listen|--target ADDR] [-- COMMAND]",
 		Short: "Play one side of a recording again, against the other",
@@ -126,7 +127,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		if err != nil {
 			return err
 		}
-		ctx, back := untilHangup(cmd.Context())
+		ctx, back := app.UntilHangup(cmd.Context())
 		defer back()
 		if r.follow {
 			err = r.following(ctx, args[0])
@@ -134,7 +135,7 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 			err = r.runAll(ctx, args)
 		}
 		if ctx.Err() != nil && cmd.Context().Err() == nil {
-			return &failure{Err: errors.New("the terminal is gone"), Code: exitHangup, Silent: true}
+			return &failure{Err: errors.New("the terminal is gone"), Code: app.ExitHangup, Silent: true}
 		}
 		return err
 	})
@@ -203,7 +204,7 @@ func (r *replaying) check(args []string) error {
 		return err
 	}
 	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
-	r.options.Local = r.as == "server" && (live.Network == "unix" || loopback(live.Address))
+	r.options.Local = r.as == "server" && (live.Network == "unix" || app.Loopback(live.Address))
 	if err := r.parseFaults(); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -250,7 +251,7 @@ func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
 	if r.dir, err = privateDir(); err != nil {
 		return nil, nil, failed("cannot make a directory for the bootstrap: %w", err)
 	}
-	c, err := launch.NewClient(r.argv, of, r.dir, addressOf(server), r.admin)
+	c, err := launch.NewClient(r.argv, of, r.dir, app.AddressOf(server), r.admin)
 	if err != nil {
 		return nil, nil, failed("%s: %w", r.source, err)
 	}

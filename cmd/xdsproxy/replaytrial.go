@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -71,12 +72,12 @@ func (h *hearing) Step(e *session.Entry) check.Change {
 
 // unkept is a recording for the time of a replay, whatever the settings of others
 // say.
-func (r *replaying) unkept(path string, logger *zap.Logger) (*recording, error) {
+func (r *replaying) unkept(path string, logger *zap.Logger) (*app.Recording, error) {
 	r.config.KeepSecrets, r.config.MaxSize, r.config.MaxAge, r.config.Keep = false, 0, 0, 0
-	rec := &recording{}
+	rec := &app.Recording{}
 	var err error
-	if rec.Log, err = recorder.Create(path, r.hostOf(logger).recorderOptions(&rec.buffers)); err != nil {
-		return nil, unwritable(err)
+	if rec.Log, err = recorder.Create(path, r.hostOf(logger).RecorderOptions(&rec.Buffers)); err != nil {
+		return nil, app.Unwritable(err)
 	}
 	return rec, nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
@@ -58,11 +59,11 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	}
 	defer done()
 	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
-	var rec *recording
+	var rec *app.Recording
 	file := r.write
 	switch {
 	case file != "":
-		rec, err = r.hostOf(logger).record(file)
+		rec, err = r.hostOf(logger).Record(file)
 	case r.trial != nil || r.dumped.addr != "": // to be judged and compared, and for nothing else
 		file = filepath.Join(dir, "replay.xdsp")
 		rec, err = r.unkept(file, logger)
@@ -87,7 +88,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 			DialTimeout: time.Duration(r.config.DialTimeout), Drain: time.Second,
 		})
 		if err != nil {
-			return nil, unbound(err)
+			return nil, app.Unbound(err)
 		}
 		between.proxy = p
 		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
@@ -100,7 +101,7 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	case rec == nil:
 		return report, err
 	case between.proxy == nil:
-		rec.discard()
+		rec.Discard()
 		return report, err
 	}
 	if closing := rec.Close(); err == nil && closing != nil {
@@ -110,10 +111,10 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		r.trial.judge(ctx, rec.Path(), report)
 	}
 	if r.write != "" {
-		if marked := rec.announce(); marked != nil {
+		if marked := rec.Announce(); marked != nil {
 			r.warn("%v", marked)
 		}
-		rec.account(r.console())
+		rec.Account(r.console())
 	}
 	if compared := r.compare(ctx, file); err == nil && r.dumped.err == nil {
 		err = compared
@@ -165,7 +166,7 @@ func (r *replaying) bind(between *relay) (l net.Listener, shown net.Addr, err er
 		own = between.inner
 	}
 	if l, err = own.Listen(); err != nil {
-		return nil, nil, unbound(&proxy.ListenError{Addr: own, Err: err})
+		return nil, nil, app.Unbound(&proxy.ListenError{Addr: own, Err: err})
 	}
 	shown = l.Addr()
 	if between != nil {
@@ -184,9 +185,9 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 		return nil, err
 	}
 	if r.argv == nil {
-		r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+		r.tell("listening on %s, playing the server of %s", app.AddressOf(shown), r.source)
 	}
-	r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
+	r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
 	r.announceLinger()
 	r.options.Leaving = between.shut
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
@@ -212,7 +213,7 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 	if r.argv == nil {
 		r.tell("asking %s, playing the clients of %s", r.target, r.source)
 	}
-	r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
+	r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
 	r.announceLinger()
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {

@@ -42,8 +42,8 @@ type reporting struct {
 	dump string // file or URL of a config_dump
 }
 
-func newReport(a *app) *cobra.Command {
-	r := &reporting{export: &export{app: a, form: string(convert.Markdown)}}
+func newReport(a *cli) *cobra.Command {
+	r := &reporting{export: &export{cli: a, form: string(convert.Markdown)}}
 	cmd := a.command(&cobra.Command{
 		Use:   "report SOURCE [SEQ|RULE...] [-w FILE.zip] [--yes]",
 		Short: "Make a zip to attach to an issue",
@@ -83,8 +83,8 @@ xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
 }
 
 // reportTo writes a report of the gravest findings, which nobody is asked about.
-func (a *app) reportTo(ctx context.Context, source, path string) error {
-	r := &reporting{export: &export{app: a, form: string(convert.Markdown), path: path}, yes: true}
+func (a *cli) reportTo(ctx context.Context, source, path string) error {
+	r := &reporting{export: &export{cli: a, form: string(convert.Markdown), path: path}, yes: true}
 	return r.run(ctx, []string{source})
 }
 
@@ -148,14 +148,14 @@ func (r *reporting) renamedReport(ctx context.Context, o *report.Options, rules 
 	if _, _, err := convert.Prove(named, o.Facts, r.until(ctx), &o.Proof, o.Cut); err != nil {
 		return unwrittenPart(err)
 	}
-	x := &export{app: r.app, name: named, form: formRecording, inside: r.inside}
+	x := &export{cli: r.cli, name: named, form: formRecording, inside: r.inside}
 	if done, err := x.renamed(ctx, key, renamed, r.path); err != nil || done.Entries == 0 {
 		return err
 	}
 	if err := key.Save(r.keyFile); err != nil {
 		return failed("cannot write the key file %s: %w", r.keyFile, err)
 	}
-	own := &reporting{export: &export{app: r.app, name: renamed, form: r.form, path: r.path, inside: r.inside}, yes: r.yes}
+	own := &reporting{export: &export{cli: r.cli, name: renamed, form: r.form, path: r.path, inside: r.inside}, yes: r.yes}
 	of, err := own.options(ctx, rules, seqs)
 	if err != nil {
 		return err
@@ -169,8 +169,8 @@ func (r *reporting) renamedReport(ctx context.Context, o *report.Options, rules 
 
 // exportFinding writes a finding of the screen: a zip, or a recording in which the
 // rule finds it again.
-func (a *app) exportFinding(ctx context.Context, source string, e tui.ExportRequest) error {
-	r := &reporting{export: &export{app: a, name: source, form: string(convert.Markdown), path: e.Path, inside: true}, yes: true}
+func (a *cli) exportFinding(ctx context.Context, source string, e tui.ExportRequest) error {
+	r := &reporting{export: &export{cli: a, name: source, form: string(convert.Markdown), path: e.Path, inside: true}, yes: true}
 	o, err := r.options(ctx, []string{e.Rule}, nil)
 	if err != nil {
 		return err

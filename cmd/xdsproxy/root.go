@@ -34,7 +34,7 @@ const (
 )
 
 // newRoot builds the tree of commands.
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "xdsproxy COMMAND",
 		Short:         "A transparent debugging proxy for xDS",

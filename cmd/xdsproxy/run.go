@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-func newRun(a *app) *cobra.Command {
+func newRun(a *cli) *cobra.Command {
 	var path string
 	cmd := a.command(&cobra.Command{
 		Use:   "run --upstream ADDR [--listen ADDR] [-w FILE] [--headless]",
@@ -70,54 +71,54 @@ func writeFlag(cmd *cobra.Command, p *string) {
 	f.Annotations = map[string][]string{settings.GroupKey: {settings.GroupRecord}}
 }
 
-func (a *app) run(ctx context.Context, path string) error {
+func (a *cli) run(ctx context.Context, path string) error {
 	pairs, err := a.config.Pairs(a.console())
 	if err != nil {
 		return err
 	}
 	watched := a.canDraw() && !bool(a.config.Headless)
 	h := a.host(watched)
-	defer h.sync()
+	defer h.Sync()
 	heap.CollectLess()
-	s, err := h.assemble(design{path: path, relay: h.relayOf(pairs)})
+	s, err := h.Assemble(app.Design{Path: path, Relay: h.RelayOf(pairs)})
 	if err != nil {
 		return err
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	if !watched {
-		defer s.heedHangups(serving, stop)()
+		defer s.HeedHangups(serving, stop)()
 	}
-	defer s.announce(serving, func() {
-		for i, addr := range s.proxy.Addrs() {
-			a.tell("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Target(), s.log.place())
+	defer s.Announce(serving, func() {
+		for i, addr := range s.Proxy.Addrs() {
+			a.tell("listening on %s, upstream %s, recording %s", app.AddressOf(addr), pairs[i].Target(), s.Log.Place())
 		}
-		s.announceSecurity(pairs)
+		s.AnnounceSecurity(pairs)
 	})()
 	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
-	cut := context.AfterFunc(again, s.proxy.Close)
+	cut := context.AfterFunc(again, s.Proxy.Close)
 	defer cut()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		if !watched {
-			s.oversee(0, s.ops)
+			s.Oversee()
 			return
 		}
 		var counting sync.WaitGroup
-		counting.Go(s.count)
-		s.attended(serving, stop, func(ctx context.Context) (tui.Outcome, error) {
-			return a.draw(ctx, a.screenOfRecording(s.log, s.routes, s.proxy.Clients))
+		counting.Go(s.Count)
+		s.Attended(serving, stop, func(ctx context.Context) (tui.Outcome, error) {
+			return a.draw(ctx, a.screenOfRecording(s.Log, s.Routes, s.Proxy.Clients))
 		})
 		counting.Wait()
 	}()
-	err = s.proxy.Serve(serving)
-	if closing := s.close(again); err == nil {
+	err = s.Proxy.Serve(serving)
+	if closing := s.Close(again); err == nil {
 		err = closing
 	}
-	s.awaitJudged(again, over)
-	s.log.account(a.console())
+	s.AwaitJudged(again, over)
+	s.Log.Account(a.console())
 	if err == nil && again.Err() != nil {
 		err = context.Canceled
 	}

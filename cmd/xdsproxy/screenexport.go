@@ -11,13 +11,13 @@ import (
 )
 
 // exporter writes for the screen what xdsproxy export writes of a source.
-func (a *app) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
+func (a *cli) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
 	return func(ctx context.Context, r tui.ExportRequest) (string, error) {
 		var said bytes.Buffer
 		own, loud := *a, *a.config
 		loud.Quiet = false
 		own.stderr, own.config = &said, &loud
-		x := &export{app: &own, form: r.Form, filter: r.Filter, path: r.Path, private: r.Private, inside: true}
+		x := &export{cli: &own, form: r.Form, filter: r.Filter, path: r.Path, private: r.Private, inside: true}
 		if r.Rule != "" && (r.Form == "zip" || r.Form == formRecording) {
 			err := own.exportFinding(ctx, name, r)
 			return strings.ReplaceAll(said.String(), "xdsproxy: ", ""), err

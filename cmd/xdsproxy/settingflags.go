@@ -10,25 +10,25 @@ import (
 )
 
 // useSettings gives a command the flags of a few settings of run.
-func (a *app) useSettings(cmd *cobra.Command, names ...string) {
+func (a *cli) useSettings(cmd *cobra.Command, names ...string) {
 	a.use(cmd, cmd.Flags(), func(s *settings.Setting) bool { return slices.Contains(names, s.Name) })
 }
 
 // useGroups gives a command the settings of run that help lists under these
 // groups.
-func (a *app) useGroups(cmd *cobra.Command, groups ...string) {
+func (a *cli) useGroups(cmd *cobra.Command, groups ...string) {
 	a.use(cmd, cmd.Flags(), func(s *settings.Setting) bool { return slices.Contains(groups, s.Group) })
 }
 
 // useRunSettings gives a command the flags of run, beside those that every
 // command has.
-func (a *app) useRunSettings(cmd *cobra.Command) {
+func (a *cli) useRunSettings(cmd *cobra.Command) {
 	a.use(cmd, cmd.Flags(), func(s *settings.Setting) bool { return s.Run })
 }
 
 // use makes flags of settings. What their values are the shell completes; without
 // more it takes them for files.
-func (a *app) use(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(*settings.Setting) bool) {
+func (a *cli) use(cmd *cobra.Command, flags *pflag.FlagSet, wanted func(*settings.Setting) bool) {
 	for _, s := range a.config.Table {
 		if !wanted(s) {
 			continue

@@ -14,9 +14,9 @@ import (
 )
 
 // tree is the command tree, as main1 makes it.
-func tree(t *testing.T) (*app, *cobra.Command) {
+func tree(t *testing.T) (*cli, *cobra.Command) {
 	t.Helper()
-	a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+	a := &cli{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
 	a.config = settings.New()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
@@ -83,7 +83,7 @@ func TestHelpPages(t *testing.T) {
 // does not act on a terminal.
 func TestHintsInTheLog(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{stderr: &out}
+	a := &cli{stderr: &out}
 	a.config = settings.New()
 	a.logger(false).Warn("bad \x1b[31m name", zap.String("hint", "set \x1b[0m it"), zap.Int("conn", 3))
 	if got := out.String(); !regexp.MustCompile(`^\S+ warn bad \S*\[31m name \{"conn": 3\}\nxdsproxy: hint: set \S*\[0m it\n$`).MatchString(got) || strings.Contains(got, "\x1b") {

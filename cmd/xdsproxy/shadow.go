@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -154,9 +155,9 @@ func (r *replaying) pushed(ctx context.Context, src *input.Source, told func(sha
 		}
 		defer l.Close() // if it never came to be served
 		if r.argv == nil {
-			r.tell("listening on %s, playing the server of %s", addressOf(shown), r.source)
+			r.tell("listening on %s, playing the server of %s", app.AddressOf(shown), r.source)
 		}
-		r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
+		r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
 		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 			var err error
 			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told, Leaving: between.shut}); err != nil && ctx.Err() == nil {
@@ -191,7 +192,7 @@ func (r *replaying) shadowed(ctx context.Context, src *input.Source, told func(s
 		o.Noise = &second
 	}
 	r.tell("asking %s what the clients of %s ask", r.target, r.source)
-	r.hostOf(nil).announceSecurity([]proxy.Pair{r.security})
+	r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
 	sum, err := shadow.Run(ctx, src, o)
 	if err != nil {
 		err = input.Unreadable(err)
@@ -213,7 +214,7 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: time.Duration(r.config.DialTimeout), Drain: time.Second,
 		})
 		if err != nil {
-			return t, done, unbound(err)
+			return t, done, app.Unbound(err)
 		}
 		relaying, stop := context.WithCancel(context.Background())
 		var serving sync.WaitGroup

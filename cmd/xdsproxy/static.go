@@ -7,21 +7,21 @@ import (
 )
 
 // bootstrapFlag lets a command know which clusters the clients have anyway.
-func (a *app) bootstrapFlag(cmd *cobra.Command) {
+func (a *cli) bootstrapFlag(cmd *cobra.Command) {
 	cmd.Flags().Var(staticValue{a}, "bootstrap", "the bootstrap of the Envoys, or what their /config_dump says: what it has is not missing")
 }
 
 // staticValue reads the file that a flag names.
-type staticValue struct{ app *app }
+type staticValue struct{ cli *cli }
 
 func (v staticValue) String() string { return "" }
 func (v staticValue) Type() string   { return "FILE" }
 func (v staticValue) Set(file string) error {
-	text, err := v.app.readBootstrap(file)
+	text, err := v.cli.readBootstrap(file)
 	if err != nil {
 		return err
 	}
 	found, err := bootstrap.StaticClusters(file, text)
-	v.app.config.Static = append(v.app.config.Static, found...)
+	v.cli.config.Static = append(v.cli.config.Static, found...)
 	return err
 }

@@ -8,14 +8,14 @@ import (
 // topic is a page of help that concerns several commands.
 type topic struct {
 	name, short string
-	text        func(a *app) string
+	text        func(a *cli) string
 }
 
 func topics() []topic {
-	fixed := func(text string) func(*app) string { return func(*app) string { return text } }
+	fixed := func(text string) func(*cli) string { return func(*cli) string { return text } }
 	return []topic{
-		{"configuration", "The configuration file, and several listeners", func(a *app) string { return a.config.FileHelp() }},
-		{"environment", "Variables and settings, and which one wins", func(a *app) string { return a.config.EnvironmentHelp() }},
+		{"configuration", "The configuration file, and several listeners", func(a *cli) string { return a.config.FileHelp() }},
+		{"environment", "Variables and settings, and which one wins", func(a *cli) string { return a.config.EnvironmentHelp() }},
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
 		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
 		{"formats", "The machine-readable forms", fixed(formatsTopic)},

@@ -136,7 +136,7 @@ func TestNothingUnprintable(t *testing.T) {
 		"open":    {{path}}, // no terminal; the screen has a test of its own
 		"help":    {{}, {xdstest.Nasty}},
 	}
-	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a := &cli{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
 	a.config = settings.New()
 	for _, cmd := range newRoot(a).Commands() {
 		if cmd.GroupID == commandsRecord {
@@ -326,7 +326,7 @@ func TestUnprintableJSON(t *testing.T) {
 func TestUnprintableLog(t *testing.T) {
 	for _, form := range []string{"text", "json"} {
 		var said bytes.Buffer
-		a := &app{stderr: &said, config: settings.New()}
+		a := &cli{stderr: &said, config: settings.New()}
 		a.config.LogFormat = form
 		logger := a.logger(false).With(zap.String("with", xdstest.Nasty))
 		logger.Warn(xdstest.Nastier, zap.String("client", xdstest.Nasty), zap.Strings("clients", []string{xdstest.Nasty}), zap.Error(errors.New(xdstest.Nasty)), zap.ByteString("stack", []byte(xdstest.Nasty)), zap.String(xdstest.Nasty, ""), zap.String("hint", xdstest.Nasty))

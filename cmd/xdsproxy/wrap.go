@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -21,7 +22,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-func newWrap(a *app) *cobra.Command {
+func newWrap(a *cli) *cobra.Command {
 	var path, file string
 	cmd := a.command(&cobra.Command{
 		Use:   "wrap [--bootstrap FILE] [-w FILE] [--] COMMAND [ARGUMENT...]",
@@ -92,13 +93,13 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 
 // wrap runs the command of a plan behind the proxy. It ends when the command
 // does, whatever ctx says: signals are the command's to heed.
-func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
+func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
 	servers, err := a.wrappable(plan)
 	if err != nil {
 		return err
 	}
 	h := a.host(true)
-	defer h.sync()
+	defer h.Sync()
 	heap.CollectLess()
 	dir, err := privateDir()
 	if err != nil {
@@ -109,9 +110,9 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.assemble(design{
-		path: path, relay: h.relayOf(pairs), begin: engine.StaticNote(plan.doc.Clusters),
-		bound: func(addrs []net.Addr) error { return plan.lead(servers, addrs, dir) },
+	s, err := h.Assemble(app.Design{
+		Path: path, Relay: h.RelayOf(pairs), Begin: engine.StaticNote(plan.doc.Clusters),
+		Bound: func(addrs []net.Addr) error { return plan.lead(servers, addrs, dir) },
 	})
 	if err != nil {
 		return err
@@ -119,14 +120,14 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	child := newChild(plan.argv, plan.env, a)
 	defer child.stop()
 	if err := child.start(); err != nil {
-		s.discard()
+		s.Discard()
 		return err
 	}
 	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
 	defer drain()
-	defer s.announce(serving, func() {
-		for i, addr := range s.proxy.Addrs() {
-			a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, s.log.place())
+	defer s.Announce(serving, func() {
+		for i, addr := range s.Proxy.Addrs() {
+			a.say("listening on %s, upstream %s, recording %s", app.AddressOf(addr), pairs[i].Upstream, s.Log.Place())
 			if t := servers[i].TLS; t != nil {
 				a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
 			}
@@ -136,23 +137,23 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 }
 
 // attend serves until the command has ended, and finishes the recording.
-func (a *app) attend(serving context.Context, drain func(), child *child, s *assembly) error {
+func (a *cli) attend(serving context.Context, drain func(), child *child, s *app.Assembly) error {
 	var relay sync.WaitGroup
-	relay.Go(func() { _ = s.proxy.Serve(serving) }) // it fails only where Listen did
+	relay.Go(func() { _ = s.Proxy.Serve(serving) }) // it fails only where Listen did
 	judged := make(chan struct{})
 	go func() {
 		defer close(judged)
-		s.oversee(0, s.ops)
+		s.Oversee()
 	}()
 	code := child.wait()
 	impatient, once := context.WithCancel(context.Background())
 	defer once()
-	child.afterwards(s.proxy.Close, once)
+	child.afterwards(s.Proxy.Close, once)
 	drain()
 	relay.Wait()
-	closing := s.close(impatient)
-	s.awaitJudged(impatient, judged)
-	s.log.account(a.console())
+	closing := s.Close(impatient)
+	s.AwaitJudged(impatient, judged)
+	s.Log.Account(a.console())
 	if code == console.ExitDone {
 		return closing
 	}
@@ -164,7 +165,7 @@ func (a *app) attend(serving context.Context, drain func(), child *child, s *ass
 
 // wrappable are the servers that a proxy can stand in for; of the others it is
 // said why it cannot.
-func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
+func (a *cli) wrappable(plan *plan) ([]*bootstrap.Server, error) {
 	var servers []*bootstrap.Server
 	var why []string
 	secured := false
@@ -222,7 +223,7 @@ func describe(s *bootstrap.Server) string {
 
 // pairsOf puts a listener in front of each server, of the kind that the client
 // expects there: its sockets in dir, or any port of loopback.
-func (a *app) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.Pair, error) {
+func (a *cli) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.Pair, error) {
 	pairs := make([]proxy.Pair, len(servers))
 	for i, s := range servers {
 		upstream, err := proxy.ParseAddr(s.Address)

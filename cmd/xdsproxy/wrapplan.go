@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 )
 
@@ -36,7 +37,7 @@ const (
 
 // plan is a command, and the bootstrap that it is to be given.
 type plan struct {
-	app  *app // reads files
+	cli  *cli // reads files
 	doc  *bootstrap.Document
 	text []byte   // of the bootstrap, as it was found
 	name string   // of the bootstrap, for people
@@ -46,7 +47,7 @@ type plan struct {
 }
 
 // plan finds the bootstrap of a command. Nothing has been started yet.
-func (a *app) plan(file string, args []string) (*plan, error) {
+func (a *cli) plan(file string, args []string) (*plan, error) {
 	if len(args) == 0 {
 		return nil, misused("no command to run").Hint("xdsproxy wrap envoy -c envoy.yaml")
 	}
@@ -54,7 +55,7 @@ func (a *app) plan(file string, args []string) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{app: a, argv: slices.Clone(args)}
+	p := &plan{cli: a, argv: slices.Clone(args)}
 	err = p.find(file)
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (p *plan) findArgument() (found bool, broken error) {
 }
 
 func (p *plan) read(file string) error {
-	text, err := p.app.readBootstrap(file)
+	text, err := p.cli.readBootstrap(file)
 	if err != nil {
 		return failed("cannot read the bootstrap: %w", err)
 	}
@@ -207,13 +208,13 @@ func (p *plan) read(file string) error {
 }
 
 // readBootstrap reads a bootstrap, but no more of it than is looked at.
-func (a *app) readBootstrap(file string) ([]byte, error) {
+func (a *cli) readBootstrap(file string) ([]byte, error) {
 	return a.console().ReadFile(file, bootstrap.MaxSize)
 }
 
 // readReferred reads a file that a bootstrap refers to. Who wrote that may have
 // named anything that can be opened; Envoy watches files.
-func (a *app) readReferred(file string) ([]byte, error) {
+func (a *cli) readReferred(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no regular file", file)
@@ -225,7 +226,7 @@ func (a *app) readReferred(file string) ([]byte, error) {
 }
 
 func (p *plan) parse(name, base string, text []byte) error {
-	doc, err := bootstrap.Parse(base, text, p.app.readReferred)
+	doc, err := bootstrap.Parse(base, text, p.cli.readReferred)
 	if err != nil {
 		return failed("bootstrap %s: %w", name, err)
 	}
@@ -274,7 +275,7 @@ func properForm(file string, argv []string) string {
 // lead makes the bootstrap lead to where the proxy listens, and writes the copy.
 func (p *plan) lead(servers []*bootstrap.Server, to []net.Addr, dir string) error {
 	for i, addr := range to {
-		if err := servers[i].Redirect(addressOf(addr)); err != nil {
+		if err := servers[i].Redirect(app.AddressOf(addr)); err != nil {
 			return failed("%s: %w", p.name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -14,24 +14,24 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-// exitHangup is the exit code of what ends because its terminal is gone.
-const exitHangup = 128 + int(syscall.SIGHUP)
+// ExitHangup is the exit code of what ends because its terminal is gone.
+const ExitHangup = 128 + int(syscall.SIGHUP)
 
-// untilHangup ends when the terminal is gone, so that what was started is ended in
+// UntilHangup ends when the terminal is gone, so that what was started is ended in
 // an orderly way, unless somebody wants that to be ignored, as nohup does.
-func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
+func UntilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return context.WithCancel(ctx)
 	}
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
 }
 
-// heedHangups keeps SIGHUP from ending a proxy that draws no screen. It means
+// HeedHangups keeps SIGHUP from ending a proxy that draws no screen. It means
 // one of two things: the terminal from which the proxy was started is gone, and
 // then it goes on until the last client has left; or somebody wants it to read
 // its files again, and is told which it does. stop stops the proxy; done ends
 // the heeding.
-func (s *assembly) heedHangups(ctx context.Context, stop func()) (done func()) {
+func (s *Assembly) HeedHangups(ctx context.Context, stop func()) (done func()) {
 	began := console.IsTerminal(s.Stdin) || console.IsTerminal(s.Stderr)
 	signals, over, gone := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
@@ -46,7 +46,7 @@ func (s *assembly) heedHangups(ctx context.Context, stop func()) (done func()) {
 			case <-signals:
 			}
 			if began && !console.IsTerminal(s.Stdin) && !console.IsTerminal(s.Stderr) {
-				s.logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+				s.Logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
 				close(gone)
 				return
 			}
@@ -64,23 +64,23 @@ func (s *assembly) heedHangups(ctx context.Context, stop func()) (done func()) {
 // reread says what SIGHUP has to do with the files of the proxy. Certificates,
 // keys and header files are looked at whenever they are used, so nothing is left
 // to read; a configuration file is read at the start only.
-func (h *host) reread() {
-	if h.settings.Path == "" {
-		h.logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
+func (h *Host) reread() {
+	if h.Settings.Path == "" {
+		h.Logger.Info("SIGHUP: nothing to do: certificates and header files are read again by themselves when they change")
 		return
 	}
-	file := zap.String("file", h.settings.Path)
-	text, err := h.ReadFile(h.settings.Path, settings.MaxConfigFile)
+	file := zap.String("file", h.Settings.Path)
+	text, err := h.ReadFile(h.Settings.Path, settings.MaxConfigFile)
 	switch {
 	case err != nil:
-		h.logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
-	case bytes.Equal(text, h.settings.Text):
-		h.logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
+		h.Logger.Warn("SIGHUP: the configuration file cannot be read any more; what it held stays in force", file, zap.Error(err))
+	case bytes.Equal(text, h.Settings.Text):
+		h.Logger.Info("SIGHUP: nothing to do: the configuration file is as it was, and certificates and header files are read again by themselves when they change", file)
 	default:
-		if err := settings.WouldTake(text, h.settings.Path); err != nil {
-			h.logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
+		if err := settings.WouldTake(text, h.Settings.Path); err != nil {
+			h.Logger.Warn("SIGHUP: the configuration file has changed, and is wrong; what it held stays in force", file, zap.Error(err))
 			return
 		}
-		h.logger.Warn("SIGHUP: the configuration file has changed; a restart makes it count", file)
+		h.Logger.Warn("SIGHUP: the configuration file has changed; a restart makes it count", file)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"sync"
@@ -16,8 +16,8 @@ type remembered struct {
 	past engine.Memory
 }
 
-// note says what is remembered after an entry.
-func (r *remembered) note(at session.Seq, past engine.Memory) {
+// Note says what is remembered after an entry.
+func (r *remembered) Note(at session.Seq, past engine.Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at >= r.at {

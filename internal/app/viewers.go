@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -31,13 +31,13 @@ const viewGrace = time.Second
 
 // offerViews serves a recording to viewers as the settings say. That they have no
 // socket where none was asked for is no reason not to run.
-func (h *host) offerViews(rec *recording, routes []tui.Route) (*viewers, error) {
+func (h *Host) offerViews(rec *Recording, routes []tui.Route) (*viewers, error) {
 	v := &viewers{}
-	mode := h.settings.Viewer
+	mode := h.Settings.Viewer
 	if mode == settings.ViewerOff {
 		return v, nil
 	}
-	config := serve.Config{Log: rec.Log, Program: build.Name(), PastForgotten: rec.past.forgotten, Logger: h.logger}
+	config := serve.Config{Log: rec.Log, Program: build.Name(), PastForgotten: rec.Past.forgotten, Logger: h.Logger}
 	for _, r := range routes {
 		config.Pairs = append(config.Pairs, serve.Pair{Listen: r.Listen, Upstream: r.Upstream})
 	}
@@ -77,7 +77,7 @@ func (h *host) offerViews(rec *recording, routes []tui.Route) (*viewers, error) 
 func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	var out []tui.Route
 	for i, addr := range p.Addrs() {
-		r := tui.Route{Listen: addressOf(addr), Upstream: pairs[i].Target()}
+		r := tui.Route{Listen: AddressOf(addr), Upstream: pairs[i].Target()}
 		if u := pairs[i].UpstreamTLS; u != nil {
 			r.Unverified = u.Insecure
 		}
@@ -93,13 +93,13 @@ func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 }
 
 // offerRemote listens on TCP, for those who know the token.
-func (h *host) offerRemote(v *viewers, address string) error {
-	if !bool(h.settings.ViewerRemote) && !loopback(address) {
+func (h *Host) offerRemote(v *viewers, address string) error {
+	if !bool(h.Settings.ViewerRemote) && !Loopback(address) {
 		return console.Misconfigured("--viewer %s: others could reach it from elsewhere, and its traffic is not encrypted", address).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L").
 			Hint("--viewer-allow-remote allows it nevertheless")
 	}
-	token, err := h.settings.ViewerToken()
+	token, err := h.Settings.ViewerToken()
 	switch {
 	case err != nil:
 		return err
@@ -133,8 +133,8 @@ func netCause(err error) error {
 	return err
 }
 
-// loopback says whether only this machine can reach an address.
-func loopback(address string) bool {
+// Loopback says whether only this machine can reach an address.
+func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
@@ -145,16 +145,16 @@ func loopback(address string) bool {
 
 // announceViews says how to watch from elsewhere. The token is told once, where
 // the one who started the proxy sees it, and nowhere else.
-func (h *host) announceViews(v *viewers) {
+func (h *Host) announceViews(v *viewers) {
 	if v.local != "" {
-		h.logger.Debug("viewers are served", zap.String("socket", v.local))
+		h.Logger.Debug("viewers are served", zap.String("socket", v.local))
 	}
 	switch {
 	case v.remote == nil:
 	case v.made:
 		h.Tell("watch it with: %s=%s xdsproxy watch %s", serve.TokenVariable, v.token, v.remote)
-	case h.settings.ViewerTokenFile != "":
-		h.Tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, console.ShellWord(h.settings.ViewerTokenFile))
+	case h.Settings.ViewerTokenFile != "":
+		h.Tell("watch it with: xdsproxy watch %s --viewer-token-file %s", v.remote, console.ShellWord(h.Settings.ViewerTokenFile))
 	default:
 		h.Tell("watch it with: xdsproxy watch %s, and %s as it is here", v.remote, serve.TokenVariable)
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-func unbound(err error) error {
+func Unbound(err error) error {
 	f := console.Failed("%w", err).Adding(err)
 	var at *proxy.ListenError
 	if !errors.As(err, &at) {
@@ -30,14 +30,14 @@ func unbound(err error) error {
 	return f
 }
 
-// addressOf writes a bound address as --listen reads it.
-func addressOf(addr net.Addr) string {
+// AddressOf writes a bound address as --listen reads it.
+func AddressOf(addr net.Addr) string {
 	return proxy.Addr{Network: addr.Network(), Address: addr.String()}.String()
 }
 
-// relayOf is how a proxy forwards, as the settings say.
-func (h *host) relayOf(pairs []proxy.Pair) proxy.Config {
-	c := &h.settings.Values
+// RelayOf is how a proxy forwards, as the settings say.
+func (h *Host) RelayOf(pairs []proxy.Pair) proxy.Config {
+	c := &h.Settings.Values
 	return proxy.Config{
 		Pairs:       pairs,
 		DialTimeout: time.Duration(c.DialTimeout), Drain: time.Duration(c.Drain),

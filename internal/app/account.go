@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"time"
@@ -8,9 +8,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// account is what is said of a recording at its end: where it is, what is in
+// Account is what is said of a recording at its end: where it is, what is in
 // it, how to read it.
-func (r *recording) account(con *console.Console) {
+func (r *Recording) Account(con *console.Console) {
 	s := r.Stats()
 	gaps := "no gaps"
 	if s.Gaps > 0 {
@@ -36,7 +36,7 @@ func (r *recording) account(con *console.Console) {
 		messages = render.Number(r.Facts().Messages) + " of " + messages
 	}
 	con.Say("%s on %s, %s", messages,
-		render.Count(r.conns, "connection", "connections"), gaps)
+		render.Count(r.Conns, "connection", "connections"), gaps)
 	if r.Path() != "" {
 		con.Say("read it with: xdsproxy watch %s", console.ShellWord(r.Path()))
 		if r.wrong.Load() {

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"errors"
@@ -19,18 +19,18 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-// recording is a log that is being written, with the account that is given at
+// Recording is a log that is being written, with the account that is given at
 // its end. Entries are appended to the Log itself: what is counted here is
 // counted by the writer, where no traffic waits for it.
-type recording struct {
+type Recording struct {
 	*recorder.Log
-	// buffers are those that large messages come in, from the proxy, and that
+	// Buffers are those that large messages come in, from the proxy, and that
 	// the log is done with.
-	buffers session.Buffers
-	conns   uint64      // that began; to be read after Close
+	Buffers session.Buffers
+	Conns   uint64      // that began; to be read after Close
 	spoken  session.Seq // the last message; to be read after Close
 	wrong   atomic.Bool // see note
-	past    remembered
+	Past    remembered
 	// losses are the files that somebody else took away; to be read after
 	// Close.
 	losses []recorder.Loss
@@ -39,24 +39,24 @@ type recording struct {
 // maxLosses bounds the losses that are told at the end.
 const maxLosses = 100
 
-// record starts a recording at path, or in the state directory if path is "".
+// Record starts a recording at path, or in the state directory if path is "".
 // Secrets are masked unless the settings say otherwise, and then loudly.
-func (h *host) record(path string) (*recording, error) {
-	if h.settings.Keep > 0 && h.settings.MaxSize == 0 && h.settings.MaxAge == 0 {
+func (h *Host) Record(path string) (*Recording, error) {
+	if h.Settings.Keep > 0 && h.Settings.MaxSize == 0 && h.Settings.MaxAge == 0 {
 		return nil, console.Misused("--keep without --max-size or --max-age: a recording in one piece has nothing to delete")
 	}
-	if h.settings.NoRecord && path != "" {
+	if h.Settings.NoRecord && path != "" {
 		return nil, console.Misused("--no-record writes no file, and -w asks for one: give one of them")
 	}
-	if path == "" && !bool(h.settings.NoRecord) {
+	if path == "" && !bool(h.Settings.NoRecord) {
 		var err error
 		if path, err = recorder.DefaultPath(time.Now()); err != nil {
 			return nil, console.Failed("%w", err).Hint("name a file with -w FILE")
 		}
 	}
-	r := &recording{}
+	r := &Recording{}
 	trouble := &trouble{con: h.Console, every: time.Minute, lost: func() uint64 { return r.Stats().Lost }}
-	options := h.recorderOptions(&r.buffers)
+	options := h.RecorderOptions(&r.Buffers)
 	options.OnError = trouble.report
 	options.OnLost = func(l recorder.Loss) {
 		if len(r.losses) < maxLosses {
@@ -71,7 +71,7 @@ func (h *host) record(path string) (*recording, error) {
 	transform := options.Transform
 	options.Transform = func(e *session.Entry) {
 		if e.Kind == session.KindConnect {
-			r.conns++
+			r.Conns++
 		}
 		if e.Kind == session.KindMessage {
 			r.spoken = e.Seq
@@ -79,16 +79,16 @@ func (h *host) record(path string) (*recording, error) {
 		transform(e)
 	}
 	var err error
-	if h.settings.NoRecord {
+	if h.Settings.NoRecord {
 		r.Log, err = recorder.NewRing(options)
 	} else {
 		r.Log, err = recorder.Create(path, options)
 	}
 	if err != nil {
-		return nil, unwritable(err)
+		return nil, Unwritable(err)
 	}
-	if h.settings.KeepSecrets {
-		h.Warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.place())
+	if h.Settings.KeepSecrets {
+		h.Warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.Place())
 		r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &session.Note{
 			Code: session.NoteSecretsKept,
 			Text: "this recording holds private keys and credentials in the clear",
@@ -98,18 +98,18 @@ func (h *host) record(path string) (*recording, error) {
 	return r, nil
 }
 
-// recorderOptions says how the log is written: each message cut into its
+// RecorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
-func (h *host) recorderOptions(buffers *session.Buffers) recorder.Options {
+func (h *Host) RecorderOptions(buffers *session.Buffers) recorder.Options {
 	labels := store.NewLabels()
 	o := recorder.Options{
 		Labels:  labels.Of,
-		Program: build.Name(), QueueBytes: int64(h.settings.Queue), SyncEvery: time.Duration(h.settings.Sync),
-		MaxSize: int64(h.settings.MaxSize), MaxAge: time.Duration(h.settings.MaxAge), Keep: int(h.settings.Keep),
-		Memory: int64(h.settings.Ring),
-		Logger: h.logger,
+		Program: build.Name(), QueueBytes: int64(h.Settings.Queue), SyncEvery: time.Duration(h.Settings.Sync),
+		MaxSize: int64(h.Settings.MaxSize), MaxAge: time.Duration(h.Settings.MaxAge), Keep: int(h.Settings.Keep),
+		Memory: int64(h.Settings.Ring),
+		Logger: h.Logger,
 	}
-	if h.settings.KeepSecrets {
+	if h.Settings.KeepSecrets {
 		splitter := decode.NewSplitter()
 		splitter.Free(buffers.Put)
 		o.Transform, labels.Look = splitter.Transform, splitter.Glance
@@ -119,7 +119,7 @@ func (h *host) recorderOptions(buffers *session.Buffers) recorder.Options {
 		masker.Free(buffers.Put)
 		labels.Look = masker.Glance
 	}
-	if o.MaxSize > 0 || o.MaxAge > 0 || bool(h.settings.NoRecord) {
+	if o.MaxSize > 0 || o.MaxAge > 0 || bool(h.Settings.NoRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
 		o.Carry = carry.Needed
 		o.Transform = func(e *session.Entry) {
@@ -135,7 +135,7 @@ func (h *host) recorderOptions(buffers *session.Buffers) recorder.Options {
 	return o
 }
 
-func unwritable(err error) error {
+func Unwritable(err error) error {
 	f := console.Failed("%w", err)
 	switch {
 	case errors.Is(err, fs.ErrExist):
@@ -148,43 +148,43 @@ func unwritable(err error) error {
 	return f
 }
 
-// discard removes a recording of which nothing has come.
-func (r *recording) discard() {
+// Discard removes a recording of which nothing has come.
+func (r *Recording) Discard() {
 	_ = r.Close()
 	if path := r.Path(); path != "" {
 		_ = os.Remove(path)
 	}
 }
 
-// place is where the recording is: its path, or "memory".
-func (r *recording) place() string {
+// Place is where the recording is: its path, or "memory".
+func (r *Recording) Place() string {
 	if path := r.Path(); path != "" {
 		return path
 	}
 	return "memory"
 }
 
-// source opens the recording as it grows, from its beginning on.
-func (r *recording) source() (*input.Source, error) {
+// Source opens the recording as it grows, from its beginning on.
+func (r *Recording) Source() (*input.Source, error) {
 	reader, err := r.Reader()
 	if err != nil {
 		return nil, input.Unreadable(err)
 	}
-	src := &input.Source{Reader: reader, Name: r.place()}
+	src := &input.Source{Reader: reader, Name: r.Place()}
 	src.Follow(true)
 	return src, nil
 }
 
-// announce makes it the newest recording, which @last names.
-func (r *recording) announce() error {
+// Announce makes it the newest recording, which @last names.
+func (r *Recording) Announce() error {
 	if r.Path() == "" {
 		return nil
 	}
 	return recorder.MarkLast(r.Path())
 }
 
-// note remembers whether there were findings that are more than notes.
-func (r *recording) note(findings []check.Finding) {
+// Note remembers whether there were findings that are more than notes.
+func (r *Recording) Note(findings []check.Finding) {
 	for i := range findings {
 		if findings[i].Severity != check.Info {
 			r.wrong.Store(true)

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"encoding/json"
@@ -13,10 +13,10 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy/pemfile"
 )
 
-// announceSecurity says what of the TLS of the pairs a person must know: whose
+// AnnounceSecurity says what of the TLS of the pairs a person must know: whose
 // certificate is not verified, who else could read what passes, and whom clients
 // have to trust.
-func (h *host) announceSecurity(pairs []proxy.Pair) {
+func (h *Host) AnnounceSecurity(pairs []proxy.Pair) {
 	for _, k := range settings.KeyLogsOf(pairs) {
 		h.Warn("--tls-key-log: whoever can read %q can decrypt what passes; delete it when you are done", k.Path)
 	}
@@ -40,7 +40,7 @@ func (h *host) announceSecurity(pairs []proxy.Pair) {
 
 // warnOfDates warns of a certificate of one's own that the other side will
 // refuse for its dates. That its files can be used was found before.
-func (h *host) warnOfDates(setting, cert, key, whom string) {
+func (h *Host) warnOfDates(setting, cert, key, whom string) {
 	if cert == "" {
 		return
 	}
@@ -58,7 +58,7 @@ func (h *host) warnOfDates(setting, cert, key, whom string) {
 }
 
 // sayTrust says how clients come to trust the authority of a directory.
-func (h *host) sayTrust(dir string) {
+func (h *Host) sayTrust(dir string) {
 	root := rootOf(dir)
 	quoted, _ := json.Marshal(root) // a string can always be written
 	h.Say("clients have to trust %s, which signs the certificates that they are shown:", root)

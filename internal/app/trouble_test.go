@@ -1,9 +1,11 @@
-package main
+package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +18,14 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
+
+// silent is a host with the default settings.
+func silent() *Host {
+	return &Host{Console: &console.Console{Ctx: context.Background(), Stdout: io.Discard, Stderr: io.Discard}, Settings: settings.New(), Logger: zap.NewNop()}
+}
 
 // lockedBuffer is written to by timers.
 type lockedBuffer struct {
@@ -71,14 +79,14 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
-			a, _ := tree(t)
 			out := &lockedBuffer{}
-			a.stderr = out
+			h := silent()
+			h.Stderr = out
 			dir := filepath.Join(t.TempDir(), "dir")
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := a.hostOf(zap.NewNop()).record(filepath.Join(dir, "s.xdsp"))
+			rec, err := h.Record(filepath.Join(dir, "s.xdsp"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +120,7 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 			if err := rec.Close(); err != nil {
 				t.Fatal(err)
 			}
-			rec.account(a.console())
+			rec.Account(h.Console)
 			said := strings.Join(out.lines(), "\n")
 			for _, want := range []string{"s.xdsp was removed or renamed, with ", "; nothing was dropped\n", "lost " + filepath.Join(dir, "s.xdsp") + ": "} {
 				if !strings.Contains(said, want) {

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -27,18 +27,18 @@ type operations struct {
 
 // offerOperations listens where the settings say, and answers that the proxy is
 // starting.
-func (h *host) offerOperations(rec *recording, p *proxy.Proxy) (*operations, error) {
-	if h.settings.Admin == "" {
-		if h.settings.AdminPprof {
+func (h *Host) offerOperations(rec *Recording, p *proxy.Proxy) (*operations, error) {
+	if h.Settings.Admin == "" {
+		if h.Settings.AdminPprof {
 			return nil, console.Misused("--admin-pprof without --admin: where should profiles be served?").Hint("--admin :9901 --admin-pprof")
 		}
 		return nil, nil
 	}
-	addr, err := proxy.ParseAddr(string(h.settings.Admin))
+	addr, err := proxy.ParseAddr(string(h.Settings.Admin))
 	if err != nil {
 		return nil, console.Misused("--admin: %w", err)
 	}
-	if bool(h.settings.AdminPprof) && addr.Network == "tcp" && !loopback(addr.Address) {
+	if bool(h.Settings.AdminPprof) && addr.Network == "tcp" && !Loopback(addr.Address) {
 		return nil, console.Misconfigured("--admin-pprof with --admin %s: others could take profiles from elsewhere", addr).
 			Hint("listen on 127.0.0.1, and come through kubectl port-forward or ssh -L")
 	}
@@ -49,18 +49,18 @@ func (h *host) offerOperations(rec *recording, p *proxy.Proxy) (*operations, err
 	build := build.Read()
 	o := &operations{metrics: admin.NewMetrics(h.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
-		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.settings.Queue), Memory: rec.past.memory,
+		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.Settings.Queue), Memory: rec.Past.memory,
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
 		Address:  addr.Address,
-		Profiles: bool(h.settings.AdminPprof), Logger: h.logger,
+		Profiles: bool(h.Settings.AdminPprof), Logger: h.Logger,
 	})
 	o.server.Serve(l)
 	return o, nil
 }
 
 // rules are those that what passes is held against.
-func (h *host) rules() []*check.Rule {
-	if h.settings.NoCheck {
+func (h *Host) rules() []*check.Rule {
+	if h.Settings.NoCheck {
 		return nil
 	}
 	rules, _ := check.Select(nil, nil) // which names none that could be unknown
@@ -91,7 +91,7 @@ func (o *operations) announce(con *console.Console) {
 	switch {
 	case o == nil:
 	case o.addr.Network() == "unix":
-		con.Tell("health and metrics on %s", addressOf(o.addr))
+		con.Tell("health and metrics on %s", AddressOf(o.addr))
 	default:
 		con.Tell("health and metrics on http://%s", o.addr)
 	}

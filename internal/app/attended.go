@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-// attended shows on the screen what passes. When the person has had enough, it
+// Attended shows on the screen what passes. When the person has had enough, it
 // stops the proxy; when only the screen is left, or goes away, the proxy goes on
 // as with --headless, and without a terminal until the last client has gone.
-func (s *assembly) attended(ctx context.Context, stop func(), draw func(context.Context) (tui.Outcome, error)) {
+func (s *Assembly) Attended(ctx context.Context, stop func(), draw func(context.Context) (tui.Outcome, error)) {
 	seen, blind := context.WithCancel(ctx)
 	defer blind()
 	gone := hangup(blind)
 	defer gone.forget()
 	outcome, err := draw(seen)
-	at := s.log.Stats().Last
+	at := s.Log.Stats().Last
 	var leaving sync.WaitGroup
 	defer leaving.Wait()
 	switch {
 	case gone.happened():
-		s.logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+		s.Logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
 	case err != nil:
-		s.logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
+		s.Logger.Error("the screen ended; forwarding and recording go on", zap.Error(err))
 	case outcome == tui.Detached:
-		s.Say("detached: the proxy goes on, and records %s; ctrl+c stops it", s.log.place())
+		s.Say("detached: the proxy goes on, and records %s; ctrl+c stops it", s.Log.Place())
 	default:
 		stop()
 		return
@@ -80,13 +80,13 @@ func (h *hungUp) forget() {
 
 // leaveWithLast stops the proxy when nobody can stop it and nobody uses it: once
 // its terminal is gone, with the last client.
-func (s *assembly) leaveWithLast(ctx context.Context, gone <-chan struct{}, stop func()) {
+func (s *Assembly) leaveWithLast(ctx context.Context, gone <-chan struct{}, stop func()) {
 	select {
 	case <-ctx.Done():
 		return
 	case <-gone:
 	}
-	for s.proxy.Clients() > 0 {
+	for s.Proxy.Clients() > 0 {
 		select {
 		case <-ctx.Done():
 			return

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/zap"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -23,13 +22,13 @@ import (
 // with one. What is read of it, as it grows and afterwards, is what was sent.
 func TestBuffersAreUsedAgainInTime(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	a, _ := tree(t)
-	rec, err := a.hostOf(zap.NewNop()).record(filepath.Join(t.TempDir(), "x.xdsp"))
+	h := silent()
+	rec, err := h.Record(filepath.Join(t.TempDir(), "x.xdsp"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	seed := maphash.MakeSeed()
-	live, err := rec.source()
+	live, err := rec.Source()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +88,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 					whole = append(whole, field...)
 				}
 				for rest := whole; len(rest) > 0; {
-					chunk := rec.buffers.Get(session.BufferSize)
+					chunk := rec.Buffers.Get(session.BufferSize)
 					n := min(len(rest), cap(chunk))
 					data, rest = append(data, append(chunk, rest[:n]...)), rest[n:]
 				}
@@ -105,7 +104,7 @@ func TestBuffersAreUsedAgainInTime(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := a.opener().Open(rec.Path())
+	again, err := (&input.Opener{Console: h.Console}).Open(rec.Path())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 )
@@ -24,10 +22,10 @@ func logged(t *testing.T, story, form string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := tree(t)
+	h := silent()
 	var out bytes.Buffer
-	a.stderr, a.config.LogFormat = &out, form
-	rec, err := a.hostOf(zap.NewNop()).record("")
+	h.Stderr, h.Settings.LogFormat = &out, form
+	rec, err := h.Record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +35,8 @@ func logged(t *testing.T, story, form string) string {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	(&assembly{host: a.host(false), log: rec}).oversee(0, nil)
+	h.Logger = NewLogger(h.Console, h.Settings, false)
+	(&Assembly{Host: h, Log: rec}).Oversee()
 	return out.String()
 }
 

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -16,12 +16,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// oversee reads a recording as it grows, until it is closed, and logs what rules
-// find in entries after seq: the recording ends it, not a signal, so that what
-// passes while the proxy drains is looked at, too. It counts for o, unless that
+// Oversee reads what is recorded as it grows, until the log is closed, and logs
+// what rules find: the log ends it, not a signal, so that what passes while the
+// proxy drains is looked at, too.
+func (s *Assembly) Oversee() { s.oversee(0, s.ops) }
+
+// oversee logs what rules find in entries after one. It counts for o, unless that
 // is nil.
-func (s *assembly) oversee(after session.Seq, o *operations) {
-	if bool(s.settings.NoCheck) && o == nil {
+func (s *Assembly) oversee(after session.Seq, o *operations) {
+	if bool(s.Settings.NoCheck) && o == nil {
 		return
 	}
 	large, others := false, render.Others{}
@@ -41,7 +44,7 @@ func (s *assembly) oversee(after session.Seq, o *operations) {
 		if o != nil {
 			o.metrics.Step(e, c)
 		}
-		s.log.note(c.Findings)
+		s.Log.Note(c.Findings)
 		sums(others.Due(e.Time))
 		for i := range c.Findings {
 			if f := &c.Findings[i]; e.Seq > after && !others.Keep(f, e.Time) {
@@ -57,10 +60,10 @@ func (s *assembly) oversee(after session.Seq, o *operations) {
 // nothing passes any more: a single response can be large enough for minutes.
 const judgeGrace = 2 * time.Second
 
-// awaitJudged waits until over is closed, but not beyond impatient (it may be a
+// AwaitJudged waits until over is closed, but not beyond impatient (it may be a
 // terminal that takes nothing any more), nor beyond judgeGrace. It says which messages
 // the rules have not come to.
-func (s *assembly) awaitJudged(impatient context.Context, over <-chan struct{}) {
+func (s *Assembly) AwaitJudged(impatient context.Context, over <-chan struct{}) {
 	select {
 	case <-over:
 	case <-impatient.Done():
@@ -69,15 +72,15 @@ func (s *assembly) awaitJudged(impatient context.Context, over <-chan struct{}) 
 	if c, is := s.Stderr.(*console.Curtain); is {
 		c.Draw(nil) // the screen is gone, if perhaps not who fed it
 	}
-	if judged := s.log.past.seen(); judged < s.log.spoken && !bool(s.settings.NoCheck) {
+	if judged := s.Log.Past.seen(); judged < s.Log.spoken && !bool(s.Settings.NoCheck) {
 		s.Warn("the rules had no time for what was recorded from entry %d on; xdsproxy check looks at it", judged+1)
 	}
 }
 
 // lookOn reads a recording as it grows, until it is closed, and holds it against
 // the rules unless the settings say otherwise.
-func (s *assembly) lookOn(v input.Visit) {
-	src, err := s.log.source()
+func (s *Assembly) lookOn(v input.Visit) {
+	src, err := s.Log.Source()
 	if err != nil {
 		s.Warn("%v", err)
 		return
@@ -87,18 +90,18 @@ func (s *assembly) lookOn(v input.Visit) {
 		// What passes must not depend on what is made of it. The cause may hold
 		// what a peer wrote, and is not logged.
 		if cause := recover(); cause != nil {
-			s.logger.Error("looking at what passes failed; forwarding and recording go on",
+			s.Logger.Error("looking at what passes failed; forwarding and recording go on",
 				zap.String("cause", fmt.Sprintf("%T", cause)), zap.ByteString("stack", debug.Stack()))
 		}
 	}()
 	src.Pieces()
-	o := s.settings.Judging()
-	if s.settings.NoCheck {
-		o = s.settings.Following()
+	o := s.Settings.Judging()
+	if s.Settings.NoCheck {
+		o = s.Settings.Following()
 	}
 	step := check.NewChecker(o)
 	err = input.Each(context.Background(), src, step, func(e *session.Entry, c *check.Change) error {
-		s.log.past.note(e.Seq, step.Memory())
+		s.Log.Past.Note(e.Seq, step.Memory())
 		return v(e, c)
 	})
 	if err != nil {
@@ -107,7 +110,7 @@ func (s *assembly) lookOn(v input.Visit) {
 }
 
 // logFinding writes a finding as a line of the log.
-func (h *host) logFinding(f *check.Finding) {
+func (h *Host) logFinding(f *check.Finding) {
 	var who []zap.Field
 	if f.Client != "" {
 		who = append(who, zap.String("client", f.Client))
@@ -116,7 +119,7 @@ func (h *host) logFinding(f *check.Finding) {
 }
 
 // logSum writes that more clients have what was written of one.
-func (h *host) logSum(f *check.Finding) {
+func (h *Host) logSum(f *check.Finding) {
 	const most = 100
 	clients := f.Clients
 	if clients == nil {
@@ -127,16 +130,16 @@ func (h *host) logSum(f *check.Finding) {
 
 // logProof writes what was found. The text form begins with the rule, as the
 // lines of watch do.
-func (h *host) logProof(f *check.Finding, message string, who ...zap.Field) {
-	write := h.logger.Info
+func (h *Host) logProof(f *check.Finding, message string, who ...zap.Field) {
+	write := h.Logger.Info
 	switch f.Severity {
 	case check.Error:
-		write = h.logger.Error
+		write = h.Logger.Error
 	case check.Warning:
-		write = h.logger.Warn
+		write = h.Logger.Warn
 	}
 	fields := []zap.Field{zap.Uint64("seq", uint64(f.LastSeq))}
-	if h.settings.LogFormat == "text" {
+	if h.Settings.LogFormat == "text" {
 		message = f.Rule.ID + ": " + message
 	} else {
 		fields = append(fields, zap.String("rule", f.Rule.ID))
@@ -148,9 +151,9 @@ func (h *host) logProof(f *check.Finding, message string, who ...zap.Field) {
 	write(message, fields...)
 }
 
-// count counts what is being recorded for the metrics, where oversee does not
+// Count counts what is being recorded for the metrics, where oversee does not
 // read along.
-func (s *assembly) count() {
+func (s *Assembly) Count() {
 	if s.ops != nil {
 		s.lookOn(func(e *session.Entry, c *check.Change) error {
 			s.ops.metrics.Step(e, c)
