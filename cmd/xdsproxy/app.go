@@ -116,4 +116,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 }
 
 // opener opens what this command reads.
-func (a *app) opener() *input.Opener { return &input.Opener{Console: a.console(), Token: a.viewerToken} }
+func (a *app) opener() *input.Opener {
+	return &input.Opener{Console: a.console(), Token: a.viewerToken}
+}

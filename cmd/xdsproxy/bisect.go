@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/xdsproxy/xdsproxy/internal/export"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
@@ -316,7 +316,7 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 			break
 		}
 	}
-	if err := b.scriptTo(path, found.Entries()); err != nil {
+	if err := export.Script(b.console(), path, found.Entries()); err != nil {
 		return w, err
 	}
 	w.Script = path
@@ -331,14 +331,10 @@ func (b *bisecting) writeFound(found *replay.Bisection) (w foundFiles, err error
 // masked as they are in the source, and if they are not, unless the settings say
 // that they are to be kept.
 func (b *bisecting) recordingTo(path string, found *replay.Bisection) error {
-	o := recorder.Options{Labels: store.NewLabels().Of}
-	if !b.facts.Masked && !bool(b.config.keepSecrets) {
-		masker := decode.NewMasker()
-		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
-	}
+	o := store.Copy(!b.facts.Masked && !bool(b.config.keepSecrets))
 	to, err := recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: build.Name(), Masked: b.facts.Masked}, o)
 	if err != nil {
-		return overwriting("cannot write the recording", err)
+		return console.Overwriting("cannot write the recording", err)
 	}
 	for e := range found.Entries() {
 		if err := to.Add(&e); err != nil {
