@@ -1,8 +1,10 @@
 package main
 
-import "github.com/xdsproxy/xdsproxy/internal/export"
+import (
+	"github.com/spf13/cobra"
 
-import "github.com/spf13/cobra"
+	"github.com/xdsproxy/xdsproxy/internal/export"
+)
 
 func newExport(a *app) *cobra.Command {
 	x := &export.Export{Form: export.FormRecording}

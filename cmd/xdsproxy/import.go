@@ -1,10 +1,11 @@
 package main
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/export"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/export"
 )
 
 func newImport(a *app) *cobra.Command {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net"
-
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
@@ -38,12 +36,4 @@ func (a *app) oneSide(clients bool, live proxy.Addr) (pair proxy.Pair, err error
 	}
 	c.logKeys(&pair, keyLogs{})
 	return pair, table.unused([]proxy.Pair{pair})
-}
-
-// authorityOf is the :authority by which clients ask at an address.
-func authorityOf(a proxy.Addr) string {
-	if _, _, err := net.SplitHostPort(a.Address); a.Network == "unix" || err != nil {
-		return "localhost"
-	}
-	return a.Address
 }

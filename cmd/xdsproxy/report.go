@@ -1,12 +1,12 @@
 package main
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/export"
 	"context"
 
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/export"
 )
 
 func newReport(a *app) *cobra.Command {

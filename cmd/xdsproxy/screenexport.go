@@ -1,12 +1,12 @@
 package main
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/export"
 	"bytes"
 	"context"
 	"strconv"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/export"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 

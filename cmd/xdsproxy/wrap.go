@@ -20,6 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
 func newWrap(a *app) *cobra.Command {
@@ -101,7 +102,7 @@ func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
 	logger := a.logger(true)
 	defer func() { _ = logger.Sync() }()
 	heap.CollectLess()
-	dir, err := privateDir()
+	dir, err := launch.PrivateDir()
 	if err != nil {
 		return failed("cannot make a directory for the bootstrap: %w", err)
 	}
@@ -291,18 +292,4 @@ func (a *app) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.
 		}
 	}
 	return pairs, nil
-}
-
-// privateDir makes a directory that only this user can look into, with a name
-// that leaves room for that of a socket.
-func privateDir() (string, error) {
-	const room = 90                           // of the 104 bytes that every system has
-	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
-	if err != nil {
-		return "", err
-	}
-	if len(parent) > room-len("/xdsproxy-0123456789") {
-		parent = "/tmp"
-	}
-	return os.MkdirTemp(parent, "xdsproxy-")
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // The variables by which gRPC finds its bootstrap: a file, or its content. The
@@ -18,12 +17,6 @@ import (
 const (
 	grpcBootstrap       = "GRPC_XDS_BOOTSTRAP"
 	grpcBootstrapConfig = "GRPC_XDS_BOOTSTRAP_CONFIG"
-)
-
-// Exit codes of a command that does not come to run, as shells have them.
-const (
-	exitCannotRun = 126
-	exitNoCommand = 127
 )
 
 // Envoy's options for the path of its bootstrap, and for what goes over that, or
@@ -49,7 +42,7 @@ func (a *app) plan(file string, args []string) (*plan, error) {
 	if len(args) == 0 {
 		return nil, misused("no command to run").Hint("xdsproxy wrap envoy -c envoy.yaml")
 	}
-	err := runnable(args[0])
+	err := console.Runnable(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -95,34 +88,6 @@ func (p *plan) merge(over string) error {
 		return err
 	}
 	return p.parse(strings.TrimPrefix(p.name, "bootstrap ")+" with "+configYAML, "bootstrap.json", text)
-}
-
-// runnable says why a command cannot be run.
-func runnable(command string) error {
-	switch _, err := exec.LookPath(command); {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return notRunnable(command, "no such command", exitNoCommand)
-	case err != nil:
-		return notRunnable(command, causeOf(err).Error(), exitCannotRun)
-	}
-	return nil
-}
-
-func notRunnable(command, why string, code int) *failure {
-	f := failed("cannot run %q: %s", command, why)
-	f.Code = code
-	return f
-}
-
-// causeOf is what lies beneath the name of a command in an error.
-func causeOf(err error) error {
-	if inner, ok := errors.AsType[*exec.Error](err); ok {
-		err = inner.Err
-	}
-	if inner, ok := errors.AsType[*fs.PathError](err); ok {
-		err = inner.Err
-	}
-	return err
 }
 
 // find reads the bootstrap: the file that was named, else the one that the

@@ -1,12 +1,10 @@
-package main
+package playback
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-
-	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -20,7 +18,7 @@ import (
 // answers.
 type trial struct{ recorded, live *hearing }
 
-func newTrial(c *config) *trial { return &trial{newHearing(c), newHearing(c)} }
+func newTrial(o check.Options) *trial { return &trial{newHearing(o), newHearing(o)} }
 
 // hearing is one session of the two.
 type hearing struct {
@@ -36,8 +34,8 @@ type party struct{ client, typ string }
 // answered, and when it was not.
 type waits struct{ patient, hasty int }
 
-func newHearing(c *config) *hearing {
-	return &hearing{check.NewChecker(c.judging()), map[party]*waits{}, map[session.StreamID]map[string]*engine.Response{}}
+func newHearing(o check.Options) *hearing {
+	return &hearing{check.NewChecker(o), map[party]*waits{}, map[session.StreamID]map[string]*engine.Response{}}
 }
 
 // Step takes the next entry.
@@ -66,18 +64,6 @@ func (h *hearing) Step(e *session.Entry) check.Change {
 		}
 	}
 	return c
-}
-
-// unkept is a recording for the time of a replay, whatever the settings of others
-// say.
-func (r *replaying) unkept(path string, logger *zap.Logger) (*recording, error) {
-	r.config.keepSecrets, r.config.maxSize, r.config.maxAge, r.config.keep = false, 0, 0, 0
-	rec := &recording{}
-	var err error
-	if rec.Log, err = recorder.Create(path, r.recorderOptions(logger, &rec.buffers)); err != nil {
-		return nil, unwritable(err)
-	}
-	return rec, nil
 }
 
 // offence is what a server did wrong, by rule, client and type: what it did it to
