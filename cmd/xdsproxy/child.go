@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -48,11 +47,7 @@ func (c *child) start() error {
 		}
 	}
 	if err := c.cmd.Start(); err != nil {
-		cause := causeOf(err)
-		if errors.Is(err, os.ErrNotExist) {
-			return notRunnable(c.cmd.Path, cause.Error(), exitNoCommand)
-		}
-		return notRunnable(c.cmd.Path, cause.Error(), exitCannotRun)
+		return console.NotRunnable(c.cmd.Path, err)
 	}
 	c.watcher.Go(c.watch)
 	return nil

@@ -104,7 +104,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 		return err
 	}
 	d.rec, d.drawn = s.Log, !d.once && d.canDraw()
-	addr := app.AddressOf(s.Proxy.Addrs()[0])
+	addr := proxy.AddrOf(s.Proxy.Addrs()[0]).String()
 	serving, stop := context.WithCancel(context.Background())
 	s.Announce(serving, func() {})
 	if !d.drawn {

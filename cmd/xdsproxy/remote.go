@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -53,12 +52,4 @@ func (a *cli) screenOfViewer(src *input.Source) tui.Source {
 			return fmt.Sprintf("detached %s, retry %d", render.Duration(time.Since(state.Detached).Round(time.Second)), state.Retry)
 		},
 	}
-}
-
-// authorityOf is the :authority by which clients ask at an address.
-func authorityOf(a proxy.Addr) string {
-	if _, _, err := net.SplitHostPort(a.Address); a.Network == "unix" || err != nil {
-		return "localhost"
-	}
-	return a.Address
 }

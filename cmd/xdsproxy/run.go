@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
@@ -91,7 +92,7 @@ func (a *cli) run(ctx context.Context, path string) error {
 	}
 	defer s.Announce(serving, func() {
 		for i, addr := range s.Proxy.Addrs() {
-			a.tell("listening on %s, upstream %s, recording %s", app.AddressOf(addr), pairs[i].Target(), s.Log.Place())
+			a.tell("listening on %s, upstream %s, recording %s", proxy.AddrOf(addr), pairs[i].Target(), s.Log.Place())
 		}
 		s.AnnounceSecurity(pairs)
 	})()

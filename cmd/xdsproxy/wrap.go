@@ -20,6 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
 func newWrap(a *cli) *cobra.Command {
@@ -101,7 +102,7 @@ func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
 	h := a.host(true)
 	defer h.Sync()
 	heap.CollectLess()
-	dir, err := privateDir()
+	dir, err := launch.PrivateDir()
 	if err != nil {
 		return failed("cannot make a directory for the bootstrap: %w", err)
 	}
@@ -127,7 +128,7 @@ func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
 	defer drain()
 	defer s.Announce(serving, func() {
 		for i, addr := range s.Proxy.Addrs() {
-			a.say("listening on %s, upstream %s, recording %s", app.AddressOf(addr), pairs[i].Upstream, s.Log.Place())
+			a.say("listening on %s, upstream %s, recording %s", proxy.AddrOf(addr), pairs[i].Upstream, s.Log.Place())
 			if t := servers[i].TLS; t != nil {
 				a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
 			}
@@ -248,18 +249,4 @@ func (a *cli) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.
 		}
 	}
 	return pairs, nil
-}
-
-// privateDir makes a directory that only this user can look into, with a name
-// that leaves room for that of a socket.
-func privateDir() (string, error) {
-	const room = 90                           // of the 104 bytes that every system has
-	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
-	if err != nil {
-		return "", err
-	}
-	if len(parent) > room-len("/xdsproxy-0123456789") {
-		parent = "/tmp"
-	}
-	return os.MkdirTemp(parent, "xdsproxy-")
 }

@@ -3,16 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
 // The variables by which gRPC finds its bootstrap: a file, or its content. The
@@ -20,12 +19,6 @@ import (
 const (
 	grpcBootstrap       = "GRPC_XDS_BOOTSTRAP"
 	grpcBootstrapConfig = "GRPC_XDS_BOOTSTRAP_CONFIG"
-)
-
-// Exit codes of a command that does not come to run, as shells have them.
-const (
-	exitCannotRun = 126
-	exitNoCommand = 127
 )
 
 // Envoy's options for the path of its bootstrap, and for what goes over that, or
@@ -51,7 +44,7 @@ func (a *cli) plan(file string, args []string) (*plan, error) {
 	if len(args) == 0 {
 		return nil, misused("no command to run").Hint("xdsproxy wrap envoy -c envoy.yaml")
 	}
-	err := runnable(args[0])
+	err := console.Runnable(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -97,34 +90,6 @@ func (p *plan) merge(over string) error {
 		return err
 	}
 	return p.parse(strings.TrimPrefix(p.name, "bootstrap ")+" with "+configYAML, "bootstrap.json", text)
-}
-
-// runnable says why a command cannot be run.
-func runnable(command string) error {
-	switch _, err := exec.LookPath(command); {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return notRunnable(command, "no such command", exitNoCommand)
-	case err != nil:
-		return notRunnable(command, causeOf(err).Error(), exitCannotRun)
-	}
-	return nil
-}
-
-func notRunnable(command, why string, code int) *failure {
-	f := failed("cannot run %q: %s", command, why)
-	f.Code = code
-	return f
-}
-
-// causeOf is what lies beneath the name of a command in an error.
-func causeOf(err error) error {
-	if inner, ok := errors.AsType[*exec.Error](err); ok {
-		err = inner.Err
-	}
-	if inner, ok := errors.AsType[*fs.PathError](err); ok {
-		err = inner.Err
-	}
-	return err
 }
 
 // find reads the bootstrap: the file that was named, else the one that the
@@ -275,7 +240,7 @@ func properForm(file string, argv []string) string {
 // lead makes the bootstrap lead to where the proxy listens, and writes the copy.
 func (p *plan) lead(servers []*bootstrap.Server, to []net.Addr, dir string) error {
 	for i, addr := range to {
-		if err := servers[i].Redirect(app.AddressOf(addr)); err != nil {
+		if err := servers[i].Redirect(proxy.AddrOf(addr).String()); err != nil {
 			return failed("%s: %w", p.name, err)
 		}
 	}

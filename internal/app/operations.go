@@ -91,7 +91,7 @@ func (o *operations) announce(con *console.Console) {
 	switch {
 	case o == nil:
 	case o.addr.Network() == "unix":
-		con.Tell("health and metrics on %s", AddressOf(o.addr))
+		con.Tell("health and metrics on %s", proxy.AddrOf(o.addr))
 	default:
 		con.Tell("health and metrics on http://%s", o.addr)
 	}

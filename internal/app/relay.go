@@ -30,11 +30,6 @@ func Unbound(err error) error {
 	return f
 }
 
-// AddressOf writes a bound address as --listen reads it.
-func AddressOf(addr net.Addr) string {
-	return proxy.Addr{Network: addr.Network(), Address: addr.String()}.String()
-}
-
 // RelayOf is how a proxy forwards, as the settings say.
 func (h *Host) RelayOf(pairs []proxy.Pair) proxy.Config {
 	c := &h.Settings.Values

@@ -77,7 +77,7 @@ func (h *Host) offerViews(rec *Recording, routes []tui.Route) (*viewers, error) 
 func routesOf(p *proxy.Proxy, pairs []proxy.Pair) []tui.Route {
 	var out []tui.Route
 	for i, addr := range p.Addrs() {
-		r := tui.Route{Listen: AddressOf(addr), Upstream: pairs[i].Target()}
+		r := tui.Route{Listen: proxy.AddrOf(addr).String(), Upstream: pairs[i].Target()}
 		if u := pairs[i].UpstreamTLS; u != nil {
 			r.Unverified = u.Insecure
 		}

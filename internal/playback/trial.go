@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"context"
@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"go.uber.org/zap"
-
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
@@ -22,7 +18,7 @@ import (
 // answers.
 type trial struct{ recorded, live *hearing }
 
-func newTrial(c *settings.Values) *trial { return &trial{newHearing(c), newHearing(c)} }
+func newTrial(o check.Options) *trial { return &trial{newHearing(o), newHearing(o)} }
 
 // hearing is one session of the two.
 type hearing struct {
@@ -38,8 +34,8 @@ type party struct{ client, typ string }
 // answered, and when it was not.
 type waits struct{ patient, hasty int }
 
-func newHearing(c *settings.Values) *hearing {
-	return &hearing{check.NewChecker(c.Judging()), map[party]*waits{}, map[session.StreamID]map[string]*engine.Response{}}
+func newHearing(o check.Options) *hearing {
+	return &hearing{check.NewChecker(o), map[party]*waits{}, map[session.StreamID]map[string]*engine.Response{}}
 }
 
 // Step takes the next entry.
@@ -68,18 +64,6 @@ func (h *hearing) Step(e *session.Entry) check.Change {
 		}
 	}
 	return c
-}
-
-// unkept is a recording for the time of a replay, whatever the settings of others
-// say.
-func (r *replaying) unkept(path string, logger *zap.Logger) (*app.Recording, error) {
-	r.config.KeepSecrets, r.config.MaxSize, r.config.MaxAge, r.config.Keep = false, 0, 0, 0
-	rec := &app.Recording{}
-	var err error
-	if rec.Log, err = recorder.Create(path, r.hostOf(logger).RecorderOptions(&rec.Buffers)); err != nil {
-		return nil, app.Unwritable(err)
-	}
-	return rec, nil
 }
 
 // offence is what a server did wrong, by rule, client and type: what it did it to

@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"context"
@@ -8,13 +8,41 @@ import (
 	"sync"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/app"
+	"go.uber.org/zap"
+
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
+
+// Live is how the live side is spoken with, and how what passes is kept.
+type Live struct {
+	Security    proxy.Pair // how TLS is spoken with it; its addresses are not set
+	DialTimeout time.Duration
+	Logger      *zap.Logger
+	// KeyLogs opens the key logs of Security.
+	KeyLogs func() (done func(), err error)
+	// Announce says what of Security a person must know.
+	Announce func()
+	// Record begins a recording that is kept.
+	Record func(path string) (Recording, error)
+}
+
+// Recording is a recording that is being written.
+type Recording interface {
+	proxy.Log
+	Close() error
+	// Announce says what is in it, once it is closed, and makes it the newest.
+	Announce()
+	// Discard removes it.
+	Discard()
+}
 
 // player plays one side: as it was asked for, or with a proxy in between, which
 // then listens at or dials the address that was given.
@@ -41,39 +69,38 @@ func (b *relay) shut() {
 
 // relayed plays with a proxy in between, if something is to be recorded, the
 // live side wants TLS, or a server is judged by what it says.
-func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
-	secured := r.security.ListenTLS != nil || r.security.UpstreamTLS != nil || r.security.Rewrite != nil
-	if r.write == "" && !secured && r.trial == nil && r.dumped.addr == "" {
+func (r *Replay) relayed(ctx context.Context, plan *replay.Plan, play player) (*replay.Report, error) {
+	secured := r.Security.ListenTLS != nil || r.Security.UpstreamTLS != nil || r.Security.Rewrite != nil
+	if r.Write == "" && !secured && r.trial == nil && r.CompareDump == "" {
 		return play(ctx, plan, nil)
 	}
-	logger := r.logger(false)
-	defer func() { _ = logger.Sync() }()
-	dir, err := privateDir()
+	defer func() { _ = r.Logger.Sync() }()
+	dir, err := launch.PrivateDir()
 	if err != nil {
-		return nil, failed("cannot make a directory for a socket: %w", err)
+		return nil, console.Failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	done, err := settings.OpenKeyLogs([]proxy.Pair{r.security})
+	done, err := r.KeyLogs()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	between := &relay{inner: proxy.Addr{Network: "unix", Address: filepath.Join(dir, "played.sock")}, heard: &troubles{}}
-	var rec *app.Recording
-	file := r.write
+	var rec Recording
+	file := r.Write
 	switch {
 	case file != "":
-		rec, err = r.hostOf(logger).Record(file)
-	case r.trial != nil || r.dumped.addr != "": // to be judged and compared, and for nothing else
+		rec, err = r.Record(file)
+	case r.trial != nil || r.CompareDump != "": // to be judged and compared, and for nothing else
 		file = filepath.Join(dir, "replay.xdsp")
-		rec, err = r.unkept(file, logger)
+		rec, err = r.unkept(file)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if rec != nil {
-		between.heard.log = rec.Log
-		r.options.Wrong = func(text string) {
+		between.heard.log = rec
+		r.Options.Wrong = func(text string) {
 			rec.Append(session.Entry{Kind: session.KindNote, Time: time.Now(), Side: session.Proxy, Note: &session.Note{Code: session.NoteFault, Text: text}})
 		}
 	}
@@ -81,14 +108,14 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 	relaying, stop := context.WithCancel(context.Background())
 	defer stop()
 	between.listen = func(at, upstream proxy.Addr) (net.Addr, error) {
-		pair := r.security
+		pair := r.Security
 		pair.Listen, pair.Upstream = at, upstream
 		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{pair}, Log: between.heard, Logger: logger,
-			DialTimeout: time.Duration(r.config.DialTimeout), Drain: time.Second,
+			Pairs: []proxy.Pair{pair}, Log: between.heard, Logger: r.Logger,
+			DialTimeout: r.DialTimeout, Drain: time.Second,
 		})
 		if err != nil {
-			return nil, app.Unbound(err)
+			return nil, err
 		}
 		between.proxy = p
 		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
@@ -105,21 +132,32 @@ func (r *replaying) relayed(ctx context.Context, plan *replay.Plan, play player)
 		return report, err
 	}
 	if closing := rec.Close(); err == nil && closing != nil {
-		err = failed("%w", closing)
+		err = console.Failed("%w", closing)
 	}
 	if r.trial != nil && report != nil {
-		r.trial.judge(ctx, rec.Path(), report)
+		r.trial.judge(ctx, file, report)
 	}
-	if r.write != "" {
-		if marked := rec.Announce(); marked != nil {
-			r.warn("%v", marked)
-		}
-		rec.Account(r.console())
+	if r.Write != "" {
+		rec.Announce()
 	}
 	if compared := r.compare(ctx, file); err == nil && r.dumped.err == nil {
 		err = compared
 	}
 	return report, err
+}
+
+// passing is a recording for the time of a replay, whatever the settings of others
+// say. It goes with its directory.
+type passing struct{ *recorder.Log }
+
+func (passing) Announce()  {}
+func (p passing) Discard() { _ = p.Close() }
+
+func (r *Replay) unkept(path string) (Recording, error) {
+	o := store.Copy(true)
+	o.Program, o.Logger = build.Name(), r.Logger
+	log, err := recorder.Create(path, o)
+	return passing{log}, err
 }
 
 // troubles passes on what a proxy sees, and keeps the last thing that went wrong
@@ -159,14 +197,14 @@ func (t *troubles) why() *session.Note {
 
 // bind listens for what the played server is to hear, at the address that was
 // given or behind the proxy that listens there. shown is that address.
-func (r *replaying) bind(between *relay) (l net.Listener, shown net.Addr, err error) {
-	at, _ := proxy.ParseAddr(r.listen) // it was checked
+func (r *Replay) bind(between *relay) (l net.Listener, shown net.Addr, err error) {
+	at, _ := proxy.ParseAddr(r.Listen) // it was checked
 	own := at
 	if between != nil {
 		own = between.inner
 	}
 	if l, err = own.Listen(); err != nil {
-		return nil, nil, app.Unbound(&proxy.ListenError{Addr: own, Err: err})
+		return nil, nil, &proxy.ListenError{Addr: own, Err: err}
 	}
 	shown = l.Addr()
 	if between != nil {
@@ -179,19 +217,19 @@ func (r *replaying) bind(between *relay) (l net.Listener, shown net.Addr, err er
 }
 
 // asServer plays the management server.
-func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
+func (r *Replay) asServer(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
 	l, shown, err := r.bind(between)
 	if err != nil {
 		return nil, err
 	}
 	if r.argv == nil {
-		r.tell("listening on %s, playing the server of %s", app.AddressOf(shown), r.source)
+		r.Tell("listening on %s, playing the server of %s", proxy.AddrOf(shown), r.source)
 	}
-	r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
+	r.Announce()
 	r.announceLinger()
-	r.options.Leaving = between.shut
+	r.Options.Leaving = between.shut
 	report, err := r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
-		return replay.Serve(ctx, l, plan, r.options)
+		return replay.Serve(ctx, l, plan, r.Options)
 	})
 	_ = l.Close() // if it never came to be served
 	if between != nil {
@@ -201,8 +239,8 @@ func (r *replaying) asServer(ctx context.Context, plan *replay.Plan, between *re
 }
 
 // asClient plays the clients.
-func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
-	live, _ := proxy.ParseAddr(r.target) // it was checked
+func (r *Replay) asClient(ctx context.Context, plan *replay.Plan, between *relay) (*replay.Report, error) {
+	live, _ := proxy.ParseAddr(r.Target) // it was checked
 	to := live
 	if between != nil {
 		if _, err := between.listen(between.inner, live); err != nil {
@@ -211,18 +249,18 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		to = between.inner
 	}
 	if r.argv == nil {
-		r.tell("asking %s, playing the clients of %s", r.target, r.source)
+		r.Tell("asking %s, playing the clients of %s", r.Target, r.source)
 	}
-	r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
+	r.Announce()
 	r.announceLinger()
 	dialer := func(to proxy.Addr) dialing {
 		return func(ctx context.Context) (net.Conn, error) {
-			d := net.Dialer{Timeout: time.Duration(r.config.DialTimeout)}
+			d := net.Dialer{Timeout: r.DialTimeout}
 			return d.DialContext(ctx, to.Network, to.Address)
 		}
 	}
 	report, err := r.beside(ctx, launched{target: dialer(live)}, func(ctx context.Context) (*replay.Report, error) {
-		return replay.Play(ctx, dialer(to), plan, r.options)
+		return replay.Play(ctx, dialer(to), plan, r.Options)
 	})
 	if between != nil {
 		r.trouble = between.heard.why()
@@ -231,18 +269,18 @@ func (r *replaying) asClient(ctx context.Context, plan *replay.Plan, between *re
 		if r.trouble != nil {
 			return nil, r.unplayed()
 		}
-		return nil, failed("nothing was played: %w", err).Hint(checkTarget)
+		return nil, console.Failed("nothing was played: %w", err).Hint(checkTarget)
 	}
 	return report, err
 }
 
 // unplayed words what the proxy in between says of the live side.
-func (r *replaying) unplayed() *failure {
+func (r *Replay) unplayed() *console.Failure {
 	hint := r.trouble.Hint
 	if r.trouble.Code == session.NoteDialFailed {
 		hint = checkTarget
 	}
-	return failed("nothing was played: %s", render.Safe(r.trouble.Text)).Hint("%s", render.Safe(hint))
+	return console.Failed("nothing was played: %s", render.Safe(r.trouble.Text)).Hint("%s", render.Safe(hint))
 }
 
 const checkTarget = "check that the control plane runs and that --target names it"

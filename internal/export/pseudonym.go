@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
@@ -23,27 +24,27 @@ const keyEnding = ".key"
 
 // pseudonyms writes a part of a recording with stand-ins for its names. It comes
 // to path only when no name was found again in it.
-func (x *export) pseudonyms(ctx context.Context) error {
-	path := x.path
-	text := x.form != formRecording
-	if x.keyFile == "" {
+func (x *Export) pseudonyms(ctx context.Context) error {
+	path := x.Path
+	text := x.Form != FormRecording
+	if x.KeyFile == "" {
 		if path == "" || path == "-" {
-			return misused("--pseudonyms needs --key-file FILE: where is the key to go, with which names come back?")
+			return console.Misused("--pseudonyms needs --key-file FILE: where is the key to go, with which names come back?")
 		}
-		x.keyFile = path + keyEnding
+		x.KeyFile = path + keyEnding
 	}
-	key, err := loadKey(x.keyFile)
+	key, err := loadKey(x.KeyFile)
 	if err != nil {
 		return err
 	}
 	if path != "" && path != "-" {
 		if _, err := os.Lstat(path); err == nil {
-			return overwriting("cannot export", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
+			return console.Overwriting("cannot export", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
 		}
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(x.keyFile), ".xdsproxy-*") // with mode 0700
+	dir, err := os.MkdirTemp(filepath.Dir(x.KeyFile), ".xdsproxy-*") // with mode 0700
 	if err != nil {
-		return failed("cannot write %s: %w", x.form, err)
+		return console.Failed("cannot write %s: %w", x.Form, err)
 	}
 	defer os.RemoveAll(dir)
 	part := filepath.Join(dir, "pseudonyms.xdsp")
@@ -51,17 +52,17 @@ func (x *export) pseudonyms(ctx context.Context) error {
 	if err != nil || done.Entries == 0 {
 		return err
 	}
-	if err := key.Save(x.keyFile); err != nil {
-		return failed("cannot write the key file %s: %w", x.keyFile, err)
+	if err := key.Save(x.KeyFile); err != nil {
+		return console.Failed("cannot write the key file %s: %w", x.KeyFile, err)
 	}
-	defer x.say("names come back with: xdsproxy reveal %s TEXT; keep that file to yourself", shellWord(x.keyFile))
+	defer x.Say("names come back with: xdsproxy reveal %s TEXT; keep that file to yourself", console.ShellWord(x.KeyFile))
 	if text {
 		own := *x
-		own.pseudonymous, own.keyFile = false, ""
-		return own.run(ctx, []string{part})
+		own.Pseudonymous, own.KeyFile = false, ""
+		return own.Run(ctx, []string{part})
 	}
 	if err := os.Link(part, path); err != nil {
-		return overwriting("cannot write the recording", err)
+		return console.Overwriting("cannot write the recording", err)
 	}
 	x.sayCut(done)
 	return nil
@@ -74,23 +75,23 @@ func loadKey(path string) (*pseudonym.Key, error) {
 		return pseudonym.NewKey(), nil
 	}
 	if err != nil {
-		return nil, failed("cannot read the key file %s: %w", path, err)
+		return nil, console.Failed("cannot read the key file %s: %w", path, err)
 	}
 	return key, nil
 }
 
 // renamed writes what was chosen to part, and searches it.
-func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path string) (convert.Result, error) {
+func (x *Export) renamed(ctx context.Context, key *pseudonym.Key, part, path string) (convert.Result, error) {
 	names := pseudonym.NewNames(key)
-	src, err := x.opener().Open(x.name)
+	src, err := x.Open(x.Name)
 	if err != nil {
 		return convert.Result{}, err
 	}
 	facts := src.Header()
 	src.Close()
 	if !facts.Masked && !src.Script {
-		return convert.Result{}, failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.name).
-			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
+		return convert.Result{}, console.Failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.Name).
+			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", console.ShellWord(x.Name))
 	}
 	if facts.Program == "" {
 		facts.Program = build.Name()
@@ -98,7 +99,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 	var w walked
 	x.lean()
 	learning := names.Walk()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: store.NewLabels().Of, Transform: decode.NewSplitter().Transform}}
+	o := convert.CutOptions{Bare: x.Bare, Record: recorder.Options{Labels: store.NewLabels().Of, Transform: decode.NewSplitter().Transform}}
 	done, err := convert.Cut(part, facts, func(v convert.Visit) error {
 		if w.src == nil {
 			return x.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, chosen bool) error {
@@ -127,7 +128,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 		return done, x.empty(&w)
 	}
 	if err := x.searched(ctx, names, part, path); err != nil {
-		f := failed("nothing was written: %w", err)
+		f := console.Failed("nothing was written: %w", err)
 		if _, is := errors.AsType[*pseudonym.LeakError](err); is {
 			f.Hint("leave that entry out with --seq or --filter, and report this as a bug without the name")
 		}
@@ -137,7 +138,7 @@ func (x *export) renamed(ctx context.Context, key *pseudonym.Key, part, path str
 }
 
 // searched reads what was written, and looks for the names in it.
-func (x *export) searched(ctx context.Context, names *pseudonym.Names, part, path string) error {
+func (x *Export) searched(ctx context.Context, names *pseudonym.Names, part, path string) error {
 	r, err := recorder.Open(part)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (x *export) searched(ctx context.Context, names *pseudonym.Names, part, pat
 	if err := search.Name(filepath.Base(path)); err != nil {
 		return err
 	}
-	done := x.console().Progress("searching", part, func() (int64, uint64) {
+	done := x.Progress("searching", part, func() (int64, uint64) {
 		f := r.Facts()
 		return f.Bytes, f.Entries
 	})

@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"bufio"
@@ -11,33 +11,37 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// exportScript writes a source as a conversation script, to standard output if
-// path is empty.
-func (a *cli) exportScript(ctx context.Context, name, path string) (err error) {
-	src, err := a.opener().Open(name)
+// script writes a source as a conversation script.
+func (x *Export) script(ctx context.Context) (err error) {
+	path := x.Path
+	if path == "-" {
+		path = ""
+	}
+	src, err := x.Open(x.Name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	var read error
-	err = a.scriptTo(path, a.opener().Entries(ctx, src, &read))
+	err = Script(x.Console, path, x.Entries(ctx, src, &read))
 	if err == nil {
 		err = read
 	}
 	return err
 }
 
-// scriptTo writes entries as a conversation script, to standard output if path
+// Script writes entries as a conversation script, to standard output if path
 // is empty.
-func (a *cli) scriptTo(path string, entries iter.Seq[session.Entry]) (err error) {
-	var to io.Writer = a.stdout
+func Script(c *console.Console, path string, entries iter.Seq[session.Entry]) (err error) {
+	var to io.Writer = c.Stdout
 	if path != "" {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			e := failed("cannot write the script: %w", err)
+			e := console.Failed("cannot write the script: %w", err)
 			if errors.Is(err, fs.ErrExist) {
 				e.Hint("nothing is overwritten; name another file, or remove this one")
 			}
@@ -45,7 +49,7 @@ func (a *cli) scriptTo(path string, entries iter.Seq[session.Entry]) (err error)
 		}
 		defer func() {
 			if closed := f.Close(); err == nil && closed != nil {
-				err = failed("cannot write the script: %w", closed)
+				err = console.Failed("cannot write the script: %w", closed)
 			}
 		}()
 		to = f
@@ -56,7 +60,7 @@ func (a *cli) scriptTo(path string, entries iter.Seq[session.Entry]) (err error)
 		err = flushed
 	}
 	for _, what := range lost {
-		a.say("not in the script: %s", what)
+		c.Say("not in the script: %s", what)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"fmt"
@@ -19,15 +19,15 @@ type replayFacts struct {
 	ConfigDump *render.HeldDiff `json:"config_dump,omitempty"`
 }
 
-func (r *replaying) print(report *replay.Report) error {
-	if r.output == "json" {
-		return r.console().JSON(replayFacts{schema, report, r.dumped.found})
+func (r *Replay) print(report *replay.Report) error {
+	if r.Output == "json" {
+		return r.JSON(replayFacts{render.Schema, report, r.dumped.found})
 	}
 	text := replayText(report)
 	if r.dumped.found != nil {
-		text += "\n" + r.dumped.found.Text(r.console().Style(), 3)
+		text += "\n" + r.dumped.found.Text(r.Style(), 3)
 	}
-	_, err := io.WriteString(r.stdout, text)
+	_, err := io.WriteString(r.Stdout, text)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"cmp"
@@ -16,71 +16,41 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/replay/shadow"
 )
 
-// followed says what is wrong with how --follow was called.
-func (r *replaying) followed() error {
-	if !r.follow {
-		if r.noise != "" {
-			return misused("--noise is for --follow: a recording that is played to its end has no second instance to ask")
-		}
-		return nil
-	}
-	switch {
-	case r.noise != "" && r.as == "server":
-		return misused("--noise is for --as client: with --as server no control plane is asked")
-	case r.pace != "cause":
-		return misused("--pace is not for --follow: what is recorded now is played now")
-	case len(r.faults) > 0:
-		return misused("--fault is not for --follow: what is recorded later cannot be counted now")
-	case r.dumped.addr != "":
-		return misused("--compare-config-dump is not for --follow: it asks at the end of a recording")
-	case len(r.commands) > 1, len(r.commands) > 0 && r.as == "client":
-		return misused("--follow runs one command, which is a client").Hint("xdsproxy replay %s --as server --follow -- envoy", input.Last)
-	case r.write != "":
-		return misused("--write is not for --follow").Hint("a second xdsproxy run in front of the other side records what it says")
-	}
-	if r.noise != "" {
-		if _, err := proxy.ParseAddr(r.noise); err != nil {
-			return misused("--noise: %w", err)
-		}
-	}
-	return nil
-}
-
 // following plays a side of a recording while that grows.
-func (r *replaying) following(ctx context.Context, source string) error {
+func (r *Replay) following(ctx context.Context, source string) error {
 	r.source = source
 	if err := r.foresee(ctx); err != nil {
 		return err
 	}
 	defer r.dismiss()
-	src, err := r.opener().Open(r.source)
+	src, err := r.Open(r.source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	if src.Script {
-		return misused("--follow needs a recording that is being written, and %q is a script", r.source)
+		return console.Misused("--follow needs a recording that is being written, and %q is a script", r.source)
 	}
 	src.Follow(true)
 	src.Pieces()
-	out := console.NewLazyWriter(r.stdout)
+	out := console.NewLazyWriter(r.Stdout)
 	lines := shadowLines{}
 	told := func(e shadow.Event) {
-		if r.output == "json" || lines.few(&e) {
-			fmt.Fprint(out, shadowLine(e, r.output == "json"))
+		if r.Output == "json" || lines.few(&e) {
+			fmt.Fprint(out, shadowLine(e, r.Output == "json"))
 		}
 	}
 	play := r.pushed
-	if r.as == "client" {
+	if r.As == "client" {
 		play = r.shadowed
 	}
 	sum, err := play(ctx, src, told)
@@ -96,17 +66,17 @@ func (r *replaying) following(ctx context.Context, source string) error {
 	case r.fate != nil:
 		return r.fate
 	case sum.Different():
-		return errDifferences
-	case sum.Streams == 0 && r.as == "server":
-		return failed("nothing was played: no client came")
-	case sum.Compared == 0 && r.as == "server":
-		return failed("nothing was compared: no client answered anything that a recorded one has answered")
-	case sum.Compared == 0 && sum.Streams > 0 && r.as == "client":
-		return failed("nothing was compared: %s never gave what was asked", r.target).Hint(checkTarget)
+		return console.ErrDifferences
+	case sum.Streams == 0 && r.As == "server":
+		return console.Failed("nothing was played: no client came")
+	case sum.Compared == 0 && r.As == "server":
+		return console.Failed("nothing was compared: no client answered anything that a recorded one has answered")
+	case sum.Compared == 0 && sum.Streams > 0 && r.As == "client":
+		return console.Failed("nothing was compared: %s never gave what was asked", r.Target).Hint(checkTarget)
 	case len(sum.Undecided) > 0:
-		return failed("not all was decided: %s did not answer in time, or the end came too soon", r.target)
+		return console.Failed("not all was decided: %s did not answer in time, or the end came too soon", r.Target)
 	case sum.Streams == 0 && ctx.Err() == nil:
-		return failed("nothing was asked: no stream of %q was open", r.source).
+		return console.Failed("nothing was asked: no stream of %q was open", r.source).
 			Hint("without --follow, a recording that has ended is played from its beginning")
 	}
 	return nil
@@ -114,18 +84,18 @@ func (r *replaying) following(ctx context.Context, source string) error {
 
 // foresee reads what there is of the recording, by which it becomes known what a
 // client that is a command takes for granted.
-func (r *replaying) foresee(ctx context.Context) error {
-	if len(r.commands) == 0 {
+func (r *Replay) foresee(ctx context.Context) error {
+	if len(r.Commands) == 0 {
 		return nil
 	}
-	r.argv = r.commands[0]
+	r.argv = r.Commands[0]
 	plan, _, err := r.plan(ctx)
 	if err != nil {
 		return err
 	}
 	defer plan.Close()
 	if len(plan.Clients) == 0 {
-		return failed("no client has said anything in %q yet, so no bootstrap can be made for %s", r.source, shellWord(r.argv[0]))
+		return console.Failed("no client has said anything in %q yet, so no bootstrap can be made for %s", r.source, console.ShellWord(r.argv[0]))
 	}
 	if err := r.known(plan); err != nil {
 		return err
@@ -139,15 +109,15 @@ func (r *replaying) foresee(ctx context.Context) error {
 			here.Clients = append(here.Clients, s.Client)
 		}
 	}
-	if len(here.Clients) == 0 && r.client == "" {
-		return failed("no client is connected in %q now", r.source).Hint("without --follow, what is recorded is played from its beginning")
+	if len(here.Clients) == 0 && r.Client == "" {
+		return console.Failed("no client is connected in %q now", r.source).Hint("without --follow, what is recorded is played from its beginning")
 	}
 	r.choose(&here)
 	return nil
 }
 
 // pushed gives live clients what the recorded server says, as it says it.
-func (r *replaying) pushed(ctx context.Context, src *input.Source, told func(shadow.Event)) (sum *shadow.Summary, err error) {
+func (r *Replay) pushed(ctx context.Context, src *input.Source, told func(shadow.Event)) (sum *shadow.Summary, err error) {
 	_, err = r.relayed(ctx, nil, func(ctx context.Context, _ *replay.Plan, between *relay) (*replay.Report, error) {
 		l, shown, err := r.bind(between)
 		if err != nil {
@@ -155,12 +125,12 @@ func (r *replaying) pushed(ctx context.Context, src *input.Source, told func(sha
 		}
 		defer l.Close() // if it never came to be served
 		if r.argv == nil {
-			r.tell("listening on %s, playing the server of %s", app.AddressOf(shown), r.source)
+			r.Tell("listening on %s, playing the server of %s", proxy.AddrOf(shown), r.source)
 		}
-		r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
+		r.Announce()
 		return r.beside(ctx, launched{server: shown}, func(ctx context.Context) (*replay.Report, error) {
 			var err error
-			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.client, r.options.Client), Idle: time.Duration(r.idle), Event: told, Leaving: between.shut}); err != nil && ctx.Err() == nil {
+			if sum, err = shadow.Serve(ctx, l, src, shadow.ServeOptions{Client: cmp.Or(r.Client, r.Options.Client), Idle: r.Idle, Event: told, Leaving: between.shut}); err != nil && ctx.Err() == nil {
 				err = input.Unreadable(err)
 			}
 			return nil, err
@@ -170,29 +140,29 @@ func (r *replaying) pushed(ctx context.Context, src *input.Source, told func(sha
 }
 
 // shadowed asks another control plane what the live clients ask.
-func (r *replaying) shadowed(ctx context.Context, src *input.Source, told func(shadow.Event)) (*shadow.Summary, error) {
-	dir, err := privateDir()
+func (r *Replay) shadowed(ctx context.Context, src *input.Source, told func(shadow.Event)) (*shadow.Summary, error) {
+	dir, err := launch.PrivateDir()
 	if err != nil {
-		return nil, failed("cannot make a directory for a socket: %w", err)
+		return nil, console.Failed("cannot make a directory for a socket: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	o := shadow.Options{Client: r.client, Idle: time.Duration(r.idle), Present: src.All().LastSeq, Event: told}
-	target, done, err := r.reached(dir, "target", r.target)
+	o := shadow.Options{Client: r.Client, Idle: r.Idle, Present: src.All().LastSeq, Event: told}
+	target, done, err := r.reached(dir, "target", r.Target)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	o.Target = target
-	if r.noise != "" {
-		second, done, err := r.reached(dir, "noise", r.noise)
+	if r.Noise != "" {
+		second, done, err := r.reached(dir, "noise", r.Noise)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
 		o.Noise = &second
 	}
-	r.tell("asking %s what the clients of %s ask", r.target, r.source)
-	r.hostOf(nil).AnnounceSecurity([]proxy.Pair{r.security})
+	r.Tell("asking %s what the clients of %s ask", r.Target, r.source)
+	r.Announce()
 	sum, err := shadow.Run(ctx, src, o)
 	if err != nil {
 		err = input.Unreadable(err)
@@ -202,19 +172,19 @@ func (r *replaying) shadowed(ctx context.Context, src *input.Source, told func(s
 
 // reached is a control plane that is asked, through a proxy of its own where that
 // speaks TLS or sets headers.
-func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(), err error) {
+func (r *Replay) reached(dir, name, text string) (t shadow.Target, done func(), err error) {
 	to, _ := proxy.ParseAddr(text) // it was checked
-	t = shadow.Target{Name: text, Authority: authorityOf(to)}
+	t = shadow.Target{Name: text, Authority: to.Authority()}
 	done = func() {}
-	if r.security.UpstreamTLS != nil || r.security.Rewrite != nil {
+	if r.Security.UpstreamTLS != nil || r.Security.Rewrite != nil {
 		heard := &troubles{}
-		pair := r.security
+		pair := r.Security
 		pair.Listen, pair.Upstream = proxy.Addr{Network: "unix", Address: filepath.Join(dir, name+".sock")}, to
 		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: time.Duration(r.config.DialTimeout), Drain: time.Second,
+			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: r.DialTimeout, Drain: time.Second,
 		})
 		if err != nil {
-			return t, done, app.Unbound(err)
+			return t, done, err
 		}
 		relaying, stop := context.WithCancel(context.Background())
 		var serving sync.WaitGroup
@@ -229,7 +199,7 @@ func (r *replaying) reached(dir, name, text string) (t shadow.Target, done func(
 		}
 	}
 	t.Dial = func(ctx context.Context) (net.Conn, error) {
-		d := net.Dialer{Timeout: time.Duration(r.config.DialTimeout)}
+		d := net.Dialer{Timeout: r.DialTimeout}
 		return d.DialContext(ctx, to.Network, to.Address)
 	}
 	return t, done, nil
@@ -262,7 +232,7 @@ func shadowLine(e shadow.Event, object bool) string {
 	line, _ := json.Marshal(struct { // it holds nothing that cannot be encoded
 		Schema string `json:"schema"`
 		shadow.Event
-	}{schema, e})
+	}{render.Schema, e})
 	return string(render.EscapeJSON(line)) + "\n"
 }
 

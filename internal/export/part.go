@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"bufio"
@@ -13,9 +13,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/decode"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/convert/page"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
@@ -37,36 +37,36 @@ type walked struct {
 
 // walk visits all entries of the source, and says which of them are chosen.
 // Unless whole it ends when no chosen one can follow.
-func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.Visit) error {
-	src, err := x.opener().Open(x.name)
+func (x *Export) walk(ctx context.Context, w *walked, whole bool, visit convert.Visit) error {
+	src, err := x.Open(x.Name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	w.src, w.of = src, &input.Selection{}
-	for _, seq := range x.seqs {
+	for _, seq := range x.Seqs {
 		if err := w.of.Add(seq); err != nil {
 			return err
 		}
 	}
-	if w.q, err = input.ParseQuery(x.filter); err != nil {
+	if w.q, err = input.ParseQuery(x.Filter); err != nil {
 		return err
 	}
 	if _, err := w.q.Places(ctx, src, filter.Everything()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	var step input.Stepper = check.NewTracker()
-	if x.form != formRecording || w.q.Needs().Findings {
-		o := x.config.Judging()
+	if x.Form != FormRecording || w.q.Needs().Findings {
+		o := x.Judge
 		o.Timers = x.timers(src)
 		w.checker = check.NewChecker(o)
 		step = w.checker
 	}
-	wants, all := w.q.Asker(), len(x.seqs) == 0
-	err = x.opener().Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
+	wants, all := w.q.Asker(), len(x.Seqs) == 0
+	err = x.Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
 		x.last = e.Seq
-		if x.private != nil {
-			x.private.Meet(c)
+		if x.Private != nil {
+			x.Private.Meet(c)
 		}
 		wanted := wants(e, c)
 		selected := all || w.of.Meet(e)
@@ -83,13 +83,13 @@ func (x *export) walk(ctx context.Context, w *walked, whole bool, visit convert.
 }
 
 // reread visits all entries again, without what they mean.
-func (x *export) reread(ctx context.Context, visit convert.Visit) error {
-	src, err := x.opener().Open(x.name)
+func (x *Export) reread(ctx context.Context, visit convert.Visit) error {
+	src, err := x.Open(x.Name)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	return x.opener().Each(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
+	return x.Each(ctx, src, unread{}, func(e *session.Entry, c *check.Change) error {
 		if e.Seq > x.last {
 			return input.ErrEnough
 		}
@@ -103,54 +103,50 @@ type unread struct{}
 func (unread) Step(*session.Entry) check.Change { return check.Change{} }
 
 // timers are those of a script, which has its own time, or the usual ones.
-func (x *export) timers(src *input.Source) check.Timers {
+func (x *Export) timers(src *input.Source) check.Timers {
 	t := check.DefaultTimers()
 	t.Fixed = src.Script
 	return t
 }
 
 // lean keeps the heap small, where it is ours alone.
-func (x *export) lean() {
-	if !x.inside {
+func (x *Export) lean() {
+	if !x.Inside {
 		heap.Lean()
 	}
 }
 
 // empty says why nothing was chosen.
-func (x *export) empty(w *walked) error {
-	if len(x.seqs) > 0 {
+func (x *Export) empty(w *walked) error {
+	if len(x.Seqs) > 0 {
 		if err := w.of.Missing(w.src.Name); err != nil {
 			return err
 		}
-		x.say("nothing of what was named matches %q", w.q)
+		x.Say("nothing of what was named matches %q", w.q)
 		return nil
 	}
-	x.say("%s", input.Nothing(w.src, w.q))
+	x.Say("%s", input.Nothing(w.src, w.q))
 	return nil
 }
 
 // cut writes a part of a recording as a recording.
-func (x *export) cut(ctx context.Context) error {
-	if _, err := os.Lstat(x.path); err == nil {
-		return overwriting("cannot write the recording", &fs.PathError{Op: "open", Path: x.path, Err: fs.ErrExist})
+func (x *Export) cut(ctx context.Context) error {
+	if _, err := os.Lstat(x.Path); err == nil {
+		return console.Overwriting("cannot write the recording", &fs.PathError{Op: "open", Path: x.Path, Err: fs.ErrExist})
 	}
-	src, err := x.opener().Open(x.name)
+	src, err := x.Open(x.Name)
 	if err != nil {
 		return err
 	}
 	facts := src.Header()
 	src.Close()
-	o := convert.CutOptions{Bare: x.bare, Record: recorder.Options{Labels: store.NewLabels().Of}}
-	if x.mask && !facts.Masked {
-		masker := decode.NewMasker()
-		o.Record.Masked, o.Record.Transform, o.Record.Content = true, masker.Transform, masker.Content
-	}
+	o := convert.CutOptions{Bare: x.Bare, Record: store.Copy(x.Mask && !facts.Masked)}
 	if facts.Program == "" {
 		facts.Program = build.Name()
 	}
 	var w walked
 	x.lean()
-	done, err := convert.Cut(x.path, facts, func(v convert.Visit) error {
+	done, err := convert.Cut(x.Path, facts, func(v convert.Visit) error {
 		if w.src != nil {
 			return x.reread(ctx, v)
 		}
@@ -164,52 +160,52 @@ func (x *export) cut(ctx context.Context) error {
 	}
 	x.sayCut(done)
 	x.masks(&w, done, facts.Masked || o.Record.Masked)
-	x.say("read it with: xdsproxy watch %s", shellWord(x.path))
+	x.Say("read it with: xdsproxy watch %s", console.ShellWord(x.Path))
 	return nil
 }
 
 // sayCut says what a part of a recording consists of.
-func (x *export) sayCut(done convert.Result) {
-	x.say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), x.path, render.Size(done.Bytes))
+func (x *Export) sayCut(done convert.Result) {
+	x.Say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), x.Path, render.Size(done.Bytes))
 	if done.Context > 0 {
-		x.say("with them %s needed to understand them", render.Count(done.Context, "entry that is", "entries that are"))
+		x.Say("with them %s needed to understand them", render.Count(done.Context, "entry that is", "entries that are"))
 	}
 	if done.LeftOut > 0 {
-		x.say("between them %s left out", render.Count(done.LeftOut, "entry was", "entries were"))
+		x.Say("between them %s left out", render.Count(done.LeftOut, "entry was", "entries were"))
 	}
 }
 
 // masks says whether what was written holds secrets.
-func (x *export) masks(w *walked, done convert.Result, masked bool) {
+func (x *Export) masks(w *walked, done convert.Result, masked bool) {
 	if w.src.Script {
 		return // it was written by hand
 	}
 	if masked {
-		x.say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
+		x.Say("secrets are masked, in %d of %s", done.Masked, render.Count(done.Messages, "message", "messages"))
 		return
 	}
-	if x.form == formRecording {
-		x.warn("secrets in it are not masked; --mask masks them")
+	if x.Form == FormRecording {
+		x.Warn("secrets in it are not masked; --mask masks them")
 		return
 	}
-	x.warn("secrets in it are not masked; mask them first: xdsproxy export %s --mask -w masked.xdsp", shellWord(x.name))
+	x.Warn("secrets in it are not masked; mask them first: xdsproxy export %s --mask -w masked.xdsp", console.ShellWord(x.Name))
 }
 
 // text writes the chosen entries in a form of text.
-func (x *export) text(ctx context.Context) (err error) {
-	var to io.Writer = x.stdout
-	file := x.path != "" && x.path != "-"
+func (x *Export) text(ctx context.Context) (err error) {
+	var to io.Writer = x.Stdout
+	file := x.Path != "" && x.Path != "-"
 	if file {
-		f, err := os.OpenFile(x.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := os.OpenFile(x.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return overwriting("cannot write "+x.form, err)
+			return console.Overwriting("cannot write "+x.Form, err)
 		}
 		to = f
 		defer f.Close()
 	}
 	var hidden *hiding
-	if x.private != nil {
-		hidden = &hiding{to: to, private: x.private}
+	if x.Private != nil {
+		hidden = &hiding{to: to, private: x.Private}
 		to = hidden
 	}
 	var w walked
@@ -226,10 +222,10 @@ func (x *export) text(ctx context.Context) (err error) {
 	out := bufio.NewWriter(to)
 	walk := func(v convert.Visit) error { return x.walk(ctx, &w, x.report(), v) }
 	var done convert.Result
-	if x.form == formPage {
+	if x.Form == formPage {
 		done, err = page.Write(out, walk, page.Options{Report: o.Report})
 	} else {
-		done, err = convert.Write(out, convert.Form(x.form), walk, o)
+		done, err = convert.Write(out, convert.Form(x.Form), walk, o)
 	}
 	if flushed := out.Flush(); err == nil {
 		err = flushed
@@ -244,22 +240,22 @@ func (x *export) text(ctx context.Context) (err error) {
 		return x.giveUp(file, err)
 	}
 	if done.LeftOut > 0 {
-		x.say("%s left out: the diagram would be too long; choose fewer with --filter or --seq", render.Count(done.LeftOut, "entry was", "entries were"))
+		x.Say("%s left out: the diagram would be too long; choose fewer with --filter or --seq", render.Count(done.LeftOut, "entry was", "entries were"))
 	}
 	if n := len(done.Large); n > 0 {
-		x.say("%s too large for a report, and not shown in full; read the first of them with: xdsproxy show %s %d",
-			render.Count(n, "message is", "messages are"), shellWord(x.name), done.Large[0])
+		x.Say("%s too large for a report, and not shown in full; read the first of them with: xdsproxy show %s %d",
+			render.Count(n, "message is", "messages are"), console.ShellWord(x.Name), done.Large[0])
 	}
 	if file {
-		x.say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.path)
+		x.Say("wrote %s to %s", render.Count(done.Entries, "entry", "entries"), x.Path)
 		x.masks(&w, done, w.facts.Masked)
 	}
 	return nil
 }
 
 // begins is what the source says of itself.
-func (x *export) begins() (recorder.Facts, error) {
-	src, err := x.opener().Open(x.name)
+func (x *Export) begins() (recorder.Facts, error) {
+	src, err := x.Open(x.Name)
 	if err != nil {
 		return recorder.Facts{}, err
 	}
@@ -268,44 +264,35 @@ func (x *export) begins() (recorder.Facts, error) {
 }
 
 // giveUp removes the file of which nothing has come.
-func (x *export) giveUp(file bool, err error) error {
+func (x *Export) giveUp(file bool, err error) error {
 	if file {
-		_ = os.Remove(x.path)
+		_ = os.Remove(x.Path)
 	}
 	return err
 }
 
 // chosen says in words how entries were chosen.
-func (x *export) chosen() string {
+func (x *Export) chosen() string {
 	var words []string
-	if len(x.seqs) > 0 {
-		words = append(words, "--seq "+strings.Join(x.seqs, ","))
+	if len(x.Seqs) > 0 {
+		words = append(words, "--seq "+strings.Join(x.Seqs, ","))
 	}
-	if x.filter != "" {
-		words = append(words, "--filter "+shellWord(x.filter))
+	if x.Filter != "" {
+		words = append(words, "--filter "+console.ShellWord(x.Filter))
 	}
 	return strings.Join(words, " ")
 }
 
 // shownSource is the source as others may name it: without the place where it
 // is on this machine.
-func (x *export) shownSource() string { return shellWord(filepath.Base(x.name)) }
-
-// overwriting is an error of a file that cannot be created.
-func overwriting(what string, err error) error {
-	f := failed("%s: %w", what, err)
-	if errors.Is(err, fs.ErrExist) {
-		f.Hint("nothing is overwritten; name another file with -w FILE, or remove this one")
-	}
-	return f
-}
+func (x *Export) shownSource() string { return console.ShellWord(filepath.Base(x.Name)) }
 
 func unwrittenPart(err error) error {
-	if _, is := errors.AsType[*failure](err); is || errors.Is(err, context.Canceled) {
+	if console.Said(err) {
 		return err
 	}
 	if _, is := errors.AsType[*fs.PathError](err); is {
-		return overwriting("cannot export", err)
+		return console.Overwriting("cannot export", err)
 	}
-	return failed("%w", err)
+	return console.Failed("%w", err)
 }

@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"context"
@@ -10,14 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/replay/premise"
@@ -25,7 +21,6 @@ import (
 
 // commanded is what a replay has with commands for the live side.
 type commanded struct {
-	commands [][]string
 	argv     []string // the one at hand; nil: the live side is started by somebody else
 	several  bool     // plays, so that none is told step by step
 	observer *premise.Observer
@@ -41,90 +36,10 @@ type commanded struct {
 	unfilled string // a hint on a command that has no place for a bootstrap
 }
 
-// commandsValue is a list of commands, each a text.
-type commandsValue struct{ p *[][]string }
-
-func (v commandsValue) Type() string   { return "COMMAND" }
-func (v commandsValue) String() string { return "" }
-func (v commandsValue) Set(s string) error {
-	words, err := launch.Words(s)
-	*v.p = append(*v.p, words)
-	return err
-}
-
-// take takes the command behind --, and what a command implies. It returns the
-// SOURCEs.
-func (r *replaying) take(cmd *cobra.Command, args []string) ([]string, error) {
-	if at := cmd.ArgsLenAtDash(); at >= 0 {
-		if at == len(args) {
-			return nil, misused("no command behind --").Hint("xdsproxy replay %s -- envoy", input.Last)
-		}
-		r.commands, args = append(r.commands, args[at:]), args[:at]
-	}
-	if len(r.commands) == 0 {
-		return args, nil
-	}
-	if r.as == "" {
-		r.as = "server"
-	}
-	if r.as == "server" && r.listen == "" {
-		r.listen = "127.0.0.1:0"
-	}
-	var sources []string
-	for _, arg := range args {
-		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
-			sources = append(sources, arg)
-			continue
-		}
-		within, _ := filepath.Glob(filepath.Join(escapedGlob(arg), "*.xdsp")) // the pattern is valid
-		if len(within) == 0 {
-			return nil, failed("there is no recording in %s: no name there ends in .xdsp", arg)
-		}
-		sources = append(sources, within...)
-	}
-	return sources, nil
-}
-
-// escapedGlob is a pattern for a path itself.
-func escapedGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-func (r *replaying) checkCommands(sources []string) error {
-	if len(r.commands) == 0 {
-		return nil
-	}
-	if r.as == "server" && r.security.ListenTLS != nil {
-		return misused("TLS towards a client that is a command: its bootstrap is made for plaintext, on this machine").
-			Hint("start the client yourself, with a bootstrap of its own: replay SOURCE --as server --listen ADDR --tls-cert FILE ...")
-	}
-	if r.write != "" && len(sources)*len(r.commands) > 1 {
-		return misused("--write is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
-	}
-	if r.dumped.addr != "" && len(sources)*len(r.commands) > 1 {
-		return misused("--compare-config-dump is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
-	}
-	if len(r.faults) > 0 && len(sources)*len(r.commands) > 1 {
-		return misused("--fault is for one recording and one command, not for %d plays", len(sources)*len(r.commands))
-	}
-	if r.as == "server" {
-		r.dumped.own = func() string { return r.admin }
-	}
-	if len(r.commands) > 1 && slices.Contains(sources, "-") {
-		return misused("standard input can be read for one command only, not for %d", len(r.commands))
-	}
-	for _, argv := range r.commands {
-		if err := runnable(argv[0]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // observed is a reading of the recording by which it becomes known what a client
 // takes for granted, if one is to be run.
-func (r *replaying) observed(src replay.Source) replay.Source {
-	if r.argv == nil || r.as != "server" {
+func (r *Replay) observed(src replay.Source) replay.Source {
+	if r.argv == nil || r.As != "server" {
 		return src
 	}
 	r.observer = premise.Observe(src)
@@ -133,42 +48,42 @@ func (r *replaying) observed(src replay.Source) replay.Source {
 
 // choose names the client that is played with a command, which is but one: the
 // first to which something was said.
-func (r *replaying) choose(plan *replay.Plan) {
-	r.options.Client = r.client
+func (r *Replay) choose(plan *replay.Plan) {
+	r.Options.Client = r.Client
 	defer r.patience()
-	if r.observer == nil || r.client != "" || len(plan.Clients) == 0 {
+	if r.observer == nil || r.Client != "" || len(plan.Clients) == 0 {
 		return
 	}
-	r.options.Client = plan.Clients[0]
+	r.Options.Client = plan.Clients[0]
 	if len(plan.Clients) == 1 {
 		return
 	}
 	for _, s := range plan.Streams {
 		if slices.ContainsFunc(s.Topics, func(t *replay.Topic) bool { return len(t.Responses) > 0 }) {
-			r.options.Client = s.Client
+			r.Options.Client = s.Client
 			break
 		}
 	}
-	r.say("playing client %q, the first of %d that was sent something; --client ID names another", r.options.Client, len(plan.Clients))
+	r.Say("playing client %q, the first of %d that was sent something; --client ID names another", r.Options.Client, len(plan.Clients))
 }
 
 // patience is longer for an Envoy that has to wait for what nobody gives it, unless
 // somebody said how long it is.
-func (r *replaying) patience() {
-	r.options.Idle = time.Duration(r.idle)
-	if r.observer == nil || r.idleGiven || r.options.Idle >= longerThanEnvoy {
+func (r *Replay) patience() {
+	r.Options.Idle = r.Idle
+	if r.observer == nil || r.IdleGiven || r.Options.Idle >= LongerThanEnvoy {
 		return
 	}
-	secrets := r.observer.Unrecorded(r.options.Client)
-	if of, _ := r.observer.Client(r.options.Client); of.GRPC || len(secrets) == 0 {
+	secrets := r.observer.Unrecorded(r.Options.Client)
+	if of, _ := r.observer.Client(r.Options.Client); of.GRPC || len(secrets) == 0 {
 		return
 	}
-	r.options.Idle = longerThanEnvoy
+	r.Options.Idle = LongerThanEnvoy
 	what := fmt.Sprintf("the secret %q, which is", secrets[0])
 	if len(secrets) > 1 {
 		what = fmt.Sprintf("%d secrets, such as %q, which are", len(secrets), secrets[0])
 	}
-	r.say("envoy waits for %s not in the recording, by default up to 15s: --idle is %s", what, r.options.Idle)
+	r.Say("envoy waits for %s not in the recording, by default up to 15s: --idle is %s", what, r.Options.Idle)
 }
 
 type dialing = func(context.Context) (net.Conn, error)
@@ -181,11 +96,11 @@ type launched struct {
 }
 
 // beside plays while the command runs, if there is one.
-func (r *replaying) beside(ctx context.Context, with launched, play func(context.Context) (*replay.Report, error)) (*replay.Report, error) {
+func (r *Replay) beside(ctx context.Context, with launched, play func(context.Context) (*replay.Report, error)) (*replay.Report, error) {
 	if r.argv == nil {
 		return play(ctx)
 	}
-	r.say("playing %s with %s", r.source, commandText(r.argv))
+	r.Say("playing %s with %s", r.source, console.Command(r.argv))
 	argv, env := r.argv, []string(nil)
 	if with.server != nil {
 		var err error
@@ -194,17 +109,17 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 		}
 	} else if conn, err := with.target(ctx); err == nil {
 		_ = conn.Close()
-		return nil, failed("somebody listens on %s already, and would be taken for the command", r.target)
+		return nil, console.Failed("somebody listens on %s already, and would be taken for the command", r.Target)
 	}
 	child, err := launch.Start(argv, env)
 	if err != nil {
-		return nil, notRunnable(argv[0], causeOf(err).Error(), exitCannotRun)
+		return nil, console.NotRunnable(argv[0], err)
 	}
 	r.child = child
-	r.options.Anew = child.Again
-	wait := replay.FirstClient * r.options.Idle
+	r.Options.Anew = child.Again
+	wait := replay.FirstClient * r.Options.Idle
 	if with.target != nil && !child.Await(ctx, with.target, wait) && ctx.Err() == nil {
-		return nil, r.fateOf(child, fmt.Sprintf("does not listen on %s within %s", r.target, wait))
+		return nil, r.fateOf(child, fmt.Sprintf("does not listen on %s within %s", r.Target, wait))
 	}
 	during, stop := child.During(ctx)
 	defer stop()
@@ -229,7 +144,7 @@ func (r *replaying) beside(ctx context.Context, with launched, play func(context
 }
 
 // dismiss ends the command.
-func (r *replaying) dismiss() {
+func (r *Replay) dismiss() {
 	if r.child != nil {
 		r.child.End()
 	}
@@ -240,20 +155,20 @@ func (r *replaying) dismiss() {
 }
 
 // asked is how the command is run as a client of server.
-func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
-	of, v2 := r.observer.Client(r.options.Client)
+func (r *Replay) asked(server net.Addr) (argv, env []string, err error) {
+	of, v2 := r.observer.Client(r.Options.Client)
 	if v2 {
-		return nil, nil, failed("%s was recorded with xDS v2, which no bootstrap asks for any more", r.source)
+		return nil, nil, console.Failed("%s was recorded with xDS v2, which no bootstrap asks for any more", r.source)
 	}
 	if r.admin, err = launch.FreePort(); err != nil {
-		return nil, nil, failed("no free port for the admin interface of the client: %w", err)
+		return nil, nil, console.Failed("no free port for the admin interface of the client: %w", err)
 	}
-	if r.dir, err = privateDir(); err != nil {
-		return nil, nil, failed("cannot make a directory for the bootstrap: %w", err)
+	if r.dir, err = launch.PrivateDir(); err != nil {
+		return nil, nil, console.Failed("cannot make a directory for the bootstrap: %w", err)
 	}
-	c, err := launch.NewClient(r.argv, of, r.dir, app.AddressOf(server), r.admin)
+	c, err := launch.NewClient(r.argv, of, r.dir, proxy.AddrOf(server).String(), r.admin)
 	if err != nil {
-		return nil, nil, failed("%s: %w", r.source, err)
+		return nil, nil, console.Failed("%s: %w", r.source, err)
 	}
 	r.wanting, r.unfilled = of.Notes, c.Hint
 	return c.Argv, c.Env, nil
@@ -261,11 +176,11 @@ func (r *replaying) asked(server net.Addr) (argv, env []string, err error) {
 
 // fateOf is what became of a command that was not played with: it has ended, or
 // else what it did not do.
-func (r *replaying) fateOf(c *launch.Child, lacking string) error {
+func (r *Replay) fateOf(c *launch.Child, lacking string) error {
 	what := lacking
 	if c.Ended() {
 		what = fmt.Sprintf("ended (%s) before anything was played", c.Fate())
-		if r.follow {
+		if r.Follow {
 			what = fmt.Sprintf("ended (%s) while it was asked", c.Fate())
 		}
 	}
@@ -274,7 +189,7 @@ func (r *replaying) fateOf(c *launch.Child, lacking string) error {
 	if len(words) > 0 {
 		heard = "its last words:\n" + strings.Join(words, "\n")
 	}
-	f := failed("the command %s %s; %s", shellWord(r.argv[0]), what, heard)
+	f := console.Failed("the command %s %s; %s", console.ShellWord(r.argv[0]), what, heard)
 	if r.unfilled != "" {
 		f.Hint("%s", r.unfilled)
 	}
@@ -283,8 +198,8 @@ func (r *replaying) fateOf(c *launch.Child, lacking string) error {
 
 // runAll plays each SOURCE with each command. One play prints its report, several
 // a table.
-func (r *replaying) runAll(ctx context.Context, sources []string) error {
-	commands := r.commands
+func (r *Replay) runAll(ctx context.Context, sources []string) error {
+	commands := r.Commands
 	if len(commands) == 0 {
 		commands = [][]string{nil}
 	}
@@ -293,7 +208,7 @@ func (r *replaying) runAll(ctx context.Context, sources []string) error {
 	for _, source := range sources {
 		for _, argv := range commands {
 			r.source, r.argv, r.fate, r.trouble, r.observer = source, argv, nil, nil, nil
-			r.wanting, r.unfilled, r.options.Client = nil, "", r.client
+			r.wanting, r.unfilled, r.Options.Client = nil, "", r.Client
 			report, err := r.run(ctx)
 			if !r.several {
 				return r.alone(report, err)
@@ -301,20 +216,20 @@ func (r *replaying) runAll(ctx context.Context, sources []string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if errors.Is(err, errDifferences) {
+			if errors.Is(err, console.ErrDifferences) {
 				err = nil
 			}
-			m.Enter(source, commandText(argv), r.options.Client, report, err)
+			m.Enter(source, console.Command(argv), r.Options.Client, report, err)
 		}
 	}
 	for _, argv := range commands {
-		m.Commands = append(m.Commands, commandText(argv))
+		m.Commands = append(m.Commands, console.Command(argv))
 	}
 	return r.printMatrix(&m)
 }
 
 // alone prints the report of the only play.
-func (r *replaying) alone(report *replay.Report, err error) error {
+func (r *Replay) alone(report *replay.Report, err error) error {
 	if report != nil {
 		if printed := r.print(report); printed != nil {
 			return printed
@@ -323,33 +238,25 @@ func (r *replaying) alone(report *replay.Report, err error) error {
 	return err
 }
 
-func commandText(argv []string) string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = shellWord(w)
-	}
-	return strings.Join(words, " ")
-}
-
 // matrixFacts is what replay -o json prints of several plays.
 type matrixFacts struct {
 	Schema string `json:"schema"`
 	*launch.Matrix
 }
 
-func (r *replaying) printMatrix(m *launch.Matrix) error {
-	if r.output == "json" {
-		if err := r.console().JSON(matrixFacts{schema, m}); err != nil {
+func (r *Replay) printMatrix(m *launch.Matrix) error {
+	if r.Output == "json" {
+		if err := r.JSON(matrixFacts{render.Schema, m}); err != nil {
 			return err
 		}
-	} else if _, err := io.WriteString(r.stdout, matrixText(m)); err != nil {
+	} else if _, err := io.WriteString(r.Stdout, matrixText(m)); err != nil {
 		return err
 	}
 	switch {
 	case m.Has(launch.Differs):
-		return errDifferences
+		return console.ErrDifferences
 	case m.Has(launch.Failed):
-		return &failure{Err: errors.New("not all was played"), Code: console.ExitFailed, Silent: true}
+		return &console.Failure{Err: errors.New("not all was played"), Code: console.ExitFailed, Silent: true}
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
-package main
+package playback
 
 import (
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
@@ -16,11 +17,11 @@ type bisectFacts struct {
 	foundFiles
 }
 
-func (b *bisecting) print(found *replay.Bisection, files foundFiles) error {
-	if b.output == "json" {
-		return b.console().JSON(bisectFacts{schema, found, files})
+func (b *Bisect) print(found *replay.Bisection, files foundFiles) error {
+	if b.Output == "json" {
+		return b.JSON(bisectFacts{render.Schema, found, files})
 	}
-	_, err := io.WriteString(b.stdout, bisectText(found, files))
+	_, err := io.WriteString(b.Stdout, bisectText(found, files))
 	return err
 }
 
@@ -64,7 +65,7 @@ func bisectText(f *replay.Bisection, files foundFiles) string {
 	}
 	b.WriteString("\n")
 	if files.Recording != "" {
-		fmt.Fprintf(&b, "reject it again: xdsproxy replay %s --as server --listen 127.0.0.1:18000\n", render.Safe(shellWord(files.Recording)))
+		fmt.Fprintf(&b, "reject it again: xdsproxy replay %s --as server --listen 127.0.0.1:18000\n", render.Safe(console.ShellWord(files.Recording)))
 	}
 	return b.String()
 }
