@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/playback"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/playback"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/playback"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/playback"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 

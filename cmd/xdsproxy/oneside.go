@@ -1,8 +1,6 @@
 package main
 
-import (
-	"github.com/xdsproxy/xdsproxy/proxy"
-)
+import "github.com/xdsproxy/xdsproxy/proxy"
 
 // oneSide is how a command that is one side itself speaks TLS with the live
 // other one: with clients, or with the control plane there. The pair is not
