@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"internal/store":     {"internal/session", "internal/xds", "recorder", "decode", "check"},
 	"internal/input":     {"internal/session", "proxy", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
 	"internal/export":    {"internal/session", "internal/nearest", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/report", "internal/pseudonym"},
+	"internal/playback":  {"internal/session", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/fault", "replay/shadow"},
 	"internal/compare":   {"internal/session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
 	"internal/convert":   {"internal/session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"internal/session", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
@@ -73,7 +74,8 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/app", "internal/playback", "internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/settings", "internal/store", "recorder", "decode", "check", "internal/render",
+		"internal/app", "internal/settings",
+		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},
@@ -93,7 +95,7 @@ var thirdParty = map[string][]string{
 	"github.com/charmbracelet/":        {"tui"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},
-	"go.uber.org/zap":                  {"proxy", "recorder", "internal/serve", "internal/admin", "internal/app", "cmd/xdsproxy"},
+	"go.uber.org/zap":                  {"internal/playback", "proxy", "recorder", "internal/serve", "internal/admin", "internal/app", "cmd/xdsproxy"},
 	"github.com/prometheus/":           {"internal/admin"},
 	"github.com/klauspost/compress":    {"recorder", "internal/mutant"},
 	"golang.org/x/net/http2/hpack":     {"internal/wire", "proxy"},

@@ -166,12 +166,7 @@ func (a *cli) judge(ctx context.Context, names []string, label string, o check.O
 	defer src.Close()
 	o.Timers.Fixed = o.Timers.Fixed || src.Script
 	checker := check.NewChecker(o)
-	var judged atomic.Uint64
-	defer a.heedStop(ctx, &judged)()
-	err = a.opener().Each(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
-		judged.Store(uint64(e.Seq))
-		return nil
-	})
+	err = a.judgeEach(ctx, src, checker, func(*session.Entry, *check.Change) error { return nil })
 	if err != nil && !input.Damaged(err) {
 		return err
 	}
@@ -186,12 +181,14 @@ func (a *cli) judge(ctx context.Context, names []string, label string, o check.O
 // stopGrace is how long a command that judges may go on when it is asked to end.
 const stopGrace = time.Second
 
-// heedStop ends the program if ctx ends and the caller, who has judged so many
-// entries, does not call back within a grace. Entries are judged whole, and a
-// single one can be large enough for seconds; a command that prints only what it
-// has found at the end has nothing to save.
-func (a *cli) heedStop(ctx context.Context, judged *atomic.Uint64) (back func()) {
+// judgeEach reads a source to its end, and ends the program if ctx ends and the
+// entry at hand takes longer than a grace. Entries are judged whole, and a single
+// one can be large enough for seconds; a command that prints only what it has found
+// at the end has nothing to save.
+func (a *cli) judgeEach(ctx context.Context, src *input.Source, step input.Stepper, v input.Visit) error {
+	var judged atomic.Uint64
 	over := make(chan struct{})
+	defer close(over)
 	context.AfterFunc(ctx, func() {
 		select {
 		case <-over:
@@ -200,7 +197,10 @@ func (a *cli) heedStop(ctx context.Context, judged *atomic.Uint64) (back func())
 			os.Exit(console.ExitInterrupted)
 		}
 	})
-	return func() { close(over) }
+	return a.opener().Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
+		judged.Store(uint64(e.Seq))
+		return v(e, c)
+	})
 }
 
 func (a *cli) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -52,12 +51,7 @@ xdsproxy info session.xdsp -o json`,
 		if i == nil {
 			return failure
 		}
-		if output == "json" {
-			err = a.console().JSON(i)
-		} else {
-			_, err = io.WriteString(a.stdout, i.Text(a.console().Style()))
-		}
-		if err != nil {
+		if err := a.console().Show(output, i, func() string { return i.Text(a.console().Style()) }); err != nil {
 			return err
 		}
 		if failure == nil && strict && i.Gaps > 0 {

@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,25 +42,17 @@ xdsproxy status session.xdsp --at 4107`,
 		if err != nil {
 			return err
 		}
-		checker, stand, err := a.replayTo(cmd.Context(), name, session.Seq(at))
+		checker, stand, damage := a.replayTo(cmd.Context(), name, session.Seq(at))
 		if checker == nil {
-			return err
+			return damage
 		}
 		status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
-		if output == "json" {
-			if err := a.console().JSON(status); err != nil {
-				return err
-			}
-			return err
-		}
-		if len(status.Clients) == 0 {
+		if output != "json" && len(status.Clients) == 0 {
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
-			return err
+			return damage
 		}
-		if _, err := io.WriteString(a.stdout, status.Text(a.console().Style(), a.console().Columns())); err != nil {
-			return err
-		}
-		return err
+		c := a.console()
+		return cmp.Or(c.Show(output, status, func() string { return status.Text(c.Style(), c.Columns()) }), damage)
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
 	a.useSettings(cmd, "memory-past")
@@ -88,9 +79,9 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		if len(args) == 0 || len(args) > 2 {
 			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).Hint("xdsproxy status %s lists the clients", input.Last)
 		}
-		checker, stand, err := a.replayTo(cmd.Context(), args[0], session.Seq(at))
+		checker, stand, damage := a.replayTo(cmd.Context(), args[0], session.Seq(at))
 		if checker == nil {
-			return err
+			return damage
 		}
 		asked := ""
 		if len(args) > 1 {
@@ -101,16 +92,8 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 			return choice
 		}
 		tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
-		if output == "json" {
-			if err := a.console().JSON(tree); err != nil {
-				return err
-			}
-			return err
-		}
-		if _, err := io.WriteString(a.stdout, tree.Text(a.console().Style(), a.console().Columns())); err != nil {
-			return err
-		}
-		return err
+		c := a.console()
+		return cmp.Or(c.Show(output, tree, func() string { return tree.Text(c.Style(), c.Columns()) }), damage)
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
 	a.bootstrapFlag(cmd)
@@ -137,10 +120,7 @@ func (a *cli) replayTo(ctx context.Context, name string, seq session.Seq) (*chec
 	heap.Lean()
 	checker := check.NewChecker(a.config.Judging())
 	stand := standing{name: src.Name}
-	var judged atomic.Uint64
-	defer a.heedStop(ctx, &judged)()
-	err = a.opener().Each(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
-		judged.Store(uint64(e.Seq))
+	err = a.judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
 			return input.ErrEnough

@@ -21,8 +21,7 @@ import (
 
 // IsConfigDump says whether a file begins as the dump of an Envoy does.
 func IsConfigDump(name string) bool {
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
 	f, err := os.Open(name)
@@ -39,14 +38,9 @@ func (f *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 	if source == "-" {
 		return console.Misused("a session is read twice to be held against a config_dump: write the recording to a file first")
 	}
-	file, err := os.Open(name)
+	data, err := f.ReadFile(name, configdump.MaxBytes)
 	if err != nil {
 		return console.Failed("%w", err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, configdump.MaxBytes+1))
-	if err != nil {
-		return console.Failed("cannot read %q: %w", name, err)
 	}
 	dump, err := configdump.Read(data)
 	if err != nil {
@@ -60,19 +54,15 @@ func (f *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 		return console.Failed("nothing could be compared: %q has nothing that the client was sent", name).
 			Hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
 	}
-	f.Differs = !out.Same
 	out.Schema, out.Session = render.Schema, source
 	if f.Type != "" {
 		out.Types = slices.DeleteFunc(out.Types, func(t render.HeldType) bool { return t.Type != f.Type })
 		out.Resources = slices.DeleteFunc(out.Resources, func(r render.HeldResource) bool { return r.Type != f.Type })
 		out.NotDumped = slices.DeleteFunc(out.NotDumped, func(t string) bool { return t != f.Type })
 		out.Same = !slices.ContainsFunc(out.Resources, func(r render.HeldResource) bool { return r.Difference })
-		f.Differs = !out.Same
 	}
-	if f.Output == "json" {
-		return f.JSON(out)
-	}
-	return f.Print(out.Text(f.Style(), f.Context))
+	f.Differs = !out.Same
+	return f.Show(f.Output, out, func() string { return out.Text(f.Style(), f.Context) })
 }
 
 // Dump reads a session, up to a moment if one is given, and compares. asked

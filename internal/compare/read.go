@@ -137,27 +137,16 @@ func (s *survey) missing(name, source string) error {
 	}
 	slices.Sort(candidates)
 	slices.Sort(parts)
+	for i, n := range parts {
+		parts[i] = console.ShellWord(n)
+	}
 	switch best := lower[nearest.Name(name, candidates)]; {
 	case len(parts) > 0:
-		f.Hint("names that contain it: %s", listed(parts))
+		f.Hint("names that contain it: %s", render.SomeOf(parts, 8))
 	case best != "":
 		f.Hint("did you mean %s?", console.ShellWord(best))
 	case len(s.names) == 0:
 		return f.Hint("there is no resource in it at all")
 	}
 	return f.Hint("xdsproxy tree %s CLIENT lists the resources of a client", console.ShellWord(source))
-}
-
-// listed is the first of a list of names.
-func listed(names []string) string {
-	const most = 8
-	var out []string
-	for _, n := range names[:min(len(names), most)] {
-		out = append(out, console.ShellWord(n))
-	}
-	text := strings.Join(out, ", ")
-	if more := len(names) - most; more > 0 {
-		text += " and " + render.Number(more) + " more"
-	}
-	return text
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -44,15 +45,11 @@ func (f *Comparison) Versions(ctx context.Context, source, name string) error {
 		return err
 	}
 	v := &versionsView{Comparison: f, st: st, lane: l, clients: clients, name: name}
+	print := v.text
 	if f.Output == "json" {
-		err = v.json(steps)
-	} else {
-		err = v.text(steps)
+		print = v.json
 	}
-	if err == nil {
-		err = damage
-	}
-	return err
+	return cmp.Or(print(steps), damage)
 }
 
 // choose finds the one client and type that is meant. If several clients were

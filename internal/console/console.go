@@ -43,6 +43,14 @@ func (c *Console) Tell(format string, args ...any) {
 // JSON prints a value as an indented document.
 func (c *Console) JSON(v any) error { return render.WriteJSON(c.Stdout, v) }
 
+// Show prints a value as JSON if that is the form, else as text.
+func (c *Console) Show(form string, v any, text func() string) error {
+	if form == "json" {
+		return c.JSON(v)
+	}
+	return c.Print(text())
+}
+
 // Print prints a text as it is.
 func (c *Console) Print(text string) error {
 	_, err := io.WriteString(c.Stdout, text)

@@ -144,7 +144,7 @@ func (r *Report) gather(ctx context.Context, o *report.Options) error {
 	}
 	defer b.Close()
 	if b.Done.Entries == 0 {
-		return console.Failed("%q has no entry %s", r.Name, render.SomeOf(numbers(o.Proof.Seqs)))
+		return console.Failed("%q has no entry %s", r.Name, render.SomeOf(numbers(o.Proof.Seqs), 8))
 	}
 	return r.write(b, o)
 }
@@ -167,7 +167,7 @@ func (r *Report) options(ctx context.Context, rules []string, seqs []session.Seq
 	o.Proof.Seqs = seqs
 	switch {
 	case len(seqs) > 0:
-		o.Chosen = "entry " + render.SomeOf(numbers(seqs))
+		o.Chosen = "entry " + render.SomeOf(numbers(seqs), 8)
 	case len(o.Proof.Findings) > 0:
 	case len(rules) > 0:
 		return nil, console.Failed("no finding of %s in %q", strings.Join(rules, " or "), r.Name).Hint("xdsproxy check %s --info", console.ShellWord(r.Name))

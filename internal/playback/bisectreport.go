@@ -2,7 +2,6 @@ package playback
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
@@ -18,11 +17,7 @@ type bisectFacts struct {
 }
 
 func (b *Bisect) print(found *replay.Bisection, files foundFiles) error {
-	if b.Output == "json" {
-		return b.JSON(bisectFacts{render.Schema, found, files})
-	}
-	_, err := io.WriteString(b.Stdout, bisectText(found, files))
-	return err
+	return b.Show(b.Output, bisectFacts{render.Schema, found, files}, func() string { return bisectText(found, files) })
 }
 
 // bisectText is what was found as a person reads it.
@@ -48,7 +43,7 @@ func bisectText(f *replay.Bisection, files foundFiles) string {
 	case f.Accepted:
 		fmt.Fprintf(&b, "expected NACK, got ACK: %s accepts all of it now\n", render.Safe(client))
 	case f.Fickle != nil:
-		fmt.Fprintf(&b, "! %s accepts %s one time and rejects the same another time: the search ended there\n", render.Safe(client), nameSome(f.Fickle))
+		fmt.Fprintf(&b, "! %s accepts %s one time and rejects the same another time: the search ended there\n", render.Safe(client), render.Safe(render.SomeOf(f.Fickle, 5)))
 	case f.Rest && len(f.Culprits) == 1 && len(f.Culprits[0].Resources) == 1:
 		b.WriteString("✓ without it the response is accepted\n")
 	case f.Rest:
@@ -115,14 +110,4 @@ func shortened(version string) string {
 		return version[:most] + "…"
 	}
 	return version
-}
-
-// nameSome names the first few.
-func nameSome(names []string) string {
-	const most = 5
-	text := render.Safe(strings.Join(names[:min(len(names), most)], ", "))
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return text
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -245,11 +244,7 @@ type matrixFacts struct {
 }
 
 func (r *Replay) printMatrix(m *launch.Matrix) error {
-	if r.Output == "json" {
-		if err := r.JSON(matrixFacts{render.Schema, m}); err != nil {
-			return err
-		}
-	} else if _, err := io.WriteString(r.Stdout, matrixText(m)); err != nil {
+	if err := r.Show(r.Output, matrixFacts{render.Schema, m}, func() string { return matrixText(m) }); err != nil {
 		return err
 	}
 	switch {

@@ -2,7 +2,6 @@ package playback
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -20,15 +19,14 @@ type replayFacts struct {
 }
 
 func (r *Replay) print(report *replay.Report) error {
-	if r.Output == "json" {
-		return r.JSON(replayFacts{render.Schema, report, r.dumped.found})
-	}
-	text := replayText(report)
-	if r.dumped.found != nil {
-		text += "\n" + r.dumped.found.Text(r.Style(), 3)
-	}
-	_, err := io.WriteString(r.Stdout, text)
-	return err
+	found := r.dumped.found
+	return r.Show(r.Output, replayFacts{render.Schema, report, found}, func() string {
+		text := replayText(report)
+		if found != nil {
+			text += "\n" + found.Text(r.Style(), 3)
+		}
+		return text
+	})
 }
 
 // replayText is a replay's report as a person reads it.
@@ -113,23 +111,12 @@ func differencesText(report *replay.Report) string {
 			where += ", " + d.Type
 		}
 		b.WriteString("! " + render.Safe(where+": expected "+d.Expected+", got "+d.Got) + "\n")
-		for line := range strings.Lines(d.Detail) {
-			b.WriteString("    " + render.Safe(strings.TrimSuffix(line, "\n")) + "\n")
-		}
+		writeIndented(&b, d.Detail)
 		if len(same) > 1 {
-			b.WriteString("    the same change: " + render.Safe(someOf(same[1:])) + "\n")
+			b.WriteString("    the same change: " + render.Safe(render.SomeOf(same[1:], 5)) + "\n")
 		}
 	}
 	return b.String()
-}
-
-// someOf lists some of many texts.
-func someOf(texts []string) string {
-	const most = 5
-	if len(texts) <= most {
-		return strings.Join(texts, ", ")
-	}
-	return strings.Join(texts[:most], ", ") + fmt.Sprintf(" and %d more", len(texts)-most)
 }
 
 // columnsOf lays out rows under each other.

@@ -278,9 +278,7 @@ func shadowText(e shadow.Event) string {
 	}
 	fmt.Fprintf(&b, "%s %s %s\n", e.Time.Format("15:04:05.000"), mark, render.Safe(e.Text))
 	if e.What == shadow.Differs {
-		for line := range strings.Lines(e.Detail) {
-			b.WriteString("    " + render.Safe(strings.TrimSuffix(line, "\n")) + "\n")
-		}
+		writeIndented(&b, e.Detail)
 	}
 	return b.String()
 }
