@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"check":              {"internal/session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/render":    {"internal/session", "internal/xds", "internal/engine", "internal/configdump", "decode", "check"},
 	"internal/app":       {"internal/session", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
+	"internal/wrap":      {"internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
 	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
@@ -74,7 +75,7 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/app", "internal/settings",
+		"internal/app", "internal/settings", "internal/wrap",
 		"internal/session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/wrap"
 )
 
 // bootstrapFlag lets a command know which clusters the clients have anyway.
@@ -17,7 +18,7 @@ type staticValue struct{ cli *cli }
 func (v staticValue) String() string { return "" }
 func (v staticValue) Type() string   { return "FILE" }
 func (v staticValue) Set(file string) error {
-	text, err := v.cli.readBootstrap(file)
+	text, err := wrap.ReadBootstrap(v.cli.console(), file)
 	if err != nil {
 		return err
 	}

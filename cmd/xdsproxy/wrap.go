@@ -5,20 +5,16 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/app"
-	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/wrap"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
@@ -77,7 +73,7 @@ xdsproxy wrap envoy -c envoy.json
 GRPC_XDS_BOOTSTRAP=bootstrap.json xdsproxy wrap ./client xds:///greeter
 xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	}, func(cmd *cobra.Command, args []string) error {
-		plan, err := a.plan(file, args)
+		plan, err := wrap.Find(a.console(), file, args)
 		if err != nil {
 			return err
 		}
@@ -94,8 +90,8 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 
 // wrap runs the command of a plan behind the proxy. It ends when the command
 // does, whatever ctx says: signals are the command's to heed.
-func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
-	servers, err := a.wrappable(plan)
+func (a *cli) wrap(ctx context.Context, plan *wrap.Plan, path string) error {
+	servers, err := plan.Servers()
 	if err != nil {
 		return err
 	}
@@ -107,20 +103,20 @@ func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
 		return failed("cannot make a directory for the bootstrap: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	pairs, err := a.pairsOf(servers, dir, plan.name)
+	pairs, err := plan.Pairs(servers, dir)
 	if err != nil {
 		return err
 	}
 	s, err := h.Assemble(app.Design{
-		Path: path, Relay: h.RelayOf(pairs), Begin: engine.StaticNote(plan.doc.Clusters),
-		Bound: func(addrs []net.Addr) error { return plan.lead(servers, addrs, dir) },
+		Path: path, Relay: h.RelayOf(pairs), Begin: engine.StaticNote(plan.Doc.Clusters),
+		Bound: func(addrs []net.Addr) error { return plan.Lead(servers, addrs, dir) },
 	})
 	if err != nil {
 		return err
 	}
-	child := newChild(plan.argv, plan.env, a)
-	defer child.stop()
-	if err := child.start(); err != nil {
+	child := plan.Command()
+	defer child.Stop()
+	if err := child.Start(); err != nil {
 		s.Discard()
 		return err
 	}
@@ -130,7 +126,7 @@ func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
 		for i, addr := range s.Proxy.Addrs() {
 			a.say("listening on %s, upstream %s, recording %s", proxy.AddrOf(addr), pairs[i].Upstream, s.Log.Place())
 			if t := servers[i].TLS; t != nil {
-				a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
+				a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.Name)
 			}
 		}
 	})()
@@ -138,7 +134,7 @@ func (a *cli) wrap(ctx context.Context, plan *plan, path string) error {
 }
 
 // attend serves until the command has ended, and finishes the recording.
-func (a *cli) attend(serving context.Context, drain func(), child *child, s *app.Assembly) error {
+func (a *cli) attend(serving context.Context, drain func(), child *wrap.Command, s *app.Assembly) error {
 	var relay sync.WaitGroup
 	relay.Go(func() { _ = s.Proxy.Serve(serving) }) // it fails only where Listen did
 	judged := make(chan struct{})
@@ -146,10 +142,10 @@ func (a *cli) attend(serving context.Context, drain func(), child *child, s *app
 		defer close(judged)
 		s.Oversee()
 	}()
-	code := child.wait()
+	code := child.Wait()
 	impatient, once := context.WithCancel(context.Background())
 	defer once()
-	child.afterwards(s.Proxy.Close, once)
+	child.Afterwards(s.Proxy.Close, once)
 	drain()
 	relay.Wait()
 	closing := s.Close(impatient)
@@ -162,91 +158,4 @@ func (a *cli) attend(serving context.Context, drain func(), child *child, s *app
 		a.warn("%v", closing)
 	}
 	return &failure{Err: fmt.Errorf("the command ended with %d", code), Code: code, Aloof: true, Silent: true}
-}
-
-// wrappable are the servers that a proxy can stand in for; of the others it is
-// said why it cannot.
-func (a *cli) wrappable(plan *plan) ([]*bootstrap.Server, error) {
-	var servers []*bootstrap.Server
-	var why []string
-	secured := false
-	for _, s := range plan.doc.Servers {
-		if s.Obstacle == nil {
-			servers = append(servers, s)
-			continue
-		}
-		secured = secured || s.Obstacle.Secured
-		why = append(why, fmt.Sprintf("%s: %s", describe(s), render.Safe(s.Obstacle.Why)))
-	}
-	const plaintext = "certificates can be taken over from files and from the bootstrap itself; else name a plaintext port of the server there, such as Istio's 15010"
-	switch {
-	case len(plan.doc.Servers) == 0:
-		return nil, failed("%s names no xDS server", plan.name).
-			Hint("Envoy names them by ads_config or another config source with grpc_services or cluster_names, gRPC by xds_servers")
-	case len(servers) == 0:
-		f := failed("%s names no xDS server that can be wrapped", plan.name)
-		for _, w := range why {
-			f.Hint("%s", w)
-		}
-		if secured {
-			f.Hint(plaintext)
-		}
-		return nil, f
-	}
-	for _, w := range why {
-		a.warn("cannot wrap %s; the command goes there directly", w)
-	}
-	if secured {
-		a.tell("xdsproxy: hint: %s", plaintext)
-	}
-	for _, w := range plan.doc.Warnings {
-		a.warn("%s", w)
-	}
-	return servers, nil
-}
-
-// describe names a server as the one who wrote the bootstrap knows it.
-func describe(s *bootstrap.Server) string {
-	text := s.Address
-	if names := strings.Join(s.Names, ", "); text == "" {
-		text = "cluster " + names
-	} else if names != "" {
-		text += " (" + names + ")"
-	}
-	what := []string{}
-	for _, u := range s.Uses {
-		if len(what) == 0 || what[len(what)-1] != u.What {
-			what = append(what, u.What)
-		}
-	}
-	return render.Safe(text + ", for " + strings.Join(what, ", "))
-}
-
-// pairsOf puts a listener in front of each server, of the kind that the client
-// expects there: its sockets in dir, or any port of loopback.
-func (a *cli) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.Pair, error) {
-	pairs := make([]proxy.Pair, len(servers))
-	for i, s := range servers {
-		upstream, err := proxy.ParseAddr(s.Address)
-		if err != nil {
-			return nil, failed("%s: %w", describe(s), err)
-		}
-		pairs[i] = proxy.Pair{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}
-		switch {
-		case s.Private():
-			pairs[i].Listen = proxy.Addr{Network: "unix", Address: filepath.Join(dir, fmt.Sprintf("%d.sock", i+1))}
-		case s.IPv6:
-			pairs[i].Listen.Address = "[::1]:0"
-		}
-		if s.TLS == nil {
-			continue
-		}
-		if pairs[i].UpstreamTLS, err = inPlaceOf(s, source, filepath.Join(dir, strconv.Itoa(i+1))); err != nil {
-			return nil, failed("cannot wrap %s: %w", describe(s), err)
-		}
-		if s.TLS.AnyRoot && len(s.TLS.Pins) == 0 {
-			a.warn("%s: the command takes any certificate there (its TLS context has no trusted_ca), and so does xdsproxy", describe(s))
-		}
-	}
-	return pairs, nil
 }

@@ -1,4 +1,7 @@
-package main
+// Package wrap puts a proxy in front of the servers of a client that is a command:
+// it finds the command's bootstrap, makes a copy that leads to the proxy, and runs
+// the command in our place. It forwards and records nothing.
+package wrap
 
 import (
 	"errors"
@@ -28,32 +31,33 @@ const (
 	configYAML = "--config-yaml"
 )
 
-// plan is a command, and the bootstrap that it is to be given.
-type plan struct {
-	cli  *cli // reads files
-	doc  *bootstrap.Document
+// Plan is a command, and the bootstrap that it is to be given.
+type Plan struct {
+	con  *console.Console
+	Doc  *bootstrap.Document
 	text []byte   // of the bootstrap, as it was found
-	name string   // of the bootstrap, for people
+	Name string   // of the bootstrap, for people
 	base string   // of the file that the copy becomes
 	argv []string // with placeholders until the copy is written
 	env  []string // nil: as it is
 }
 
-// plan finds the bootstrap of a command. Nothing has been started yet.
-func (a *cli) plan(file string, args []string) (*plan, error) {
+// Find finds the bootstrap of a command, or takes the one in file. Nothing has been
+// started yet.
+func Find(con *console.Console, file string, args []string) (*Plan, error) {
 	if len(args) == 0 {
-		return nil, misused("no command to run").Hint("xdsproxy wrap envoy -c envoy.yaml")
+		return nil, console.Misused("no command to run").Hint("xdsproxy wrap envoy -c envoy.yaml")
 	}
 	err := console.Runnable(args[0])
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{cli: a, argv: slices.Clone(args)}
+	p := &Plan{con: con, argv: slices.Clone(args)}
 	err = p.find(file)
 	if err != nil {
 		return nil, err
 	}
-	if p.doc.Kind == bootstrap.GRPC {
+	if p.Doc.Kind == bootstrap.GRPC {
 		p.env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
 			return strings.HasPrefix(kv, grpcBootstrap+"=") || strings.HasPrefix(kv, grpcBootstrapConfig+"=")
 		})
@@ -61,7 +65,7 @@ func (a *cli) plan(file string, args []string) (*plan, error) {
 	}
 	if at, n, over := p.overlay(); n > 0 {
 		if err := p.merge(over); err != nil {
-			a.warn("the command has --config-yaml, which Envoy puts over its bootstrap, and which cannot be read together: %s; servers that it names are not wrapped", err)
+			con.Warn("the command has --config-yaml, which Envoy puts over its bootstrap, and which cannot be read together: %s; servers that it names are not wrapped", err)
 			return p, nil
 		}
 		p.argv = slices.Delete(p.argv, at, at+n)
@@ -71,7 +75,7 @@ func (a *cli) plan(file string, args []string) (*plan, error) {
 
 // overlay finds Envoy's --config-yaml in the command: how many arguments it
 // takes there, none if it is not there, and its value.
-func (p *plan) overlay() (at, n int, over string) {
+func (p *Plan) overlay() (at, n int, over string) {
 	for i, arg := range p.argv[1:] {
 		if value, ok := strings.CutPrefix(arg, configYAML+"="); ok {
 			return i + 1, 1, value
@@ -84,23 +88,23 @@ func (p *plan) overlay() (at, n int, over string) {
 }
 
 // merge makes one bootstrap of the one that was found and of what goes over it.
-func (p *plan) merge(over string) error {
+func (p *Plan) merge(over string) error {
 	text, err := bootstrap.Merge(p.base, p.text, over)
 	if err != nil {
 		return err
 	}
-	return p.parse(strings.TrimPrefix(p.name, "bootstrap ")+" with "+configYAML, "bootstrap.json", text)
+	return p.parse(strings.TrimPrefix(p.Name, "bootstrap ")+" with "+configYAML, "bootstrap.json", text)
 }
 
 // find reads the bootstrap: the file that was named, else the one that the
 // command names, else the one of the environment.
-func (p *plan) find(file string) error {
+func (p *Plan) find(file string) error {
 	if file != "" {
 		if err := p.read(file); err != nil {
 			return err
 		}
-		if p.doc.Kind == bootstrap.Envoy && !slices.ContainsFunc(p.argv[1:], bootstrap.TakesPath) {
-			return misused("--bootstrap %s, but no {} in the command: where does Envoy read it?", file).
+		if p.Doc.Kind == bootstrap.envoy && !slices.ContainsFunc(p.argv[1:], bootstrap.TakesPath) {
+			return console.Misused("--bootstrap %s, but no {} in the command: where does Envoy read it?", file).
 				Hint("%s", properForm(file, p.argv))
 		}
 		return nil
@@ -128,17 +132,17 @@ func (p *plan) find(file string) error {
 		return broken
 	}
 	if len(p.argv) > 2 && filepath.Base(p.argv[0]) == "consul" && p.argv[1] == "connect" && p.argv[2] == "envoy" {
-		return misused("consul connect envoy makes the bootstrap itself and gives it to Envoy, with nothing between").
+		return console.Misused("consul connect envoy makes the bootstrap itself and gives it to Envoy, with nothing between").
 			Hint("let it print the bootstrap, and wrap Envoy: %s", consulForm(p.argv))
 	}
-	return misused("no bootstrap: the command has no -c FILE that is one of Envoy, and %s is not set", grpcBootstrap).
+	return console.Misused("no bootstrap: the command has no -c FILE that is one of Envoy, and %s is not set", grpcBootstrap).
 		Hint("name it: xdsproxy wrap --bootstrap FILE -- COMMAND ... {}")
 }
 
 // findArgument looks for -c FILE in the command, and puts the placeholder there.
 // The error says why a FILE that looks like what was meant is not it; for many
 // programs -c has another meaning.
-func (p *plan) findArgument() (found bool, broken error) {
+func (p *Plan) findArgument() (found bool, broken error) {
 	for i := 1; i < len(p.argv); i++ {
 		file, ok := strings.CutPrefix(p.argv[i], configPath+"=")
 		replaced := configPath + "=" + bootstrap.Placeholder
@@ -154,7 +158,7 @@ func (p *plan) findArgument() (found bool, broken error) {
 		}
 		err := p.read(file)
 		switch {
-		case err == nil && p.doc.Kind == bootstrap.Envoy:
+		case err == nil && p.Doc.Kind == bootstrap.envoy:
 			p.argv[i] = replaced
 			return true, nil
 		case broken == nil && !errors.Is(err, bootstrap.ErrUnknown):
@@ -164,22 +168,22 @@ func (p *plan) findArgument() (found bool, broken error) {
 	return false, broken
 }
 
-func (p *plan) read(file string) error {
-	text, err := p.cli.readBootstrap(file)
+func (p *Plan) read(file string) error {
+	text, err := ReadBootstrap(p.con, file)
 	if err != nil {
-		return failed("cannot read the bootstrap: %w", err)
+		return console.Failed("cannot read the bootstrap: %w", err)
 	}
 	return p.parse(file, filepath.Base(file), text)
 }
 
-// readBootstrap reads a bootstrap, but no more of it than is looked at.
-func (a *cli) readBootstrap(file string) ([]byte, error) {
-	return a.console().ReadFile(file, bootstrap.MaxSize)
+// ReadBootstrap reads a bootstrap, but no more of it than is looked at.
+func ReadBootstrap(con *console.Console, file string) ([]byte, error) {
+	return con.ReadFile(file, bootstrap.MaxSize)
 }
 
 // readReferred reads a file that a bootstrap refers to. Who wrote that may have
 // named anything that can be opened; Envoy watches files.
-func (a *cli) readReferred(file string) ([]byte, error) {
+func (p *Plan) readReferred(file string) ([]byte, error) {
 	info, err := os.Stat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is no regular file", file)
@@ -187,15 +191,15 @@ func (a *cli) readReferred(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.readBootstrap(file)
+	return ReadBootstrap(p.con, file)
 }
 
-func (p *plan) parse(name, base string, text []byte) error {
-	doc, err := bootstrap.Parse(base, text, p.cli.readReferred)
+func (p *Plan) parse(name, base string, text []byte) error {
+	doc, err := bootstrap.Parse(base, text, p.readReferred)
 	if err != nil {
-		return failed("bootstrap %s: %w", name, err)
+		return console.Failed("bootstrap %s: %w", name, err)
 	}
-	p.doc, p.text, p.name, p.base = doc, text, "bootstrap "+name, base
+	p.Doc, p.text, p.Name, p.base = doc, text, "bootstrap "+name, base
 	return nil
 }
 
@@ -210,25 +214,25 @@ func consulForm(argv []string) string {
 	}
 	var b strings.Builder
 	for _, arg := range own {
-		b.WriteString(shellWord(arg) + " ")
+		b.WriteString(console.ShellWord(arg) + " ")
 	}
 	b.WriteString("-bootstrap > envoy.json && xdsproxy wrap envoy -c envoy.json")
 	for _, arg := range envoys {
-		b.WriteString(" " + shellWord(arg))
+		b.WriteString(" " + console.ShellWord(arg))
 	}
 	return b.String()
 }
 
 // properForm is how the command would be right.
 func properForm(file string, argv []string) string {
-	words := []string{"xdsproxy", "wrap", "--bootstrap", shellWord(file), "--"}
+	words := []string{"xdsproxy", "wrap", "--bootstrap", console.ShellWord(file), "--"}
 	placed := false
 	for i, arg := range argv {
 		switch {
 		case i > 0 && (argv[i-1] == "-c" || argv[i-1] == configPath):
 			words, placed = append(words, bootstrap.Placeholder), true
 		default:
-			words = append(words, shellWord(arg))
+			words = append(words, console.ShellWord(arg))
 		}
 	}
 	if !placed {
@@ -237,22 +241,22 @@ func properForm(file string, argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// lead makes the bootstrap lead to where the proxy listens, and writes the copy.
-func (p *plan) lead(servers []*bootstrap.Server, to []net.Addr, dir string) error {
+// Lead makes the bootstrap lead to where the proxy listens, and writes the copy.
+func (p *Plan) Lead(servers []*bootstrap.Server, to []net.Addr, dir string) error {
 	for i, addr := range to {
 		if err := servers[i].Redirect(proxy.AddrOf(addr).String()); err != nil {
-			return failed("%s: %w", p.name, err)
+			return console.Failed("%s: %w", p.Name, err)
 		}
 	}
 	if err := p.write(dir); err != nil {
-		return failed("%s: %w", p.name, err)
+		return console.Failed("%s: %w", p.Name, err)
 	}
 	return nil
 }
 
 // write puts the copy into dir, and its path where the command looks for it.
-func (p *plan) write(dir string) error {
-	text, err := p.doc.Bytes()
+func (p *Plan) write(dir string) error {
+	text, err := p.Doc.Bytes()
 	if err != nil {
 		return err
 	}
@@ -261,7 +265,7 @@ func (p *plan) write(dir string) error {
 		return fmt.Errorf("cannot write the copy: %w", err)
 	}
 	bootstrap.Fill(p.argv, path)
-	if p.doc.Kind == bootstrap.GRPC {
+	if p.Doc.Kind == bootstrap.GRPC {
 		p.env = append(p.env, grpcBootstrap+"="+path)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package wrap
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
-// child is a command that runs in our place: on our terminal, with our standard
+// Command is a command that runs in our place: on our terminal, with our standard
 // streams, and with the signals that were meant for it.
-type child struct {
+type Command struct {
 	cmd     *exec.Cmd
 	signals chan os.Signal
 	over    chan struct{} // closed by stop
@@ -24,21 +24,24 @@ type child struct {
 	late  []func() // for the signals after its end, one each
 }
 
-func newChild(argv, env []string, a *cli) *child {
-	c := &child{
+// Command is the command of a plan, once its bootstrap has been written.
+func (p *Plan) Command() *Command { return newCommand(p.argv, p.env, p.con) }
+
+func newCommand(argv, env []string, con *console.Console) *Command {
+	c := &Command{
 		cmd:     exec.Command(argv[0], argv[1:]...),
 		signals: make(chan os.Signal, 16), over: make(chan struct{}),
 	}
 	c.cmd.Env = env
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = a.stdin, a.stdout, a.stderr
-	if p, wrapped := a.stdout.(console.Pipe); wrapped {
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = con.Stdin, con.Stdout, con.Stderr
+	if p, wrapped := con.Stdout.(console.Pipe); wrapped {
 		c.cmd.Stdout = p.W
 	}
 	return c
 }
 
-// start runs the command. From here on signals are passed on.
-func (c *child) start() error {
+// Start runs the command. From here on signals are passed on.
+func (c *Command) Start() error {
 	// What is ignored here would be ignored there as well; what is caught is not.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, s := range passedSignals() {
@@ -53,7 +56,7 @@ func (c *child) start() error {
 	return nil
 }
 
-func (c *child) watch() {
+func (c *Command) watch() {
 	for {
 		select {
 		case <-c.over:
@@ -76,8 +79,8 @@ func (c *child) watch() {
 	}
 }
 
-// wait returns the exit code of the command, as a shell would have it.
-func (c *child) wait() int {
+// Wait returns the exit code of the command, as a shell would have it.
+func (c *Command) Wait() int {
 	err := c.cmd.Wait()
 	c.mu.Lock()
 	c.ended = true
@@ -88,18 +91,18 @@ func (c *child) wait() int {
 	return console.ExitFailed
 }
 
-// afterwards says what the signals do that come when the command has ended: the
+// Afterwards says what the signals do that come when the command has ended: the
 // first one, the second one.
-func (c *child) afterwards(f ...func()) {
+func (c *Command) Afterwards(f ...func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.late = f
 }
 
-// stop ends the passing on of signals. They stay caught: what is left to do is
+// Stop ends the passing on of signals. They stay caught: what is left to do is
 // to exit with the code of the command, and a signal that ended the program
 // would put another in its place.
-func (c *child) stop() {
+func (c *Command) Stop() {
 	close(c.over)
 	c.watcher.Wait()
 }

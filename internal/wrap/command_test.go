@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package wrap
 
 import (
 	"io"
@@ -8,21 +8,21 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // From the end of the command to that of the program, no signal may take the
 // place of the command's exit code. A signal that is not caught ends the tests.
 func TestSignalsStayCaughtToTheEnd(t *testing.T) {
-	c := newChild([]string{"sh", "-c", "exit 5"}, nil, &cli{stdout: io.Discard, stderr: io.Discard, config: settings.New()})
+	c := newCommand([]string{"sh", "-c", "exit 5"}, nil, &console.Console{Stdout: io.Discard, Stderr: io.Discard})
 	t.Cleanup(func() { signal.Stop(c.signals) })
-	if err := c.start(); err != nil {
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if code := c.wait(); code != 5 {
+	if code := c.Wait(); code != 5 {
 		t.Errorf("exit code %d", code)
 	}
-	c.stop()
+	c.Stop()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		if err := syscall.Kill(syscall.Getpid(), s); err != nil {
 			t.Error(err)
