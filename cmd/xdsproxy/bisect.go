@@ -5,17 +5,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/playback"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/playback"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-func newBisect(a *app) *cobra.Command {
+func newBisect(a *cli) *cobra.Command {
 	b := &playback.Bisect{Timeout: playback.LongerThanEnvoy, Wait: time.Minute, Output: "table"}
 	cmd := a.command(&cobra.Command{
 		Use:   "bisect SOURCE [SEQ] --listen ADDR",
@@ -66,23 +69,23 @@ xdsproxy watch bug.xdsp --no-follow --filter kind:nack`,
 		}
 		err := b.Run(cmd.Context())
 		if err != nil && !console.Said(err) {
-			err = unbound(err)
+			err = app.Unbound(err)
 		}
 		return err
 	})
 	f := cmd.Flags()
-	f.Var(textValue{&b.Listen, "ADDR"}, "listen", "where the client is to connect; port 0 picks one")
-	f.Var(textValue{&b.Node, "ID"}, "node", "node id of the live client to try, if not the recorded one")
-	f.Var((*durationValue)(&b.Timeout), "timeout", "how long the client may take for an answer")
-	f.Var((*durationValue)(&b.Wait), "wait", "how long the client may take to connect, also after it went away")
-	f.Var(textValue{&b.Script, "FILE"}, "script", "write the smallest conversation to this file, and with contents to one that ends with .xdsp, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
-	f.VarPF(textValue{&b.Write, "FILE"}, "write", "w", "record the trials to this file, which must not exist yet")
+	f.Var(settings.NewText(&b.Listen, "ADDR"), "listen", "where the client is to connect; port 0 picks one")
+	f.Var(settings.NewText(&b.Node, "ID"), "node", "node id of the live client to try, if not the recorded one")
+	f.Var((*settings.Duration)(&b.Timeout), "timeout", "how long the client may take for an answer")
+	f.Var((*settings.Duration)(&b.Wait), "wait", "how long the client may take to connect, also after it went away")
+	f.Var(settings.NewText(&b.Script, "FILE"), "script", "write the smallest conversation to this file, and with contents to one that ends with .xdsp, which must not exist yet (default: SOURCE-SEQ.xds in the working directory)")
+	f.VarPF(settings.NewText(&b.Write, "FILE"), "write", "w", "record the trials to this file, which must not exist yet")
 	outputFlag(cmd, &b.Output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupTLS)
+	a.useGroups(cmd, settings.GroupClientTLS, settings.GroupTLS)
 	return cmd
 }
 
-func (a *app) checkBisect(b *playback.Bisect, args []string) error {
+func (a *cli) checkBisect(b *playback.Bisect, args []string) error {
 	switch {
 	case len(args) == 0:
 		return misused("bisect needs a SOURCE").Hint("xdsproxy bisect %s --listen 127.0.0.1:18000", input.Last)
@@ -110,7 +113,7 @@ func (a *app) checkBisect(b *playback.Bisect, args []string) error {
 	if err != nil {
 		return misused("--listen: %w", err)
 	}
-	security, err := a.oneSide(true, at)
-	b.Opener, b.Live, b.KeepSecrets = a.opener(), a.live(security), bool(a.config.keepSecrets)
+	security, err := a.config.OneSide(true, at)
+	b.Opener, b.Live, b.KeepSecrets = a.opener(), a.live(security), bool(a.config.KeepSecrets)
 	return err
 }

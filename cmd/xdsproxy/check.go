@@ -23,12 +23,13 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // failOn are the values of --fail-on, the strictest first.
 var failOn = []string{"info", "warning", "error", "never"}
 
-func newCheck(a *app) *cobra.Command {
+func newCheck(a *cli) *cobra.Command {
 	output, threshold, zip, info, strict := "table", "error", "", false, false
 	var judge ruleFlags
 	cmd := a.command(&cobra.Command{
@@ -71,7 +72,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		if err != nil {
 			return err
 		}
-		options.Past, options.Static = a.config.judging().Past, a.config.static
+		options.Past, options.Static = a.config.Judging().Past, a.config.Static
 		heap.Lean()
 		report := render.NewReport()
 		var damage error
@@ -116,9 +117,9 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
-	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
+	cmd.Flags().Var(settings.NewText(&zip, "FILE.zip"), "report", "if there are findings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
-	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
+	cmd.Flags().Var(settings.NewChoice(&threshold, failOn...), "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
 	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
 	return cmd
@@ -151,7 +152,7 @@ func together(args []string) [][]string {
 }
 
 // judge holds one source against the rules, or several files at once.
-func (a *app) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
+func (a *cli) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
 	var src *input.Source
 	var err error
 	if input.IsFile(names[0]) {
@@ -184,7 +185,7 @@ const stopGrace = time.Second
 // entry at hand takes longer than a grace. Entries are judged whole, and a single
 // one can be large enough for seconds; a command that prints only what it has found
 // at the end has nothing to save.
-func (a *app) judgeEach(ctx context.Context, src *input.Source, step input.Stepper, v input.Visit) error {
+func (a *cli) judgeEach(ctx context.Context, src *input.Source, step input.Stepper, v input.Visit) error {
 	var judged atomic.Uint64
 	over := make(chan struct{})
 	defer close(over)
@@ -202,7 +203,7 @@ func (a *app) judgeEach(ctx context.Context, src *input.Source, step input.Stepp
 	})
 }
 
-func (a *app) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
+func (a *cli) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
 	switch form {
 	case "json":
 		return a.console().JSON(r)
@@ -243,8 +244,8 @@ func (r *ruleFlags) addTo(cmd *cobra.Command) {
 		{"rejoin", &r.timers.Rejoin, "how long a reconnected client may take to ask for all types"},
 		{"retro", &r.timers.Retro, "how far back to look for what came too early"},
 	} {
-		f := cmd.Flags().VarPF((*durationValue)(t.p), t.name, "", t.help)
-		f.Annotations = map[string][]string{groupKey: {"Timer"}}
+		f := cmd.Flags().VarPF((*settings.Duration)(t.p), t.name, "", t.help)
+		f.Annotations = map[string][]string{settings.GroupKey: {"Timer"}}
 	}
 	for _, name := range []string{"enable", "disable"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeRules)

@@ -16,7 +16,7 @@ import (
 const maxProposed = 1000
 
 // completeTree completes a SOURCE and then one of its clients.
-func (a *app) completeTree(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeTree(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return a.clientNames(args[0]), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -25,7 +25,7 @@ func (a *app) completeTree(cmd *cobra.Command, args []string, prefix string) ([]
 
 // completeClient completes a flag with the clients of the SOURCE that was named
 // before it.
-func (a *app) completeClient(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeClient(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -34,9 +34,9 @@ func (a *app) completeClient(_ *cobra.Command, args []string, _ string) ([]strin
 
 // clientNames are the node ids in a source, as far as they can be had at once:
 // of a recording from its index, of what is written by hand from all of it.
-func (a *app) clientNames(name string) []string {
+func (a *cli) clientNames(name string) []string {
 	quiet := *a
-	quiet.stderr, quiet.config.quiet = io.Discard, true
+	quiet.stderr, quiet.config.Quiet = io.Discard, true
 	if _, distant := input.ViewerAddr(name); distant || name == "-" {
 		return nil
 	}

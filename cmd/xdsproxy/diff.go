@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/compare"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -35,7 +36,7 @@ Which of the forms is meant: two numbers are SEQs, a file that exists (or a name
 that ends in .xdsp or .xds) is a recording, everything else is a NAME. --name
 says that it is a NAME whatever it looks like.`
 
-func newDiff(a *app) *cobra.Command {
+func newDiff(a *cli) *cobra.Command {
 	f, name, exitCode := &compare.Comparison{Output: "text"}, "", false
 	cmd := a.command(&cobra.Command{
 		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE DUMP.json",
@@ -69,11 +70,11 @@ xdsproxy diff session.xdsp dump.json --client gw-0`,
 		return err
 	})
 	flags := cmd.Flags()
-	flags.Var(textValue{&f.Type, "TYPE"}, "type", "of the resource, such as CDS")
-	flags.Var(textValue{&f.Client, "CLIENT"}, "client", "a node id, or a part of one that fits only one client")
-	flags.Var(textValue{&name, "NAME"}, "name", "the resource, whatever its name looks like")
-	flags.Var(textValue{&f.From, "SEQ|vN"}, "from", "the version in force after an entry, or the Nth of the table")
-	flags.Var(textValue{&f.To, "SEQ|vN"}, "to", "the same of the newer one")
+	flags.Var(settings.NewText(&f.Type, "TYPE"), "type", "of the resource, such as CDS")
+	flags.Var(settings.NewText(&f.Client, "CLIENT"), "client", "a node id, or a part of one that fits only one client")
+	flags.Var(settings.NewText(&name, "NAME"), "name", "the resource, whatever its name looks like")
+	flags.Var(settings.NewText(&f.From, "SEQ|vN"), "from", "the version in force after an entry, or the Nth of the table")
+	flags.Var(settings.NewText(&f.To, "SEQ|vN"), "to", "the same of the newer one")
 	flags.BoolVar(&f.All, "all", false, "each step; of two sessions, each resource that differs")
 	flags.IntVar(&f.Context, "context", 3, "equal lines around a change; -1 for all")
 	flags.BoolVar(&exitCode, "exit-code", false, "exit with 11 if there are differences")

@@ -5,9 +5,10 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newExplain(a *app) *cobra.Command {
+func newExplain(a *cli) *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "explain [RULE]",
 		Short: "Say what a rule means and what to do; without RULE list them",
@@ -33,8 +34,8 @@ xdsproxy explain`,
 		for _, r := range check.Rules() {
 			if r.ID == args[0] {
 				width := a.console().Columns()
-				if width == 0 || width > helpWidth {
-					width = helpWidth
+				if width == 0 || width > settings.HelpWidth {
+					width = settings.HelpWidth
 				}
 				return a.console().Print(render.RulePage(r, style, width))
 			}

@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/export"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newExport(a *app) *cobra.Command {
+func newExport(a *cli) *cobra.Command {
 	x := &export.Export{Form: export.FormRecording}
 	cmd := a.command(&cobra.Command{
 		Use:   "export SOURCE [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
@@ -79,17 +80,17 @@ xdsproxy replay edited.xdsp -- envoy`,
 		if !cmd.Flags().Changed("output") {
 			x.Form = export.FormOf(x.Path)
 		}
-		x.Opener, x.Judge = a.opener(), a.config.judging()
+		x.Opener, x.Judge = a.opener(), a.config.Judging()
 		return x.Run(cmd.Context(), args)
 	})
-	cmd.Flags().VarP(textValue{&x.Path, "FILE"}, "write", "w", "write to this file, which must not exist yet; - is standard output")
+	cmd.Flags().VarP(settings.NewText(&x.Path, "FILE"), "write", "w", "write to this file, which must not exist yet; - is standard output")
 	outputFlag(cmd, &x.Form, export.Forms...)
 	cmd.Flags().StringSliceVar(&x.Seqs, "seq", nil, "only these entries: `SEQ` is a number or a range, such as 4104..4107")
 	filterFlag(cmd, &x.Filter)
 	cmd.Flags().BoolVar(&x.Bare, "no-context", false, "leave out what explains the chosen entries")
 	cmd.Flags().BoolVar(&x.Mask, "mask", false, "mask secrets that were recorded in the clear")
 	cmd.Flags().BoolVar(&x.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
-	cmd.Flags().Var(textValue{&x.KeyFile, "FILE"}, "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
+	cmd.Flags().Var(settings.NewText(&x.KeyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
 	cmd.Flags().BoolVar(&x.Repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	return cmd
 }

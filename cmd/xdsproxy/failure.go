@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 type failure = console.Failure
@@ -64,24 +63,11 @@ func flagFailure(cmd *cobra.Command, err error) error {
 		f = misused("--%s: %q: neither true nor false", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid):
 		why := errors.Unwrap(invalid)
-		f = misused("--%s: %w", invalid.GetFlag().Name, naming(invalid.GetValue(), why)).Adding(why)
+		f = misused("--%s: %w", invalid.GetFlag().Name, settings.Naming(invalid.GetValue(), why)).Adding(why)
 	case errors.As(err, &missing):
 		f = misused("--%s needs a value", missing.GetFlag().Name)
 	}
 	return withUsage(cmd, f)
-}
-
-// naming puts the value in front of an error that does not say it itself. What
-// is to be in a header may be a secret, and is in no error.
-func naming(value string, err error) error {
-	if _, is := errors.AsType[*rewrite.Error](err); is {
-		return err
-	}
-	quoted := strconv.Quote(value)
-	if strings.Contains(err.Error(), quoted) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", quoted, err)
 }
 
 func flagNames(cmd *cobra.Command) []string {

@@ -6,9 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/export"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newImport(a *app) *cobra.Command {
+func newImport(a *cli) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
@@ -55,6 +56,6 @@ xdsproxy import gw -w edited.xdsp`,
 		}
 		return export.ImportLog(a.console(), args[0], path)
 	})
-	cmd.Flags().VarP(textValue{&path, "OUT"}, "write", "w", "write the recording to this file, which must not exist yet")
+	cmd.Flags().VarP(settings.NewText(&path, "OUT"), "write", "w", "write the recording to this file, which must not exist yet")
 	return cmd
 }

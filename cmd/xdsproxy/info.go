@@ -12,7 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newInfo(a *app) *cobra.Command {
+func newInfo(a *cli) *cobra.Command {
 	output, all, strict := "text", false, false
 	cmd := a.command(&cobra.Command{
 		Use:   "info [SOURCE] [--all] [--strict] [-o text|json]",
@@ -70,7 +70,7 @@ xdsproxy info session.xdsp -o json`,
 const readAll = 256 << 20
 
 // facts are nil if there are none; an error beside them says what is damaged.
-func (a *app) facts(ctx context.Context, src *input.Source, all bool) (*render.Info, error) {
+func (a *cli) facts(ctx context.Context, src *input.Source, all bool) (*render.Info, error) {
 	clients := map[string]bool{}
 	meet := func(id string) {
 		if id != "" && len(clients) < maxClients {
@@ -96,7 +96,7 @@ func (a *app) facts(ctx context.Context, src *input.Source, all bool) (*render.I
 	case headers:
 		more = true // it would all have to come over here
 	default:
-		account := check.NewChecker(a.config.accounting())
+		account := check.NewChecker(a.config.Accounting())
 		err = a.opener().Each(ctx, src, account, func(e *session.Entry, c *check.Change) error {
 			meet(c.Client)
 			switch {

@@ -7,15 +7,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // Large recordings are judged by their headers unless one asks for more, and
 // the facts are the same.
 func TestInfoByHeaders(t *testing.T) {
-	a := &app{stderr: t.Output()}
+	a := &cli{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "large.xdsp")
-	o := a.recorderOptions(zap.NewNop(), nil)
+	o := a.hostOf(zap.NewNop()).RecorderOptions(nil)
 	o.Labels = func(*session.Entry) []string { return []string{"type:CDS", "client:a", "client:b"} }
 	log, err := recorder.Create(path, o)
 	if err != nil {
@@ -54,9 +55,9 @@ func TestInfoOfUnknownClients(t *testing.T) {
 	const ads = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
 	for _, large := range []bool{false, true} {
 		for _, mixed := range []bool{false, true} {
-			a := &app{stderr: t.Output()}
+			a := &cli{stderr: t.Output(), config: settings.New()}
 			path := filepath.Join(t.TempDir(), "mixed.xdsp")
-			log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
+			log, err := recorder.Create(path, a.hostOf(zap.NewNop()).RecorderOptions(nil))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,38 +3,38 @@ package main
 import (
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/playback"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
 // live is how a command that is one side itself speaks with the live other one.
-func (a *app) live(security proxy.Pair) playback.Live {
-	logger := a.logger(false)
+func (a *cli) live(security proxy.Pair) playback.Live {
+	h, pairs := a.host(false), []proxy.Pair{security}
 	return playback.Live{
-		Security: security, DialTimeout: time.Duration(a.config.dialTimeout), Logger: logger,
-		KeyLogs:  func() (func(), error) { return openKeyLogs([]proxy.Pair{security}) },
-		Announce: func() { a.announceSecurity([]proxy.Pair{security}) },
+		Security: security, DialTimeout: time.Duration(a.config.DialTimeout), Logger: h.Logger,
+		KeyLogs:  func() (func(), error) { return settings.OpenKeyLogs(pairs) },
+		Announce: func() { h.AnnounceSecurity(pairs) },
 		Record: func(path string) (playback.Recording, error) {
-			rec, err := a.record(path, logger)
+			rec, err := h.Record(path)
 			if err != nil {
 				return nil, err
 			}
-			return kept{rec, a}, nil
+			return kept{rec, h}, nil
 		},
 	}
 }
 
 // kept is a recording of a replay that somebody asked for.
 type kept struct {
-	*recording
-	app *app
+	*app.Recording
+	host *app.Host
 }
 
 func (k kept) Announce() {
-	if err := k.announce(); err != nil {
-		k.app.warn("%v", err)
+	if err := k.Recording.Announce(); err != nil {
+		k.host.Warn("%v", err)
 	}
-	k.app.account(k.recording)
+	k.Account(k.host.Console)
 }
-
-func (k kept) Discard() { k.discard() }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/mutant"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
@@ -167,13 +168,13 @@ func goesAway(t *testing.T) string {
 
 // forms are those of each command's -o.
 func forms() map[string][]string {
-	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
-	a.settings = a.config.settings()
+	a := &cli{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a.config = settings.New()
 	forms := map[string][]string{}
 	for _, cmd := range newRoot(a).Commands() {
 		forms[cmd.Name()] = nil
 		if f := cmd.Flags().Lookup("output"); f != nil {
-			forms[cmd.Name()] = f.Value.(choiceValue).of
+			forms[cmd.Name()] = f.Value.(settings.Choice).Of
 		}
 	}
 	return forms

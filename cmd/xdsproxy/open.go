@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newOpen(a *app) *cobra.Command {
+func newOpen(a *cli) *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "open [SOURCE]",
 		Short: "Look at a recording, or at a running proxy, on the screen",
@@ -44,6 +45,6 @@ xdsproxy open 127.0.0.1:19000`,
 		return err
 	})
 	a.useSettings(cmd, "memory-past")
-	a.useScreenSettings(cmd)
+	a.useGroups(cmd, settings.GroupScreen)
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // schema names the machine-readable forms, in every object of them.
@@ -13,14 +14,14 @@ const schema = render.Schema
 
 // outputFlag adds -o, which takes one of a few forms.
 func outputFlag(cmd *cobra.Command, p *string, forms ...string) {
-	f := cmd.Flags().VarPF(choiceValue{p, forms}, "output", "o", "form of the output")
-	f.Annotations = map[string][]string{groupKey: {groupOutput}}
+	f := cmd.Flags().VarPF(settings.NewChoice(p, forms...), "output", "o", "form of the output")
+	f.Annotations = map[string][]string{settings.GroupKey: {settings.GroupOutput}}
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // paging lets a command print through a pager.
-func (a *app) paging(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
+func (a *cli) paging(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return a.console().Paging(func(to io.Writer) error {
 			own := a.stdout

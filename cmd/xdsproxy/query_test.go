@@ -20,6 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -174,9 +175,9 @@ func (k *talk) step() {
 }
 
 func recordTalk(t testing.TB, seed uint64) string {
-	a := &app{stderr: t.Output()}
+	a := &cli{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "talk.xdsp")
-	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
+	log, err := recorder.Create(path, a.hostOf(zap.NewNop()).RecorderOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func recordTalk(t testing.TB, seed uint64) string {
 // people, and how many entries were read.
 func asked(t *testing.T, path, text string, straight bool) (lines []string, read int) {
 	t.Helper()
-	a := &app{stderr: t.Output()}
+	a := &cli{stderr: t.Output(), config: settings.New()}
 	q, err := input.ParseQuery(text)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 func TestWhatIsSaidOfRecordings(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).Record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestWhatIsSaidOfRecordings(t *testing.T) {
 func TestRecordingCounts(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).Record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestRecordingCounts(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if rec.conns != 2 {
-		t.Errorf("%d connections", rec.conns)
+	if rec.Conns != 2 {
+		t.Errorf("%d connections", rec.Conns)
 	}
 }

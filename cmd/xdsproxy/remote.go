@@ -15,7 +15,7 @@ import (
 
 // screenOfViewer is a running proxy, as the screen wants it. It gives up nothing:
 // what is there can be looked at meanwhile.
-func (a *app) screenOfViewer(src *input.Source) tui.Source {
+func (a *cli) screenOfViewer(src *input.Source) tui.Source {
 	addr, _ := proxy.ParseAddr(src.Name)
 	var (
 		mu    sync.Mutex

@@ -4,25 +4,28 @@ import (
 	"errors"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/playback"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
+
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/playback"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
 
 // replaying is a replay as it is asked for.
 type replaying struct {
-	*app
+	*cli
 	*playback.Replay
 	pace string
 }
 
-func newReplay(a *app) *cobra.Command {
-	r := &replaying{app: a, Replay: &playback.Replay{Idle: 10 * time.Second, Output: "table"}, pace: "cause"}
+func newReplay(a *cli) *cobra.Command {
+	r := &replaying{cli: a, Replay: &playback.Replay{Idle: 10 * time.Second, Output: "table"}, pace: "cause"}
 	cmd := a.command(&cobra.Command{
 		Use:   "replay SOURCE [--as SIDE] [--listen|--target ADDR] [-- COMMAND]",
 		Short: "Play one side of a recording again, against the other",
@@ -100,31 +103,31 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		if err != nil {
 			return err
 		}
-		ctx, back := untilHangup(cmd.Context())
+		ctx, back := app.UntilHangup(cmd.Context())
 		defer back()
 		if err = r.Run(ctx, args); err != nil && !console.Said(err) {
-			err = unbound(err)
+			err = app.Unbound(err)
 		}
 		if ctx.Err() != nil && cmd.Context().Err() == nil {
-			return &failure{Err: errors.New("the terminal is gone"), Code: exitHangup, Silent: true}
+			return &failure{Err: errors.New("the terminal is gone"), Code: app.ExitHangup, Silent: true}
 		}
 		return err
 	})
 	f := cmd.Flags()
-	f.Var(choiceValue{&r.As, []string{"server", "client"}}, "as", "the side that is played")
-	f.Var(textValue{&r.Listen, "ADDR"}, "listen", "where the played server listens; port 0 picks one")
-	f.Var(textValue{&r.Target, "ADDR"}, "target", "the control plane that the played clients ask")
-	f.Var(textValue{&r.Client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
-	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
+	f.Var(settings.NewChoice(&r.As, "server", "client"), "as", "the side that is played")
+	f.Var(settings.NewText(&r.Listen, "ADDR"), "listen", "where the played server listens; port 0 picks one")
+	f.Var(settings.NewText(&r.Target, "ADDR"), "target", "the control plane that the played clients ask")
+	f.Var(settings.NewText(&r.Client, "ID"), "client", "play or answer this recorded client only, whatever the live one is called")
+	f.Var(settings.NewText(&r.pace, "cause|recorded|xN|step"), "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
 	f.Var(commandsValue{&r.Commands}, "command", "run this as the live side, as if it stood behind --; several, or several SOURCEs, give a table")
-	f.Var((*durationValue)(&r.Idle), "idle", "end after so long without a message")
-	f.VarPF(textValue{&r.CompareDump, "ADDR"}, "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = playback.OwnAdmin
+	f.Var((*settings.Duration)(&r.Idle), "idle", "end after so long without a message")
+	f.VarPF(settings.NewText(&r.CompareDump, "ADDR"), "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = playback.OwnAdmin
 	f.Var(textsValue{&r.Faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
-	f.VarPF(textValue{&r.Write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
+	f.VarPF(settings.NewText(&r.Write, "FILE"), "write", "w", "record the replay to this file, which must not exist yet")
 	f.BoolVar(&r.Follow, "follow", false, "play a recording that is still being written, while it grows")
-	f.Var(textValue{&r.Noise, "ADDR"}, "noise", "with --follow: what differs at this second instance of the present version is noise")
+	f.Var(settings.NewText(&r.Noise, "ADDR"), "noise", "with --follow: what differs at this second instance of the present version is noise")
 	outputFlag(cmd, &r.Output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS, groupHeaders)
+	a.useGroups(cmd, settings.GroupClientTLS, settings.GroupUpstreamTLS, settings.GroupTLS, settings.GroupHeaders)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -155,7 +158,7 @@ func (r *replaying) check(args []string) error {
 	case r.As == "server" && r.Listen == "":
 		return misused("no --listen: where is the client to connect?").Hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case err != nil:
-		return misused("--pace: %w", naming(r.pace, err))
+		return misused("--pace: %w", settings.Naming(r.pace, err))
 	case pace.Steps() && args[0] == "-":
 		return misused("--pace step reads standard input, and so does the SOURCE -")
 	case r.Idle == 0:
@@ -168,15 +171,15 @@ func (r *replaying) check(args []string) error {
 	if err != nil {
 		return misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.As], err)
 	}
-	security, err := r.oneSide(r.As == "server", live)
+	security, err := r.config.OneSide(r.As == "server", live)
 	if err != nil {
 		return err
 	}
-	r.Opener, r.Judge, r.Live = r.opener(), r.config.judging(), r.live(security)
+	r.Opener, r.Judge, r.Live = r.opener(), r.config.Judging(), r.live(security)
 	if err := r.checkCommands(args); err != nil {
 		return err
 	}
 	r.Options = replay.Options{Pace: pace, Idle: r.Idle, Client: r.Client, Authority: live.Authority()}
-	r.Options.Local = r.As == "server" && (live.Network == "unix" || loopback(live.Address))
+	r.Options.Local = r.As == "server" && (live.Network == "unix" || app.Loopback(live.Address))
 	return nil
 }

@@ -7,9 +7,10 @@ import (
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/export"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newReport(a *app) *cobra.Command {
+func newReport(a *cli) *cobra.Command {
 	r := &export.Report{Export: &export.Export{}}
 	cmd := a.command(&cobra.Command{
 		Use:   "report SOURCE [SEQ|RULE...] [-w FILE.zip] [--yes]",
@@ -41,19 +42,19 @@ xdsproxy report gw.xdsp --pseudonyms -w bug.zip
 xdsproxy report tcp:127.0.0.1:18001 -w now.zip`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		r.Opener, r.Judge = a.opener(), a.config.judging()
+		r.Opener, r.Judge = a.opener(), a.config.Judging()
 		return r.Run(cmd.Context(), args)
 	})
-	cmd.Flags().VarP(textValue{&r.Path, "FILE"}, "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
-	cmd.Flags().Var(textValue{&r.Dump, "FILE|URL"}, "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
+	cmd.Flags().VarP(settings.NewText(&r.Path, "FILE"), "write", "w", "write to this file, which must not exist yet; without it, the name of the SOURCE with -report.zip")
+	cmd.Flags().Var(settings.NewText(&r.Dump, "FILE|URL"), "config-dump", "put what an Envoy holds into it: a saved /config_dump, or the address of it")
 	cmd.Flags().BoolVar(&r.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names, as export --pseudonyms does")
-	cmd.Flags().Var(textValue{&r.KeyFile, "FILE"}, "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
+	cmd.Flags().Var(settings.NewText(&r.KeyFile, "FILE"), "key-file", "the key of --pseudonyms, by which names come back; without it, FILE.zip.key")
 	cmd.Flags().BoolVarP(&r.Yes, "yes", "y", false, "write without asking")
 	return cmd
 }
 
 // reportTo writes a report of the gravest findings, which nobody is asked about.
-func (a *app) reportTo(ctx context.Context, source, path string) error {
-	r := &export.Report{Export: &export.Export{Opener: a.opener(), Judge: a.config.judging(), Path: path}, Yes: true}
+func (a *cli) reportTo(ctx context.Context, source, path string) error {
+	r := &export.Report{Export: &export.Export{Opener: a.opener(), Judge: a.config.Judging(), Path: path}, Yes: true}
 	return r.Run(ctx, []string{source})
 }

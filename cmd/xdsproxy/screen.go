@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/app"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
@@ -22,13 +23,13 @@ import (
 
 // canDraw says whether there is a terminal to draw on and to type at. One that
 // calls itself dumb prints lines, and nothing can be drawn there.
-func (a *app) canDraw() bool {
+func (a *cli) canDraw() bool {
 	return console.IsTerminal(a.stdout) && console.IsTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
 }
 
 // draw shows a source until the person leaves. What would go to standard error
 // meanwhile goes to the message line. A terminal that goes away is no error.
-func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
+func (a *cli) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	src.Notices = new(tui.Notices)
 	// gRPC's own log would be written across the frame.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
@@ -42,7 +43,7 @@ func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 
 // crashed keeps what is known of a failure of the screen in a file, without
 // anything that passed.
-func (a *app) crashed(err error) error {
+func (a *cli) crashed(err error) error {
 	crash, is := errors.AsType[*tui.Crash](err)
 	if !is {
 		return err
@@ -56,7 +57,7 @@ func (a *app) crashed(err error) error {
 
 // keepCrash writes a new file in the state directory.
 func keepCrash(c *tui.Crash) (string, error) {
-	dir, err := stateDir()
+	dir, err := recorder.StateDir()
 	if err != nil {
 		return "", err
 	}
@@ -75,19 +76,19 @@ func keepCrash(c *tui.Crash) (string, error) {
 }
 
 // screenOptions are the settings that are about the screen.
-func (a *app) screenOptions() tui.Options {
+func (a *cli) screenOptions() tui.Options {
 	o := tui.Options{
-		Check: a.config.judging(),
-		Theme: a.config.theme, Color: a.config.color, ASCII: bool(a.config.ascii), NoMouse: bool(a.config.noMouse),
+		Check: a.config.Judging(),
+		Theme: a.config.Theme, Color: a.config.Color, ASCII: bool(a.config.Ascii), NoMouse: bool(a.config.NoMouse),
 	}
-	if a.config.noCheck {
+	if a.config.NoCheck {
 		o.Check.Rules = []*check.Rule{}
 	}
 	return o
 }
 
 // screenOf is a source that is read, as the screen wants it.
-func (a *app) screenOf(src *input.Source) tui.Source {
+func (a *cli) screenOf(src *input.Source) tui.Source {
 	if src.Viewer != nil {
 		return a.screenOfViewer(src)
 	}
@@ -112,9 +113,9 @@ func (a *app) screenOf(src *input.Source) tui.Source {
 }
 
 // screenOfRecording is the log of this process, as the screen wants it.
-func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func() int) tui.Source {
+func (a *cli) screenOfRecording(r *app.Recording, routes []tui.Route, clients func() int) tui.Source {
 	src := tui.Source{
-		Name: r.place(),
+		Name: r.Place(),
 		Live: true,
 		Open: func() (tui.Reader, error) {
 			reader, err := r.Reader()
@@ -123,10 +124,10 @@ func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func()
 			}
 			return reader, nil
 		},
-		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.place},
+		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.Place},
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
-		Found:    func(found []check.Finding) { r.note(found) },
-		Remember: r.past.note,
+		Found:    func(found []check.Finding) { r.Note(found) },
+		Remember: r.Past.Note,
 	}
 	if r.Path() != "" {
 		src.Export = func(ctx context.Context, e tui.ExportRequest) (string, error) {

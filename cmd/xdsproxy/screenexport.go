@@ -11,12 +11,12 @@ import (
 )
 
 // exporter writes for the screen what xdsproxy export writes of a source.
-func (a *app) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
+func (a *cli) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
 	return func(ctx context.Context, r tui.ExportRequest) (string, error) {
 		var said bytes.Buffer
 		from := a.opener()
 		from.Stderr, from.Quiet = &said, false
-		x := &export.Export{Opener: from, Judge: a.config.judging(), Name: name, Form: r.Form, Filter: r.Filter, Path: r.Path, Inside: true}
+		x := &export.Export{Opener: from, Judge: a.config.Judging(), Name: name, Form: r.Form, Filter: r.Filter, Path: r.Path, Inside: true}
 		if r.Private != nil {
 			x.Private = r.Private
 		}

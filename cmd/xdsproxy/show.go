@@ -14,7 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func newShow(a *app) *cobra.Command {
+func newShow(a *cli) *cobra.Command {
 	var text string
 	output := "yaml"
 	cmd := a.command(&cobra.Command{
@@ -81,7 +81,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 
 // show writes the entries that were selected, all if there is no selection, and
 // that a query wants. It counts those.
-func (a *app) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*render.Document) error) (matches uint64, err error) {
+func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*render.Document) error) (matches uint64, err error) {
 	done := a.opener().Reading(src)
 	spans, all := filter.Everything(), len(of.Spans) == 0
 	if !all {

@@ -17,7 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func newStatus(a *app) *cobra.Command {
+func newStatus(a *cli) *cobra.Command {
 	output, at := "table", seqFlag(0)
 	cmd := a.command(&cobra.Command{
 		Use:   "status [SOURCE] [--at SEQ] [-o table|json]",
@@ -60,7 +60,7 @@ xdsproxy status session.xdsp --at 4107`,
 	return cmd
 }
 
-func newTree(a *app) *cobra.Command {
+func newTree(a *cli) *cobra.Command {
 	output, at := "table", seqFlag(0)
 	cmd := a.command(&cobra.Command{
 		Use:   "tree SOURCE [CLIENT] [--at SEQ] [-o table|json]",
@@ -111,14 +111,14 @@ type standing struct {
 
 // replayTo reads a recording up to an entry, or to its end if seq is 0. Damage
 // is an error beside a checker that has seen what is before it.
-func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*check.Checker, standing, error) {
+func (a *cli) replayTo(ctx context.Context, name string, seq session.Seq) (*check.Checker, standing, error) {
 	src, err := a.opener().Open(name)
 	if err != nil {
 		return nil, standing{}, err
 	}
 	defer src.Close()
 	heap.Lean()
-	checker := check.NewChecker(a.config.judging())
+	checker := check.NewChecker(a.config.Judging())
 	stand := standing{name: src.Name}
 	err = a.judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		stand.seq, stand.time = e.Seq, checker.Now

@@ -8,14 +8,14 @@ import (
 // topic is a page of help that concerns several commands.
 type topic struct {
 	name, short string
-	text        func(a *app) string
+	text        func(a *cli) string
 }
 
 func topics() []topic {
-	fixed := func(text string) func(*app) string { return func(*app) string { return text } }
+	fixed := func(text string) func(*cli) string { return func(*cli) string { return text } }
 	return []topic{
-		{"configuration", "The configuration file, and several listeners", configTopic},
-		{"environment", "Variables and settings, and which one wins", environmentTopic},
+		{"configuration", "The configuration file, and several listeners", func(a *cli) string { return a.config.FileHelp() }},
+		{"environment", "Variables and settings, and which one wins", func(a *cli) string { return a.config.EnvironmentHelp() }},
 		{"exit-codes", "What the exit codes say", fixed(exitCodesTopic)},
 		{"filters", "How to say which entries are wanted", fixed(filtersTopic())},
 		{"formats", "The machine-readable forms", fixed(formatsTopic)},
@@ -37,50 +37,6 @@ func writeTopics(b *strings.Builder) {
 	for _, t := range topics() {
 		fmt.Fprintf(b, "  %-15s%s\n", t.name, t.short)
 	}
-}
-
-// environmentTopic is made from the table of settings.
-func environmentTopic(a *app) string {
-	var b strings.Builder
-	b.WriteString(`A setting comes from the first of these that names it:
-
-  1. a flag
-  2. a variable of the environment
-  3. the configuration file
-  4. the default
-
-Variables, with the flags that they stand for:
-
-`)
-	for _, s := range a.settings {
-		fmt.Fprintf(&b, "  %-39s --%s\n", s.variable(), s.name)
-	}
-	b.WriteString(`
-An empty variable does not count. A list is separated by commas. true, yes, on
-and 1 switch a setting on; false, no, off and 0 switch it off.
-
-xdsproxy help configuration says what stands in the configuration file.
-
-Other variables:
-
-  NO_COLOR                 no colour, if it is not empty
-  CLICOLOR_FORCE           colour even without a terminal, if not empty or 0
-  TERM                     no colour if it says dumb
-  XDSPROXY_PAGER, PAGER    the program that show and explain print through on a
-                           terminal; cat for none, as without them
-  GRPC_XDS_BOOTSTRAP       the bootstrap that wrap reads, if no other is named;
-                           or its text, in GRPC_XDS_BOOTSTRAP_CONFIG
-  XDG_CONFIG_HOME          where the configuration file is (~/.config)
-  XDG_STATE_HOME           where recordings go (~/.local/state)
-  XDG_RUNTIME_DIR          where the sockets of running proxies are; without it,
-                           in a directory of this user below that for temporary
-                           files
-  XDSPROXY_VIEWER_TOKEN    the token of the viewer endpoint of run --viewer, for
-                           the proxy and for those who read from it
-
-xdsproxy config prints the value of every setting and where it came from.
-`)
-	return b.String()
 }
 
 const exitCodesTopic = `   0  done; also when the reader of the output went away

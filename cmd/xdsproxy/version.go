@@ -8,7 +8,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 )
 
-func newVersion(a *app) *cobra.Command {
+func newVersion(a *cli) *cobra.Command {
 	output := "text"
 	cmd := plainCommand(&cobra.Command{
 		Use:   "version [-o text|json]",

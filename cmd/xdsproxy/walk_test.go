@@ -19,6 +19,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -27,9 +28,9 @@ const clusterURL = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 // longStream is a recording of one stream that lives long, in many blocks.
 func longStream(t testing.TB, pushes, size int) string {
 	t.Helper()
-	a := &app{stderr: t.Output()}
+	a := &cli{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "long.xdsp")
-	log, err := recorder.Create(path, a.recorderOptions(zap.NewNop(), nil))
+	log, err := recorder.Create(path, a.hostOf(zap.NewNop()).RecorderOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func longStream(t testing.TB, pushes, size int) string {
 // reads little else.
 func TestWalkGoesStraight(t *testing.T) {
 	path := longStream(t, 2000, 8<<10)
-	a := &app{stderr: t.Output()}
+	a := &cli{stderr: t.Output(), config: settings.New()}
 	walked := func(spans []filter.Span) (lines map[session.Seq]string, visits int) {
 		src, err := a.opener().Open(path)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newWatch(a *app) *cobra.Command {
+func newWatch(a *cli) *cobra.Command {
 	var text string
 	output, noFollow, noCheck := "text", false, false
 	cmd := a.command(&cobra.Command{
@@ -74,7 +74,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		p := a.printer(out, output)
 		wanted.Table = p.table
 		if !noCheck || wanted.Needs().Findings {
-			o := a.config.judging()
+			o := a.config.Judging()
 			wanted.Judge = &o
 		}
 		done, matches := a.searching(src, wanted), 0
@@ -112,7 +112,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 
 // searching is the progress of a search in what is complete: at the end of what
 // still grows it would stand still.
-func (a *app) searching(src *input.Source, q *input.Query) *console.Progress {
+func (a *cli) searching(src *input.Source, q *input.Query) *console.Progress {
 	if src.File && !q.Empty() && console.IsTerminal(a.stderr) {
 		if facts, err := recorder.Inspect(src.Name); err == nil && facts.Complete {
 			return a.opener().Reading(src)
@@ -130,7 +130,7 @@ type printer struct {
 	others render.Others
 }
 
-func (a *app) printer(w io.Writer, form string) *printer {
+func (a *cli) printer(w io.Writer, form string) *printer {
 	return &printer{w: w, table: render.NewTable(a.console().Columns(), a.console().Style()), jsonl: form == "jsonl"}
 }
 

@@ -17,10 +17,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
-// TokenVariable holds the token itself. It is no setting: what is one gets
-// printed.
-const TokenVariable = "XDSPROXY_VIEWER_TOKEN"
-
 // How long a command tries to get a lost connection back. On a unix socket there
 // is no network that could come back.
 const (
@@ -129,7 +125,7 @@ func unseen(err error) error {
 	case serve.NoViewer:
 		f.Hint("the address of --viewer is wanted, not one of --listen or --upstream")
 	case serve.TokenMissing, serve.TokenWrong:
-		f.Hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", TokenVariable)
+		f.Hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", serve.TokenVariable)
 	case serve.TooMany:
 		f.Hint("end another xdsproxy that reads from it")
 	case serve.OtherRecording:
