@@ -266,7 +266,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	client, known := s.role(id)
+	client, known := RoleOf(s.o.Client, id, s.plan.Clients)
 	if !known {
 		s.turnAway("the recording has no client %s, but %s", clientName(bounded(id)), few(boundedNames(s.plan.Clients)))
 		s.ledger.note("a client %s came, but the recording has %d others: name the one that it is to play", clientName(bounded(id)), len(s.plan.Clients))
@@ -341,15 +341,16 @@ func (s *server) methods(client string) string {
 	return strings.Join(names, ", ")
 }
 
-// role is the recorded client that a live one plays. s.mu is held.
-func (s *server) role(id string) (string, bool) {
+// RoleOf is the recorded client that a live one with this node id plays: the one
+// that was asked for, or the one with its id, or the only one.
+func RoleOf(asked, id string, recorded []string) (client string, known bool) {
 	switch {
-	case s.o.Client != "":
-		return s.o.Client, true
-	case slices.Contains(s.plan.Clients, id):
+	case asked != "":
+		return asked, true
+	case slices.Contains(recorded, id):
 		return id, true
-	case len(s.plan.Clients) == 1:
-		return s.plan.Clients[0], true
+	case len(recorded) == 1:
+		return recorded[0], true
 	}
 	return "", false
 }

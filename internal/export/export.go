@@ -23,6 +23,7 @@ const (
 	formFolder    = "dir" // it can be edited
 )
 
+// Forms are all that can be asked for.
 var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder}
 
 // FormOf is the form that the name of a file asks for.

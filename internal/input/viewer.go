@@ -79,6 +79,7 @@ func (o *Opener) openViewer(addr proxy.Addr) (*Source, error) {
 	return src, nil
 }
 
+// DialViewer connects to a running proxy, and tells state what becomes of that.
 func (o *Opener) DialViewer(addr proxy.Addr, giveUp time.Duration, state func(serve.State)) (*serve.Client, error) {
 	token, err := o.Token()
 	if err != nil {

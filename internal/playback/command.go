@@ -85,8 +85,6 @@ func (r *Replay) patience() {
 	r.Say("envoy waits for %s not in the recording, by default up to 15s: --idle is %s", what, r.Options.Idle)
 }
 
-type dialing = func(context.Context) (net.Conn, error)
-
 // launched is what a command is run beside: a server that it is to ask, or
 // clients that ask it.
 type launched struct {

@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -178,19 +176,11 @@ func (r *Replay) reached(dir, name, text string) (t shadow.Target, done func(), 
 	done = func() {}
 	if r.Security.UpstreamTLS != nil || r.Security.Rewrite != nil {
 		heard := &troubles{}
-		pair := r.Security
-		pair.Listen, pair.Upstream = proxy.Addr{Network: "unix", Address: filepath.Join(dir, name+".sock")}, to
-		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{pair}, Log: heard, Logger: zap.NewNop(), DialTimeout: r.DialTimeout, Drain: time.Second,
-		})
-		if err != nil {
+		inner := proxy.Addr{Network: "unix", Address: filepath.Join(dir, name+".sock")}
+		if _, done, err = r.relay(inner, to, heard, zap.NewNop()); err != nil {
 			return t, done, err
 		}
-		relaying, stop := context.WithCancel(context.Background())
-		var serving sync.WaitGroup
-		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
-		done = func() { stop(); serving.Wait() }
-		to = pair.Listen
+		to = inner
 		t.Why = func() string {
 			if n := heard.why(); n != nil {
 				return n.Text
@@ -198,10 +188,7 @@ func (r *Replay) reached(dir, name, text string) (t shadow.Target, done func(), 
 			return ""
 		}
 	}
-	t.Dial = func(ctx context.Context) (net.Conn, error) {
-		d := net.Dialer{Timeout: r.DialTimeout}
-		return d.DialContext(ctx, to.Network, to.Address)
-	}
+	t.Dial = r.dialer(to)
 	return t, done, nil
 }
 

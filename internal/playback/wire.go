@@ -5,44 +5,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/proxy"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
-
-// Live is how the live side is spoken with, and how what passes is kept.
-type Live struct {
-	Security    proxy.Pair // how TLS is spoken with it; its addresses are not set
-	DialTimeout time.Duration
-	Logger      *zap.Logger
-	// KeyLogs opens the key logs of Security.
-	KeyLogs func() (done func(), err error)
-	// Announce says what of Security a person must know.
-	Announce func()
-	// Record begins a recording that is kept.
-	Record func(path string) (Recording, error)
-}
-
-// Recording is a recording that is being written.
-type Recording interface {
-	proxy.Log
-	Close() error
-	// Announce says what is in it, once it is closed, and makes it the newest.
-	Announce()
-	// Discard removes it.
-	Discard()
-}
 
 // player plays one side: as it was asked for, or with a proxy in between, which
 // then listens at or dials the address that was given.
@@ -104,26 +75,15 @@ func (r *Replay) relayed(ctx context.Context, plan *replay.Plan, play player) (*
 			rec.Append(session.Entry{Kind: session.KindNote, Time: time.Now(), Side: session.Proxy, Note: &session.Note{Code: session.NoteFault, Text: text}})
 		}
 	}
-	var serving sync.WaitGroup
-	relaying, stop := context.WithCancel(context.Background())
-	defer stop()
-	between.listen = func(at, upstream proxy.Addr) (net.Addr, error) {
-		pair := r.Security
-		pair.Listen, pair.Upstream = at, upstream
-		p, err := proxy.Listen(proxy.Config{
-			Pairs: []proxy.Pair{pair}, Log: between.heard, Logger: r.Logger,
-			DialTimeout: r.DialTimeout, Drain: time.Second,
-		})
-		if err != nil {
+	stop := func() {}
+	between.listen = func(at, upstream proxy.Addr) (shown net.Addr, err error) {
+		if between.proxy, stop, err = r.relay(at, upstream, between.heard, r.Logger); err != nil {
 			return nil, err
 		}
-		between.proxy = p
-		serving.Go(func() { _ = p.Serve(relaying) }) // it fails only where Listen did
-		return p.Addrs()[0], nil
+		return between.proxy.Addrs()[0], nil
 	}
 	report, err := play(ctx, plan, between)
 	stop()
-	serving.Wait()
 	switch {
 	case rec == nil:
 		return report, err
@@ -144,55 +104,6 @@ func (r *Replay) relayed(ctx context.Context, plan *replay.Plan, play player) (*
 		err = compared
 	}
 	return report, err
-}
-
-// passing is a recording for the time of a replay, whatever the settings of others
-// say. It goes with its directory.
-type passing struct{ *recorder.Log }
-
-func (passing) Announce()  {}
-func (p passing) Discard() { _ = p.Close() }
-
-func (r *Replay) unkept(path string) (Recording, error) {
-	o := store.Copy(true)
-	o.Program, o.Logger = build.Name(), r.Logger
-	log, err := recorder.Create(path, o)
-	return passing{log}, err
-}
-
-// troubles passes on what a proxy sees, and keeps the last thing that went wrong
-// with a connection.
-type troubles struct {
-	log proxy.Log // nil: none
-
-	mu   sync.Mutex
-	seq  session.Seq
-	last *session.Note
-}
-
-// Append is that of proxy.Log.
-func (t *troubles) Append(e session.Entry) session.Seq {
-	t.mu.Lock()
-	if e.Kind == session.KindNote && e.Note.Hint != "" {
-		t.last = e.Note
-	}
-	t.seq++
-	seq := t.seq
-	t.mu.Unlock()
-	if t.log == nil {
-		return seq
-	}
-	return t.log.Append(e)
-}
-
-// why is the last thing that went wrong; nil if nothing did.
-func (t *troubles) why() *session.Note {
-	if t == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.last
 }
 
 // bind listens for what the played server is to hear, at the address that was
@@ -253,14 +164,8 @@ func (r *Replay) asClient(ctx context.Context, plan *replay.Plan, between *relay
 	}
 	r.Announce()
 	r.announceLinger()
-	dialer := func(to proxy.Addr) dialing {
-		return func(ctx context.Context) (net.Conn, error) {
-			d := net.Dialer{Timeout: r.DialTimeout}
-			return d.DialContext(ctx, to.Network, to.Address)
-		}
-	}
-	report, err := r.beside(ctx, launched{target: dialer(live)}, func(ctx context.Context) (*replay.Report, error) {
-		return replay.Play(ctx, dialer(to), plan, r.Options)
+	report, err := r.beside(ctx, launched{target: r.dialer(live)}, func(ctx context.Context) (*replay.Report, error) {
+		return replay.Play(ctx, r.dialer(to), plan, r.Options)
 	})
 	if between != nil {
 		r.trouble = between.heard.why()

@@ -41,6 +41,7 @@ type Labels struct {
 // maxLabels bounds the labels of either kind that are kept.
 const maxLabels = 1 << 10
 
+// NewLabels begins before the first entry.
 func NewLabels() *Labels {
 	return &Labels{Streams: decode.NewStreams(), types: make(map[string]string), clients: make(map[string]string)}
 }
