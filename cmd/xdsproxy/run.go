@@ -96,7 +96,7 @@ func (a *cli) run(ctx context.Context, path string) error {
 		}
 		s.AnnounceSecurity(pairs)
 	})()
-	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
+	again, done := app.SecondSignal(func() { a.say("stopping; again to stop at once") })
 	defer done()
 	cut := context.AfterFunc(again, s.Proxy.Close)
 	defer cut()

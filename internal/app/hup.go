@@ -3,8 +3,6 @@ package app
 import (
 	"bytes"
 	"context"
-	"os"
-	"os/signal"
 	"sync"
 	"syscall"
 
@@ -14,18 +12,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-// ExitHangup is the exit code of what ends because its terminal is gone.
-const ExitHangup = 128 + int(syscall.SIGHUP)
-
-// UntilHangup ends when the terminal is gone, so that what was started is ended in
-// an orderly way, unless somebody wants that to be ignored, as nohup does.
-func UntilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
-	if signal.Ignored(syscall.SIGHUP) {
-		return context.WithCancel(ctx)
-	}
-	return signal.NotifyContext(ctx, syscall.SIGHUP)
-}
-
 // HeedHangups keeps SIGHUP from ending a proxy that draws no screen. It means
 // one of two things: the terminal from which the proxy was started is gone, and
 // then it goes on until the last client has left; or somebody wants it to read
@@ -33,31 +19,24 @@ func UntilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 // the heeding.
 func (s *Assembly) HeedHangups(ctx context.Context, stop func()) (done func()) {
 	began := console.IsTerminal(s.Stdin) || console.IsTerminal(s.Stderr)
-	signals, over, gone := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
-	signal.Notify(signals, syscall.SIGHUP)
+	gone, hungUp := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() { s.leaveWithLast(ctx, gone, stop) })
-	waiting.Go(func() {
-		for {
-			select {
-			case <-over:
-				return
-			case <-signals:
-			}
-			if began && !console.IsTerminal(s.Stdin) && !console.IsTerminal(s.Stderr) {
-				s.Logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
-				close(gone)
-				return
-			}
-			s.reread()
+	forget := onSignals(func() bool {
+		if began && !console.IsTerminal(s.Stdin) && !console.IsTerminal(s.Stderr) {
+			s.Logger.Warn("the terminal is gone; the proxy goes on until the last client has left")
+			hungUp()
+			return true
 		}
-	})
+		s.reread()
+		return false
+	}, syscall.SIGHUP)
 	return func() {
-		signal.Stop(signals)
-		close(over)
+		forget()
 		cancel()
 		waiting.Wait()
+		hungUp()
 	}
 }
 
