@@ -25,8 +25,8 @@ type listener struct {
 func newListener(i int) *listener {
 	l := &listener{Place: placeOf(i)}
 	l.Settings = append(pairTable{
-		{Name: "listen", Group: groupForward, pair: true, Value: address{&l.listen, checkListen}, Help: helpListen, Origin: fromDefault},
-		{Name: "upstream", Group: groupForward, pair: true, Value: address{&l.upstream, checkUpstream}, Help: helpUpstream, Origin: fromDefault},
+		row(groupForward, "listen", address{&l.listen, checkListen}, helpListen),
+		row(groupForward, "upstream", address{&l.upstream, checkUpstream}, helpUpstream),
 	}, l.conf.bind()...)
 	return l
 }

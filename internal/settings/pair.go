@@ -46,73 +46,41 @@ var (
 func (c *pairValues) bind() []*Setting {
 	*c = pairValues{tlsClientAuth: "none", tlsMinVersion: "1.2"}
 	table := []*Setting{
-		{
-			Name: "tls-cert", Group: GroupClientTLS, Value: Text{&c.tlsCert, "FILE"},
-			Help: "speak TLS with clients, and show them this certificate, with the chain behind it (PEM)",
-		},
-		{
-			Name: "tls-key", Group: GroupClientTLS, Value: Text{&c.tlsKey, "FILE"},
-			Help: "the key of --tls-cert (PEM)",
-		},
-		{
-			Name: "tls-ca-dir", Group: GroupClientTLS, Value: Text{&c.tlsCADir, "DIR"},
-			Help: "speak TLS with clients, and sign a certificate for each name that they ask for, with an authority of one's own, which is made in this directory if it is not there",
-		},
-		{
-			Name: "tls-client-auth", Group: GroupClientTLS, Value: Choice{&c.tlsClientAuth, clientAuths},
-			Help: "whether clients are asked for a certificate, or must show one, as they must with --tls-client-ca",
-		},
-		{
-			Name: "tls-client-ca", Group: GroupClientTLS, Value: Text{&c.tlsClientCA, "FILE"},
-			Help: "take only client certificates that one of these roots has signed (PEM)",
-		},
-		{
-			Name: "upstream-tls", Group: GroupUpstreamTLS, Value: &c.upstreamTLS,
-			Help: "speak TLS with the control plane; each of the following asks for it, too",
-		},
-		{
-			Name: "upstream-ca", Group: GroupUpstreamTLS, Value: Text{&c.upstreamCA, "FILE"},
-			Help: "take only a certificate that one of these roots has signed (PEM), instead of those of the system",
-		},
-		{
-			Name: "upstream-server-name", Group: GroupUpstreamTLS, Value: Text{&c.upstreamServerName, "NAME"},
-			Help: "whom the certificate must name, and whom SNI asks for, instead of the host of --upstream",
-		},
-		{
-			Name: "upstream-cert", Group: GroupUpstreamTLS, Value: Text{&c.upstreamCert, "FILE"},
-			Help: "show the control plane this certificate, with the chain behind it (PEM)",
-		},
-		{
-			Name: "upstream-key", Group: GroupUpstreamTLS, Value: Text{&c.upstreamKey, "FILE"},
-			Help: "the key of --upstream-cert (PEM)",
-		},
-		{
-			Name: "upstream-insecure-skip-verify", Group: GroupUpstreamTLS, Value: &c.upstreamInsecure,
-			Help: "take any certificate, whoever signed it, for whatever name",
-		},
-		{
-			Name: "tls-min-version", Group: GroupTLS, Value: Choice{&c.tlsMinVersion, tlsVersions},
-			Help: "speak no older version",
-		},
-		{
-			Name: "tls-key-log", Group: GroupTLS, Value: Text{&c.tlsKeyLog, "FILE"},
-			Help: "append the keys of every connection to this file, by which Wireshark, and whoever has it, can read them",
-		},
-		{
-			Name: "upstream-authority", Group: GroupHeaders, Value: Text{&c.upstreamAuthority, "NAME"},
-			Help: "put this in the place of :authority, by which servers and what is in front of them choose",
-		},
-		{
-			Name: "header", Group: GroupHeaders, Value: headers{newMany(&c.header, "NAME=VALUE", checkHeader)},
-			Help: "set a header field of each request; repeat it for several; not for secrets, which others see in the list of processes",
-		},
-		{
-			Name: "header-from-file", Group: GroupHeaders, Value: newMany(&c.headerFromFile, "NAME=FILE", checkHeaderFile),
-			Help: "set a header field to what this file holds, such as authorization=FILE; read again when it changes; its value is never recorded",
-		},
+		row(GroupClientTLS, "tls-cert", Text{&c.tlsCert, "FILE"},
+			"speak TLS with clients, and show them this certificate, with the chain behind it (PEM)"),
+		row(GroupClientTLS, "tls-key", Text{&c.tlsKey, "FILE"},
+			"the key of --tls-cert (PEM)"),
+		row(GroupClientTLS, "tls-ca-dir", Text{&c.tlsCADir, "DIR"},
+			"speak TLS with clients, and sign a certificate for each name that they ask for, with an authority of one's own, which is made in this directory if it is not there"),
+		row(GroupClientTLS, "tls-client-auth", Choice{&c.tlsClientAuth, clientAuths},
+			"whether clients are asked for a certificate, or must show one, as they must with --tls-client-ca"),
+		row(GroupClientTLS, "tls-client-ca", Text{&c.tlsClientCA, "FILE"},
+			"take only client certificates that one of these roots has signed (PEM)"),
+		row(GroupUpstreamTLS, "upstream-tls", &c.upstreamTLS,
+			"speak TLS with the control plane; each of the following asks for it, too"),
+		row(GroupUpstreamTLS, "upstream-ca", Text{&c.upstreamCA, "FILE"},
+			"take only a certificate that one of these roots has signed (PEM), instead of those of the system"),
+		row(GroupUpstreamTLS, "upstream-server-name", Text{&c.upstreamServerName, "NAME"},
+			"whom the certificate must name, and whom SNI asks for, instead of the host of --upstream"),
+		row(GroupUpstreamTLS, "upstream-cert", Text{&c.upstreamCert, "FILE"},
+			"show the control plane this certificate, with the chain behind it (PEM)"),
+		row(GroupUpstreamTLS, "upstream-key", Text{&c.upstreamKey, "FILE"},
+			"the key of --upstream-cert (PEM)"),
+		row(GroupUpstreamTLS, "upstream-insecure-skip-verify", &c.upstreamInsecure,
+			"take any certificate, whoever signed it, for whatever name"),
+		row(GroupTLS, "tls-min-version", Choice{&c.tlsMinVersion, tlsVersions},
+			"speak no older version"),
+		row(GroupTLS, "tls-key-log", Text{&c.tlsKeyLog, "FILE"},
+			"append the keys of every connection to this file, by which Wireshark, and whoever has it, can read them"),
+		row(GroupHeaders, "upstream-authority", Text{&c.upstreamAuthority, "NAME"},
+			"put this in the place of :authority, by which servers and what is in front of them choose"),
+		row(GroupHeaders, "header", headers{newMany(&c.header, "NAME=VALUE", checkHeader)},
+			"set a header field of each request; repeat it for several; not for secrets, which others see in the list of processes"),
+		row(GroupHeaders, "header-from-file", newMany(&c.headerFromFile, "NAME=FILE", checkHeaderFile),
+			"set a header field to what this file holds, such as authorization=FILE; read again when it changes; its value is never recorded"),
 	}
 	for _, s := range table {
-		s.Run, s.pair, s.Origin = true, true, fromDefault
+		s.pair = true
 	}
 	return table
 }

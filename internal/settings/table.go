@@ -3,6 +3,8 @@ package settings
 import (
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -89,142 +91,82 @@ func (c *Values) bind() []*Setting {
 		LogFormat:   "text",
 	}
 	table := []*Setting{
-		{
-			Name: "upstream", Group: groupForward, Run: true, Value: newMany(&c.upstream, "ADDR", checkUpstream),
-			Help: helpUpstream + "; repeat it for several",
-		},
-		{
-			Name: "listen", Group: groupForward, Run: true, Value: newMany(&c.listen, "ADDR", checkListen),
-			Help: helpListen + "; one for each --upstream, in the same order",
-		},
-		{
-			Name: "dial-timeout", Group: groupForward, Run: true, Value: &c.DialTimeout,
-			Help: "how long an upstream may take to accept",
-		},
-		{
-			Name: "drain", Group: groupForward, Run: true, Value: &c.Drain,
-			Help: "how long messages on their way may take to finish when the proxy stops",
-		},
-		{
-			Name: "tap-memory", Group: groupForward, Run: true, Value: &c.TapMemory,
-			Help: "memory for messages that are still arriving; beyond it, records (never traffic) are cut short",
-		},
+		row(groupForward, "upstream", newMany(&c.upstream, "ADDR", checkUpstream),
+			helpUpstream+"; repeat it for several"),
+		row(groupForward, "listen", newMany(&c.listen, "ADDR", checkListen),
+			helpListen+"; one for each --upstream, in the same order"),
+		row(groupForward, "dial-timeout", &c.DialTimeout,
+			"how long an upstream may take to accept"),
+		row(groupForward, "drain", &c.Drain,
+			"how long messages on their way may take to finish when the proxy stops"),
+		row(groupForward, "tap-memory", &c.TapMemory,
+			"memory for messages that are still arriving; beyond it, records (never traffic) are cut short"),
 	}
 	table = append(table, c.pair.bind()...)
 	table = append(table, []*Setting{
-		{
-			Name: "max-connections", Group: groupLimits, Run: true, Value: limit{&c.MaxConnections, "0", "none"},
-			Help: "how many clients may be connected at once; others are reset at once",
-		},
-		{
-			Name: "max-streams", Group: groupLimits, Run: true, Value: limit{&c.MaxStreams, "0", "none"},
-			Help: "how many streams may be open for another client to be let in; those of clients that are in are never refused",
-		},
-		{
-			Name: "keepalive", Group: groupLimits, Run: true, Value: &c.Keepalive,
-			Help: "how long a peer may be silent before its system is asked whether it is still there (TCP keepalive); one that does not answer is given up after four times as long",
-		},
-		{
-			Name: "queue", Group: GroupRecord, Run: true, Value: &c.Queue,
-			Help: "memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so",
-		},
-		{
-			Name: "sync", Group: GroupRecord, Run: true, Value: &c.Sync,
-			Help: "how soon what was written is brought to the disk, to survive a crash of the machine; off for slow disks",
-		},
-		{
-			Name: "max-size", Group: GroupRecord, Run: true, Value: limit{&c.MaxSize, "0B", "none"},
-			Help: "begin another segment of the recording at this size; each can be read alone, FILE is the newest",
-		},
-		{
-			Name: "max-age", Group: GroupRecord, Run: true, Value: limit{&c.MaxAge, "0s", "none"},
-			Help: "begin another segment after this time",
-		},
-		{
-			Name: "keep", Group: GroupRecord, Run: true, Value: limit{&c.Keep, "0", "all"},
-			Help: "how many segments to keep beside the newest; older ones are deleted",
-		},
-		{
-			Name: "no-record", Group: GroupRecord, Run: true, Value: &c.NoRecord,
-			Help: "write no file; only what --ring has room for is kept, in memory, while the proxy runs",
-		},
-		{
-			Name: "ring", Group: GroupRecord, Run: true, Value: &c.Ring,
-			Help: "memory for the recording with --no-record; the oldest entries go first",
-		},
-		{
-			Name: "no-check", Group: GroupRecord, Run: true, Value: &c.NoCheck,
-			Help: "do not hold what passes against the rules",
-		},
-		{
-			Name: "memory-past", Group: groupMemory, Run: true, Value: &c.memoryPast,
-			Help: "memory for what is over: streams that ended, clients that left, versions that were replaced; beyond it the least recent is forgotten, which is said, and rules that would need it are silent",
-		},
-		{
-			Name: "keep-secrets", Group: GroupRecord, Run: true, Value: &c.KeepSecrets,
-			Help: "record private keys and credentials in the clear instead of masking them",
-		},
-		{
-			Name: "viewer", Group: groupViewer, Run: true, Value: &c.Viewer,
-			Help: "where others can watch; on: on a socket that only this user can open; host:port: there, too, with a token; off: nowhere",
-		},
-		{
-			Name: "viewer-allow-remote", Group: groupViewer, Run: true, Value: &c.ViewerRemote,
-			Help: "let --viewer listen where other machines can reach it, unencrypted",
-		},
-		{
-			Name: "admin", Group: groupAdmin, Run: true, Value: &c.Admin,
-			Help: "serve health, readiness and metrics over HTTP; :port is on this machine only; off: nowhere",
-		},
-		{
-			Name: "admin-pprof", Group: groupAdmin, Run: true, Value: &c.AdminPprof,
-			Help: "serve profiles of the program there, too; only on this machine",
-		},
-		{
-			Name: "headless", Group: GroupOutput, Run: true, Value: &c.Headless,
-			Help: "print nothing on standard output, even on a terminal",
-		},
-		{
-			Name: "theme", Group: GroupScreen, Run: true, Value: Choice{&c.Theme, widget.Themes()},
-			Help: "colours of the screen; auto: the terminal's own, as its background asks for",
-		},
-		{
-			Name: "ascii", Group: GroupScreen, Run: true, Value: &c.Ascii,
-			Help: "draw lines and arrows on the screen with ASCII only",
-		},
-		{
-			Name: "no-mouse", Group: GroupScreen, Run: true, Value: &c.NoMouse,
-			Help: "leave the mouse to the terminal",
-		},
-		{
-			Name: "color", Group: GroupGlobal, Value: Choice{&c.Color, []string{"auto", "always", "never"}},
-			Help: "colour the output; auto: on a terminal, and as NO_COLOR says",
-		},
-		{
-			Name: "config", Group: GroupGlobal, noFile: true, Value: Text{&c.file, "FILE"},
-			Help: "read settings from this file",
-		},
-		{
-			Name: "log-format", Group: GroupGlobal, Value: Choice{&c.LogFormat, []string{"text", "json"}},
-			Help: "form of the program's own log on standard error",
-		},
-		{
-			Name: "quiet", Short: "q", Group: GroupGlobal, Value: &c.Quiet,
-			Help: "log errors only, and print no summaries",
-		},
-		{
-			Name: "viewer-token-file", Group: GroupGlobal, Value: Text{&c.ViewerTokenFile, "FILE"},
-			Help: "the token of the viewer endpoint, of one's own or of that which is read, is in this file",
-		},
-		{
-			Name: "verbose", Short: "v", Group: GroupGlobal, Value: &c.Verbose,
-			Help: "log details",
-		},
+		row(groupLimits, "max-connections", limit{&c.MaxConnections, "0", "none"},
+			"how many clients may be connected at once; others are reset at once"),
+		row(groupLimits, "max-streams", limit{&c.MaxStreams, "0", "none"},
+			"how many streams may be open for another client to be let in; those of clients that are in are never refused"),
+		row(groupLimits, "keepalive", &c.Keepalive,
+			"how long a peer may be silent before its system is asked whether it is still there (TCP keepalive); one that does not answer is given up after four times as long"),
+		row(GroupRecord, "queue", &c.Queue,
+			"memory for entries on their way to disk; beyond it, records (never traffic) are dropped, and a gap says so"),
+		row(GroupRecord, "sync", &c.Sync,
+			"how soon what was written is brought to the disk, to survive a crash of the machine; off for slow disks"),
+		row(GroupRecord, "max-size", limit{&c.MaxSize, "0B", "none"},
+			"begin another segment of the recording at this size; each can be read alone, FILE is the newest"),
+		row(GroupRecord, "max-age", limit{&c.MaxAge, "0s", "none"},
+			"begin another segment after this time"),
+		row(GroupRecord, "keep", limit{&c.Keep, "0", "all"},
+			"how many segments to keep beside the newest; older ones are deleted"),
+		row(GroupRecord, "no-record", &c.NoRecord,
+			"write no file; only what --ring has room for is kept, in memory, while the proxy runs"),
+		row(GroupRecord, "ring", &c.Ring,
+			"memory for the recording with --no-record; the oldest entries go first"),
+		row(GroupRecord, "no-check", &c.NoCheck,
+			"do not hold what passes against the rules"),
+		row(groupMemory, "memory-past", &c.memoryPast,
+			"memory for what is over: streams that ended, clients that left, versions that were replaced; beyond it the least recent is forgotten, which is said, and rules that would need it are silent"),
+		row(GroupRecord, "keep-secrets", &c.KeepSecrets,
+			"record private keys and credentials in the clear instead of masking them"),
+		row(groupViewer, "viewer", &c.Viewer,
+			"where others can watch; on: on a socket that only this user can open; host:port: there, too, with a token; off: nowhere"),
+		row(groupViewer, "viewer-allow-remote", &c.ViewerRemote,
+			"let --viewer listen where other machines can reach it, unencrypted"),
+		row(groupAdmin, "admin", &c.Admin,
+			"serve health, readiness and metrics over HTTP; :port is on this machine only; off: nowhere"),
+		row(groupAdmin, "admin-pprof", &c.AdminPprof,
+			"serve profiles of the program there, too; only on this machine"),
+		row(GroupOutput, "headless", &c.Headless,
+			"print nothing on standard output, even on a terminal"),
+		row(GroupScreen, "theme", Choice{&c.Theme, widget.Themes()},
+			"colours of the screen; auto: the terminal's own, as its background asks for"),
+		row(GroupScreen, "ascii", &c.Ascii,
+			"draw lines and arrows on the screen with ASCII only"),
+		row(GroupScreen, "no-mouse", &c.NoMouse,
+			"leave the mouse to the terminal"),
+		row(GroupGlobal, "color", Choice{&c.Color, []string{"auto", "always", "never"}},
+			"colour the output; auto: on a terminal, and as NO_COLOR says"),
+		row(GroupGlobal, "config", Text{&c.file, "FILE"},
+			"read settings from this file"),
+		row(GroupGlobal, "log-format", Choice{&c.LogFormat, []string{"text", "json"}},
+			"form of the program's own log on standard error"),
+		row(GroupGlobal, "quiet", &c.Quiet,
+			"log errors only, and print no summaries"),
+		row(GroupGlobal, "viewer-token-file", Text{&c.ViewerTokenFile, "FILE"},
+			"the token of the viewer endpoint, of one's own or of that which is read, is in this file"),
+		row(GroupGlobal, "verbose", &c.Verbose,
+			"log details"),
 	}...)
-	for _, s := range table {
-		s.Origin = fromDefault
-	}
+	findSetting(table, "config").noFile = true
+	findSetting(table, "quiet").Short, findSetting(table, "verbose").Short = "q", "v"
 	return table
+}
+
+// row is a setting that has its default. All but those of every command are of run.
+func row(group, name string, value pflag.Value, help string) *Setting {
+	return &Setting{Name: name, Group: group, Value: value, Help: help, Run: group != GroupGlobal, Origin: fromDefault}
 }
 
 func checkListen(s string) error {
