@@ -103,7 +103,7 @@ func (p *Plan) find(file string) error {
 		if err := p.read(file); err != nil {
 			return err
 		}
-		if p.Doc.Kind == bootstrap.envoy && !slices.ContainsFunc(p.argv[1:], bootstrap.TakesPath) {
+		if p.Doc.Kind == bootstrap.Envoy && !slices.ContainsFunc(p.argv[1:], bootstrap.TakesPath) {
 			return console.Misused("--bootstrap %s, but no {} in the command: where does Envoy read it?", file).
 				Hint("%s", properForm(file, p.argv))
 		}
@@ -158,7 +158,7 @@ func (p *Plan) findArgument() (found bool, broken error) {
 		}
 		err := p.read(file)
 		switch {
-		case err == nil && p.Doc.Kind == bootstrap.envoy:
+		case err == nil && p.Doc.Kind == bootstrap.Envoy:
 			p.argv[i] = replaced
 			return true, nil
 		case broken == nil && !errors.Is(err, bootstrap.ErrUnknown):
