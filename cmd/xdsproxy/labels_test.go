@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,18 +24,6 @@ func TestLabelsAreWhatWatchSays(t *testing.T) {
 	}
 	if streams, conns := l.Streams.Len(); conns > 0 || streams > 0 {
 		t.Errorf("%d connections and %d streams are remembered after their end", conns, streams)
-	}
-}
-
-// The same of what real clients and servers have said, and of scripted ones that
-// err.
-func TestLabelsOfSessions(t *testing.T) {
-	files, err := filepath.Glob("../../check/testdata/sessions/*.xdsp")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, len(files))
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { labelsAgree(t, file) })
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -101,24 +100,10 @@ func (h *Host) Record(path string) (*Recording, error) {
 // RecorderOptions says how the log is written: each message cut into its
 // resources, and what of it is secret masked.
 func (h *Host) RecorderOptions(buffers *session.Buffers) recorder.Options {
-	labels := store.NewLabels()
-	o := recorder.Options{
-		Labels:  labels.Of,
-		Program: build.Name(), QueueBytes: int64(h.Settings.Queue), SyncEvery: time.Duration(h.Settings.Sync),
-		MaxSize: int64(h.Settings.MaxSize), MaxAge: time.Duration(h.Settings.MaxAge), Keep: int(h.Settings.Keep),
-		Memory: int64(h.Settings.Ring),
-		Logger: h.Logger,
-	}
-	if h.Settings.KeepSecrets {
-		splitter := decode.NewSplitter()
-		splitter.Free(buffers.Put)
-		o.Transform, labels.Look = splitter.Transform, splitter.Glance
-	} else {
-		masker := decode.NewMasker()
-		o.Masked, o.Transform, o.Content = true, masker.Transform, masker.Content
-		masker.Free(buffers.Put)
-		labels.Look = masker.Glance
-	}
+	o := store.Live(!bool(h.Settings.KeepSecrets), buffers.Put)
+	o.Program, o.Logger = build.Name(), h.Logger
+	o.QueueBytes, o.SyncEvery, o.Memory = int64(h.Settings.Queue), time.Duration(h.Settings.Sync), int64(h.Settings.Ring)
+	o.MaxSize, o.MaxAge, o.Keep = int64(h.Settings.MaxSize), time.Duration(h.Settings.MaxAge), int(h.Settings.Keep)
 	if o.MaxSize > 0 || o.MaxAge > 0 || bool(h.Settings.NoRecord) {
 		carry, transform := engine.New(engine.Options{Envelopes: true, Past: 1 << 20}), o.Transform
 		o.Carry = carry.Needed

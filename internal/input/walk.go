@@ -27,9 +27,9 @@ type Stepper interface {
 var ErrEnough = errors.New("enough was read")
 
 const (
-	// LeadIn is how many entries before the wanted ones are read, for what
+	// leadIn is how many entries before the wanted ones are read, for what
 	// they answer.
-	LeadIn = 64
+	leadIn = 64
 	// maxUnlabelled bounds the blocks that are read because they have too
 	// many labels to tell whether something begins in them.
 	maxUnlabelled = 256
@@ -99,7 +99,7 @@ func (w *walker) walk(ctx context.Context, spans []filter.Span) error {
 	for _, s := range spans {
 		w.until = s.Last
 		w.restrict()
-		if to := s.First - min(s.First, LeadIn); w.src.File && to > w.at+1 {
+		if to := s.First - min(s.First, leadIn); w.src.File && to > w.at+1 {
 			if err := w.jump(ctx, to); err != nil {
 				return err
 			}

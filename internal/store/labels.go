@@ -34,8 +34,8 @@ type Labels struct {
 	types   map[string]string // label by type URL, or by short type
 	clients map[string]string // label by node id
 	out     [4]string
-	// Look reads what is needed of a message; decode.Glance if nil.
-	Look func(xds.Method, session.Side, *session.Message) decode.Brief
+	// look reads what is needed of a message; decode.Glance if nil.
+	look func(xds.Method, session.Side, *session.Message) decode.Brief
 }
 
 // maxLabels bounds the labels of either kind that are kept.
@@ -117,8 +117,8 @@ func (l *Labels) glance(st *decode.Stream, e *session.Entry) decode.Brief {
 	}
 	switch {
 	case peek || st.JSON(e.Side, data):
-	case l.Look != nil:
-		return l.Look(st.Method, e.Side, e.Message)
+	case l.look != nil:
+		return l.look(st.Method, e.Side, e.Message)
 	default:
 		return decode.Glance(st.Method, e.Side, data)
 	}

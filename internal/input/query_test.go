@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"fmt"
@@ -11,16 +11,14 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	loadv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
-	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -175,9 +173,8 @@ func (k *talk) step() {
 }
 
 func recordTalk(t testing.TB, seed uint64) string {
-	a := &cli{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "talk.xdsp")
-	log, err := recorder.Create(path, a.hostOf(zap.NewNop()).RecorderOptions(nil))
+	log, err := recorder.Create(path, store.Live(true, new(session.Buffers).Put))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,12 +197,11 @@ func recordTalk(t testing.TB, seed uint64) string {
 // people, and how many entries were read.
 func asked(t *testing.T, path, text string, straight bool) (lines []string, read int) {
 	t.Helper()
-	a := &cli{stderr: t.Output(), config: settings.New()}
-	q, err := input.ParseQuery(text)
+	q, err := ParseQuery(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := a.opener().Open(path)
+	src, err := testOpener(t).Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,37 +289,11 @@ func TestQueryGoesStraight(t *testing.T) {
 		t.Errorf("%d entries were read", read)
 	}
 	// Nor is anything where the recording ends before it begins.
-	if _, read := asked(t, path, "at:2200-01-01", true); read > input.LeadIn+10 {
+	if _, read := asked(t, path, "at:2200-01-01", true); read > leadIn+10 {
 		t.Errorf("%d entries were read", read)
 	}
 	lines, _ := asked(t, path, "since:0s", true)
 	if len(lines) == 0 || !strings.Contains(lines[len(lines)-1], `"seq":400`) {
 		t.Errorf("the end of the recording is %q", lines)
-	}
-}
-
-func TestCompleteFilter(t *testing.T) {
-	for text, want := range map[string]string{
-		"ty":                "type:",
-		"client:x -KIN":     "client:x -kind:",
-		"node.lo":           "node.locality:",
-		"dir:":              "dir:req dir:resp",
-		"type:cds,sr":       "type:cds,srds",
-		"seq:4 -dir:req,re": "seq:4 -dir:req,req seq:4 -dir:req,resp",
-		"client:":           "",
-		"nothing:":          "",
-		"xyz":               "",
-	} {
-		var got []string
-		for _, c := range completeFilter(text) {
-			word, _, _ := strings.Cut(c, "\t")
-			got = append(got, word)
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%q completes to %q", text, got)
-		}
-	}
-	if all := completeFilter(""); len(all) != len(filter.Keys()) {
-		t.Errorf("%q", all)
 	}
 }

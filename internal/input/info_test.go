@@ -1,22 +1,20 @@
-package main
+package input
 
 import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/zap"
-
+	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
 // Large recordings are judged by their headers unless one asks for more, and
 // the facts are the same.
 func TestInfoByHeaders(t *testing.T) {
-	a := &cli{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "large.xdsp")
-	o := a.hostOf(zap.NewNop()).RecorderOptions(nil)
+	o := store.Live(true, new(session.Buffers).Put)
 	o.Labels = func(*session.Entry) []string { return []string{"type:CDS", "client:a", "client:b"} }
 	log, err := recorder.Create(path, o)
 	if err != nil {
@@ -30,12 +28,12 @@ func TestInfoByHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, all := range []bool{false, true} {
-		src, err := a.opener().Open(path)
+		src, err := testOpener(t).Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer src.Close()
-		i, err := a.facts(t.Context(), src, all)
+		i, err := testOpener(t).Info(t.Context(), src, all, check.Options{Rules: []*check.Rule{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,9 +53,8 @@ func TestInfoOfUnknownClients(t *testing.T) {
 	const ads = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
 	for _, large := range []bool{false, true} {
 		for _, mixed := range []bool{false, true} {
-			a := &cli{stderr: t.Output(), config: settings.New()}
 			path := filepath.Join(t.TempDir(), "mixed.xdsp")
-			log, err := recorder.Create(path, a.hostOf(zap.NewNop()).RecorderOptions(nil))
+			log, err := recorder.Create(path, store.Live(true, new(session.Buffers).Put))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,12 +77,12 @@ func TestInfoOfUnknownClients(t *testing.T) {
 			if err := log.Close(); err != nil {
 				t.Fatal(err)
 			}
-			src, err := a.opener().Open(path)
+			src, err := testOpener(t).Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer src.Close()
-			i, err := a.facts(t.Context(), src, false)
+			i, err := testOpener(t).Info(t.Context(), src, false, check.Options{Rules: []*check.Rule{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"fmt"
@@ -10,27 +10,29 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
+
+func testOpener(t testing.TB) *Opener {
+	return &Opener{Console: &console.Console{Ctx: t.Context(), Stderr: t.Output()}}
+}
 
 const clusterURL = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 
 // longStream is a recording of one stream that lives long, in many blocks.
 func longStream(t testing.TB, pushes, size int) string {
 	t.Helper()
-	a := &cli{stderr: t.Output(), config: settings.New()}
 	path := filepath.Join(t.TempDir(), "long.xdsp")
-	log, err := recorder.Create(path, a.hostOf(zap.NewNop()).RecorderOptions(nil))
+	log, err := recorder.Create(path, store.Live(true, new(session.Buffers).Put))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,15 +89,14 @@ func longStream(t testing.TB, pushes, size int) string {
 // reads little else.
 func TestWalkGoesStraight(t *testing.T) {
 	path := longStream(t, 2000, 8<<10)
-	a := &cli{stderr: t.Output(), config: settings.New()}
 	walked := func(spans []filter.Span) (lines map[session.Seq]string, visits int) {
-		src, err := a.opener().Open(path)
+		src, err := testOpener(t).Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer src.Close()
 		lines = map[session.Seq]string{}
-		err = input.Walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+		err = Walk(t.Context(), src, spans, nil, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			visits++
 			line, err := render.NewObject(e, c).Line()
 			if slices.ContainsFunc(spans, func(s filter.Span) bool { return s.Has(e.Seq) }) {
@@ -132,7 +133,7 @@ func TestWalkGoesStraight(t *testing.T) {
 			}
 		}
 		// Others are those in the first block, and those before each span.
-		if most := want + 5 + len(spans)*input.LeadIn; visits > most {
+		if most := want + 5 + len(spans)*leadIn; visits > most {
 			t.Errorf("%v: %d entries were read to give %d", spans, visits, want)
 		}
 	}
