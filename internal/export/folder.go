@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -29,9 +30,7 @@ func (x *Export) folder(ctx context.Context) error {
 	}
 	src.Pieces()
 	facts := src.Header()
-	if facts.Program == "" {
-		facts.Program = build.Name()
-	}
+	facts.Program = cmp.Or(facts.Program, build.Name())
 	to, err := folder.NewExport(x.Path, facts, recorder.Options{Labels: store.NewLabels().Of})
 	if err != nil {
 		return unwrittenFolder(err)
@@ -75,8 +74,8 @@ func unwrittenFolder(err error) error {
 
 // ImportFolder makes a recording of a folder.
 func ImportFolder(ctx context.Context, c *console.Console, dir, path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return console.Overwriting("cannot import", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
+	if err := absent("cannot import", path); err != nil {
+		return err
 	}
 	var far struct {
 		read    int64

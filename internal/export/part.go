@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -131,19 +132,15 @@ func (x *Export) empty(w *walked) error {
 
 // cut writes a part of a recording as a recording.
 func (x *Export) cut(ctx context.Context) error {
-	if _, err := os.Lstat(x.Path); err == nil {
-		return console.Overwriting("cannot write the recording", &fs.PathError{Op: "open", Path: x.Path, Err: fs.ErrExist})
+	if err := absent("cannot write the recording", x.Path); err != nil {
+		return err
 	}
-	src, err := x.Open(x.Name)
+	facts, _, err := x.begins()
 	if err != nil {
 		return err
 	}
-	facts := src.Header()
-	src.Close()
 	o := convert.CutOptions{Bare: x.Bare, Record: store.Copy(x.Mask && !facts.Masked)}
-	if facts.Program == "" {
-		facts.Program = build.Name()
-	}
+	facts.Program = cmp.Or(facts.Program, build.Name())
 	var w walked
 	x.lean()
 	done, err := convert.Cut(x.Path, facts, func(v convert.Visit) error {
@@ -215,7 +212,7 @@ func (x *Export) text(ctx context.Context) (err error) {
 	}}
 	if x.report() {
 		x.lean()
-		if o.Report.Facts, err = x.begins(); err != nil {
+		if o.Report.Facts, _, err = x.begins(); err != nil {
 			return x.giveUp(file, err)
 		}
 	}
@@ -253,14 +250,22 @@ func (x *Export) text(ctx context.Context) (err error) {
 	return nil
 }
 
-// begins is what the source says of itself.
-func (x *Export) begins() (recorder.Facts, error) {
+// begins is what the source says of itself, and whether it was written by hand.
+func (x *Export) begins() (facts recorder.Facts, script bool, err error) {
 	src, err := x.Open(x.Name)
 	if err != nil {
-		return recorder.Facts{}, err
+		return facts, false, err
 	}
 	defer src.Close()
-	return src.Header(), nil
+	return src.Header(), src.Script, nil
+}
+
+// absent is an error if a file is there that is to be made.
+func absent(what, path string) error {
+	if _, err := os.Lstat(path); err != nil {
+		return nil
+	}
+	return console.Overwriting(what, &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
 }
 
 // giveUp removes the file of which nothing has come.

@@ -1,10 +1,10 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -38,8 +38,8 @@ func (x *Export) pseudonyms(ctx context.Context) error {
 		return err
 	}
 	if path != "" && path != "-" {
-		if _, err := os.Lstat(path); err == nil {
-			return console.Overwriting("cannot export", &fs.PathError{Op: "open", Path: path, Err: fs.ErrExist})
+		if err := absent("cannot export", path); err != nil {
+			return err
 		}
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(x.KeyFile), ".xdsproxy-*") // with mode 0700
@@ -83,19 +83,15 @@ func loadKey(path string) (*pseudonym.Key, error) {
 // renamed writes what was chosen to part, and searches it.
 func (x *Export) renamed(ctx context.Context, key *pseudonym.Key, part, path string) (convert.Result, error) {
 	names := pseudonym.NewNames(key)
-	src, err := x.Open(x.Name)
+	facts, script, err := x.begins()
 	if err != nil {
 		return convert.Result{}, err
 	}
-	facts := src.Header()
-	src.Close()
-	if !facts.Masked && !src.Script {
+	if !facts.Masked && !script {
 		return convert.Result{}, console.Failed("secrets in %s are not masked, and --pseudonyms hides names alone", x.Name).
 			Hint("mask them first: xdsproxy export %s --mask -w masked.xdsp", console.ShellWord(x.Name))
 	}
-	if facts.Program == "" {
-		facts.Program = build.Name()
-	}
+	facts.Program = cmp.Or(facts.Program, build.Name())
 	var w walked
 	x.lean()
 	learning := names.Walk()

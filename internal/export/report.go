@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,9 +161,7 @@ func (r *Report) options(ctx context.Context, rules []string, seqs []session.Seq
 	o.Proof.Judge = r.Judge
 	o.Proof.Judge.Timers = r.timers(w.src)
 	o.Cut.Record = store.Copy(!o.Facts.Masked)
-	if o.Facts.Program == "" {
-		o.Facts.Program = build.Name()
-	}
+	o.Facts.Program = cmp.Or(o.Facts.Program, build.Name())
 	o.Proof.Findings = report.Choose(check.Fold(w.checker.Findings()), rules, seqs)
 	o.Proof.Seqs = seqs
 	switch {
