@@ -44,9 +44,11 @@ func (f *Failure) Error() string { return f.Err.Error() }
 // Unwrap is for errors.Is and errors.As.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Hint adds a line that says what to do about it.
+// Hint adds a line that says what to do about it, if there is something to say.
 func (f *Failure) Hint(format string, args ...any) *Failure {
-	f.Hints = append(f.Hints, fmt.Sprintf(format, args...))
+	if hint := fmt.Sprintf(format, args...); hint != "" {
+		f.Hints = append(f.Hints, hint)
+	}
 	return f
 }
 
@@ -62,10 +64,7 @@ func (f *Failure) Adding(err error) *Failure {
 	}](err); is {
 		hint = wrong.Hint()
 	}
-	if hint != "" {
-		f.Hint("%s", hint)
-	}
-	return f
+	return f.Hint("%s", hint)
 }
 
 // Failed is a failure of the work: network, disk, upstream.

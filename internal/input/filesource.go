@@ -27,11 +27,8 @@ func (o *Opener) openResources(name string) (*Source, error) {
 	}
 	content, err := file.Read(name, files[0].Data)
 	if fault, is := errors.AsType[*file.Error](err); is {
-		f := console.Failed("%w", fault)
-		if fault.Hint != "" {
-			f.Hint("%s", fault.Hint)
-		}
-		return nil, f.Hint("such a file is a DiscoveryResponse, or for diff a whole config_dump; xdsproxy help sources says more")
+		return nil, console.Failed("%w", fault).Hint("%s", fault.Hint).
+			Hint("such a file is a DiscoveryResponse, or for diff a whole config_dump; xdsproxy help sources says more")
 	}
 	for _, w := range content.Warnings {
 		o.Warn("%s", w)

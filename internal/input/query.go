@@ -32,11 +32,7 @@ type Query struct {
 func ParseQuery(text string) (*Query, error) {
 	f, err := filter.Parse(text)
 	if e, is := errors.AsType[*filter.Error](err); is {
-		wrong := console.Misused("%w", e)
-		if e.Hint != "" {
-			wrong.Hint("%s", e.Hint)
-		}
-		return nil, wrong.Hint("xdsproxy help filters explains the language")
+		return nil, console.Misused("%w", e).Hint("%s", e.Hint).Hint("xdsproxy help filters explains the language")
 	}
 	return &Query{Filter: f, Table: render.NewTable(0, render.Style{}), Documents: render.NewDocuments()}, err
 }

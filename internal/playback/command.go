@@ -167,11 +167,7 @@ func (r *Replay) fateOf(c *launch.Child, lacking string) error {
 	if len(words) > 0 {
 		heard = "its last words:\n" + strings.Join(words, "\n")
 	}
-	f := console.Failed("the command %s %s; %s", console.ShellWord(r.argv[0]), what, heard)
-	if r.unfilled != "" {
-		f.Hint("%s", r.unfilled)
-	}
-	return f
+	return console.Failed("the command %s %s; %s", console.ShellWord(r.argv[0]), what, heard).Hint("%s", r.unfilled)
 }
 
 // runAll plays each SOURCE with each command. One play prints its report, several

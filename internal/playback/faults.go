@@ -22,7 +22,7 @@ func (r *Replay) parseFaults() error {
 		f, err := fault.Parse(text, r.As == "server")
 		if err != nil {
 			wrong := console.Misused("--fault: %w", err)
-			if e, is := errors.AsType[*fault.Error](err); is && e.Hint != "" {
+			if e, is := errors.AsType[*fault.Error](err); is {
 				wrong.Hint("%s", e.Hint)
 			}
 			return wrong
