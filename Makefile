@@ -19,7 +19,7 @@ TOOL := $(GO) tool -modfile=internal/tools/go.mod
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt fuzz bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci full clean
+.PHONY: help build test test-e2e test-rest lint fmt fuzz mutants bench demo pictures envoy envoys grpc-js grpc-core grpc-java zstandard tmux iptables chromium peers ci full clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,15 +30,23 @@ build: ## build bin/xdsproxy
 # The race detector finds something only where goroutines meet: in the packages
 # whose code or tests start them, and in what of cmd/xdsproxy runs for long. The
 # rest of its tests start the program some thousand times, which takes five times
-# as long under it.
-RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -v /cmd/)
+# as long under it. The end-to-end tests start programs, and mostly wait for them:
+# they run beside all others, and under the race detector in make full.
+E2E     = ./internal/e2e
+RACY    = $(shell grep -rlE --include='*.go' --exclude-dir='.?*' '^[[:space:]]*go [a-zA-Z]|\.Go[^a-zA-Z]' . | xargs -n1 dirname | sort -u | grep -vxF -e ./cmd/xdsproxy -e $(E2E))
 RACING  = (Scripts|Signal|Hangup|TooManyClients|RunForwards|ClosedPipe|Watch|Unready|TakenAway|LastWords)/^(admin|demo|listeners|replay|run|segments|terminal|viewer|viewertoken|watch|wrap|wraptls)$$
 
 test: peers ## all tests, with the race detector where goroutines meet, against real xDS clients
+	@$(MAKE) --no-print-directory -k -j2 test-e2e test-rest
+
+test-e2e:
+	@$(GO) test -parallel 4 -timeout 25m $(E2E)
+
+test-rest:
 	@bad=0; \
 	$(GO) test $(RACE) -timeout 20m $(RACY) || bad=1; \
 	$(GO) test $(RACE) -timeout 20m -run '$(RACING)' ./cmd/xdsproxy || bad=1; \
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY))") || bad=1; \
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACY) $(E2E))") || bad=1; \
 	exit $$bad
 
 lint: ## gofumpt, go vet, staticcheck
@@ -62,6 +70,13 @@ fuzz: ## try FUZZTIME (20000x) inputs on each fuzz target
 				-test.fuzzminimizetime 100x -test.fuzzcachedir "$$cache/$$dir"); \
 		done; \
 	done
+
+# A mutant that lives is a line that no test of its package holds. The cache is its
+# own, as each mutant leaves a build in it. TIMED OUT counts as not killed.
+mutants: ## break the code of PKG in one place at a time: do its own tests notice?
+	@test -n "$(PKG)" || { echo 'name a package: make mutants PKG=internal/nearest' >&2; exit 2; }
+	GOCACHE=$(CURDIR)/.tools/mutants GOFLAGS=-count=1 $(TOOL) gremlins unleash ./$(PKG) \
+		--workers 1 --timeout-coefficient 30 --output-statuses lt
 
 bench: ## measure against other relays; BENCH="-rounds 1" for a quick look
 	$(GO) run ./internal/bench/run $(BENCH)

@@ -382,11 +382,8 @@ func isProse(v []byte) bool {
 // isSource says whether a key is that of a data source: who quotes one to say what
 // is wrong with it shows a secret, more often than not.
 func isSource(key []byte) bool {
-	switch canonical(string(key)) {
-	case "inlinestring", "inlinebytes":
-		return true
-	}
-	return bytes.HasSuffix(key, []byte("inline_string")) || bytes.HasSuffix(key, []byte("inline_bytes"))
+	name := canonical(string(key)) // by its end, as what stands before it in a message may be anything
+	return strings.HasSuffix(name, "inlinestring") || strings.HasSuffix(name, "inlinebytes")
 }
 
 // isNoun says whether a key is a word that sentences use, too, before a colon and

@@ -18,6 +18,7 @@ type failure = console.Failure
 
 func failed(format string, args ...any) *failure  { return console.Failed(format, args...) }
 func misused(format string, args ...any) *failure { return console.Misused(format, args...) }
+
 func shellWord(s string) string { return console.ShellWord(s) }
 
 // incomplete is what --strict makes of a recording with gaps.

@@ -34,11 +34,11 @@ func IsConfigDump(name string) bool {
 }
 
 // ConfigDump holds what a client accepted in a session against a dump of it.
-func (f *Comparison) ConfigDump(ctx context.Context, source, name string) error {
+func (c *Comparison) ConfigDump(ctx context.Context, source, name string) error {
 	if source == "-" {
 		return console.Misused("a session is read twice to be held against a config_dump: write the recording to a file first")
 	}
-	data, err := f.ReadFile(name, configdump.MaxBytes)
+	data, err := c.ReadFile(name, configdump.MaxBytes)
 	if err != nil {
 		return console.Failed("%w", err)
 	}
@@ -46,7 +46,7 @@ func (f *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 	if err != nil {
 		return console.Failed("%q: %w", name, err)
 	}
-	out, err := f.Dump(ctx, source, time.Time{}, dump, name, f.Client)
+	out, err := c.Dump(ctx, source, time.Time{}, dump, name, c.Client)
 	if err != nil {
 		return err
 	}
@@ -55,26 +55,26 @@ func (f *Comparison) ConfigDump(ctx context.Context, source, name string) error 
 			Hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
 	}
 	out.Schema, out.Session = render.Schema, source
-	if f.Type != "" {
-		out.Types = slices.DeleteFunc(out.Types, func(t render.HeldType) bool { return t.Type != f.Type })
-		out.Resources = slices.DeleteFunc(out.Resources, func(r render.HeldResource) bool { return r.Type != f.Type })
-		out.NotDumped = slices.DeleteFunc(out.NotDumped, func(t string) bool { return t != f.Type })
+	if c.Type != "" {
+		out.Types = slices.DeleteFunc(out.Types, func(t render.HeldType) bool { return t.Type != c.Type })
+		out.Resources = slices.DeleteFunc(out.Resources, func(r render.HeldResource) bool { return r.Type != c.Type })
+		out.NotDumped = slices.DeleteFunc(out.NotDumped, func(t string) bool { return t != c.Type })
 		out.Same = !slices.ContainsFunc(out.Resources, func(r render.HeldResource) bool { return r.Difference })
 	}
-	f.Differs = !out.Same
-	return f.Show(f.Output, out, func() string { return out.Text(f.Style(), f.Context) })
+	c.Differs = !out.Same
+	return c.Show(c.Output, out, func() string { return out.Text(c.Style(), c.Context) })
 }
 
 // Dump reads a session, up to a moment if one is given, and compares. asked
 // names the client; "" is the one with the node id of the dump, or the only one.
-func (f *Comparison) Dump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
+func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
 	held := map[compare.Name]bool{}
 	for i := range dump.Resources {
 		held[compare.Name{Type: dump.Resources[i].Type, Name: dump.Resources[i].Name}] = true
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	if err := f.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
+	if err := c.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {
 			return input.ErrEnough
 		}
@@ -102,7 +102,7 @@ func (f *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 		return nil, err
 	}
 	if k.Memory().Forgotten > 0 {
-		f.Warn("%s has more clients than can be compared", source)
+		c.Warn("%s has more clients than can be compared", source)
 	}
 	of := compare.Session{Engine: k.Engine, Client: client, Sent: sent[client], Bodies: func(needs []engine.Held) (map[engine.Held]*decode.Resource, error) {
 		wanted := map[session.Seq][]engine.Held{}
@@ -111,7 +111,7 @@ func (f *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 		}
 		found := map[engine.Held]*decode.Resource{}
 		bytes := 0
-		return found, f.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+		return found, c.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 			for _, h := range wanted[e.Seq] {
 				if r := c.Resource(h.Name); r != nil && bytes+len(r.Body) <= maxContents {
 					bytes += len(r.Body)
@@ -129,14 +129,14 @@ func (f *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 }
 
 // through reads a source to its end, or until f says that it is enough.
-func (f *Comparison) through(ctx context.Context, source string, step input.Stepper, v input.Visit) error {
-	src, err := f.Open(source)
+func (c *Comparison) through(ctx context.Context, source string, step input.Stepper, v input.Visit) error {
+	src, err := c.Open(source)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	heap.Lean()
-	return f.Each(ctx, src, step, v)
+	return c.Each(ctx, src, step, v)
 }
 
 // staying holds back how streams end until somebody speaks again. An Envoy that

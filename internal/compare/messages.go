@@ -17,7 +17,7 @@ import (
 )
 
 // Messages compares the messages of two entries.
-func (f *Comparison) Messages(ctx context.Context, args []string) error {
+func (c *Comparison) Messages(ctx context.Context, args []string) error {
 	var seqs [2]session.Seq
 	wanted := &input.Selection{}
 	for i, arg := range args[1:] {
@@ -27,7 +27,7 @@ func (f *Comparison) Messages(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	src, err := f.Open(args[0])
+	src, err := c.Open(args[0])
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (f *Comparison) Messages(ctx context.Context, args []string) error {
 	}
 	var docs [2]decode.Document
 	var names [2]string
-	done := f.Reading(src)
+	done := c.Reading(src)
 	spans := filter.Union(wanted.Spans)
 	spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, _ bool) error {
@@ -66,13 +66,13 @@ func (f *Comparison) Messages(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := f.compare(docs[0], docs[1])
-	if f.Output == "json" {
-		return f.JSON(&render.MessageDiff{Schema: render.Schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
+	r := c.compare(docs[0], docs[1])
+	if c.Output == "json" {
+		return c.JSON(&render.MessageDiff{Schema: render.Schema, StepJSON: render.NewStep(uint64(seqs[0]), uint64(seqs[1]), r)})
 	}
-	w := bufio.NewWriter(f.Stdout)
+	w := bufio.NewWriter(c.Stdout)
 	fmt.Fprintf(w, "%s against %s\n\n", names[0], names[1])
-	if err := f.printResult(w, r); err != nil {
+	if err := c.printResult(w, r); err != nil {
 		return err
 	}
 	return w.Flush()

@@ -17,15 +17,15 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-// lane is the versions of a resource that one client was sent of one type.
-type lane struct {
+// sent is the versions of a resource that one client was sent of one type.
+type sent struct {
 	client, typ string
 	versions    []engine.Version
 }
 
 // story is what a recording says of a resource.
 type story struct {
-	lanes     []lane
+	sent      []sent
 	contents  contents
 	names     survey
 	forgotten int
@@ -33,11 +33,11 @@ type story struct {
 
 // readStory reads a recording for one resource. Damage is an error beside what
 // is before it.
-func (f *Comparison) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
+func (c *Comparison) readStory(ctx context.Context, src *input.Source, name string) (*story, error) {
 	heap.Lean()
 	history := engine.NewHistory(engine.Selection{Name: name})
 	st := &story{names: newSurvey()}
-	err := f.Each(ctx, src, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+	err := c.Each(ctx, src, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 		history.Step(e, &c.Change)
 		if c.Message == nil || !c.Message.Response() {
 			return nil
@@ -55,11 +55,11 @@ func (f *Comparison) readStory(ctx context.Context, src *input.Source, name stri
 	for _, v := range history.Versions() {
 		i, known := places[[2]string{v.Client, v.Type}]
 		if !known {
-			i = len(st.lanes)
+			i = len(st.sent)
 			places[[2]string{v.Client, v.Type}] = i
-			st.lanes = append(st.lanes, lane{client: v.Client, typ: v.Type})
+			st.sent = append(st.sent, sent{client: v.Client, typ: v.Type})
 		}
-		st.lanes[i].versions = append(st.lanes[i].versions, v)
+		st.sent[i].versions = append(st.sent[i].versions, v)
 	}
 	st.forgotten = history.Forgotten()
 	return st, err

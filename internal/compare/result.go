@@ -25,25 +25,25 @@ type Comparison struct {
 }
 
 // compare compares two decoded messages.
-func (f *Comparison) compare(from, to decode.Document) *diff.Result {
+func (c *Comparison) compare(from, to decode.Document) *diff.Result {
 	o := diff.Options{Ignore: diff.Envelope()}
 	if from.Type == to.Type {
 		o.Type = to.Type
 	}
 	r := diff.Compare(&from.Root, &to.Root, o)
-	f.Differs = f.Differs || !r.Same()
+	c.Differs = c.Differs || !r.Same()
 	return r
 }
 
 // printResult prints the lines of a difference, and how many of which kind
 // there are.
-func (f *Comparison) printResult(w io.Writer, r *diff.Result) error {
-	style, screen := f.Style(), f.Columns()
+func (c *Comparison) printResult(w io.Writer, r *diff.Result) error {
+	style, screen := c.Style(), c.Columns()
 	if r.Same() {
 		_, err := w.Write([]byte(sameText(r) + "\n"))
 		return err
 	}
-	for l := range render.DiffLines(r, f.Context) {
+	for l := range render.DiffLines(r, c.Context) {
 		if _, err := w.Write([]byte(l.Line(style, screen) + "\n")); err != nil {
 			return err
 		}

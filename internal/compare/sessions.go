@@ -30,8 +30,8 @@ type holder struct {
 // maxSessionContents bounds the contents of a named resource, in bytes.
 const maxSessionContents = 128 << 20
 
-func (f *Comparison) readHoldings(ctx context.Context, source, name string) (*holder, error) {
-	src, err := f.Open(source)
+func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*holder, error) {
+	src, err := c.Open(source)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (f *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
 	bytes := 0
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
-	err = f.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
+	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if name == "" || c.Message == nil || !c.Message.Response() {
 			return nil
 		}
@@ -55,25 +55,25 @@ func (f *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 		return nil, err
 	}
 	if h.Holdings = k.Holdings(); k.Memory().Forgotten > 0 {
-		f.Warn("%s has more clients than can be compared", h.name)
+		c.Warn("%s has more clients than can be compared", h.name)
 	}
 	return h, nil
 }
 
 // Sessions compares what clients accepted last in two recordings.
-func (f *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string) error {
+func (c *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string) error {
 	if sourceA == "-" && sourceB == "-" {
 		return console.Misused("standard input can only be one of the two recordings")
 	}
-	one, err := f.readHoldings(ctx, sourceA, name)
+	one, err := c.readHoldings(ctx, sourceA, name)
 	if err != nil {
 		return err
 	}
-	other, err := f.readHoldings(ctx, sourceB, name)
+	other, err := c.readHoldings(ctx, sourceB, name)
 	if err != nil {
 		return err
 	}
-	s := &sessions{f: f, a: one, b: other, name: name, style: f.Style()}
+	s := &sessions{f: c, a: one, b: other, name: name, style: c.Style()}
 	out := &render.SessionsDiff{Schema: render.Schema, A: one.name, B: other.name, Same: true, Clients: []render.ClientDiff{}}
 	pairs, err := s.pairs()
 	if err != nil {
@@ -89,27 +89,27 @@ func (f *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string
 		return one.names.missing(name, sourceA)
 	}
 	out.Same = !s.differs
-	f.Differs = s.differs
-	if f.Output == "json" {
-		return f.JSON(out)
+	c.Differs = s.differs
+	if c.Output == "json" {
+		return c.JSON(out)
 	}
 	if len(out.Clients) == 0 {
-		f.Say("no client accepted anything in either recording")
+		c.Say("no client accepted anything in either recording")
 		return nil
 	}
-	w := bufio.NewWriter(f.Stdout)
+	w := bufio.NewWriter(c.Stdout)
 	if _, err := io.WriteString(w, out.Text(s.style)); err != nil {
 		return err
 	}
 	for _, d := range s.contents {
 		fmt.Fprintf(w, "\n%s\n", d.title)
-		if err := f.printResult(w, d.result); err != nil {
+		if err := c.printResult(w, d.result); err != nil {
 			return err
 		}
 	}
 	if !s.differs {
 		fmt.Fprintf(w, "\nnothing that a client accepted last differs\n")
-	} else if name == "" && !f.All {
+	} else if name == "" && !c.All {
 		fmt.Fprintf(w, "\n--all lists the resources; a NAME behind the recordings shows what differs in it\n")
 	}
 	return w.Flush()

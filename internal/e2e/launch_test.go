@@ -64,6 +64,7 @@ func TestReplayWithEnvoy(t *testing.T) {
 		filepath.Join(systems, "jcp-per-type-delta.xdsp"),               // clusters name the server by the cluster "xds"
 		filepath.Join(systems, "istio-router-delta.xdsp"),               // which waits for a secret that nobody plays
 		filepath.Join(systems, "consul-updates.xdsp"),                   // of three clients, and "local_agent" is in no response
+		filepath.Join(systems, "consul-sotw-envoy.xdsp"),                // of seven streams in vain, before each of which Envoy waits longer
 	} {
 		t.Run(strings.TrimSuffix(filepath.Base(recording), ".xdsp"), func(t *testing.T) {
 			t.Parallel()

@@ -193,7 +193,7 @@ func (x *Export) masks(w *walked, done convert.Result, masked bool) {
 
 // text writes the chosen entries in a form of text.
 func (x *Export) text(ctx context.Context) (err error) {
-	var to io.Writer = x.Stdout
+	to := x.Stdout
 	file := x.Path != "" && x.Path != "-"
 	if file {
 		f, err := os.OpenFile(x.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -37,7 +36,7 @@ func (x *Export) script(ctx context.Context) (err error) {
 // Script writes entries as a conversation script, to standard output if path
 // is empty.
 func Script(c *console.Console, path string, entries iter.Seq[session.Entry]) (err error) {
-	var to io.Writer = c.Stdout
+	to := c.Stdout
 	if path != "" {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

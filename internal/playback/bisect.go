@@ -36,10 +36,6 @@ type Bisect struct {
 	facts recorder.Facts
 }
 
-// LongerThanEnvoy is more than the 15 seconds that an Envoy waits for what a
-// resource needs before it answers without.
-const LongerThanEnvoy = 20 * time.Second
-
 // Run searches, and writes what was found.
 func (b *Bisect) Run(ctx context.Context) error {
 	if b.Script != "" {

@@ -49,7 +49,7 @@ func (r *Replay) observed(src replay.Source) replay.Source {
 // first to which something was said.
 func (r *Replay) choose(plan *replay.Plan) {
 	r.Options.Client = r.Client
-	defer r.patience()
+	defer r.patience(plan)
 	if r.observer == nil || r.Client != "" || len(plan.Clients) == 0 {
 		return
 	}
@@ -64,25 +64,6 @@ func (r *Replay) choose(plan *replay.Plan) {
 		}
 	}
 	r.Say("playing client %q, the first of %d that was sent something; --client ID names another", r.Options.Client, len(plan.Clients))
-}
-
-// patience is longer for an Envoy that has to wait for what nobody gives it, unless
-// somebody said how long it is.
-func (r *Replay) patience() {
-	r.Options.Idle = r.Idle
-	if r.observer == nil || r.IdleGiven || r.Options.Idle >= LongerThanEnvoy {
-		return
-	}
-	secrets := r.observer.Unrecorded(r.Options.Client)
-	if of, _ := r.observer.Client(r.Options.Client); of.GRPC || len(secrets) == 0 {
-		return
-	}
-	r.Options.Idle = LongerThanEnvoy
-	what := fmt.Sprintf("the secret %q, which is", secrets[0])
-	if len(secrets) > 1 {
-		what = fmt.Sprintf("%d secrets, such as %q, which are", len(secrets), secrets[0])
-	}
-	r.Say("envoy waits for %s not in the recording, by default up to 15s: --idle is %s", what, r.Options.Idle)
 }
 
 // launched is what a command is run beside: a server that it is to ask, or
