@@ -96,13 +96,3 @@ func TestHintsInTheLog(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestShellWord(t *testing.T) {
-	for word, want := range map[string]string{
-		"/tmp/a-b_c.xdsp": "/tmp/a-b_c.xdsp", "@last": "@last", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a;b": "'a;b'",
-	} {
-		if got := shellWord(word); got != want {
-			t.Errorf("shellWord(%q) = %s, want %s", word, got, want)
-		}
-	}
-}
