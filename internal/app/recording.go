@@ -120,6 +120,7 @@ func (h *Host) RecorderOptions(buffers *session.Buffers) recorder.Options {
 	return o
 }
 
+// Unwritable gives an error of creating a recording its hint.
 func Unwritable(err error) error {
 	f := console.Failed("%w", err)
 	switch {
