@@ -27,11 +27,12 @@ type List interface {
 // Bool is a switch, by the words that people use for it.
 type Bool bool
 
-func (v *Bool) String() string   { return strconv.FormatBool(bool(*v)) }
-func (v *Bool) Type() string     { return "bool" }
+func (v *Bool) String() string { return strconv.FormatBool(bool(*v)) }
+func (v *Bool) Type() string   { return "bool" }
 
 // IsBoolFlag lets the flag stand alone.
 func (v *Bool) IsBoolFlag() bool { return true }
+
 func (v *Bool) Set(s string) error {
 	switch strings.ToLower(s) {
 	case "true", "yes", "on", "1":
