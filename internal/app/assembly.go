@@ -39,7 +39,7 @@ type Assembly struct {
 	ops    *operations
 
 	closeKeys func()
-	late      <-chan time.Time // set by close: when the rules are not waited for any more
+	late      <-chan time.Time // set by Close: when the rules are not waited for any more
 }
 
 // Design is what an assembly is made of.

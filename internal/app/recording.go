@@ -84,7 +84,7 @@ func (h *Host) Record(path string) (*Recording, error) {
 		r.Log, err = recorder.Create(path, options)
 	}
 	if err != nil {
-		return nil, Unwritable(err)
+		return nil, unwritable(err)
 	}
 	if h.Settings.KeepSecrets {
 		h.Warn("--keep-secrets: private keys and credentials that pass are recorded in the clear, in %s", r.Place())
@@ -120,7 +120,8 @@ func (h *Host) RecorderOptions(buffers *session.Buffers) recorder.Options {
 	return o
 }
 
-func Unwritable(err error) error {
+// unwritable gives an error of creating a recording its hint.
+func unwritable(err error) error {
 	f := console.Failed("%w", err)
 	switch {
 	case errors.Is(err, fs.ErrExist):

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/proxy"
 )
 
+// Unbound gives an error of listening its hint.
 func Unbound(err error) error {
 	f := console.Failed("%w", err).Adding(err)
 	var at *proxy.ListenError

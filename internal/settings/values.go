@@ -24,11 +24,15 @@ type List interface {
 	replace(texts []string) error
 }
 
+// Bool is a switch, by the words that people use for it.
 type Bool bool
 
-func (v *Bool) String() string   { return strconv.FormatBool(bool(*v)) }
-func (v *Bool) Type() string     { return "bool" }
+func (v *Bool) String() string { return strconv.FormatBool(bool(*v)) }
+func (v *Bool) Type() string   { return "bool" }
+
+// IsBoolFlag lets the flag stand alone.
 func (v *Bool) IsBoolFlag() bool { return true }
+
 func (v *Bool) Set(s string) error {
 	switch strings.ToLower(s) {
 	case "true", "yes", "on", "1":
@@ -41,6 +45,7 @@ func (v *Bool) Set(s string) error {
 	return nil
 }
 
+// Duration is a length of time, written without what is zero in it.
 type Duration time.Duration
 
 func (v *Duration) Type() string { return "DURATION" }
@@ -182,6 +187,7 @@ func (v Text) String() string     { return *v.p }
 func (v Text) Type() string       { return v.Kind }
 func (v Text) Set(s string) error { *v.p = s; return nil }
 
+// NewText is the value that p points to.
 func NewText(p *string, kind string) Text { return Text{p, kind} }
 
 // Choice is one of a few words.
@@ -203,6 +209,7 @@ func (v Choice) Set(s string) error {
 	return fmt.Errorf("not one of %s and %s", strings.Join(v.Of[:last], ", "), v.Of[last])
 }
 
+// NewChoice is one of some words, in what p points to.
 func NewChoice(p *string, of ...string) Choice { return Choice{p, of} }
 
 // many is a list. The first one given replaces the default; those after it
