@@ -24,6 +24,17 @@ func (a Addr) String() string {
 	return a.Address
 }
 
+// AddrOf is the address of a listener.
+func AddrOf(a net.Addr) Addr { return Addr{Network: a.Network(), Address: a.String()} }
+
+// Authority is the :authority by which clients ask at an address.
+func (a Addr) Authority() string {
+	if _, _, err := net.SplitHostPort(a.Address); a.Network == "unix" || err != nil {
+		return "localhost"
+	}
+	return a.Address
+}
+
 // ParseAddr reads "host:port", "[::1]:port", ":port", "unix:/path",
 // "unix:///path" or "unix:@abstract".
 func ParseAddr(s string) (Addr, error) {

@@ -13,7 +13,7 @@ import (
 // DefaultPath is where a recording goes that nobody named: a file in the state
 // directory called after the time and this process. It makes the directories.
 func DefaultPath(now time.Time) (string, error) {
-	state, err := stateDir()
+	state, err := StateDir()
 	if err != nil {
 		return "", err
 	}
@@ -27,7 +27,7 @@ func DefaultPath(now time.Time) (string, error) {
 
 // MarkLast makes path the recording that Last returns.
 func MarkLast(path string) error {
-	state, err := stateDir()
+	state, err := StateDir()
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
@@ -52,7 +52,7 @@ func MarkLast(path string) error {
 // Last is the path of the recording that was started last, wherever it is. If
 // there is none, or it is gone, the error is fs.ErrNotExist.
 func Last() (string, error) {
-	state, err := stateDir()
+	state, err := StateDir()
 	if err != nil {
 		return "", err
 	}
@@ -69,9 +69,9 @@ func Last() (string, error) {
 	return path, nil
 }
 
-// stateDir follows the XDG base directory specification, by which a relative
+// StateDir is where recordings are kept. It follows the XDG base directory specification, by which a relative
 // path in the variable does not count.
-func stateDir() (string, error) {
+func StateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "xdsproxy"), nil
 	}

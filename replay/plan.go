@@ -29,6 +29,20 @@ func (p *Plan) Body(ctx context.Context, seq session.Seq) ([]byte, error) {
 // Close lets go of the recording.
 func (p *Plan) Close() error { return p.bodies.close() }
 
+// RoleOf is the recorded client that a live one with this node id plays: the one
+// that was asked for, or the one with its id, or the only one.
+func RoleOf(asked, id string, recorded []string) (client string, known bool) {
+	switch {
+	case asked != "":
+		return asked, true
+	case slices.Contains(recorded, id):
+		return id, true
+	case len(recorded) == 1:
+		return recorded[0], true
+	}
+	return "", false
+}
+
 // Stream is one recorded stream.
 type Stream struct {
 	ID     session.StreamID

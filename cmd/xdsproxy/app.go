@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -11,26 +10,22 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-// app is what every command has at hand: the streams and the settings.
-type app struct {
+// cli is what every command has at hand: the streams and the settings.
+type cli struct {
 	stdin  io.Reader
 	stdout io.Writer // data, and nothing else
 	stderr io.Writer // everything else
 
-	ctx      context.Context // of the whole program, which a signal ends
-	config   config
-	settings []*setting // of config, with the origin of each value once resolved
-	// configFile is the file that was read for settings; "" for none.
-	configFile string
-	configText []byte // of that file, as it was read
-	// listeners are those of the file, unless replaced says which setting
-	// stands in for them.
-	listeners []*listener
-	replaced  *setting
+	ctx    context.Context // of the whole program, which a signal ends
+	config *settings.Settings
 }
 
 // main1 is the whole program; it returns the exit code. args are without the
@@ -45,8 +40,8 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// ends the program as if nobody had caught it. run has its own way.
 	context.AfterFunc(ctx, stop)
 
-	a := &app{ctx: ctx, stdin: stdin, stdout: pipe{stdout}, stderr: &curtain{w: stderr}}
-	a.settings = a.config.settings()
+	a := &cli{ctx: ctx, stdin: stdin, stdout: console.Pipe{W: stdout}, stderr: &console.Curtain{W: stderr}}
+	a.config = settings.New()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -61,57 +56,34 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // exit prints what went wrong, if anything did, and chooses the exit code.
-func (a *app) exit(ctx context.Context, err error) int {
+func (a *cli) exit(ctx context.Context, err error) int {
 	var f *failure
 	switch {
-	case err == nil, errors.Is(err, errClosedPipe):
-		return exitDone
+	case err == nil, errors.Is(err, console.ErrClosedPipe):
+		return console.ExitDone
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return exitInterrupted
+		return console.ExitInterrupted
 	case !errors.As(err, &f):
-		f = &failure{err: err, code: exitFailed}
+		f = &failure{Err: err, Code: console.ExitFailed}
 	}
-	f.print(a.stderr)
-	return f.code
+	f.Print(a.stderr)
+	return f.Code
 }
 
-// warn prints one sentence that does not stop the work.
-func (a *app) warn(format string, args ...any) {
-	a.tell("xdsproxy: warning: "+format, args...)
+// console is how this command speaks.
+func (a *cli) console() *console.Console {
+	return &console.Console{Ctx: a.ctx, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Quiet: bool(a.config.Quiet), Color: a.config.Color}
 }
 
-// say prints one line about what goes on, unless --quiet.
-func (a *app) say(format string, args ...any) {
-	if !a.config.quiet {
-		a.tell(format, args...)
-	}
-}
-
-// tell prints one line on standard error. What peers wrote in it is harmless.
-func (a *app) tell(format string, args ...any) {
-	fmt.Fprintln(a.stderr, render.Safe(bounded(fmt.Sprintf(format, args...))))
-}
-
-// errClosedPipe says that nobody reads our output any more. That is the
-// reader's right, and success.
-var errClosedPipe = errors.New("the reader of our output went away")
-
-// pipe tells a write to a closed pipe from every other error.
-type pipe struct{ w io.Writer }
-
-func (p pipe) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-		err = errClosedPipe
-	}
-	return n, err
-}
+func (a *cli) warn(format string, args ...any) { a.console().Warn(format, args...) }
+func (a *cli) say(format string, args ...any)  { a.console().Say(format, args...) }
+func (a *cli) tell(format string, args ...any) { a.console().Tell(format, args...) }
 
 // command finishes a command that does work: its settings are resolved before
 // it runs, and its usage errors show its form.
-func (a *app) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+func (a *cli) command(cmd *cobra.Command, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	return plainCommand(cmd, func(cmd *cobra.Command, args []string) error {
-		if err := a.resolve(cmd.Flags()); err != nil {
+		if err := a.config.Resolve(a.console(), cmd.Flags()); err != nil {
 			return err
 		}
 		return run(cmd, args)
@@ -136,4 +108,19 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return misused("%s takes no arguments, but got %q", cmd.Name(), args[0])
 	}
 	return nil
+}
+
+// opener opens what this command reads.
+func (a *cli) opener() *input.Opener {
+	return &input.Opener{Console: a.console(), Token: a.config.ViewerToken}
+}
+
+// host is who starts a proxy, with a log of its own. watched says that a person
+// sees the entries on the same screen.
+func (a *cli) host(watched bool) *app.Host { return a.hostOf(a.logger(watched)) }
+
+func (a *cli) logger(watched bool) *zap.Logger { return app.NewLogger(a.console(), a.config, watched) }
+
+func (a *cli) hostOf(logger *zap.Logger) *app.Host {
+	return &app.Host{Console: a.console(), Settings: a.config, Logger: logger}
 }

@@ -4,24 +4,14 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/xdsproxy/xdsproxy/replay/bisect"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 func TestBisectPolled(t *testing.T) {
 	var out, said bytes.Buffer
 	code := main1([]string{"bisect", "../../check/testdata/sessions/rest-nack.xdsp", "--listen", "127.0.0.1:0"}, strings.NewReader(""), &out, &said)
-	if code != exitFailed || !strings.Contains(said.String(), "answers to polls cannot be bisected") || !strings.Contains(said.String(), "xdsproxy check") {
+	if code != console.ExitFailed || !strings.Contains(said.String(), "answers to polls cannot be bisected") || !strings.Contains(said.String(), "xdsproxy check") {
 		t.Errorf("exit code %d, %s", code, &said)
-	}
-}
-
-// A client that does not answer may wait for something.
-func TestBisectSilent(t *testing.T) {
-	err := unfinished(&bisect.SilentError{What: "trial 3", After: time.Second, Lacks: []string{`SDS "key"`}}, &bisect.Result{})
-	f, is := err.(*failure)
-	if !is || !strings.Contains(strings.Join(f.hints, "\n"), `SDS "key"`) || !strings.Contains(strings.Join(f.hints, "\n"), "--timeout") {
-		t.Errorf("%+v", err)
 	}
 }

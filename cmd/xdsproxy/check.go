@@ -16,15 +16,20 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // failOn are the values of --fail-on, the strictest first.
 var failOn = []string{"info", "warning", "error", "never"}
 
-func newCheck(a *app) *cobra.Command {
+func newCheck(a *cli) *cobra.Command {
 	output, threshold, zip, info, strict := "table", "error", "", false, false
 	var judge ruleFlags
 	cmd := a.command(&cobra.Command{
@@ -61,20 +66,20 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 		ValidArgsFunction: completeSources,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return misused("check needs a SOURCE").hint("xdsproxy check %s", lastSource)
+			return misused("check needs a SOURCE").Hint("xdsproxy check %s", input.Last)
 		}
 		switch {
 		case zip != "" && len(args) > 1:
 			return misused("--report is about one SOURCE, but got %d", len(args))
-		case zip != "" && (args[0] == "-" || isNamedPipe(args[0])):
-			return misused("what comes through a pipe can be read only once, and --report reads it several times").hint("write it to a file first")
+		case zip != "" && (args[0] == "-" || input.IsNamedPipe(args[0])):
+			return misused("what comes through a pipe can be read only once, and --report reads it several times").Hint("write it to a file first")
 		}
 		options, err := judge.options()
 		if err != nil {
 			return err
 		}
-		options.Past, options.Static = a.config.judging().Past, a.config.static
-		lean()
+		options.Past, options.Static = a.config.Judging().Past, a.config.Static
+		heap.Lean()
 		report := render.NewReport()
 		var damage error
 		parts := together(args)
@@ -84,7 +89,7 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 				label = names[0]
 			}
 			if err := a.judge(cmd.Context(), names, label, options, report); err != nil {
-				if !damaged(err) {
+				if !input.Damaged(err) {
 					return err
 				}
 				damage = err // what could be read was judged
@@ -119,16 +124,16 @@ xdsproxy check lds.yaml cds.yaml secrets.yaml --fail-on warning`,
 	a.bootstrapFlag(cmd)
 	a.useSettings(cmd, "memory-past")
 	cmd.Flags().BoolVar(&info, "info", false, "print notes, too, which are else only counted")
-	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "if there are errors or warnings, write a zip to attach to an issue, as xdsproxy report --yes does")
+	cmd.Flags().Var(settings.NewText(&zip, "FILE.zip"), "report", "if there are errors or warnings, write a zip to attach to an issue, as xdsproxy report --yes does")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 12 if entries are missing")
-	cmd.Flags().Var(choiceValue{&threshold, failOn}, "fail-on", "the least severity that makes the exit code 10")
+	cmd.Flags().Var(settings.NewChoice(&threshold, failOn...), "fail-on", "the least severity that makes the exit code 10")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(failOn, cobra.ShellCompDirectiveNoFileComp))
 	outputFlag(cmd, &output, "table", "json", "sarif", "junit")
 	return cmd
 }
 
 // errFindings ends a command whose findings were printed.
-var errFindings = &failure{err: errors.New("findings"), code: exitFindings, silent: true}
+var errFindings = &failure{Err: errors.New("findings"), Code: console.ExitFindings, Silent: true}
 
 func fails(threshold, severity string) bool {
 	return threshold != "never" && slices.Index(failOn, severity) >= slices.Index(failOn, threshold)
@@ -141,7 +146,7 @@ func together(args []string) [][]string {
 	files := -1
 	for _, name := range args {
 		switch {
-		case !isResources(name):
+		case !input.IsFile(name):
 			out = append(out, []string{name})
 		case files < 0:
 			files = len(out)
@@ -154,37 +159,28 @@ func together(args []string) [][]string {
 }
 
 // judge holds one source against the rules, or several files at once.
-func (a *app) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
-	var src *source
+func (a *cli) judge(ctx context.Context, names []string, label string, o check.Options, report *render.Report) error {
+	var src *input.Source
 	var err error
-	if isResources(names[0]) {
-		src, err = judgeResources(names)
+	if input.IsFile(names[0]) {
+		src, err = input.OpenFiles(names)
 	} else {
-		src, err = a.open(names[0])
+		src, err = a.opener().Open(names[0])
 	}
 	if err != nil {
 		return err
 	}
 	defer src.Close()
-	o.Timers.Fixed = o.Timers.Fixed || src.script
+	o.Timers.Fixed = o.Timers.Fixed || src.Script
 	checker := check.NewChecker(o)
-	src.Pieces()
-	done := a.progress(src)
-	var judged atomic.Uint64
-	defer a.heedStop(ctx, &judged)()
-	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
-		judged.Store(uint64(e.Seq))
-		done.advance()
-		return nil
-	})
-	done.end()
-	if err != nil && !damaged(err) {
+	err = a.judgeEach(ctx, src, checker, func(*session.Entry, *check.Change) error { return nil })
+	if err != nil && !input.Damaged(err) {
 		return err
 	}
 	before := len(report.Findings)
 	report.Add(label, checker.Findings(), checker.Summary())
-	if src.line != nil {
-		render.AddLines(report.Findings[before:], src.line)
+	if src.Line != nil {
+		render.AddLines(report.Findings[before:], src.Line)
 	}
 	return err
 }
@@ -192,61 +188,39 @@ func (a *app) judge(ctx context.Context, names []string, label string, o check.O
 // stopGrace is how long a command that judges may go on when it is asked to end.
 const stopGrace = time.Second
 
-// heedStop ends the program if ctx ends and the caller, who has judged so many
-// entries, does not call back within a grace. Entries are judged whole, and a
-// single one can be large enough for seconds; a command that prints only what it
-// has found at the end has nothing to save.
-func (a *app) heedStop(ctx context.Context, judged *atomic.Uint64) (back func()) {
+// judgeEach reads a source to its end, and ends the program if ctx ends and the
+// entry at hand takes longer than a grace. Entries are judged whole, and a single
+// one can be large enough for seconds; a command that prints only what it has found
+// at the end has nothing to save.
+func (a *cli) judgeEach(ctx context.Context, src *input.Source, step input.Stepper, v input.Visit) error {
+	var judged atomic.Uint64
 	over := make(chan struct{})
+	defer close(over)
 	context.AfterFunc(ctx, func() {
 		select {
 		case <-over:
 		case <-time.After(stopGrace):
 			a.warn("stopped while the entry after %d was judged, which takes long; nothing is printed of what was found", judged.Load())
-			os.Exit(exitInterrupted)
+			os.Exit(console.ExitInterrupted)
 		}
 	})
-	return func() { close(over) }
+	return a.opener().Each(ctx, src, step, func(e *session.Entry, c *check.Change) error {
+		judged.Store(uint64(e.Seq))
+		return v(e, c)
+	})
 }
 
-// judgeEach reads a source to its end, through a checker.
-func judgeEach(ctx context.Context, src *source, checker stepper, v visit) error {
-	var (
-		e   session.Entry
-		c   check.Change
-		err error
-	)
-	src.Ahead()
-	for {
-		if e, err = src.Next(ctx); errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return unreadable(err)
-		}
-		c = checker.Step(&e)
-		err := v(&e, &c)
-		e, c = session.Entry{}, check.Change{} // who waits for the next one holds nothing large
-		if err != nil {
-			if errors.Is(err, errEnough) {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-func (a *app) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
+func (a *cli) printReport(r *render.Report, form, source, threshold string, info bool, rules []*check.Rule) error {
 	switch form {
 	case "json":
-		return a.printJSON(r)
+		return a.console().JSON(r)
 	case "sarif":
-		return r.SARIF(a.stdout, buildFacts().Version, source, rules)
+		return r.SARIF(a.stdout, build.Read().Version, source, rules)
 	case "junit":
 		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
 	}
-	wide := columns(a.stdout)
-	_, err := io.WriteString(a.stdout, r.Text(render.Style{Color: a.colourful()}, wide, info))
+	wide := a.console().Columns()
+	_, err := io.WriteString(a.stdout, r.Text(a.console().Style(), wide, info))
 	if rule := r.Foremost(info); err == nil && wide > 0 && rule != "" {
 		a.say("what it means and what to do: xdsproxy explain %s", rule)
 	}
@@ -277,8 +251,8 @@ func (r *ruleFlags) addTo(cmd *cobra.Command) {
 		{"rejoin", &r.timers.Rejoin, "how long a reconnected client may take to ask for all types"},
 		{"retro", &r.timers.Retro, "how far back to look for what came too early"},
 	} {
-		f := cmd.Flags().VarPF((*durationValue)(t.p), t.name, "", t.help)
-		f.Annotations = map[string][]string{groupKey: {"Timer"}}
+		f := cmd.Flags().VarPF((*settings.Duration)(t.p), t.name, "", t.help)
+		f.Annotations = map[string][]string{settings.GroupKey: {"Timer"}}
 	}
 	for _, name := range []string{"enable", "disable"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeRules)
@@ -296,7 +270,7 @@ func (r *ruleFlags) options() (check.Options, error) {
 		return check.Options{}, unknownRule(unknown)
 	}
 	if len(rules) == 0 {
-		return check.Options{}, misused("no rule is left to run").hint("leave out --disable, or name fewer rules")
+		return check.Options{}, misused("no rule is left to run").Hint("leave out --disable, or name fewer rules")
 	}
 	return check.Options{Rules: rules, Timers: r.timers}, nil
 }
@@ -312,9 +286,9 @@ func ruleIDs() []string {
 func unknownRule(id string) error {
 	f := misused("there is no rule %q", id)
 	if best := nearest.Name(id, ruleIDs()); best != "" {
-		return f.hint("did you mean %s?", best)
+		return f.Hint("did you mean %s?", best)
 	}
-	return f.hint("xdsproxy explain lists the rules")
+	return f.Hint("xdsproxy explain lists the rules")
 }
 
 func completeRules(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

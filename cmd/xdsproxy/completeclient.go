@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
@@ -15,7 +16,7 @@ import (
 const maxProposed = 1000
 
 // completeTree completes a SOURCE and then one of its clients.
-func (a *app) completeTree(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeTree(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return a.clientNames(args[0]), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -24,7 +25,7 @@ func (a *app) completeTree(cmd *cobra.Command, args []string, prefix string) ([]
 
 // completeClient completes a flag with the clients of the SOURCE that was named
 // before it.
-func (a *app) completeClient(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeClient(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -33,13 +34,13 @@ func (a *app) completeClient(_ *cobra.Command, args []string, _ string) ([]strin
 
 // clientNames are the node ids in a source, as far as they can be had at once:
 // of a recording from its index, of what is written by hand from all of it.
-func (a *app) clientNames(name string) []string {
+func (a *cli) clientNames(name string) []string {
 	quiet := *a
-	quiet.stderr, quiet.config.quiet = io.Discard, true
-	if _, distant := viewerAddr(name); distant || name == "-" {
+	quiet.stderr, quiet.config.Quiet = io.Discard, true
+	if _, distant := input.ViewerAddr(name); distant || name == "-" {
 		return nil
 	}
-	src, err := quiet.open(name)
+	src, err := quiet.opener().Open(name)
 	if err != nil {
 		return nil
 	}
@@ -51,10 +52,10 @@ func (a *app) clientNames(name string) []string {
 			names[id] = true
 		}
 	}
-	if src.file {
-		_, _ = clientsOf(a.ctx, src, meet) // what there is helps
+	if src.File {
+		_, _ = src.Clients(a.ctx, meet) // what there is helps
 	} else {
-		_ = each(a.ctx, src, func(_ *session.Entry, c *check.Change) error {
+		_ = input.Each(a.ctx, src, check.NewTracker(), func(_ *session.Entry, c *check.Change) error {
 			meet(c.Client)
 			return nil
 		})

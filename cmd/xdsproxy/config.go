@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
-	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newConfig(a *app) *cobra.Command {
+func newConfig(a *cli) *cobra.Command {
 	output := "text"
 	cmd := a.command(&cobra.Command{
 		Use:   "config [-o text|json|yaml]",
@@ -36,7 +37,7 @@ xdsproxy config -o json | jq .paths`,
 		if err := noArguments(cmd, args); err != nil {
 			return err
 		}
-		refused := a.checkPairs() // which also finds out what implies what
+		refused := a.config.Check(a.console()) // which also finds out what implies what
 		if err := a.writeConfig(a.configFacts(), output); err != nil {
 			return err
 		}
@@ -47,23 +48,10 @@ xdsproxy config -o json | jq .paths`,
 	return cmd
 }
 
-// checkPairs says what run would refuse. That there is no upstream is no fault
-// of who asks for settings.
-func (a *app) checkPairs() error {
-	if len(a.listeners) > 0 || len(a.config.upstream) > 0 {
-		_, err := a.pairs()
-		return err
-	}
-	if err := a.settlePair(); err != nil {
-		return err
-	}
-	return a.pairTable().unused([]proxy.Pair{{ListenTLS: a.config.pair.listenTLS(), UpstreamTLS: a.config.pair.dialTLS()}})
-}
-
-func (a *app) writeConfig(facts configFacts, output string) error {
+func (a *cli) writeConfig(facts configFacts, output string) error {
 	switch output {
 	case "json":
-		return a.printJSON(facts)
+		return a.console().JSON(facts)
 	case "yaml":
 		text, err := yaml.Marshal(facts)
 		if err != nil {
@@ -94,8 +82,8 @@ type listenerFacts struct {
 type settingFacts struct {
 	Name string `json:"name"`
 	// Value is a boolean, a list of strings or a string.
-	Value  any    `json:"value"`
-	Origin origin `json:"origin"`
+	Value  any             `json:"value"`
+	Origin settings.Origin `json:"origin"`
 	// From is the variable, the file or the setting that Origin speaks of.
 	From     string `json:"from,omitempty"`
 	Variable string `json:"variable"`
@@ -112,24 +100,24 @@ type pathFacts struct {
 	Viewers string `json:"viewers"`
 }
 
-func (a *app) configFacts() configFacts {
+func (a *cli) configFacts() configFacts {
 	facts := configFacts{Schema: schema, Paths: a.paths()}
-	facts.Settings = factsOf(a.settings)
-	for _, l := range a.listeners {
-		facts.Listeners = append(facts.Listeners, listenerFacts{Place: l.place, Name: l.name, Settings: factsOf(l.settings)})
+	facts.Settings = factsOf(a.config.Table)
+	for _, l := range a.config.Listeners {
+		facts.Listeners = append(facts.Listeners, listenerFacts{Place: l.Place, Name: l.Name, Settings: factsOf(l.Settings)})
 	}
 	return facts
 }
 
-func factsOf(settings []*setting) []settingFacts {
+func factsOf(table []*settings.Setting) []settingFacts {
 	var facts []settingFacts
-	for _, s := range settings {
-		f := settingFacts{Name: s.name, Origin: s.origin, From: s.from, Variable: s.variable()}
-		switch v := s.value.(type) {
-		case *boolValue:
+	for _, s := range table {
+		f := settingFacts{Name: s.Name, Origin: s.Origin, From: s.From, Variable: s.Variable()}
+		switch v := s.Value.(type) {
+		case *settings.Bool:
 			f.Value = bool(*v)
-		case listValue:
-			f.Value = append([]string{}, s.shown()...)
+		case settings.List:
+			f.Value = append([]string{}, s.Shown()...)
 		default:
 			f.Value = v.String()
 		}
@@ -138,12 +126,12 @@ func factsOf(settings []*setting) []settingFacts {
 	return facts
 }
 
-func (a *app) paths() pathFacts {
-	p := pathFacts{ConfigFile: a.configFile, ConfigRead: a.configFile != ""}
+func (a *cli) paths() pathFacts {
+	p := pathFacts{ConfigFile: a.config.Path, ConfigRead: a.config.Path != ""}
 	if !p.ConfigRead {
-		p.ConfigFile, _ = defaultConfigFile() // without a home there is none
+		p.ConfigFile, _ = settings.DefaultConfigFile() // without a home there is none
 	}
-	if dir, err := stateDir(); err == nil {
+	if dir, err := recorder.StateDir(); err == nil {
 		p.StateDir, p.Recordings = dir, filepath.Join(dir, "recordings")
 	}
 	p.LastRecording, _ = recorder.Last()
@@ -151,30 +139,30 @@ func (a *app) paths() pathFacts {
 	return p
 }
 
-func writeSettings(b *strings.Builder, settings []*setting) {
-	for _, s := range settings {
-		value := strings.Join(s.shown(), ", ")
+func writeSettings(b *strings.Builder, table []*settings.Setting) {
+	for _, s := range table {
+		value := strings.Join(s.Shown(), ", ")
 		if value == "" {
 			value = "-"
 		}
-		from := string(s.origin)
-		if s.origin == implied {
+		from := string(s.Origin)
+		if s.Origin == settings.Implied {
 			from += " by"
 		}
-		if s.from != "" {
-			from += " " + s.from
+		if s.From != "" {
+			from += " " + s.From
 		}
-		fmt.Fprintf(b, "%-30s %-24s %s\n", s.name, render.Safe(value), render.Safe(from))
+		fmt.Fprintf(b, "%-30s %-24s %s\n", s.Name, render.Safe(value), render.Safe(from))
 	}
 }
 
-func (a *app) printConfig(facts configFacts) error {
+func (a *cli) printConfig(facts configFacts) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-30s %-24s %s\n", "SETTING", "VALUE", "ORIGIN")
-	writeSettings(&b, a.settings)
-	for _, l := range a.listeners {
+	writeSettings(&b, a.config.Table)
+	for _, l := range a.config.Listeners {
 		fmt.Fprintf(&b, "\n%s\n", render.Safe(l.String()))
-		writeSettings(&b, l.settings)
+		writeSettings(&b, l.Settings)
 	}
 	note := ""
 	if !facts.Paths.ConfigRead {
@@ -190,7 +178,7 @@ func (a *app) printConfig(facts configFacts) error {
 		{"state", facts.Paths.StateDir},
 		{"recordings", facts.Paths.Recordings},
 		{"viewers", facts.Paths.Viewers},
-		{lastSource, last},
+		{input.Last, last},
 	} {
 		fmt.Fprintf(&b, "%-30s %s\n", p[0], render.Safe(p[1]))
 	}

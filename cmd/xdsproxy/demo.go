@@ -10,22 +10,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-func newDemo(a *app) *cobra.Command {
+func newDemo(a *cli) *cobra.Command {
 	var (
 		path, zip string
 		once      bool
-		pace      = durationValue(time.Second)
+		pace      = settings.Duration(time.Second)
 	)
 	cmd := a.command(&cobra.Command{
 		Use:   "demo [--once] [-w FILE] [--pace DURATION] [--report FILE.zip]",
@@ -51,34 +54,34 @@ xdsproxy demo --report demo.zip`,
 		}
 		once = once || zip != ""
 		if _, err := os.Lstat(zip); zip != "" && err == nil {
-			return overwriting("cannot write the report", &fs.PathError{Op: "open", Path: zip, Err: fs.ErrExist})
+			return console.Overwriting("cannot write the report", &fs.PathError{Op: "open", Path: zip, Err: fs.ErrExist})
 		}
 		if once && !cmd.Flags().Changed("pace") {
 			pace = 0
 		}
-		d := &demo{app: a, pace: time.Duration(pace), once: once}
+		d := &demo{cli: a, pace: time.Duration(pace), once: once}
 		if err := d.perform(cmd.Context(), path); err != nil || zip == "" {
 			return err
 		}
-		return a.reportTo(cmd.Context(), d.rec.Path(), zip, a.config.judging())
+		return a.reportTo(cmd.Context(), d.rec.Path(), zip, a.config.Judging())
 	})
 	cmd.Flags().BoolVar(&once, "once", false, "play one round and end")
-	cmd.Flags().Var(textValue{&zip, "FILE.zip"}, "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
+	cmd.Flags().Var(settings.NewText(&zip, "FILE.zip"), "report", "play one round, and write a zip of what was found in it, as xdsproxy report --yes does")
 	cmd.Flags().Var(&pace, "pace", "pause before each step")
 	writeFlag(cmd, &path)
 	a.useSettings(cmd, "max-size", "max-age", "keep", "sync", "no-record", "ring", "memory-past", "viewer", "viewer-allow-remote")
-	a.useScreenSettings(cmd)
+	a.useGroups(cmd, settings.GroupScreen)
 	return cmd
 }
 
 // demo is a play with the proxy in the middle.
 type demo struct {
-	*app
+	*cli
 	pace time.Duration
 	once bool
 
 	drawn   bool // on the screen
-	rec     *recording
+	rec     *app.Recording
 	printed atomic.Uint64 // the highest session.Seq on the screen
 	example example
 }
@@ -88,79 +91,60 @@ type demo struct {
 type example struct{ response, rejection session.Seq }
 
 func (d *demo) perform(ctx context.Context, path string) error {
-	logger := d.logger(true)
-	rec, err := d.record(path, logger)
-	if err != nil {
-		return err
-	}
-	d.rec = rec
-	d.drawn = !d.once && d.canDraw()
 	story, err := xdstest.NewStory("127.0.0.1:0")
 	if err != nil {
-		rec.discard()
 		return failed("cannot start the control plane of the demo: %w", err)
 	}
 	defer story.Close()
 	upstream, err := proxy.ParseAddr(story.Addr())
 	if err != nil {
-		rec.discard()
 		return err
 	}
-	p, err := proxy.Listen(proxy.Config{
-		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}},
-		Log:   rec.Log, Logger: logger, Drain: time.Second,
-	})
+	h := d.host(true)
+	defer h.Sync()
+	s, err := h.Assemble(app.Design{Path: path, Alone: true, Relay: proxy.Config{
+		Pairs: []proxy.Pair{{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}}, Drain: time.Second,
+	}})
 	if err != nil {
-		rec.discard()
-		return unbound(err)
-	}
-	if err := rec.announce(); err != nil {
-		d.warn("%v", err)
-	}
-	routes := []tui.Route{{Listen: addressOf(p.Addrs()[0]), Upstream: upstream.String()}}
-	views, err := d.offerViews(rec, routes, logger)
-	if err != nil {
-		p.Close()
-		rec.discard()
 		return err
 	}
-	d.announceViews(views, logger)
-	if !d.drawn {
-		d.say("# a control plane on %s, the proxy on %s", upstream, addressOf(p.Addrs()[0]))
-	}
-
-	var relay, screen sync.WaitGroup
+	d.rec, d.drawn = s.Log, !d.once && d.canDraw()
+	addr := proxy.AddrOf(s.Proxy.Addrs()[0]).String()
 	serving, stop := context.WithCancel(context.Background())
-	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	s.Announce(serving, func() {})
+	if !d.drawn {
+		d.say("# a control plane on %s, the proxy on %s", upstream, addr)
+	}
+	var relay, screen sync.WaitGroup
+	relay.Go(func() { _ = s.Proxy.Serve(serving) }) // it fails only where Listen did
 	playing, enough := context.WithCancel(ctx)
 	defer enough()
 	screen.Go(func() {
 		if d.drawn {
 			defer enough()
-			d.show(playing, routes)
+			d.show(playing, s.Routes)
 			return
 		}
 		d.follow()
 	})
-	err = d.play(playing, story, addressOf(p.Addrs()[0]))
+	err = d.play(playing, story, addr)
 	if d.drawn && ctx.Err() == nil {
 		err = nil // it was left
 	}
 	stop()
 	if playing.Err() != nil {
-		p.Close()
+		s.Proxy.Close()
 	}
 	relay.Wait() // it tells of the ends of its connections
-	closing := rec.Close()
-	views.close(viewGrace)
+	closing := s.Close(context.Background())
 	screen.Wait()
-	d.account(rec)
-	if d.example.rejection > 0 && rec.Path() != "" {
-		name := shellWord(rec.Path())
+	d.rec.Account(d.console())
+	if d.example.rejection > 0 && d.rec.Path() != "" {
+		name := shellWord(d.rec.Path())
 		d.say("what was rejected, and why: xdsproxy show %s %d %d", name, d.example.response, d.example.rejection)
 	}
-	if err == nil && closing != nil {
-		err = failed("%w", closing)
+	if err == nil {
+		err = closing
 	}
 	return err
 }
@@ -193,7 +177,7 @@ func (d *demo) announce(ctx context.Context, step string) {
 		if d.rec.Stats().Lost > 0 {
 			break // it may never be printed
 		}
-		sleep(ctx, moment)
+		sleep(ctx, 10*time.Millisecond)
 	}
 	d.say("")
 	d.say("# %s", step)
@@ -220,24 +204,24 @@ func sleep(ctx context.Context, t time.Duration) {
 // follow prints the recording as it grows, and looks for the example in it.
 func (d *demo) follow() {
 	defer d.printed.Store(^uint64(0))
-	src, err := d.rec.source()
+	src, err := d.rec.Source()
 	if err != nil {
 		d.warn("%v", err)
 		return
 	}
 	defer src.Close()
 	lines, closed := d.printer(d.stdout, "text"), false
-	checker := check.NewChecker(d.config.judging())
-	err = judgeEach(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
-		d.rec.past.note(e.Seq, checker.Memory())
+	checker := check.NewChecker(d.config.Judging())
+	err = input.Each(context.Background(), src, checker, func(e *session.Entry, c *check.Change) error {
+		d.rec.Past.Note(e.Seq, checker.Memory())
 		if !closed {
-			if err := lines.all(e, c); errors.Is(err, errClosedPipe) {
+			if err := lines.all(e, c); errors.Is(err, console.ErrClosedPipe) {
 				closed = true // the play goes on for the recording's sake
 			} else if err != nil {
 				return err
 			}
 		}
-		d.rec.note(c.Findings)
+		d.rec.Note(c.Findings)
 		if c.What == engine.NACK && c.Answers > 0 && d.example.rejection == 0 {
 			d.example = example{c.Answers, e.Seq}
 		}
@@ -248,6 +232,6 @@ func (d *demo) follow() {
 		err = lines.rest()
 	}
 	if err != nil {
-		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", d.rec.place(), err))
+		d.warn("nothing more is printed: %v", fmt.Errorf("%s: %w", d.rec.Place(), err))
 	}
 }

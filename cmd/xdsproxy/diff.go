@@ -1,8 +1,7 @@
 package main
 
 import (
-	"errors"
-	"io"
+	"context"
 	"io/fs"
 	"os"
 	"slices"
@@ -11,23 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/decode/diff"
-	"github.com/xdsproxy/xdsproxy/decode/document"
-	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/compare"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
-
-// diffFlags are the flags of diff.
-type diffFlags struct {
-	output      string
-	name        string
-	typ, client string
-	from, to    string
-	all         bool
-	context     int
-	exitCode    bool
-	differs     bool // what was compared does
-}
 
 const diffLong = `Prints the versions of a resource that a client was sent, what the client said
 of each, and what differs between two of them: between the one accepted last and
@@ -48,8 +36,8 @@ Which of the forms is meant: two numbers are SEQs, a file that exists (or a name
 that ends in .xdsp or .xds) is a recording, everything else is a NAME. --name
 says that it is a NAME whatever it looks like.`
 
-func newDiff(a *app) *cobra.Command {
-	f := &diffFlags{output: "text", context: 3}
+func newDiff(a *cli) *cobra.Command {
+	f, name, exitCode := &compare.Comparison{Output: "text"}, "", false
 	cmd := a.command(&cobra.Command{
 		Use:   "diff SOURCE NAME | SOURCE SEQ SEQ | A B [NAME] | SOURCE DUMP.json",
 		Short: "Print what changed in a resource, between messages or sessions",
@@ -71,66 +59,60 @@ curl -s 'localhost:9901/config_dump?include_eds' >dump.json
 xdsproxy diff session.xdsp dump.json --client gw-0`,
 		ValidArgsFunction: completeDiff,
 	}, func(cmd *cobra.Command, args []string) error {
-		if f.name != "" {
-			args = append(args, f.name)
+		if name != "" {
+			args = append(args, name)
 		}
-		err := a.diff(cmd, f, args)
-		if err == nil && f.exitCode && f.differs {
-			return &failure{err: errors.New("there are differences"), code: exitDifferences, silent: true}
+		f.Opener = a.opener()
+		err := diffForms(cmd.Context(), f, args, name != "")
+		if err == nil && exitCode && f.Differs {
+			return console.ErrDifferences
 		}
 		return err
 	})
 	flags := cmd.Flags()
-	flags.Var(textValue{&f.typ, "TYPE"}, "type", "of the resource, such as CDS")
-	flags.Var(textValue{&f.client, "CLIENT"}, "client", "a node id, or a part of one that fits only one client")
-	flags.Var(textValue{&f.name, "NAME"}, "name", "the resource, whatever its name looks like")
-	flags.Var(textValue{&f.from, "SEQ|vN"}, "from", "the version in force after an entry, or the Nth of the table")
-	flags.Var(textValue{&f.to, "SEQ|vN"}, "to", "the same of the newer one")
-	flags.BoolVar(&f.all, "all", false, "each step; of two sessions, each resource that differs")
-	flags.IntVar(&f.context, "context", 3, "equal lines around a change; -1 for all")
-	flags.BoolVar(&f.exitCode, "exit-code", false, "exit with 11 if there are differences")
-	outputFlag(cmd, &f.output, "text", "json")
+	flags.Var(settings.NewText(&f.Type, "TYPE"), "type", "of the resource, such as CDS")
+	flags.Var(settings.NewText(&f.Client, "CLIENT"), "client", "a node id, or a part of one that fits only one client")
+	flags.Var(settings.NewText(&name, "NAME"), "name", "the resource, whatever its name looks like")
+	flags.Var(settings.NewText(&f.From, "SEQ|vN"), "from", "the version in force after an entry, or the Nth of the table")
+	flags.Var(settings.NewText(&f.To, "SEQ|vN"), "to", "the same of the newer one")
+	flags.BoolVar(&f.All, "all", false, "each step; of two sessions, each resource that differs")
+	flags.IntVar(&f.Context, "context", 3, "equal lines around a change; -1 for all")
+	flags.BoolVar(&exitCode, "exit-code", false, "exit with 11 if there are differences")
+	outputFlag(cmd, &f.Output, "text", "json")
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(xds.ShortTypes(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	return cmd
 }
 
-// diff chooses the form.
-func (a *app) diff(cmd *cobra.Command, f *diffFlags, args []string) error {
-	f.typ = typeWord(f.typ)
-	numbers := len(args) == 3 && isNumber(args[1]) && isNumber(args[2]) && f.name == ""
-	sessions := len(args) > 1 && isSession(args[1]) && (f.name == "" || len(args) > 2)
+// diffForms chooses the form. named says that the last argument is a NAME whatever it
+// looks like.
+func diffForms(ctx context.Context, f *compare.Comparison, args []string, named bool) error {
+	f.Type = typeWord(f.Type)
+	numbers := len(args) == 3 && isNumber(args[1]) && isNumber(args[2]) && !named
+	sessions := len(args) > 1 && isSession(args[1]) && (!named || len(args) > 2)
 	switch {
 	case len(args) == 0:
-		return misused("diff needs a SOURCE and what to compare in it").hint("xdsproxy diff %s NAME", lastSource)
+		return misused("diff needs a SOURCE and what to compare in it").Hint("xdsproxy diff %s NAME", input.Last)
 	case len(args) == 1:
 		return misused("diff needs the NAME of a resource, two SEQs, or another recording").
-			hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
-	case len(args) == 2 && f.name == "" && isConfigDump(args[1]):
-		return a.diffConfigDump(cmd.Context(), f, args[0], args[1])
+			Hint("xdsproxy tree %s lists the resources of a client", shellWord(args[0]))
+	case len(args) == 2 && !named && compare.IsConfigDump(args[1]):
+		return f.ConfigDump(ctx, args[0], args[1])
 	case len(args) > 3, len(args) == 3 && !numbers && !sessions:
 		return misused("diff takes a SOURCE and a NAME, a SOURCE and two SEQs, or two recordings, but got %q", strings.Join(args, " "))
-	case (numbers || sessions) && f.from+f.to != "":
+	case (numbers || sessions) && f.From+f.To != "":
 		return misused("--from and --to choose between the versions of a resource")
 	case numbers:
-		return a.diffMessages(cmd.Context(), f, args)
+		return f.Messages(ctx, args)
 	case sessions:
 		name := ""
 		if len(args) == 3 {
 			name = args[2]
 		}
-		return a.diffSessions(cmd.Context(), f, args[0], args[1], name)
+		return f.Sessions(ctx, args[0], args[1], name)
 	}
-	return a.diffVersions(cmd.Context(), f, args[0], args[1])
-}
-
-// typeWord is the short type that someone wrote, in whatever way.
-func typeWord(s string) string {
-	if up := strings.ToUpper(s); slices.Contains(xds.ShortTypes(), up) {
-		return up
-	}
-	return xds.ShortType(s)
+	return f.Versions(ctx, args[0], args[1])
 }
 
 func isNumber(s string) bool {
@@ -140,64 +122,11 @@ func isNumber(s string) bool {
 
 // isSession says whether an argument is a recording rather than a name.
 func isSession(arg string) bool {
-	if arg == "-" || arg == lastSource || isScript(arg) || isResources(arg) || strings.HasSuffix(arg, ".xdsp") {
+	if arg == "-" || arg == input.Last || input.IsScript(arg) || input.IsFile(arg) || strings.HasSuffix(arg, ".xdsp") {
 		return true
 	}
 	info, err := os.Stat(arg)
 	return err == nil && info.Mode()&fs.ModeDir == 0
-}
-
-// compare compares two decoded messages.
-func (f *diffFlags) compare(from, to document.Document) *diff.Result {
-	o := diff.Options{Ignore: diff.Envelope()}
-	if from.Type == to.Type {
-		o.Type = to.Type
-	}
-	r := diff.Compare(&from.Root, &to.Root, o)
-	f.differs = f.differs || !r.Same()
-	return r
-}
-
-// printResult prints the lines of a difference, and how many of which kind
-// there are.
-func (a *app) printResult(w io.Writer, f *diffFlags, r *diff.Result) error {
-	style, screen := render.Style{Color: a.colourful()}, columns(a.stdout)
-	if r.Same() {
-		_, err := w.Write([]byte(sameText(r) + "\n"))
-		return err
-	}
-	for l := range render.DiffLines(r, f.context) {
-		if _, err := w.Write([]byte(l.Line(style, screen) + "\n")); err != nil {
-			return err
-		}
-	}
-	_, err := w.Write([]byte("\n" + countText(r) + "\n"))
-	return err
-}
-
-func sameText(r *diff.Result) string {
-	if len(r.Ignored) > 0 {
-		return "the same, but for " + strings.Join(r.Ignored, " and ")
-	}
-	return "the same, but perhaps for an order that means nothing"
-}
-
-// countText is such as "2 changed, 1 added; ignored: nonce".
-func countText(r *diff.Result) string {
-	var words []string
-	for _, k := range []diff.Kind{diff.Changed, diff.Added, diff.Removed, diff.Moved} {
-		if n := r.Count[k]; n > 0 {
-			words = append(words, render.Number(n)+" "+k.String())
-		}
-	}
-	text := strings.Join(words, ", ")
-	if len(r.Ignored) > 0 {
-		text += "; ignored: " + strings.Join(r.Ignored, ", ")
-	}
-	if r.Coarse {
-		text += "; too much differs to find what the parts have in common"
-	}
-	return text
 }
 
 // completeDiff completes the first two arguments with recordings.
@@ -206,4 +135,12 @@ func completeDiff(cmd *cobra.Command, args []string, prefix string) ([]string, c
 		args = nil
 	}
 	return completeSource(cmd, args, prefix)
+}
+
+// typeWord is the short type that someone wrote, in whatever way.
+func typeWord(s string) string {
+	if up := strings.ToUpper(s); slices.Contains(xds.ShortTypes(), up) {
+		return up
+	}
+	return xds.ShortType(s)
 }

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newExplain(a *app) *cobra.Command {
+func newExplain(a *cli) *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "explain [RULE]",
 		Short: "Say what a rule means and what to do; without RULE list them",
@@ -25,22 +24,20 @@ xdsproxy explain`,
 			return completeRules(cmd, args, text)
 		},
 	}, a.paging(func(_ *cobra.Command, args []string) error {
-		style := render.Style{Color: a.colourful()}
+		style := a.console().Style()
 		if len(args) > 1 {
 			return misused("explain takes one RULE, but got %d", len(args))
 		}
 		if len(args) == 0 {
-			_, err := io.WriteString(a.stdout, render.RuleList(check.Rules(), style, columns(a.stdout)))
-			return err
+			return a.console().Print(render.RuleList(check.Rules(), style, a.console().Columns()))
 		}
 		for _, r := range check.Rules() {
 			if r.ID == args[0] {
-				width := columns(a.stdout)
-				if width == 0 || width > helpWidth {
-					width = helpWidth
+				width := a.console().Columns()
+				if width == 0 || width > settings.HelpWidth {
+					width = settings.HelpWidth
 				}
-				_, err := io.WriteString(a.stdout, render.RulePage(r, style, width))
-				return err
+				return a.console().Print(render.RulePage(r, style, width))
 			}
 		}
 		return unknownRule(args[0])

@@ -1,44 +1,14 @@
 package main
 
 import (
-	"context"
-	"path/filepath"
-	"strings"
-
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/convert"
-	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/tui"
+	"github.com/xdsproxy/xdsproxy/internal/export"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-// The forms that export writes besides those of convert.
-const (
-	formRecording = "xdsp"
-	formScript    = "script"
-	formPage      = "html"
-)
-
-var exportForms = []string{formRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder}
-
-// formOf is the form that the name of a file asks for.
-func formOf(path string) string {
-	switch ext := strings.TrimPrefix(filepath.Ext(path), "."); ext {
-	case "csv", "jsonl", "yaml", "md", formPage:
-		return ext
-	case "yml":
-		return "yaml"
-	case "mmd":
-		return "mermaid"
-	case "xds":
-		return formScript
-	}
-	return formRecording
-}
-
-func newExport(a *app) *cobra.Command {
-	x := &export{app: a, form: formRecording}
+func newExport(a *cli) *cobra.Command {
+	x := &export.Export{Form: export.FormRecording}
 	cmd := a.command(&cobra.Command{
 		Use:   "export SOURCE [-o FORM] [-w FILE] [--seq SEQ] [--filter FILTER]",
 		Short: "Take a part out of a recording, convert or rescue one",
@@ -108,124 +78,19 @@ xdsproxy replay edited.xdsp -- envoy`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
 		if !cmd.Flags().Changed("output") {
-			x.form = formOf(x.path)
+			x.Form = export.FormOf(x.Path)
 		}
-		return x.run(cmd.Context(), args)
+		x.Opener, x.Judge = a.opener(), a.config.Judging()
+		return x.Run(cmd.Context(), args)
 	})
-	cmd.Flags().VarP(textValue{&x.path, "FILE"}, "write", "w", "write to this file, which must not exist yet; - is standard output")
-	outputFlag(cmd, &x.form, exportForms...)
-	cmd.Flags().StringSliceVar(&x.seqs, "seq", nil, "only these entries: `SEQ` is a number or a range, such as 4104..4107")
-	filterFlag(cmd, &x.filter)
-	cmd.Flags().BoolVar(&x.bare, "no-context", false, "leave out what explains the chosen entries")
-	cmd.Flags().BoolVar(&x.mask, "mask", false, "mask secrets that were recorded in the clear")
-	cmd.Flags().BoolVar(&x.pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
-	cmd.Flags().Var(textValue{&x.keyFile, "FILE"}, "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
-	cmd.Flags().BoolVar(&x.repairing, "repair", false, "copy what is readable, and leave out what is damaged")
+	cmd.Flags().VarP(settings.NewText(&x.Path, "FILE"), "write", "w", "write to this file, which must not exist yet; - is standard output")
+	outputFlag(cmd, &x.Form, export.Forms...)
+	cmd.Flags().StringSliceVar(&x.Seqs, "seq", nil, "only these entries: `SEQ` is a number or a range, such as 4104..4107")
+	filterFlag(cmd, &x.Filter)
+	cmd.Flags().BoolVar(&x.Bare, "no-context", false, "leave out what explains the chosen entries")
+	cmd.Flags().BoolVar(&x.Mask, "mask", false, "mask secrets that were recorded in the clear")
+	cmd.Flags().BoolVar(&x.Pseudonymous, "pseudonyms", false, "put stand-ins in the place of all names and addresses")
+	cmd.Flags().Var(settings.NewText(&x.KeyFile, "FILE"), "key-file", "the key of the stand-ins, made if it is not there (default the name of\nthe written file and .key)")
+	cmd.Flags().BoolVar(&x.Repairing, "repair", false, "copy what is readable, and leave out what is damaged")
 	return cmd
-}
-
-// export is one run of the command.
-type export struct {
-	*app
-	name, path, form, filter string
-	seqs                     []string
-	bare, mask, repairing    bool
-	pseudonymous             bool
-	keyFile                  string
-	private                  *tui.Private   // not nil: names are hidden
-	judge                    *check.Options // not nil: instead of what the settings say
-	inside                   bool           // a process that has other things to do
-	last                     session.Seq    // up to which it was read first: what still grows is not read further
-}
-
-// run sorts out what was asked for.
-func (x *export) run(ctx context.Context, args []string) error {
-	switch {
-	case len(args) == 0:
-		return misused("export needs a SOURCE")
-	case len(args) > 1:
-		return misused("one SOURCE at a time, but got %d", len(args)).hint("--seq and --filter choose entries")
-	}
-	x.name = args[0]
-	part := len(x.seqs) > 0 || x.filter != ""
-	recording := x.form == formRecording
-	switch {
-	case x.repairing && !recording:
-		return misused("--repair copies a recording, and -o %s writes another form: give one of them", x.form)
-	case x.repairing && (part || x.bare || x.mask):
-		return misused("--repair copies all that is readable").hint("repair first, and export from the copy")
-	case x.repairing && x.pseudonymous, x.mask && x.pseudonymous:
-		return misused("--pseudonyms is a step of its own").hint("repair or mask first, and export from the copy")
-	case x.keyFile != "" && !x.pseudonymous:
-		return misused("--key-file is the key of --pseudonyms")
-	case x.pseudonymous && !recording && x.filter != "":
-		return misused("--pseudonyms with --filter writes a recording: the filter has the names, and the copy has not").
-			hint("cut the part out first: xdsproxy export %s --pseudonyms --filter FILTER -w part.xdsp", shellWord(x.name))
-	case (x.form == formScript || x.form == formFolder) && (part || x.mask):
-		return misused("-o %s writes the whole conversation", x.form).
-			hint("cut a part out first: xdsproxy export %s --seq SEQ -w part.xdsp", shellWord(x.name))
-	case x.bare && !recording:
-		return misused("--no-context is about recordings: other forms have the chosen entries alone")
-	case x.mask && !recording:
-		return misused("--mask masks a recording").hint("export from the copy that it makes")
-	case x.bare && !part:
-		return misused("--no-context without --seq or --filter: every entry is chosen")
-	case x.form == formScript && !x.pseudonymous:
-		if x.path == "-" {
-			x.path = ""
-		}
-		return x.exportScript(ctx, x.name, x.path)
-	case x.form == formFolder && (x.path == "" || x.path == "-"):
-		return misused("-o dir needs -w DIR: where is the folder to go?")
-	case x.form == formFolder:
-		return x.folder(ctx)
-	case x.repairing:
-		return x.rescue(ctx)
-	case recording && (x.path == "" || x.path == "-"):
-		return misused("a recording needs -w FILE: where is it to go?").
-			hint("text goes to standard output: -o %s", strings.Join(exportForms[1:len(exportForms)-1], ", -o "))
-	case x.name == "-" && (recording || x.report() || x.pseudonymous):
-		return misused("what comes through a pipe can be read only once, and -o %s reads it several times", x.form).
-			hint("write it to a file first")
-	}
-	if _, live := viewerAddr(x.name); x.name != "-" && !live { // it is opened several times: the newest must stay the same
-		name, err := sourcePath(x.name)
-		if err != nil {
-			return err
-		}
-		x.name = name
-	}
-	switch {
-	case x.pseudonymous:
-		return x.pseudonyms(ctx)
-	case recording:
-		return x.cut(ctx)
-	}
-	return x.text(ctx)
-}
-
-// judging is how the source is held against the rules.
-func (x *export) judging() check.Options {
-	if x.judge != nil {
-		return *x.judge
-	}
-	return x.config.judging()
-}
-
-// report says whether the form tells of the whole session, and reads it several
-// times.
-func (x *export) report() bool { return x.form == string(convert.Markdown) || x.form == formPage }
-
-func (x *export) rescue(ctx context.Context) error {
-	switch {
-	case x.path == "" || x.path == "-":
-		return misused("export needs -w FILE: where is the copy to go?").hint("%s", repairCommand(x.name))
-	case x.name == "-":
-		return misused("what comes through a pipe cannot be repaired").hint("write it to a file first")
-	}
-	name, err := sourcePath(x.name)
-	if err != nil {
-		return err
-	}
-	return x.repair(ctx, name, x.path)
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // filterFlag adds --filter, with completion of keys and of the words that they
 // take.
 func filterFlag(cmd *cobra.Command, p *string) {
-	cmd.Flags().Var(textValue{p, "FILTER"}, "filter", "only what it wants, such as 'type:cds kind:nack' or at:12:41..12:43; see xdsproxy help filters")
+	cmd.Flags().Var(settings.NewText(p, "FILTER"), "filter", "only what it wants, such as 'type:cds kind:nack' or at:12:41..12:43; see xdsproxy help filters")
 	// The error is impossible: the flag exists.
 	_ = cmd.RegisterFlagCompletionFunc("filter", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
 		return completeFilter(text), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

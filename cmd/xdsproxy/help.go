@@ -9,17 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
-)
-
-const (
-	// groupKey is the annotation of a flag that names the group under which
-	// help lists it.
-	groupKey  = "group"
-	helpWidth = 80
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // help prints what --help prints. It fits in 80 columns.
-func (a *app) help(cmd *cobra.Command, _ []string) {
+func (a *cli) help(cmd *cobra.Command, _ []string) {
 	var b strings.Builder
 	text := cmd.Long
 	if text == "" {
@@ -70,7 +64,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 // writeFlags lists the flags by group.
 func writeFlags(b *strings.Builder, cmd *cobra.Command) {
 	for _, g := range flagGroups(cmd) {
-		fmt.Fprintf(b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(helpWidth))
+		fmt.Fprintf(b, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(settings.HelpWidth))
 	}
 }
 
@@ -90,7 +84,7 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 			return
 		}
 		name := ""
-		if g := f.Annotations[groupKey]; len(g) > 0 {
+		if g := f.Annotations[settings.GroupKey]; len(g) > 0 {
 			name = g[0]
 		}
 		if _, known := places[name]; !known {
@@ -98,7 +92,7 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 			switch {
 			case name == "":
 				title = "Flags"
-			case name == groupGlobal:
+			case name == settings.GroupGlobal:
 				title = "Flags of every command"
 			case !strings.Contains(name, " "):
 				title += " flags"
@@ -131,7 +125,7 @@ func indent(text string) string {
 }
 
 // newHelp is the help command: of a command, or of a topic.
-func newHelp(a *app) *cobra.Command {
+func newHelp(a *cli) *cobra.Command {
 	return plainCommand(&cobra.Command{
 		Use:   "help [COMMAND|TOPIC]",
 		Short: "Explain a command or a topic",
@@ -151,19 +145,18 @@ xdsproxy help exit-codes`,
 		}
 		for _, t := range topics() {
 			if t.name == args[0] {
-				_, err := io.WriteString(a.stdout, t.text(a))
-				return err
+				return a.console().Print(t.text(a))
 			}
 		}
 		if c, rest, err := root.Find(args); err == nil && c != root && len(rest) == 0 {
 			return c.Help()
 		}
 		f := misused("no help for %q: neither a command nor a topic", strings.Join(args, " "))
-		f.aloof = true // the lists below say it
+		f.Aloof = true // the lists below say it
 		if best := nearest.Name(args[0], append(commandNames(root), topicNames()...)); best != "" {
-			f.hint("did you mean xdsproxy help %s?", best)
+			f.Hint("did you mean xdsproxy help %s?", best)
 		}
-		return f.hint("commands: %s", strings.Join(commandNames(root), ", ")).
-			hint("topics: %s", strings.Join(topicNames(), ", "))
+		return f.Hint("commands: %s", strings.Join(commandNames(root), ", ")).
+			Hint("topics: %s", strings.Join(topicNames(), ", "))
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -182,7 +183,7 @@ func TestHostileConfiguration(t *testing.T) {
 			var out, err strings.Builder
 			code := main1([]string{"config", "--config", file}, strings.NewReader(""), &out, &err)
 			text := strings.ReplaceAll(err.String(), file, "")
-			if code != exitUsage || !strings.Contains(text, strings.ReplaceAll(c.want, `\\`, `\`)) || len(text) > 3*maxSentence {
+			if code != console.ExitUsage || !strings.Contains(text, strings.ReplaceAll(c.want, `\\`, `\`)) || len(text) > 3*console.MaxSentence {
 				t.Errorf("%d: %d bytes\n%.500s", code, len(text), text)
 			}
 			if i := strings.IndexFunc(out.String()+text, func(r rune) bool { return r != '\n' && (!unicode.IsPrint(r) || r == unicode.ReplacementChar) }); i >= 0 {
@@ -199,7 +200,7 @@ func interrupted(t *testing.T, cmd *exec.Cmd) {
 		t.Fatal(err)
 	}
 	exit, is := errors.AsType[*exec.ExitError](cmd.Wait())
-	if !is || exit.ExitCode() != exitInterrupted {
+	if !is || exit.ExitCode() != console.ExitInterrupted {
 		t.Errorf("it ended with %v", exit)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // Without a screen, SIGHUP ends neither the proxy nor a connection. It is
@@ -49,7 +51,7 @@ func TestHangupWithConfiguration(t *testing.T) {
 		{"drain: 2s\n", "the configuration file has changed; a restart makes it count"},
 		{"drian: 2s\n", `line 1: unknown key \"drian\"`},
 		{"listeners: [{listen: ':1', upstream: 'a:1', tls-cert: c}]\n", `listeners[0]: \"tls-cert\" without \"tls-key\"`},
-		{strings.Repeat("#", maxConfigFile+1), "larger than 1048576 bytes"},
+		{strings.Repeat("#", settings.MaxConfigFile+1), "larger than 1048576 bytes"},
 	} {
 		write(step.text)
 		r.signal(t, syscall.SIGHUP)

@@ -1,22 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"errors"
-	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsproxy/xdsproxy/decode/mask"
-	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
-	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
-	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/internal/export"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newImport(a *app) *cobra.Command {
+func newImport(a *cli) *cobra.Command {
 	path := ""
 	cmd := a.command(&cobra.Command{
 		Use:   "import FILE|DIR -w OUT",
@@ -59,92 +52,10 @@ xdsproxy import gw -w edited.xdsp`,
 			return misused("import needs -w OUT: where is the recording to go?")
 		}
 		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-			return a.importFolder(cmd.Context(), args[0], path)
+			return export.ImportFolder(cmd.Context(), a.console(), args[0], path)
 		}
-		return a.importLog(args[0], path)
+		return export.ImportLog(a.console(), args[0], path)
 	})
-	cmd.Flags().VarP(textValue{&path, "OUT"}, "write", "w", "write the recording to this file, which must not exist yet")
+	cmd.Flags().VarP(settings.NewText(&path, "OUT"), "write", "w", "write the recording to this file, which must not exist yet")
 	return cmd
-}
-
-func (a *app) importLog(name, path string) error {
-	in := a.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return failed("cannot read the log: %w", err)
-		}
-		defer f.Close()
-		in = f
-	} else if isTerminal(a.stdin) {
-		return misused("standard input is a terminal, not a log")
-	} else {
-		in = a.heedful(in)
-	}
-	masker := mask.New()
-	var to *recorder.Copy
-	done, err := binlog.Read(bufio.NewReader(in), func(e *session.Entry) (err error) {
-		if to == nil {
-			to, err = recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: versionName()}, recorder.Options{
-				Labels: newLabels().of, Masked: true, Transform: masker.Transform, Content: masker.Content,
-			})
-			if err != nil {
-				return overwriting("cannot import", err)
-			}
-		}
-		if a.ctx.Err() != nil {
-			return a.ctx.Err()
-		}
-		return to.Add(e)
-	})
-	damage, damaged := errors.AsType[*binlog.FormatError](err)
-	if to == nil {
-		switch {
-		case damaged:
-			return failed("%s is no binary log of gRPC: %w", name, damage).hint("xdsproxy import --help says what one is")
-		case err != nil:
-			return unreadLog(name, err)
-		}
-		a.say("%s has no call of xDS, and %s", name, render.Count(done.Others, "other", "others"))
-		return nil
-	}
-	if err != nil && !damaged {
-		_ = to.Discard()
-		return unreadLog(name, err)
-	}
-	masked := to.Masked()
-	size, closing := to.Close()
-	if closing != nil {
-		return failed("%w", closing)
-	}
-	a.say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), path, render.Size(size))
-	a.say("they are of %s of xDS; %s left out", render.Count(done.Calls, "call", "calls"), render.Count(done.Others, "other was", "others were"))
-	a.say("secrets are masked, in %d of %s", masked, render.Count(done.Messages, "message", "messages"))
-	if done.Missing > 0 {
-		a.warn("%s of its calls are not in the log", render.Count(done.Missing, "entry", "entries"))
-	}
-	if done.Truncated > 0 {
-		a.warn("of %s the log has the beginning only; let GRPC_BINARY_LOG_FILTER not say how much", render.Count(done.Truncated, "message", "messages"))
-	}
-	if done.Torn {
-		a.say("the log ends within an entry, as when its program is killed")
-	}
-	if damaged {
-		f := failed("%s is damaged: %w", name, damage)
-		f.code = exitDamaged
-		return f.hint("what is before that is in %s", path)
-	}
-	a.say("read it with: xdsproxy watch %s", shellWord(path))
-	return nil
-}
-
-// unreadLog is an error of reading, or of writing what was read.
-func unreadLog(name string, err error) error {
-	if _, is := errors.AsType[*failure](err); is || errors.Is(err, os.ErrExist) {
-		return err
-	}
-	if errors.Is(err, io.EOF) {
-		return failed("%s is empty", name)
-	}
-	return failed("cannot import %s: %w", name, err)
 }

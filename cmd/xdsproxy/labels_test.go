@@ -1,14 +1,15 @@
 package main
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -21,32 +22,20 @@ func TestLabelsAreWhatWatchSays(t *testing.T) {
 			t.Errorf("nothing is labelled %q", w)
 		}
 	}
-	if streams, conns := l.streams.Len(); conns > 0 || streams > 0 {
+	if streams, conns := l.Streams.Len(); conns > 0 || streams > 0 {
 		t.Errorf("%d connections and %d streams are remembered after their end", conns, streams)
 	}
 }
 
-// The same of what real clients and servers have said, and of scripted ones that
-// err.
-func TestLabelsOfSessions(t *testing.T) {
-	files, err := filepath.Glob("../../check/testdata/sessions/*.xdsp")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, len(files))
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { labelsAgree(t, file) })
-	}
-}
-
 // labelsAgree compares the labels of a recording with what watch says.
-func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *labels) {
+func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *store.Labels) {
 	r, err := recorder.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	l, seen = newLabels(), map[string]bool{}
-	err = each(t.Context(), &source{Reader: r}, func(e *session.Entry, c *check.Change) error {
+	l, seen = store.NewLabels(), map[string]bool{}
+	err = input.Each(t.Context(), &input.Source{Reader: r}, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
 		var want []string
 		if c.Type != "" {
 			want = append(want, filter.TypeLabel+c.Type)
@@ -54,7 +43,7 @@ func labelsAgree(t *testing.T, path string) (seen map[string]bool, l *labels) {
 		if c.Client != "" {
 			want = append(want, filter.ClientLabel+c.Client)
 		}
-		got := l.of(e)
+		got := l.Of(e)
 		for _, w := range want {
 			seen[w] = true
 			if !slices.Contains(got, w) {

@@ -2,7 +2,7 @@
 // forwards every byte unchanged, decodes and records every message, and reads
 // the recordings.
 //
-// This package wires the others together: flags, settings, output, exit codes;
+// This package wires the others together: flags, output, exit codes;
 // one file a command. It decides nothing about HTTP/2, xDS or the format of a
 // recording.
 package main

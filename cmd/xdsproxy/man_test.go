@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -22,8 +24,8 @@ const manDir = "../../docs/man"
 // help: one says what the other says. Cobra's own generator takes the texts for
 // Markdown, which they are not: it would join the lines of their tables.
 func TestManPages(t *testing.T) {
-	a := &app{stdout: io.Discard, stderr: io.Discard}
-	a.settings = a.config.settings()
+	a := &cli{stdout: io.Discard, stderr: io.Discard}
+	a.config = settings.New()
 	root := newRoot(a)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -12,8 +12,10 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -72,7 +74,7 @@ func marked(t *testing.T, source, text string) string {
 // Of a running proxy, too, an entry is marked by a note that comes long after it,
 // and no longer when another has taken the mark away.
 func TestMarkedFilterOfARunningProxy(t *testing.T) {
-	for name, o := range map[string]recorder.Options{"labelled": {Labels: newLabels().of}, "unlabelled": {}} {
+	for name, o := range map[string]recorder.Options{"labelled": {Labels: store.NewLabels().Of}, "unlabelled": {}} {
 		log, err := recorder.Create(filepath.Join(t.TempDir(), "live.xdsp"), o)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +119,7 @@ func TestMarkedFilterOfARunningProxy(t *testing.T) {
 // What is marked is found in a recording with labels and in one without, and
 // refused where it cannot be known.
 func TestMarkedFilter(t *testing.T) {
-	for name, o := range map[string]recorder.Options{"labelled": {Labels: newLabels().of}, "unlabelled": {}} {
+	for name, o := range map[string]recorder.Options{"labelled": {Labels: store.NewLabels().Of}, "unlabelled": {}} {
 		path := markedRecording(t, o)
 		for text, want := range map[string]string{
 			"marked:yes":              "70 1500",
@@ -137,7 +139,7 @@ func TestMarkedFilter(t *testing.T) {
 		}
 		defer pipe.Close()
 		var out, said bytes.Buffer
-		if code := main1([]string{"watch", "-", "--filter", "marked:yes"}, pipe, &out, &said); code != exitUsage {
+		if code := main1([]string{"watch", "-", "--filter", "marked:yes"}, pipe, &out, &said); code != console.ExitUsage {
 			t.Errorf("of a pipe: exit code %d", code)
 		}
 		if !strings.HasPrefix(said.String(), `xdsproxy: error: filter "marked:yes" asks what was marked, which a pipe tells after the entry`+"\n") {

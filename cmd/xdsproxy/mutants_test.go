@@ -23,7 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/mutant"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
@@ -166,13 +168,13 @@ func goesAway(t *testing.T) string {
 
 // forms are those of each command's -o.
 func forms() map[string][]string {
-	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
-	a.settings = a.config.settings()
+	a := &cli{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a.config = settings.New()
 	forms := map[string][]string{}
 	for _, cmd := range newRoot(a).Commands() {
 		forms[cmd.Name()] = nil
 		if f := cmd.Flags().Lookup("output"); f != nil {
-			forms[cmd.Name()] = f.Value.(choiceValue).of
+			forms[cmd.Name()] = f.Value.(settings.Choice).Of
 		}
 	}
 	return forms
@@ -295,8 +297,8 @@ func (m *mutation) one(n uint64) {
 			args = append(args, "-o="+form)
 		}
 		code := m.run(s, form, args...)
-		if code == exitDone && (slices.Contains(args, s.repaired) || slices.Contains(args, s.part)) {
-			if of := m.run(s, "", "info", args[slices.Index(args, "-w")+1], "--all"); of != exitDone {
+		if code == console.ExitDone && (slices.Contains(args, s.repaired) || slices.Contains(args, s.part)) {
+			if of := m.run(s, "", "info", args[slices.Index(args, "-w")+1], "--all"); of != console.ExitDone {
 				t.Errorf("mutant %d: what %q wrote reads with %d", n, args, of)
 			}
 		}
@@ -357,7 +359,7 @@ func (m *mutation) run(s *subject, form string, args ...string) int {
 		debug.SetTraceback("all")
 		panic(what + " hangs")
 	})
-	code, began := exitInterrupted, time.Now()
+	code, began := console.ExitInterrupted, time.Now()
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
@@ -377,7 +379,7 @@ func (m *mutation) run(s *subject, form string, args ...string) int {
 		m.slow[s.n] = true
 		m.mu.Unlock()
 	}
-	if !slices.Contains([]int{exitDone, exitFailed, exitUsage, exitFindings, exitDifferences, exitDamaged, exitUnknownVersion}, code) {
+	if !slices.Contains([]int{console.ExitDone, console.ExitFailed, console.ExitUsage, console.ExitFindings, console.ExitDifferences, console.ExitDamaged, console.ExitUnknownVersion}, code) {
 		m.t.Errorf("%s: exit code %d", what, code)
 	}
 	for _, text := range []string{out.String(), said.String()} {
@@ -394,7 +396,7 @@ func (m *mutation) run(s *subject, form string, args ...string) int {
 			m.t.Errorf("%s: it prints %s", what, at)
 		}
 	}
-	if slices.Contains([]string{"json", "sarif", "jsonl"}, form) && code != exitFailed && code != exitUsage {
+	if slices.Contains([]string{"json", "sarif", "jsonl"}, form) && code != console.ExitFailed && code != console.ExitUsage {
 		for dec := json.NewDecoder(&out); ; {
 			var v json.RawMessage
 			if err := dec.Decode(&v); err == io.EOF {

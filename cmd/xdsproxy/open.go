@@ -2,9 +2,12 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
-func newOpen(a *app) *cobra.Command {
+func newOpen(a *cli) *cobra.Command {
 	cmd := a.command(&cobra.Command{
 		Use:   "open [SOURCE]",
 		Short: "Look at a recording, or at a running proxy, on the screen",
@@ -26,22 +29,22 @@ xdsproxy open 127.0.0.1:19000`,
 		}
 		if name == "-" {
 			return misused("open goes to and fro in a recording, and a pipe passes by once").
-				hint("write it to a file first, and open that")
+				Hint("write it to a file first, and open that")
 		}
 		if !a.canDraw() {
 			return misused("open draws on a terminal, and there is none").
-				hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
+				Hint("xdsproxy watch prints the same as lines, xdsproxy status and xdsproxy check sum it up")
 		}
-		src, err := a.open(name)
+		src, err := a.opener().Open(name)
 		if err != nil {
 			return err
 		}
 		_ = src.Close()
-		lean()
+		heap.Lean()
 		_, err = a.draw(cmd.Context(), a.screenOf(src))
 		return err
 	})
 	a.useSettings(cmd, "memory-past")
-	a.useScreenSettings(cmd)
+	a.useGroups(cmd, settings.GroupScreen)
 	return cmd
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/prometheus/common/model"
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
@@ -140,7 +141,7 @@ func nonzero(m map[string]float64) map[string]float64 {
 func unmarshal(t *testing.T, cmd *exec.Cmd, v any) {
 	t.Helper()
 	out, err := cmd.Output()
-	if exit := cmd.ProcessState.ExitCode(); err != nil && exit != exitFindings {
+	if exit := cmd.ProcessState.ExitCode(); err != nil && exit != console.ExitFindings {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(out, v); err != nil {
@@ -176,7 +177,7 @@ func TestMetricsAgreeWithTheRecording(t *testing.T) {
 			}
 			m := o.settled(t, 5)
 			o.signal(t, syscall.SIGTERM)
-			if stderr, code := o.end(t); code != exitDone {
+			if stderr, code := o.end(t); code != console.ExitDone {
 				t.Fatalf("exit code %d\n%s", code, stderr)
 			}
 			agree(t, m, o.path, name != "no-check")
@@ -339,7 +340,7 @@ func TestUnreadyWhileDraining(t *testing.T) {
 		t.Errorf("%v connections are open", n)
 	}
 	o.signal(t, syscall.SIGTERM)
-	if stderr, code := o.end(t); code != exitInterrupted {
+	if stderr, code := o.end(t); code != console.ExitInterrupted {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
@@ -476,7 +477,7 @@ func TestRecordingTakenAway(t *testing.T) {
 		}
 	}
 	out, err := command(t, "check", "--fail-on", "warning", next).CombinedOutput()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitFindings ||
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != console.ExitFindings ||
 		!strings.Contains(string(out), "nack-received") || !strings.Contains(string(out), "old-client") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -15,7 +16,7 @@ import (
 func TestWhatIsSaidOfRecordings(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).Record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,15 +35,15 @@ func TestWhatIsSaidOfRecordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if v := r.Facts().Version; v != recordingFormat {
-		t.Errorf("format version %d is written, not %d", v, recordingFormat)
+	if v := r.Facts().Version; v != build.RecordingFormat {
+		t.Errorf("format version %d is written, not %d", v, build.RecordingFormat)
 	}
 }
 
 func TestRecordingCounts(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a, _ := tree(t)
-	rec, err := a.record("", zap.NewNop())
+	rec, err := a.hostOf(zap.NewNop()).Record("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestRecordingCounts(t *testing.T) {
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if rec.conns != 2 {
-		t.Errorf("%d connections", rec.conns)
+	if rec.Conns != 2 {
+		t.Errorf("%d connections", rec.Conns)
 	}
 }

@@ -1,18 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/proxy"
@@ -20,142 +13,23 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-// How long a command tries to get a lost connection back. On a unix socket there
-// is no network that could come back.
-const (
-	giveUpUnix = 3 * time.Second
-	giveUpTCP  = time.Minute
-)
-
-// viewerAddr is the viewer endpoint that a SOURCE names: unix:/path, or host:port
-// unless there is a file of this name.
-func viewerAddr(name string) (addr proxy.Addr, is bool) {
-	if !strings.HasPrefix(name, "unix:") {
-		_, port, err := net.SplitHostPort(name)
-		if err != nil {
-			return addr, false
-		}
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return addr, false
-		}
-		if _, err := os.Stat(name); err == nil {
-			return addr, false
-		}
-	}
-	addr, err := proxy.ParseAddr(name)
-	return addr, err == nil
-}
-
-// local is the viewer endpoint of the proxy that this user started last and that
-// runs; false if none does.
-func (a *app) local() (addr proxy.Addr, is bool) {
-	paths := serve.Local()
-	if len(paths) == 0 {
-		return addr, false
-	}
-	addr = proxy.Addr{Network: "unix", Address: paths[0]}
-	a.say("reading %s (the running proxy)", addr)
-	if len(paths) > 1 {
-		others := make([]string, 0, len(paths)-1)
-		for _, p := range paths[1:] {
-			others = append(others, "unix:"+p)
-		}
-		a.say("other proxies run, started earlier: %s", strings.Join(others, ", "))
-	}
-	return addr, true
-}
-
-// openViewer opens what a running proxy records. It is read up to what is there
-// now, unless it is followed.
-func (a *app) openViewer(addr proxy.Addr) (*source, error) {
-	giveUp := giveUpTCP
-	if addr.Network == "unix" {
-		giveUp = giveUpUnix
-	}
-	client, err := a.dialViewer(addr, giveUp, a.tellState(addr))
-	if err != nil {
-		return nil, err
-	}
-	reader := client.Open(0, 0)
-	src := &source{Reader: reader.Reader, name: addr.String(), viewer: client, remote: reader}
-	src.Follow(false)
-	return src, nil
-}
-
-func (a *app) dialViewer(addr proxy.Addr, giveUp time.Duration, state func(serve.State)) (*serve.Client, error) {
-	token, err := a.viewerToken()
-	if err != nil {
-		return nil, err
-	}
-	client, err := serve.Dial(a.ctx, addr.Network, addr.Address, serve.Options{Token: token, GiveUp: giveUp, State: state})
-	if err != nil {
-		return nil, unseen(err)
-	}
-	return client, nil
-}
-
-// tellState says when the connection to a proxy is lost, and when it is back.
-func (a *app) tellState(addr proxy.Addr) func(serve.State) {
-	var since time.Time
-	return func(s serve.State) {
-		switch {
-		case s.Detached.IsZero():
-			a.say("%s is back after %s", addr, render.Duration(time.Since(since)))
-		case s.Retry == 1:
-			since = s.Detached
-			a.say("%s; trying again", s.Cause)
-		}
-	}
-}
-
-// unseen gives an error of a viewer its hints.
-func unseen(err error) error {
-	e, is := errors.AsType[*serve.Error](err)
-	if !is || errors.Is(err, context.Canceled) {
-		return err
-	}
-	f := failed("%w", err)
-	switch e.Kind {
-	case serve.Unreachable:
-		switch {
-		case errors.Is(err, fs.ErrPermission):
-			f.hint("only the user who runs the proxy can use its socket")
-		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-			f.hint("nobody listens there: is the proxy running, with this --viewer?")
-		}
-		f.hint("without a SOURCE, xdsproxy watch finds the running proxy of this user")
-	case serve.NoViewer:
-		f.hint("the address of --viewer is wanted, not one of --listen or --upstream")
-	case serve.TokenMissing, serve.TokenWrong:
-		f.hint("the proxy printed it when it started; set %s, or name a file with --viewer-token-file", tokenVariable)
-	case serve.TooMany:
-		f.hint("end another xdsproxy that reads from it")
-	case serve.OtherRecording:
-		f.hint("run the command again to read the new one")
-	case serve.Lost:
-		f.hint("what it recorded can still be read: xdsproxy watch %s", lastSource)
-	case serve.Refused:
-	}
-	return f
-}
-
 // screenOfViewer is a running proxy, as the screen wants it. It gives up nothing:
 // what is there can be looked at meanwhile.
-func (a *app) screenOfViewer(src *source) tui.Source {
-	addr, _ := proxy.ParseAddr(src.name)
+func (a *cli) screenOfViewer(src *input.Source) tui.Source {
+	addr, _ := proxy.ParseAddr(src.Name)
 	var (
 		mu    sync.Mutex
 		state serve.State
 	)
-	client, err := a.dialViewer(addr, 0, func(s serve.State) {
+	client, err := a.opener().DialViewer(addr, 0, func(s serve.State) {
 		mu.Lock()
 		defer mu.Unlock()
 		state = s
 	})
 	return tui.Source{
-		Name:   src.name,
+		Name:   src.Name,
 		Live:   true,
-		Export: a.exporter(src.name),
+		Export: a.exporter(src.Name),
 		Open: func() (tui.Reader, error) {
 			if err != nil {
 				return nil, err

@@ -1,53 +1,31 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"errors"
-	"io"
-	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/replay/server"
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/playback"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 
 	"github.com/spf13/cobra"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
-	"github.com/xdsproxy/xdsproxy/internal/nearest"
-	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/proxy"
-	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 )
 
-// replaying is a replay as it was asked for.
+// replaying is a replay as it is asked for.
 type replaying struct {
-	*app
-	source         string
-	as             string
-	listen, target string
-	client, pace   string
-	idle           durationValue
-	idleGiven      bool // in so many words
-	output, write  string
-	faults         []string
-	follow         bool
-	noise          string
-
-	queries  []*query   // the filters of options.Faults
-	security proxy.Pair // how TLS is spoken with the live side; its addresses are not set
-	options  replay.Options
-	dumped   dumping
-
-	trial   *trial        // of the server; nil if one is played
-	trouble *session.Note // what went wrong last between the two, if a proxy was there
-
-	commanded
+	*cli
+	*playback.Replay
+	pace string
 }
 
-func newReplay(a *app) *cobra.Command {
-	r := &replaying{app: a, idle: durationValue(10 * time.Second), pace: "cause", output: "table"}
+func newReplay(a *cli) *cobra.Command {
+	r := &replaying{cli: a, Replay: &playback.Replay{Idle: 10 * time.Second, Output: "table"}, pace: "cause"}
 	cmd := a.command(&cobra.Command{
 		Use:   "replay SOURCE [--as SIDE] [--listen|--target ADDR] [-- COMMAND]",
 		Short: "Play one side of a recording again, against the other",
@@ -117,7 +95,7 @@ xdsproxy replay @last --as client --follow --target 127.0.0.1:15011
 xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		r.idleGiven = cmd.Flags().Changed("idle")
+		r.IdleGiven = cmd.Flags().Changed("idle")
 		args, err := r.take(cmd, args)
 		if err == nil {
 			err = r.check(args)
@@ -125,33 +103,31 @@ xdsproxy replay bug.xdsp --as server --pace step -w again.xdsp`,
 		if err != nil {
 			return err
 		}
-		ctx, back := untilHangup(cmd.Context())
+		ctx, back := app.UntilHangup(cmd.Context())
 		defer back()
-		if r.follow {
-			err = r.following(ctx, args[0])
-		} else {
-			err = r.runAll(ctx, args)
+		if err = r.Run(ctx, args); err != nil && !console.Said(err) {
+			err = app.Unbound(err)
 		}
 		if ctx.Err() != nil && cmd.Context().Err() == nil {
-			return &failure{err: errors.New("the terminal is gone"), code: exitHangup, silent: true}
+			return &failure{Err: errors.New("the terminal is gone"), Code: app.ExitHangup, Silent: true}
 		}
 		return err
 	})
 	f := cmd.Flags()
-	f.Var(choiceValue{&r.as, []string{"server", "client"}}, "as", "the side that is played")
-	f.Var(textValue{&r.listen, "ADDR"}, "listen", "where the played server listens; port 0 picks one")
-	f.Var(textValue{&r.target, "ADDR"}, "target", "the control plane that the played clients ask")
-	f.Var(textValue{&r.client, "ID"}, "client", "play or answer this recorded client only, whatever the live one is called")
-	f.Var(textValue{&r.pace, "cause|recorded|xN|step"}, "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
-	f.Var(commandsValue{&r.commands}, "command", "run this as the live side, as if it stood behind --; several, or several SOURCEs, give a table")
-	f.Var(&r.idle, "idle", "end after so long without a message")
-	f.VarPF(textValue{&r.dumped.addr, "ADDR"}, "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = ownAdmin
-	f.Var(textsValue{&r.faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
-	f.VarPF(textValue{&r.write, "FILE"}, "write", "w", "record the replay to this file, which must not exist yet")
-	f.BoolVar(&r.follow, "follow", false, "play a recording that is still being written, while it grows")
-	f.Var(textValue{&r.noise, "ADDR"}, "noise", "with --follow: what differs at this second instance of the present version is noise")
-	outputFlag(cmd, &r.output, "table", "json")
-	a.useGroups(cmd, groupClientTLS, groupUpstreamTLS, groupTLS, groupHeaders)
+	f.Var(settings.NewChoice(&r.As, "server", "client"), "as", "the side that is played")
+	f.Var(settings.NewText(&r.Listen, "ADDR"), "listen", "where the played server listens; port 0 picks one")
+	f.Var(settings.NewText(&r.Target, "ADDR"), "target", "the control plane that the played clients ask")
+	f.Var(settings.NewText(&r.Client, "ID"), "client", "play or answer this recorded client only, whatever the live one is called")
+	f.Var(settings.NewText(&r.pace, "cause|recorded|xN|step"), "pace", "when to go on: cause waits for what caused a message; recorded for its time, too, xN N times faster; step for Enter")
+	f.Var(commandsValue{&r.Commands}, "command", "run this as the live side, as if it stood behind --; several, or several SOURCEs, give a table")
+	f.Var((*settings.Duration)(&r.Idle), "idle", "end after so long without a message")
+	f.VarPF(settings.NewText(&r.CompareDump, "ADDR"), "compare-config-dump", "", "compare what the client accepted with what the Envoy with this admin endpoint holds").NoOptDefVal = playback.OwnAdmin
+	f.Var(textsValue{&r.Faults, "KIND:WHEN"}, "fault", "do something wrong on purpose, such as 'drop:type:eds#2'; repeat it for several")
+	f.VarPF(settings.NewText(&r.Write, "FILE"), "write", "w", "record the replay to this file, which must not exist yet")
+	f.BoolVar(&r.Follow, "follow", false, "play a recording that is still being written, while it grows")
+	f.Var(settings.NewText(&r.Noise, "ADDR"), "noise", "with --follow: what differs at this second instance of the present version is noise")
+	outputFlag(cmd, &r.Output, "table", "json")
+	a.useGroups(cmd, settings.GroupClientTLS, settings.GroupUpstreamTLS, settings.GroupTLS, settings.GroupHeaders)
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"server", "client"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(_ *cobra.Command, _ []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -166,186 +142,44 @@ func (r *replaying) check(args []string) error {
 	pace, err := replay.ParsePace(r.pace)
 	switch {
 	case len(args) == 0:
-		return misused("replay needs a SOURCE").hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", lastSource)
-	case len(args) > 1 && len(r.commands) == 0 && r.dumped.addr == ownAdmin:
+		return misused("replay needs a SOURCE").Hint("xdsproxy replay %s --as server --listen 127.0.0.1:18000", input.Last)
+	case len(args) > 1 && len(r.Commands) == 0 && r.CompareDump == playback.OwnAdmin:
 		return misused("the address belongs behind an equals sign: --compare-config-dump=%s", args[1])
-	case len(args) > 1 && len(r.commands) == 0:
-		return misused("one SOURCE at a time, but got %d", len(args)).hint("a command stands behind --: xdsproxy replay %s -- COMMAND", shellWord(args[0]))
-	case r.as == "":
+	case len(args) > 1 && len(r.Commands) == 0:
+		return misused("one SOURCE at a time, but got %d", len(args)).Hint("a command stands behind --: xdsproxy replay %s -- COMMAND", shellWord(args[0]))
+	case r.As == "":
 		return misused("replay needs --as server or --as client: which side is to be played?")
-	case r.as == "server" && r.target != "":
+	case r.As == "server" && r.Target != "":
 		return misused("--target is for --as client; --as server needs --listen ADDR")
-	case r.as == "client" && r.listen != "":
+	case r.As == "client" && r.Listen != "":
 		return misused("--listen is for --as server; --as client needs --target ADDR")
-	case r.as == "client" && r.target == "":
+	case r.As == "client" && r.Target == "":
 		return misused("no --target: where does the control plane listen?")
-	case r.as == "server" && r.listen == "":
-		return misused("no --listen: where is the client to connect?").hint("--listen 127.0.0.1:18000, or port 0 for a free one")
+	case r.As == "server" && r.Listen == "":
+		return misused("no --listen: where is the client to connect?").Hint("--listen 127.0.0.1:18000, or port 0 for a free one")
 	case err != nil:
-		return misused("--pace: %w", naming(r.pace, err))
+		return misused("--pace: %w", settings.Naming(r.pace, err))
 	case pace.Steps() && args[0] == "-":
 		return misused("--pace step reads standard input, and so does the SOURCE -")
-	case r.idle == 0:
+	case r.Idle == 0:
 		return misused("--idle 0s would end before the first message")
 	}
-	if err := r.followed(); err != nil {
+	if err := r.checkFollow(); err != nil {
 		return err
 	}
-	live, err := proxy.ParseAddr(r.listen + r.target)
+	live, err := proxy.ParseAddr(r.Listen + r.Target)
 	if err != nil {
-		return misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.as], err)
+		return misused("--%s: %w", map[string]string{"server": "listen", "client": "target"}[r.As], err)
 	}
-	if r.security, err = r.oneSide(r.as == "server", live); err != nil {
+	security, err := r.config.OneSide(r.As == "server", live)
+	if err != nil {
 		return err
 	}
+	r.Opener, r.Judge, r.Live = r.opener(), r.config.Judging(), r.live(security)
 	if err := r.checkCommands(args); err != nil {
 		return err
 	}
-	r.options = replay.Options{Pace: pace, Idle: time.Duration(r.idle), Client: r.client, Authority: authorityOf(live)}
-	r.options.Local = r.as == "server" && (live.Network == "unix" || loopback(live.Address))
-	if err := r.parseFaults(); err != nil {
-		return err
-	}
-	return r.toCompare()
-}
-
-// known says that the recording has the client that was named.
-func (r *replaying) known(plan *replay.Plan) error {
-	if r.client == "" || slices.Contains(plan.Clients, r.client) {
-		return nil
-	}
-	f := misused("the recording has no client %q", r.client)
-	if best := nearest.Name(r.client, plan.Clients); best != "" {
-		f.hint("did you mean --client %s?", shellWord(best))
-	}
-	return f.hint("xdsproxy status %s lists the clients", shellWord(r.source))
-}
-
-// run plays the SOURCE, and returns with what came of it what to make of that.
-func (r *replaying) run(ctx context.Context) (*replay.Report, error) {
-	if r.as == "client" {
-		r.trial = newTrial(&r.config)
-	}
-	plan, damage, err := r.plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer plan.Close()
-	if err := r.aimless(); err != nil {
-		return nil, err
-	}
-	if len(plan.Streams) == 0 {
-		f := failed("nothing in %q can be replayed: it has no discovery stream", r.source)
-		for _, n := range plan.Notes {
-			f.hint("%s", n)
-		}
-		return nil, f
-	}
-	if err := r.known(plan); err != nil {
-		return nil, err
-	}
-	r.choose(plan)
-	r.options.Say = func(text string) { r.say("%s", text) }
-	if r.several {
-		r.options.Say = nil
-	}
-	if r.options.Pace.Steps() {
-		r.options.Step = enters(ctx, r.stdin)
-	}
-	play := r.asServer
-	if r.as == "client" {
-		play = r.asClient
-	}
-	defer r.dismiss()
-	report, err := r.relayed(ctx, plan, play)
-	if report != nil && report.Streams > 0 {
-		report.Notes = append(report.Notes, r.options.Faults.Undone()...)
-	}
-	switch {
-	case err != nil:
-		return report, err
-	case r.fate != nil:
-		return nil, r.fate
-	case r.undumped(report) != nil:
-		return report, r.undumped(report)
-	case report.Streams == 0 && r.trouble != nil:
-		return report, r.unplayed()
-	case report.TurnedAway != "" && report.Streams == 0:
-		return report, failed("nothing was played: %s", render.Safe(report.TurnedAway)).
-			hint("xdsproxy status %s lists the recorded clients; --client ID names the one to be played", shellWord(r.source))
-	case report.Streams == 0 && r.as == "server":
-		return report, failed("nothing was played: no client came within %s", server.FirstClient*r.options.Idle).
-			hint("start the client sooner, or give more time with --idle")
-	case report.Streams == 0:
-		return report, failed("nothing was played: %s never answered", r.target)
-	case report.Differs(), r.dumped.found != nil && !r.dumped.found.Same:
-		return report, errDifferences
-	}
-	return report, damage
-}
-
-// errDifferences ends a command that has printed what differs.
-var errDifferences = &failure{err: errors.New("differences"), code: exitDifferences, silent: true}
-
-// plan reads the recording. Damage is returned beside the plan of what is before
-// it.
-func (r *replaying) plan(ctx context.Context) (plan *replay.Plan, damage, err error) {
-	src, err := r.open(r.source)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer src.Close()
-	var again func() (*recorder.Reader, error)
-	if src.file {
-		again = func() (*recorder.Reader, error) { return recorder.Open(src.name) }
-	}
-	src.Follow(false)
-	src.Pieces()
-	see, err := r.watching(ctx, src)
-	if err != nil {
-		return nil, nil, err
-	}
-	done := r.progress(src)
-	plan, err = replay.Read(ctx, r.observed(advancing{src, done, see}), again)
-	done.end()
-	switch {
-	case err != nil && plan == nil:
-		return nil, nil, unreadable(err)
-	case err != nil:
-		return plan, unreadable(err), nil
-	case !src.Facts().Complete && !src.script:
-		plan.Notes = append(plan.Notes, "the recording was cut, or is still being written: what came after its end is not played")
-	}
-	return plan, nil, nil
-}
-
-// advancing shows the progress of a reading.
-type advancing struct {
-	*source
-	done *progress
-	see  func(*session.Entry)
-}
-
-func (s advancing) Next(ctx context.Context) (e session.Entry, err error) {
-	s.done.advance()
-	if e, err = s.source.Next(ctx); err == nil {
-		s.see(&e)
-	}
-	return e, err
-}
-
-// enters gives leave for each line that is read.
-func enters(ctx context.Context, in io.Reader) <-chan struct{} {
-	out := make(chan struct{})
-	go func() { // a read of a terminal cannot be interrupted: it ends with the program
-		defer close(out)
-		for lines := bufio.NewScanner(in); lines.Scan(); {
-			select {
-			case out <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out
+	r.Options = replay.Options{Pace: pace, Idle: r.Idle, Client: r.Client, Authority: live.Authority()}
+	r.Options.Local = r.As == "server" && (live.Network == "unix" || app.Loopback(live.Address))
+	return nil
 }

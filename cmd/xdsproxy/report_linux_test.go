@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // Who is asked may answer, or go: Ctrl-C at the question ends the program, and
@@ -17,7 +19,7 @@ func TestReportAsks(t *testing.T) {
 		typed   string
 		code    int
 		written bool
-	}{{"\x03", exitInterrupted, false}, {"n\n", 0, false}, {"\n", 0, false}, {"\x04", 0, false}, {"Yes\n", 0, true}} {
+	}{{"\x03", console.ExitInterrupted, false}, {"n\n", 0, false}, {"\n", 0, false}, {"\x04", 0, false}, {"Yes\n", 0, true}} {
 		path, left := filepath.Join(t.TempDir(), "report.zip"), t.TempDir()
 		far, near := terminalPair(t)
 		cmd := command(t, "report", demo, "-w", path)

@@ -12,7 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
-func newReveal(a *app) *cobra.Command {
+func newReveal(a *cli) *cobra.Command {
 	return a.command(&cobra.Command{
 		Use:   "reveal KEYFILE [TEXT...]",
 		Short: "Put names back into a text with stand-ins",

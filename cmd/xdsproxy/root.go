@@ -2,6 +2,9 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 const rootLong = `xdsproxy stands between xDS clients (Envoy, gRPC, istio-agent) and their control
@@ -31,7 +34,7 @@ const (
 )
 
 // newRoot builds the tree of commands.
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "xdsproxy COMMAND",
 		Short:         "A transparent debugging proxy for xDS",
@@ -63,21 +66,16 @@ func newRoot(a *app) *cobra.Command {
 	add(commandsJudge, newCheck(a), newExplain(a), newStatus(a), newTree(a), newReplay(a), newBisect(a))
 	add(commandsOther, newConfig(a), newVersion(a))
 
-	for _, s := range a.settings {
-		if !s.run {
-			s.addTo(root.PersistentFlags())
-			s.complete(root)
-		}
-	}
+	a.use(root, root.PersistentFlags(), func(s *settings.Setting) bool { return !s.Run })
 	root.PersistentFlags().BoolP("help", "h", false, "print this help")
-	root.PersistentFlags().Lookup("help").Annotations = map[string][]string{groupKey: {groupGlobal}}
+	root.PersistentFlags().Lookup("help").Annotations = map[string][]string{settings.GroupKey: {settings.GroupGlobal}}
 	root.Flags().Bool("version", false, "print the version in one line")
 	root.SetFlagErrorFunc(flagFailure)
 	root.SetHelpFunc(a.help)
 	root.SetHelpCommand(newHelp(a))
 	root.SetHelpCommandGroupID(commandsOther)
 	root.SetCompletionCommandGroupID(commandsOther)
-	root.Version = versionLine()
+	root.Version = build.Line()
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }

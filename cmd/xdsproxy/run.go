@@ -2,21 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
-	"net"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-func newRun(a *app) *cobra.Command {
+func newRun(a *cli) *cobra.Command {
 	var path string
 	cmd := a.command(&cobra.Command{
 		Use:   "run --upstream ADDR [--listen ADDR] [-w FILE] [--headless]",
@@ -71,167 +68,60 @@ xdsproxy run --headless --upstream unix:/run/cp.sock -w session.xdsp`,
 }
 
 func writeFlag(cmd *cobra.Command, p *string) {
-	f := cmd.Flags().VarPF(textValue{p, "FILE"}, "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
-	f.Annotations = map[string][]string{groupKey: {groupRecord}}
+	f := cmd.Flags().VarPF(settings.NewText(p, "FILE"), "write", "w", "record to this file, which must not exist yet; else to a new one in the state directory")
+	f.Annotations = map[string][]string{settings.GroupKey: {settings.GroupRecord}}
 }
 
-func (a *app) run(ctx context.Context, path string) error {
-	pairs, err := a.pairs()
+func (a *cli) run(ctx context.Context, path string) error {
+	pairs, err := a.config.Pairs(a.console())
 	if err != nil {
 		return err
 	}
-	watched := a.canDraw() && !bool(a.config.headless)
-	logger := a.logger(watched)
-	defer func() { _ = logger.Sync() }()
-	collectLess()
-	closeLogs, err := openKeyLogs(pairs)
+	watched := a.canDraw() && !bool(a.config.Headless)
+	h := a.host(watched)
+	defer h.Sync()
+	heap.CollectLess()
+	s, err := h.Assemble(app.Design{Path: path, Relay: h.RelayOf(pairs)})
 	if err != nil {
-		return err
-	}
-	defer closeLogs()
-	rec, err := a.record(path, logger)
-	if err != nil {
-		return err
-	}
-	p, err := a.listen(pairs, rec, logger)
-	if err != nil {
-		return err
-	}
-	routes := routesOf(p, pairs)
-	views, err := a.offerViews(rec, routes, logger)
-	if err != nil {
-		p.Close()
-		rec.discard()
-		return err
-	}
-	ops, err := a.offerOperations(rec, p, logger)
-	if err != nil {
-		views.close(0)
-		p.Close()
-		rec.discard()
 		return err
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
-	defer ops.serving(serving)()
 	if !watched {
-		defer a.heedHangups(serving, stop, p, logger)()
+		defer s.HeedHangups(serving, stop)()
 	}
-	if err := rec.announce(); err != nil {
-		a.warn("%v", err)
-	}
-	for i, addr := range p.Addrs() {
-		a.tell("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Target(), rec.place())
-	}
-	a.announceSecurity(pairs)
-	a.announceViews(views, logger)
-	ops.announce(a)
-
-	again, done := secondSignal(func() { a.say("stopping; again to stop at once") })
-	defer done()
-	cut := context.AfterFunc(again, p.Close)
-	defer cut()
-	var looking sync.WaitGroup
-	over := make(chan struct{})
-	looking.Go(func() {
-		defer close(over)
-		if watched {
-			var counting sync.WaitGroup
-			counting.Go(func() { a.count(rec, ops, logger) })
-			a.attended(serving, stop, rec, p, routes, logger)
-			counting.Wait()
-		} else {
-			a.oversee(rec, 0, ops, logger)
+	defer s.Announce(serving, func() {
+		for i, addr := range s.Proxy.Addrs() {
+			a.tell("listening on %s, upstream %s, recording %s", proxy.AddrOf(addr), pairs[i].Target(), s.Log.Place())
 		}
-	})
-	err = p.Serve(serving)
-	if closing := rec.Close(); err == nil && closing != nil {
-		err = failed("%w", closing)
+		s.AnnounceSecurity(pairs)
+	})()
+	again, done := app.SecondSignal(func() { a.say("stopping; again to stop at once") })
+	defer done()
+	cut := context.AfterFunc(again, s.Proxy.Close)
+	defer cut()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if !watched {
+			s.Oversee()
+			return
+		}
+		var counting sync.WaitGroup
+		counting.Go(s.Count)
+		s.Attended(serving, stop, func(ctx context.Context) (tui.Outcome, error) {
+			return a.draw(ctx, a.screenOfRecording(s.Log, s.Routes, s.Proxy.Clients))
+		})
+		counting.Wait()
+	}()
+	err = s.Proxy.Serve(serving)
+	if closing := s.Close(again); err == nil {
+		err = closing
 	}
-	grace := viewGrace
-	if again.Err() != nil {
-		grace = 0
-	}
-	late := time.After(judgeGrace)
-	views.close(grace)
-	ops.close()
-	a.awaitJudged(again, over, late, rec)
-	a.account(rec)
+	s.AwaitJudged(again, over)
+	s.Log.Account(a.console())
 	if err == nil && again.Err() != nil {
 		err = context.Canceled
 	}
 	return err
-}
-
-// listen binds the listeners of a proxy that records into rec, as the settings
-// say. If it cannot, the recording is discarded.
-func (a *app) listen(pairs []proxy.Pair, rec *recording, logger *zap.Logger) (*proxy.Proxy, error) {
-	p, err := proxy.Listen(proxy.Config{
-		Pairs: pairs, Log: rec.Log, Buffers: &rec.buffers, Logger: logger,
-		DialTimeout: time.Duration(a.config.dialTimeout), Drain: time.Duration(a.config.drain),
-		TapMemory: int64(a.config.tapMemory),
-		Limits: proxy.Limits{
-			MaxConnections: int(a.config.maxConnections), MaxStreams: int(a.config.maxStreams),
-			KeepAlive: time.Duration(a.config.keepalive),
-		},
-	})
-	if err != nil {
-		rec.discard()
-		return nil, unbound(err)
-	}
-	return p, nil
-}
-
-func unbound(err error) error {
-	f := failed("%w", err).adding(err)
-	var at *proxy.ListenError
-	if !errors.As(err, &at) {
-		return f
-	}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE) && at.Addr.Network == "tcp":
-		host, _, _ := net.SplitHostPort(at.Addr.Address)
-		f.hint("another program listens there; choose another port with --listen, or let --listen %s find a free one", net.JoinHostPort(host, "0"))
-	case errors.Is(err, syscall.EADDRINUSE):
-		f.hint("another program listens there; choose another path with --listen")
-	case errors.Is(err, syscall.EACCES):
-		f.hint("choose a port above 1023, or a directory that you may write to, with --listen")
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		f.hint("--listen must name an address of this machine")
-	}
-	return f
-}
-
-// addressOf writes a bound address as --listen reads it.
-func addressOf(addr net.Addr) string {
-	return proxy.Addr{Network: addr.Network(), Address: addr.String()}.String()
-}
-
-// secondSignal returns a context that a second SIGINT or SIGTERM cancels, and
-// calls first at the first one. done ends that, without cancelling.
-func secondSignal(first func()) (again context.Context, done func()) {
-	again, cancel := context.WithCancel(context.Background())
-	signals, over := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-over:
-				return
-			case <-signals:
-			}
-			if n == 1 {
-				cancel()
-				return
-			}
-			first()
-		}
-	})
-	return again, func() {
-		signal.Stop(signals)
-		close(over)
-		watcher.Wait()
-		cancel()
-	}
 }

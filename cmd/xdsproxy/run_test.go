@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // echo is an upstream that gives back what it gets.
@@ -159,7 +161,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	}
 	r.signal(t, syscall.SIGTERM)
 	stderr, code := r.end(t)
-	if code != exitInterrupted {
+	if code != console.ExitInterrupted {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	out, err := command(t, "info", r.path).Output()

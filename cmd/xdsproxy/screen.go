@@ -12,6 +12,10 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/build"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -19,19 +23,19 @@ import (
 
 // canDraw says whether there is a terminal to draw on and to type at. One that
 // calls itself dumb prints lines, and nothing can be drawn there.
-func (a *app) canDraw() bool {
-	return isTerminal(a.stdout) && isTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
+func (a *cli) canDraw() bool {
+	return console.IsTerminal(a.stdout) && console.IsTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
 }
 
 // draw shows a source until the person leaves. What would go to standard error
 // meanwhile goes to the message line. A terminal that goes away is no error.
-func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
+func (a *cli) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 	src.Notices = new(tui.Notices)
 	// gRPC's own log would be written across the frame.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
-	if c, is := a.stderr.(*curtain); is {
-		c.draw(src.Notices.Add)
-		defer c.draw(nil)
+	if c, is := a.stderr.(*console.Curtain); is {
+		c.Draw(src.Notices.Add)
+		defer c.Draw(nil)
 	}
 	outcome, err := tui.Run(ctx, src, a.screenOptions())
 	return outcome, a.crashed(err)
@@ -39,7 +43,7 @@ func (a *app) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 
 // crashed keeps what is known of a failure of the screen in a file, without
 // anything that passed.
-func (a *app) crashed(err error) error {
+func (a *cli) crashed(err error) error {
 	crash, is := errors.AsType[*tui.Crash](err)
 	if !is {
 		return err
@@ -48,12 +52,12 @@ func (a *app) crashed(err error) error {
 	if unkept != nil {
 		return failed("%w; where it failed cannot be kept: %w", crash, unkept)
 	}
-	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).hint("please report it")
+	return failed("%w; where it failed, and nothing of what passed, is in %s", crash, path).Hint("please report it")
 }
 
 // keepCrash writes a new file in the state directory.
 func keepCrash(c *tui.Crash) (string, error) {
-	dir, err := stateDir()
+	dir, err := recorder.StateDir()
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +68,7 @@ func keepCrash(c *tui.Crash) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", versionLine(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
+	_, err = fmt.Fprintf(f, "%s, %s/%s\n%s\n\n%s", build.Line(), runtime.GOOS, runtime.GOARCH, c.Cause, c.Stack)
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
@@ -72,58 +76,58 @@ func keepCrash(c *tui.Crash) (string, error) {
 }
 
 // screenOptions are the settings that are about the screen.
-func (a *app) screenOptions() tui.Options {
+func (a *cli) screenOptions() tui.Options {
 	o := tui.Options{
-		Check: a.config.judging(),
-		Theme: a.config.theme, Color: a.config.color, ASCII: bool(a.config.ascii), NoMouse: bool(a.config.noMouse),
+		Check: a.config.Judging(),
+		Theme: a.config.Theme, Color: a.config.Color, ASCII: bool(a.config.Ascii), NoMouse: bool(a.config.NoMouse),
 	}
-	if a.config.noCheck {
+	if a.config.NoCheck {
 		o.Check.Rules = []*check.Rule{}
 	}
 	return o
 }
 
 // screenOf is a source that is read, as the screen wants it.
-func (a *app) screenOf(src *source) tui.Source {
-	if src.viewer != nil {
+func (a *cli) screenOf(src *input.Source) tui.Source {
+	if src.Viewer != nil {
 		return a.screenOfViewer(src)
 	}
 	live := false // scripts are not
-	if src.file {
-		facts, err := recorder.Inspect(src.name)
+	if src.File {
+		facts, err := recorder.Inspect(src.Name)
 		live = err == nil && !facts.Complete
 	}
 	return tui.Source{
-		Name: src.name,
+		Name: src.Name,
 		Live: live,
 		Open: func() (tui.Reader, error) {
-			again, err := a.open(src.name)
+			again, err := a.opener().Open(src.Name)
 			if err != nil {
 				return nil, err
 			}
 			return again, nil
 		},
-		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.name) },
-		Export: a.exporter(src.name),
+		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.Name) },
+		Export: a.exporter(src.Name),
 	}
 }
 
 // screenOfRecording is the log of this process, as the screen wants it.
-func (a *app) screenOfRecording(r *recording, routes []tui.Route, clients func() int) tui.Source {
+func (a *cli) screenOfRecording(r *app.Recording, routes []tui.Route, clients func() int) tui.Source {
 	src := tui.Source{
-		Name: r.place(),
+		Name: r.Place(),
 		Live: true,
 		Open: func() (tui.Reader, error) {
 			reader, err := r.Reader()
 			if err != nil {
-				return nil, unreadable(err)
+				return nil, input.Unreadable(err)
 			}
 			return reader, nil
 		},
-		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.place},
+		Proxy:    &tui.Proxy{Routes: routes, Clients: clients, Stats: r.Stats, Recording: r.Place},
 		Annotate: func(n session.Note) { r.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: &n}) },
-		Found:    func(found []check.Finding) { r.note(found) },
-		Remember: r.past.note,
+		Found:    func(found []check.Finding) { r.Note(found) },
+		Remember: r.Past.Note,
 	}
 	if r.Path() != "" {
 		src.Export = func(ctx context.Context, e tui.ExportRequest) (string, error) {

@@ -3,62 +3,33 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"strconv"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/internal/export"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
 // exporter writes for the screen what xdsproxy export writes of a source.
-func (a *app) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
+func (a *cli) exporter(name string) func(context.Context, tui.ExportRequest) (string, error) {
 	return func(ctx context.Context, r tui.ExportRequest) (string, error) {
 		var said bytes.Buffer
-		own := *a
-		own.stderr, own.config.quiet = &said, false
-		x := &export{app: &own, form: r.Form, filter: r.Filter, path: r.Path, private: r.Private, inside: true}
-		if r.Rule != "" && (r.Form == "zip" || r.Form == formRecording) {
-			err := own.exportFinding(ctx, name, r)
-			return strings.ReplaceAll(said.String(), "xdsproxy: ", ""), err
+		from := a.opener()
+		from.Stderr, from.Quiet = &said, false
+		x := &export.Export{Opener: from, Judge: a.config.Judging(), Name: name, Form: r.Form, Filter: r.Filter, Path: r.Path, Inside: true}
+		if r.Private != nil {
+			x.Private = r.Private
 		}
 		for _, seq := range r.Seqs {
-			x.seqs = append(x.seqs, strconv.FormatUint(uint64(seq), 10))
+			x.Seqs = append(x.Seqs, strconv.FormatUint(uint64(seq), 10))
 		}
-		err := x.run(ctx, []string{name})
+		var err error
+		if r.Rule != "" && (r.Form == "zip" || r.Form == export.FormRecording) {
+			x.Seqs = nil
+			err = (&export.Report{Export: x, Yes: true}).Finding(ctx, r.Rule, r.Seqs, r.Form == "zip")
+		} else {
+			err = x.Run(ctx, []string{name})
+		}
 		return strings.ReplaceAll(said.String(), "xdsproxy: ", ""), err
 	}
-}
-
-// hiding passes lines on with aliases for names.
-type hiding struct {
-	to      io.Writer
-	private *tui.Private
-	rest    []byte // of a line that has not ended
-}
-
-// maxHidden bounds a line: a longer one is hidden in pieces.
-const maxHidden = 1 << 20
-
-func (h *hiding) Write(b []byte) (int, error) {
-	n := len(b)
-	for len(b) > 0 {
-		i := bytes.IndexByte(b, '\n') + 1
-		if i == 0 {
-			i = len(b)
-		}
-		h.rest = append(h.rest, b[:i]...)
-		if b[i-1] == '\n' || len(h.rest) > maxHidden {
-			if err := h.flush(); err != nil {
-				return 0, err
-			}
-		}
-		b = b[i:]
-	}
-	return n, nil
-}
-
-func (h *hiding) flush() error {
-	_, err := io.WriteString(h.to, h.private.Text(string(h.rest)))
-	h.rest = h.rest[:0]
-	return err
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
@@ -15,9 +17,9 @@ import (
 // What the screen exports is what the command exports; nothing is overwritten,
 // and nothing goes to the terminal.
 func TestScreenExport(t *testing.T) {
-	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
-	a.settings = a.config.settings()
-	a.config.quiet = true
+	a := &cli{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
+	a.config = settings.New()
+	a.config.Quiet = true
 	demo := demoRecording(t)
 	dir := t.TempDir()
 	export := a.exporter(demo)
@@ -55,8 +57,8 @@ func TestScreenExport(t *testing.T) {
 // No name of a client or of a resource is in what is exported while names are
 // hidden.
 func TestPrivateScreenExport(t *testing.T) {
-	a := &app{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
-	a.settings = a.config.settings()
+	a := &cli{stdin: strings.NewReader(""), stdout: failing{t}, stderr: failing{t}}
+	a.config = settings.New()
 	export := a.exporter(demoRecording(t))
 	for _, form := range []string{"md", "mermaid", "csv", "yaml", "jsonl"} {
 		path := filepath.Join(t.TempDir(), "out")
@@ -91,7 +93,7 @@ func (f failing) Write(b []byte) (int, error) {
 func TestCrashIsKept(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	a := &app{stderr: failing{t}}
+	a := &cli{stderr: failing{t}, config: settings.New()}
 	err := a.crashed(&tui.Crash{Cause: "index out of range", Stack: []byte("the stack")})
 	if err == nil || !strings.Contains(err.Error(), "the screen failed: index out of range; where it failed") {
 		t.Fatalf("%v", err)
@@ -102,7 +104,7 @@ func TestCrashIsKept(t *testing.T) {
 	}
 	info, _ := os.Stat(files[0])
 	text, _ := os.ReadFile(files[0])
-	if info.Mode().Perm() != 0o600 || !strings.HasPrefix(string(text), versionLine()) || !strings.HasSuffix(string(text), "the stack") {
+	if info.Mode().Perm() != 0o600 || !strings.HasPrefix(string(text), build.Line()) || !strings.HasSuffix(string(text), "the stack") {
 		t.Errorf("%v: %s", info.Mode(), text)
 	}
 	if other := io.ErrUnexpectedEOF; a.crashed(other) != other || a.crashed(nil) != nil {

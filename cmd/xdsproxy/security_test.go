@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
 )
 
 // passTLS is running.pass for a listener that speaks TLS.
@@ -129,13 +131,13 @@ func TestHeaderSettings(t *testing.T) {
 	} {
 		cmd := command(t, append([]string{"run", "--upstream", "a:1"}, args...)...)
 		out, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != exitUsage || strings.Contains(string(out), "0123456789") {
+		if cmd.ProcessState.ExitCode() != console.ExitUsage || strings.Contains(string(out), "0123456789") {
 			t.Errorf("%q: ended with %d: %s", args, cmd.ProcessState.ExitCode(), out)
 		}
 	}
 	cmd = command(t, "config", "--upstream", "a:1")
 	cmd.Env = append(cmd.Env, "XDSPROXY_HEADER=x-a=b,authorization"+secret)
-	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || strings.Contains(string(out), "0123456789") || !strings.Contains(string(out), "hint: write it as name=value") {
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != console.ExitUsage || strings.Contains(string(out), "0123456789") || !strings.Contains(string(out), "hint: write it as name=value") {
 		t.Errorf("ended with %d: %s", cmd.ProcessState.ExitCode(), out)
 	}
 }

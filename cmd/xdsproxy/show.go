@@ -8,11 +8,13 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func newShow(a *app) *cobra.Command {
+func newShow(a *cli) *cobra.Command {
 	var text string
 	output := "yaml"
 	cmd := a.command(&cobra.Command{
@@ -39,36 +41,36 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 		if len(args) == 0 || len(args) == 1 && text == "" {
 			return missingSeq(args)
 		}
-		wanted := &selection{}
+		wanted := &input.Selection{}
 		for _, arg := range args[1:] {
-			if err := wanted.add(arg); err != nil {
+			if err := wanted.Add(arg); err != nil {
 				return err
 			}
 		}
-		q, err := parseQuery(text)
+		q, err := input.ParseQuery(text)
 		if err != nil {
 			return err
 		}
-		src, err := a.open(args[0])
+		src, err := a.opener().Open(args[0])
 		if err != nil {
 			return err
 		}
 		defer src.Close()
-		out := newLazyWriter(a.stdout)
+		out := console.NewLazyWriter(a.stdout)
 		matches, err := a.show(cmd.Context(), src, q, wanted, newDocumentWriter(out, output))
 		if flushed := out.Close(); err == nil {
 			err = flushed
 		}
-		if err == nil && len(wanted.spans) > 0 {
-			wanted.seen.Last = max(wanted.seen.Last, src.Facts().LastSeq)
-			err = wanted.missing(src.name)
+		if err == nil && len(wanted.Spans) > 0 {
+			wanted.Seen.Last = max(wanted.Seen.Last, src.Facts().LastSeq)
+			err = wanted.Missing(src.Name)
 		}
 		switch {
 		case err != nil || matches > 0:
-		case len(wanted.spans) > 0:
+		case len(wanted.Spans) > 0:
 			a.say("nothing of what was named matches %q", q)
 		default:
-			a.say("%s", nothing(src, q))
+			a.say("%s", input.Nothing(src, q))
 		}
 		return err
 	}))
@@ -79,19 +81,19 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 
 // show writes the entries that were selected, all if there is no selection, and
 // that a query wants. It counts those.
-func (a *app) show(ctx context.Context, src *source, q *query, of *selection, write func(*render.Document) error) (matches uint64, err error) {
-	done := a.progress(src)
-	spans, all := filter.Everything(), len(of.spans) == 0
+func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*render.Document) error) (matches uint64, err error) {
+	done := a.opener().Reading(src)
+	spans, all := filter.Everything(), len(of.Spans) == 0
 	if !all {
-		spans = filter.Union(of.spans)
+		spans = filter.Union(of.Spans)
 		spans[len(spans)-1].Last = filter.NoLimit // the gap that explains what is missing may be told of later
 	}
-	err = q.in(ctx, src, spans, func(e *session.Entry, c *check.Change, is bool) error {
-		done.advance()
-		if selected := all || of.meet(e); selected && is {
+	err = q.In(ctx, src, spans, func(e *session.Entry, c *check.Change, is bool) error {
+		done.Advance()
+		if selected := all || of.Meet(e); selected && is {
 			matches++
-			done.end()
-			doc, err := q.documents.Document(e, c)
+			done.End()
+			doc, err := q.Documents.Document(e, c)
 			if err != nil {
 				return err
 			}
@@ -99,12 +101,12 @@ func (a *app) show(ctx context.Context, src *source, q *query, of *selection, wr
 				return err
 			}
 		}
-		if !all && of.done() {
-			return errEnough
+		if !all && of.Done() {
+			return input.ErrEnough
 		}
 		return nil
 	})
-	done.end()
+	done.End()
 	return matches, err
 }
 
@@ -129,9 +131,9 @@ func newDocumentWriter(w io.Writer, form string) func(*render.Document) error {
 
 func missingSeq(args []string) error {
 	if len(args) == 0 {
-		return misused("show needs a SOURCE and a SEQ").hint("xdsproxy show %s 12", lastSource)
+		return misused("show needs a SOURCE and a SEQ").Hint("xdsproxy show %s 12", input.Last)
 	}
 	return misused("show needs a SEQ: which entry of %q?", args[0]).
-		hint("xdsproxy watch %s lists them", shellWord(args[0])).
-		hint("--filter shows what it wants of all entries")
+		Hint("xdsproxy watch %s lists them", shellWord(args[0])).
+		Hint("--filter shows what it wants of all entries")
 }

@@ -1,22 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 )
 
-func newStatus(a *app) *cobra.Command {
+func newStatus(a *cli) *cobra.Command {
 	output, at := "table", seqFlag(0)
 	cmd := a.command(&cobra.Command{
 		Use:   "status [SOURCE] [--at SEQ] [-o table|json]",
@@ -41,25 +42,17 @@ xdsproxy status session.xdsp --at 4107`,
 		if err != nil {
 			return err
 		}
-		checker, stand, err := a.replayTo(cmd.Context(), name, session.Seq(at))
+		checker, stand, damage := a.replayTo(cmd.Context(), name, session.Seq(at))
 		if checker == nil {
-			return err
+			return damage
 		}
 		status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
-		if output == "json" {
-			if err := a.printJSON(status); err != nil {
-				return err
-			}
-			return err
-		}
-		if len(status.Clients) == 0 {
+		if output != "json" && len(status.Clients) == 0 {
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
-			return err
+			return damage
 		}
-		if _, err := io.WriteString(a.stdout, status.Text(render.Style{Color: a.colourful()}, columns(a.stdout))); err != nil {
-			return err
-		}
-		return err
+		c := a.console()
+		return cmp.Or(c.Show(output, status, func() string { return status.Text(c.Style(), c.Columns()) }), damage)
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
 	a.useSettings(cmd, "memory-past")
@@ -67,7 +60,7 @@ xdsproxy status session.xdsp --at 4107`,
 	return cmd
 }
 
-func newTree(a *app) *cobra.Command {
+func newTree(a *cli) *cobra.Command {
 	output, at := "table", seqFlag(0)
 	cmd := a.command(&cobra.Command{
 		Use:   "tree SOURCE [CLIENT] [--at SEQ] [-o table|json]",
@@ -84,31 +77,23 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 		ValidArgsFunction: a.completeTree,
 	}, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || len(args) > 2 {
-			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).hint("xdsproxy status %s lists the clients", lastSource)
+			return misused("tree takes a SOURCE and a CLIENT, but got %d arguments", len(args)).Hint("xdsproxy status %s lists the clients", input.Last)
 		}
-		checker, stand, err := a.replayTo(cmd.Context(), args[0], session.Seq(at))
+		checker, stand, damage := a.replayTo(cmd.Context(), args[0], session.Seq(at))
 		if checker == nil {
-			return err
+			return damage
 		}
 		asked := ""
 		if len(args) > 1 {
 			asked = args[1]
 		}
-		id, choice := oneClient(checker.Status(), asked)
+		id, choice := input.OneClient(checker.Status(), asked)
 		if choice != nil {
 			return choice
 		}
 		tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
-		if output == "json" {
-			if err := a.printJSON(tree); err != nil {
-				return err
-			}
-			return err
-		}
-		if _, err := io.WriteString(a.stdout, tree.Text(render.Style{Color: a.colourful()}, columns(a.stdout))); err != nil {
-			return err
-		}
-		return err
+		c := a.console()
+		return cmp.Or(c.Show(output, tree, func() string { return tree.Text(c.Style(), c.Columns()) }), damage)
 	})
 	cmd.Flags().Var(&at, "at", "as it was after this entry")
 	a.bootstrapFlag(cmd)
@@ -126,34 +111,27 @@ type standing struct {
 
 // replayTo reads a recording up to an entry, or to its end if seq is 0. Damage
 // is an error beside a checker that has seen what is before it.
-func (a *app) replayTo(ctx context.Context, name string, seq session.Seq) (*check.Checker, standing, error) {
-	src, err := a.open(name)
+func (a *cli) replayTo(ctx context.Context, name string, seq session.Seq) (*check.Checker, standing, error) {
+	src, err := a.opener().Open(name)
 	if err != nil {
 		return nil, standing{}, err
 	}
 	defer src.Close()
-	lean()
-	src.Pieces()
-	checker := check.NewChecker(a.config.judging())
-	stand := standing{name: src.name}
-	done := a.progress(src)
-	var judged atomic.Uint64
-	defer a.heedStop(ctx, &judged)()
-	err = judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
-		done.advance()
-		judged.Store(uint64(e.Seq))
+	heap.Lean()
+	checker := check.NewChecker(a.config.Judging())
+	stand := standing{name: src.Name}
+	err = a.judgeEach(ctx, src, checker, func(e *session.Entry, _ *check.Change) error {
 		stand.seq, stand.time = e.Seq, checker.Now
 		if seq != 0 && e.Seq >= seq {
-			return errEnough
+			return input.ErrEnough
 		}
 		return nil
 	})
-	done.end()
-	if err != nil && !damaged(err) {
+	if err != nil && !input.Damaged(err) {
 		return nil, stand, err
 	}
 	if seq > stand.seq && err == nil {
-		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.name, stand.seq)
+		return nil, stand, failed("there is no entry %d in %q: it ends with %d", seq, src.Name, stand.seq)
 	}
 	return checker, stand, err
 }
@@ -166,7 +144,7 @@ func (v *seqFlag) String() string {
 	if *v == 0 {
 		return ""
 	}
-	return number(session.Seq(*v))
+	return strconv.FormatUint(uint64(*v), 10)
 }
 
 func (v *seqFlag) Set(s string) error {

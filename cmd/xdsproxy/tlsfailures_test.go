@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 )
 
@@ -299,7 +300,7 @@ func TestTLSFilesAtStart(t *testing.T) {
 		args := append([]string{"run", "--headless", "--listen", "127.0.0.1:0", "--upstream", "127.0.0.1:1", "-w", t.TempDir() + "/s.xdsp"}, strings.Fields(c.args)...)
 		cmd := command(t, args...)
 		out, _ := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != exitFailed ||
+		if cmd.ProcessState.ExitCode() != console.ExitFailed ||
 			!regexp.MustCompile(`^xdsproxy: error: .*`+c.sentence+`.*\n(xdsproxy: hint: .*\n)*xdsproxy: hint: .*`+c.hint).Match(out) {
 			t.Errorf("%s: ended with %d\n%s", c.args, cmd.ProcessState.ExitCode(), out)
 		}

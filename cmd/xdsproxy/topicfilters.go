@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
 )
 
 // filtersTopic is made from the table of keys.
@@ -81,7 +82,7 @@ func wrapped(words []string, indent int) string {
 	used := indent
 	for i, w := range words {
 		switch {
-		case used+1+len(w) > helpWidth:
+		case used+1+len(w) > settings.HelpWidth:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			used = indent
 		case i > 0:

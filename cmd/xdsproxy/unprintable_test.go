@@ -23,8 +23,11 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/script"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/pseudonym"
 	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -41,7 +44,7 @@ func nastyRecording(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), strings.ReplaceAll(xdstest.Nasty, "\x00", "")+".xdsp")
-	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: newLabels().of})
+	log, err := recorder.Create(path, recorder.Options{NoTicks: true, Labels: store.NewLabels().Of})
 	if err != nil {
 		t.Skip("no file can have such a name: ", err)
 	}
@@ -133,8 +136,8 @@ func TestNothingUnprintable(t *testing.T) {
 		"open":    {{path}}, // no terminal; the screen has a test of its own
 		"help":    {{}, {xdstest.Nasty}},
 	}
-	a := &app{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
-	a.settings = a.config.settings()
+	a := &cli{ctx: context.Background(), stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}
+	a.config = settings.New()
 	for _, cmd := range newRoot(a).Commands() {
 		if cmd.GroupID == commandsRecord {
 			continue
@@ -145,7 +148,7 @@ func TestNothingUnprintable(t *testing.T) {
 		}
 		forms := []string{""}
 		if f := cmd.Flags().Lookup("output"); f != nil {
-			forms = f.Value.(choiceValue).of
+			forms = f.Value.(settings.Choice).Of
 		}
 		for _, form := range forms {
 			if form == "xdsp" || form == "dir" {
@@ -284,7 +287,7 @@ func TestNothingUnprintableOfLivePeers(t *testing.T) {
 			for range 300 { // until it listens
 				out[1].Reset()
 				said[1].Reset()
-				if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != exitFailed {
+				if code := main1([]string{"replay", path, "--as", "client", "--target", socket, "--idle", "500ms", "-o", form}, strings.NewReader(""), &out[1], &said[1]); code != console.ExitFailed {
 					break
 				}
 				time.Sleep(100 * time.Millisecond)
@@ -323,8 +326,8 @@ func TestUnprintableJSON(t *testing.T) {
 func TestUnprintableLog(t *testing.T) {
 	for _, form := range []string{"text", "json"} {
 		var said bytes.Buffer
-		a := &app{stderr: &said}
-		a.config.logFormat = form
+		a := &cli{stderr: &said, config: settings.New()}
+		a.config.LogFormat = form
 		logger := a.logger(false).With(zap.String("with", xdstest.Nasty))
 		logger.Warn(xdstest.Nastier, zap.String("client", xdstest.Nasty), zap.Strings("clients", []string{xdstest.Nasty}), zap.Error(errors.New(xdstest.Nasty)), zap.ByteString("stack", []byte(xdstest.Nasty)), zap.String(xdstest.Nasty, ""), zap.String("hint", xdstest.Nasty))
 		logger.Info("no hint", zap.String("client", xdstest.Nasty))

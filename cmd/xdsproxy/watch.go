@@ -8,12 +8,14 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
-func newWatch(a *app) *cobra.Command {
+func newWatch(a *cli) *cobra.Command {
 	var text string
 	output, noFollow, noCheck := "text", false, false
 	cmd := a.command(&cobra.Command{
@@ -58,37 +60,37 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		if err != nil {
 			return err
 		}
-		wanted, err := parseQuery(text)
+		wanted, err := input.ParseQuery(text)
 		if err != nil {
 			return err
 		}
-		src, err := a.open(name)
+		src, err := a.opener().Open(name)
 		if err != nil {
 			return err
 		}
 		defer src.Close()
 		src.Follow(!noFollow)
-		out := newLazyWriter(a.stdout)
+		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
-		wanted.table = p.table
+		wanted.Table = p.table
 		if !noCheck || wanted.Needs().Findings {
-			o := a.config.judging()
-			wanted.judge = &o
+			o := a.config.Judging()
+			wanted.Judge = &o
 		}
 		done, matches := a.searching(src, wanted), 0
-		err = wanted.in(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
-			done.advance()
+		err = wanted.In(cmd.Context(), src, filter.Everything(), func(e *session.Entry, c *check.Change, is bool) error {
+			done.Advance()
 			if !is {
 				return p.late(e.Time)
 			}
 			matches++
-			done.end()
-			if isTerminal(a.stdout) {
-				done = &progress{} // the lines say how far it has come
+			done.End()
+			if console.IsTerminal(a.stdout) {
+				done = &console.Progress{} // the lines say how far it has come
 			}
 			return p.print(e, c)
 		})
-		done.end()
+		done.End()
 		if rest := p.rest(); err == nil {
 			err = rest
 		}
@@ -96,7 +98,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 			err = flushed
 		}
 		if err == nil && matches == 0 && text != "" {
-			a.say("%s", nothing(src, wanted))
+			a.say("%s", input.Nothing(src, wanted))
 		}
 		return err
 	})
@@ -110,13 +112,13 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 
 // searching is the progress of a search in what is complete: at the end of what
 // still grows it would stand still.
-func (a *app) searching(src *source, q *query) *progress {
-	if src.file && !q.Empty() && isTerminal(a.stderr) {
-		if facts, err := recorder.Inspect(src.name); err == nil && facts.Complete {
-			return a.progress(src)
+func (a *cli) searching(src *input.Source, q *input.Query) *console.Progress {
+	if src.File && !q.Empty() && console.IsTerminal(a.stderr) {
+		if facts, err := recorder.Inspect(src.Name); err == nil && facts.Complete {
+			return a.opener().Reading(src)
 		}
 	}
-	return &progress{}
+	return &console.Progress{}
 }
 
 // printer prints entries in one of the forms of watch.
@@ -128,8 +130,8 @@ type printer struct {
 	others render.Others
 }
 
-func (a *app) printer(w io.Writer, form string) *printer {
-	return &printer{w: w, table: render.NewTable(columns(a.stdout), render.Style{Color: a.colourful()}), jsonl: form == "jsonl"}
+func (a *cli) printer(w io.Writer, form string) *printer {
+	return &printer{w: w, table: render.NewTable(a.console().Columns(), a.console().Style()), jsonl: form == "jsonl"}
 }
 
 // all shows and prints an entry.

@@ -3,24 +3,23 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/bootstrap"
+	"github.com/xdsproxy/xdsproxy/internal/app"
+	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/settings"
+	"github.com/xdsproxy/xdsproxy/internal/wrap"
 	"github.com/xdsproxy/xdsproxy/proxy"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 )
 
-func newWrap(a *app) *cobra.Command {
+func newWrap(a *cli) *cobra.Command {
 	var path, file string
 	cmd := a.command(&cobra.Command{
 		Use:   "wrap [--bootstrap FILE] [-w FILE] [--] COMMAND [ARGUMENT...]",
@@ -74,7 +73,7 @@ xdsproxy wrap envoy -c envoy.json
 GRPC_XDS_BOOTSTRAP=bootstrap.json xdsproxy wrap ./client xds:///greeter
 xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	}, func(cmd *cobra.Command, args []string) error {
-		plan, err := a.plan(file, args)
+		plan, err := wrap.Find(a.console(), file, args)
 		if err != nil {
 			return err
 		}
@@ -82,7 +81,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	})
 	// What follows the command is the command's, flags and all.
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().Var(textValue{&file, "FILE"}, "bootstrap", "the bootstrap of the client that the command runs")
+	cmd.Flags().Var(settings.NewText(&file, "FILE"), "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
 		"no-record", "ring", "memory-past", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
 	writeFlag(cmd, &path)
@@ -91,216 +90,72 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 
 // wrap runs the command of a plan behind the proxy. It ends when the command
 // does, whatever ctx says: signals are the command's to heed.
-func (a *app) wrap(ctx context.Context, plan *plan, path string) error {
-	servers, err := a.wrappable(plan)
+func (a *cli) wrap(ctx context.Context, plan *wrap.Plan, path string) error {
+	servers, err := plan.Servers()
 	if err != nil {
 		return err
 	}
-	logger := a.logger(true)
-	defer func() { _ = logger.Sync() }()
-	collectLess()
-	dir, err := privateDir()
+	h := a.host(true)
+	defer h.Sync()
+	heap.CollectLess()
+	dir, err := launch.PrivateDir()
 	if err != nil {
 		return failed("cannot make a directory for the bootstrap: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	pairs, err := a.pairsOf(servers, dir, plan.name)
+	pairs, err := plan.Pairs(servers, dir)
 	if err != nil {
 		return err
 	}
-	rec, err := a.record(path, logger)
+	s, err := h.Assemble(app.Design{
+		Path: path, Relay: h.RelayOf(pairs), Begin: engine.StaticNote(plan.Doc.Clusters),
+		Bound: func(addrs []net.Addr) error { return plan.Lead(servers, addrs, dir) },
+	})
 	if err != nil {
 		return err
 	}
-	if note := engine.StaticNote(plan.doc.Clusters); note != nil {
-		rec.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: note})
-	}
-	p, err := a.listen(pairs, rec, logger)
-	if err != nil {
+	child := plan.Command()
+	defer child.Stop()
+	if err := child.Start(); err != nil {
+		s.Discard()
 		return err
 	}
-	for i, addr := range p.Addrs() {
-		if err == nil {
-			err = servers[i].Redirect(addressOf(addr))
+	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
+	defer drain()
+	defer s.Announce(serving, func() {
+		for i, addr := range s.Proxy.Addrs() {
+			a.say("listening on %s, upstream %s, recording %s", proxy.AddrOf(addr), pairs[i].Upstream, s.Log.Place())
+			if t := servers[i].TLS; t != nil {
+				a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.Name)
+			}
 		}
-	}
-	if err == nil {
-		err = plan.write(dir)
-	}
-	if err != nil {
-		p.Close()
-		rec.discard()
-		return failed("%s: %w", plan.name, err)
-	}
-	views, err := a.offerViews(rec, routesOf(p, pairs), logger)
-	if err != nil {
-		p.Close()
-		rec.discard()
-		return err
-	}
-	ops, err := a.offerOperations(rec, p, logger)
-	if err != nil {
-		views.close(0)
-		p.Close()
-		rec.discard()
-		return err
-	}
-	defer ops.close()
-	child := newChild(plan.argv, plan.env, a)
-	defer child.stop()
-	if err := child.start(); err != nil {
-		views.close(0)
-		p.Close()
-		rec.discard()
-		return err
-	}
-	if err := rec.announce(); err != nil {
-		a.warn("%v", err)
-	}
-	for i, addr := range p.Addrs() {
-		a.say("listening on %s, upstream %s, recording %s", addressOf(addr), pairs[i].Upstream, rec.place())
-		if t := servers[i].TLS; t != nil {
-			a.say("towards %s: %s, as %s has it", pairs[i].Upstream, t, plan.name)
-		}
-	}
-	a.announceViews(views, logger)
-	ops.announce(a)
-	return a.attend(ctx, child, p, rec, views, ops, logger)
+	})()
+	return a.attend(serving, drain, child, s)
 }
 
 // attend serves until the command has ended, and finishes the recording.
-func (a *app) attend(ctx context.Context, child *child, p *proxy.Proxy, rec *recording, views *viewers, ops *operations, logger *zap.Logger) error {
-	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
-	defer drain()
-	defer ops.serving(serving)()
+func (a *cli) attend(serving context.Context, drain func(), child *wrap.Command, s *app.Assembly) error {
 	var relay sync.WaitGroup
-	relay.Go(func() { _ = p.Serve(serving) }) // it fails only where Listen did
+	relay.Go(func() { _ = s.Proxy.Serve(serving) }) // it fails only where Listen did
 	judged := make(chan struct{})
 	go func() {
 		defer close(judged)
-		a.oversee(rec, 0, ops, logger)
+		s.Oversee()
 	}()
-	code := child.wait()
+	code := child.Wait()
 	impatient, once := context.WithCancel(context.Background())
 	defer once()
-	child.afterwards(p.Close, once)
+	child.Afterwards(s.Proxy.Close, once)
 	drain()
 	relay.Wait()
-	closing := rec.Close()
-	late := time.After(judgeGrace)
-	views.close(viewGrace)
-	ops.close()
-	a.awaitJudged(impatient, judged, late, rec)
-	a.account(rec)
-	switch {
-	case closing != nil && code == exitDone:
-		return failed("%w", closing)
-	case closing != nil:
+	closing := s.Close(impatient)
+	s.AwaitJudged(impatient, judged)
+	s.Log.Account(a.console())
+	if code == console.ExitDone {
+		return closing
+	}
+	if closing != nil {
 		a.warn("%v", closing)
 	}
-	if code != exitDone {
-		return &failure{err: fmt.Errorf("the command ended with %d", code), code: code, aloof: true, silent: true}
-	}
-	return nil
-}
-
-// wrappable are the servers that a proxy can stand in for; of the others it is
-// said why it cannot.
-func (a *app) wrappable(plan *plan) ([]*bootstrap.Server, error) {
-	var servers []*bootstrap.Server
-	var why []string
-	secured := false
-	for _, s := range plan.doc.Servers {
-		if s.Obstacle == nil {
-			servers = append(servers, s)
-			continue
-		}
-		secured = secured || s.Obstacle.Secured
-		why = append(why, fmt.Sprintf("%s: %s", describe(s), render.Safe(s.Obstacle.Why)))
-	}
-	const plaintext = "certificates can be taken over from files and from the bootstrap itself; else name a plaintext port of the server there, such as Istio's 15010"
-	switch {
-	case len(plan.doc.Servers) == 0:
-		return nil, failed("%s names no xDS server", plan.name).
-			hint("Envoy names them by ads_config or another config source with grpc_services or cluster_names, gRPC by xds_servers")
-	case len(servers) == 0:
-		f := failed("%s names no xDS server that can be wrapped", plan.name)
-		for _, w := range why {
-			f.hint("%s", w)
-		}
-		if secured {
-			f.hint(plaintext)
-		}
-		return nil, f
-	}
-	for _, w := range why {
-		a.warn("cannot wrap %s; the command goes there directly", w)
-	}
-	if secured {
-		a.tell("xdsproxy: hint: %s", plaintext)
-	}
-	for _, w := range plan.doc.Warnings {
-		a.warn("%s", w)
-	}
-	return servers, nil
-}
-
-// describe names a server as the one who wrote the bootstrap knows it.
-func describe(s *bootstrap.Server) string {
-	text := s.Address
-	if names := strings.Join(s.Names, ", "); text == "" {
-		text = "cluster " + names
-	} else if names != "" {
-		text += " (" + names + ")"
-	}
-	what := []string{}
-	for _, u := range s.Uses {
-		if len(what) == 0 || what[len(what)-1] != u.What {
-			what = append(what, u.What)
-		}
-	}
-	return render.Safe(text + ", for " + strings.Join(what, ", "))
-}
-
-// pairsOf puts a listener in front of each server, of the kind that the client
-// expects there: its sockets in dir, or any port of loopback.
-func (a *app) pairsOf(servers []*bootstrap.Server, dir, source string) ([]proxy.Pair, error) {
-	pairs := make([]proxy.Pair, len(servers))
-	for i, s := range servers {
-		upstream, err := proxy.ParseAddr(s.Address)
-		if err != nil {
-			return nil, failed("%s: %w", describe(s), err)
-		}
-		pairs[i] = proxy.Pair{Listen: proxy.Addr{Network: "tcp", Address: "127.0.0.1:0"}, Upstream: upstream}
-		switch {
-		case s.Private():
-			pairs[i].Listen = proxy.Addr{Network: "unix", Address: filepath.Join(dir, fmt.Sprintf("%d.sock", i+1))}
-		case s.IPv6:
-			pairs[i].Listen.Address = "[::1]:0"
-		}
-		if s.TLS == nil {
-			continue
-		}
-		if pairs[i].UpstreamTLS, err = inPlaceOf(s, source, filepath.Join(dir, strconv.Itoa(i+1))); err != nil {
-			return nil, failed("cannot wrap %s: %w", describe(s), err)
-		}
-		if s.TLS.AnyRoot && len(s.TLS.Pins) == 0 {
-			a.warn("%s: the command takes any certificate there (its TLS context has no trusted_ca), and so does xdsproxy", describe(s))
-		}
-	}
-	return pairs, nil
-}
-
-// privateDir makes a directory that only this user can look into, with a name
-// that leaves room for that of a socket.
-func privateDir() (string, error) {
-	const room = 90                           // of the 104 bytes that every system has
-	parent, err := filepath.Abs(os.TempDir()) // the command may go elsewhere
-	if err != nil {
-		return "", err
-	}
-	if len(parent) > room-len("/xdsproxy-0123456789") {
-		parent = "/tmp"
-	}
-	return os.MkdirTemp(parent, "xdsproxy-")
+	return &failure{Err: fmt.Errorf("the command ended with %d", code), Code: code, Aloof: true, Silent: true}
 }

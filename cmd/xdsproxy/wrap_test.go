@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // When the command has ended, what it left behind may finish its message; a
@@ -64,7 +65,7 @@ func TestSignalAfterTheCommandHasEnded(t *testing.T) {
 		case <-done:
 			ended = true
 		default:
-			sleep(t.Context(), moment)
+			sleep(t.Context(), 10*time.Millisecond)
 		}
 	}
 }

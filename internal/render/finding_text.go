@@ -91,7 +91,7 @@ func (f *Finding) text(w *strings.Builder, s Style, columns int) {
 	}
 	paragraph(plain, Safe(f.Message))
 	if len(f.Clients) > 0 {
-		paragraph(plain, Safe(SomeOf(f.Clients)))
+		paragraph(plain, Safe(SomeOf(f.Clients, 8)))
 	}
 	fault := "the " + f.Fault
 	if f.Fault == string(check.ConfigFault) {
@@ -125,11 +125,10 @@ func ClientCount(n int, more bool) string {
 	return Count(n, "client", "clients")
 }
 
-// SomeOf names the first few of many clients, and says how many more there are.
-func SomeOf(clients []string) string {
-	const most = 8
-	text := strings.Join(clients[:min(len(clients), most)], ", ")
-	if more := len(clients) - most; more > 0 {
+// SomeOf names the first few of many, and says how many more there are.
+func SomeOf(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
 		text += " and " + Number(more) + " more"
 	}
 	return text

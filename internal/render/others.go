@@ -84,7 +84,7 @@ func SameOn(f *check.Finding) string {
 func (t *Table) SumLine(f *check.Finding) string {
 	who := f.Client
 	if len(f.Clients) > 0 {
-		who = SomeOf(f.Clients)
+		who = SomeOf(f.Clients, 8)
 	}
 	sum := *f
 	sum.Message = SameOn(f) + ", " + who + ": " + f.Message

@@ -159,7 +159,7 @@ func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails fu
 			line := f.Severity + ": "
 			who := f.Client
 			if len(f.Clients) > 0 {
-				who = SomeOf(f.Clients)
+				who = SomeOf(f.Clients, 8)
 			}
 			if about := strings.TrimSpace(who + " " + f.Type); about != "" {
 				line += about + ": "

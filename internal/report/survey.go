@@ -42,7 +42,7 @@ const (
 	// Masks say what they are from longMask bytes on: see decode. A field of
 	// bytes is shown in base64.
 	longMask   = 16
-	mask       = "[masked:"
+	maskHead   = "[masked:"
 	maskBase64 = "W21hc2tlZD"
 )
 
@@ -252,7 +252,7 @@ func (s *Survey) text(kind, field, text string) {
 	if field == "@type" || field == "type_url" || strings.HasPrefix(text, "type.googleapis.com/") {
 		return
 	}
-	n := strings.Count(text, mask)
+	n := strings.Count(text, maskHead)
 	if strings.HasPrefix(text, maskBase64) {
 		n++
 	}
@@ -260,7 +260,7 @@ func (s *Survey) text(kind, field, text string) {
 		s.masked[strings.TrimSpace(kind+" "+field)] += n
 	}
 	switch {
-	case s.certificates(text), n > 0 && strings.HasPrefix(text, mask):
+	case s.certificates(text), n > 0 && strings.HasPrefix(text, maskHead):
 		return
 	case field == "domains", field == "server_names", field == "hostname", field == "address":
 		if _, err := netip.ParseAddr(text); err != nil && text != "*" && kind != "peer" {

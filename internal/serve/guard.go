@@ -23,6 +23,9 @@ const (
 	tokenWords = "Bearer "
 	// MinToken is the least length of a token that somebody chose.
 	MinToken = 16
+	// TokenVariable holds the token itself. It is no setting: what is one gets
+	// printed.
+	TokenVariable = "XDSPROXY_VIEWER_TOKEN"
 )
 
 // NewToken is a token that nobody can guess.

@@ -237,7 +237,7 @@ func (s *server) match(method xds.Method, m *decode.Message) (*part, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	client, known := s.role(id)
+	client, known := replay.RoleOf(s.o.Client, id, s.plan.Clients)
 	if !known {
 		s.turnAway("the recording has no client %s, but %s", replay.ClientName(replay.Bounded(id)), replay.Few(replay.BoundedNames(s.plan.Clients)))
 		s.ledger.Note("a client %s came, but the recording has %d others: name the one that it is to play", replay.ClientName(replay.Bounded(id)), len(s.plan.Clients))
@@ -310,19 +310,6 @@ func (s *server) methods(client string) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// role is the recorded client that a live one plays. s.mu is held.
-func (s *server) role(id string) (string, bool) {
-	switch {
-	case s.o.Client != "":
-		return s.o.Client, true
-	case slices.Contains(s.plan.Clients, id):
-		return id, true
-	case len(s.plan.Clients) == 1:
-		return s.plan.Clients[0], true
-	}
-	return "", false
 }
 
 // likeness says how well a first request fits to a recorded stream: 2 if that

@@ -284,13 +284,10 @@ func (p *pushes) welcome(g *guest) {
 			ids = append(ids, st.client)
 		}
 	}
+	client, known := replay.RoleOf(p.o.Client, g.node, ids)
 	switch {
-	case p.o.Client != "":
-		g.client = p.o.Client
-	case slices.Contains(ids, g.node):
-		g.client = g.node
-	case len(ids) == 1:
-		g.client = ids[0]
+	case known:
+		g.client = client
 	case len(ids) == 0:
 		p.once(Noted, "%q asks by %s, and no recorded client has such a stream open: it waits for one", bounded(g.node), g.method.Name)
 		return

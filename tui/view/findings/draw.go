@@ -268,7 +268,7 @@ func seenLines(scr view.Screen, f *check.Finding, w int) []widget.Line {
 		for i, c := range f.Clients {
 			who[i] = scr.Aliases().Name(c)
 		}
-		out = append(out, widget.Labelled("on", widget.Plain, view.ClientsOf(scr, f)+": "+render.SomeOf(who), w)...)
+		out = append(out, widget.Labelled("on", widget.Plain, view.ClientsOf(scr, f)+": "+render.SomeOf(who, 8), w)...)
 	}
 	seqs := involved(f)
 	parts := make([]string, 0, len(seqs))

@@ -1,0 +1,169 @@
+package compare
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/internal/configdump"
+	"github.com/xdsproxy/xdsproxy/internal/configdump/compare"
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+)
+
+// IsConfigDump says whether a file begins as the dump of an Envoy does.
+func IsConfigDump(name string) bool {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, 1024))
+	return configdump.Is(head)
+}
+
+// ConfigDump holds what a client accepted in a session against a dump of it.
+func (c *Comparison) ConfigDump(ctx context.Context, source, name string) error {
+	if source == "-" {
+		return console.Misused("a session is read twice to be held against a config_dump: write the recording to a file first")
+	}
+	data, err := c.ReadFile(name, configdump.MaxBytes)
+	if err != nil {
+		return console.Failed("%w", err)
+	}
+	dump, err := configdump.Read(data)
+	if err != nil {
+		return console.Failed("%q: %w", name, err)
+	}
+	out, err := c.Dump(ctx, source, time.Time{}, dump, name, c.Client)
+	if err != nil {
+		return err
+	}
+	if out.Empty() {
+		return console.Failed("nothing could be compared: %q has nothing that the client was sent", name).
+			Hint("curl -s 'http://127.0.0.1:9901/config_dump?include_eds' > dump.json gets all of it")
+	}
+	out.Schema, out.Session = render.Schema, source
+	if c.Type != "" {
+		out.Types = slices.DeleteFunc(out.Types, func(t render.HeldType) bool { return t.Type != c.Type })
+		out.Resources = slices.DeleteFunc(out.Resources, func(r render.HeldResource) bool { return r.Type != c.Type })
+		out.NotDumped = slices.DeleteFunc(out.NotDumped, func(t string) bool { return t != c.Type })
+		out.Same = !slices.ContainsFunc(out.Resources, func(r render.HeldResource) bool { return r.Difference })
+	}
+	c.Differs = !out.Same
+	return c.Show(c.Output, out, func() string { return out.Text(c.Style(), c.Context) })
+}
+
+// Dump reads a session, up to a moment if one is given, and compares. asked
+// names the client; "" is the one with the node id of the dump, or the only one.
+func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, dump *configdump.Dump, name, asked string) (*render.HeldDiff, error) {
+	held := map[compare.Name]bool{}
+	for i := range dump.Resources {
+		held[compare.Name{Type: dump.Resources[i].Type, Name: dump.Resources[i].Name}] = true
+	}
+	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
+	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
+	if err := c.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
+		if !until.IsZero() && e.Time.After(until) {
+			return input.ErrEnough
+		}
+		if c.Message == nil || !c.Message.Response() {
+			return nil
+		}
+		for _, n := range c.Names() {
+			if of := (compare.Name{Type: c.Type, Name: decode.NormalName(n)}); held[of] {
+				if sent[c.Client] == nil {
+					sent[c.Client] = map[compare.Name]bool{}
+				}
+				sent[c.Client][of] = true
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	all := k.Status()
+	if known := func(c engine.ClientStatus) bool { return c.Client == dump.Node }; asked == "" && slices.ContainsFunc(all, known) {
+		asked = dump.Node
+	}
+	client, err := input.OneClient(all, asked)
+	if err != nil {
+		return nil, err
+	}
+	if k.Memory().Forgotten > 0 {
+		c.Warn("%s has more clients than can be compared", source)
+	}
+	of := compare.Session{Engine: k.Engine, Client: client, Sent: sent[client], Bodies: func(needs []engine.Held) (map[engine.Held]*decode.Resource, error) {
+		wanted := map[session.Seq][]engine.Held{}
+		for _, h := range needs {
+			wanted[h.Seq] = append(wanted[h.Seq], h)
+		}
+		found := map[engine.Held]*decode.Resource{}
+		bytes := 0
+		return found, c.through(ctx, source, check.NewTracker(), func(e *session.Entry, c *check.Change) error {
+			for _, h := range wanted[e.Seq] {
+				if r := c.Resource(h.Name); r != nil && bytes+len(r.Body) <= maxContents {
+					bytes += len(r.Body)
+					found[h] = &decode.Resource{Name: r.Name, TypeURL: r.TypeURL, Body: slices.Clone(r.Body)}
+				}
+			}
+			return nil
+		})
+	}}
+	r, err := of.With(dump)
+	if err != nil {
+		return nil, err
+	}
+	return render.NewHeldDiff(r, dump, name, client), nil
+}
+
+// through reads a source to its end, or until f says that it is enough.
+func (c *Comparison) through(ctx context.Context, source string, step input.Stepper, v input.Visit) error {
+	src, err := c.Open(source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	heap.Lean()
+	return c.Each(ctx, src, step, v)
+}
+
+// staying holds back how streams end until somebody speaks again. An Envoy that
+// said what it holds was there: how it left at the end of the session does not
+// count.
+type staying struct {
+	input.Stepper
+	ends []session.Entry
+}
+
+// maxEnds bounds what is held back.
+const maxEnds = 1 << 16
+
+func (s *staying) Step(e *session.Entry) check.Change {
+	switch e.Kind {
+	case session.KindTrailer, session.KindCancel, session.KindHalfClose, session.KindGoAway, session.KindDisconnect:
+		if len(s.ends) < maxEnds {
+			s.ends = append(s.ends, *e)
+			return check.Change{}
+		}
+	case session.KindConnect, session.KindOpen, session.KindMessage:
+	default:
+		return s.Stepper.Step(e)
+	}
+	for i := range s.ends {
+		s.Stepper.Step(&s.ends[i])
+	}
+	s.ends = s.ends[:0]
+	return s.Stepper.Step(e)
+}

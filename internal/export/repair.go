@@ -1,0 +1,57 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+func (x *Export) repair(ctx context.Context, from, to string) error {
+	var read int64
+	var copied uint64
+	line := x.Progress("rescuing", from, func() (int64, uint64) { return read, copied })
+	done, err := recorder.Salvage(ctx, from, to, func(n int64, entries uint64) {
+		read, copied = n, entries
+		line.Advance()
+	})
+	line.End()
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return console.Failed("%w", err).Hint("nothing is overwritten; name another file with -w FILE, or remove this one")
+	case err != nil:
+		return input.Unreadable(err)
+	case done.Entries == 0:
+		f := console.Failed("nothing could be rescued of %q: it holds no entry that can be read", from)
+		if done.Damages > 0 {
+			f.Code = console.ExitDamaged
+		}
+		if err := os.Remove(to); err != nil {
+			return console.Failed("%w", err)
+		}
+		return f
+	}
+	x.Say("rescued %s into %s", render.Count(done.Entries, "entry", "entries"), to)
+	if done.Partial > 0 {
+		x.Say("of them, %s had lost a part", render.Count(done.Partial, "message", "messages"))
+	}
+	if done.Damages == 0 {
+		x.Say("nothing is missing: no damage was found")
+	} else {
+		x.Say("lost %s or more, %s in %s", render.Count(done.Lost, "entry", "entries"), render.Size(done.Bytes),
+			render.Count(done.Damages, "damaged place", "damaged places"))
+	}
+	x.Say("read it with: xdsproxy watch %s", console.ShellWord(to))
+	older, _ := filepath.Glob(strings.TrimSuffix(from, ".xdsp") + ".[0-9][0-9][0-9][0-9][0-9][0-9].xdsp") // a strange name has none
+	if len(older) > 0 {
+		x.Say("the recording has older segments, which are rescued one by one: %s", strings.Join(older, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package input
+
+import (
+	"context"
+
+	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// readAll is how many bytes of messages info reads without being told to.
+const readAll = 256 << 20
+
+// Info is the facts about a source: of a large one by its headers, unless all of it
+// is to be read. It is nil if there are none; an error beside it says what is
+// damaged. follow is how what is read is followed.
+func (o *Opener) Info(ctx context.Context, src *Source, all bool, follow check.Options) (*render.Info, error) {
+	clients := map[string]bool{}
+	meet := func(id string) {
+		if id != "" && len(clients) < maxClients {
+			clients[id] = true
+		}
+	}
+	facts, err := recorder.Facts{}, error(nil)
+	headers := (src.File || src.Viewer != nil) && !all
+	switch {
+	case headers && src.File:
+		facts, err = recorder.Inspect(src.Name)
+		headers = err == nil && facts.MessageBytes > readAll
+	case headers:
+		facts = src.All()
+		headers = facts.MessageBytes > readAll
+	}
+	more, silent := false, map[session.ConnID]bool{}
+	var forgotten *uint64
+	switch {
+	case headers && src.File:
+		more, err = src.Clients(ctx, meet)
+		more = more || facts.Connections > uint64(len(clients))
+	case headers:
+		more = true // it would all have to come over here
+	default:
+		account := check.NewChecker(follow)
+		err = o.Each(ctx, src, account, func(e *session.Entry, c *check.Change) error {
+			meet(c.Client)
+			switch {
+			case c.Client != "":
+				delete(silent, e.Conn)
+			case e.Kind == session.KindOpen && len(silent) < maxClients:
+				silent[e.Conn] = true
+			}
+			return nil
+		})
+		more = len(silent) > 0 // somebody who never said who it is
+		forgotten = new(account.Memory().Forgotten)
+		facts = src.Facts()
+		if src.Viewer != nil {
+			facts = src.All()
+		}
+	}
+	if err != nil && !facts.Damaged {
+		return nil, err
+	}
+	i := infoOf(src.Name, facts)
+	if src.Viewer != nil {
+		i.Live, i.Recording = true, facts.Path
+		forgotten = src.Viewer.Info().PastForgotten
+		for _, p := range src.Viewer.Info().Pairs {
+			i.Pairs = append(i.Pairs, render.InfoPair(p))
+		}
+	}
+	i.MoreClients, i.Unread, i.PastForgotten = more, headers, forgotten
+	if len(clients) > 0 || facts.Connections == 0 {
+		i.Clients = new(len(clients)) // else somebody was there, but nobody read who
+	}
+	return i, err
+}
+
+// maxClients bounds the node ids that are told apart.
+const maxClients = 1 << 20
+
+func infoOf(name string, f recorder.Facts) *render.Info {
+	return &render.Info{
+		Schema: render.Schema, Format: "xdsp", Version: f.Version, Complete: f.Complete, Damaged: f.Damaged,
+		Entries: f.Entries, Messages: f.Messages, Streams: f.Streams, Connections: f.Connections,
+		Gaps: f.Gaps, Lost: f.Lost, First: render.Timestamp(f.First), Last: render.Timestamp(f.Last),
+		Bytes: f.Bytes, MessageBytes: f.MessageBytes, Masked: f.Masked,
+		Program: f.Program, Name: name, From: f.First, To: f.Last,
+	}
+}

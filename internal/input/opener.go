@@ -1,0 +1,86 @@
+package input
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Last is the SOURCE that is the newest recording.
+const Last = "@last"
+
+// Opener opens what commands read, and tells of it.
+type Opener struct {
+	*console.Console
+	// Token is that of the viewer endpoints of others.
+	Token func() (string, error)
+}
+
+// Open opens a SOURCE; "" is the running proxy of this user, else @last, which is
+// then said.
+func (o *Opener) Open(name string) (*Source, error) {
+	asked := name
+	if name == "-" {
+		if console.IsTerminal(o.Stdin) {
+			return nil, console.Misused("standard input is a terminal, not a recording").
+				Hint("name a recording, or %s for the newest", Last)
+		}
+		return o.openPipe(name, o.Stdin)
+	}
+	if IsScript(name) {
+		return openScript(name)
+	}
+	if IsFile(name) {
+		return o.openResources(name)
+	}
+	addr, distant := ViewerAddr(name)
+	if name == "" {
+		addr, distant = o.local()
+	}
+	if distant {
+		return o.openViewer(addr)
+	}
+	name, err := Path(name)
+	if err != nil {
+		return nil, err
+	}
+	if asked == "" {
+		o.Say("reading %s (%s)", name, Last)
+	}
+	if IsNamedPipe(name) {
+		return o.openPipe(name, &namedPipe{name: name})
+	}
+	r, err := recorder.Open(name)
+	if err != nil {
+		return nil, Unreadable(err)
+	}
+	info, err := os.Stat(name)
+	return &Source{Reader: r, Name: name, File: err == nil && info.Mode().IsRegular()}, nil
+}
+
+// Path is the file that a SOURCE names.
+func Path(name string) (string, error) {
+	if _, is := ViewerAddr(name); is {
+		return "", console.Misused("%q is a running proxy, and a file is wanted", name)
+	}
+	if name != "" && name != Last {
+		return name, nil
+	}
+	path, err := recorder.Last()
+	if err != nil {
+		return "", noLast(err)
+	}
+	return path, nil
+}
+
+func noLast(err error) error {
+	f := console.Failed("%w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		f = console.Failed("there is no recording yet")
+	}
+	return f.Hint("make one: xdsproxy run --upstream ADDR, or xdsproxy demo --once").
+		Hint("xdsproxy config says where recordings are kept")
+}

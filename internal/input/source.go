@@ -1,0 +1,97 @@
+// Package input reads what the SOURCE of a command names: a recording, a pipe, a
+// script, a file of resources, a running proxy. It chooses entries by number and
+// by filter, and says what it cannot read in words for a person. It judges
+// nothing and prints no entry.
+package input
+
+import (
+	"context"
+
+	"github.com/xdsproxy/xdsproxy/internal/serve"
+	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/recorder"
+)
+
+// Source is a recording opened for reading.
+type Source struct {
+	*recorder.Reader
+	Name string // as it can be given to a command; "-" for standard input
+	File bool   // it is one, so that one can go anywhere in it
+	// Script says that it was written by hand, with times of its own: a
+	// conversation script, or a file that Envoy would read.
+	Script bool
+	// Line is the line of a conversation script that an entry comes from; nil
+	// for everything else.
+	Line func(session.Seq) int
+	// Viewer is the running proxy that it comes from, nil if from none, and
+	// remote its Reader then.
+	Viewer *serve.Client
+	remote *serve.Reader
+
+	following bool
+	held      *session.Entry // read, but not yet given
+}
+
+// Follow says whether Next waits at the end of a recording that is still being
+// written.
+func (s *Source) Follow(on bool) {
+	s.following = on
+	if s.remote == nil {
+		s.Reader.Follow(on)
+		return
+	}
+	s.remote.Follow(on)
+	s.remote.Limit(0)
+	if !on { // what comes meanwhile is not part of it
+		s.remote.Limit(s.Viewer.Info().Facts.LastSeq)
+	}
+}
+
+// Close lets go of it.
+func (s *Source) Close() error {
+	if s.remote != nil {
+		return s.remote.Close()
+	}
+	return s.Reader.Close()
+}
+
+// All are the facts of all of it, as far as they can be had without reading it.
+func (s *Source) All() recorder.Facts {
+	switch {
+	case s.Viewer != nil:
+		return s.Viewer.Info().Facts
+	case s.File:
+		if all, err := recorder.Inspect(s.Name); err == nil || Damaged(err) {
+			return all
+		}
+	}
+	return s.Facts()
+}
+
+// Next returns the next entry. The error of ctx comes before what it has done to
+// a pipe.
+func (s *Source) Next(ctx context.Context) (e session.Entry, err error) {
+	switch {
+	case s.held != nil:
+		e, s.held = *s.held, nil
+		return e, nil
+	case s.remote != nil:
+		e, err = s.remote.Next(ctx)
+	default:
+		e, err = s.Reader.Next(ctx)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return e, err
+}
+
+// First returns the first entry, which Next returns again.
+func (s *Source) First(ctx context.Context) (*session.Entry, error) {
+	e, err := s.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.held = &e
+	return &e, nil
+}

@@ -1,0 +1,108 @@
+package wrap
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
+)
+
+// Command is a command that runs in our place: on our terminal, with our standard
+// streams, and with the signals that were meant for it.
+type Command struct {
+	cmd     *exec.Cmd
+	signals chan os.Signal
+	over    chan struct{} // closed by stop
+	watcher sync.WaitGroup
+
+	mu    sync.Mutex
+	ended bool
+	late  []func() // for the signals after its end, one each
+}
+
+// Command is the command of a plan, once its bootstrap has been written.
+func (p *Plan) Command() *Command { return newCommand(p.argv, p.env, p.con) }
+
+func newCommand(argv, env []string, con *console.Console) *Command {
+	c := &Command{
+		cmd:     exec.Command(argv[0], argv[1:]...),
+		signals: make(chan os.Signal, 16), over: make(chan struct{}),
+	}
+	c.cmd.Env = env
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = con.Stdin, con.Stdout, con.Stderr
+	if p, wrapped := con.Stdout.(console.Pipe); wrapped {
+		c.cmd.Stdout = p.W
+	}
+	return c
+}
+
+// Start runs the command. From here on signals are passed on.
+func (c *Command) Start() error {
+	// What is ignored here would be ignored there as well; what is caught is not.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	for _, s := range passedSignals() {
+		if !signal.Ignored(s) { // as nohup has it
+			signal.Notify(c.signals, s)
+		}
+	}
+	if err := c.cmd.Start(); err != nil {
+		return console.NotRunnable(c.cmd.Path, err)
+	}
+	c.watcher.Go(c.watch)
+	return nil
+}
+
+func (c *Command) watch() {
+	for {
+		select {
+		case <-c.over:
+			return
+		case s := <-c.signals:
+			c.mu.Lock()
+			ended := c.ended
+			var late func()
+			if ended && len(c.late) > 0 && (s == os.Interrupt || s == syscall.SIGTERM) {
+				late, c.late = c.late[0], c.late[1:]
+			}
+			c.mu.Unlock()
+			switch {
+			case late != nil:
+				late()
+			case !ended && !sentByTerminal(s):
+				_ = c.cmd.Process.Signal(s) // it may have ended just now
+			}
+		}
+	}
+}
+
+// Wait returns the exit code of the command, as a shell would have it.
+func (c *Command) Wait() int {
+	err := c.cmd.Wait()
+	c.mu.Lock()
+	c.ended = true
+	c.mu.Unlock()
+	if code := launch.Code(c.cmd.ProcessState); code != 0 || err == nil {
+		return code
+	}
+	return console.ExitFailed
+}
+
+// Afterwards says what the signals do that come when the command has ended: the
+// first one, the second one.
+func (c *Command) Afterwards(f ...func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.late = f
+}
+
+// Stop ends the passing on of signals. They stay caught: what is left to do is
+// to exit with the code of the command, and a signal that ended the program
+// would put another in its place.
+func (c *Command) Stop() {
+	close(c.over)
+	c.watcher.Wait()
+}
