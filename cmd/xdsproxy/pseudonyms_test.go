@@ -136,7 +136,7 @@ func reported(t *testing.T, path string, more ...string) []string {
 func TestReportOfMissingEntries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.zip")
 	var out, said bytes.Buffer
-	if code := main1([]string{"report", "../../check/testdata/sessions/grpc-go-nack.xdsp", "1", "999999", "--yes", "-w", path}, strings.NewReader(""), &out, &said); code != 1 || !strings.Contains(said.String(), "has no entry 999999") {
+	if code := main1([]string{"report", "../../check/testdata/sessions/grpc-go-nack.xdsp", "1", "999999", "--yes", "-w", path}, strings.NewReader(""), &out, &said); code != 1 || !strings.Contains(said.String(), "there is no entry 999999") {
 		t.Errorf("it ends with %d: %s", code, &said)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
