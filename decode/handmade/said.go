@@ -163,6 +163,9 @@ func Repeat(t *testing.T, seed uint64, ops []byte, warm Transformer, cold func()
 			t.Fatalf("op %d: it was freed too early", op)
 		}
 		copy(in, data)
+		if len(got.Message.Data) == 0 && len(want.Message.Data) == 0 {
+			got.Message.Data = want.Message.Data // nothing is left, in whatever it was
+		}
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("op %d, %s: %d chunks, want %d: %+v, want %+v", op, s.url, len(got.Message.Data), len(want.Message.Data), got.Problems, want.Problems)
 		}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -23,6 +24,10 @@ type Command struct {
 	ended bool
 	late  []func() // for the signals after its end, one each
 }
+
+// ignoredAtStart are the signals that whoever started the program has ignored: nohup,
+// or a shell that put it into the background. The program itself may catch them.
+var ignoredAtStart = slices.DeleteFunc(passedSignals(), func(s os.Signal) bool { return !signal.Ignored(s) })
 
 // Command is the command of a plan, once its bootstrap has been written.
 func (p *Plan) Command() *Command { return newCommand(p.argv, p.env, p.con) }
@@ -45,7 +50,9 @@ func (c *Command) Start() error {
 	// What is ignored here would be ignored there as well; what is caught is not.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, s := range passedSignals() {
-		if !signal.Ignored(s) { // as nohup has it
+		if slices.Contains(ignoredAtStart, s) {
+			signal.Ignore(s)
+		} else {
 			signal.Notify(c.signals, s)
 		}
 	}

@@ -74,7 +74,11 @@ func webToken(b []byte, at int) (int, int) {
 }
 
 // login is the password in "user:password@tcp(", of which the ":" stands at i.
+// Without a user it is none: a message that looks like a text may begin with ":".
 func login(b []byte, i int) (int, int) {
+	if i == 0 || !isKeyChar(b[i-1]) {
+		return 0, 0
+	}
 	for end := i + 1; end < len(b) && end < i+maxKey && b[end] > ' ' && b[end] != '"' && b[end] != '\''; end++ {
 		if b[end] == '@' && (bytes.HasPrefix(b[end:], loginTCP) || bytes.HasPrefix(b[end:], loginUnix)) {
 			return i + 1, end
