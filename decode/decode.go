@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode/document"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Decode decodes a message that side sent on a stream of method m, whole. The

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // What a message is read as follows from the method, else from the bytes.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // KindOf is the kind of a message that side sent on a stream of method m. If the

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // peekJSON reads the envelope of a REST message. Both spellings of a field

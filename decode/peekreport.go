@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // LoadStats is a message of a load reporting stream.

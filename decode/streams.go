@@ -1,8 +1,8 @@
 package decode
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Streams follows who speaks on which stream, and how: what has to be known of a
@@ -20,6 +20,9 @@ type Conn struct {
 	Client  string // node id that was given last on any of them
 	streams map[session.StreamID]struct{}
 }
+
+// Method is how messages are exchanged on a stream, by its :path. A Stream has it.
+type Method = xds.Method
 
 // Stream is one that is open, or that ended a short while ago: messages may come
 // late.

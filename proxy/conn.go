@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // conn is one connection of a client and the one that was dialled for it.

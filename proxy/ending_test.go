@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // A handshake that the stop breaks off is no failure, one that had failed before

@@ -8,7 +8,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // TLSFailure is why a leg could not speak TLS, or why TLS ended it. Each way to

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // ExplainClient says why a handshake with a client failed, or why TLS ended a

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // ExplainUpstream says why a handshake with a management server failed, or why

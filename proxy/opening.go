@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // opening brings about the two legs of one connection: it dials, and does the

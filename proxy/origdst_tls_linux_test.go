@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // secureGreeter is a TLS server that says its name and echoes.

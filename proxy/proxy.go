@@ -20,9 +20,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Log takes what was seen. Append must not block.

@@ -6,8 +6,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // loadRewrites reads what the rules of the pairs set.

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/proxy/rewrite"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // rewriting is a world whose proxy rewrites headers.

@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // preface is how HTTP/2 begins (RFC 9113 section 3.4).

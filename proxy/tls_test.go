@@ -14,9 +14,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/proxy/mint"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // exchange sends the client's opening through, and returns the connect entry.

@@ -3,7 +3,7 @@ package recorder
 import (
 	"context"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/mutant"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // reading is all that one who reads to the end gets.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // nowhere is a file that keeps nothing.

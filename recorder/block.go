@@ -3,8 +3,8 @@ package recorder
 import (
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Block is what a recording says of some entries that follow each other.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Copy writes entries of one recording into a new one, where they keep their

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // A copy has the entries that were added, as they were, and is as large as the

@@ -3,8 +3,8 @@ package recorder
 import (
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Facts are what a Reader has met so far, or what Inspect found.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // of is a message of a connection.

@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // FeedOptions say what of a log a Feed gives.

@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // fed reads a segment of a log as somebody elsewhere would, whose connection is

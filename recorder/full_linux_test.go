@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // tight is a log on a file system that is really full when fill says so, where

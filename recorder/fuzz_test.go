@@ -9,9 +9,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // FuzzReader feeds any bytes to a reader, as they are and as the contents of a

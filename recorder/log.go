@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (

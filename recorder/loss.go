@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // lookEvery is how often the writer looks whether its file is still there.

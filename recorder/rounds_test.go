@@ -8,9 +8,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 var rounds = flag.Int("rounds", 1, "random recordings in TestTornAndDamagedAtRandom, fillings of the disk in TestFullFileSystem")

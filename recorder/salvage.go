@@ -9,9 +9,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Rescued says what Salvage could save.

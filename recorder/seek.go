@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // errPipe is what seeking in a pipe says.

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // watched is a file that is read after each write to it.

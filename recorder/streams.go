@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // NewSegments reads a recording whose segments come from elsewhere, each through

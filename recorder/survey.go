@@ -7,8 +7,8 @@ import (
 	"io"
 	"sort"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // hopSize is how much is read at once where block headers are looked for: in

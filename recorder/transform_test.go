@@ -9,8 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/format"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Transform sees plain messages in order, and what it replaces is nowhere in

@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/decompress"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // shrinkAfter is the size of a message, in bytes, whose memory is worth giving

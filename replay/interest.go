@@ -1,6 +1,6 @@
 package replay
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import "github.com/xdsproxy/xdsproxy/session"
 
 // Interest is what one side of a conversation asks for, type by type: the names
 // that it has asked for at any time, and those that it wants now.

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/xdsproxy/xdsproxy/check/script"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

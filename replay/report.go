@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // maxDifferences is how many a Report lists; the others are counted.

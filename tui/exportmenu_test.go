@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // The menu leads to a request that says what was chosen; the answer is said.

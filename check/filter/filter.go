@@ -3,7 +3,7 @@ package filter
 import (
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Filter takes the entries that all of its terms take, every entry if it has

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // aDay are entries from 23:00 on, one every ten minutes, for a day and a half.

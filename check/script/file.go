@@ -3,7 +3,7 @@ package script
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // fileEvents are what can happen to a file.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/synth"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func (p *player) loadRequest(l *line) (action, int64, error) {

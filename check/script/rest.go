@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/synth"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // poll is one request of a REST client: an HTTP/1.1 stream of its own.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/synth"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // openMany reads "-- stream-open": streams that the server ends at once, each on

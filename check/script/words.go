@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/xdsproxy/xdsproxy/decode/synth"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // The words of the language, each in one place: who reads them and who writes

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Write writes a session as a script that means the same to whoever judges it:

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // open takes note of a stream, and writes it unless it is a poll or a file.

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // List writes names for people: the first few, and how many more.

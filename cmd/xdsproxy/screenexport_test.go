@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 

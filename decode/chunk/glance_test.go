@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // FuzzGlance holds Glance to Peek: they read the same, however the message is

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // repeats knows the resources of the longer responses that were cut last. Most

@@ -11,7 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // push is a response with n clusters, cut into chunks as a tap would.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // File is one file, as it was found.

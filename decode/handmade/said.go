@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Said is a response that is edited again and again.

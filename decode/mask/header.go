@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/mask/secrets"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // headers returns a copy of fields with credentials masked, or false if there

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/mask/secrets"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // json masks the secrets of a JSON body in place and gives the entry the

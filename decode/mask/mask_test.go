@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/chunk"
 	"github.com/xdsproxy/xdsproxy/decode/mask/secrets"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Masker replaces secrets by masks of the same length, in messages at any

@@ -10,7 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode/mask/secrets"
 	"github.com/xdsproxy/xdsproxy/internal/bait"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func TestTextsWithSecrets(t *testing.T) {

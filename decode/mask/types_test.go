@@ -18,8 +18,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode/handmade"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
 	_ "github.com/xdsproxy/xdsproxy/decode/types"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // plant fills every string and bytes field with a text that says where it

@@ -17,7 +17,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what rules look into
 	"github.com/xdsproxy/xdsproxy/internal/admin"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func defaultRules(t testing.TB) []*check.Rule {

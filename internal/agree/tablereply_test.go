@@ -3,7 +3,7 @@ package agree
 import (
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // mark is what a client has said of a response.

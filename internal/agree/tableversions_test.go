@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // The words for where a client stands with a resource.

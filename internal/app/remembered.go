@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // remembered is what those who look at a recording remember of what is over.

@@ -2,7 +2,7 @@ package convert
 
 import (
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Visit takes an entry, what it means, and whether it was chosen. What it is

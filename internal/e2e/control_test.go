@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // controlPlane is a control plane for one node, and its account.

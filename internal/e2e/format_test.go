@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // docs/format.md is enough to read a recording: the reader in Python, which has

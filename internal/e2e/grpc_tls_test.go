@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // gRPC's own xDS clients, with a bootstrap that says tls. That for Node knows

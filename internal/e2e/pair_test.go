@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func TestPair(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // patience bounds every wait. It is no measure of anything: what is waited for

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/xdsproxy/xdsproxy/internal/serve"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const slowViewers = 50 // more than there may be

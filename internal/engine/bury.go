@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // bury leaves of a stream that has ended what the next one of its client is held

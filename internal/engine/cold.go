@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // cold is an inventory of a stream that has ended. What is in it cannot change

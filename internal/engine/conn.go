@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // conn is what is known of a connection while it lasts.

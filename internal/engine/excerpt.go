@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Excerpt finds what one needs beside some chosen entries of a session to

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // IsGlob says whether a name stands for all resources below a path, such as

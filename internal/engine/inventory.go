@@ -4,7 +4,7 @@ import (
 	"iter"
 	"maps"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Resource is one resource as it was sent. Inventories share it.

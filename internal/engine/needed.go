@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // maxHeaders bounds the headers of a stream that are known by their entries.

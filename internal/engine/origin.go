@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import "github.com/xdsproxy/xdsproxy/session"
 
 // Origin finds the response that has a nonce which no response of the type on its
 // stream had: one of another type, or one of an earlier stream of the client, to

@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // polls is the conversation that polls of REST make. Each poll is a stream of

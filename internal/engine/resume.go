@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // resume enters what a reconnected client rejected last, and fills what it still

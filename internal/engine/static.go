@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/json"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // maxStatic bounds the text of the notes that name clusters of a bootstrap, of

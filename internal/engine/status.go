@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // State is where a client stands with one type, the better ones first.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // unsettled is what a client was sent of a type and has not accepted: of each

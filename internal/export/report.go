@@ -26,8 +26,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/report"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/store"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Report is a report as it was asked for.

@@ -11,8 +11,8 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/store"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // IsFile says whether a SOURCE is a file of Envoy's filesystem

@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // marksOf reads which entries of a source are marked: as of now, since a mark is

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/check/filter"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func TestSelectionArguments(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"context"
 
 	"github.com/xdsproxy/xdsproxy/internal/serve"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Source is a recording opened for reading.

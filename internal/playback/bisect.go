@@ -14,12 +14,12 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/export"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/bisect"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Bisect is a bisection as it was asked for.

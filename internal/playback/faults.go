@@ -8,8 +8,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // parseFaults reads what --fault was given, and makes their filters.

@@ -3,7 +3,7 @@ package pseudonym
 import (
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Whatever bytes a message has, it is walked over three times without a panic, and

@@ -26,7 +26,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what messages consist of
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 func testKey() *Key {

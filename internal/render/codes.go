@@ -3,7 +3,7 @@ package render
 import (
 	"strconv"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // GRPCCode is the name of a gRPC status code, or its number.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // event tells of an entry that is no message.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Finding is a finding in its machine-readable form.

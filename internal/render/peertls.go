@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // newTLS is the TLS of a connection in its machine-readable form, nil if both

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // MostFindings is how many findings a report is about.

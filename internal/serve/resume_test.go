@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // cutter forwards connections, and cuts each after some bytes.

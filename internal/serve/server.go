@@ -21,8 +21,8 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/bounded"
 	"github.com/xdsproxy/xdsproxy/internal/serve/viewerpb"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Frame types and flags of RFC 9113 section 6.

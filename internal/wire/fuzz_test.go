@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // FuzzTap feeds arbitrary bytes in both directions. Besides not panicking, the

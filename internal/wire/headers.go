@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire/block"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // headerDecoder keeps the fields of the header block that is open in one

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire/block"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const (

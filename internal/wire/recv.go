@@ -7,7 +7,7 @@ import (
 	"hash"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // prefixLen is the length of gRPC's message prefix: one byte that says whether

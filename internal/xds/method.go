@@ -3,7 +3,7 @@ package xds
 import (
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Method is what the path of a request says about the stream.

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/net/http2/hpack"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire/block"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Frame types and flags of RFC 9113 section 6.

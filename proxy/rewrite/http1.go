@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/wire/block"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // h1state is where a client is within a request.

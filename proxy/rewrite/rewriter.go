@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // preface is what an HTTP/2 client sends first (RFC 9113 3.4).

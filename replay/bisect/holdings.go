@@ -9,9 +9,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // held is a resource as it was recorded.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // describe counts what does not depend on what happens.

@@ -17,8 +17,8 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/bootstrap/generate"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Observer looks at the entries of a recording on their way to somebody else.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/script"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/client"
 	"github.com/xdsproxy/xdsproxy/replay/server"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Sessions is where sessions are kept, for a test of a player.

@@ -9,11 +9,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
 	"github.com/xdsproxy/xdsproxy/replay/frames"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // wrong is what a played server does wrong on purpose to one stream.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // next is the step of the response whose turn it is; if there is none, how long

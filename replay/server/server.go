@@ -16,13 +16,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/fault"
 	"github.com/xdsproxy/xdsproxy/replay/frames"
 	"github.com/xdsproxy/xdsproxy/replay/ports"
 	"github.com/xdsproxy/xdsproxy/replay/standin"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Serve plays the management server of a recording to the clients that connect

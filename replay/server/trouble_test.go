@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/replaytest"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // changed writes a kept session anew, as change wants it.

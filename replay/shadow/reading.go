@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/replay"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // reading gives the entries of a recording as they come.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/mask"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/replay/edit"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // LikeRecorded returns a live resource with the recorded masks in the place of

@@ -1,6 +1,6 @@
 package index
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import "github.com/xdsproxy/xdsproxy/session"
 
 // Accepted is the response that a client had accepted last before an answer of
 // its own; of a response, before the client answered that, or before it came if

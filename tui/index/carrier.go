@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // maxCarriers bounds the responses that are read to find one.

@@ -3,8 +3,8 @@ package index
 import (
 	"strconv"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // place is a stream, or a connection, or the session as a whole.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Row is what is kept of an entry that has a line: 64 bytes.

@@ -1,7 +1,7 @@
 package index
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Verdict is what a client said of a response: ACK or NACK, Nothing if it has

@@ -1,7 +1,7 @@
 package view
 
 import (
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // Selection is what a view is about, for the views that are opened from it.

@@ -9,8 +9,8 @@ import (
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // callKey tells calls apart: a program that is a client and a server numbers

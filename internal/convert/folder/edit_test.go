@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/folder"
-	"github.com/xdsproxy/xdsproxy/internal/session"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 const systems = "../../../check/testdata/systems/"

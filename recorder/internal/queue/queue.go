@@ -1,6 +1,6 @@
 package queue
 
-import "github.com/xdsproxy/xdsproxy/internal/session"
+import "github.com/xdsproxy/xdsproxy/session"
 
 // EntryCost is what an entry is charged besides its payload: its slot, and
 // the small things its pointers lead to.

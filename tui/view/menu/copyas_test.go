@@ -3,7 +3,7 @@ package menu
 import (
 	"testing"
 
-	"github.com/xdsproxy/xdsproxy/internal/session"
+	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
 )
 
