@@ -142,3 +142,15 @@ func TestExplainEvents(t *testing.T) {
 		}
 	}
 }
+
+// Only a status that is an error looks bad: most streams end with 0, in order.
+func TestLookOfStatus(t *testing.T) {
+	for code, want := range map[int32]FactLook{0: FactPlain, 1: FactBad, 14: FactBad} {
+		e := session.Entry{Kind: session.KindTrailer, Status: &session.Status{Code: code}}
+		for _, f := range Explain(&e, &check.Change{}, Surroundings{}) {
+			if f.Name == "grpc-status" && f.Look != want {
+				t.Errorf("grpc-status %d has the look %d, not %d", code, f.Look, want)
+			}
+		}
+	}
+}
