@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -34,5 +36,21 @@ func TestPipeTellsClosedFromBroken(t *testing.T) {
 	defer full.Close()
 	if _, err := (Pipe{full}).Write([]byte("x")); err == nil || errors.Is(err, ErrClosedPipe) {
 		t.Errorf("a full disk: %v", err)
+	}
+}
+
+// While a screen is drawn, what is written becomes lines on it, and blank ones none.
+func TestCurtain(t *testing.T) {
+	var out strings.Builder
+	var drawn []string
+	c := &Curtain{W: &out}
+	for _, to := range []func(string){nil, func(line string) { drawn = append(drawn, line) }, nil} {
+		c.Draw(to)
+		if n, err := c.Write([]byte("one\n\ntwo\n")); n != 9 || err != nil {
+			t.Error(n, err)
+		}
+	}
+	if out.String() != "one\n\ntwo\none\n\ntwo\n" || !slices.Equal(drawn, []string{"one", "two"}) {
+		t.Errorf("%q is written, %q drawn", out.String(), drawn)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/typepb"
 	_ "google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/internal/lenient"
@@ -44,4 +45,16 @@ func sides(in, out []string) map[string]bool {
 		all[s] = false
 	}
 	return all
+}
+
+// A word of an enum may come in any case, and as its number.
+func TestWordsOfEnums(t *testing.T) {
+	for text, want := range map[string]typepb.Syntax{`"SYNTAX_PROTO3"`: 1, `"syntax_proto3"`: 1, `"Syntax_Editions"`: 2, "1": 1, `"1"`: 1} {
+		var a anypb.Any
+		var typ typepb.Type
+		_, err := lenient.JSON([]byte(`{"@type":"x/google.protobuf.Type","syntax":`+text+`}`)).Into(&a, protoregistry.GlobalTypes)
+		if err != nil || a.UnmarshalTo(&typ) != nil || typ.Syntax != want {
+			t.Errorf("%s: %v, %v", text, typ.Syntax, err)
+		}
+	}
 }

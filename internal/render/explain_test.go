@@ -154,3 +154,13 @@ func TestLookOfStatus(t *testing.T) {
 		}
 	}
 }
+
+// A note of a rule is no fault: it does not look like one.
+func TestLookOfFinding(t *testing.T) {
+	for severity, want := range map[check.Severity]FactLook{check.Info: FactMuted, check.Warning: FactBad, check.Error: FactBad} {
+		f := check.Finding{Rule: check.Rules()[0], Severity: severity, Seqs: []session.Seq{3}, LastSeq: 3, Count: 1}
+		if got := ExplainFinding(&f)[0]; got.Look != want || got.Name != severity.String() {
+			t.Errorf("%s has the look %d, not %d", severity, got.Look, want)
+		}
+	}
+}

@@ -24,3 +24,15 @@ func TestStatusMessage(t *testing.T) {
 		}
 	}
 }
+
+// gRPC-Web has gRPC's name in its type, and another way to end: it is a body.
+func TestFramingOfTypes(t *testing.T) {
+	for typ, want := range map[string]framing{
+		"application/grpc": framingGRPC, "application/grpc+proto": framingGRPC, "application/grpc; charset=utf-8": framingGRPC,
+		"application/grpc-web": framingBody, "application/grpc-web-text+proto": framingBody, "application/json": framingBody, "": framingBody,
+	} {
+		if got, _ := framingOf([]session.Field{{Name: "content-type", Value: typ}}, levelFull); got != want {
+			t.Errorf("%q: %d, not %d", typ, got, want)
+		}
+	}
+}
