@@ -489,3 +489,14 @@ func fail(t *testing.T, f failing) {
 		t.Errorf("the first entry is %+v", first)
 	}
 }
+
+// To allow TLS 1.2 is no help where it is allowed.
+func TestHintOfVersions(t *testing.T) {
+	protocolVersion := &net.OpError{Op: "remote error", Err: tls.AlertError(70)}
+	for low, helps := range map[uint16]bool{0: false, tls.VersionTLS12: false, tls.VersionTLS13: true} {
+		f := ExplainUpstream(protocolVersion, Facts{Addr: "server:443", Upstream: &UpstreamTLS{Versions: Versions{Min: low}}})
+		if f.Kind != FailedVersion || strings.Contains(f.Hint, "--tls-min-version") != helps {
+			t.Errorf("least version %#x: %s, hint %q", low, f.Kind, f.Hint)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -187,6 +188,26 @@ func TestRotationByAge(t *testing.T) {
 	if all, facts := readAll(t, l.Path()); len(all) != 100 || !facts.Complete {
 		t.Errorf("%d entries, %+v", len(all), facts)
 	}
+}
+
+// However old a segment grows, it is not ended before it has an entry of its own:
+// a quiet proxy would fill the disk with what it carries over.
+func TestQuietSegmentIsNotEnded(t *testing.T) {
+	var now atomic.Int64
+	l, write := rotating(t, Options{MaxAge: time.Minute, Now: func() time.Time { return time.Unix(1e9+now.Load(), 0) }})
+	quiet := func(want int) {
+		t.Helper()
+		for range 3 {
+			now.Add(3600)
+			settle(l)
+		}
+		if n := len(segmentsOf(t, l.Path())); n != want {
+			t.Errorf("%d segments, not %d", n, want)
+		}
+	}
+	quiet(1)
+	write()
+	quiet(2)
 }
 
 // Readers follow from one segment to the next, however many there were.

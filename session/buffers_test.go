@@ -25,7 +25,21 @@ func TestBuffersComeBack(t *testing.T) {
 	if again == 0 {
 		t.Error("none was used again")
 	}
-	b.Put(Chunks{make([]byte, 5, 3000), nil, {}})
+	b.Put(Chunks{nil, {}})
+	// What has another length than the pool's buffers is not given as one of them: it
+	// would reach into what lies behind it.
+	odd := make(Chunks, 64)
+	strange := make(map[*byte]bool)
+	for i := range odd {
+		odd[i] = make([]byte, 5, 3000)
+		strange[&odd[i][0]] = true
+	}
+	b.Put(odd)
+	for range odd {
+		if got := b.Get(3000); strange[&got[:1][0]] {
+			t.Fatalf("a buffer of 3000 bytes is given as one of %d", cap(got))
+		}
+	}
 	(*Buffers)(nil).Put(Chunks{make([]byte, 0, BufferSize)})
 	if c := (*Buffers)(nil).Get(5000); cap(c) != 5000 {
 		t.Errorf("nobody gives room for %d bytes", cap(c))

@@ -96,7 +96,7 @@ func TestViewKeys(t *testing.T) {
 
 		"!: to the first from above": {"envoy-sotw-nack", []string{"g", "!"}, state{tab: 1, seq: 17, said: "nack-received"}},
 		"!: round":                   {"envoy-sotw-nack", []string{"G", "!"}, state{tab: 1, said: "from the beginning again"}},
-		"!: from Clients":            {"envoy-sotw-nack", []string{"1", "!"}, state{tab: 1, seq: 17, said: "nack-received"}},
+		"!: from Clients":            {"envoy-sotw-nack", []string{"1", "!"}, state{tab: 1, seq: 17, said: "nack-received", not: "from the beginning again"}},
 		"!: nothing":                 {"envoy-sotw", []string{"!"}, state{tab: 1, said: "no rule has found anything of weight"}},
 		"!: a filter that hides it":  {"envoy-sotw-nack", append(append([]string{"/"}, keysTyped("type:lds")...), "!"), state{tab: 1, frame: "filter: none"}},
 

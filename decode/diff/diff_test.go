@@ -162,6 +162,10 @@ func TestCompare(t *testing.T) {
 			[]string{`changed a[1].v: 2 -> 3`},
 		},
 		{
+			"little in common with something larger is another thing", `{"a":[{"x":1}]}`, `{"a":[{"x":1,"b":2,"c":3,"d":4,"e":5,"f":6}]}`,
+			[]string{`removed a[0]: {"x":1}`, `added a[0]: {"x":1,"b":2,"c":3,"d":4,"e":5,"f":6}`},
+		},
+		{
 			"another name is another thing", `{"a":[{"name":"x","v":1}]}`, `{"a":[{"name":"y","v":1}]}`,
 			[]string{`removed a[name=x]: {"name":"x","v":1}`, `added a[name=y]: {"name":"y","v":1}`},
 		},

@@ -429,6 +429,21 @@ func TestInspectDeduplicates(t *testing.T) {
 	}
 }
 
+// Of a map key that comes twice the last value counts, as for every decoder of
+// protobuf: what the first one said is no content.
+func TestInspectMapKeyTwice(t *testing.T) {
+	with := func(name, value string) []byte {
+		return resource(t, `{"@type":"#envoy.config.cluster.v3.Cluster","name":"`+name+`","typed_extension_protocol_options":{"k":{"@type":"#google.protobuf.StringValue","value":"`+value+`"}}}`).Value
+	}
+	hash := func(body []byte) [16]byte {
+		return inspect.New().Inspect("type.googleapis.com/envoy.config.cluster.v3.Cluster", body, false).Hash
+	}
+	old, last := hash(with("c", "old")), hash(with("c", "last"))
+	if twice := hash(append(with("c", "old"), with("c", "last")...)); twice != last || twice == old {
+		t.Errorf("of two the content is %x, of the first alone %x, of the last alone %x", twice, old, last)
+	}
+}
+
 // What the client looks up before it accepts the resource, and where clusters are
 // asked for on demand.
 func TestInspectProvenClusters(t *testing.T) {

@@ -240,3 +240,26 @@ func holes(t *testing.T, all, cut []session.Entry) {
 		}
 	}
 }
+
+// What the recording had lost already counts as what it lost, and not once more for
+// the entry that tells of it.
+func TestCutOverAGap(t *testing.T) {
+	remark := &session.Note{Code: session.NoteRemark, Text: "look"}
+	lost := &session.Gap{First: 3, Last: 8, Entries: 6, Bytes: 500, Streams: []session.StreamID{2}}
+	all := []session.Entry{
+		{Seq: 1, Kind: session.KindNote, Side: session.Proxy, Note: remark},
+		{Seq: 2, Kind: session.KindNote, Side: session.Proxy, Note: remark},
+		{Seq: 8, Kind: session.KindGap, Side: session.Proxy, Gap: lost},
+		{Seq: 9, Kind: session.KindNote, Side: session.Proxy, Note: remark},
+	}
+	path := filepath.Join(t.TempDir(), "cut.xdsp")
+	ends := func(e *session.Entry, _ *check.Change) bool { return e.Seq == 1 || e.Seq == 9 }
+	done, err := convert.Cut(path, recorder.Facts{}, walkOf(all, ends), convert.CutOptions{Bare: true})
+	if err != nil || done.Entries != 2 || done.LeftOut != 7 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	cut, _ := read(t, path)
+	if g := cut[1].Gap; len(cut) != 3 || g == nil || g.First != 2 || g.Last != 8 || g.Entries != 7 || g.Bytes != 500 || len(g.Streams) != 1 {
+		t.Errorf("%d entries, the gap is %+v", len(cut), g)
+	}
+}

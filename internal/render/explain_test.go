@@ -142,3 +142,25 @@ func TestExplainEvents(t *testing.T) {
 		}
 	}
 }
+
+// Only a status that is an error looks bad: most streams end with 0, in order.
+func TestLookOfStatus(t *testing.T) {
+	for code, want := range map[int32]FactLook{0: FactPlain, 1: FactBad, 14: FactBad} {
+		e := session.Entry{Kind: session.KindTrailer, Status: &session.Status{Code: code}}
+		for _, f := range Explain(&e, &check.Change{}, Surroundings{}) {
+			if f.Name == "grpc-status" && f.Look != want {
+				t.Errorf("grpc-status %d has the look %d, not %d", code, f.Look, want)
+			}
+		}
+	}
+}
+
+// A note of a rule is no fault: it does not look like one.
+func TestLookOfFinding(t *testing.T) {
+	for severity, want := range map[check.Severity]FactLook{check.Info: FactMuted, check.Warning: FactBad, check.Error: FactBad} {
+		f := check.Finding{Rule: check.Rules()[0], Severity: severity, Seqs: []session.Seq{3}, LastSeq: 3, Count: 1}
+		if got := ExplainFinding(&f)[0]; got.Look != want || got.Name != severity.String() {
+			t.Errorf("%s has the look %d, not %d", severity, got.Look, want)
+		}
+	}
+}

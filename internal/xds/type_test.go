@@ -85,6 +85,9 @@ func TestTypeTable(t *testing.T) {
 			t.Errorf("%q has rank %d", other, Rank(other))
 		}
 	}
+	if Rank("NDS") != Rank("WDS") || Rank("NDS") != Rank("ServiceEntry") {
+		t.Error("what is not of Envoy has an order of its own: tables sort it by name")
+	}
 	if got := TypeWord(TypePrefix + "istio.workload.Workload"); got != "" {
 		t.Errorf("%s, which means another message", got)
 	}

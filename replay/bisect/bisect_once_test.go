@@ -15,6 +15,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/replay/replaytest"
 	"github.com/xdsproxy/xdsproxy/replay/server"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // refusing refuses responses that have all of these.
@@ -135,6 +136,36 @@ func TestBisectProof(t *testing.T) {
 				t.Errorf("%+v, %v", again, err)
 			}
 		})
+	}
+}
+
+// A client that rejects one of several may take the others, and ask for what they
+// refer to: the proof has that. One alone is not taken, and leads to nothing.
+func TestBisectProofHasWhatSeveralReferTo(t *testing.T) {
+	const eds = `
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[a,b{eds},c,d{eds},e{eds},f]
+C> type=CDS V= N=a R=[] err="no"
+`
+	for culprits, want := range map[string][]string{"d": nil, "b+e": {"b", "e"}} {
+		c := &picky{node: "n1", asks: []string{"EDS:b,d,e", "CDS"}, refuse: refusing(strings.Split(culprits, "+")...)}
+		f, err := bisected(t, eds, 0, c, Options{})
+		if err != nil || culpritsOf(f) != culprits {
+			t.Fatalf("%s: %+v, %v", culprits, f, err)
+		}
+		var got []string
+		for e := range f.Entries() {
+			if e.Kind != session.KindMessage || e.Side != session.Server {
+				continue
+			}
+			m := decode.Peek(xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"), e.Side, "", e.Message.Data.Bytes())
+			if xds.ShortType(m.TypeURL) == "EDS" {
+				got = append(got, m.ResourceNames()...)
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: it gives the endpoints of %q, not of %q", culprits, got, want)
+		}
 	}
 }
 

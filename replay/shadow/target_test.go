@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	_ "github.com/xdsproxy/xdsproxy/decode/types" // what clusters consist of
 	"github.com/xdsproxy/xdsproxy/replay"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -255,5 +256,28 @@ func TestNone(t *testing.T) {
 		if sum := r.end(); len(sum.Differences) != 1 || sum.Differences[0].Streams != 1 || strings.Count(r.text(), "difference") != 1 {
 			t.Errorf("%+v\n%s", sum, r.text())
 		}
+	}
+}
+
+// Noise is where the second instance and the live server differ. In what the target
+// gives, another field counts beside it.
+func TestNoiseIsOfTheSecond(t *testing.T) {
+	t.Parallel()
+	cluster := func(stat string, seconds byte) []byte { // alt_stat_name and connect_timeout
+		c := append(lenField(1, []byte("a")), lenField(4, []byte{1 << 3, seconds})...)
+		c = append(c, lenField(28, []byte(stat))...)
+		out := append(lenField(versionOfResponse, []byte("1")), lenField(typeOfResponse, []byte(clusters))...)
+		out = append(out, lenField(resourcesOfResponse, append(lenField(1, []byte(clusters)), lenField(2, c)...))...)
+		return append(out, lenField(nonceOfResponse, []byte("1"))...)
+	}
+	second := newPlane(t, cluster("second", 5)).target("A2")
+	r := start(t, Options{Target: newPlane(t, cluster("target", 7)).target("B"), Noise: &second, Idle: time.Minute}, cluster("live", 5))
+	r.until("B gives another content")
+	sum := r.end()
+	if len(sum.Differences) != 1 || !strings.Contains(r.text(), "alt_stat_name is noise") || strings.Contains(r.text(), "connect_timeout is noise") {
+		t.Fatalf("%+v\n%s", sum, r.text())
+	}
+	if d := sum.Differences[0].Detail; !strings.Contains(d, "connect_timeout") || strings.Contains(d, "alt_stat_name") {
+		t.Errorf("it differs in\n%s", d)
 	}
 }

@@ -41,6 +41,19 @@ func TestGapOfTwoLosses(t *testing.T) {
 	}
 }
 
+// A Gap entry that is lost itself takes what it told into the next one: entries,
+// bytes and streams.
+func TestGapOfALostGap(t *testing.T) {
+	var h Holes
+	h.Add(&session.Entry{Seq: 3, Gap: &session.Gap{First: 1, Last: 2, Entries: 2, Bytes: 700, Streams: []session.StreamID{5}}})
+	h.Add(&session.Entry{Seq: 4, Stream: 7, Message: &session.Message{Data: session.Chunks{make([]byte, 30)}}})
+	gaps := h.Close()
+	want := session.Gap{First: 1, Last: 4, Entries: 4, Bytes: 730, Streams: []session.StreamID{5, 7}}
+	if len(gaps) != 1 || !reflect.DeepEqual(*gaps[0].Gap, want) {
+		t.Errorf("%+v, not %+v", *gaps[0].Gap, want)
+	}
+}
+
 // There is always room in a queue without a limit.
 func TestQueueWithoutLimit(t *testing.T) {
 	q := New(math.MaxInt64)

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
@@ -49,5 +51,31 @@ func TestDiffStops(t *testing.T) {
 	}
 	if _, err := first.run.reader.Next(scr.Log().Context); err == nil {
 		t.Error("the reader is still open")
+	}
+}
+
+// What a client rejected is what its NACK is about: the diff is that of the response,
+// not of two requests.
+func TestDiffOfANack(t *testing.T) {
+	scr := viewtest.New(t, viewtest.File(filepath.Join("..", "..", "..", "check", "testdata", "sessions", "envoy-sotw-nack.xdsp"))).Read(t)
+	log, nacks := scr.Log(), 0
+	for i := range log.Index.Len() {
+		r, _ := log.Index.Row(i)
+		if r.What != index.NACK || r.Partner() == 0 {
+			continue
+		}
+		nacks++
+		nack, response := CompareSelection(t.Context(), log, view.Selection{Seq: r.Seq}, 0), CompareSelection(t.Context(), log, view.Selection{Seq: r.Partner()}, 0)
+		if nack.Err != nil || response.Err != nil || len(nack.Items) == 0 || len(nack.Items) != len(response.Items) {
+			t.Fatalf("entry %d has %d, %v; what it rejects, %d, has %d, %v", r.Seq, len(nack.Items), nack.Err, r.Partner(), len(response.Items), response.Err)
+		}
+		for i := range nack.Items {
+			if a, b := &nack.Items[i], &response.Items[i]; a.Name != b.Name || a.New.Seq != b.New.Seq || a.Kind != b.Kind {
+				t.Errorf("entry %d: %+v is not %+v", r.Seq, a, b)
+			}
+		}
+	}
+	if nacks == 0 {
+		t.Error("there is no NACK")
 	}
 }
