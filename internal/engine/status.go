@@ -203,7 +203,9 @@ func merge(a, b TypeStatus) TypeStatus {
 	if b.State > a.State || b.State == a.State && b.Since.After(a.Since) {
 		a, b = b, a
 	}
-	if a.Wanted >= 0 && b.Wanted >= 0 {
+	if a.Wanted == Everything || b.Wanted == Everything {
+		a.Wanted = Everything
+	} else {
 		a.Wanted += b.Wanted
 	}
 	a.Have += b.Have

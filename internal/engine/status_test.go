@@ -13,8 +13,10 @@ func TestStatusOfTwoStreams(t *testing.T) {
 			t.Errorf("%s and %s\n got %+v\nwant %+v", pair[0].State, pair[1].State, got, want)
 		}
 	}
-	everything := TypeStatus{Type: "CDS", State: Nacked, Wanted: Everything}
-	if got := merge(synced, everything); got.Wanted != Everything {
-		t.Errorf("of all and 2 names %d are wanted", got.Wanted)
+	for _, state := range []State{Nacked, Synced, NotAsked} {
+		all := TypeStatus{Type: "CDS", State: state, Wanted: Everything}
+		if got := merge(synced, all); got.Wanted != Everything {
+			t.Errorf("of all, %s, and 2 names %d are wanted", state, got.Wanted)
+		}
 	}
 }
