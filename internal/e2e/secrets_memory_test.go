@@ -167,18 +167,13 @@ func TestSecretsAreNotInMemory(t *testing.T) {
 	readers := given(t, l)
 	readable(t, "what readers give", readers)
 	seeded.absent(t, map[string][]byte{"what readers give": readers})
-	recordings := 0
+	var all []byte // which may be in pieces, as blocks were committed
 	for _, b := range held(l) {
 		plain := decompressed(t, b)
-		if bytes.Contains(plain, []byte("refused")) {
-			recordings++
-			readable(t, "the ring", plain)
-		}
+		all = append(all, plain...)
 		seeded.absent(t, map[string][]byte{"the memory of the log": b, "the memory of the log, decompressed": plain})
 	}
-	if recordings == 0 {
-		t.Error("the bytes of the ring were not found")
-	}
+	readable(t, "the ring", all)
 }
 
 // Where a hook of the writer panics with what it was to mask, neither the log of
