@@ -32,6 +32,7 @@ type Reader struct {
 	cancel context.CancelFunc
 	bound  context.Context // of the last Next, which ends it as well
 	unbind func() bool
+	closed bool
 
 	link    *link
 	failure error // why there is nothing more
@@ -84,10 +85,14 @@ func (r *Reader) Seek(seq session.Seq) error {
 
 // Next returns the next entry, as that of recorder.Reader does: after io.EOF, it
 // may be called again for what has been written since. When ctx ends while it
-// waits, the Reader is over.
+// waits, the Reader is over; when it ends later, who calls with another one does
+// not notice.
 func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 	if ctx != r.bound {
 		r.unbind()
+		if r.ctx.Err() != nil && !r.closed {
+			r.ctx, r.cancel = context.WithCancel(context.Background())
+		}
 		r.bound, r.unbind = ctx, context.AfterFunc(ctx, r.cancel)
 	}
 	if r.to > 0 && r.Facts().LastSeq >= r.to {
@@ -109,6 +114,7 @@ func (r *Reader) Next(ctx context.Context) (session.Entry, error) {
 
 // Close ends the connection.
 func (r *Reader) Close() error {
+	r.closed = true
 	r.unbind()
 	r.cancel()
 	err := r.Reader.Close()
@@ -130,10 +136,11 @@ type segment struct {
 	n      uint64
 	stream grpc.ServerStreamingClient[viewerpb.Chunk]
 	cancel context.CancelFunc // of stream
+	of     context.Context    // of the Reader, when stream began
 	resume []byte             // stands for all that has come
 	buf    []byte             // of that, what was not given yet
 	over   bool               // there was no more
-	seen   uint64             // in which pass of the Reader that was so
+	asked  uint64             // in which pass of the Reader stream began, which knows no more than was there then
 	gone   bool               // there will never be more
 }
 
@@ -154,7 +161,7 @@ func (s *segment) hangUp() {
 // end notes that there is no more.
 func (s *segment) end() {
 	s.hangUp()
-	s.over, s.seen = true, s.r.pass
+	s.over = true
 }
 
 // Read waits for bytes, whatever becomes of the connection meanwhile.
@@ -163,7 +170,7 @@ func (s *segment) Read(p []byte) (int, error) {
 		switch {
 		case s.r.failure != nil:
 			return 0, s.r.failure
-		case s.gone, s.over && (s.r.over || s.seen == s.r.pass):
+		case s.gone, s.over && (s.r.over || s.asked == s.r.pass):
 			return 0, io.EOF
 		case s.r.over:
 			return 0, fs.ErrNotExist
@@ -188,13 +195,14 @@ func (s *segment) receive() error {
 			s.resume = chunk.Resume
 		}
 		if chunk.Last {
-			s.r.over = true
+			s.r.over = s.asked == s.r.pass
 			s.end()
 		}
 		return nil
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF): // there is a later segment: this one is as it will stay
 		s.r.attached()
 		s.end()
+		s.gone = true
 		return nil
 	}
 	if s.r.link == nil {
@@ -228,6 +236,9 @@ func (s *segment) next() (*viewerpb.Chunk, error) {
 		r.link = l
 		s.hangUp()
 	}
+	if s.of != r.ctx {
+		s.hangUp()
+	}
 	if s.stream == nil {
 		call := r.link.api.Read
 		if r.follow {
@@ -241,7 +252,7 @@ func (s *segment) next() (*viewerpb.Chunk, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.stream = stream
+		s.stream, s.of, s.asked = stream, r.ctx, r.pass
 	}
 	return s.stream.Recv()
 }
