@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -30,8 +28,8 @@ type Compared struct {
 	Result *diff.Result
 	// Only is the content where only one of the two has any, if it was asked for.
 	Only *document.Tree
-	// Lost says that it is not known whether the client had a version before.
-	Lost bool
+	// Lost says why it is not known whether the client had a version before.
+	Lost Knowledge
 }
 
 // Against is a response beside what the client had before it.
@@ -43,8 +41,6 @@ type Against struct {
 }
 
 const (
-	// maxSought is how many responses are read to find the versions before.
-	maxSought = 64
 	// maxCompared is how many resources are compared in depth, and maxWeighed
 	// how many bytes.
 	maxCompared = 500
@@ -52,9 +48,9 @@ const (
 )
 
 // Against compares a response with what its client had accepted before, or, of
-// what it had accepted nothing, with what it was sent before. whole asks for the
+// what it had accepted nothing, with what it was sent before. content asks for the
 // contents of what only one of the two has.
-func (f *Fetcher) Against(ctx context.Context, seq session.Seq, whole bool) (*Against, error) {
+func (f *Fetcher) Against(ctx context.Context, seq session.Seq, content bool) (*Against, error) {
 	got, err := f.fetchOne(ctx, seq)
 	if err != nil {
 		return nil, err
@@ -63,20 +59,23 @@ func (f *Fetcher) Against(ctx context.Context, seq session.Seq, whole bool) (*Ag
 	if m == nil || !m.Response() {
 		return nil, fmt.Errorf("%d is no response", seq)
 	}
-	s := search{f: f, of: got, seeks: make(map[string]*found), read: make(map[session.Seq]bool), whole: whole}
-	for i := range m.Resources {
-		s.seeks[m.Resources[i].Name] = nil
-	}
-	for _, n := range m.Removed {
-		s.seeks[n] = nil
-	}
-	s.full = m.Kind == decode.SotwResponse && xds.ByShort(got.Change.Type).Whole
+	v := versus{f: f, of: got, had: make(map[string]found), whole: content}
 	if r, ok := f.index.BySeq(seq); ok {
-		if err := s.look(ctx, r); err != nil {
+		names := make([]uint64, 0, len(m.Resources)+len(m.Removed))
+		for i := range m.Resources {
+			names = append(names, f.index.carried.hash(m.Resources[i].Name))
+		}
+		for _, n := range m.Removed {
+			names = append(names, f.index.carried.hash(n))
+		}
+		v.from = f.index.origins(ctx, r, names, whole(m, got.Change.Type))
+		if err := v.read(ctx); err != nil {
 			return nil, err
 		}
+	} else {
+		v.from.accepted = Unseen // nobody has got to it
 	}
-	return s.compare(), nil
+	return v.compare(), nil
 }
 
 func (f *Fetcher) fetchOne(ctx context.Context, seq session.Seq) (*Fetched, error) {

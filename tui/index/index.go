@@ -29,6 +29,7 @@ type Index struct {
 	stats  *counter
 	marks  marks
 
+	carried  carried
 	silences []Silence
 
 	lines *render.Table // what events say
@@ -45,6 +46,7 @@ func New() *Index {
 	return &Index{
 		words: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
 		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(), marks: newMarks(),
+		carried: newCarried(),
 	}
 }
 
@@ -262,6 +264,11 @@ func (x *Index) addMessage(r *Row, e *session.Entry, c *check.Change) {
 	r.version, r.nonce = x.texts.add(m.Version), x.texts.add(m.Nonce)
 	if r.accepted = away(c.Accepted, e.Seq); c.None {
 		r.Flags |= Bare
+	}
+	if m.Response() {
+		if x.carried.add(e.Seq, c); pulse(m) {
+			r.Flags |= Pulse
+		}
 	}
 	if c.Response != nil && len(c.Sub.Sent) > 1 {
 		r.before = away(c.Sub.Sent[len(c.Sub.Sent)-2].Seq, e.Seq)

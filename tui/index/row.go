@@ -91,6 +91,7 @@ const (
 	Aside     // it is an event that matters: a gap, a note, an end with an error
 	Unread    // of a row that is not in the index yet: what is known is what the entry itself says
 	Bare      // its client had accepted nothing of the type before
+	Pulse     // it only prolongs what there is
 )
 
 // At is when the entry was complete.

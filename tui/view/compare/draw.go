@@ -102,8 +102,10 @@ func itemLines(out []widget.TextLine, c *index.Compared, whole bool) []widget.Te
 // sideWords says why there is nothing to see of a resource.
 func sideWords(c *index.Compared) string {
 	switch {
-	case c.Lost:
+	case c.Lost == index.Unseen:
 		return "What the client had before is not known."
+	case c.Lost == index.LetGo:
+		return "What the client had before was seen too long ago: it is not kept any more."
 	case c.Kind == diff.Added:
 		return "It was not there before."
 	case c.Kind == diff.Removed:
@@ -200,8 +202,11 @@ func noDifference(items []index.Compared, typ string) string {
 // columns.
 func editions(c *index.Compared, version int) string {
 	from := edition(&c.Old, version)
-	if c.Lost {
+	switch c.Lost {
+	case index.Unseen:
 		from = "not known"
+	case index.LetGo:
+		from = "not kept any more"
 	}
 	return from + " > " + edition(&c.New, version)
 }
@@ -302,8 +307,10 @@ func ChangeOf(c *index.Compared) (widget.Role, string) {
 		return widget.Muted, "none"
 	case c.Kind == diff.Removed:
 		return widget.Warned, "gone"
-	case c.Kind == diff.Added && c.Lost:
+	case c.Kind == diff.Added && c.Lost == index.Unseen:
 		return widget.Muted, "what it had before is not known"
+	case c.Kind == diff.Added && c.Lost == index.LetGo:
+		return widget.Muted, "what it had before is not kept any more"
 	case c.Kind == diff.Added:
 		return widget.Good, "new"
 	case c.Result == nil:
