@@ -233,3 +233,26 @@ func BenchmarkPeek(b *testing.B) {
 		}
 	}
 }
+
+// A name is what the resource says, whatever it holds. What may be a message of a
+// type that is not known is no name, and neither is what is no text.
+func TestNamesHoldAnything(t *testing.T) {
+	method := xds.LookupMethod("/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources")
+	for _, c := range []struct{ typeURL, name, want string }{
+		{clusterURL, "a\tb", "a\tb"},
+		{clusterURL, "\x1b[31mred\n", "\x1b[31mred\n"},
+		{clusterURL, "a\x00b\u202e", "a\x00b\u202e"},
+		{clusterURL, "\xff", ""},
+		{"type.googleapis.com/x.Y", "\n\x05hello", ""},
+		{"type.googleapis.com/x.Y", "hello", "hello"},
+	} {
+		inner := msg(str(1, c.typeURL), str(2, string(str(1, c.name))))
+		wrapped := msg(str(1, "type.googleapis.com/envoy.service.discovery.v3.Resource"), str(2, string(str(2, string(inner)))))
+		for _, data := range [][]byte{str(2, string(inner)), str(2, string(wrapped))} {
+			m := Peek(method, session.Server, "application/grpc", data)
+			if len(m.Resources) != 1 || m.Resources[0].Name != c.want {
+				t.Errorf("%s of %q: %+v", c.typeURL, c.name, m.Resources)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -46,7 +47,7 @@ func (p *peeker) sotwResource(r *Resource, b []byte) {
 		*r = Resource{}
 		p.wrapper(r, body)
 	} else if r.Name == "" {
-		r.Name = payloadName(r.Body)
+		r.Name = payloadName(r.TypeURL, r.Body)
 	}
 }
 
@@ -124,19 +125,20 @@ func (p *peeker) wrapper(r *Resource, b []byte) {
 		r.Name = name
 	}
 	if r.Name == "" && !r.Empty {
-		r.Name, r.Unnamed = payloadName(r.Body), true
+		r.Name, r.Unnamed = payloadName(r.TypeURL, r.Body), true
 	}
 }
 
 // payloadName is the name that a resource gives itself. In every resource type
-// of xDS that has one it is field 1, a string. What does not look like text is
-// no name.
-func payloadName(b []byte) string {
+// of xDS that has one it is field 1, a string, and may hold anything. Of a type
+// that is not known, what does not look like text may be a message, and is no name.
+func payloadName(typeURL string, b []byte) string {
 	for s := protoscan.Of(b); s.Next(); {
 		if s.Num != 1 {
 			continue
 		}
-		if v, ok := s.Bytes(); ok && protoscan.IsPrintable(v) {
+		v, ok := s.Bytes()
+		if ok && (protoscan.IsPrintable(v) || utf8.Valid(v) && xds.ByURL(typeURL).NameField != "") {
 			return string(v)
 		}
 		return ""
