@@ -56,6 +56,23 @@ func TestClientsStandings(t *testing.T) {
 	}
 }
 
+// Why a client rejected what it was sent last is told when it has left, too; of
+// one that left in peace, how it left.
+func TestClientsGoneWhileNacked(t *testing.T) {
+	const text = "C> type=CDS V= N= R=[] node=gw-0\nS< type=CDS V=41 N=a res=[c1]\nC> type=CDS V=41 N=a R=[]\n" +
+		"S< type=CDS V=42 N=b res=[c1{eds}]\nC> type=CDS V=41 N=b R=[] err=\"bad timeout\"\n-- server-end code=14\n" +
+		"-- stream 2\nC> type=CDS V= N= R=[] node=gw-1\nS< type=CDS V=41 N=a res=[c1]\nC> type=CDS V=41 N=a R=[]\n-- server-end code=14\n"
+	d := drive(t, played(t, text), 120, 24, Options{Theme: "mono"})
+	d.press("1")
+	if got, want := d.frame(), `gw-0 CDS: rejected 42, accepted 41; "bad timeout"; ended by the server with status 14`; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+	d.press("down")
+	if got, want := d.frame(), "gw-1: ended by the server with status 14"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}
+
 // d on a client that is in sync compares what it accepted last.
 func TestClientsDiffOfAccepted(t *testing.T) {
 	d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: "mono"})

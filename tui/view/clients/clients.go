@@ -302,20 +302,21 @@ func (v *View) About(scr view.Screen) widget.Line {
 	}
 	r := rows[v.win.At]
 	name := scr.Aliases().Name(r.of.Client)
-	if !r.of.Gone.IsZero() {
-		ago := ""
-		if !scr.Log().Feed.Done() {
-			ago = "gone " + render.Age(scr.Seen().At.Sub(r.of.Gone)) + ": "
-		}
+	t, gone := worstOf(&r), !r.of.Gone.IsZero()
+	ago := ""
+	if gone && !scr.Log().Feed.Done() {
+		ago = "gone " + render.Age(scr.Seen().At.Sub(r.of.Gone)) + ": "
+	}
+	if gone && (t == nil || t.State != engine.Nacked) {
 		return widget.Text(widget.Muted, name+": "+ago+scr.Aliases().Text(r.of.Why))
 	}
-	t := worstOf(&r)
 	if t == nil {
 		return widget.Text(widget.Plain, name+" has asked for nothing")
 	}
 	l := widget.Spans(widget.In(widget.Plain, name+" "+t.Type+": "))
+	l.Add(widget.Muted, ago)
 	at := scr.Seen().At
-	if isPast(scr, r.of, t) {
+	if isPast(scr, r.of, t) && !gone {
 		l.Add(widget.Muted, "when its stream ended, "+render.Age(at.Sub(t.Gone))+" ago: ")
 		at = t.Gone
 	}
@@ -333,6 +334,9 @@ func (v *View) About(scr view.Screen) widget.Line {
 			l.Add(widget.Plain, ", accepted none")
 		}
 		l.Add(widget.Plain, "; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
+		if gone {
+			l.Add(widget.Muted, "; "+scr.Aliases().Text(r.of.Why))
+		}
 	case engine.Stale:
 		l.Add(widget.Warned, "no answer to "+render.OrDash(t.Sent)+" for "+age)
 	case engine.Pending:
