@@ -224,10 +224,11 @@ func (m *Model) observe() tea.Cmd {
 		return nil
 	}
 	m.looking = true
-	feed, now := m.log.Feed, m.now
+	feed, now, names := m.log.Feed, m.now, m.seen.Names
 	return func() tea.Msg {
 		s := view.Seen{Generation: g, Asked: now()}
 		s.Standing, s.At = feed.Standing()
+		s.Names = view.NamesOf(s.Standing, names)
 		s.Findings = feed.Findings()
 		s.Folded = check.Fold(s.Findings)
 		return seenMsg(s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -91,6 +92,11 @@ func NewStanding(clients []engine.ClientStatus, seq uint64, now time.Time) *Stan
 func (s *Standing) Text(style Style, columns int) string {
 	g := s.grid()
 	g.fit(columns)
+	all := make([]string, 0, len(g.rows))
+	for _, row := range g.rows[1:] {
+		all = append(all, row[0].text)
+	}
+	names := shortname.New(all)
 	var b strings.Builder
 	for i, row := range g.rows {
 		var line []string
@@ -98,9 +104,13 @@ func (s *Standing) Text(style Style, columns int) string {
 			if g.width[j] == 0 {
 				continue
 			}
-			text := padRight(Middle(c.text, g.width[j]), g.width[j])
-			if j == len(row)-1 {
-				text = c.text
+			text := c.text
+			switch {
+			case j == len(row)-1:
+			case j == 0 && i > 0:
+				text = padRight(names.Fit(c.text, g.width[j]), g.width[j])
+			default:
+				text = padRight(Middle(c.text, g.width[j]), g.width[j])
 			}
 			line = append(line, style.paint(c.look, text))
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -22,6 +23,7 @@ type Table struct {
 	streams map[session.StreamID]*lifetime
 	conns   map[session.ConnID]*lifetime
 	now     moment
+	names   shortname.Set // of clients, as they are met
 }
 
 // moment is what is known around the entry that was seen last.
@@ -282,7 +284,7 @@ func (t *Table) fixed(r row) string {
 		sign = t.style.paint(r.role, r.sign)
 	}
 	return sign + padLeft(r.seq, seqWidth) + " " + padRight(r.time, len(timeForm)) + " " +
-		padRight(Middle(r.client, t.client), t.client) + " " + padRight(Middle(Safe(r.typ), typeWidth), typeWidth) + " " +
+		padRight(t.names.Fit(r.client, t.client), t.client) + " " + padRight(Middle(Safe(r.typ), typeWidth), typeWidth) + " " +
 		t.style.paint(r.role, padRight(r.what, whatWidth))
 }
 
@@ -310,7 +312,7 @@ func (t *Table) someNames(names []string, room int) string {
 		if i > 0 && Width(n) > left {
 			return b.String() + more(len(names)-i)
 		}
-		n = Middle(n, left)
+		n = shortname.Alone(n, left)
 		if i > 0 {
 			b.WriteByte(' ')
 			used++

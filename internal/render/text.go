@@ -3,10 +3,9 @@ package render
 import (
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 )
 
 // printable says what may stand in any output as it is. Every form for people,
@@ -85,29 +84,15 @@ func SafeLines(s string) string {
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
-		n += runeWidth(r)
+		n += shortname.Columns(r)
 	}
 	return n
 }
 
-func runeWidth(r rune) int {
-	if r < 0x300 {
-		return 1
-	}
-	if unicode.In(r, unicode.Mn, unicode.Me) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
 const ellipsis = "…"
 
-// Middle shortens a string to at most columns by leaving out its middle, since
-// ids and addresses differ at their ends.
+// Middle shortens a string that stands alone to at most columns by leaving out its
+// middle. Names in a list are shortened together, by package shortname.
 func Middle(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -133,7 +118,7 @@ func End(s string, columns int) string {
 
 func prefix(s string, columns int) string {
 	for i, r := range s {
-		if columns -= runeWidth(r); columns < 0 {
+		if columns -= shortname.Columns(r); columns < 0 {
 			return s[:i]
 		}
 	}
@@ -144,7 +129,7 @@ func suffix(s string, columns int) string {
 	i := len(s)
 	for i > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:i])
-		if columns -= runeWidth(r); columns < 0 {
+		if columns -= shortname.Columns(r); columns < 0 {
 			break
 		}
 		i -= n
@@ -152,7 +137,7 @@ func suffix(s string, columns int) string {
 	// A combining mark must not end up on the ellipsis.
 	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if runeWidth(r) > 0 {
+		if shortname.Columns(r) > 0 {
 			break
 		}
 		i += n

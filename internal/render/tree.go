@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 )
 
 // Tree is what a client has, by reference, in its machine-readable form.
@@ -67,6 +68,14 @@ func (t *Tree) Text(s Style, columns int) string {
 	if room := columns - len("  ") - stateWidth - len("  ") - version; columns > 0 {
 		name = min(name, max(room, 3*namesWidth))
 	}
+	all := make(map[string][]string) // by type
+	for _, r := range rows {
+		all[r.node.Type] = append(all[r.node.Type], strings.TrimPrefix(r.name, r.lead))
+	}
+	names := make(map[string]*shortname.Set, len(all))
+	for typ, of := range all {
+		names[typ] = shortname.New(of)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", s.paint(title, Safe(t.Client)))
 	for i, r := range rows {
@@ -77,7 +86,7 @@ func (t *Tree) Text(s Style, columns int) string {
 			fmt.Fprintf(&b, "\n%s\n", s.paint(title, "dangling: sent, and nothing refers to it"))
 		}
 		room := max(name-Width(r.lead), namesWidth)
-		line := r.lead + padRight(Middle(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
+		line := r.lead + padRight(names[r.node.Type].Fit(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
 			s.paint(r.look(), padRight(r.node.State, stateWidth)) + "  " + Middle(r.version(), version)
 		if r.node.Again {
 			line = strings.TrimRight(line, " ") + s.paint(muted, "  (see above)")

@@ -6,6 +6,8 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 )
@@ -19,6 +21,20 @@ type Seen struct {
 	Findings   []check.Finding // each of one client
 	Folded     []check.Finding // each of one cause
 	Known      map[int]bool    // causes that the screen alone holds silent
+	Names      *shortname.Set  // of clients
+}
+
+// NamesOf are the names of clients, to be told apart; the ones that are there if
+// these are the same. It takes as long as sorting them.
+func NamesOf(standing []engine.ClientStatus, have *shortname.Set) *shortname.Set {
+	all := make([]string, len(standing))
+	for i := range standing {
+		all[i] = render.Safe(standing[i].Client)
+	}
+	if have.Has(all) {
+		return have
+	}
+	return shortname.New(all)
 }
 
 // Finding is the gravest finding that an entry proved.

@@ -125,6 +125,11 @@ func ClientsOf(scr Screen, f *check.Finding) string {
 	return scr.Aliases().Name(f.Client)
 }
 
+// ClientName is the name of a client in a column.
+func ClientName(scr Screen, client string, columns int) string {
+	return widget.Name(scr.Seen().Names, scr.Aliases().Name(client), columns)
+}
+
 func SeqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 )
 
 // Span is a text in one role. It may come from outside: what is not printable
@@ -43,7 +44,13 @@ func fit(s string, columns int, toRight bool) string {
 	return s + room
 }
 
-// Middle shortens an id to its column, by its middle.
+// Name fits a name into its column, so that it can be told from the others of its
+// list.
+func Name(of *shortname.Set, s string, columns int) string {
+	return Left(of.Fit(render.Safe(s), columns), columns)
+}
+
+// Middle shortens what stands alone to its column, by its middle.
 func Middle(s string, columns int) string {
 	return Left(render.Middle(render.Safe(s), columns), columns)
 }

@@ -117,7 +117,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		if r.typ != nil {
 			v.typeLine(scr, &l, r)
 		} else {
-			l.Add(clientRole(r.of), widget.Middle(scr.Aliases().Name(r.of.Client), name)+" ")
+			l.Add(clientRole(r.of), view.ClientName(scr, r.of.Client, name)+" ")
 			if kind > 0 {
 				l.Add(widget.Muted, widget.Middle(render.OrDash(r.of.Agent), kind)+" ")
 			}

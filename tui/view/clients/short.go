@@ -46,7 +46,7 @@ func (v *View) shortClient(scr view.Screen, l *widget.Line, c *engine.ClientStat
 	if name < 12 { // the kind has no room
 		name += kind + 1
 	}
-	l.Add(clientRole(c), widget.Middle(scr.Aliases().Name(c.Client), name)+" ")
+	l.Add(clientRole(c), view.ClientName(scr, c.Client, name)+" ")
 	if name+2+1+kind+1+state <= w {
 		agent, _, _ := strings.Cut(c.Agent, " ")
 		l.Add(widget.Muted, widget.Left(render.OrDash(agent), kind)+" ")

@@ -121,10 +121,10 @@ func (v *View) row(scr view.Screen, f *check.Finding, known bool, c *findingColu
 		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
 	l.Add(look, rule+" ")
-	l.Add(client, widget.Middle(render.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
+	l.Add(client, widget.Name(scr.Seen().Names, render.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
 	l.Add(widget.Muted, widget.Middle(render.OrDash(f.Type), view.TypeWidth)+" ")
 	if c.names > 0 {
-		l.Add(name, widget.Middle(namesOf(scr, f), c.names)+" ")
+		l.Add(name, widget.Name(v.List.names, namesOf(f, scr.Aliases().Name), c.names)+" ")
 	}
 	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), 5))
 	if c.first {
@@ -151,19 +151,19 @@ func (v *View) shortRow(scr view.Screen, f *check.Finding, known bool, w int) wi
 	rule := min(max(w*22/39, 8), 24)
 	client := w - l.Width() - rule - 1 - render.Width(tail)
 	l.Add(look, widget.Middle(f.Rule.ID, rule)+" ")
-	l.Add(widget.Muted, widget.Middle(view.ClientsOf(scr, f), client))
+	l.Add(widget.Muted, widget.Name(scr.Seen().Names, view.ClientsOf(scr, f), client))
 	l.Add(widget.Plain, tail)
 	return l
 }
 
-func namesOf(scr view.Screen, f *check.Finding) string {
+func namesOf(f *check.Finding, alias func(string) string) string {
 	switch n := len(f.Names); n {
 	case 0:
 		return "-"
 	case 1:
-		return scr.Aliases().Name(f.Names[0])
+		return alias(f.Names[0])
 	default:
-		return fmt.Sprintf("%s +%d", scr.Aliases().Name(f.Names[0]), n-1)
+		return fmt.Sprintf("%s +%d", alias(f.Names[0]), n-1)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
@@ -51,7 +52,8 @@ type findingList struct {
 	all   []check.Finding
 	known []bool // by place
 	Rows  []int32
-	muted int // rows that are hidden
+	muted int            // rows that are hidden
+	names *shortname.Set // of resources
 }
 
 // picked is by what a finding is found again, whatever is proved meanwhile.

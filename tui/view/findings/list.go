@@ -9,6 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/view"
@@ -29,6 +31,11 @@ func MakeFindingList(q findingQuery, all []check.Finding, hidden []hiding, own m
 			l.Rows = append(l.Rows, int32(i))
 		}
 	}
+	var names []string
+	for _, i := range l.Rows {
+		names = append(names, render.Safe(namesOf(&all[i], func(s string) string { return s })))
+	}
+	l.names = shortname.New(names)
 	slices.SortStableFunc(l.Rows, func(x, y int32) int {
 		a, b := &all[x], &all[y]
 		if l.known[x] != l.known[y] { // what is known comes last, whatever the order

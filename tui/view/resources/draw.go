@@ -90,7 +90,7 @@ func (v *View) clientLine(scr view.Screen, client string, w int) widget.Line {
 	l := widget.Text(widget.Plain, "  ")
 	l.Choose(v.Win.At == 0)
 	name := min(render.Width(render.Safe(scr.Aliases().Name(client))), max(w/3, 12))
-	l.Add(widget.Title, widget.Middle(scr.Aliases().Name(client), name)+"  ")
+	l.Add(widget.Title, view.ClientName(scr, client, name)+"  ")
 	for i := range scr.Seen().Standing {
 		c := &scr.Seen().Standing[i]
 		if c.Client != client {
@@ -170,7 +170,7 @@ func (v *View) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.L
 	if n.Again && room > 20 {
 		again = " (above)"
 	}
-	shown := render.Middle(render.Safe(scr.Aliases().Name(n.Name)), room-len(again))
+	shown := v.Forest.names[n.Type].Fit(render.Safe(scr.Aliases().Name(n.Name)), room-len(again))
 	l.Add(name, shown)
 	l.Add(widget.Muted, again)
 	l.Pad(2 + c.name)
@@ -284,7 +284,7 @@ func (v *View) references(scr view.Screen, list []*engine.Node, w, h int) []widg
 			return append(out, widget.Text(widget.Muted, fmt.Sprintf("   and %s more", render.Number(int64(len(list)-i)))))
 		}
 		l := widget.Spans(widget.In(widget.Accent, "   "+widget.Left(n.Type, 5)))
-		l.Add(widget.Plain, widget.Middle(scr.Aliases().Name(n.Name), max(w-8-11, 4))+" ")
+		l.Add(widget.Plain, widget.Name(v.Forest.names[n.Type], scr.Aliases().Name(n.Name), max(w-8-11, 4))+" ")
 		l.Add(resourceRole(n.State), widget.Left(string(n.State), 9))
 		out = append(out, l)
 	}

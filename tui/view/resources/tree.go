@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -70,6 +72,7 @@ type forest struct {
 	States map[engine.ResourceState]int
 	Total  int                        // resources
 	nodes  map[[2]string]*engine.Node // by type and name
+	names  map[string]*shortname.Set  // by type
 }
 
 // Flatten makes rows of a tree. It runs beside the loop: a client may have
@@ -86,6 +89,7 @@ func Flatten(q treeQuery, t *engine.Tree, folded map[treeKey]bool) *forest {
 	for _, list := range [][]*engine.Node{t.Roots, t.Dangling, t.Missing} {
 		g.count(list)
 	}
+	g.told()
 	if q.byType {
 		g.byType()
 	} else {
@@ -121,6 +125,18 @@ func (g *flattener) count(list []*engine.Node) {
 			g.forest.nodes[key] = n
 		}
 		g.count(n.Children)
+	}
+}
+
+// told makes the names of each type ones that can be told apart.
+func (g *flattener) told() {
+	all := make(map[string][]string)
+	for key := range g.forest.nodes {
+		all[key[0]] = append(all[key[0]], render.Safe(key[1]))
+	}
+	g.forest.names = make(map[string]*shortname.Set, len(all))
+	for typ, names := range all {
+		g.forest.names[typ] = shortname.New(names)
 	}
 }
 

@@ -297,7 +297,7 @@ func (v *View) biggest(scr view.Screen, w, h, top int) []widget.Line {
 	talk := []widget.Line{widget.Spans(widget.In(widget.Muted, " "+widget.Left("TOP TALKERS", half-20)+widget.Right("MESSAGES", 9)+widget.Right("BYTES", 8)))}
 	for i := range s.Talkers[:min(len(s.Talkers), max(h-1, 0))] {
 		t := &s.Talkers[i]
-		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+widget.Middle(scr.Aliases().Name(t.Client), half-20)),
+		talk = append(talk, widget.Spans(widget.In(widget.Plain, " "+view.ClientName(scr, t.Client, half-20)),
 			widget.In(widget.Plain, widget.Right(render.ShortSize(int64(t.Messages)), 9)+widget.Right(render.ShortSize(int64(t.Bytes)), 8))))
 	}
 	if len(s.Talkers) == 0 {
@@ -316,7 +316,7 @@ func (v *View) bigLines(scr view.Screen, w, h int) []widget.Line {
 		b := &s.Biggest[i]
 		l := widget.Text(widget.Plain, "  ")
 		l.Choose(i == v.win.At)
-		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+widget.Middle(render.OrDash(scr.Aliases().Name(b.Client)), name)+" ")
+		l.Add(widget.Plain, widget.Left(fmt.Sprint(uint64(b.Row.Seq)), 8)+" "+view.ClientName(scr, render.OrDash(b.Client), name)+" ")
 		l.Add(widget.Plain, widget.Middle(render.OrDash(b.Type), 4)+" ")
 		look, _ := view.LookOf(&b.Row)
 		l.Add(look, widget.Left(render.OrDash(b.Row.What.String()), 6))

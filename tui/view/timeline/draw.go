@@ -197,7 +197,7 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
 	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(scr, r, before), c.time)+" ")
 	if c.client > 0 {
-		l.Add(widget.Plain, widget.Middle(scr.Aliases().Name(w.Client), c.client)+" ")
+		l.Add(widget.Plain, view.ClientName(scr, w.Client, c.client)+" ")
 	}
 	if c.dir > 0 {
 		l.Add(widget.Muted, widget.Left(direction(scr, r), c.dir)+" "+widget.Left(view.StreamName(&w), c.stream)+" ")
