@@ -147,7 +147,13 @@ func (m *Model) top() view.View {
 }
 
 // Init is called by the program.
-func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroundColor) }
+func (m *Model) Init() tea.Cmd {
+	cmd := tea.Batch(m.wait(), tea.RequestBackgroundColor)
+	if m.log.Filter != "" {
+		cmd = tea.Batch(cmd, m.Timeline(m.log.Filter, 0))
+	}
+	return cmd
+}
 
 func (m *Model) wait() tea.Cmd {
 	every := glance

@@ -21,10 +21,11 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-// canDraw says whether there is a terminal to draw on and to type at. One that
-// calls itself dumb prints lines, and nothing can be drawn there.
-func (a *cli) canDraw() bool {
-	return console.IsTerminal(a.stdout) && console.IsTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
+// canDraw says whether there is a terminal to draw on and to type at: that of
+// this process, if standard input is something else on purpose. One that calls
+// itself dumb prints lines, and nothing can be drawn there.
+func (a *cli) canDraw(piped bool) bool {
+	return console.IsTerminal(a.stdout) && (piped || console.IsTerminal(a.stdin)) && os.Getenv("TERM") != "dumb"
 }
 
 // draw shows a source until the person leaves. What would go to standard error

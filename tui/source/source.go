@@ -17,6 +17,8 @@ import (
 type Source struct {
 	// Name is what people call it: a path, or an address.
 	Name string
+	// Filter is what the timeline begins with, "" for all of it.
+	Filter string
 	// Open returns a reader from the beginning of the log. It is called several
 	// times; each reader is closed.
 	Open func() (index.Reader, error)
