@@ -59,7 +59,7 @@ xdsproxy open 127.0.0.1:19000`,
 		heap.Lean()
 		shown := a.screenOf(src)
 		if piped {
-			shown.Name = "standard input"
+			shown.Name, shown.Notes = "standard input", nil
 		}
 		shown.Filter = filter
 		_, err = a.draw(cmd.Context(), shown)

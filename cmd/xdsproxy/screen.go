@@ -16,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui"
@@ -98,6 +99,10 @@ func (a *cli) screenOf(src *input.Source) tui.Source {
 		facts, err := recorder.Inspect(src.Name)
 		live = err == nil && !facts.Complete
 	}
+	var file *notes.File
+	if src.File || src.Script {
+		file = notes.NewFile(src.Name, src.Began())
+	}
 	return tui.Source{
 		Name: src.Name,
 		Live: live,
@@ -110,6 +115,7 @@ func (a *cli) screenOf(src *input.Source) tui.Source {
 		},
 		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.Name) },
 		Export: a.exporter(src.Name),
+		Notes:  file,
 	}
 }
 

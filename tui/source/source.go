@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
@@ -29,8 +30,10 @@ type Source struct {
 	// Proxy is what is being proxied, nil if this process does no such thing.
 	Proxy *Proxy
 	// Annotate writes a person's note into the log; nil if the log is not ours
-	// to write. Notes are then kept by the screen alone.
+	// to write. Notes is then the file beside it that has them; nil if there is
+	// no place for one, and the screen alone keeps them.
 	Annotate func(session.Note)
+	Notes    *notes.File
 	// Link says how a distant log is reached, "" if all is well; nil if it is
 	// near.
 	Link func() string
