@@ -25,10 +25,11 @@ var allowed = map[string][]string{
 	"internal/recent":    {},
 	"internal/lenient":   {},
 	"internal/bounded":   {},
+	"internal/notes":     {"session"},
 	"internal/wire":      {"session"},
 	"proxy":              {"session", "internal/wire"},
 	"recorder":           {"session", "internal/protoscan"},
-	"decode":             {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/lenient"},
+	"decode":             {"decode/document"},
 	"internal/engine":    {"session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
 	"internal/shortname": {},
@@ -40,11 +41,11 @@ var allowed = map[string][]string{
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
 	"internal/store":     {"session", "internal/xds", "recorder", "decode", "check"},
-	"internal/input":     {"session", "proxy", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
-	"internal/export":    {"session", "internal/nearest", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/report", "internal/pseudonym"},
+	"internal/input":     {"session", "proxy", "internal/notes", "internal/build", "internal/console", "internal/store", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/serve"},
+	"internal/export":    {"session", "internal/nearest", "internal/notes", "internal/build", "internal/console", "internal/heap", "internal/store", "internal/input", "recorder", "decode", "check", "internal/render", "internal/convert", "internal/report", "internal/pseudonym"},
 	"internal/playback":  {"session", "internal/xds", "internal/nearest", "proxy", "internal/build", "internal/console", "internal/store", "internal/input", "internal/configdump", "internal/compare", "internal/export", "internal/engine", "recorder", "check", "internal/render", "replay", "replay/server", "replay/client", "replay/bisect", "replay/fault", "replay/shadow"},
 	"internal/compare":   {"session", "internal/nearest", "internal/console", "internal/heap", "internal/input", "internal/engine", "internal/configdump", "decode", "check", "internal/render"},
-	"internal/convert":   {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
+	"internal/convert":   {"session", "internal/xds", "internal/notes", "internal/engine", "recorder", "decode", "check", "internal/wire", "internal/render", "internal/protoscan", "internal/lenient"},
 	"internal/report":    {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render", "internal/convert"},
 	"internal/pseudonym": {"session", "internal/xds", "internal/protoscan", "decode"},
 	"internal/serve":     {"session", "internal/bounded", "recorder"},
@@ -60,8 +61,9 @@ var allowed = map[string][]string{
 	"tui/widget":         {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
 	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
 	"tui/index":          {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
-	"tui/source":         {"session", "internal/engine", "recorder", "check", "tui/alias", "tui/index"},
+	"tui/source":         {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
 	"tui/view":           {"session", "internal/engine", "check", "internal/shortname", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
+	"tui/marks":          {"session", "internal/notes", "internal/render", "tui/index"},
 	"tui/view/clients":   {"internal/xds", "internal/engine", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/compare":   {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/detail":    {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view", "tui/view/compare"},
@@ -73,14 +75,14 @@ var allowed = map[string][]string{
 	"tui/view/stats":     {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/timeline":  {"session", "internal/engine", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/viewtest":  {"session", "recorder", "check", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
-	"tui":                {"session", "internal/engine", "internal/nearest", "recorder", "check", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
+	"tui":                {"session", "internal/engine", "internal/nearest", "recorder", "check", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"internal/xdstest":   {"session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/app", "internal/settings", "internal/wrap",
+		"internal/app", "internal/settings", "internal/wrap", "internal/notes",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
@@ -91,7 +93,6 @@ var allowed = map[string][]string{
 // decodeRooms lists what the rooms of decode, which others take for one, may
 // import of each other.
 var decodeRooms = map[string][]string{
-	"decode":              {"decode/document"},
 	"decode/document":     {},
 	"decode/chunk":        {"decode"},
 	"decode/mask/secrets": {},

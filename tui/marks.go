@@ -5,26 +5,15 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
-// Marks and remarks are notes in the log, where it is ours to write; they come
-// back with its entries, and with a recording that is opened later. Where it is
-// not, the screen keeps them alone.
-
 // mark marks an entry, or takes its mark away.
-func (m *Model) mark(seq session.Seq) {
-	code := session.NoteMark
+func (m *Model) mark(seq session.Seq) tea.Cmd {
 	if m.log.Index.Marked(seq) {
-		code = session.NoteUnmark
+		return m.keep(session.Note{Code: session.NoteUnmark, About: seq}, "the mark of %d is gone")
 	}
-	if !m.annotate(session.Note{Code: code, About: seq}) {
-		return
-	}
-	if code == session.NoteMark {
-		m.sayKept("marked %d; ' goes to the next mark, M shows only marks", seq)
-	} else {
-		m.sayKept("the mark of %d is gone", seq)
-	}
+	return m.keep(session.Note{Code: session.NoteMark, About: seq}, "marked %d; ' goes to the next mark, M shows only marks")
 }
 
 // writeNote writes beside the entry that is selected. Nothing takes away what
@@ -34,43 +23,29 @@ func (m *Model) writeNote(text string) tea.Cmd {
 	if !is {
 		return nil
 	}
-	s := of.Selected(m)
-	if s.Seq == 0 {
+	n := session.Note{Code: session.NoteRemark, Text: text, About: of.Selected(m).Seq}
+	switch {
+	case n.About == 0:
 		m.Say("there is no entry to write beside")
-		return nil
-	}
-	if text == "" && m.log.Index.Remark(s.Seq) == "" {
-		return nil
-	}
-	if !m.annotate(session.Note{Code: session.NoteRemark, Text: text, About: s.Seq}) {
-		return nil
-	}
-	if text == "" {
-		m.sayKept("the note beside %d is gone", s.Seq)
-	} else {
-		m.sayKept("wrote beside %d", s.Seq)
+	case text != "":
+		return m.keep(n, "wrote beside %d")
+	case m.log.Index.Remark(n.About) != "":
+		return m.keep(n, "the note beside %d is gone")
 	}
 	return nil
 }
 
-// annotate keeps a mark or a remark: here at once, and in the log if that can
-// be written.
-func (m *Model) annotate(n session.Note) bool {
-	if !m.log.Index.Annotate(&n) {
+// keep keeps a mark or a remark, and says so.
+func (m *Model) keep(n session.Note, says string) tea.Cmd {
+	if !m.marks.Keep(n) {
 		m.Say("there are too many marks and notes already; take some away first")
-		return false
+		return nil
 	}
-	if m.log.Annotate != nil {
-		m.log.Annotate(n)
+	m.Say(says+m.marks.Aside(), n.About)
+	return func() tea.Msg {
+		if err := m.marks.Save(); err != nil {
+			return view.Said{Role: widget.Bad, Text: err.Error()}
+		}
+		return nil
 	}
-	return true
-}
-
-// sayKept also says, once, that marks go with the screen.
-func (m *Model) sayKept(format string, args ...any) {
-	if m.log.Annotate == nil && !m.toldMarks {
-		m.toldMarks = true
-		format += " (only until you leave: this log is not ours to write)"
-	}
-	m.Say(format, args...)
 }

@@ -79,13 +79,13 @@ func TestMarksAreKeptInTheLog(t *testing.T) {
 	m := newModel(t.Context(), src, Options{Theme: "mono"})
 	d := &driver{t, m}
 	d.give(tea.WindowSizeMsg{Width: 80, Height: 24})
-	m.annotate(session.Note{Code: session.NoteMark, About: 1})
+	m.marks.Keep(session.Note{Code: session.NoteMark, About: 1})
 	m.mark(2)
 	m.mark(3)
 	m.mark(3)
-	m.annotate(session.Note{Code: session.NoteRemark, Text: "odd\x1b[31m", About: 4})
-	if m.toldMarks {
-		t.Error("it says that marks go with the screen")
+	m.marks.Keep(session.Note{Code: session.NoteRemark, Text: "odd\x1b[31m", About: 4})
+	if aside := m.marks.Aside(); aside != "" {
+		t.Error("it says that marks go with the screen:", aside)
 	}
 	if err := log.Close(); err != nil {
 		t.Fatal(err)

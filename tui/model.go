@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/alias"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/marks"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/clients"
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
@@ -57,8 +58,8 @@ type Model struct {
 	away   uint64    // files of it that somebody else took away
 	awayAt time.Time
 
-	toldMarks bool // that they are kept by the screen alone
-	clicked   click
+	marks   *marks.Keeper
+	clicked click
 
 	seen    view.Seen
 	looking bool // an observation is on its way
@@ -120,6 +121,10 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 		log:  &view.Log{Context: ctx, Source: src, Index: x, Feed: index.NewFeed(x, o.Check), Fetch: index.NewFetcher(x, src.Open)},
 		opts: o, now: o.Now, theme: widget.NewTheme(o.Theme, o.ASCII), stale: true, w: 80, h: 24,
 	}
+	m.marks = marks.New(x, src.Annotate, src.Notes)
+	if says := m.marks.Load(); says != "" {
+		m.tell(message{role: widget.Warned, text: says})
+	}
 	m.aliases.Read = m.log.Fetch.Names
 	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = clients.New(), timeline.New(src.Live)
@@ -147,7 +152,13 @@ func (m *Model) top() view.View {
 }
 
 // Init is called by the program.
-func (m *Model) Init() tea.Cmd { return tea.Batch(m.wait(), tea.RequestBackgroundColor) }
+func (m *Model) Init() tea.Cmd {
+	cmd := tea.Batch(m.wait(), tea.RequestBackgroundColor)
+	if m.log.Filter != "" {
+		cmd = tea.Batch(cmd, m.Timeline(m.log.Filter, 0))
+	}
+	return cmd
+}
 
 func (m *Model) wait() tea.Cmd {
 	every := glance

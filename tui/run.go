@@ -39,6 +39,7 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	cancel()
 	reading.Wait()
 	m.log.Fetch.Close()
+	_ = m.marks.Save() // where it failed, that was said
 	switch {
 	case ctx.Err() != nil, errors.Is(err, tea.ErrInterrupted):
 		return Stopped, nil

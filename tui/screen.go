@@ -51,7 +51,7 @@ func (m *Model) Act(a key.Action, s view.Selection) tea.Cmd {
 	case key.Only:
 		return m.narrowTo(s)
 	case key.Mark:
-		m.mark(s.Seq)
+		return m.mark(s.Seq)
 	case key.CopyAs:
 		m.copyAs(s.Seq)
 	case key.Export:

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +39,46 @@ func (a *cli) completeClient(_ *cobra.Command, args []string, _ string) ([]strin
 // clientNames are the node ids in a source, as far as they can be had at once:
 // of a recording from its index, of what is written by hand from all of it.
 func (a *cli) clientNames(name string) []string {
+	return a.proposed(name, "", func(ctx context.Context, src *input.Source, meet func(string)) {
+		if src.File {
+			_, _ = src.Clients(ctx, meet) // what there is helps
+			return
+		}
+		eachChange(ctx, src, func(c *check.Change) { meet(c.Client) })
+	})
+}
+
+// resourceNames are the names of resources in a source that begin with prefix, as
+// far as they are met in time.
+func (a *cli) resourceNames(name, prefix string) []string {
+	return a.proposed(name, prefix, func(ctx context.Context, src *input.Source, meet func(string)) {
+		eachChange(ctx, src, func(c *check.Change) {
+			if c.Message == nil || c.Response == nil {
+				return
+			}
+			for _, n := range c.Message.ResourceNames() {
+				meet(n)
+			}
+			for _, n := range c.Message.Removed {
+				meet(n)
+			}
+		})
+	})
+}
+
+func eachChange(ctx context.Context, src *input.Source, meet func(*check.Change)) {
+	_ = input.Each(ctx, src, check.NewTracker(), func(_ *session.Entry, c *check.Change) error { // what there is helps
+		meet(c)
+		return nil
+	})
+}
+
+// patience is how long who pressed a key waits for names.
+const patience = 2 * time.Second
+
+// proposed are names that a source is asked for, in order, of those that begin
+// with prefix; none of what is far away or comes once.
+func (a *cli) proposed(name, prefix string, ask func(ctx context.Context, src *input.Source, meet func(string))) []string {
 	quiet := *a
 	quiet.stderr, quiet.config.Quiet = io.Discard, true
 	if _, distant := input.ViewerAddr(name); distant || name == "-" {
@@ -45,25 +89,19 @@ func (a *cli) clientNames(name string) []string {
 		return nil
 	}
 	defer src.Close()
+	ctx, enough := context.WithTimeout(a.ctx, patience)
+	defer enough()
 	names := map[string]bool{}
-	meet := func(id string) {
-		// A shell takes lines, and shows what it takes.
-		if id != "" && render.Safe(id) == id && len(names) < maxProposed {
-			names[id] = true
+	ask(ctx, src, func(n string) {
+		if n != "" && strings.HasPrefix(n, prefix) && len(names) < maxProposed {
+			names[n] = true
 		}
-	}
-	if src.File {
-		_, _ = src.Clients(a.ctx, meet) // what there is helps
-	} else {
-		_ = input.Each(a.ctx, src, check.NewTracker(), func(_ *session.Entry, c *check.Change) error {
-			meet(c.Client)
-			return nil
-		})
-	}
-	var out []string
-	for id := range names {
-		out = append(out, id)
-	}
-	slices.Sort(out)
-	return out
+	})
+	return safeNames(slices.Sorted(maps.Keys(names)))
+}
+
+// safeNames are those that a shell can be given: it takes lines, and shows what
+// it takes.
+func safeNames(names []string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return render.Safe(n) != n })
 }

@@ -108,7 +108,7 @@ func (d *demo) perform(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	d.rec, d.drawn = s.Log, !d.once && d.canDraw()
+	d.rec, d.drawn = s.Log, !d.once && d.canDraw(false)
 	addr := proxy.AddrOf(s.Proxy.Addrs()[0]).String()
 	serving, stop := context.WithCancel(context.Background())
 	s.Announce(serving, func() {})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +58,7 @@ xdsproxy diff good.xdsp bad.xdsp --all
 # Does this Envoy hold what it accepted?
 curl -s 'localhost:9901/config_dump?include_eds' >dump.json
 xdsproxy diff session.xdsp dump.json --client gw-0`,
-		ValidArgsFunction: completeDiff,
+		ValidArgsFunction: a.completeDiff,
 	}, func(cmd *cobra.Command, args []string) error {
 		if name != "" {
 			args = append(args, name)
@@ -129,12 +130,26 @@ func isSession(arg string) bool {
 	return err == nil && info.Mode()&fs.ModeDir == 0
 }
 
-// completeDiff completes the first two arguments with recordings.
-func completeDiff(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		args = nil
+// completeDiff completes a recording, and then what to compare in it: the name of
+// a resource, or another recording.
+func (a *cli) completeDiff(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return completeSource(cmd, args, prefix)
 	}
-	return completeSource(cmd, args, prefix)
+	names := a.resourceNames(args[0], prefix)
+	if len(names) == 0 {
+		return completeSource(cmd, nil, prefix)
+	}
+	for _, ending := range sourceEndings {
+		files, _ := filepath.Glob(globbed(prefix) + "*." + ending) // the error is a bad pattern: no file is meant
+		names = append(names, safeNames(files)...)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// globbed is a pattern that takes a text as it is.
+func globbed(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
 // typeWord is the short type that someone wrote, in whatever way.

@@ -9,12 +9,13 @@ import (
 )
 
 func newExplain(a *cli) *cobra.Command {
-	return a.command(&cobra.Command{
-		Use:   "explain [RULE]",
+	output := "text"
+	cmd := a.command(&cobra.Command{
+		Use:   "explain [RULE] [-o text|json]",
 		Short: "Say what a rule means and what to do; without RULE list them",
 		Long: `Says what a finding of a rule means, what usually causes it, and what to do
 next. Without a RULE, lists all rules: ! usually an error, ~ a warning, i a
-note.`,
+note. -o json has the same of each.`,
 		Example: `xdsproxy explain nack-immediate-resend
 xdsproxy explain`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
@@ -29,10 +30,15 @@ xdsproxy explain`,
 			return misused("explain takes one RULE, but got %d", len(args))
 		}
 		if len(args) == 0 {
-			return a.console().Print(render.RuleList(check.Rules(), style, a.console().Columns()))
+			return a.console().Show(output, render.NewRules(check.Rules()), func() string {
+				return render.RuleList(check.Rules(), style, a.console().Columns())
+			})
 		}
 		for _, r := range check.Rules() {
 			if r.ID == args[0] {
+				if output == "json" {
+					return a.console().JSON(render.NewRules([]*check.Rule{r}))
+				}
 				width := a.console().Columns()
 				if width == 0 || width > settings.HelpWidth {
 					width = settings.HelpWidth
@@ -42,4 +48,6 @@ xdsproxy explain`,
 		}
 		return unknownRule(args[0])
 	}))
+	outputFlag(cmd, &output, "text", "json")
+	return cmd
 }

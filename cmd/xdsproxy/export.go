@@ -14,7 +14,7 @@ func newExport(a *cli) *cobra.Command {
 		Short: "Take a part out of a recording, convert or rescue one",
 		Long: `Writes a recording, or what --seq and --filter choose of it, in another form.
 Without -o the name of FILE says which: .xdsp .csv .jsonl .yaml .mmd .md .html
-.xds.
+.xds; no other ending will do.
 
   xdsp     a recording with the chosen entries and all that is needed to
            understand them: how their streams began, who the client is, what
@@ -77,8 +77,12 @@ xdsproxy import gw -w edited.xdsp
 xdsproxy replay edited.xdsp -- envoy`,
 		ValidArgsFunction: completeSource,
 	}, func(cmd *cobra.Command, args []string) error {
-		if !cmd.Flags().Changed("output") {
-			x.Form = export.FormOf(x.Path)
+		if !cmd.Flags().Changed("output") && !x.Repairing {
+			form, err := export.FormOf(x.Path)
+			if err != nil {
+				return err
+			}
+			x.Form = form
 		}
 		x.Opener, x.Judge = a.opener(), a.config.Judging()
 		return x.Run(cmd.Context(), args)

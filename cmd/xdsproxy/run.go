@@ -77,7 +77,7 @@ func (a *cli) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	watched := a.canDraw() && !bool(a.config.Headless)
+	watched := a.canDraw(false) && !bool(a.config.Headless)
 	h := a.host(watched)
 	defer h.Sync()
 	heap.CollectLess()

@@ -16,15 +16,17 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui"
 )
 
-// canDraw says whether there is a terminal to draw on and to type at. One that
-// calls itself dumb prints lines, and nothing can be drawn there.
-func (a *cli) canDraw() bool {
-	return console.IsTerminal(a.stdout) && console.IsTerminal(a.stdin) && os.Getenv("TERM") != "dumb"
+// canDraw says whether there is a terminal to draw on and to type at: that of
+// this process, if standard input is something else on purpose. One that calls
+// itself dumb prints lines, and nothing can be drawn there.
+func (a *cli) canDraw(piped bool) bool {
+	return console.IsTerminal(a.stdout) && (piped || console.IsTerminal(a.stdin)) && os.Getenv("TERM") != "dumb"
 }
 
 // draw shows a source until the person leaves. What would go to standard error
@@ -97,6 +99,10 @@ func (a *cli) screenOf(src *input.Source) tui.Source {
 		facts, err := recorder.Inspect(src.Name)
 		live = err == nil && !facts.Complete
 	}
+	var file *notes.File
+	if src.File || src.Script {
+		file = notes.NewFile(src.Name, src.Began())
+	}
 	return tui.Source{
 		Name: src.Name,
 		Live: live,
@@ -109,6 +115,7 @@ func (a *cli) screenOf(src *input.Source) tui.Source {
 		},
 		Facts:  func() (recorder.Facts, error) { return recorder.Inspect(src.Name) },
 		Export: a.exporter(src.Name),
+		Notes:  file,
 	}
 }
 

@@ -288,15 +288,28 @@ type Referrer struct {
 	Ref  inspect.Ref
 }
 
+// debugWord begins a word of protobuf's own, which is another one in each process.
+const debugWord = "goo.gle/debug"
+
+// CauseFirst is a text of a peer with why it rejects something in front of what.
+// Envoy prints what it could not take first, in many lines after debugWord.
+func CauseFirst(s string) string {
+	end := strings.LastIndex(s, "\n: ")
+	if !strings.HasPrefix(s, debugWord) || end < 0 {
+		return s
+	}
+	_, what, _ := strings.Cut(s[:end], " ")
+	return strings.TrimSpace(s[end+len("\n: "):]) + ", in " + strings.TrimSpace(what)
+}
+
 // Reason is a text of a peer in one line. Of a long one its middle goes: Envoy
 // puts what it rejects in front of why, gRPC behind it.
 func Reason(s string) string {
 	const most, half = 300, 148
-	if len(s) > 1<<16 {
+	if s = CauseFirst(s); len(s) > 1<<16 {
 		s = s[:1<<15] + s[len(s)-1<<15:]
 	}
-	// A word of protobuf's own, which is another one in each process.
-	s = strings.Join(slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.HasPrefix(w, "goo.gle/debug") }), " ")
+	s = strings.Join(slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.HasPrefix(w, debugWord) }), " ")
 	if len(s) <= most {
 		return s
 	}

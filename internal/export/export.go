@@ -26,19 +26,35 @@ const (
 // Forms are all that can be asked for.
 var Forms = []string{FormRecording, "csv", "jsonl", "yaml", "mermaid", "md", formPage, formScript, formFolder}
 
-// FormOf is the form that the name of a file asks for.
-func FormOf(path string) string {
-	switch ext := strings.TrimPrefix(filepath.Ext(path), "."); ext {
-	case "csv", "jsonl", "yaml", "md", formPage:
-		return ext
-	case "yml":
-		return "yaml"
-	case "mmd":
-		return "mermaid"
-	case "xds":
-		return formScript
+// formsByEnding are those that the name of a file asks for.
+var formsByEnding = []struct{ ending, form string }{
+	{"xdsp", FormRecording},
+	{"csv", "csv"},
+	{"jsonl", "jsonl"},
+	{"yaml", "yaml"},
+	{"yml", "yaml"},
+	{"mmd", "mermaid"},
+	{"md", "md"},
+	{formPage, formPage},
+	{"xds", formScript},
+}
+
+// FormOf is the form that the name of a file asks for; a recording, if it has no
+// ending at all.
+func FormOf(path string) (string, error) {
+	ext := strings.TrimPrefix(filepath.Ext(path), ".")
+	if ext == "" {
+		return FormRecording, nil
 	}
-	return FormRecording
+	var known []string
+	for _, f := range formsByEnding {
+		if f.ending == ext {
+			return f.form, nil
+		}
+		known = append(known, "."+f.ending)
+	}
+	return "", console.Misused("no form is known by the ending of %q", filepath.Base(path)).
+		Hint("the endings are %s; with -o FORM a file may have any name", strings.Join(known, " "))
 }
 
 // Export is one run of the command.

@@ -25,8 +25,7 @@ func (o *Opener) Open(name string) (*Source, error) {
 	asked := name
 	if name == "-" {
 		if console.IsTerminal(o.Stdin) {
-			return nil, console.Misused("standard input is a terminal, not a recording").
-				Hint("name a recording, or %s for the newest", Last)
+			return nil, terminalInput()
 		}
 		return o.openPipe(name, o.Stdin)
 	}

@@ -6,6 +6,7 @@ package input
 
 import (
 	"context"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -84,6 +85,16 @@ func (s *Source) Next(ctx context.Context) (e session.Entry, err error) {
 		err = ctx.Err()
 	}
 	return e, err
+}
+
+// Began is when a recording began, by which notes beside it are known to be its
+// own; zero if nothing says so.
+func (s *Source) Began() time.Time {
+	if !s.File {
+		return time.Time{}
+	}
+	facts, _ := recorder.Inspect(s.Name) // of a damaged one this is known, too
+	return facts.Created
 }
 
 // First returns the first entry, which Next returns again.

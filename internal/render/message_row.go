@@ -106,7 +106,7 @@ func signed(added, removed []string) []string {
 }
 
 func errorText(e *decode.Error) string {
-	if text := strings.TrimSpace(e.Message); text != "" {
+	if text := strings.TrimSpace(engine.CauseFirst(e.Message)); text != "" {
 		return Safe(text)
 	}
 	return GRPCCode(e.Code)

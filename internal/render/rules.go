@@ -7,6 +7,41 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 )
 
+// Rules are rules for a machine.
+type Rules struct {
+	Schema string `json:"schema"`
+	Rules  []Rule `json:"rules"`
+}
+
+// Rule is what there is to know about a rule. Off says that it runs only when
+// asked for.
+type Rule struct {
+	ID         string `json:"id"`
+	Group      string `json:"group"`
+	Title      string `json:"title"`
+	Severity   string `json:"severity"`
+	Fault      string `json:"fault"`
+	Confidence string `json:"confidence"`
+	Scope      string `json:"scope"`
+	Spec       string `json:"spec,omitempty"`
+	Means      string `json:"means"`
+	Causes     string `json:"causes"`
+	Next       string `json:"next"`
+	Off        bool   `json:"off,omitempty"`
+}
+
+// NewRules describes rules, in their order.
+func NewRules(rules []*check.Rule) *Rules {
+	out := &Rules{Schema: Schema, Rules: []Rule{}}
+	for _, r := range rules {
+		out.Rules = append(out.Rules, Rule{
+			ID: r.ID, Group: r.Group, Title: r.Title, Severity: r.Severity.String(), Fault: string(r.Fault), Confidence: string(r.Confidence),
+			Scope: r.Scope, Spec: r.Spec, Means: r.Means, Causes: r.Causes, Next: r.Next, Off: r.Off,
+		})
+	}
+	return out
+}
+
 // confidenceWords say how a rule knows.
 func confidenceWords(c check.Confidence) string {
 	switch c {

@@ -290,7 +290,7 @@ func (x *Index) addEvent(r *Row, e *session.Entry, c *check.Change) bool {
 		x.gaps++
 		shown = true
 	case session.KindNote:
-		x.annotate(e.Note)
+		x.annotateFrom(e.Note)
 	}
 	if ev.Sign == "!" || ev.Sign == "~" {
 		r.Flags |= Aside

@@ -12,29 +12,50 @@ import (
 type marks struct {
 	marked  map[session.Seq]struct{}
 	remarks map[session.Seq]string
+	// own are those that the log does not change any more: who looks has said
+	// something about them.
+	own     map[session.Seq]struct{}
 	changes uint64
 }
 
 const (
 	maxMarks   = 1 << 16 // entries that are marked
 	maxRemarks = 1 << 12 // entries with a remark
+	maxRemark  = 4 << 10 // bytes of one
 )
 
 func newMarks() marks {
-	return marks{make(map[session.Seq]struct{}), make(map[session.Seq]string), 0}
+	return marks{make(map[session.Seq]struct{}), make(map[session.Seq]string), make(map[session.Seq]struct{}), 0}
 }
 
-// Annotate takes a mark or a remark, as a note of the log has it. It is false if
-// there are too many already; other notes it leaves alone.
+// Annotate takes a mark or a remark of who looks, as a note of the log has it;
+// what the log says of the entry later does not count. It is false if there are
+// too many already; other notes it leaves alone.
 func (x *Index) Annotate(n *session.Note) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.annotate(n)
+	if !x.annotate(n) {
+		return false
+	}
+	if len(x.marks.own) < maxMarks+maxRemarks {
+		x.marks.own[n.About] = struct{}{}
+	}
+	return true
+}
+
+// annotateFrom takes a mark or a remark of the log.
+func (x *Index) annotateFrom(n *session.Note) {
+	if n == nil {
+		return
+	}
+	if _, is := x.marks.own[n.About]; !is {
+		x.annotate(n)
+	}
 }
 
 func (x *Index) annotate(n *session.Note) bool {
 	k := &x.marks
-	if n == nil || n.About == 0 {
+	if n.About == 0 {
 		return true
 	}
 	switch n.Code {
@@ -46,7 +67,10 @@ func (x *Index) annotate(n *session.Note) bool {
 	case session.NoteUnmark:
 		delete(k.marked, n.About)
 	case session.NoteRemark:
-		text := strings.TrimSpace(cutText(n.Text))
+		text := strings.TrimSpace(n.Text)
+		if len(text) > maxRemark {
+			text = strings.ToValidUTF8(text[:maxRemark-len("…")], "") + "…"
+		}
 		if text == "" {
 			delete(k.remarks, n.About)
 			break

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
@@ -17,6 +18,8 @@ import (
 type Source struct {
 	// Name is what people call it: a path, or an address.
 	Name string
+	// Filter is what the timeline begins with, "" for all of it.
+	Filter string
 	// Open returns a reader from the beginning of the log. It is called several
 	// times; each reader is closed.
 	Open func() (index.Reader, error)
@@ -27,8 +30,10 @@ type Source struct {
 	// Proxy is what is being proxied, nil if this process does no such thing.
 	Proxy *Proxy
 	// Annotate writes a person's note into the log; nil if the log is not ours
-	// to write. Notes are then kept by the screen alone.
+	// to write. Notes is then the file beside it that has them; nil if there is
+	// no place for one, and the screen alone keeps them.
 	Annotate func(session.Note)
+	Notes    *notes.File
 	// Link says how a distant log is reached, "" if all is well; nil if it is
 	// near.
 	Link func() string
