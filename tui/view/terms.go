@@ -2,6 +2,8 @@ package view
 
 import (
 	"strings"
+
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // SplitTerms are the terms of a filter, as far as that matters to tell whether
@@ -16,6 +18,14 @@ func Quoted(s string) string {
 		return `"` + strings.ReplaceAll(s, `"`, "*") + `"`
 	}
 	return s
+}
+
+// Forecast says how many rows a filter would show, of how many.
+func Forecast(shown, of int) string {
+	if shown == of {
+		return "shows all " + render.Number(of)
+	}
+	return "shows " + render.Number(shown) + ", hides " + render.Number(of-shown)
 }
 
 // ShellWord writes a word as a shell reads it.
