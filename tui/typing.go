@@ -60,7 +60,15 @@ func (m *Model) Narrow(kind view.PromptKind, terms []string, not bool) tea.Cmd {
 	if base != "" {
 		base += " "
 	}
-	p, cmd := prompt.Offer(kind, base, offers, m.language(kind, to))
+	return m.offer(kind, to, base, offers)
+}
+
+// offer asks for a filter, and begins with the first of some.
+func (m *Model) offer(kind view.PromptKind, to view.View, base string, terms []string) tea.Cmd {
+	if m.prompt != nil || len(terms) == 0 {
+		return nil
+	}
+	p, cmd := prompt.Offer(kind, base, terms, m.language(kind, to))
 	m.prompt = &typing{p, to}
 	return cmd
 }
@@ -94,6 +102,9 @@ func (m *Model) typed(k tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	m.prompt = nil
+	if of, is := p.to.(view.Previewed); is && !taken {
+		_, _ = of.Preview(m, "")
+	}
 	if !taken {
 		return cmd
 	}
