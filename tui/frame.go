@@ -32,7 +32,7 @@ func (m *Model) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.prompt != nil {
-		v.Cursor = m.prompt.cursor(m)
+		v.Cursor = tea.NewCursor(m.prompt.Column(m.w), m.h-2)
 	}
 	return v
 }
@@ -242,7 +242,7 @@ func (m *Model) status() widget.Line {
 // of the selection.
 func (m *Model) messageLine() widget.Line {
 	if m.prompt != nil {
-		return m.prompt.line(m)
+		return m.prompt.Line(m.w)
 	}
 	if l, is := m.events.now(m.now()); is {
 		return l
@@ -255,7 +255,7 @@ func (m *Model) messageLine() widget.Line {
 // keyLine is the keys that matter here.
 func (m *Model) keyLine() widget.Line {
 	if m.prompt != nil {
-		return m.prompt.keys(m)
+		return m.prompt.Keys()
 	}
 	l := widget.Text(widget.Muted, " ?")
 	l.Add(widget.Plain, "help")

@@ -47,7 +47,7 @@ type Model struct {
 	below *detail.View // the message below the timeline, nil if it was never shown
 	shown session.Seq  // that it shows
 
-	prompt  *prompt
+	prompt  *typing
 	dialog  *dialog
 	events  events
 	aliases alias.Table
@@ -193,12 +193,16 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case heldMsg:
 		m.aliases.MeetAll(msg)
 	case view.Reply:
-		return m, msg.To.Handle(m, msg.Msg)
+		cmd := msg.To.Handle(m, msg.Msg)
+		if m.prompt != nil {
+			cmd = tea.Batch(cmd, m.prompt.Look())
+		}
+		return m, cmd
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
 		if m.prompt != nil {
-			return m, m.prompt.update(m, msg)
+			return m, m.prompt.Update(msg)
 		}
 		m.Say("nothing is being typed, so there is nowhere to paste")
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
@@ -255,7 +259,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	case m.dialog != nil:
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
-		return m.prompt.key(m, k)
+		return m.typed(k)
 	}
 	a := key.Of(name)
 	if a == "" {

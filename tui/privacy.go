@@ -88,9 +88,10 @@ func (m *Model) hideIn(lines []widget.Line, top int) {
 	if _, ours := m.top().(*page.Help); !ours {
 		m.aliases.Hide(lines[top:m.bodyBottom()])
 	}
-	if m.prompt == nil {
+	if m.prompt == nil || m.prompt.Untyped() {
 		m.aliases.Hide(lines[m.h-2 : m.h-1])
-	} else {
+	}
+	if m.prompt != nil {
 		m.aliases.Hide(lines[m.h-1:]) // what it offers
 	}
 }

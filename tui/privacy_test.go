@@ -59,7 +59,7 @@ func TestPrivacyHidesNames(t *testing.T) {
 // those that are words of the screen, and of help, as well.
 func namesIn(d *driver) []string {
 	var out []string
-	own := fmt.Sprint(page.WordPage(), page.FilterPage(), key.All(), commands(), check.Rules())
+	own := fmt.Sprint(page.WordPage(), page.FilterPage(), key.All(), d.m.commands(), check.Rules())
 	add := func(name string) {
 		if len(name) > 2 && !wordIn(own, name) {
 			out = append(out, name)

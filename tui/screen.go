@@ -78,7 +78,7 @@ func (m *Model) Timeline(filter string, from session.Seq) tea.Cmd {
 	return cmd
 }
 
-// narrowTo shows the messages of what is selected.
+// narrowTo asks for the messages of what is selected.
 func (m *Model) narrowTo(s view.Selection) tea.Cmd {
 	var terms []string
 	if s.Name != "" {
@@ -90,7 +90,10 @@ func (m *Model) narrowTo(s view.Selection) tea.Cmd {
 	if s.Type != "" && s.Name == "" {
 		terms = append(terms, "type:"+s.Type)
 	}
-	return m.Timeline(strings.Join(terms, " "), 0)
+	if len(terms) > 1 {
+		terms = append([]string{strings.Join(terms, " ")}, terms...)
+	}
+	return m.offer(view.EntryFilter, m.timeline, "", terms)
 }
 
 // copyAs asks in which form an entry is to be copied.

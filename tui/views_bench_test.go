@@ -190,14 +190,14 @@ func BenchmarkFindings(b *testing.B) {
 	b.Run("frame", func(b *testing.B) { benchFrame(b, d) })
 	b.Run("sort", func(b *testing.B) {
 		for b.Loop() {
-			findings.MakeFindingList(v.Asked, all, nil, nil, nil)
+			findings.MakeFindingList(v.Asked, all, nil, nil)
 		}
 	})
 	q := v.Asked
 	q.Words = "service-09"
 	b.Run("filter", func(b *testing.B) {
 		for b.Loop() {
-			findings.MakeFindingList(q, all, nil, nil, nil)
+			findings.MakeFindingList(q, all, nil, nil)
 		}
 	})
 }

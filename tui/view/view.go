@@ -48,6 +48,15 @@ type Filterable interface {
 	Language() PromptKind
 }
 
+// Previewed is a Filterable that can say beforehand what a filter would show.
+type Previewed interface {
+	Filterable
+	// Preview is how many rows a filter would show and hide, "" if that is not
+	// known. What takes time is done by the command; its message comes to
+	// Handle, and then it is asked again.
+	Preview(scr Screen, text string) (said string, cmd tea.Cmd)
+}
+
 // Subject is a view where something is selected that other views can be about.
 type Subject interface {
 	// Selected is the client and the entry that are selected; "" and 0 if none
@@ -123,6 +132,9 @@ type Screen interface {
 	Say(format string, args ...any)
 	Complain(err error)
 	Prompt(kind PromptKind, value string) tea.Cmd
+	// Narrow asks which of some terms is to be added to a filter, or its
+	// opposite: to that of the timeline, or to the words of the view on top.
+	Narrow(kind PromptKind, terms []string, not bool) tea.Cmd
 	Copy(text, what string) tea.Cmd
 
 	// Act does what an action does with what is selected, where that leads out

@@ -70,6 +70,7 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Left, Help: "fold"},
 		{Act: key.Right, Help: "unfold"},
 		{Act: key.Only, Help: "only rows with this client's name"},
+		{Act: key.Not, Help: "no rows with this client's name"},
 		{Act: key.Copy, Help: "copy the name"},
 	})
 }
@@ -101,7 +102,7 @@ func (v *View) makeRows(scr view.Screen) []clientRow {
 	var all []*engine.ClientStatus
 	for i := range scr.Seen().Standing {
 		c := &scr.Seen().Standing[i]
-		if v.gone[c.Client] && !c.Gone.IsZero() || !v.wanted(scr, c) {
+		if v.gone[c.Client] && !c.Gone.IsZero() || !wanted(c, v.words) {
 			continue
 		}
 		all = append(all, c)
@@ -127,15 +128,29 @@ func (v *View) makeRows(scr view.Screen) []clientRow {
 	return out
 }
 
-func (v *View) wanted(scr view.Screen, c *engine.ClientStatus) bool {
-	if v.words == "" {
+// Preview is how many clients some words would show and hide.
+func (v *View) Preview(scr view.Screen, text string) (string, tea.Cmd) {
+	shown, of := 0, 0
+	for i := range scr.Seen().Standing {
+		if c := &scr.Seen().Standing[i]; !v.gone[c.Client] || c.Gone.IsZero() {
+			of++
+			if wanted(c, text) {
+				shown++
+			}
+		}
+	}
+	return view.Forecast(shown, of), nil
+}
+
+func wanted(c *engine.ClientStatus, words string) bool {
+	if words == "" {
 		return true
 	}
 	all := c.Client + " " + c.Agent + " " + c.Version + " " + c.Why
 	for _, t := range c.Types {
 		all += " " + t.Type + " " + t.State.String() + " " + t.Nack
 	}
-	return widget.HasWords(all, v.words)
+	return widget.HasWords(all, words)
 }
 
 func (v *View) settle(scr view.Screen) []clientRow {
@@ -205,8 +220,8 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Diff:
 		return scr.Act(key.Diff, v.Selected(scr))
-	case key.Only:
-		v.words = view.Join(v.words, v.At)
+	case key.Only, key.Not:
+		return scr.Narrow(view.RowFilter, []string{v.At}, a == key.Not)
 	case key.Copy:
 		return scr.Copy(scr.Aliases().Name(v.At), "the name")
 	}

@@ -104,6 +104,8 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Violation, Help: "the next entry that a rule found something with"},
 		{Act: key.Ladder},
 		{Act: key.Mark, Hint: "mark"},
+		{Act: key.Only, Help: "only entries with what the line says; tab: of this client, this type, and so on"},
+		{Act: key.Not, Help: "none of them"},
 		{Act: key.DiffMark},
 		{Act: key.Resources},
 		{Act: key.Note},

@@ -38,6 +38,8 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Resources:
 		return scr.Act(key.Resources, view.Selection{Client: v.Selected(scr).Client})
+	case key.Only, key.Not:
+		return scr.Narrow(view.EntryFilter, v.terms(scr), a == key.Not)
 	case key.Mark:
 		return scr.Act(key.Mark, view.Selection{Seq: v.Seq})
 	case key.Note:

@@ -171,8 +171,6 @@ func (v *View) empty(scr view.Screen) []widget.Line {
 	switch {
 	case v.Words != "":
 		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   No finding has these words."), widget.Text(widget.Muted, "   esc takes the filter away")}
-	case v.List.muted > 0:
-		return []widget.Line{widget.Blank(), widget.Text(widget.Plain, "   All that rules found is hidden."), widget.Text(widget.Muted, "   u shows it again")}
 	case !scr.Log().Feed.Done() && !scr.Log().Live:
 		return []widget.Line{widget.Blank(), widget.Text(widget.Muted, "   reading")}
 	}

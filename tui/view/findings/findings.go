@@ -2,15 +2,12 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/check"
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/key"
@@ -27,7 +24,7 @@ type View struct {
 	placed findingQuery // of the list in which the selection was looked for
 
 	Words   string
-	hidden  []hiding
+	before  []string // words that were set before
 	sort    findingOrder
 	turned  bool
 	Asked   findingQuery // that the list was made for, or is being made
@@ -42,7 +39,6 @@ type findingQuery struct {
 	Words      string
 	sort       findingOrder
 	turned     bool
-	hidden     int
 	known      int
 }
 
@@ -52,7 +48,6 @@ type findingList struct {
 	all   []check.Finding
 	known []bool // by place
 	Rows  []int32
-	muted int            // rows that are hidden
 	names *shortname.Set // of resources
 }
 
@@ -70,10 +65,6 @@ func pick(f *check.Finding) picked {
 	}
 	return p
 }
-
-// hiding is a rule that is not to be shown, of one client, or of all that a
-// finding is about, if it is the first of them.
-type hiding struct{ rule, client string }
 
 // findingOrder is what findings are sorted by.
 type findingOrder uint8
@@ -99,12 +90,12 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Filter, Hint: "filter", Help: "words that a finding must have"},
 		{Act: key.Open, Hint: "messages", Help: "the messages involved"},
 		{Act: key.Sort, Hint: "sort", Help: "the worst first, the latest, by rule, by client, by count"},
-		{Act: key.Only, Hint: "only", Help: "only this rule; again: only this client"},
-		{Act: key.Not, Hint: "not", Help: "nothing of this rule and client"},
+		{Act: key.Only, Hint: "only", Help: "only this rule; tab: only this client"},
+		{Act: key.Not, Hint: "not", Help: "nothing of this rule; tab: of this client"},
 		{Act: key.Diff, Hint: "diff", Help: "what changed in the resource"},
 		{Act: key.Resources, Hint: "resources"},
 		{Act: key.Copy, Hint: "copy", Help: "copy the finding"},
-		{Act: key.Unfilter, Help: "show again what x has hidden"},
+		{Act: key.Unfilter, Help: "the words before"},
 		{Act: key.Violation, Help: "the next one in this list"},
 		{Act: key.Reverse},
 		{Act: key.Ladder},
@@ -113,7 +104,7 @@ func (v *View) Keys() []key.Offer {
 
 // want is the query for the list as it is to be now.
 func (v *View) want(scr view.Screen) findingQuery {
-	return findingQuery{scr.Seen().Generation, v.Words, v.sort, v.turned, len(v.hidden), len(scr.Seen().Known)}
+	return findingQuery{scr.Seen().Generation, v.Words, v.sort, v.turned, len(scr.Seen().Known)}
 }
 
 // Tick makes the list anew, beside the loop, if it may be another one.
@@ -124,11 +115,11 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 		return nil
 	}
 	v.listing, v.Asked = true, q
-	all, hidden, silences, own := scr.Seen().Folded, slices.Clone(v.hidden), scr.Log().Index.Silences(), make(map[int]bool, len(scr.Seen().Known))
+	all, silences, own := scr.Seen().Folded, scr.Log().Index.Silences(), make(map[int]bool, len(scr.Seen().Known))
 	for k := range scr.Seen().Known {
 		own[k] = true
 	}
-	return view.Answer(v, func() any { return MakeFindingList(q, all, hidden, own, silences) })
+	return view.Answer(v, func() any { return MakeFindingList(q, all, own, silences) })
 }
 
 func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
@@ -182,14 +173,13 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		v.turned = !v.turned
 		return nil
 	case key.Unfilter:
-		if len(v.hidden) == 0 {
-			scr.Say("nothing is hidden here")
+		if len(v.before) == 0 {
+			scr.Say("there was no filter before")
 			return nil
 		}
-		last := v.hidden[len(v.hidden)-1]
-		v.hidden = v.hidden[:len(v.hidden)-1]
-		scr.Say("%s is shown again", hidingText(scr, last))
-		return nil
+		last := len(v.before) - 1
+		v.Words, v.before = v.before[last], v.before[:last]
+		return v.Tick(scr)
 	}
 	f := v.Finding()
 	if f == nil {
@@ -202,16 +192,8 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		return openFinding(scr, f)
 	case key.Violation:
 		v.next(scr)
-	case key.Only:
-		return v.only(scr, f)
-	case key.Not:
-		h := hiding{f.Rule.ID, f.Client}
-		v.hidden = append(v.hidden, h)
-		if n := len(f.Clients); n > 0 {
-			scr.Say("%s of %s is hidden; u shows it again", h.rule, render.ClientCount(n, f.MoreClients))
-			return nil
-		}
-		scr.Say("%s is hidden; u shows it again", hidingText(scr, h))
+	case key.Only, key.Not:
+		return scr.Narrow(view.RowFilter, findingTerms(f), a == key.Not)
 	case key.Diff:
 		if len(f.Names) == 0 {
 			scr.Say("%s is about no resource in particular", f.Rule.ID)
@@ -232,24 +214,28 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	return nil
 }
 
-func hidingText(scr view.Screen, h hiding) string {
-	if h.client == "" {
-		return h.rule
+// findingTerms are words that a finding has, and few others.
+func findingTerms(f *check.Finding) []string {
+	out := []string{f.Rule.ID}
+	if f.Client != "" {
+		out = append(out, f.Client)
 	}
-	return h.rule + " of " + scr.Aliases().Name(h.client)
+	return out
 }
 
-// only keeps the rule of a finding, then its client.
-func (v *View) only(scr view.Screen, f *check.Finding) tea.Cmd {
-	for _, w := range []string{f.Rule.ID, f.Client} {
-		if w != "" && !slices.Contains(strings.Fields(v.Words), w) {
-			v.Words = view.Join(v.Words, w)
-			return nil
+// Preview is how many findings some words would show and hide.
+func (v *View) Preview(scr view.Screen, text string) (string, tea.Cmd) {
+	shown, all := 0, v.List.all
+	for i := range all {
+		if widget.HasWords(findingWords(&all[i], v.List.known[i]), text) {
+			shown++
 		}
 	}
-	scr.Say("the filter says all that already")
-	return nil
+	return view.Forecast(shown, len(all)), nil
 }
+
+// maxBefore bounds how many filters are kept to go back to.
+const maxBefore = 64
 
 // next selects the row below, or the first one after the last.
 func (v *View) next(scr view.Screen) {
@@ -279,6 +265,9 @@ func (v *View) Selected(view.Screen) view.Selection {
 func (v *View) Query() string             { return v.Words }
 func (v *View) Language() view.PromptKind { return view.RowFilter }
 func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
+	if text != v.Words {
+		v.before = append(v.before[max(0, len(v.before)-maxBefore):], v.Words)
+	}
 	v.Words = text
 	return v.Tick(scr), nil
 }
@@ -287,9 +276,6 @@ func (v *View) Where(view.Screen) string {
 	s := v.win.Place(len(v.List.Rows)) + "   sort: " + v.sort.String()
 	if v.turned {
 		s += ", turned"
-	}
-	if v.List.muted > 0 {
-		s += fmt.Sprintf("   %s hidden", render.Number(int64(v.List.muted)))
 	}
 	return s
 }

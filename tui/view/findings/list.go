@@ -18,15 +18,11 @@ import (
 )
 
 // MakeFindingList sorts and filters findings. It runs beside the loop.
-func MakeFindingList(q findingQuery, all []check.Finding, hidden []hiding, own map[int]bool, silences []index.Silence) findingList {
+func MakeFindingList(q findingQuery, all []check.Finding, own map[int]bool, silences []index.Silence) findingList {
 	l := findingList{query: q, all: all, known: make([]bool, len(all)), Rows: make([]int32, 0, len(all))}
 	for i := range all {
 		f := &all[i]
 		l.known[i] = own[f.Cause] || index.Silenced(f, silences)
-		if slices.Contains(hidden, hiding{f.Rule.ID, f.Client}) {
-			l.muted++
-			continue
-		}
 		if q.Words == "" || widget.HasWords(findingWords(f, l.known[i]), q.Words) {
 			l.Rows = append(l.Rows, int32(i))
 		}

@@ -316,6 +316,21 @@ func (v *View) Selected(scr view.Screen) view.Selection {
 
 func (v *View) Query() string             { return v.words }
 func (v *View) Language() view.PromptKind { return view.RowFilter }
+
+// Preview is how many resources some words would show and hide.
+func (v *View) Preview(_ view.Screen, text string) (string, tea.Cmd) {
+	if v.Forest == nil {
+		return "", nil
+	}
+	g, shown := flattener{words: text}, 0
+	for _, n := range v.Forest.nodes {
+		if g.matches(n) {
+			shown++
+		}
+	}
+	return view.Forecast(shown, len(v.Forest.nodes)), nil
+}
+
 func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 	v.words = text
 	return v.Tick(scr), nil

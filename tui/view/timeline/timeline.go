@@ -24,7 +24,8 @@ type View struct {
 	follow  bool
 	from    int // rows there were when following was given up
 	asked   *filtered
-	before  []string // filters that were set before
+	ahead   *filtered // of a filter that is being typed
+	before  []string  // filters that were set before
 	Times   timeForm
 	brief   bool                           // few columns, and what each entry says
 	details map[session.Seq]*index.Fetched // of visible rows
@@ -48,8 +49,8 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Copy, Hint: "copy", Help: "copy the row"},
 		{Act: key.Export, Hint: "export"},
 		{Act: key.Ladder, Hint: "ladder", Help: "the conversation of this stream as a ladder"},
-		{Act: key.Only, Help: "only this client; again: this type; again: this stream"},
-		{Act: key.Not, Help: "nothing of this client"},
+		{Act: key.Only, Hint: "only", Help: "only this client; tab: this type, this stream, and so on"},
+		{Act: key.Not, Help: "nothing of this client; tab: of this type, this stream, and so on"},
 		{Act: key.Unfilter},
 		{Act: key.PrevStream},
 		{Act: key.NextStream},
@@ -233,7 +234,7 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	case key.PrevStream, key.NextStream:
 		v.onStream(scr, &r, a == key.NextStream)
 	case key.Only, key.Not:
-		return v.narrow(scr, &r, w, a == key.Not)
+		return scr.Narrow(view.EntryFilter, view.RowTerms(scr, &r), a == key.Not)
 	case key.Diff, key.DiffMark:
 		return scr.Act(a, v.Selected(scr))
 	case key.Ladder:
@@ -280,35 +281,6 @@ func (v *View) onStream(scr view.Screen, r *index.Row, forward bool) {
 	scr.Say("%d is the %s of its stream", r.Seq, map[bool]string{true: "last", false: "first"}[forward])
 }
 
-// narrow adds a term to the filter: the client, or the type if that is already
-// there, or the stream.
-func (v *View) narrow(scr view.Screen, r *index.Row, w index.Words, not bool) tea.Cmd {
-	terms := []string{}
-	if w.Client != "" {
-		terms = append(terms, "client:"+view.Quoted(w.Client))
-	}
-	if w.Type != "" {
-		terms = append(terms, "type:"+w.Type)
-	}
-	if w.Stream != 0 {
-		terms = append(terms, fmt.Sprintf("stream:%d", w.Stream))
-	}
-	for _, t := range terms {
-		if not {
-			t = "-" + t
-		}
-		if !slices.Contains(view.SplitTerms(v.Query()), t) {
-			cmd, err := v.Ask(scr, view.Join(v.Query(), t))
-			if err != nil {
-				scr.Complain(err)
-			}
-			return cmd
-		}
-	}
-	scr.Say("the filter says all that already")
-	return nil
-}
-
 func (v *View) unfilter(scr view.Screen) tea.Cmd {
 	if len(v.before) == 0 {
 		scr.Say("there was no filter before")
@@ -353,7 +325,9 @@ func (v *View) set(scr view.Screen, text string) tea.Cmd {
 		scr.Complain(err)
 		return nil
 	}
-	v.asked = newFiltered(scr, f)
+	if v.asked, v.ahead = v.ahead, nil; v.asked == nil || v.asked.text() != text {
+		v.asked = newFiltered(scr, f)
+	}
 	return v.asked.advance(scr, v)
 }
 

@@ -74,6 +74,8 @@ func (s *Screen) Say(f string, a ...any) { s.Said = append(s.Said, fmt.Sprintf(f
 func (s *Screen) Prompt(view.PromptKind, string) tea.Cmd { return nil }
 func (s *Screen) Copy(string, string) tea.Cmd            { return nil }
 
+func (s *Screen) Narrow(view.PromptKind, []string, bool) tea.Cmd { return nil }
+
 // Act closes what is on top, and does nothing else.
 func (s *Screen) Act(a key.Action, _ view.Selection) tea.Cmd {
 	if a == key.Close {

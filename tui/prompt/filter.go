@@ -1,4 +1,4 @@
-package tui
+package prompt
 
 import (
 	"errors"
@@ -10,8 +10,23 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/view"
 )
 
+// Filters is the language of filters of entries. seen is where its values come
+// from.
+func Filters(seen *view.Seen) Language {
+	return Language{
+		Wrong: wrongFilter,
+		Words: func(before, word string) []string { return filterWords(seen, before, word) },
+		Help: func(text string) string {
+			if text == "" {
+				return "client:gw-* type:eds,cds -kind:ack   sev:error   text:\"duplicate address\""
+			}
+			return ""
+		},
+	}
+}
+
 // wrongFilter says what is wrong with a filter that is being typed.
-func wrongFilter(text string) *typo {
+func wrongFilter(text string) *Typo {
 	_, err := filter.Parse(text)
 	var e *filter.Error
 	if !errors.As(err, &e) {
@@ -23,22 +38,11 @@ func wrongFilter(text string) *typo {
 	} else if e.Hint != "" {
 		said += "; " + e.Hint
 	}
-	return &typo{at: max(e.Column-1, 0), text: said}
+	return &Typo{At: max(e.Column-1, 0), Text: said}
 }
 
-// candidates are what the word that is being typed can become.
-func (p *prompt) candidates(m *Model, word string) []string {
-	switch p.kind {
-	case view.CommandPrompt:
-		return m.completeCommand(p.base, word)
-	case view.EntryFilter:
-		return p.filterWords(m, word)
-	}
-	return nil
-}
-
-func (p *prompt) filterWords(m *Model, word string) []string {
-	key := p.base[strings.LastIndexByte(p.base, ' ')+1:]
+func filterWords(seen *view.Seen, before, word string) []string {
+	key := before[strings.LastIndexByte(before, ' ')+1:]
 	key, hasKey := strings.CutSuffix(strings.TrimPrefix(cutList(key), "-"), ":")
 	var all []string
 	if !hasKey {
@@ -46,7 +50,7 @@ func (p *prompt) filterWords(m *Model, word string) []string {
 			all = append(all, k.Name+":")
 		}
 	} else if all = filter.Values(key); all == nil {
-		all = m.seenValues(key)
+		all = seenValues(seen, key)
 	}
 	var out []string
 	for _, v := range all {
@@ -66,16 +70,16 @@ func cutList(term string) string {
 }
 
 // seenValues are values of a key that have been met.
-func (m *Model) seenValues(key string) []string {
+func seenValues(seen *view.Seen, key string) []string {
 	var out []string
 	switch key {
 	case "client", "node.id":
-		for i := range m.seen.Standing {
-			out = append(out, view.Quoted(m.seen.Standing[i].Client))
+		for i := range seen.Standing {
+			out = append(out, view.Quoted(seen.Standing[i].Client))
 		}
 	case "rule":
-		for i := range m.seen.Findings {
-			out = append(out, m.seen.Findings[i].Rule.ID)
+		for i := range seen.Findings {
+			out = append(out, seen.Findings[i].Rule.ID)
 		}
 		slices.Sort(out)
 		for _, r := range check.Rules() {
@@ -83,8 +87,8 @@ func (m *Model) seenValues(key string) []string {
 		}
 		slices.Sort(out)
 	case "name":
-		for i := range m.seen.Findings {
-			for _, n := range m.seen.Findings[i].Names {
+		for i := range seen.Findings {
+			for _, n := range seen.Findings[i].Names {
 				out = append(out, view.Quoted(n))
 			}
 		}
