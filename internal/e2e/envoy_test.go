@@ -166,7 +166,8 @@ func launchEnvoyWith(t *testing.T, text object) (e *envoy, admin string) {
 		_ = e.cmd.Process.Kill()
 		<-e.exited
 		if t.Failed() {
-			t.Logf("output of Envoy:\n%s", e.output)
+			text := e.output.String() // which tells of each rejection
+			t.Logf("the end of the output of Envoy:\n%s", text[max(0, len(text)-20_000):])
 		}
 	})
 	return e, admin

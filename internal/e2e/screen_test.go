@@ -15,6 +15,7 @@ import (
 type pane struct {
 	t      *testing.T
 	socket string
+	asked  int // how often: see after
 }
 
 // newPane starts a program in a terminal of its own. Without tmux the test is
@@ -24,7 +25,7 @@ func newPane(t *testing.T, columns, rows int, args ...string) *pane {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not there; internal/e2e/tools/tmux.sh installs it")
 	}
-	p := &pane{t, filepath.Join(t.TempDir(), "tmux")}
+	p := &pane{t: t, socket: filepath.Join(t.TempDir(), "tmux")}
 	words := []string{"exec"}
 	for _, a := range append([]string{program(t)}, args...) {
 		words = append(words, "'"+a+"'")
