@@ -71,7 +71,7 @@ C> type=CDS V=2 N=b R=[]
 S< type=CDS V=3 N=c res=[c1,c2]
 `,
 			engine.Selection{Name: "c1", Client: "n1", Type: "CDS"},
-			[]string{"n1 CDS 1 ACKED", "n1 CDS 2 ACKED removed", "n1 CDS 3 REQUESTED"},
+			[]string{"n1 CDS 1 ACKED", "n1 CDS 2 ACKED removed", "n1 CDS 3 SENT"},
 		},
 		{
 			"of a named type absence says nothing",
@@ -107,7 +107,7 @@ C> type=EDS V= N= R=[x] node=n2
 @1 C> type=CDS V=1 N=a R=[]
 `,
 			engine.Selection{Name: "x"},
-			[]string{"n1 CDS 1 ACKED", "n2 EDS 2 REQUESTED"},
+			[]string{"n1 CDS 1 ACKED", "n2 EDS 2 SENT"},
 		},
 		{
 			"a reconnect repeats, and finds one gone",
@@ -138,7 +138,7 @@ S< type=CDS V=1 N=a res=[c2]
 C> type=CDS V=1 N=a R=[c2]
 `,
 			engine.Selection{Name: "c1"},
-			[]string{"n1 CDS 1 REQUESTED"},
+			[]string{"n1 CDS 1 SENT"},
 		},
 		{
 			"heartbeats are no versions",
@@ -168,7 +168,7 @@ C> type=CDS V=2 N=b R=[]
 S< type=CDS V=1 N=a res=[xdstp://a/envoy.config.cluster.v3.Cluster/x?a=2&b=1]
 `,
 			engine.Selection{Name: "xdstp://a/envoy.config.cluster.v3.Cluster/x?b=1&a=2"},
-			[]string{"n1 CDS 1 REQUESTED"},
+			[]string{"n1 CDS 1 SENT"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ S< type=CDS V=1 N=a res=[xdstp://a/envoy.config.cluster.v3.Cluster/x?a=2&b=1]
 }
 
 func TestLastStep(t *testing.T) {
-	const a, n, r = engine.Acked, engine.Rejected, engine.Requested
+	const a, n, r = engine.Acked, engine.Rejected, engine.Sent
 	version := func(s engine.ResourceState) engine.Version { return engine.Version{State: s} }
 	gone := engine.Version{State: a, Removed: true}
 	for i, test := range []struct {
@@ -242,7 +242,7 @@ func TestHistoryOfSessions(t *testing.T) {
 				if (r == nil || r.Empty) != v.Removed || r != nil && len(r.Body) != v.Size {
 					t.Errorf("%s: %s: the content of version %d is not there", file, name, v.Seq)
 				}
-				if v.State != engine.Requested && v.Judged <= v.Seq {
+				if v.State != engine.Sent && v.Judged <= v.Seq {
 					t.Errorf("%s: %s: version %d was judged by %d", file, name, v.Seq, v.Judged)
 				}
 			}

@@ -26,7 +26,7 @@ D> type=CDS N=3 sub=[]
 d< type=CDS N=4 res=[d@1]
 D> type=CDS N=4 sub=[]
 d< type=CDS N=5 res=[e@1]
-`, map[string]engine.ResourceState{"a": engine.Rejected, "b": engine.Acked, "c": engine.Acked, "d": engine.Acked, "e": engine.Requested}},
+`, map[string]engine.ResourceState{"a": engine.Rejected, "b": engine.Acked, "c": engine.Acked, "d": engine.Acked, "e": engine.Sent}},
 		"delta, mended": {`
 D> type=CDS N= sub=[] node=n1
 d< type=CDS N=1 res=[a@1,b@1]
@@ -55,7 +55,7 @@ C> type=CDS V= N= R=[] node=n1
 S< type=CDS V=1 N=1 res=[a,b]
 C> type=CDS V=1 N=1 R=[]
 S< type=CDS V=2 N=2 res=[a,b,c]
-`, map[string]engine.ResourceState{"a": engine.Acked, "b": engine.Acked, "c": engine.Requested}},
+`, map[string]engine.ResourceState{"a": engine.Acked, "b": engine.Acked, "c": engine.Sent}},
 	} {
 		s := parsed(t, c.text)
 		k := check.NewChecker(check.Options{})

@@ -40,7 +40,7 @@ func TestHelpExplainsEveryWord(t *testing.T) {
 	for s := engine.Synced; s <= engine.Nacked; s++ {
 		has(s.String())
 	}
-	for _, s := range []engine.ResourceState{engine.Requested, engine.Acked, engine.Rejected, engine.Missing, engine.Uncertain} {
+	for _, s := range []engine.ResourceState{engine.Sent, engine.Acked, engine.Rejected, engine.Missing, engine.Uncertain} {
 		has(string(s))
 	}
 	for w := index.NACK; w <= index.DELTA; w++ {

@@ -9,7 +9,7 @@ import (
 
 // The words for where a client stands with a resource.
 const (
-	isRequested = "REQUESTED"
+	isSent = "SENT"
 	isAccepted  = "ACKED"
 	isRejected  = "NACKED"
 	isUncertain = "UNCERTAIN"
@@ -50,13 +50,13 @@ func (w *world) bring(e *session.Entry, m *meaning, n *reply) {
 		if v != nil && v.removed == next.removed && v.content == next.content {
 			v.pushes++
 			if v.state == isUncertain { // it is not answered yet
-				v.state = isRequested
+				v.state = isSent
 			}
 			v.loose, v.lane = v.loose || v.lane != l, l
 			n.brought = append(n.brought, brought{name, v, true})
 		} else {
 			v = &next
-			v.seq, v.state, v.pushes, v.lane = e.Seq, isRequested, 1, l
+			v.seq, v.state, v.pushes, v.lane = e.Seq, isSent, 1, l
 			all[name] = v
 			n.brought = append(n.brought, brought{name, v, false})
 		}
@@ -96,7 +96,7 @@ func (w *world) settleVersions(l *lane, of *reply) {
 			b.version.state = isAccepted
 		case of.mark == rejected && b.version.state != isAccepted:
 			b.version.state = isRejected
-		case of.mark == unclear && b.version.state == isRequested:
+		case of.mark == unclear && b.version.state == isSent:
 			b.version.state = isUncertain
 		}
 	}

@@ -34,7 +34,7 @@ type Version struct {
 	Hash [16]byte
 	Size int // bytes of the content
 
-	// State is Requested until the client answers, then Acked or Rejected. A
+	// State is Sent until the client answers, then Acked or Rejected. A
 	// content that was accepted stays so when it comes again in a response that
 	// is rejected: that is for something else in it.
 	State    ResourceState
@@ -150,7 +150,7 @@ func (h *History) judge(e *session.Entry, c *Change) {
 		return
 	}
 	if r := c.Request; r != nil && r.Verdict == Unclear {
-		if p, ok := h.open[r.Echoed.Seq]; ok && p.version.State == Requested {
+		if p, ok := h.open[r.Echoed.Seq]; ok && p.version.State == Sent {
 			p.version.State, p.version.Judged, p.version.JudgedAt = Uncertain, e.Seq, e.Time
 		}
 		return
@@ -204,7 +204,7 @@ func (h *History) response(e *session.Entry, c *Change) {
 		v.Pushes++
 		v.Last = e.Seq
 		if v.State == Uncertain {
-			v.State = Requested
+			v.State = Sent
 		}
 		if l.raw != raw {
 			v.Recoded++
@@ -267,7 +267,7 @@ func (h *History) version(e *session.Entry, c *Change, l *holding, key clientTyp
 	m := c.Message
 	v := &Version{
 		Client: key.client, Type: key.typ, Seq: e.Seq, Time: e.Time, Conn: e.Conn, Stream: e.Stream,
-		Version: m.Version, Nonce: m.Nonce, State: Requested, Pushes: 1, Last: e.Seq, Uncertain: c.Uncertain,
+		Version: m.Version, Nonce: m.Nonce, State: Sent, Pushes: 1, Last: e.Seq, Uncertain: c.Uncertain,
 	}
 	if len(h.versions) >= maxVersions {
 		h.forgotten += maxVersions / 8

@@ -13,16 +13,16 @@ import (
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// ResourceState is where a client stands with one resource, in the words of
+// ResourceState is where a client stands with one resource, mostly in the words of
 // client status discovery (CSDS).
 type ResourceState string
 
 // The states of a resource.
 const (
-	Requested ResourceState = "REQUESTED" // asked for or sent, and not answered yet
-	Acked     ResourceState = "ACKED"
-	Rejected  ResourceState = "NACKED"
-	Missing   ResourceState = "MISSING" // referred to or asked for, and not sent
+	Sent     ResourceState = "SENT" // and not answered yet, in time or not
+	Acked    ResourceState = "ACKED"
+	Rejected ResourceState = "NACKED"
+	Missing  ResourceState = "MISSING" // referred to or asked for, and not sent
 	// Uncertain: part of the conversation was not seen, or the client has taken
 	// its acceptance back.
 	Uncertain ResourceState = "UNCERTAIN"
@@ -161,7 +161,7 @@ func (g *grower) find(typ, name string) (of *Subscription, found *Resource) {
 }
 
 // betterFirst are the states of a resource that was sent.
-var betterFirst = []ResourceState{Acked, Requested, Uncertain, Rejected}
+var betterFirst = []ResourceState{Acked, Sent, Uncertain, Rejected}
 
 // node makes the node of a resource that is there.
 func (g *grower) node(typ, name string, depth int) *Node {
@@ -264,7 +264,7 @@ func (s *Subscription) states() states {
 		case u.unclear:
 			known[name] = Uncertain
 		default:
-			known[name] = Requested
+			known[name] = Sent
 		}
 	}
 	return known

@@ -25,7 +25,7 @@ func WordPage() []widget.Paragraph {
 		word("?", widget.Muted, "behind a word: part of the conversation was not seen"),
 		{},
 		heading("A resource of a client"),
-		word("REQUESTED", widget.Accent, "asked for or sent, and not answered yet"),
+		word("SENT", widget.Accent, "sent, and not answered yet"),
 		word("ACKED", widget.Good, "the client accepted it"),
 		word("NACKED", widget.Bad, "the client rejected the response that brought it"),
 		word("MISSING", widget.Warned, "asked for or referred to, and never sent, or said not to exist"),

@@ -107,7 +107,7 @@ func (v *View) clientLine(scr view.Screen, client string, w int) widget.Line {
 		return l
 	}
 	bad0 := false
-	for _, state := range []engine.ResourceState{engine.Rejected, engine.Missing, engine.Uncertain, engine.Requested} {
+	for _, state := range []engine.ResourceState{engine.Rejected, engine.Missing, engine.Uncertain, engine.Sent} {
 		if n := v.Forest.States[state]; n > 0 {
 			l.Add(resourceRole(state), fmt.Sprintf("%s %s  ", state, render.Number(int64(n))))
 			bad0 = true

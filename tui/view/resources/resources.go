@@ -373,7 +373,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 		if t := scr.Seen().Type(v.Of(scr), n.Type); t != nil && t.Nack != "" {
 			l.Add(widget.Plain, " by "+fmt.Sprint(uint64(t.NackSeq))+"; "+fmt.Sprintf("%q", scr.Aliases().Text(t.Nack)))
 		}
-	case engine.Requested:
+	case engine.Sent:
 		l.Add(widget.Warned, "sent, and not answered yet")
 	case engine.Uncertain:
 		l.Add(widget.Warned, "part of the conversation was not seen")
@@ -398,7 +398,7 @@ func (v *View) tally() string {
 		return "reading"
 	}
 	s := render.Count(v.Forest.Total, "resource", "resources")
-	for _, state := range []engine.ResourceState{engine.Rejected, engine.Missing, engine.Uncertain, engine.Requested, engine.Acked} {
+	for _, state := range []engine.ResourceState{engine.Rejected, engine.Missing, engine.Uncertain, engine.Sent, engine.Acked} {
 		if n := v.Forest.States[state]; n > 0 {
 			s += fmt.Sprintf("  %s %s", state, render.Number(int64(n)))
 		}
