@@ -21,7 +21,9 @@ import (
 const diffLong = `Prints the versions of a resource that a client was sent, what the client said
 of each, and what differs between two of them: between the one accepted last and
 the one that was rejected, if the last was rejected, else between the last two.
---from and --to choose others; --all goes through every step.
+--from and --to choose others; --all goes through every step. Where resources of
+several types have the NAME, it takes the type of which the last was rejected,
+and says so; --type chooses.
 
 With two SEQ it compares two messages, apart from their versions and nonces.
 With two recordings A and B it compares what each client, by node id, accepted

@@ -27,6 +27,13 @@ func (c *Comparison) choose(st *story, name string) (sent, []string, error) {
 		}
 	}
 	if types := typesOf(all); len(types) > 1 {
+		rejected := typesOf(slices.DeleteFunc(slices.Clone(all), func(l sent) bool { return !l.rejected() }))
+		if len(rejected) == 1 {
+			all = slices.DeleteFunc(all, func(l sent) bool { return l.typ != rejected[0] })
+			st.passed = slices.DeleteFunc(types, func(t string) bool { return t == rejected[0] })
+		}
+	}
+	if types := typesOf(all); len(types) > 1 {
 		return sent{}, nil, unsure("%d types have a resource %q: which one?", len(types), name).
 			Hint("add --type %s", strings.Join(types, " or --type "))
 	}
@@ -58,6 +65,12 @@ func (c *Comparison) choose(st *story, name string) (sent, []string, error) {
 		wrong.Hint("and %s more", render.Number(more))
 	}
 	return sent{}, nil, wrong
+}
+
+// rejected says whether what was sent last was rejected: that is what one looks
+// for where a name alone does not say which resource is meant.
+func (s *sent) rejected() bool {
+	return len(s.versions) > 0 && s.versions[len(s.versions)-1].State == engine.Rejected
 }
 
 // unsure is a usage error that only asks for more.

@@ -56,6 +56,13 @@ func TestChoose(t *testing.T) {
 	}
 	same := &story{sent: []sent{of("a", "CDS", 1, 2), of("b", "CDS", 1, 2)}}
 	mixed := &story{sent: []sent{of("a", "CDS", 1, 2), of("b", "CDS", 1, 3), of("b", "EDS", 4)}}
+	spurned := &story{sent: []sent{of("a", "CDS", 1, 2), of("a", "EDS", 3)}}
+	spurned.sent[1].versions[0].State = engine.Rejected
+	both := &story{sent: []sent{of("a", "CDS", 1, 2), of("a", "EDS", 3)}}
+	for i := range both.sent {
+		both.sent[i].versions[0].State = engine.Rejected
+		both.sent[i].versions[len(both.sent[i].versions)-1].State = engine.Rejected
+	}
 	for _, c := range []struct {
 		in      *story
 		asked   Comparison
@@ -71,6 +78,9 @@ func TestChoose(t *testing.T) {
 		{mixed, Comparison{Type: "CDS", Client: "a"}, "a CDS", 1},
 		{mixed, Comparison{Type: "CDS", Client: "c"}, "", 0},
 		{mixed, Comparison{Type: "CDS", To: "11"}, "b CDS", 1},
+		{spurned, Comparison{}, "a EDS", 1},
+		{spurned, Comparison{Type: "CDS"}, "a CDS", 1},
+		{both, Comparison{}, "", 0},
 	} {
 		got, clients, err := c.asked.choose(c.in, "x")
 		if name := got.client + " " + got.typ; err == nil && name != c.chosen || (err != nil) != (c.chosen == "") || len(clients) != c.clients {

@@ -29,6 +29,7 @@ type story struct {
 	contents  contents
 	names     survey
 	forgotten int
+	passed    []string // types that have a resource of the name, too, and were not chosen
 }
 
 // readStory reads a recording for one resource. Damage is an error beside what

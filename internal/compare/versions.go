@@ -37,6 +37,10 @@ func (c *Comparison) Versions(ctx context.Context, source, name string) error {
 	if err != nil {
 		return err
 	}
+	if len(st.passed) > 0 {
+		c.Say("the type is %s, because what came last of it was rejected; there is one of %s, too: --type %s",
+			l.typ, strings.Join(st.passed, " and "), strings.Join(st.passed, " or --type "))
+	}
 	steps, err := c.steps(l.versions)
 	if err != nil {
 		return err
