@@ -150,6 +150,15 @@ func TestCompare(t *testing.T) {
 		},
 		{"routes are ordered", routes(route("/a", "x") + "," + route("/b", "y")), routes(route("/b", "y") + "," + route("/a", "x")), []string{`moved virtual_hosts[name=v].routes[1] 1 to 0`}},
 		{
+			"a route of which the action alone changed", routes(route("/a", "x") + "," + route("/b", "y")),
+			routes(route("/a", "x") + `,{"match":{"prefix":"/b"},"route":{"weighted_clusters":{"clusters":[{"name":"c1","weight":1},{"name":"c2","weight":2},{"name":"c3","weight":3}]},"timeout":"1s"}}`),
+			[]string{
+				`removed virtual_hosts[name=v].routes[1].route.cluster: "y"`,
+				`added virtual_hosts[name=v].routes[1].route.weighted_clusters: {"clusters":[{"name":"c1","weight":1},{"name":"c2","weight":2},{"name":"c3","weight":3}]}`,
+				`added virtual_hosts[name=v].routes[1].route.timeout: "1s"`,
+			},
+		},
+		{
 			"a route without a name", routes(route("/a", "x") + "," + route("/b", "y")), routes(route("/a", "x") + "," + route("/new", "n") + "," + route("/b", "z")),
 			[]string{`added virtual_hosts[name=v].routes[1]: ` + route("/new", "n"), `changed virtual_hosts[name=v].routes[1].route.cluster: "y" -> "z"`},
 		},
@@ -208,7 +217,7 @@ func TestEnvelope(t *testing.T) {
 
 // Every row of the table is a list that there is.
 func TestTable(t *testing.T) {
-	for _, name := range diff.Sets() {
+	for _, name := range diff.Lists() {
 		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -10,6 +10,9 @@ import (
 type listRule struct {
 	// set says that order means nothing.
 	set bool
+	// alike are paths of members by which an item is found again that no name
+	// tells from others.
+	alike []keyPart
 	// key are paths of members by which an item is found again in the other
 	// version, all of them together. Without any, items have one of nameKeys.
 	key []keyPart
@@ -122,6 +125,16 @@ var lists = listTable([][4]string{
 	{"extensions.filters.http.jwt_authn.v3.JwtProvider config.filter.http.jwt_authn.v2alpha.JwtProvider", "audiences", "", "any may match"},
 })
 
+// matchers are the fields, without "envoy.", whose items say first when they
+// count, and then what to do: one of which only that has changed is the same.
+// Their order counts.
+var matchers = map[string]string{
+	"config.route.v3.VirtualHost.routes":        "match",
+	"api.v2.route.VirtualHost.routes":           "match",
+	"config.listener.v3.Listener.filter_chains": "filter_chain_match",
+	"api.v2.Listener.filter_chains":             "filter_chain_match",
+}
+
 func listTable(rows [][4]string) map[protoreflect.FullName]*listRule {
 	out := make(map[protoreflect.FullName]*listRule)
 	for _, row := range rows {
@@ -129,6 +142,9 @@ func listTable(rows [][4]string) map[protoreflect.FullName]*listRule {
 		for message := range strings.FieldsSeq(row[0]) {
 			out[protoreflect.FullName("envoy."+message+"."+row[1])] = rule
 		}
+	}
+	for field, by := range matchers {
+		out[protoreflect.FullName("envoy."+field)] = &listRule{alike: keyParts(by)}
 	}
 	return out
 }

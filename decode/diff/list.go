@@ -21,6 +21,11 @@ func (c *comparer) list(a, b value, p place) []Node {
 	m.old, m.new = m.names(c.a, m.a), m.names(c.b, m.b)
 	joinByRank(m.pairs, 0, len(m.a), 0, len(m.b),
 		func(i int) uint64 { return m.old.id(i) }, func(j int) uint64 { return m.new.id(j) }, true)
+	for i := range m.rule.alike {
+		path := m.rule.alike[i].path
+		joinByRank(m.pairs, 0, len(m.a), 0, len(m.b),
+			func(i int) uint64 { return c.a.idAt(m.a[i], path) }, func(j int) uint64 { return c.b.idAt(m.b[j], path) }, true)
+	}
 	if m.rule.set {
 		m.joinLikeliest()
 	} else {
@@ -80,6 +85,14 @@ func (m *matcher) names(ix *index, list []value) (n names) {
 		n.count[id]++
 	}
 	return n
+}
+
+// idAt is equal for equal members, 0 where there is none.
+func (ix *index) idAt(v value, path []string) uint64 {
+	if part, ok := ix.get(v, path); ok {
+		return 1 | ix.hashOf(part)
+	}
+	return 0
 }
 
 func (m *matcher) nameOf(ix *index, v value) uint64 {
