@@ -9,7 +9,7 @@ import (
 
 // The words for where a client stands with a resource.
 const (
-	isSent = "SENT"
+	isSent      = "SENT"
 	isAccepted  = "ACKED"
 	isRejected  = "NACKED"
 	isUncertain = "UNCERTAIN"

@@ -17,6 +17,8 @@ type sessions struct {
 	style    render.Style
 	differs  bool
 	contents []contentDiff
+	masked   int // values that could not be compared
+	veiled   int // resources with such
 }
 
 // contentDiff is what differs in the resource that was named.
@@ -112,12 +114,20 @@ func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held)
 		return true
 	default:
 		t.Differ++
-		if was, is := s.a.contents[a.Seq], s.b.contents[b.Seq]; was != nil && is != nil {
-			r := s.f.compare(was.Decode(), is.Decode())
-			if r.Same() { // but for an order that means nothing
+		if was, is := s.a.content(a, s.name), s.b.content(b, s.name); was != nil && is != nil {
+			old, now := was.Decode(), is.Decode()
+			if n := max(blank(&old.Root), blank(&now.Root)); n > 0 {
+				pair.Masked = n
+				s.masked, s.veiled = s.masked+n, s.veiled+1
+			}
+			r := s.f.compare(old, now)
+			if r.Same() { // but for an order that means nothing, and masks
 				t.Differ--
 				t.Same++
 				return true
+			}
+			if s.name == "" {
+				break
 			}
 			pair.Changes = render.NewChanges(r)
 			s.contents = append(s.contents, contentDiff{t.Type + " " + render.Safe(named.Name) + " of " + render.Safe(clientText([]string{p.a})), r})

@@ -24,6 +24,7 @@ type holder struct {
 	engine.Holdings
 	name     string
 	contents map[session.Seq]*decode.Resource // of the resource that was named
+	masked   bodies
 	names    survey
 }
 
@@ -41,7 +42,13 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	bytes := 0
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
 	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
-		if name == "" || c.Message == nil || !c.Message.Response() {
+		if c.Message == nil || !c.Message.Response() {
+			return nil
+		}
+		if e.Message.Masked {
+			h.masked.keep(c)
+		}
+		if name == "" {
 			return nil
 		}
 		h.names.see(c)
@@ -88,7 +95,7 @@ func (c *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string
 		maps.Copy(one.names.names, other.names.names)
 		return one.names.missing(name, sourceA)
 	}
-	out.Same = !s.differs
+	out.Same, out.Masked = !s.differs, s.masked
 	c.Differs = s.differs
 	if c.Output == "json" {
 		return c.JSON(out)
@@ -106,6 +113,10 @@ func (c *Comparison) Sessions(ctx context.Context, sourceA, sourceB, name string
 		if err := c.printResult(w, d.result); err != nil {
 			return err
 		}
+	}
+	if out.Masked > 0 {
+		fmt.Fprintf(w, "\nwhat is masked was not compared: %s, in %s\n",
+			render.Count(out.Masked, "value", "values"), render.Count(s.veiled, "resource", "resources"))
 	}
 	if !s.differs {
 		fmt.Fprintf(w, "\nnothing that a client accepted last differs\n")

@@ -12,6 +12,7 @@ type SessionsDiff struct {
 	A       string       `json:"a"`
 	B       string       `json:"b"`
 	Same    bool         `json:"same"`
+	Masked  int          `json:"masked,omitempty"` // values that could not be compared
 	Clients []ClientDiff `json:"clients"`
 }
 
@@ -40,6 +41,7 @@ type ResourcePair struct {
 	State   string       `json:"state"` // "differs", "only-a" or "only-b"
 	A       *Accepted    `json:"a,omitempty"`
 	B       *Accepted    `json:"b,omitempty"`
+	Masked  int          `json:"masked,omitempty"` // values in it that could not be compared
 	Changes []ChangeJSON `json:"changes,omitempty"`
 }
 
