@@ -40,15 +40,41 @@ func (t *Theme) Rule(name string, look Role, more string, columns int) Line {
 	return Line{Spans: Cut(l, columns)}
 }
 
+// joint says whether a line may end behind a character: names and addresses that
+// are longer than a line are broken where their parts meet.
+func joint(r rune) bool { return strings.ContainsRune(" /.:,;|&?=-", r) }
+
+// breaks are the columns where a text goes on in a new line: the first has room for
+// first columns, the others for rest.
+func breaks(s string, first, rest int) (out []int) {
+	from, at, room, last := 0, 0, first, 0
+	for _, r := range s {
+		w := render.Width(string(r))
+		if at+w > from+room {
+			if last <= from+room/3 {
+				last = at
+			}
+			out = append(out, last)
+			from, room = last, rest
+		}
+		if at += w; joint(r) {
+			last = at
+		}
+	}
+	return out
+}
+
 // BreakWords breaks a text into lines of so many columns, within words where
 // these are longer. There is at least one line.
 func BreakWords(s string, columns int) (out []string) {
 	columns = max(columns, 4)
 	for {
-		cut, at, space := -1, 0, -1
+		cut, at, space, part := -1, 0, -1, -1
 		for i, r := range s {
 			if r == ' ' && i > 0 {
 				space = i
+			} else if i > 0 && joint(rune(s[i-1])) {
+				part = i
 			}
 			if at += render.Width(string(r)); at > columns {
 				cut = i
@@ -59,8 +85,11 @@ func BreakWords(s string, columns int) (out []string) {
 			return append(out, s)
 		}
 		next := cut
-		if space > cut/3 {
+		switch {
+		case space > cut/3:
 			cut, next = space, space+1
+		case part > cut/3:
+			cut, next = part, part
 		}
 		out = append(out, strings.TrimRight(s[:cut], " "))
 		s = s[next:]

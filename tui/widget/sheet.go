@@ -170,13 +170,7 @@ func wrapWords(s string, columns int) []string {
 				out = append(out, now)
 				now = ""
 			}
-			n := 0
-			for i := range word {
-				if i > 0 && render.Width(word[:i]) > columns {
-					break
-				}
-				n = i
-			}
+			n := partOf(word, columns)
 			if n == 0 {
 				break
 			}
@@ -194,6 +188,24 @@ func wrapWords(s string, columns int) []string {
 		}
 	}
 	return append(out, now)
+}
+
+// partOf is how many bytes of a word that is too long stand in a line.
+func partOf(word string, columns int) (n int) {
+	at, part := 0, 0
+	for i, r := range word {
+		n = i
+		if at += render.Width(string(r)); at > columns {
+			break
+		}
+		if joint(r) {
+			part = i + 1 // joints are one byte
+		}
+	}
+	if part > n/3 {
+		return part
+	}
+	return n
 }
 
 func (s *Sheet) Draw(all []Paragraph, w, h int) []Line {

@@ -40,6 +40,7 @@ type TextPane struct {
 // textRow is a row of the screen: a part of a line.
 type textRow struct {
 	line, from int
+	to         int // where the next part of the line begins; 0: there is none
 	hidden     int // lines that are folded away behind it
 }
 
@@ -99,23 +100,13 @@ func (p *TextPane) layOut() {
 		}
 		p.rows = append(p.rows, r)
 		if p.wrap {
-			l := &p.Lines[i].Line
-			w := l.Width()
-			for from := p.wrapAt(l, 0); from < w; from = p.wrapAt(l, from) {
+			for _, from := range breaks(render.Safe(p.Lines[i].PlainText()), max(p.Width, 8), max(p.Width-wrapIndent, 8)) {
+				p.rows[len(p.rows)-1].to = from
 				p.rows = append(p.rows, textRow{line: i, from: from})
 			}
 		}
 		i += r.hidden
 	}
-}
-
-// wrapAt is where the part of a line ends that begins at a column.
-func (p *TextPane) wrapAt(l *Line, from int) int {
-	room := p.Width
-	if from > 0 {
-		room -= wrapIndent
-	}
-	return from + max(room, 8)
 }
 
 // inner is the first line behind those that belong to a line.

@@ -53,11 +53,16 @@ func (p *TextPane) drawRow(t *Theme, alias func(string) string, i int) Line {
 		shown[j] = In(s.Role, alias(s.Text))
 	}
 	switch {
-	case p.wrap && r.from > 0:
-		l.Add(Plain, Spaces(wrapIndent))
-		l.Spans = append(l.Spans, PartOf(shown, r.from, p.Width-wrapIndent)...)
 	case p.wrap:
-		l.Spans = append(l.Spans, PartOf(shown, 0, p.Width)...)
+		room := p.Width
+		if r.from > 0 {
+			l.Add(Plain, Spaces(wrapIndent))
+			room -= wrapIndent
+		}
+		if r.to > 0 {
+			room = min(room, r.to-r.from)
+		}
+		l.Spans = append(l.Spans, PartOf(shown, r.from, room)...)
 	case widthOf(shown) > p.Left+p.Width:
 		l.Spans = append(l.Spans, PartOf(shown, p.Left, p.Width-1)...)
 		l.Pad(TextGutter + p.Width - 1)
