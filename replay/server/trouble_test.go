@@ -224,3 +224,37 @@ func TestSilence(t *testing.T) {
 		})
 	}
 }
+
+// A client that ends its stream may give up before what it wants: that is its
+// leaving, and no difference. Who gives up a name and stays wants it no more.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	const (
+		begins = "C> type=EDS V= N= R=[e1,e2] node=n1\nS< type=EDS V=1 N=a res=[e1,e2]\nC> type=EDS V=1 N=a R=[e1,e2]\n"
+		// What has no answer yet may still get one, so that nothing is compared
+		// before the client goes.
+		update = "S< type=EDS V=2 N=b res=[e2]\n"
+		gives  = "C> type=EDS V=1 N=a R=[e2]\n"
+		goes   = "t=+9s -- client-end\n"
+	)
+	for _, test := range []struct{ name, recorded, live, got string }{
+		{"with the end", begins + update + goes, begins + update + gives + goes, ""},
+		{"with the end, and recorded", begins + update + gives + goes, begins + update + gives + goes, ""},
+		{"with the end of what the server ended", begins + update + gives + "t=+9s -- server-end code=14\n", begins + update + gives + goes, ""},
+		{
+			"and stays", begins + update + "C> type=EDS V=2 N=b R=[e1,e2]\n" + goes,
+			begins + gives + update + "C> type=EDS V=2 N=b R=[e2]\n" + goes, "that it gives it up",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: time.Minute})
+			switch {
+			case test.got == "" && (server.Differs() || server.Matched != server.Expected):
+				t.Errorf("%+v", server)
+			case test.got != "" && (len(server.Differences) != 1 || server.Differences[0].Got != test.got):
+				t.Errorf("%+v; want %q", server, test.got)
+			}
+		})
+	}
+}
