@@ -37,7 +37,7 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 // what there is not.
 func playable(t *testing.T, file, note string) {
 	t.Helper()
-	server, client := replaytest.Against(t, file, replay.Options{Idle: 3 * time.Second})
+	server, client := replaytest.Against(t, file, replay.Options{Idle: 6 * time.Second})
 	asRecorded(t, note, map[string]*replay.Report{"server": server, "client": client})
 }
 
@@ -153,7 +153,7 @@ func TestMidStream(t *testing.T) {
 	_, client := replaytest.Against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 		e.Carried = e.Seq <= 3
 		return e.Seq <= 3 || e.Seq > 16
-	}), replay.Options{Idle: 2 * time.Second})
+	}), replay.Options{Idle: 6 * time.Second})
 	asRecorded(t, "the request for LDS was not recorded", map[string]*replay.Report{"client": client})
 }
 
@@ -213,7 +213,7 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: 2 * time.Second})
+			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: 6 * time.Second})
 			switch {
 			case test.expected == "" && (server.Differs() || server.Matched != server.Expected):
 				t.Errorf("%+v", server)
