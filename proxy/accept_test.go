@@ -74,7 +74,7 @@ func TestAccepts(t *testing.T) {
 					return
 				}
 				defer nc.Close()
-				_ = nc.SetDeadline(time.Now().Add(30 * time.Second))
+				_ = nc.SetDeadline(time.Now().Add(guard))
 				s := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{c.shows.TLS()}, NextProtos: []string{"h2"}})
 				if s.Handshake() == nil {
 					asked = s.ConnectionState().ServerName
@@ -94,7 +94,7 @@ func TestAccepts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = client.SetDeadline(time.Now().Add(30 * time.Second))
+			_ = client.SetDeadline(time.Now().Add(guard))
 			if _, err := client.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")); err != nil {
 				t.Fatal(err)
 			}

@@ -421,7 +421,7 @@ func fail(t *testing.T, f failing) {
 			if err != nil {
 				return
 			}
-			nc.SetDeadline(time.Now().Add(20 * time.Second))
+			nc.SetDeadline(time.Now().Add(guard))
 			f.serve(nc)
 			nc.Close()
 		}
@@ -441,7 +441,7 @@ func fail(t *testing.T, f failing) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client.SetDeadline(time.Now().Add(20 * time.Second))
+	client.SetDeadline(time.Now().Add(guard))
 	saw := f.client(client)
 	end := log.await(t, "disconnect", ofKind(session.KindDisconnect))
 	client.Close()

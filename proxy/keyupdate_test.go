@@ -62,7 +62,7 @@ func TestKeyUpdates(t *testing.T) {
 		}
 	}
 	for _, r := range []*records{client, server} {
-		r.SetDeadline(time.Now().Add(30 * time.Second))
+		r.SetDeadline(time.Now().Add(guard))
 	}
 	all.Go(func() { say(client, sent) })
 	all.Go(func() { say(server, back) })
@@ -92,8 +92,8 @@ func TestKeyUpdates(t *testing.T) {
 func TestKeyUpdatesOfOneWhoDoesNotRead(t *testing.T) {
 	w := newSecureWorld(t, mode{true, true}, loopback, loopback, 100*time.Millisecond)
 	client, server := w.takenOver()
-	server.SetDeadline(time.Now().Add(30 * time.Second))
-	client.SetDeadline(time.Now().Add(30 * time.Second))
+	server.SetDeadline(time.Now().Add(guard))
+	client.SetDeadline(time.Now().Add(guard))
 	if err := client.send(typeData, grpcOpening()); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestKeyUpdatesThatAreWrong(t *testing.T) {
 				w := newSecureWorld(t, mode{true, true}, loopback, loopback, 0)
 				client, server := w.takenOver()
 				for _, r := range []*records{client, server} {
-					r.SetDeadline(time.Now().Add(20 * time.Second))
+					r.SetDeadline(time.Now().Add(guard))
 				}
 				from := map[session.Side]*records{session.Client: client, session.Server: server}[side]
 				do(from)

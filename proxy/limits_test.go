@@ -36,7 +36,7 @@ func (w *world) knock() error {
 		return err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(guard))
 	_, err = io.ReadAll(c)
 	return err
 }
@@ -81,7 +81,7 @@ func TestMaxConnections(t *testing.T) {
 			continue // it was refused before the dial had returned
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(20 * time.Second))
+		c.SetDeadline(time.Now().Add(guard))
 		if _, err := c.Write([]byte("hello")); err != nil {
 			continue
 		}
@@ -191,7 +191,7 @@ func TestStormOfConnections(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			c.SetDeadline(time.Now().Add(60 * time.Second))
+			c.SetDeadline(time.Now().Add(guard))
 			c.Write([]byte("hello"))
 			if _, err := io.ReadFull(c, make([]byte, 5)); err != nil {
 				t.Error(err)

@@ -135,13 +135,13 @@ func originalWorld(t *testing.T, listen string) *world {
 // from dials as a program with this address does.
 func from(t *testing.T, source, to string) net.Conn {
 	t.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: 10 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: guard}
 	c, err := d.Dial("tcp", to)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(guard))
 	return c
 }
 
@@ -216,7 +216,7 @@ func testOriginalDstRefused(t *testing.T) {
 // do so before the client has noticed that it was accepted.
 func cutOff(t *testing.T, source, to string) {
 	t.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: 20 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: guard}
 	c, err := d.Dial("tcp", to)
 	if err != nil {
 		if !errors.Is(err, syscall.ECONNRESET) {
@@ -225,7 +225,7 @@ func cutOff(t *testing.T, source, to string) {
 		return
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(guard))
 	if n, err := c.Read(make([]byte, 1)); n > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d bytes, %v", n, err)
 	}

@@ -155,9 +155,9 @@ func testSecureRedirectedBack(t *testing.T) {
 			to := map[string]string{"plaintext": "10.77.0.1:18120", "TLS": "10.77.0.1:18121", "TLS to client": "10.77.0.1:18122", "TLS to server": "10.77.0.1:18123"}[name]
 			w := secureOriginal(t, "127.0.0.1:0", secure)
 			redirect(t, "", to, w.proxy.Addrs()[0])
-			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("10.77.0.2")}, Timeout: 20 * time.Second}
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("10.77.0.2")}, Timeout: guard}
 			if c, err := d.Dial("tcp", to); err == nil {
-				c.SetDeadline(time.Now().Add(20 * time.Second))
+				c.SetDeadline(time.Now().Add(guard))
 				if secure.client {
 					c = tls.Client(c, &tls.Config{RootCAs: w.pki.root.Pool(), ServerName: "localhost", NextProtos: []string{"h2"}})
 				}

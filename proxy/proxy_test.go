@@ -42,10 +42,14 @@ func (l *memoryLog) all() []session.Entry {
 	return slices.Clone(l.entries)
 }
 
+// guard bounds waits for what comes when all is well. It is there for what hangs,
+// and so long that a busy machine does not reach it.
+const guard = time.Minute
+
 // await returns the first entry that fits, once there is one.
 func (l *memoryLog) await(t *testing.T, what string, fits func(session.Entry) bool) session.Entry {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(guard); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		for _, e := range l.all() {
 			if fits(e) {
 				return e
@@ -193,7 +197,7 @@ func TestRefusedUpstreamResetsTheClient(t *testing.T) {
 	c, err := net.Dial("tcp", w.proxy.Addrs()[0].String())
 	if err == nil {
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(20 * time.Second))
+		c.SetDeadline(time.Now().Add(guard))
 		_, err = io.ReadAll(c)
 	}
 	if !errors.Is(err, syscall.ECONNRESET) {

@@ -150,7 +150,7 @@ func (w *stallingWorld) stall(how int) (wait func()) {
 	over.Go(func() {
 		defer nc.Close()
 		tls.Client(under, w.clientConfig(s.version)).Handshake()
-		nc.SetReadDeadline(time.Now().Add(30 * time.Second))
+		nc.SetReadDeadline(time.Now().Add(guard))
 		if _, err := io.Copy(io.Discard, nc); err != nil && isTimeout(err) {
 			w.t.Errorf("%s: the proxy holds on", s.name)
 		}
@@ -172,7 +172,7 @@ func (w *stallingWorld) healthy() {
 
 func (w *stallingWorld) talk(c net.Conn) {
 	w.t.Helper()
-	c.SetDeadline(time.Now().Add(20 * time.Second))
+	c.SetDeadline(time.Now().Add(guard))
 	got := make([]byte, len(grpcOpening()))
 	c.Write(grpcOpening())
 	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, grpcOpening()) {
@@ -256,7 +256,7 @@ func TestStalledHandshakesEnd(t *testing.T) {
 	}
 	settled := func(what string, now func() int, most int) {
 		t.Helper()
-		for until := time.Now().Add(20 * time.Second); now() > most; time.Sleep(10 * time.Millisecond) {
+		for until := time.Now().Add(guard); now() > most; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("%d %s are left, there were %d", now(), what, most)
 			}

@@ -163,7 +163,7 @@ func (w *world) dial() (client, server net.Conn) {
 		server = <-accepted
 	}
 	for _, c := range []net.Conn{client, server} {
-		c.SetDeadline(time.Now().Add(30 * time.Second))
+		c.SetDeadline(time.Now().Add(guard))
 		w.t.Cleanup(func() { c.Close() })
 	}
 	return client, server
@@ -171,7 +171,7 @@ func (w *world) dial() (client, server net.Conn) {
 
 // accept returns the server's end, with its handshake done.
 func (w *world) accept() net.Conn {
-	w.upstream.(interface{ SetDeadline(time.Time) error }).SetDeadline(time.Now().Add(20 * time.Second))
+	w.upstream.(interface{ SetDeadline(time.Time) error }).SetDeadline(time.Now().Add(guard))
 	server, err := w.upstream.Accept()
 	if errors.Is(err, net.ErrClosed) {
 		return brokenConn() // the test is over
@@ -180,7 +180,7 @@ func (w *world) accept() net.Conn {
 		w.t.Error(err)
 		return brokenConn()
 	}
-	server.SetDeadline(time.Now().Add(30 * time.Second))
+	server.SetDeadline(time.Now().Add(guard))
 	if w.secure.server {
 		c := tls.Server(server, &tls.Config{Certificates: []tls.Certificate{w.pki.upstream.TLS()}, NextProtos: []string{"h2", "http/1.1"}})
 		if err := c.Handshake(); err != nil {

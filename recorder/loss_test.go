@@ -39,7 +39,7 @@ func overwrite(path string) error {
 // await waits for what comes by itself.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not so", what)
 		}
@@ -83,7 +83,7 @@ func TestLostFile(t *testing.T) {
 				var loss Loss
 				select {
 				case loss = <-losses:
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					t.Fatal("nothing is said")
 				}
 				next := strings.TrimSuffix(first, ".xdsp") + "-3.xdsp"

@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/xdsproxy/xdsproxy/session"
+import (
+	"maps"
+
+	"github.com/xdsproxy/xdsproxy/session"
+)
 
 // Interest is what one side of a conversation asks for, type by type: the names
 // that it has asked for at any time, and those that it wants now.
@@ -44,6 +48,15 @@ func (s *Stream) InterestIn(topic int32) Interest {
 		}
 	}
 	return w
+}
+
+// Kept is the interest of one who wants these names, too.
+func (w Interest) Kept(names []string) Interest {
+	kept := Interest{w.Asked, maps.Clone(w.Wanted)}
+	for _, n := range names {
+		kept.Wanted[n] = struct{}{}
+	}
+	return kept
 }
 
 // Same says whether two sides ask, and have asked, for the same.

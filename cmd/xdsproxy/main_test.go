@@ -177,7 +177,7 @@ func (b *writeBuffer) Write(p []byte) (int, error) { *b = append(*b, p...); retu
 
 // await FILE waits until a file exists.
 func await(ts *testscript.TestScript, neg bool, args []string) {
-	for range 1000 {
+	for range 6000 {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 			return
 		}

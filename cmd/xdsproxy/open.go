@@ -56,7 +56,7 @@ xdsproxy open 127.0.0.1:19000`,
 			return err
 		}
 		_ = src.Close()
-		heap.Lean()
+		heap.Keeping()
 		shown := a.screenOf(src)
 		if piped {
 			shown.Name, shown.Notes = "standard input", nil

@@ -92,7 +92,7 @@ func TestRecordingWithoutDirectory(t *testing.T) {
 			}
 			warned := func(text string) {
 				t.Helper()
-				for range 2000 {
+				for range 6000 {
 					if strings.Contains(strings.Join(out.lines(), "\n"), text) {
 						return
 					}

@@ -187,7 +187,7 @@ func TestDescriptorsAreLeftForProbes(t *testing.T) {
 	}
 	eventually(t, "it is told that clients wait", func() bool { return strings.Contains(p.stderr.String(), "cannot accept a connection") })
 	for range 15 {
-		client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+		client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 		resp, err := client.Get(admin + "/healthz")
 		if err != nil {
 			t.Fatal(err)

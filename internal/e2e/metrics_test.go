@@ -43,7 +43,7 @@ func TestMetricsBesideTheScreen(t *testing.T) {
 		regexp.MustCompile(`(?m)^xdsproxy_metrics_lag_entries 0$`),
 	}
 	var text string
-	for end := time.Now().Add(30 * time.Second); len(want) > 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); len(want) > 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		text = scrape(t, "http://"+free[1]+"/metrics")
 		for len(want) > 0 && want[0].MatchString(text) {
 			want = want[1:]

@@ -61,7 +61,7 @@ func TestMutantsInATerminal(t *testing.T) {
 				harmless(t, p.shows("2 Timeline"))
 				p.press("C-c")
 			}
-			for end := time.Now().Add(30 * time.Second); !strings.HasPrefix(p.tmux("display-message", "-p", "#{pane_dead}"), "1"); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(patience); !strings.HasPrefix(p.tmux("display-message", "-p", "#{pane_dead}"), "1"); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("%s: it does not end:\n%s", base, p.screen())
 				}
@@ -83,7 +83,7 @@ func TestMutantsInATerminal(t *testing.T) {
 // opened waits until there is a screen, or the program has ended.
 func (p *pane) opened() bool {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if strings.HasPrefix(p.tmux("display-message", "-p", "#{pane_dead}"), "1") {
 			return false
 		}

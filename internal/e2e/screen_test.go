@@ -63,7 +63,7 @@ func (p *pane) typed(text string) { p.t.Helper(); p.tmux("send-keys", "-l", text
 func (p *pane) shows(texts ...string) string {
 	p.t.Helper()
 	var screen string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		screen = p.screen()
 		missing := ""
 		for _, text := range texts {
@@ -84,7 +84,7 @@ func (p *pane) shows(texts ...string) string {
 func (p *pane) ended() {
 	p.t.Helper()
 	var state string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		state = strings.TrimSpace(p.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}"))
 		if state == "1 0" || state == "1" {
 			return
@@ -208,7 +208,7 @@ func TestScreenDetachedAndGone(t *testing.T) {
 // endsSoon waits for the end of a process.
 func endsSoon(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if err := syscall.Kill(pid, 0); err != nil {
 			return
 		}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
@@ -52,7 +51,7 @@ func greeting(name string, secure object) object {
 // greetedBy calls a greeting, showing a certificate of roots, and returns the
 // certificate that its Envoy shows.
 func greetedBy(addr string, roots *xdstest.Authority) (shown []byte, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	dialer := tls.Dialer{Config: &tls.Config{
 		Certificates:       []tls.Certificate{roots.Issue(xdstest.Leaf{}).TLS()},

@@ -180,7 +180,7 @@ func TestWrapReadsRotatedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.startAgain(t)
-	m.settle(t)
+	m.rest(t, quiet) // endpoints and routes come after what refers to them
 	p.end(t)
 	compare(t, m.account, p)
 }

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
 )
@@ -25,7 +26,16 @@ func TestSignalsStayCaughtToTheEnd(t *testing.T) {
 	c.Stop()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		if err := syscall.Kill(syscall.Getpid(), s); err != nil {
-			t.Error(err)
+			t.Fatal(err)
+		}
+		// It may come later than Kill returns, and would then end another test.
+		select {
+		case got := <-c.signals:
+			if got != s {
+				t.Errorf("%v came, and %v was sent", got, s)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%v has not come", s)
 		}
 	}
 }

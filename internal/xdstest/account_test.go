@@ -17,7 +17,7 @@ import (
 // What one end sent is what the other received, byte for byte and in order,
 // in the accounts of both.
 func TestAccountsOfBothEndsAgree(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	server, client := NewAccount(), NewAccount()
 	control, err := StartControlPlane(Options{Listen: "127.0.0.1:0", Account: server, ResendPause: time.Millisecond})
 	if err != nil {

@@ -25,8 +25,8 @@ type Story struct {
 }
 
 const (
-	stepLimit = 20 * time.Second // for what takes milliseconds when all is well
-	rejects   = 3                // turns of the resend loop that are played
+	stepLimit = time.Minute // for what takes milliseconds when all is well
+	rejects   = 3           // turns of the resend loop that are played
 
 	envoyNode, deltaNode, grpcNode = "demo-envoy", "demo-delta", "demo-grpc"
 	greeter                        = "greeter.demo"

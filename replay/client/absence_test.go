@@ -29,7 +29,7 @@ C> type=SRDS V=2 N=b R=[]
 
 // A live server that does not take a scope away differs.
 func TestPlayScopes(t *testing.T) {
-	_, client := replaytest.Facing(t, replaytest.PlanOfScript(t, scopeStays), replaytest.PlanOfScript(t, scopeLeft), replay.Options{Idle: 3 * time.Second})
+	_, client := replaytest.Facing(t, replaytest.PlanOfScript(t, scopeStays), replaytest.PlanOfScript(t, scopeLeft), replay.Options{Idle: 6 * time.Second})
 	if len(client.Differences) != 1 || client.Differences[0].Expected != `the removal of SRDS "old"` {
 		t.Errorf("%+v", client)
 	}
@@ -44,7 +44,7 @@ C> type=LDS V=1 N=a R=[]
 `
 	recorded := replaytest.PlanOfScript(t, begins+"S< type=LDS V=1 N=b res=[hb:a@1~5s]\nC> type=LDS V=1 N=b R=[]\n")
 	live := replaytest.PlanOfScript(t, begins+"S< type=LDS V=1 N=b res=[w:a~5s,b]\nC> type=LDS V=1 N=b R=[]\n")
-	if _, client := replaytest.Facing(t, live, recorded, replay.Options{Idle: 3 * time.Second}); client.Differs() || client.Matched != client.Expected {
+	if _, client := replaytest.Facing(t, live, recorded, replay.Options{Idle: 6 * time.Second}); client.Differs() || client.Matched != client.Expected {
 		t.Errorf("%+v", client)
 	}
 }

@@ -22,7 +22,7 @@ func TestEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text []byte
-	for range 1000 {
+	for range 6000 {
 		if text, err = os.ReadFile(file); err == nil {
 			break
 		}

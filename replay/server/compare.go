@@ -92,7 +92,7 @@ func (p *part) compareTopic(ctx context.Context, at int32, why string) {
 		}))
 	}
 	if topic.Requests > 0 && !p.Partial {
-		p.compareNames(at)
+		p.compareNames(at, why != "")
 	}
 	left := 0
 	for _, r := range topic.Responses[t.next:] {
@@ -134,14 +134,19 @@ func (p *part) unanswerable() []string {
 	return out
 }
 
-// compareNames compares what both clients asked for of a type.
-func (p *part) compareNames(at int32) {
+// compareNames compares what both clients asked for of a type. left says that the
+// live one has ended the stream.
+func (p *part) compareNames(at int32, left bool) {
 	t, topic := &p.topics[at], p.Topics[at]
-	if t.live.Same(t.recorded) {
+	live := t.live
+	if left && !live.Same(t.recorded) {
+		live = live.Kept(t.leaving)
+	}
+	if live.Same(t.recorded) {
 		p.row.Matched++
 		return
 	}
-	missing, extra := without(t.recorded.Asked, t.live.Asked), without(t.live.Asked, t.recorded.Asked)
+	missing, extra := without(t.recorded.Asked, live.Asked), without(live.Asked, t.recorded.Asked)
 	d := replay.Difference{Type: topic.Type, Seq: p.firstRequest(at, missing)}
 	switch {
 	case t.requests == 0:
@@ -155,7 +160,7 @@ func (p *part) compareNames(at int32) {
 		d.Expected, d.Got, d.Names = "no request for "+replay.Few(replay.BoundedNames(extra)), "one", extra
 		d.Detail = "the recording never answered it, so it is left unanswered"
 	default:
-		kept, gone := without(t.live.Wanted, t.recorded.Wanted), without(t.recorded.Wanted, t.live.Wanted)
+		kept, gone := without(live.Wanted, t.recorded.Wanted), without(t.recorded.Wanted, live.Wanted)
 		if len(kept) > 0 {
 			d.Expected, d.Got, d.Names = "that the client gives up "+replay.Few(kept), "that it wants it to the end", kept
 		} else {

@@ -119,6 +119,7 @@ func (p *part) rest() error {
 // or owed on the one before is no more.
 func (p *part) resume() {
 	p.quiet, p.live, p.waived = time.Now(), replay.NewConversation(p.Method), 0
+	p.stays()
 	for i := range p.topics {
 		t := &p.topics[i]
 		t.requests = 0

@@ -20,7 +20,7 @@ func TestTooShortForSilence(t *testing.T) {
 		asks + "t=+9s -- tick\n":    "1 response was left without an answer in the recording, for 9s, and answered now: ",
 		asks + "t=+100ms -- tick\n": "",
 	} {
-		server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, text), answers, replay.Options{Idle: 2 * time.Second})
+		server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, text), answers, replay.Options{Idle: 6 * time.Second})
 		notes := strings.Join(server.Notes, "\n")
 		if want == "" && strings.Contains(notes, "without an answer") || !strings.Contains(notes, want) || server.Differs() {
 			t.Errorf("%s\n%+v\nwant %q", text, server, want)

@@ -56,6 +56,9 @@ type topicPlay struct {
 	plainAt  uint64   // the event of the last request that was no first answer
 	live     replay.Interest
 	recorded replay.Interest
+	// leaving is what the client gave up with nothing said or heard since. If it
+	// ends the stream now, that was the leaving, as in replay.Stream.InterestIn.
+	leaving []string
 }
 
 const (
@@ -186,6 +189,7 @@ func (p *part) sayNext(ctx context.Context, ss grpc.ServerStream, r int32) error
 		return nil
 	}
 	p.live.Step(session.Server, st.Seq, out)
+	p.stays()
 	p.events++
 	p.saidAt[r] = p.events
 	p.server.touch()

@@ -30,19 +30,41 @@ func (p *part) receive(ctx context.Context, data []byte) {
 	t := &p.topics[at]
 	t.requests++
 	added, removed := replay.NamesChanged(&c)
-	t.live.Change(added, removed)
-	if p.ended {
-		p.receiveLate(t, p.Topics[at], added)
-	}
 	v, r := replay.VerdictOf(q), replay.None
 	if q.Echoed != nil {
 		r = p.StepOf(q.Echoed.Seq)
 	}
-	if v == replay.Unanswered || r == replay.None || p.Topics[at].Place(r) <= t.answered {
+	answers := v != replay.Unanswered && r != replay.None && p.Topics[at].Place(r) > t.answered
+	if answers || len(added) > 0 || len(removed) == 0 {
+		p.stays()
+	} else {
+		t.leave(removed)
+	}
+	t.live.Change(added, removed)
+	if p.ended {
+		p.receiveLate(t, p.Topics[at], added)
+	}
+	if !answers {
 		t.plainAt = p.events
 		return
 	}
 	p.judge(ctx, at, r, v, m)
+}
+
+// stays notes that the client was not leaving.
+func (p *part) stays() {
+	for i := range p.topics {
+		p.topics[i].leaving = nil
+	}
+}
+
+// leave notes what the client gives up of what it wants.
+func (t *topicPlay) leave(removed []string) {
+	for _, n := range removed {
+		if _, wanted := t.live.Wanted[n]; wanted {
+			t.leaving = append(t.leaving, n)
+		}
+	}
 }
 
 func (p *part) receiveUnknown(key string, typ *string) {

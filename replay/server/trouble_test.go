@@ -37,7 +37,7 @@ func changed(t *testing.T, name string, change func(e *session.Entry) bool) stri
 // what there is not.
 func playable(t *testing.T, file, note string) {
 	t.Helper()
-	server, client := replaytest.Against(t, file, replay.Options{Idle: 3 * time.Second})
+	server, client := replaytest.Against(t, file, replay.Options{Idle: 6 * time.Second})
 	asRecorded(t, note, map[string]*replay.Report{"server": server, "client": client})
 }
 
@@ -153,7 +153,7 @@ func TestMidStream(t *testing.T) {
 	_, client := replaytest.Against(t, changed(t, "envoy-sotw", func(e *session.Entry) bool {
 		e.Carried = e.Seq <= 3
 		return e.Seq <= 3 || e.Seq > 16
-	}), replay.Options{Idle: 2 * time.Second})
+	}), replay.Options{Idle: 6 * time.Second})
 	asRecorded(t, "the request for LDS was not recorded", map[string]*replay.Report{"client": client})
 }
 
@@ -213,13 +213,47 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: 2 * time.Second})
+			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: 6 * time.Second})
 			switch {
 			case test.expected == "" && (server.Differs() || server.Matched != server.Expected):
 				t.Errorf("%+v", server)
 			case test.expected == "":
 			case len(server.Differences) != 1 || server.Differences[0].Expected != test.expected || server.Differences[0].Got != test.got || server.Matched == server.Expected:
 				t.Errorf("%+v; want %s instead of %s", server, test.got, test.expected)
+			}
+		})
+	}
+}
+
+// A client that ends its stream may give up before what it wants: that is its
+// leaving, and no difference. Who gives up a name and stays wants it no more.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	const (
+		begins = "C> type=EDS V= N= R=[e1,e2] node=n1\nS< type=EDS V=1 N=a res=[e1,e2]\nC> type=EDS V=1 N=a R=[e1,e2]\n"
+		// What has no answer yet may still get one, so that nothing is compared
+		// before the client goes.
+		update = "S< type=EDS V=2 N=b res=[e2]\n"
+		gives  = "C> type=EDS V=1 N=a R=[e2]\n"
+		goes   = "t=+9s -- client-end\n"
+	)
+	for _, test := range []struct{ name, recorded, live, got string }{
+		{"with the end", begins + update + goes, begins + update + gives + goes, ""},
+		{"with the end, and recorded", begins + update + gives + goes, begins + update + gives + goes, ""},
+		{"with the end of what the server ended", begins + update + gives + "t=+9s -- server-end code=14\n", begins + update + gives + goes, ""},
+		{
+			"and stays", begins + update + "C> type=EDS V=2 N=b R=[e1,e2]\n" + goes,
+			begins + gives + update + "C> type=EDS V=2 N=b R=[e2]\n" + goes, "that it gives it up",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server, _ := replaytest.Facing(t, replaytest.PlanOfScript(t, test.recorded), replaytest.PlanOfScript(t, test.live), replay.Options{Idle: time.Minute})
+			switch {
+			case test.got == "" && (server.Differs() || server.Matched != server.Expected):
+				t.Errorf("%+v", server)
+			case test.got != "" && (len(server.Differences) != 1 || server.Differences[0].Got != test.got):
+				t.Errorf("%+v; want %q", server, test.got)
 			}
 		})
 	}

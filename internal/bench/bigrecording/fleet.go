@@ -18,25 +18,31 @@ const (
 )
 
 // fleet is a control plane that changes one cluster of twenty with each push to
-// two hundred clients, each of which accepts it; every thousandth answer is a
-// rejection.
+// two hundred clients, each of which accepts it but for some.
 type fleet struct {
+	fleetOptions
 	log *recorder.Log
 	now time.Time
 	urn [2]string // of clusters and of endpoints
 }
 
-func writeFleet(path string, entries uint64) error {
+type fleetOptions struct {
+	entries  uint64
+	rejected int
+	nonces   bool
+}
+
+func writeFleet(path string, of fleetOptions) error {
 	o := recorder.Options{NoTicks: true, Labels: labels, Transform: chunk.NewSplitter().Transform}
 	log, err := recorder.Create(path, o)
 	if err != nil {
 		return err
 	}
-	f := &fleet{log: log, now: time.Now().Add(-24 * time.Hour)}
+	f := &fleet{fleetOptions: of, log: log, now: time.Now().Add(-24 * time.Hour)}
 	for i, short := range []string{"CDS", "EDS"} {
 		f.urn[i] = xds.TypeURL(short)
 	}
-	f.play(entries)
+	f.play()
 	if err := log.Close(); err != nil {
 		return err
 	}
@@ -45,7 +51,7 @@ func writeFleet(path string, entries uint64) error {
 	return nil
 }
 
-func (f *fleet) play(entries uint64) {
+func (f *fleet) play() {
 	for i := range fleetClients {
 		id := session.ConnID(i + 1)
 		f.add(session.Entry{Conn: id, Side: session.Client, Kind: session.KindConnect, Peer: &session.Peer{Client: fmt.Sprintf("10.0.0.%d:40000", i)}})
@@ -60,7 +66,7 @@ func (f *fleet) play(entries uint64) {
 		}
 	}
 	versions := make([]int, fleetClusters)
-	for push, n := 1, uint64(0); n < entries; push++ {
+	for push, n := 1, uint64(0); n < f.entries; push++ {
 		versions[push%fleetClusters] = push
 		url := f.urn[push%2]
 		r := synth.Response{TypeURL: url, Version: fmt.Sprint(push), Nonce: fmt.Sprint(push)}
@@ -72,12 +78,16 @@ func (f *fleet) play(entries uint64) {
 		response := r.Marshal()
 		for i := range fleetClients {
 			id := session.ConnID(i + 1)
+			if f.nonces {
+				r.Nonce = fmt.Sprintf("%08x-8a3c-4b1e-9f00-%012x", push, n)
+				response = r.Marshal()
+			}
 			f.send(id, session.Server, response)
 			q := synth.Request{TypeURL: url, Version: r.Version, Nonce: r.Nonce}
 			if url == f.urn[1] {
 				q.Names = names()
 			}
-			if n%2000 == 1998 {
+			if every := 2 * uint64(f.rejected); n%every == every-2 {
 				q.Version, q.Error = fmt.Sprint(push-2), &decode.Error{Code: 13, Message: "Error adding/updating cluster(s) " + names()[push%fleetClusters]}
 			}
 			f.send(id, session.Client, q.Marshal())

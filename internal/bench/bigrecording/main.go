@@ -1,7 +1,8 @@
 // bigrecording makes a recording of a given size, to see how the reading
 // commands do on one: many clients, each with one stream of pushes that cannot
 // be compressed; or, with -entries, a fleet whose pushes are much alike; or, with
-// -resources, a single large response.
+// -resources, a single large response. With -rejected 1 the fleet is in a loop of
+// rejections.
 package main
 
 import (
@@ -22,9 +23,11 @@ func main() {
 	size := flag.Int64("size", 5<<30, "bytes of the file")
 	entries := flag.Uint64("entries", 0, "a fleet's session of so many entries, instead of one of a size")
 	resources := flag.Int("resources", 0, "one response of so many resources, instead of one of a size")
+	rejected := flag.Int("rejected", 1000, "with -entries, one answer of how many is a rejection")
+	nonces := flag.Bool("nonces", false, "with -entries, each response has a long nonce of its own, as Istio's have")
 	out := flag.String("w", "big.xdsp", "the file to make")
 	flag.Parse()
-	if err := write(*out, *size, *entries, *resources); err != nil {
+	if err := write(*out, *size, *resources, fleetOptions{*entries, *rejected, *nonces}); err != nil {
 		fmt.Fprintln(os.Stderr, "bigrecording:", err)
 		os.Exit(1)
 	}
@@ -38,10 +41,10 @@ func labels(e *session.Entry) []string {
 	return nil
 }
 
-func write(path string, size int64, entries uint64, resources int) error {
+func write(path string, size int64, resources int, of fleetOptions) error {
 	switch {
-	case entries > 0:
-		return writeFleet(path, entries)
+	case of.entries > 0:
+		return writeFleet(path, of)
 	case resources > 0:
 		return writeMessage(path, resources)
 	}

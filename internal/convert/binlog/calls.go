@@ -26,57 +26,78 @@ type call struct {
 	conn   session.ConnID
 	next   uint64 // number of its next entry
 	other  bool   // it is not of xDS
-	held   *pb.GrpcLogEntry
 }
 
-// maxHeld bounds the entries that wait for the one before them, maxHeldSize the
-// bytes of each.
+// held is an entry that waits for those before it.
+type held struct {
+	call *call
+	*pb.GrpcLogEntry
+}
+
 const (
-	maxHeld     = 64
-	maxHeldSize = 1 << 20
+	maxHeld     = 64      // entries that wait
+	maxHeldSize = 1 << 20 // bytes of each
+	// maxHeldFor is how much later another entry of the log may be. What has not
+	// come by then was dropped.
+	maxHeldFor = 10 * time.Second
 )
 
 // record takes an entry of the log. A program numbers the entries of a call
 // before it writes them, and goroutines that send and receive may overtake each
-// other in between: where a number is left out, the next entry may have it.
+// other in between, one of them several times: where a number is left out, an
+// entry that comes soon may have it.
 func (l *log) record(r *pb.GrpcLogEntry) error {
-	c := l.calls[callKey{r.GetLogger(), r.GetCallId()}]
-	if c == nil || c.other {
-		return l.write(r)
-	}
-	if h := c.held; h != nil {
-		c.held = nil
-		l.held--
-		first, second := h, r
-		if r.GetSequenceIdWithinCall() < h.GetSequenceIdWithinCall() {
-			first, second = r, h
+	for len(l.held) > 0 {
+		h := l.held[0]
+		if len(l.held) < maxHeld && r.GetTimestamp().AsTime().Sub(h.GetTimestamp().AsTime()) <= maxHeldFor {
+			break
 		}
-		if err := l.write(first); err != nil {
+		if err := l.giveUp(h.call, h.GetSequenceIdWithinCall()); err != nil {
 			return err
 		}
-		return l.write(second)
 	}
-	if r.GetSequenceIdWithinCall() > c.next && l.held < maxHeld && l.buf.Len() <= maxHeldSize {
-		c.held = r
-		l.held++
-		return nil
+	c, n := l.calls[callKey{r.GetLogger(), r.GetCallId()}], r.GetSequenceIdWithinCall()
+	if c == nil || c.other || n <= c.next {
+		if err := l.write(r); err != nil {
+			return err
+		}
+		return l.giveUp(c, 0)
 	}
-	return l.write(r)
+	l.held = append(l.held, held{c, r})
+	if l.buf.Len() > maxHeldSize {
+		return l.giveUp(c, n)
+	}
+	return nil
+}
+
+// giveUp waits no longer for what is missing before an entry of a call: it writes
+// what waits up to that number, and then what was next.
+func (l *log) giveUp(c *call, number uint64) error {
+	for {
+		first := -1
+		for i, h := range l.held {
+			if h.call == c && (first < 0 || h.GetSequenceIdWithinCall() < l.held[first].GetSequenceIdWithinCall()) {
+				first = i
+			}
+		}
+		if first < 0 || l.held[first].GetSequenceIdWithinCall() > max(number, c.next) {
+			return nil
+		}
+		r := l.held[first].GrpcLogEntry
+		l.held = slices.Delete(l.held, first, first+1)
+		if err := l.write(r); err != nil {
+			return err
+		}
+	}
 }
 
 // release writes what still waits at the end of the log.
 func (l *log) release() error {
-	var held []*pb.GrpcLogEntry
-	for _, c := range l.calls {
-		if c.held != nil {
-			held = append(held, c.held)
-		}
-	}
-	slices.SortFunc(held, func(a, b *pb.GrpcLogEntry) int {
-		return cmp.Or(a.GetTimestamp().AsTime().Compare(b.GetTimestamp().AsTime()), cmp.Compare(a.GetCallId(), b.GetCallId()))
-	})
-	for _, r := range held {
-		if err := l.write(r); err != nil {
+	for len(l.held) > 0 {
+		h := slices.MinFunc(l.held, func(a, b held) int {
+			return cmp.Or(a.GetTimestamp().AsTime().Compare(b.GetTimestamp().AsTime()), cmp.Compare(a.GetCallId(), b.GetCallId()))
+		})
+		if err := l.giveUp(h.call, h.GetSequenceIdWithinCall()); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -55,6 +56,9 @@ func TestOvertaken(t *testing.T) {
 	}{
 		{[]int{0, 2, 1, 3}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
 		{[]int{0, 1, 3, 2}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
+		{[]int{0, 2, 3, 1}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
+		{[]int{0, 3, 2, 1}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
+		{[]int{0, 3, 1, 2}, 0, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindHeader, session.KindTrailer}},
 		{[]int{0, 2, 3}, 1, []session.Kind{session.KindConnect, session.KindOpen, session.KindHeader, session.KindTrailer}},
 		{[]int{0, 1, 3}, 1, []session.Kind{session.KindConnect, session.KindOpen, session.KindMessage, session.KindTrailer}},
 	} {
@@ -66,6 +70,53 @@ func TestOvertaken(t *testing.T) {
 		if err != nil || done.Missing != c.missing || !slices.Equal(kinds, c.kinds) {
 			t.Errorf("%v: %v, %+v, %v", c.order, kinds, done, err)
 		}
+	}
+}
+
+// What never comes is not waited for: neither in a call with many more entries, nor
+// when the log goes on without the call.
+func TestDropped(t *testing.T) {
+	var file []byte
+	add := func(call, number uint64, at int64, kind pb.GrpcLogEntry_EventType) {
+		r := &pb.GrpcLogEntry{
+			CallId: call, SequenceIdWithinCall: number, Logger: pb.GrpcLogEntry_LOGGER_CLIENT, Type: kind,
+			Timestamp: &timestamppb.Timestamp{Seconds: 1_700_000_000 + at},
+		}
+		if kind == pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER {
+			r.Payload = &pb.GrpcLogEntry_ClientHeader{ClientHeader: &pb.ClientHeader{
+				MethodName: "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources", Authority: "xds:1",
+			}}
+		}
+		b, err := proto.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = append(binary.AppendUvarint(file, uint64(len(b))), b...)
+	}
+	add(1, 1, 0, pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER)
+	add(1, 3, 0, pb.GrpcLogEntry_EVENT_TYPE_CLIENT_MESSAGE)
+	add(2, 1, 60, pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER)
+	for n := range uint64(1000) {
+		add(2, 3+n, 60, pb.GrpcLogEntry_EVENT_TYPE_SERVER_MESSAGE)
+	}
+	add(3, 1, 60, pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HEADER)
+	var before uint64 // entries before the last call began
+	var streams []session.StreamID
+	done, err := binlog.Read(bytes.NewReader(file), func(e *session.Entry) error {
+		if e.Kind == session.KindMessage && e.Stream == 1 && e.Time.Unix() != 1_700_000_000 {
+			t.Errorf("the first call has a message at %v", e.Time)
+		}
+		if e.Stream == 3 {
+			before = uint64(e.Seq)
+		}
+		streams = append(streams, e.Stream)
+		return nil
+	})
+	if err != nil || done.Missing != 2 || done.Messages != 1001 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if before < 900 {
+		t.Errorf("the last call begins with entry %d: what waited was held longer than it may be (%v)", before, streams)
 	}
 }
 

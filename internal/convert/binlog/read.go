@@ -71,7 +71,7 @@ type log struct {
 	calls map[callKey]*call
 	conns map[string]session.ConnID
 	nstr  session.StreamID
-	held  int           // entries that wait for the one before them
+	held  []held        // in the order in which they came
 	last  session.Entry // of what was emitted last, for its time
 	done  Result
 }
