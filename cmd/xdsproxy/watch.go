@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,9 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
 		wanted.Table = p.table
+		if strings.Contains(text, "seq:") { // entries that are named are printed
+			p.repeats = nil
+		}
 		if !noCheck || wanted.Needs().Findings {
 			o := a.config.Judging()
 			wanted.Judge = &o
@@ -137,7 +141,7 @@ type printer struct {
 	titled bool
 	// explained says that the legend was printed.
 	explained bool
-	others render.Others
+	others    render.Others
 
 	repeats  *repeats  // nil: each entry has its line
 	last     *fold.Run // of which the last line tells, if that can be written anew

@@ -49,7 +49,7 @@ func New() *Index {
 		words: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
 		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(), marks: newMarks(),
 		carried: newCarried(),
-		folds: folds{folder: fold.New(), heads: make(map[session.Seq]*fold.Run)},
+		folds:   folds{folder: fold.New(), heads: make(map[session.Seq]*fold.Run)},
 	}
 }
 

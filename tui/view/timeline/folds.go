@@ -13,7 +13,7 @@ import (
 
 // folds are the rows that the list leaves out, since they only repeat what another
 // one says: see package fold. Under a filter a row is left out only if that other
-// one is in the list.
+// one is in the list, and never if the filter names entries themselves.
 type folds struct {
 	all    []index.Folded       // ascending
 	hidden []uint32             // of them those that the list of all rows leaves out
@@ -51,7 +51,7 @@ func (f *folds) update(scr view.Screen, asked *filtered) {
 		return
 	}
 	for _, row := range asked.rows[f.looked:] {
-		if head := f.head(row); head == 0 || f.open[head] || !asked.has(x, head) {
+		if head := f.head(row); head == 0 || f.open[head] || asked.each || !asked.has(x, head) {
 			f.shown = append(f.shown, row)
 		}
 	}
@@ -126,7 +126,7 @@ func (v *View) under(scr view.Screen, seq session.Seq) (session.Seq, bool) {
 		return 0, false
 	}
 	head := v.folds.head(uint32(i))
-	if head == 0 || v.folds.open[head] || v.asked != nil && !v.asked.has(scr.Log().Index, head) {
+	if head == 0 || v.folds.open[head] || v.asked != nil && (v.asked.each || !v.asked.has(scr.Log().Index, head)) {
 		return 0, false
 	}
 	return head, true

@@ -441,13 +441,13 @@ func (v *View) About(scr view.Screen) widget.Line {
 	if s := scr.Log().Index.Remark(r.Seq); s != "" {
 		l.Add(widget.Accent, "; "+scr.Aliases().Text(s)+"   ")
 	}
+	if n, is := scr.Log().Index.Again(r.Seq); is && n > 0 && !v.folds.open[r.Seq] && !scr.Log().NoFold {
+		l.Add(widget.Accent, "and "+render.Count(int64(n), "time", "times")+" again, space unfolds   ")
+	}
 	if f := scr.Seen().Finding(r.Seq); f != nil {
 		l.Add(view.SeverityRole(f.Severity), f.Rule.ID+" ")
 		l.Add(widget.Plain, scr.Aliases().Text(f.Message))
 		return l
-	}
-	if n, is := scr.Log().Index.Again(r.Seq); is && n > 0 && !v.folds.open[r.Seq] && !scr.Log().NoFold {
-		l.Add(widget.Accent, "and "+render.Count(int64(n), "time", "times")+" again, space unfolds   ")
 	}
 	if r.Kind != session.KindMessage {
 		l.Add(widget.Plain, scr.Aliases().Text(v.words(scr, &r).Text))
