@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"internal/lenient":   {},
 	"internal/bounded":   {},
 	"internal/notes":     {"session"},
+	"internal/fold":      {"session", "internal/xds", "internal/recent", "internal/engine"},
 	"internal/wire":      {"session"},
 	"proxy":              {"session", "internal/wire"},
 	"recorder":           {"session", "internal/protoscan"},
@@ -60,7 +61,7 @@ var allowed = map[string][]string{
 	"tui/key":            {},
 	"tui/widget":         {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
 	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
-	"tui/index":          {"session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
+	"tui/index":          {"internal/fold", "session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
 	"tui/source":         {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
 	"tui/view":           {"session", "internal/engine", "check", "internal/shortname", "internal/render", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
 	"tui/marks":          {"session", "internal/notes", "internal/render", "tui/index"},
@@ -84,7 +85,7 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/app", "internal/settings", "internal/wrap", "internal/notes",
+		"internal/app", "internal/settings", "internal/wrap", "internal/notes", "internal/fold",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},

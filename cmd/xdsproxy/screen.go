@@ -32,7 +32,7 @@ func (a *cli) canDraw(piped bool) bool {
 // draw shows a source until the person leaves. What would go to standard error
 // meanwhile goes to the message line. A terminal that goes away is no error.
 func (a *cli) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
-	src.Notices = new(tui.Notices)
+	src.Notices, src.NoFold = new(tui.Notices), bool(a.config.NoFold)
 	// gRPC's own log would be written across the frame.
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	if c, is := a.stderr.(*console.Curtain); is {

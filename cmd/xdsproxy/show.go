@@ -83,6 +83,7 @@ xdsproxy show session.xdsp 12 -o json | jq '.message.resources[].name'`,
 // that a query wants. It counts those.
 func (a *cli) show(ctx context.Context, src *input.Source, q *input.Query, of *input.Selection, write func(*render.Document) error) (matches uint64, err error) {
 	done := a.opener().Reading(src)
+	q.Documents.Beside = src.Notes().Of
 	spans, all := filter.Everything(), len(of.Spans) == 0
 	if !all {
 		spans = filter.Union(of.Spans)

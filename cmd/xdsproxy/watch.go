@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/check/filter"
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/fold"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -29,6 +32,12 @@ watch gets another and goes on where it was.
 Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
 stream. -o jsonl has every entry, one JSON object a line.
+
+What only repeats the lines above is folded into one that counts: rounds of the
+same response and the same answer, such as of a NACK loop, and polls of REST that
+bring nothing new, of which but the messages have lines at all. On a terminal it
+is written anew while it is the last; elsewhere there is one at 1, 10, 100 times
+and so on, and at the end. --no-fold prints every line.
 
 What a rule has proved stands below the line that proved it: ! an error, ~ a
 warning, i a note. What other clients have of the same cause is summed up, in
@@ -73,6 +82,9 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 		out := console.NewLazyWriter(a.stdout)
 		p := a.printer(out, output)
 		wanted.Table = p.table
+		if strings.Contains(text, "seq:") { // entries that are named are printed
+			p.repeats = nil
+		}
 		if !noCheck || wanted.Needs().Findings {
 			o := a.config.Judging()
 			wanted.Judge = &o
@@ -106,7 +118,7 @@ ssh gateway cat session.xdsp | xdsproxy watch -`,
 	outputFlag(cmd, &output, "text", "jsonl")
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not hold what is read against the rules")
 	cmd.Flags().BoolVar(&noFollow, "no-follow", false, "end at what is there, even if more is being written")
-	a.useSettings(cmd, "memory-past")
+	a.useSettings(cmd, "memory-past", "no-fold")
 	return cmd
 }
 
@@ -127,11 +139,27 @@ type printer struct {
 	table  *render.Table // to which every entry must be shown, printed or not
 	jsonl  bool
 	titled bool
-	others render.Others
+	// explained says that the legend was printed.
+	explained bool
+	others    render.Others
+
+	repeats  *repeats  // nil: each entry has its line
+	last     *fold.Run // of which the last line tells, if that can be written anew
+	rewrites bool
 }
 
 func (a *cli) printer(w io.Writer, form string) *printer {
-	return &printer{w: w, table: render.NewTable(a.console().Columns(), a.console().Style()), jsonl: form == "jsonl"}
+	p := &printer{w: w, table: render.NewTable(a.console().Columns(), a.console().Style()), jsonl: form == "jsonl"}
+	if p.rewrites = a.console().Columns() > 0 && os.Getenv("TERM") != "dumb"; !a.config.NoFold {
+		p.repeats = newRepeats()
+	}
+	return p
+}
+
+func (p *printer) write(text string) error {
+	p.last = nil
+	_, err := io.WriteString(p.w, text)
+	return err
 }
 
 // all shows and prints an entry.
@@ -151,6 +179,9 @@ func (p *printer) print(e *session.Entry, c *check.Change) error {
 	if err := p.late(e.Time); err != nil {
 		return err
 	}
+	if folded, err := p.fold(e, c); folded || err != nil {
+		return err
+	}
 	line := p.table.Line(e, c)
 	if line == "" && len(c.Findings) == 0 {
 		return nil
@@ -163,22 +194,35 @@ func (p *printer) print(e *session.Entry, c *check.Change) error {
 	}
 	for i := range c.Findings {
 		if f := &c.Findings[i]; !p.others.Keep(f, e.Time) {
-			line += p.table.FindingLine(f) + "\n"
+			line += p.legend() + p.table.FindingLine(f) + "\n"
 		}
 	}
-	_, err := io.WriteString(p.w, line)
-	return err
+	return p.write(line)
 }
 
 // late prints what has waited until now.
 func (p *printer) late(now time.Time) error { return p.sums(p.others.Due(now)) }
 
 // rest prints what still waits.
-func (p *printer) rest() error { return p.sums(p.others.Rest()) }
+func (p *printer) rest() error {
+	if err := p.sums(p.others.Rest()); err != nil {
+		return err
+	}
+	return p.finishAll()
+}
+
+// legend explains the signs of findings, once, to who sits at a terminal.
+func (p *printer) legend() string {
+	if p.explained || p.table.Screen() == 0 {
+		return ""
+	}
+	p.explained = true
+	return p.table.Aside("", "! an error, ~ a warning, i a note of a rule; see xdsproxy explain RULE") + "\n"
+}
 
 func (p *printer) sums(all []check.Finding) error {
 	for i := range all {
-		if _, err := io.WriteString(p.w, p.table.SumLine(&all[i])+"\n"); err != nil {
+		if err := p.write(p.table.SumLine(&all[i]) + "\n"); err != nil {
 			return err
 		}
 	}

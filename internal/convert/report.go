@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -26,6 +27,8 @@ type Report struct {
 	Chosen string
 	// Attached says that Source is in a zip, with a page and how to see it again.
 	Attached bool
+	// Notes are what people left beside the source.
+	Notes *notes.Notes
 	// Findings are those of the walk that was done last, as they are at its
 	// end.
 	Findings func() []check.Finding
@@ -67,6 +70,7 @@ type account struct {
 	findings    []*part
 	unlisted    int
 	count       [check.Error + 1]int // of the findings, by severity
+	said        *notes.Notes         // by the recording
 }
 
 // scope says which findings a form lists: the least severity, and how many.
@@ -132,7 +136,7 @@ func writeReport(w io.Writer, walk Walk, o Report) (Result, error) {
 func gather(walk Walk, o *Report, room scope) (*account, error) {
 	a := &account{
 		clients: make(map[string]*reportClient), chosen: make(map[session.Seq]bool),
-		told: make(map[session.Seq]bool), shown: make(map[string]bool),
+		told: make(map[session.Seq]bool), shown: make(map[string]bool), said: notes.New(time.Time{}),
 	}
 	err := walk(func(e *session.Entry, c *check.Change, chosen bool) error {
 		if chosen && o.Chosen != "" {
@@ -199,6 +203,7 @@ func (a *account) tell(walk Walk, parts []*part) error {
 }
 
 func (a *account) visit(e *session.Entry, c *check.Change, chosen bool) error {
+	a.said.Said(e.Note)
 	if e.Gap != nil {
 		if e.Gap.Cause.Chosen() {
 			a.cut = true

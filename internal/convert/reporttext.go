@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -28,6 +30,7 @@ func (a *account) text(parts []*part, o *Report) string {
 		line(&head)("\n**Secrets are not masked**: look through it before it is published.")
 	}
 	a.listFindings(line(&head))
+	a.listNotes(line(&head), o)
 	a.listClients(line(&tail))
 	a.facts(line(&tail), o)
 	a.commands(&tail, line(&tail), parts, o)
@@ -162,6 +165,46 @@ func (a *account) listFindings(line func(string, ...any)) {
 	if a.unlisted > 0 {
 		line("\nAnd %d more.", a.unlisted)
 	}
+}
+
+// listNotes tells what people marked and wrote, of the chosen entries.
+func (a *account) listNotes(line func(string, ...any), o *Report) {
+	beside := a.beside(o)
+	if len(beside) == 0 {
+		return
+	}
+	line("\n## Marks and notes\n")
+	for i, seq := range slices.Sorted(maps.Keys(beside)) {
+		if i == reportListed {
+			line("\nAnd %s more.", render.Number(len(beside)-i))
+			break
+		}
+		n, about := beside[seq], ""
+		if n.Marked {
+			about = ", marked"
+		}
+		if n.Text != "" {
+			about += ": " + code(n.Text)
+		}
+		line("- entry %d%s", seq, about)
+	}
+}
+
+// beside is what people left beside the chosen entries, in the recording and next
+// to it.
+func (a *account) beside(o *Report) map[session.Seq]notes.Note {
+	from := o.Notes
+	if from == nil {
+		from = notes.New(time.Time{})
+	}
+	beside := from.Over(a.said)
+	if o.Chosen != "" {
+		maps.DeleteFunc(beside, func(seq session.Seq, _ notes.Note) bool {
+			_, is := slices.BinarySearch(a.all, seq)
+			return !is
+		})
+	}
+	return beside
 }
 
 // explain heads the part about a finding.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -19,6 +20,7 @@ type Told struct {
 	Findings    []*ToldFinding // the worst first
 	Count       [check.Error + 1]int
 	Unlisted    int // findings
+	beside      map[session.Seq]notes.Note
 }
 
 // ToldClient is who took part.
@@ -42,7 +44,7 @@ func Tell(walk Walk, o *Report, listed, explained int) (*Told, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Told{Result: a.done, First: a.first, Last: a.last, Lost: a.lost, Part: a.cut, Count: a.count, Unlisted: a.unlisted}
+	t := &Told{Result: a.done, First: a.first, Last: a.last, Lost: a.lost, Part: a.cut, Count: a.count, Unlisted: a.unlisted, beside: a.beside(o)}
 	for _, c := range a.sortedClients() {
 		t.Clients = append(t.Clients, ToldClient{c.id, c.agent, len(c.streams), c.messages, c.acc, c.rejected})
 	}
@@ -71,6 +73,9 @@ func Tell(walk Walk, o *Report, listed, explained int) (*Told, error) {
 	}
 	return t, nil
 }
+
+// Note is what people left beside a chosen entry, in the recording and next to it.
+func (t *Told) Note(seq session.Seq) notes.Note { return t.beside[seq] }
 
 // Meet must be given every entry of a third walk.
 func (t *Told) Meet(e *session.Entry, c *check.Change) {

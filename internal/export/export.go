@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/convert"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -69,9 +70,10 @@ type Export struct {
 	Repairing                bool
 	Pseudonymous             bool
 	KeyFile                  string
-	Private                  Private     // not nil: names are hidden
-	Inside                   bool        // a process that has other things to do
-	last                     session.Seq // up to which it was read first: what still grows is not read further
+	Private                  Private      // not nil: names are hidden
+	Inside                   bool         // a process that has other things to do
+	beside                   *notes.Notes // what people left beside the source
+	last                     session.Seq  // up to which it was read first: what still grows is not read further
 }
 
 // Run sorts out what was asked for.

@@ -21,6 +21,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/convert/page"
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -143,11 +144,17 @@ func (x *Export) cut(ctx context.Context) error {
 	facts.Program = cmp.Or(facts.Program, build.Name())
 	var w walked
 	x.lean()
+	chosen := notes.New(facts.Created)
 	done, err := convert.Cut(x.Path, facts, func(v convert.Visit) error {
 		if w.src != nil {
 			return x.reread(ctx, v)
 		}
-		return x.walk(ctx, &w, true, v)
+		return x.walk(ctx, &w, true, func(e *session.Entry, c *check.Change, is bool) error {
+			if n, noted := x.beside.Entries[e.Seq]; is && noted {
+				chosen.Entries[e.Seq] = n
+			}
+			return v(e, c, is)
+		})
 	}, o)
 	if err != nil {
 		return unwrittenPart(err)
@@ -156,9 +163,22 @@ func (x *Export) cut(ctx context.Context) error {
 		return x.empty(&w)
 	}
 	x.sayCut(done)
+	x.copyNotes(chosen)
 	x.masks(&w, done, facts.Masked || o.Record.Masked)
 	x.Say("read it with: xdsproxy watch %s", console.ShellWord(x.Path))
 	return nil
+}
+
+// copyNotes puts beside what was written what people left beside its source.
+func (x *Export) copyNotes(n *notes.Notes) {
+	if len(n.Entries) == 0 {
+		return
+	}
+	if err := notes.Write(x.Path, n); err != nil {
+		x.Warn("marks and notes are not copied: %v", err)
+		return
+	}
+	x.Say("marks and notes on %s are in %s", render.Count(len(n.Entries), "entry", "entries"), notes.PathOf(x.Path))
 }
 
 // sayCut says what a part of a recording consists of.
@@ -215,6 +235,7 @@ func (x *Export) text(ctx context.Context) (err error) {
 		if o.Report.Facts, _, err = x.begins(); err != nil {
 			return x.giveUp(file, err)
 		}
+		o.Report.Notes = x.beside
 	}
 	out := bufio.NewWriter(to)
 	walk := func(v convert.Visit) error { return x.walk(ctx, &w, x.report(), v) }
@@ -257,6 +278,7 @@ func (x *Export) begins() (facts recorder.Facts, script bool, err error) {
 		return facts, false, err
 	}
 	defer src.Close()
+	x.beside = src.Notes()
 	return src.Header(), src.Script, nil
 }
 

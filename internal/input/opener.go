@@ -30,7 +30,11 @@ func (o *Opener) Open(name string) (*Source, error) {
 		return o.openPipe(name, o.Stdin)
 	}
 	if IsScript(name) {
-		return openScript(name)
+		src, err := openScript(name)
+		if err == nil {
+			src.tell = o.Warn
+		}
+		return src, err
 	}
 	if IsFile(name) {
 		return o.openResources(name)
@@ -57,7 +61,7 @@ func (o *Opener) Open(name string) (*Source, error) {
 		return nil, Unreadable(err)
 	}
 	info, err := os.Stat(name)
-	return &Source{Reader: r, Name: name, File: err == nil && info.Mode().IsRegular()}, nil
+	return &Source{Reader: r, Name: name, File: err == nil && info.Mode().IsRegular(), tell: o.Warn}, nil
 }
 
 // Path is the file that a SOURCE names.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/notes"
 	"github.com/xdsproxy/xdsproxy/internal/serve"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -28,6 +29,10 @@ type Source struct {
 	// remote its Reader then.
 	Viewer *serve.Client
 	remote *serve.Reader
+
+	// tell says what is to be said of what lies beside it; nil: nobody listens.
+	tell  func(format string, args ...any)
+	notes *notes.Notes
 
 	following bool
 	held      *session.Entry // read, but not yet given
@@ -95,6 +100,24 @@ func (s *Source) Began() time.Time {
 	}
 	facts, _ := recorder.Inspect(s.Name) // of a damaged one this is known, too
 	return facts.Created
+}
+
+// Notes are what people left beside a recording, in a file of their own. One that
+// cannot be used is said to be left alone, once.
+func (s *Source) Notes() *notes.Notes {
+	if s.notes != nil {
+		return s.notes
+	}
+	s.notes = notes.New(time.Time{})
+	if !s.File && !s.Script {
+		return s.notes
+	}
+	read, err := notes.Read(s.Name, s.Began())
+	if err != nil && s.tell != nil {
+		s.tell("%v", err)
+	}
+	s.notes = read
+	return read
 }
 
 // First returns the first entry, which Next returns again.

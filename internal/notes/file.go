@@ -24,11 +24,11 @@ func Read(recording string, began time.Time) (*Notes, error) {
 	n, err := read(PathOf(recording))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return empty(began), nil
+		return New(began), nil
 	case err != nil:
-		return empty(began), fmt.Errorf("%s is left alone: %w", filepath.Base(PathOf(recording)), err)
+		return New(began), fmt.Errorf("%s is left alone: %w", filepath.Base(PathOf(recording)), err)
 	case !n.Began.Equal(began):
-		return empty(began), fmt.Errorf("%s is left alone: it belongs to another recording, which began at %s",
+		return New(began), fmt.Errorf("%s is left alone: it belongs to another recording, which began at %s",
 			filepath.Base(PathOf(recording)), when(n.Began))
 	}
 	return n, nil

@@ -60,7 +60,8 @@ type Notes struct {
 	Odd []int
 }
 
-func empty(began time.Time) *Notes {
+// New is notes on nothing yet.
+func New(began time.Time) *Notes {
 	return &Notes{Began: began, Entries: make(map[session.Seq]Note)}
 }
 
@@ -69,7 +70,7 @@ func parse(text string) (*Notes, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}
-	n := empty(time.Time{})
+	n := New(time.Time{})
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -169,4 +170,42 @@ func (n *Notes) format() string {
 		b.WriteString(l + "\n")
 	}
 	return b.String()
+}
+
+// Said takes what a note of a recording says, unless there are too many.
+func (n *Notes) Said(note *session.Note) {
+	if note == nil || note.About == 0 {
+		return
+	}
+	is, known := n.Entries[note.About]
+	switch note.Code {
+	case session.NoteMark:
+		is.Marked = true
+	case session.NoteUnmark:
+		is.Marked = false
+	case session.NoteRemark:
+		is.Text = Clean(note.Text)
+	default:
+		return
+	}
+	if known || len(n.Entries) < MaxEntries {
+		n.Entries[note.About] = is
+	}
+}
+
+// Over is what stands beside entries when a file was read over what a recording
+// says. Entries with neither a mark nor a text are not among it.
+func (n *Notes) Over(said *Notes) map[session.Seq]Note {
+	out := maps.Clone(said.Entries)
+	maps.Copy(out, n.Entries)
+	maps.DeleteFunc(out, func(_ session.Seq, n Note) bool { return n == Note{} })
+	return out
+}
+
+// Of is what stands beside an entry. There may be no Notes at all.
+func (n *Notes) Of(seq session.Seq) (marked bool, text string) {
+	if n == nil {
+		return false, ""
+	}
+	return n.Entries[seq].Marked, n.Entries[seq].Text
 }

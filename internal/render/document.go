@@ -16,6 +16,9 @@ import (
 // decoded to the last field. It takes the entries of one session in order, and
 // remembers of open streams in what form their messages are written.
 type Documents struct {
+	// Beside is what a person left beside an entry; it may be nil.
+	Beside func(session.Seq) (marked bool, text string)
+
 	content map[session.StreamID]*[2]string // content types of client and server
 }
 
@@ -75,6 +78,9 @@ func (d *Documents) Document(e *session.Entry, c *check.Change) (*Document, erro
 		doc := d.decoded(e, c)
 		body = &doc.Root
 		o.AddProblems(doc.Problems)
+	}
+	if d.Beside != nil {
+		o.Marked, o.Remark = d.Beside(e.Seq)
 	}
 	root, err := treeOf(o)
 	if err != nil {

@@ -64,6 +64,11 @@ type Object struct {
 	GoAway *GoAway `json:"goaway,omitempty"`
 	Gap    *Gap    `json:"gap,omitempty"`
 	Note   *Note   `json:"note,omitempty"`
+
+	// Marked and Remark are what a person left beside the entry, outside of the
+	// recording.
+	Marked bool   `json:"marked,omitempty"`
+	Remark string `json:"remark,omitempty"`
 }
 
 // The members that are objects.

@@ -95,6 +95,19 @@ type row struct {
 	role               role
 }
 
+// Screen is how many columns the screen has, 0 if there is none.
+func (t *Table) Screen() int { return t.screen }
+
+// Aside is a line between the lines of entries that is about them. On a screen it
+// takes one row.
+func (t *Table) Aside(sign, text string) string {
+	line := strings.TrimRight(strings.Repeat(" ", seqWidth+2)+strings.TrimLeft(sign+"  ", " ")+text, " ")
+	if t.screen > 0 {
+		line = End(line, t.screen-1)
+	}
+	return t.style.paint(muted, line)
+}
+
 // See must be called with every entry, in order, before Line or Summary is
 // called with it.
 func (t *Table) See(e *session.Entry, c *check.Change) {
@@ -254,7 +267,8 @@ func (t *Table) lay(r row) string {
 		if r.brief && t.screen > 0 {
 			r.text = End(r.text, max(t.screen-used, 2*namesWidth))
 		}
-		return strings.TrimRight(line+r.text, " ")
+		text, _ := t.hang(r.text, used)
+		return strings.TrimRight(line+text, " ")
 	}
 	line += padRight(Middle(r.version, t.version), t.version) + " " +
 		padLeft(r.res, resWidth) + " " + padLeft(r.size, sizeWidth)
@@ -265,12 +279,44 @@ func (t *Table) lay(r row) string {
 			used += len("  ") + Width(part)
 		}
 	}
-	add(r.text)
+	if hung, width := t.hang(r.text, used+len("  ")); hung != r.text {
+		line, used = line+"  "+hung, width
+	} else {
+		add(r.text)
+	}
 	if t.screen == 0 || used+len("  ")+Width(r.aside) <= t.screen {
 		add(r.aside)
 	}
 	add(t.someNames(r.names, t.screen-used-len("  ")))
 	return strings.TrimRight(line, " ")
+}
+
+// hang breaks a text that a screen has no room for behind so many columns: what
+// goes on stands below the summary, or, where that is narrow, below the times. It
+// also says how far the last line goes.
+func (t *Table) hang(text string, used int) (hung string, width int) {
+	if text == "" || t.screen == 0 || used+Width(text) <= t.screen {
+		return text, used + Width(text)
+	}
+	indent := strings.Repeat(" ", used)
+	if t.screen-used < asideWidth {
+		indent = strings.Repeat(" ", seqWidth+2)
+	}
+	var b strings.Builder
+	width = used
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case width+1+Width(word) > t.screen:
+			b.WriteString("\n" + indent)
+			width = len(indent)
+		case i > 0 && width > len(indent): // two spaces are a word between them
+			b.WriteByte(' ')
+			width++
+		}
+		b.WriteString(word)
+		width += Width(word)
+	}
+	return b.String(), width
 }
 
 func (t *Table) fixedWidth() int {

@@ -50,6 +50,7 @@ type Values struct {
 	Theme     string
 	Ascii     Bool
 	NoMouse   Bool
+	NoFold    Bool
 	Color     string
 	LogFormat string
 	Verbose   Bool
@@ -146,6 +147,8 @@ func (c *Values) bind() []*Setting {
 			"draw lines and arrows on the screen with ASCII only"),
 		row(GroupScreen, "no-mouse", &c.NoMouse,
 			"leave the mouse to the terminal"),
+		row(GroupScreen, "no-fold", &c.NoFold,
+			"give entries that only repeat others a line of their own, on the screen and in watch"),
 		row(GroupGlobal, "color", Choice{&c.Color, []string{"auto", "always", "never"}},
 			"colour the output; auto: on a terminal, and as NO_COLOR says"),
 		row(GroupGlobal, "config", Text{&c.file, "FILE"},

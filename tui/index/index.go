@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/fold"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -28,6 +29,7 @@ type Index struct {
 	proofs map[session.Seq][]filterFinding
 	stats  *counter
 	marks  marks
+	folds  folds
 
 	carried  carried
 	silences []Silence
@@ -47,6 +49,7 @@ func New() *Index {
 		words: newWords(), places: newPlaces(), lines: render.NewTable(0, render.Style{}),
 		proofs: make(map[session.Seq][]filterFinding), stats: newCounter(), marks: newMarks(),
 		carried: newCarried(),
+		folds:   folds{folder: fold.New(), heads: make(map[session.Seq]*fold.Run)},
 	}
 }
 
@@ -222,9 +225,11 @@ func (x *Index) add(e *session.Entry, c *check.Change) {
 	x.silence(e)
 	x.stats.add(x, &r, e)
 	x.generation.Add(1)
+	stands := x.folds.folder.Step(e, &c.Change, len(c.Findings) > 0)
 	if !shown {
 		return
 	}
+	x.folds.add(x.n, stands)
 	if x.n%blockRows == 0 {
 		x.blocks = append(x.blocks, new(block))
 	}

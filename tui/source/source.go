@@ -20,6 +20,8 @@ type Source struct {
 	Name string
 	// Filter is what the timeline begins with, "" for all of it.
 	Filter string
+	// NoFold says that entries that only repeat others have lines, too.
+	NoFold bool
 	// Open returns a reader from the beginning of the log. It is called several
 	// times; each reader is closed.
 	Open func() (index.Reader, error)

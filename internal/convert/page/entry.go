@@ -105,6 +105,8 @@ func (r *refs) name(path string) {
 func (b *builder) entry(e *session.Entry, c *check.Change, whole bool) (*row, error) {
 	o := render.NewObject(e, c)
 	o.AddHeaders(e)
+	beside := b.told.Note(e.Seq)
+	o.Marked, o.Remark = beside.Marked, beside.Text
 	var message document.Document
 	if whole && e.Message != nil {
 		message = b.documents.Message(e, c)

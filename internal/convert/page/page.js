@@ -380,7 +380,7 @@ function detail(it) {
 	for (const [k, id] of Object.entries({ ...e.shared, ...e.lists })) rest[k] = piece(id);
 	for (const [k, v] of Object.entries(e)) {
 		if (skip.has(k)) continue;
-		if (['version', 'nonce', 'conn', 'stream'].includes(k)) add(k, own(v));
+		if (['version', 'nonce', 'conn', 'stream', 'remark'].includes(k)) add(k, own(v));
 		else rest[k] = v;
 	}
 	if (e.size) add('size', size(e.size) + (e.wire_size && e.wire_size !== e.size ? ', ' + size(e.wire_size) + ' on the wire' : ''));

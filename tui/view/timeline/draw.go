@@ -86,6 +86,9 @@ func (v *View) columns(scr view.Screen, w int) columns {
 		c.summary = 0
 		c.summary = max(0, w-c.fixed()-1)
 	}
+	if len(v.folds.all) > 0 {
+		c.widen()
+	}
 	if c.summary > 0 && v.oneClient() {
 		c.summary, c.client = c.summary+c.client+1, 0
 	}
@@ -97,6 +100,20 @@ func (v *View) oneClient() bool {
 		name, is := strings.CutPrefix(t, "client:")
 		return is && name != "" && !strings.ContainsAny(name, "*,/")
 	})
+}
+
+// widen makes room for how often a row came again, behind what it is.
+func (c *columns) widen() {
+	const by = 5
+	switch {
+	case c.summary > 2*by:
+		c.summary -= by
+	case c.client >= 2*by:
+		c.client -= by
+	default:
+		return
+	}
+	c.what += by
 }
 
 // fixed is how wide all columns are together.
@@ -217,6 +234,9 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	what := r.What.String()
 	if what == "" {
 		what = "MSG"
+	}
+	if again := v.again(scr, r.Seq); again != "" {
+		what += " " + again
 	}
 	l.Add(look, widget.Left(what, c.what)+" ")
 	if c.version > 0 {

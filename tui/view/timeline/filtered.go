@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -21,6 +23,7 @@ type filtered struct {
 	filter *filter.Filter
 	rows   []uint32 // positions in the index, ascending
 	to     int      // rows up to here were looked at
+	each   bool     // it names entries themselves: none is folded
 	marks  uint64   // how often marks had changed when that began
 
 	matcher *index.Matcher // nil: the entries themselves must be read
@@ -41,6 +44,9 @@ func newFiltered(scr view.Screen, f *filter.Filter) *filtered {
 	_, last := scr.Log().Index.Last()
 	f.Begin(scr.Log().Index.First(), last)
 	a := &filtered{filter: f, marks: scr.Log().Index.Markings()}
+	a.each = slices.ContainsFunc(view.SplitTerms(f.String()), func(t string) bool {
+		return strings.HasPrefix(t, "seq:") || strings.HasPrefix(t, "marked:")
+	})
 	a.ctx, a.cancel = context.WithCancel(scr.Log().Context)
 	if index.Answerable(f) {
 		a.matcher = index.NewMatcher(f)

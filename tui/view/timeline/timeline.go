@@ -30,6 +30,7 @@ type View struct {
 	brief   bool                           // few columns, and what each entry says
 	details map[session.Seq]*index.Fetched // of visible rows
 	wanted  bool                           // details are being read
+	folds   folds
 }
 
 func New(live bool) *View {
@@ -60,6 +61,9 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.NextMark},
 		{Act: key.OnlyMarks},
 		{Act: key.Note},
+		{Act: key.Toggle, Help: "show what is folded into the row, and fold it again"},
+		{Act: key.Right, Help: "show what is folded into the row"},
+		{Act: key.Left, Help: "fold it again"},
 		{Act: key.CopyAs},
 		{Act: key.DiffMark},
 	})
@@ -68,22 +72,23 @@ func (v *View) Keys() []key.Offer {
 // total is how many rows the list has.
 func (v *View) total(scr view.Screen) int {
 	if v.asked != nil {
-		return len(v.asked.rows)
+		return len(v.folds.list(v.asked))
 	}
 	n, last := scr.Log().Index.Extent()
-	return n + scr.Log().Unread(last)
+	return n - len(v.folds.hidden) + scr.Log().Unread(last)
 }
 
 // position is where an entry is in the list, or the one after it.
 func (v *View) position(scr view.Screen, seq session.Seq) int {
 	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().Unread(last) > 0 {
-		return n + int(seq-last) - 1
+		return n - len(v.folds.hidden) + int(seq-last) - 1
 	}
 	i := scr.Log().Index.Find(seq)
 	if v.asked != nil {
-		i, _ = slices.BinarySearch(v.asked.rows, uint32(i))
+		i, _ = slices.BinarySearch(v.folds.list(v.asked), uint32(i))
+		return i
 	}
-	return i
+	return i - v.folds.before(i)
 }
 
 // rows are those from a position on.
@@ -91,9 +96,16 @@ func (v *View) rows(scr view.Screen, from, most int) []index.Row {
 	var out []index.Row
 	if v.asked == nil {
 		n, last := scr.Log().Index.Extent()
-		out = scr.Log().Index.Rows(nil, from, min(most, max(n-from, 0)))
-		for i := max(from, n); i < min(from+most, n+scr.Log().Unread(last)); i++ {
-			r := index.Row{Seq: last + session.Seq(i-n) + 1, Flags: index.Unread, Count: index.None}
+		listed := n - len(v.folds.hidden)
+		for i := v.folds.row(max(from, 0)); i < n && len(out) < most; i++ {
+			if v.folds.leavesOut(i) {
+				continue
+			}
+			r, _ := scr.Log().Index.Row(i)
+			out = append(out, r)
+		}
+		for i := max(from, listed); i < min(from+most, listed+scr.Log().Unread(last)); i++ {
+			r := index.Row{Seq: last + session.Seq(i-listed) + 1, Flags: index.Unread, Count: index.None}
 			if d := v.details[r.Seq]; d != nil {
 				r, _ = d.Unread()
 			}
@@ -101,8 +113,9 @@ func (v *View) rows(scr view.Screen, from, most int) []index.Row {
 		}
 		return out
 	}
-	for i := max(from, 0); i < min(from+most, len(v.asked.rows)); i++ {
-		if r, ok := scr.Log().Index.Row(int(v.asked.rows[i])); ok {
+	list := v.folds.list(v.asked)
+	for i := max(from, 0); i < min(from+most, len(list)); i++ {
+		if r, ok := scr.Log().Index.Row(int(list[i])); ok {
 			out = append(out, r)
 		}
 	}
@@ -121,6 +134,10 @@ func (v *View) row(scr view.Screen) (index.Row, bool) {
 // Settle puts the window where the selection is. The selection is an entry, so
 // that it stays when rows come or the filter changes.
 func (v *View) Settle(scr view.Screen) {
+	v.folds.update(scr, v.asked)
+	if head, is := v.under(scr, v.At); is {
+		v.At = head
+	}
 	total := v.total(scr)
 	switch {
 	case v.follow:
@@ -157,11 +174,16 @@ func (v *View) Hold(scr view.Screen) {
 func (v *View) GoTo(scr view.Screen, seq session.Seq) tea.Cmd {
 	v.Hold(scr)
 	if v.asked != nil {
-		if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
+		if i := scr.Log().Index.Find(seq); !slices.Contains(v.asked.rows, uint32(i)) {
 			v.before = append(v.before, v.asked.text())
 			v.asked.stop()
 			v.asked = nil
 		}
+	}
+	v.folds.update(scr, v.asked)
+	if head, is := v.under(scr, seq); is {
+		v.folds.set(head, true)
+		v.folds.update(scr, v.asked)
 	}
 	v.At = seq
 	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 0 || r[0].Seq != seq {
@@ -241,6 +263,8 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		return scr.Act(key.Ladder, v.Selected(scr))
 	case key.Resources:
 		return scr.Act(key.Resources, view.Selection{Client: w.Client})
+	case key.Toggle, key.Left, key.Right:
+		v.fold(scr, &r, a)
 	case key.Mark:
 		return scr.Act(key.Mark, view.Selection{Seq: r.Seq})
 	case key.Note:
@@ -417,6 +441,9 @@ func (v *View) About(scr view.Screen) widget.Line {
 	if s := scr.Log().Index.Remark(r.Seq); s != "" {
 		l.Add(widget.Accent, "; "+scr.Aliases().Text(s)+"   ")
 	}
+	if n, is := scr.Log().Index.Again(r.Seq); is && n > 0 && !v.folds.open[r.Seq] && !scr.Log().NoFold {
+		l.Add(widget.Accent, "and "+render.Count(int64(n), "time", "times")+" again, space unfolds   ")
+	}
 	if f := scr.Seen().Finding(r.Seq); f != nil {
 		l.Add(view.SeverityRole(f.Severity), f.Rule.ID+" ")
 		l.Add(widget.Plain, scr.Aliases().Text(f.Message))
@@ -432,6 +459,10 @@ func (v *View) About(scr view.Screen) widget.Line {
 
 // Follows makes an entry the selection of the timeline, if it has a line there.
 func (v *View) Follows(scr view.Screen, seq session.Seq) {
+	v.folds.update(scr, v.asked)
+	if head, is := v.under(scr, seq); is {
+		seq = head
+	}
 	if r := v.rows(scr, v.position(scr, seq), 1); len(r) == 1 && r[0].Seq == seq {
 		v.Hold(scr)
 		v.At = seq
