@@ -78,9 +78,7 @@ func (m *Model) layout(rows int) []pane {
 			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
-	if m.seen.Violations() > 0 {
-		panes[len(panes)-1].look = widget.Bad
-	}
+	panes[len(panes)-1].look = m.seen.Gravity()
 	for i := range panes {
 		if panes[i].look == widget.Plain {
 			panes[i].look = widget.Muted

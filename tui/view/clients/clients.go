@@ -20,7 +20,7 @@ import (
 type View struct {
 	view.Plain
 	win    widget.Window
-	At     string // the client that is selected
+	At     string // the client that is selected, "" for the first of the list, whoever that is
 	Typ    string // a type line of it, "" for the client itself
 	open   map[string]bool
 	words  string
@@ -163,6 +163,8 @@ func (v *View) settle(scr view.Screen) []clientRow {
 		if i >= 0 {
 			v.win.At = i
 		}
+	} else {
+		v.win.At = 0
 	}
 	v.win.Fit(len(rows), v.win.Rows)
 	return rows
@@ -185,7 +187,9 @@ func (v *View) keep(rows []clientRow) {
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	rows := v.settle(scr)
 	if v.win.Move(a, len(rows)) {
-		v.keep(rows)
+		if v.keep(rows); a == key.First {
+			v.At, v.Typ = "", ""
+		}
 		return nil
 	}
 	switch a {

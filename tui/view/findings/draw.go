@@ -36,11 +36,11 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		return v.table(scr, w, h)
 	}
 	out := v.table(scr, w, listed)
-	name := ""
+	name, look := "", widget.Title
 	if f := v.Finding(); f != nil {
-		name = f.Rule.ID
+		name, look = f.Rule.ID, view.SeverityRole(f.Severity)
 	}
-	out = append(out, scr.Theme().Rule(" "+name+" ", widget.Title, "", w))
+	out = append(out, scr.Theme().Rule(" "+name+" ", look, "", w))
 	return append(out, v.explained(scr, w, h-listed-1)...)
 }
 

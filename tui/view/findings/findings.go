@@ -159,7 +159,9 @@ func (v *View) Finding() *check.Finding {
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.Move(a, len(v.List.Rows)) {
-		v.keep()
+		if v.keep(); a == key.First { // the top, whatever comes there
+			v.at = picked{}
+		}
 		return nil
 	}
 	switch a {

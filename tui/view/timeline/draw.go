@@ -195,7 +195,7 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	}
 	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, sign), widget.In(widget.Accent, mark))
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
-	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(scr, r, before), c.time)+" ")
+	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(scr, r, before, c.time), c.time)+" ")
 	if c.client > 0 {
 		l.Add(widget.Plain, view.ClientName(scr, w.Client, c.client)+" ")
 	}
@@ -288,17 +288,28 @@ func direction(scr view.Screen, r *index.Row) string {
 	return ""
 }
 
-func (v *View) timeOf(scr view.Screen, r *index.Row, before int64) string {
+// timeOf is when an entry was, without what there is no room for: milliseconds.
+func (v *View) timeOf(scr view.Screen, r *index.Row, before int64, columns int) string {
+	since := func(d time.Duration) string {
+		s := fmt.Sprintf("+%.3f", d.Seconds())
+		if len(s) > columns {
+			s = fmt.Sprintf("+%.0f", d.Seconds())
+		}
+		return s
+	}
 	switch v.Times {
 	case sinceStart:
-		return fmt.Sprintf("+%.3f", r.At().Sub(scr.Log().Index.First()).Seconds())
+		return since(r.At().Sub(scr.Log().Index.First()))
 	case sinceRow:
 		if before == 0 {
 			before = r.Time
 		}
-		return fmt.Sprintf("+%.3f", time.Duration(r.Time-before).Seconds())
+		return since(time.Duration(r.Time - before))
 	}
-	return render.TimeOfDay(r.At())
+	if s := render.TimeOfDay(r.At()); len(s) <= columns {
+		return s
+	}
+	return render.ShortTime(r.At())
 }
 
 // RowText is the row as it is copied, with all columns.

@@ -22,7 +22,7 @@ type View struct {
 	win     widget.Window
 	At      session.Seq // what is selected; the window follows it
 	follow  bool
-	from    int // rows there were when following was given up
+	from    session.Seq // the last entry there was when following was given up
 	asked   *filtered
 	ahead   *filtered // of a filter that is being typed
 	before  []string  // filters that were set before
@@ -149,7 +149,7 @@ func (v *View) words(scr view.Screen, r *index.Row) index.Words {
 // Hold gives following up.
 func (v *View) Hold(scr view.Screen) {
 	if v.follow {
-		v.follow, v.from = false, v.total(scr)
+		v.follow, v.from = false, v.newest(scr)
 	}
 }
 
@@ -379,7 +379,7 @@ func (v *View) News(scr view.Screen) string {
 	case !scr.Log().Live:
 		return ""
 	}
-	if n := v.total(scr) - v.from; n > 0 {
+	if n := v.total(scr) - v.position(scr, v.from+1); n > 0 {
 		return render.Number(int64(n)) + " new, G: go"
 	}
 	return ""
