@@ -46,10 +46,13 @@ type Values struct {
 	Admin      adminAddr
 	AdminPprof Bool
 
-	Headless  Bool
-	Theme     string
-	Ascii     Bool
-	NoMouse   Bool
+	Headless Bool
+	Theme    string
+	Ascii    Bool
+	NoMouse  Bool
+
+	NoRemember Bool
+
 	Color     string
 	LogFormat string
 	Verbose   Bool
@@ -146,6 +149,8 @@ func (c *Values) bind() []*Setting {
 			"draw lines and arrows on the screen with ASCII only"),
 		row(GroupScreen, "no-mouse", &c.NoMouse,
 			"leave the mouse to the terminal"),
+		row(GroupScreen, "no-remember", &c.NoRemember,
+			"neither read nor keep what was chosen of columns, their widths and the order of lists"),
 		row(GroupGlobal, "color", Choice{&c.Color, []string{"auto", "always", "never"}},
 			"colour the output; auto: on a terminal, and as NO_COLOR says"),
 		row(GroupGlobal, "config", Text{&c.file, "FILE"},
