@@ -101,7 +101,7 @@ func (x *Index) keys(all []ordered, by Column, ranks ranks, rows []uint32, from,
 				o.key = nowhere
 			}
 		case ByVersion:
-			if r.Kind == session.KindMessage {
+			if o.key = nowhere; r.Kind == session.KindMessage {
 				o.say(x.texts.bytes(r.version))
 			}
 		case ByCount:

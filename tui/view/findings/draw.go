@@ -100,8 +100,13 @@ type findingColumns struct {
 
 func (c *findingColumns) list() []chosen.Column {
 	return []chosen.Column{
-		{Title: "RULE", Width: c.rule, Fixed: true}, {Title: "CLIENT", Width: c.client}, {Title: "TYPE", Width: c.typ}, {Title: "RESOURCE", Width: c.names},
-		{Title: "COUNT", Width: c.count}, {Title: "FIRST", Width: c.first}, {Title: "LAST", Width: c.last},
+		{Title: "RULE", Width: c.rule, Fixed: true},
+		{Title: "CLIENT", Width: c.client},
+		{Title: "TYPE", Width: c.typ},
+		{Title: "RESOURCE", Width: c.names},
+		{Title: "COUNT", Width: c.count},
+		{Title: "FIRST", Width: c.first},
+		{Title: "LAST", Width: c.last},
 	}
 }
 

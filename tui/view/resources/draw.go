@@ -41,8 +41,11 @@ func resourceColumnsFor(w int) resourceColumns {
 
 func (c *resourceColumns) list() []chosen.Column {
 	return []chosen.Column{
-		{Title: "RESOURCE", Width: c.name, Fixed: true}, {Title: "STATE", Width: c.state, Fixed: true},
-		{Title: "VERSION", Width: c.version}, {Title: "SEQ", Width: c.seq}, {Title: "AGE", Width: c.age},
+		{Title: "RESOURCE", Width: c.name, Fixed: true},
+		{Title: "STATE", Width: c.state, Fixed: true},
+		{Title: "VERSION", Width: c.version},
+		{Title: "SEQ", Width: c.seq},
+		{Title: "AGE", Width: c.age},
 	}
 }
 

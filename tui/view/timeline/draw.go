@@ -98,9 +98,18 @@ func (v *View) columns(scr view.Screen, w int) columns {
 // list are the columns that can be chosen, as they stand.
 func (c *columns) list() []chosen.Column {
 	return []chosen.Column{
-		{Title: "SEQ", Width: c.seq, Fixed: true}, {Title: "TIME", Width: c.time}, {Title: "CLIENT", Width: c.client}, {Title: "STREAM", Width: c.stream},
-		{Title: "TYPE", Width: c.typ}, {Title: "WHAT", Width: c.what, Fixed: true}, {Title: "VERSION", Width: c.version}, {Title: "NONCE", Width: c.nonce},
-		{Title: "RES", Width: c.res}, {Title: "SIZE", Width: c.size}, {Title: "ACK ms", Width: c.ack}, {Title: "SUMMARY", Width: c.summary},
+		{Title: "SEQ", Width: c.seq, Fixed: true},
+		{Title: "TIME", Width: c.time},
+		{Title: "CLIENT", Width: c.client},
+		{Title: "STREAM", Width: c.stream},
+		{Title: "TYPE", Width: c.typ},
+		{Title: "WHAT", Width: c.what, Fixed: true},
+		{Title: "VERSION", Width: c.version},
+		{Title: "NONCE", Width: c.nonce},
+		{Title: "RES", Width: c.res},
+		{Title: "SIZE", Width: c.size},
+		{Title: "ACK ms", Width: c.ack},
+		{Title: "SUMMARY", Width: c.summary},
 	}
 }
 
