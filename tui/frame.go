@@ -141,12 +141,8 @@ func (m *Model) what() string {
 // tally is the right part of the header: what there is, and what is wrong.
 func (m *Model) tally() widget.Line {
 	l := widget.Text(widget.Plain, "   "+render.Count(len(m.seen.Standing), "client", "clients"))
-	n, look := m.seen.Violations(), widget.Plain
-	if n > 0 {
-		look = widget.Bad
-	}
 	l.Add(widget.Plain, "   ")
-	l.Add(look, render.Count(n, "violation", "violations"))
+	l.Add(m.seen.Gravity(), render.Count(m.seen.Violations(), "violation", "violations"))
 	if gaps := m.log.Index.Gaps(); gaps > 0 {
 		l.Add(widget.Bad, "   GAP "+render.Number(gaps))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/marks"
@@ -81,6 +82,8 @@ type Options struct {
 	Color   string // auto, always or never; auto if empty
 	ASCII   bool
 	NoMouse bool
+	// Choices are what was chosen of columns before; what is chosen now goes there.
+	Choices *chosen.All
 	// Timers and rules for the checker.
 	Check check.Options
 	// Now is the clock; time.Now if nil.
@@ -115,6 +118,9 @@ type (
 func newModel(ctx context.Context, src Source, o Options) *Model {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Choices == nil {
+		o.Choices = new(chosen.All)
 	}
 	x := index.New()
 	m := &Model{

@@ -61,7 +61,7 @@ func (m *Model) layout(rows int) []pane {
 	have := rows - 3 - standing - found
 	y := 1
 	for _, p := range []pane{
-		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.Standing))), m.clients.Sort), h: standing},
+		{view: m.clients, name: "CLIENTS", more: fmt.Sprintf("%s  %s", render.Number(int64(len(m.seen.Standing))), m.clients.Order(m)), h: standing},
 		{view: m.resources, name: "RESOURCES", h: have},
 		{view: m.violations, name: "VIOLATIONS", more: render.Number(int64(m.seen.Violations())), h: found},
 	} {
@@ -78,9 +78,7 @@ func (m *Model) layout(rows int) []pane {
 			p.more, p.look = fmt.Sprintf("MISSING %s", render.Number(int64(n))), widget.Bad
 		}
 	}
-	if m.seen.Violations() > 0 {
-		panes[len(panes)-1].look = widget.Bad
-	}
+	panes[len(panes)-1].look = m.seen.Gravity()
 	for i := range panes {
 		if panes[i].look == widget.Plain {
 			panes[i].look = widget.Muted

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/compare"
@@ -27,6 +28,8 @@ func (m *Model) Theme() *widget.Theme  { return &m.theme }
 func (m *Model) Aliases() *alias.Table { return &m.aliases }
 func (m *Model) Width() int            { return m.w }
 func (m *Model) Top() view.View        { return m.top() }
+
+func (m *Model) Choice(of string) *chosen.List { return m.opts.Choices.Of(of) }
 
 // Follow selects an entry in the timeline, if it has a line there.
 func (m *Model) Follow(seq session.Seq) { m.timeline.Follows(m, seq) }
@@ -56,6 +59,10 @@ func (m *Model) Act(a key.Action, s view.Selection) tea.Cmd {
 		m.copyAs(s.Seq)
 	case key.Export:
 		m.export()
+	case key.Columns:
+		if of, is := m.top().(view.Tabular); is {
+			m.Push(menu.NewColumns(of))
+		}
 	case key.Close:
 		return m.back()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 )
 
 // canDraw says whether there is a terminal to draw on and to type at: that of
@@ -39,8 +41,29 @@ func (a *cli) draw(ctx context.Context, src tui.Source) (tui.Outcome, error) {
 		c.Draw(src.Notices.Add)
 		defer c.Draw(nil)
 	}
-	outcome, err := tui.Run(ctx, src, a.screenOptions())
+	o := a.screenOptions()
+	var keep func()
+	o.Choices, keep = a.choices()
+	outcome, err := tui.Run(ctx, src, o)
+	keep()
 	return outcome, a.crashed(err)
+}
+
+// choices are what was chosen of columns before, and what keeps them.
+func (a *cli) choices() (kept *chosen.All, keep func()) {
+	dir, err := recorder.StateDir()
+	if bool(a.config.NoRemember) || err != nil {
+		return new(chosen.All), func() {}
+	}
+	path := filepath.Join(dir, "screen.json")
+	if kept, err = chosen.Load(path); err != nil {
+		a.warn("%v", err)
+	}
+	return kept, func() {
+		if err := kept.Save(path); err != nil {
+			a.warn("what was chosen of columns is not kept: %v", err)
+		}
+	}
 }
 
 // crashed keeps what is known of a failure of the screen in a file, without

@@ -46,11 +46,14 @@ type Values struct {
 	Admin      adminAddr
 	AdminPprof Bool
 
-	Headless  Bool
-	Theme     string
-	Ascii     Bool
-	NoMouse   Bool
-	NoFold    Bool
+	Headless Bool
+	Theme    string
+	Ascii    Bool
+	NoMouse  Bool
+	NoFold   Bool
+
+	NoRemember Bool
+
 	Color     string
 	LogFormat string
 	Verbose   Bool
@@ -149,6 +152,8 @@ func (c *Values) bind() []*Setting {
 			"leave the mouse to the terminal"),
 		row(GroupScreen, "no-fold", &c.NoFold,
 			"give entries that only repeat others a line of their own, on the screen and in watch"),
+		row(GroupScreen, "no-remember", &c.NoRemember,
+			"neither read nor keep what was chosen of columns, their widths and the order of lists"),
 		row(GroupGlobal, "color", Choice{&c.Color, []string{"auto", "always", "never"}},
 			"colour the output; auto: on a terminal, and as NO_COLOR says"),
 		row(GroupGlobal, "config", Text{&c.file, "FILE"},

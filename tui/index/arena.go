@@ -52,11 +52,14 @@ func cutText(s string) string {
 }
 
 // text is the text at an offset.
-func (a *arena) text(at uint32) string {
+func (a *arena) text(at uint32) string { return string(a.bytes(at)) }
+
+// bytes are those of the text at an offset. They do not change.
+func (a *arena) bytes(at uint32) []byte {
 	if at == 0 {
-		return ""
+		return nil
 	}
 	b := a.blocks[at/arenaBlock][at%arenaBlock:]
 	n, size := binary.Uvarint(b)
-	return string(b[size : size+int(n)])
+	return b[size : size+int(n)]
 }

@@ -59,6 +59,8 @@ const (
 	Sort       Action = "sort"
 	Reverse    Action = "reverse"
 	Columns    Action = "columns"
+	Narrower   Action = "narrower"
+	Wider      Action = "wider"
 	Time       Action = "time"
 	Form       Action = "form"
 	Wrap       Action = "wrap"
@@ -131,7 +133,9 @@ func All() []Binding {
 		{Export, []string{"e"}, "export", "export this view, or what is selected, to a file"},
 		{Sort, []string{"s"}, "sort", "sort by the next column"},
 		{Reverse, []string{"S"}, "", "the other way round"},
-		{Columns, []string{"c"}, "columns", "which columns are shown"},
+		{Columns, []string{"c"}, "columns", "choose columns: which are shown, how wide, by which it is sorted"},
+		{Narrower, []string{"<"}, "narrower", "names narrower"},
+		{Wider, []string{">"}, "wider", "names wider"},
 		{Time, []string{"t"}, "time", "times: of day, since the start, since the row before"},
 		{Form, []string{"v"}, "form", "the next form"},
 		{Wrap, []string{"w"}, "wrap", "wrap long lines"},

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
 // Seen is what the checker knew when it was asked last.
@@ -74,13 +75,26 @@ func (s *Seen) Clients() []string {
 
 // Violations is how many findings are more than a note.
 func (s *Seen) Violations() int {
-	n := 0
+	n, _ := s.violations()
+	return n
+}
+
+// Gravity is the colour beside their number: that of the gravest.
+func (s *Seen) Gravity() widget.Role {
+	n, worst := s.violations()
+	if n == 0 {
+		return widget.Plain
+	}
+	return SeverityRole(worst)
+}
+
+func (s *Seen) violations() (n int, worst check.Severity) {
 	for i := range s.Folded {
-		if s.Folded[i].Severity > check.Info {
-			n++
+		if f := &s.Folded[i]; f.Severity > check.Info {
+			n, worst = n+1, max(worst, f.Severity)
 		}
 	}
-	return n
+	return n, worst
 }
 
 // weighs says whether a finding is one to jump to.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -126,6 +127,8 @@ type Screen interface {
 	Aliases() *alias.Table
 	Width() int   // of the screen
 	Columns() int // of the pane that has the most of it
+	// Choice is what was chosen of the columns of a view, by its title.
+	Choice(view string) *chosen.List
 
 	// Say and Complain use the message line, Prompt takes its place until
 	// something is typed. Copy fills the clipboard; nil: it did not.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
@@ -20,17 +21,16 @@ import (
 type View struct {
 	view.Plain
 	win    widget.Window
-	At     string // the client that is selected
+	At     string // the client that is selected, "" for the first of the list, whoever that is
 	Typ    string // a type line of it, "" for the client itself
 	open   map[string]bool
 	words  string
-	Sort   clientOrder
-	turned bool
 	gone   map[string]bool // forgotten
 	folds  int             // how often a client was folded or unfolded
 	made   []clientRow
 	madeOf clientQuery
-	titled bool // titles stand above the rows, as drawn last
+	titled bool            // titles stand above the rows, as drawn last
+	shown  []chosen.Column // as drawn last
 }
 
 func New() *View {
@@ -44,9 +44,36 @@ const (
 	worstFirst clientOrder = iota
 	byName
 	latestFirst
+	byKind
+	clientOrders
 )
 
-func (o clientOrder) String() string { return [...]string{"worst first", "name", "latest first"}[o] }
+func (o clientOrder) String() string {
+	return [...]string{"worst first", "name", "latest first", "kind"}[o]
+}
+
+// Order is what clients are sorted by.
+func (v *View) Order(scr view.Screen) clientOrder {
+	for o := range clientOrders {
+		if o.String() == scr.Choice(v.Title()).Sort {
+			return o
+		}
+	}
+	return worstFirst
+}
+
+func (v *View) Columns(view.Screen) []chosen.Column { return v.shown }
+
+// SortBy sorts by a column; of those of types, all of them, by how bad it is.
+func (v *View) SortBy(scr view.Screen, title string) (tea.Cmd, bool) {
+	by, is := map[string]clientOrder{"CLIENT": byName, "KIND": byKind, "LAST": latestFirst}[title]
+	if !is {
+		by = worstFirst
+	}
+	scr.Choice(v.Title()).Sort = by.String()
+	scr.Say("sorted: %s", by)
+	return nil, true
+}
 
 // clientRow is a client, or one of its types if that is unfolded.
 type clientRow struct {
@@ -64,9 +91,12 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Toggle, Hint: "unfold", Help: "its types in detail"},
 		{Act: key.Resources, Hint: "resources"},
 		{Act: key.Diff, Hint: "diff", Help: "what it rejected last, against what it accepted"},
-		{Act: key.Sort, Hint: "sort", Help: "the worst first, by name, or the latest first"},
+		{Act: key.Sort, Hint: "sort", Help: "the worst first, by name, the latest first, or by kind"},
 		{Act: key.Ladder, Help: "its conversation as a ladder"},
 		{Act: key.Reverse},
+		{Act: key.Columns},
+		{Act: key.Narrower},
+		{Act: key.Wider},
 		{Act: key.Left, Help: "fold"},
 		{Act: key.Right, Help: "unfold"},
 		{Act: key.Only, Help: "only rows with this client's name"},
@@ -88,7 +118,7 @@ type clientQuery struct {
 // Rows are the lines below the titles. They are asked for several times a frame,
 // and made when they may be other ones.
 func (v *View) Rows(scr view.Screen) []clientRow {
-	q := clientQuery{nil, len(scr.Seen().Standing), len(v.gone), v.words, v.Sort, v.turned, v.folds}
+	q := clientQuery{nil, len(scr.Seen().Standing), len(v.gone), v.words, v.Order(scr), scr.Choice(v.Title()).Turned, v.folds}
 	if len(scr.Seen().Standing) > 0 {
 		q.of = &scr.Seen().Standing[0]
 	}
@@ -107,13 +137,15 @@ func (v *View) makeRows(scr view.Screen) []clientRow {
 		}
 		all = append(all, c)
 	}
-	switch v.Sort {
+	switch v.Order(scr) {
 	case byName:
 		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return cmp.Compare(a.Client, b.Client) })
 	case latestFirst:
 		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return b.Last.Compare(a.Last) })
+	case byKind:
+		slices.SortStableFunc(all, func(a, b *engine.ClientStatus) int { return cmp.Compare(a.Agent, b.Agent) })
 	}
-	if v.turned {
+	if scr.Choice(v.Title()).Turned {
 		slices.Reverse(all)
 	}
 	out := []clientRow{}
@@ -163,6 +195,8 @@ func (v *View) settle(scr view.Screen) []clientRow {
 		if i >= 0 {
 			v.win.At = i
 		}
+	} else {
+		v.win.At = 0
 	}
 	v.win.Fit(len(rows), v.win.Rows)
 	return rows
@@ -185,19 +219,26 @@ func (v *View) keep(rows []clientRow) {
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	rows := v.settle(scr)
 	if v.win.Move(a, len(rows)) {
-		v.keep(rows)
+		if v.keep(rows); a == key.First {
+			v.At, v.Typ = "", ""
+		}
 		return nil
 	}
+	of := scr.Choice(v.Title())
 	switch a {
 	case key.Filter:
 		return scr.Prompt(view.RowFilter, v.words)
 	case key.Sort:
-		v.Sort = (v.Sort + 1) % 3
-		scr.Say("sorted: %s", v.Sort)
+		of.Sort = ((v.Order(scr) + 1) % clientOrders).String()
+		scr.Say("sorted: %s", of.Sort)
 		return nil
 	case key.Reverse:
-		v.turned = !v.turned
+		of.Turned = !of.Turned
 		return nil
+	case key.Narrower, key.Wider:
+		return view.Resize(scr, v, "CLIENT", a)
+	case key.Columns:
+		return scr.Act(key.Columns, view.Selection{})
 	}
 	if len(rows) == 0 {
 		scr.Say("no client has asked for anything yet")
@@ -283,7 +324,7 @@ func (v *View) Query() string                { return v.words }
 func (v *View) Language() view.PromptKind    { return view.RowFilter }
 func (v *View) Tick(scr view.Screen) tea.Cmd { v.settle(scr); return nil }
 func (v *View) Where(scr view.Screen) string {
-	return v.win.Place(len(v.Rows(scr))) + "   sort: " + v.Sort.String()
+	return v.win.Place(len(v.Rows(scr))) + "   sort: " + v.Order(scr).String()
 }
 
 func (v *View) Ask(_ view.Screen, text string) (tea.Cmd, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -19,9 +20,19 @@ type typeColumn struct {
 	width int
 }
 
-// columns are the types that have a column: those that every mesh has, and what
-// else some client asked for.
+// columns are the types that have a column and are to be shown.
 func (v *View) columns(scr view.Screen) (out []typeColumn) {
+	of := scr.Choice(v.Title())
+	for _, t := range v.types(scr) {
+		if t.width = of.Width(t.typ, t.width, 3*view.StateWidth); t.width > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// types are those that every mesh has, and what else some client asked for.
+func (v *View) types(scr view.Screen) (out []typeColumn) {
 	widths := make(map[string]int)
 	for _, t := range xds.Core() {
 		widths[t] = view.StateWidth
@@ -75,6 +86,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	}
 	v.win.Rows = max(h-1, 1)
 	rows := v.settle(scr)
+	of := scr.Choice(v.Title())
 	name, kind, last := nameWidth, 7, 5
 	if w >= 100 {
 		kind = 16
@@ -82,6 +94,8 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	if w < 70 {
 		name, kind, last = max(12, w/3), 0, 0
 	}
+	kind, last = of.Width("KIND", kind, w/3), of.Width("LAST", last, w/3)
+	name = of.Width("CLIENT", name, w-20)
 	fixed := 2 + 1 + last + 1
 	if kind > 0 {
 		fixed += kind + 1
@@ -89,13 +103,29 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	types, used, spare := v.columns(scr), 0, 0
 	for i, t := range types {
 		spare += t.width - view.StateWidth // a name gives way to counts
-		if fixed+max(name-spare, min(name, shortName))+used+t.width > w {
+		least := min(name, shortName)
+		if of.Chosen("CLIENT") { // then types give way
+			least = name
+		}
+		if fixed+max(name-spare, least)+used+t.width > w {
 			types = types[:i]
 			break
 		}
 		used += t.width
 	}
-	name = min(w-fixed-used, name+40)
+	if room := w - fixed - used; !of.Chosen("CLIENT") || room < name {
+		name = min(room, name+40)
+	}
+	v.shown = []chosen.Column{{Title: "CLIENT", Width: name, Fixed: true}, {Title: "KIND", Width: kind}}
+	for _, t := range types {
+		v.shown = append(v.shown, chosen.Column{Title: t.typ, Width: t.width})
+	}
+	for _, t := range v.types(scr) {
+		if !slices.ContainsFunc(types, func(is typeColumn) bool { return is.typ == t.typ }) {
+			v.shown = append(v.shown, chosen.Column{Title: t.typ})
+		}
+	}
+	v.shown = append(v.shown, chosen.Column{Title: "LAST", Width: last})
 	head := "  " + widget.Left("CLIENT (node id)", name) + " "
 	if kind > 0 {
 		head += widget.Left("KIND", kind) + " "

@@ -12,7 +12,7 @@ import (
 // drawShort is the list in a pane, or on a narrow screen: the name, and the
 // worst of its types.
 func (v *View) drawShort(scr view.Screen, w, h int) []widget.Line {
-	v.win.Rows = max(h, 1)
+	v.win.Rows, v.shown = max(h, 1), nil
 	rows := v.settle(scr)
 	if len(rows) == 0 {
 		return v.Empty(scr)

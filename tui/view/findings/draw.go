@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -36,26 +37,38 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		return v.table(scr, w, h)
 	}
 	out := v.table(scr, w, listed)
-	name := ""
+	name, look := "", widget.Title
 	if f := v.Finding(); f != nil {
-		name = f.Rule.ID
+		name, look = f.Rule.ID, view.SeverityRole(f.Severity)
 	}
-	out = append(out, scr.Theme().Rule(" "+name+" ", widget.Title, "", w))
+	out = append(out, scr.Theme().Rule(" "+name+" ", look, "", w))
 	return append(out, v.explained(scr, w, h-listed-1)...)
 }
 
 // table is the list with its titles.
 func (v *View) table(scr view.Screen, w, h int) []widget.Line {
 	c := findingColumnsFor(w)
-	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " " + widget.Left("CLIENT", c.client) + " " + widget.Left("TYPE", view.TypeWidth) + " "
+	c.choose(scr.Choice(v.Title()), w)
+	v.shown = c.list()
+	head := widget.Spaces(4) + widget.Left("RULE", c.rule) + " "
+	if c.client > 0 {
+		head += widget.Left("CLIENT", c.client) + " "
+	}
+	if c.typ > 0 {
+		head += widget.Left("TYPE", c.typ) + " "
+	}
 	if c.names > 0 {
 		head += widget.Left("RESOURCE", c.names) + " "
 	}
-	head += widget.Right("COUNT", 5)
-	if c.first {
-		head += " " + widget.Left("FIRST", 8)
+	if c.count > 0 {
+		head += widget.Right("COUNT", c.count)
 	}
-	head += " " + widget.Left("LAST", 8)
+	if c.first > 0 {
+		head += " " + widget.Left("FIRST", c.first)
+	}
+	if c.last > 0 {
+		head += " " + widget.Left("LAST", c.last)
+	}
 	out := []widget.Line{widget.Text(widget.Muted, head)}
 	if len(v.List.Rows) == 0 {
 		v.listed = 0
@@ -81,19 +94,51 @@ func (v *View) rows(scr view.Screen, w, h int, draw func(*View, view.Screen, *ch
 
 // findingColumns are how wide the columns of the list are.
 type findingColumns struct {
-	rule, client, names int
-	first               bool
+	rule, client, typ, names int
+	count, first, last       int
+}
+
+func (c *findingColumns) list() []chosen.Column {
+	return []chosen.Column{
+		{Title: "RULE", Width: c.rule, Fixed: true},
+		{Title: "CLIENT", Width: c.client},
+		{Title: "TYPE", Width: c.typ},
+		{Title: "RESOURCE", Width: c.names},
+		{Title: "COUNT", Width: c.count},
+		{Title: "FIRST", Width: c.first},
+		{Title: "LAST", Width: c.last},
+	}
+}
+
+// choose makes the columns those that were chosen. The names have what is left, or
+// the rule.
+func (c *findingColumns) choose(by *chosen.List, w int) {
+	if by.Plain() {
+		return
+	}
+	spare := w - 4
+	for i, width := range []*int{&c.rule, &c.client, &c.typ, &c.names, &c.count, &c.first, &c.last} {
+		if *width = by.Width(c.list()[i].Title, *width, w/2); *width > 0 {
+			spare -= *width + 1
+		}
+	}
+	switch {
+	case c.names > 0 && !by.Chosen("RESOURCE"):
+		c.names = max(c.names+spare, 4)
+	case !by.Chosen("RULE"):
+		c.rule = max(c.rule+spare, 8)
+	}
 }
 
 func findingColumnsFor(w int) findingColumns {
-	c := findingColumns{rule: 28, client: 12}
+	c := findingColumns{rule: 28, client: 12, typ: view.TypeWidth, count: 5, last: 8}
 	rest := w - 4 - c.rule - 1 - c.client - 1 - view.TypeWidth - 1 - 5 - 9
 	if rest < 10 { // what it is about matters more than whole names
 		c.rule, c.client = 22, 10
 		rest += 8
 	}
 	if rest >= 9+12 {
-		c.first = true
+		c.first = 8
 		rest -= 9
 	}
 	if rest < 8 {
@@ -121,16 +166,24 @@ func (v *View) row(scr view.Screen, f *check.Finding, known bool, c *findingColu
 		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
 	l.Add(look, rule+" ")
-	l.Add(client, widget.Name(scr.Seen().Names, render.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
-	l.Add(widget.Muted, widget.Middle(render.OrDash(f.Type), view.TypeWidth)+" ")
+	if c.client > 0 {
+		l.Add(client, widget.Name(scr.Seen().Names, render.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
+	}
+	if c.typ > 0 {
+		l.Add(widget.Muted, widget.Middle(render.OrDash(f.Type), c.typ)+" ")
+	}
 	if c.names > 0 {
 		l.Add(name, widget.Name(v.List.names, namesOf(f, scr.Aliases().Name), c.names)+" ")
 	}
-	l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), 5))
-	if c.first {
-		l.Add(widget.Muted, " "+render.ShortTime(f.At))
+	if c.count > 0 {
+		l.Add(widget.Plain, widget.Right(render.ShortSize(int64(f.Count)), c.count))
 	}
-	l.Add(widget.Muted, " "+render.ShortTime(f.Last))
+	if c.first > 0 {
+		l.Add(widget.Muted, " "+widget.Left(render.ShortTime(f.At), c.first))
+	}
+	if c.last > 0 {
+		l.Add(widget.Muted, " "+widget.Left(render.ShortTime(f.Last), c.last))
+	}
 	return l
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -24,13 +25,12 @@ type View struct {
 	placed findingQuery // of the list in which the selection was looked for
 
 	Words   string
-	before  []string // words that were set before
-	sort    findingOrder
-	turned  bool
-	Asked   findingQuery // that the list was made for, or is being made
-	listing bool         // a command is at it
-	listed  int          // rows that the last drawing left for the list
-	titled  bool         // it had titles above
+	before  []string        // words that were set before
+	shown   []chosen.Column // as drawn last
+	Asked   findingQuery    // that the list was made for, or is being made
+	listing bool            // a command is at it
+	listed  int             // rows that the last drawing left for the list
+	titled  bool            // it had titles above
 }
 
 // findingQuery is what decides which rows there are, and in which order.
@@ -81,6 +81,32 @@ func (o findingOrder) String() string {
 	return [...]string{"worst first", "latest first", "rule", "client", "count"}[o]
 }
 
+// order is what findings are sorted by.
+func (v *View) order(scr view.Screen) findingOrder {
+	for o := range mostOften + 1 {
+		if o.String() == scr.Choice(v.Title()).Sort {
+			return o
+		}
+	}
+	return gravestFirst
+}
+
+func (v *View) sortBy(scr view.Screen, o findingOrder) tea.Cmd {
+	scr.Choice(v.Title()).Sort = o.String()
+	scr.Say("sorted: %s", o)
+	return nil
+}
+
+func (v *View) Columns(view.Screen) []chosen.Column { return v.shown }
+
+func (v *View) SortBy(scr view.Screen, title string) (tea.Cmd, bool) {
+	by, is := map[string]findingOrder{"RULE": byRule, "CLIENT": byClient, "COUNT": mostOften, "LAST": latestFinding}[title]
+	if !is {
+		return nil, false
+	}
+	return v.sortBy(scr, by), true
+}
+
 func New() *View { return &View{titled: true} }
 
 func (v *View) Title() string { return "Violations" }
@@ -98,13 +124,16 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Unfilter, Help: "the words before"},
 		{Act: key.Violation, Help: "the next one in this list"},
 		{Act: key.Reverse},
+		{Act: key.Columns},
+		{Act: key.Narrower},
+		{Act: key.Wider},
 		{Act: key.Ladder},
 	})
 }
 
 // want is the query for the list as it is to be now.
 func (v *View) want(scr view.Screen) findingQuery {
-	return findingQuery{scr.Seen().Generation, v.Words, v.sort, v.turned, len(scr.Seen().Known)}
+	return findingQuery{scr.Seen().Generation, v.Words, v.order(scr), scr.Choice(v.Title()).Turned, len(scr.Seen().Known)}
 }
 
 // Tick makes the list anew, beside the loop, if it may be another one.
@@ -159,19 +188,24 @@ func (v *View) Finding() *check.Finding {
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	v.settle()
 	if v.win.Move(a, len(v.List.Rows)) {
-		v.keep()
+		if v.keep(); a == key.First { // the top, whatever comes there
+			v.at = picked{}
+		}
 		return nil
 	}
 	switch a {
 	case key.Filter:
 		return scr.Prompt(view.RowFilter, v.Words)
 	case key.Sort:
-		v.sort = (v.sort + 1) % (mostOften + 1)
-		scr.Say("sorted: %s", v.sort)
-		return nil
+		return v.sortBy(scr, (v.order(scr)+1)%(mostOften+1))
 	case key.Reverse:
-		v.turned = !v.turned
+		of := scr.Choice(v.Title())
+		of.Turned = !of.Turned
 		return nil
+	case key.Narrower, key.Wider:
+		return view.Resize(scr, v, "RESOURCE", a)
+	case key.Columns:
+		return scr.Act(key.Columns, view.Selection{})
 	case key.Unfilter:
 		if len(v.before) == 0 {
 			scr.Say("there was no filter before")
@@ -272,9 +306,9 @@ func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
 	return v.Tick(scr), nil
 }
 
-func (v *View) Where(view.Screen) string {
-	s := v.win.Place(len(v.List.Rows)) + "   sort: " + v.sort.String()
-	if v.turned {
+func (v *View) Where(scr view.Screen) string {
+	s := v.win.Place(len(v.List.Rows)) + "   sort: " + v.order(scr).String()
+	if scr.Choice(v.Title()).Turned {
 		s += ", turned"
 	}
 	return s

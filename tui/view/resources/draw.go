@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
@@ -36,6 +39,41 @@ func resourceColumnsFor(w int) resourceColumns {
 	return c
 }
 
+func (c *resourceColumns) list() []chosen.Column {
+	return []chosen.Column{
+		{Title: "RESOURCE", Width: c.name, Fixed: true},
+		{Title: "STATE", Width: c.state, Fixed: true},
+		{Title: "VERSION", Width: c.version},
+		{Title: "SEQ", Width: c.seq},
+		{Title: "AGE", Width: c.age},
+	}
+}
+
+// choose makes the columns those that were chosen. The version has what is left of
+// names that were chosen, else the names have it.
+func (c *resourceColumns) choose(by *chosen.List, w int) {
+	if by.Plain() {
+		return
+	}
+	spare := w - 2
+	for i, width := range []*int{&c.name, &c.state, &c.version, &c.seq, &c.age} {
+		if *width = by.Width(c.list()[i].Title, *width, w*3/4); *width > 0 {
+			spare -= *width + 1
+		}
+	}
+	switch spare++; {
+	case !by.Chosen("RESOURCE") || spare < 0 && c.version == 0:
+		c.name = max(c.name+spare, 12)
+	case c.version > 0 && !by.Chosen("VERSION"):
+		c.version = max(c.version+spare, 4)
+	}
+}
+
+func (v *View) Columns(view.Screen) []chosen.Column { return v.shown }
+
+// SortBy does not sort: the order is that of the references, or of the types.
+func (v *View) SortBy(view.Screen, string) (tea.Cmd, bool) { return nil, false }
+
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	if w < view.SplitWidth || v.Of(scr) == "" {
 		return v.list(scr, w, h)
@@ -51,14 +89,25 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 // list is the client, and its resources.
 func (v *View) list(scr view.Screen, w, h int) []widget.Line {
 	c := resourceColumnsFor(w)
+	c.choose(scr.Choice(v.Title()), w)
+	v.shown = c.list()
 	client := v.Of(scr)
 	if client == "" {
 		return v.clients.Empty(scr)
 	}
 	out := []widget.Line{v.clientLine(scr, client, w)}
 	if w >= view.ShortWidth {
-		out = append(out, widget.Text(widget.Muted, "  "+widget.Left("RESOURCE", c.name)+" "+widget.Left("STATE", c.state)+" "+widget.Left("VERSION", c.version)+
-			" "+widget.Right("SEQ", c.seq)+" "+widget.Right("AGE", c.age)))
+		head := "  " + widget.Left("RESOURCE", c.name) + " " + widget.Left("STATE", c.state)
+		if c.version > 0 {
+			head += " " + widget.Left("VERSION", c.version)
+		}
+		if c.seq > 0 {
+			head += " " + widget.Right("SEQ", c.seq)
+		}
+		if c.age > 0 {
+			head += " " + widget.Right("AGE", c.age)
+		}
+		out = append(out, widget.Text(widget.Muted, head))
 	}
 	v.titles = len(out)
 	v.Win.Rows = max(h-len(out), 1)
@@ -182,12 +231,17 @@ func (v *View) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.L
 	if c.version > 0 && n.State != engine.NotOverXDS {
 		l.Add(widget.Plain, " "+widget.Middle(render.OrDash(n.Version), c.version))
 	}
-	if c.seq > 0 {
+	if c.seq > 0 || c.age > 0 {
 		seq, when := "-", "-"
 		if n.Seq != 0 {
 			seq, when = fmt.Sprint(uint64(n.Seq)), render.Age(scr.Seen().At.Sub(n.At))
 		}
-		l.Add(widget.Muted, " "+widget.Right(seq, c.seq)+" "+widget.Right(when, c.age))
+		if c.seq > 0 {
+			l.Add(widget.Muted, " "+widget.Right(seq, c.seq))
+		}
+		if c.age > 0 {
+			l.Add(widget.Muted, " "+widget.Right(when, c.age))
+		}
 	}
 	return l
 }

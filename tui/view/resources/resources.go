@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -38,7 +39,8 @@ type View struct {
 	asking  bool
 	askedAt time.Time
 	took    time.Duration // that the last one took
-	titles  int           // lines above the rows, as drawn last
+	shown   []chosen.Column
+	titles  int // lines above the rows, as drawn last
 }
 
 // chooser is the view in which a client is chosen.
@@ -65,6 +67,9 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.Copy, Hint: "copy", Help: "copy the name"},
 		{Act: key.Left, Help: "fold, or go to what refers to it"},
 		{Act: key.Right, Help: "unfold"},
+		{Act: key.Columns},
+		{Act: key.Narrower},
+		{Act: key.Wider},
 		{Act: key.Ladder},
 	})
 }
@@ -194,6 +199,10 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	case key.Form:
 		v.byType = !v.byType
 		return nil
+	case key.Narrower, key.Wider:
+		return view.Resize(scr, v, "RESOURCE", a)
+	case key.Columns:
+		return scr.Act(key.Columns, view.Selection{})
 	}
 	if client == "" {
 		scr.Say("no client has asked for anything yet")

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
@@ -32,11 +33,12 @@ func (f timeForm) String() string { return [...]string{"abs", "since start", "si
 
 // columns are those that there is room for.
 type columns struct {
-	client, version       int
-	dir, stream, nonce    int
-	summary               int
-	time, what, res, size int
-	seq, ack              int
+	client, version    int
+	dir, stream, nonce int
+	summary            int
+	time, typ, what    int
+	res, size          int
+	seq, ack           int
 }
 
 const (
@@ -47,7 +49,7 @@ const (
 
 // columnsFor chooses columns for a width; last is the highest number to show.
 func columnsFor(w int, last session.Seq) columns {
-	c := columns{client: 13, version: 9, time: 12, what: 5, res: 4, size: 6, seq: seqWidth, ack: ackWidth}
+	c := columns{client: 13, version: 9, time: 12, typ: view.TypeWidth, what: 5, res: 4, size: 6, seq: seqWidth, ack: ackWidth}
 	c.seq = max(c.seq, len(strconv.FormatUint(uint64(last), 10)))
 	switch {
 	case w < 80:
@@ -92,7 +94,53 @@ func (v *View) columns(scr view.Screen, w int) columns {
 	if c.summary > 0 && v.oneClient() {
 		c.summary, c.client = c.summary+c.client+1, 0
 	}
+	c.choose(scr.Choice(v.Title()), w)
 	return c
+}
+
+// list are the columns that can be chosen, as they stand.
+func (c *columns) list() []chosen.Column {
+	return []chosen.Column{
+		{Title: "SEQ", Width: c.seq, Fixed: true},
+		{Title: "TIME", Width: c.time},
+		{Title: "CLIENT", Width: c.client},
+		{Title: "STREAM", Width: c.stream},
+		{Title: "TYPE", Width: c.typ},
+		{Title: "WHAT", Width: c.what, Fixed: true},
+		{Title: "VERSION", Width: c.version},
+		{Title: "NONCE", Width: c.nonce},
+		{Title: "RES", Width: c.res},
+		{Title: "SIZE", Width: c.size},
+		{Title: "ACK ms", Width: c.ack},
+		{Title: "SUMMARY", Width: c.summary},
+	}
+}
+
+// choose makes the columns those that were chosen. The summary has what is left,
+// or the client.
+func (c *columns) choose(by *chosen.List, w int) {
+	if by.Plain() {
+		return
+	}
+	for i, width := range []*int{&c.seq, &c.time, &c.client, &c.stream, &c.typ, &c.what, &c.version, &c.nonce, &c.res, &c.size, &c.ack} {
+		*width = by.Width(c.list()[i].Title, *width, w/2)
+	}
+	const leastSummary = 12
+	spare := w - c.fixed()
+	if c.stream == 0 {
+		spare, c.dir = spare+c.dir, 0
+	}
+	switch {
+	case c.summary > 0 || by.Width("SUMMARY", 1, 1) > 0 && spare > leastSummary:
+		c.summary = max(by.Width("SUMMARY", spare-1, spare-1), 0)
+	case c.client > 0 && !by.Chosen("CLIENT"):
+		c.client = max(c.client+spare, 6)
+	}
+}
+
+func (v *View) Columns(scr view.Screen) []chosen.Column {
+	c := v.columns(scr, scr.Columns())
+	return c.list()
 }
 
 func (v *View) oneClient() bool {
@@ -119,7 +167,7 @@ func (c *columns) widen() {
 // fixed is how wide all columns are together.
 func (c *columns) fixed() int {
 	n := signWidth + c.seq + 1
-	for _, w := range []int{c.time, c.client, c.dir, c.stream, view.TypeWidth, c.what, c.version, c.nonce, c.res, c.size, c.ack} {
+	for _, w := range []int{c.time, c.client, c.dir, c.stream, c.typ, c.what, c.version, c.nonce, c.res, c.size, c.ack} {
 		if w > 0 {
 			n += w + 1
 		}
@@ -129,14 +177,20 @@ func (c *columns) fixed() int {
 
 func (c *columns) titles() widget.Line {
 	var b strings.Builder
-	b.WriteString(widget.Spaces(signWidth) + widget.Right("SEQ", c.seq) + "  " + widget.Left("TIME", c.time) + " ")
+	b.WriteString(widget.Spaces(signWidth) + widget.Right("SEQ", c.seq) + " ")
+	if c.time > 0 {
+		b.WriteString(" " + widget.Left("TIME", c.time) + " ")
+	}
 	if c.client > 0 {
 		b.WriteString(widget.Left("CLIENT", c.client) + " ")
 	}
 	if c.dir > 0 {
 		b.WriteString(widget.Spaces(c.dir+1) + widget.Left("STREAM", c.stream) + " ")
 	}
-	b.WriteString(widget.Left("TYPE", view.TypeWidth) + " " + widget.Left("WHAT", c.what) + " ")
+	if c.typ > 0 {
+		b.WriteString(widget.Left("TYPE", c.typ) + " ")
+	}
+	b.WriteString(widget.Left("WHAT", c.what) + " ")
 	if c.version > 0 {
 		b.WriteString(widget.Left("VERSION", c.version) + " ")
 	}
@@ -149,7 +203,9 @@ func (c *columns) titles() widget.Line {
 	if c.size > 0 {
 		b.WriteString(widget.Right("SIZE", c.size) + " ")
 	}
-	b.WriteString(widget.Right("ACK ms", c.ack))
+	if c.ack > 0 {
+		b.WriteString(widget.Right("ACK ms", c.ack))
+	}
 	if c.summary > 0 {
 		b.WriteString("  SUMMARY")
 	}
@@ -212,7 +268,10 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	}
 	l := widget.Spans(widget.In(widget.Plain, " "), widget.In(look, sign), widget.In(widget.Accent, mark))
 	seq := strconv.FormatUint(uint64(r.Seq), 10)
-	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+"  "+widget.Left(v.timeOf(scr, r, before), c.time)+" ")
+	l.Add(widget.Plain, widget.Right(seq, max(c.seq, len(seq)))+" ")
+	if c.time > 0 {
+		l.Add(widget.Plain, " "+widget.Left(v.timeOf(scr, r, before, c.time), c.time)+" ")
+	}
 	if c.client > 0 {
 		l.Add(widget.Plain, view.ClientName(scr, w.Client, c.client)+" ")
 	}
@@ -224,13 +283,17 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 		typ = "-"
 	}
 	if r.Kind != session.KindMessage {
-		l.Add(widget.Plain, widget.Left(typ, view.TypeWidth)+" ")
+		if c.typ > 0 {
+			l.Add(widget.Plain, widget.Left(typ, c.typ)+" ")
+		}
 		word := render.EventWord(r.Kind)
 		l.Add(look, widget.Left(word, c.what)+" ")
 		l.Add(look, scr.Aliases().Text(w.Text))
 		return l
 	}
-	l.Add(widget.Plain, widget.Middle(typ, view.TypeWidth)+" ")
+	if c.typ > 0 {
+		l.Add(widget.Plain, widget.Middle(typ, c.typ)+" ")
+	}
 	what := r.What.String()
 	if what == "" {
 		what = "MSG"
@@ -251,7 +314,9 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	if c.size > 0 {
 		l.Add(widget.Plain, widget.Right(sizeText(r), c.size)+" ")
 	}
-	l.Add(widget.Plain, widget.Right(waitText(r), c.ack))
+	if c.ack > 0 {
+		l.Add(widget.Plain, widget.Right(waitText(r), c.ack))
+	}
 	if c.summary > 0 {
 		if s := scr.Log().Index.Remark(r.Seq); s != "" {
 			l.Add(widget.Accent, "  ; "+scr.Aliases().Text(s))
@@ -308,17 +373,28 @@ func direction(scr view.Screen, r *index.Row) string {
 	return ""
 }
 
-func (v *View) timeOf(scr view.Screen, r *index.Row, before int64) string {
+// timeOf is when an entry was, without what there is no room for: milliseconds.
+func (v *View) timeOf(scr view.Screen, r *index.Row, before int64, columns int) string {
+	since := func(d time.Duration) string {
+		s := fmt.Sprintf("+%.3f", d.Seconds())
+		if len(s) > columns {
+			s = fmt.Sprintf("+%.0f", d.Seconds())
+		}
+		return s
+	}
 	switch v.Times {
 	case sinceStart:
-		return fmt.Sprintf("+%.3f", r.At().Sub(scr.Log().Index.First()).Seconds())
+		return since(r.At().Sub(scr.Log().Index.First()))
 	case sinceRow:
 		if before == 0 {
 			before = r.Time
 		}
-		return fmt.Sprintf("+%.3f", time.Duration(r.Time-before).Seconds())
+		return since(time.Duration(r.Time - before))
 	}
-	return render.TimeOfDay(r.At())
+	if s := render.TimeOfDay(r.At()); len(s) <= columns {
+		return s
+	}
+	return render.ShortTime(r.At())
 }
 
 // RowText is the row as it is copied, with all columns.

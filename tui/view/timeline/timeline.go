@@ -22,10 +22,11 @@ type View struct {
 	win     widget.Window
 	At      session.Seq // what is selected; the window follows it
 	follow  bool
-	from    int // rows there were when following was given up
+	from    session.Seq // the last entry there was when following was given up
 	asked   *filtered
 	ahead   *filtered // of a filter that is being typed
-	before  []string  // filters that were set before
+	order   order
+	before  []string // filters that were set before
 	Times   timeForm
 	brief   bool                           // few columns, and what each entry says
 	details map[session.Seq]*index.Fetched // of visible rows
@@ -56,7 +57,12 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.PrevStream},
 		{Act: key.NextStream},
 		{Act: key.Time},
-		{Act: key.Columns, Help: "few columns and what each entry says, or all that there is room for"},
+		{Act: key.Columns},
+		{Act: key.Narrower},
+		{Act: key.Wider},
+		{Act: key.Form, Help: "few columns and what each entry says, or all that there is room for"},
+		{Act: key.Sort, Help: "sort by the next column; the timeline stays where it is, and does not follow"},
+		{Act: key.Reverse},
 		{Act: key.Resources},
 		{Act: key.NextMark},
 		{Act: key.OnlyMarks},
@@ -71,8 +77,8 @@ func (v *View) Keys() []key.Offer {
 
 // total is how many rows the list has.
 func (v *View) total(scr view.Screen) int {
-	if v.asked != nil {
-		return len(v.folds.list(v.asked))
+	if rows, is := v.picked(); is {
+		return len(rows)
 	}
 	n, last := scr.Log().Index.Extent()
 	return n - len(v.folds.hidden) + scr.Log().Unread(last)
@@ -80,12 +86,19 @@ func (v *View) total(scr view.Screen) int {
 
 // position is where an entry is in the list, or the one after it.
 func (v *View) position(scr view.Screen, seq session.Seq) int {
-	if n, last := scr.Log().Index.Extent(); v.asked == nil && seq > last && scr.Log().Unread(last) > 0 {
+	rows, part := v.picked()
+	if n, last := scr.Log().Index.Extent(); !part && seq > last && scr.Log().Unread(last) > 0 {
 		return n - len(v.folds.hidden) + int(seq-last) - 1
 	}
 	i := scr.Log().Index.Find(seq)
-	if v.asked != nil {
-		i, _ = slices.BinarySearch(v.folds.list(v.asked), uint32(i))
+	switch {
+	case v.sorted():
+		if at := v.win.At; at < len(rows) && rows[at] == uint32(i) { // looking for it takes long
+			return at
+		}
+		return max(slices.Index(rows, uint32(i)), 0)
+	case part:
+		i, _ = slices.BinarySearch(rows, uint32(i))
 		return i
 	}
 	return i - v.folds.before(i)
@@ -94,7 +107,8 @@ func (v *View) position(scr view.Screen, seq session.Seq) int {
 // rows are those from a position on.
 func (v *View) rows(scr view.Screen, from, most int) []index.Row {
 	var out []index.Row
-	if v.asked == nil {
+	picked, part := v.picked()
+	if !part {
 		n, last := scr.Log().Index.Extent()
 		listed := n - len(v.folds.hidden)
 		for i := v.folds.row(max(from, 0)); i < n && len(out) < most; i++ {
@@ -113,9 +127,8 @@ func (v *View) rows(scr view.Screen, from, most int) []index.Row {
 		}
 		return out
 	}
-	list := v.folds.list(v.asked)
-	for i := max(from, 0); i < min(from+most, len(list)); i++ {
-		if r, ok := scr.Log().Index.Row(int(list[i])); ok {
+	for i := max(from, 0); i < min(from+most, len(picked)); i++ {
+		if r, ok := scr.Log().Index.Row(int(picked[i])); ok {
 			out = append(out, r)
 		}
 	}
@@ -166,7 +179,7 @@ func (v *View) words(scr view.Screen, r *index.Row) index.Words {
 // Hold gives following up.
 func (v *View) Hold(scr view.Screen) {
 	if v.follow {
-		v.follow, v.from = false, v.total(scr)
+		v.follow, v.from = false, v.newest(scr)
 	}
 }
 
@@ -196,7 +209,7 @@ func (v *View) GoTo(scr view.Screen, seq session.Seq) tea.Cmd {
 func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	v.Settle(scr)
 	if a == key.Last {
-		v.follow = scr.Log().Live
+		v.follow = scr.Log().Live && v.order.plain()
 		v.At = 0
 		v.win.At = v.total(scr) - 1
 		v.Settle(scr)
@@ -216,6 +229,10 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	}
 	r, there := v.row(scr)
 	switch a {
+	case key.Narrower, key.Wider:
+		return view.Resize(scr, v, "CLIENT", a)
+	case key.Columns:
+		return scr.Act(key.Columns, view.Selection{})
 	case key.Export:
 		return scr.Act(key.Export, view.Selection{})
 	case key.Filter:
@@ -229,7 +246,11 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 		v.Times = v.Times.next()
 		scr.Say("times: %s", v.Times)
 		return nil
-	case key.Columns:
+	case key.Sort:
+		return v.sortBy(scr, (v.order.by+1)%index.Column(len(orders())), false)
+	case key.Reverse:
+		return v.sortBy(scr, v.order.by, !v.order.turned)
+	case key.Form:
 		if v.brief = !v.brief; v.brief {
 			scr.Say("columns: what each entry says")
 		} else {
@@ -286,6 +307,8 @@ func (v *View) keep(scr view.Screen) {
 
 func (v *View) toggleFollow(scr view.Screen) {
 	switch {
+	case !v.order.plain():
+		scr.Say("sorted by %s, what comes is not at the end; sort by SEQ to follow", v.order.String())
 	case !scr.Log().Live || scr.Log().Feed.Done():
 		scr.Say("there is nothing to follow: the recording has ended")
 	case v.follow:
@@ -361,7 +384,7 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 		cmds = append(cmds, v.asked.advance(scr, v))
 	}
 	v.Settle(scr)
-	return tea.Batch(append(cmds, v.readDetails(scr))...)
+	return tea.Batch(append(cmds, v.arrange(scr), v.readDetails(scr))...)
 }
 
 func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
@@ -376,6 +399,8 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 		}
 	case scanned:
 		return msg.of.took(scr, v, msg)
+	case arranged:
+		return v.took(scr, msg)
 	}
 	return nil
 }
@@ -400,10 +425,10 @@ func (v *View) News(scr view.Screen) string {
 	switch {
 	case v.follow:
 		return "FOLLOW"
-	case !scr.Log().Live:
+	case !scr.Log().Live || !v.order.plain():
 		return ""
 	}
-	if n := v.total(scr) - v.from; n > 0 {
+	if n := v.total(scr) - v.position(scr, v.from+1); n > 0 {
 		return render.Number(int64(n)) + " new, G: go"
 	}
 	return ""
@@ -416,10 +441,11 @@ func (v *View) Where(scr view.Screen) string {
 			return fmt.Sprintf("%s found, %s", total, s)
 		}
 	}
-	if v.total(scr) == 0 {
-		return "0 of 0"
+	s := v.win.Place(v.total(scr))
+	if !v.order.plain() {
+		s += "   sort: " + v.order.String()
 	}
-	return fmt.Sprintf("%s of %s", render.Number(int64(v.win.At+1)), total)
+	return s
 }
 
 func (v *View) Selected(scr view.Screen) view.Selection {

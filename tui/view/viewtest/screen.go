@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/alias"
+	"github.com/xdsproxy/xdsproxy/tui/chosen"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/source"
@@ -30,6 +31,7 @@ type Screen struct {
 	seen    view.Seen
 	theme   widget.Theme
 	aliases alias.Table
+	choices chosen.All
 }
 
 // New is a screen that has read nothing of a source yet.
@@ -59,8 +61,10 @@ func (s *Screen) Read(tb testing.TB) *Screen {
 	return s
 }
 
-func (s *Screen) Log() *view.Log         { return s.log }
-func (s *Screen) Seen() *view.Seen       { return &s.seen }
+func (s *Screen) Log() *view.Log                { return s.log }
+func (s *Screen) Seen() *view.Seen              { return &s.seen }
+func (s *Screen) Choice(of string) *chosen.List { return s.choices.Of(of) }
+
 func (s *Screen) Now() time.Time         { return time.Unix(1_800_000_000, 0) }
 func (s *Screen) Theme() *widget.Theme   { return &s.theme }
 func (s *Screen) Aliases() *alias.Table  { return &s.aliases }
