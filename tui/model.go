@@ -47,6 +47,9 @@ type Model struct {
 	below *detail.View // the message below the timeline, nil if it was never shown
 	shown session.Seq  // that it shows
 
+	context   session.Seq // what the panes beside the timeline are about
+	contextAt time.Time   // when they were told
+
 	prompt  *typing
 	dialog  *dialog
 	events  events
@@ -288,7 +291,7 @@ func (m *Model) do(a key.Action) tea.Cmd {
 func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	switch a {
 	case key.View1, key.View2, key.View3, key.View4, key.View5:
-		m.show(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
+		m.goTo(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
 	case key.Close:
 		return m.back()
 	case key.Quit:

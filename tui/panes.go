@@ -133,6 +133,7 @@ func (m *Model) tickAll() tea.Cmd {
 		return m.top().Tick(m)
 	}
 	m.timeline.Settle(m)
+	m.panesFollow()
 	if at := m.timeline.At; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
 		m.below.Show(at)
 		m.shown = at
