@@ -147,7 +147,7 @@ func TestCopyAs(t *testing.T) {
 		t.Error("escape does not close the menu")
 	}
 	d.press("]")
-	d.m.events.cleared = true
+	d.m.events.answered()
 	d.press("Y")
 	if d.m.timeline.At != 21 {
 		t.Fatalf("at %d", d.m.timeline.At)

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/marks"
+	"github.com/xdsproxy/xdsproxy/tui/palette"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/clients"
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
@@ -51,6 +52,7 @@ type Model struct {
 	contextAt time.Time   // when they were told
 
 	prompt  *typing
+	palette *palette.Palette
 	dialog  *dialog
 	events  events
 	aliases alias.Table
@@ -67,7 +69,13 @@ type Model struct {
 	seen    view.Seen
 	looking bool // an observation is on its way
 
-	frozen  bool
+	frozen    bool
+	frozenAt  time.Time
+	picture   []widget.Line // of the screen, when it was held
+	pictureOf int           // columns
+
+	zoom view.View // the pane that has all of the body, nil if none has
+
 	frame   string // that was drawn last
 	stale   bool   // it is not what would be drawn now
 	drawnAt time.Time
@@ -148,7 +156,10 @@ func (m *Model) top() view.View {
 	if n := len(m.over); n > 0 {
 		return m.over[n-1]
 	}
-	if m.spread() {
+	switch {
+	case m.isZoomed():
+		return m.zoom
+	case m.spread():
 		return m.focused()
 	}
 	return m.tabs()[m.tab]
@@ -207,6 +218,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.prompt != nil {
 			return m, m.prompt.Update(msg)
 		}
+		if m.palette != nil {
+			return m, m.palette.Update(msg)
+		}
 		m.Say("nothing is being typed, so there is nowhere to paste")
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
@@ -256,6 +270,7 @@ func (m *Model) observe() tea.Cmd {
 // key takes a key that was pressed.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
+	m.events.answered()
 	switch {
 	case name == "ctrl+c":
 		return m.do(key.Stop)
@@ -263,10 +278,15 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
 		return m.typed(k)
+	case m.palette != nil:
+		return m.choose(k)
 	}
 	a := key.Of(name)
 	if a == "" {
 		m.Say("%q does nothing; ? lists the keys", name)
+		return nil
+	}
+	if m.still(a) {
 		return nil
 	}
 	return m.do(a)
@@ -299,6 +319,10 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 			m.over = m.over[:len(m.over)-1]
 			return nil
 		}
+		if m.isZoomed() {
+			m.zoom = nil
+			return nil
+		}
 		return m.leave()
 	case key.NextPane, key.PrevPane:
 		m.moveFocus(a == key.PrevPane)
@@ -309,10 +333,14 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 		return m.leave()
 	case key.Command:
 		return m.Prompt(view.CommandPrompt, "")
+	case key.Palette:
+		return m.openPalette()
 	case key.Help:
 		m.showOrLeave(page.NewHelp(m.top()))
 	case key.Log:
 		m.showOrLeave(page.NewEvents(m.eventParagraphs))
+	case key.Zoom:
+		m.toggleZoom()
 	case key.Freeze:
 		m.freeze()
 	case key.Violation:
@@ -331,7 +359,7 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
-	m.tab, m.over, m.focus = tab, nil, nil
+	m.tab, m.over, m.focus, m.zoom = tab, nil, nil, nil
 }
 
 // showOrLeave opens a view, or leaves it if it is on top already.
@@ -363,16 +391,14 @@ func (m *Model) back() tea.Cmd {
 		m.over = m.over[:len(m.over)-1]
 		return nil
 	}
+	if m.isZoomed() {
+		m.zoom = nil
+		return nil
+	}
 	if m.focus != nil && m.focused() != view.View(m.timeline) {
 		m.focus = nil
 		return nil
 	}
 	m.Say("q leaves xdsproxy")
 	return nil
-}
-
-func (m *Model) freeze() {
-	if m.frozen = !m.frozen; m.frozen {
-		m.Say("the screen is held still, and recording goes on; z lets it go")
-	}
 }

@@ -33,7 +33,26 @@ const (
 )
 
 // spread says whether the body shows several views.
-func (m *Model) spread() bool { return m.w >= panesWidth && m.tab == 1 && len(m.over) == 0 }
+func (m *Model) spread() bool { return m.wide() && m.zoom == nil }
+
+// wide says whether there is room for several views, and nothing above them.
+func (m *Model) wide() bool { return m.w >= panesWidth && m.tab == 1 && len(m.over) == 0 }
+
+// isZoomed says whether one pane has all of the body.
+func (m *Model) isZoomed() bool { return m.zoom != nil && m.wide() }
+
+// toggleZoom gives the pane that has the keys all of the body, or takes it away.
+func (m *Model) toggleZoom() {
+	switch {
+	case m.isZoomed():
+		m.zoom = nil
+	case m.wide():
+		m.zoom = nil // one of a screen that was wider
+		m.zoom = m.focused()
+	default:
+		m.Say("there is one pane here, and it has all the room; the timeline has more of them from %d columns on", panesWidth)
+	}
+}
 
 // hasDetail says whether there is a message to show below the timeline, and room
 // for it.
@@ -105,6 +124,10 @@ func (m *Model) focused() view.View {
 
 // moveFocus goes to the pane after or before.
 func (m *Model) moveFocus(back bool) {
+	if m.isZoomed() {
+		m.focus, m.zoom = m.zoom, nil
+		defer func() { m.zoom = m.focus }()
+	}
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
 		m.Say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)

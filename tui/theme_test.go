@@ -49,7 +49,7 @@ func TestBackground(t *testing.T) {
 		theme string
 		msg   tea.BackgroundColorMsg
 		like  string
-	}{{"", white, "light"}, {"auto", white, "light"}, {"auto", black, "auto"}, {"dark", white, "dark"}, {"mono", white, "mono"}, {"light", black, "light"}} {
+	}{{"", white, "light"}, {"auto", white, "light"}, {"auto", black, "auto"}, {"dark", white, "dark"}, {"mono", white, "mono"}, {"light", black, "light"}, {"colorblind", black, "colorblind"}} {
 		d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: c.theme})
 		d.give(c.msg)
 		like := widget.NewTheme(c.like, false)

@@ -32,25 +32,32 @@ type glyphs struct {
 
 // Suit fits the theme auto to the background of the terminal. On a light one,
 // yellow, green and cyan of most terminals cannot be read, and its colours are
-// those of the theme light. Other themes stay as they are.
+// those of the theme light. The theme colorblind has colours for both. Other themes
+// stay as they are.
 func (t *Theme) Suit(light bool) {
-	if t.Name != "auto" && t.Name != "" {
-		return
-	}
-	name := "auto"
-	if light {
-		name = "light"
+	name := t.Name
+	switch {
+	case name == "auto" || name == "":
+		if name = "auto"; light {
+			name = "light"
+		}
+	case name == "colorblind" && light:
+		name = lightColorblind
 	}
 	of := NewTheme(name, false)
 	t.SGR = of.SGR
 }
 
+// lightColorblind is the theme colorblind on a light background.
+const lightColorblind = "colorblind on light"
+
 // Themes are the names that NewTheme takes.
-func Themes() []string { return []string{"auto", "light", "dark", "mono"} }
+func Themes() []string { return []string{"auto", "light", "dark", "colorblind", "mono"} }
 
 // NewTheme returns a theme by its name. auto is the terminal's own sixteen
 // colours; light and dark are fixed ones, which stand out from white and from
-// black by at least 4.5 to 1.
+// black by at least 4.5 to 1. colorblind is as dark, with blue for what is well and
+// orange for what is not, which people tell apart who do not tell green from red.
 func NewTheme(name string, ascii bool) Theme {
 	t := Theme{Name: name, ASCII: ascii}
 	switch name {
@@ -60,6 +67,10 @@ func NewTheme(name string, ascii bool) Theme {
 		t.SGR = [roles]string{Title: "1", Muted: "38;5;241", Good: "38;5;22", Warned: "38;5;94", Bad: "1;38;5;124", Accent: "38;5;24"}
 	case "dark":
 		t.SGR = [roles]string{Title: "1", Muted: "38;5;246", Good: "38;5;114", Warned: "38;5;221", Bad: "1;38;5;210", Accent: "38;5;117"}
+	case "colorblind":
+		t.SGR = [roles]string{Title: "1", Muted: "38;5;246", Good: "38;5;75", Warned: "38;5;229", Bad: "1;38;5;208", Accent: "38;5;183"}
+	case lightColorblind:
+		t.SGR = [roles]string{Title: "1", Muted: "38;5;241", Good: "38;5;25", Warned: "38;5;58", Bad: "1;38;5;130", Accent: "38;5;54"}
 	default:
 		t.SGR = [roles]string{Title: "1", Muted: "2", Good: "32", Warned: "33", Bad: "1;31", Accent: "36"}
 	}
