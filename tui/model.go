@@ -92,6 +92,7 @@ type Options struct {
 	Color   string // auto, always or never; auto if empty
 	ASCII   bool
 	NoMouse bool
+	Links   bool // the terminal knows links, see knowsLinks
 	// Timers and rules for the checker.
 	Check check.Options
 	// Now is the clock; time.Now if nil.
@@ -136,6 +137,7 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	if says := m.marks.Load(); says != "" {
 		m.tell(message{role: widget.Warned, text: says})
 	}
+	m.theme.Links = o.Links
 	m.aliases.Read = m.log.Fetch.Names
 	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = clients.New(), timeline.New(src.Live)

@@ -17,6 +17,7 @@ import (
 // itself is to blame, the error is a *Crash.
 func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	inner, cancel := context.WithCancel(ctx)
+	o.Links = knowsLinks(o, os.Environ())
 	m := newModel(inner, src, o)
 	r, err := src.Open()
 	if err != nil {

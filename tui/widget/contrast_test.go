@@ -119,3 +119,17 @@ func TestColorblind(t *testing.T) {
 		}
 	}
 }
+
+// Nothing but the id of a rule gets into a link.
+func TestLinkIsOfARule(t *testing.T) {
+	theme := NewTheme("mono", false)
+	theme.Links = true
+	for _, text := range []string{"", "  ", "nack…resend", "a b", "a\x1b]8;;evil\x1b\\", "A", "a/b", "a;b"} {
+		if got := theme.link("painted", text); got != "painted" {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if got := theme.link("nack-received ", "nack-received "); !strings.Contains(got, "rules.md#nack-received\x1b\\nack-received \x1b]8;;\x1b\\") {
+		t.Errorf("a rule becomes %q", got)
+	}
+}

@@ -1,5 +1,7 @@
 package widget
 
+import "strings"
+
 // Role is what a text is, for the colour beside it.
 type Role uint8
 
@@ -15,6 +17,8 @@ const (
 
 	// chosen is added to the role of a span that is selected.
 	chosen Role = 1 << 7
+	// linked is added to that of the id of a rule, which leads to its page.
+	linked Role = 1 << 6
 )
 
 // Theme is how roles look, and with which signs frames are drawn. No theme
@@ -24,6 +28,7 @@ type Theme struct {
 	ASCII bool
 	SGR   [roles]string // parameters of the SGR sequence; "" for none
 	Glyph glyphs
+	Links bool // the terminal knows links (OSC 8)
 }
 
 type glyphs struct {
@@ -86,7 +91,27 @@ const (
 	reverse = "7"
 )
 
+// ToRule is the role of the id of a rule: where the terminal can, it is a link to
+// the page of that rule.
+func ToRule(r Role) Role { return r | linked }
+
+// rulePages is where the rules are explained; the id of one follows.
+const rulePages = "https://github.com/xdsproxy/xdsproxy/blob/main/docs/rules.md#"
+
+// link makes a link of the id of a rule. What is not all of an id stays as it is:
+// nothing else gets into an address.
+func (t *Theme) link(painted, text string) string {
+	id := strings.TrimRight(text, " ")
+	if !t.Links || id == "" || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return painted
+	}
+	return "\x1b]8;;" + rulePages + id + "\x1b\\" + painted + "\x1b]8;;\x1b\\"
+}
+
 func (t *Theme) paint(r Role, selected bool, text string) string {
+	if r&linked != 0 {
+		return t.link(t.paint(r&^linked, selected, text), text)
+	}
 	p := t.SGR[r&^chosen]
 	if selected || r&chosen != 0 {
 		if p != "" {
