@@ -29,6 +29,7 @@ type events struct {
 	// over is how many of them keys came after: these are not shown any longer,
 	// but for notices.
 	over int
+	said uint64 // how many there ever were
 }
 
 // answered says that another key was pressed.
@@ -90,6 +91,7 @@ func (m *Model) tell(msg message) {
 		m.events.all, m.events.over = m.events.all[1:], max(m.events.over-1, 0)
 	}
 	m.events.all = append(m.events.all, msg)
+	m.events.said++
 }
 
 // notice passes what others have to say on to the message line.

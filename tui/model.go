@@ -296,14 +296,14 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 
 // do performs an action: in the view, or else here.
 func (m *Model) do(a key.Action) tea.Cmd {
-	top := m.top()
-	if slices.ContainsFunc(top.Keys(), func(o key.Offer) bool { return o.Act == a }) {
+	top, said := m.top(), m.events.said
+	if offered(top, a) {
 		cmd := top.Do(m, a)
-		return tea.Batch(cmd, m.tickAll())
+		return tea.Batch(cmd, m.tickAll(), m.sayWhy(a, said, cmd))
 	}
 	if slices.Contains(key.Global(), a) {
 		cmd := m.doGlobal(a)
-		return tea.Batch(cmd, m.tickAll())
+		return tea.Batch(cmd, m.tickAll(), m.sayWhy(a, said, cmd))
 	}
 	b := key.BindingOf(a)
 	m.Say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.Title())
