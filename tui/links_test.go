@@ -51,36 +51,3 @@ func TestLinksToRules(t *testing.T) {
 		t.Error(s)
 	}
 }
-
-func TestWhichTerminalsKnowLinks(t *testing.T) {
-	for _, c := range []struct {
-		env  string
-		o    Options
-		want bool
-	}{
-		{"TERM=xterm-kitty", Options{}, true},
-		{"TERM=foot", Options{}, true},
-		{"TERM=alacritty-direct", Options{}, true},
-		{"TERM=xterm-256color VTE_VERSION=6800", Options{}, true},
-		{"TERM=xterm-256color VTE_VERSION=4800", Options{}, false},
-		{"TERM=xterm-256color TERM_PROGRAM=iTerm.app", Options{}, true},
-		{"TERM=xterm-256color TERM_PROGRAM=Apple_Terminal", Options{}, false},
-		{"TERM=xterm-256color WT_SESSION=1", Options{}, true},
-		{"TERM=xterm-256color", Options{}, false},
-		{"TERM=tmux-256color VTE_VERSION=6800", Options{}, false},
-		{"TERM=xterm-256color VTE_VERSION=6800 TMUX=/tmp/x", Options{}, false},
-		{"TERM=tmux-256color FORCE_HYPERLINK=1", Options{}, true},
-		{"TERM=xterm-kitty FORCE_HYPERLINK=0", Options{}, false},
-		{"TERM=xterm-kitty NO_COLOR=1", Options{}, false},
-		{"TERM=xterm-kitty NO_COLOR=1 FORCE_HYPERLINK=1", Options{}, false},
-		{"TERM=xterm-kitty NO_COLOR=1", Options{Color: "always"}, true},
-		{"TERM=xterm-kitty", Options{Color: "never"}, false},
-		{"TERM=xterm-kitty", Options{ASCII: true}, false},
-		{"TERM=dumb FORCE_HYPERLINK=1", Options{}, false},
-		{"VTE_VERSION=6800", Options{}, false},
-	} {
-		if got := knowsLinks(c.o, strings.Fields(c.env)); got != c.want {
-			t.Errorf("%s, %+v: %v", c.env, c.o, got)
-		}
-	}
-}

@@ -92,7 +92,7 @@ type Options struct {
 	Color   string // auto, always or never; auto if empty
 	ASCII   bool
 	NoMouse bool
-	Links   bool // the terminal knows links, see knowsLinks
+	Links   bool // the terminal knows links, see terminal.KnowsLinks
 	// Timers and rules for the checker.
 	Check check.Options
 	// Now is the clock; time.Now if nil.

@@ -67,34 +67,6 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-func TestColourProfile(t *testing.T) {
-	for _, c := range []struct {
-		color string
-		env   string
-		want  string
-	}{
-		{"auto", "TERM=xterm-256color", "found out"},
-		{"auto", "TERM=xterm-256color NO_COLOR=yes", "Ascii"},
-		{"auto", "TERM=xterm-256color NO_COLOR=", "found out"},
-		{"auto", "TERM=xterm-256color NO_COLOR=1 CLICOLOR_FORCE=1", "ANSI256"},
-		{"auto", "TERM=dumb CLICOLOR_FORCE=1", "ANSI"},
-		{"auto", "TERM=xterm CLICOLOR_FORCE=0", "found out"},
-		{"always", "TERM=xterm-256color NO_COLOR=1", "ANSI256"},
-		{"always", "TERM=dumb", "ANSI"},
-		{"never", "TERM=xterm-256color CLICOLOR_FORCE=1", "Ascii"},
-		{"", "COLORTERM=truecolor TERM=xterm", "found out"},
-		{"always", "COLORTERM=truecolor TERM=xterm", "TrueColor"},
-	} {
-		got := "found out"
-		if p, is := profileFor(c.color, strings.Fields(c.env)); is {
-			got = p.String()
-		}
-		if got != c.want {
-			t.Errorf("--color %s with %s: %s, not %s", c.color, c.env, got, c.want)
-		}
-	}
-}
-
 func TestASCII(t *testing.T) {
 	for _, name := range []string{"envoy-sotw-nack", "grpc-go-nack"} {
 		d := drive(t, fileSource(sessionPath(name)), 160, 50, Options{Theme: "mono", ASCII: true})

@@ -1,4 +1,6 @@
-package tui
+// Package terminal is what a terminal is capable of, as far as its environment
+// tells. It writes nothing to one.
+package terminal
 
 import (
 	"slices"
@@ -9,9 +11,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// profileOption tells the program how many colours the terminal has, if that is
+// ColorOption tells the program how many colours the terminal has, if that is
 // not for it to find out.
-func profileOption(color string, environ []string) []tea.ProgramOption {
+func ColorOption(color string, environ []string) []tea.ProgramOption {
 	if p, is := profileFor(color, environ); is {
 		return []tea.ProgramOption{tea.WithColorProfile(p)}
 	}
@@ -45,10 +47,10 @@ func lookUp(environ []string, name string) string {
 	return ""
 }
 
-// knowsLinks says whether the terminal shows links (OSC 8). There is no way to ask
+// KnowsLinks says whether the terminal shows links (OSC 8). There is no way to ask
 // it, so it is known by its name. What stands between, as tmux does, may take
 // links away or not: there it is for the person to say, by FORCE_HYPERLINK.
-func knowsLinks(o Options, environ []string) bool {
+func KnowsLinks(color string, ascii bool, environ []string) bool {
 	env := func(name string) string { return lookUp(environ, name) }
 	atLeast := func(name string, least int) bool {
 		n, err := strconv.Atoi(env(name))
@@ -56,7 +58,7 @@ func knowsLinks(o Options, environ []string) bool {
 	}
 	term, forced := env("TERM"), env("FORCE_HYPERLINK")
 	switch {
-	case o.ASCII, o.Color == "never", o.Color != "always" && env("NO_COLOR") != "", term == "dumb", term == "":
+	case ascii, color == "never", color != "always" && env("NO_COLOR") != "", term == "dumb", term == "":
 		return false
 	case forced != "":
 		return forced != "0"
