@@ -69,6 +69,8 @@ var allowed = map[string][]string{
 	"tui/prompt":         {"check", "internal/render", "tui/view", "tui/widget"},
 	"tui/command":        {"session", "internal/nearest", "check", "internal/render", "tui/index", "tui/prompt"},
 	"tui/view/clients":   {"internal/xds", "internal/engine", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
+	"tui/terminal":       {},
+	"tui/palette":        {"internal/render", "tui/key", "tui/widget"},
 	"tui/view/compare":   {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/detail":    {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view", "tui/view/compare"},
 	"tui/view/findings":  {"session", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
@@ -79,7 +81,7 @@ var allowed = map[string][]string{
 	"tui/view/stats":     {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/timeline":  {"session", "internal/engine", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/viewtest":  {"session", "recorder", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
-	"tui":                {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
+	"tui":                {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"internal/xdstest":   {"session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only
@@ -121,8 +123,8 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":           {"replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
 	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym"},
-	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
-	"github.com/charmbracelet/":        {"tui"},
+	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
+	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},
 	"go.uber.org/zap":                  {"internal/playback", "proxy", "recorder", "internal/serve", "internal/admin", "internal/app", "cmd/xdsproxy"},

@@ -69,6 +69,7 @@ func (m *Model) setTheme(arg string) (tea.Cmd, error) {
 	}
 	m.theme = widget.NewTheme(arg, m.opts.ASCII)
 	m.theme.Suit(m.light)
+	m.theme.Links = m.opts.Links
 	return nil, nil
 }
 

@@ -28,7 +28,7 @@ func (m *Model) Copy(text, what string) tea.Cmd {
 		return nil
 	case len(text) <= maxClipboard:
 		m.sure = ""
-		m.Say("copied %s%s", what, sizeNote(text))
+		m.Say("copied %s, %s; whether it takes that is up to the terminal (OSC 52)", what, sizeNote(text))
 		return tea.SetClipboard(text)
 	case len(text) > sureAbove && m.sure != what:
 		m.sure = what
@@ -41,17 +41,18 @@ func (m *Model) Copy(text, what string) tea.Cmd {
 		if err != nil {
 			return view.Said{Role: widget.Bad, Text: fmt.Sprintf("cannot copy %s: %v", what, err)}
 		}
-		done := view.Said{Role: widget.Accent, Text: fmt.Sprintf("%s is too long for a terminal's clipboard: it is in %s, and that path is copied", what, path)}
+		done := view.Said{Role: widget.Accent, Text: fmt.Sprintf("%s is too long for a terminal's clipboard (%s): it is in %s, and that path is copied", what, sizeNote(text), path)}
 		return tea.BatchMsg{tea.SetClipboard(path), func() tea.Msg { return done }}
 	}
 }
 
-// sizeNote says how much was copied, where that is not plain.
+// sizeNote says how much was copied.
 func sizeNote(text string) string {
+	said := render.Size(int64(len(text)))
 	if n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; n > 1 {
-		return ", " + render.Count(n, "line", "lines")
+		said += " in " + render.Count(n, "line", "lines")
 	}
-	return ""
+	return said
 }
 
 // screenText is what the view shows, without what fills the screen.

@@ -45,6 +45,13 @@ func TestCopy(t *testing.T) {
 	if got, _ := copied(t, d.m.Copy("short", "it")); got != "short" {
 		t.Errorf("copied %q", got)
 	}
+	if got := d.m.events.all[len(d.m.events.all)-1].text; got != "copied it, 5 B; whether it takes that is up to the terminal (OSC 52)" {
+		t.Errorf("of a copy it says %q", got)
+	}
+	d.m.Copy("one\ntwo\n", "it")
+	if got := d.m.events.all[len(d.m.events.all)-1].text; !strings.HasPrefix(got, "copied it, 8 B in 2 lines; ") {
+		t.Errorf("of two lines it says %q", got)
+	}
 	if got, _ := copied(t, d.m.Copy("", "it")); got != "" {
 		t.Errorf("nothing was copied as %q", got)
 	}
@@ -147,7 +154,7 @@ func TestCopyAs(t *testing.T) {
 		t.Error("escape does not close the menu")
 	}
 	d.press("]")
-	d.m.events.cleared = true
+	d.m.events.answered()
 	d.press("Y")
 	if d.m.timeline.At != 21 {
 		t.Fatalf("at %d", d.m.timeline.At)

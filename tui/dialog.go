@@ -46,7 +46,7 @@ func (m *Model) leave() tea.Cmd {
 }
 
 func (m *Model) ask(title, hint string, choices ...choice) tea.Cmd {
-	m.prompt, m.dialog = nil, &dialog{title: title, hint: hint, choices: append(choices, choice{text: "cancel"})}
+	m.prompt, m.palette, m.dialog = nil, nil, &dialog{title: title, hint: hint, choices: append(choices, choice{text: "cancel"})}
 	return nil
 }
 

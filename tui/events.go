@@ -26,19 +26,27 @@ const (
 // events are what the message line said, the latest last.
 type events struct {
 	all []message
-	// cleared says that the latest is not to be shown any longer.
-	cleared bool
+	// over is how many of them keys came after: these are not shown any longer,
+	// but for notices.
+	over int
+	said uint64 // how many there ever were
 }
+
+// answered says that another key was pressed.
+func (e *events) answered() { e.over = len(e.all) }
 
 // shown is the message that the line shows. A notice waits until the answer to a
 // key has been there for its time.
 func (e *events) shown(at time.Time) (message, bool) {
-	if len(e.all) == 0 || e.cleared {
+	if len(e.all) == 0 {
 		return message{}, false
 	}
 	last := e.all[len(e.all)-1]
+	if !last.notice {
+		return last, len(e.all) > e.over && at.Sub(last.at) <= messageTime
+	}
 	from := last.at
-	for i := len(e.all) - 2; i >= 0 && last.notice; i-- {
+	for i := len(e.all) - 2; i >= e.over; i-- {
 		before := e.all[i]
 		if before.notice {
 			continue
@@ -80,9 +88,10 @@ func (m *Model) tell(msg message) {
 		msg.at = m.now()
 	}
 	if len(m.events.all) >= maxEvents {
-		m.events.all = m.events.all[1:]
+		m.events.all, m.events.over = m.events.all[1:], max(m.events.over-1, 0)
 	}
-	m.events.all, m.events.cleared = append(m.events.all, msg), false
+	m.events.all = append(m.events.all, msg)
+	m.events.said++
 }
 
 // notice passes what others have to say on to the message line.

@@ -21,7 +21,7 @@ const (
 
 // View is called by the program after every message.
 func (m *Model) View() tea.View {
-	if m.stale && !m.frozen || m.frame == "" || m.prompt != nil || m.dialog != nil {
+	if m.stale || m.frame == "" || m.prompt != nil || m.dialog != nil {
 		m.frame = m.Frame()
 		m.stale, m.drawnAt, m.drawn = false, m.now(), m.log.Index.Generation()
 	}
@@ -30,6 +30,9 @@ func (m *Model) View() tea.View {
 	v.WindowTitle = "xdsproxy " + render.Safe(view.SourceName(m))
 	if !m.opts.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
+	}
+	if m.palette != nil && m.dialog == nil {
+		v.Cursor = tea.NewCursor(m.palette.Column(m.w), m.h-2)
 	}
 	if m.prompt != nil {
 		v.Cursor = tea.NewCursor(m.prompt.Column(m.w), m.h-2)
@@ -80,6 +83,12 @@ func (m *Model) lines() []widget.Line {
 		body = append(body, widget.Blank())
 	}
 	lines := append(append(head, body[:rows]...), foot...)
+	if m.frozen {
+		lines = m.hold(lines)
+	}
+	if m.palette != nil {
+		m.palette.Cover(&m.theme, lines, m.w)
+	}
 	if m.dialog != nil {
 		m.dialog.cover(m, lines)
 	}
@@ -106,7 +115,7 @@ func (m *Model) header() widget.Line {
 	first, last := m.span()
 	switch {
 	case m.frozen:
-		l.Add(widget.Warned, "FROZEN ")
+		l.Add(widget.Warned, "FROZEN "+render.ShortTime(m.frozenAt)+" ")
 	case m.log.Proxy != nil:
 		l.Add(widget.Bad, "REC ")
 	case m.log.Live && !m.log.Feed.Done():
@@ -186,11 +195,15 @@ const lagShown = 1000
 // tabLine is the five views and what is open above the one that is shown. Where
 // there is no room for all, the others give way.
 func (m *Model) tabLine() widget.Line {
+	n := ""
+	if m.tab == 1 && len(m.over) == 0 && !m.isZoomed() {
+		n = m.timeline.News(m)
+	}
 	l := m.tabNames(false)
-	if l.Width() > m.w {
+	if room := m.w - render.Width(n) - 1; l.Width() > room {
 		l = m.tabNames(true)
 	}
-	if n := m.timeline.News(m); n != "" && m.tab == 1 && len(m.over) == 0 {
+	if n != "" {
 		l.Pad(m.w - render.Width(n) - 1)
 		l.Add(widget.Warned, n)
 	}
@@ -209,6 +222,9 @@ func (m *Model) tabNames(shown bool) widget.Line {
 		case !shown:
 			l.Add(widget.Muted, "  "+name+" ")
 		}
+	}
+	if m.isZoomed() {
+		l.Add(widget.Title, " > "+m.zoom.Title()+", zoomed")
 	}
 	for _, v := range m.over {
 		l.Add(widget.Title, " > "+v.Title())
@@ -229,6 +245,9 @@ func (m *Model) status() widget.Line {
 		}
 	}
 	tail := "UTC  " + m.timeline.Times.String() + " "
+	if room := m.w - len(tail) - 1; l.Width() > room {
+		l.Spans = widget.Cut(l, room)
+	}
 	l.Pad(m.w - len(tail))
 	l.Add(widget.Muted, tail)
 	return l
@@ -243,6 +262,10 @@ func (m *Model) messageLine() widget.Line {
 	if l, is := m.events.now(m.now()); is {
 		return l
 	}
+	return m.aboutLine()
+}
+
+func (m *Model) aboutLine() widget.Line {
 	l := widget.Text(widget.Plain, " ")
 	l.Join(m.top().About(m))
 	return l
@@ -255,10 +278,15 @@ func (m *Model) keyLine() widget.Line {
 	}
 	l := widget.Text(widget.Muted, " ?")
 	l.Add(widget.Plain, "help")
-	end := widget.Spans(widget.In(widget.Muted, " q:"), widget.In(widget.Plain, "back"))
-	if m.spread() {
-		end = widget.Spans(widget.In(widget.Muted, " tab:"), widget.In(widget.Plain, key.BindingOf(key.NextPane).Hint), widget.In(widget.Muted, " q:"), widget.In(widget.Plain, "back"))
+	var end widget.Line
+	if m.spread() || m.isZoomed() {
+		for _, a := range []key.Action{key.NextPane, key.Zoom} {
+			end.Add(widget.Muted, " "+key.BindingOf(a).Keys[0]+":")
+			end.Add(widget.Plain, key.BindingOf(a).Hint)
+		}
 	}
+	end.Add(widget.Muted, " q:")
+	end.Add(widget.Plain, "back")
 	used := l.Width()
 	all := key.All()
 	for _, o := range m.top().Keys() {

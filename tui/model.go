@@ -14,6 +14,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
 	"github.com/xdsproxy/xdsproxy/tui/marks"
+	"github.com/xdsproxy/xdsproxy/tui/palette"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/clients"
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
@@ -48,7 +49,11 @@ type Model struct {
 	below *detail.View // the message below the timeline, nil if it was never shown
 	shown session.Seq  // that it shows
 
+	context   session.Seq // what the panes beside the timeline are about
+	contextAt time.Time   // when they were told
+
 	prompt  *typing
+	palette *palette.Palette
 	dialog  *dialog
 	events  events
 	aliases alias.Table
@@ -65,7 +70,13 @@ type Model struct {
 	seen    view.Seen
 	looking bool // an observation is on its way
 
-	frozen  bool
+	frozen    bool
+	frozenAt  time.Time
+	picture   []widget.Line // of the screen, when it was held
+	pictureOf int           // columns
+
+	zoom view.View // the pane that has all of the body, nil if none has
+
 	frame   string // that was drawn last
 	stale   bool   // it is not what would be drawn now
 	drawnAt time.Time
@@ -84,6 +95,7 @@ type Options struct {
 	NoMouse bool
 	// Choices are what was chosen of columns before; what is chosen now goes there.
 	Choices *chosen.All
+	Links   bool // the terminal knows links, see terminal.KnowsLinks
 	// Timers and rules for the checker.
 	Check check.Options
 	// Now is the clock; time.Now if nil.
@@ -131,6 +143,7 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	if says := m.marks.Load(); says != "" {
 		m.tell(message{role: widget.Warned, text: says})
 	}
+	m.theme.Links = o.Links
 	m.aliases.Read = m.log.Fetch.Names
 	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = clients.New(), timeline.New(src.Live)
@@ -151,7 +164,10 @@ func (m *Model) top() view.View {
 	if n := len(m.over); n > 0 {
 		return m.over[n-1]
 	}
-	if m.spread() {
+	switch {
+	case m.isZoomed():
+		return m.zoom
+	case m.spread():
 		return m.focused()
 	}
 	return m.tabs()[m.tab]
@@ -210,6 +226,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.prompt != nil {
 			return m, m.prompt.Update(msg)
 		}
+		if m.palette != nil {
+			return m, m.palette.Update(msg)
+		}
 		m.Say("nothing is being typed, so there is nowhere to paste")
 	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return m, m.mouse(msg.(tea.MouseMsg))
@@ -259,6 +278,7 @@ func (m *Model) observe() tea.Cmd {
 // key takes a key that was pressed.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
+	m.events.answered()
 	switch {
 	case name == "ctrl+c":
 		return m.do(key.Stop)
@@ -266,10 +286,15 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.dialog.key(m, name)
 	case m.prompt != nil:
 		return m.typed(k)
+	case m.palette != nil:
+		return m.choose(k)
 	}
 	a := key.Of(name)
 	if a == "" {
 		m.Say("%q does nothing; ? lists the keys", name)
+		return nil
+	}
+	if m.still(a) {
 		return nil
 	}
 	return m.do(a)
@@ -277,14 +302,14 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 
 // do performs an action: in the view, or else here.
 func (m *Model) do(a key.Action) tea.Cmd {
-	top := m.top()
-	if slices.ContainsFunc(top.Keys(), func(o key.Offer) bool { return o.Act == a }) {
+	top, said := m.top(), m.events.said
+	if offered(top, a) {
 		cmd := top.Do(m, a)
-		return tea.Batch(cmd, m.tickAll())
+		return tea.Batch(cmd, m.tickAll(), m.sayWhy(a, said, cmd))
 	}
 	if slices.Contains(key.Global(), a) {
 		cmd := m.doGlobal(a)
-		return tea.Batch(cmd, m.tickAll())
+		return tea.Batch(cmd, m.tickAll(), m.sayWhy(a, said, cmd))
 	}
 	b := key.BindingOf(a)
 	m.Say("%s (%s) does nothing in %s; ? lists the keys", b.Keys[0], b.Act, top.Title())
@@ -294,12 +319,16 @@ func (m *Model) do(a key.Action) tea.Cmd {
 func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	switch a {
 	case key.View1, key.View2, key.View3, key.View4, key.View5:
-		m.show(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
+		m.goTo(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
 	case key.Close:
 		return m.back()
 	case key.Quit:
 		if len(m.over) > 0 {
 			m.over = m.over[:len(m.over)-1]
+			return nil
+		}
+		if m.isZoomed() {
+			m.zoom = nil
 			return nil
 		}
 		return m.leave()
@@ -312,10 +341,14 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 		return m.leave()
 	case key.Command:
 		return m.Prompt(view.CommandPrompt, "")
+	case key.Palette:
+		return m.openPalette()
 	case key.Help:
 		m.showOrLeave(page.NewHelp(m.top()))
 	case key.Log:
 		m.showOrLeave(page.NewEvents(m.eventParagraphs))
+	case key.Zoom:
+		m.toggleZoom()
 	case key.Freeze:
 		m.freeze()
 	case key.Violation:
@@ -334,7 +367,7 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 
 // show goes to one of the five views.
 func (m *Model) show(tab int) {
-	m.tab, m.over, m.focus = tab, nil, nil
+	m.tab, m.over, m.focus, m.zoom = tab, nil, nil, nil
 }
 
 // showOrLeave opens a view, or leaves it if it is on top already.
@@ -366,16 +399,14 @@ func (m *Model) back() tea.Cmd {
 		m.over = m.over[:len(m.over)-1]
 		return nil
 	}
+	if m.isZoomed() {
+		m.zoom = nil
+		return nil
+	}
 	if m.focus != nil && m.focused() != view.View(m.timeline) {
 		m.focus = nil
 		return nil
 	}
 	m.Say("q leaves xdsproxy")
 	return nil
-}
-
-func (m *Model) freeze() {
-	if m.frozen = !m.frozen; m.frozen {
-		m.Say("the screen is held still, and recording goes on; z lets it go")
-	}
 }

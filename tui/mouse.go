@@ -25,7 +25,11 @@ const (
 // mouse does what a click or the wheel asks for. Where something is typed or
 // asked, it does nothing.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if m.opts.NoMouse || m.prompt != nil || m.dialog != nil || m.w < leastWidth || m.h < leastHeight {
+	if m.opts.NoMouse || m.prompt != nil || m.palette != nil || m.dialog != nil || m.w < leastWidth || m.h < leastHeight {
+		return nil
+	}
+	if m.frozen {
+		m.still("")
 		return nil
 	}
 	at := msg.Mouse()

@@ -33,7 +33,26 @@ const (
 )
 
 // spread says whether the body shows several views.
-func (m *Model) spread() bool { return m.w >= panesWidth && m.tab == 1 && len(m.over) == 0 }
+func (m *Model) spread() bool { return m.wide() && m.zoom == nil }
+
+// wide says whether there is room for several views, and nothing above them.
+func (m *Model) wide() bool { return m.w >= panesWidth && m.tab == 1 && len(m.over) == 0 }
+
+// isZoomed says whether one pane has all of the body.
+func (m *Model) isZoomed() bool { return m.zoom != nil && m.wide() }
+
+// toggleZoom gives the pane that has the keys all of the body, or takes it away.
+func (m *Model) toggleZoom() {
+	switch {
+	case m.isZoomed():
+		m.zoom = nil
+	case m.wide():
+		m.zoom = nil // one of a screen that was wider
+		m.zoom = m.focused()
+	default:
+		m.Say("there is one pane here, and it has all the room; the timeline has more of them from %d columns on", panesWidth)
+	}
+}
 
 // hasDetail says whether there is a message to show below the timeline, and room
 // for it.
@@ -103,6 +122,10 @@ func (m *Model) focused() view.View {
 
 // moveFocus goes to the pane after or before.
 func (m *Model) moveFocus(back bool) {
+	if m.isZoomed() {
+		m.focus, m.zoom = m.zoom, nil
+		defer func() { m.zoom = m.focus }()
+	}
 	all := m.layout(m.bodyRows())
 	if len(all) == 0 {
 		m.Say("there is one pane here; from %d columns on, the timeline has others beside it", panesWidth)
@@ -131,6 +154,7 @@ func (m *Model) tickAll() tea.Cmd {
 		return m.top().Tick(m)
 	}
 	m.timeline.Settle(m)
+	m.panesFollow()
 	if at := m.timeline.At; m.below != nil && at != 0 && at != m.shown { // it may have gone on by itself
 		m.below.Show(at)
 		m.shown = at

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/tui/terminal"
 	"github.com/xdsproxy/xdsproxy/tui/widget"
 )
 
@@ -17,6 +18,7 @@ import (
 // itself is to blame, the error is a *Crash.
 func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 	inner, cancel := context.WithCancel(ctx)
+	o.Links = terminal.KnowsLinks(o.Color, o.ASCII, os.Environ())
 	m := newModel(inner, src, o)
 	r, err := src.Open()
 	if err != nil {
@@ -35,7 +37,7 @@ func Run(ctx context.Context, src Source, o Options) (Outcome, error) {
 		defer r.Close()
 		feed.Run(inner, r, src.Live, src.Found)
 	})
-	err = m.present(ctx, profileOption(o.Color, os.Environ())...)
+	err = m.present(ctx, terminal.ColorOption(o.Color, os.Environ())...)
 	cancel()
 	reading.Wait()
 	m.log.Fetch.Close()

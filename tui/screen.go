@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -40,14 +41,15 @@ func (m *Model) Act(a key.Action, s view.Selection) tea.Cmd {
 	switch a {
 	case key.View1:
 		m.show(0)
-		m.clients.At, m.clients.Typ = s.Client, ""
+		m.about(s)
 	case key.Open:
-		m.Push(detail.New(m, s.Seq))
+		m.Push(detail.Within(m, s.Seq, cmp.Or(s.Within, s.Name)))
 	case key.Diff, key.DiffMark:
 		return compare.Open(m, s, a == key.DiffMark)
 	case key.Ladder:
 		return ladder.Open(m, s)
 	case key.Resources:
+		m.about(s)
 		m.resources.Choose(m, s.Client)
 		m.show(2)
 		return m.resources.Tick(m)

@@ -120,7 +120,7 @@ func TestCursorAndTheWorstFirst(t *testing.T) {
 		d.m.seen.Standing = standing
 		_ = d.m.tickAll()
 	}
-	d.press("1")
+	d.press("1", "g") // at the client of the timeline before
 	worse("client-40")
 	if s, row := selected(); s != "client-40" || row != 1 {
 		t.Errorf("untouched, it is at %s in row %d", s, row)

@@ -49,7 +49,7 @@ func TestBackground(t *testing.T) {
 		theme string
 		msg   tea.BackgroundColorMsg
 		like  string
-	}{{"", white, "light"}, {"auto", white, "light"}, {"auto", black, "auto"}, {"dark", white, "dark"}, {"mono", white, "mono"}, {"light", black, "light"}} {
+	}{{"", white, "light"}, {"auto", white, "light"}, {"auto", black, "auto"}, {"dark", white, "dark"}, {"mono", white, "mono"}, {"light", black, "light"}, {"colorblind", black, "colorblind"}} {
 		d := drive(t, fileSource(sessionPath("envoy-sotw-nack")), 80, 24, Options{Theme: c.theme})
 		d.give(c.msg)
 		like := widget.NewTheme(c.like, false)
@@ -64,34 +64,6 @@ func TestBackground(t *testing.T) {
 	}
 	if like := widget.NewTheme("light", false); d.m.theme.SGR != like.SGR {
 		t.Error("a theme that is chosen later forgets the background")
-	}
-}
-
-func TestColourProfile(t *testing.T) {
-	for _, c := range []struct {
-		color string
-		env   string
-		want  string
-	}{
-		{"auto", "TERM=xterm-256color", "found out"},
-		{"auto", "TERM=xterm-256color NO_COLOR=yes", "Ascii"},
-		{"auto", "TERM=xterm-256color NO_COLOR=", "found out"},
-		{"auto", "TERM=xterm-256color NO_COLOR=1 CLICOLOR_FORCE=1", "ANSI256"},
-		{"auto", "TERM=dumb CLICOLOR_FORCE=1", "ANSI"},
-		{"auto", "TERM=xterm CLICOLOR_FORCE=0", "found out"},
-		{"always", "TERM=xterm-256color NO_COLOR=1", "ANSI256"},
-		{"always", "TERM=dumb", "ANSI"},
-		{"never", "TERM=xterm-256color CLICOLOR_FORCE=1", "Ascii"},
-		{"", "COLORTERM=truecolor TERM=xterm", "found out"},
-		{"always", "COLORTERM=truecolor TERM=xterm", "TrueColor"},
-	} {
-		got := "found out"
-		if p, is := profileFor(c.color, strings.Fields(c.env)); is {
-			got = p.String()
-		}
-		if got != c.want {
-			t.Errorf("--color %s with %s: %s, not %s", c.color, c.env, got, c.want)
-		}
 	}
 }
 

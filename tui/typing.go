@@ -2,9 +2,11 @@ package tui
 
 import (
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/tui/palette"
 	"github.com/xdsproxy/xdsproxy/tui/prompt"
 	"github.com/xdsproxy/xdsproxy/tui/view"
 	"github.com/xdsproxy/xdsproxy/tui/view/menu"
@@ -71,6 +73,38 @@ func (m *Model) offer(kind view.PromptKind, to view.View, base string, terms []s
 	p, cmd := prompt.Offer(kind, base, terms, m.language(kind, to))
 	m.prompt = &typing{p, to}
 	return cmd
+}
+
+// openPalette lists all that can be done in the view on top.
+func (m *Model) openPalette() (cmd tea.Cmd) {
+	all := palette.Of(m.top().Keys())
+	for _, c := range m.commands() {
+		name := c.Name
+		if c.Args != "" {
+			name += " "
+		}
+		all = append(all, palette.Item{Command: name, Help: c.Help})
+	}
+	m.palette, cmd = palette.New(all)
+	return cmd
+}
+
+// choose takes a key for the palette, and does what was chosen. A command that
+// takes something is typed on.
+func (m *Model) choose(k tea.KeyPressMsg) tea.Cmd {
+	cmd, chosen, done := m.palette.Key(k)
+	if done {
+		m.palette = nil
+	}
+	switch {
+	case chosen == nil:
+		return cmd
+	case chosen.Act != "":
+		return m.do(chosen.Act)
+	case strings.HasSuffix(chosen.Command, " "):
+		return m.Prompt(view.CommandPrompt, chosen.Command)
+	}
+	return m.command(chosen.Command)
 }
 
 // language is what can be typed for a view.

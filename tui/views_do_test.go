@@ -101,10 +101,10 @@ func TestViewKeys(t *testing.T) {
 		"!: a filter that hides it":  {"envoy-sotw-nack", append(append([]string{"/"}, keysTyped("type:lds")...), "!"), state{tab: 1, frame: "filter: none"}},
 
 		"resources: of the worst":     {"envoy-sotw-nack", []string{"3"}, state{tab: 2, frame: "> envoy  envoy"}},
-		"resources: of the selected":  {"demo", []string{"1", "j", "r"}, state{tab: 2, frame: "> demo-envoy"}},
-		"resources: enter on it":      {"demo", []string{"1", "j", "r", "enter"}, state{tab: 0, frame: "> demo-envoy"}},
-		"resources: the next client":  {"demo", []string{"3", "r"}, state{tab: 2, frame: "> demo-envoy"}},
-		"resources: round":            {"demo", []string{"3", "r", "r", "r"}, state{tab: 2, frame: "> demo-delta"}},
+		"resources: of the selected":  {"demo", []string{"1", "j", "r"}, state{tab: 2, frame: "> demo-grpc"}},
+		"resources: enter on it":      {"demo", []string{"1", "j", "r", "enter"}, state{tab: 0, frame: "> demo-grpc"}},
+		"resources: the next client":  {"demo", []string{"3", "r"}, state{tab: 2, frame: "> demo-grpc"}},
+		"resources: round":            {"demo", []string{"3", "r", "r", "r"}, state{tab: 2, frame: "> demo-envoy"}},
 		"resources: no other client":  {"envoy-sotw-nack", []string{"3", "r"}, state{tab: 2, said: "there is no other client"}},
 		"resources: fold":             {"envoy-sotw-nack", []string{"3", "j", "space"}, state{tab: 2, frame: "+ LDS  ingress", not: "routes"}},
 		"resources: unfold":           {"envoy-sotw-nack", []string{"3", "j", "space", "l"}, state{tab: 2, frame: "routes"}},
@@ -151,13 +151,13 @@ func TestPanes(t *testing.T) {
 		"to the clients":                            {[]string{"tab", "tab"}, state{tab: 1, frame: "[CLIENTS]"}},
 		"and round":                                 {[]string{"tab", "tab", "tab", "tab", "tab"}, state{tab: 1, frame: "[TIMELINE]"}},
 		"shift+tab goes back":                       {[]string{"shift+tab"}, state{tab: 1, frame: "[VIOLATIONS]"}},
-		"resources follow the client":               {[]string{"tab", "tab", "j"}, state{tab: 1, frame: "> demo-envoy  ACKED 9"}},
+		"resources follow the client":               {[]string{"tab", "tab", "j"}, state{tab: 1, frame: "> demo-grpc  ACKED 4"}},
 		"a client that is selected filters nothing": {[]string{"tab", "tab", "j", "esc"}, state{tab: 1, frame: "[TIMELINE]", seq: 1}},
-		"enter on a client filters":                 {[]string{"tab", "tab", "j", "enter"}, state{tab: 1, query: "client:demo-envoy", frame: "[TIMELINE]"}},
+		"enter on a client filters":                 {[]string{"tab", "tab", "j", "enter"}, state{tab: 1, query: "client:demo-grpc", frame: "[TIMELINE]"}},
 		"enter on a finding filters":                {[]string{"shift+tab", "enter"}, state{tab: 1, query: "seq:46,48,53 client:demo-envoy type:CDS", seq: 53}},
 		"a filter is that of the pane":              {append([]string{"shift+tab", "/"}, keysTyped("pgv")...), state{tab: 1, query: "pgv", frame: "[VIOLATIONS]"}},
 		"esc takes it away, and then leaves":        {append(append([]string{"shift+tab", "/"}, keysTyped("pgv")...), "esc", "esc"), state{tab: 1, frame: "[TIMELINE]"}},
-		"resources in full":                         {[]string{"tab", "tab", "j", "3"}, state{tab: 2, frame: "> demo-envoy"}},
+		"resources in full":                         {[]string{"tab", "tab", "j", "3"}, state{tab: 2, frame: "> demo-grpc"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)

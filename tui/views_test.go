@@ -24,7 +24,7 @@ func TestViewFrames(t *testing.T) {
 		{"violations", "demo", []string{"4"}},
 		{"violations-resent", "server-resends-what-was-rejected", []string{"4"}},
 		{"panes", "envoy-sotw-nack", []string{"!"}},
-		{"panes-client", "demo", []string{"1", "j", "enter", "!"}},
+		{"panes-client", "demo", []string{"1", "g", "j", "enter", "!"}},
 		{"stats", "demo", []string{"5"}},
 		{"stats-nack", "envoy-sotw-nack", []string{"5"}},
 		{"rule", "demo", []string{":", "e", "x", "p", "l", "a", "i", "n", " ", "n", "a", "c", "k", "-", "i", "m", "m", "e", "d", "i", "a", "t", "e", "-", "r", "e", "s", "e", "n", "d", "enter"}},

@@ -39,6 +39,7 @@ const (
 	Not        Action = "not"
 	Unfilter   Action = "previous-filter"
 	Follow     Action = "follow"
+	Zoom       Action = "zoom"
 	Freeze     Action = "freeze"
 	Pair       Action = "pair"
 	PrevStream Action = "previous-on-stream"
@@ -69,6 +70,7 @@ const (
 	Resources  Action = "resources-of"
 	Bootstrap  Action = "bootstrap"
 	Command    Action = "command"
+	Palette    Action = "palette"
 	Help       Action = "help"
 	Log        Action = "event-log"
 	Quit       Action = "quit"
@@ -114,7 +116,8 @@ func All() []Binding {
 		{Not, []string{"-"}, "not", "nothing that is like this, in the same way"},
 		{Unfilter, []string{"u"}, "", "the filter before"},
 		{Follow, []string{"f"}, "follow", "follow what comes, or stay here"},
-		{Freeze, []string{"z"}, "freeze", "hold the screen still; recording goes on"},
+		{Zoom, []string{"Z"}, "zoom", "give one pane all the room, and back"},
+		{Freeze, []string{"z"}, "freeze", "hold the screen still, and let it go; recording goes on"},
 		{Pair, []string{"p"}, "pair", "from a response to its answer, and back"},
 		{PrevStream, []string{"["}, "", "the one before on the same stream"},
 		{NextStream, []string{"]"}, "", "the next one on the same stream"},
@@ -144,6 +147,7 @@ func All() []Binding {
 		{Resources, []string{"r"}, "resources", "the resources of this client"},
 		{Bootstrap, []string{"b"}, "bootstrap", "what a client's bootstrap must say to get here"},
 		{Command, []string{":"}, "command", "type a command"},
+		{Palette, []string{"ctrl+p"}, "", "all that can be done here, searched by typing"},
 		{Help, []string{"?"}, "help", "the keys that work here"},
 		{Log, []string{"E"}, "events", "what the message line said"},
 		{Quit, []string{"q"}, "back", "back; at the root, leave"},
@@ -175,8 +179,8 @@ func In(all []Binding, a Action) Binding {
 // Global are the actions that work wherever no prompt is open.
 func Global() []Action {
 	return []Action{
-		View1, View2, View3, View4, View5, Violation, Freeze, Privacy, Export, Copy,
-		Bootstrap, NextPane, PrevPane, Command, Help, Log, Close, Quit, Stop,
+		View1, View2, View3, View4, View5, Violation, Zoom, Freeze, Privacy, Export, Copy,
+		Bootstrap, NextPane, PrevPane, Command, Palette, Help, Log, Close, Quit, Stop,
 	}
 }
 

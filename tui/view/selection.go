@@ -10,6 +10,8 @@ type Selection struct {
 	Seq    session.Seq // an entry
 	Type   string      // a resource
 	Name   string
+	// Within is the resource of the entry that is selected in it, "" if none is.
+	Within string
 	// Rule and Proof are those of a finding: what it broke, and the entries that
 	// prove it.
 	Rule  string

@@ -5,6 +5,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,11 +21,14 @@ import (
 // response that differ, one resource, or two messages.
 type View struct {
 	view.Text
-	of    view.Selection
-	typ   string
-	items []index.Compared // those that differ, or all if there is only one
-	same  int              // resources that do not differ
-	whole map[int]bool     // items whose equal lines are shown
+	of     view.Selection
+	typ    string
+	items  []index.Compared // those that differ, or all if there is only one
+	same   int              // resources that do not differ
+	whole  map[int]bool     // items whose equal lines are shown
+	first  int              // of items, that the text begins with
+	after  int              // the first one behind those that it has
+	starts []int            // of the texts before
 
 	busy string // what is being done, "" if nothing
 	stop context.CancelFunc
@@ -158,6 +162,11 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 			return nil
 		}
 		v.take(msg)
+		if name := v.of.Within; name != "" && len(v.items) > 0 && !slices.ContainsFunc(v.items, func(c index.Compared) bool { return c.Name == name }) {
+			scr.Say("%s does not differ; this is the first one that does", scr.Aliases().Name(name))
+		}
+	case lookedInto:
+		v.tookInto(scr, msg)
 	case historyStep:
 		return v.historyTook(scr, msg)
 	default:
@@ -184,11 +193,69 @@ func (v *View) take(r compareReady) {
 		v.past = nil
 	}
 	clear(v.whole)
+	v.first, v.starts = 0, nil
 	v.Pane.Restart(v.lines())
+	if v.of.Within == "" || !v.begin(v.of.Within) {
+		v.toFirst()
+	}
+}
+
+// toFirst selects the first difference of the text.
+func (v *View) toFirst() {
 	if changes := v.Pane.Changes(); len(changes) > 0 {
 		v.Pane.Show(changes[0])
 		v.Pane.Center, v.Pane.Win.Top = false, 0
 	}
+}
+
+// begin goes to the first difference of a resource, wherever it is; false if it
+// does not differ.
+func (v *View) begin(name string) bool {
+	i := slices.IndexFunc(v.items, func(c index.Compared) bool { return c.Name == name && c.Kind != diff.Same })
+	if i < 0 {
+		return false
+	}
+	if i >= v.after {
+		v.first = i
+		v.Pane.Restart(v.lines())
+	}
+	for _, at := range v.Pane.Changes() {
+		if v.Pane.Lines[at].Of == i {
+			v.Pane.Show(at)
+			return true
+		}
+	}
+	return false
+}
+
+// lookedInto is a comparison that was made for itself.
+type lookedInto struct {
+	at   int // of items
+	item *index.Compared
+	err  error
+}
+
+// lookInto compares one resource of many in depth.
+func (v *View) lookInto(scr view.Screen, at int) tea.Cmd {
+	c, log := v.items[at], scr.Log()
+	return view.Answer(v, func() any {
+		item, err := log.Fetch.Resources(log.Context, c.Name, c.Old.Seq, c.New.Seq)
+		return lookedInto{at, item, err}
+	})
+}
+
+func (v *View) tookInto(scr view.Screen, l lookedInto) {
+	if l.err != nil {
+		scr.Complain(l.err)
+		return
+	}
+	if l.at >= len(v.items) || v.items[l.at].Name != l.item.Name { // another comparison came meanwhile
+		return
+	}
+	c := &v.items[l.at]
+	c.Result, c.Only = l.item.Result, l.item.Only
+	v.Pane.Set(v.lines())
+	v.begin(c.Name)
 }
 
 // item is what the cursor is in; nil if there is nothing.
@@ -211,7 +278,7 @@ func (v *View) Keys() []key.Offer {
 		{Act: key.PrevMatch},
 		{Act: key.Older, Hint: "older", Help: "the version of this resource before"},
 		{Act: key.Newer, Hint: "newer"},
-		{Act: key.Toggle, Hint: "fold", Help: "fold a resource; on equal lines, show them"},
+		{Act: key.Toggle, Hint: "fold", Help: "fold a resource; on equal lines, show them; on one that was not looked into, look"},
 		{Act: key.Filter, Hint: "search", Help: "search the text"},
 		{Act: key.Copy, Hint: "copy", Help: "copy what is under the cursor"},
 		{Act: key.Pager, Hint: "pager"},
@@ -237,17 +304,17 @@ func (v *View) Do(scr view.Screen, a key.Action) tea.Cmd {
 	case key.Newer:
 		return v.walk(scr, 1)
 	case key.Toggle:
-		v.toggle(scr)
+		return v.toggle(scr)
 	case key.Filter:
 		return scr.Prompt(view.TextSearch, v.Query())
 	case key.Copy:
 		text, what := v.Pane.UnderCursor()
 		return scr.Copy(scr.Aliases().Text(text), what)
 	case key.Pager:
-		return view.ToPager(scr, v, view.PagerText{Text: v.head(scr, 200) + "\n\n" + v.Pane.PlainText(), Ext: "diff"})
+		return view.ToPager(scr, v, view.PagerText{Text: v.head(scr, 200) + "\n\n" + v.plainText(), Ext: "diff"})
 	case key.Open:
 		if c := v.item(); c != nil && max(c.New.Seq, c.Old.Seq) != 0 {
-			return scr.Act(key.Open, view.Selection{Seq: max(c.New.Seq, c.Old.Seq)})
+			return scr.Act(key.Open, view.Selection{Seq: max(c.New.Seq, c.Old.Seq), Name: c.Name})
 		}
 	}
 	return nil
@@ -269,26 +336,53 @@ func (v *View) onward(scr view.Screen, forward bool) {
 	if v.Pane.Text != "" {
 		of, none = v.Pane.Found, "no line matches"
 	}
-	if !v.Pane.Next(of, forward) {
+	at := v.Pane.Current()
+	switch {
+	case v.Pane.Text == "" && forward && v.after < len(v.items) && (len(of) == 0 || at >= of[len(of)-1]):
+		v.starts = append(v.starts, v.first)
+		v.first = v.after
+		v.Pane.Restart(v.lines())
+		v.toFirst()
+	case v.Pane.Text == "" && !forward && len(v.starts) > 0 && (len(of) == 0 || at <= of[0]):
+		v.first, v.starts = v.starts[len(v.starts)-1], v.starts[:len(v.starts)-1]
+		v.Pane.Restart(v.lines())
+		if of = v.Pane.Changes(); len(of) > 0 {
+			v.Pane.Show(of[len(of)-1])
+		}
+	case !v.Pane.Next(of, forward):
 		scr.Say("%s", none)
 	}
 }
 
-// toggle shows the equal lines of a resource, or folds it.
-func (v *View) toggle(scr view.Screen) {
+// toggle looks into a resource, shows its equal lines, or folds it.
+func (v *View) toggle(scr view.Screen) tea.Cmd {
 	at := v.Pane.Current()
 	if at < 0 {
-		return
+		scr.Say("there is nothing to fold here")
+		return nil
 	}
 	of := v.Pane.Lines[at].Of
+	if of < len(v.items) && unseen(&v.items[of]) {
+		return v.lookInto(scr, of)
+	}
 	if v.Pane.Lines[at].Folded || v.whole[of] {
 		v.whole[of] = !v.whole[of]
 		v.Pane.Set(v.lines())
-		return
+		return nil
 	}
 	if !v.Pane.Toggle() {
 		scr.Say("there is nothing to fold here")
 	}
+	return nil
+}
+
+// Ask searches what is on the screen.
+func (v *View) Ask(scr view.Screen, text string) (tea.Cmd, error) {
+	cmd, err := v.Text.Ask(scr, text)
+	if err != nil && (v.first > 0 || v.after < len(v.items)) {
+		err = fmt.Errorf("%w in this part of the differences; o has all of them in the pager", err)
+	}
+	return cmd, err
 }
 
 func (v *View) Selected(view.Screen) view.Selection {

@@ -25,17 +25,46 @@ const (
 
 // lines are all differences, one resource below the other.
 func (v *View) lines() []widget.TextLine {
-	return compareLines(v.items, v.whole, len(v.items) > 1)
+	var out []widget.TextLine
+	out, v.after = compareLines(v.items, v.first, v.whole, len(v.items) > 1)
+	if v.first > 0 {
+		out = append([]widget.TextLine{aside(fmt.Sprintf("... %s that differ stand before these; N goes back to them", render.Count(v.first, "resource", "resources")), v.first)}, out...)
+	}
+	if v.after < len(v.items) {
+		out = append(out, aside(fmt.Sprintf("... these are %s to %s of %s that differ; n goes on to the others", render.Number(v.first+1), render.Number(v.after), render.Count(len(v.items), "resource", "resources")), v.after-1))
+	}
+	return out
 }
 
-// compareLines writes comparisons as lines. With heads, each begins with what it
-// is about.
-func compareLines(items []index.Compared, whole map[int]bool, heads bool) (out []widget.TextLine) {
-	for i := range items {
+// plainText is all comparisons, those that are not on the screen as well.
+func (v *View) plainText() string {
+	var b strings.Builder
+	for at := 0; at < len(v.items); {
+		var lines []widget.TextLine
+		lines, at = compareLines(v.items, at, v.whole, len(v.items) > 1)
+		for i := range lines {
+			b.WriteString(lines[i].PlainText() + "\n")
+		}
+	}
+	return b.String()
+}
+
+// aside is a line about the text, beside the item of a number.
+func aside(s string, of int) widget.TextLine {
+	l := widget.Heading(widget.Warned, s)
+	l.Of = of
+	return l
+}
+
+// compareLines writes comparisons as lines, from one of them on and as many as
+// there is room for; after is the first one that is left out. With heads, each
+// begins with what it is about.
+func compareLines(items []index.Compared, first int, whole map[int]bool, heads bool) (out []widget.TextLine, after int) {
+	for i := first; i < len(items); i++ {
 		c := &items[i]
 		from := len(out)
 		if heads {
-			if i > 0 {
+			if i > first {
 				out = append(out, widget.TextLine{Of: i - 1})
 			}
 			out = append(out, headLine(c))
@@ -49,10 +78,13 @@ func compareLines(items []index.Compared, whole map[int]bool, heads bool) (out [
 			out[j].Of = i
 		}
 		if len(out) > maxDiffLines {
-			return append(out[:maxDiffLines:maxDiffLines], widget.Heading(widget.Warned, "... and more, which is not shown"))
+			if i == first { // it alone is too long
+				out = append(out[:maxDiffLines:maxDiffLines], aside("... and more of it, which is not shown", i))
+			}
+			return out, i + 1
 		}
 	}
-	return out
+	return out, len(items)
 }
 
 // headLine names one of several resources.
@@ -78,7 +110,11 @@ func itemLines(out []widget.TextLine, c *index.Compared, whole bool) []widget.Te
 	case c.Only != nil:
 		return onlyLines(out, c)
 	case c.Result == nil:
-		return append(out, widget.Heading(widget.Muted, sideWords(c)))
+		l := widget.Heading(widget.Muted, sideWords(c))
+		if l.Change = 1; unseen(c) {
+			l.Add(widget.Accent, " space looks into it.")
+		}
+		return append(out, l)
 	}
 	context := diffContext
 	if whole {
@@ -111,8 +147,11 @@ func sideWords(c *index.Compared) string {
 	case c.Kind == diff.Removed:
 		return "It is gone."
 	}
-	return "It differs; there are too many resources to look into each: d on a single one does."
+	return "It differs."
 }
+
+// unseen says whether a resource was not looked into, since there are too many.
+func unseen(c *index.Compared) bool { return c.Result == nil && c.Only == nil && c.Kind != diff.Same }
 
 // onlyLines are those of a content that is only on one side.
 func onlyLines(out []widget.TextLine, c *index.Compared) []widget.TextLine {
@@ -183,7 +222,11 @@ func DiffPage(items []index.Compared, typ string) []widget.TextLine {
 	if same > 0 {
 		t.Add(widget.Muted, "   "+render.Count(same, "resource does", "resources do")+" not differ")
 	}
-	return append([]widget.TextLine{{Line: t}, {}}, compareLines(differ, nil, len(items) > 1 || differ[0].Name != "")...)
+	lines, after := compareLines(differ, 0, nil, len(items) > 1 || differ[0].Name != "")
+	if after < len(differ) {
+		lines = append(lines, aside(fmt.Sprintf("... these are %s of %s that differ; d shows all", render.Number(after), render.Count(len(differ), "resource", "resources")), after-1))
+	}
+	return append([]widget.TextLine{{Line: t}, {}}, lines...)
 }
 
 // noDifference says plainly that nothing differs, and between what.

@@ -33,8 +33,9 @@ func (f Form) String() string { return [...]string{"summary", "yaml", "json", "w
 // View is one entry in full, in one of several forms.
 type View struct {
 	view.Text
-	Seq  session.Seq
-	Form Form
+	Seq    session.Seq
+	Form   Form
+	within string // the resource that was selected in it, in every form
 
 	page    *page   // that the pane holds
 	shown   pageKey // what it was made of
@@ -222,7 +223,37 @@ func (v *View) put(scr view.Screen, k pageKey, p *page) {
 		v.Pane.Set(lines)
 	} else {
 		v.Pane.Restart(lines)
+		v.find(v.within)
 	}
+}
+
+// Within selects a resource of the entry, in each of its forms.
+func Within(scr view.Screen, seq session.Seq, name string) view.View {
+	v := New(scr, seq).(*View)
+	v.within = name
+	return v
+}
+
+// find selects the line where a resource stands.
+func (v *View) find(name string) {
+	if name == "" {
+		return
+	}
+	at := slices.IndexFunc(v.Pane.Lines, func(l widget.TextLine) bool { return l.Name == "resource" && l.Value == name })
+	if at < 0 {
+		at = slices.IndexFunc(v.Pane.Lines, func(l widget.TextLine) bool {
+			return l.Value == name && (l.Name == "name" || l.Name == "cluster_name")
+		})
+	}
+	v.Pane.Show(at)
+}
+
+// resource is the one that the cursor is on, or that the entry was opened for.
+func (v *View) resource() string {
+	if at := v.Pane.Current(); at >= 0 && v.ready() && v.Pane.Lines[at].Name == "resource" {
+		return v.Pane.Lines[at].Value
+	}
+	return v.within
 }
 
 // ready says whether the pane shows what is wanted.
@@ -243,7 +274,7 @@ func (v *View) Selected(scr view.Screen) view.Selection {
 		return view.Selection{Seq: v.Seq}
 	}
 	w := scr.Log().Index.Words(&r)
-	return view.Selection{Client: w.Client, Seq: v.Seq, Type: w.Type}
+	return view.Selection{Client: w.Client, Seq: v.Seq, Type: w.Type, Within: v.resource()}
 }
 
 func (v *View) Where(view.Screen) string { return v.Pane.Where() }

@@ -17,7 +17,12 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	}
 	if v.laid != 0 && (v.laid != w-widget.TextGutter || v.private != scr.Aliases().On) {
 		v.laid, v.private = w-widget.TextGutter, scr.Aliases().On
+		on := ""
+		if at := v.Pane.Current(); at >= 0 && v.Pane.Lines[at].Name == "resource" {
+			on = v.Pane.Lines[at].Value
+		}
 		v.Pane.Set(v.page.lay(v.laid, scr.Aliases().Text))
+		v.find(on)
 	}
 	switch {
 	case v.ready() && v.page.err != nil:

@@ -165,7 +165,8 @@ func (v *View) row(scr view.Screen, f *check.Finding, known bool, c *findingColu
 	if known {
 		rule = widget.Left(render.Middle(f.Rule.ID, c.rule-6)+" known", c.rule)
 	}
-	l.Add(look, rule+" ")
+	l.Add(widget.ToRule(look), rule)
+	l.Add(look, " ")
 	if c.client > 0 {
 		l.Add(client, widget.Name(scr.Seen().Names, render.OrDash(view.ClientsOf(scr, f)), c.client)+" ")
 	}
@@ -203,7 +204,8 @@ func (v *View) shortRow(scr view.Screen, f *check.Finding, known bool, w int) wi
 	}
 	rule := min(max(w*22/39, 8), 24)
 	client := w - l.Width() - rule - 1 - render.Width(tail)
-	l.Add(look, widget.Middle(f.Rule.ID, rule)+" ")
+	l.Add(widget.ToRule(look), widget.Middle(f.Rule.ID, rule))
+	l.Add(look, " ")
 	l.Add(widget.Muted, widget.Name(scr.Seen().Names, view.ClientsOf(scr, f), client))
 	l.Add(widget.Plain, tail)
 	return l
@@ -298,7 +300,7 @@ func headline(scr view.Screen, f *check.Finding, w int) []widget.Line {
 	var out []widget.Line
 	look := view.SeverityRole(f.Severity)
 	if w < view.SplitWidth*2/3 { // beside the list: nothing else says the name
-		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, render.SeveritySign(f.Severity)+" "+f.Rule.ID)), widget.Blank())
+		out = append(out, widget.Spans(widget.In(widget.Plain, " "), widget.In(look, render.SeveritySign(f.Severity)+" "), widget.In(widget.ToRule(look), f.Rule.ID)), widget.Blank())
 	}
 	for i, t := range widget.Wrapped(f.Rule.Title+" (the fault of the "+string(f.Fault)+")", w-11) {
 		l := widget.Text(widget.Plain, " "+widget.Left("", 8))

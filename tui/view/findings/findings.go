@@ -177,6 +177,18 @@ func (v *View) keep() {
 	}
 }
 
+// Show selects a finding that an entry proved, unless one is selected already.
+func (v *View) Show(seq session.Seq) {
+	of := func(f *check.Finding) bool { return f.LastSeq == seq || slices.Contains(f.Seqs, seq) }
+	if f := v.Finding(); seq == 0 || f != nil && of(f) {
+		return
+	}
+	if i := slices.IndexFunc(v.List.Rows, func(at int32) bool { return of(&v.List.all[at]) }); i >= 0 {
+		v.win.At = i
+		v.keep()
+	}
+}
+
 // Finding is the one that is selected, nil if there is none.
 func (v *View) Finding() *check.Finding {
 	if v.win.At >= len(v.List.Rows) {

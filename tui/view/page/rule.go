@@ -68,7 +68,13 @@ func (v *RulePage) Draw(_ view.Screen, w, h int) []widget.Line {
 		if v.top+i == 0 || s == "Usual causes" || s == "What to do" {
 			look = widget.Title
 		}
-		out = append(out, widget.Text(look, " "+s))
+		l := widget.Text(look, " ")
+		if rest, is := strings.CutPrefix(s, v.Rule.ID); is && v.top+i == 0 {
+			l.Add(widget.ToRule(look), v.Rule.ID)
+			s = rest
+		}
+		l.Add(look, s)
+		out = append(out, l)
 	}
 	return out
 }

@@ -32,9 +32,10 @@ type View struct {
 	folded map[treeKey]bool
 	folds  int
 
-	Forest  *forest // nil: none yet
-	placed  *forest // in which the selection was looked for
-	around  around  // what refers to the selected one
+	Forest  *forest   // nil: none yet
+	placed  *forest   // in which the selection was looked for
+	sought  [2]string // type and name of what is to be selected when it is there
+	around  around    // what refers to the selected one
 	Asked   treeQuery
 	asking  bool
 	askedAt time.Time
@@ -91,6 +92,9 @@ func (v *View) Choose(scr view.Screen, client string) {
 	v.client, v.beside = client, v.clients.Selected(scr).Client
 }
 
+// Select selects a resource of the client, if it has it.
+func (v *View) Select(typ, name string) { v.sought = [2]string{typ, name} }
+
 // drawn is what a command brings.
 type drawn struct {
 	forest *forest
@@ -143,7 +147,7 @@ func (v *View) Handle(scr view.Screen, msg any) tea.Cmd {
 			scr.Say("no response that has %s is in the recording any more", scr.Aliases().Name(msg.node.Name))
 			return nil
 		}
-		return scr.Act(key.Open, view.Selection{Seq: msg.seq})
+		return scr.Act(key.Open, view.Selection{Seq: msg.seq, Name: msg.node.Name})
 	}
 	return nil
 }
@@ -168,6 +172,13 @@ func (v *View) settle() {
 		}
 	}
 	v.placed = v.Forest
+	if v.sought[1] != "" && v.Forest != nil && v.Forest.query.client == v.Asked.client {
+		if i := slices.IndexFunc(rows, func(r treeRow) bool { return r.node != nil && [2]string{r.node.Type, r.node.Name} == v.sought }); i >= 0 {
+			v.Win.At = i + 1
+			v.keep()
+		}
+		v.sought = [2]string{}
+	}
 	v.Win.Fit(len(rows)+1, v.Win.Rows)
 }
 
@@ -308,7 +319,7 @@ func (v *View) openMessage(scr view.Screen, client string, n *engine.Node) tea.C
 		scr.Say("no message carried it: it was not sent")
 		return nil
 	case n.Seq != 0:
-		return scr.Act(key.Open, view.Selection{Seq: n.Seq})
+		return scr.Act(key.Open, view.Selection{Seq: n.Seq, Name: n.Name})
 	}
 	scr.Say("looking for the message that brought it")
 	log := scr.Log()

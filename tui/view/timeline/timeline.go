@@ -496,6 +496,9 @@ func (v *View) Follows(scr view.Screen, seq session.Seq) {
 	}
 }
 
+// Ahead says whether the selection goes on by itself.
+func (v *View) Ahead() bool { return v.follow }
+
 // marks walks along marks, or shows them alone.
 func (v *View) marks(scr view.Screen, a key.Action) tea.Cmd {
 	if a == key.OnlyMarks {
