@@ -27,7 +27,7 @@ func Of(typeURL string, body []byte, most int) (list []Source, more bool) {
 		}
 		body = a.Value
 	}
-	w := walker{systems: systems(), most: most}
+	w := walker{most: most}
 	w.walk(shapeOf(xds.TypeName(typeURL)), body)
 	if len(w.found) == 0 {
 		if s, is := Named(xds.ShortType(typeURL), string(protoscan.Last(body, 1))); is {
@@ -41,11 +41,35 @@ func Of(typeURL string, body []byte, most int) (list []Source, more bool) {
 // metadata of their own.
 type shape struct {
 	name, metadata protowire.Number
-	parts          func(protowire.Number) *shape
-	// any says that it is an Any, of which only that type is looked into.
-	any   string
-	inner *shape
+	parts          []part
+	// any says that it is an Any, of which only that type is looked into, as what
+	// its part 2 says.
+	any string
 }
+
+type part struct {
+	num protowire.Number
+	of  *shape
+}
+
+// The shapes of the types of xDS. The numbers are those of envoy.config.*.v3;
+// version 2 has the same.
+var (
+	endpoint   = &shape{metadata: 3}
+	locality   = &shape{metadata: 9, parts: []part{{2, endpoint}}}
+	assignment = &shape{name: 1, parts: []part{{2, locality}}}
+	cluster    = &shape{name: 1, metadata: 25, parts: []part{{33, assignment}}}
+	route      = &shape{name: 14, metadata: 4}
+	host       = &shape{name: 1, metadata: 24, parts: []part{{3, route}}}
+	routes     = &shape{name: 1, metadata: 17, parts: []part{{2, host}}}
+	scope      = &shape{name: 1, parts: []part{{5, routes}}}
+	manager    = &shape{parts: []part{{4, routes}}}
+	anyManager = &shape{any: "HttpConnectionManager", parts: []part{{2, manager}}}
+	filter     = &shape{parts: []part{{4, anyManager}}}
+	chain      = &shape{name: 7, metadata: 5, parts: []part{{3, filter}}}
+	apiOf      = &shape{parts: []part{{1, anyManager}}}
+	listener   = &shape{name: 1, metadata: 6, parts: []part{{3, chain}, {25, chain}, {19, apiOf}}}
+)
 
 func shapeOf(typ string) *shape {
 	if !strings.HasPrefix(typ, "envoy.") {
@@ -53,19 +77,19 @@ func shapeOf(typ string) *shape {
 	}
 	switch last(typ) {
 	case "Cluster":
-		return &shape{name: 1, metadata: 25, parts: part(33, assignment)}
+		return cluster
 	case "ClusterLoadAssignment":
-		return assignment()
-	case "Listener":
-		return listener()
-	case "RouteConfiguration":
-		return routes()
-	case "VirtualHost":
-		return host()
+		return assignment
 	case "LbEndpoint":
-		return endpoint()
+		return endpoint
+	case "Listener":
+		return listener
+	case "RouteConfiguration":
+		return routes
+	case "VirtualHost":
+		return host
 	case "ScopedRouteConfiguration":
-		return &shape{name: 1, parts: part(5, routes)}
+		return scope
 	}
 	return nil
 }
@@ -73,61 +97,18 @@ func shapeOf(typ string) *shape {
 // last is the name of a type without its package.
 func last(typ string) string { return typ[strings.LastIndexByte(typ, '.')+1:] }
 
-func part(num protowire.Number, of func() *shape) func(protowire.Number) *shape {
-	return func(n protowire.Number) *shape {
-		if n == num {
-			return of()
-		}
-		return nil
-	}
-}
-
-func parts(of map[protowire.Number]func() *shape) func(protowire.Number) *shape {
-	return func(n protowire.Number) *shape {
-		if f := of[n]; f != nil {
-			return f()
-		}
-		return nil
-	}
-}
-
-// The numbers are those of envoy.config.*.v3; version 2 has the same.
-
-func assignment() *shape { return &shape{name: 1, parts: part(2, locality)} }
-func locality() *shape   { return &shape{metadata: 9, parts: part(2, endpoint)} }
-func endpoint() *shape   { return &shape{metadata: 3} }
-func host() *shape       { return &shape{name: 1, metadata: 24, parts: part(3, route)} }
-func route() *shape      { return &shape{name: 14, metadata: 4} }
-func routes() *shape     { return &shape{name: 1, metadata: 17, parts: part(2, host)} }
-func chain() *shape      { return &shape{name: 7, metadata: 5, parts: part(3, filter)} }
-func filter() *shape     { return &shape{parts: part(4, manager)} }
-func apiOf() *shape      { return &shape{parts: part(1, manager)} }
-
-func listener() *shape {
-	return &shape{name: 1, metadata: 6, parts: parts(map[protowire.Number]func() *shape{3: chain, 25: chain, 19: apiOf})}
-}
-
-// manager is an Any that may have routes inside.
-func manager() *shape {
-	return &shape{any: "HttpConnectionManager", inner: &shape{parts: part(4, routes)}}
-}
-
 // walker collects sources.
 type walker struct {
-	systems []system
-	most    int
-	found   []Source
-	more    bool
+	most  int
+	found []Source
+	more  bool
 }
 
 func (w *walker) walk(s *shape, b []byte) {
 	if s == nil || w.more {
 		return
 	}
-	if s.any != "" {
-		if last(string(protoscan.Last(b, 1))) == s.any {
-			w.walk(s.inner, protoscan.Last(b, 2))
-		}
+	if s.any != "" && last(string(protoscan.Last(b, 1))) != s.any {
 		return
 	}
 	if s.metadata != 0 {
@@ -142,14 +123,11 @@ func (w *walker) walk(s *shape, b []byte) {
 	if s.parts == nil {
 		return
 	}
-	var known *shape
-	var of protowire.Number
 	for m := protoscan.Of(b); m.Next() && !w.more; {
-		if m.Num != of {
-			known, of = s.parts(m.Num), m.Num
-		}
-		if body, ok := m.Bytes(); ok && known != nil {
-			w.walk(known, body)
+		for _, p := range s.parts {
+			if body, ok := m.Bytes(); ok && p.num == m.Num {
+				w.walk(p.of, body)
+			}
 		}
 	}
 }
@@ -162,8 +140,8 @@ func (w *walker) metadata(at *place, b []byte) {
 			continue
 		}
 		key, body := protoscan.Last(entry, 1), protoscan.Last(entry, 2)
-		for i := range w.systems {
-			s := &w.systems[i]
+		for i := range systems {
+			s := &systems[i]
 			if s.key != string(key) && (s.prefix == "" || !strings.HasPrefix(string(key), s.prefix)) {
 				continue
 			}

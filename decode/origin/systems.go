@@ -22,23 +22,21 @@ type place struct {
 //
 // Others say nothing on the wire: Consul's agent/xds and Cilium's
 // operator/pkg/model/translation write no metadata about their objects.
-func systems() []system {
-	return []system{
-		// envoyproxy/gateway, internal/xds/translator/metadata.go: resources and
-		// policies, each with kind, name and namespace, and sectionName.
-		{name: envoyGateway, key: "envoy-gateway", read: readEnvoyGateway},
-		// istio/istio, pilot/pkg/networking/util/util.go, AddConfigInfoMetadata:
-		// config is /apis/GROUP/VERSION/namespaces/NAMESPACE/KIND/NAME, and
-		// pilot/pkg/networking/core/cluster.go, buildServiceMetadata: services.
-		{name: istio, key: "istio", read: readIstio},
-		// projectcontour/contour, internal/envoy/v3/route.go, getRouteMetadata: for
-		// access logs, of each route.
-		{name: contour, key: "envoy.access_loggers.file", read: readContour},
-		// kgateway-dev/kgateway, pkg/pluginsdk/ir, MergeOrigins in merge.go and
-		// AttachedPolicyRef.ID: the policies of which each field of a merged one
-		// comes, under merge.KIND.GROUP, each as GROUP/KIND/NAMESPACE/NAME.
-		{name: kgateway, prefix: "merge.", read: readKgateway},
-	}
+var systems = [...]system{
+	// envoyproxy/gateway, internal/xds/translator/metadata.go: resources and
+	// policies, each with kind, name and namespace, and sectionName.
+	{name: envoyGateway, key: "envoy-gateway", read: readEnvoyGateway},
+	// istio/istio, pilot/pkg/networking/util/util.go, AddConfigInfoMetadata:
+	// config is /apis/GROUP/VERSION/namespaces/NAMESPACE/KIND/NAME, and
+	// pilot/pkg/networking/core/cluster.go, buildServiceMetadata: services.
+	{name: istio, key: "istio", read: readIstio},
+	// projectcontour/contour, internal/envoy/v3/route.go, getRouteMetadata: for
+	// access logs, of each route.
+	{name: contour, key: "envoy.access_loggers.file", read: readContour},
+	// kgateway-dev/kgateway, pkg/pluginsdk/ir, MergeOrigins in merge.go and
+	// AttachedPolicyRef.ID: the policies of which each field of a merged one
+	// comes, under merge.KIND.GROUP, each as GROUP/KIND/NAMESPACE/NAME.
+	{name: kgateway, prefix: "merge.", read: readKgateway},
 }
 
 // The names of the systems.
