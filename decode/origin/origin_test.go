@@ -63,27 +63,41 @@ func TestSystems(t *testing.T) {
 		{"a name that says another object", `{"@type":"#cluster.v3.Cluster","name":"httproute/shop/other/rule/2",` + gateway(object("HTTPRoute", "cart")) + `}`, "Envoy Gateway: HTTPRoute shop/cart"},
 		{"no kind", `{"@type":"#route.v3.VirtualHost","name":"v","domains":["*"],` + gateway(object("", "eg", `,"sectionName":"http"`)) + `}`, "Envoy Gateway: kind unknown shop/eg, section http"},
 		{"no name", `{"@type":"#cluster.v3.Cluster","name":"x",` + gateway(object("HTTPRoute", "")) + `}`, ""},
-		{"policies", `{"@type":"#cluster.v3.Cluster","name":"x","metadata":{"filter_metadata":{"envoy-gateway":{"resources":[` + object("HTTPRoute", "r") + `],"policies":[` + object("BackendTrafficPolicy", "p") + `]}}}}`,
-			"Envoy Gateway: HTTPRoute shop/r|Envoy Gateway: BackendTrafficPolicy shop/p"},
-		{"routes, each once", `{"@type":"#route.v3.RouteConfiguration","name":"r","virtual_hosts":[{"name":"v","domains":["*"],"routes":[` +
-			route + `,"name":"httproute/shop/a/rule/0/match/0",` + gateway(object("HTTPRoute", "a")) + `},` + route + `,"name":"httproute/shop/a/rule/0/match/1",` + gateway(object("HTTPRoute", "a")) + `},` +
-			route + `,"name":"httproute/shop/a/rule/1/match/0",` + gateway(object("HTTPRoute", "a")) + `}]}]}`,
-			"Envoy Gateway: HTTPRoute shop/a, rule 0|Envoy Gateway: HTTPRoute shop/a, rule 1"},
-		{"endpoints", `{"@type":"#endpoint.v3.ClusterLoadAssignment","cluster_name":"httproute/shop/a/rule/0","endpoints":[{` + gateway(object("Service", "a")) + `,"lb_endpoints":[{` + gateway(object("Backend", "b")) + `}]}]}`,
-			"Envoy Gateway: Service shop/a|Envoy Gateway: Backend shop/b"},
-		{"chains and the routes in them", `{"@type":"#listener.v3.Listener","name":"l",` + gateway(object("Gateway", "l")) + `,"filter_chains":[{"name":"c",` + gateway(object("Gateway", "c")) + `,"filters":[{"name":"h","typed_config":{
+		{
+			"policies", `{"@type":"#cluster.v3.Cluster","name":"x","metadata":{"filter_metadata":{"envoy-gateway":{"resources":[` + object("HTTPRoute", "r") + `],"policies":[` + object("BackendTrafficPolicy", "p") + `]}}}}`,
+			"Envoy Gateway: HTTPRoute shop/r|Envoy Gateway: BackendTrafficPolicy shop/p",
+		},
+		{
+			"routes, each once", `{"@type":"#route.v3.RouteConfiguration","name":"r","virtual_hosts":[{"name":"v","domains":["*"],"routes":[` +
+				route + `,"name":"httproute/shop/a/rule/0/match/0",` + gateway(object("HTTPRoute", "a")) + `},` + route + `,"name":"httproute/shop/a/rule/0/match/1",` + gateway(object("HTTPRoute", "a")) + `},` +
+				route + `,"name":"httproute/shop/a/rule/1/match/0",` + gateway(object("HTTPRoute", "a")) + `}]}]}`,
+			"Envoy Gateway: HTTPRoute shop/a, rule 0|Envoy Gateway: HTTPRoute shop/a, rule 1",
+		},
+		{
+			"endpoints", `{"@type":"#endpoint.v3.ClusterLoadAssignment","cluster_name":"httproute/shop/a/rule/0","endpoints":[{` + gateway(object("Service", "a")) + `,"lb_endpoints":[{` + gateway(object("Backend", "b")) + `}]}]}`,
+			"Envoy Gateway: Service shop/a|Envoy Gateway: Backend shop/b",
+		},
+		{
+			"chains and the routes in them", `{"@type":"#listener.v3.Listener","name":"l",` + gateway(object("Gateway", "l")) + `,"filter_chains":[{"name":"c",` + gateway(object("Gateway", "c")) + `,"filters":[{"name":"h","typed_config":{
 			"@type":"type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager","stat_prefix":"h","route_config":{"name":"in",` + gateway(object("HTTPRoute", "in")) + `}}}]}]}`,
-			"Envoy Gateway: Gateway shop/l|Envoy Gateway: Gateway shop/c|Envoy Gateway: HTTPRoute shop/in"},
-		{"Istio", `{"@type":"#cluster.v3.Cluster","name":"outbound|80||web.shop.svc.cluster.local","metadata":{"filter_metadata":{"istio":{"config":"/apis/networking.istio.io/v1/namespaces/shop/destination-rule/web",
+			"Envoy Gateway: Gateway shop/l|Envoy Gateway: Gateway shop/c|Envoy Gateway: HTTPRoute shop/in",
+		},
+		{
+			"Istio", `{"@type":"#cluster.v3.Cluster","name":"outbound|80||web.shop.svc.cluster.local","metadata":{"filter_metadata":{"istio":{"config":"/apis/networking.istio.io/v1/namespaces/shop/destination-rule/web",
 			"services":[{"host":"web.shop.svc.cluster.local","name":"web","namespace":"shop"},{"host":"a.example","name":"a.example","namespace":"shop"}]}}}}`,
-			"Istio: DestinationRule shop/web|Istio: Service shop/web|Istio: kind unknown shop/a.example"},
+			"Istio: DestinationRule shop/web|Istio: Service shop/web|Istio: kind unknown shop/a.example",
+		},
 		{"Istio's HTTPRoute", `{"@type":"#route.v3.Route","name":"x","match":{"prefix":"/"},"metadata":{"filter_metadata":{"istio":{"config":"/apis/g/v1/namespaces/shop/http-route/web"}}}}`, ""},
 		{"Istio, not of that form", `{"@type":"#cluster.v3.Cluster","name":"x","metadata":{"filter_metadata":{"istio":{"config":"/apis/a/b/namespaces/shop/http-route/web/x"}}}}`, ""},
 		{"Istio, Gateway API", `{"@type":"#cluster.v3.Cluster","name":"x","metadata":{"filter_metadata":{"istio":{"config":"/apis/g/v1/namespaces/shop/http-route/web"}}}}`, "Istio: HTTPRoute shop/web"},
-		{"Contour", `{"@type":"#route.v3.VirtualHost","name":"v","domains":["*"],"routes":[{"match":{"prefix":"/"},"metadata":{"filter_metadata":{"envoy.access_loggers.file":{"io.projectcontour.kind":"HTTPProxy","io.projectcontour.namespace":"shop","io.projectcontour.name":"web"}}}}]}`,
-			"Contour: HTTPProxy shop/web"},
-		{"kgateway", `{"@type":"#route.v3.VirtualHost","name":"v","domains":["*"],"routes":[{"match":{"prefix":"/"},"metadata":{"filter_metadata":{"merge.TrafficPolicy.gateway.kgateway.dev":{"timeouts":["gateway.kgateway.dev/TrafficPolicy/shop/t","x"]}}}}]}`,
-			"kgateway: TrafficPolicy shop/t"},
+		{
+			"Contour", `{"@type":"#route.v3.VirtualHost","name":"v","domains":["*"],"routes":[{"match":{"prefix":"/"},"metadata":{"filter_metadata":{"envoy.access_loggers.file":{"io.projectcontour.kind":"HTTPProxy","io.projectcontour.namespace":"shop","io.projectcontour.name":"web"}}}}]}`,
+			"Contour: HTTPProxy shop/web",
+		},
+		{
+			"kgateway", `{"@type":"#route.v3.VirtualHost","name":"v","domains":["*"],"routes":[{"match":{"prefix":"/"},"metadata":{"filter_metadata":{"merge.TrafficPolicy.gateway.kgateway.dev":{"timeouts":["gateway.kgateway.dev/TrafficPolicy/shop/t","x"]}}}}]}`,
+			"kgateway: TrafficPolicy shop/t",
+		},
 		{"a name, by Envoy Gateway", `{"@type":"#endpoint.v3.ClusterLoadAssignment","cluster_name":"httproute/shop/a/rule/3"}`, "Envoy Gateway: HTTPRoute shop/a, rule 3 (by its name)"},
 		{"a name, by Istio", `{"@type":"#cluster.v3.Cluster","name":"outbound|80|v1|web.shop.svc.cluster.local"}`, "Istio: Service shop/web, port 80 (by its name)"},
 		{"a name, by Contour", `{"@type":"#cluster.v3.Cluster","name":"shop/web/80/da39a3ee5e"}`, "Contour: Service shop/web, port 80 (by its name)"},
