@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/whose"
 	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -184,6 +185,9 @@ func (x *event) prove(p proof) {
 		cause = strings.Join(names, "\x00")
 	}
 	key := causeKey(f.Rule.ID, f.Client, f.Type, cause)
+	if x.k.ledger.byCause[key] == nil {
+		f.Sources, f.MoreSources = whose.Of(x.stream, x.sub, f.Type, names)
+	}
 	f.Client, f.Type, f.Message = words.Bounded(f.Client), words.Bounded(f.Type), words.Bounded(f.Message)
 	f.same = words.Bounded(p.same)
 	x.k.ledger.enter(f, key, cause, p.settles, p.sums)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -27,6 +28,10 @@ type Finding struct {
 	Stream      session.StreamID
 	Type        string   // short type, "" if it is about no type
 	Names       []string // of the resources concerned, at most maxFindingNames; longer ones than there are in earnest are cut
+	// Sources are the objects of a control plane that these were made of when it
+	// was first proved; MoreSources says that there are more.
+	Sources     []origin.Source
+	MoreSources bool
 	// Seqs are the entries involved when it was first proved, the one that
 	// proves it last; for a rule that waited, the one that it waited from.
 	Seqs    []session.Seq

@@ -105,7 +105,8 @@ var decodeRooms = map[string][]string{
 	"decode/mask/secrets": {},
 	"decode/mask":         {"decode", "decode/chunk", "decode/mask/secrets"},
 	"decode/mask/table":   {"decode/types"}, // a program that makes the table
-	"decode/inspect":      {"decode/document", "decode/mask"},
+	"decode/inspect":      {"decode/document", "decode/mask", "decode/origin"},
+	"decode/origin":       {},
 	"decode/diff":         {"decode/document"},
 	"decode/file":         {},
 	"decode/synth":        {"decode"},

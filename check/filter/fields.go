@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -92,6 +93,41 @@ func anyName(r *Row, p *pattern) bool {
 	}
 	for i := range m.ResourceErrors {
 		if p.is(m.ResourceErrors[i].Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSources bounds what is looked at of one resource.
+const maxSources = 1024
+
+// anySource tries the objects of a control plane that resources of a response were
+// made of: each by its kind, by that and its namespace, and with its name, too.
+func anySource(r *Row, p *pattern) bool {
+	m := r.Change.Message
+	if m == nil || !m.Response() {
+		return false
+	}
+	fits := func(s *origin.Source) bool {
+		paths := s.Paths()
+		return anyOf(paths[:], p)
+	}
+	for i := range m.Resources {
+		res := &m.Resources[i]
+		typeURL := res.TypeURL
+		if typeURL == "" {
+			typeURL = m.TypeURL
+		}
+		list, _ := origin.Of(typeURL, res.Body, maxSources)
+		for j := range list {
+			if fits(&list[j]) {
+				return true
+			}
+		}
+	}
+	for _, name := range m.Removed {
+		if s, is := origin.Named(r.Change.Type, name); is && fits(&s) {
 			return true
 		}
 	}

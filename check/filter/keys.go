@@ -70,6 +70,7 @@ func keys() []key {
 		{name: "kind", form: "WORD", about: "what the line says it is, such as nack or gap", parse: parseKind, values: kindWords},
 		{name: "what", form: "WORD", about: "the same, of messages only", parse: parseWhat, values: whats},
 		{name: "name", form: "TEXT", about: "a resource it carries, asks for or removes", parse: listOf(anyName), needs: content},
+		{name: "source", form: "TEXT", about: "of what it was made: HTTPRoute/shop/*", parse: listOf(anySource), needs: content},
 		{name: "version", form: "TEXT", about: "the version of a message", parse: fieldOf(versionOf)},
 		{name: "nonce", form: "TEXT", about: "the nonce of a message", parse: fieldOf(nonceOf)},
 		{name: "dir", form: "WORD", about: "messages of clients (req) or of servers (resp)", parse: parseDirection, values: directions},

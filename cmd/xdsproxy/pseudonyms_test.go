@@ -328,6 +328,8 @@ func findingsOf(report []byte) (all []string) {
 	for _, f := range r.Findings {
 		delete(f, "lines") // of a text, which a recording has not
 		delete(f, "last_line")
+		delete(f, "sources") // which stand under keys that are replaced, too
+		delete(f, "more_sources")
 		message, _ := f["message"].(string)
 		f["message"] = notCompared.ReplaceAllString(message, "")
 		b, err := json.Marshal(f)

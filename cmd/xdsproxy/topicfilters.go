@@ -41,6 +41,10 @@ GiB; those of durations ms, s, m and h.
            -o jsonl, such as header or disconnect
   type     the abbreviation that a line shows, or the name of the message, or
            its URL: type:*.v3.Cluster
+  source   the object of a control plane that a resource of a response was made
+           of, as KIND/NAMESPACE/NAME, as the resource says in its metadata or
+           else by its name: source:HTTPRoute, source:HTTPRoute/shop/*; a kind
+           that the control plane left out is unknown
   code     a status of gRPC by its name or number, an error of HTTP/2 by its
            name, a status of HTTP by its number: code:unavailable,cancel,503
   dir      req, resp

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/xdsproxy/xdsproxy/decode/mask"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
@@ -63,6 +64,10 @@ type Facts struct {
 	// GRPCProblems are the reasons for which a gRPC client rejects it (gRFC A27,
 	// A36, A37).
 	GRPCProblems []string
+	// Sources are the objects of a control plane that it was made of, as far as
+	// it says so; MoreSources says that there are more.
+	Sources     []origin.Source
+	MoreSources bool
 	// Hash is equal for equal content, whatever the order of fields and of map
 	// entries in the encoding. If the resource cannot be decoded, it is that of
 	// the bytes.
@@ -138,6 +143,7 @@ func (in *Inspector) Inspect(typeURL string, body []byte, masked bool) *Facts {
 		}
 		body = wire
 	}
+	f.Sources, f.MoreSources = origin.Of(typeURL, body, origin.Most)
 	in.facts, in.top, in.masked = f, t, masked
 	f.Named = xds.ByURL(t.name).NameField != ""
 	if f.Named {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/console"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
@@ -87,6 +88,16 @@ func (v *versionsView) content(n int) (document.Document, error) {
 	return doc, nil
 }
 
+// sources are the objects of which the newest version that is there was made.
+func (v *versionsView) sources() (list []origin.Source, more bool) {
+	for _, of := range slices.Backward(v.of.versions) {
+		if r := v.st.contents.byHash[of.Hash]; r != nil && !of.Removed {
+			return origin.Of(r.TypeURL, r.Body, origin.Most)
+		}
+	}
+	return nil, false
+}
+
 func (v *versionsView) compare(s engine.Step) (*diff.Result, error) {
 	from, err := v.content(s.From)
 	if err != nil {
@@ -103,6 +114,7 @@ func (v *versionsView) json(steps []engine.Step) error {
 	out := &render.ResourceDiff{
 		Schema: render.Schema, Type: v.of.typ, Name: v.name, Clients: v.clients, Versions: render.NewVersions(v.of.versions), Steps: []render.StepJSON{},
 	}
+	out.Sources, out.MoreSources = v.sources()
 	for _, s := range steps {
 		r, err := v.compare(s)
 		if err != nil {
@@ -127,6 +139,10 @@ func (v *versionsView) text(steps []engine.Step) error {
 		head += ": one version, so nothing to compare"
 	default:
 		head += ": " + render.Count(len(v.of.versions), "version", "versions")
+	}
+	list, more := v.sources()
+	if from := render.MadeFrom(list, more, render.FewSources); from != "" {
+		head += "\n" + from
 	}
 	table := render.VersionsText(v.of.versions, 0, marks, style, v.Columns())
 	if _, err := fmt.Fprintf(w, "%s\n\n%s", head, table); err != nil {

@@ -217,6 +217,9 @@ func (p *part) explain(line func(string, ...any)) {
 	}
 	line("%s, fault %s. %s\n", f.Severity, whose, f.Rule.Means)
 	line("%s", strings.TrimSuffix(fenced("text", render.Wrapped(f.Message, reportWidth)), "\n"))
+	if from := render.MadeFrom(f.Sources, f.MoreSources, render.FewSources); from != "" {
+		line("\nWhose it is: %s", code(from))
+	}
 	if n := len(f.Clients); n > 0 {
 		line("\nOn %s: %s. What the first of them saw is drawn below.", render.ClientCount(n, f.MoreClients), code(render.SomeOf(f.Clients, 8)))
 	}

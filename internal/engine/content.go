@@ -67,6 +67,7 @@ func (c *Content) bytes() int64 {
 	for i := range f.Refs {
 		n += 80 + len(f.Refs[i].Name)
 	}
+	n += 128 * len(f.Sources)
 	for _, list := range [][]string{f.Unknown, f.Deprecated, f.Invalid, f.Proven, f.GRPCProblems} {
 		for _, s := range list {
 			n += 16 + len(s)

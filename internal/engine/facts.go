@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -100,6 +101,14 @@ func (it *Resource) Scope() string {
 		return ""
 	}
 	return it.Content.Facts.ScopeKey
+}
+
+// Sources are the objects that a resource was made of, and whether there are more.
+func (it *Resource) Sources() ([]origin.Source, bool) {
+	if it == nil || it.Content == nil {
+		return nil, false
+	}
+	return it.Content.Facts.Sources, it.Content.Facts.MoreSources
 }
 
 func (t *Stream) WantsAnything() bool {

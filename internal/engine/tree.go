@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -40,6 +41,9 @@ type Node struct {
 	Seq      session.Seq
 	At       time.Time
 	Children []*Node
+	// Sources are the objects of a control plane that it was made of.
+	Sources     []origin.Source
+	MoreSources bool
 	// Again says that the children are shown where the resource came first.
 	Again bool
 }
@@ -167,6 +171,7 @@ var betterFirst = []ResourceState{Acked, Sent, Uncertain, Rejected}
 func (g *grower) node(typ, name string, depth int) *Node {
 	s, it := g.find(typ, name)
 	n := &Node{Type: typ, Name: name, State: g.stateOf(s, name), Version: it.Version}
+	n.Sources, n.MoreSources = it.Sources()
 	if last := s.Newest(); n.Version == "" && last != nil && last.Kind == decode.SotwResponse {
 		if n.Version = last.Version; n.State == Acked && last.Verdict != ACKed && s.Accepted != nil {
 			n.Version = s.Accepted.Version

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/decode/diff"
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
@@ -13,12 +14,15 @@ type (
 	// ResourceDiff is the versions of a resource, and what differs between
 	// some of them.
 	ResourceDiff struct {
-		Schema   string        `json:"schema"`
-		Type     string        `json:"type"`
-		Name     string        `json:"name"`
-		Clients  []string      `json:"clients"` // that were sent the same
-		Versions []VersionJSON `json:"versions"`
-		Steps    []StepJSON    `json:"steps"`
+		Schema  string   `json:"schema"`
+		Type    string   `json:"type"`
+		Name    string   `json:"name"`
+		Clients []string `json:"clients"` // that were sent the same
+		// Sources are the objects of a control plane that it was made of.
+		Sources     []origin.Source `json:"sources,omitempty"`
+		MoreSources bool            `json:"more_sources,omitempty"`
+		Versions    []VersionJSON   `json:"versions"`
+		Steps       []StepJSON      `json:"steps"`
 	}
 	// VersionJSON is one version of a resource.
 	VersionJSON struct {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -22,10 +23,13 @@ type Finding struct {
 	Stream      uint64   `json:"stream,omitempty"`
 	Type        string   `json:"type,omitempty"`
 	Names       []string `json:"names"`
-	Seqs        []uint64 `json:"seqs"`
-	At          string   `json:"at"`
-	Count       int      `json:"count"`
-	Message     string   `json:"message"`
+	// Sources are the objects of a control plane that these were made of.
+	Sources     []origin.Source `json:"sources,omitempty"`
+	MoreSources bool            `json:"more_sources,omitempty"`
+	Seqs        []uint64        `json:"seqs"`
+	At          string          `json:"at"`
+	Count       int             `json:"count"`
+	Message     string          `json:"message"`
 	// LastAt and LastSeq are when it was proved last; empty if that was At.
 	LastAt  string `json:"last_at,omitempty"`
 	LastSeq uint64 `json:"last_seq,omitempty"`
@@ -42,7 +46,7 @@ func NewFinding(f *check.Finding) Finding {
 	out := Finding{
 		Rule: f.Rule.ID, Severity: f.Severity.String(), Fault: string(f.Fault), Confidence: string(f.Rule.Confidence),
 		Client: f.Client, Clients: f.Clients, MoreClients: f.MoreClients, Conn: uint64(f.Conn), Stream: uint64(f.Stream), Type: f.Type, Names: append([]string{}, f.Names...),
-		At: Timestamp(f.At), Count: f.Count, Message: f.Message, Seqs: make([]uint64, len(f.Seqs)),
+		Sources: f.Sources, MoreSources: f.MoreSources, At: Timestamp(f.At), Count: f.Count, Message: f.Message, Seqs: make([]uint64, len(f.Seqs)),
 	}
 	for i, s := range f.Seqs {
 		out.Seqs[i] = uint64(s)

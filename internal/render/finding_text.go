@@ -90,6 +90,9 @@ func (f *Finding) text(w *strings.Builder, s Style, columns int) {
 		}
 	}
 	paragraph(plain, Safe(f.Message))
+	if from := MadeFrom(f.Sources, f.MoreSources, FewSources); from != "" {
+		paragraph(plain, from)
+	}
 	if len(f.Clients) > 0 {
 		paragraph(plain, Safe(SomeOf(f.Clients, 8)))
 	}

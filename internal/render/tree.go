@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode/origin"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 )
@@ -22,13 +23,16 @@ type Tree struct {
 // known. Again says that what it refers to stands where the
 // resource came first.
 type Node struct {
-	Type     string  `json:"type"`
-	Name     string  `json:"name"`
-	State    string  `json:"state"`
-	Version  string  `json:"version,omitempty"`
-	Seq      uint64  `json:"seq,omitempty"`
-	Again    bool    `json:"again,omitempty"`
-	Children []*Node `json:"children,omitempty"`
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Version string `json:"version,omitempty"`
+	Seq     uint64 `json:"seq,omitempty"`
+	Again   bool   `json:"again,omitempty"`
+	// Sources are the objects of a control plane that it was made of.
+	Sources     []origin.Source `json:"sources,omitempty"`
+	MoreSources bool            `json:"more_sources,omitempty"`
+	Children    []*Node         `json:"children,omitempty"`
 }
 
 // NewTree makes the machine-readable form.
@@ -42,7 +46,7 @@ func NewTree(t *engine.Tree, seq uint64) *Tree {
 func nodes(list []*engine.Node) []*Node {
 	out := []*Node{}
 	for _, n := range list {
-		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Seq: uint64(n.Seq), Again: n.Again}
+		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Seq: uint64(n.Seq), Again: n.Again, Sources: n.Sources, MoreSources: n.MoreSources}
 		if len(n.Children) > 0 {
 			m.Children = nodes(n.Children)
 		}
@@ -92,6 +96,13 @@ func (t *Tree) Text(s Style, columns int) string {
 			line = strings.TrimRight(line, " ") + s.paint(muted, "  (see above)")
 		}
 		fmt.Fprintf(&b, "%s\n", strings.TrimRight(line, " "))
+		if from := MadeFrom(r.node.Sources, r.node.MoreSources, 2); from != "" && !r.node.Again {
+			from = r.below + from
+			if columns > 0 {
+				from = Middle(from, columns)
+			}
+			fmt.Fprintf(&b, "%s\n", s.paint(muted, from))
+		}
 	}
 	if len(rows) == 0 {
 		b.WriteString("nothing was sent that it has, and nothing is asked for by name\n")
@@ -99,10 +110,11 @@ func (t *Tree) Text(s Style, columns int) string {
 	return b.String()
 }
 
-// branch is one line of a tree: lead draws the tree, and name begins with it.
+// branch is one line of a tree: lead draws the tree, and name begins with it; below
+// leads what stands under it.
 type branch struct {
-	lead, name string
-	node       *Node
+	lead, name, below string
+	node              *Node
 }
 
 func (r *branch) version() string { return Safe(r.node.Version) }
@@ -126,7 +138,13 @@ func branches(list []*Node, indent string, rows []branch) []branch {
 			twig, next = "└─ ", "   "
 		}
 		lead := indent + twig + padRight(Safe(n.Type), typeWidth) + " "
-		rows = append(rows, branch{lead: lead, name: lead + Safe(n.Name), node: n})
+		below := indent + next
+		if len(n.Children) > 0 {
+			below += "│  "
+		} else {
+			below += "   "
+		}
+		rows = append(rows, branch{lead: lead, name: lead + Safe(n.Name), below: below + strings.Repeat(" ", typeWidth-2), node: n})
 		rows = branches(n.Children, indent+next, rows)
 	}
 	return rows

@@ -130,6 +130,15 @@ func ClientName(scr Screen, client string, columns int) string {
 	return widget.Name(scr.Seen().Names, scr.Aliases().Name(client), columns)
 }
 
+// MadeFrom says of which objects of a control plane something was made; "" if
+// nothing tells.
+func MadeFrom(scr Screen, list []render.Source, more bool, most int) string {
+	if a := scr.Aliases(); a.On {
+		list = render.Renamed(list, a.Name)
+	}
+	return render.MadeFrom(list, more, most)
+}
+
 func SeqText(seq session.Seq) string { return strconv.FormatUint(uint64(seq), 10) }
 
 const (

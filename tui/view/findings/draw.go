@@ -316,6 +316,9 @@ func headline(scr view.Screen, f *check.Finding, w int) []widget.Line {
 // seenLines say what proved a finding, by the entries.
 func seenLines(scr view.Screen, f *check.Finding, w int) []widget.Line {
 	out := widget.Labelled("seen", widget.Plain, scr.Aliases().Text(f.Message), w)
+	if from := view.MadeFrom(scr, f.Sources, f.MoreSources, 3); from != "" {
+		out = append(out, widget.Labelled("whose", widget.Plain, from, w)...)
+	}
 	if n := len(f.Clients); n > 0 {
 		who := make([]string, n)
 		for i, c := range f.Clients {

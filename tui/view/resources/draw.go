@@ -301,6 +301,9 @@ func (v *View) aside(scr view.Screen, w, h int) []widget.Line {
 			out = append(out, widget.Labelled("by", widget.Accent, fmt.Sprint(uint64(t.NackSeq)), w)...)
 		}
 	}
+	if from := view.MadeFrom(scr, n.Sources, n.MoreSources, 6); from != "" {
+		out = append(out, widget.Labelled("whose", widget.Plain, from, w)...)
+	}
 	if n.Version != "" {
 		out = append(out, widget.Labelled("version", widget.Plain, n.Version, w)...)
 	}
