@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 
+	"github.com/xdsproxy/xdsproxy/check/aftermath"
 	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -22,6 +23,7 @@ type Checker struct {
 	ledger    ledger
 	storms    map[string]*storm
 	hints     hints
+	aftermath aftermath.Memory
 	polls     polls
 	referrers referrers
 	lookups   lookups
