@@ -1,11 +1,13 @@
 package dump
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -83,6 +85,26 @@ func TestDump(t *testing.T) {
 	k.Add(trigger.Moment{}) // of who looks on when all is over
 	if k.Stats().Skipped != 1 {
 		t.Errorf("%+v", k.Stats())
+	}
+}
+
+// A report is a zip with a page and a recording in it.
+func TestReport(t *testing.T) {
+	k, all := keeperOf(t, Options{Log: ringOf(t, 5), Dir: t.TempDir(), Before: time.Minute, Report: true})
+	k.Add(trigger.Moment{What: "kind:connect", Seq: 4, At: time.Unix(1e9+60*3, 0), Seqs: []session.Seq{4}})
+	k.Close(t.Context(), time.Hour)
+	if len(*all) != 1 || (*all)[0].err != nil {
+		t.Fatalf("%+v", *all)
+	}
+	z, err := zip.OpenReader((*all)[0].path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, name := range []string{"session.xdsp", "report.md", "report.html"} {
+		if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == name }) {
+			t.Errorf("there is no %s in it", name)
+		}
 	}
 }
 
