@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 
+	"github.com/xdsproxy/xdsproxy/check/aftermath"
 	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -22,6 +23,7 @@ type Checker struct {
 	ledger    ledger
 	storms    map[string]*storm
 	hints     hints
+	aftermath aftermath.Memory
 	polls     polls
 	referrers referrers
 	lookups   lookups
@@ -36,8 +38,10 @@ type Checker struct {
 // Change is what one entry means in its conversation, and what it proves.
 type Change struct {
 	engine.Change
-	// Findings are what rules proved with the entry.
+	// Findings are what rules proved with the entry, Repeated what was proved
+	// before and once more with it; that is valid until the next Step.
 	Findings []Finding
+	Repeated []*Finding
 }
 
 // Summary counts what a Checker has seen.
@@ -66,7 +70,7 @@ func NewChecker(o Options) *Checker {
 // Step takes the next entry and says what it changed. Findings are those that
 // it proved: each comes once, and again when it became graver.
 func (k *Checker) Step(e *session.Entry) Change {
-	k.seq, k.muted = e.Seq, e.Carried
+	k.seq, k.muted, k.ledger.repeated = e.Seq, e.Carried, k.ledger.repeated[:0]
 	now := k.TimeAt(e)
 	k.queue.Leap(k.Leap(e))
 	// What timers wait for may be in a gap, so that they have to know of it.
@@ -80,7 +84,7 @@ func (k *Checker) Step(e *session.Entry) Change {
 	k.event = event{k: k, now: now, entry: e, change: &k.change, stream: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
 	k.look(&k.event)
 	c := k.change
-	c.Findings = k.ledger.take()
+	c.Findings, c.Repeated = k.ledger.take(), k.ledger.repeated
 	k.change, k.event = Change{}, event{} // what was looked at may be large
 	return c
 }

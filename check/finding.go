@@ -59,8 +59,10 @@ type ledger struct {
 	byCause map[string]*Finding
 	all     []*Finding
 	fresh   []*Finding // new, or graver than before, in this step
-	causes  causes
-	crowded map[int]bool // causes on more clients than were kept
+	// repeated are those that this step proved once more.
+	repeated []*Finding
+	causes   causes
+	crowded  map[int]bool // causes on more clients than were kept
 }
 
 // enter adds a finding, or counts it to the one with the same key. One that
@@ -71,6 +73,7 @@ func (l *ledger) enter(f *Finding, key, cause string, settles, sums bool) {
 		have.Last, have.LastSeq = f.At, f.LastSeq
 		if !settles {
 			have.Count++
+			l.repeat(have)
 		}
 		news := settles || f.Severity > have.Severity
 		if !news && !sums {
@@ -115,7 +118,15 @@ func (l *ledger) again(key string, severity Severity, at time.Time, seq session.
 	}
 	f.Count++
 	f.Last, f.LastSeq = at, seq
+	l.repeat(f)
 	return true
+}
+
+// repeat notes what was proved once more, each once in a step.
+func (l *ledger) repeat(f *Finding) {
+	if len(l.repeated) < maxFindingNames && !slices.Contains(l.repeated, f) {
+		l.repeated = append(l.repeated, f)
+	}
 }
 
 func (l *ledger) tell(f *Finding) {

@@ -1,10 +1,9 @@
 package check
 
 import (
-	"sort"
 	"strings"
-	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 )
 
@@ -12,46 +11,13 @@ import (
 type hints struct {
 	// widened are the nameless delta subscriptions that names were added to.
 	widened []*engine.Subscription
-	// clock tells when a response was sent by its stamp, oldest first.
-	clock []tick
+	// clock tells when a response was sent by its stamp.
+	clock timer.Ticks
 	// said is the cause under which a rule has reported a name of a client.
 	said map[string]string
 }
 
-// tick is the first response since some time.
-type tick struct {
-	stamp uint64
-	at    time.Time
-}
-
-const (
-	tickLength = 20 * time.Millisecond
-	maxTicks   = 1 << 13
-	maxSaid    = 1 << 16
-)
-
-// tick notes when the response that is being looked at was sent; what is older
-// than keep is forgotten.
-func (h *hints) tick(stamp uint64, now time.Time, keep time.Duration) {
-	if n := len(h.clock); n > 0 && now.Sub(h.clock[n-1].at) < tickLength {
-		return
-	}
-	old := 0
-	for old < len(h.clock) && (len(h.clock)-old >= maxTicks || now.Sub(h.clock[old].at) > keep) {
-		old++
-	}
-	h.clock = append(h.clock[old:], tick{stamp, now})
-}
-
-// sent returns when about the response with a stamp was sent, never later than
-// it was; zero if it was too long ago.
-func (h *hints) sent(stamp uint64) time.Time {
-	i := sort.Search(len(h.clock), func(i int) bool { return h.clock[i].stamp > stamp })
-	if i == 0 {
-		return time.Time{}
-	}
-	return h.clock[i-1].at
-}
+const maxSaid = 1 << 16
 
 // proveOnce enters a finding for each name once for a client and type; when it
 // is about the same name again, the finding that named it first is counted.

@@ -3,30 +3,7 @@ package check
 import (
 	"fmt"
 	"testing"
-	"time"
 )
-
-// The clock tells when a response was sent, never later than it was, forgets
-// what is old, and stays small.
-func TestClockOfResponses(t *testing.T) {
-	var h hints
-	start := time.Unix(1e9, 0)
-	const keep = time.Minute
-	for i := range 100_000 {
-		now := start.Add(time.Duration(i) * 7 * time.Millisecond)
-		stamp := uint64(i + 1)
-		h.tick(stamp, now, keep)
-		if got := h.sent(stamp); got.After(now) || now.Sub(got) > tickLength {
-			t.Fatalf("response %d was sent at %v, not at %v", stamp, now, got)
-		}
-	}
-	if len(h.clock) > maxTicks || len(h.clock) < 1000 {
-		t.Errorf("%d ticks", len(h.clock))
-	}
-	if got := h.sent(1); !got.IsZero() {
-		t.Errorf("a response of long ago was sent at %v", got)
-	}
-}
 
 // Polls are forgotten rather than kept without bound.
 func TestPollsAreBounded(t *testing.T) {

@@ -29,6 +29,7 @@ func Rules() []*Rule {
 		{ID: "error-detail-without-nonce", Fault: ClientFault, Severity: Warning, Confidence: Decided, local: true, request: errorDetailWithoutNonce},
 		{ID: "nack-received", Fault: ServerFault, Severity: Warning, Confidence: Decided, request: nackReceived},
 		{ID: "nack-immediate-resend", Fault: ServerFault, Severity: Warning, Confidence: Decided, request: noteNack, response: nackImmediateResend},
+		{ID: "nack-unresolved", Fault: ServerFault, Severity: Warning, Confidence: Timed, request: nackUnresolved},
 		{ID: "nack-then-same-content-acked", Fault: ServerFault, Severity: Info, Confidence: Guessed, request: nackThenAcked},
 		{ID: "verdict-flipped", Fault: ClientFault, Severity: Warning, Confidence: Decided, request: verdictFlipped},
 		{ID: "request-flood", Fault: ClientFault, Severity: Warning, Confidence: Timed, request: requestFlood},
@@ -68,6 +69,8 @@ func Rules() []*Rule {
 		{ID: "initial-versions-late", Fault: ClientFault, Severity: Error, Confidence: Decided, request: initialVersionsLate},
 		{ID: "initial-versions-not-subscribed", Fault: ClientFault, Severity: Warning, Confidence: Decided, request: initialVersionsNotSubscribed},
 		{ID: "reconnect-removal-missed", Fault: ServerFault, Severity: Warning, Confidence: Guessed, request: noteResumed, response: noteResent},
+		{ID: "reconnect-content-reverted", Fault: ServerFault, Severity: Info, Confidence: Guessed, response: contentReverted},
+		{ID: "fallback-server-differs", Fault: ServerFault, Severity: Info, Confidence: Guessed, response: fallbackDiffers},
 
 		// Content of responses
 		{ID: "duplicate-resource", Fault: ServerFault, Severity: Error, Confidence: Decided, polls: true, local: true, response: duplicateResource},

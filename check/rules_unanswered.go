@@ -15,7 +15,7 @@ import (
 // was sent on another stream.
 func noteSent(x *event) {
 	if x.sub.Named() {
-		x.k.hints.tick(x.k.Stamp, x.now, x.k.timers.Retro+x.k.timers.DNE+time.Second)
+		x.k.hints.clock.Note(x.k.Stamp, x.now, x.k.timers.Retro+x.k.timers.DNE+time.Second)
 	}
 }
 
@@ -67,7 +67,7 @@ func (x *event) newHere(names []string) map[string]struct{} {
 	for _, n := range names[:min(len(names), maxNewNames)] {
 		if slices.ContainsFunc(others, func(s *engine.Subscription) bool {
 			it := s.Have.Get(n)
-			return it != nil && it.Content != nil && !x.k.hints.sent(it.Stamp).Before(since)
+			return it != nil && it.Content != nil && !x.k.hints.clock.At(it.Stamp).Before(since)
 		}) {
 			put(&out, n, struct{}{})
 		}

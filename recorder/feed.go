@@ -144,7 +144,7 @@ func (l *Log) segment(n uint64, from session.Seq) (*Reader, error) {
 		if n > 0 {
 			return nil, fs.ErrNotExist
 		}
-		return l.open()
+		return l.open(l.segments())
 	}
 	r, err := all.find(max(n, 1))
 	for n == 0 && err == nil {

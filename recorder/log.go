@@ -228,9 +228,11 @@ func (l *Log) Path() string {
 // of it. What was written last it reads from memory, and if it follows, each
 // commit wakes it. It gives the same as one that Open returns, and nothing
 // before that could. The caller closes it.
-func (l *Log) Reader() (*Reader, error) {
+func (l *Log) Reader() (*Reader, error) { return l.readerOf(l.segments()) }
+
+func (l *Log) readerOf(from segmentSource) (*Reader, error) {
 	leave := l.tail.enter()
-	r, err := l.open()
+	r, err := l.open(from)
 	if err != nil {
 		leave()
 		return nil, err
@@ -239,8 +241,7 @@ func (l *Log) Reader() (*Reader, error) {
 	return r, nil
 }
 
-func (l *Log) open() (*Reader, error) {
-	from := l.segments()
+func (l *Log) open(from segmentSource) (*Reader, error) {
 	if from == nil {
 		r, err := openFile(l.Path())
 		if err == nil {

@@ -3,6 +3,7 @@ package recorder
 import (
 	"io"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
@@ -43,6 +44,21 @@ type ring struct {
 	parts    []*ringPart // the newest is the last
 	newest   uint64      // its number
 	upcoming *ringPart
+}
+
+// Hold is for who reads the log several times and has to find the same each time:
+// each call of open reads from the beginning on, as Reader does. What a ring drops
+// meanwhile stays in memory until open is let go; of a log in files nothing is
+// held.
+func (l *Log) Hold() (open func() (*Reader, error)) {
+	r, is := l.store.(*ring)
+	if !is {
+		return l.Reader
+	}
+	r.mu.Lock()
+	held := &ring{parts: slices.Clone(r.parts), newest: r.newest}
+	r.mu.Unlock()
+	return func() (*Reader, error) { return l.readerOf(held) }
 }
 
 func (r *ring) begin() (blocks.File, error) {

@@ -124,3 +124,32 @@ func (r *ring) bytes() (total int64) {
 	}
 	return total
 }
+
+// What is held stays, whatever the ring drops.
+func TestRingHolds(t *testing.T) {
+	l, write := ringOf(t, Options{Memory: 64 << 10})
+	all := []session.Chunks{{noise(2000)}}
+	for i := range 10 {
+		write(pushAt(all, i))
+	}
+	open := l.Hold()
+	for i := range 200 {
+		write(pushAt(all, 10+i))
+	}
+	for range 2 {
+		r, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := r.Next(t.Context())
+		if err != nil || e.Seq != 1 {
+			t.Errorf("it begins with entry %d, %v", e.Seq, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if e, err := readerFrom(t, l).Next(t.Context()); err != nil || e.Seq == 1 {
+		t.Errorf("the ring begins with entry %d, %v: it has dropped nothing", e.Seq, err)
+	}
+}

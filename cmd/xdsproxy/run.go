@@ -119,6 +119,7 @@ func (a *cli) run(ctx context.Context, path string) error {
 		err = closing
 	}
 	s.AwaitJudged(again, over)
+	s.AwaitDumps(again)
 	s.Log.Account(a.console())
 	if err == nil && again.Err() != nil {
 		err = context.Canceled

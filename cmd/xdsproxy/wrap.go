@@ -83,7 +83,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().Var(settings.NewText(&file, "FILE"), "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
-		"no-record", "ring", "memory-past", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
+		"no-record", "ring", "dump-on", "dump-dir", "dump-before", "dump-every", "dump-max-size", "dump-format", "memory-past", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
 	writeFlag(cmd, &path)
 	return cmd
 }
@@ -150,6 +150,7 @@ func (a *cli) attend(serving context.Context, drain func(), child *wrap.Command,
 	relay.Wait()
 	closing := s.Close(impatient)
 	s.AwaitJudged(impatient, judged)
+	s.AwaitDumps(impatient)
 	s.Log.Account(a.console())
 	if code == console.ExitDone {
 		return closing

@@ -37,6 +37,12 @@ func (s stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge("recorder_failing", "1 while the recording cannot be written, else 0.", failing)
 	counter("recorder_files_lost_total", "Files of the recording that somebody else removed, renamed, replaced, truncated or overwritten while they were written. Each time recording went on in another.", st.Losses)
 	gauge("metrics_lag_entries", "Entries that were seen and that the other metrics do not count yet.", float64(uint64(st.Last)-min(uint64(seen), uint64(st.Last))))
+	if s.c.Dumps != nil {
+		d := s.c.Dumps()
+		counter("dumps_written_total", "Dumps of --dump-on that were written.", d.Written)
+		counter("dumps_failed_total", "Dumps that could not be written.", d.Failed)
+		counter("dumps_skipped_total", "Dumps that were not tried, because there were too many in a short time.", d.Skipped)
+	}
 	if s.c.Memory != nil {
 		m := s.c.Memory()
 		gauge("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning.", float64(m.Past))
@@ -59,3 +65,6 @@ func newBuildInfo(b Build) prometheus.Collector {
 	g.WithLabelValues(b.Version, b.Revision, b.Go, b.XDS).Set(1)
 	return g
 }
+
+// Dumps are how many dumps there were.
+type Dumps struct{ Written, Failed, Skipped uint64 }

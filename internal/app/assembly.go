@@ -37,6 +37,7 @@ type Assembly struct {
 	Routes []tui.Route
 	views  *viewers
 	ops    *operations
+	dumps  *dumps
 
 	closeKeys func()
 	late      <-chan time.Time // set by Close: when the rules are not waited for any more
@@ -77,6 +78,9 @@ func (s *Assembly) start(d Design) (err error) {
 	if d.Begin != nil {
 		s.Log.Append(session.Entry{Kind: session.KindNote, Side: session.Proxy, Note: d.Begin})
 	}
+	if s.dumps, err = s.offerDumps(s.Log); err != nil {
+		return err
+	}
 	d.Relay.Log, d.Relay.Buffers, d.Relay.Logger = s.Log.Log, &s.Log.Buffers, s.Logger
 	if s.Proxy, err = proxy.Listen(d.Relay); err != nil {
 		return Unbound(err)
@@ -90,7 +94,7 @@ func (s *Assembly) start(d Design) (err error) {
 	if s.views, err = s.offerViews(s.Log, s.Routes); err != nil || d.Alone {
 		return err
 	}
-	s.ops, err = s.offerOperations(s.Log, s.Proxy)
+	s.ops, err = s.offerOperations(s.Log, s.Proxy, s.dumps)
 	return err
 }
 
@@ -111,6 +115,7 @@ func (s *Assembly) Announce(ctx context.Context, listening func()) (forget func(
 func (s *Assembly) Discard() {
 	s.views.close(0)
 	s.ops.close()
+	s.dumps.close(context.Background(), 0)
 	if s.Proxy != nil {
 		s.Proxy.Close()
 	}

@@ -19,12 +19,12 @@ import (
 // Oversee reads what is recorded as it grows, until the log is closed, and logs
 // what rules find: the log ends it, not a signal, so that what passes while the
 // proxy drains is looked at, too.
-func (s *Assembly) Oversee() { s.oversee(0, s.ops) }
+func (s *Assembly) Oversee() { s.oversee(0, s.ops, s.dumps) }
 
-// oversee logs what rules find in entries after one. It counts for o, unless that
-// is nil.
-func (s *Assembly) oversee(after session.Seq, o *operations) {
-	if bool(s.Settings.NoCheck) && o == nil {
+// oversee logs what rules find in entries after one. It counts for o and looks for
+// what d is to write, unless that is nil.
+func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps) {
+	if bool(s.Settings.NoCheck) && o == nil && d == nil {
 		return
 	}
 	large, others := false, render.Others{}
@@ -44,6 +44,7 @@ func (s *Assembly) oversee(after session.Seq, o *operations) {
 		if o != nil {
 			o.metrics.Step(e, c)
 		}
+		d.step(e, c)
 		s.Log.Note(c.Findings)
 		sums(others.Due(e.Time))
 		for i := range c.Findings {
@@ -151,13 +152,17 @@ func (h *Host) logProof(f *check.Finding, message string, who ...zap.Field) {
 	write(message, fields...)
 }
 
-// Count counts what is being recorded for the metrics, where oversee does not
-// read along.
+// Count counts what is being recorded for the metrics, and looks for what is to be
+// dumped, where oversee does not read along.
 func (s *Assembly) Count() {
-	if s.ops != nil {
-		s.lookOn(func(e *session.Entry, c *check.Change) error {
-			s.ops.metrics.Step(e, c)
-			return nil
-		})
+	if s.ops == nil && s.dumps == nil {
+		return
 	}
+	s.lookOn(func(e *session.Entry, c *check.Change) error {
+		if s.ops != nil {
+			s.ops.metrics.Step(e, c)
+		}
+		s.dumps.step(e, c)
+		return nil
+	})
 }

@@ -28,6 +28,8 @@ const (
 type Proof struct {
 	Findings []check.Finding // of the session, as Fold leaves them
 	Seqs     []session.Seq   // entries that are to be in it, too
+	// From makes all entries from this one on a part of every extent; 0: none.
+	From session.Seq
 	// Way asks for TheWay at least, if that takes no more bytes: without it a
 	// client that is played to may not come to where the finding is. One with a
 	// stream for each type asks for listeners once it has clusters.
@@ -82,6 +84,7 @@ func (p *Proof) first(path string, of recorder.Facts, walk Walk, choice *choice,
 // choice says which entries belong to an extent. It learns the streams and
 // clients of the wanted entries during the first walk.
 type choice struct {
+	from    session.Seq // 0: nothing is chosen for its place alone
 	last    session.Seq // of those that are wanted
 	wanted  map[session.Seq]bool
 	streams map[session.StreamID]bool
@@ -89,7 +92,7 @@ type choice struct {
 }
 
 func choiceOf(p *Proof) *choice {
-	c := &choice{wanted: map[session.Seq]bool{}, streams: map[session.StreamID]bool{}, clients: map[string]bool{}}
+	c := &choice{from: p.From, wanted: map[session.Seq]bool{}, streams: map[session.StreamID]bool{}, clients: map[string]bool{}}
 	for _, seq := range p.Seqs {
 		c.wanted[seq] = true
 	}
@@ -120,7 +123,7 @@ func (c *choice) walk(walk Walk, extent Extent) Walk {
 				c.streams[e.Stream] = e.Stream != 0
 				c.clients[ch.Client] = ch.Client != ""
 			}
-			chosen := c.wanted[e.Seq]
+			chosen := c.wanted[e.Seq] || c.from > 0 && e.Seq >= c.from
 			switch extent {
 			case TheStreams:
 				chosen = chosen || c.streams[e.Stream]

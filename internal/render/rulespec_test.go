@@ -40,6 +40,7 @@ func gRFCs() map[string]string {
 		"A46": "A46-xds-nack-semantics-improvement.md",
 		"A47": "A47-xds-federation.md",
 		"A57": "A57-xds-client-failure-mode-behavior.md",
+		"A71": "A71-xds-fallback.md",
 		"A88": "A88-xds-data-error-handling.md",
 	}
 }

@@ -10,6 +10,9 @@ import (
 // Check says what run would refuse. That there is no upstream is no fault
 // of who asks for settings.
 func (ss *Settings) Check(con *console.Console) error {
+	if _, err := ss.Dumps(); err != nil {
+		return err
+	}
 	if len(ss.Listeners) > 0 || len(ss.upstream) > 0 {
 		_, err := ss.Pairs(con)
 		return err

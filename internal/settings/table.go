@@ -36,6 +36,7 @@ type Values struct {
 	NoRecord    Bool
 	NoCheck     Bool
 	Ring        Size
+	dumps       dumpValues
 	memoryPast  Size
 	KeepSecrets Bool
 
@@ -64,6 +65,7 @@ const (
 	groupForward = "Forwarding"
 	groupLimits  = "Limits"
 	GroupRecord  = "Recording"
+	groupDumps   = "Dumps"
 	groupMemory  = "Memory"
 	groupViewer  = "Viewer"
 	groupAdmin   = "Operations"
@@ -130,6 +132,9 @@ func (c *Values) bind() []*Setting {
 			"memory for the recording with --no-record; the oldest entries go first"),
 		row(GroupRecord, "no-check", &c.NoCheck,
 			"do not hold what passes against the rules"),
+	}...)
+	table = append(table, c.dumps.bind()...)
+	table = append(table, []*Setting{
 		row(groupMemory, "memory-past", &c.memoryPast,
 			"memory for what is over: streams that ended, clients that left, versions that were replaced; beyond it the least recent is forgotten, which is said, and rules that would need it are silent"),
 		row(GroupRecord, "keep-secrets", &c.KeepSecrets,
