@@ -33,8 +33,8 @@ compares what the client accepted last with what its Envoy holds.
 
 The comparison knows what xDS means: the order of endpoints, domains or matchers
 makes no difference, that of routes and filters does, and elements are found
-again by their names. Secrets are compared by their masks; between two recordings,
-which mask differently, they are not compared, and it says how many there are.
+again by their names. Secrets are compared by their masks. Two recordings mask
+differently: there, secrets are not compared, and a line says how many.
 
 Which of the forms is meant: two numbers are SEQs, a file that exists (or a name
 that ends in .xdsp or .xds) is a recording, everything else is a NAME. --name

@@ -33,11 +33,11 @@ Lines for people leave out what tells them nothing: heartbeats of the log,
 response headers that merely say 200, resets that merely confirm the end of a
 stream. -o jsonl has every entry, one JSON object a line.
 
-What only repeats the lines above is folded into one that counts: rounds of the
-same response and the same answer, such as of a NACK loop, and polls of REST that
-bring nothing new, of which but the messages have lines at all. On a terminal it
-is written anew while it is the last; elsewhere there is one at 1, 10, 100 times
-and so on, and at the end. --no-fold prints every line.
+Lines that only repeat those above are folded into one that counts: rounds of
+the same response and the same answer, as in a NACK loop, and REST polls that
+bring nothing new. On a terminal the line that counts is written anew while it
+is the last one. Elsewhere there is one after 1, 10, 100 times and so on, and
+one at the end. --no-fold prints every line.
 
 What a rule has proved stands below the line that proved it: ! an error, ~ a
 warning, i a note. What other clients have of the same cause is summed up, in

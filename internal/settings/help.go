@@ -116,7 +116,7 @@ xdsproxy help configuration says what stands in the configuration file.
 Other variables:
 
   NO_COLOR                 no colour, if it is not empty
-  FORCE_HYPERLINK          1: the terminal knows links, and gets them on the screen; 0: not
+  FORCE_HYPERLINK          1: the terminal knows links; 0: it does not
   CLICOLOR_FORCE           colour even without a terminal, if not empty or 0
   TERM                     no colour if it says dumb
   XDSPROXY_PAGER, PAGER    the program that show and explain print through on a
