@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
@@ -51,5 +52,40 @@ func TestReadOnLater(t *testing.T) {
 				t.Errorf("%d entries of %d", read, len(want))
 			}
 		})
+	}
+}
+
+// Who follows from one Next to the next has the end of the recording, and asks
+// nobody who is gone whether there is more.
+func TestFollowToTheEnd(t *testing.T) {
+	log, f := newLog(t, recorder.Options{}, false), newTraffic()
+	server, c := served(t, log, "unix", quick())
+	write(t, log, f, 10)
+	r := c.Open(0, 0)
+	defer r.Close()
+	r.Follow(true)
+	read := 0
+	for ; read < 5; read++ { // each is a pass of its own
+		if _, err := r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, log, f, 10)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server.Close(time.Hour) // waits until it has told the end
+	for {
+		_, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("after %d entries: %v", read, err)
+		}
+		read++
+	}
+	if !r.Facts().Complete || read < 20 {
+		t.Errorf("%d entries, complete: %v", read, r.Facts().Complete)
 	}
 }

@@ -195,7 +195,7 @@ func (s *segment) receive() error {
 			s.resume = chunk.Resume
 		}
 		if chunk.Last {
-			s.r.over = s.asked == s.r.pass
+			s.r.over = s.r.follow || s.asked == s.r.pass // who follows is told of the end of the recording only
 			s.end()
 		}
 		return nil
