@@ -298,8 +298,8 @@ func (v *View) line(scr view.Screen, r *index.Row, c *columns, before int64) wid
 	if what == "" {
 		what = "MSG"
 	}
-	if again := v.again(scr, r.Seq); again != "" {
-		what += " " + again
+	if n := v.again(scr, r.Seq); n > 0 {
+		what += " x" + render.ShortSize(int64(n))
 	}
 	l.Add(look, widget.Left(what, c.what)+" ")
 	if c.version > 0 {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
@@ -139,8 +138,12 @@ func (v *View) fold(scr view.Screen, r *index.Row, a key.Action) {
 		i := scr.Log().Index.Find(r.Seq)
 		head = v.folds.head(uint32(i))
 	}
-	if head == 0 || scr.Log().NoFold {
+	switch {
+	case head == 0 || scr.Log().NoFold:
 		scr.Say("nothing is folded here")
+		return
+	case v.asked != nil && v.asked.each:
+		scr.Say("nothing is folded here: the filter names entries")
 		return
 	}
 	open := !v.folds.open[head]
@@ -160,11 +163,12 @@ func (v *View) fold(scr view.Screen, r *index.Row, a key.Action) {
 	v.Settle(scr)
 }
 
-// again says of a head what came again.
-func (v *View) again(scr view.Screen, seq session.Seq) string {
-	n, is := scr.Log().Index.Again(seq)
-	if !is || n == 0 || scr.Log().NoFold {
-		return ""
+// again is how many times came again what is folded under a row; 0 where the list
+// folds nothing.
+func (v *View) again(scr view.Screen, seq session.Seq) uint64 {
+	if scr.Log().NoFold || v.asked != nil && v.asked.each {
+		return 0
 	}
-	return "x" + render.ShortSize(int64(n))
+	n, _ := scr.Log().Index.Again(seq)
+	return n
 }

@@ -158,6 +158,34 @@ func TestFoldedEntries(t *testing.T) {
 	}
 }
 
+// Where a filter names entries, nothing is folded, and no row says that it were.
+func TestNamedEntriesStandForThemselves(t *testing.T) {
+	scr := viewtest.New(t, viewtest.File(filepath.Join("..", "..", "..", "check", "testdata", "sessions", "demo.xdsp"))).Read(t)
+	for text, folded := range map[string]bool{"seq:46,48,53": false, "kind:nack": true} {
+		v := New(false)
+		v.Settle(scr)
+		cmd, err := v.Ask(scr, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(scr, v, cmd)
+		run(scr, v, v.Tick(scr))
+		run(scr, v, v.GoTo(scr, 48))
+		said := v.About(scr)
+		frame := said.PlainText() + "\n"
+		for _, l := range v.Draw(scr, 80, 24) {
+			frame += l.PlainText() + "\n"
+		}
+		if strings.Contains(frame, "NACK x2") != folded || strings.Contains(frame, "space unfolds") != folded {
+			t.Errorf("%s:\n%s", text, frame)
+		}
+		run(scr, v, v.Do(scr, key.Toggle))
+		if v.folds.open[48] != folded {
+			t.Errorf("%s: space has unfolded 48: %v", text, v.folds.open[48])
+		}
+	}
+}
+
 // Of real polls but what they ask and bring has lines.
 func TestFoldedPolls(t *testing.T) {
 	scr := viewtest.New(t, viewtest.File(filepath.Join("..", "..", "..", "check", "testdata", "sessions", "rest-in-full.xdsp"))).Read(t)

@@ -467,7 +467,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 	if s := scr.Log().Index.Remark(r.Seq); s != "" {
 		l.Add(widget.Accent, "; "+scr.Aliases().Text(s)+"   ")
 	}
-	if n, is := scr.Log().Index.Again(r.Seq); is && n > 0 && !v.folds.open[r.Seq] && !scr.Log().NoFold {
+	if n := v.again(scr, r.Seq); n > 0 && !v.folds.open[r.Seq] {
 		l.Add(widget.Accent, "and "+render.Count(int64(n), "time", "times")+" again, space unfolds   ")
 	}
 	if f := scr.Seen().Finding(r.Seq); f != nil {
