@@ -57,6 +57,10 @@ func TestNotesAreExported(t *testing.T) {
 	}
 	page, _ := run("export", in("demo.xdsp"), "-o", "html")
 	has(page, `"marked":true`, `"remark":"and there"`)
+	lines, _ := run("export", in("demo.xdsp"), "-o", "jsonl", "--seq", "3..9")
+	has(lines, `"marked":true`, `"remark":"and there"`)
+	documents, _ := run("export", in("demo.xdsp"), "-o", "yaml", "--seq", "3..9")
+	has(documents, "marked: true\n", "remark: and there\n")
 	shown, _ := run("show", in("demo.xdsp"), "3", "9", "10")
 	has(shown, "marked: true\n", "remark: and there\n")
 	if got := marked(t, in("demo.xdsp"), "marked:yes"); got != "3" {

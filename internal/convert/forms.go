@@ -25,6 +25,8 @@ const (
 // Options say what a form may tell beside the entries.
 type Options struct {
 	Report Report // of Markdown
+	// Beside is what a person left beside an entry, of JSONL and YAML; it may be nil.
+	Beside func(session.Seq) (marked bool, text string)
 }
 
 // writer writes one form in one walk. It is shown every entry.
@@ -43,9 +45,9 @@ func Write(w io.Writer, form Form, walk Walk, o Options) (Result, error) {
 	case CSV:
 		out = newCSV(w)
 	case JSONL:
-		out = newJSONL(w)
+		out = newJSONL(w, o)
 	case YAML:
-		out = newYAML(w)
+		out = newYAML(w, o)
 	case Mermaid:
 		out = newMermaid(w, &done)
 	case Markdown:
@@ -67,13 +69,17 @@ func Write(w io.Writer, form Form, walk Walk, o Options) (Result, error) {
 }
 
 // newJSONL writes the objects of watch, one a line.
-func newJSONL(w io.Writer) *writer {
+func newJSONL(w io.Writer, o Options) *writer {
 	return &writer{
 		visit: func(e *session.Entry, c *check.Change, chosen bool) error {
 			if !chosen {
 				return nil
 			}
-			line, err := render.NewObject(e, c).Line()
+			object := render.NewObject(e, c)
+			if o.Beside != nil {
+				object.Marked, object.Remark = o.Beside(e.Seq)
+			}
+			line, err := object.Line()
 			if err == nil {
 				_, err = w.Write(line)
 			}
@@ -84,8 +90,9 @@ func newJSONL(w io.Writer) *writer {
 }
 
 // newYAML writes the documents of show.
-func newYAML(w io.Writer) *writer {
+func newYAML(w io.Writer, o Options) *writer {
 	documents, first := render.NewDocuments(), true
+	documents.Beside = o.Beside
 	return &writer{
 		visit: func(e *session.Entry, c *check.Change, chosen bool) error {
 			documents.See(e)

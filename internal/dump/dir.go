@@ -33,9 +33,13 @@ type directory struct {
 	most int64 // bytes; 0: any number
 }
 
+// make makes the directory, unless it is there. Whoever clears dumps away may take
+// it with them, at any time.
+func (d *directory) make() error { return os.MkdirAll(d.path, 0o700) }
+
 // open makes the directory and tries whether a file can be written into it.
 func (d *directory) open() error {
-	if err := os.MkdirAll(d.path, 0o700); err != nil {
+	if err := d.make(); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(d.temporary(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

@@ -108,9 +108,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A directory that goes away, or a log that has forgotten, is a failure that is
-// told, and leaves nothing behind.
-func TestDumpFails(t *testing.T) {
+// Whoever clears the dumps away, and their directory with them, gets the next one.
+func TestDirectoryIsMadeAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dumps")
 	k, all := keeperOf(t, Options{Log: ringOf(t, 3), Dir: dir})
 	if err := os.Remove(dir); err != nil {
@@ -118,8 +117,26 @@ func TestDumpFails(t *testing.T) {
 	}
 	k.Add(trigger.Moment{What: "x", Seq: 2, Seqs: []session.Seq{2}, At: time.Unix(1e9+60, 0)})
 	k.Close(t.Context(), time.Hour)
+	if len(*all) != 1 || (*all)[0].err != nil || len(there(t, dir)) != 1 {
+		t.Errorf("%+v", *all)
+	}
+}
+
+// A file in the place of the directory, or a log that has forgotten, is a failure
+// that is told, and leaves nothing behind.
+func TestDumpFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dumps")
+	k, all := keeperOf(t, Options{Log: ringOf(t, 3), Dir: dir})
+	if err := errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	k.Add(trigger.Moment{What: "x", Seq: 2, Seqs: []session.Seq{2}, At: time.Unix(1e9+60, 0)})
+	k.Close(t.Context(), time.Hour)
 	if len(*all) != 1 || (*all)[0].err == nil || k.Stats() != (Stats{Failed: 1}) {
 		t.Errorf("%+v, %+v", *all, k.Stats())
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
 	}
 	k, all = keeperOf(t, Options{Log: ringOf(t, 0), Dir: dir})
 	k.Add(trigger.Moment{What: "x", Seq: 2, Seqs: []session.Seq{2}})

@@ -37,6 +37,9 @@ type writer struct {
 
 // write writes a dump, and says where it is. Of a dump that fails nothing is left.
 func (w *writer) write(ctx context.Context, m *trigger.Moment) (path string, size int64, err error) {
+	if err := w.dir.make(); err != nil {
+		return "", 0, err
+	}
 	walk := w.walk(ctx, w.o.Log.Hold(), m.Seq)
 	facts := w.o.Log.Facts()
 	proof := convert.Proof{Seqs: m.Seqs, Judge: w.o.Judge}

@@ -229,7 +229,7 @@ func (x *Export) text(ctx context.Context) (err error) {
 	o := convert.Options{Report: convert.Report{
 		Program: build.Line() + ", " + runtime.GOOS + "/" + runtime.GOARCH, Chosen: x.chosen(), Source: x.shownSource(),
 		Findings: func() []check.Finding { return w.checker.Findings() },
-	}}
+	}, Beside: func(seq session.Seq) (marked bool, text string) { return w.src.Notes().Of(seq) }}
 	if x.report() {
 		x.lean()
 		if o.Report.Facts, _, err = x.begins(); err != nil {

@@ -28,6 +28,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/xdsproxy/xdsproxy/session"
@@ -141,7 +142,7 @@ func Clean(text string) string {
 		text = strings.ToValidUTF8(text, "\ufffd")
 	}
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' { // those of C1, too: a terminal may obey them
 			return ' '
 		}
 		return r

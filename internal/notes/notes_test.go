@@ -37,6 +37,13 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// A terminal on which somebody prints the file obeys nothing that is in it.
+func TestClean(t *testing.T) {
+	if got := Clean(" a\x1b]0;x\a\u009b31m\u0085\u2028b\xff\tü "); got != "a ]0;x  31m  b\ufffd ü" {
+		t.Errorf("%q", got)
+	}
+}
+
 // What a person writes by hand is understood, and what is not is kept.
 func TestParse(t *testing.T) {
 	n, err := parse("xdsproxy notes 1\r\nrecording 2026-11-23T19:42:21.123456789Z\r\n# mine\r\n\r\n5 *\r\n6 -   tabs\tand more \r\nwhat?\r\n0 * no\r\n5 - twice\r\n7 -\r\n8 *" + strings.Repeat("x", 9) + "\r\n9 * " + strings.Repeat("long", maxText) + "\r\n")
