@@ -67,3 +67,16 @@ func TestDiffOfResource(t *testing.T) {
 		t.Errorf("nothing is compared as\n%s", got)
 	}
 }
+
+// What a finding is about is what was rejected then, and not what came after.
+func TestDiffOfAFinding(t *testing.T) {
+	d := drive(t, fileSource(sessionPath("demo")), 100, 40, Options{Theme: "mono"})
+	d.press("4", "d")
+	if got := d.frame(); !strings.Contains(got, "search  CDS  4 (39, accepted) > 5 (46, rejected)") {
+		t.Errorf("d on a rejection shows\n%s", got)
+	}
+	d.press("}")
+	if got := d.frame(); !strings.Contains(got, "6 (56, accepted)") {
+		t.Errorf("the version after it is not at hand:\n%s", got)
+	}
+}

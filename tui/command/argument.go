@@ -35,6 +35,9 @@ func Entry(arg string, x *index.Index) (seq session.Seq, said string, err error)
 	n := x.Len()
 	i := sort.Search(n, func(i int) bool { return len(x.Scan(m, nil, i, i+1)) > 0 })
 	r, ok := x.Row(i)
+	if first := render.ShortTime(x.First()); !ok && strings.IndexByte(arg, ':') == 2 && arg < first {
+		r, ok = x.Row(0) // a time of the day on which it began, before that
+	}
 	if !ok {
 		return 0, "", fmt.Errorf("there is nothing at %s or later: the last entry is of %s", arg, render.ShortTime(last))
 	}

@@ -109,6 +109,9 @@ func TestEntryByTime(t *testing.T) {
 		}
 		before = r.Seq
 	}
+	if seq, said, err := command.Entry("00:00", x); seq != 1 || err != nil {
+		t.Errorf("before the beginning is %d, %q, %v", seq, said, err)
+	}
 	if seq, said, err := command.Entry("17", x); seq != 17 || said != "" || err != nil {
 		t.Errorf("17 is %d, %q, %v", seq, said, err)
 	}

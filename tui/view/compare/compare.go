@@ -67,10 +67,19 @@ func Open(scr view.Screen, s view.Selection, toMark bool) tea.Cmd {
 	}
 	scr.Push(v)
 	if s.Name != "" && !toMark {
-		return v.history(scr, engine.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, 0)
+		return v.history(scr, engine.Selection{Client: s.Client, Type: s.Type, Name: s.Name}, of(s))
 	}
 	log := scr.Log()
 	return v.compute(scr, "comparing", func(ctx context.Context) compareReady { return CompareSelection(ctx, log, s, mark) })
+}
+
+// of is the entry whose version of a resource is meant: of a finding the first one
+// that proves it; else 0, which is the last version.
+func of(s view.Selection) session.Seq {
+	if len(s.Proof) > 0 {
+		return s.Proof[0]
+	}
+	return 0
 }
 
 // markNear is the marked entry that is nearest to one, 0 if there is none.

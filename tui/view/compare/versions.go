@@ -33,10 +33,15 @@ func (p *past) Where() string {
 	return s
 }
 
-// at chooses the version that came with an entry, or the last one.
+// at chooses the version that came with an entry, or the last one. One that was
+// rejected is held against what the client went on with.
 func (p *past) at(seq session.Seq) {
 	for i := range p.versions {
 		if v := &p.versions[i]; v.Seq <= seq && seq <= v.Last {
+			if step, ok := engine.LastStep(p.versions[:i+1]); ok && step.To == i {
+				p.step = step
+				return
+			}
 			p.step = engine.Step{From: i - 1, To: i}
 			return
 		}
