@@ -28,7 +28,9 @@ func Of(typeURL string, body []byte, most int) (list []Source, more bool) {
 		body = a.Value
 	}
 	w := walker{most: most}
-	w.walk(shapeOf(xds.TypeName(typeURL)), body)
+	if anySystem(body) { // few have, and this is cheaper than to walk
+		w.walk(shapeOf(xds.TypeName(typeURL)), body)
+	}
 	if len(w.found) == 0 {
 		if s, is := Named(xds.ShortType(typeURL), string(protoscan.Last(body, 1))); is {
 			return []Source{s}, false

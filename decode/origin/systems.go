@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"bytes"
 	"strings"
 )
 
@@ -37,6 +38,16 @@ var systems = [...]system{
 	// AttachedPolicyRef.ID: the policies of which each field of a merged one
 	// comes, under merge.KIND.GROUP, each as GROUP/KIND/NAMESPACE/NAME.
 	{name: kgateway, prefix: "merge.", read: readKgateway},
+}
+
+// anySystem says whether the key of a system stands anywhere in a body.
+func anySystem(body []byte) bool {
+	for i := range systems {
+		if bytes.Contains(body, []byte(systems[i].key+systems[i].prefix)) {
+			return true
+		}
+	}
+	return false
 }
 
 // The names of the systems.
