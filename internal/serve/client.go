@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,6 +27,10 @@ const (
 	window = 1 << 20
 	// answerTime is how long the first answer may take.
 	answerTime = 10 * time.Second
+	// inquiries are how often it is asked for that before it is called no viewer
+	// endpoint, where each time the other end hangs up without a word.
+	inquiries    = 10
+	inquiryPause = 100 * time.Millisecond
 )
 
 // Options say how a Client behaves.
@@ -93,15 +98,32 @@ func (c *Client) Info() Info {
 	return c.info
 }
 
-// Refresh asks again.
+// Refresh asks again. A proxy that is asked by a crowd makes room by hanging up on
+// who has not spoken yet: who hears nothing but that tries again.
 func (c *Client) Refresh(ctx context.Context) (Info, error) {
-	l, err := c.connect()
-	if err != nil {
-		return Info{}, err
-	}
-	defer l.close()
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	for try := 1; ; try++ {
+		info, hungUp, err := c.inquire(ctx)
+		if !hungUp || try == inquiries {
+			return info, err
+		}
+		select {
+		case <-ctx.Done():
+			return info, err
+		case <-time.After(inquiryPause):
+		}
+	}
+}
+
+// inquire asks on a connection of its own. hungUp says that the other end closed it
+// without a word.
+func (c *Client) inquire(ctx context.Context) (info Info, hungUp bool, err error) {
+	l, err := c.connect()
+	if err != nil {
+		return Info{}, false, err
+	}
+	defer l.close()
 	var trailer metadata.MD
 	reply, err := l.api.Info(c.authorized(ctx), &viewerpb.InfoRequest{}, grpc.Trailer(&trailer))
 	if status.Code(err) == codes.Unauthenticated && len(trailer.Get(viewerKey)) > 0 && !c.asks() && c.o.Token != "" {
@@ -113,13 +135,14 @@ func (c *Client) Refresh(ctx context.Context) (Info, error) {
 		reply, err = l.api.Info(c.authorized(ctx), &viewerpb.InfoRequest{}, grpc.Trailer(&trailer))
 	}
 	if err != nil {
-		return Info{}, c.explain(err, l, len(trailer.Get(viewerKey)) > 0)
+		hungUp = status.Code(err) == codes.Unavailable && l.dialled() == nil && !l.heard.Load()
+		return Info{}, hungUp, c.explain(err, l, len(trailer.Get(viewerKey)) > 0)
 	}
-	info := infoOf(reply)
+	info = infoOf(reply)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.info = info
-	return info, nil
+	return info, false, nil
 }
 
 func infoOf(r *viewerpb.InfoReply) Info {
@@ -157,11 +180,26 @@ func (c *Client) authorized(ctx context.Context) context.Context {
 
 // link is one connection.
 type link struct {
-	conn *grpc.ClientConn
-	api  viewerpb.ViewerClient
+	conn  *grpc.ClientConn
+	api   viewerpb.ViewerClient
+	heard atomic.Bool // that the other end said anything
 
 	mu   sync.Mutex
 	dial error // why there is none
+}
+
+// listening notes that something was read.
+type listening struct {
+	net.Conn
+	heard *atomic.Bool
+}
+
+func (l *listening) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	if n > 0 {
+		l.heard.Store(true)
+	}
+	return n, err
 }
 
 // connect begins a connection, which the first call makes.
@@ -175,7 +213,10 @@ func (c *Client) connect() (*link, error) {
 			l.mu.Lock()
 			l.dial = err
 			l.mu.Unlock()
-			return conn, err
+			if err != nil {
+				return nil, err
+			}
+			return &listening{conn, &l.heard}, nil
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
 		grpc.WithMaxHeaderListSize(maxHeaders),
