@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,7 +27,7 @@ const (
 	// answerTime is how long the first answer may take.
 	answerTime = 10 * time.Second
 	// inquiries are how often it is asked for that before it is called no viewer
-	// endpoint, where each time the other end hangs up without a word.
+	// endpoint, where each time the other end hangs up.
 	inquiries    = 10
 	inquiryPause = 100 * time.Millisecond
 )
@@ -99,7 +98,7 @@ func (c *Client) Info() Info {
 }
 
 // Refresh asks again. A proxy that is asked by a crowd makes room by hanging up on
-// who has not spoken yet: who hears nothing but that tries again.
+// who has not spoken yet: who is hung up on tries again.
 func (c *Client) Refresh(ctx context.Context) (Info, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -116,8 +115,8 @@ func (c *Client) Refresh(ctx context.Context) (Info, error) {
 	}
 }
 
-// inquire asks on a connection of its own. hungUp says that the other end closed it
-// without a word.
+// inquire asks on a connection of its own. hungUp says that there was one, and that
+// the other end closed it.
 func (c *Client) inquire(ctx context.Context) (info Info, hungUp bool, err error) {
 	l, err := c.connect()
 	if err != nil {
@@ -135,7 +134,7 @@ func (c *Client) inquire(ctx context.Context) (info Info, hungUp bool, err error
 		reply, err = l.api.Info(c.authorized(ctx), &viewerpb.InfoRequest{}, grpc.Trailer(&trailer))
 	}
 	if err != nil {
-		hungUp = status.Code(err) == codes.Unavailable && l.dialled() == nil && !l.heard.Load()
+		hungUp = status.Code(err) == codes.Unavailable && l.dialled() == nil
 		return Info{}, hungUp, c.explain(err, l, len(trailer.Get(viewerKey)) > 0)
 	}
 	info = infoOf(reply)
@@ -180,26 +179,11 @@ func (c *Client) authorized(ctx context.Context) context.Context {
 
 // link is one connection.
 type link struct {
-	conn  *grpc.ClientConn
-	api   viewerpb.ViewerClient
-	heard atomic.Bool // that the other end said anything
+	conn *grpc.ClientConn
+	api  viewerpb.ViewerClient
 
 	mu   sync.Mutex
 	dial error // why there is none
-}
-
-// listening notes that something was read.
-type listening struct {
-	net.Conn
-	heard *atomic.Bool
-}
-
-func (l *listening) Read(b []byte) (int, error) {
-	n, err := l.Conn.Read(b)
-	if n > 0 {
-		l.heard.Store(true)
-	}
-	return n, err
 }
 
 // connect begins a connection, which the first call makes.
@@ -213,10 +197,7 @@ func (c *Client) connect() (*link, error) {
 			l.mu.Lock()
 			l.dial = err
 			l.mu.Unlock()
-			if err != nil {
-				return nil, err
-			}
-			return &listening{conn, &l.heard}, nil
+			return conn, err
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
 		grpc.WithMaxHeaderListSize(maxHeaders),
