@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"internal/lenient":   {},
 	"internal/bounded":   {},
 	"internal/notes":     {"session"},
-	"internal/pushes":    {"session", "internal/xds", "internal/recent", "internal/engine", "decode"},
+	"internal/pushes":    {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode"},
 	"internal/fold":      {"session", "internal/xds", "internal/recent", "internal/engine"},
 	"internal/wire":      {"session"},
 	"proxy":              {"session", "internal/wire"},

@@ -35,6 +35,7 @@ type Head struct {
 	Rejected int // that rejected something of it, and were sent nothing since that they accepted
 	Pending  int // that have not answered all
 	Left     int // that went away and had not answered
+	Unclear  int // of which it cannot be told
 	Unsent   int // that want what changed, and were not sent it
 
 	Added, Changed, Removed, Renamed int // resources, each once for all clients
@@ -42,6 +43,8 @@ type Head struct {
 	Swaps int           // resources that were removed and for which others came
 	Gap   time.Duration // the longest time for which something was missing; 0: nothing was, as far as is known
 	Open  int           // of what is missing still
+
+	Unsure bool // part of the streams was not seen, so that changes may be missing
 }
 
 // Push is one push in full. Nothing in it changes later.
@@ -101,6 +104,9 @@ const (
 	Pends   = "pending"
 	Gone    = "left"
 	Accepts = "accepted"
+	// Unclear is one of which nobody can tell: what it says is neither, or the
+	// response has no nonce.
+	Unclear = "unclear"
 )
 
 // Client is one client that was sent something of a push.
@@ -124,7 +130,8 @@ type Part struct {
 	Sent      time.Time   // the first response
 	Answer    session.Seq // of the newest verdict, 0 if there is none
 	Answered  time.Time
-	Reason    string // why it was rejected
+	Nacks     int    // responses of it that were rejected, whatever came after
+	Reason    string // why, the last time
 }
 
 // Unsent is a client that wants a resource which others were sent, has what they
