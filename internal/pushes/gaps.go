@@ -45,6 +45,7 @@ type window struct {
 	until      *moment // what closes it, nil while there is nothing
 	refused    bool    // the client rejected what made it, or would have closed it
 	closed     bool
+	over       time.Time // when the client went away, zero while it is there
 }
 
 // swapped is a resource that was removed after others had let go of it.
@@ -315,8 +316,11 @@ func (g *Grouper) settleGaps(cl *client, seq session.Seq, ok bool) {
 
 // most is the longest that a window can have been open.
 func (w *window) most(now time.Time) time.Duration {
-	if w.until != nil && !w.until.agreed.IsZero() {
+	switch {
+	case w.until != nil && !w.until.agreed.IsZero():
 		now = w.until.agreed
+	case !w.over.IsZero():
+		now = w.over
 	}
 	return max(0, now.Sub(w.from.sent))
 }
@@ -327,8 +331,11 @@ func (w *window) least(now time.Time) time.Duration {
 	if w.from.agreed.IsZero() {
 		return 0
 	}
-	if w.until != nil {
+	switch {
+	case w.until != nil:
 		now = w.until.sent
+	case !w.over.IsZero():
+		now = w.over
 	}
 	return max(0, now.Sub(w.from.agreed))
 }

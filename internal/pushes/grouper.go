@@ -92,6 +92,7 @@ type client struct {
 
 // talk is one type on one stream.
 type talk struct {
+	of      *client
 	pending []*ref // responses without a verdict, oldest first
 	asked   bool   // since the last response
 	cause   *push  // that made the client ask
@@ -105,7 +106,7 @@ func (g *Grouper) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 		for _, s := range c.Stream.Order {
 			g.left(s)
 		}
-	case e.Kind == session.KindDisconnect:
+	case e.Kind == session.KindDisconnect && e.Conn != 0:
 		for s := range g.talks {
 			if s.Stream.Ended {
 				g.left(s)
@@ -119,9 +120,16 @@ func (g *Grouper) Step(k *engine.Engine, e *session.Entry, c *engine.Change) {
 	}
 }
 
-// left notes that a client went away, with what it has not answered.
+// left notes that a stream ended, with what its client has not answered, and what
+// was missing there.
 func (g *Grouper) left(s *engine.Subscription) {
 	if t := g.talks[s]; t != nil {
+		for _, w := range t.of.open {
+			if w.from.stream == s.Stream.ID && w.over.IsZero() {
+				w.over = g.now
+				w.push.touch()
+			}
+		}
 		for _, r := range t.pending {
 			r.state, r.resp = Gone, nil
 			r.push.touch()
@@ -130,12 +138,13 @@ func (g *Grouper) left(s *engine.Subscription) {
 	}
 }
 
-func (g *Grouper) talk(s *engine.Subscription) *talk {
+func (g *Grouper) talk(s *engine.Subscription, of *client) *talk {
 	t := g.talks[s]
 	if t == nil {
 		t = &talk{}
 		g.talks[s] = t
 	}
+	t.of = of
 	return t
 }
 
@@ -165,7 +174,8 @@ func (g *Grouper) client(c *engine.Change) *client {
 
 // request takes what a client asks, and what it says of responses.
 func (g *Grouper) request(e *session.Entry, c *engine.Change) {
-	t, cl := g.talk(c.Sub), g.client(c)
+	cl := g.client(c)
+	t := g.talk(c.Sub, cl)
 	g.judge(t, cl, e, c)
 	asks := c.What == engine.SUB || c.What == engine.REQ || len(c.Request.Given) > 0 || slices.Contains(c.Also, engine.SUB)
 	if !asks {
@@ -182,7 +192,8 @@ func (g *Grouper) request(e *session.Entry, c *engine.Change) {
 // response enters a response into the push that it belongs to.
 func (g *Grouper) response(k *engine.Engine, c *engine.Change) {
 	g.steps++
-	t, cl, sv := g.talk(c.Sub), g.client(c), g.server(c.Sub.Stream.Server)
+	cl, sv := g.client(c), g.server(c.Sub.Stream.Server)
+	t := g.talk(c.Sub, cl)
 	if len(sv.clients) >= maxClients {
 		clear(sv.clients)
 	}

@@ -272,16 +272,24 @@ func worst(a, b string) string {
 	return Accepts
 }
 
-// state is where a part stands: on each of its streams by the newest response; of
-// delta also by what was rejected and not sent again and accepted since.
+// state is where a part stands: on each of its streams by the newest response, or
+// by the one before that was rejected while the newest has no verdict; of delta also
+// by what was rejected and not sent again and accepted since.
 func (pt *part) state() string {
 	out := Accepts
-	newest := make(map[session.StreamID]bool, 1)
+	newest := make(map[session.StreamID]string, 1) // "" once an older one says no more
 	fixed := make(map[string]bool)
 	for _, r := range slices.Backward(pt.refs) {
-		first := !newest[r.stream]
-		newest[r.stream] = true
+		was, more := newest[r.stream]
+		first := !more
+		if newest[r.stream] = r.state; !first && was != Pends && was != Gone {
+			newest[r.stream] = ""
+		}
 		switch {
+		case !first && !r.delta:
+			if r.state == Rejects && (was == Pends || was == Gone) {
+				out = worst(out, Rejects)
+			}
 		case r.state == passed:
 			if first {
 				out = worst(out, Unclear)
@@ -290,7 +298,7 @@ func (pt *part) state() string {
 			if len(r.names) == 0 || slices.ContainsFunc(r.names, func(n string) bool { return !fixed[n] }) {
 				out = worst(out, Rejects)
 			}
-		case first || r.delta:
+		default:
 			out = worst(out, r.state)
 		}
 		if r.delta && r.state == Accepts {

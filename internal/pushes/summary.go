@@ -23,7 +23,7 @@ func (g *Grouper) Heads(k *engine.Engine) []Head {
 // head counts what is in a push.
 func (g *Grouper) head(k *engine.Engine, p *push) Head {
 	unsent := g.unsents(k, p)
-	open := slices.ContainsFunc(p.gaps, func(w *window) bool { return !w.closed })
+	open := slices.ContainsFunc(p.gaps, func(w *window) bool { return !w.closed && w.over.IsZero() })
 	if p.counted && !open {
 		return p.sum
 	}
