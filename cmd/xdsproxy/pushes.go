@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ type pushFlags struct {
 func newPushes(a *cli) *cobra.Command {
 	output, f := "table", pushFlags{within: pushes.DefaultWithin}
 	cmd := a.command(&cobra.Command{
-		Use:   "pushes [SOURCE] [N] [--within DURATION] [--filter FILTER] [-o table|json]",
+		Use:   "pushes [SOURCE] [N] [--within DURATION] [--filter FILTER] [-o table|json|jsonl]",
 		Short: "Print each push of a server: to whom, how far, and what was missing meanwhile",
 		Long: `Prints a line for each push: the responses of one server that belong together,
 over types, streams and clients. These are the responses of one version; or of
@@ -51,7 +52,10 @@ has what they had before, and was not sent it.
 
 --filter is for those pushes of which an entry is wanted: a response, or an
 answer to one. --follow goes on with what is still being written, and prints a
-push when the next one of its server has begun, or all have answered.`,
+push when the next one of its server has begun, or all have answered.
+
+-o json has the list, or the push that N names in full; -o jsonl has every push
+in full, one JSON object a line.`,
 		Example: `xdsproxy pushes @last
 xdsproxy pushes @last 41
 xdsproxy pushes session.xdsp --type cds --client gw-0
@@ -71,7 +75,7 @@ xdsproxy pushes @last -o json | jq '.pushes[] | select(.gap_ms > 1000)'`,
 			return err
 		}
 		if f.follow && (n > 0 || output == "json") {
-			return misused("--follow prints a line for each push, and nothing else")
+			return misused("--follow prints a line for each push as it is over").Hint("-o jsonl has all of each in its line")
 		}
 		return a.pushes(cmd.Context(), name, n, output, &f)
 	})
@@ -82,7 +86,7 @@ xdsproxy pushes @last -o json | jq '.pushes[] | select(.gap_ms > 1000)'`,
 	flags.Var(settings.NewText(&f.typ, "TYPE"), "type", "those with something of that type, such as cds")
 	flags.Var((*settings.Duration)(&f.within), "within", "how far apart responses of one push are at most that have no version in common")
 	flags.BoolVar(&f.follow, "follow", false, "go on with what is still being written")
-	outputFlag(cmd, &output, "table", "json")
+	outputFlag(cmd, &output, "table", "json", "jsonl")
 	a.useSettings(cmd, "memory-past")
 	return cmd
 }
@@ -105,7 +109,7 @@ func (a *cli) pushes(ctx context.Context, name string, n int, output string, f *
 		o = a.config.Judging()
 	}
 	checker := check.NewChecker(o)
-	s := &pushSearch{grouper: pushes.New(pushes.Options{Within: f.within}), checker: checker, flags: f, wanted: make(map[int]bool)}
+	s := &pushSearch{grouper: pushes.New(pushes.Options{Within: f.within}), checker: checker, flags: f, jsonl: output == "jsonl", wanted: make(map[int]bool)}
 	wants := query.Asker()
 	damage := a.judgeEach(ctx, src, checker, func(e *session.Entry, c *check.Change) error {
 		s.grouper.Step(checker.Engine, e, &c.Change)
@@ -128,7 +132,7 @@ func (a *cli) pushes(ctx context.Context, name string, n int, output string, f *
 		}
 		return cmp.Or(c.Show(output, push.NewObject(&p), func() string { return push.Text(&p, c.Style(), c.Columns(), push.Form{}) }), damage)
 	}
-	if f.follow {
+	if f.follow || s.jsonl {
 		return cmp.Or(s.print(a, true), damage)
 	}
 	heads := s.heads()
@@ -147,6 +151,7 @@ type pushSearch struct {
 	grouper *pushes.Grouper
 	checker *check.Checker
 	flags   *pushFlags
+	jsonl   bool
 	wanted  map[int]bool // by their entries
 	printed int
 }
@@ -174,7 +179,7 @@ func (s *pushSearch) wants(h *pushes.Head) bool {
 // print prints the pushes that are over, or all that are left.
 func (s *pushSearch) print(a *cli, all bool) error {
 	heads := s.grouper.Heads(s.checker.Engine)
-	from := len(heads) - (s.grouper.Forgotten() + len(heads) - s.printed)
+	from := s.printed - s.grouper.Forgotten()
 	for i := max(0, from); i < len(heads); i++ {
 		h := &heads[i]
 		later := slices.ContainsFunc(heads[i+1:], func(o pushes.Head) bool { return o.Server == h.Server })
@@ -182,11 +187,29 @@ func (s *pushSearch) print(a *cli, all bool) error {
 			break
 		}
 		if s.wants(h) {
-			if _, err := io.WriteString(a.stdout, push.Table(heads[i:i+1], a.console().Style(), a.console().Columns())); err != nil {
+			if err := s.one(a, h); err != nil {
 				return err
 			}
 		}
 		s.printed = h.N
 	}
 	return nil
+}
+
+// one prints a push as it is now.
+func (s *pushSearch) one(a *cli, h *pushes.Head) error {
+	text := push.Table([]pushes.Head{*h}, a.console().Style(), a.console().Columns())
+	if s.printed > 0 { // the titles stand above
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	if s.jsonl {
+		p, _ := s.grouper.Push(s.checker.Engine, h.N)
+		line, err := json.Marshal(push.NewObject(&p))
+		if err != nil {
+			return err
+		}
+		text = string(line) + "\n"
+	}
+	_, err := io.WriteString(a.stdout, text)
+	return err
 }

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// late is how long after the others a client may be sent the same version of
-	// a type, where versions may repeat.
+	// late is how long after the others a client may be sent the same version of a
+	// type, or of any where all have one in common. Versions may repeat.
 	late = 5 * time.Minute
 	// chain is how long a burst may last, in Options.Within.
 	chain = 20
@@ -70,7 +70,7 @@ func (g *Grouper) same(p *push, in *incoming) bool {
 	case timed(in.mark):
 		return p.version() == in.mark
 	}
-	return p.has(in.sub.Type, in.mark) && g.now.Sub(p.head.Sent) <= late
+	return (p.has(in.sub.Type, in.mark) || in.server.common() && p.version() == in.mark) && g.now.Sub(p.head.Sent) <= late
 }
 
 // takes says whether nothing shows that a response is of another push: another

@@ -42,10 +42,11 @@ type (
 		IdleBytes     int64    `json:"idle_bytes,omitempty"`
 
 		Clients  int `json:"clients"`
-		Accepted int `json:"accepted"` // clients; so are the next four
+		Accepted int `json:"accepted"` // clients; so are the next five
 		Rejected int `json:"rejected"`
 		Pending  int `json:"pending"`
 		Left     int `json:"left"`
+		Unclear  int `json:"unclear,omitempty"` // of whom it cannot be told
 		Unsent   int `json:"unsent"`
 
 		Added   int `json:"added"` // resources; so are the next three
@@ -119,6 +120,7 @@ type (
 		Sent      string `json:"sent"`
 		Answer    uint64 `json:"answer,omitempty"`
 		Answered  string `json:"answered,omitempty"`
+		Nacks     int    `json:"nacks,omitempty"` // responses that were rejected, whatever came after
 		Reason    string `json:"reason,omitempty"`
 	}
 	// Unsent is a client that wants what changed, and was not sent it.
@@ -210,7 +212,7 @@ func headObject(h *pushes.Head) *Object {
 		FirstSeq: uint64(h.First), LastSeq: uint64(h.Last), Begun: stamp(h.Begun), Sent: stamp(h.Sent),
 		FirstACK: stamp(h.FirstACK), LastACK: stamp(h.LastACK),
 		Types: list(h.Types), Responses: h.Responses, Bytes: h.Bytes, IdleResponses: h.Idle, IdleBytes: h.IdleBytes,
-		Clients: h.Clients, Accepted: h.Accepted, Rejected: h.Rejected, Pending: h.Pending, Left: h.Left, Unsent: h.Unsent,
+		Clients: h.Clients, Accepted: h.Accepted, Rejected: h.Rejected, Pending: h.Pending, Left: h.Left, Unclear: h.Unclear, Unsent: h.Unsent,
 		Added: h.Added, Changed: h.Changed, Removed: h.Removed, Renamed: h.Renamed,
 		Swaps: h.Swaps, GapMS: millis(h.Gap), Open: h.Open,
 	}
@@ -231,7 +233,7 @@ func member(c *pushes.Client, begun time.Time) Member {
 	for i := range c.Types {
 		t := &c.Types[i]
 		m.Types = append(m.Types, Part{
-			t.Type, t.State, t.Responses, t.Changed, uint64(t.Seq), stamp(t.Sent), uint64(t.Answer), stamp(t.Answered), t.Reason,
+			t.Type, t.State, t.Responses, t.Changed, uint64(t.Seq), stamp(t.Sent), uint64(t.Answer), stamp(t.Answered), t.Nacks, t.Reason,
 		})
 	}
 	return m
