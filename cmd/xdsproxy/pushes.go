@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/pushes"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/render/push"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -32,14 +32,14 @@ type pushFlags struct {
 func newPushes(a *cli) *cobra.Command {
 	output, f := "table", pushFlags{within: pushes.DefaultWithin}
 	cmd := a.command(&cobra.Command{
-		Use:   "pushes [SOURCE] [N] [--within DURATION] [--filter FILTER] [-o table|json|jsonl]",
-		Short: "Print each push of a server: to whom, how far, and what was missing meanwhile",
+		Use:   "pushes [SOURCE] [N] [--within DURATION] [-o table|json|jsonl]",
+		Short: "Print each push of a server: to whom, how far, with what gap",
 		Long: `Prints a line for each push: the responses of one server that belong together,
 over types, streams and clients. These are the responses of one version; or of
 one time, where the server writes that in front of its versions; or else those
-that come in one burst, each at most --within after the one before. What a client
-asks for because of them belongs to them. What clients are given when they come
-is a start.
+that come in one burst, each at most --within after the one before. What a
+client asks for because of them belongs to them. What clients are given when
+they come is a start.
 
 A line says what changed, to how many clients, how long it took from the first
 response to the last ACK, who rejected it, who is behind, and for how long
@@ -81,7 +81,7 @@ xdsproxy pushes @last -o json | jq '.pushes[] | select(.gap_ms > 1000)'`,
 	})
 	filterFlag(cmd, &f.filter)
 	flags := cmd.Flags()
-	flags.Var(settings.NewText(&f.client, "CLIENT"), "client", "those that have to do with it: a node id, or a part of one that fits only one client")
+	flags.Var(settings.NewText(&f.client, "CLIENT"), "client", "those that clients have to do with of whose node id this is a part")
 	_ = cmd.RegisterFlagCompletionFunc("client", a.completeClient)
 	flags.Var(settings.NewText(&f.typ, "TYPE"), "type", "those with something of that type, such as cds")
 	flags.Var((*settings.Duration)(&f.within), "within", "how far apart responses of one push are at most that have no version in common")
@@ -130,6 +130,9 @@ func (a *cli) pushes(ctx context.Context, name string, n int, output string, f *
 		if !ok {
 			return cmp.Or(damage, error(failed("there is no push %d in %q: it has %d", n, src.Name, len(s.grouper.Heads(checker.Engine))+s.grouper.Forgotten())))
 		}
+		if s.jsonl {
+			return cmp.Or(s.one(a, &p.Head), damage)
+		}
 		return cmp.Or(c.Show(output, push.NewObject(&p), func() string { return push.Text(&p, c.Style(), c.Columns(), push.Form{}) }), damage)
 	}
 	if f.follow || s.jsonl {
@@ -171,7 +174,7 @@ func (s *pushSearch) wants(h *pushes.Head) bool {
 		return true
 	}
 	p, _ := s.grouper.Push(s.checker.Engine, h.N)
-	is := func(id string) bool { return id == f.client }
+	is := func(id string) bool { return strings.Contains(id, f.client) }
 	return slices.ContainsFunc(p.Members, func(c pushes.Client) bool { return is(c.Client) }) ||
 		slices.ContainsFunc(p.Unsents, func(u pushes.Unsent) bool { return is(u.Client) })
 }
@@ -204,11 +207,11 @@ func (s *pushSearch) one(a *cli, h *pushes.Head) error {
 	}
 	if s.jsonl {
 		p, _ := s.grouper.Push(s.checker.Engine, h.N)
-		line, err := json.Marshal(push.NewObject(&p))
+		line, err := render.JSONLine(push.NewObject(&p))
 		if err != nil {
 			return err
 		}
-		text = string(line) + "\n"
+		text = string(line)
 	}
 	_, err := io.WriteString(a.stdout, text)
 	return err
