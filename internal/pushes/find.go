@@ -132,6 +132,21 @@ func timed(v string) bool {
 // common says whether all types of a server have one version.
 func (s *server) common() bool { return s.joined > 1 && !s.perType }
 
+// learn notes a version. A client that is sent an older one after a newer one gets
+// versions that are of one type each.
+func (s *server) learn(in *incoming, now uint64) {
+	if in.mark == "" || timed(in.mark) {
+		return
+	}
+	at, known := s.seen.Get(in.mark)
+	if !known {
+		at = now
+		s.seen.Put(in.mark, at, 1, maxSeen)
+	}
+	s.perType = s.perType || at < in.client.seen
+	in.client.seen = max(in.client.seen, at)
+}
+
 // version is what all responses have in common, "" if nothing.
 func (p *push) version() string {
 	if p.mixed {

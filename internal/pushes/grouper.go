@@ -23,8 +23,9 @@ const (
 	maxGaps    = 1024    // of a push
 	maxServers = 1024
 	maxClients = 1 << 15
-	maxRefs    = 64 // responses of one type of a push to one client
-	maxNames   = 64 // of a response that are remembered of it
+	maxSeen    = 4096 // versions of a server
+	maxRefs    = 64   // responses of one type of a push to one client
+	maxNames   = 64   // of a response that are remembered of it
 )
 
 // Options say how responses are grouped.
@@ -71,6 +72,7 @@ type server struct {
 	// is another push.
 	joined  int
 	perType bool
+	seen    recent.Map[string, uint64] // versions, and when each came first
 	// clients are those that were sent anything.
 	clients map[string]*client
 	newest  *push // that is no start
@@ -85,6 +87,8 @@ type client struct {
 	// of it last.
 	push *push
 	at   time.Time
+	of   map[string]*push // the newest by type
+	seen uint64           // when the newest version that it was sent came first
 
 	released map[resourceKey]release // see gaps.go
 	open     []*window
@@ -200,10 +204,15 @@ func (g *Grouper) response(k *engine.Engine, c *engine.Change) {
 	sv.clients[cl.id] = cl
 	in := incoming{change: c, n: c.Response, sub: c.Sub, client: cl, server: sv, mark: c.Response.Version}
 	in.asked, in.cause = t.asked || c.Response.WasFirst, t.cause
+	sv.learn(&in, g.steps)
 	p := g.find(&in)
 	if p == nil {
 		p = g.begin(k, &in)
 	}
+	if cl.of == nil {
+		cl.of = make(map[string]*push)
+	}
+	cl.of[c.Sub.Type] = p // as many as the engine has types for a stream
 	t.asked, t.cause = false, nil
 	cl.push, cl.at = p, g.now
 	r := g.enter(p, &in)
@@ -253,6 +262,7 @@ func (g *Grouper) fit() {
 				}
 			}
 		}
+		p.members, p.changes, p.wholes, p.gaps, p.swaps = nil, nil, nil, nil, nil
 	}
 }
 

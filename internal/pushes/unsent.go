@@ -10,8 +10,9 @@ import (
 // Who is behind without having been sent anything is told by contents. A resource
 // that changed from one content to another is in a line with what it was before;
 // a client that still has something of the line, wants the resource, and was not
-// sent what others were is behind. Clients that have a resource of the same name
-// with other contents are of no concern: servers give each client its own.
+// sent what others were is behind, if it was in one push with most of them before.
+// Others are of no concern, also where they have equal contents: servers give each
+// client its own.
 
 // lineKey is a content that a resource had.
 type lineKey struct {
@@ -87,16 +88,16 @@ func (g *Grouper) unsentOf(k *engine.Engine, p *push) map[unsentKey]Unsent {
 	if p.head.Start {
 		return nil
 	}
-	var asked []*changed
+	var news []*changed
 	for _, key := range slices.SortedFunc(maps.Keys(p.changes), compareKeys) {
-		if ch := p.changes[key]; len(asked) < maxAsked {
-			asked = append(asked, ch)
+		if ch := p.changes[key]; len(news) < maxAsked {
+			news = append(news, ch)
 		}
 	}
-	if len(asked) == 0 {
+	if len(news) == 0 {
 		return nil
 	}
-	out := make(map[unsentKey]Unsent)
+	out, alike := make(map[unsentKey]Unsent), make(map[beforeKey]bool)
 	for id, cl := range p.server.clients {
 		for s := range k.TypesOfClient(id) {
 			key := unsentKey{id, s.Type}
@@ -106,7 +107,16 @@ func (g *Grouper) unsentOf(k *engine.Engine, p *push) map[unsentKey]Unsent {
 			if _, known := out[key]; known || p.sent(cl.id, s.Type) {
 				continue
 			}
-			for _, ch := range asked {
+			before := beforeKey{cl.of[s.Type], s.Type}
+			is, asked := alike[before]
+			if !asked {
+				is = before.push != nil && !before.push.gone && p.joins(before.push, s.Type)
+				alike[before] = is
+			}
+			if !is {
+				continue
+			}
+			for _, ch := range news {
 				it := s.Have.Get(ch.name)
 				if ch.typ == s.Type && it != nil && it.Content != nil && s.Wants(ch.name) && g.inLine(ch, it.Content.Facts.Hash) {
 					n := s.Newest()
@@ -117,6 +127,27 @@ func (g *Grouper) unsentOf(k *engine.Engine, p *push) map[unsentKey]Unsent {
 		}
 	}
 	return out
+}
+
+// beforeKey is a push in which a client was last sent a type.
+type beforeKey struct {
+	push *push
+	typ  string
+}
+
+// joins says whether most of those who were sent a type were sent it in an earlier
+// push, too.
+func (p *push) joins(before *push, typ string) bool {
+	both, all := 0, 0
+	for id := range p.members {
+		if p.sent(id, typ) {
+			all++
+			if before.sent(id, typ) {
+				both++
+			}
+		}
+	}
+	return all > 0 && 2*both >= all
 }
 
 // sent says whether a client was sent something of a type in a push.
