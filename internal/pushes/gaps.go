@@ -1,8 +1,10 @@
 package pushes
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
@@ -129,8 +131,9 @@ func (g *Grouper) referred(k *engine.Engine, t *engine.Stream, typ string, names
 		}
 		seen[s.Stream] = true
 		for name, r := range s.Stream.Referred(typ, names) {
-			if _, known := out[name]; !known {
-				out[name] = r
+			old, known := out[name]
+			if !known || cmp.Or(strings.Compare(r.Sub.Type, old.Sub.Type), strings.Compare(r.Item.Name, old.Item.Name)) < 0 {
+				out[name] = r // the first by name, whatever the order of streams
 			}
 		}
 	}
