@@ -91,7 +91,8 @@ var allowed = map[string][]string{
 	"internal/agree":     {}, // tests only
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
-	"cmd/xdsproxy": {"internal/pushes", "internal/render/push",
+	"cmd/xdsproxy": {
+		"internal/pushes", "internal/render/push",
 		"internal/app", "internal/settings", "internal/wrap", "internal/notes", "internal/fold",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",

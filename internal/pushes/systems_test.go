@@ -48,8 +48,17 @@ func line(h *pushes.Head) string {
 		count int
 		word  string
 	}{
-		{h.Added, "added"}, {h.Changed, "changed"}, {h.Removed, "removed"}, {h.Renamed, "renamed"}, {h.Swaps, "swaps"},
-		{h.Accepted, "accepted"}, {h.Rejected, "rejected"}, {h.Pending, "pending"}, {h.Left, "left"}, {h.Unsent, "unsent"}, {h.Open, "open"},
+		{h.Added, "added"},
+		{h.Changed, "changed"},
+		{h.Removed, "removed"},
+		{h.Renamed, "renamed"},
+		{h.Swaps, "swaps"},
+		{h.Accepted, "accepted"},
+		{h.Rejected, "rejected"},
+		{h.Pending, "pending"},
+		{h.Left, "left"},
+		{h.Unsent, "unsent"},
+		{h.Open, "open"},
 	} {
 		if n.count > 0 {
 			fmt.Fprintf(&b, " %d %s", n.count, n.word)
