@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 )
@@ -48,7 +49,7 @@ func tooLong() *fault {
 }
 
 // faultOf says what an error of HTTP or of a dial means.
-func faultOf(err error) *fault {
+func faultOf(err error, within time.Duration) *fault {
 	if f, is := errors.AsType[*fault](err); is {
 		return f
 	}
@@ -71,7 +72,7 @@ func faultOf(err error) *fault {
 	case strings.Contains(text, "malformed HTTP response"), strings.Contains(text, "malformed HTTP version"):
 		return &fault{kind: "nohttp", text: "it does not speak plain HTTP", hint: hintTLS}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), isTimeout && strings.Contains(text, "imeout"):
-		return &fault{kind: "slow", text: fmt.Sprintf("it did not answer in full within %s", patience)}
+		return &fault{kind: "slow", text: fmt.Sprintf("it did not answer in full within %s", within)}
 	case strings.HasSuffix(text, "EOF"), errors.Is(err, syscall.ECONNRESET):
 		return &fault{kind: "closed", text: "it closes the connection without an answer", hint: hintTLS}
 	}

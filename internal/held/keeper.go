@@ -14,6 +14,8 @@ type Options struct {
 	Places   []Place
 	Access   Access
 	Interval time.Duration // between two looks if nothing wakes it
+	// Patience is how long all of one look may take; 0: 20 seconds.
+	Patience time.Duration
 	// Append takes an entry. It must not wait.
 	Append func(session.Entry) session.Seq
 	// Said is told what people should know; the goroutines of all sources call

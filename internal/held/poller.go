@@ -1,6 +1,7 @@
 package held
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -90,7 +91,7 @@ func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bo
 // look asks once, and hands on what changed. settled says that nothing is waited
 // for.
 func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
-	within, cancel := context.WithTimeout(ctx, patience)
+	within, cancel := context.WithTimeout(ctx, cmp.Or(p.o.Patience, patience))
 	defer cancel()
 	p.k.asked.Add(1)
 	due := p.whole.IsZero()
@@ -103,7 +104,7 @@ func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
 	}
 	if err != nil {
 		p.k.failed.Add(1)
-		p.fail(faultOf(err))
+		p.fail(faultOf(err, cmp.Or(p.o.Patience, patience)))
 		return false
 	}
 	if due {

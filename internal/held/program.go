@@ -86,7 +86,7 @@ func (p *program) fetch(ctx context.Context) ([]byte, error) {
 	if err := conn.Invoke(ctx, statusMethod, &emptypb.Empty{}, said); err != nil {
 		select {
 		case cause := <-failed:
-			return nil, faultOf(cause)
+			return nil, cause
 		default:
 			return nil, faultOfStatus(status.Convert(err))
 		}
@@ -105,9 +105,9 @@ func faultOfStatus(s *status.Status) error {
 	case codes.ResourceExhausted:
 		return tooLong()
 	case codes.DeadlineExceeded:
-		return faultOf(context.DeadlineExceeded)
+		return context.DeadlineExceeded
 	case codes.Unavailable:
-		f = faultOf(errors.New(s.Message()))
+		f = faultOf(errors.New(s.Message()), patience)
 		f.kind = "grpc " + s.Code().String()
 		if f.hint == "" {
 			f.hint = "does it speak gRPC there? " + hintTLS
