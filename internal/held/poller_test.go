@@ -121,8 +121,8 @@ func TestBadInput(t *testing.T) {
 		"a page":      {handle: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!DOCTYPE html><p>hello") }, says: "it answers with a page, and not with a config_dump", hint: hintAdmin},
 		"nothing":     {handle: func(http.ResponseWriter, *http.Request) {}, says: "its answer is empty", hint: hintAdmin},
 		"not found":   {handle: http.NotFound, says: `it answers 404: "404 page not found"`, hint: hintAdmin},
-		"a redirect":  {handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 302) }, says: `it answers 302: "<a href=\"http://127.0.0.1:1/\">Found</a>."`, hint: hintAdmin},
-		"a token":     {handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, says: "it answers 401: it wants to know who asks", hint: hintToken},
+		"a redirect":  {handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound) }, says: `it answers 302: "<a href=\"http://127.0.0.1:1/\">Found</a>."`, hint: hintAdmin},
+		"a token":     {handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, says: "it answers 401: it wants to know who asks", hint: hintToken},
 		"TLS":         {handle: func(http.ResponseWriter, *http.Request) {}, tls: true, says: "it does not speak plain HTTP", hint: hintTLS},
 		"text":        {handle: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "\x1b[2Jhello\xff") }, says: `it answers with no JSON: "\x1b[2Jhello\xff"`, hint: hintAdmin},
 		"other JSON":  {handle: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status": "ok"}`) }, says: "its config_dump cannot be read", hint: hintAdmin},
@@ -195,7 +195,7 @@ func TestGoneAndBack(t *testing.T) {
 		defer mu.Unlock()
 		switch {
 		case gone:
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 		case r.URL.Path == "/config_dump":
 			_, _ = w.Write(dump)
 		case r.URL.Path == "/init_dump":
@@ -233,7 +233,7 @@ func TestTokenAndTLS(t *testing.T) {
 	dump := real(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer s3cret" {
-			w.WriteHeader(403)
+			w.WriteHeader(http.StatusForbidden)
 			return
 		}
 		if r.URL.Path == "/config_dump" {
