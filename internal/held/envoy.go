@@ -3,6 +3,7 @@ package held
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"net"
 	"net/http"
 
@@ -34,9 +35,15 @@ func (e *envoy) ask(ctx context.Context, again bool) (*answer, error) {
 	if len(dump) > mostBytes {
 		return nil, tooLong()
 	}
-	// An Envoy that is too old for these, or too busy, still has the dump.
-	waits, _ := admin.Get(ctx, "/init_dump", mostStats)
-	stats, _ := admin.Get(ctx, statsPath, mostStats)
+	// That nothing is there must be said, and not follow from a failure.
+	waits, err := optional(admin.Get(ctx, "/init_dump", mostStats))
+	if err != nil {
+		return nil, err
+	}
+	stats, err := optional(admin.Get(ctx, statsPath, mostStats))
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.New()
 	for _, text := range [][]byte{dump, waits, stats} {
 		one := sha256.Sum256(text)
@@ -62,6 +69,14 @@ func (e *envoy) ask(ctx context.Context, again bool) (*answer, error) {
 	}
 	e.last = now
 	return a, nil
+}
+
+// optional takes it for nothing if an Envoy is too old to have a path.
+func optional(text []byte, err error) ([]byte, error) {
+	if r, is := errors.AsType[*configdump.Refused](err); is && r.Code == http.StatusNotFound {
+		return nil, nil
+	}
+	return text, err
 }
 
 // client makes connections that show the token. It follows no redirects: a token

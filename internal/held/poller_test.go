@@ -118,10 +118,12 @@ func TestBadInput(t *testing.T) {
 		tls        bool
 		says, hint string
 	}{
-		"a page":      {handle: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!DOCTYPE html><p>hello") }, says: "it answers with a page, and not with a config_dump", hint: hintAdmin},
-		"nothing":     {handle: func(http.ResponseWriter, *http.Request) {}, says: "its answer is empty", hint: hintAdmin},
-		"not found":   {handle: http.NotFound, says: `it answers 404: "404 page not found"`, hint: hintAdmin},
-		"a redirect":  {handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound) }, says: `it answers 302: "<a href=\"http://127.0.0.1:1/\">Found</a>."`, hint: hintAdmin},
+		"a page":    {handle: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!DOCTYPE html><p>hello") }, says: "it answers with a page, and not with a config_dump", hint: hintAdmin},
+		"nothing":   {handle: func(http.ResponseWriter, *http.Request) {}, says: "its answer is empty", hint: hintAdmin},
+		"not found": {handle: http.NotFound, says: `it answers 404: "404 page not found"`, hint: hintAdmin},
+		"a redirect": {handle: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}, says: `it answers 302: "<a href=\"http://127.0.0.1:1/\">Found</a>."`, hint: hintAdmin},
 		"a token":     {handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, says: "it answers 401: it wants to know who asks", hint: hintToken},
 		"TLS":         {handle: func(http.ResponseWriter, *http.Request) {}, tls: true, says: "it does not speak plain HTTP", hint: hintTLS},
 		"text":        {handle: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "\x1b[2Jhello\xff") }, says: `it answers with no JSON: "\x1b[2Jhello\xff"`, hint: hintAdmin},
