@@ -181,7 +181,7 @@ func TestParseAdmin(t *testing.T) {
 		"http://a@127.0.0.1:1": "neither", "": "neither", "example.com:80": "loopback",
 	} {
 		a, err := ParseAdmin(addr)
-		if got := fmt.Sprint(err); (err != nil || a.url != want) && !strings.Contains(got, want) {
+		if got := fmt.Sprint(err); (err != nil || a.base+DumpPath != want) && !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
 	}

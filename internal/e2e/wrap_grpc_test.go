@@ -49,6 +49,9 @@ func wrappedClient(target string) int {
 	if target == countSignals {
 		return sayWhatComes()
 	}
+	if addr := os.Getenv(statusVariable); addr != "" {
+		return statusClient(target, addr)
+	}
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"testing"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/xds/csds"
+
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/session"
+)
+
+// statusVariable makes the client of this package say at an address what it holds.
+const statusVariable = "XDSPROXY_E2E_STATUS"
+
+// statusClient calls once, and then says by CSDS what it holds, until its input ends.
+func statusClient(target, addr string) int {
+	fail := func(err error) int {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fail(err)
+	}
+	defer conn.Close()
+	status, err := csds.NewClientStatusDiscoveryServer()
+	if err != nil {
+		return fail(err)
+	}
+	defer status.Close()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fail(err)
+	}
+	s := grpc.NewServer()
+	statusv3.RegisterClientStatusDiscoveryServiceServer(s, status)
+	go func() { _ = s.Serve(l) }()
+	defer s.Stop()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
+		return fail(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// What a gRPC program holds, grpc-go's own service says: what is in use, what it
+// rejected beside it, and what went away.
+func TestHeldByCSDS(t *testing.T) {
+	t.Parallel()
+	backend, err := xdstest.StartBackend(grpc_health_v1.HealthCheckResponse_SERVING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(backend.Stop)
+	listener, err := xdstest.APIListener(service, "routes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoints, err := xdstest.Endpoints("greeter", backend.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := xdstest.World{
+		Listeners: []*listenerv3.Listener{listener},
+		Routes:    []*routev3.RouteConfiguration{xdstest.ClusterRoute("routes", "greeter")},
+		Clusters:  []*clusterv3.Cluster{xdstest.Cluster("greeter", xdstest.ADS())},
+		Endpoints: []*endpointv3.ClusterLoadAssignment{endpoints},
+	}
+	c := startControlPlane(t, "holder")
+	c.set(t, world)
+	addr := freeAddr(t)
+	p := startProxyWith(t, c.Addr(), setup{args: []string{"--csds", addr, "--held-interval", "200ms"}})
+	bootstrap, err := xdstest.Bootstrap(p.addr, "holder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), clientVariable+"=xds:///"+service, statusVariable+"="+addr, "GRPC_XDS_BOOTSTRAP_CONFIG="+string(bootstrap))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := newLines()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("output of the client:\n%s", out)
+		}
+	})
+	has := func(name string, states ...string) {
+		t.Helper()
+		eventually(t, fmt.Sprint(name, states), func() bool {
+			h, node := holdings(t, heldEntries(t, p.file))
+			return node == "holder" && fmt.Sprint(h[name]) == fmt.Sprint(states)
+		})
+	}
+	for _, name := range []string{"Listener " + service, "RouteConfiguration routes", "Cluster greeter", "ClusterLoadAssignment greeter"} {
+		has(name, "ACKED")
+	}
+	broken := xdstest.Cluster("greeter", xdstest.ADS())
+	broken.LbPolicy = clusterv3.Cluster_MAGLEV // which grpc-go does not know
+	world.Clusters = []*clusterv3.Cluster{broken}
+	c.set(t, world)
+	has("Cluster greeter", "ACKED", "NACKED without")
+	p.stop(t)
+	for _, e := range heldEntries(t, p.file) {
+		if e.Held.Source != session.HeldCSDS || e.Held.Address != addr {
+			t.Errorf("entry %d is %+v", e.Seq, e.Held)
+		}
+	}
+}
