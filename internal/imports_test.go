@@ -99,7 +99,7 @@ var allowed = map[string][]string{
 	},
 	"internal/bootstrap":   {"internal/lenient"},
 	"internal/configdump":  {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
-	"internal/render/push": {"internal/pushes", "internal/render"},
+	"internal/render/push": {"internal/pushes", "internal/shortname", "internal/render"},
 }
 
 // decodeRooms lists what the rooms of decode, which others take for one, may
