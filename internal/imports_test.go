@@ -99,7 +99,7 @@ var allowed = map[string][]string{
 	},
 	"internal/bootstrap":   {"internal/lenient"},
 	"internal/configdump":  {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
-	"internal/render/push": {"internal/pushes", "internal/render"},
+	"internal/render/push": {"internal/pushes", "internal/render", "internal/shortname"},
 	"internal/held":        {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
 }
 

@@ -23,6 +23,7 @@ func TestEveryKeyActsOrSaysWhyNot(t *testing.T) {
 		"Resources":  func(d *driver) { d.press("3") },
 		"Violations": func(d *driver) { d.press("4") },
 		"Stats":      func(d *driver) { d.press("5") },
+		"Pushes":     func(d *driver) { d.press("6") },
 		"Message":    func(d *driver) { openHere(d, 46, "enter") },
 		"Diff":       func(d *driver) { openHere(d, 46, "d") },
 		"Ladder":     func(d *driver) { openHere(d, 46, "L") },

@@ -192,17 +192,11 @@ func (m *Model) progress() string {
 // lagShown is how many entries behind the screen may be without saying so.
 const lagShown = 1000
 
-// tabLine is the views that have a digit and what is open above the one that is shown. Where
-// there is no room for all, the others give way.
+// tabLine is the views that have a digit and what is open above the one that is
+// shown.
 func (m *Model) tabLine() widget.Line {
-	n := ""
-	if m.tab == 1 && len(m.over) == 0 && !m.isZoomed() {
-		n = m.timeline.News(m)
-	}
-	l := m.tabNames(false)
-	if room := m.w - render.Width(n) - 1; l.Width() > room {
-		l = m.tabNames(true)
-	}
+	n := m.news()
+	l := m.tabNames(m.crowded())
 	if n != "" {
 		l.Pad(m.w - render.Width(n) - 1)
 		l.Add(widget.Warned, n)
@@ -210,16 +204,38 @@ func (m *Model) tabLine() widget.Line {
 	return l
 }
 
-func (m *Model) tabNames(shown bool) widget.Line {
+// news is what the line of tabs says at its end.
+func (m *Model) news() string {
+	if m.tab == 1 && len(m.over) == 0 && !m.isZoomed() {
+		return m.timeline.News(m)
+	}
+	return ""
+}
+
+// crowded says that there is no room for the names of all tabs.
+func (m *Model) crowded() bool {
+	l := m.tabNames(false)
+	return l.Width() > m.w-render.Width(m.news())-1
+}
+
+// tabWord is the name of a tab; where it is crowded, the others have their digit.
+func (m *Model) tabWord(i int, crowded bool) string {
+	if crowded && i != m.tab {
+		return fmt.Sprint(i + 1)
+	}
+	return fmt.Sprintf("%d %s", i+1, m.tabs()[i].Title())
+}
+
+func (m *Model) tabNames(crowded bool) widget.Line {
 	var l widget.Line
-	for i, v := range m.tabs() {
-		name := fmt.Sprintf("%d %s", i+1, v.Title())
+	for i := range m.tabs() {
+		name := m.tabWord(i, crowded)
 		switch {
 		case i == m.tab && len(m.over) == 0:
 			l.Add(widget.Title, " ["+name+"]")
 		case i == m.tab:
 			l.Add(widget.Plain, " ["+name+"]")
-		case !shown:
+		default:
 			l.Add(widget.Muted, "  "+name+" ")
 		}
 	}

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -103,9 +102,9 @@ func (m *Model) bodyBottom() int {
 
 // pressTab shows the view whose name was clicked.
 func (m *Model) pressTab(x int) tea.Cmd {
-	from := 0
-	for i, v := range m.tabs() {
-		to := from + render.Width(fmt.Sprintf("%d %s", i+1, v.Title())) + len(" []")
+	from, crowded := 0, m.crowded()
+	for i := range m.tabs() {
+		to := from + render.Width(m.tabWord(i, crowded)) + len(" []")
 		if x > from && x < to {
 			m.show(i)
 			return m.tickAll()

@@ -49,11 +49,18 @@ func TestMouse(t *testing.T) {
 	for _, c := range []struct {
 		x    int
 		want string
-	}{{2, "[1 Clients]"}, {10, "[1 Clients]"}, {14, "[2 Timeline]"}, {28, "[3 Resources]"}, {44, "[4 Violations]"}, {60, "[5 Stats]"}} {
+	}{{2, "[1 Clients]"}, {10, "[1 Clients]"}, {14, "[2 Timeline]"}, {28, "[3 Resources]"}, {44, "[4 Violations]"}, {60, "[5 Stats]"}, {70, "[6 Pushes]"}} {
 		d = open(Options{})
 		d.clickAt(c.x, 1)
 		shows(t, d, c.want)
 	}
+
+	// Where there is no room for the names, each of the others has its digit.
+	d = open(Options{})
+	d.press("enter")
+	shows(t, d, "1  [2 Timeline]  3   4   5   6  > Message")
+	d.clickAt(18, 1)
+	shows(t, d, "[3 Resources]")
 
 	d = open(Options{})
 	d.press("1")

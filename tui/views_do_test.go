@@ -126,6 +126,15 @@ func TestViewKeys(t *testing.T) {
 		"stats: open":                  {"envoy-sotw-nack", []string{"5", "enter"}, state{tab: 4, over: "Message"}},
 		"stats: counts":                {"envoy-sotw-nack", []string{"5"}, state{tab: 4, seq: 3, frame: " CDS          4       3"}},
 
+		"pushes: the newest":           {"envoy-sotw-nack", []string{"6"}, state{tab: 5, frame: ">      3 13:32:40"}},
+		"pushes: what was rejected":    {"envoy-sotw-nack", []string{"6", "g", "j"}, state{tab: 5, frame: "nacked  envoy: rejected CDS of entry 16 with 17"}},
+		"pushes: its messages":         {"envoy-sotw-nack", []string{"6", "g", "j", "enter"}, state{tab: 1, query: "seq:16,17", seq: 16}},
+		"pushes: diff":                 {"envoy-sotw-nack", []string{"6", "g", "j", "d"}, state{tab: 5, over: "Diff", frame: "(16, rejected)"}},
+		"pushes: filter":               {"envoy-sotw-nack", []string{"6", "/", "r", "e", "j", "enter"}, state{tab: 5, query: "rej", frame: " 1 of 1 "}},
+		"pushes: none has these words": {"envoy-sotw-nack", []string{"6", "/", "x", "y", "z", "enter"}, state{tab: 5, query: "xyz", frame: "No push has these words."}},
+		"pushes: follow":               {"envoy-sotw-nack", []string{"6", "g", "f"}, state{tab: 5, frame: " 3 of 3   the newest", said: "the newest is selected"}},
+		"pushes: copy":                 {"envoy-sotw-nack", []string{"6", "y"}, state{tab: 5, said: "push 3"}},
+
 		"tab: one pane":    {"demo", []string{"tab"}, state{tab: 1, said: "there is one pane here"}},
 		"esc: at the root": {"demo", []string{"esc"}, state{tab: 1, said: "q leaves xdsproxy"}},
 	} {

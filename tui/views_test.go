@@ -27,6 +27,8 @@ func TestViewFrames(t *testing.T) {
 		{"panes-client", "demo", []string{"1", "g", "j", "enter", "!"}},
 		{"stats", "demo", []string{"5"}},
 		{"stats-nack", "envoy-sotw-nack", []string{"5"}},
+		{"pushes", "demo", []string{"6"}},
+		{"pushes-nack", "envoy-sotw-nack", []string{"6", "g"}},
 		{"rule", "demo", []string{":", "e", "x", "p", "l", "a", "i", "n", " ", "n", "a", "c", "k", "-", "i", "m", "m", "e", "d", "i", "a", "t", "e", "-", "r", "e", "s", "e", "n", "d", "enter"}},
 	} {
 		for _, s := range sizes() {
@@ -57,7 +59,7 @@ func TestViewsFit(t *testing.T) {
 			for w := 38; w < 200; w += 9 {
 				for _, h := range []int{9, 10, 11, 14, 15, 16, 24, 34, 35, 61} {
 					d.give(tea.WindowSizeMsg{Width: w, Height: h})
-					for _, keys := range [][]string{{"1", "G"}, {"2", "tab", "j"}, {"3", "j"}, {"3", "v", "G"}, {"4", "G"}, {"5", "G"}} {
+					for _, keys := range [][]string{{"1", "G"}, {"2", "tab", "j"}, {"3", "j"}, {"3", "v", "G"}, {"4", "G"}, {"5", "G"}, {"6", "g"}} {
 						d.press(keys...)
 						d.frame()
 					}

@@ -157,6 +157,7 @@ type pushSearch struct {
 	jsonl   bool
 	wanted  map[int]bool // by their entries
 	printed int
+	titled  bool // the titles stand above
 }
 
 // heads are those that are wanted.
@@ -201,17 +202,18 @@ func (s *pushSearch) print(a *cli, all bool) error {
 
 // one prints a push as it is now.
 func (s *pushSearch) one(a *cli, h *pushes.Head) error {
-	text := push.Table([]pushes.Head{*h}, a.console().Style(), a.console().Columns())
-	if s.printed > 0 { // the titles stand above
-		_, text, _ = strings.Cut(text, "\n")
-	}
-	if s.jsonl {
+	style, columns := a.console().Style(), a.console().Columns()
+	text := push.TableLine(h, style, columns)
+	switch {
+	case s.jsonl:
 		p, _ := s.grouper.Push(s.checker.Engine, h.N)
 		line, err := render.JSONLine(push.NewObject(&p))
 		if err != nil {
 			return err
 		}
 		text = string(line)
+	case !s.titled:
+		text, s.titled = push.TableHead(style, columns)+text, true
 	}
 	_, err := io.WriteString(a.stdout, text)
 	return err

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// What the screen says is what status, tree, check, diff and watch say: of a
+// What the screen says is what status, tree, check, pushes, diff and watch say: of a
 // proxy at work, of its recording and through its viewer, on a small terminal and
 // on a large one. An Envoy has rejected the same clusters ten thousand times, and
 // two hundred sidecars with names as Istio gives them stand beside it.
@@ -63,6 +63,7 @@ type tells struct {
 	resources []string                     // of the looped client: type, name, state, version
 	messages  map[int]string               // by entry: type and what
 	changes   map[string]bool              // lines of the diff from what is in use to what is rejected
+	pushes    map[int]string               // accepted/clients, and how many rejected
 	accepted  int                          // the entry that brought the former
 	rejected  int                          // the entry that brought the latter last
 }
@@ -70,7 +71,7 @@ type tells struct {
 // tellsOf asks until nothing is pending: then time alone changes nothing any more.
 func tellsOf(t *testing.T, file, looped string) *tells {
 	t.Helper()
-	told := &tells{states: map[string]map[string]string{}, messages: map[int]string{}, changes: map[string]bool{}}
+	told := &tells{states: map[string]map[string]string{}, messages: map[int]string{}, pushes: map[int]string{}, changes: map[string]bool{}}
 	eventually(t, "nothing is pending", func() bool {
 		// A rule waits longest for who asks in vain.
 		return !bytes.Contains(runProgram(t, "status", file), []byte("PENDING")) &&
@@ -99,6 +100,14 @@ func tellsOf(t *testing.T, file, looped string) *tells {
 		}
 	}
 	slices.Sort(told.findings)
+
+	var list struct {
+		Pushes []struct{ N, Accepted, Clients, Rejected int }
+	}
+	decodeJSON(t, runProgram(t, "pushes", file, "-o", "json"), &list)
+	for _, p := range list.Pushes {
+		told.pushes[p.N] = fmt.Sprintf("%d/%d %d", p.Accepted, p.Clients, p.Rejected)
+	}
 
 	type node struct {
 		Type, Name, State, Version string
@@ -165,6 +174,7 @@ func (told *tells) holds(t *testing.T, p *pane, looped string) {
 	told.clients(t, p)
 	told.timeline(t, p)
 	told.violations(t, p)
+	told.pushed(t, p)
 	told.ofOne(t, p, looped)
 }
 
@@ -323,7 +333,9 @@ func (told *tells) violations(t *testing.T, p *pane) {
 	t.Helper()
 	var got []string
 	row := regexp.MustCompile(`^> ([!~i]) ([a-z-]+) `)
-	end := body(p.after("4", "G"))
+	p.press("4")
+	p.shows("[4 Violations]", fmt.Sprintf(" of %d ", len(told.findings))) // it is made beside the loop
+	end := body(p.after("G"))
 	for screen := p.after("g"); ; screen = p.after("j") {
 		for line := range strings.Lines(screen) {
 			if m := row.FindStringSubmatch(line); m != nil {
@@ -337,6 +349,37 @@ func (told *tells) violations(t *testing.T, p *pane) {
 	if slices.Sort(got); !slices.Equal(got, told.findings) {
 		t.Errorf("Violations has %q, check %q", got, told.findings)
 	}
+}
+
+// pushed holds the last page of Pushes, and the first one, against pushes.
+func (told *tells) pushed(t *testing.T, p *pane) {
+	t.Helper()
+	p.press("6")
+	p.shows("[6 Pushes]", fmt.Sprintf(" of %s ", thousands(len(told.pushes))))
+	row := regexp.MustCompile(`^[> ] [!~ ] +([0-9]+) [0-9:.]+ .* ([0-9]+/[0-9]+) +[0-9.a-zµ-]+ (?:([0-9]+) rejected)?`)
+	found := 0
+	for _, k := range []string{"G", "g"} {
+		for line := range strings.Lines(p.after(k)) {
+			if m := row.FindStringSubmatch(line); m != nil {
+				found++
+				n, _ := strconv.Atoi(m[1])
+				if got := m[2] + " " + cmp.Or(m[3], "0"); got != told.pushes[n] {
+					t.Errorf("push %d is %q on the screen, %q of pushes:\n%s", n, got, told.pushes[n], p.screen())
+				}
+			}
+		}
+	}
+	if found < min(5, len(told.pushes)) {
+		t.Errorf("%d rows of Pushes were read, of %d:\n%s", found, len(told.pushes), p.screen())
+	}
+}
+
+// thousands writes a number as the screen does.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
 // ofOne goes from a client to what it rejected and to what it has.
@@ -368,7 +411,7 @@ func (told *tells) ofOne(t *testing.T, p *pane, looped string) {
 	p.press("q")
 	p.shows("[1 Clients]", " 1 of 1 ")
 	p.press("r")
-	p.shows("[3 Resources]")
+	p.shows("[3 Resources]", "ACKED") // it is made beside the loop
 	var got []string
 	names := []string{}
 	for _, r := range told.resources {

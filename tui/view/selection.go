@@ -13,7 +13,7 @@ type Selection struct {
 	// Within is the resource of the entry that is selected in it, "" if none is.
 	Within string
 	// Rule and Proof are those of a finding: what it broke, and the entries that
-	// prove it.
+	// prove it. Of a push, Proof is the response that is meant.
 	Rule  string
 	Proof []session.Seq
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/pushes"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/shortname"
 )
 
 // Said is a part of what there is to say of a push. Of parts with one label that
@@ -22,6 +23,8 @@ type Said struct {
 type Form struct {
 	// Most is how many of each kind are named; 0: 8.
 	Most int
+	// Columns are how long a name may be; 0: as it is.
+	Columns int
 	// Name and Text write names and texts of peers; nil: as they are.
 	Name, Text func(string) string
 }
@@ -36,11 +39,14 @@ func Detail(p *pushes.Push, f Form) []Said {
 	if d.Text == nil {
 		d.Text = func(s string) string { return s }
 	}
+	if d.Columns > 0 {
+		d.names = shortname.New(d.all())
+	}
 	d.what()
-	d.changes()
 	d.clients()
-	d.unsent()
 	d.gaps()
+	d.unsent()
+	d.changes()
 	d.swaps()
 	d.order()
 	d.types()
@@ -49,8 +55,32 @@ func Detail(p *pushes.Push, f Form) []Said {
 
 type detail struct {
 	Form
-	p   *pushes.Push
-	out []Said
+	p     *pushes.Push
+	out   []Said
+	names *shortname.Set
+}
+
+// all are the names that may be told of.
+func (d *detail) all() (out []string) {
+	add := func(names ...string) {
+		for _, n := range names {
+			out = append(out, render.Safe(d.Name(n)))
+		}
+	}
+	for i := range d.p.Changes {
+		add(d.p.Changes[i].Name, d.p.Changes[i].From)
+	}
+	for i := range d.p.Members {
+		add(d.p.Members[i].Client)
+	}
+	for i := range d.p.Missing {
+		add(d.p.Missing[i].Name, d.p.Missing[i].By, d.p.Missing[i].Instead)
+	}
+	for i := range d.p.Moves {
+		add(d.p.Moves[i].Name)
+		add(d.p.Moves[i].Instead...)
+	}
+	return out
 }
 
 func (d *detail) say(label string, look Look, text string) {
@@ -65,41 +95,57 @@ func (d *detail) more(label string, n int) {
 }
 
 // name is a name between quotes.
-func (d *detail) name(s string) string { return `"` + render.Safe(d.Name(s)) + `"` }
+func (d *detail) name(s string) string { return `"` + d.fit(s) + `"` }
 
-func (d *detail) client(s string) string { return render.OrDash(render.Safe(d.Name(s))) }
+func (d *detail) client(s string) string { return render.OrDash(d.fit(s)) }
+
+func (d *detail) fit(s string) string {
+	if s = render.Safe(d.Name(s)); d.names == nil {
+		return s
+	}
+	return d.names.Fit(s, d.Columns)
+}
 
 func (d *detail) what() {
 	p := d.p
-	by := "came together"
+	text := "at " + render.TimeOfDay(p.Begun)
+	if p.Server != "" {
+		text += " from " + render.Safe(d.Text(p.Server))
+	}
+	text += ": " + render.Count(p.Responses, "response", "responses") + " to " + render.Count(p.Clients, "client", "clients")
+	if took := p.Sent.Sub(p.Begun); took > 0 {
+		text += " within " + render.Duration(took)
+	}
 	switch {
 	case p.Version != "":
-		by = `version "` + render.Safe(p.Version) + `"`
-	case !p.Burst:
-		by = "no version in common"
+		text += `, of version "` + render.Safe(p.Version) + `"`
+	case p.Burst:
+		text += ", in one burst"
 	}
-	entries := fmt.Sprintf("entries %d to %d", p.First, p.Last)
 	if p.First == p.Last {
-		entries = fmt.Sprintf("entry %d", p.First)
+		text += fmt.Sprintf("; entry %d", p.First)
+	} else {
+		text += fmt.Sprintf("; entries %d to %d", p.First, p.Last)
 	}
-	d.say("push", Plain, fmt.Sprintf("%s to %s, %s: %s", render.Count(p.Responses, "response", "responses"), render.Count(p.Clients, "client", "clients"), by, entries))
+	d.say("sent", Plain, text)
 	if p.Start {
 		d.say("", Muted, "all of it was asked for: clients came, and were given what there is")
 	}
-	when := render.TimeOfDay(p.Begun)
-	if took := p.Sent.Sub(p.Begun); took > 0 {
-		when += ", the last response " + render.Duration(took) + " later"
-	}
-	if p.Server != "" {
-		when += ", from " + render.Safe(d.Text(p.Server))
-	}
-	d.say("when", Plain, when)
 }
 
 // changes say what is not as it was, by type and in one line for each way.
 func (d *detail) changes() {
-	if len(d.p.Changes) == 0 {
+	had, carried := 0, 0
+	for i := range d.p.Each {
+		had, carried = had+d.p.Each[i].Again, carried+d.p.Each[i].Resources
+	}
+	switch {
+	case len(d.p.Changes) > 0:
+	case carried > 0 && had == carried:
 		d.say("changed", Muted, "nothing: the clients had all of it with equal content")
+		return
+	default:
+		d.say("changed", Muted, "nothing that is known")
 		return
 	}
 	label := "changed"
@@ -159,7 +205,7 @@ func (d *detail) clients() {
 	case p.FirstACK.Equal(p.LastACK):
 		text += ", after " + since(p.LastACK, p.Begun)
 	default:
-		text += fmt.Sprintf(": the first verdict after %s, the last after %s", since(p.FirstACK, p.Begun), since(p.LastACK, p.Begun))
+		text += fmt.Sprintf(": the first ACK after %s, the last after %s", since(p.FirstACK, p.Begun), since(p.LastACK, p.Begun))
 	}
 	d.say("acks", look, text)
 	for _, s := range []struct {
@@ -170,6 +216,7 @@ func (d *detail) clients() {
 		{pushes.Rejects, "nacked", Bad, p.Rejected},
 		{pushes.Pends, "behind", Accent, p.Pending},
 		{pushes.Gone, "left", Muted, p.Left},
+		{pushes.Unclear, "unclear", Muted, p.Unclear},
 	} {
 		label, told := s.label, 0
 		for i := range p.Members {
@@ -187,6 +234,32 @@ func (d *detail) clients() {
 			d.more("", s.count-min(told, d.Most))
 		}
 	}
+	d.overcome()
+	if p.Unsure {
+		d.say("unseen", Muted, "part of the streams was not seen, so that changes may be missing here")
+	}
+}
+
+// overcome says who rejected something first, and then accepted what came.
+func (d *detail) overcome() {
+	label, told := "nacked", 0
+	for i := range d.p.Members {
+		for j := range d.p.Members[i].Types {
+			t := &d.p.Members[i].Types[j]
+			if t.State != pushes.Accepts || t.Nacks == 0 {
+				continue
+			}
+			if told++; told <= d.Most {
+				text := fmt.Sprintf("%s rejected %s of %s before it accepted", d.client(d.p.Members[i].Client), render.Count(t.Nacks, "response", "responses"), render.Safe(t.Type))
+				if t.Reason != "" {
+					text += `: "` + render.Safe(d.Text(t.Reason)) + `"`
+				}
+				d.say(label, Warned, text)
+				label = ""
+			}
+		}
+	}
+	d.more("", told-d.Most)
 }
 
 // standing says of a client what it has not accepted.
@@ -207,6 +280,8 @@ func (d *detail) standing(m *pushes.Client) string {
 			parts = append(parts, text)
 		case pushes.Pends, pushes.Gone:
 			parts = append(parts, fmt.Sprintf("no answer to %s of entry %d, sent at %s", typ, t.Seq, render.TimeOfDay(t.Sent)))
+		case pushes.Unclear:
+			parts = append(parts, fmt.Sprintf("what it made of %s of entry %d cannot be told", typ, t.Seq))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -253,7 +328,7 @@ func (d *detail) gaps() {
 		d.say(label, Warned, text)
 		label = ""
 	}
-	d.more("", len(d.p.Missing)-d.Most+d.p.MoreGaps)
+	d.more("", max(len(d.p.Missing)-d.Most, 0)+d.p.MoreGaps)
 }
 
 // between writes two bounds of a time.
@@ -318,7 +393,10 @@ func (d *detail) order() {
 		accepted = append(accepted, render.Safe(done[i].Type))
 	}
 	text := "sent " + strings.Join(sent, ", ")
-	if len(accepted) > 0 {
+	switch {
+	case slices.Equal(sent, accepted):
+		text = "sent and accepted " + strings.Join(sent, ", ")
+	case len(accepted) > 0:
 		text += "; accepted first " + strings.Join(accepted, ", ")
 	}
 	d.say("order", Plain, text)

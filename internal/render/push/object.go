@@ -46,7 +46,7 @@ type (
 		Rejected int `json:"rejected"`
 		Pending  int `json:"pending"`
 		Left     int `json:"left"`
-		Unclear  int `json:"unclear,omitempty"` // of whom it cannot be told
+		Unclear  int `json:"unclear"`
 		Unsent   int `json:"unsent"`
 
 		Added   int `json:"added"` // resources; so are the next three
@@ -57,6 +57,8 @@ type (
 		Swaps int     `json:"swaps"` // resources that gave way to others
 		GapMS float64 `json:"gap_ms"`
 		Open  int     `json:"open_gaps"`
+
+		Uncertain bool `json:"uncertain,omitempty"` // part of it was not seen
 
 		Each    []Type   `json:"by_type,omitempty"`
 		Changes []Change `json:"changes,omitempty"`
@@ -100,7 +102,7 @@ type (
 		Seq      uint64 `json:"seq"`
 	}
 	// Member is a client that was sent something of a push. State is accepted,
-	// rejected, pending or left; Order are the types as it accepted them.
+	// rejected, pending, left or unclear; Order are the types as it accepted them.
 	Member struct {
 		Client string   `json:"client"`
 		State  string   `json:"state"`
@@ -120,7 +122,7 @@ type (
 		Sent      string `json:"sent"`
 		Answer    uint64 `json:"answer,omitempty"`
 		Answered  string `json:"answered,omitempty"`
-		Nacks     int    `json:"nacks,omitempty"` // responses that were rejected, whatever came after
+		Nacks     int    `json:"nacks,omitempty"` // responses of it that were rejected, whatever came after
 		Reason    string `json:"reason,omitempty"`
 	}
 	// Unsent is a client that wants what changed, and was not sent it.
@@ -214,7 +216,7 @@ func headObject(h *pushes.Head) *Object {
 		Types: list(h.Types), Responses: h.Responses, Bytes: h.Bytes, IdleResponses: h.Idle, IdleBytes: h.IdleBytes,
 		Clients: h.Clients, Accepted: h.Accepted, Rejected: h.Rejected, Pending: h.Pending, Left: h.Left, Unclear: h.Unclear, Unsent: h.Unsent,
 		Added: h.Added, Changed: h.Changed, Removed: h.Removed, Renamed: h.Renamed,
-		Swaps: h.Swaps, GapMS: millis(h.Gap), Open: h.Open,
+		Swaps: h.Swaps, GapMS: millis(h.Gap), Open: h.Open, Uncertain: h.Unsure,
 	}
 	if !h.FirstACK.IsZero() {
 		o.FirstACKMS = millis(h.FirstACK.Sub(h.Begun))

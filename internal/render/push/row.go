@@ -80,7 +80,7 @@ func Worst(h *pushes.Head) Look {
 		return Warned
 	case h.Pending > 0:
 		return Accent
-	case h.Left > 0:
+	case h.Left > 0 || h.Unclear > 0:
 		return Muted
 	}
 	return Good
@@ -123,9 +123,13 @@ func notes(h *pushes.Head) (out []Word) {
 	add(Warned, h.Unsent, "not sent")
 	add(Accent, h.Pending, "pending")
 	add(Muted, h.Left, "left")
+	add(Muted, h.Unclear, "unclear")
 	add(Plain, h.Renamed, "renamed")
 	if h.Start {
 		out = append(out, Word{Muted, "start"})
+	}
+	if h.Unsure {
+		out = append(out, Word{Muted, "not all seen"})
 	}
 	return out
 }
@@ -152,7 +156,7 @@ func ColumnsFor(columns int) Columns {
 		c.Time, c.Version, c.Types = len("15:04:05.000"), 22, 19
 	case columns >= 90:
 		c.Time, c.Types = len("15:04:05.000"), 15
-	case columns < 56:
+	case columns < 60:
 		c.Types, c.Changed, c.In = 7, 0, 0
 	}
 	return c

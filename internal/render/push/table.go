@@ -10,31 +10,46 @@ import (
 // Table is pushes as people read them, a line each, on a screen of so many
 // columns; 0 stands for a pipe or a file.
 func Table(heads []pushes.Head, s render.Style, columns int) string {
-	room := columns
-	if room > 0 {
-		room -= 2
-	}
-	c := ColumnsFor(room)
 	var b strings.Builder
-	b.WriteString(s.Title("  "+strings.Join(c.Titles(), " ")) + "\n")
+	b.WriteString(TableHead(s, columns))
 	for i := range heads {
-		r := NewRow(&heads[i])
-		line, used := paint(s, r.Sign)+" ", 2
-		for _, w := range c.Cells(&r) {
-			line, used = line+paint(s, w)+" ", used+render.Width(w.Text)+1
-		}
-		for j, n := range r.Notes {
-			if j > 0 {
-				line, used = line+", ", used+2
-			}
-			if columns > 0 {
-				n.Text = render.End(n.Text, columns-used)
-			}
-			line, used = line+paint(s, n), used+render.Width(n.Text)
-		}
-		b.WriteString(strings.TrimRight(line, ", ") + "\n")
+		b.WriteString(TableLine(&heads[i], s, columns))
 	}
 	return b.String()
+}
+
+// TableHead is the line of titles.
+func TableHead(s render.Style, columns int) string {
+	c := columnsOf(columns)
+	return s.Title("  "+strings.Join(c.Titles(), " ")) + "\n"
+}
+
+// TableLine is the line of one push.
+func TableLine(h *pushes.Head, s render.Style, columns int) string {
+	c, r := columnsOf(columns), NewRow(h)
+	line, used := paint(s, r.Sign)+" ", 2
+	for _, w := range c.Cells(&r) {
+		line, used = line+paint(s, w)+" ", used+render.Width(w.Text)+1
+	}
+	for i, n := range r.Notes {
+		if i > 0 {
+			n.Text = ", " + n.Text
+		}
+		if columns > 0 && used+render.Width(n.Text) > columns {
+			line += paint(s, Word{n.Look, render.End(n.Text, columns-used)})
+			break
+		}
+		line, used = line+paint(s, n), used+render.Width(n.Text)
+	}
+	return strings.TrimRight(line, " ") + "\n"
+}
+
+// columnsOf are those of a screen, which has the sign, too.
+func columnsOf(screen int) Columns {
+	if screen > 0 {
+		screen = max(screen-2, 1)
+	}
+	return ColumnsFor(screen)
 }
 
 // Text is one push as people read it.

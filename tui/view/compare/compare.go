@@ -74,7 +74,7 @@ func Open(scr view.Screen, s view.Selection, toMark bool) tea.Cmd {
 }
 
 // of is the entry whose version of a resource is meant: of a finding the first one
-// that proves it; else 0, which is the last version.
+// that proves it, of a push its response; else 0, which is the last version.
 func of(s view.Selection) session.Seq {
 	if len(s.Proof) > 0 {
 		return s.Proof[0]

@@ -143,7 +143,7 @@ func (v *View) Selected(scr view.Screen) view.Selection {
 	s := view.Selection{Seq: p.First}
 	if len(p.Changes) > 0 {
 		c := &p.Changes[max(slices.IndexFunc(p.Changes, func(c pushes.Change) bool { return c.How == pushes.Changed }), 0)]
-		s = view.Selection{Seq: c.Seq, Type: c.Type, Name: c.Name}
+		s = view.Selection{Seq: c.Seq, Type: c.Type, Name: c.Name, Proof: []session.Seq{c.Seq}}
 	}
 	if r, is := scr.Log().Index.BySeq(s.Seq); is {
 		s.Client = scr.Log().Index.Words(&r).Client
@@ -160,7 +160,7 @@ func rejected(p *pushes.Push) (view.Selection, bool) {
 			if t.State != pushes.Rejects {
 				continue
 			}
-			s := view.Selection{Client: m.Client, Seq: t.Seq, Type: t.Type}
+			s := view.Selection{Client: m.Client, Seq: t.Seq, Type: t.Type, Proof: []session.Seq{t.Seq}}
 			if k := slices.IndexFunc(p.Changes, func(c pushes.Change) bool { return c.Type == t.Type && c.How != pushes.Removed }); k >= 0 {
 				s.Name = p.Changes[k].Name
 			}

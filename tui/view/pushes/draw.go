@@ -101,7 +101,7 @@ func (v *View) explained(scr view.Screen, w, h int) []widget.Line {
 		return []widget.Line{widget.Text(widget.Muted, " reading")}
 	}
 	f := form(scr)
-	if f.Most = 8; h < 16 {
+	if f.Most, f.Columns = 8, max(w-30, 24); h < 16 {
 		f.Most = 3
 	}
 	var out []widget.Line

@@ -205,7 +205,7 @@ func (v *View) About(view.Screen) widget.Line {
 	r := push.NewRow(h)
 	l := widget.Text(widget.Plain, "push "+r.N)
 	if h.Version != "" {
-		l.Add(widget.Muted, " "+render.Middle(r.Version, 30))
+		l.Add(widget.Plain, ", version "+render.Middle(r.Version, 30))
 	}
 	l.Add(widget.Plain, ": "+render.Count(h.Responses, "response", "responses")+" to "+render.Count(h.Clients, "client", "clients"))
 	for _, n := range r.Notes {
