@@ -103,6 +103,20 @@ func TestStandingAndTreeFit(t *testing.T) {
 	within(t, 80, narrow)
 	holds(t, wide, "gateway-3-in-a-rather-long-namespace  ", "KIND", "LAST")
 	holds(t, narrow, "CDS: rejected 7, accepted none (entry ")
+	// Narrower: what a client is goes first, then when it last said something.
+	head := func(text string) string { first, _, _ := strings.Cut(text, "\n"); return first }
+	most := len(head(wide))
+	for columns := most + 40; columns >= 40; columns-- {
+		text := s.Text(Style{}, columns)
+		within(t, columns, text)
+		kind, last := strings.Contains(head(text), "KIND"), strings.Contains(head(text), "LAST")
+		if kind && !last {
+			t.Errorf("%d columns: LAST goes before KIND:\n%s", columns, text)
+		}
+		if columns >= 120 && (!kind || !last) || columns == 40 && kind {
+			t.Errorf("%d columns: %q", columns, head(text))
+		}
+	}
 	for _, c := range k.Status() {
 		tree := NewTree(k.Tree(c.Client), 9)
 		within(t, 60, tree.Text(Style{}, 60))

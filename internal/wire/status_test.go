@@ -36,3 +36,20 @@ func TestFramingOfTypes(t *testing.T) {
 		}
 	}
 }
+
+// What a response does not say is unknown, and not OK.
+func TestStatusNotSaid(t *testing.T) {
+	for _, tc := range []struct {
+		fields []session.Field
+		want   session.Status
+	}{
+		{nil, session.Status{Code: -1}},
+		{[]session.Field{{Name: ":status", Value: "404"}}, session.Status{Code: -1, HTTP: 404}},
+		{[]session.Field{{Name: ":status", Value: "200"}, {Name: "grpc-status", Value: "0"}}, session.Status{HTTP: 200}},
+		{[]session.Field{{Name: "grpc-status", Value: "-2"}}, session.Status{Code: -1}},
+	} {
+		if got := statusOf(tc.fields); *got != tc.want {
+			t.Errorf("%v: %+v, want %+v", tc.fields, *got, tc.want)
+		}
+	}
+}

@@ -40,6 +40,7 @@ func New(tb testing.TB, src source.Source) *Screen {
 	s := &Screen{
 		log:   &view.Log{Context: tb.Context(), Source: src, Index: x, Feed: index.NewFeed(x, check.Options{}), Fetch: index.NewFetcher(x, src.Open)},
 		theme: widget.NewTheme("mono", true),
+		seen:  view.Seen{Known: map[int]bool{}},
 	}
 	tb.Cleanup(s.log.Fetch.Close)
 	return s

@@ -1,0 +1,30 @@
+package clients
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// TestFrames: where clients stand, how they are sorted and filtered, and what keys do there.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"demo", "grpc-go-nack"} {
+		scr := viewtest.Session(t, root, name)
+		v := New()
+		got := scr.Play(v, 120, 12, key.Down, key.Toggle, key.Down, key.Down, key.Open, key.Up, key.Only, key.Not, key.Copy, key.Resources, key.Left, key.Sort, key.Sort, key.Reverse, key.Sort, key.Last, key.First, key.Right)
+		got += scr.Play(v, 80, 12, key.PageDown, key.Narrower)
+		got += scr.Play(v, 50, 30, key.Right)
+		got += scr.Ask(v, "CDS")
+		got += scr.Ask(v, "nothing like it")
+		got += scr.Ask(v, "")
+		scr.Run(v.Click(scr, 3, 2, false))
+		got += scr.Frame(v, 80, 24)
+		viewtest.Golden(t, *update, name, got)
+	}
+}

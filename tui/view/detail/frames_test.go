@@ -1,0 +1,35 @@
+package detail
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/session"
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// TestFrames: each form of a response, of its answer and of a stream, as read, and what keys do
+// in them.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"envoy-sotw-nack", "rest-nack"} {
+		scr := viewtest.Session(t, root, name)
+		got := ""
+		n, last := scr.Log().Index.Extent()
+		for seq := session.Seq(1); seq <= min(last, 16) && n > 0; seq++ {
+			v := New(scr, seq).(*View)
+			got += scr.Play(v, 80, 14)
+			if seq%5 == 0 {
+				got += scr.Play(v, 60, 20, key.Form, key.Form, key.Form, key.Down, key.Down, key.Only, key.Form, key.NextMatch)
+			}
+		}
+		v := New(scr, 10).(*View)
+		got += scr.Play(v, 100, 12, key.NextStream, key.NextStream, key.PrevStream, key.Pair, key.Pair, key.Newer, key.Older, key.Violation, key.Violation, key.Down, key.Open, key.Not, key.Copy, key.Wrap, key.Toggle, key.Last)
+		got += scr.Ask(v, "cluster")
+		viewtest.Golden(t, *update, name, got)
+	}
+}

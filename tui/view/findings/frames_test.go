@@ -1,0 +1,39 @@
+package findings
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// TestFrames: the list of findings, how it is sorted and filtered, and what keys do there.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"envoy-sotw-nack", "server-sends-another-type", "envoy-delta"} {
+		scr := viewtest.Session(t, root, name)
+		v := New()
+		got := scr.Play(v, 120, 16, key.Down, key.Down, key.Open, key.Only, key.Not, key.Copy, key.Diff, key.Violation, key.Sort, key.Sort, key.Reverse, key.Last, key.First, key.Resources)
+		got += scr.Play(v, 80, 12, key.PageDown, key.Sort)
+		got += scr.Play(v, 50, 30)
+		got += scr.Ask(v, "reject")
+		got += scr.Ask(v, "nothing like it")
+		said, cmd := v.Preview(scr, "cluster")
+		if got += "preview: " + said + "\n"; cmd != nil {
+			scr.Run(cmd)
+		}
+		got += scr.Ask(v, "")
+		got += scr.Play(v, 80, 24, key.First)
+		if len(scr.Seen().Folded) > 0 {
+			scr.Run(v.Silence(scr))
+		}
+		got += scr.Frame(v, 80, 24)
+		scr.Run(v.Click(scr, 3, 1, false))
+		got += scr.Frame(v, 80, 24)
+		viewtest.Golden(t, *update, name, got)
+	}
+}

@@ -1,0 +1,44 @@
+package resources
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+	"github.com/xdsproxy/xdsproxy/tui/widget"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// chosenClient stands for the list of clients.
+type chosenClient struct {
+	view.Plain
+	client string
+}
+
+func (c chosenClient) Selected(view.Screen) view.Selection { return view.Selection{Client: c.client} }
+func (c chosenClient) Empty(view.Screen) []widget.Line     { return nil }
+
+// TestFrames: the resources of a client, as a tree and by type, and what keys do there.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"envoy-delta-removed-while-routed", "envoy-sotw-nack"} {
+		scr := viewtest.Session(t, root, name)
+		got := ""
+		for _, c := range scr.Seen().Standing {
+			v := New(chosenClient{client: c.Client})
+			got += scr.Play(v, 110, 14, key.Down, key.Right, key.Down, key.Down, key.Left, key.Toggle, key.Toggle, key.Copy, key.Open, key.Diff, key.Only, key.Last, key.Up, key.Left, key.Left, key.First, key.Form, key.Down, key.Down, key.Open, key.Form, key.Resources)
+			got += scr.Play(v, 70, 12, key.PageDown, key.Narrower)
+			got += scr.Ask(v, "cluster")
+			got += scr.Ask(v, "nothing like it")
+			said, cmd := v.Preview(scr, "listener")
+			if got += "preview: " + said + "\n"; cmd != nil {
+				scr.Run(cmd)
+			}
+		}
+		viewtest.Golden(t, *update, name, got)
+	}
+}

@@ -1,0 +1,26 @@
+package stats
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// TestFrames: what is counted of a session, and the biggest messages.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"demo"} {
+		scr := viewtest.Session(t, root, name)
+		v := New()
+		v.Measure = func() uint64 { return 64 << 20 }
+		got := scr.Play(v, 120, 40, key.Down, key.Down, key.Up, key.Open, key.Only, key.Copy, key.Last, key.First)
+		got += scr.Play(v, 80, 24, key.PageDown)
+		got += scr.Play(v, 40, 12)
+		viewtest.Golden(t, *update, name, got)
+	}
+}

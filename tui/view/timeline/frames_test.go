@@ -1,0 +1,32 @@
+package timeline
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/xdsproxy/xdsproxy/tui/key"
+	"github.com/xdsproxy/xdsproxy/tui/view/viewtest"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+const root = "../../.."
+
+// TestFrames: the entries, how they are filtered and folded, and what keys do there.
+func TestFrames(t *testing.T) {
+	for _, name := range []string{"demo"} {
+		scr := viewtest.Session(t, root, name)
+		v := New(false)
+		got := scr.Play(v, 120, 12, key.Last, key.Up, key.Up, key.Pair, key.Pair, key.First, key.Down, key.HalfDown, key.NextStream, key.NextStream, key.PrevStream, key.Open, key.Only, key.Not, key.Copy, key.Time, key.Time, key.Form, key.Down, key.Form, key.Violation, key.Sort, key.Sort, key.Reverse, key.PageUp, key.Sort, key.Sort, key.Sort, key.Follow)
+		got += scr.Play(v, 80, 12, key.PageDown, key.Narrower, key.Toggle)
+		got += scr.Play(v, 50, 10, key.First)
+		got += scr.Ask(v, "kind:nack")
+		got += scr.Ask(v, "type:cds")
+		got += scr.Play(v, 80, 12, key.First, key.Down, key.Last, key.Open)
+		got += scr.Ask(v, "not a = filter ((")
+		got += scr.Ask(v, "")
+		scr.Run(v.Click(scr, 3, 2, false))
+		got += scr.Frame(v, 80, 24)
+		viewtest.Golden(t, *update, name, got)
+	}
+}
