@@ -33,7 +33,8 @@ type, since when:
   NOTSENT  it asked, and nothing came
   -        it did not ask
 
-Ages are counted from the end of the recording, or from entry --at.`,
+Ages are counted from the end of the recording, or from entry --at. How far one
+change of the control plane came, at all clients, is told by xdsproxy pushes.`,
 		Example: `xdsproxy status
 xdsproxy status session.xdsp --at 4107`,
 		ValidArgsFunction: completeSource,
