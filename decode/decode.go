@@ -47,7 +47,7 @@ func Wire(m xds.Method, side session.Side, contentType string, data []byte, most
 // typeOf is the full name of the type of a message, "" if it is not known. If that
 // is a guess, guess says so.
 func typeOf(m xds.Method, side session.Side, contentType string, data []byte) (name string, isJSON bool, guess string) {
-	if m.Path != "" {
+	if m.Path != "" || m.Variant != "" {
 		return m.Message(side), FormOf(m, contentType) == FormJSON, ""
 	}
 	kind := sniff(side, data)

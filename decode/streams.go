@@ -13,6 +13,7 @@ type Streams struct {
 	ended []session.StreamID // the oldest first
 
 	unknown Stream // stays empty
+	held    Stream // of what clients say beside their streams
 }
 
 // Conn is a connection on which there are streams.
@@ -55,6 +56,10 @@ func (s *Streams) Step(e *session.Entry) (*Stream, *Conn) {
 		cn := s.conns[e.Conn]
 		s.disconnect(e.Conn, cn)
 		return nil, cn
+	}
+	if e.Kind == session.KindHeld {
+		s.held.Method = xds.Held()
+		return &s.held, nil
 	}
 	if e.Stream == 0 {
 		return nil, s.conns[e.Conn]
@@ -154,7 +159,7 @@ func (t *Stream) Content(side session.Side) string { return t.content[sideIndex(
 
 // JSON says whether a message that side sent is JSON.
 func (t *Stream) JSON(side session.Side, data session.Chunks) bool {
-	return t.json[sideIndex(side)] || t.Method.Path == "" && len(data) > 0 && LooksLikeJSON(data[0])
+	return t.json[sideIndex(side)] || t.Method.Path == "" && t.Method.Variant == "" && len(data) > 0 && LooksLikeJSON(data[0])
 }
 
 func sideIndex(s session.Side) int {

@@ -166,6 +166,11 @@ func dropTexts(e *session.Entry) {
 		goAway.Debug = ""
 		e.GoAway = &goAway
 	}
+	if e.Held != nil {
+		held := *e.Held
+		held.Node, held.Address, held.Failed = "", "", ""
+		e.Held = &held
+	}
 }
 
 // unprepared says that a hook failed, but not with which words: they may hold

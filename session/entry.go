@@ -26,7 +26,8 @@ type StreamID uint64
 // Which of the pointer fields are set follows from Kind. An Entry is a value;
 // what its pointers and slices refer to is immutable once it was appended to a
 // log, with one exception: the log's Transform may replace the Message, the
-// Headers, what was Sent, the Status and the GoAway before anyone else has seen them.
+// Headers, what was Sent, the Status, the GoAway and the Held before anyone else
+// has seen them.
 type Entry struct {
 	Seq Seq
 	// Time is when the last byte of it had been read from its sender. It
@@ -59,6 +60,8 @@ type Entry struct {
 	// Problems says in words what could not be done with this entry, such as
 	// "cannot decompress: unknown grpc-encoding \"br\"".
 	Problems []string
+
+	Held *Held // Held, whose Message is the answer
 }
 
 // Kind says what an entry records.
@@ -80,6 +83,7 @@ const (
 	KindGap             // entries that the log had to drop; Gap
 	KindNote            // something to know about the recording itself; Note
 	KindTime            // "the time is at least this", written while nothing else happens
+	KindHeld            // what a client says that it holds, outside of its streams; Held, Message
 	kindEnd
 )
 
@@ -87,6 +91,7 @@ var kindNames = [...]string{
 	KindUnknown: "unknown", KindConnect: "connect", KindOpen: "open", KindHeader: "header",
 	KindMessage: "message", KindHalfClose: "half-close", KindTrailer: "trailer", KindCancel: "cancel",
 	KindGoAway: "goaway", KindDisconnect: "disconnect", KindGap: "gap", KindNote: "note", KindTime: "time",
+	KindHeld: "held",
 }
 
 // String is the word that the machine-readable forms use.
@@ -226,6 +231,26 @@ const (
 // Chosen says that the entries were left out on purpose, so that nothing is
 // wrong with the recording.
 func (c GapCause) Chosen() bool { return c != Lost }
+
+// Held is who was asked what it holds. The Message of the entry is the answer, an
+// envoy.service.status.v3.ClientStatusResponse of one client, from wherever it came.
+type Held struct {
+	Node    string // id of the node that it is about; "" if the client does not say
+	Source  string // HeldAdmin or HeldCSDS
+	Address string // that was asked
+	// Whole says that it is everything that the client holds; else it is what changed
+	// since the entry before it of this source and address.
+	Whole bool
+	// Failed is why nothing could be read, in one sentence. Then there is no Message.
+	Failed string
+}
+
+// Where clients are asked what they hold: at the admin interface of an Envoy, and by
+// the client status discovery service.
+const (
+	HeldAdmin = "envoy-admin"
+	HeldCSDS  = "csds"
+)
 
 // Note is something to know about the recording itself.
 type Note struct {

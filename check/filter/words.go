@@ -80,6 +80,7 @@ func kinds() []kind {
 		of("cancel", session.KindCancel),
 		of("disconnect", session.KindDisconnect),
 		of("time", session.KindTime),
+		of("held", session.KindHeld),
 	}
 }
 

@@ -40,6 +40,10 @@ func NewSplitter() *Splitter { return &Splitter{streams: decode.NewStreams()} }
 func (k *Splitter) Transform(e *session.Entry) {
 	st := k.streams.Known(e)
 	m := e.Message
+	if e.Kind == session.KindHeld && m != nil {
+		k.cutter.Held(e)
+		return
+	}
 	if e.Kind != session.KindMessage || m == nil || m.Compressed || len(m.Data) == 0 || st.JSON(e.Side, m.Data) {
 		return
 	}
@@ -265,6 +269,44 @@ func (c *Cutter) Request(e *session.Entry) {
 	end(len(b))
 	if c.add(b[start:]); len(c.Chunks) > 1 {
 		c.Give(e)
+	}
+}
+
+// maxHeld is how long what a client says that it holds may be to be cut.
+const maxHeld = 64 << 20
+
+// Held cuts what a client says that it holds, a ClientStatusResponse, around the
+// contents of its resources: what it says about them differs each time.
+func (c *Cutter) Held(e *session.Entry) {
+	if n := e.Message.Data.Len(); n < minChunk || n > maxHeld {
+		return
+	}
+	c.reset()
+	b := e.Message.Data.Bytes()
+	at := 0 // up to here it is cut
+	inside(b, 1, 0, func(config []byte, off int) {
+		inside(config, 3, off, func(resource []byte, off int) {
+			for s := protoscan.Of(resource); s.Next(); {
+				if from, to := off+s.At, off+s.Off; s.Num == 4 && to-from >= minChunk && from >= at {
+					c.add(b[at:from:from])
+					c.add(b[from:to:to])
+					at = to
+				}
+			}
+		})
+	})
+	if c.add(b[at:]); len(c.Chunks) > 1 {
+		c.Give(e)
+	}
+}
+
+// inside calls f with what each field of a number holds, and where that is: off is
+// where b is.
+func inside(b []byte, num protowire.Number, off int, f func(body []byte, off int)) {
+	for s := protoscan.Of(b); s.Next(); {
+		if body, ok := s.Bytes(); ok && s.Num == num {
+			f(body, off+s.Off-len(body))
+		}
 	}
 }
 

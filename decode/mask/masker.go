@@ -77,7 +77,7 @@ func (k *Masker) Transform(e *session.Entry) {
 		if path, ok := k.path(e.Method); ok {
 			e.Method = path
 		}
-	case session.KindMessage:
+	case session.KindMessage, session.KindHeld:
 		if e.Message != nil {
 			k.message(e, st)
 		}
@@ -95,6 +95,12 @@ func (k *Masker) Transform(e *session.Entry) {
 			goAway.Debug = text
 			e.GoAway = &goAway
 		}
+	}
+	if e.Held != nil {
+		held := *e.Held
+		held.Address, _ = k.text(held.Address)
+		held.Failed, _ = k.text(held.Failed)
+		e.Held = &held
 	}
 }
 
@@ -182,7 +188,10 @@ func (k *Masker) message(e *session.Entry, st *decode.Stream) {
 		}
 		k.replace(e, masked, problem)
 	}
-	if kind == decode.SotwRequest || kind == decode.DeltaRequest {
+	switch {
+	case e.Kind == session.KindHeld:
+		k.cutter.Held(e)
+	case kind == decode.SotwRequest, kind == decode.DeltaRequest:
 		k.cutter.Request(e)
 	}
 }

@@ -104,6 +104,8 @@ func (k *Engine) Step(e *session.Entry) Change {
 		k.gap(e.Gap)
 	case session.KindNote:
 		k.static.note(e)
+	case session.KindHeld:
+		return k.heldEntry(e)
 	}
 	c := k.about(e, st)
 	switch e.Kind {

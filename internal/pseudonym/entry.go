@@ -60,6 +60,12 @@ func (w *Walk) Entry(e *session.Entry) session.Entry {
 		note.Hint = n.text(note.Hint, inProse, 0)
 		out.Note = &note
 	}
+	if e.Held != nil {
+		held := *e.Held
+		held.Node, held.Address = n.text(e.Held.Node, inValue, 0), n.text(e.Held.Address, inValue, 0)
+		held.Failed = n.text(e.Held.Failed, inProse, 0)
+		out.Held = &held
+	}
 	out.Problems = slices.Clone(e.Problems)
 	for i, p := range out.Problems {
 		out.Problems[i] = n.text(p, inProse, 0)

@@ -41,6 +41,11 @@ func (t *Table) eventRow(r *row, e *session.Entry, c *check.Change) bool {
 		t.goneRow(r, e)
 	case session.KindNote:
 		noteRow(r, e.Note)
+	case session.KindHeld:
+		r.text = heldText(e)
+		if e.Held != nil && e.Held.Failed != "" {
+			r.sign, r.role, r.brief = "~", warned, false
+		}
 	case session.KindTime:
 		return false
 	default:

@@ -37,6 +37,9 @@ func (x *explainer) event() {
 	if n := x.e.Note; n != nil {
 		x.note(n)
 	}
+	if h := x.e.Held; h != nil {
+		x.saysHeld(h)
+	}
 	for i, h := range x.e.Headers {
 		name := ""
 		if i == 0 {
@@ -97,6 +100,8 @@ func kindWords(e *session.Entry) string {
 		return "entries that are not here"
 	case session.KindNote:
 		return "something to know about the recording"
+	case session.KindHeld:
+		return "what a client says that it holds, beside its streams"
 	case session.KindTime:
 		return "nothing else happened"
 	}

@@ -64,6 +64,7 @@ type Object struct {
 	GoAway *GoAway `json:"goaway,omitempty"`
 	Gap    *Gap    `json:"gap,omitempty"`
 	Note   *Note   `json:"note,omitempty"`
+	Held   *Held   `json:"held,omitempty"`
 
 	// Marked and Remark are what a person left beside the entry, outside of the
 	// recording.
@@ -131,6 +132,14 @@ type (
 		Bytes   int64    `json:"bytes"`
 		Streams []uint64 `json:"streams,omitempty"`
 		Cut     bool     `json:"cut,omitempty"` // left out on purpose
+	}
+	// Held is who was asked what it holds.
+	Held struct {
+		Node    string `json:"node,omitempty"`
+		Source  string `json:"source"`
+		Address string `json:"address,omitempty"`
+		Whole   bool   `json:"whole"`
+		Failed  string `json:"failed,omitempty"`
 	}
 	// Note is something to know about the recording.
 	Note struct {
@@ -202,6 +211,9 @@ func (o *Object) addEvent(e *session.Entry) {
 		for _, s := range g.Streams {
 			o.Gap.Streams = append(o.Gap.Streams, uint64(s))
 		}
+	}
+	if h := e.Held; h != nil {
+		o.Held = &Held{h.Node, h.Source, h.Address, h.Whole, h.Failed}
 	}
 	if n := e.Note; n != nil {
 		o.Note = &Note{string(n.Code), n.Text, n.Hint, uint64(n.About)}

@@ -136,6 +136,9 @@ func (t *Table) See(e *session.Entry, c *check.Change) {
 		}
 	}
 	t.now = moment{client: "-", stream: stream, conn: conn}
+	if e.Held != nil && c.Client != "" {
+		t.now.client = Safe(c.Client)
+	}
 	if conn != nil {
 		if c.Client != "" {
 			conn.client = Safe(c.Client)

@@ -27,6 +27,8 @@ func EventWord(k session.Kind) string {
 		return "GOAWAY"
 	case session.KindDisconnect:
 		return "GONE"
+	case session.KindHeld:
+		return "HELD"
 	}
 	return k.String()
 }

@@ -64,6 +64,11 @@ func (l *Labels) Of(e *session.Entry) []string {
 	}
 	said, begins, marks := false, false, false
 	switch e.Kind {
+	case session.KindHeld:
+		begins = true // whatever is asked for, it says what the client has of it
+		if e.Held != nil {
+			client = e.Held.Node
+		}
 	case session.KindNote:
 		marks = e.Note != nil && (e.Note.Code == session.NoteMark || e.Note.Code == session.NoteUnmark)
 	case session.KindGap:

@@ -95,3 +95,14 @@ func (s *service) method(m Method, verb string) Method {
 	}
 	return m.discovery(verb)
 }
+
+// Held is how a client was asked what it holds, outside of any stream: what it says
+// is a message of its own, whoever is taken for its sender.
+func Held() Method {
+	const status = "envoy.service.status.v3.ClientStatusResponse"
+	return Method{Variant: VariantOther, Request: status, Response: status}
+}
+
+// AdminPrefix begins the type URLs of what an Envoy says of itself beside its
+// resources.
+const AdminPrefix = "type.googleapis.com/envoy.admin.v3."

@@ -66,6 +66,8 @@ func ParseEntry(e *session.Entry, b []byte, dict *Dictionary) (alias bool, err e
 			e.Gap, err = decode(f.Body, new(session.Gap), (*codec).gap)
 		case fieldNote:
 			e.Note, err = decode(f.Body, new(session.Note), (*codec).note)
+		case fieldHeld:
+			e.Held, err = decode(f.Body, new(session.Held), (*codec).held)
 		case fieldProblems:
 			e.Problems = append(e.Problems, string(f.Body))
 		case fieldCarried:

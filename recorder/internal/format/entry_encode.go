@@ -33,6 +33,7 @@ const (
 	FieldRun      protowire.Number = 20
 	fieldCarried  protowire.Number = 21
 	fieldSent     protowire.Number = 22
+	fieldHeld     protowire.Number = 23
 )
 
 // AppendEntry appends an entry without the data of its message, which follows
@@ -59,6 +60,7 @@ func AppendEntry(b []byte, e *session.Entry) []byte {
 	}
 	b = appendBool(b, fieldCarried, e.Carried)
 	b = appendFields(b, fieldSent, e.Sent)
+	b = encode(b, fieldHeld, e.Held, (*codec).held)
 	m := e.Message
 	if m == nil {
 		return b

@@ -169,6 +169,14 @@ func (c *codec) note(n *session.Note) {
 	number(c, 4, &n.About)
 }
 
+func (c *codec) held(h *session.Held) {
+	text(c, 1, &h.Node)
+	text(c, 2, &h.Source)
+	text(c, 3, &h.Address)
+	c.flag(4, &h.Whole)
+	text(c, 5, &h.Failed)
+}
+
 // appendPacked appends numbers as one field; nothing if there are none.
 func appendPacked[T ~uint64](b []byte, num protowire.Number, list []T) []byte {
 	if len(list) == 0 {
