@@ -232,9 +232,11 @@ func TestHeldByWrap(t *testing.T) {
 			text["admin"] = object{"address": addressFor(t, admin)}
 			config, at := filepath.Join(dir, "envoy.json"), filepath.Join(dir, "admin")
 			writeBootstrap(t, config, text)
-			args := []string{"--held-interval", "200ms", path, "-c", config, "--admin-address-path", at, "--concurrency", "1", "--use-dynamic-base-id", "--disable-hot-restart", "--log-level", "warning"}
-			if !on {
-				args = append([]string{"--no-held"}, args...)
+			args := []string{path, "-c", config, "--admin-address-path", at, "--concurrency", "1", "--use-dynamic-base-id", "--disable-hot-restart", "--log-level", "warning"}
+			if on {
+				args = append([]string{"--held-interval", "200ms"}, args...)
+			} else {
+				args = append([]string{"--held-interval", "off"}, args...)
 			}
 			p, out := startWrap(t, nil, args...)
 			e := &envoy{output: out, exited: p.exited}

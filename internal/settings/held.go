@@ -10,12 +10,12 @@ import (
 // heldValues are the settings of asking clients what they hold.
 type heldValues struct {
 	envoys, csds []string
-	interval     Duration
+	interval     OrOff
 	access       held.Access
 }
 
 func (v *heldValues) bind() []*Setting {
-	*v = heldValues{interval: Duration(10 * time.Second)}
+	*v = heldValues{interval: OrOff(10 * time.Second)}
 	of := func(source held.Source) func(string) error {
 		return func(s string) error {
 			_, err := held.Parse(source, s)
@@ -28,7 +28,7 @@ func (v *heldValues) bind() []*Setting {
 		row(groupHeld, "csds", newMany(&v.csds, "[NODE=]ADDR", of(held.CSDS)),
 			"ask the gRPC program that has its client status service here; repeat it for several"),
 		row(groupHeld, "held-interval", &v.interval,
-			"how often they are asked while nothing happens; after an answer of theirs they are asked soon, at most once a second"),
+			"how often they are asked while nothing happens; after an answer of theirs they are asked soon, at most once a second; off: they are not asked"),
 		row(groupHeld, "held-ca", Text{&v.access.CA, "FILE"},
 			"take only a certificate that one of these roots has signed (PEM), instead of those of the system"),
 		row(groupHeld, "held-token-file", Text{&v.access.Token, "FILE"},
@@ -36,13 +36,22 @@ func (v *heldValues) bind() []*Setting {
 	}
 }
 
+// shortestInterval is what a client can be asked to bear.
+const shortestInterval = 100 * time.Millisecond
+
+// AsksHeld says that clients are asked what they hold if it is known where.
+func (ss *Settings) AsksHeld() bool { return ss.held.interval > 0 }
+
 // Held is which clients are asked what they hold; nil: none. Places that were found
 // come after those that were named, unless they are the same.
 func (ss *Settings) Held(found ...held.Place) (*held.Options, error) {
 	v := &ss.held
 	o := &held.Options{Access: v.access, Interval: time.Duration(v.interval)}
-	if o.Interval < 100*time.Millisecond {
-		return nil, console.Misused("--held-interval %s: it is 100ms or more", v.interval.String())
+	switch {
+	case !ss.AsksHeld():
+		return nil, nil
+	case o.Interval < shortestInterval:
+		return nil, console.Misused("--held-interval %s: it is %s or more", v.interval.String(), shortestInterval)
 	}
 	for _, list := range []struct {
 		source held.Source
