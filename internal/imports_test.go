@@ -38,9 +38,9 @@ var allowed = map[string][]string{
 	"internal/render":    {"session", "internal/xds", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
 	"internal/dump":      {"session", "recorder", "check", "internal/store", "internal/convert", "internal/report", "internal/trigger"},
-	"internal/app":       {"session", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
-	"internal/wrap":      {"internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
-	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/render", "internal/serve", "tui/widget"},
+	"internal/app":       {"session", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
+	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
+	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite
 	"internal/build":     {"internal/render"},          // for the name of the schema
 	"internal/heap":      {},
@@ -96,6 +96,7 @@ var allowed = map[string][]string{
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":  {"internal/lenient"},
+	"internal/held":       {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
 	"internal/configdump": {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
 }
 
@@ -124,9 +125,9 @@ var decodeRooms = map[string][]string{
 var thirdParty = map[string][]string{
 	"github.com/envoyproxy/":           {"decode", "internal/xdstest"},
 	"github.com/cncf/xds/":             {"decode", "internal/xdstest"},
-	"google.golang.org/grpc":           {"replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
+	"google.golang.org/grpc":           {"internal/held", "replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
-	"google.golang.org/protobuf":       {"internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym"},
+	"google.golang.org/protobuf":       {"internal/held", "internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym"},
 	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
 	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},

@@ -42,6 +42,9 @@ single types, SDS, HDS, LRS, by gRPC, REST or gRPC's own client, on TCP and unix
 sockets. For gRPC, with all servers and authorities, the command finds the copy
 in GRPC_XDS_BOOTSTRAP.
 
+Where the bootstrap gives Envoy an admin port, Envoy is asked there what it
+holds, and that is recorded, too. --held-interval off leaves it alone.
+
 Where the client speaks TLS to a server, it speaks plaintext to the proxy in the
 copy, on a socket that only this user can open, and the proxy speaks TLS with
 what the bootstrap names: client certificate, key, roots, server name. It takes
@@ -83,7 +86,7 @@ xdsproxy wrap --bootstrap bootstrap.json ./client xds:///greeter`,
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().Var(settings.NewText(&file, "FILE"), "bootstrap", "the bootstrap of the client that the command runs")
 	a.useSettings(cmd, "dial-timeout", "drain", "tap-memory", "queue", "sync", "max-size", "max-age", "keep",
-		"no-record", "ring", "dump-on", "dump-dir", "dump-before", "dump-every", "dump-max-size", "dump-format", "memory-past", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
+		"no-record", "ring", "dump-on", "dump-dir", "dump-before", "dump-every", "dump-max-size", "dump-format", "envoy-admin", "csds", "held-interval", "held-ca", "held-token-file", "memory-past", "no-check", "keep-secrets", "viewer", "viewer-allow-remote", "admin", "admin-pprof")
 	writeFlag(cmd, &path)
 	return cmd
 }
@@ -108,7 +111,7 @@ func (a *cli) wrap(ctx context.Context, plan *wrap.Plan, path string) error {
 		return err
 	}
 	s, err := h.Assemble(app.Design{
-		Path: path, Relay: h.RelayOf(pairs), Begin: engine.StaticNote(plan.Doc.Clusters),
+		Path: path, Relay: h.RelayOf(pairs), Begin: engine.StaticNote(plan.Doc.Clusters), Held: plan.Held(a.config.AsksHeld()),
 		Bound: func(addrs []net.Addr) error { return plan.Lead(servers, addrs, dir) },
 	})
 	if err != nil {

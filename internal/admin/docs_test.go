@@ -29,7 +29,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	c := &Config{
 		Metrics: NewMetrics(rules), Stats: func() (st recorder.Stats) { return st },
 		Clients: func() int { return 0 }, Refused: func() uint64 { return 0 }, Memory: func() (m engine.Memory) { return m },
-		Dumps: func() (d Dumps) { return d },
+		Dumps: func() (d Dumps) { return d }, Held: func() (h Held) { return h },
 	}
 	descs := make(chan *prometheus.Desc, 100)
 	c.Metrics.Describe(descs)

@@ -46,6 +46,7 @@ type Config struct {
 	// passes; nil if nobody does.
 	Memory   func() engine.Memory
 	Dumps    func() Dumps // nil if nothing is dumped
+	Held     func() Held  // nil if no client is asked what it holds
 	Build    Build
 	Address  string // that was asked for; its host may be a name, and is answered to
 	Profiles bool   // serve /debug/pprof

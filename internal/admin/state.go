@@ -43,6 +43,11 @@ func (s stateCollector) Collect(ch chan<- prometheus.Metric) {
 		counter("dumps_failed_total", "Dumps that could not be written.", d.Failed)
 		counter("dumps_skipped_total", "Dumps that were not tried, because there were too many in a short time.", d.Skipped)
 	}
+	if s.c.Held != nil {
+		h := s.c.Held()
+		counter("held_asked_total", "How often clients were asked what they hold.", h.Asked)
+		counter("held_failed_total", "How often they could not be asked, or not be understood.", h.Failed)
+	}
 	if s.c.Memory != nil {
 		m := s.c.Memory()
 		gauge("past_bytes", "What is remembered of what is over, such as streams that ended, by the account's own reckoning.", float64(m.Past))
@@ -65,6 +70,9 @@ func newBuildInfo(b Build) prometheus.Collector {
 	g.WithLabelValues(b.Version, b.Revision, b.Go, b.XDS).Set(1)
 	return g
 }
+
+// Held is how often clients were asked what they hold.
+type Held struct{ Asked, Failed uint64 }
 
 // Dumps are how many dumps there were.
 type Dumps struct{ Written, Failed, Skipped uint64 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/held"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/proxy"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -38,6 +39,7 @@ type Assembly struct {
 	views  *viewers
 	ops    *operations
 	dumps  *dumps
+	held   *asking
 
 	closeKeys func()
 	late      <-chan time.Time // set by Close: when the rules are not waited for any more
@@ -50,6 +52,9 @@ type Design struct {
 	Begin *session.Note // that the recording begins with, if there is one
 	// Bound is called as soon as it is known where clients connect.
 	Bound func([]net.Addr) error
+	// Held are clients that can be asked what they hold, beside those that the
+	// settings name.
+	Held []held.Place
 	// Alone says that nobody operates it: it is there for a moment.
 	Alone bool
 }
@@ -94,7 +99,10 @@ func (s *Assembly) start(d Design) (err error) {
 	if s.views, err = s.offerViews(s.Log, s.Routes); err != nil || d.Alone {
 		return err
 	}
-	s.ops, err = s.offerOperations(s.Log, s.Proxy, s.dumps)
+	if s.held, err = s.askHeld(d.Held); err != nil {
+		return err
+	}
+	s.ops, err = s.offerOperations(s.Log, s.Proxy, s.dumps, s.held)
 	return err
 }
 
@@ -116,6 +124,7 @@ func (s *Assembly) Discard() {
 	s.views.close(0)
 	s.ops.close()
 	s.dumps.close(context.Background(), 0)
+	s.held.close()
 	if s.Proxy != nil {
 		s.Proxy.Close()
 	}
@@ -126,6 +135,7 @@ func (s *Assembly) Discard() {
 // Close ends the recording once nothing passes any more, and lets viewers read it
 // to its end, unless somebody is impatient.
 func (s *Assembly) Close(impatient context.Context) error {
+	s.held.close()
 	err := s.Log.Close()
 	grace := viewGrace
 	if impatient.Err() != nil {

@@ -19,12 +19,12 @@ import (
 // Oversee reads what is recorded as it grows, until the log is closed, and logs
 // what rules find: the log ends it, not a signal, so that what passes while the
 // proxy drains is looked at, too.
-func (s *Assembly) Oversee() { s.oversee(0, s.ops, s.dumps) }
+func (s *Assembly) Oversee() { s.oversee(0, s.ops, s.dumps, s.held) }
 
-// oversee logs what rules find in entries after one. It counts for o and looks for
-// what d is to write, unless that is nil.
-func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps) {
-	if bool(s.Settings.NoCheck) && o == nil && d == nil {
+// oversee logs what rules find in entries after one. It counts for o, looks for
+// what d is to write, and wakes k, unless that is nil.
+func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps, k *asking) {
+	if bool(s.Settings.NoCheck) && o == nil && d == nil && k == nil {
 		return
 	}
 	large, others := false, render.Others{}
@@ -45,6 +45,7 @@ func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps) {
 			o.metrics.Step(e, c)
 		}
 		d.step(e, c)
+		k.step(c)
 		s.Log.Note(c.Findings)
 		sums(others.Due(e.Time))
 		for i := range c.Findings {
@@ -155,7 +156,7 @@ func (h *Host) logProof(f *check.Finding, message string, who ...zap.Field) {
 // Count counts what is being recorded for the metrics, and looks for what is to be
 // dumped, where oversee does not read along.
 func (s *Assembly) Count() {
-	if s.ops == nil && s.dumps == nil {
+	if s.ops == nil && s.dumps == nil && s.held == nil {
 		return
 	}
 	s.lookOn(func(e *session.Entry, c *check.Change) error {
@@ -163,6 +164,7 @@ func (s *Assembly) Count() {
 			s.ops.metrics.Step(e, c)
 		}
 		s.dumps.step(e, c)
+		s.held.step(c)
 		return nil
 	})
 }

@@ -27,7 +27,7 @@ type operations struct {
 
 // offerOperations listens where the settings say, and answers that the proxy is
 // starting.
-func (h *Host) offerOperations(rec *Recording, p *proxy.Proxy, d *dumps) (*operations, error) {
+func (h *Host) offerOperations(rec *Recording, p *proxy.Proxy, d *dumps, k *asking) (*operations, error) {
 	if h.Settings.Admin == "" {
 		if h.Settings.AdminPprof {
 			return nil, console.Misused("--admin-pprof without --admin: where should profiles be served?").Hint("--admin :9901 --admin-pprof")
@@ -49,7 +49,7 @@ func (h *Host) offerOperations(rec *Recording, p *proxy.Proxy, d *dumps) (*opera
 	build := build.Read()
 	o := &operations{metrics: admin.NewMetrics(h.rules()), addr: l.Addr()}
 	o.server = admin.New(admin.Config{
-		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.Settings.Queue), Memory: rec.Past.memory, Dumps: d.counter(),
+		Metrics: o.metrics, Stats: rec.Stats, Clients: p.Clients, Refused: p.Refused, QueueBytes: int64(h.Settings.Queue), Memory: rec.Past.memory, Dumps: d.counter(), Held: k.counter(),
 		Build:    admin.Build{Version: build.Version, Revision: build.Commit, Go: build.Go, XDS: build.XDS},
 		Address:  addr.Address,
 		Profiles: bool(h.Settings.AdminPprof), Logger: h.Logger,

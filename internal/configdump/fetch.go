@@ -16,14 +16,21 @@ import (
 	"time"
 )
 
-// Admin is the admin endpoint of an Envoy on this machine.
+// Admin is the admin endpoint of an Envoy.
 type Admin struct {
-	url    string
-	client http.Client
+	base   string // a URL without a path
+	client *http.Client
 }
 
 // patience is how long one answer may take.
 const patience = 20 * time.Second
+
+// DumpPath asks for all that there is, with endpoints.
+const DumpPath = "/config_dump?include_eds"
+
+// NewAdmin is an endpoint below a URL that has no path. The client bounds how long an
+// answer may take.
+func NewAdmin(base string, client *http.Client) *Admin { return &Admin{base, client} }
 
 // ParseAdmin reads an address such as "127.0.0.1:9901", or a URL of the endpoint.
 // It is not asked across a network: an admin endpoint has no protection.
@@ -44,18 +51,24 @@ func ParseAdmin(addr string) (*Admin, error) {
 	if ip, err := netip.ParseAddr(u.Hostname()); u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
 		return nil, errors.New("not an address of this machine's loopback")
 	}
-	return &Admin{
-		url: "http://" + u.Host + "/config_dump?include_eds",
-		client: http.Client{
-			Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}, nil
+	return NewAdmin("http://"+u.Host, &http.Client{
+		Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}), nil
 }
 
-// Fetch asks for the dump.
-func (a *Admin) Fetch(ctx context.Context) (*Dump, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url, nil)
+// Refused is an answer that is not 200.
+type Refused struct {
+	Code int
+	Said string // the first bytes of what it says
+}
+
+func (r *Refused) Error() string { return fmt.Sprintf("it answers %d: %q", r.Code, r.Said) }
+
+// Get asks for a path. It reads one byte more than the most, so that the caller sees
+// that there was more.
+func (a *Admin) Get(ctx context.Context, path string, most int64) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +82,14 @@ func (a *Admin) Fetch(ctx context.Context) (*Dump, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
-		return nil, fmt.Errorf("it answers %d: %q", resp.StatusCode, bytes.TrimSpace(said))
+		return nil, &Refused{resp.StatusCode, string(bytes.TrimSpace(said))}
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
+	return io.ReadAll(io.LimitReader(resp.Body, most+1))
+}
+
+// Fetch asks for the dump.
+func (a *Admin) Fetch(ctx context.Context) (*Dump, error) {
+	data, err := a.Get(ctx, DumpPath, MaxBytes)
 	if err != nil {
 		return nil, err
 	}

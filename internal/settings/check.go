@@ -13,6 +13,9 @@ func (ss *Settings) Check(con *console.Console) error {
 	if _, err := ss.Dumps(); err != nil {
 		return err
 	}
+	if _, err := ss.Held(); err != nil {
+		return err
+	}
 	if len(ss.Listeners) > 0 || len(ss.upstream) > 0 {
 		_, err := ss.Pairs(con)
 		return err

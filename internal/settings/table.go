@@ -37,6 +37,7 @@ type Values struct {
 	NoCheck     Bool
 	Ring        Size
 	dumps       dumpValues
+	held        heldValues
 	memoryPast  Size
 	KeepSecrets Bool
 
@@ -66,6 +67,7 @@ const (
 	groupLimits  = "Limits"
 	GroupRecord  = "Recording"
 	groupDumps   = "Dumps"
+	groupHeld    = "What clients hold"
 	groupMemory  = "Memory"
 	groupViewer  = "Viewer"
 	groupAdmin   = "Operations"
@@ -134,6 +136,7 @@ func (c *Values) bind() []*Setting {
 			"do not hold what passes against the rules"),
 	}...)
 	table = append(table, c.dumps.bind()...)
+	table = append(table, c.held.bind()...)
 	table = append(table, []*Setting{
 		row(groupMemory, "memory-past", &c.memoryPast,
 			"memory for what is over: streams that ended, clients that left, versions that were replaced; beyond it the least recent is forgotten, which is said, and rules that would need it are silent"),
