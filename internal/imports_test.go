@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"internal/lenient":   {},
 	"internal/bounded":   {},
 	"internal/notes":     {"session"},
+	"internal/pushes":    {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/engine", "decode"},
 	"internal/fold":      {"session", "internal/xds", "internal/recent", "internal/engine"},
 	"internal/wire":      {"session"},
 	"proxy":              {"session", "internal/wire"},
@@ -65,7 +66,7 @@ var allowed = map[string][]string{
 	"tui/chosen":         {},
 	"tui/widget":         {"internal/shortname", "internal/render", "tui/key"}, // no xDS, no screen
 	"tui/alias":          {"internal/xds", "internal/engine", "check", "internal/render", "internal/serve", "tui/widget"},
-	"tui/index":          {"internal/fold", "session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
+	"tui/index":          {"internal/fold", "internal/pushes", "session", "internal/xds", "internal/engine", "recorder", "decode", "check", "internal/render"},
 	"tui/source":         {"session", "internal/engine", "internal/notes", "recorder", "check", "tui/alias", "tui/index"},
 	"tui/view":           {"session", "internal/engine", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source"},
 	"tui/marks":          {"session", "internal/notes", "internal/render", "tui/index"},
@@ -80,24 +81,27 @@ var allowed = map[string][]string{
 	"tui/view/ladder":    {"session", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/menu":      {"session", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view", "tui/view/detail"},
 	"tui/view/page":      {"check", "internal/render", "tui/key", "tui/widget", "tui/source", "tui/view"},
+	"tui/view/pushes":    {"session", "internal/pushes", "internal/render", "internal/render/push", "tui/key", "tui/widget", "tui/view"},
 	"tui/view/resources": {"session", "internal/xds", "internal/engine", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/view"},
 	"tui/view/stats":     {"internal/engine", "recorder", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/timeline":  {"session", "internal/engine", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/viewtest":  {"session", "recorder", "check", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/source", "tui/view"}, // for tests
-	"tui":                {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
+	"tui":                {"session", "internal/engine", "recorder", "check", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/alias", "tui/index", "tui/marks", "tui/source", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline"},
 	"internal/xdstest":   {"session", "decode"},
 	"internal/e2e":       {}, // tests only
 	"internal/agree":     {}, // tests only
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
+		"internal/pushes", "internal/render/push",
 		"internal/app", "internal/settings", "internal/wrap", "internal/notes", "internal/fold",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
-	"internal/bootstrap":  {"internal/lenient"},
-	"internal/held":       {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
-	"internal/configdump": {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
+	"internal/bootstrap":   {"internal/lenient"},
+	"internal/held":        {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
+	"internal/configdump":  {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
+	"internal/render/push": {"internal/pushes", "internal/render"},
 }
 
 // decodeRooms lists what the rooms of decode, which others take for one, may
@@ -128,7 +132,7 @@ var thirdParty = map[string][]string{
 	"google.golang.org/grpc":           {"internal/held", "replay", "replay/server", "replay/client", "replay/bisect", "replay/shadow", "internal/serve", "internal/xdstest", "cmd/xdsproxy"},
 	"google.golang.org/grpc/binarylog": {"internal/convert"},
 	"google.golang.org/protobuf":       {"internal/held", "internal/protoscan", "internal/lenient", "internal/bootstrap", "internal/configdump", "decode", "check", "recorder", "replay", "replay/client", "replay/bisect", "internal/serve", "internal/xdstest", "internal/convert", "internal/mutant", "replay/shadow", "internal/pseudonym"},
-	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
+	"charm.land/":                      {"tui", "tui/prompt", "tui/command", "tui/palette", "tui/terminal", "tui/view", "tui/view/clients", "tui/view/compare", "tui/view/detail", "tui/view/findings", "tui/view/ladder", "tui/view/menu", "tui/view/page", "tui/view/pushes", "tui/view/resources", "tui/view/stats", "tui/view/timeline", "tui/view/viewtest"},
 	"github.com/charmbracelet/":        {"tui", "tui/terminal"},
 	"github.com/spf13/cobra":           {"cmd/xdsproxy"},
 	"go.yaml.in/yaml/v3":               {"internal/lenient", "internal/bootstrap", "internal/convert", "internal/settings"},

@@ -25,6 +25,7 @@ func (m *Model) commands() command.Table {
 		{Name: "resources", Args: "[CLIENT]", Help: "the resources of a client", Do: m.resourcesOf, Words: func() []string { return m.seen.Clients() }},
 		{Name: "violations", Help: "what rules found", Do: do(func() { m.show(3) })},
 		{Name: "stats", Help: "counts and rates", Do: do(func() { m.show(4) })},
+		{Name: "pushes", Help: "how far each change of the control plane is", Do: do(func() { m.show(5) })},
 		{Name: "goto", Args: "SEQ|TIME", Help: "go to an entry, or to the first one at a time: 08:25, 08:25:10", Do: m.gotoEntry},
 		{Name: "filter", Args: "FILTER", Help: "filter the timeline", Do: m.filterTimeline},
 		{Name: "explain", Args: "[RULE]", Help: "what a rule means", Do: m.explain, Words: command.RuleIDs},

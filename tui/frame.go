@@ -192,7 +192,7 @@ func (m *Model) progress() string {
 // lagShown is how many entries behind the screen may be without saying so.
 const lagShown = 1000
 
-// tabLine is the five views and what is open above the one that is shown. Where
+// tabLine is the views that have a digit and what is open above the one that is shown. Where
 // there is no room for all, the others give way.
 func (m *Model) tabLine() widget.Line {
 	n := ""

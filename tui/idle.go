@@ -15,7 +15,7 @@ func (m *Model) sayWhy(a key.Action, said uint64, cmd tea.Cmd) tea.Cmd {
 		return nil
 	}
 	switch a {
-	case key.View1, key.View2, key.View3, key.View4, key.View5:
+	case key.View1, key.View2, key.View3, key.View4, key.View5, key.View6:
 		m.Say("this is %s", m.top().Title())
 	case key.Up, key.First, key.HalfUp, key.PageUp:
 		m.Say("there is nothing above this")

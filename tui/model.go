@@ -20,6 +20,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/tui/view/detail"
 	"github.com/xdsproxy/xdsproxy/tui/view/findings"
 	"github.com/xdsproxy/xdsproxy/tui/view/page"
+	"github.com/xdsproxy/xdsproxy/tui/view/pushes"
 	"github.com/xdsproxy/xdsproxy/tui/view/resources"
 	"github.com/xdsproxy/xdsproxy/tui/view/stats"
 	"github.com/xdsproxy/xdsproxy/tui/view/timeline"
@@ -42,6 +43,7 @@ type Model struct {
 	resources  *resources.View
 	violations *findings.View
 	stats      *stats.View
+	pushes     *pushes.View
 	tab        int         // of tabs
 	over       []view.View // opened above it, the uppermost last
 
@@ -148,7 +150,7 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 	m.aliases.Full = func() { m.Say("there are more names than aliases: some names stay in texts") }
 	m.clients, m.timeline = clients.New(), timeline.New(src.Live)
 	m.seen.Known = make(map[int]bool)
-	m.resources, m.violations, m.stats = resources.New(m.clients), findings.New(), stats.New()
+	m.resources, m.violations, m.stats, m.pushes = resources.New(m.clients), findings.New(), stats.New(), pushes.New()
 	if !src.Live {
 		m.tab = 1
 	}
@@ -156,7 +158,7 @@ func newModel(ctx context.Context, src Source, o Options) *Model {
 }
 
 func (m *Model) tabs() []view.View {
-	return []view.View{m.clients, m.timeline, m.resources, m.violations, m.stats}
+	return []view.View{m.clients, m.timeline, m.resources, m.violations, m.stats, m.pushes}
 }
 
 // top is the view that keys go to.
@@ -318,8 +320,8 @@ func (m *Model) do(a key.Action) tea.Cmd {
 
 func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	switch a {
-	case key.View1, key.View2, key.View3, key.View4, key.View5:
-		m.goTo(slices.Index([]key.Action{key.View1, key.View2, key.View3, key.View4, key.View5}, a))
+	case key.View1, key.View2, key.View3, key.View4, key.View5, key.View6:
+		m.goTo(slices.Index(key.Views(), a))
 	case key.Close:
 		return m.back()
 	case key.Quit:
@@ -365,7 +367,7 @@ func (m *Model) doGlobal(a key.Action) tea.Cmd {
 	return nil
 }
 
-// show goes to one of the five views.
+// show goes to one of the views that have a digit.
 func (m *Model) show(tab int) {
 	m.tab, m.over, m.focus, m.zoom = tab, nil, nil, nil
 }

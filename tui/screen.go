@@ -131,7 +131,7 @@ func (m *Model) export() {
 	m.Push(menu.NewExport(m.log, at, m.timeline.Query()))
 }
 
-// Pop takes a view away, wherever it is above the five.
+// Pop takes a view away, wherever it is open above another one.
 func (m *Model) Pop(v view.View) {
 	for i := len(m.over) - 1; i >= 0; i-- {
 		if m.over[i] == v {
@@ -141,5 +141,5 @@ func (m *Model) Pop(v view.View) {
 	}
 }
 
-// IsOpen says whether a view is above the five.
+// IsOpen says whether a view is open above another one.
 func (m *Model) IsOpen(v view.View) bool { return slices.Contains(m.over, v) }

@@ -1,35 +1,82 @@
 package aftermath
 
 import (
-	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// However many clients and resources there are, what is remembered of them has a
-// bound. What was forgotten is not told.
-func TestMemoryIsBounded(t *testing.T) {
-	var m Memory
-	first := m.key("client", "cluster")
-	if by := m.replace(first, 1, 2, 7); by != 0 {
-		t.Errorf("content that is new was replaced by %d", by)
+func (m *Memory) seqs(h *history) (out []session.Seq) {
+	for r := range m.replaced.of(h) {
+		out = append(out, r.by)
 	}
-	if by := m.replace(first, 2, 1, 9); by != 7 {
-		t.Errorf("content that came back was replaced by %d, not by 7", by)
+	return out
+}
+
+// What one client's resources were is told of that client, the last first. However
+// many clients and resources there are, what is remembered of them has a bound,
+// and what was forgotten is not told.
+func TestReplacementsAreBounded(t *testing.T) {
+	var m Memory
+	var a, b, busy history
+	m.replaced.add(&a, replacement{by: 7})
+	m.replaced.add(&b, replacement{by: 8})
+	m.replaced.add(&a, replacement{by: 9})
+	if got := m.seqs(&a); !slices.Equal(got, []session.Seq{9, 7}) {
+		t.Errorf("a client's are %v", got)
 	}
 	for i := range 3 * mostReplaced {
-		m.replace(m.key("client", fmt.Sprint(i)), 1, 2, 8)
-		if m.replaced.Cost() > mostReplaced {
-			t.Fatalf("%d resources are remembered", m.replaced.Cost())
+		m.replaced.add(&busy, replacement{by: session.Seq(i)})
+		switch i {
+		case mostReplaced - 4:
+			if got := m.seqs(&a); !slices.Equal(got, []session.Seq{9, 7}) {
+				t.Errorf("where there is just room for all, a client's are %v", got)
+			}
+		case mostReplaced - 2:
+			if got := m.seqs(&a); !slices.Equal(got, []session.Seq{9}) {
+				t.Errorf("where one was overwritten, a client's are %v", got)
+			}
 		}
 	}
-	if by := m.replace(first, 2, 1, 9); by != 0 {
-		t.Errorf("what must have been forgotten was replaced by %d", by)
+	if len(m.replaced.ring) != mostReplaced {
+		t.Errorf("%d are remembered", len(m.replaced.ring))
 	}
-	for i := range 10 {
-		m.replace(first, uint64(100+i), uint64(101+i), 1)
+	if got := m.seqs(&a); got != nil {
+		t.Errorf("%v must have been overwritten", got)
 	}
-	if by := m.replace(first, 0, 100, 1); by != 0 {
-		t.Error("more contents of one resource are remembered than there should be")
+	got := m.seqs(&busy)
+	if len(got) != mostOfOne || got[0] != 3*mostReplaced-1 || got[1] != 3*mostReplaced-2 {
+		t.Errorf("of a busy client there are %d, from %v on", len(got), got[:2])
+	}
+}
+
+// Who comes again finds what was remembered, also where many others came since and
+// only looked it up at the beginning. What nobody holds is forgotten.
+func TestMemoriesAreBounded(t *testing.T) {
+	var m memories[history]
+	const most = 64
+	key := func(k uint64) func() uint64 { return func() uint64 { return k } }
+	var stays, lost held[history]
+	m.of(&stays, most, key(1)).last = 5
+	m.of(&lost, most, key(2)).last = 6
+	for i := range uint64(10 * most) {
+		var h held[history]
+		if v := m.of(&h, most, key(10+i)); v.last != 0 {
+			t.Fatalf("something is remembered of who is new: %d", v.last)
+		}
+		if v := m.of(&stays, most, key(1)); v.last != 5 {
+			t.Fatalf("what is in use was forgotten after %d others", i+1)
+		}
+		if m.by.Cost() > most+1 {
+			t.Fatalf("%d are remembered", m.by.Cost())
+		}
+	}
+	for k, want := range map[uint64]uint64{1: 5, 2: 0} {
+		var again held[history]
+		if v := m.of(&again, most, key(k)); v.last != want {
+			t.Errorf("of %d there is %d, want %d", k, v.last, want)
+		}
 	}
 }
 

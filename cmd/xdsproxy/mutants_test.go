@@ -215,6 +215,8 @@ func (m *mutation) ways(s *subject) [][]string {
 		{"check", s.path, past, "--enable", "all", "--fail-on=" + either("error", "warning", "never"), either("--info", "--strict")},
 		{"status", s.path, past, either("--quiet", "--at="+seq())},
 		oneOf(r, []string{"tree", s.path, past}, []string{"tree", s.path, s.client}, []string{"tree", s.path, s.client, "--at", seq()}),
+		oneOf(r, []string{"pushes", s.path, past}, []string{"pushes", s.path, seq(), past}, []string{"pushes", s.path, "-o=jsonl", either("--within=1h", "--within=1ms")},
+			[]string{"pushes", s.path, "--filter=" + filter, "--type=cds"}),
 		oneOf(r, []string{"diff", s.path, s.name, "--all"}, []string{"diff", s.path, s.name}, []string{"diff", s.path, seq(), seq()},
 			[]string{"diff", s.path, s.base, "--all"}, []string{"diff", s.base, s.path, s.name}),
 		{"export", s.path, "--repair", "-w", s.repaired, "-o=xdsp"},

@@ -127,6 +127,7 @@ func TestNothingUnprintable(t *testing.T) {
 		"import":  {{path, "-w", filepath.Join(t.TempDir(), "x.xdsp")}},
 		"check":   {{path, "--info", "--enable", "all"}, append([]string{"--info", "--enable", "all", path}, stories...)},
 		"status":  {{path}, {path, "--at", "12"}},
+		"pushes":  {{path}, {path, "1"}, {stories[0]}},
 		"tree":    {{path, client}, {path}, {path, xdstest.Nasty}},
 		"explain": {{}, {xdstest.Nasty}},
 		"replay":  {{path, "--as", "client", "--target", "127.0.0.1:1", "--idle", "100ms"}, {path, "--as", "server", "--listen", "127.0.0.1:0", "--client", client, "--idle", "100ms"}},

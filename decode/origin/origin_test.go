@@ -1,8 +1,10 @@
 package origin_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +149,31 @@ func TestHuge(t *testing.T) {
 	if text := origin.Words(list, more, 2); !strings.HasSuffix(text, "; and more") || strings.Count(text, ";") != 2 {
 		t.Errorf("in words: %s", text)
 	}
+}
+
+// A name of a megabyte, and metadata that lies about as many objects as there is
+// room for, in bytes that are no text: reading them takes about as much memory as
+// they have, and what is shown of them is text of a few hundred bytes.
+func TestHugeNames(t *testing.T) {
+	var objects []string
+	for i := range 20_000 {
+		objects = append(objects, fmt.Sprintf(`{"kind":"HTTPRoute","namespace":"n","name":"%d"}`, i%7))
+	}
+	const long = 15_000
+	objects = append(objects, `{"kind":"HTTPRoute","namespace":"n","name":"`+strings.Repeat("z", long)+`"}`, `{"kind":7,"namespace":["n"],"name":{"a":1}}`)
+	typeURL, body := wire(t, `{"@type":"#cluster.v3.Cluster","name":"httproute/n/`+strings.Repeat("x", 1<<20)+`/rule/1","metadata":{"filter_metadata":{"envoy-gateway":{"resources":[`+strings.Join(objects, ",")+`]}}}}`)
+	body = bytes.Replace(body, bytes.Repeat([]byte("z"), long), bytes.Repeat([]byte("\xff\x1b"), long/2), 1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	list, more := origin.Of(typeURL, body, origin.Most)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16*uint64(len(body)) {
+		t.Errorf("%d bytes took %d", len(body), took)
+	}
+	if len(list) != 8 || more {
+		t.Errorf("%d sources, more %v", len(list), more)
+	}
+	sound(t, list)
 }
 
 func sound(t *testing.T, list []origin.Source) {

@@ -61,6 +61,10 @@ const (
 )
 
 func readEnvoyGateway(at *place, _ string, s fields, yield func(Source)) {
+	var by Source
+	if len(at.name) <= 4*maxText {
+		by, _ = envoyGatewayRule(string(at.name))
+	}
 	for _, list := range [...]string{"resources", "policies"} {
 		s.list(list, func(v val) {
 			o, is := v.object()
@@ -70,7 +74,7 @@ func readEnvoyGateway(at *place, _ string, s fields, yield func(Source)) {
 			found := Source{Kind: o.text("kind"), Namespace: o.text("namespace"), Name: o.text("name"), Section: o.text("sectionName")}
 			// The name of what is made of a rule has its number, and is fact where
 			// both tell of the same object.
-			if by, is := envoyGatewayRule(string(at.name)); is && by.Kind == found.Kind && by.Namespace == found.Namespace && by.Name == found.Name {
+			if by.Kind == found.Kind && by.Namespace == found.Namespace && by.Name == found.Name {
 				found.Rule = by.Rule
 			}
 			yield(found)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +32,9 @@ type dumps struct {
 	skipped atomic.Uint64 // by the trigger
 	told    bool          // of moments that were skipped, since the last that was not
 
-	failing bool // of the goroutine that writes: the failure was said
+	mu      sync.Mutex
+	failed  []*trigger.Moment // that the trigger is to be told of
+	failing bool              // of the goroutine that writes: the failure was said
 }
 
 // offerDumps begins to write dumps as the settings say.
@@ -73,10 +76,19 @@ func (d *dumps) step(e *session.Entry, c *check.Change) {
 	if d == nil {
 		return
 	}
-	moments := d.trigger.Step(e, c, time.Now())
-	for _, m := range moments {
+	now := time.Now()
+	d.mu.Lock()
+	failed := d.failed
+	d.failed = nil
+	d.mu.Unlock()
+	for _, m := range failed {
+		d.trigger.Failed(m, now)
+	}
+	for _, m := range d.trigger.Step(e, c, now) {
 		d.told = false
-		d.keeper.Add(m)
+		if !d.keeper.Add(m) {
+			d.trigger.Failed(&m, now)
+		}
 	}
 	if n := d.trigger.Skipped(); n > d.skipped.Swap(n) && !d.told {
 		d.told = true
@@ -92,6 +104,9 @@ func (d *dumps) said(m *trigger.Moment, path string, size int64, err error) {
 		fields = append(fields, zap.String("client", m.Client))
 	}
 	if err != nil {
+		d.mu.Lock()
+		d.failed = append(d.failed, m)
+		d.mu.Unlock()
 		if !d.failing {
 			d.h.Logger.Error("cannot write a dump; forwarding and recording go on, and the next failure is not said", append(fields, zap.Error(err))...)
 		}

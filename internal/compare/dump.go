@@ -73,6 +73,7 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 		held[compare.Name{Type: dump.Resources[i].Type, Name: dump.Resources[i].Name}] = true
 	}
 	sent := map[string]map[compare.Name]bool{} // by client, of those that are held
+	origins := made{}
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
 	if err := c.through(ctx, source, &staying{Stepper: k}, func(e *session.Entry, c *check.Change) error {
 		if !until.IsZero() && e.Time.After(until) {
@@ -81,6 +82,7 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 		if c.Message == nil || !c.Message.Response() {
 			return nil
 		}
+		origins.see(c)
 		for _, n := range c.Names() {
 			if of := (compare.Name{Type: c.Type, Name: decode.NormalName(n)}); held[of] {
 				if sent[c.Client] == nil {
@@ -125,7 +127,12 @@ func (c *Comparison) Dump(ctx context.Context, source string, until time.Time, d
 	if err != nil {
 		return nil, err
 	}
-	return render.NewHeldDiff(r, dump, name, client), nil
+	out := render.NewHeldDiff(r, dump, name, client)
+	for i := range r.Items { // in the order of out
+		from := origins.of(r.Items[i].Accepted, r.Items[i].Held)
+		out.Resources[i].Sources, out.Resources[i].MoreSources = from.list, from.more
+	}
+	return out, nil
 }
 
 // through reads a source to its end, or until f says that it is enough.

@@ -135,6 +135,11 @@ func (s *sessions) resource(t *render.TypeDiff, p clientPair, a, b *engine.Held)
 	}
 	s.differs = true
 	if s.f.All || s.name != "" {
+		from := s.a.made.of(a, nil)
+		if b != nil {
+			from = s.b.made.of(b, nil)
+		}
+		pair.Sources, pair.MoreSources = from.list, from.more
 		t.Resources = append(t.Resources, pair)
 	}
 	return true

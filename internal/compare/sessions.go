@@ -25,6 +25,7 @@ type holder struct {
 	name     string
 	contents map[session.Seq]*decode.Resource // of the resource that was named
 	masked   bodies
+	made     made
 	names    survey
 }
 
@@ -38,13 +39,14 @@ func (c *Comparison) readHoldings(ctx context.Context, source, name string) (*ho
 	}
 	defer src.Close()
 	heap.Lean()
-	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey()}
+	h := &holder{name: src.Name, contents: make(map[session.Seq]*decode.Resource), names: newSurvey(), made: made{}}
 	bytes := 0
 	k := check.NewChecker(check.Options{Rules: []*check.Rule{}, Past: 1 << 30})
 	err = c.Each(ctx, src, k, func(e *session.Entry, c *check.Change) error {
 		if c.Message == nil || !c.Message.Response() {
 			return nil
 		}
+		h.made.see(c)
 		if e.Message.Masked {
 			h.masked.keep(c)
 		}

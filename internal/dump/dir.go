@@ -25,7 +25,7 @@ var (
 
 // abandoned is how old a file without its name must be to be one that nobody
 // finishes any more.
-const abandoned = time.Hour
+const abandoned = 10 * time.Minute
 
 // directory is where dumps go. Others may write theirs to the same one.
 type directory struct {
@@ -37,9 +37,13 @@ type directory struct {
 // it with them, at any time.
 func (d *directory) make() error { return os.MkdirAll(d.path, 0o700) }
 
-// open makes the directory and tries whether a file can be written into it.
+// open makes the directory and tries whether a file can be written into it. What
+// was left there by who was killed goes first.
 func (d *directory) open() error {
 	if err := d.make(); err != nil {
+		return err
+	}
+	if _, err := d.tidy(); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(d.temporary(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -70,35 +74,38 @@ func (d *directory) finish(temporary string, m *trigger.Moment, ending string) (
 	return path, info.Size(), os.Rename(temporary, path)
 }
 
-// room deletes the oldest dumps until there is room for another one, and what was
-// never finished. Only files are deleted that have a name of ours: no directory,
-// and nothing that a link leads to.
-func (d *directory) room(size int64) error {
-	if d.most == 0 {
-		return nil
-	}
+// tidy deletes what was never finished, and lists the dumps. Only files count that
+// have a name of ours: no directory, and nothing that a link leads to.
+func (d *directory) tidy() (dumps []fs.FileInfo, err error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var dumps []fs.FileInfo
 	for _, e := range entries {
 		tmp := unfinished.MatchString(e.Name())
 		if !e.Type().IsRegular() || !tmp && !finished.MatchString(e.Name()) {
 			continue
 		}
 		info, err := e.Info()
-		if err != nil {
-			continue // another proxy has deleted it
+		switch {
+		case err != nil: // another proxy has deleted it
+		case !tmp:
+			dumps = append(dumps, info)
+		case time.Since(info.ModTime()) > abandoned:
+			_ = os.Remove(filepath.Join(d.path, e.Name()))
 		}
-		if tmp {
-			if time.Since(info.ModTime()) > abandoned {
-				_ = os.Remove(filepath.Join(d.path, e.Name()))
-			}
-			continue
-		}
-		dumps = append(dumps, info)
-		size += info.Size()
+	}
+	return dumps, nil
+}
+
+// room deletes the oldest dumps until there is room for another one.
+func (d *directory) room(size int64) error {
+	dumps, err := d.tidy()
+	if err != nil || d.most == 0 {
+		return err
+	}
+	for _, f := range dumps {
+		size += f.Size()
 	}
 	slices.SortFunc(dumps, func(a, b fs.FileInfo) int {
 		if c := a.ModTime().Compare(b.ModTime()); c != 0 {

@@ -48,7 +48,8 @@ func TestRoom(t *testing.T) {
 	fill(t, in(newer), 300, time.Hour)
 	fill(t, in("session.xdsp"), 5000, 9*time.Hour)
 	fill(t, in("dump-mine.xdsp"), 5000, 9*time.Hour)
-	fill(t, in(".dump-0123456789abcdef.tmp"), 1, 2*time.Hour)
+	left := ".dump-0123456789abcdef.tmp" // by who was killed
+	fill(t, in(left), 1, 2*time.Hour)
 	fill(t, in(".dump-1123456789abcdef.tmp"), 1, 0)
 	link := "dump-20200101T000000.000Z-link-000004.xdsp"
 	if err := os.Symlink(away, in(link)); err != nil {
@@ -71,6 +72,19 @@ func TestRoom(t *testing.T) {
 	if info, err := os.Stat(away); err != nil || info.Size() != 700 {
 		t.Errorf("where a link leads: %v", err)
 	}
+	// Without a limit nothing is deleted but what was never finished, and that at
+	// the start, too.
+	d.most = 0
+	want = there(t, d.path)
+	fill(t, in(left), 1, 2*time.Hour)
+	if err := d.open(); err != nil || !slices.Equal(there(t, d.path), want) {
+		t.Errorf("after a start there is %q, want %q: %v", there(t, d.path), want, err)
+	}
+	fill(t, in(left), 1, 2*time.Hour)
+	if err := d.room(1 << 40); err != nil || !slices.Equal(there(t, d.path), want) {
+		t.Errorf("without a limit there is %q, want %q: %v", there(t, d.path), want, err)
+	}
+	d.most = 1000
 	// What is larger than all may be is not kept, and drives nothing out.
 	if _, _, err := d.finish(fill(t, d.temporary(), 1001, 0), m, ".xdsp"); err == nil {
 		t.Error("a dump that has no room was kept")

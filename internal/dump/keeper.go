@@ -74,18 +74,21 @@ func (k *Keeper) guarded(ctx context.Context, m *trigger.Moment) (path string, s
 	return k.w.write(ctx, m)
 }
 
-// Add has a moment written, as soon as those before it are. It never waits.
-func (k *Keeper) Add(m trigger.Moment) {
+// Add has a moment written, as soon as those before it are, and says whether it
+// will be tried. It never waits.
+func (k *Keeper) Add(m trigger.Moment) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		k.skipped.Add(1)
-		return
+		return false
 	}
 	select {
 	case k.moments <- m:
+		return true
 	default:
 		k.skipped.Add(1)
+		return false
 	}
 }
 

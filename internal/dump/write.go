@@ -42,10 +42,7 @@ func (w *writer) write(ctx context.Context, m *trigger.Moment) (path string, siz
 	}
 	walk := w.walk(ctx, w.o.Log.Hold(), m.Seq)
 	facts := w.o.Log.Facts()
-	proof := convert.Proof{Seqs: m.Seqs, Judge: w.o.Judge}
-	if m.Found != nil {
-		proof.Findings = []check.Finding{*m.Found}
-	}
+	proof := convert.Proof{Seqs: m.Seqs, Findings: m.Found, Judge: w.o.Judge}
 	if proof.From, err = w.from(ctx, m); err != nil {
 		return "", 0, err
 	}
@@ -55,7 +52,7 @@ func (w *writer) write(ctx context.Context, m *trigger.Moment) (path string, siz
 	if w.o.Report {
 		ending = ".zip"
 		o := &report.Options{Program: w.o.Program, Facts: facts, Proof: proof, Cut: cut}
-		if m.Found == nil {
+		if len(m.Found) == 0 {
 			o.Chosen = "what led to " + m.What
 		}
 		err = w.report(ctx, temporary, walk, o)

@@ -104,3 +104,57 @@ func TestRejectedHTTPRoute(t *testing.T) {
 		t.Errorf("no entry is of it:\n%s", lines)
 	}
 }
+
+// Who compares, and a scanner of findings, is told whose it is, too.
+func TestWhoseElsewhere(t *testing.T) {
+	t.Parallel()
+	systems := filepath.Join(filepath.Dir(sessionsDir), "systems")
+	one, other := filepath.Join(systems, "eg-warm-plain.xdsp"), filepath.Join(systems, "eg-updates-plain.xdsp")
+	const named, from = "httproute/default/r0/rule/0", "made from HTTPRoute default/r0, rule 0"
+	dump := filepath.Join(t.TempDir(), "dump.json")
+	writeBootstrap(t, dump, object{"configs": []object{{
+		"@type": "type.googleapis.com/envoy.admin.v3.ClustersConfigDump", "version_info": "1", "dynamic_active_clusters": []object{{
+			"version_info": "1", "cluster": object{"@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", "name": named, "connect_timeout": "1s"},
+		}},
+	}}})
+	for name, args := range map[string][]string{
+		"recordings":    {"diff", one, other, "--all"},
+		"a config_dump": {"diff", one, dump},
+	} {
+		about := func(line string) bool { return strings.Contains(line, named+" ") || strings.Contains(line, named+":") }
+		lines := strings.Split(string(runProgram(t, args...)), "\n")
+		if i := slices.IndexFunc(lines, about); i < 0 || !strings.HasSuffix(lines[i], from) {
+			t.Errorf("%s: whose %s is, is not said in\n%s", name, named, strings.Join(lines, "\n"))
+		}
+		if out := string(runProgram(t, append(args, "-o", "json")...)); !strings.Contains(out, `"kind":"HTTPRoute"`) && !strings.Contains(out, `"kind": "HTTPRoute"`) {
+			t.Errorf("%s: no source is in\n%s", name, out)
+		}
+	}
+	var sarif struct {
+		Runs []struct {
+			Results []struct {
+				RuleID    string
+				Message   struct{ Text string }
+				Locations []struct {
+					LogicalLocations []struct{ FullyQualifiedName, Kind string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(runProgram(t, "check", one, "-o", "sarif", "--fail-on", "never"), &sarif); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, r := range sarif.Runs[0].Results {
+		for _, l := range r.Locations[0].LogicalLocations {
+			found = found || r.RuleID == "cluster-warming-starved" && l.Kind == "object" && l.FullyQualifiedName == "Backend/default/b0" &&
+				strings.HasSuffix(r.Message.Text, "; made from Backend default/b0")
+		}
+	}
+	if !found {
+		t.Errorf("SARIF does not name the object: %+v", sarif)
+	}
+	if out := string(runProgram(t, "watch", one)); !strings.Contains(out, "cluster-warming-starved: ") || !strings.Contains(out, "; made from Backend default/b0\n") {
+		t.Errorf("watch does not name the object:\n%s", out)
+	}
+}

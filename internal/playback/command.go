@@ -27,8 +27,8 @@ type commanded struct {
 
 	child *launch.Child // the command while it runs: until dismiss, which is after the play
 	dir   string        // with its bootstrap
-	// admin is where the Envoy that runs beside the play answers, until dismiss;
-	// "" if there is none.
+	// admin is where the Envoy that runs beside the play answers, until dismiss, at
+	// port 0 where nobody needs to know it; "" if there is none.
 	admin string
 	fate  error // why the command was not played with
 	// wanting is what its bootstrap lacks.
@@ -139,8 +139,13 @@ func (r *Replay) asked(server net.Addr) (argv, env []string, err error) {
 	if v2 {
 		return nil, nil, console.Failed("%s was recorded with xDS v2, which no bootstrap asks for any more", r.source)
 	}
-	if r.admin, err = launch.FreePort(); err != nil {
-		return nil, nil, console.Failed("no free port for the admin interface of the client: %w", err)
+	// A port that was free may be taken before the command binds it, so one is
+	// chosen here only if it has to be known.
+	r.admin = "127.0.0.1:0"
+	if r.CompareDump == OwnAdmin {
+		if r.admin, err = launch.FreePort(); err != nil {
+			return nil, nil, console.Failed("no free port for the admin interface of the client: %w", err)
+		}
 	}
 	if r.dir, err = launch.PrivateDir(); err != nil {
 		return nil, nil, console.Failed("cannot make a directory for the bootstrap: %w", err)

@@ -43,6 +43,10 @@ type ResourcePair struct {
 	B       *Accepted    `json:"b,omitempty"`
 	Masked  int          `json:"masked,omitempty"` // values in it that could not be compared
 	Changes []ChangeJSON `json:"changes,omitempty"`
+	// Sources are the objects of a control plane that it was made of, in b if it is
+	// there.
+	Sources     []Source `json:"sources,omitempty"`
+	MoreSources bool     `json:"more_sources,omitempty"`
 }
 
 // Accepted is where what was accepted stands.
@@ -114,12 +118,15 @@ func plural(n int, one, many string) string {
 }
 
 func (r *ResourcePair) line(s Style) string {
-	name := Safe(r.Name)
+	name, from := Safe(r.Name), MadeFrom(r.Sources, r.MoreSources, 2)
+	if from != "" {
+		from = ", " + from
+	}
 	switch r.State {
 	case PairOnlyA:
-		return s.paint(bad, "  - "+name+"  "+r.A.text())
+		return s.paint(bad, "  - "+name+"  "+r.A.text()+from)
 	case PairOnlyB:
-		return s.paint(good, "  + "+name+"  "+r.B.text())
+		return s.paint(good, "  + "+name+"  "+r.B.text()+from)
 	}
-	return "  ~ " + name + "  " + r.A.text() + " in A, " + r.B.text() + " in B"
+	return "  ~ " + name + "  " + r.A.text() + " in A, " + r.B.text() + " in B" + from
 }

@@ -25,6 +25,9 @@ func (t *Table) FindingLine(f *check.Finding) string {
 	sign, look := severityLook(f.Severity.String())
 	indent := strings.Repeat(" ", seqWidth+2)
 	text := f.Rule.ID + ": " + Safe(f.Message)
+	if from := MadeFrom(f.Sources, f.MoreSources, 2); from != "" {
+		text += "; " + from
+	}
 	if t.screen > 0 {
 		text = strings.TrimPrefix(strings.TrimRight(wrap(text, indent, t.screen), "\n"), indent)
 	}

@@ -44,6 +44,10 @@ type (
 		Held       *HeldAs      `json:"held,omitempty"`
 		Changes    []ChangeJSON `json:"changes,omitempty"` // from what was accepted to what is held
 
+		// Sources are the objects of a control plane that it was made of.
+		Sources     []Source `json:"sources,omitempty"`
+		MoreSources bool     `json:"more_sources,omitempty"`
+
 		changes *diff.Result
 	}
 	// HeldAs is how an Envoy holds a resource, in the words of its dump.
@@ -175,6 +179,9 @@ func (r *HeldResource) text(b *strings.Builder, s Style, context int) {
 	line := sign + " " + Safe(r.Type) + " " + Safe(r.Name) + ": " + words[r.State]
 	if r.Why != "" {
 		line += ": " + Safe(r.Why)
+	}
+	if from := MadeFrom(r.Sources, r.MoreSources, 2); from != "" && r.Difference {
+		where += ", " + from
 	}
 	b.WriteString(s.paint(look, line+where) + "\n")
 	if r.changes != nil {

@@ -63,6 +63,7 @@ type (
 	}
 	sarifLogical struct {
 		Name string `json:"fullyQualifiedName"`
+		Kind string `json:"kind,omitempty"`
 	}
 )
 
@@ -95,11 +96,17 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 			if len(f.Lines) > 0 {
 				at.Physical.Region = &sarifRegion{f.Lines[len(f.Lines)-1]}
 			}
-			at.Logical = []sarifLogical{{fmt.Sprintf("entry %d", f.Seqs[n-1])}}
+			at.Logical = []sarifLogical{{Name: fmt.Sprintf("entry %d", f.Seqs[n-1])}}
+		}
+		for i := range f.Sources {
+			at.Logical = append(at.Logical, sarifLogical{Name: f.Sources[i].Paths()[2], Kind: "object"})
 		}
 		text := f.Message
 		if len(f.Clients) > 0 {
 			text += " (on " + f.often() + ")"
+		}
+		if from := MadeFrom(f.Sources, f.MoreSources, FewSources); from != "" {
+			text += "; " + from
 		}
 		run.Results = append(run.Results, sarifResult{
 			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: level, Message: sarifText{text},

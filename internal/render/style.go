@@ -23,3 +23,12 @@ func (s Style) paint(r role, text string) string {
 	}
 	return "\x1b[" + string(r) + "m" + text + "\x1b[0m"
 }
+
+// What the rooms of this package colour words with.
+
+func (s Style) Title(text string) string  { return s.paint(title, text) }
+func (s Style) Muted(text string) string  { return s.paint(muted, text) }
+func (s Style) Good(text string) string   { return s.paint(good, text) }
+func (s Style) Bad(text string) string    { return s.paint(bad, text) }
+func (s Style) Warned(text string) string { return s.paint(warned, text) }
+func (s Style) Accent(text string) string { return s.paint(accent, text) }

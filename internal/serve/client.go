@@ -26,6 +26,10 @@ const (
 	window = 1 << 20
 	// answerTime is how long the first answer may take.
 	answerTime = 10 * time.Second
+	// inquiries are how often it is asked for that before it is called no viewer
+	// endpoint, where each time the other end hangs up.
+	inquiries    = 10
+	inquiryPause = 100 * time.Millisecond
 )
 
 // Options say how a Client behaves.
@@ -93,15 +97,32 @@ func (c *Client) Info() Info {
 	return c.info
 }
 
-// Refresh asks again.
+// Refresh asks again. A proxy that is asked by a crowd makes room by hanging up on
+// who has not spoken yet: who is hung up on tries again.
 func (c *Client) Refresh(ctx context.Context) (Info, error) {
-	l, err := c.connect()
-	if err != nil {
-		return Info{}, err
-	}
-	defer l.close()
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	for try := 1; ; try++ {
+		info, hungUp, err := c.inquire(ctx)
+		if !hungUp || try == inquiries {
+			return info, err
+		}
+		select {
+		case <-ctx.Done():
+			return info, err
+		case <-time.After(inquiryPause):
+		}
+	}
+}
+
+// inquire asks on a connection of its own. hungUp says that there was one, and that
+// the other end closed it.
+func (c *Client) inquire(ctx context.Context) (info Info, hungUp bool, err error) {
+	l, err := c.connect()
+	if err != nil {
+		return Info{}, false, err
+	}
+	defer l.close()
 	var trailer metadata.MD
 	reply, err := l.api.Info(c.authorized(ctx), &viewerpb.InfoRequest{}, grpc.Trailer(&trailer))
 	if status.Code(err) == codes.Unauthenticated && len(trailer.Get(viewerKey)) > 0 && !c.asks() && c.o.Token != "" {
@@ -113,13 +134,14 @@ func (c *Client) Refresh(ctx context.Context) (Info, error) {
 		reply, err = l.api.Info(c.authorized(ctx), &viewerpb.InfoRequest{}, grpc.Trailer(&trailer))
 	}
 	if err != nil {
-		return Info{}, c.explain(err, l, len(trailer.Get(viewerKey)) > 0)
+		hungUp = status.Code(err) == codes.Unavailable && l.dialled() == nil
+		return Info{}, hungUp, c.explain(err, l, len(trailer.Get(viewerKey)) > 0)
 	}
-	info := infoOf(reply)
+	info = infoOf(reply)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.info = info
-	return info, nil
+	return info, false, nil
 }
 
 func infoOf(r *viewerpb.InfoReply) Info {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"net"
 	"testing"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
@@ -56,5 +57,39 @@ func TestViewersAreNotStarved(t *testing.T) {
 			default:
 			}
 		})
+	}
+}
+
+// A proxy that has to make room hangs up on who has not spoken yet.
+func TestAskedAgainWhereItHangsUp(t *testing.T) {
+	log, f := newLog(t, recorder.Options{NoTicks: true}, false), newTraffic()
+	write(t, log, f, 3)
+	s := New(Config{Log: log})
+	t.Cleanup(func() { s.Close(0) })
+	l, token := listen(t, "tcp")
+	s.Serve(&crowded{Listener: l, hangUps: inquiries - 1}, token)
+	c, err := Dial(t.Context(), "tcp", l.Addr().String(), quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Info().Facts.Entries; got != 3 {
+		t.Errorf("%d entries", got)
+	}
+}
+
+// crowded hangs up on the first connections.
+type crowded struct {
+	net.Listener
+	hangUps int
+}
+
+func (l *crowded) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil || l.hangUps == 0 {
+			return c, err
+		}
+		l.hangUps--
+		_ = c.Close()
 	}
 }

@@ -17,7 +17,12 @@ type dumpValues struct {
 	format string
 }
 
-const dumpReport = "report"
+const (
+	dumpReport = "report"
+	// leastDumps is room for a dump of one stream with a few messages, and for a
+	// report of it.
+	leastDumps = 64 << 10
+)
 
 func (v *dumpValues) bind() []*Setting {
 	*v = dumpValues{before: Duration(5 * time.Minute), every: Duration(10 * time.Minute), most: 1 << 30, format: "recording"}
@@ -35,7 +40,7 @@ func (v *dumpValues) bind() []*Setting {
 		row(groupDumps, "dump-every", &v.every,
 			"how long a cause (rule, client and type) that had a dump gets no other"),
 		row(groupDumps, "dump-max-size", limit{&v.most, "0B", "none"},
-			"what all dumps may have together; the oldest are deleted"),
+			"what all dumps may have together, at least 64KiB; the oldest are deleted"),
 		row(groupDumps, "dump-format", Choice{&v.format, []string{"recording", dumpReport}},
 			"recording: as -w writes it; report: a zip with a report, as xdsproxy report writes it"),
 	}
@@ -60,6 +65,9 @@ func (ss *Settings) Dumps() (*Dumps, error) {
 			}
 		}
 		return nil, nil
+	}
+	if v.most > 0 && v.most < leastDumps {
+		return nil, console.Misused("--dump-max-size %s has no room for a dump: at least 64KiB", &v.most).Hint("none: any number of dumps of any size")
 	}
 	conditions, err := trigger.Parse(v.on)
 	if err != nil {

@@ -106,6 +106,58 @@ func TestOncePerCause(t *testing.T) {
 	}
 }
 
+// What several rules say of one client with one entry has one cause, and is named
+// after the worst. None of them has another one after that, each by itself.
+func TestOnePerEntry(t *testing.T) {
+	tr, now := of(t, time.Minute, "warning", "error", "kind:nack"), time.Now()
+	tr.conditions[2].Wants = func(*session.Entry, *check.Change) bool { return true }
+	step := func(seq session.Seq, found ...check.Finding) []Moment {
+		c := &check.Change{Findings: found}
+		c.Client, c.Type = "a", "CDS"
+		return tr.Step(&session.Entry{Seq: seq}, c, now)
+	}
+	nack, nonce, other := found("nack-received", "a", "CDS", 1), found("response-nonce-missing", "a", "EDS", 2), found("nack-received", "b", "CDS", 3)
+	m := step(9, nack, nonce, other)
+	if len(m) != 2 || m[0].What != "response-nonce-missing" || !m[0].Rule || m[0].Type != "EDS" || len(m[0].Found) != 2 || len(m[0].Seqs) != 5 || m[1].Client != "b" {
+		t.Fatalf("%+v", m)
+	}
+	if m := append(step(10, nack), step(11, nonce)...); len(m) != 0 {
+		t.Errorf("once more: %+v", m)
+	}
+	if m := step(12, nack, found("ack-version-unknown", "a", "CDS", 4)); len(m) != 1 || m[0].What != "ack-version-unknown" || len(m[0].Found) != 1 {
+		t.Errorf("of what is new beside what is known: %+v", m)
+	}
+}
+
+// What came to nothing does not count: the next time does, but not at once, so that
+// a full disk is not written to all the time.
+func TestFailed(t *testing.T) {
+	tr, now := of(t, time.Hour, "error"), time.Now()
+	f := found("response-nonce-missing", "a", "CDS", 1)
+	step := func(after time.Duration, f check.Finding) []Moment {
+		return tr.Step(&session.Entry{Seq: 1}, &check.Change{Findings: []check.Finding{f}}, now.Add(after))
+	}
+	tried := 0
+	for after := time.Duration(0); after < time.Hour; after += time.Second {
+		for _, m := range step(after, f) {
+			tried++
+			tr.Failed(&m, now.Add(after))
+			if len(tr.last) != 0 || len(step(after, f)) != 0 {
+				t.Fatalf("after %s: %d count, or it is tried again at once", after, len(tr.last))
+			}
+		}
+	}
+	if tried < 2*Most || tried > int(time.Hour/pause) {
+		t.Errorf("tried %d times", tried)
+	}
+	if m := step(time.Hour, f); len(m) != 1 {
+		t.Error("in the end it could be written, and is not")
+	}
+	if m := step(time.Hour+pause, f); len(m) != 0 {
+		t.Error("there are two of one cause")
+	}
+}
+
 // Whoever makes up causes for ever gets a few dumps in a time, and no memory.
 func TestCausesWithoutEnd(t *testing.T) {
 	tr, now := of(t, time.Hour, "error"), time.Now()

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/xdsproxy/xdsproxy/internal/engine"
-
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+	"github.com/xdsproxy/xdsproxy/internal/pushes"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -40,6 +40,7 @@ type Feed struct {
 
 	mu      sync.Mutex // held while the checker is used
 	checker *check.Checker
+	pushes  *pushes.Grouper
 
 	done  atomic.Bool
 	err   atomic.Pointer[error]
@@ -48,7 +49,7 @@ type Feed struct {
 
 // NewFeed returns a Feed that has read nothing.
 func NewFeed(x *Index, o check.Options) *Feed {
-	return &Feed{index: x, checker: check.NewChecker(o)}
+	return &Feed{index: x, checker: check.NewChecker(o), pushes: pushes.New(pushes.Options{})}
 }
 
 // Run reads until the log ends, ctx does, or the log cannot be read any more:
@@ -89,6 +90,7 @@ func (f *Feed) step(e *session.Entry) check.Change {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.checker.Step(e)
+	f.pushes.Step(f.checker.Engine, e, &c.Change)
 	if f.Remember != nil {
 		f.Remember(e.Seq, f.checker.Memory())
 	}

@@ -17,6 +17,7 @@ const (
 	View3      Action = "resources"
 	View4      Action = "violations"
 	View5      Action = "stats"
+	View6      Action = "pushes"
 	Up         Action = "up"
 	Down       Action = "down"
 	Left       Action = "fold"
@@ -94,6 +95,7 @@ func All() []Binding {
 		{View3, []string{"3"}, "", "Resources of a client, by reference"},
 		{View4, []string{"4"}, "", "Violations: what rules found"},
 		{View5, []string{"5"}, "", "Stats"},
+		{View6, []string{"6"}, "", "Pushes: how far each change of the control plane is"},
 		{Up, []string{"k", "up"}, "", "up"},
 		{Down, []string{"j", "down"}, "", "down"},
 		{Left, []string{"h", "left"}, "", "fold; scroll to the left"},
@@ -176,12 +178,15 @@ func In(all []Binding, a Action) Binding {
 	return Binding{}
 }
 
+// Views are the actions that go to a view, in the order of their keys.
+func Views() []Action { return []Action{View1, View2, View3, View4, View5, View6} }
+
 // Global are the actions that work wherever no prompt is open.
 func Global() []Action {
-	return []Action{
-		View1, View2, View3, View4, View5, Violation, Zoom, Freeze, Privacy, Export, Copy,
+	return append(Views(),
+		Violation, Zoom, Freeze, Privacy, Export, Copy,
 		Bootstrap, NextPane, PrevPane, Command, Palette, Help, Log, Close, Quit, Stop,
-	}
+	)
 }
 
 // Moves are the actions of every list and every text.
