@@ -33,7 +33,8 @@ var allowed = map[string][]string{
 	"recorder":           {"session", "internal/protoscan"},
 	"decode":             {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/lenient"},
 	"internal/engine":    {"session", "internal/xds", "internal/recent", "decode"},
-	"check":              {"session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "decode"},
+	"check":              {"session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "internal/effect", "decode"},
+	"internal/effect":    {"session", "internal/xds", "internal/protoscan", "internal/engine", "internal/configdump", "decode"},
 	"internal/shortname": {},
 	"internal/render":    {"session", "internal/xds", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
@@ -98,9 +99,9 @@ var allowed = map[string][]string{
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
 	"internal/bootstrap":   {"internal/lenient"},
+	"internal/held":        {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
 	"internal/configdump":  {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
 	"internal/render/push": {"internal/pushes", "internal/render", "internal/shortname"},
-	"internal/held":        {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
 }
 
 // decodeRooms lists what the rooms of decode, which others take for one, may
