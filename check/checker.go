@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check/aftermath"
 	"github.com/xdsproxy/xdsproxy/check/timer"
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -24,6 +25,7 @@ type Checker struct {
 	storms    map[string]*storm
 	hints     hints
 	aftermath aftermath.Memory
+	effects   effect.Account
 	polls     polls
 	referrers referrers
 	lookups   lookups
@@ -81,6 +83,7 @@ func (k *Checker) Step(e *session.Entry) Change {
 		k.queue.Run(now)
 		k.change.Change = k.Engine.Step(e)
 	}
+	k.effects.Step(k.Engine, e, &k.change.Change)
 	k.event = event{k: k, now: now, entry: e, change: &k.change, stream: k.change.Stream, sub: k.change.Sub, req: k.change.Request, resp: k.change.Response}
 	k.look(&k.event)
 	c := k.change

@@ -130,6 +130,8 @@ func Rules() []*Rule {
 		// Load reports and client status
 		{ID: "lrs-protocol", Fault: ClientFault, Severity: Warning, Confidence: Decided, other: loadReports},
 		{ID: "csds-divergence", Fault: ClientFault, Severity: Info, Confidence: Guessed, other: statusDiverges},
+		{ID: "accepted-not-effective", Fault: ConfigFault, Severity: Warning, Confidence: Timed, other: acceptedNotEffective},
+		{ID: "effective-not-sent", Fault: ConfigFault, Severity: Info, Confidence: Guessed, other: effectiveNotSent},
 	}
 	texts := catalogue.Texts()
 	for _, r := range rules {

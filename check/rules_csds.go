@@ -1,9 +1,9 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/check/effective"
 	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -89,7 +89,7 @@ func (x *event) disagree(r *decode.ResourceStatus, streams []*engine.Stream) (of
 		if s == nil || !s.Wants(name) && s.Have.Get(name) == nil {
 			continue
 		}
-		contradiction := contradicts(s, r, name, x)
+		contradiction := effective.Contradicts(s, r, name, x.now, x.k.timers.ACK)
 		if contradiction == "" {
 			return nil, ""
 		}
@@ -98,33 +98,4 @@ func (x *event) disagree(r *decode.ResourceStatus, streams []*engine.Stream) (of
 		}
 	}
 	return of, why
-}
-
-// contradicts says how what was seen of a resource excludes what the client
-// says of it; "" if it does not, or if it is not known or too new.
-func contradicts(s *engine.Subscription, r *decode.ResourceStatus, name string, x *event) string {
-	it, n := s.Have.Get(name), s.Newest()
-	if s.Lost || s.Exempt() || it == nil || it.Content == nil || n == nil || s.Seeded && !s.SentHere(name) ||
-		x.now.Sub(n.At) <= x.k.timers.ACK || s.Last != nil && x.now.Sub(s.Last.At) <= x.k.timers.ACK {
-		return ""
-	}
-	carrier := s.Carrier(it)
-	taken := carrier != nil && carrier.Verdict == engine.ACKed
-	switch r.Client {
-	case "DOES_NOT_EXIST", "TIMEOUT":
-		return fmt.Sprintf("it was sent, and not removed, by entry %d", s.LastWith(carrier))
-	case "NACKED":
-		if taken {
-			return fmt.Sprintf("entry %d accepted it", carrier.JudgedBy.Seq)
-		}
-	case "ACKED":
-		version := it.Version
-		if s.Full() && !s.Stream.Delta() {
-			version = n.Version
-		}
-		if taken && r.Version != "" && r.Version != version && s.NeverHad(r.Version, it) {
-			return fmt.Sprintf("its version is %q there and %q here", words.Clip(r.Version), words.Clip(version))
-		}
-	}
-	return ""
 }

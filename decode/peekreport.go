@@ -103,6 +103,12 @@ type ResourceStatus struct {
 	Client, Config string
 	// Error is the detail of an update that failed.
 	Error string
+	// Static says that it came from no management server.
+	Static bool
+	// Body is the content, of type BodyURL, as it stands in the message; nil where
+	// there is none, and in JSON.
+	BodyURL string
+	Body    []byte
 }
 
 // PeekClientStatus reads a client status response of version 2 or 3, protobuf
@@ -183,10 +189,18 @@ func (p *peeker) genericConfig(b []byte) ResourceStatus {
 			r.Name = p.str(s)
 		case 3:
 			r.Version = p.str(s)
+		case 4:
+			any := p.bytes(s)
+			r.BodyURL, r.Body = p.first(any, 1), protoscan.Last(any, 2)
+			if r.Body == nil {
+				r.Body = []byte{}
+			}
 		case 6:
 			r.Config = word(configWords[:], s.Varint())
 		case 7:
 			r.Client = word(resourceWords[:], s.Varint())
+		case 9:
+			r.Static = s.Varint() != 0
 		case 8:
 			r.Error = p.first(p.bytes(s), 3)
 		}

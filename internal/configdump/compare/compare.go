@@ -353,29 +353,7 @@ func (c *comparison) alike(h engine.Held, r *configdump.Resource) (same bool, ch
 	if sent == nil {
 		return false, nil, "its content is not in the recording any more"
 	}
-	was, is, why := configdump.Plain(sent, r)
-	if why != "" {
-		return false, nil, why
-	}
-	changes = diff.Compare(&was.Root, &is.Root, diff.Options{})
-	switch {
-	case changes.Same() && !changes.Coarse:
-		return true, nil, ""
-	case len(r.Unread) > 0 && onlyUnknown(changes):
-		return false, nil, r.Unread[0]
-	}
-	return false, changes, ""
-}
-
-// onlyUnknown says whether all that differs are fields that the API of this program
-// does not have, which are in the recording and cannot be read from a dump.
-func onlyUnknown(r *diff.Result) bool {
-	for c := range r.Changes() {
-		if n := len(c.Path); n == 0 || !slices.ContainsFunc(c.Path, func(s diff.Step) bool { return s.Name == "@unknown" }) {
-			return false
-		}
-	}
-	return true
+	return configdump.Alike(sent, r)
 }
 
 // Entry is where what was accepted stands, 0 for nothing.
