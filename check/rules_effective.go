@@ -9,28 +9,14 @@ import (
 // Effects is what became of what clients accepted.
 func (k *Checker) Effects() *effect.Account { return &k.effects }
 
-func acceptedNotEffective(x *event) {
-	if c := x.heldBy(); c != "" {
-		x.proveEffective(effective.Unused(&x.k.effects, x.k.Engine, c, x.seq(), x.now, x.k.timers.Warm))
-	}
-}
+func acceptedNotEffective(x *event) { x.proveEffective(effective.Unused) }
+func effectiveNotSent(x *event)     { x.proveEffective(effective.Foreign) }
 
-func effectiveNotSent(x *event) {
-	if c := x.heldBy(); c != "" {
-		x.proveEffective(effective.Foreign(&x.k.effects, x.k.Engine, c, x.seq(), x.now, x.k.timers.Warm))
-	}
-}
-
-// heldBy is the client that says what it holds; "" for any other event.
-func (x *event) heldBy() string {
+func (x *event) proveEffective(look effective.Look) {
 	if x.entry == nil || x.entry.Kind != session.KindHeld || x.entry.Message == nil {
-		return ""
+		return
 	}
-	return x.change.Client
-}
-
-func (x *event) proveEffective(all []effective.Proof) {
-	for _, p := range all {
+	for _, p := range look(&x.k.effects, x.k.Engine, x.change.Client, x.seq(), x.now, x.k.timers.Warm) {
 		about := *x
 		about.stream, about.sub = p.Sub.Stream, p.Sub
 		about.prove(proof{severity: x.rule.Severity, names: p.Names, seqs: p.Seqs, cause: p.Cause, message: p.Message})

@@ -25,6 +25,9 @@ type Proof struct {
 	Message string
 }
 
+// Look looks at what a client said by an entry.
+type Look func(a *effect.Account, k *engine.Engine, client string, by session.Seq, now time.Time, patience time.Duration) []Proof
+
 // Unused are the resources that a client accepted longer than patience ago and does
 // not use.
 func Unused(a *effect.Account, k *engine.Engine, client string, by session.Seq, now time.Time, patience time.Duration) []Proof {

@@ -128,13 +128,16 @@
 //	-- disconnect by=client msg=""
 //	-- tick                               nothing but time
 //	-- csds node=n1 CDS/c1=NACKED@1       a client status, asked for and given
+//	-- held node=n1 CDS/active=[c1#1]     what a client says that it holds
 //
 // Events belong to a stream as messages do. A stream has a connection of its own,
 // from an address that its node has in the whole script. In "-- stream", node=
 // says whose it is before a request does; peer= gives another address, server=
 // that of another server, ua= the user-agent of the headers, and conn=1 the
 // connection of stream 1. Streams of "-- stream-open" ask for something if type=,
-// R= and node= say for what.
+// R= and node= say for what. "-- held" belongs to no stream, and lists resources by
+// type and state (active, static, warming, awaited, draining, error, gone); changed=true
+// says that it is not all that the client holds, failed= why it said nothing.
 //
 // A code is a number or a name, such as UNAVAILABLE; a duration is one of Go.
 //

@@ -9,6 +9,7 @@ const (
 	lostBefore   loss = iota // streams whose beginning was not recorded
 	lostGaps                 // entries that the recording had to drop
 	lostNotes                // notes about the recording
+	lostHeld                 // what clients say that they hold
 	lostProblems             // entries with problems
 	lostOrder                // entries older than the one before
 	lostPeers                // connections with addresses of the proxy
@@ -34,6 +35,7 @@ const (
 var sentences = [losses][2]string{
 	lostBefore:   {"one stream had begun before the recording did: its method is a guess", "%d streams had begun before the recording did: their method is a guess"},
 	lostGaps:     {"one entry was missing in the recording, so that a message may be missing here", "%d entries were missing in the recording, so that messages may be missing here"},
+	lostHeld:     {"what a client says that it holds is left out", "what clients say that they hold is left out, %d times"},
 	lostNotes:    {"one note about the recording is left out", "%d notes about the recording are left out"},
 	lostProblems: {"one entry could not be recorded as it was", "%d entries could not be recorded as they were"},
 	lostOrder:    {"one entry is older than the one before it, and is written as if it were not", "%d entries are older than the one before them, and are written as if they were not"},

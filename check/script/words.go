@@ -54,6 +54,7 @@ var eventKinds = []eventKind{
 	{"disconnect", true, false, (*player).disconnect},
 	{"tick", false, true, (*player).tick},
 	{"csds", false, true, (*player).status},
+	{"held", false, true, (*player).held},
 }
 
 // reference is a word in curly brackets. One without names and flag is no

@@ -131,6 +131,8 @@ func (w *writer) step(e *session.Entry) {
 		}
 	case session.KindNote:
 		w.lost[lostNotes]++
+	case session.KindHeld:
+		w.lost[lostHeld]++
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	loadv3 "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
 	statusv3 "github.com/envoyproxy/go-control-plane/envoy/service/status/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/xdsproxy/xdsproxy/decode"
@@ -81,6 +82,48 @@ func (p *StatusResponse) Marshal() []byte {
 			TypeUrl: r.TypeURL, Name: r.Name, VersionInfo: r.Version,
 			ClientStatus: adminv3.ClientResourceStatus(adminv3.ClientResourceStatus_value[r.Status]),
 		})
+	}
+	return marshal(&statusv3.ClientStatusResponse{Config: []*statusv3.ClientConfig{c}})
+}
+
+// HeldResponse is what a client says that it holds.
+type HeldResponse struct {
+	Node  *decode.Node
+	Items []HeldItem
+}
+
+// HeldItem is one resource in one state, one of HeldStates.
+type HeldItem struct {
+	Resource
+	State string
+}
+
+// HeldStates lists the states: those of an Envoy's config_dump, and gone.
+func HeldStates() []string {
+	return []string{"active", "static", "warming", "awaited", "draining", "error", "gone"}
+}
+
+// Marshal returns the message in protobuf.
+func (p *HeldResponse) Marshal() []byte {
+	c := &statusv3.ClientConfig{Node: node(p.Node)}
+	for i := range p.Items {
+		it := &p.Items[i]
+		g := &statusv3.ClientConfig_GenericXdsConfig{TypeUrl: it.TypeURL, Name: it.Name, VersionInfo: it.Version, IsStaticResource: it.State == "static"}
+		switch it.State {
+		case "active", "static":
+			g.ClientStatus = adminv3.ClientResourceStatus_ACKED
+		case "warming", "awaited":
+			g.ClientStatus = adminv3.ClientResourceStatus_REQUESTED
+		case "draining", "gone":
+			g.ClientStatus = adminv3.ClientResourceStatus_DOES_NOT_EXIST
+		case "error":
+			g.ClientStatus, g.ErrorState = adminv3.ClientResourceStatus_NACKED, &adminv3.UpdateFailureState{Details: it.Content}
+		}
+		switch it.State {
+		case "active", "static", "warming", "draining":
+			g.XdsConfig = &anypb.Any{TypeUrl: it.TypeURL, Value: it.Body()}
+		}
+		c.GenericXdsConfigs = append(c.GenericXdsConfigs, g)
 	}
 	return marshal(&statusv3.ClientStatusResponse{Config: []*statusv3.ClientConfig{c}})
 }
