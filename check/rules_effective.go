@@ -16,7 +16,11 @@ func (x *event) proveEffective(look effective.Look) {
 	if x.entry == nil || x.entry.Kind != session.KindHeld || x.entry.Message == nil {
 		return
 	}
-	for _, p := range look(&x.k.effects, x.k.Engine, x.change.Client, x.seq(), x.now, x.k.timers.Warm) {
+	asked := x.now
+	if !x.entry.Start.IsZero() {
+		asked = x.entry.Start
+	}
+	for _, p := range look(&x.k.effects, x.k.Engine, x.change.Client, x.seq(), asked, x.k.timers.Warm) {
 		about := *x
 		about.stream, about.sub = p.Sub.Stream, p.Sub
 		about.prove(proof{severity: x.rule.Severity, names: p.Names, seqs: p.Seqs, cause: p.Cause, message: p.Message})

@@ -29,7 +29,7 @@ type Proof struct {
 type Look func(a *effect.Account, k *engine.Engine, client string, by session.Seq, now time.Time, patience time.Duration) []Proof
 
 // Unused are the resources that a client accepted longer than patience ago and does
-// not use.
+// not use. now is when it was asked.
 func Unused(a *effect.Account, k *engine.Engine, client string, by session.Seq, now time.Time, patience time.Duration) []Proof {
 	var all []group
 	for e, s := range a.Pending(k, client) {

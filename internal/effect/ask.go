@@ -111,7 +111,7 @@ func (a *Account) Pending(k *engine.Engine, client string) iter.Seq2[Effect, *en
 		v := a.view(k, cl)
 		for _, at := range sorted(cl.open) {
 			r := cl.resources[at]
-			if r == nil || r.sent == nil || r.sent.told || r.sent.accepted.At.IsZero() || r.sent.accepted.Seq > v.read.Seq {
+			if r == nil || r.sent == nil || r.sent.told || r.sent.accepted.At.IsZero() || v.since(r.sent) {
 				continue
 			}
 			if s := v.sub(at); s != nil && !yield(r.effect(cl, at), s) {

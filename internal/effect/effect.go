@@ -98,7 +98,9 @@ func (e *Effect) Took() (time.Duration, bool) {
 type Asked struct {
 	Source, Address string
 	Read            Moment // the last entry that says what it holds
-	Failed          string // why it could not be read since, "" if it could
+	// From is when it was asked for that: what it accepted later may not be in it.
+	From   time.Time
+	Failed string // why it could not be read since, "" if it could
 }
 
 // Count is how many resources of a type are in effect, and of how many it is

@@ -52,7 +52,10 @@ func (a *Account) heldEntry(k *engine.Engine, e *session.Entry, id string) {
 	case e.Message == nil || e.Message.Compressed || e.Message.Truncated:
 		src.Failed = "its answer is not in the recording as a whole"
 	default:
-		src.Failed, src.Read = "", Moment{e.Seq, e.Time}
+		src.Failed, src.Read, src.From = "", Moment{e.Seq, e.Time}, e.Time
+		if !e.Start.IsZero() {
+			src.From = e.Start
+		}
 	}
 	if src.Failed != "" {
 		cl.whole = false

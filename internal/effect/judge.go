@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
@@ -23,6 +24,7 @@ type view struct {
 	k    *engine.Engine
 	cl   *client
 	read Moment // of what it holds
+	from time.Time
 	fail string // why nothing can be told
 	subs map[string][]*engine.Subscription
 
@@ -42,7 +44,7 @@ func (a *Account) view(k *engine.Engine, cl *client) *view {
 			}
 		case s.Read.Known():
 			alive++
-			v.read = s.Read
+			v.read, v.from = s.Read, s.From
 		}
 	}
 	switch {
@@ -219,7 +221,7 @@ func (v *view) judge(at key, r *resource) judgement {
 		return judgement{state: Failed, why: failure(r)}
 	case !s.accepted.Known():
 		return judgement{why: "it was not answered yet"}
-	case s.accepted.Seq > v.read.Seq:
+	case v.since(s):
 		return judgement{why: "the client was not asked since it accepted it"}
 	case unlike == "" && unknown != "":
 		return judgement{why: unknown}
@@ -231,6 +233,11 @@ func (v *view) judge(at key, r *resource) judgement {
 		return judgement{state: Other, why: "another content is warming"}
 	}
 	return v.lacking(at, r)
+}
+
+// since says that a content was accepted since the client was asked.
+func (v *view) since(s *content) bool {
+	return s.accepted.Seq > v.read.Seq || s.accepted.At.After(v.from)
 }
 
 // in are the items in a state.
@@ -260,7 +267,7 @@ func (v *view) removed(r *resource, there bool) judgement {
 		return judgement{state: InEffect}
 	case !there:
 		return judgement{why: "not all that the client holds is known"}
-	case !s.accepted.Known() || s.accepted.Seq > v.read.Seq:
+	case !s.accepted.Known() || v.since(s):
 		return judgement{why: "the client was not asked since it accepted that"}
 	}
 	return judgement{state: Other, why: "it was taken back, and the client uses it still"}

@@ -37,6 +37,8 @@ type poller struct {
 
 	told      told
 	whole     time.Time // of the last whole entry; zero: the next one has to be
+	handed    time.Time // of the last entry that has an answer
+	confirmed int       // entries since then that say that nothing has changed
 	unsettled int       // looks since something began to be waited for
 	causes    []string  // that were said since it could be asked last
 	notes     []string  // that were said
@@ -111,6 +113,7 @@ func (p *poller) look(ctx context.Context, began time.Time) (settled bool) {
 		p.causes = nil
 	}
 	if a == nil {
+		p.confirm(began)
 		return p.unsettled == 0
 	}
 	p.hand(a, began)
@@ -163,13 +166,27 @@ func (p *poller) hand(a *answer, began time.Time) {
 		p.tell(&News{Node: a.id, Notes: notes})
 	}
 	if len(items) == 0 && !whole {
+		p.confirm(began)
 		return
 	}
 	if whole {
 		p.whole = now
 	}
+	p.handed, p.confirmed = now, 0
 	data := response(a.node, items)
 	p.o.Append(p.entry(began, &session.Held{Node: a.id, Whole: whole}, data))
+}
+
+// confirm says, some time after the last change, that there was none since. Without
+// that, a recording would not tell what stays as it is from what nobody looked at.
+func (p *poller) confirm(began time.Time) {
+	after := [...]time.Duration{40 * time.Second, 5 * time.Minute}
+	id := p.node.Load()
+	if id == nil || p.confirmed >= len(after) || time.Since(p.handed) < after[p.confirmed] {
+		return
+	}
+	p.confirmed++
+	p.o.Append(p.entry(began, &session.Held{Node: *id}, response(appendText(nil, 1, *id), nil)))
 }
 
 // fail says why there is nothing to hand on, once for each cause.
