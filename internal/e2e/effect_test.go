@@ -10,6 +10,10 @@ import (
 	"testing"
 	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -71,7 +75,6 @@ func askedScene(t *testing.T, v variant, o func(bootstrap object), prepare func(
 
 // becomes waits until a resource is in a state.
 func (s *scene) becomes(t *testing.T, typ, name string, want effect.State) (e effect.Effect) {
-	t.Logf("%s await %s %s %s", time.Now().Format("05.000"), typ, name, want)
 	t.Helper()
 	eventually(t, typ+" "+name+" "+want.String(), func() bool {
 		a, _ := effects(t, s.proxy.file, impatient())
@@ -121,7 +124,10 @@ func TestEffective(t *testing.T) {
 
 			// A change of routes, and of what they lead to.
 			s.route("routes", "sealed")
-			s.cluster("api", 1) // and no endpoints: it warms
+			s.cluster("api", 1) // and no endpoints: it warms, for as long as it takes
+			eds := s.clusters["api"].EdsClusterConfig
+			eds.EdsConfig = proto.Clone(eds.EdsConfig).(*corev3.ConfigSource)
+			eds.EdsConfig.InitialFetchTimeout = &durationpb.Duration{}
 			s.listener(t, hidden, "routes")
 			s.control.set(t, s.world())
 			if e := s.becomes(t, "CDS", "api", effect.Warming); !slices.Contains(e.Waits, "EDS api") {

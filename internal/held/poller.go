@@ -180,7 +180,7 @@ func (p *poller) hand(a *answer, began time.Time) {
 // confirm says, some time after the last change, that there was none since. Without
 // that, a recording would not tell what stays as it is from what nobody looked at.
 func (p *poller) confirm(began time.Time) {
-	after := [...]time.Duration{40 * time.Second, 5 * time.Minute}
+	after := [...]time.Duration{5 * time.Second, 40 * time.Second, 5 * time.Minute}
 	id := p.node.Load()
 	if id == nil || p.confirmed >= len(after) || time.Since(p.handed) < after[p.confirmed] {
 		return
