@@ -270,7 +270,7 @@ func (m *Model) observe() tea.Cmd {
 	return func() tea.Msg {
 		s := view.Seen{Generation: g, Asked: now()}
 		s.Standing, s.At = feed.Standing()
-		s.Names = view.NamesOf(s.Standing, names)
+		s.Names, s.Effects = view.NamesOf(s.Standing, names), feed.Effects(s.Standing)
 		s.Findings = feed.Findings()
 		s.Folded = check.Fold(s.Findings)
 		return seenMsg(s)

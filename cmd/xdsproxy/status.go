@@ -33,6 +33,11 @@ type, since when:
   NOTSENT  it asked, and nothing came
   -        it did not ask
 
+Where clients are asked what they hold (run --envoy-admin, --csds), EFFECT says
+whether what they were sent is in use: "yes", "no" with a type of which not all
+is, or "-" where that cannot be told. What is accepted and not in effect stands
+below, with what it waits for.
+
 Ages are counted from the end of the recording, or from entry --at. How far one
 change of the control plane came, at all clients, is told by xdsproxy pushes.`,
 		Example: `xdsproxy status
@@ -48,6 +53,7 @@ xdsproxy status session.xdsp --at 4107`,
 			return damage
 		}
 		status := render.NewStanding(checker.Status(), uint64(stand.seq), stand.time)
+		status.AddEffects(checker.Effects())
 		if output != "json" && len(status.Clients) == 0 {
 			a.say("no client has asked for anything in %q up to entry %d", stand.name, stand.seq)
 			return damage
@@ -67,7 +73,9 @@ func newTree(a *cli) *cobra.Command {
 		Use:   "tree SOURCE [CLIENT] [--at SEQ] [-o table|json]",
 		Short: "Print the resources of a client by reference",
 		Long: `Prints what a client has been sent, from listeners down to endpoints, as the
-resources refer to each other, with state and version. At the end stand those to
+resources refer to each other, with state and version, and whether they are in
+effect where the client is asked what it holds ("yes 12ms": so long after it was
+accepted, at most). At the end stand those to
 which nothing refers, and those that are referred to or asked for and were not
 sent.
 
@@ -93,6 +101,7 @@ xdsproxy tree session.xdsp gw-0 --at 4107`,
 			return choice
 		}
 		tree := render.NewTree(checker.Tree(id), uint64(stand.seq))
+		tree.AddEffects(checker.Effects())
 		c := a.console()
 		return cmp.Or(c.Show(output, tree, func() string { return tree.Text(c.Style(), c.Columns()) }), damage)
 	})

@@ -95,6 +95,7 @@ func envoySessions() []recordedSession {
 			},
 		})
 	}
+	out = append(out, heldSession(variants()[0]))
 	for _, v := range variants() {
 		out = append(out, envoyRestart(v))
 	}

@@ -23,6 +23,7 @@ type Excerpt struct {
 	chosen  []session.Seq
 	needed  map[session.Seq]struct{}
 	waits   map[session.Seq]struct{} // responses whose verdict is needed
+	held    map[session.Held][]session.Seq
 }
 
 // quotedConn is what an Excerpt knows of a connection while it lasts.
@@ -55,6 +56,7 @@ func NewExcerpt() *Excerpt {
 	return &Excerpt{
 		conns: make(map[session.ConnID]*quotedConn), streams: make(map[session.StreamID]*quotedStream),
 		needed: make(map[session.Seq]struct{}), waits: make(map[session.Seq]struct{}),
+		held: make(map[session.Held][]session.Seq),
 	}
 }
 
@@ -104,6 +106,8 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 		delete(x.conns, e.Conn)
 	case session.KindGap:
 		x.gap(e)
+	case session.KindHeld:
+		x.holds(e, chosen)
 	case session.KindNote:
 		if e.Note != nil && x.has(e.Note.About) || isStatic(e) {
 			x.need(e.Seq)
@@ -111,6 +115,28 @@ func (x *Excerpt) Step(e *session.Entry, c *Change, chosen bool) {
 	}
 	if st != nil && st.kept && e.Kind == session.KindHeader {
 		x.need(e.Seq)
+	}
+}
+
+// holds keeps what a client said that it holds, from the last time that it said all
+// of it on, where what changed since is chosen.
+func (x *Excerpt) holds(e *session.Entry, chosen bool) {
+	if e.Held == nil {
+		return
+	}
+	who := session.Held{Source: e.Held.Source, Address: e.Held.Address}
+	since, known := x.held[who]
+	switch {
+	case !known && len(x.held) >= maxStreams:
+		return
+	case e.Held.Whole || e.Held.Failed != "":
+		since = since[:0]
+	case len(since) >= maxLate: // the second is the oldest change
+		since = slices.Delete(since, 1, 2)
+	}
+	x.held[who] = append(since, e.Seq)
+	if chosen {
+		x.need(x.held[who]...)
 	}
 }
 

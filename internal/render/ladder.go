@@ -129,7 +129,7 @@ func (l *Ladder) Add(e *session.Entry, c *check.Change) {
 			s.what = e.Kind.String()
 		}
 		s.rest = []string{r.text}
-		if e.Kind == session.KindNote {
+		if e.Kind == session.KindNote || e.Kind == session.KindHeld {
 			s.from = session.SideUnknown
 		}
 	}

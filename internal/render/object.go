@@ -133,13 +133,17 @@ type (
 		Streams []uint64 `json:"streams,omitempty"`
 		Cut     bool     `json:"cut,omitempty"` // left out on purpose
 	}
-	// Held is who was asked what it holds.
+	// Held is who was asked what it holds, and what of that is worth a word.
 	Held struct {
 		Node    string `json:"node,omitempty"`
 		Source  string `json:"source"`
 		Address string `json:"address,omitempty"`
 		Whole   bool   `json:"whole"`
 		Failed  string `json:"failed,omitempty"`
+		// InUse is how many resources of each type are in use, and Resources those
+		// that are not, and all that changed if this is not the whole.
+		InUse     map[string]int `json:"in_use,omitempty"`
+		Resources []HeldItem     `json:"resources,omitempty"`
 	}
 	// Note is something to know about the recording.
 	Note struct {
@@ -212,8 +216,8 @@ func (o *Object) addEvent(e *session.Entry) {
 			o.Gap.Streams = append(o.Gap.Streams, uint64(s))
 		}
 	}
-	if h := e.Held; h != nil {
-		o.Held = &Held{h.Node, h.Source, h.Address, h.Whole, h.Failed}
+	if e.Held != nil {
+		o.Held = newHeld(e)
 	}
 	if n := e.Note; n != nil {
 		o.Note = &Note{string(n.Code), n.Text, n.Hint, uint64(n.About)}

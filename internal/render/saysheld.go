@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
+
+// mostHeldNames is how many names of a state a line has, and heldNameWidth how wide
+// they are.
+const mostHeldNames, heldNameWidth = 3, 60
 
 // heldText says in a line what a client says that it holds.
 func heldText(e *session.Entry) string {
@@ -22,31 +24,92 @@ func heldText(e *session.Entry) string {
 	}
 	switch {
 	case h.Failed != "":
-		return at + ": cannot be read: " + Safe(h.Failed)
+		return at + " cannot be read: " + Safe(h.Failed)
 	case e.Message == nil:
-		return at
+		return at + " said nothing"
 	}
-	what := "changed"
+	own := holdingOf(e)
+	var parts []string
 	if h.Whole {
-		what = "all of it"
+		parts = append(parts, "holds "+own.counts())
+	} else if text := own.names(heldInUse); text != "" {
+		parts = append(parts, "changed: "+text)
 	}
-	return fmt.Sprintf("%s: %s: %s, %s", at, what, heldCount(e), ShortSize(e.Message.Size))
-}
-
-// heldCount is how many resources a client speaks of.
-func heldCount(e *session.Entry) string {
-	n := 0
-	for _, c := range decode.PeekClientStatus(e.Message.Data.Bytes()).Configs {
-		for i := range c.Resources {
-			if !strings.HasPrefix(c.Resources[i].TypeURL, xds.AdminPrefix) {
-				n++
-			}
+	for _, state := range heldStates()[1:] {
+		if text := own.names(state); text != "" {
+			parts = append(parts, state+": "+text)
 		}
 	}
-	return Count(n, "resource", "resources")
+	if len(parts) == 0 {
+		return "what it says of itself changed, and none of its resources"
+	}
+	return strings.Join(parts, "; ")
 }
 
-// saysHeld tells who was asked what it holds.
+// newHeld makes the machine-readable form.
+func newHeld(e *session.Entry) *Held {
+	h := e.Held
+	out := &Held{Node: h.Node, Source: h.Source, Address: h.Address, Whole: h.Whole, Failed: h.Failed}
+	if e.Message == nil {
+		return out
+	}
+	own := holdingOf(e)
+	out.InUse = own.inUse
+	for i := range own.items {
+		if it := &own.items[i]; !h.Whole || it.State != heldInUse {
+			out.Resources = append(out.Resources, *it)
+		}
+	}
+	return out
+}
+
+// counts is how many resources of each type are in use.
+func (h *holding) counts() string {
+	var parts []string
+	for _, typ := range h.types() {
+		if n := h.inUse[typ]; n > 0 {
+			parts = append(parts, Number(n)+" "+Safe(typ))
+		}
+	}
+	if h.static > 0 {
+		parts = append(parts, Number(h.static)+" static")
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// names are the first resources in a state.
+func (h *holding) names(state string) string {
+	var parts []string
+	n, last := 0, ""
+	for i := range h.items {
+		it := &h.items[i]
+		if it.State != state {
+			continue
+		}
+		if n++; n > mostHeldNames {
+			continue
+		}
+		name := Middle(Safe(OrDash(it.Name)), heldNameWidth)
+		if it.Type != last {
+			name = Safe(it.Type) + " " + name
+		}
+		last = it.Type
+		parts = append(parts, name)
+	}
+	text := strings.Join(parts, ", ")
+	if n > mostHeldNames {
+		text += fmt.Sprintf(" and %s more", Number(n-mostHeldNames))
+	}
+	return text
+}
+
+// mostHeldFacts bounds what is told of single resources.
+const mostHeldFacts = 500
+
+// saysHeld tells who was asked what it holds, and what it said.
 func (x *explainer) saysHeld(h *session.Held) {
 	x.add("node", h.Node, "whom it is about")
 	x.add("source", h.Source, "what was asked")
@@ -59,7 +122,64 @@ func (x *explainer) saysHeld(h *session.Held) {
 	default:
 		x.add("whole", "false", "what changed since it was asked before")
 	}
-	if x.e.Message != nil {
-		x.add("message", "", heldCount(x.e)+"; yaml shows all of it")
+	if x.e.Message == nil {
+		return
+	}
+	own := holdingOf(x.e)
+	if h.Whole {
+		x.add("in use", own.counts(), "")
+	}
+	told := 0
+	for _, state := range heldStates() {
+		name := state
+		for i := range own.items {
+			it := &own.items[i]
+			if it.State != state || h.Whole && state == heldInUse {
+				continue
+			}
+			if told++; told > mostHeldFacts {
+				continue
+			}
+			x.heldItem(name, it)
+			name = ""
+		}
+	}
+	if told > mostHeldFacts {
+		x.add("", "", fmt.Sprintf("and %s more; yaml shows all of it", Number(told-mostHeldFacts)))
+	}
+	for i, text := range own.unready[:min(len(own.unready), mostHeldFacts)] {
+		label := ""
+		if i == 0 {
+			label = "init_dump"
+		}
+		x.add(label, text, "what it waits for, as it says itself")
+	}
+	for _, p := range own.problems {
+		x.add("", p, "").Look = FactBad
+	}
+}
+
+func (x *explainer) heldItem(label string, it *HeldItem) {
+	means := map[string]string{
+		heldWarming:  "it has come, and is not in use yet",
+		heldDraining: "it is going, and still serves what it serves",
+		heldAwaited:  "asked for, and not received",
+		heldTimeout:  "asked for, and given up",
+		heldGone:     "it is not there any more",
+	}[it.State]
+	if it.Version != "" {
+		means = strings.TrimPrefix(means+"; version "+it.Version, "; ")
+	}
+	f := x.add(label, it.Type+" "+it.Name, means)
+	switch it.State {
+	case heldInUse:
+		f.Look = FactGood
+	case heldRejected, heldTimeout:
+		f.Look = FactBad
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(it.Error), "\n") {
+		if line != "" {
+			x.add("", line, "").Look = FactBad
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
@@ -32,26 +33,38 @@ type ClientStatus struct {
 	Gone    string       `json:"gone,omitempty"`
 	Why     string       `json:"why,omitempty"`
 	Types   []TypeStatus `json:"types"`
+	// Behind are resources that the client was sent and does not use, as it says
+	// itself; BehindMore is how many there are beside these, and Unread why it is not
+	// known what it holds.
+	Behind     []*Effective `json:"not_effective,omitempty"`
+	BehindMore int          `json:"not_effective_more,omitempty"`
+	Unread     string       `json:"held_failed,omitempty"`
 
-	of *engine.ClientStatus
+	of     *engine.ClientStatus
+	effect effect.Standing
 }
 
 // TypeStatus is where a client stands with one type. Wanted is how many names
 // it asks for, or -1 for all there are.
 type TypeStatus struct {
-	Type    string `json:"type"`
-	State   string `json:"state"`
-	Since   string `json:"since"`
-	Seq     uint64 `json:"seq"`
-	Version string `json:"version,omitempty"`
-	Sent    string `json:"sent_version,omitempty"`
-	Wanted  int    `json:"wanted"`
-	Have    int    `json:"have"`
-	Nacks   int    `json:"nacks"` // in a row
-	Nack    string `json:"last_nack,omitempty"`
-	NackSeq uint64 `json:"last_nack_seq,omitempty"`
-	Lost    bool   `json:"uncertain,omitempty"`
-	Gone    string `json:"gone,omitempty"` // when its last stream ended: the rest is how it stood then
+	Type  string `json:"type"`
+	State string `json:"state"`
+	// Effective is yes, no or unknown: whether the client uses all of the type that it
+	// was sent, as it says itself. InEffect is of how many resources that is known to
+	// be so.
+	Effective string `json:"effective"`
+	InEffect  int    `json:"in_effect,omitempty"`
+	Since     string `json:"since"`
+	Seq       uint64 `json:"seq"`
+	Version   string `json:"version,omitempty"`
+	Sent      string `json:"sent_version,omitempty"`
+	Wanted    int    `json:"wanted"`
+	Have      int    `json:"have"`
+	Nacks     int    `json:"nacks"` // in a row
+	Nack      string `json:"last_nack,omitempty"`
+	NackSeq   uint64 `json:"last_nack_seq,omitempty"`
+	Lost      bool   `json:"uncertain,omitempty"`
+	Gone      string `json:"gone,omitempty"` // when its last stream ended: the rest is how it stood then
 }
 
 // NewStanding makes the machine-readable form of what a Checker says at a time.
@@ -71,7 +84,7 @@ func NewStanding(clients []engine.ClientStatus, seq uint64, now time.Time) *Stan
 		}
 		for _, t := range c.Types {
 			one := TypeStatus{
-				Type: t.Type, State: t.State.String(), Since: Timestamp(t.Since), Seq: uint64(t.Seq),
+				Type: t.Type, State: t.State.String(), Effective: effect.Count{}.Answer(), Since: Timestamp(t.Since), Seq: uint64(t.Seq),
 				Version: t.Version, Sent: t.Sent, Wanted: t.Wanted, Have: t.Have,
 				Nacks: t.Nacks, Nack: t.Nack, NackSeq: uint64(t.NackSeq), Lost: t.Lost,
 			}
@@ -83,6 +96,29 @@ func NewStanding(clients []engine.ClientStatus, seq uint64, now time.Time) *Stan
 		s.Clients = append(s.Clients, out)
 	}
 	return s
+}
+
+// AddEffects adds what clients say that they use.
+func (s *Standing) AddEffects(all *effect.Account) {
+	for i := range s.Clients {
+		c := &s.Clients[i]
+		c.effect = all.Standing(c.Client)
+		c.Unread, c.BehindMore = c.effect.Unread, c.effect.More
+		for j := range c.Types {
+			n := c.effect.Counts[c.Types[j].Type]
+			c.Types[j].Effective, c.Types[j].InEffect = n.Answer(), n.InEffect
+		}
+		for j := range c.effect.Behind {
+			e := newEffective(&c.effect.Behind[j])
+			e.Type, e.Name, e.Version = c.effect.Behind[j].Type, c.effect.Behind[j].Name, c.effect.Behind[j].Version
+			c.Behind = append(c.Behind, e)
+		}
+	}
+}
+
+// expected says that there is any word of clients on what they use.
+func (s *Standing) expected() bool {
+	return slices.ContainsFunc(s.Clients, func(c ClientStatus) bool { return c.effect.Expected })
 }
 
 // Text is the matrix that a person reads: clients by types, each state with its
@@ -116,7 +152,7 @@ func (s *Standing) Text(style Style, columns int) string {
 		}
 		fmt.Fprintf(&b, "%s\n", strings.TrimRight(strings.Join(line, "  "), " "))
 		if i > 0 {
-			s.Clients[i-1].reasons(&b, style, columns)
+			s.Clients[i-1].reasons(&b, style, columns, s.now)
 		}
 	}
 	if g.past {
@@ -154,6 +190,10 @@ func (s *Standing) grid() (g grid) {
 	for _, t := range types {
 		head = append(head, cell{Safe(t), title})
 	}
+	expected := s.expected()
+	if expected {
+		head = append(head, cell{"EFFECT", title})
+	}
 	g.rows = append(g.rows, append(head, cell{"LAST", title}))
 	for i := range s.Clients {
 		c := s.Clients[i].of
@@ -163,6 +203,9 @@ func (s *Standing) grid() (g grid) {
 			g.uncertain = g.uncertain || strings.Contains(one.text, "?")
 			g.past = g.past || strings.HasPrefix(one.text, "(")
 			row = append(row, one)
+		}
+		if expected {
+			row = append(row, s.Clients[i].effectCell())
 		}
 		g.rows = append(g.rows, append(row, cell{text: Age(s.now.Sub(c.Last))}))
 	}
@@ -235,7 +278,7 @@ func (g *grid) fit(columns int) {
 }
 
 // reasons are the lines below a client: how it went, and what it rejected.
-func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
+func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int, now time.Time) {
 	const indent = "    "
 	say := func(look role, text string) {
 		width := columns
@@ -264,6 +307,28 @@ func (c *ClientStatus) reasons(b *strings.Builder, style Style, columns int) {
 			say(bad, fmt.Sprintf("%s (entry %d): %s", text, t.NackSeq, Safe(t.Nack)))
 		}
 	}
+	const most = 5
+	behind := c.effect.Behind
+	for i := range behind[:min(len(behind), most)] {
+		say(warned, "not in effect: "+Safe(EffectText(&behind[i], now)))
+	}
+	if n := len(behind) + c.effect.More - most; n > 0 {
+		say(warned, "not in effect: "+Number(n)+" more; tree names all")
+	}
+	if c.Unread != "" {
+		say(muted, "what it holds is not known: "+Safe(c.Unread))
+	}
+}
+
+func (c *ClientStatus) effectCell() cell {
+	text := EffectOf(&c.effect)
+	switch text {
+	case "yes":
+		return cell{text, good}
+	case "-":
+		return cell{text, muted}
+	}
+	return cell{text, warned}
 }
 
 // kind is the customary name of a client by its user agent.

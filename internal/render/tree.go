@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/origin"
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
 )
@@ -17,6 +18,8 @@ type Tree struct {
 	Roots    []*Node `json:"resources"`
 	Dangling []*Node `json:"dangling"`
 	Missing  []*Node `json:"missing"`
+
+	expected bool // there is word of clients on what they use
 }
 
 // Node is one resource. Seq is the response that had it last, as far as that is
@@ -32,7 +35,12 @@ type Node struct {
 	// Sources are the objects of a control plane that it was made of.
 	Sources     []origin.Source `json:"sources,omitempty"`
 	MoreSources bool            `json:"more_sources,omitempty"`
-	Children    []*Node         `json:"children,omitempty"`
+	// Effective is yes, no or unknown: whether the client uses it, as it says itself.
+	Effective string     `json:"effective"`
+	Effect    *Effective `json:"effect,omitempty"`
+	Children  []*Node    `json:"children,omitempty"`
+
+	effect effect.Effect
 }
 
 // NewTree makes the machine-readable form.
@@ -46,13 +54,30 @@ func NewTree(t *engine.Tree, seq uint64) *Tree {
 func nodes(list []*engine.Node) []*Node {
 	out := []*Node{}
 	for _, n := range list {
-		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Seq: uint64(n.Seq), Again: n.Again, Sources: n.Sources, MoreSources: n.MoreSources}
+		m := &Node{Type: n.Type, Name: n.Name, State: string(n.State), Version: n.Version, Seq: uint64(n.Seq), Again: n.Again, Sources: n.Sources, MoreSources: n.MoreSources, Effective: effect.Unknown.Answer()}
 		if len(n.Children) > 0 {
 			m.Children = nodes(n.Children)
 		}
 		out = append(out, m)
 	}
 	return out
+}
+
+// AddEffects adds what the client says that it uses.
+func (t *Tree) AddEffects(all *effect.Account) {
+	t.expected = all.Expected()
+	var add func(list []*Node)
+	add = func(list []*Node) {
+		for _, n := range list {
+			if e, known := all.Of(t.Client, n.Type, n.Name); known {
+				n.effect, n.Effective, n.Effect = e, e.State.Answer(), newEffective(&e)
+			}
+			add(n.Children)
+		}
+	}
+	for _, list := range [][]*Node{t.Roots, t.Dangling, t.Missing} {
+		add(list)
+	}
 }
 
 // Text is what a person reads, on a screen of so many columns; 0 stands for a
@@ -67,8 +92,11 @@ func (t *Tree) Text(s Style, columns int) string {
 	for _, r := range rows {
 		name, version = max(name, Width(r.name)), max(version, Width(r.version()))
 	}
-	const stateWidth, versionWidth = 8, 24
+	const stateWidth, versionWidth, effectWidth = 8, 24, 10
 	version = min(version, versionWidth)
+	if t.expected {
+		version += effectWidth + 2
+	}
 	if room := columns - len("  ") - stateWidth - len("  ") - version; columns > 0 {
 		name = min(name, max(room, 3*namesWidth))
 	}
@@ -91,7 +119,13 @@ func (t *Tree) Text(s Style, columns int) string {
 		}
 		room := max(name-Width(r.lead), namesWidth)
 		line := r.lead + padRight(names[r.node.Type].Fit(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
-			s.paint(r.look(), padRight(r.node.State, stateWidth)) + "  " + Middle(r.version(), version)
+			s.paint(r.look(), padRight(r.node.State, stateWidth)) + "  "
+		if room := version; t.expected {
+			room -= effectWidth + 2
+			line += s.paint(r.effectLook(), padRight(EffectWord(&r.node.effect), effectWidth)) + "  " + Middle(r.version(), room)
+		} else {
+			line += Middle(r.version(), room)
+		}
 		if r.node.Again {
 			line = strings.TrimRight(line, " ") + s.paint(muted, "  (see above)")
 		}
@@ -102,6 +136,9 @@ func (t *Tree) Text(s Style, columns int) string {
 				from = Middle(from, columns)
 			}
 			fmt.Fprintf(&b, "%s\n", s.paint(muted, from))
+		}
+		if e := &r.node.effect; e.State.Answer() == "no" && !r.node.Again {
+			b.WriteString(below(r.below, EffectReason(e), s, columns))
 		}
 	}
 	if len(rows) == 0 {
@@ -129,6 +166,25 @@ func (r *branch) look() role {
 		return bad
 	}
 	return warned
+}
+
+func (r *branch) effectLook() role {
+	switch r.node.effect.State.Answer() {
+	case "yes":
+		return good
+	case "no":
+		return warned
+	}
+	return muted
+}
+
+// below is a text below a branch, in one line.
+func below(lead, text string, s Style, columns int) string {
+	line := lead + Safe(text)
+	if columns > 0 {
+		line = End(line, columns)
+	}
+	return s.paint(warned, line) + "\n"
 }
 
 func branches(list []*Node, indent string, rows []branch) []branch {

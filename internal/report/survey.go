@@ -81,6 +81,11 @@ func (s *Survey) See(e *session.Entry, c *check.Change) {
 	if e.GoAway != nil {
 		s.text("status", "debug", e.GoAway.Debug)
 	}
+	if h := e.Held; h != nil {
+		s.text("held", "node", h.Node)
+		s.text("peer", "address", h.Address)
+		s.text("held", "failed", h.Failed)
+	}
 	if n := e.Note; n != nil {
 		s.text("note", "text", n.Text)
 		var static []string // of the bootstrap
@@ -91,13 +96,17 @@ func (s *Survey) See(e *session.Entry, c *check.Change) {
 		}
 	}
 	m := c.Message
-	if m == nil || e.Message == nil {
+	if e.Message == nil || m == nil && e.Held == nil {
 		return
 	}
 	if e.Message.Masked {
 		s.messages++
 	}
 	s.add("clients", c.Client)
+	if m == nil {
+		s.whole(e, c)
+		return
+	}
 	for _, names := range [][]string{m.Names, m.Subscribe, m.Unsubscribe, m.Removed} {
 		for _, name := range names {
 			if name != "*" {

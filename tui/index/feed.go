@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/pushes"
 	"github.com/xdsproxy/xdsproxy/recorder"
@@ -124,6 +125,37 @@ func (f *Feed) Standing() ([]engine.ClientStatus, time.Time) {
 	defer f.mu.Unlock()
 	_, at := f.index.Last()
 	return f.checker.Status(), at
+}
+
+// Effects are how much of what they were sent clients use, nil if nobody says so.
+func (f *Feed) Effects(of []engine.ClientStatus) map[string]effect.Standing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.checker.Effects()
+	if !all.Expected() {
+		return nil
+	}
+	out := make(map[string]effect.Standing, len(of))
+	for i := range of {
+		out[of[i].Client] = all.Standing(of[i].Client)
+	}
+	return out
+}
+
+// EffectsOf are how far a client got with each resource, by type and name; nil if
+// nobody says so.
+func (f *Feed) EffectsOf(client string) map[[2]string]effect.Effect {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.checker.Effects()
+	if !all.Expected() {
+		return nil
+	}
+	out := make(map[[2]string]effect.Effect)
+	for _, e := range all.Client(client) {
+		out[[2]string{e.Type, e.Name}] = e
+	}
+	return out
 }
 
 // Memory is what is remembered of what is over.

@@ -251,6 +251,9 @@ func (x *Index) understand(e session.Entry) *Fetched {
 	c.Method, c.Variant = p.method, p.method.Variant
 	got.content = x.words.list[p.content[senderOf(e.Side)]]
 	c.Client = x.words.list[x.places.clientAt(at)]
+	if e.Held != nil {
+		c.Method, c.Client = xds.Held(), e.Held.Node
+	}
 	if e.Kind == session.KindMessage && e.Message != nil && !e.Message.Compressed {
 		m := decode.Peek(c.Method, e.Side, got.content, e.Message.Data.Bytes())
 		if m.Kind != decode.Other {

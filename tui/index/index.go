@@ -207,7 +207,9 @@ func (x *Index) add(e *session.Entry, c *check.Change) {
 		}
 	}
 	r.client = x.words.id(c.Client, math.MaxInt32)
-	x.places.named(r.place, r.client)
+	if e.Conn != 0 { // what clients hold is told apart from their connections
+		x.places.named(r.place, r.client)
+	}
 	r.typ = uint16(x.words.id(c.Type, math.MaxUint16))
 	if len(e.Problems) > 0 {
 		r.Flags |= Troubled

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
@@ -23,6 +24,8 @@ type Seen struct {
 	Folded     []check.Finding // each of one cause
 	Known      map[int]bool    // causes that the screen alone holds silent
 	Names      *shortname.Set  // of clients
+	// Effects are how much of what they were sent clients use; nil: nobody says so.
+	Effects map[string]effect.Standing
 }
 
 // NamesOf are the names of clients, to be told apart; the ones that are there if

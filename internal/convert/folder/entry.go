@@ -42,13 +42,20 @@ func (f *fields) entry(e *session.Entry) {
 		f.text("hint", &n.Hint)
 		number(f, "about", &n.About)
 	})
+	object(f, "held", &e.Held, func(f *fields, h *session.Held) {
+		f.text("node", &h.Node)
+		f.text("source", &h.Source)
+		f.text("address", &h.Address)
+		f.flag("whole", &h.Whole)
+		f.text("failed", &h.Failed)
+	})
 	f.texts("problems", &e.Problems)
 }
 
 // kinds are the words of kinds, in the order of their numbers.
 func kinds() []string {
 	var out []string
-	for k := session.KindUnknown; k <= session.KindTime; k++ {
+	for k := session.KindUnknown; k <= session.KindHeld; k++ {
 		out = append(out, k.String())
 	}
 	return out

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,11 @@ func (f *fields) end() {
 	for name, m := range f.in {
 		f.wrong(m.key.Line, m.key.Column, "there is no field %s", lenient.Quoted(name))
 	}
+}
+
+// has says whether there is one of these members.
+func (f *fields) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return f.in[name].value != nil })
 }
 
 // take is the member of this name, nil if there is none.

@@ -115,6 +115,7 @@ func FuzzDocument(f *testing.F) {
 		"kind: message\nmessage:\n  \"@type\": type.googleapis.com/envoy.service.discovery.v3.DeltaDiscoveryResponse\n  resources:\n  - name: a\n    resource:\n      \"@file\": x\n",
 		"kind: message\nbytes: aGk=\nhash: aGk=\ntruncated: true\nsize: -5\n", "kind: gap\ngap:\n  streams: [1, 2, -3]\n  cause: cut\n", "&a [*a]", "a: &a [1]\nb: *a\n",
 		"kind: message\nmessage: {\"@any\": aGk=}", "kind: message\nmessage: {\"@type\": x, \"@value\": aGk=, more: 1}", "kind: connect\npeer: {client_tls: {identities: [a]}}\nheaders: [{name: a}]\n",
+		"kind: held\nheld:\n  source: csds\n  whole: true\nbytes: aGk=\n", "kind: held\nheld: {failed: gone}\n",
 		"time: 9999-01-01T00:00:00Z\nstatus: {code: 99999999999999999999}\n",
 	} {
 		f.Add([]byte(seed))
@@ -130,7 +131,7 @@ func FuzzDocument(f *testing.F) {
 		if faults > 0 {
 			return
 		}
-		if e.Kind == 0 || (e.Message == nil) != (e.Kind.String() != "message") {
+		if e.Kind == 0 || e.Kind != session.KindHeld && (e.Message == nil) != (e.Kind != session.KindMessage) {
 			t.Errorf("%q is %+v", text, e)
 		}
 		var tree document.Tree

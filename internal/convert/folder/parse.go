@@ -45,7 +45,7 @@ func (p *parser) entry(text []byte) (e session.Entry) {
 		}
 	case e.Seq > maxSeq:
 		p.wrong(root.Line, root.Column, "seq is too large")
-	case e.Kind == session.KindMessage:
+	case e.Kind == session.KindMessage, e.Kind == session.KindHeld && (e.Held != nil && e.Held.Failed == "" || f.has("message", "text", "bytes")):
 		e.Message = p.message(f, e.Seq)
 	}
 	f.end()
@@ -76,6 +76,8 @@ func missing(e *session.Entry) (names []string) {
 		need("gap", e.Gap != nil)
 	case session.KindNote:
 		need("note", e.Note != nil)
+	case session.KindHeld:
+		need("held", e.Held != nil)
 	}
 	return names
 }

@@ -408,5 +408,10 @@ func (v *View) About(scr view.Screen) widget.Line {
 		}
 		l.Add(widget.Plain, " for "+age)
 	}
+	typ := t.Type
+	if r.typ == nil {
+		typ = ""
+	}
+	aboutEffect(scr, &l, r.of.Client, typ)
 	return l
 }

@@ -100,6 +100,11 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	if kind > 0 {
 		fixed += kind + 1
 	}
+	effects := 0
+	if scr.Seen().Effects != nil && w >= 70 {
+		effects = of.Width(effectTitle, effectWidth, w/3)
+		fixed += effects
+	}
 	types, used, spare := v.columns(scr), 0, 0
 	for i, t := range types {
 		spare += t.width - view.StateWidth // a name gives way to counts
@@ -107,7 +112,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 		if of.Chosen("CLIENT") { // then types give way
 			least = name
 		}
-		if fixed+max(name-spare, least)+used+t.width > w {
+		if fixed+max(name-spare-effects, least)+used+t.width > w {
 			types = types[:i]
 			break
 		}
@@ -125,6 +130,9 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 			v.shown = append(v.shown, chosen.Column{Title: t.typ})
 		}
 	}
+	if scr.Seen().Effects != nil {
+		v.shown = append(v.shown, chosen.Column{Title: effectTitle, Width: effects})
+	}
 	v.shown = append(v.shown, chosen.Column{Title: "LAST", Width: last})
 	head := "  " + widget.Left("CLIENT (node id)", name) + " "
 	if kind > 0 {
@@ -132,6 +140,9 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 	}
 	for _, t := range types {
 		head += widget.Left(t.typ, t.width)
+	}
+	if effects > 0 {
+		head += widget.Left(effectTitle, effects)
 	}
 	if last > 0 {
 		head += widget.Right("LAST", last)
@@ -152,6 +163,10 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 				l.Add(widget.Muted, widget.Middle(render.OrDash(r.of.Agent), kind)+" ")
 			}
 			v.states(scr, &l, r.of, types)
+			if effects > 0 {
+				cell, look := effectCell(scr, r.of.Client)
+				l.Add(look, widget.Left(cell, effects))
+			}
 			if last > 0 {
 				l.Add(widget.Muted, widget.Right(render.Age(now.Sub(r.of.Last)), last))
 			}
@@ -215,7 +230,7 @@ func (v *View) typeLine(scr view.Screen, l *widget.Line, r *clientRow) {
 	if t.Wanted >= 0 {
 		wants = render.Number(int64(t.Wanted))
 	}
-	l.Add(widget.Muted, fmt.Sprintf("wants %s, got %s  #%d", wants, render.Number(int64(t.Have)), t.Seq))
+	l.Add(widget.Muted, fmt.Sprintf("wants %s, got %s%s  #%d", wants, render.Number(int64(t.Have)), effectOf(scr, r.of.Client, t.Type), t.Seq))
 	if t.Nack != "" && t.NackSeq != t.Seq {
 		l.Add(widget.Muted, fmt.Sprintf("  last nack #%d", t.NackSeq))
 	}

@@ -95,7 +95,10 @@ func (v *View) facts(scr view.Screen) widget.Line {
 	if r.Side == session.Server {
 		from, to = to, from
 	}
-	if words.Client != "" {
+	switch {
+	case r.Kind == session.KindHeld: // it was sent to no server
+		l.Add(widget.Plain, "  "+render.Middle(render.Safe(from), 28))
+	case words.Client != "":
 		l.Add(widget.Plain, "  "+render.Middle(render.Safe(from), 28)+" > "+render.Middle(render.Safe(to), 28))
 	}
 	l.Add(widget.Muted, "  "+render.LongTime(r.At()))

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,12 +17,13 @@ import (
 // resourceColumns are how wide the columns are; 0 for those that there is no
 // room for.
 type resourceColumns struct {
-	name, state, version, seq, age int
-	step                           int // of a level of the tree
+	name, state, effect, version, seq, age int
+	step                                   int  // of a level of the tree
+	told                                   bool // there is word of what clients use
 }
 
-func resourceColumnsFor(w int) resourceColumns {
-	c := resourceColumns{state: 9, step: 3}
+func resourceColumnsFor(w int, told bool) resourceColumns {
+	c := resourceColumns{state: 9, step: 3, told: told}
 	switch {
 	case w < view.ShortWidth:
 		c.step = 2
@@ -30,8 +32,13 @@ func resourceColumnsFor(w int) resourceColumns {
 	default:
 		c.version, c.seq, c.age = 24, 8, 6
 	}
+	if told && c.version > 0 {
+		if c.effect = 10; w < 100 { // the number of the response gives way
+			c.seq = 0
+		}
+	}
 	c.name = w - 2 - 1 - c.state
-	for _, n := range []int{c.version, c.seq, c.age} {
+	for _, n := range []int{c.effect, c.version, c.seq, c.age} {
 		if n > 0 {
 			c.name -= n + 1
 		}
@@ -40,13 +47,17 @@ func resourceColumnsFor(w int) resourceColumns {
 }
 
 func (c *resourceColumns) list() []chosen.Column {
-	return []chosen.Column{
+	out := []chosen.Column{
 		{Title: "RESOURCE", Width: c.name, Fixed: true},
 		{Title: "STATE", Width: c.state, Fixed: true},
 		{Title: "VERSION", Width: c.version},
 		{Title: "SEQ", Width: c.seq},
 		{Title: "AGE", Width: c.age},
 	}
+	if c.told {
+		out = slices.Insert(out, 2, chosen.Column{Title: effectTitle, Width: c.effect})
+	}
+	return out
 }
 
 // choose makes the columns those that were chosen. The version has what is left of
@@ -56,7 +67,11 @@ func (c *resourceColumns) choose(by *chosen.List, w int) {
 		return
 	}
 	spare := w - 2
-	for i, width := range []*int{&c.name, &c.state, &c.version, &c.seq, &c.age} {
+	widths := []*int{&c.name, &c.state, &c.version, &c.seq, &c.age}
+	if c.told {
+		widths = slices.Insert(widths, 2, &c.effect)
+	}
+	for i, width := range widths {
 		if *width = by.Width(c.list()[i].Title, *width, w*3/4); *width > 0 {
 			spare -= *width + 1
 		}
@@ -88,7 +103,7 @@ func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
 
 // list is the client, and its resources.
 func (v *View) list(scr view.Screen, w, h int) []widget.Line {
-	c := resourceColumnsFor(w)
+	c := resourceColumnsFor(w, v.told())
 	c.choose(scr.Choice(v.Title()), w)
 	v.shown = c.list()
 	client := v.Of(scr)
@@ -98,6 +113,9 @@ func (v *View) list(scr view.Screen, w, h int) []widget.Line {
 	out := []widget.Line{v.clientLine(scr, client, w)}
 	if w >= view.ShortWidth {
 		head := "  " + widget.Left("RESOURCE", c.name) + " " + widget.Left("STATE", c.state)
+		if c.effect > 0 {
+			head += " " + widget.Left(effectTitle, c.effect)
+		}
 		if c.version > 0 {
 			head += " " + widget.Left("VERSION", c.version)
 		}
@@ -223,10 +241,18 @@ func (v *View) rowLine(scr view.Screen, r *treeRow, c *resourceColumns) widget.L
 	l.Add(name, shown)
 	l.Add(widget.Muted, again)
 	l.Pad(2 + c.name)
+	beside := c.version
+	if c.effect > 0 {
+		beside += 1 + c.effect
+	}
 	if n.State == engine.NotOverXDS && c.version > 0 { // there is no version
-		l.Add(resourceRole(n.State), " "+widget.Left(string(n.State), c.state+1+c.version))
+		l.Add(resourceRole(n.State), " "+widget.Left(string(n.State), c.state+1+beside))
 	} else {
 		l.Add(resourceRole(n.State), " "+widget.Left(string(n.State), c.state))
+		if c.effect > 0 {
+			e := v.effectOf(n)
+			l.Add(effectRole(&e), " "+widget.Left(render.EffectWord(&e), c.effect))
+		}
 	}
 	if c.version > 0 && n.State != engine.NotOverXDS {
 		l.Add(widget.Plain, " "+widget.Middle(render.OrDash(n.Version), c.version))
@@ -306,6 +332,10 @@ func (v *View) aside(scr view.Screen, w, h int) []widget.Line {
 	}
 	if n.Version != "" {
 		out = append(out, widget.Labelled("version", widget.Plain, n.Version, w)...)
+	}
+	if v.told() && n.State != engine.Missing && n.State != engine.NotOverXDS {
+		e := v.effectOf(n)
+		out = append(out, widget.Labelled("effect", effectRole(&e), scr.Aliases().Text(render.EffectReason(&e)), w)...)
 	}
 	if n.Seq != 0 {
 		out = append(out, widget.Labelled("came", widget.Plain, fmt.Sprintf("with %d at %s, %s ago", n.Seq, render.TimeOfDay(n.At), render.Age(scr.Seen().At.Sub(n.At))), w)...)

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -113,9 +114,10 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 	fresh := q
 	fresh.Words, fresh.byType, fresh.folds = v.Asked.Words, v.Asked.byType, v.Asked.folds
 	var have *engine.Tree
+	var effects map[[2]string]effect.Effect
 	if same && (fresh == v.Asked || scr.Now().Sub(v.askedAt) < max(view.Judgement, 4*v.took)) {
 		// What is shown is another part of what is known.
-		if have = v.Forest.Tree; fresh != v.Asked {
+		if have, effects = v.Forest.Tree, v.Forest.effects; fresh != v.Asked {
 			if q.generation = v.Asked.generation; q == v.Asked {
 				return nil
 			}
@@ -129,9 +131,10 @@ func (v *View) Tick(scr view.Screen) tea.Cmd {
 	return view.Answer(v, func() any {
 		begin := time.Now()
 		if have == nil {
-			have = log.Feed.Tree(client)
+			have, effects = log.Feed.Tree(client), log.Feed.EffectsOf(client)
 		}
 		f := Flatten(q, have, folded)
+		f.effects = effects
 		return drawn{f, time.Since(begin)}
 	})
 }
@@ -403,6 +406,7 @@ func (v *View) About(scr view.Screen) widget.Line {
 			l.Add(widget.Plain, " at "+n.Version)
 		}
 	}
+	v.aboutEffect(scr, &l, n)
 	if r.section == dangling {
 		l.Add(widget.Warned, "; nothing refers to it")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/shortname"
@@ -73,6 +74,8 @@ type forest struct {
 	Total  int                        // resources
 	nodes  map[[2]string]*engine.Node // by type and name
 	names  map[string]*shortname.Set  // by type
+	// effects are how far the client got with each, nil if nobody says so.
+	effects map[[2]string]effect.Effect
 }
 
 // Flatten makes rows of a tree. It runs beside the loop: a client may have
