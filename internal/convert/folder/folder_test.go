@@ -180,7 +180,7 @@ func write(t testing.TB, dir, name, text string) {
 // Without the hashes everything is encoded from its text, and says the same.
 func TestEverythingEncodedAgain(t *testing.T) {
 	for i, path := range recordings(t) {
-		if slow && i%8 != 0 || strings.HasSuffix(path, "version1.xdsp") {
+		if slow && i%8 != 0 || strings.Contains(path, "version1") {
 			continue // its entries are made up: numbers that no entry has
 		}
 		dir := export(t, path)
