@@ -186,12 +186,17 @@ func TestHealthyStaysSilent(t *testing.T) {
 				m.secretCluster(t, "sealed", "cert")
 				m.endpointsOf(t, "sealed", 1)
 			})
+			s.control.rest(t, quiet)
 			life := &life{mesh: s.mesh, random: rand.New(rand.NewPCG(7, uint64(*updates)))}
 			for n := range *updates {
-				if n%10 == 9 {
-					s.certify("cert")
-				}
 				what := life.step(t)
+				if c := s.clusters["sealed"]; c != nil { // however it was changed, it has its certificate, which is renewed
+					s.secretCluster(t, "sealed", "cert")
+					s.clusters["sealed"].ConnectTimeout = c.ConnectTimeout
+					if n%10 == 9 {
+						s.certify("cert")
+					}
+				}
 				s.control.pushThen(t, func() { s.control.set(t, s.world()) }, 50*time.Millisecond)
 				if t.Failed() {
 					t.Fatalf("update %d: %s", n+1, what)
