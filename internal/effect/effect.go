@@ -21,7 +21,7 @@ const (
 	Unknown  State = iota // it cannot be told; Why says what is missing
 	InEffect              // the client uses it; of what was removed: it is gone
 	Warming               // the client has it, and waits for what it needs
-	Draining              // the client lets go of it
+	Draining              // the client lets go of it, or of what refers to it
 	Other                 // the client uses another content, or what was removed
 	Absent                // the client does not have it
 	Failed                // the client has rejected it

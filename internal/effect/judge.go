@@ -185,7 +185,7 @@ func (v *view) judge(at key, r *resource) judgement {
 	}
 	in, warm := r.in(configdump.Active), r.in(configdump.Warming)
 	if s.removed {
-		return v.removed(r, len(in)+len(warm) > 0)
+		return v.removed(at, r, len(in)+len(warm) > 0)
 	}
 	var unlike, unknown string
 	for _, it := range in {
@@ -258,7 +258,7 @@ func failure(r *resource) string {
 }
 
 // removed judges what was taken back.
-func (v *view) removed(r *resource, there bool) judgement {
+func (v *view) removed(at key, r *resource, there bool) judgement {
 	s := r.sent
 	switch {
 	case !there && len(r.in(configdump.Draining)) > 0:
@@ -269,6 +269,9 @@ func (v *view) removed(r *resource, there bool) judgement {
 		return judgement{why: "not all that the client holds is known"}
 	case !s.accepted.Known() || v.since(s):
 		return judgement{why: "the client was not asked since it accepted that"}
+	}
+	if at.typ != "LDS" && at.typ != "CDS" { // Envoy does not delete it before what refers to it
+		return judgement{state: Draining, why: "it was taken back, and is kept for as long as something refers to it"}
 	}
 	return judgement{state: Other, why: "it was taken back, and the client uses it still"}
 }
