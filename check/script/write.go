@@ -62,6 +62,8 @@ type writer struct {
 	// the event of a file.
 	held *session.Entry
 
+	anew bool // what clients hold is left out
+
 	contents *contents
 }
 
@@ -132,7 +134,7 @@ func (w *writer) step(e *session.Entry) {
 	case session.KindNote:
 		w.lost[lostNotes]++
 	case session.KindHeld:
-		w.lost[lostHeld]++
+		w.heldEntry(e)
 	}
 }
 
