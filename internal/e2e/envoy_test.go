@@ -23,6 +23,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 type object = map[string]any
@@ -316,11 +317,26 @@ func envoyStory(t *testing.T, v variant, c *controlPlane, addr string, end endin
 		e.stop(t)
 		return
 	}
+	before := len(c.account.Records())
 	c.restart(t)
 	c.set(t, world(xdstest.DirectRoute("routes", "four")))
 	answers("four")
+	c.wait(t, "a request for every type after the restart", func(rs []xdstest.Record) bool {
+		return len(asked(rs[before:])) == len(asked(rs[:before]))
+	})
 	c.settle(t)
 	e.stop(t)
+}
+
+// asked are the types that a client has asked for.
+func asked(rs []xdstest.Record) map[string]bool {
+	types := map[string]bool{}
+	for _, r := range rs {
+		if r.Kind == session.KindMessage && r.Side == session.Client {
+			types[r.TypeURL] = true
+		}
+	}
+	return types
 }
 
 func TestEnvoy(t *testing.T) {
