@@ -233,15 +233,19 @@ type ruleFlags struct {
 	timers          check.Timers
 }
 
-// addTo adds the flags of check.
-func (r *ruleFlags) addTo(cmd *cobra.Command) {
-	r.timers = check.DefaultTimers()
-	r.addRules(cmd.Flags())
-	for _, t := range []struct {
-		name string
-		p    *time.Duration
-		help string
-	}{
+// leastTimer is the shortest wait that makes sense: a rule that waits for less
+// looks again after each such moment of a long silence.
+const leastTimer = time.Millisecond
+
+// timerFlag is how long a rule waits for something.
+type timerFlag struct {
+	name string
+	p    *time.Duration
+	help string
+}
+
+func (r *ruleFlags) timerFlags() []timerFlag {
+	return []timerFlag{
 		{"flight", &r.timers.Flight, "how long messages that cross may be on their way"},
 		{"ack", &r.timers.ACK, "how long a response may wait for its ACK or NACK"},
 		{"warm", &r.timers.Warm, "the same for clusters, which may have to warm up first"},
@@ -250,7 +254,14 @@ func (r *ruleFlags) addTo(cmd *cobra.Command) {
 		{"push", &r.timers.Push, "three needless pushes within this are too many"},
 		{"rejoin", &r.timers.Rejoin, "how long a reconnected client may take to ask for all types"},
 		{"retro", &r.timers.Retro, "how far back to look for what came too early"},
-	} {
+	}
+}
+
+// addTo adds the flags of check.
+func (r *ruleFlags) addTo(cmd *cobra.Command) {
+	r.timers = check.DefaultTimers()
+	r.addRules(cmd.Flags())
+	for _, t := range r.timerFlags() {
 		f := cmd.Flags().VarPF((*settings.Duration)(t.p), t.name, "", t.help)
 		f.Annotations = map[string][]string{settings.GroupKey: {"Timer"}}
 	}
@@ -271,6 +282,11 @@ func (r *ruleFlags) options() (check.Options, error) {
 	}
 	if len(rules) == 0 {
 		return check.Options{}, misused("no rule is left to run").Hint("leave out --disable, or name fewer rules")
+	}
+	for _, t := range r.timerFlags() {
+		if *t.p > 0 && *t.p < leastTimer {
+			return check.Options{}, misused("--%s %s is too short: it is at least %s", t.name, *t.p, leastTimer)
+		}
 	}
 	return check.Options{Rules: rules, Timers: r.timers}, nil
 }

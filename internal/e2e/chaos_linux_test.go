@@ -128,8 +128,8 @@ func (w *chaosWorld) rng() *rand.Rand {
 func (w *chaosWorld) episode() {
 	t := w.t
 	w.random, w.accounts = rand.New(rand.NewPCG(w.seed, 0)), newAccounts()
-	serverGRPC, serverRaw := freeAddress(t), freeAddress(t)
-	w.listenGRPC, w.listenRaw = freeAddress(t), freeAddress(t)
+	serverGRPC, serverRaw := freeAddr(t), freeAddr(t)
+	w.listenGRPC, w.listenRaw = freeAddr(t), freeAddr(t)
 	plan := func() func() fault {
 		var mu sync.Mutex
 		r := w.rng()
@@ -205,16 +205,6 @@ func rest(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 var adminLine = regexp.MustCompile(`health and metrics on (http://\S+)$`)

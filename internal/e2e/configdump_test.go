@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/replay/launch"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -71,12 +72,11 @@ func (r *replaying) playedDump(t *testing.T) (int, replayReport, heldDiff) {
 // freeAddr is an address at which nobody listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := launch.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addr
 }
 
 // replayDumped plays a recording to a fresh Envoy, and compares what that holds

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/check"
 	"github.com/xdsproxy/xdsproxy/internal/effect"
+	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/recorder"
 )
 
@@ -172,6 +174,36 @@ func TestEffective(t *testing.T) {
 			s.close(t)
 		})
 	}
+}
+
+// An Envoy that cannot bind the port of a listener rejects it: what became of it is not
+// left open, and it is not said to be accepted and not in effect.
+func TestTakenPort(t *testing.T) {
+	t.Parallel()
+	v := variants()[0]
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	s := askedScene(t, v, nil, nil)
+	s.becomes(t, "LDS", "ingress", effect.InEffect)
+	l, err := xdstest.Listener("taken", taken.Addr().String(), "routes", v.source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listeners["taken"] = l
+	s.control.set(t, s.world())
+	if why := s.control.nack(t).Error; !strings.Contains(why, "taken") {
+		t.Errorf("rejected with %q", why)
+	}
+	if e := s.becomes(t, "LDS", "taken", effect.Failed); !e.Rejected.Known() || e.Accepted.Known() {
+		t.Errorf("%+v", e)
+	}
+	if _, all := effects(t, s.proxy.file, impatient()); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+	s.close(t)
 }
 
 // Of an Envoy to which nothing is done that is wrong nothing is said, however often it
