@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -55,8 +56,12 @@ func (l *line) heldItems(w word, typ, state string) (out []synth.HeldItem, err e
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(synth.HeldStates(), state) {
-		return nil, l.fail(from+len(typ)+1, "%s is no state of a resource", quoteShort(state)).meant(state, synth.HeldStates())
+	var states []string
+	for _, s := range synth.HeldStates() {
+		states = append(states, string(s))
+	}
+	if !slices.Contains(states, state) {
+		return nil, l.fail(from+len(typ)+1, "%s is no state of a resource", quoteShort(state)).meant(state, states)
 	}
 	all, err := l.items(w.value, '[')
 	if err != nil {
@@ -67,7 +72,7 @@ func (l *line) heldItems(w word, typ, state string) (out []synth.HeldItem, err e
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, synth.HeldItem{Resource: r, State: state})
+		out = append(out, synth.HeldItem{Resource: r, State: decode.HeldState(state)})
 	}
 	return out, nil
 }

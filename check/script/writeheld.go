@@ -2,10 +2,12 @@ package script
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
+	"github.com/xdsproxy/xdsproxy/decode/synth"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -80,25 +82,12 @@ func (w *writer) heldItem(r *decode.ResourceStatus, masked bool) string {
 }
 
 // heldState is the state in which a client has a resource, in the words of a script;
-// "" if it is none of them.
+// "" if these cannot say it.
 func heldState(r *decode.ResourceStatus) string {
-	switch content := r.Body != nil; {
-	case content != (r.BodyURL != ""), r.Config != "UNKNOWN", r.Error != "" && r.Client != "NACKED":
+	content, state := r.Body != nil, r.Held()
+	if content != (r.BodyURL != "") || r.Config != "UNKNOWN" || r.Error != "" && r.Client != "NACKED" ||
+		!slices.Contains(synth.HeldStates(), state) || content != synth.HasContent(state) {
 		return ""
-	case r.Client == "ACKED" && content && r.Static:
-		return "static"
-	case r.Client == "ACKED" && content:
-		return "active"
-	case r.Client == "REQUESTED" && content:
-		return "warming"
-	case r.Client == "REQUESTED":
-		return "awaited"
-	case r.Client == "DOES_NOT_EXIST" && content:
-		return "draining"
-	case r.Client == "DOES_NOT_EXIST":
-		return "gone"
-	case r.Client == "NACKED" && !content:
-		return "error"
 	}
-	return ""
+	return string(state)
 }

@@ -95,12 +95,19 @@ type HeldResponse struct {
 // HeldItem is one resource in one state, one of HeldStates.
 type HeldItem struct {
 	Resource
-	State string
+	State decode.HeldState
 }
 
-// HeldStates lists the states: those of an Envoy's config_dump, and gone.
-func HeldStates() []string {
-	return []string{"active", "static", "warming", "awaited", "draining", "error", "gone"}
+// HeldStates lists the states that can be made.
+func HeldStates() []decode.HeldState {
+	return []decode.HeldState{
+		decode.HeldActive, decode.HeldStatic, decode.HeldWarming, decode.HeldAwaited, decode.HeldDraining, decode.HeldFailed, decode.HeldGone,
+	}
+}
+
+// HasContent says whether a client that stands so with a resource shows its content.
+func HasContent(s decode.HeldState) bool {
+	return s == decode.HeldActive || s == decode.HeldStatic || s == decode.HeldWarming || s == decode.HeldDraining
 }
 
 // Marshal returns the message in protobuf.
@@ -108,19 +115,20 @@ func (p *HeldResponse) Marshal() []byte {
 	c := &statusv3.ClientConfig{Node: node(p.Node)}
 	for i := range p.Items {
 		it := &p.Items[i]
-		g := &statusv3.ClientConfig_GenericXdsConfig{TypeUrl: it.TypeURL, Name: it.Name, VersionInfo: it.Version, IsStaticResource: it.State == "static"}
-		switch it.State {
-		case "active", "static":
-			g.ClientStatus = adminv3.ClientResourceStatus_ACKED
-		case "warming", "awaited":
-			g.ClientStatus = adminv3.ClientResourceStatus_REQUESTED
-		case "draining", "gone":
-			g.ClientStatus = adminv3.ClientResourceStatus_DOES_NOT_EXIST
-		case "error":
-			g.ClientStatus, g.ErrorState = adminv3.ClientResourceStatus_NACKED, &adminv3.UpdateFailureState{Details: it.Content}
+		g := &statusv3.ClientConfig_GenericXdsConfig{
+			TypeUrl: it.TypeURL, Name: it.Name, VersionInfo: it.Version, IsStaticResource: it.State == decode.HeldStatic,
 		}
 		switch it.State {
-		case "active", "static", "warming", "draining":
+		case decode.HeldActive, decode.HeldStatic:
+			g.ClientStatus = adminv3.ClientResourceStatus_ACKED
+		case decode.HeldWarming, decode.HeldAwaited:
+			g.ClientStatus = adminv3.ClientResourceStatus_REQUESTED
+		case decode.HeldDraining, decode.HeldGone:
+			g.ClientStatus = adminv3.ClientResourceStatus_DOES_NOT_EXIST
+		case decode.HeldFailed:
+			g.ClientStatus, g.ErrorState = adminv3.ClientResourceStatus_NACKED, &adminv3.UpdateFailureState{Details: it.Content}
+		}
+		if HasContent(it.State) {
 			g.XdsConfig = &anypb.Any{TypeUrl: it.TypeURL, Value: it.Body()}
 		}
 		c.GenericXdsConfigs = append(c.GenericXdsConfigs, g)

@@ -3,6 +3,8 @@ package configdump
 import (
 	"slices"
 	"time"
+
+	"github.com/xdsproxy/xdsproxy/decode"
 )
 
 // Dump is what one Envoy holds.
@@ -18,16 +20,17 @@ type Dump struct {
 }
 
 // State is where Envoy stands with a resource.
-type State string
+type State = decode.HeldState
 
-// The states, in the words of the dump.
+// The states that a dump has. Awaited are secrets only, and Static is also what is
+// written in another resource.
 const (
-	Active   State = "active"   // it is in use
-	Warming  State = "warming"  // it waits for what it needs
-	Awaited  State = "awaited"  // a secret that was asked for, and has not come
-	Draining State = "draining" // it was removed or replaced, and connections may still use it
-	Failed   State = "error"    // the update that failed last; what is in use is not affected
-	Static   State = "static"   // of the bootstrap, or written in another resource
+	Active   = decode.HeldActive
+	Warming  = decode.HeldWarming
+	Awaited  = decode.HeldAwaited
+	Draining = decode.HeldDraining
+	Failed   = decode.HeldFailed
+	Static   = decode.HeldStatic
 )
 
 // Resource is one resource in one state. A name may be there in several, and in

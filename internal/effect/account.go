@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/decode/inspect"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -52,7 +53,7 @@ type client struct {
 	resources map[key]*resource
 	open      map[key]bool // of which it is not settled that they are in effect
 	strange   map[key]bool // that are in use, and nobody sent
-	waits     []waiting
+	waits     []decode.Unready
 	several   string // why it cannot be told which process speaks
 }
 

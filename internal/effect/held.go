@@ -7,7 +7,6 @@ import (
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/configdump"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
-	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -26,17 +25,10 @@ type item struct {
 	unlike  *content // that it is not
 }
 
-// waiting is what a part of an Envoy says that it waits for.
-type waiting struct {
-	of      string
-	targets []string
-}
-
 const (
 	maxSources = 16 // of one client
 	maxItems   = 64 // of one resource
-	maxWaits   = 256
-	maxWaitLen = 256
+	maxRefs    = 256
 )
 
 // heldEntry enters what a client says that it holds.
@@ -101,7 +93,7 @@ func (a *Account) take(cl *client, e *session.Entry) map[key]bool {
 			r := &c.Resources[i]
 			if strings.HasPrefix(r.TypeURL, xds.AdminPrefix) {
 				if strings.HasSuffix(r.TypeURL, ".UnreadyTargetsDumps") {
-					cl.waits = waitsOf(r.Body)
+					cl.waits = decode.PeekUnready(r.Body)
 				}
 				continue
 			}
@@ -124,27 +116,17 @@ func (a *Account) take(cl *client, e *session.Entry) map[key]bool {
 
 // item reads one item; false if it says that there is nothing.
 func (a *Account) item(cl *client, at key, r *decode.ResourceStatus, masked bool) (it item, is bool) {
-	content := r.Body != nil
-	it.typeURL = r.BodyURL
-	switch r.Client {
-	case "ACKED":
-		if it.state = configdump.Active; r.Static {
-			it.state = configdump.Static
-		}
-	case "REQUESTED":
-		if it.state = configdump.Awaited; content {
-			it.state = configdump.Warming
-		}
-	case "NACKED", "RECEIVED_ERROR":
-		it.state, it.error = configdump.Failed, engine.Reason(r.Error)
+	it.typeURL, it.state = r.BodyURL, r.Held()
+	switch it.state {
+	case decode.HeldFailed:
+		it.error = engine.Reason(r.Error)
 		return it, true
-	case "DOES_NOT_EXIST":
-		it.state = configdump.Draining
-		return it, content
-	default:
+	case decode.HeldGone, decode.HeldTimeout, decode.HeldUnknown:
 		return it, false
+	case decode.HeldDraining:
+		return it, true
 	}
-	if !content {
+	if r.Body == nil {
 		return it, true
 	}
 	it.unread = engine.Reason(r.Error)
@@ -154,7 +136,7 @@ func (a *Account) item(cl *client, at key, r *decode.ResourceStatus, masked bool
 	facts := a.in.Inspect(r.BodyURL, r.Body, masked)
 	it.hash = facts.Hash
 	if it.state == configdump.Warming {
-		for _, ref := range facts.Refs[:min(len(facts.Refs), maxWaits)] {
+		for _, ref := range facts.Refs[:min(len(facts.Refs), maxRefs)] {
 			it.refs = append(it.refs, ref.Type+" "+ref.Name)
 		}
 	}
@@ -202,27 +184,4 @@ func (a *Account) hold(cl *client, at key, items []item, when Moment) {
 			a.size -= costOf(at)
 		}
 	}
-}
-
-// waitsOf reads an UnreadyTargetsDumps.
-func waitsOf(b []byte) (out []waiting) {
-	for s := protoscan.Of(b); s.Next(); {
-		dump, is := s.Bytes()
-		if !is || s.Num != 1 || len(out) >= maxWaits {
-			continue
-		}
-		var w waiting
-		for f := protoscan.Of(dump); f.Next(); {
-			text, is := f.Bytes()
-			text = text[:min(len(text), maxWaitLen)]
-			switch {
-			case is && f.Num == 1:
-				w.of = strings.ToValidUTF8(string(text), "�")
-			case is && f.Num == 2 && len(w.targets) < maxItems:
-				w.targets = append(w.targets, strings.ToValidUTF8(string(text), "�"))
-			}
-		}
-		out = append(out, w)
-	}
-	return out
 }

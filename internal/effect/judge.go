@@ -374,8 +374,8 @@ func alike(at key, r *resource, s *content, it *item) (same bool, why string) {
 // its name says, and what it refers to and the client does not have.
 func (v *view) waits(at key, it *item) (out []string) {
 	for _, w := range v.cl.waits {
-		if containsWord(w.of, at.name) {
-			out = append(out, w.targets...)
+		if containsWord(w.Of, at.name) {
+			out = append(out, w.Targets...)
 		}
 	}
 	if len(out) > 0 {

@@ -7,26 +7,29 @@ import (
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode"
-	"github.com/xdsproxy/xdsproxy/internal/protoscan"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// The states of a resource at its client, as it says itself.
-const (
-	heldInUse    = "in use"
-	heldWarming  = "warming"
-	heldRejected = "rejected"
-	heldAwaited  = "awaited"
-	heldTimeout  = "timed out"
-	heldDraining = "draining"
-	heldGone     = "gone"
-	heldUnknown  = "unknown"
-)
-
 // heldStates are in the order in which they are told.
-func heldStates() []string {
-	return []string{heldInUse, heldWarming, heldRejected, heldAwaited, heldTimeout, heldDraining, heldGone, heldUnknown}
+func heldStates() []decode.HeldState {
+	return []decode.HeldState{
+		decode.HeldActive, decode.HeldStatic, decode.HeldWarming, decode.HeldFailed, decode.HeldAwaited, decode.HeldTimeout,
+		decode.HeldDraining, decode.HeldGone, decode.HeldUnknown,
+	}
+}
+
+// heldWord is a state in words that need no knowledge of Envoy's dumps.
+func heldWord(s decode.HeldState) string {
+	switch s {
+	case decode.HeldActive:
+		return "in use"
+	case decode.HeldFailed:
+		return "rejected"
+	case decode.HeldTimeout:
+		return "timed out"
+	}
+	return string(s)
 }
 
 // holding is what a held entry says, resource by resource.
@@ -38,15 +41,13 @@ type holding struct {
 	problems []string
 }
 
-// HeldItem is what a client says of one resource. State is one of the words "in use",
-// "warming", "rejected", "awaited", "timed out", "draining", "gone" and "unknown".
+// HeldItem is what a client says of one resource.
 type HeldItem struct {
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	State   string `json:"state"`
-	Version string `json:"version,omitempty"`
-	Static  bool   `json:"static,omitempty"`
-	Error   string `json:"error,omitempty"`
+	Type    string           `json:"type"`
+	Name    string           `json:"name"`
+	State   decode.HeldState `json:"state"`
+	Version string           `json:"version,omitempty"`
+	Error   string           `json:"error,omitempty"`
 }
 
 // holdingOf reads the message of a held entry.
@@ -59,16 +60,17 @@ func holdingOf(e *session.Entry) *holding {
 			r := &c.Resources[i]
 			if strings.HasPrefix(r.TypeURL, xds.AdminPrefix) {
 				if r.BodyURL == xds.AdminPrefix+"UnreadyTargetsDumps" {
-					h.unready = append(h.unready, unready(r.Body)...)
+					for _, u := range decode.PeekUnready(r.Body) {
+						h.unready = append(h.unready, u.Of+": "+strings.Join(u.Targets, ", "))
+					}
 				}
 				continue
 			}
-			it := HeldItem{Type: xds.ShortType(r.TypeURL), Name: r.Name, State: heldState(r), Version: r.Version, Static: r.Static, Error: r.Error}
-			switch {
-			case it.State != heldInUse:
-			case r.Static:
+			it := HeldItem{Type: xds.ShortType(r.TypeURL), Name: r.Name, State: r.Held(), Version: r.Version, Error: r.Error}
+			switch it.State {
+			case decode.HeldStatic:
 				h.static++
-			default:
+			case decode.HeldActive:
 				h.inUse[it.Type]++
 			}
 			h.items = append(h.items, it)
@@ -80,48 +82,8 @@ func holdingOf(e *session.Entry) *holding {
 	return h
 }
 
-// unready reads an envoy.admin.v3.UnreadyTargetsDumps: what waits for what.
-func unready(body []byte) (out []string) {
-	for s := protoscan.Of(body); s.Next(); {
-		dump, ok := s.Bytes()
-		if !ok || s.Num != 1 {
-			continue
-		}
-		who, targets := string(protoscan.Last(dump, 1)), []string(nil)
-		for s := protoscan.Of(dump); s.Next(); {
-			if target, ok := s.Bytes(); ok && s.Num == 2 {
-				targets = append(targets, string(target))
-			}
-		}
-		out = append(out, who+": "+strings.Join(targets, ", "))
-	}
-	return out
-}
-
 func byRank(a, b string) int {
 	return cmp.Or(cmp.Compare(xds.Rank(a), xds.Rank(b)), strings.Compare(a, b))
 }
 
 func (h *holding) types() []string { return slices.SortedFunc(maps.Keys(h.inUse), byRank) }
-
-func heldState(r *decode.ResourceStatus) string {
-	switch r.Client {
-	case "ACKED":
-		return heldInUse
-	case "REQUESTED":
-		if r.Body != nil {
-			return heldWarming
-		}
-		return heldAwaited
-	case "NACKED", "RECEIVED_ERROR":
-		return heldRejected
-	case "TIMEOUT":
-		return heldTimeout
-	case "DOES_NOT_EXIST":
-		if r.Body != nil {
-			return heldDraining
-		}
-		return heldGone
-	}
-	return heldUnknown
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
@@ -32,12 +33,15 @@ func heldText(e *session.Entry) string {
 	var parts []string
 	if h.Whole {
 		parts = append(parts, "holds "+own.counts())
-	} else if text := own.names(heldInUse); text != "" {
+	} else if text := own.names(decode.HeldActive); text != "" {
 		parts = append(parts, "changed: "+text)
 	}
 	for _, state := range heldStates()[1:] {
+		if h.Whole && state == decode.HeldStatic {
+			continue
+		}
 		if text := own.names(state); text != "" {
-			parts = append(parts, state+": "+text)
+			parts = append(parts, heldWord(state)+": "+text)
 		}
 	}
 	if len(parts) == 0 {
@@ -56,12 +60,15 @@ func newHeld(e *session.Entry) *Held {
 	own := holdingOf(e)
 	out.InUse = own.inUse
 	for i := range own.items {
-		if it := &own.items[i]; !h.Whole || it.State != heldInUse {
+		if it := &own.items[i]; !h.Whole || !settled(it.State) {
 			out.Resources = append(out.Resources, *it)
 		}
 	}
 	return out
 }
+
+// settled says that nothing more needs to be told of a resource than that it is there.
+func settled(s decode.HeldState) bool { return s == decode.HeldActive || s == decode.HeldStatic }
 
 // counts is how many resources of each type are in use.
 func (h *holding) counts() string {
@@ -81,7 +88,7 @@ func (h *holding) counts() string {
 }
 
 // names are the first resources in a state.
-func (h *holding) names(state string) string {
+func (h *holding) names(state decode.HeldState) string {
 	var parts []string
 	n, last := 0, ""
 	for i := range h.items {
@@ -131,10 +138,10 @@ func (x *explainer) saysHeld(h *session.Held) {
 	}
 	told := 0
 	for _, state := range heldStates() {
-		name := state
+		name := heldWord(state)
 		for i := range own.items {
 			it := &own.items[i]
-			if it.State != state || h.Whole && state == heldInUse {
+			if it.State != state || h.Whole && settled(state) {
 				continue
 			}
 			if told++; told > mostHeldFacts {
@@ -160,21 +167,21 @@ func (x *explainer) saysHeld(h *session.Held) {
 }
 
 func (x *explainer) heldItem(label string, it *HeldItem) {
-	means := map[string]string{
-		heldWarming:  "it has come, and is not in use yet",
-		heldDraining: "it is going, and still serves what it serves",
-		heldAwaited:  "asked for, and not received",
-		heldTimeout:  "asked for, and given up",
-		heldGone:     "it is not there any more",
+	means := map[decode.HeldState]string{
+		decode.HeldWarming:  "it has come, and is not in use yet",
+		decode.HeldDraining: "it is going, and still serves what it serves",
+		decode.HeldAwaited:  "asked for, and not received",
+		decode.HeldTimeout:  "asked for, and given up",
+		decode.HeldGone:     "it is not there any more",
 	}[it.State]
 	if it.Version != "" {
 		means = strings.TrimPrefix(means+"; version "+it.Version, "; ")
 	}
 	f := x.add(label, it.Type+" "+it.Name, means)
 	switch it.State {
-	case heldInUse:
+	case decode.HeldActive, decode.HeldStatic:
 		f.Look = FactGood
-	case heldRejected, heldTimeout:
+	case decode.HeldFailed, decode.HeldTimeout:
 		f.Look = FactBad
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(it.Error), "\n") {
