@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"tui/view/detail":    {"session", "internal/engine", "decode", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view", "tui/view/compare"},
 	"tui/view/findings":  {"session", "check", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/view"},
 	"tui/view/ladder":    {"session", "check", "internal/render", "tui/key", "tui/widget", "tui/index", "tui/view"},
-	"tui/view/menu":      {"session", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view", "tui/view/detail"},
+	"tui/view/menu":      {"session", "internal/render", "internal/render/foreign", "tui/chosen", "tui/key", "tui/widget", "tui/index", "tui/source", "tui/view", "tui/view/detail"},
 	"tui/view/page":      {"check", "internal/render", "tui/key", "tui/widget", "tui/source", "tui/view"},
 	"tui/view/pushes":    {"session", "internal/pushes", "internal/render", "internal/render/push", "tui/key", "tui/widget", "tui/view"},
 	"tui/view/resources": {"session", "internal/xds", "internal/effect", "internal/engine", "internal/shortname", "internal/render", "tui/chosen", "tui/key", "tui/widget", "tui/view"},
@@ -93,15 +93,16 @@ var allowed = map[string][]string{
 	"internal/mutant":    {}, // for tests; it knows the format by itself
 	"internal/bait":      {}, // for tests
 	"cmd/xdsproxy": {
-		"internal/pushes", "internal/render/push",
+		"internal/pushes", "internal/render/push", "internal/render/foreign",
 		"internal/app", "internal/settings", "internal/wrap", "internal/notes", "internal/fold",
 		"session", "internal/xds", "internal/wire", "internal/engine", "proxy", "internal/build", "internal/compare", "internal/console", "internal/export", "internal/heap", "internal/input", "internal/playback", "internal/store", "recorder", "decode", "check", "internal/render",
 		"internal/nearest", "internal/lenient", "internal/bootstrap", "internal/convert", "internal/report", "internal/serve", "internal/admin", "replay", "tui", "tui/chosen", "internal/xdstest", "internal/configdump", "replay/fault", "replay/shadow", "internal/pseudonym",
 	},
-	"internal/bootstrap":   {"internal/lenient"},
-	"internal/held":        {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
-	"internal/configdump":  {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
-	"internal/render/push": {"internal/pushes", "internal/render", "internal/shortname"},
+	"internal/bootstrap":      {"internal/lenient"},
+	"internal/held":           {"session", "internal/xds", "internal/protoscan", "internal/configdump"},
+	"internal/configdump":     {"session", "internal/xds", "internal/lenient", "internal/engine", "decode"},
+	"internal/render/foreign": {"internal/xds", "decode", "check", "internal/render"},
+	"internal/render/push":    {"internal/pushes", "internal/render", "internal/shortname"},
 }
 
 // decodeRooms lists what the rooms of decode, which others take for one, may

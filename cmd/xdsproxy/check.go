@@ -22,6 +22,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/nearest"
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/render/foreign"
 	"github.com/xdsproxy/xdsproxy/internal/settings"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -215,9 +216,9 @@ func (a *cli) printReport(r *render.Report, form, source, threshold string, info
 	case "json":
 		return a.console().JSON(r)
 	case "sarif":
-		return r.SARIF(a.stdout, build.Read().Version, source, rules)
+		return foreign.SARIF(a.stdout, r, build.Read().Version, source, rules)
 	case "junit":
-		return r.JUnit(a.stdout, source, rules, func(severity string) bool { return fails(threshold, severity) })
+		return foreign.JUnit(a.stdout, r, source, rules, func(severity string) bool { return fails(threshold, severity) })
 	}
 	wide := a.console().Columns()
 	_, err := io.WriteString(a.stdout, r.Text(a.console().Style(), wide, info))

@@ -182,7 +182,7 @@ func ExplainFinding(f *check.Finding) []Fact {
 		look = FactBad
 	}
 	entries := NewFinding(f)
-	seen := entries.where()
+	seen := entries.Where()
 	if f.Count > 1 {
 		seen += fmt.Sprintf(", %d times", f.Count)
 	}

@@ -78,7 +78,7 @@ func (f *Finding) text(w *strings.Builder, s Style, columns int) {
 		about = fmt.Sprintf("conn %d", f.Conn)
 	}
 	about = strings.TrimSpace(about + " " + f.Type)
-	if often := f.often(); often != "" {
+	if often := f.Often(); often != "" {
 		about += "  x" + often
 	}
 	fmt.Fprintf(w, "%s %s\n", s.paint(look, sign), strings.TrimRight(s.paint(look, f.Rule)+"  "+Safe(about), " "))
@@ -103,12 +103,12 @@ func (f *Finding) text(w *strings.Builder, s Style, columns int) {
 	if f.Fault == string(check.ConfigFault) {
 		fault = faultWords(check.ConfigFault)
 	}
-	paragraph(muted, Safe(f.where())+"; fault of "+fault+"; "+f.when())
+	paragraph(muted, Safe(f.Where())+"; fault of "+fault+"; "+f.when())
 }
 
-// often says on how many clients it was found, and how many times, if that is
+// Often says on how many clients it was found, and how many times, if that is
 // more than once.
-func (f *Finding) often() string {
+func (f *Finding) Often() string {
 	if len(f.Clients) == 0 {
 		if f.Count > 1 {
 			return fmt.Sprint(f.Count)
@@ -140,9 +140,9 @@ func SomeOf(names []string, most int) string {
 	return text
 }
 
-// where are the entries of a finding, and before them the lines of a script
+// Where says which entries a finding is about, and before them the lines of a script
 // that they come from.
-func (f *Finding) where() string {
+func (f *Finding) Where() string {
 	where := places("entry", "entries", f.Seqs)
 	if f.Count > 1 && !slices.Contains(f.Seqs, f.LastSeq) {
 		where += fmt.Sprintf(", last %d", f.LastSeq)

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/xdsproxy/xdsproxy/internal/render"
+	"github.com/xdsproxy/xdsproxy/internal/render/foreign"
 	"github.com/xdsproxy/xdsproxy/session"
 	"github.com/xdsproxy/xdsproxy/tui/index"
 	"github.com/xdsproxy/xdsproxy/tui/key"
@@ -89,7 +90,7 @@ func copyGrpcurl(ctx context.Context, log *view.Log, got *index.Fetched) (string
 	if p := log.Fetch.Around(ctx, got.Entry.Seq).Peer; p != nil {
 		address = p.Upstream
 	}
-	q := render.Request{Method: got.Change.Method, Address: address, Body: got.Decoded()}
+	q := foreign.Request{Method: got.Change.Method, Address: address, Body: got.Decoded()}
 	if first != nil {
 		q.First = first.Decoded()
 	}

@@ -1,4 +1,4 @@
-package render
+package foreign
 
 import (
 	"encoding/xml"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsproxy/xdsproxy/check"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 )
 
 // The forms below are those of other programs: SARIF 2.1.0 for code scanners,
@@ -47,7 +48,7 @@ type (
 		Message    sarifText       `json:"message"`
 		Locations  []sarifLocation `json:"locations"`
 		Count      int             `json:"occurrenceCount"`
-		Properties Finding         `json:"properties"`
+		Properties render.Finding  `json:"properties"`
 	}
 	sarifLocation struct {
 		Physical struct {
@@ -69,7 +70,7 @@ type (
 
 // SARIF writes a report for code scanners. The locations name the recording,
 // and within it the entry.
-func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule) error {
+func SARIF(w io.Writer, r *render.Report, version, source string, rules []*check.Rule) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{
 		Name: "xdsproxy", Version: version,
@@ -103,9 +104,9 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 		}
 		text := f.Message
 		if len(f.Clients) > 0 {
-			text += " (on " + f.often() + ")"
+			text += " (on " + f.Often() + ")"
 		}
-		if from := MadeFrom(f.Sources, f.MoreSources, FewSources); from != "" {
+		if from := render.MadeFrom(f.Sources, f.MoreSources, render.FewSources); from != "" {
 			text += "; " + from
 		}
 		run.Results = append(run.Results, sarifResult{
@@ -113,7 +114,7 @@ func (r *Report) SARIF(w io.Writer, version, source string, rules []*check.Rule)
 			Locations: []sarifLocation{at}, Count: f.Count, Properties: f,
 		})
 	}
-	return WriteJSON(w, sarifLog{
+	return render.WriteJSON(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0", Runs: []sarifRun{run},
 	})
@@ -150,8 +151,8 @@ type (
 // JUnit writes a report for build servers: a test for each rule that ran,
 // failed where a finding counts as a failure. XML has no way to write most
 // control characters, so that they are escaped as in text for people.
-func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails func(severity string) bool) error {
-	suite := junitSuite{Name: Safe(source), Tests: len(rules)}
+func JUnit(w io.Writer, r *render.Report, source string, rules []*check.Rule, fails func(severity string) bool) error {
+	suite := junitSuite{Name: render.Safe(source), Tests: len(rules)}
 	if len(r.Findings) > 0 {
 		if at, err := time.Parse(time.RFC3339Nano, r.Findings[0].At); err == nil {
 			suite.Time = at.UTC().Format("2006-01-02T15:04:05")
@@ -166,25 +167,25 @@ func (r *Report) JUnit(w io.Writer, source string, rules []*check.Rule, fails fu
 			line := f.Severity + ": "
 			who := f.Client
 			if len(f.Clients) > 0 {
-				who = SomeOf(f.Clients, 8)
+				who = render.SomeOf(f.Clients, 8)
 			}
 			if about := strings.TrimSpace(who + " " + f.Type); about != "" {
 				line += about + ": "
 			}
-			line += f.Message + " (" + f.where()
-			switch often := f.often(); {
+			line += f.Message + " (" + f.Where()
+			switch often := f.Often(); {
 			case len(f.Clients) > 0:
 				line += ", on " + often
 			case often != "":
 				line += ", " + often + " times"
 			}
-			line = Safe(line+")") + "\n"
+			line = render.Safe(line+")") + "\n"
 			if !fails(f.Severity) {
 				c.Out += line
 				continue
 			}
 			if c.Failure == nil {
-				c.Failure = &junitFailure{Type: f.Severity, Message: Safe(f.Message)}
+				c.Failure = &junitFailure{Type: f.Severity, Message: render.Safe(f.Message)}
 				suite.Failures++
 			}
 			c.Failure.Text += line

@@ -1,10 +1,11 @@
-package render
+package foreign
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/xdsproxy/xdsproxy/decode/document"
+	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/xds"
 )
 
@@ -42,13 +43,13 @@ func (r *Request) Grpcurl() (string, error) {
 	if address == "" {
 		address = "HOST:PORT"
 	}
-	data := string(EscapeJSON(body.Compact()))
+	data := string(render.EscapeJSON(body.Compact()))
 	var b strings.Builder
 	b.WriteString("# The request opens a stream of its own: version, nonce and error of the old one are left out.\n")
 	b.WriteString("# The stream ends after the answer. To keep it open, and to type more requests, each as one\n")
 	b.WriteString("# line of JSON: put -d @ in place of -d '...', paste the JSON, and end it with ctrl-d.\n")
 	b.WriteString("# Of a server without reflection, name the types, too: -import-path DIR -proto envoy/service/discovery/v3/ads.proto\n")
-	fmt.Fprintf(&b, "grpcurl -plaintext -d %s %s %s/%s\n", shellQuote(data), shellQuote(Safe(address)), shellQuote(Safe(service)), shellQuote(Safe(method)))
+	fmt.Fprintf(&b, "grpcurl -plaintext -d %s %s %s/%s\n", shellQuote(data), shellQuote(render.Safe(address)), shellQuote(render.Safe(service)), shellQuote(render.Safe(method)))
 	return b.String(), nil
 }
 
