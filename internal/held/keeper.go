@@ -16,6 +16,9 @@ type Options struct {
 	Interval time.Duration // between two looks if nothing wakes it
 	// Patience is how long all of one look may take; 0: 20 seconds.
 	Patience time.Duration
+	// Starting is how long a client may take to start, until Said is told that nobody
+	// listens; 0: 10 seconds.
+	Starting time.Duration
 	// Append takes an entry. It must not wait.
 	Append func(session.Entry) session.Seq
 	// Said is told what people should know; the goroutines of all sources call

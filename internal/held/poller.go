@@ -21,6 +21,7 @@ const (
 	// changed.
 	wholeEvery = 5 * time.Minute
 	maxCauses  = 16
+	starting   = 10 * time.Second
 )
 
 // poller asks one place. But for what is said, it is of one goroutine.
@@ -42,6 +43,8 @@ type poller struct {
 	unsettled int       // looks since something began to be waited for
 	causes    []string  // that were said since it could be asked last
 	notes     []string  // that were said
+	began     time.Time // of the first look
+	unsaid    *News     // that nobody listens, while the client may be starting
 }
 
 func newPoller(k *Keeper, o *Options, place *Place) *poller {
@@ -60,6 +63,7 @@ func newPoller(k *Keeper, o *Options, place *Place) *poller {
 // run asks until ctx is done.
 func (p *poller) run(ctx context.Context) {
 	shortest := min(soon, p.o.Interval)
+	p.began = time.Now()
 	for ctx.Err() == nil {
 		began := time.Now()
 		settled := p.look(ctx, began)
@@ -159,6 +163,7 @@ func (p *poller) hand(a *answer, began time.Time) {
 		items, whole = p.told.changes(a, true)
 	}
 	if first {
+		p.unsaid = nil
 		p.tell(&News{Node: a.id})
 	}
 	if notes := slices.DeleteFunc(slices.Clone(a.notes), func(s string) bool { return slices.Contains(p.notes, s) }); len(notes) > 0 && len(p.notes) < maxCauses {
@@ -191,7 +196,12 @@ func (p *poller) confirm(began time.Time) {
 
 // fail says why there is nothing to hand on, once for each cause.
 func (p *poller) fail(f *fault) {
+	answered, early := !p.whole.IsZero(), time.Since(p.began) < cmp.Or(p.o.Starting, starting)
 	p.whole = time.Time{}
+	if p.unsaid != nil && !early {
+		p.tell(p.unsaid)
+		p.unsaid = nil
+	}
 	if slices.Contains(p.causes, f.kind) || len(p.causes) >= maxCauses {
 		return
 	}
@@ -200,7 +210,12 @@ func (p *poller) fail(f *fault) {
 	if id := p.node.Load(); id != nil {
 		node = *id
 	}
-	p.tell(&News{Node: node, Fault: f.text, Hint: f.hint})
+	news := &News{Node: node, Fault: f.text, Hint: f.hint}
+	if f.kind == "nobody" && !answered && early {
+		p.unsaid = news
+	} else {
+		p.tell(news)
+	}
 	p.o.Append(p.entry(time.Time{}, &session.Held{Node: node, Failed: f.text}, nil))
 }
 

@@ -229,6 +229,31 @@ func TestGoneAndBack(t *testing.T) {
 	step(func() { dump = []byte(strings.Replace(string(dump), `"id": "envoy"`, `"id": "other"`, 1)) }, "whole", "change", unavailable, "whole", `it is node "other", and not "envoy"`)
 }
 
+// A client that is not there yet is starting; people are told of it only if that takes
+// long. The recording has it at once.
+func TestStarting(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	for wait, want := range map[time.Duration]int{time.Hour: 0, time.Nanosecond: 1} {
+		l := &log{}
+		k := Start(Options{
+			Places:   []Place{{Source: EnvoyAdmin, Network: "tcp", Address: free.Addr().String()}},
+			Interval: time.Millisecond, Append: l.Append, Said: l.said, Starting: wait,
+		})
+		looks(t, k, 3)
+		k.Close()
+		if words := l.words(); len(words) != 1 || words[0] != "nobody listens there" {
+			t.Errorf("%q", words)
+		}
+		if said := l.hints(); len(said) != want {
+			t.Errorf("%d times said, want %d: %q", len(said), want, said)
+		}
+	}
+}
+
 // A token is shown, and what it is, is in nothing that is said. Roots that are named
 // are trusted, others are not.
 func TestTokenAndTLS(t *testing.T) {
