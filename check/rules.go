@@ -95,7 +95,7 @@ func Rules() []*Rule {
 
 		// Order and warming
 		{ID: "reference-before-cluster", Fault: ServerFault, Severity: Warning, Confidence: Guessed, request: referenceAccepted, response: referenceBeforeCluster},
-		{ID: "cluster-removed-while-referenced", Fault: ServerFault, Severity: Warning, Confidence: Guessed, response: clusterRemovedWhileReferenced},
+		{ID: "cluster-removed-while-referenced", Fault: ServerFault, Severity: Warning, Confidence: Guessed, request: removalAccepted, response: clusterRemovedWhileReferenced},
 		{ID: "cluster-warming-starved", Fault: ServerFault, Severity: Warning, Confidence: Timed, request: awaitEndpoints, response: awaitEndpoints},
 		{ID: "dependent-warming-starved", Fault: ServerFault, Severity: Warning, Confidence: Timed, unanswered: dependentWarmingStarved},
 		{ID: "dependent-removed-in-use", Fault: ServerFault, Severity: Warning, Confidence: Guessed, response: dependentRemovedInUse},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xdsproxy/xdsproxy/check/timer"
 	"github.com/xdsproxy/xdsproxy/check/words"
 	"github.com/xdsproxy/xdsproxy/decode"
 	"github.com/xdsproxy/xdsproxy/internal/engine"
@@ -98,15 +99,15 @@ func ttlExpired(x *event) {
 		return
 	}
 	// What was sent without a TTL has none any more.
-	if len(l.byName) < len(n.Resolved) {
-		for name := range l.byName {
+	if len(l.ByName) < len(n.Resolved) {
+		for name := range l.ByName {
 			if x.here(s.Have.Get(name)) {
-				delete(l.byName, name)
+				delete(l.ByName, name)
 			}
 		}
 	} else {
 		for _, it := range n.Resolved {
-			delete(l.byName, it.Name)
+			delete(l.ByName, it.Name)
 		}
 	}
 	if len(n.Timed) == 0 {
@@ -124,9 +125,9 @@ func ttlExpired(x *event) {
 		case r.TTL <= 0:
 			spent.add("-", name, "%q has a TTL of %v", words.Clip(name), words.Round(r.TTL))
 		case s.Have.Get(name) == nil, r.Empty && x.heartbeatFlaw(i) != "":
-		case r.TTL <= maxTTL:
+		case r.TTL <= timer.MaxTTL:
 			until := x.now.Add(r.TTL + x.flight())
-			l.set(lease{name: name, ttl: r.TTL, until: until, from: n})
+			l.Set(timer.Lease{Name: name, TTL: r.TTL, Until: until, From: n})
 			if first.IsZero() || until.Before(first) {
 				first = until
 			}
@@ -140,14 +141,14 @@ func ttlExpired(x *event) {
 // that is earlier. Those that were just entered end at first, or later.
 func (x *event) watchLeases(first time.Time) {
 	l := leasesOf(x.sub)
-	if len(l.byName) == 0 || l.watched.After(x.now) && (first.IsZero() || !first.Before(l.watched)) {
+	if len(l.ByName) == 0 || l.Watched.After(x.now) && (first.IsZero() || !first.Before(l.Watched)) {
 		return
 	}
-	l.watched = l.first()
+	l.Watched = l.First()
 	later := *x
 	later.resp = nil
-	later.after(l.watched.Sub(x.now), func(x *event) {
-		if l := leasesOf(x.sub); x.now.Before(l.watched) {
+	later.after(l.Watched.Sub(x.now), func(x *event) {
+		if l := leasesOf(x.sub); x.now.Before(l.Watched) {
 			return // what it was for is over, and a later timer is set
 		}
 		leasesEnded(x)
@@ -157,24 +158,24 @@ func (x *event) watchLeases(first time.Time) {
 // leasesEnded reports the leases that are over.
 func leasesEnded(x *event) {
 	s, l := x.sub, leasesOf(x.sub)
-	l.watched = time.Time{}
+	l.Watched = time.Time{}
 	if x.stream.Ended || s.Lost {
 		return
 	}
 	var names []string
-	var first lease
-	for _, e := range l.ended(x.now) {
-		if s.Have.Get(e.name) == nil || !s.Wants(e.name) || e.from.Verdict == engine.NACKed {
+	var first timer.Lease
+	for _, e := range l.Ended(x.now) {
+		if s.Have.Get(e.Name) == nil || !s.Wants(e.Name) || e.From.Verdict == engine.NACKed {
 			continue
 		}
 		if len(names) == 0 {
 			first = e
 		}
-		names = append(names, e.name)
+		names = append(names, e.Name)
 	}
 	if len(names) > 0 {
-		x.provef(proof{severity: Warning, names: names, seqs: []session.Seq{first.from.Seq}},
-			"%s was not prolonged within its TTL of %v", words.List(names), words.Round(first.ttl))
+		x.provef(proof{severity: Warning, names: names, seqs: []session.Seq{first.From.Seq}},
+			"%s was not prolonged within its TTL of %v", words.List(names), words.Round(first.TTL))
 	}
 	x.watchLeases(time.Time{})
 }

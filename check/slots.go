@@ -1,14 +1,17 @@
 package check
 
-import "github.com/xdsproxy/xdsproxy/internal/engine"
+import (
+	"github.com/xdsproxy/xdsproxy/check/timer"
+	"github.com/xdsproxy/xdsproxy/internal/engine"
+)
 
 // What rules remember of a type on a stream. The engine empties it when a part of
 // the stream was not seen.
-func acksOf(s *engine.Subscription) *acks       { return engine.Slot[acks](&s.Memory) }
-func contentOf(s *engine.Subscription) *content { return engine.Slot[content](&s.Memory) }
-func leasesOf(s *engine.Subscription) *leases   { return engine.Slot[leases](&s.Memory) }
-func payloadOf(s *engine.Subscription) *payload { return engine.Slot[payload](&s.Memory) }
-func waitsOf(s *engine.Subscription) *waits     { return engine.Slot[waits](&s.Memory) }
+func acksOf(s *engine.Subscription) *acks           { return engine.Slot[acks](&s.Memory) }
+func contentOf(s *engine.Subscription) *content     { return engine.Slot[content](&s.Memory) }
+func leasesOf(s *engine.Subscription) *timer.Leases { return engine.Slot[timer.Leases](&s.Memory) }
+func payloadOf(s *engine.Subscription) *payload     { return engine.Slot[payload](&s.Memory) }
+func waitsOf(s *engine.Subscription) *waits         { return engine.Slot[waits](&s.Memory) }
 
 // The same of what stays until the stream ends.
 func wishesOf(s *engine.Subscription) *wishes    { return engine.Slot[wishes](&s.Lasting) }
