@@ -48,7 +48,7 @@ func (g *Grouper) find(in *incoming) *push {
 			fits = p.members[in.client.id] != nil && g.now.Sub(p.members[in.client.id].last) <= g.o.Within &&
 				(in.mark == "" || p.has(in.sub.Type, in.mark) || timed(in.mark) && p.version() == in.mark)
 		default:
-			fits = g.same(p, in) || g.soon(p) && g.now.Sub(p.head.Begun) <= chain*g.o.Within
+			fits = g.same(p, in) || g.soon(p) && g.brief(p)
 		}
 		if fits && p.takes(in) {
 			return p
@@ -61,17 +61,30 @@ func (g *Grouper) find(in *incoming) *push {
 // that a push was sent.
 func (g *Grouper) soon(p *push) bool { return g.now.Sub(p.head.Sent) <= g.o.Within }
 
+// brief says whether a push began no longer ago than a burst may last.
+func (g *Grouper) brief(p *push) bool { return g.now.Sub(p.head.Begun) <= chain*g.o.Within }
+
 // same says whether the version tells that a response belongs to a push. One with
-// a time in it is that of one push for ever; another one may come again.
+// a time in it is that of one push for ever; another one may come again, or always:
+// it tells nothing to a client that has it with other contents, and nothing of
+// another type if it was there before the push.
 func (g *Grouper) same(p *push, in *incoming) bool {
 	switch {
 	case in.mark == "":
 		return false
 	case timed(in.mark):
 		return p.version() == in.mark
+	case g.now.Sub(p.head.Sent) > late:
+		return false
+	case p.has(in.sub.Type, in.mark):
+		return !p.sent(in.client.id, in.sub.Type) || !in.news()
 	}
-	return (p.has(in.sub.Type, in.mark) || in.server.common() && p.version() == in.mark) && g.now.Sub(p.head.Sent) <= late
+	v, _ := in.server.seen.Get(in.mark)
+	return p.version() == in.mark && v.seq >= p.head.First && (!counter(in.mark) || in.server.common() && g.brief(p))
 }
+
+// news says whether a response changes what its client has.
+func (in *incoming) news() bool { return len(in.n.Added)+len(in.n.Changed)+len(in.n.Removed) > 0 }
 
 // takes says whether nothing shows that a response is of another push: another
 // version where all types have one in common, another version of the same type, or
@@ -85,24 +98,12 @@ func (p *push) takes(in *incoming) bool {
 		if t := p.types[in.sub.Type]; t != nil && len(t.marks) > 0 && !t.marks[in.mark] {
 			return p.own(in)
 		}
+	}
+	if timed(in.mark) || in.mark != "" && in.asked || !p.sent(in.client.id, in.sub.Type) {
 		return true
 	}
-	m := p.members[in.client.id]
-	if m == nil || m.part(in.sub.Type) == nil {
-		return true
-	}
-	part := m.part(in.sub.Type)
-	for it := range in.n.AddedOrChanged() {
-		if part.touched[it.Name] {
-			return false
-		}
-	}
-	for _, it := range in.n.Removed {
-		if part.touched[it.Name] {
-			return false
-		}
-	}
-	return len(part.touched) < maxChanges
+	had := in.client.of[in.sub.Type]
+	return had.push == p && !had.again(in.n)
 }
 
 // own says whether a version differs from those of the push for no other reason
@@ -132,19 +133,25 @@ func timed(v string) bool {
 // common says whether all types of a server have one version.
 func (s *server) common() bool { return s.joined > 1 && !s.perType }
 
-// learn notes a version. A client that is sent an older one after a newer one gets
-// versions that are of one type each.
-func (s *server) learn(in *incoming, now uint64) {
+// learn notes a version. One that was of one type and soon is of another may be
+// that of all. A client that is sent an older one after a newer one gets versions
+// that are of one type each.
+func (g *Grouper) learn(in *incoming) {
 	if in.mark == "" || timed(in.mark) {
 		return
 	}
-	at, known := s.seen.Get(in.mark)
+	s := in.server
+	v, known := s.seen.Get(in.mark)
 	if !known {
-		at = now
-		s.seen.Put(in.mark, at, 1, maxSeen)
+		v = seen{seq: in.n.Seq, at: g.now, typ: in.sub.Type}
+		s.seen.Put(in.mark, v, 1, maxSeen)
 	}
-	s.perType = s.perType || at < in.client.seen
-	in.client.seen = max(in.client.seen, at)
+	if v.typ != in.sub.Type && !v.joined && g.now.Sub(v.at) <= chain*g.o.Within {
+		v.joined, s.joined = true, s.joined+1
+		s.seen.Put(in.mark, v, 1, maxSeen)
+	}
+	s.perType = s.perType || v.seq < in.client.seen
+	in.client.seen = max(in.client.seen, v.seq)
 }
 
 // version is what all responses have in common, "" if nothing.

@@ -67,15 +67,22 @@ func New(o Options) *Grouper {
 // server is one management server.
 type server struct {
 	addr string
-	// joined are the pushes of which a version was of two types, as long as none
-	// showed that each type has versions of its own: from two on another version
-	// is another push.
+	// joined are the versions that were of two types: from two on another version
+	// is another push, unless one showed that each type has versions of its own.
 	joined  int
 	perType bool
-	seen    recent.Map[string, uint64] // versions, and when each came first
+	seen    recent.Map[string, seen]
 	// clients are those that were sent anything.
 	clients map[string]*client
 	newest  *push // that is no start
+}
+
+// seen is where a version came first.
+type seen struct {
+	seq    session.Seq
+	at     time.Time
+	typ    string
+	joined bool // it came of another type, too
 }
 
 type clientKey struct{ server, id string }
@@ -87,11 +94,48 @@ type client struct {
 	// of it last.
 	push *push
 	at   time.Time
-	of   map[string]*push // the newest by type
-	seen uint64           // when the newest version that it was sent came first
+	of   map[string]*lot // the newest by type
+	seen session.Seq     // where the newest version that it was sent came first
 
 	released map[resourceKey]release // see gaps.go
 	open     []*window
+}
+
+// lot is what a client was sent of one type in one push.
+type lot struct {
+	push  *push
+	all   bool            // all there is of the type came with it
+	names map[string]bool // of what it changed, where that tells pushes apart
+}
+
+// take notes of which push a response is, for as many types as the engine has.
+func (c *client) take(p *push, in *incoming) {
+	if c.of == nil {
+		c.of = make(map[string]*lot)
+	}
+	l := c.of[in.sub.Type]
+	if l == nil || l.push != p {
+		l = &lot{push: p, names: make(map[string]bool)}
+		c.of[in.sub.Type] = l
+	}
+	switch {
+	case timed(in.mark):
+	case in.n.WasFirst:
+		l.all = true
+	default:
+		for _, it := range slices.Concat(in.n.Added, in.n.Changed, in.n.Removed) {
+			if len(l.names) < maxChanges {
+				l.names[it.Name] = true
+			}
+		}
+	}
+}
+
+// again says whether a response changes what came with the push already, as far as
+// that is known.
+func (l *lot) again(n *engine.Response) bool {
+	return l.all && len(n.Changed)+len(n.Removed) > 0 || len(l.names) >= maxChanges ||
+		slices.ContainsFunc(slices.Concat(n.Added, n.Changed, n.Removed), func(it *engine.Resource) bool { return l.names[it.Name] })
 }
 
 // talk is one type on one stream.
@@ -204,15 +248,12 @@ func (g *Grouper) response(k *engine.Engine, c *engine.Change) {
 	sv.clients[cl.id] = cl
 	in := incoming{change: c, n: c.Response, sub: c.Sub, client: cl, server: sv, mark: c.Response.Version}
 	in.asked, in.cause = t.asked || c.Response.WasFirst, t.cause
-	sv.learn(&in, g.steps)
+	g.learn(&in)
 	p := g.find(&in)
 	if p == nil {
 		p = g.begin(k, &in)
 	}
-	if cl.of == nil {
-		cl.of = make(map[string]*push)
-	}
-	cl.of[c.Sub.Type] = p // as many as the engine has types for a stream
+	cl.take(p, &in)
 	t.asked, t.cause = false, nil
 	cl.push, cl.at = p, g.now
 	r := g.enter(p, &in)

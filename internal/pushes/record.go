@@ -27,7 +27,6 @@ type push struct {
 	unsent  map[unsentKey]Unsent
 	frozen  bool // unsent is known for good
 	weight  int
-	joined  bool // one version is of two of its types
 
 	moreClients, moreChanges, moreGaps int
 
@@ -72,7 +71,6 @@ type part struct {
 	responses int
 	changed   int
 	refs      []*ref          // the newest responses, oldest first
-	touched   map[string]bool // names, where responses have no version
 	nacks     int
 	reason    string
 	answer    session.Seq
@@ -115,12 +113,8 @@ func (g *Grouper) enter(p *push, in *incoming) *ref {
 		p.types[t.Type.Type] = t
 		p.order = append(p.order, t)
 		h.Types = append(h.Types, t.Type.Type)
-		if len(p.order) > 1 && in.mark != "" && !p.joined {
-			if !p.mixed {
-				p.joined, in.server.joined = true, in.server.joined+1
-			} else {
-				in.server.perType = true
-			}
+		if in.mark != "" && p.mixed {
+			in.server.perType = true
 		}
 	}
 	if t.Version != in.mark {
@@ -166,9 +160,6 @@ func (g *Grouper) enter(p *push, in *incoming) *ref {
 			r.names = append(r.names, it.Name)
 		}
 	}
-	if in.mark == "" {
-		pt.touch(n)
-	}
 	if len(pt.refs) >= maxRefs {
 		delete(g.bySeq, pt.refs[0].seq)
 		pt.refs = slices.Delete(pt.refs, 0, 1)
@@ -184,23 +175,6 @@ func (g *Grouper) enter(p *push, in *incoming) *ref {
 func (g *Grouper) weigh(p *push, by int) {
 	p.weight += by
 	g.weight += by
-}
-
-// touch notes which resources a response is about.
-func (pt *part) touch(n *engine.Response) {
-	if pt.touched == nil {
-		pt.touched = make(map[string]bool)
-	}
-	for it := range n.AddedOrChanged() {
-		if len(pt.touched) < maxChanges {
-			pt.touched[it.Name] = true
-		}
-	}
-	for _, it := range n.Removed {
-		if len(pt.touched) < maxChanges {
-			pt.touched[it.Name] = true
-		}
-	}
 }
 
 // judge enters what a request says of responses, as the engine has it.

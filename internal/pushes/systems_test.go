@@ -13,6 +13,7 @@ import (
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/pushes"
 	"github.com/xdsproxy/xdsproxy/recorder"
+	"github.com/xdsproxy/xdsproxy/session"
 )
 
 // read gives a recording to a Grouper.
@@ -32,12 +33,16 @@ func read(t *testing.T, path string, o pushes.Options, each func(*check.Checker,
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := k.Step(&e)
-		g.Step(k.Engine, &e, &c.Change)
+		step(k, g, &e)
 		if each != nil {
 			each(k, g)
 		}
 	}
+}
+
+func step(k *check.Checker, g *pushes.Grouper, e *session.Entry) {
+	c := k.Step(e)
+	g.Step(k.Engine, e, &c.Change)
 }
 
 // line is what is told of a push, without its times.
@@ -71,6 +76,14 @@ func line(h *pushes.Head) string {
 		b.WriteString(" start")
 	}
 	return b.String()
+}
+
+func lines(k *check.Checker, g *pushes.Grouper) string {
+	var out []string
+	for _, h := range g.Heads(k.Engine) {
+		out = append(out, line(&h))
+	}
+	return strings.Join(out, "\n")
 }
 
 // What real control planes push is told as it was. What went wrong with the order
@@ -107,15 +120,13 @@ func TestSystems(t *testing.T) {
 		{"sessions/envoy-delta-removed-while-routed.xdsp", ""},
 	} {
 		k, g := read(t, v.file, pushes.Options{}, nil)
-		var got []string
 		gaps := 0
 		for _, h := range g.Heads(k.Engine) {
-			got = append(got, line(&h))
 			if h.Gap > 0 {
 				gaps++
 			}
 		}
-		if text := strings.Join(got, "\n"); v.want != "" && text != strings.TrimSpace(v.want) {
+		if text := lines(k, g); v.want != "" && text != strings.TrimSpace(v.want) {
 			t.Errorf("%s:\n%s", v.file, text)
 		}
 		if v.want == "" && gaps == 0 {

@@ -107,7 +107,10 @@ func (g *Grouper) unsentOf(k *engine.Engine, p *push) map[unsentKey]Unsent {
 			if _, known := out[key]; known || p.sent(cl.id, s.Type) {
 				continue
 			}
-			before := beforeKey{cl.of[s.Type], s.Type}
+			before := beforeKey{typ: s.Type}
+			if had := cl.of[s.Type]; had != nil {
+				before.push = had.push
+			}
 			is, asked := alike[before]
 			if !asked {
 				is = before.push != nil && !before.push.gone && p.joins(before.push, s.Type)
