@@ -187,7 +187,7 @@ func (s *pushSearch) print(a *cli, all bool) error {
 	for i := max(0, from); i < len(heads); i++ {
 		h := &heads[i]
 		later := slices.ContainsFunc(heads[i+1:], func(o pushes.Head) bool { return o.Server == h.Server })
-		if !all && !later && (h.Pending > 0 || h.Open > 0 || s.checker.Now.Sub(h.Sent) <= s.flags.within) {
+		if !all && (s.checker.Now.Sub(h.Sent) <= s.flags.within || !later && (h.Pending > 0 || h.Open > 0)) {
 			break
 		}
 		if s.wants(h) {

@@ -317,6 +317,9 @@ func (g *Grouper) settleGaps(cl *client, seq session.Seq, ok bool) {
 	cl.open = kept
 }
 
+// lasts says whether nothing closed it yet, of a client that is there.
+func (w *window) lasts() bool { return !w.closed && w.over.IsZero() }
+
 // most is the longest that a window can have been open.
 func (w *window) most(now time.Time) time.Duration {
 	switch {

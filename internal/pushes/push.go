@@ -163,7 +163,7 @@ type Gap struct {
 	// when they take effect. The gap began when the response that made it was on
 	// its way or accepted, and ended when the one that closed it was.
 	Least, Most time.Duration
-	Open        bool // nothing closed it yet: Most is up to now
+	Open        bool // nothing closed it yet, and the client is there: Most is up to now
 	Unsure      bool // what closed it was rejected, or not answered yet
 	// From is the response that made it, Until the one that closed it, 0 while
 	// there is none.

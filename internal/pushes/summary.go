@@ -23,8 +23,7 @@ func (g *Grouper) Heads(k *engine.Engine) []Head {
 // head counts what is in a push.
 func (g *Grouper) head(k *engine.Engine, p *push) Head {
 	unsent := g.unsents(k, p)
-	open := slices.ContainsFunc(p.gaps, func(w *window) bool { return !w.closed && w.over.IsZero() })
-	if p.counted && !open {
+	if p.counted && !slices.ContainsFunc(p.gaps, (*window).lasts) {
 		return p.sum
 	}
 	h := p.head
@@ -60,7 +59,7 @@ func (g *Grouper) head(k *engine.Engine, p *push) Head {
 	}
 	h.Swaps = len(p.swaps)
 	for _, w := range p.gaps {
-		if h.Gap = max(h.Gap, w.most(g.now)); !w.closed {
+		if h.Gap = max(h.Gap, w.most(g.now)); w.lasts() {
 			h.Open++
 		}
 	}
@@ -136,7 +135,7 @@ func (m *member) list() Client {
 func (g *Grouper) gap(w *window) Gap {
 	out := Gap{
 		Client: w.client, Type: w.typ, Name: w.name, How: w.how, ByType: w.byType, By: w.by, Instead: w.instead,
-		Least: w.least(g.now), Most: w.most(g.now), Open: !w.closed, Unsure: w.refused || w.until != nil && !w.closed,
+		Least: w.least(g.now), Most: w.most(g.now), Open: w.lasts(), Unsure: w.refused || w.until != nil && !w.closed,
 		From: w.from.seq, At: w.from.sent,
 	}
 	if w.until != nil {

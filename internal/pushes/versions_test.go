@@ -59,6 +59,9 @@ t=+9s S< type=CDS V=2 N=again res=[web#2,api#1]
 C> type=CDS V=2 N=again R=[]
 `, `
 2 CDS 1 changed 1 accepted`},
+		{"a time, long after", started("2026-11-22T09:13:33Z/21") + fmt.Sprintf(clusters, "2026-11-22T09:14:00Z/22", "2", 30) +
+			fmt.Sprintf(listeners, "2026-11-22T09:14:00Z/22", "2", 3000), `
+2 CDS,LDS 2 changed 1 accepted`},
 	} {
 		s, err := script.Parse(v.name, []byte(v.text))
 		if err != nil {

@@ -319,8 +319,11 @@ func (d *detail) gaps() {
 			text += ": it was removed while " + by + " referred to it"
 		}
 		text += fmt.Sprintf("; from entry %d", g.From)
-		if g.Until != 0 {
+		switch {
+		case g.Until != 0:
 			text += fmt.Sprintf(" to %d", g.Until)
+		case !g.Open:
+			text += ", and then the client went away"
 		}
 		if g.Unsure {
 			text += ", if what came then was accepted"
