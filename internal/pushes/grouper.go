@@ -50,7 +50,7 @@ type Grouper struct {
 	bySeq   map[session.Seq]*ref
 	lines   recent.Map[lineKey, uint64] // see unsent.go
 	nextRow uint64
-	bodies  recent.Map[[16]byte, uint64] // see rename.go
+	bodies  recent.Map[[16]byte, uint64] // see content.go
 	seed    maphash.Seed
 }
 

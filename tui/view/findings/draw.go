@@ -12,37 +12,18 @@ import (
 )
 
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
-	if w < view.ShortWidth {
-		v.titled = false
+	if v.titled = w >= view.ShortWidth; !v.titled {
 		return v.rows(scr, w, h, (*View).shortRow)
 	}
-	v.titled = true
-	if w >= view.SplitWidth {
-		listed := w * 9 / 16
-		right := v.explained(scr, w-listed-1, h)
-		for i := range right {
-			right[i].Spans = append([]widget.Span{{Role: widget.Plain, Text: " "}}, right[i].Spans...)
-		}
-		list := v.table(scr, listed, h)
-		for len(list) < h {
-			list = append(list, widget.Blank())
-		}
-		return widget.Beside(scr.Theme(), list, listed, right)
-	}
-	if h < 12 {
-		return v.table(scr, w, h)
-	}
-	listed := min(max(h*2/5, 5), len(v.List.Rows)+1)
-	if len(v.List.Rows) == 0 {
-		return v.table(scr, w, h)
-	}
-	out := v.table(scr, w, listed)
-	name, look := "", widget.Title
-	if f := v.Finding(); f != nil {
-		name, look = f.Rule.ID, view.SeverityRole(f.Severity)
-	}
-	out = append(out, scr.Theme().Rule(" "+name+" ", look, "", w))
-	return append(out, v.explained(scr, w, h-listed-1)...)
+	return view.Split(scr, w, h, len(v.List.Rows),
+		func(w, h int) []widget.Line { return v.table(scr, w, h) },
+		func(w, h int) []widget.Line { return v.explained(scr, w, h) },
+		func() (string, widget.Role) {
+			if f := v.Finding(); f != nil {
+				return f.Rule.ID, view.SeverityRole(f.Severity)
+			}
+			return "", widget.Title
+		})
 }
 
 // table is the list with its titles.

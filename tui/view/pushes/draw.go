@@ -11,32 +11,18 @@ import (
 )
 
 func (v *View) Draw(scr view.Screen, w, h int) []widget.Line {
-	v.titled = w >= view.ShortWidth
-	switch {
-	case !v.titled:
-		return v.table(scr, w, h)
-	case w >= view.SplitWidth:
-		listed := w * 9 / 16
-		right := v.explained(scr, w-listed-1, h)
-		for i := range right {
-			right[i].Spans = append([]widget.Span{{Role: widget.Plain, Text: " "}}, right[i].Spans...)
-		}
-		list := v.table(scr, listed, h)
-		for len(list) < h {
-			list = append(list, widget.Blank())
-		}
-		return widget.Beside(scr.Theme(), list, listed, right)
-	case h < 12 || len(v.rows) == 0:
+	if v.titled = w >= view.ShortWidth; !v.titled {
 		return v.table(scr, w, h)
 	}
-	listed := min(max(h*2/5, 5), len(v.rows)+1)
-	out := v.table(scr, w, listed)
-	name, look := "", widget.Title
-	if head := v.head(); head != nil {
-		name, look = fmt.Sprintf("push %d", head.N), role(push.Worst(head))
-	}
-	out = append(out, scr.Theme().Rule(" "+name+" ", look, "", w))
-	return append(out, v.explained(scr, w, h-listed-1)...)
+	return view.Split(scr, w, h, len(v.rows),
+		func(w, h int) []widget.Line { return v.table(scr, w, h) },
+		func(w, h int) []widget.Line { return v.explained(scr, w, h) },
+		func() (string, widget.Role) {
+			if head := v.head(); head != nil {
+				return fmt.Sprintf("push %d", head.N), role(push.Worst(head))
+			}
+			return "", widget.Title
+		})
 }
 
 // table is the list, with titles where there is room for columns.
