@@ -14,11 +14,9 @@ const (
 	maxContents = 64      // different contents of one resource in one push
 )
 
-type changeKey struct{ typ, name string }
-
 // changed is what became of one resource in a push, over all clients.
 type changed struct {
-	changeKey
+	resourceKey
 	version                 string
 	seq                     session.Seq
 	added, changed, removed int               // clients
@@ -94,7 +92,7 @@ func (g *Grouper) content(p *push, in *incoming) {
 		g.follows(in.sub.Type, n.Before[i], it)
 	}
 	for _, it := range n.Removed {
-		ch := g.at(p, changeKey{in.sub.Type, it.Name}, n.Seq)
+		ch := g.at(p, resourceKey{in.sub.Type, it.Name}, n.Seq)
 		if ch == nil {
 			continue
 		}
@@ -107,14 +105,14 @@ func (g *Grouper) content(p *push, in *incoming) {
 }
 
 // at is the entry for what becomes of a resource, nil if there is no room.
-func (g *Grouper) at(p *push, key changeKey, seq session.Seq) *changed {
+func (g *Grouper) at(p *push, key resourceKey, seq session.Seq) *changed {
 	ch := p.changes[key]
 	if ch == nil {
 		if len(p.changes) >= maxChanges {
 			p.moreChanges++
 			return nil
 		}
-		ch = &changed{changeKey: key, seq: seq, is: make(map[[16]byte]bool), was: make(map[[16]byte]bool)}
+		ch = &changed{resourceKey: key, seq: seq, is: make(map[[16]byte]bool), was: make(map[[16]byte]bool)}
 		p.changes[key] = ch
 		g.weigh(p, 1)
 	}
@@ -123,7 +121,7 @@ func (g *Grouper) at(p *push, key changeKey, seq session.Seq) *changed {
 
 // change is at for a resource that was sent.
 func (g *Grouper) change(p *push, in *incoming, it *engine.Resource) *changed {
-	ch := g.at(p, changeKey{in.sub.Type, it.Name}, in.n.Seq)
+	ch := g.at(p, resourceKey{in.sub.Type, it.Name}, in.n.Seq)
 	if ch == nil || it.Content == nil {
 		return ch
 	}

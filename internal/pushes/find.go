@@ -114,7 +114,7 @@ func (p *push) own(in *incoming) bool {
 		return false
 	}
 	t := p.types[in.sub.Type]
-	return !timed(in.mark) && !counter(in.mark) && t.clients == len(t.marks) && len(t.marks) < maxMarks
+	return !timed(in.mark) && !counter(in.mark) && t.Clients == len(t.marks) && len(t.marks) < maxMarks
 }
 
 // counter says whether a version is a number that may grow by one.

@@ -278,7 +278,7 @@ func (g *Grouper) begin(k *engine.Engine, in *incoming) *push {
 	}
 	p := &push{
 		head:   Head{N: g.let + len(g.pushes) + 1, Server: sv.addr, Start: in.asked, First: in.n.Seq, Begun: g.now},
-		server: sv, types: make(map[string]*typ), members: make(map[string]*member), changes: make(map[changeKey]*changed),
+		server: sv, types: make(map[string]*typ), members: make(map[string]*member), changes: make(map[resourceKey]*changed),
 		wholes: make(map[wholeKey]*whole),
 	}
 	if !p.head.Start {

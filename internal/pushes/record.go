@@ -20,7 +20,7 @@ type push struct {
 	types   map[string]*typ
 	order   []*typ
 	members map[string]*member
-	changes map[changeKey]*changed
+	changes map[resourceKey]*changed
 	wholes  map[wholeKey]*whole
 	gaps    []*window
 	swaps   map[resourceKey]*swapped
@@ -41,8 +41,7 @@ func (p *push) touch() { p.counted = false }
 // typ is one type of a push.
 type typ struct {
 	Type
-	marks   map[string]bool
-	clients int
+	marks map[string]bool
 }
 
 // member is a client that was sent something of a push.
@@ -70,7 +69,7 @@ type part struct {
 	sent      time.Time
 	responses int
 	changed   int
-	refs      []*ref          // the newest responses, oldest first
+	refs      []*ref // the newest responses, oldest first
 	nacks     int
 	reason    string
 	answer    session.Seq
@@ -147,7 +146,7 @@ func (g *Grouper) enter(p *push, in *incoming) *ref {
 	if pt == nil {
 		pt = &part{typ: in.sub.Type, sent: g.now}
 		m.parts = append(m.parts, pt)
-		t.clients++
+		t.Clients++
 	}
 	pt.responses++
 	pt.changed += len(n.Added) + len(n.Changed) + len(n.Removed)
@@ -238,12 +237,10 @@ func (g *Grouper) judge(t *talk, cl *client, e *session.Entry, c *engine.Change)
 
 // worst is the graver of two states.
 func worst(a, b string) string {
-	for _, s := range [...]string{Rejects, Pends, Gone, Unclear, Accepts} {
-		if a == s || b == s {
-			return s
-		}
+	if gravity(a) < gravity(b) {
+		return a
 	}
-	return Accepts
+	return b
 }
 
 // state is where a part stands: on each of its streams by the newest response, or

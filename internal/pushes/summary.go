@@ -87,7 +87,6 @@ func (g *Grouper) Push(k *engine.Engine, n int) (Push, bool) {
 	p := g.pushes[i]
 	out := Push{Head: g.head(k, p), MoreClients: p.moreClients, MoreChanges: p.moreChanges, MoreGaps: p.moreGaps}
 	for _, t := range p.order {
-		t.Clients = t.clients
 		out.Each = append(out.Each, t.Type)
 	}
 	out.Changes = p.listChanges()
@@ -106,7 +105,7 @@ func (g *Grouper) Push(k *engine.Engine, n int) (Push, bool) {
 	slices.SortStableFunc(out.Missing, func(a, b Gap) int {
 		return cmp.Or(cmp.Compare(b.Most, a.Most), strings.Compare(a.Client, b.Client), strings.Compare(a.Name, b.Name))
 	})
-	for _, key := range slices.SortedFunc(maps.Keys(p.swaps), func(a, b resourceKey) int { return compareKeys(changeKey(a), changeKey(b)) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(p.swaps), compareKeys) {
 		s := p.swaps[key]
 		out.Moves = append(out.Moves, Swap{
 			Type: key.typ, Name: key.name, Instead: slices.Sorted(maps.Keys(s.instead)), Via: slices.Sorted(maps.Keys(s.via)),
@@ -144,7 +143,7 @@ func (g *Grouper) gap(w *window) Gap {
 	return out
 }
 
-func compareKeys(a, b changeKey) int {
+func compareKeys(a, b resourceKey) int {
 	return cmp.Or(cmp.Compare(xds.Rank(a.typ), xds.Rank(b.typ)), strings.Compare(a.typ, b.typ), strings.Compare(a.name, b.name))
 }
 

@@ -46,7 +46,7 @@ func (l *DiffLine) Line(s Style, columns int) string {
 		return strings.TrimRight(s.paint(look, text), " ")
 	}
 	note = "[" + note + "]"
-	text = padRight(text, max(Width(text)+2, min(columns, noteColumn)-Width(note)))
+	text = PadRight(text, max(Width(text)+2, min(columns, noteColumn)-Width(note)))
 	return s.paint(look, text) + s.paint(muted, note)
 }
 

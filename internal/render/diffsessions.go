@@ -101,7 +101,7 @@ func (d *SessionsDiff) Text(s Style) string {
 			if t.OnlyB > 0 {
 				words = append(words, s.paint(good, Number(t.OnlyB)+" only in B"))
 			}
-			fmt.Fprintf(&b, "  %s  %s\n", padRight(Safe(t.Type), typeWidth), strings.Join(words, ", "))
+			fmt.Fprintf(&b, "  %s  %s\n", PadRight(Safe(t.Type), typeWidth), strings.Join(words, ", "))
 			for k := range t.Resources {
 				b.WriteString(t.Resources[k].line(s) + "\n")
 			}

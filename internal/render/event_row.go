@@ -174,7 +174,7 @@ func noteRow(r *row, n *session.Note) {
 
 // gapLine is a line of its own kind, so that nobody overlooks it.
 func (t *Table) gapLine(r row) string {
-	line := padLeft(r.seq, seqWidth) + " " + r.time + " ---- " + r.text + " ----"
+	line := PadLeft(r.seq, seqWidth) + " " + r.time + " ---- " + r.text + " ----"
 	if r.role == muted {
 		return " " + t.style.paint(muted, line)
 	}

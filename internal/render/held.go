@@ -119,7 +119,7 @@ func (d *HeldDiff) Text(s Style, context int) string {
 			words = append(words, Number(t.Elsewhere)+" that were not asked for in the session")
 		}
 		same += t.Same
-		fmt.Fprintf(&b, "  %s  %s\n", padRight(Safe(t.Type), typeWidth), strings.Join(words, ", "))
+		fmt.Fprintf(&b, "  %s  %s\n", PadRight(Safe(t.Type), typeWidth), strings.Join(words, ", "))
 	}
 	differ := d.list(&b, s, context, true)
 	d.list(&b, s, context, false)

@@ -140,7 +140,7 @@ func (f *rails) head() string {
 	if f.only != "" {
 		only = "  " + Safe(f.only) + " only"
 	}
-	head := padRight(" "+Middle(client, proxyAt-2), proxyAt) + padRight(ladderProxy, serverAt-proxyAt)
+	head := PadRight(" "+Middle(client, proxyAt-2), proxyAt) + PadRight(ladderProxy, serverAt-proxyAt)
 	head += Middle(f.server, room-Width(only)) + only
 	return f.Style.paint(title, strings.TrimRight(head, " "))
 }
@@ -186,8 +186,8 @@ func (f *rails) across(s *step) string {
 // margin is what stands right of the lines: number and time since the row
 // before.
 func (f *rails) margin(s *step, before time.Time) string {
-	m := " " + padLeft(strconv.FormatUint(uint64(s.seq), 10), f.seqs) + " " +
-		padRight("+"+duration(s.at.Sub(before)), ladderDelta)
+	m := " " + PadLeft(strconv.FormatUint(uint64(s.seq), 10), f.seqs) + " " +
+		PadRight("+"+duration(s.at.Sub(before)), ladderDelta)
 	if f.streams && s.stream != 0 {
 		m += Middle("#"+strconv.FormatUint(uint64(s.stream), 10), ladderStream)
 	}

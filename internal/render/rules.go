@@ -86,7 +86,7 @@ func RuleList(rules []*check.Rule, s Style, columns int) string {
 		if columns > len(indent)+namesWidth {
 			text = strings.TrimPrefix(strings.TrimSuffix(wrap(text, indent, columns), "\n"), indent)
 		}
-		fmt.Fprintf(&b, "  %s %s %s\n", s.paint(look, sign), padRight(r.ID, idWidth), text)
+		fmt.Fprintf(&b, "  %s %s %s\n", s.paint(look, sign), PadRight(r.ID, idWidth), text)
 	}
 	return b.String()
 }

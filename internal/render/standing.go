@@ -144,9 +144,9 @@ func (s *Standing) Text(style Style, columns int) string {
 			switch {
 			case j == len(row)-1:
 			case j == 0 && i > 0:
-				text = padRight(names.Fit(c.text, g.width[j]), g.width[j])
+				text = PadRight(names.Fit(c.text, g.width[j]), g.width[j])
 			default:
-				text = padRight(Middle(c.text, g.width[j]), g.width[j])
+				text = PadRight(Middle(c.text, g.width[j]), g.width[j])
 			}
 			line = append(line, style.paint(c.look, text))
 		}

@@ -77,7 +77,7 @@ const (
 // Head is the line of column titles.
 func (t *Table) Head() string {
 	head := t.fixed(row{seq: "SEQ", time: "TIME (UTC)", client: "CLIENT", typ: "TYPE", what: "WHAT"}) +
-		" " + padRight("VERSION", t.version) + " " + padLeft("RES", resWidth) + " " + padLeft("SIZE", sizeWidth) + "  SUMMARY"
+		" " + PadRight("VERSION", t.version) + " " + PadLeft("RES", resWidth) + " " + PadLeft("SIZE", sizeWidth) + "  SUMMARY"
 	return t.style.paint(title, head)
 }
 
@@ -273,8 +273,8 @@ func (t *Table) lay(r row) string {
 		text, _ := t.hang(r.text, used)
 		return strings.TrimRight(line+text, " ")
 	}
-	line += padRight(Middle(r.version, t.version), t.version) + " " +
-		padLeft(r.res, resWidth) + " " + padLeft(r.size, sizeWidth)
+	line += PadRight(Middle(r.version, t.version), t.version) + " " +
+		PadLeft(r.res, resWidth) + " " + PadLeft(r.size, sizeWidth)
 	used += t.version + 1 + resWidth + 1 + sizeWidth
 	add := func(part string) {
 		if part != "" {
@@ -332,9 +332,9 @@ func (t *Table) fixed(r row) string {
 	if r.sign != "" && r.sign != sign {
 		sign = t.style.paint(r.role, r.sign)
 	}
-	return sign + padLeft(r.seq, seqWidth) + " " + padRight(r.time, len(timeForm)) + " " +
-		padRight(t.names.Fit(r.client, t.client), t.client) + " " + padRight(Middle(Safe(r.typ), typeWidth), typeWidth) + " " +
-		t.style.paint(r.role, padRight(r.what, whatWidth))
+	return sign + PadLeft(r.seq, seqWidth) + " " + PadRight(r.time, len(timeForm)) + " " +
+		PadRight(t.names.Fit(r.client, t.client), t.client) + " " + PadRight(Middle(Safe(r.typ), typeWidth), typeWidth) + " " +
+		t.style.paint(r.role, PadRight(r.what, whatWidth))
 }
 
 // someNames lists as many names as fit, and how many more there are.

@@ -145,12 +145,12 @@ func suffix(s string, columns int) string {
 	return s[i:]
 }
 
-// padRight and padLeft fill a cell to its width. A cell that is too long stays
+// PadRight and PadLeft fill a cell to its width. A cell that is too long stays
 // as it is: a shifted row is better than a wrong one.
-func padRight(s string, columns int) string {
+func PadRight(s string, columns int) string {
 	return s + strings.Repeat(" ", max(0, columns-Width(s)))
 }
 
-func padLeft(s string, columns int) string {
+func PadLeft(s string, columns int) string {
 	return strings.Repeat(" ", max(0, columns-Width(s))) + s
 }

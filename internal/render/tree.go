@@ -118,11 +118,11 @@ func (t *Tree) Text(s Style, columns int) string {
 			fmt.Fprintf(&b, "\n%s\n", s.paint(title, "dangling: sent, and nothing refers to it"))
 		}
 		room := max(name-Width(r.lead), namesWidth)
-		line := r.lead + padRight(names[r.node.Type].Fit(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
-			s.paint(r.look(), padRight(r.node.State, stateWidth)) + "  "
+		line := r.lead + PadRight(names[r.node.Type].Fit(strings.TrimPrefix(r.name, r.lead), room), room) + "  " +
+			s.paint(r.look(), PadRight(r.node.State, stateWidth)) + "  "
 		if room := version; t.expected {
 			room -= effectWidth + 2
-			line += s.paint(r.effectLook(), padRight(EffectWord(&r.node.effect), effectWidth)) + "  " + Middle(r.version(), room)
+			line += s.paint(r.effectLook(), PadRight(EffectWord(&r.node.effect), effectWidth)) + "  " + Middle(r.version(), room)
 		} else {
 			line += Middle(r.version(), room)
 		}
@@ -193,7 +193,7 @@ func branches(list []*Node, indent string, rows []branch) []branch {
 		if i == len(list)-1 {
 			twig, next = "└─ ", "   "
 		}
-		lead := indent + twig + padRight(Safe(n.Type), typeWidth) + " "
+		lead := indent + twig + PadRight(Safe(n.Type), typeWidth) + " "
 		below := indent + next
 		if len(n.Children) > 0 {
 			below += "│  "

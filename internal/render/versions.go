@@ -57,8 +57,8 @@ func VersionsText(versions []engine.Version, first int, marks map[int]byte, s St
 	}
 	version = min(version, 24)
 	var b strings.Builder
-	head := "  " + padRight("", number) + " " + padLeft("SEQ", seqWidth) + "  " + padRight("TIME (UTC)", len(timeForm)) + "  " +
-		padRight("VERSION", version) + "  " + padLeft("SIZE", sizeWidth) + "  VERDICT"
+	head := "  " + PadRight("", number) + " " + PadLeft("SEQ", seqWidth) + "  " + PadRight("TIME (UTC)", len(timeForm)) + "  " +
+		PadRight("VERSION", version) + "  " + PadLeft("SIZE", sizeWidth) + "  VERDICT"
 	b.WriteString(s.paint(title, head) + "\n")
 	for i := range versions {
 		v := &versions[i]
@@ -73,8 +73,8 @@ func VersionsText(versions []engine.Version, first int, marks map[int]byte, s St
 		if !v.Removed {
 			size = ShortSize(int64(v.Size))
 		}
-		lead := fmt.Sprintf("%c %s %*d  %s  %s  %s  ", mark, padRight(VersionName(first+i), number), seqWidth, v.Seq,
-			v.Time.UTC().Format(timeForm), padRight(Middle(Safe(v.Version), version), version), padLeft(size, sizeWidth))
+		lead := fmt.Sprintf("%c %s %*d  %s  %s  %s  ", mark, PadRight(VersionName(first+i), number), seqWidth, v.Seq,
+			v.Time.UTC().Format(timeForm), PadRight(Middle(Safe(v.Version), version), version), PadLeft(size, sizeWidth))
 		b.WriteString(s.paint(look, lead+Verdict(v)) + "\n")
 		if v.Reason != "" {
 			text := strings.Repeat(" ", 4) + Safe(v.Reason)

@@ -118,7 +118,11 @@ func (d *detail) what() {
 	}
 	switch {
 	case p.Version != "":
-		text += `, of version "` + render.Safe(p.Version) + `"`
+		version := render.Safe(p.Version)
+		if d.Columns > 0 {
+			version = render.Middle(version, d.Columns)
+		}
+		text += `, of version "` + version + `"`
 	case p.Burst:
 		text += ", in one burst"
 	}

@@ -62,7 +62,7 @@ func Text(p *pushes.Push, s render.Style, columns int, f Form) string {
 	for _, said := range Detail(p, f) {
 		head := said.Label
 		for _, line := range strings.Split(strings.TrimRight(render.Wrapped(said.Text, columns-label), "\n"), "\n") {
-			b.WriteString(strings.TrimRight(s.Muted(pad(head, label, false))+paint(s, Word{said.Look, line}), " ") + "\n")
+			b.WriteString(strings.TrimRight(s.Muted(render.PadRight(head, label))+paint(s, Word{said.Look, line}), " ") + "\n")
 			head = ""
 		}
 	}
@@ -89,7 +89,7 @@ func paint(s render.Style, w Word) string {
 func (c *Columns) Titles() (out []string) {
 	for _, t := range c.all() {
 		if t.width > 0 {
-			out = append(out, pad(t.title, t.width, t.right))
+			out = append(out, t.fill(t.title))
 		}
 	}
 	return append(out, "NOTES")
@@ -102,7 +102,7 @@ func (c *Columns) Cells(r *Row) (out []Word) {
 			continue
 		}
 		w := t.cell(r, t.width)
-		w.Text = pad(render.End(w.Text, t.width), t.width, t.right)
+		w.Text = t.fill(render.End(w.Text, t.width))
 		out = append(out, w)
 	}
 	return out
@@ -113,6 +113,13 @@ type column struct {
 	width int
 	right bool
 	cell  func(r *Row, width int) Word
+}
+
+func (c *column) fill(s string) string {
+	if c.right {
+		return render.PadLeft(s, c.width)
+	}
+	return render.PadRight(s, c.width)
 }
 
 func (c *Columns) all() []column {
@@ -135,12 +142,4 @@ func (c *Columns) all() []column {
 		{"ACCEPTED", c.Clients, true, func(r *Row, _ int) Word { return r.Clients }},
 		{"AFTER", c.In, true, func(r *Row, _ int) Word { return Word{Plain, r.In} }},
 	}
-}
-
-func pad(s string, columns int, toRight bool) string {
-	room := strings.Repeat(" ", max(columns-render.Width(s), 0))
-	if toRight {
-		return room + s
-	}
-	return s + room
 }
