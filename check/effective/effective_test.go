@@ -97,6 +97,57 @@ C> type=CDS V= N=a R=[] err="bad"
 	}
 }
 
+// A client that was started again has nothing, and as much time as before to have in use
+// what it is sent then; one that merely connects again has what it says that it has.
+func TestStartedAgain(t *testing.T) {
+	const before = `
+-- held node=n1
+C> type=CDS V= N= R=[] node=n1
+S< type=CDS V=1 N=a res=[c1#1{eds}]
+C> type=CDS V=1 N=a R=[]
+-- held node=n1 CDS/active=[c1#1{eds}]
+t=+100s -- client-end code=CANCELLED
+t=+1s -- stream 2 method=StreamAggregatedResources
+`
+	const fresh = before + `
+C> type=CDS V= N= R=[] node=n1
+t=+1s -- held node=n1
+`
+	const resent = fresh + `
+S< type=CDS V=1 N=b res=[c1#1{eds}]
+C> type=CDS V=1 N=b R=[]
+t=+1s -- held node=n1 CDS/warming=[c1#1{eds}]
+`
+	for name, test := range map[string]struct {
+		text     string
+		state    effect.State
+		why      string
+		findings int
+	}{
+		"not sent yet":     {fresh, effect.Unknown, "the client was not sent it since it connected again", 0},
+		"warming again":    {resent, effect.Warming, "", 0},
+		"for long":         {resent + "t=+40s -- held node=n1 CDS/warming=[c1#1{eds}]", effect.Warming, "", 1},
+		"in effect again":  {resent + "t=+1s -- held node=n1 CDS/active=[c1#1{eds}]", effect.InEffect, "", 0},
+		"merely connected": {before + "C> type=CDS V=1 N= R=[] node=n1\nt=+1s -- held node=n1", effect.Absent, "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := judged(t, test.text)
+			if e, is := k.Effects().Of("n1", "CDS", "c1"); !is || e.State != test.state || e.Why != test.why {
+				t.Errorf("%+v", e)
+			}
+			n := 0
+			for _, f := range k.Findings() {
+				if f.Rule.ID == "accepted-not-effective" {
+					n++
+				}
+			}
+			if n != test.findings {
+				t.Errorf("%d findings", n)
+			}
+		})
+	}
+}
+
 // Nothing is kept where nobody says what is held, and what is said of nobody that is
 // known counts for nobody.
 func TestNothingExpected(t *testing.T) {

@@ -227,6 +227,8 @@ func (v *view) judge(at key, r *resource) judgement {
 		return judgement{why: unknown}
 	case v.sub(at) == nil:
 		return judgement{why: "the client does not ask for it now"}
+	case !s.removed && v.sub(at).Have.Get(at.name) == nil: // a client that was started again has nothing
+		return judgement{why: "the client was not sent it since it connected again"}
 	case len(in) > 0:
 		return judgement{state: Other, why: v.older(at, r, in)}
 	case len(warm) > 0:

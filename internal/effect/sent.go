@@ -14,7 +14,7 @@ func (a *Account) sent(k *engine.Engine, e *session.Entry, c *engine.Change) {
 	if c.Response.Foreign || c.Sub.Variants {
 		return
 	}
-	cl, at := a.client(c.Client, e.Seq), Moment{e.Seq, e.Time}
+	cl, at, on := a.client(c.Client, e.Seq), Moment{e.Seq, e.Time}, streamOf(e)
 	var all []pend
 	enter := func(name string, next *content, b []byte) {
 		at := key{c.Type, name}
@@ -27,12 +27,12 @@ func (a *Account) sent(k *engine.Engine, e *session.Entry, c *engine.Change) {
 		name := decode.NormalName(r.Name)
 		if it := c.Sub.Have.Get(name); !r.Empty && it != nil && it.Content != nil {
 			enter(name, &content{
-				sent: at, version: cmp.Or(it.Version, r.Version, c.Message.Version), typeURL: r.TypeURL, hash: it.Content.Facts.Hash,
+				sent: at, on: on, version: cmp.Or(it.Version, r.Version, c.Message.Version), typeURL: r.TypeURL, hash: it.Content.Facts.Hash,
 			}, r.Body)
 		}
 	}
 	for _, it := range c.Response.Removed {
-		enter(it.Name, &content{sent: at, removed: true, version: c.Message.Version}, nil)
+		enter(it.Name, &content{sent: at, on: on, removed: true, version: c.Message.Version}, nil)
 	}
 	a.await(e.Seq, all)
 	v := a.view(k, cl)
@@ -50,7 +50,9 @@ func (a *Account) enter(cl *client, at key, next *content, b []byte) *content {
 	}
 	if was := r.sent; was != nil {
 		if was.removed && next.removed || was.removed == next.removed && was.hash == next.hash {
-			was.version = next.version
+			if was.version = next.version; was.on != next.on {
+				was.again(next)
+			}
 			return was
 		}
 		if was.accepted.Known() || r.was == nil {
@@ -72,6 +74,18 @@ func (a *Account) enter(cl *client, at key, next *content, b []byte) *content {
 	cl.open[at] = true
 	delete(cl.strange, at)
 	return next
+}
+
+// stream is one of a recording.
+type stream struct{ conn, stream uint64 }
+
+func streamOf(e *session.Entry) stream { return stream{uint64(e.Conn), uint64(e.Stream)} }
+
+// again says that a content was sent on another stream, maybe to another process. What
+// the one before accepted says nothing of when this one has to have it in use.
+func (c *content) again(next *content) {
+	c.told = c.told && !c.effective.Known()
+	c.on, c.sent, c.accepted, c.rejected = next.on, next.sent, Moment{}, Moment{}
 }
 
 // await remembers a response until it is answered.
