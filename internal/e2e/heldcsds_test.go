@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/xds/csds"
 
+	"github.com/xdsproxy/xdsproxy/internal/effect"
 	"github.com/xdsproxy/xdsproxy/internal/xdstest"
 	"github.com/xdsproxy/xdsproxy/session"
 )
@@ -119,12 +120,44 @@ func TestHeldByCSDS(t *testing.T) {
 	for _, name := range []string{"Listener " + service, "RouteConfiguration routes", "Cluster greeter", "ClusterLoadAssignment greeter"} {
 		has(name, "ACKED")
 	}
+	becomes := func(typ, name string, want effect.State) (e effect.Effect) {
+		t.Helper()
+		eventually(t, typ+" "+name+" "+want.String(), func() bool {
+			a, _ := effects(t, p.file, impatient())
+			e, _ = a.Of("holder", typ, name)
+			return e.State == want
+		})
+		return e
+	}
+	for _, of := range [][2]string{{"LDS", service}, {"RDS", "routes"}, {"CDS", "greeter"}, {"EDS", "greeter"}} {
+		if e := becomes(of[0], of[1], effect.InEffect); !e.Accepted.Known() || !e.Effective.Known() {
+			t.Errorf("%+v", e)
+		}
+	}
+	world.Routes = []*routev3.RouteConfiguration{xdstest.ClusterRoute("routes", "greeter", "greeter")}
+	c.set(t, world)
+	eventually(t, "the new routes", func() bool {
+		a, _ := effects(t, p.file, impatient())
+		e, _ := a.Of("holder", "RDS", "routes")
+		_, took := e.Took()
+		return e.State == effect.InEffect && took && e.Sent.Seq > becomes("CDS", "greeter", effect.InEffect).Accepted.Seq
+	})
 	broken := xdstest.Cluster("greeter", xdstest.ADS())
 	broken.LbPolicy = clusterv3.Cluster_MAGLEV // which grpc-go does not know
 	world.Clusters = []*clusterv3.Cluster{broken}
 	c.set(t, world)
 	has("Cluster greeter", "ACKED", "NACKED without")
+	if e := becomes("CDS", "greeter", effect.Failed); !e.Rejected.Known() || e.Accepted.Known() || e.Why == "" {
+		t.Errorf("%+v", e)
+	}
+	becomes("EDS", "greeter", effect.InEffect)
+	broken.LbPolicy = clusterv3.Cluster_ROUND_ROBIN
+	c.set(t, world)
+	becomes("CDS", "greeter", effect.InEffect)
 	p.stop(t)
+	if _, all := effects(t, p.file, impatient()); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
 	for _, e := range heldEntries(t, p.file) {
 		if e.Held.Source != session.HeldCSDS || e.Held.Address != addr {
 			t.Errorf("entry %d is %+v", e.Seq, e.Held)
