@@ -72,40 +72,50 @@ func each(t *document.Tree, f func(key string, place *document.Tree)) {
 		l := &t.Items[i]
 		in, _ := l.Get("lb_endpoints")
 		for j := range in.Items {
-			at, _ := in.Items[j].Get("endpoint")
-			address, _ := at.Get("address")
-			f(group(l)+compact(address), &in.Items[j])
+			f(group(l)+addressOf(&in.Items[j]), &in.Items[j])
 		}
 	}
 }
 
+// addressOf is where a place of places is, as text.
+func addressOf(place *document.Tree) string {
+	at, _ := place.Get("endpoint")
+	address, _ := at.Get("address")
+	return compact(address)
+}
+
 // places are the localities of an assignment, those of one priority and place
-// together.
+// together. Of endpoints with the same address Envoy takes the first.
 func places(t *document.Tree) document.Tree {
 	out := document.Tree{Kind: document.Array}
 	all, _ := t.Get("endpoints")
 	if all == nil {
 		return out
 	}
-	at := map[string]int{}
+	at, met := map[string]int{}, map[string]bool{}
 	for i := range all.Items {
 		l := pick(&all.Items[i], "locality", "load_balancing_weight", "priority")
 		in, _ := all.Items[i].Get("lb_endpoints")
-		if in == nil || len(in.Items) == 0 {
+		if in == nil {
 			continue
 		}
-		list := document.Tree{Kind: document.Array}
 		key := group(&l)
-		n, again := at[key]
-		if !again {
-			n = len(out.Items)
-			at[key] = n
-			l.Members = append(l.Members, document.Member{Name: "lb_endpoints", Value: list})
-			out.Items = append(out.Items, l)
-		}
-		to, _ := out.Items[n].Get("lb_endpoints")
 		for j := range in.Items {
-			to.Items = append(to.Items, place(&in.Items[j]))
+			one := place(&in.Items[j])
+			if where := addressOf(&one); met[where] {
+				continue
+			} else if where != "{}" {
+				met[where] = true
+			}
+			n, again := at[key]
+			if !again {
+				n = len(out.Items)
+				at[key] = n
+				l.Members = append(l.Members, document.Member{Name: "lb_endpoints", Value: document.Tree{Kind: document.Array}})
+				out.Items = append(out.Items, l)
+			}
+			to, _ := out.Items[n].Get("lb_endpoints")
+			to.Items = append(to.Items, one)
 		}
 	}
 	return out

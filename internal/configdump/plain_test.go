@@ -29,7 +29,9 @@ func TestPlainEndpoints(t *testing.T) {
 	const sent = `{"cluster_name":"web","policy":{"drop_overloads":[{"category":"x"}]},"endpoints":[
 		{"locality":{"zone":"b"},"priority":1,"load_balancing_weight":5,"lb_endpoints":[{"endpoint":{"address":{"pipe":{"path":"/x"}}},"metadata":{"filter_metadata":{"a":{"b":"c"}}}}]},
 		{"locality":{"zone":"c"}},
-		{"locality":{"zone":"a"},"lb_endpoints":[{"endpoint":{"address":{"socket_address":{"address":"10.0.0.1","port_value":1}}},"health_status":"DRAINING","load_balancing_weight":3}]},
+		{"locality":{"zone":"d"},"lb_endpoints":[{"endpoint":{"address":{"pipe":{"path":"/x"}}}}]},
+		{"locality":{"zone":"a"},"lb_endpoints":[{"endpoint":{"address":{"socket_address":{"address":"10.0.0.1","port_value":1}}},"health_status":"DRAINING","load_balancing_weight":3},
+			{"endpoint":{"address":{"socket_address":{"address":"10.0.0.1","port_value":1}}},"load_balancing_weight":8}]},
 		{"locality":{"zone":"a"},"proximity":3,"lb_endpoints":[{"endpoint":{"address":{"socket_address":{"address":"0:0::1","port_value":1,"protocol":"TCP"}}}}]}]}`
 	for name, c := range map[string]struct {
 		from, to string
