@@ -21,6 +21,7 @@ type item struct {
 	error   string
 	refs    []string // "TYPE NAME": what it needs, of what is warming
 	empty   bool     // endpoints, and none
+	version bool     // it has one
 	like    *content // that it is
 	unlike  *content // that it is not
 }
@@ -116,7 +117,7 @@ func (a *Account) take(cl *client, e *session.Entry) map[key]bool {
 
 // item reads one item; false if it says that there is nothing.
 func (a *Account) item(cl *client, at key, r *decode.ResourceStatus, masked bool) (it item, is bool) {
-	it.typeURL, it.state = r.BodyURL, r.Held()
+	it.typeURL, it.state, it.version = r.BodyURL, r.Held(), r.Version != ""
 	switch it.state {
 	case decode.HeldFailed:
 		it.error = engine.Reason(r.Error)
@@ -177,11 +178,18 @@ func (a *Account) hold(cl *client, at key, items []item, when Moment) {
 		delete(cl.open, at)
 		delete(cl.strange, at)
 		switch {
-		case slices.ContainsFunc(items, func(it item) bool { return it.state == configdump.Active && !it.empty }):
+		case slices.ContainsFunc(items, func(it item) bool { return it.foreign(at.typ) }):
 			cl.strange[at] = true
 		case len(items) == 0:
 			delete(cl.resources, at)
 			a.size -= costOf(at)
 		}
 	}
+}
+
+// foreign says whether what is in use comes from a server. Envoy makes clusters itself,
+// such as those of a dynamic forward proxy, and lists them with those of CDS, but
+// without a version.
+func (it *item) foreign(typ string) bool {
+	return it.state == configdump.Active && !it.empty && (it.version || typ != "CDS" && typ != "LDS")
 }

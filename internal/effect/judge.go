@@ -181,7 +181,7 @@ func (v *view) judge(at key, r *resource) judgement {
 		return judgement{why: "the client does not say what it holds of this type"}
 	}
 	if v.shared(at) {
-		return judgement{why: "several clients of this node ask for it"}
+		return judgement{why: "it is asked for on several streams of this node"}
 	}
 	in, warm := r.in(configdump.Active), r.in(configdump.Warming)
 	if s.removed {
@@ -336,8 +336,8 @@ func covers(typ string, cl *client) bool {
 		(typ == "SDS" || typ == "SRDS" || typ == "ECDS")
 }
 
-// shared says whether several clients of the node ask for a resource. Then it is not
-// known whose holdings they are.
+// shared says whether several streams of the node ask for a resource. They may be of
+// several clients: then it is not known whose holdings they are.
 func (v *view) shared(at key) bool {
 	n := 0
 	for _, s := range v.subs[at.typ] {
