@@ -72,7 +72,7 @@ type resource struct {
 // content is what one response made of a resource.
 type content struct {
 	sent, accepted, rejected, effective Moment
-	on                                  stream // on which it was sent last
+	on                                  session.StreamID // on which it was sent last
 	version, typeURL                    string
 	hash                                [16]byte
 	removed                             bool

@@ -14,7 +14,7 @@ func (a *Account) sent(k *engine.Engine, e *session.Entry, c *engine.Change) {
 	if c.Response.Foreign || c.Sub.Variants {
 		return
 	}
-	cl, at, on := a.client(c.Client, e.Seq), Moment{e.Seq, e.Time}, streamOf(e)
+	cl, at, on := a.client(c.Client, e.Seq), Moment{e.Seq, e.Time}, e.Stream
 	var all []pend
 	enter := func(name string, next *content, b []byte) {
 		at := key{c.Type, name}
@@ -75,11 +75,6 @@ func (a *Account) enter(cl *client, at key, next *content, b []byte) *content {
 	delete(cl.strange, at)
 	return next
 }
-
-// stream is one of a recording.
-type stream struct{ conn, stream uint64 }
-
-func streamOf(e *session.Entry) stream { return stream{uint64(e.Conn), uint64(e.Stream)} }
 
 // again says that a content was sent on another stream, maybe to another process. What
 // the one before accepted says nothing of when this one has to have it in use.
