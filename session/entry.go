@@ -51,7 +51,6 @@ type Entry struct {
 	GoAway  *GoAway  // GoAway
 	Gap     *Gap     // Gap
 	Note    *Note    // Note
-	Held    *Held    // Held, whose Message is the answer
 
 	// Carried says that the entry is there only so that others can be
 	// understood: it is repeated from an earlier segment of the recording, or
@@ -61,6 +60,8 @@ type Entry struct {
 	// Problems says in words what could not be done with this entry, such as
 	// "cannot decompress: unknown grpc-encoding \"br\"".
 	Problems []string
+
+	Held *Held // Held, whose Message is the answer
 }
 
 // Kind says what an entry records.
