@@ -61,6 +61,8 @@ type Entry struct {
 	// "cannot decompress: unknown grpc-encoding \"br\"".
 	Problems []string
 
+	// Held stands last, since the values of recorder/testdata/version1.xdsp, which
+	// is kept for ever, follow the order of the fields.
 	Held *Held // Held, whose Message is the answer
 }
 
