@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"internal/fold":      {"session", "internal/xds", "internal/recent", "internal/engine"},
 	"internal/wire":      {"session"},
 	"proxy":              {"session", "internal/wire"},
-	"recorder":           {"session", "internal/protoscan"},
+	"recorder":           {"session", "internal/protoscan", "internal/heap"},
 	"decode":             {"session", "internal/xds", "internal/protoscan", "internal/recent", "internal/lenient"},
 	"internal/engine":    {"session", "internal/xds", "internal/recent", "decode"},
 	"check":              {"session", "internal/xds", "internal/protoscan", "internal/nearest", "internal/recent", "internal/engine", "internal/effect", "decode"},
@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"internal/render":    {"session", "internal/xds", "internal/protoscan", "internal/effect", "internal/engine", "internal/configdump", "internal/shortname", "decode", "check"},
 	"internal/trigger":   {"session", "internal/nearest", "internal/recent", "check"},
 	"internal/dump":      {"session", "recorder", "check", "internal/store", "internal/convert", "internal/report", "internal/trigger"},
-	"internal/app":       {"session", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
+	"internal/app":       {"session", "internal/heap", "internal/held", "internal/trigger", "internal/dump", "internal/build", "internal/console", "internal/settings", "internal/store", "internal/input", "internal/serve", "internal/admin", "proxy", "recorder", "internal/engine", "decode", "check", "internal/render", "tui"},
 	"internal/wrap":      {"internal/held", "internal/console", "internal/bootstrap", "internal/render", "proxy", "replay"},
 	"internal/settings":  {"internal/console", "internal/nearest", "internal/lenient", "internal/engine", "proxy", "decode", "check", "internal/trigger", "internal/held", "internal/render", "internal/serve", "tui/widget"},
 	"internal/console":   {"internal/render", "proxy"}, // for the hints of rewrite

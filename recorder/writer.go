@@ -3,12 +3,12 @@ package recorder
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/blocks"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/decompress"
 	"github.com/xdsproxy/xdsproxy/recorder/internal/queue"
@@ -59,7 +59,7 @@ func (w *writer) run() {
 			// The memory of large messages goes back to the system now: an
 			// idle process would not even collect it for minutes.
 			w.large = false
-			debug.FreeOSMemory()
+			heap.GiveBack()
 		}
 	}
 }

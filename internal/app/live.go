@@ -11,6 +11,7 @@ import (
 	"github.com/xdsproxy/xdsproxy/check"
 	_ "github.com/xdsproxy/xdsproxy/decode/types" // what resources consist of
 	"github.com/xdsproxy/xdsproxy/internal/console"
+	"github.com/xdsproxy/xdsproxy/internal/heap"
 	"github.com/xdsproxy/xdsproxy/internal/input"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/session"
@@ -39,7 +40,7 @@ func (s *Assembly) oversee(after session.Seq, o *operations, d *dumps, k *asking
 			large = true
 		case e.Kind == session.KindTime && large: // nothing happens: a good time
 			large = false
-			debug.FreeOSMemory()
+			heap.GiveBack()
 		}
 		if o != nil {
 			o.metrics.Step(e, c)
