@@ -54,7 +54,7 @@ xdsproxy import gw -w edited.xdsp`,
 		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
 			return export.ImportFolder(cmd.Context(), a.console(), args[0], path)
 		}
-		return export.ImportLog(a.console(), args[0], path)
+		return export.ImportFile(a.console(), args[0], path)
 	})
 	cmd.Flags().VarP(settings.NewText(&path, "OUT"), "write", "w", "write the recording to this file, which must not exist yet")
 	return cmd

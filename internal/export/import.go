@@ -9,30 +9,72 @@ import (
 
 	"github.com/xdsproxy/xdsproxy/internal/build"
 	"github.com/xdsproxy/xdsproxy/internal/console"
-	"github.com/xdsproxy/xdsproxy/internal/convert/binlog"
 	"github.com/xdsproxy/xdsproxy/internal/render"
 	"github.com/xdsproxy/xdsproxy/internal/store"
 	"github.com/xdsproxy/xdsproxy/recorder"
 	"github.com/xdsproxy/xdsproxy/session"
 )
 
-// ImportLog makes a recording of a binary log of gRPC.
-func ImportLog(c *console.Console, name, path string) error {
+// sniffed is how many bytes of a file tell its form.
+const sniffed = 64 << 10
+
+// foreign is a form of other programs, of which a recording can be made.
+type foreign struct {
+	name string // with its article
+	// begins says whether a file that begins with these bytes, at most sniffed of
+	// them, is of this form.
+	begins func(head []byte) bool
+	// read gives every entry to emit, and keeps none. It ends at the first error
+	// of emit.
+	read func(in *bufio.Reader, emit func(*session.Entry) error) (imported, error)
+}
+
+// imported is what was read of a file. What it says is whole sentences without
+// a full stop.
+type imported struct {
+	entries, messages uint64
+	none              string // what a file has in which is no entry
+	said, warned      []string
+	// damage says why the file could not be read any further.
+	damage error
+}
+
+// foreigns are the forms, in the order in which they are tried. The last is
+// taken where no other is.
+func foreigns() []foreign {
+	return []foreign{
+		{"a binary log of gRPC", func([]byte) bool { return true }, readBinaryLog},
+	}
+}
+
+// ImportFile makes a recording of a file of another program.
+func ImportFile(c *console.Console, name, path string) error {
 	in := c.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return console.Failed("cannot read the log: %w", err)
+			return console.Failed("cannot read the file: %w", err)
 		}
 		defer f.Close()
 		in = f
 	} else if console.IsTerminal(c.Stdin) {
-		return console.Misused("standard input is a terminal, not a log")
+		return console.Misused("standard input is a terminal, not a file")
 	} else {
 		in = c.Heedful(in)
 	}
+	r := bufio.NewReaderSize(in, sniffed)
+	head, err := r.Peek(sniffed)
+	if len(head) == 0 && err != nil {
+		return notImported(name, err)
+	}
+	var form foreign
+	for _, form = range foreigns() {
+		if form.begins(head) {
+			break
+		}
+	}
 	var to *recorder.Copy
-	done, err := binlog.Read(bufio.NewReader(in), func(e *session.Entry) (err error) {
+	done, err := form.read(r, func(e *session.Entry) (err error) {
 		if to == nil {
 			to, err = recorder.NewCopy(path, recorder.Facts{Created: time.Now(), Program: build.Name()}, store.Copy(true))
 			if err != nil {
@@ -44,40 +86,35 @@ func ImportLog(c *console.Console, name, path string) error {
 		}
 		return to.Add(e)
 	})
-	damage, damaged := errors.AsType[*binlog.FormatError](err)
 	if to == nil {
 		switch {
-		case damaged:
-			return console.Failed("%s is no binary log of gRPC: %w", name, damage).Hint("xdsproxy import --help says what one is")
 		case err != nil:
-			return unreadLog(name, err)
+			return notImported(name, err)
+		case done.damage != nil:
+			return console.Failed("%s is not %s: %w", name, form.name, done.damage).Hint("xdsproxy import --help says what it reads")
 		}
-		c.Say("%s has no call of xDS, and %s", name, render.Count(done.Others, "other", "others"))
+		c.Say("%s has %s", name, done.none)
 		return nil
 	}
-	if err != nil && !damaged {
+	if err != nil {
 		_ = to.Discard()
-		return unreadLog(name, err)
+		return notImported(name, err)
 	}
 	masked := to.Masked()
-	size, closing := to.Close()
-	if closing != nil {
-		return console.Failed("%w", closing)
+	size, err := to.Close()
+	if err != nil {
+		return console.Failed("%w", err)
 	}
-	c.Say("wrote %s to %s, %s", render.Count(done.Entries, "entry", "entries"), path, render.Size(size))
-	c.Say("they are of %s of xDS; %s left out", render.Count(done.Calls, "call", "calls"), render.Count(done.Others, "other was", "others were"))
-	c.Say("secrets are masked, in %d of %s", masked, render.Count(done.Messages, "message", "messages"))
-	if done.Missing > 0 {
-		c.Warn("%s of its calls are not in the log", render.Count(done.Missing, "entry", "entries"))
+	c.Say("wrote %s to %s, %s", render.Count(done.entries, "entry", "entries"), path, render.Size(size))
+	for _, s := range done.said {
+		c.Say("%s", s)
 	}
-	if done.Truncated > 0 {
-		c.Warn("of %s the log has the beginning only; let GRPC_BINARY_LOG_FILTER not say how much", render.Count(done.Truncated, "message", "messages"))
+	c.Say("secrets are masked, in %d of %s", masked, render.Count(done.messages, "message", "messages"))
+	for _, s := range done.warned {
+		c.Warn("%s", s)
 	}
-	if done.Torn {
-		c.Say("the log ends within an entry, as when its program is killed")
-	}
-	if damaged {
-		f := console.Failed("%s is damaged: %w", name, damage)
+	if done.damage != nil {
+		f := console.Failed("%s is damaged: %w", name, done.damage)
 		f.Code = console.ExitDamaged
 		return f.Hint("what is before that is in %s", path)
 	}
@@ -85,8 +122,8 @@ func ImportLog(c *console.Console, name, path string) error {
 	return nil
 }
 
-// unreadLog is an error of reading, or of writing what was read.
-func unreadLog(name string, err error) error {
+// notImported is an error of reading, or of writing what was read.
+func notImported(name string, err error) error {
 	if console.Said(err) || errors.Is(err, os.ErrExist) {
 		return err
 	}
