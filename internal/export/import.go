@@ -64,7 +64,7 @@ func ImportFile(c *console.Console, name, path string) error {
 	}
 	r := bufio.NewReaderSize(in, sniffed)
 	head, err := r.Peek(sniffed)
-	if len(head) == 0 && err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return notImported(name, err)
 	}
 	var form foreign
@@ -126,9 +126,6 @@ func ImportFile(c *console.Console, name, path string) error {
 func notImported(name string, err error) error {
 	if console.Said(err) || errors.Is(err, os.ErrExist) {
 		return err
-	}
-	if errors.Is(err, io.EOF) {
-		return console.Failed("%s is empty", name)
 	}
 	return console.Failed("cannot import %s: %w", name, err)
 }
