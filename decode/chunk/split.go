@@ -34,7 +34,7 @@ func (k *Splitter) Free(put func(session.Chunks)) { k.cutter.Free = put }
 func NewSplitter() *Splitter { return &Splitter{streams: decode.NewStreams()} }
 
 // Transform cuts the message of an entry if it is a discovery message in
-// protobuf. It replaces the Message by a copy; the slice of chunks, but not the
+// protobuf, or a report of load. It replaces the Message by a copy; the slice of chunks, but not the
 // chunks, is used again by the next call. A resource that comes again may come in
 // the same memory.
 func (k *Splitter) Transform(e *session.Entry) {
@@ -48,10 +48,10 @@ func (k *Splitter) Transform(e *session.Entry) {
 		return
 	}
 	c := &k.cutter
-	switch kind, _ := decode.KindOf(st.Method, e.Side, m.Data); kind {
-	case decode.SotwRequest, decode.DeltaRequest:
+	switch kind, _ := decode.KindOf(st.Method, e.Side, m.Data); {
+	case kind == decode.SotwRequest, kind == decode.DeltaRequest, RepeatsNode(st.Method, e.Side):
 		c.Request(e)
-	case decode.SotwResponse, decode.DeltaResponse:
+	case kind == decode.SotwResponse, kind == decode.DeltaResponse:
 		c.Response(kind, m.Data)
 		if c.Size == m.Data.Len() && len(c.Chunks)+len(m.Data) > 2 {
 			c.Keep()
@@ -239,6 +239,12 @@ const minRun = 512
 // maxRequest is how long a request may be to be cut: it is put into one piece
 // for that.
 const maxRequest = 4 << 20
+
+// RepeatsNode says whether side says its node with each message of the method: an
+// Envoy does with every report of its load.
+func RepeatsNode(m xds.Method, side session.Side) bool {
+	return m.Variant == xds.VariantLRS && side == session.Client
+}
 
 // Request cuts a request, if it can be read and something in it is long.
 func (c *Cutter) Request(e *session.Entry) {

@@ -20,9 +20,11 @@ func (k *Masker) json(e *session.Entry, data []byte) {
 		k.replace(e, data[:j.i], "its end cannot be read and may hold secrets: it was cut off")
 		return
 	}
-	if w.found() {
-		k.replace(e, data, "")
+	if !w.found() {
+		join(e, data)
+		return
 	}
+	k.replace(e, data, "")
 }
 
 // JSON masks the secrets of a JSON text in place, such as that of an Envoy's

@@ -191,8 +191,21 @@ func (k *Masker) message(e *session.Entry, st *decode.Stream) {
 	switch {
 	case e.Kind == session.KindHeld:
 		k.cutter.Held(e)
-	case kind == decode.SotwRequest, kind == decode.DeltaRequest:
+	case kind == decode.SotwRequest, kind == decode.DeltaRequest, chunk.RepeatsNode(st.Method, e.Side):
 		k.cutter.Request(e)
+	}
+	if e.Message == m {
+		join(e, data)
+	}
+}
+
+// join makes one chunk of a message that nobody has cut: Content must not take the
+// pieces in which it came for messages, which begin and end anywhere.
+func join(e *session.Entry, data []byte) {
+	if len(e.Message.Data) > 1 {
+		whole := *e.Message
+		whole.Data = session.Chunks{data}
+		e.Message = &whole
 	}
 }
 

@@ -54,7 +54,7 @@ type recordedSession struct {
 }
 
 func sessions() []recordedSession {
-	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(),
+	return slices.Concat(envoySessions(), secretSessions(), snapshotSessions(), linearSessions(), sideSessions(),
 		grpcSessions(), restSessions(), serverFaults(), clientFaults(), []recordedSession{demoSession()})
 }
 
@@ -160,7 +160,12 @@ func checkSession(t *testing.T, s recordedSession, file string) int64 {
 		case session.KindOpen:
 			methods[e.Stream] = xds.LookupMethod(e.Method)
 		case session.KindMessage:
-			if m := decode.Peek(methods[e.Stream], e.Side, "", e.Message.Data.Bytes()); len(m.Problems) > 0 || m.TypeURL == "" {
+			method, data := methods[e.Stream], e.Message.Data.Bytes()
+			if method.Variant == xds.VariantLRS {
+				if m := decode.PeekLoadStats(e.Side, data); len(m.Problems) > 0 {
+					t.Errorf("entry %d is a report of load with problems %q", e.Seq, m.Problems)
+				}
+			} else if m := decode.Peek(method, e.Side, "", data); len(m.Problems) > 0 || m.TypeURL == "" {
 				t.Errorf("entry %d is of type %q, with problems %q", e.Seq, m.TypeURL, m.Problems)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	endpointservice "github.com/envoyproxy/go-control-plane/envoy/service/endpoint/v3"
 	listenerservice "github.com/envoyproxy/go-control-plane/envoy/service/listener/v3"
+	loadstats "github.com/envoyproxy/go-control-plane/envoy/service/load_stats/v3"
 	routeservice "github.com/envoyproxy/go-control-plane/envoy/service/route/v3"
 	secretservice "github.com/envoyproxy/go-control-plane/envoy/service/secret/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -64,7 +65,7 @@ type Options struct {
 
 // ControlPlane is a management server: a go-control-plane snapshot cache
 // behind the aggregated and the per-type services, state of the world and
-// delta. It survives Stop and Start with its worlds, and forgets its streams.
+// delta, and a server of load reports. It survives Stop and Start with its worlds, and forgets its streams.
 type ControlPlane struct {
 	opts  Options
 	cache cache.SnapshotCache
@@ -160,6 +161,7 @@ func (c *ControlPlane) Start() error {
 	listenerservice.RegisterListenerDiscoveryServiceServer(r.grpc, xds)
 	routeservice.RegisterRouteDiscoveryServiceServer(r.grpc, xds)
 	secretservice.RegisterSecretDiscoveryServiceServer(r.grpc, xds)
+	loadstats.RegisterLoadReportingServiceServer(r.grpc, loads{})
 	go func() {
 		defer close(r.done)
 		_ = r.grpc.Serve(l) // returns when Stop closes the listener
